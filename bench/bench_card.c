@@ -24,23 +24,28 @@ void bench_each_card(bench_t *bench, const char *subject, bench_card_fn run) {
             run(bench, device, &card);
             bench_card_close(&card);
         } else {
-            bench_report_note(&bench->report, "%s, %s: left out, the raw driver does not open the card", subject,
+            bench_report_note(&bench->report,
+                              "%s, %s: left out, the raw driver does not open the card", subject,
                               device->alias);
         }
     }
     if (!is_any)
-        bench_report_note(&bench->report, "the cases of cards are left out: no CUDA device is here, or asked for");
+        bench_report_note(&bench->report,
+                          "the cases of cards are left out: no CUDA device is here, or asked for");
 }
 
 const bench_device_t *bench_card_opencl_view(const bench_t *bench, const bench_device_t *device) {
     for (size_t i = 0; i < bench->device_count; ++i) {
         const bench_device_t *other = &bench->devices[i];
-        if (strncmp(other->alias, "opencl:", 7) == 0 && strcmp(other->alias, device->other_view) == 0) return other;
+        if (strncmp(other->alias, "opencl:", 7) == 0 &&
+            strcmp(other->alias, device->other_view) == 0)
+            return other;
     }
     return NULL;
 }
 
-void bench_card_interleave(const bench_t *bench, bench_contender_t *contenders, size_t count, int most_calls) {
+void bench_card_interleave(const bench_t *bench, bench_contender_t *contenders, size_t count,
+                           int most_calls) {
     unsigned milliseconds = bench->is_stand_in ? STAND_IN_ROUND_MS : ROUND_MS;
     int calls = bench_calls_for(contenders, count, milliseconds, most_calls);
     bench_interleave(contenders, count, bench->is_stand_in ? 1 : bench->rounds, calls);
@@ -54,7 +59,8 @@ bool bench_card_is_wrong(bench_t *bench, const char *subject, const char *work, 
 
 bool bench_card_has_failed(bench_t *bench, const char *subject, const char *work, const char *on) {
     bench->is_wrong = true;
-    bench_report_note(&bench->report, "FAILED: %s, %s on %s: %.150s", subject, work, on, gantry_last_message());
+    bench_report_note(&bench->report, "FAILED: %s, %s on %s: %.150s", subject, work, on,
+                      gantry_last_message());
     return false;
 }
 

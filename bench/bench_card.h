@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the cases of cards share: each CUDA device of the run beside the raw driver on the same card, and what its other view is.
+/* What the cases of cards share: each CUDA device of the run beside the raw driver on the same
+ * card, and what its other view is.
  *
- * A round lasts tens of ms, since a card is asked for many calls and waited for once; on the stand-in for NVIDIA's driver it is short, and
- * the report says that its figures are none. Externally synchronised. */
+ * A round lasts tens of ms, since a card is asked for many calls and waited for once; on the
+ * stand-in for NVIDIA's driver it is short, and the report says that its figures are none.
+ * Externally synchronised. */
 #ifndef GANTRY_BENCH_CARD_H
 #define GANTRY_BENCH_CARD_H
 
@@ -12,7 +14,8 @@
 #define BENCH_CARD_MOST_CALLS 20000
 #define BENCH_CARD_MOST_SUBJECTS 4
 
-typedef void (*bench_card_fn)(bench_t *bench, const bench_device_t *device, const bench_card_t *card);
+typedef void (*bench_card_fn)(bench_t *bench, const bench_device_t *device,
+                              const bench_card_t *card);
 
 /* Runs the case for every CUDA device; a note says why for none. */
 void bench_each_card(bench_t *bench, const char *subject, bench_card_fn run);
@@ -21,7 +24,8 @@ void bench_each_card(bench_t *bench, const char *subject, bench_card_fn run);
 const bench_device_t *bench_card_opencl_view(const bench_t *bench, const bench_device_t *device);
 
 /* bench_interleave with as many calls as a round needs. */
-void bench_card_interleave(const bench_t *bench, bench_contender_t *contenders, size_t count, int most_calls);
+void bench_card_interleave(const bench_t *bench, bench_contender_t *contenders, size_t count,
+                           int most_calls);
 
 /* Says that on computed something wrong, and keeps it for the exit code. false always. */
 bool bench_card_is_wrong(bench_t *bench, const char *subject, const char *work, const char *on);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small op on a card, many in a row with one wait and each waited for, against cuLaunchKernel of such a kernel. An op also takes memory for
- * its result and gives it back. */
+/* A small op on a card, many in a row with one wait and each waited for, against cuLaunchKernel of
+ * such a kernel. An op also takes memory for its result and gives it back. */
 #include "bench_card.h"
 
 #define MOST_RATIO 1.2 /* of the raw driver's time */
@@ -67,7 +67,8 @@ static void measure(bench_t *bench, bench_contender_t *contenders, size_t count,
     };
     for (size_t i = 0; i < count; ++i) {
         bool is_raw = i == 1;
-        contenders[i].run = is_waited ? (is_raw ? raw_waited : run_waited) : (is_raw ? raw_in_a_row : run_in_a_row);
+        contenders[i].run =
+            is_waited ? (is_raw ? raw_waited : run_waited) : (is_raw ? raw_in_a_row : run_in_a_row);
     }
     bench_card_interleave(bench, contenders, count, BENCH_CARD_MOST_CALLS);
     bench_report_contenders(&bench->report, &shown, contenders, count, 1);
@@ -89,7 +90,8 @@ static void run_case(bench_t *bench, const bench_device_t *device, const bench_c
         measure(bench, contenders, has_other ? 3 : 2, false);
         measure(bench, contenders, has_other ? 3 : 2, true);
     } else {
-        bench_report_note(&bench->report, "card_launch, %s: left out, see standard error", device->alias);
+        bench_report_note(&bench->report, "card_launch, %s: left out, see standard error",
+                          device->alias);
     }
     bench_small_add_close(&add);
     if (other.scope) (void)gantry_scope_end(other.scope);

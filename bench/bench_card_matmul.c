@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Square matrix products of a card in each type, against cuBLASLt called directly with the same types, layout and most workspace: with the
- * way it proposes first, which is what Gantry takes, and with the fastest of the first few. The faster of the two is the reference. The
- * card's OpenCL view computes float32 alone, without TF32. Results are held to sums in double on the host; that float32 is not TF32 in
- * disguise, which sums of many terms do not show, to a product that only float32 has exactly. */
+/* Square matrix products of a card in each type, against cuBLASLt called directly with the same
+ * types, layout and most workspace: with the way it proposes first, which is what Gantry takes, and
+ * with the fastest of the first few. The faster of the two is the reference. The card's OpenCL view
+ * computes float32 alone, without TF32. Results are held to sums in double on the host; that
+ * float32 is not TF32 in disguise, which sums of many terms do not show, to a product that only
+ * float32 has exactly. */
 #include "bench_card.h"
 
 #include <math.h>
@@ -88,15 +90,18 @@ static bool product_is_right(const matrices_t *m) {
     for (size_t i = 0; i < CHECKED; ++i) {
         size_t row = (i * 7919 + n - 1) % n, column = (i * 104729 + n / 2) % n;
         double sum = 0;
-        for (size_t k = 0; k < n; ++k) sum += element(m, m->a, row * n + k) * element(m, m->b, k * n + column);
-        if (!(fabs(element(m, m->c, row * n + column) - sum) <= m->kind->tolerance * sum)) return false;
+        for (size_t k = 0; k < n; ++k)
+            sum += element(m, m->a, row * n + k) * element(m, m->b, k * n + column);
+        if (!(fabs(element(m, m->c, row * n + column) - sum) <= m->kind->tolerance * sum))
+            return false;
     }
     return true;
 }
 
 /* ---- contenders ---- */
 
-static const gantry_tensor_t *operand(const subject_t *subject, const kind_t *kind, int n, int64_t seed) {
+static const gantry_tensor_t *operand(const subject_t *subject, const kind_t *kind, int n,
+                                      int64_t seed) {
     const gantry_tensor_t *x = bench_random(subject->scope, GANTRY_SHAPE(n, n), seed), *narrow;
     if (!x || kind->dtype == GANTRY_FLOAT32) return x;
     narrow = gantry_cast(subject->scope, x, kind->dtype);
@@ -105,8 +110,8 @@ static const gantry_tensor_t *operand(const subject_t *subject, const kind_t *ki
 }
 
 /* false: the reason is a note. */
-static bool open_subject(bench_t *bench, const bench_t *runner, const char *device, const kind_t *kind, int n,
-                         subject_t *out) {
+static bool open_subject(bench_t *bench, const bench_t *runner, const char *device,
+                         const kind_t *kind, int n, subject_t *out) {
     *out = (subject_t){.name = device, .scope = bench_scope(runner, device)};
     if (out->scope) out->a = operand(out, kind, n, 1);
     if (out->a) out->b = operand(out, kind, n, 2);
@@ -124,28 +129,33 @@ static bool open_subject(bench_t *bench, const bench_t *runner, const char *devi
     return false;
 }
 
-/* A matrix of 1 + 2^-12 times the identity is that matrix, in any order of sums; TF32 has ten bits and makes it 1. Takes c's place. True also
- * of types that need not be exact. */
+/* A matrix of 1 + 2^-12 times the identity is that matrix, in any order of sums; TF32 has ten bits
+ * and makes it 1. Takes c's place. True also of types that need not be exact. */
 static bool is_exact(bench_t *bench, const subject_t *subject, matrices_t *m) {
     const float value = 1 + 1.0F / 4096;
     size_t count = (size_t)m->n * (size_t)m->n;
     gantry_scope_t *scope = subject->scope;
     if (m->kind->type != BENCH_PRODUCT_FLOAT32) return true;
-    const gantry_tensor_t *a = gantry_fill(scope, GANTRY_SHAPE(m->n, m->n), gantry_scalar_f32(scope, value));
+    const gantry_tensor_t *a =
+        gantry_fill(scope, GANTRY_SHAPE(m->n, m->n), gantry_scalar_f32(scope, value));
     const gantry_tensor_t *rows =
-        gantry_range(scope, gantry_scalar_i32(scope, 0), gantry_scalar_i32(scope, m->n), gantry_scalar_i32(scope, 1));
-    const gantry_tensor_t *identity =
-        gantry_one_hot(scope, rows, m->n, gantry_scalar_f32(scope, 1), gantry_scalar_f32(scope, 0), -1);
+        gantry_range(scope, gantry_scalar_i32(scope, 0), gantry_scalar_i32(scope, m->n),
+                     gantry_scalar_i32(scope, 1));
+    const gantry_tensor_t *identity = gantry_one_hot(scope, rows, m->n, gantry_scalar_f32(scope, 1),
+                                                     gantry_scalar_f32(scope, 0), -1);
     const gantry_tensor_t *c = a && identity ? gantry_matmul(scope, a, identity, NULL) : NULL;
     bool is_same = c && gantry_tensor_read(c, m->c, m->bytes) == GANTRY_OK;
     if (!is_same)
-        return bench_card_has_failed(bench, "card_matmul", "float32, a matrix times the identity", subject->name);
-    for (size_t i = 0; is_same && i < count; ++i) is_same = memcmp((float *)m->c + i, &value, sizeof value) == 0;
+        return bench_card_has_failed(bench, "card_matmul", "float32, a matrix times the identity",
+                                     subject->name);
+    for (size_t i = 0; is_same && i < count; ++i)
+        is_same = memcmp((float *)m->c + i, &value, sizeof value) == 0;
     gantry_tensor_drop(scope, c);
     gantry_tensor_drop(scope, identity);
     gantry_tensor_drop(scope, a);
     return is_same ||
-           bench_card_is_wrong(bench, "card_matmul", "float32, which has less than its 24 bits", subject->name);
+           bench_card_is_wrong(bench, "card_matmul", "float32, which has less than its 24 bits",
+                               subject->name);
 }
 
 static bool subject_is_right(bench_t *bench, const subject_t *subject, matrices_t *m) {
@@ -154,18 +164,22 @@ static bool subject_is_right(bench_t *bench, const subject_t *subject, matrices_
     bool is_read = c && gantry_tensor_read(c, m->c, m->bytes) == GANTRY_OK;
     if (!is_read) return bench_card_has_failed(bench, "card_matmul", m->kind->name, subject->name);
     gantry_tensor_drop(subject->scope, c);
-    return product_is_right(m) || bench_card_is_wrong(bench, "card_matmul", m->kind->name, subject->name);
+    return product_is_right(m) ||
+           bench_card_is_wrong(bench, "card_matmul", m->kind->name, subject->name);
 }
 
-static bool raw_is_right(bench_t *bench, const bench_product_t *product, int choice, matrices_t *m, const char *name) {
+static bool raw_is_right(bench_t *bench, const bench_product_t *product, int choice, matrices_t *m,
+                         const char *name) {
     bool is_read = bench_product_run(product, choice, 1) && bench_product_read(product, m->c);
-    return (is_read && product_is_right(m)) || bench_card_is_wrong(bench, "card_matmul", m->kind->name, name);
+    return (is_read && product_is_right(m)) ||
+           bench_card_is_wrong(bench, "card_matmul", m->kind->name, name);
 }
 
 static bool open_matrices(const subject_t *subject, const kind_t *kind, int n, matrices_t *out) {
     size_t bytes = (size_t)n * (size_t)n * gantry_dtype_size(kind->dtype);
     *out = (matrices_t){kind, n, bytes, malloc(bytes), malloc(bytes), malloc(bytes)};
-    return out->a && out->b && out->c && gantry_tensor_read(subject->a, out->a, bytes) == GANTRY_OK &&
+    return out->a && out->b && out->c &&
+           gantry_tensor_read(subject->a, out->a, bytes) == GANTRY_OK &&
            gantry_tensor_read(subject->b, out->b, bytes) == GANTRY_OK;
 }
 
@@ -178,35 +192,42 @@ static void close_matrices(matrices_t *matrices) {
 /* ---- the case ---- */
 
 /* contenders: first the library's ways, then the devices. */
-static void report(bench_t *bench, const kind_t *kind, int n, bench_contender_t *contenders, size_t raw_count,
-                   size_t count) {
+static void report(bench_t *bench, const kind_t *kind, int n, bench_contender_t *contenders,
+                   size_t raw_count, size_t count) {
     char work[48];
     const bench_contender_t *fastest = &contenders[0];
-    if (raw_count > 1 && !contenders[1].failed && bench_median_seconds(&contenders[1]) < bench_median_seconds(fastest))
+    if (raw_count > 1 && !contenders[1].failed &&
+        bench_median_seconds(&contenders[1]) < bench_median_seconds(fastest))
         fastest = &contenders[1];
     (void)snprintf(work, sizeof work, "%s, n = %d", kind->name, n);
-    bench_measure_t shown = {
-        .subject = "card_matmul", .work = work, .unit = "TFLOP/s", .amount = 2e-12 * n * n * n, .reference = fastest};
+    bench_measure_t shown = {.subject = "card_matmul",
+                             .work = work,
+                             .unit = "TFLOP/s",
+                             .amount = 2e-12 * n * n * n,
+                             .reference = fastest};
     for (size_t i = raw_count; i < count; ++i) {
-        shown.least_ratio = strncmp(contenders[i].name, "opencl:", 7) == 0 ? OPENCL_LEAST_RATIO : LEAST_RATIO;
+        shown.least_ratio =
+            strncmp(contenders[i].name, "opencl:", 7) == 0 ? OPENCL_LEAST_RATIO : LEAST_RATIO;
         bench_report_contenders(&bench->report, &shown, &contenders[i], 1, 1);
     }
     bench_report_contenders(&bench->report, &shown, contenders, raw_count, 0);
 }
 
-static void measure(bench_t *bench, const subject_t *subjects, size_t subject_count, const bench_product_t *product,
-                    matrices_t *m) {
+static void measure(bench_t *bench, const subject_t *subjects, size_t subject_count,
+                    const bench_product_t *product, matrices_t *m) {
     raw_subject_t ways[2] = {{product, 0}, {product, product->fastest}};
-    bench_contender_t contenders[4] = {{.name = "cuBLASLt", .run = run_raw, .subject = &ways[0]},
-                                       {.name = "cuBLASLt, fastest", .run = run_raw, .subject = &ways[1]}};
+    bench_contender_t contenders[4] = {
+        {.name = "cuBLASLt", .run = run_raw, .subject = &ways[0]},
+        {.name = "cuBLASLt, fastest", .run = run_raw, .subject = &ways[1]}};
     size_t raw_count = product->fastest == 0 ? 1 : 2, count = raw_count;
-    bool is_right = raw_is_right(bench, product, 0, m, contenders[0].name) &&
-                    (raw_count == 1 || raw_is_right(bench, product, product->fastest, m, contenders[1].name));
+    bool is_right =
+        raw_is_right(bench, product, 0, m, contenders[0].name) &&
+        (raw_count == 1 || raw_is_right(bench, product, product->fastest, m, contenders[1].name));
     for (size_t i = 0; i < subject_count; ++i) {
         const subject_t *subject = &subjects[i];
         if (!subject->scope || !subject_is_right(bench, subject, m)) continue;
-        contenders[count++] =
-            (bench_contender_t){.name = subject->name, .run = run, .subject = (void *)(uintptr_t)subject};
+        contenders[count++] = (bench_contender_t){
+            .name = subject->name, .run = run, .subject = (void *)(uintptr_t)subject};
     }
     if (!is_right || count == raw_count) return;
     bench_card_interleave(bench, contenders, count, MOST_CALLS);
@@ -214,9 +235,10 @@ static void measure(bench_t *bench, const subject_t *subjects, size_t subject_co
 }
 
 /* runner: whose runtime has the kind's precision. false: larger sizes need not be tried. */
-static bool measure_size(bench_t *bench, const bench_t *runner, const bench_device_t *device, const bench_card_t *card,
-                         const kind_t *kind, int n) {
-    const bench_device_t *view = kind->type == BENCH_PRODUCT_FLOAT32 ? bench_card_opencl_view(bench, device) : NULL;
+static bool measure_size(bench_t *bench, const bench_t *runner, const bench_device_t *device,
+                         const bench_card_t *card, const kind_t *kind, int n) {
+    const bench_device_t *view =
+        kind->type == BENCH_PRODUCT_FLOAT32 ? bench_card_opencl_view(bench, device) : NULL;
     subject_t subjects[2] = {{0}};
     bench_product_t product;
     matrices_t matrices = {0};
@@ -227,7 +249,8 @@ static bool measure_size(bench_t *bench, const bench_t *runner, const bench_devi
         measure(bench, subjects, view ? 2 : 1, &product, &matrices);
         bench_product_close(&product);
     } else if (has_own) {
-        bench_report_note(&bench->report, "card_matmul, %s, n = %d: left out, cuBLASLt or memory is missing",
+        bench_report_note(&bench->report,
+                          "card_matmul, %s, n = %d: left out, cuBLASLt or memory is missing",
                           kind->name, n);
         is_ready = false;
     }
@@ -239,20 +262,24 @@ static bool measure_size(bench_t *bench, const bench_t *runner, const bench_devi
     return is_ready;
 }
 
-static void measure_kind(bench_t *bench, const bench_device_t *device, const bench_card_t *card, const kind_t *kind) {
+static void measure_kind(bench_t *bench, const bench_device_t *device, const bench_card_t *card,
+                         const kind_t *kind) {
     static const int sizes[] = {1024, 2048, 4096, 8192, 16384};
     const char *const extra[] = {kind->setting, NULL};
     bench_t runner = *bench;
     bool goes_on = true;
     if (kind->setting) runner.runtime = bench_runtime(extra);
     if (!runner.runtime) {
-        bench_report_note(&bench->report, "card_matmul, %s: left out: %.150s", kind->name, gantry_last_message());
+        bench_report_note(&bench->report, "card_matmul, %s: left out: %.150s", kind->name,
+                          gantry_last_message());
         return;
     }
-    for (size_t i = 0; goes_on && i < sizeof sizes / sizeof sizes[0] && sizes[i] <= bench->most_n; ++i) {
+    for (size_t i = 0; goes_on && i < sizeof sizes / sizeof sizes[0] && sizes[i] <= bench->most_n;
+         ++i) {
         goes_on = measure_size(bench, &runner, device, card, kind, sizes[i]) && bench_save(bench);
     }
-    if (bench->most_n < sizes[0]) (void)measure_size(bench, &runner, device, card, kind, bench->most_n);
+    if (bench->most_n < sizes[0])
+        (void)measure_size(bench, &runner, device, card, kind, bench->most_n);
     if (kind->setting) gantry_runtime_release(runner.runtime);
 }
 
@@ -263,7 +290,9 @@ static void run_case(bench_t *bench, const bench_device_t *device, const bench_c
         is_any = true;
         measure_kind(bench, device, card, &kinds[i]);
     }
-    if (!is_any) bench_report_note(&bench->report, "card_matmul: left out, --types %s names none of its", bench->types);
+    if (!is_any)
+        bench_report_note(&bench->report, "card_matmul: left out, --types %s names none of its",
+                          bench->types);
 }
 
 void bench_card_matmul(bench_t *bench) { bench_each_card(bench, "card_matmul", run_case); }

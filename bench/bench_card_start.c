@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From nothing to the first product read, in a fresh process each time: Gantry with all backends and with CUDA alone, with programs kept from
- * a run before and with none, against driver and cuBLASLt called directly. Also what of the card's memory that takes. */
+/* From nothing to the first product read, in a fresh process each time: Gantry with all backends
+ * and with CUDA alone, with programs kept from a run before and with none, against driver and
+ * cuBLASLt called directly. Also what of the card's memory that takes. */
 #define _XOPEN_SOURCE 700
 #include "bench_card.h"
 
@@ -23,7 +24,8 @@
 static bool is_right(const float *c) { return c[0] == 2 * SIDE && c[ELEMENTS - 1] == 2 * SIDE; }
 
 /* What is made stays until the process ends: its memory is asked for afterwards. */
-static bool start_gantry(const char *backends, const char *kernel_cache, const float *a, const float *b, float *c) {
+static bool start_gantry(const char *backends, const char *kernel_cache, const float *a,
+                         const float *b, float *c) {
     gantry_runtime_options_t options = {
         .struct_size = sizeof options, .backends = backends, .kernel_cache = kernel_cache};
     gantry_runtime_t *runtime;
@@ -47,7 +49,8 @@ static bool start_raw(const float *a, const float *b, float *c) {
 }
 
 int bench_card_start_child(const char *what, const char *uuid, const char *kernel_cache) {
-    float *a = malloc(ELEMENTS * sizeof *a), *b = malloc(ELEMENTS * sizeof *b), *c = calloc(ELEMENTS, sizeof *c);
+    float *a = malloc(ELEMENTS * sizeof *a), *b = malloc(ELEMENTS * sizeof *b),
+          *c = calloc(ELEMENTS, sizeof *c);
     int64_t after;
     bool ok = a && b && c;
     for (size_t i = 0; ok && i < ELEMENTS; ++i) {
@@ -86,8 +89,8 @@ typedef struct samples_t {
     size_t count, mib_count;
 } samples_t;
 
-static void add_row(bench_t *bench, const char *work, const char *on, const char *unit, double *values, size_t count,
-                    double most) {
+static void add_row(bench_t *bench, const char *work, const char *on, const char *unit,
+                    double *values, size_t count, double most) {
     bench_row_t row = {.subject = "card_start", .reached = -1};
     if (count == 0) return;
     (void)snprintf(row.work, sizeof row.work, "%s", work);
@@ -102,14 +105,15 @@ static void add_row(bench_t *bench, const char *work, const char *on, const char
     bench_report_add(&bench->report, &row);
 }
 
-static void run_round(const bench_t *bench, const char *uuid, const char *kernel_cache, samples_t *samples) {
+static void run_round(const bench_t *bench, const char *uuid, const char *kernel_cache,
+                      samples_t *samples) {
     double raw_ms = 0;
     for (int i = 0; i < SERIES; ++i) {
         /* Asked here: a child that asks before its clock starts has prepaid the library's start. */
         int64_t before = bench_card_used_bytes(uuid);
         double numbers[2];
-        const char *const arguments[] = {"--start-child", series[i].what, uuid, series[i].is_cold ? "" : kernel_cache,
-                                         NULL};
+        const char *const arguments[] = {"--start-child", series[i].what, uuid,
+                                         series[i].is_cold ? "" : kernel_cache, NULL};
         if (!bench_child_run(bench->program, arguments, numbers, 2)) continue;
         double ms = numbers[0] * 1e-6;
         if (i == RAW) raw_ms = ms;
@@ -123,14 +127,17 @@ static void run_round(const bench_t *bench, const char *uuid, const char *kernel
 
 static void report(bench_t *bench, samples_t *samples) {
     for (int i = 0; i < SERIES; ++i)
-        add_row(bench, "start to first product read", series[i].on, "ms", samples[i].ms, samples[i].count, 0);
+        add_row(bench, "start to first product read", series[i].on, "ms", samples[i].ms,
+                samples[i].count, 0);
     for (int i = WARM; i < SERIES; ++i)
-        add_row(bench, "beyond driver and cuBLASLt", series[i].on, "ms", samples[i].beyond_ms, samples[i].count,
-                i == WARM && !bench->is_stand_in ? MOST_MS : 0);
+        add_row(bench, "beyond driver and cuBLASLt", series[i].on, "ms", samples[i].beyond_ms,
+                samples[i].count, i == WARM && !bench->is_stand_in ? MOST_MS : 0);
     for (int i = 0; i < SERIES; ++i)
-        add_row(bench, "the card's memory it takes", series[i].on, "MiB", samples[i].mib, samples[i].mib_count, 0);
+        add_row(bench, "the card's memory it takes", series[i].on, "MiB", samples[i].mib,
+                samples[i].mib_count, 0);
     for (int i = 0; i < SERIES; ++i) {
-        if (samples[i].count == 0) bench_report_note(&bench->report, "card_start, %s: the child failed", series[i].on);
+        if (samples[i].count == 0)
+            bench_report_note(&bench->report, "card_start, %s: the child failed", series[i].on);
     }
 }
 
@@ -157,7 +164,8 @@ static void run_case(bench_t *bench, const bench_device_t *device, const bench_c
         run_round(bench, device->uuid, folder, samples);
     }
     report(bench, samples);
-    if (nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) != 0) (void)fprintf(stderr, "%s is left behind\n", folder);
+    if (nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) != 0)
+        (void)fprintf(stderr, "%s is left behind\n", folder);
 }
 
 void bench_card_start(bench_t *bench) { bench_each_card(bench, "card_start", run_case); }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elementwise ops and sums of large float32 matrices on a card, against the card's own copy: cuMemcpyDtoDAsync of as much. Bytes are counted
- * as they cross the memory's bus: an op that reads two tensors and writes one moves three, and is held against a copy of one and a half,
- * which are read and written. Sums count what they read. */
+/* Elementwise ops and sums of large float32 matrices on a card, against the card's own copy:
+ * cuMemcpyDtoDAsync of as much. Bytes are counted as they cross the memory's bus: an op that reads
+ * two tensors and writes one moves three, and is held against a copy of one and a half, which
+ * are read and written. Sums count what they read. */
 #include "bench_card.h"
 
 #include <math.h>
@@ -15,15 +16,19 @@ typedef enum form_t { FORM_ELEMENTS, FORM_TOTAL, FORM_ROWS, FORM_COLUMNS } form_
 typedef struct work_t {
     const char *name;
     form_t form;
-    int tensors;                                                                   /* moved */
-    const gantry_tensor_t *(*op)(gantry_scope_t *scope, const gantry_tensor_t *a); /* NULL: a + b, or a sum */
+    int tensors; /* moved */
+    /* NULL: a + b, or a sum */
+    const gantry_tensor_t *(*op)(gantry_scope_t *scope, const gantry_tensor_t *a);
     double (*host)(double a);
 } work_t;
 
 static const work_t works[] = {
-    {"a + b", FORM_ELEMENTS, 3, NULL, NULL},          {"exp(a)", FORM_ELEMENTS, 2, gantry_exp, exp},
-    {"tanh(a)", FORM_ELEMENTS, 2, gantry_tanh, tanh}, {"sum of all", FORM_TOTAL, 1, NULL, NULL},
-    {"sums of rows", FORM_ROWS, 1, NULL, NULL},       {"sums of columns", FORM_COLUMNS, 1, NULL, NULL},
+    {"a + b", FORM_ELEMENTS, 3, NULL, NULL},
+    {"exp(a)", FORM_ELEMENTS, 2, gantry_exp, exp},
+    {"tanh(a)", FORM_ELEMENTS, 2, gantry_tanh, tanh},
+    {"sum of all", FORM_TOTAL, 1, NULL, NULL},
+    {"sums of rows", FORM_ROWS, 1, NULL, NULL},
+    {"sums of columns", FORM_COLUMNS, 1, NULL, NULL},
 };
 
 typedef struct subject_t {
@@ -43,8 +48,10 @@ static const gantry_tensor_t *compute(const subject_t *subject) {
     const int32_t axis = subject->work->form == FORM_ROWS ? 1 : 0;
     gantry_reduce_options_t along = {.axes = &axis, .axis_count = 1};
     if (subject->work->op) return subject->work->op(subject->scope, subject->a);
-    if (subject->work->form == FORM_ELEMENTS) return gantry_add(subject->scope, subject->a, subject->b);
-    return gantry_sum(subject->scope, subject->a, subject->work->form == FORM_TOTAL ? NULL : &along);
+    if (subject->work->form == FORM_ELEMENTS)
+        return gantry_add(subject->scope, subject->a, subject->b);
+    return gantry_sum(subject->scope, subject->a,
+                      subject->work->form == FORM_TOTAL ? NULL : &along);
 }
 
 static bool run(void *argument, int calls) {
@@ -60,7 +67,8 @@ static bool run(void *argument, int calls) {
 static bool raw_copy(void *argument, int calls) {
     const copy_t *copy = argument;
     for (int i = 0; i < calls; ++i) {
-        if (copy->card->cuda.cuMemcpyDtoDAsync_v2(copy->target, copy->source, copy->bytes, copy->card->stream) != 0)
+        if (copy->card->cuda.cuMemcpyDtoDAsync_v2(copy->target, copy->source, copy->bytes,
+                                                  copy->card->stream) != 0)
             return false;
     }
     return bench_card_wait(copy->card);
@@ -69,24 +77,31 @@ static bool raw_copy(void *argument, int calls) {
 /* ---- right or wrong ---- */
 
 /* Reads rows x columns of x from (row, column) on. */
-static bool read_part(const subject_t *subject, const gantry_tensor_t *x, const int64_t begin[2], const int64_t size[2],
-                      float *out) {
+static bool read_part(const subject_t *subject, const gantry_tensor_t *x, const int64_t begin[2],
+                      const int64_t size[2], float *out) {
     const gantry_tensor_t *part = x ? gantry_slice(subject->scope, x, begin, size) : NULL;
-    if (!part || gantry_tensor_read(part, out, (size_t)(size[0] * size[1]) * sizeof *out) != GANTRY_OK) return false;
+    if (!part ||
+        gantry_tensor_read(part, out, (size_t)(size[0] * size[1]) * sizeof *out) != GANTRY_OK)
+        return false;
     gantry_tensor_drop(subject->scope, part);
     return true;
 }
 
-static bool is_near(double found, double wanted) { return fabs(found - wanted) <= 1e-4 * fabs(wanted) + 1e-6; }
+static bool is_near(double found, double wanted) {
+    return fabs(found - wanted) <= 1e-4 * fabs(wanted) + 1e-6;
+}
 
 /* The last row's first elements. */
 static bool elements_are_right(const subject_t *subject, const gantry_tensor_t *c) {
     float a[CHECKED], b[CHECKED], found[CHECKED];
-    int64_t begin[2] = {subject->side - 1, 0}, size[2] = {1, subject->side < CHECKED ? subject->side : CHECKED};
-    bool is_right = read_part(subject, subject->a, begin, size, a) && read_part(subject, subject->b, begin, size, b) &&
+    int64_t begin[2] = {subject->side - 1, 0},
+            size[2] = {1, subject->side < CHECKED ? subject->side : CHECKED};
+    bool is_right = read_part(subject, subject->a, begin, size, a) &&
+                    read_part(subject, subject->b, begin, size, b) &&
                     read_part(subject, c, begin, size, found);
     for (int64_t i = 0; is_right && i < size[1]; ++i) {
-        is_right = is_near(found[i], subject->work->host ? subject->work->host(a[i]) : (double)a[i] + (double)b[i]);
+        is_right = is_near(found[i], subject->work->host ? subject->work->host(a[i])
+                                                         : (double)a[i] + (double)b[i]);
     }
     return is_right;
 }
@@ -101,13 +116,16 @@ static double total(const float *values, int64_t count) {
 static bool sums_are_right(const subject_t *subject, const gantry_tensor_t *c) {
     int64_t side = subject->side;
     bool is_row = subject->work->form == FORM_ROWS, is_total = subject->work->form == FORM_TOTAL;
-    float *values = malloc((size_t)side * 2 * sizeof *values), *found = values + (values ? side : 0);
+    float *values = malloc((size_t)side * 2 * sizeof *values),
+          *found = values + (values ? side : 0);
     bool is_right = values != NULL;
     if (is_right && is_total) {
         gantry_reduce_options_t rows = {.axes = (const int32_t[]){1}, .axis_count = 1};
         const gantry_tensor_t *sums = gantry_sum(subject->scope, subject->a, &rows);
-        is_right = sums && gantry_tensor_read(sums, values, (size_t)side * sizeof *values) == GANTRY_OK &&
-                   gantry_tensor_read(c, found, sizeof *found) == GANTRY_OK && is_near(found[0], total(values, side));
+        is_right = sums &&
+                   gantry_tensor_read(sums, values, (size_t)side * sizeof *values) == GANTRY_OK &&
+                   gantry_tensor_read(c, found, sizeof *found) == GANTRY_OK &&
+                   is_near(found[0], total(values, side));
     } else if (is_right) {
         int64_t begin[2] = {is_row ? side - 1 : 0, is_row ? 0 : side - 1},
                 size[2] = {is_row ? 1 : side, is_row ? side : 1};
@@ -119,10 +137,13 @@ static bool sums_are_right(const subject_t *subject, const gantry_tensor_t *c) {
     return is_right;
 }
 
-static bool is_right(bench_t *bench, const subject_t *subject, const char *work, const char *device) {
+static bool is_right(bench_t *bench, const subject_t *subject, const char *work,
+                     const char *device) {
     const gantry_tensor_t *c = compute(subject);
-    if (!c || gantry_tensor_wait(c) != GANTRY_OK) return bench_card_has_failed(bench, "card_stream", work, device);
-    bool right = subject->work->form == FORM_ELEMENTS ? elements_are_right(subject, c) : sums_are_right(subject, c);
+    if (!c || gantry_tensor_wait(c) != GANTRY_OK)
+        return bench_card_has_failed(bench, "card_stream", work, device);
+    bool right = subject->work->form == FORM_ELEMENTS ? elements_are_right(subject, c)
+                                                      : sums_are_right(subject, c);
     gantry_tensor_drop(subject->scope, c);
     return right || bench_card_is_wrong(bench, "card_stream", work, device);
 }
@@ -141,7 +162,8 @@ static bool open_subject(bench_t *bench, const char *device, int64_t side, subje
 static void measure(bench_t *bench, const char *const names[2], subject_t subjects[2], copy_t *copy,
                     const work_t *work) {
     char text[48];
-    bench_contender_t contenders[3] = {{.name = "cuMemcpyDtoDAsync", .run = raw_copy, .subject = copy}};
+    bench_contender_t contenders[3] = {
+        {.name = "cuMemcpyDtoDAsync", .run = raw_copy, .subject = copy}};
     size_t bytes = (size_t)(subjects[0].side * subjects[0].side) * 4, count = 1;
     copy->bytes = bytes * (size_t)work->tensors / 2;
     (void)snprintf(text, sizeof text, "%s, %zu KiB", work->name, bytes >> 10);
@@ -149,7 +171,8 @@ static void measure(bench_t *bench, const char *const names[2], subject_t subjec
         subjects[i].work = work;
         if (!subjects[i].a || !subjects[i].b) continue;
         if (is_right(bench, &subjects[i], text, names[i]))
-            contenders[count++] = (bench_contender_t){.name = names[i], .run = run, .subject = &subjects[i]};
+            contenders[count++] =
+                (bench_contender_t){.name = names[i], .run = run, .subject = &subjects[i]};
     }
     bench_measure_t shown = {
         .subject = "card_stream",
@@ -167,19 +190,23 @@ static void measure(bench_t *bench, const char *const names[2], subject_t subjec
     bench_report_contenders(&bench->report, &shown, contenders, 1, 0);
 }
 
-static void measure_side(bench_t *bench, const bench_device_t *device, const bench_card_t *card, int64_t side) {
+static void measure_side(bench_t *bench, const bench_device_t *device, const bench_card_t *card,
+                         int64_t side) {
     const bench_device_t *view = bench_card_opencl_view(bench, device);
     const char *const names[2] = {device->alias, view ? view->alias : ""};
     size_t most = (size_t)(side * side) * 6; /* one and a half tensors */
-    copy_t copy = {.card = card, .source = bench_card_alloc(card, most), .target = bench_card_alloc(card, most)};
+    copy_t copy = {.card = card,
+                   .source = bench_card_alloc(card, most),
+                   .target = bench_card_alloc(card, most)};
     subject_t subjects[2] = {{0}};
     bool is_open = open_subject(bench, names[0], side, &subjects[0]);
     if (view) (void)open_subject(bench, names[1], side, &subjects[1]);
     if (is_open && copy.source && copy.target) {
-        for (size_t i = 0; i < sizeof works / sizeof works[0]; ++i) measure(bench, names, subjects, &copy, &works[i]);
+        for (size_t i = 0; i < sizeof works / sizeof works[0]; ++i)
+            measure(bench, names, subjects, &copy, &works[i]);
     } else {
-        bench_report_note(&bench->report, "card_stream, %s, side %lld: left out, no memory for it", device->alias,
-                          (long long)side);
+        bench_report_note(&bench->report, "card_stream, %s, side %lld: left out, no memory for it",
+                          device->alias, (long long)side);
     }
     for (int i = 0; i < 2; ++i) {
         if (subjects[i].scope) (void)gantry_scope_end(subjects[i].scope);

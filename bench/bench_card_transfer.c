@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transfers of a card: a constant made and waited for, a tensor read, against cuMemcpyHtoDAsync and cuMemcpyDtoHAsync from and to the same
- * memory, each waited for. "Pinned" is what gantry_pinned_alloc gives, and has the target; "ordinary memory" is malloc's. Above 64 KiB Gantry
- * hands the program's memory to the driver, up to there it copies through pinned blocks of its own, which is not measured here.
- * Copies between the card's two views, through the host, are shown without a reference. */
+/* Transfers of a card: a constant made and waited for, a tensor read, against cuMemcpyHtoDAsync and
+ * cuMemcpyDtoHAsync from and to the same memory, each waited for. "Pinned" is what
+ * gantry_pinned_alloc gives, and has the target; "ordinary memory" is malloc's. Above 64 KiB Gantry
+ * hands the program's memory to the driver, up to there it copies through pinned blocks of its
+ * own, which is not measured here. Copies between the card's two views, through the host, are
+ * shown without a reference. */
 #include "bench_card.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define LEAST_RATIO 0.95
-#define LEAST_BYTES_OF_TARGET ((size_t)16 << 20) /* below, the cost of a call is measured and not that of the way */
+/* below, the cost of a call is measured and not that of the way */
+#define LEAST_BYTES_OF_TARGET ((size_t)16 << 20)
 
 typedef struct subject_t {
     const bench_card_t *card;
@@ -22,7 +25,8 @@ typedef struct subject_t {
 
 static const gantry_tensor_t *make(const subject_t *subject) {
     gantry_shape_t shape = GANTRY_SHAPE((int64_t)(subject->bytes / 4));
-    const gantry_tensor_t *x = gantry_constant(subject->scope, GANTRY_INT32, shape, subject->memory, subject->bytes);
+    const gantry_tensor_t *x =
+        gantry_constant(subject->scope, GANTRY_INT32, shape, subject->memory, subject->bytes);
     return x && gantry_tensor_wait(x) == GANTRY_OK ? x : NULL;
 }
 
@@ -39,7 +43,8 @@ static bool to_device(void *argument, int calls) {
 static bool to_host(void *argument, int calls) {
     subject_t *subject = argument;
     for (int i = 0; i < calls; ++i) {
-        if (gantry_tensor_read(subject->source, subject->memory, subject->bytes) != GANTRY_OK) return false;
+        if (gantry_tensor_read(subject->source, subject->memory, subject->bytes) != GANTRY_OK)
+            return false;
     }
     return true;
 }
@@ -47,7 +52,8 @@ static bool to_host(void *argument, int calls) {
 static bool raw_to_device(void *argument, int calls) {
     subject_t *subject = argument;
     for (int i = 0; i < calls; ++i) {
-        if (!bench_card_write(subject->card, subject->raw, subject->memory, subject->bytes)) return false;
+        if (!bench_card_write(subject->card, subject->raw, subject->memory, subject->bytes))
+            return false;
     }
     return true;
 }
@@ -55,29 +61,34 @@ static bool raw_to_device(void *argument, int calls) {
 static bool raw_to_host(void *argument, int calls) {
     subject_t *subject = argument;
     for (int i = 0; i < calls; ++i) {
-        if (!bench_card_read(subject->card, subject->memory, subject->raw, subject->bytes)) return false;
+        if (!bench_card_read(subject->card, subject->memory, subject->raw, subject->bytes))
+            return false;
     }
     return true;
 }
 
 /* There and back, a different value in each 4 KiB and at the end. */
-static bool comes_back(bench_t *bench, const subject_t *subject, const char *work, const char *device) {
+static bool comes_back(bench_t *bench, const subject_t *subject, const char *work,
+                       const char *device) {
     size_t bytes = subject->bytes;
     bool is_same = true;
     memset(subject->memory, 0, bytes);
-    for (size_t i = 0; i < bytes; i += 4096) subject->memory[i] = (unsigned char)(1 + i / 4096 % 251);
+    for (size_t i = 0; i < bytes; i += 4096)
+        subject->memory[i] = (unsigned char)(1 + i / 4096 % 251);
     subject->memory[bytes - 1] = 77;
     const gantry_tensor_t *x = make(subject);
     memset(subject->memory, 0, bytes);
     if (!x || gantry_tensor_read(x, subject->memory, bytes) != GANTRY_OK)
         return bench_card_has_failed(bench, "card_transfer", work, device);
-    for (size_t i = 0; i < bytes; i += 4096) is_same &= subject->memory[i] == (unsigned char)(1 + i / 4096 % 251);
+    for (size_t i = 0; i < bytes; i += 4096)
+        is_same &= subject->memory[i] == (unsigned char)(1 + i / 4096 % 251);
     is_same &= subject->memory[bytes - 1] == 77;
     gantry_tensor_drop(subject->scope, x);
     return is_same || bench_card_is_wrong(bench, "card_transfer", work, device);
 }
 
-static void measure(bench_t *bench, subject_t *subject, const char *device, bool is_pinned, bool in) {
+static void measure(bench_t *bench, subject_t *subject, const char *device, bool is_pinned,
+                    bool in) {
     char work[48];
     bench_contender_t contenders[2] = {
         {.name = device, .run = in ? to_device : to_host, .subject = subject},
@@ -101,7 +112,8 @@ static void measure(bench_t *bench, subject_t *subject, const char *device, bool
 }
 
 static void measure_sizes(bench_t *bench, subject_t *subject, const char *device, bool is_pinned) {
-    static const size_t sizes[] = {(size_t)256 << 10, (size_t)4 << 20, (size_t)64 << 20, (size_t)256 << 20};
+    static const size_t sizes[] = {(size_t)256 << 10, (size_t)4 << 20, (size_t)64 << 20,
+                                   (size_t)256 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
         if (sizes[i] > bench->most_bytes) continue;
         subject->bytes = sizes[i];
@@ -134,7 +146,8 @@ static bool copy_over(void *argument, int calls) {
 static bool copy_is_right(const copy_t *copy, int64_t count) {
     int32_t *found = calloc((size_t)count, sizeof *found);
     const gantry_tensor_t *there = gantry_identity(copy->target, copy->source);
-    bool is_same = found && there && gantry_tensor_read(there, found, (size_t)count * sizeof *found) == GANTRY_OK;
+    bool is_same = found && there &&
+                   gantry_tensor_read(there, found, (size_t)count * sizeof *found) == GANTRY_OK;
     for (int64_t i = 0; is_same && i < count; ++i) is_same = found[i] == (int32_t)i;
     if (there) gantry_tensor_drop(copy->target, there);
     free(found);
@@ -148,11 +161,13 @@ static void measure_copy(bench_t *bench, const char *from, const char *to) {
     gantry_scope_t *source = bench_scope(bench, from);
     copy_t copy = {.target = bench_scope(bench, to)};
     bench_contender_t contender = {.name = to, .run = copy_over, .subject = &copy};
-    bench_measure_t shown = {.subject = "card_transfer", .work = work, .unit = "GB/s", .amount = (double)bytes * 1e-9};
+    bench_measure_t shown = {
+        .subject = "card_transfer", .work = work, .unit = "GB/s", .amount = (double)bytes * 1e-9};
     (void)snprintf(work, sizeof work, "from %s, %zu KiB", from, bytes >> 10);
     if (source && copy.target)
-        copy.source = gantry_range(source, gantry_scalar_i32(source, 0), gantry_scalar_i32(source, (int32_t)count),
-                                   gantry_scalar_i32(source, 1));
+        copy.source =
+            gantry_range(source, gantry_scalar_i32(source, 0),
+                         gantry_scalar_i32(source, (int32_t)count), gantry_scalar_i32(source, 1));
     if (!copy.source) {
         (void)bench_card_has_failed(bench, "card_transfer", work, to);
     } else if (!copy_is_right(&copy, count)) {
@@ -174,16 +189,20 @@ static void run_case(bench_t *bench, const bench_device_t *device, const bench_c
     size_t most = (size_t)256 << 20;
     void *pinned = NULL, *ordinary;
     if (most > bench->most_bytes) most = bench->most_bytes;
-    subject_t subject = {.card = card, .scope = bench_scope(bench, device->alias), .raw = bench_card_alloc(card, most)};
+    subject_t subject = {.card = card,
+                         .scope = bench_scope(bench, device->alias),
+                         .raw = bench_card_alloc(card, most)};
     ordinary = malloc(most);
-    if (gantry_pinned_alloc(bench->runtime, device->alias, most, &pinned) != GANTRY_OK) pinned = NULL;
+    if (gantry_pinned_alloc(bench->runtime, device->alias, most, &pinned) != GANTRY_OK)
+        pinned = NULL;
     if (subject.scope && subject.raw && ordinary && pinned) {
         subject.memory = pinned;
         measure_sizes(bench, &subject, device->alias, true);
         subject.memory = ordinary;
         measure_sizes(bench, &subject, device->alias, false);
     } else {
-        bench_report_note(&bench->report, "card_transfer, %s: left out, no memory for it", device->alias);
+        bench_report_note(&bench->report, "card_transfer, %s: left out, no memory for it",
+                          device->alias);
     }
     (void)gantry_pinned_free(bench->runtime, pinned);
     free(ordinary);

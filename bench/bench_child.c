@@ -11,7 +11,8 @@
 /* In the child; execv takes no const, and writes nothing. */
 static void become(const char *program, const char *const *arguments) {
     char *list[BENCH_CHILD_ARGUMENTS + 2] = {(char *)(uintptr_t) "gantry_bench"};
-    for (size_t i = 0; i < BENCH_CHILD_ARGUMENTS && arguments[i]; ++i) list[i + 1] = (char *)(uintptr_t)arguments[i];
+    for (size_t i = 0; i < BENCH_CHILD_ARGUMENTS && arguments[i]; ++i)
+        list[i + 1] = (char *)(uintptr_t)arguments[i];
     (void)execv(program, list);
     _exit(127);
 }
@@ -38,7 +39,8 @@ bool bench_child_run(const char *program, const char *const *arguments, double *
         become(program, arguments);
     }
     (void)close(ends[1]);
-    ssize_t length = child > 0 ? read(ends[0], text, sizeof text - 1) : 0; /* one short line: one read */
+    /* one short line: one read */
+    ssize_t length = child > 0 ? read(ends[0], text, sizeof text - 1) : 0;
     (void)close(ends[0]);
     if (child > 0 && waitpid(child, &state, 0) != child) state = 1;
     return length > 0 && state == 0 && read_numbers(text, out, count) == count;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What sharing costs on this machine.
  *
- * A cache line that threads on two cores write in turn: the cores of a virtual machine may lie near each other or far apart,
- * and not the same way all day; whatever threads hand to each other goes by it.
+ * A cache line that threads on two cores write in turn: the cores of a virtual machine may lie near
+ * each other or far apart, and not the same way all day; whatever threads hand to each other goes
+ * by it.
  *
- * Steps of integers that need nothing of a core but that it decodes them: where its other thread is someone else's, the
- * median lies far above the best, although no one takes time from this machine. Loops of few instructions suffer least. */
+ * Steps of integers that need nothing of a core but that it decodes them: where its other thread is
+ * someone else's, the median lies far above the best, although no one takes time from this
+ * machine. Loops of few instructions suffer least. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -62,10 +64,10 @@ static bool pass_line(void *argument, int calls) {
 #else
 #define KEEP_APART(x) (void)(x)
 #endif
-#define STEP(x)    \
-    x ^= x << 13;  \
-    x ^= x >> 7;   \
-    x ^= x << 17;  \
+#define STEP(x)   \
+    x ^= x << 13; \
+    x ^= x >> 7;  \
+    x ^= x << 17; \
     KEEP_APART(x);
 
 static bool step_on(void *argument, int calls) {
@@ -81,7 +83,8 @@ static bool step_on(void *argument, int calls) {
 static void measure_one_core(bench_t *bench) {
     uint64_t result;
     bench_contender_t contenders[] = {{.name = "one core", .run = step_on, .subject = &result}};
-    const bench_measure_t shown = {"cores", "24 steps of integers", "ns", 0, 1e9, NULL, 0, 0, false};
+    const bench_measure_t shown = {"cores", "24 steps of integers", "ns", 0, 1e9, NULL, 0, 0,
+                                   false};
     bench_interleave(contenders, 1, bench->rounds, CORES_CALLS);
     bench_report_contenders(&bench->report, &shown, contenders, 1, 0);
 }
@@ -106,7 +109,8 @@ void bench_cores(bench_t *bench) {
         return;
     }
     bench_contender_t contenders[] = {{.name = "two cores", .run = pass_line, .subject = &cores}};
-    const bench_measure_t shown = {"cores", "cache line there and back", "ns", 0, 1e9, NULL, 0, 0, false};
+    const bench_measure_t shown = {"cores", "cache line there and back", "ns", 0, 1e9, NULL, 0, 0,
+                                   false};
     bench_interleave(contenders, 1, bench->rounds, CORES_CALLS);
     bench_report_contenders(&bench->report, &shown, contenders, 1, 0);
 }

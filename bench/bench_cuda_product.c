@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library counts by columns. A row-major matrix is the column-major transpose of itself, so C = A B by rows is C' = B' A' by columns:
- * the operands change places, and one layout serves all three. */
+/* The library counts by columns. A row-major matrix is the column-major transpose of itself, so C =
+ * A B by rows is C' = B' A' by columns: the operands change places, and one layout serves all
+ * three. */
 #include "bench_cuda_product.h"
 
 #include <stdio.h>
@@ -33,14 +34,16 @@ static bool describe(bench_product_t *product, bench_product_type_t type, int n)
     const bench_cublas_t *lt = &product->lt;
     uint64_t most = WORKSPACE_BYTES;
     return is_ok(lt->cublasLtCreate(&product->handle), "cublasLtCreate") &&
-           is_ok(lt->cublasLtMatmulDescCreate(&product->description, kinds[type].compute, SCALE_FLOAT32),
+           is_ok(lt->cublasLtMatmulDescCreate(&product->description, kinds[type].compute,
+                                              SCALE_FLOAT32),
                  "the description") &&
-           is_ok(lt->cublasLtMatrixLayoutCreate(&product->layout, kinds[type].type, (uint64_t)n, (uint64_t)n, n),
+           is_ok(lt->cublasLtMatrixLayoutCreate(&product->layout, kinds[type].type, (uint64_t)n,
+                                                (uint64_t)n, n),
                  "the layout") &&
            is_ok(lt->cublasLtMatmulPreferenceCreate(&product->preference), "the preference") &&
-           is_ok(
-               lt->cublasLtMatmulPreferenceSetAttribute(product->preference, PREFERENCE_WORKSPACE, &most, sizeof most),
-               "the workspace");
+           is_ok(lt->cublasLtMatmulPreferenceSetAttribute(product->preference, PREFERENCE_WORKSPACE,
+                                                          &most, sizeof most),
+                 "the workspace");
 }
 
 static bool fill(bench_product_t *product, const void *a, const void *b) {
@@ -55,9 +58,9 @@ static bool fill(bench_product_t *product, const void *a, const void *b) {
 
 static bool propose(bench_product_t *product) {
     void *layout = product->layout;
-    int code = product->lt.cublasLtMatmulAlgoGetHeuristic(product->handle, product->description, layout, layout, layout,
-                                                          layout, product->preference, BENCH_PRODUCT_CHOICES,
-                                                          product->choices, &product->choice_count);
+    int code = product->lt.cublasLtMatmulAlgoGetHeuristic(
+        product->handle, product->description, layout, layout, layout, layout, product->preference,
+        BENCH_PRODUCT_CHOICES, product->choices, &product->choice_count);
     return is_ok(code, "cublasLtMatmulAlgoGetHeuristic") && product->choice_count > 0;
 }
 
@@ -85,8 +88,8 @@ static bool find_fastest(bench_product_t *product) {
     return true;
 }
 
-bool bench_product_open_first(bench_product_t *product, const bench_card_t *card, bench_product_type_t type, int n,
-                              const void *a, const void *b) {
+bool bench_product_open_first(bench_product_t *product, const bench_card_t *card,
+                              bench_product_type_t type, int n, const void *a, const void *b) {
     memset(product, 0, sizeof *product);
     product->card = card;
     product->matrix_bytes = (size_t)n * (size_t)n * kinds[type].bytes;
@@ -96,8 +99,8 @@ bool bench_product_open_first(bench_product_t *product, const bench_card_t *card
     return false;
 }
 
-bool bench_product_open(bench_product_t *product, const bench_card_t *card, bench_product_type_t type, int n,
-                        const void *a, const void *b) {
+bool bench_product_open(bench_product_t *product, const bench_card_t *card,
+                        bench_product_type_t type, int n, const void *a, const void *b) {
     if (!bench_product_open_first(product, card, type, n, a, b)) return false;
     if (find_fastest(product)) return true;
     bench_product_close(product);
@@ -107,7 +110,8 @@ bool bench_product_open(bench_product_t *product, const bench_card_t *card, benc
 void bench_product_close(bench_product_t *product) {
     const bench_cublas_t *lt = &product->lt;
     bench_address_t memory[] = {product->a, product->b, product->c, product->workspace};
-    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; ++i) bench_card_free(product->card, memory[i]);
+    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; ++i)
+        bench_card_free(product->card, memory[i]);
     if (product->preference) (void)lt->cublasLtMatmulPreferenceDestroy(product->preference);
     if (product->layout) (void)lt->cublasLtMatrixLayoutDestroy(product->layout);
     if (product->description) (void)lt->cublasLtMatmulDescDestroy(product->description);
@@ -122,10 +126,10 @@ bool bench_product_run(const bench_product_t *product, int choice, int calls) {
     const bench_product_choice_t *way = &product->choices[choice];
     void *layout = product->layout, *c = (void *)(uintptr_t)product->c;
     for (int i = 0; i < calls; ++i) {
-        int code = product->lt.cublasLtMatmul(product->handle, product->description, &one, at(product->b), layout,
-                                              at(product->a), layout, &zero, c, layout, c, layout, way->algorithm,
-                                              (void *)(uintptr_t)product->workspace, way->workspace_bytes,
-                                              product->card->stream);
+        int code = product->lt.cublasLtMatmul(
+            product->handle, product->description, &one, at(product->b), layout, at(product->a),
+            layout, &zero, c, layout, c, layout, way->algorithm,
+            (void *)(uintptr_t)product->workspace, way->workspace_bytes, product->card->stream);
         if (code != 0) return false;
     }
     return bench_card_wait(product->card);

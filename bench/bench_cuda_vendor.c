@@ -37,7 +37,8 @@ static bool is_open(void *library, const char *what) {
     }
 
 bool bench_cuda_open(bench_cuda_t *table) {
-    void *library = bench_library_open("GANTRY_CUDA_LIBRARY", (const char *const[]){"libcuda.so.1", NULL});
+    void *library =
+        bench_library_open("GANTRY_CUDA_LIBRARY", (const char *const[]){"libcuda.so.1", NULL});
     if (!is_open(library, "the driver")) return false;
     BENCH_CUDA_SYMBOLS(FIND)
     return is_ok(table->cuInit(0), "cuInit") &&
@@ -46,9 +47,12 @@ bool bench_cuda_open(bench_cuda_t *table) {
 
 /* As Gantry opens them: for a driver of CUDA 12 that one's own library first. */
 bool bench_nvrtc_open(bench_nvrtc_t *table, int driver_version) {
-    static const char *const for_13[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", NULL};
-    static const char *const for_12[] = {"libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so.11.2", NULL};
-    void *library = bench_library_open("GANTRY_CUDA_NVRTC", driver_version < 13000 ? for_12 : for_13);
+    static const char *const for_13[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
+                                         NULL};
+    static const char *const for_12[] = {"libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so.11.2",
+                                         NULL};
+    void *library =
+        bench_library_open("GANTRY_CUDA_NVRTC", driver_version < 13000 ? for_12 : for_13);
     if (!is_open(library, "NVRTC")) return false;
     BENCH_NVRTC_SYMBOLS(FIND)
     return true;
@@ -57,14 +61,16 @@ bool bench_nvrtc_open(bench_nvrtc_t *table, int driver_version) {
 bool bench_cublas_open(bench_cublas_t *table, int driver_version) {
     static const char *const for_13[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
     static const char *const for_12[] = {"libcublasLt.so.12", "libcublasLt.so.13", NULL};
-    void *library = bench_library_open("GANTRY_CUDA_CUBLAS", driver_version < 13000 ? for_12 : for_13);
+    void *library =
+        bench_library_open("GANTRY_CUDA_CUBLAS", driver_version < 13000 ? for_12 : for_13);
     if (!is_open(library, "cuBLASLt")) return false;
     BENCH_CUBLAS_SYMBOLS(FIND)
     return true;
 }
 
 static bool open_nvml(bench_nvml_t *table) {
-    void *library = bench_library_open("GANTRY_CUDA_NVML", (const char *const[]){"libnvidia-ml.so.1", NULL});
+    void *library =
+        bench_library_open("GANTRY_CUDA_NVML", (const char *const[]){"libnvidia-ml.so.1", NULL});
     if (!is_open(library, "NVML")) return false;
     BENCH_NVML_SYMBOLS(FIND)
     return is_ok(table->nvmlInit_v2(), "nvmlInit");
@@ -98,7 +104,8 @@ void bench_cuda_uuid(const bench_cuda_t *cuda, int device, char out[BENCH_UUID_B
     size_t length = (size_t)snprintf(out, BENCH_UUID_BYTES, "GPU");
     for (size_t i = 0; i < sizeof id; ++i) {
         bool begins_a_group = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
-        length += (size_t)snprintf(out + length, BENCH_UUID_BYTES - length, "%s%02x", begins_a_group ? "-" : "", id[i]);
+        length += (size_t)snprintf(out + length, BENCH_UUID_BYTES - length, "%s%02x",
+                                   begins_a_group ? "-" : "", id[i]);
     }
 }
 
@@ -108,7 +115,8 @@ static int attribute(const bench_cuda_t *cuda, int device, int number) {
 }
 
 void bench_cuda_pci(const bench_cuda_t *cuda, int device, char out[32]) {
-    (void)snprintf(out, 32, "%04x:%02x:%02x.0", (unsigned)attribute(cuda, device, ATTRIBUTE_PCI_DOMAIN),
+    (void)snprintf(out, 32, "%04x:%02x:%02x.0",
+                   (unsigned)attribute(cuda, device, ATTRIBUTE_PCI_DOMAIN),
                    (unsigned)attribute(cuda, device, ATTRIBUTE_PCI_BUS),
                    (unsigned)attribute(cuda, device, ATTRIBUTE_PCI_DEVICE));
 }
@@ -124,7 +132,8 @@ static bool find_card(bench_card_t *card, const char *uuid) {
         bench_cuda_uuid(&card->cuda, card->device, found);
         if (!uuid || strcmp(found, uuid) == 0) return true;
     }
-    (void)fprintf(stderr, "raw CUDA: none of the driver's %d cards is %s\n", count, uuid ? uuid : "there");
+    (void)fprintf(stderr, "raw CUDA: none of the driver's %d cards is %s\n", count,
+                  uuid ? uuid : "there");
     return false;
 }
 
@@ -132,14 +141,16 @@ bool bench_card_open(bench_card_t *card, const char *uuid) {
     memset(card, 0, sizeof *card);
     if (!bench_cuda_open(&card->cuda) || !find_card(card, uuid)) return false;
     const bench_cuda_t *cuda = &card->cuda;
-    card->compute_capability =
-        10 * attribute(cuda, card->device, ATTRIBUTE_MAJOR) + attribute(cuda, card->device, ATTRIBUTE_MINOR);
-    if (!is_ok(cuda->cuDevicePrimaryCtxRetain(&card->context, card->device), "cuDevicePrimaryCtxRetain")) {
+    card->compute_capability = 10 * attribute(cuda, card->device, ATTRIBUTE_MAJOR) +
+                               attribute(cuda, card->device, ATTRIBUTE_MINOR);
+    if (!is_ok(cuda->cuDevicePrimaryCtxRetain(&card->context, card->device),
+               "cuDevicePrimaryCtxRetain")) {
         card->context = NULL;
         return false;
     }
     if (is_ok(cuda->cuCtxPushCurrent_v2(card->context), "cuCtxPushCurrent") &&
-        is_ok(cuda->cuStreamCreateWithPriority(&card->stream, STREAM_NON_BLOCKING, 0), "cuStreamCreateWithPriority"))
+        is_ok(cuda->cuStreamCreateWithPriority(&card->stream, STREAM_NON_BLOCKING, 0),
+              "cuStreamCreateWithPriority"))
         return true;
     bench_card_close(card);
     return false;
@@ -169,13 +180,16 @@ bool bench_card_wait(const bench_card_t *card) {
     return is_ok(card->cuda.cuStreamSynchronize(card->stream), "cuStreamSynchronize");
 }
 
-bool bench_card_write(const bench_card_t *card, bench_address_t target, const void *source, size_t bytes) {
-    return is_ok(card->cuda.cuMemcpyHtoDAsync_v2(target, source, bytes, card->stream), "cuMemcpyHtoDAsync") &&
+bool bench_card_write(const bench_card_t *card, bench_address_t target, const void *source,
+                      size_t bytes) {
+    return is_ok(card->cuda.cuMemcpyHtoDAsync_v2(target, source, bytes, card->stream),
+                 "cuMemcpyHtoDAsync") &&
            bench_card_wait(card);
 }
 
 bool bench_card_read(const bench_card_t *card, void *target, bench_address_t source, size_t bytes) {
-    return is_ok(card->cuda.cuMemcpyDtoHAsync_v2(target, source, bytes, card->stream), "cuMemcpyDtoHAsync") &&
+    return is_ok(card->cuda.cuMemcpyDtoHAsync_v2(target, source, bytes, card->stream),
+                 "cuMemcpyDtoHAsync") &&
            bench_card_wait(card);
 }
 
@@ -191,7 +205,8 @@ static const char small_add_text[] =
 
 enum { MOST_CAPABILITIES = 64 };
 
-/* What NVRTC compiles for: the card, or, when the card is newer than NVRTC, the newest it knows, as PTX. 0: for nothing. */
+/* What NVRTC compiles for: the card, or, when the card is newer than NVRTC, the newest it knows,
+ * as PTX. 0: for nothing. */
 static int target_of(const bench_nvrtc_t *nvrtc, int capability) {
     int known[MOST_CAPABILITIES], count = 0, newest = 0;
     if (nvrtc->nvrtcGetNumSupportedArchs(&count) != 0 || count > MOST_CAPABILITIES ||
@@ -214,12 +229,16 @@ static char *compile_small_add(const bench_card_t *card) {
     if (!bench_nvrtc_open(&nvrtc, card->cuda.driver_version)) return NULL;
     int target = target_of(&nvrtc, card->compute_capability);
     bool is_ptx = target != card->compute_capability;
-    (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=%s_%d", is_ptx ? "compute" : "sm", target);
-    if (is_ok(nvrtc.nvrtcCreateProgram(&program, small_add_text, "small_add", 0, NULL, NULL), "nvrtcCreateProgram") &&
+    (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=%s_%d",
+                   is_ptx ? "compute" : "sm", target);
+    if (is_ok(nvrtc.nvrtcCreateProgram(&program, small_add_text, "small_add", 0, NULL, NULL),
+              "nvrtcCreateProgram") &&
         is_ok(nvrtc.nvrtcCompileProgram(program, 1, options), "nvrtcCompileProgram") &&
-        is_ok((is_ptx ? nvrtc.nvrtcGetPTXSize : nvrtc.nvrtcGetCUBINSize)(program, &bytes), "nvrtcGetCUBINSize"))
+        is_ok((is_ptx ? nvrtc.nvrtcGetPTXSize : nvrtc.nvrtcGetCUBINSize)(program, &bytes),
+              "nvrtcGetCUBINSize"))
         image = malloc(bytes + 1);
-    if (image && !is_ok((is_ptx ? nvrtc.nvrtcGetPTX : nvrtc.nvrtcGetCUBIN)(program, image), "nvrtcGetCUBIN")) {
+    if (image && !is_ok((is_ptx ? nvrtc.nvrtcGetPTX : nvrtc.nvrtcGetCUBIN)(program, image),
+                        "nvrtcGetCUBIN")) {
         free(image);
         image = NULL;
     }
@@ -233,8 +252,10 @@ bool bench_small_add_open(bench_small_add_t *add, const bench_card_t *card) {
     const bench_cuda_t *cuda = &card->cuda;
     *add = (bench_small_add_t){.card = card};
     char *image = compile_small_add(card);
-    bool ok = image && is_ok(cuda->cuModuleLoadDataEx(&add->module, image, 0, NULL, NULL), "cuModuleLoadDataEx") &&
-              is_ok(cuda->cuModuleGetFunction(&add->function, add->module, "add"), "cuModuleGetFunction");
+    bool ok =
+        image &&
+        is_ok(cuda->cuModuleLoadDataEx(&add->module, image, 0, NULL, NULL), "cuModuleLoadDataEx") &&
+        is_ok(cuda->cuModuleGetFunction(&add->function, add->module, "add"), "cuModuleGetFunction");
     free(image);
     add->x = ok ? bench_card_alloc(card, sizeof x) : 0;
     return add->x && bench_card_write(card, add->x, x, sizeof x);
@@ -247,10 +268,12 @@ void bench_small_add_close(bench_small_add_t *add) {
 
 bool bench_small_add_launch(const bench_small_add_t *add) {
     void *arguments[] = {(void *)(uintptr_t)&add->x};
-    return add->card->cuda.cuLaunchKernel(add->function, 1, 1, 1, 4, 1, 1, 0, add->card->stream, arguments, NULL) == 0;
+    return add->card->cuda.cuLaunchKernel(add->function, 1, 1, 1, 4, 1, 1, 0, add->card->stream,
+                                          arguments, NULL) == 0;
 }
 
 bool bench_small_add_is_right(const bench_small_add_t *add) {
     float x[12] = {0};
-    return bench_card_read(add->card, x, add->x, sizeof x) && x[8] == 6 && x[9] == 8 && x[10] == 10 && x[11] == 12;
+    return bench_card_read(add->card, x, add->x, sizeof x) && x[8] == 6 && x[9] == 8 &&
+           x[10] == 10 && x[11] == 12;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA's libraries called directly, as the baselines on a card: the driver, NVRTC, cuBLASLt and NVML. Opened at run time, or as
- * the variables GANTRY_CUDA_LIBRARY, _NVRTC, _CUBLAS and _NVML say, and declared here as far as they are used.
+/* NVIDIA's libraries called directly, as the baselines on a card: the driver, NVRTC, cuBLASLt and
+ * NVML. Opened at run time, or as the variables GANTRY_CUDA_LIBRARY, _NVRTC, _CUBLAS and _NVML say,
+ * and declared here as far as they are used.
  *
- * A card is opened with its primary context, which Gantry uses as well, and the context is current in the opening thread until the card
- * is closed. Libraries stay loaded. A failure says why on standard error. Externally synchronised. */
+ * A card is opened with its primary context, which Gantry uses as well, and the context is current
+ * in the opening thread until the card is closed. Libraries stay loaded. A failure says why on
+ * standard error. Externally synchronised. */
 #ifndef GANTRY_BENCH_CUDA_VENDOR_H
 #define GANTRY_BENCH_CUDA_VENDOR_H
 
@@ -14,60 +16,68 @@
 typedef uint64_t bench_address_t; /* of a card's memory */
 
 /* X(name, arguments); all return int, 0 for success. */
-#define BENCH_CUDA_SYMBOLS(X)                                                                                 \
-    X(cuInit, (unsigned flags))                                                                               \
-    X(cuDriverGetVersion, (int *version))                                                                     \
-    X(cuDeviceGetCount, (int *count))                                                                         \
-    X(cuDeviceGet, (int *device, int ordinal))                                                                \
-    X(cuDeviceGetName, (char *name, int bytes, int device))                                                   \
-    X(cuDeviceGetUuid_v2, (unsigned char uuid[16], int device))                                               \
-    X(cuDeviceGetAttribute, (int *value, int attribute, int device))                                          \
-    X(cuDevicePrimaryCtxRetain, (void **context, int device))                                                 \
-    X(cuDevicePrimaryCtxRelease_v2, (int device))                                                             \
-    X(cuCtxPushCurrent_v2, (void *context))                                                                   \
-    X(cuCtxPopCurrent_v2, (void **context))                                                                   \
-    X(cuMemAlloc_v2, (bench_address_t * address, size_t bytes))                                               \
-    X(cuMemFree_v2, (bench_address_t address))                                                                \
-    X(cuMemcpyHtoDAsync_v2, (bench_address_t target, const void *source, size_t bytes, void *stream))         \
-    X(cuMemcpyDtoHAsync_v2, (void *target, bench_address_t source, size_t bytes, void *stream))               \
-    X(cuMemcpyDtoDAsync_v2, (bench_address_t target, bench_address_t source, size_t bytes, void *stream))     \
-    X(cuStreamCreateWithPriority, (void **stream, unsigned flags, int priority))                              \
-    X(cuStreamDestroy_v2, (void *stream))                                                                     \
-    X(cuStreamSynchronize, (void *stream))                                                                    \
-    X(cuModuleLoadDataEx, (void **module, const void *image, unsigned count, int *options, void **values))    \
-    X(cuModuleUnload, (void *module))                                                                         \
-    X(cuModuleGetFunction, (void **function, void *module, const char *name))                                 \
-    X(cuLaunchKernel,                                                                                         \
-      (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, \
-       unsigned block_z, unsigned shared_bytes, void *stream, void **arguments, void **extra))
+#define BENCH_CUDA_SYMBOLS(X)                                                                   \
+    X(cuInit, (unsigned flags))                                                                 \
+    X(cuDriverGetVersion, (int *version))                                                       \
+    X(cuDeviceGetCount, (int *count))                                                           \
+    X(cuDeviceGet, (int *device, int ordinal))                                                  \
+    X(cuDeviceGetName, (char *name, int bytes, int device))                                     \
+    X(cuDeviceGetUuid_v2, (unsigned char uuid[16], int device))                                 \
+    X(cuDeviceGetAttribute, (int *value, int attribute, int device))                            \
+    X(cuDevicePrimaryCtxRetain, (void **context, int device))                                   \
+    X(cuDevicePrimaryCtxRelease_v2, (int device))                                               \
+    X(cuCtxPushCurrent_v2, (void *context))                                                     \
+    X(cuCtxPopCurrent_v2, (void **context))                                                     \
+    X(cuMemAlloc_v2, (bench_address_t * address, size_t bytes))                                 \
+    X(cuMemFree_v2, (bench_address_t address))                                                  \
+    X(cuMemcpyHtoDAsync_v2,                                                                     \
+      (bench_address_t target, const void *source, size_t bytes, void *stream))                 \
+    X(cuMemcpyDtoHAsync_v2, (void *target, bench_address_t source, size_t bytes, void *stream)) \
+    X(cuMemcpyDtoDAsync_v2,                                                                     \
+      (bench_address_t target, bench_address_t source, size_t bytes, void *stream))             \
+    X(cuStreamCreateWithPriority, (void **stream, unsigned flags, int priority))                \
+    X(cuStreamDestroy_v2, (void *stream))                                                       \
+    X(cuStreamSynchronize, (void *stream))                                                      \
+    X(cuModuleLoadDataEx,                                                                       \
+      (void **module, const void *image, unsigned count, int *options, void **values))          \
+    X(cuModuleUnload, (void *module))                                                           \
+    X(cuModuleGetFunction, (void **function, void *module, const char *name))                   \
+    X(cuLaunchKernel, (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,       \
+                       unsigned block_x, unsigned block_y, unsigned block_z,                    \
+                       unsigned shared_bytes, void *stream, void **arguments, void **extra))
 
-#define BENCH_NVRTC_SYMBOLS(X)                                                                                        \
-    X(nvrtcGetNumSupportedArchs, (int *count))                                                                        \
-    X(nvrtcGetSupportedArchs, (int *capabilities))                                                                    \
-    X(nvrtcCreateProgram, (void **program, const char *text, const char *name, int headers, const char *const *texts, \
-                           const char *const *names))                                                                 \
-    X(nvrtcCompileProgram, (void *program, int options, const char *const *texts))                                    \
-    X(nvrtcGetCUBINSize, (void *program, size_t *bytes))                                                              \
-    X(nvrtcGetCUBIN, (void *program, char *image))                                                                    \
-    X(nvrtcGetPTXSize, (void *program, size_t *bytes))                                                                \
-    X(nvrtcGetPTX, (void *program, char *image))                                                                      \
+#define BENCH_NVRTC_SYMBOLS(X)                                                              \
+    X(nvrtcGetNumSupportedArchs, (int *count))                                              \
+    X(nvrtcGetSupportedArchs, (int *capabilities))                                          \
+    X(nvrtcCreateProgram, (void **program, const char *text, const char *name, int headers, \
+                           const char *const *texts, const char *const *names))             \
+    X(nvrtcCompileProgram, (void *program, int options, const char *const *texts))          \
+    X(nvrtcGetCUBINSize, (void *program, size_t *bytes))                                    \
+    X(nvrtcGetCUBIN, (void *program, char *image))                                          \
+    X(nvrtcGetPTXSize, (void *program, size_t *bytes))                                      \
+    X(nvrtcGetPTX, (void *program, char *image))                                            \
     X(nvrtcDestroyProgram, (void **program))
 
-#define BENCH_CUBLAS_SYMBOLS(X)                                                                                 \
-    X(cublasLtCreate, (void **handle))                                                                          \
-    X(cublasLtDestroy, (void *handle))                                                                          \
-    X(cublasLtMatmulDescCreate, (void **description, int compute, int scale_type))                              \
-    X(cublasLtMatmulDescDestroy, (void *description))                                                           \
-    X(cublasLtMatrixLayoutCreate, (void **layout, int type, uint64_t rows, uint64_t columns, int64_t leading))  \
-    X(cublasLtMatrixLayoutDestroy, (void *layout))                                                              \
-    X(cublasLtMatmulPreferenceCreate, (void **preference))                                                      \
-    X(cublasLtMatmulPreferenceDestroy, (void *preference))                                                      \
-    X(cublasLtMatmulPreferenceSetAttribute, (void *preference, int attribute, const void *value, size_t bytes)) \
-    X(cublasLtMatmulAlgoGetHeuristic, (void *handle, void *description, void *a, void *b, void *c, void *d,     \
-                                       void *preference, int wanted, void *choices, int *found))                \
-    X(cublasLtMatmul, (void *handle, void *description, const void *alpha, const void *a, void *a_layout,       \
-                       const void *b, void *b_layout, const void *beta, const void *c, void *c_layout, void *d, \
-                       void *d_layout, const void *algorithm, void *workspace, size_t workspace_bytes, void *stream))
+#define BENCH_CUBLAS_SYMBOLS(X)                                                                 \
+    X(cublasLtCreate, (void **handle))                                                          \
+    X(cublasLtDestroy, (void *handle))                                                          \
+    X(cublasLtMatmulDescCreate, (void **description, int compute, int scale_type))              \
+    X(cublasLtMatmulDescDestroy, (void *description))                                           \
+    X(cublasLtMatrixLayoutCreate,                                                               \
+      (void **layout, int type, uint64_t rows, uint64_t columns, int64_t leading))              \
+    X(cublasLtMatrixLayoutDestroy, (void *layout))                                              \
+    X(cublasLtMatmulPreferenceCreate, (void **preference))                                      \
+    X(cublasLtMatmulPreferenceDestroy, (void *preference))                                      \
+    X(cublasLtMatmulPreferenceSetAttribute,                                                     \
+      (void *preference, int attribute, const void *value, size_t bytes))                       \
+    X(cublasLtMatmulAlgoGetHeuristic,                                                           \
+      (void *handle, void *description, void *a, void *b, void *c, void *d, void *preference,   \
+       int wanted, void *choices, int *found))                                                  \
+    X(cublasLtMatmul,                                                                           \
+      (void *handle, void *description, const void *alpha, const void *a, void *a_layout,       \
+       const void *b, void *b_layout, const void *beta, const void *c, void *c_layout, void *d, \
+       void *d_layout, const void *algorithm, void *workspace, size_t workspace_bytes,          \
+       void *stream))
 
 #define BENCH_NVML_SYMBOLS(X)                                     \
     X(nvmlInit_v2, (void))                                        \
@@ -99,7 +109,8 @@ bool bench_cublas_open(bench_cublas_t *cublas, int driver_version);
 void bench_cuda_uuid(const bench_cuda_t *cuda, int device, char out[BENCH_UUID_BYTES]);
 void bench_cuda_pci(const bench_cuda_t *cuda, int device, char out[32]);
 
-/* Bytes of the card's memory that all processes use, as NVML says; -1 when it cannot be asked. Makes no context. */
+/* Bytes of the card's memory that all processes use, as NVML says; -1 when it cannot be asked.
+ * Makes no context. */
 int64_t bench_card_used_bytes(const char *uuid);
 
 /* ---- a card ---- */
@@ -118,11 +129,15 @@ void bench_card_close(bench_card_t *card); /* also one whose opening failed */
 /* NULL, or 0, with the driver's code on standard error. */
 bench_address_t bench_card_alloc(const bench_card_t *card, size_t bytes);
 void bench_card_free(const bench_card_t *card, bench_address_t address); /* 0 is allowed */
-bool bench_card_write(const bench_card_t *card, bench_address_t target, const void *source, size_t bytes); /* waits */
-bool bench_card_read(const bench_card_t *card, void *target, bench_address_t source, size_t bytes);        /* waits */
+/* waits */
+bool bench_card_write(const bench_card_t *card, bench_address_t target, const void *source,
+                      size_t bytes);
+/* waits */
+bool bench_card_read(const bench_card_t *card, void *target, bench_address_t source, size_t bytes);
 bool bench_card_wait(const bench_card_t *card);
 
-/* A kernel that adds x[0..3] and x[4..7] into x[8..11], compiled by NVRTC, and such an x of 1 to 8. */
+/* A kernel that adds x[0..3] and x[4..7] into x[8..11], compiled by NVRTC, and such an x of 1 to
+ * 8. */
 typedef struct bench_small_add_t {
     const bench_card_t *card;
     void *module, *function;

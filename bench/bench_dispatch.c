@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dispatch: an add of 4 elements from the call to its readable result, release included. Every call is timed by
- * itself (the clock's own reading is part of the figure); the devices take turns in ten rounds. */
+/* Dispatch: an add of 4 elements from the call to its readable result, release included. Every call
+ * is timed by itself (the clock's own reading is part of the figure); the devices take turns in
+ * ten rounds. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -60,7 +61,8 @@ static void add_row(bench_t *bench, subject_t *subject, double cpu_us) {
     if (subject->done == 0) return;
     bool is_cpu = strcmp(subject->device, "cpu:0") == 0;
     double median = bench_median_ns(subject->nanoseconds, subject->done) * 1e-3;
-    bench_row_t row = {.subject = "dispatch", .work = "add of 4 elements and read", .unit = "us", .reached = -1};
+    bench_row_t row = {
+        .subject = "dispatch", .work = "add of 4 elements and read", .unit = "us", .reached = -1};
     (void)snprintf(row.on, sizeof row.on, "%s", subject->device);
     row.median = median;
     row.best = (double)subject->nanoseconds[0] * 1e-3;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the drivers list by themselves, one line per device: tells what a variable like CUDA_VISIBLE_DEVICES hides in each of them, and whether
- * both call a card by the same names. Gantry is not asked. */
+/* What the drivers list by themselves, one line per device: tells what a variable like
+ * CUDA_VISIBLE_DEVICES hides in each of them, and whether both call a card by the same names.
+ * Gantry is not asked. */
 #include "bench.h"
 
 #include <string.h>
@@ -37,19 +38,23 @@ static void format_uuid(const unsigned char id[16], char out[BENCH_UUID_BYTES]) 
     for (size_t i = 0; i < 16; ++i) (void)snprintf(out + 2 * i, 3, "%02x", id[i]);
 }
 
-static void print_opencl_device(const bench_opencl_t *cl, uint32_t platform, uint32_t number, void *device) {
-    char name[256] = "", version[128] = "", uuid[BENCH_UUID_BYTES] = "no UUID", pci[32] = "no PCI address";
+static void print_opencl_device(const bench_opencl_t *cl, uint32_t platform, uint32_t number,
+                                void *device) {
+    char name[256] = "", version[128] = "", uuid[BENCH_UUID_BYTES] = "no UUID",
+         pci[32] = "no PCI address";
     unsigned char id[16];
     uint32_t domain = 0, bus = 0, slot = 0;
     (void)cl->clGetDeviceInfo(device, BENCH_CL_DEVICE_NAME, sizeof name - 1, name, NULL);
-    (void)cl->clGetDeviceInfo(device, 0x102D /* driver version */, sizeof version - 1, version, NULL);
+    (void)cl->clGetDeviceInfo(device, 0x102D /* driver version */, sizeof version - 1, version,
+                              NULL);
     if (cl->clGetDeviceInfo(device, DEVICE_UUID, sizeof id, id, NULL) == 0) format_uuid(id, uuid);
     if (cl->clGetDeviceInfo(device, NVIDIA_PCI_BUS, sizeof bus, &bus, NULL) == 0 &&
         cl->clGetDeviceInfo(device, NVIDIA_PCI_SLOT, sizeof slot, &slot, NULL) == 0) {
         (void)cl->clGetDeviceInfo(device, NVIDIA_PCI_DOMAIN, sizeof domain, &domain, NULL);
         (void)snprintf(pci, sizeof pci, "%04x:%02x:%02x.%x", domain, bus, slot >> 3, slot & 7);
     }
-    (void)printf("opencl %u.%u: %s, driver %s, %s, %s\n", platform, number, name, version, uuid, pci);
+    (void)printf("opencl %u.%u: %s, driver %s, %s, %s\n", platform, number, name, version, uuid,
+                 pci);
 }
 
 static void list_opencl(void) {
@@ -63,7 +68,8 @@ static void list_opencl(void) {
     (void)printf("opencl: %u platforms\n", platform_count);
     for (uint32_t p = 0; p < platform_count && p < MOST; ++p) {
         uint32_t count = 0;
-        if (cl.clGetDeviceIDs(platforms[p], BENCH_CL_ALL_DEVICES, MOST, devices, &count) != 0) count = 0;
+        if (cl.clGetDeviceIDs(platforms[p], BENCH_CL_ALL_DEVICES, MOST, devices, &count) != 0)
+            count = 0;
         (void)printf("opencl platform %u: %u devices\n", p, count);
         for (uint32_t d = 0; d < count && d < MOST; ++d) print_opencl_device(&cl, p, d, devices[d]);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elementwise ops on 16 Mi float32. Add counts 12 bytes per element (two read, one written) and is held against a
- * plain C loop on all cores, which stands for the machine's own add bandwidth; the others count 8. */
+/* Elementwise ops on 16 Mi float32. Add counts 12 bytes per element (two read, one written) and is
+ * held against a plain C loop on all cores, which stands for the machine's own add bandwidth;
+ * the others count 8. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 
@@ -41,7 +42,8 @@ static bool plain_add(void *argument, int calls) {
     size_t count = (size_t)loop->threads;
     for (int call = 0; call < calls; ++call) {
         for (size_t t = 0; t < count; ++t) {
-            parts[t] = (part_t){loop, (size_t)ELEMENTS * t / count, (size_t)ELEMENTS * (t + 1) / count};
+            parts[t] =
+                (part_t){loop, (size_t)ELEMENTS * t / count, (size_t)ELEMENTS * (t + 1) / count};
             if (t > 0 && pthread_create(&threads[t], NULL, add_part, &parts[t]) != 0) return false;
         }
         (void)add_part(&parts[0]);
@@ -88,9 +90,10 @@ typedef struct subject_t {
 static bool run(void *argument, int calls) {
     subject_t *subject = argument;
     for (int i = 0; i < calls; ++i) {
-        const gantry_tensor_t *c = subject->work == WORK_ADD    ? gantry_add(subject->scope, subject->a, subject->b)
-                                   : subject->work == WORK_TANH ? gantry_tanh(subject->scope, subject->a)
-                                                                : gantry_exp(subject->scope, subject->a);
+        const gantry_tensor_t *c =
+            subject->work == WORK_ADD    ? gantry_add(subject->scope, subject->a, subject->b)
+            : subject->work == WORK_TANH ? gantry_tanh(subject->scope, subject->a)
+                                         : gantry_exp(subject->scope, subject->a);
         if (!c || gantry_tensor_wait(c) != GANTRY_OK) return false;
         gantry_tensor_drop(subject->scope, c);
     }
@@ -102,12 +105,21 @@ static void measure(bench_t *bench, subject_t *subjects, loop_t *loop, work_t wo
     size_t count = bench->device_count;
     for (size_t i = 0; i < count; ++i) {
         subjects[i].work = work;
-        contenders[i] = (bench_contender_t){.name = bench->devices[i].alias, .run = run, .subject = &subjects[i]};
+        contenders[i] = (bench_contender_t){
+            .name = bench->devices[i].alias, .run = run, .subject = &subjects[i]};
     }
-    bench_measure_t shown = {
-        "elementwise", works[work].text, "GB/s", works[work].bytes * (double)ELEMENTS * 1e-9, 0, NULL, 0, 0, false};
+    bench_measure_t shown = {"elementwise",
+                             works[work].text,
+                             "GB/s",
+                             works[work].bytes * (double)ELEMENTS * 1e-9,
+                             0,
+                             NULL,
+                             0,
+                             0,
+                             false};
     if (work == WORK_ADD) {
-        contenders[count] = (bench_contender_t){.name = "plain C loop", .run = plain_add, .subject = loop};
+        contenders[count] =
+            (bench_contender_t){.name = "plain C loop", .run = plain_add, .subject = loop};
         shown.reference = &contenders[count++];
         shown.least_ratio = ADD_LEAST_RATIO;
     }
@@ -126,7 +138,8 @@ void bench_elementwise(bench_t *bench) {
         if (subject->scope) subject->b = bench_random(subject->scope, GANTRY_SHAPE(ELEMENTS), 2);
         ready &= subject->scope && subject->a && subject->b;
     }
-    for (work_t work = WORK_ADD; ready && work < WORK_COUNT; ++work) measure(bench, subjects, &loop, work);
+    for (work_t work = WORK_ADD; ready && work < WORK_COUNT; ++work)
+        measure(bench, subjects, &loop, work);
     for (size_t i = 0; i < bench->device_count; ++i) {
         if (subjects[i].scope) (void)gantry_scope_end(subjects[i].scope);
     }

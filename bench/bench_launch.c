@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launching: the smallest op through Gantry against the driver's own enqueue of such a kernel; many in a row with
- * one wait at the end (pipelined), and each waited for. And what waiting costs the driver alone where a kernel takes some
- * 50 us: a processor's driver has to wake a thread, a second one for a second work-item, and the caller. */
+/* Launching: the smallest op through Gantry against the driver's own enqueue of such a kernel; many
+ * in a row with one wait at the end (pipelined), and each waited for. And what waiting costs the
+ * driver alone where a kernel takes some 50 us: a processor's driver has to wake a thread, a
+ * second one for a second work-item, and the caller. */
 #include "bench.h"
 
 #include <string.h>
@@ -42,8 +43,8 @@ static bool pipelined(void *argument, int calls) {
 
 static bool raw_enqueue(bench_queue_t *queue) {
     size_t global = 4;
-    return queue->opencl.clEnqueueNDRangeKernel(queue->queue, queue->kernel, 1, NULL, &global, NULL, 0, NULL, NULL) ==
-           0;
+    return queue->opencl.clEnqueueNDRangeKernel(queue->queue, queue->kernel, 1, NULL, &global, NULL,
+                                                0, NULL, NULL) == 0;
 }
 
 static bool raw_waited(void *argument, int calls) {
@@ -67,25 +68,33 @@ static bool raw_busy(bench_queue_t *queue, int calls, size_t items, bool wait) {
     const size_t local = 1;
     if (queue->opencl.clSetKernelArg(queue->busy, 1, sizeof rounds, &rounds) != 0) return false;
     for (int i = 0; i < calls; ++i) {
-        if (queue->opencl.clEnqueueNDRangeKernel(queue->queue, queue->busy, 1, NULL, &items, &local, 0, NULL, NULL) != 0)
+        if (queue->opencl.clEnqueueNDRangeKernel(queue->queue, queue->busy, 1, NULL, &items, &local,
+                                                 0, NULL, NULL) != 0)
             return false;
         if ((wait || i + 1 == calls) && queue->opencl.clFinish(queue->queue) != 0) return false;
     }
     return true;
 }
 
-static bool busy_in_a_row(void *argument, int calls) { return raw_busy(&((subject_t *)argument)->queue, calls, 1, false); }
+static bool busy_in_a_row(void *argument, int calls) {
+    return raw_busy(&((subject_t *)argument)->queue, calls, 1, false);
+}
 
-static bool busy_waited(void *argument, int calls) { return raw_busy(&((subject_t *)argument)->queue, calls, 1, true); }
+static bool busy_waited(void *argument, int calls) {
+    return raw_busy(&((subject_t *)argument)->queue, calls, 1, true);
+}
 
-static bool two_waited(void *argument, int calls) { return raw_busy(&((subject_t *)argument)->queue, calls, 2, true); }
+static bool two_waited(void *argument, int calls) {
+    return raw_busy(&((subject_t *)argument)->queue, calls, 2, true);
+}
 
 static bool open_subject(bench_t *bench, const char *device, subject_t *subject) {
     const float four[4] = {1, 2, 3, 4};
     memset(subject, 0, sizeof *subject);
     subject->scope = bench_scope(bench, device);
     if (!subject->scope) return false;
-    subject->x = gantry_constant(subject->scope, GANTRY_FLOAT32, GANTRY_SHAPE(4), four, sizeof four);
+    subject->x =
+        gantry_constant(subject->scope, GANTRY_FLOAT32, GANTRY_SHAPE(4), four, sizeof four);
     return subject->x && bench_is_ok(gantry_tensor_wait(subject->x), device, "constant");
 }
 
@@ -95,32 +104,41 @@ static void close_subject(subject_t *subject) {
 }
 
 /* One device with its raw driver; contenders: cpu:0, the device, the driver. */
-static void measure(bench_t *bench, subject_t *cpu, subject_t *subject, const bench_device_t *device, bool wait) {
+static void measure(bench_t *bench, subject_t *cpu, subject_t *subject,
+                    const bench_device_t *device, bool wait) {
     bench_contender_t contenders[3] = {0};
     size_t count = 0, device_count;
     bool (*ours)(void *, int) = wait ? waited : pipelined;
-    if (cpu) contenders[count++] = (bench_contender_t){.name = "cpu:0", .run = ours, .subject = cpu};
-    if (subject) contenders[count++] = (bench_contender_t){.name = device->alias, .run = ours, .subject = subject};
+    if (cpu)
+        contenders[count++] = (bench_contender_t){.name = "cpu:0", .run = ours, .subject = cpu};
+    if (subject)
+        contenders[count++] =
+            (bench_contender_t){.name = device->alias, .run = ours, .subject = subject};
     device_count = count;
-    bench_measure_t shown = {"launch", wait ? "add of 4 elements, each waited for" : "add of 4 elements, 1000 in a row",
-                             "us",     0,
-                             1e6,      NULL,
-                             0,        0, false};
+    bench_measure_t shown = {
+        "launch", wait ? "add of 4 elements, each waited for" : "add of 4 elements, 1000 in a row",
+        "us",     0,
+        1e6,      NULL,
+        0,        0,
+        false};
     if (subject && subject->queue.queue) {
-        contenders[count] =
-            (bench_contender_t){.name = "raw OpenCL", .run = wait ? raw_waited : raw_pipelined, .subject = subject};
+        contenders[count] = (bench_contender_t){
+            .name = "raw OpenCL", .run = wait ? raw_waited : raw_pipelined, .subject = subject};
         shown.reference = &contenders[count++];
     }
-    bench_interleave(contenders, count, bench->rounds, wait ? LAUNCH_WAITED_CALLS : LAUNCH_PIPELINED_CALLS);
+    bench_interleave(contenders, count, bench->rounds,
+                     wait ? LAUNCH_WAITED_CALLS : LAUNCH_PIPELINED_CALLS);
     bench_report_contenders(&bench->report, &shown, contenders, count, device_count);
 }
 
 static void measure_driver(bench_t *bench, subject_t *subject) {
-    bench_contender_t contenders[] = {{.name = "raw, in a row", .run = busy_in_a_row, .subject = subject},
-                                      {.name = "raw, waited for", .run = busy_waited, .subject = subject},
-                                      {.name = "raw, two, waited for", .run = two_waited, .subject = subject}};
+    bench_contender_t contenders[] = {
+        {.name = "raw, in a row", .run = busy_in_a_row, .subject = subject},
+        {.name = "raw, waited for", .run = busy_waited, .subject = subject},
+        {.name = "raw, two, waited for", .run = two_waited, .subject = subject}};
     const size_t count = sizeof contenders / sizeof contenders[0];
-    bench_measure_t shown = {"launch", "kernel of some 50 us", "us", 0, 1e6, &contenders[0], 0, 0, false};
+    bench_measure_t shown = {"launch", "kernel of some 50 us", "us", 0, 1e6, &contenders[0], 0, 0,
+                             false};
     bench_interleave(contenders, count, bench->rounds, LAUNCH_BUSY_CALLS);
     bench_report_contenders(&bench->report, &shown, contenders, count, 0);
 }
@@ -139,7 +157,8 @@ void bench_launch(bench_t *bench) {
     for (size_t i = has_cpu ? 1 : 0; i < bench->device_count; ++i) {
         const bench_device_t *device = &bench->devices[i];
         if (open_subject(bench, device->alias, &other)) {
-            if (strncmp(device->alias, "opencl:", 7) == 0) (void)bench_queue_open(&other.queue, device->hardware, 4096);
+            if (strncmp(device->alias, "opencl:", 7) == 0)
+                (void)bench_queue_open(&other.queue, device->hardware, 4096);
             measure(bench, has_cpu ? &cpu : NULL, &other, device, false);
             measure(bench, has_cpu ? &cpu : NULL, &other, device, true);
             if (other.queue.queue) measure_driver(bench, &other);

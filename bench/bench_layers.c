@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --layers: what the ops of a case do, step by step. The case runs again for it, as recording takes time of its own; its
- * figures are thrown away. */
+/* --layers: what the ops of a case do, step by step. The case runs again for it, as recording takes
+ * time of its own; its figures are thrown away. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -11,29 +11,34 @@ static void print_profile(gantry_runtime_t *runtime, const char *name, const cha
                      "gantry_profile_format"))
         return;
     char *text = malloc(length + 1);
-    if (text && gantry_profile_format(runtime, GANTRY_REPORT_TEXT, text, length + 1, NULL) == GANTRY_OK)
+    if (text &&
+        gantry_profile_format(runtime, GANTRY_REPORT_TEXT, text, length + 1, NULL) == GANTRY_OK)
         (void)printf("%s on %s\n%s\n", name, device, text);
     free(text);
 }
 
-static void run_on(const bench_t *bench, const bench_device_t *device, const char *name, void (*run)(bench_t *bench),
-                   gantry_profile_mode_t mode) {
+static void run_on(const bench_t *bench, const bench_device_t *device, const char *name,
+                   void (*run)(bench_t *bench), gantry_profile_mode_t mode) {
     bench_t alone = *bench;
     alone.devices[0] = *device;
     alone.device_count = 1;
     alone.rounds = 1;
     alone.quick = true;
     bench_report_init(&alone.report);
-    if (bench_is_ok(gantry_profile_start(bench->runtime, mode), device->alias, "gantry_profile_start")) {
+    if (bench_is_ok(gantry_profile_start(bench->runtime, mode), device->alias,
+                    "gantry_profile_start")) {
         run(&alone);
         (void)gantry_profile_stop(bench->runtime);
         size_t rows = gantry_profile_row_count(bench->runtime);
         if (rows > 0) print_profile(bench->runtime, name, device->alias);
-        if (rows == 0) (void)printf("%s on %s: runs no op in this process\n\n", name, device->alias);
+        if (rows == 0)
+            (void)printf("%s on %s: runs no op in this process\n\n", name, device->alias);
     }
     bench_report_deinit(&alone.report);
 }
 
-void bench_layers(bench_t *bench, const char *name, void (*run)(bench_t *bench), gantry_profile_mode_t mode) {
-    for (size_t i = 0; i < bench->device_count; ++i) run_on(bench, &bench->devices[i], name, run, mode);
+void bench_layers(bench_t *bench, const char *name, void (*run)(bench_t *bench),
+                  gantry_profile_mode_t mode) {
+    for (size_t i = 0; i < bench->device_count; ++i)
+        run_on(bench, &bench->devices[i], name, run, mode);
 }

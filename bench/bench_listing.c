@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listing devices from nothing: each time a fresh child process, since loaders and drivers keep what they found.
- * The reference asks the OpenCL driver for platforms, devices and a few of their properties, and nothing else. */
+/* Listing devices from nothing: each time a fresh child process, since loaders and drivers keep
+ * what they found. The reference asks the OpenCL driver for platforms, devices and a few of
+ * their properties, and nothing else. */
 #include "bench.h"
 
 #include <string.h>
@@ -22,16 +23,20 @@ static bool list_with_gantry(const char *backends, gantry_runtime_t **out_runtim
 }
 
 static bool list_with_driver(void) {
-    static const uint32_t properties[] = {BENCH_CL_DEVICE_NAME, 0x102C /* vendor */, 0x102D /* driver version */};
+    static const uint32_t properties[] = {BENCH_CL_DEVICE_NAME, 0x102C /* vendor */,
+                                          0x102D /* driver version */};
     bench_opencl_t cl;
     void *platforms[16], *devices[16];
     uint32_t platform_count = 0, device_count;
-    if (!bench_opencl_open(&cl) || cl.clGetPlatformIDs(16, platforms, &platform_count) != 0) return false;
+    if (!bench_opencl_open(&cl) || cl.clGetPlatformIDs(16, platforms, &platform_count) != 0)
+        return false;
     for (uint32_t p = 0; p < platform_count && p < 16; ++p) {
-        if (cl.clGetDeviceIDs(platforms[p], BENCH_CL_ALL_DEVICES, 16, devices, &device_count) != 0) continue;
+        if (cl.clGetDeviceIDs(platforms[p], BENCH_CL_ALL_DEVICES, 16, devices, &device_count) != 0)
+            continue;
         for (uint32_t d = 0; d < device_count && d < 16; ++d) {
             char text[256];
-            for (size_t i = 0; i < 3; ++i) (void)cl.clGetDeviceInfo(devices[d], properties[i], sizeof text, text, NULL);
+            for (size_t i = 0; i < 3; ++i)
+                (void)cl.clGetDeviceInfo(devices[d], properties[i], sizeof text, text, NULL);
         }
     }
     return true;
@@ -59,8 +64,13 @@ static double run_child(const char *program, const char *what) {
 }
 
 /* Median and best in seconds. */
-static void add_row(bench_t *bench, const char *work, const char *on, double median, double best, double most_ms) {
-    bench_row_t row = {.subject = "listing", .unit = "ms", .reached = -1, .median = median * 1e3, .best = best * 1e3};
+static void add_row(bench_t *bench, const char *work, const char *on, double median, double best,
+                    double most_ms) {
+    bench_row_t row = {.subject = "listing",
+                       .unit = "ms",
+                       .reached = -1,
+                       .median = median * 1e3,
+                       .best = best * 1e3};
     (void)snprintf(row.work, sizeof row.work, "%s", work);
     (void)snprintf(row.on, sizeof row.on, "%s", on);
     if (most_ms > 0) {
@@ -101,7 +111,8 @@ void bench_listing(bench_t *bench) {
     bool alone = !has_samples(&raw);
     if (has_samples(&cpu)) add_row(bench, work, "cpu backend", cpu.median, cpu.seconds[0], 0);
     if (has_samples(&all))
-        add_row(bench, work, "all backends", all.median, all.seconds[0], alone ? LISTING_MOST_MS : 0);
+        add_row(bench, work, "all backends", all.median, all.seconds[0],
+                alone ? LISTING_MOST_MS : 0);
     if (alone || pairs == 0) return;
     add_row(bench, "the OpenCL driver's own time", "raw OpenCL", raw.median, raw.seconds[0], 0);
     add_row(bench, "beyond the driver's own time", "all backends", bench_median(beyond, pairs),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machine a figure belongs to: processor, cores, compiler, and how busy it was with other work. Reads /proc
- * where there is one. */
+/* The machine a figure belongs to: processor, cores, compiler, and how busy it was with other work.
+ * Reads /proc where there is one. */
 #ifndef GANTRY_BENCH_MACHINE_H
 #define GANTRY_BENCH_MACHINE_H
 
@@ -13,7 +13,8 @@ const char *bench_machine_compiler(void);
 int bench_machine_cores(void);
 double bench_machine_load(void);
 
-/* Processor seconds since start, of the whole machine and of this process with its ended children. */
+/* Processor seconds since start, of the whole machine and of this process with its ended
+ * children. */
 double bench_machine_busy_seconds(void);
 double bench_machine_own_seconds(void);
 

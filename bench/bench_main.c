@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_bench: measures Gantry on every device of the machine, beside the libraries it competes with.
+/* gantry_bench: measures Gantry on every device of the machine, beside the libraries it competes
+ * with.
  *
- *   gantry_bench [--case NAME[,NAME...]] [--device NAME[,NAME...]] [--repeat N] [--quick] [--json FILE]
+ *   gantry_bench [--case NAME[,NAME...]] [--device NAME[,NAME...]] [--repeat N] [--quick] [--json
+ *   FILE]
  *                [--layers[=wait]] [--max-n N] [--max-bytes N] [--types TYPE[,TYPE...]]
  *   gantry_bench --drivers */
 #define _GNU_SOURCE
@@ -19,8 +21,11 @@ typedef struct case_t {
 } case_t;
 
 static const case_t cases[] = {
-    {"dispatch", "an add of 4 elements, from the call to the result, release included", bench_dispatch},
-    {"cores", "what sharing costs: steps of one core, a cache line from one core to another and back", bench_cores},
+    {"dispatch", "an add of 4 elements, from the call to the result, release included",
+     bench_dispatch},
+    {"cores",
+     "what sharing costs: steps of one core, a cache line from one core to another and back",
+     bench_cores},
     {"launch", "small ops one after another, waited for at the end or each time", bench_launch},
     {"transfer", "host to device and back, 4 KiB to 64 MiB", bench_transfer},
     {"elementwise", "add, tanh and exp of 16 Mi float32", bench_elementwise},
@@ -29,9 +34,12 @@ static const case_t cases[] = {
     {"listing", "listing devices in a fresh process", bench_listing},
     {"card_launch", "a small op against cuLaunchKernel", bench_card_launch},
     {"card_transfer", "pinned and ordinary memory against cuMemcpy...Async", bench_card_transfer},
-    {"card_stream", "elementwise and sums, 64 MiB to 1 GiB, against cuMemcpyDtoDAsync", bench_card_stream},
-    {"card_matmul", "square products of 4 types, n = 1024 to 16384, against cuBLASLt", bench_card_matmul},
-    {"card_start", "start to first product in a fresh process, against driver and cuBLASLt", bench_card_start},
+    {"card_stream", "elementwise and sums, 64 MiB to 1 GiB, against cuMemcpyDtoDAsync",
+     bench_card_stream},
+    {"card_matmul", "square products of 4 types, n = 1024 to 16384, against cuBLASLt",
+     bench_card_matmul},
+    {"card_start", "start to first product in a fresh process, against driver and cuBLASLt",
+     bench_card_start},
 };
 #define CASE_COUNT (sizeof cases / sizeof cases[0])
 
@@ -47,21 +55,28 @@ typedef struct options_t {
 
 bool bench_is_ok(gantry_status_t status, const char *device, const char *what) {
     if (status == GANTRY_OK) return true;
-    (void)fprintf(stderr, "%s: %s: %s: %s\n", device, what, gantry_status_name(status), gantry_last_message());
+    (void)fprintf(stderr, "%s: %s: %s: %s\n", device, what, gantry_status_name(status),
+                  gantry_last_message());
     return false;
 }
 
 /* Also says whose products are measured. */
 static void log_line(void *user, gantry_log_level_t level, const char *text) {
     (void)user;
-    if (level >= GANTRY_LEVEL_WARNING || strstr(text, "take the portable kernels")) (void)fprintf(stderr, "%s\n", text);
+    if (level >= GANTRY_LEVEL_WARNING || strstr(text, "take the portable kernels"))
+        (void)fprintf(stderr, "%s\n", text);
 }
 
 gantry_runtime_t *bench_runtime(const char *const *extra) {
-    gantry_runtime_options_t options = {
-        .struct_size = sizeof options, .log = log_line, .log_level = GANTRY_LEVEL_INFO, .extra = extra};
+    gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                        .log = log_line,
+                                        .log_level = GANTRY_LEVEL_INFO,
+                                        .extra = extra};
     gantry_runtime_t *runtime = NULL;
-    return bench_is_ok(gantry_runtime_create(&options, &runtime), "runtime", "gantry_runtime_create") ? runtime : NULL;
+    return bench_is_ok(gantry_runtime_create(&options, &runtime), "runtime",
+                       "gantry_runtime_create")
+               ? runtime
+               : NULL;
 }
 
 gantry_scope_t *bench_scope(const bench_t *bench, const char *device) {
@@ -76,7 +91,8 @@ gantry_scope_t *bench_scope(const bench_t *bench, const char *device) {
 }
 
 const gantry_tensor_t *bench_random(gantry_scope_t *scope, gantry_shape_t shape, int64_t seed) {
-    const gantry_tensor_t *tensor = gantry_stateless_random_uniform(scope, shape, GANTRY_FLOAT32, seed, 7);
+    const gantry_tensor_t *tensor =
+        gantry_stateless_random_uniform(scope, shape, GANTRY_FLOAT32, seed, 7);
     if (tensor && gantry_tensor_wait(tensor) == GANTRY_OK) return tensor;
     (void)fprintf(stderr, "random numbers: %s\n", gantry_last_message());
     return NULL;
@@ -87,7 +103,8 @@ const gantry_tensor_t *bench_random(gantry_scope_t *scope, gantry_shape_t shape,
 bool bench_is_in(const char *list, const char *name) {
     size_t length = strlen(name);
     for (const char *item = list; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL) {
-        if (strncmp(item, name, length) == 0 && (item[length] == ',' || item[length] == '\0')) return true;
+        if (strncmp(item, name, length) == 0 && (item[length] == ',' || item[length] == '\0'))
+            return true;
     }
     return !list;
 }
@@ -109,19 +126,14 @@ static int usage(FILE *out) {
     (void)fprintf(
         out,
         "usage: gantry_bench [--case NAME[,..]] [--device NAME[,..]] [--repeat N] [--quick] [--json FILE]\n"
-        "                    [--layers[=wait]] [--max-n N] [--max-bytes N] [--types TYPE[,..]]\n       gantry_bench "
-        "--drivers\n\n");
-    for (size_t i = 0; i < CASE_COUNT; ++i) (void)fprintf(out, "  %-13s %s\n", cases[i].name, cases[i].what);
-    (void)fprintf(out,
-                  "\nDevices are named in any spelling, e.g. cpu:0,opencl:0 or GPU:0. --repeat sets the rounds "
-                  "(1 to %d, default %d, "
-                  "with --quick %d).\n--max-n and --max-bytes bound matrices and tensors of the card_ cases; "
-                  "--types names those of card_matmul: float32, TF32, float16, bfloat16. "
-                  "--drivers prints what the raw drivers list, and measures nothing.\n--layers runs each case once "
-                  "more, with few "
-                  "rounds, and prints where the time of its ops went; =wait waits for every op, so that kernels of all "
-                  "devices are timed. Figures are of the runs without it.\n",
-                  BENCH_MAX_ROUNDS, BENCH_ROUNDS, BENCH_QUICK_ROUNDS);
+        "                    [--layers[=wait]] [--max-n N] [--max-bytes N] [--types TYPE[,..]]\n       gantry_bench --drivers\n\n");
+    for (size_t i = 0; i < CASE_COUNT; ++i)
+        (void)fprintf(out, "  %-13s %s\n", cases[i].name, cases[i].what);
+    (void)fprintf(
+        out,
+        "\nDevices are named in any spelling, e.g. cpu:0,opencl:0 or GPU:0. --repeat sets the rounds (1 to %d, default %d, with --quick %d).\n--max-n and --max-bytes bound matrices and tensors of the card_ cases; "
+        "--types names those of card_matmul: float32, TF32, float16, bfloat16. --drivers prints what the raw drivers list, and measures nothing.\n--layers runs each case once more, with few rounds, and prints where the time of its ops went; =wait waits for every op, so that kernels of all devices are timed. Figures are of the runs without it.\n",
+        BENCH_MAX_ROUNDS, BENCH_ROUNDS, BENCH_QUICK_ROUNDS);
     return out == stdout ? 0 : 2;
 }
 
@@ -148,7 +160,8 @@ static int parse(int argc, char **argv, options_t *options) {
             options->json = value;
         } else if (strcmp(name, "--types") == 0) {
             options->types = value;
-        } else if (strcmp(name, "--repeat") == 0 && atoi(value) >= 1 && atoi(value) <= BENCH_MAX_ROUNDS) {
+        } else if (strcmp(name, "--repeat") == 0 && atoi(value) >= 1 &&
+                   atoi(value) <= BENCH_MAX_ROUNDS) {
             options->rounds = atoi(value);
         } else if (strcmp(name, "--max-n") == 0 && atoi(value) >= 16) {
             options->most_n = atoi(value);
@@ -175,8 +188,8 @@ static void add_device(bench_t *bench, const gantry_physical_device_t *physical)
     (void)snprintf(device->hardware, sizeof device->hardware, "%s", details.hardware_name);
     (void)snprintf(device->uuid, sizeof device->uuid, "%s", details.uuid);
     (void)snprintf(device->other_view, sizeof device->other_view, "%s", details.other_view);
-    (void)snprintf(device->line, sizeof device->line, "%s: %s; %s, driver %s", details.alias, details.hardware_name,
-                   details.platform, details.driver_version);
+    (void)snprintf(device->line, sizeof device->line, "%s: %s; %s, driver %s", details.alias,
+                   details.hardware_name, details.platform, details.driver_version);
 }
 
 /* wanted: names with commas between them; NULL: all. */
@@ -185,8 +198,8 @@ static bool open_runtime(bench_t *bench, const char *wanted) {
     if (!bench->runtime) return false;
     const gantry_physical_device_t *views[64];
     size_t count = 0;
-    if (!wanted && !bench_is_ok(gantry_list_device_views(bench->runtime, 64, views, &count), "runtime",
-                                "gantry_list_device_views"))
+    if (!wanted && !bench_is_ok(gantry_list_device_views(bench->runtime, 64, views, &count),
+                                "runtime", "gantry_list_device_views"))
         return false;
     for (size_t i = 0; i < count && i < 64; ++i) add_device(bench, views[i]);
     for (size_t length; wanted && *wanted; wanted += length + (wanted[length] == ',')) {
@@ -209,7 +222,9 @@ static void device_lines(const bench_t *bench, const char *out_lines[BENCH_MAX_D
 bool bench_save(const bench_t *bench) {
     const char *lines[BENCH_MAX_DEVICES];
     device_lines(bench, lines);
-    if (!bench->json || bench_report_write_json(&bench->report, bench->json, lines, bench->device_count)) return true;
+    if (!bench->json ||
+        bench_report_write_json(&bench->report, bench->json, lines, bench->device_count))
+        return true;
     (void)fprintf(stderr, "%s could not be written\n", bench->json);
     return false;
 }
@@ -223,12 +238,14 @@ static bool print_and_write(const bench_t *bench) {
 
 int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "--listing-child") == 0) return bench_listing_child(argv[2]);
-    if (argc == 5 && strcmp(argv[1], "--start-child") == 0) return bench_card_start_child(argv[2], argv[3], argv[4]);
+    if (argc == 5 && strcmp(argv[1], "--start-child") == 0)
+        return bench_card_start_child(argv[2], argv[3], argv[4]);
     if (argc == 2 && strcmp(argv[1], "--drivers") == 0) return bench_drivers();
     options_t options = {.most_n = 16384, .most_bytes = 1ull << 30};
     int code = parse(argc, argv, &options);
     if (code >= 0) return code;
-    /* The libraries' own threads must sleep while others are measured: set before any of them is opened. */
+    /* The libraries' own threads must sleep while others are measured: set before any of them is
+     * opened. */
     (void)setenv("OMP_WAIT_POLICY", "passive", 0);
     bench_t bench = {.program = "/proc/self/exe",
                      .json = options.json,
@@ -236,7 +253,9 @@ int main(int argc, char **argv) {
                      .most_n = options.most_n,
                      .types = options.types,
                      .most_bytes = (size_t)options.most_bytes};
-    bench.rounds = options.rounds ? options.rounds : options.quick ? BENCH_QUICK_ROUNDS : BENCH_ROUNDS;
+    bench.rounds = options.rounds  ? options.rounds
+                   : options.quick ? BENCH_QUICK_ROUNDS
+                                   : BENCH_ROUNDS;
     bench_report_init(&bench.report);
     code = 1;
     if (open_runtime(&bench, options.devices)) {
@@ -247,7 +266,8 @@ int main(int argc, char **argv) {
         }
         code = print_and_write(&bench) && !bench.is_wrong ? 0 : 1;
         if (bench.report.count == 0) {
-            (void)fprintf(stderr, "nothing was measured: the cases have nothing for these devices\n");
+            (void)fprintf(stderr,
+                          "nothing was measured: the cases have nothing for these devices\n");
             code = 1;
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products, square, float32, 2 n^3 operations each; beside oneDNN and OpenBLAS called directly. The
- * reference of a row is the faster of the two at that size. */
+/* Matrix products, square, float32, 2 n^3 operations each; beside oneDNN and OpenBLAS called
+ * directly. The reference of a row is the faster of the two at that size. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -35,7 +35,8 @@ static bool run_device(void *argument, int calls) {
 static bool run_dnnl(void *argument, int calls) {
     library_subject_t *s = argument;
     for (int i = 0; i < calls; ++i) {
-        if (s->blas->dnnl_sgemm('N', 'N', s->n, s->n, s->n, 1, s->a, s->n, s->b, s->n, 0, s->c, s->n) != 0)
+        if (s->blas->dnnl_sgemm('N', 'N', s->n, s->n, s->n, 1, s->a, s->n, s->b, s->n, 0, s->c,
+                                s->n) != 0)
             return false;
     }
     return true;
@@ -45,18 +46,22 @@ static bool run_openblas(void *argument, int calls) {
     library_subject_t *s = argument;
     const int row_major = 101, plain = 111;
     for (int i = 0; i < calls; ++i) {
-        s->blas->cblas_sgemm(row_major, plain, plain, s->n, s->n, s->n, 1, s->a, s->n, s->b, s->n, 0, s->c, s->n);
+        s->blas->cblas_sgemm(row_major, plain, plain, s->n, s->n, s->n, 1, s->a, s->n, s->b, s->n,
+                             0, s->c, s->n);
     }
     return true;
 }
 
-static size_t add_libraries(bench_contender_t *contenders, const bench_blas_t *blas, library_subject_t *subject) {
+static size_t add_libraries(bench_contender_t *contenders, const bench_blas_t *blas,
+                            library_subject_t *subject) {
     size_t count = 0;
     if (!subject->a || !subject->b || !subject->c) return 0;
     if (blas->dnnl_sgemm)
-        contenders[count++] = (bench_contender_t){.name = blas->dnnl_name, .run = run_dnnl, .subject = subject};
+        contenders[count++] =
+            (bench_contender_t){.name = blas->dnnl_name, .run = run_dnnl, .subject = subject};
     if (blas->cblas_sgemm)
-        contenders[count++] = (bench_contender_t){.name = blas->openblas_name, .run = run_openblas, .subject = subject};
+        contenders[count++] = (bench_contender_t){
+            .name = blas->openblas_name, .run = run_openblas, .subject = subject};
     return count;
 }
 
@@ -64,12 +69,14 @@ static const bench_contender_t *fastest(const bench_contender_t *contenders, siz
     const bench_contender_t *best = NULL;
     for (size_t i = 0; i < count; ++i) {
         if (contenders[i].failed) continue;
-        if (!best || bench_median_seconds(&contenders[i]) < bench_median_seconds(best)) best = &contenders[i];
+        if (!best || bench_median_seconds(&contenders[i]) < bench_median_seconds(best))
+            best = &contenders[i];
     }
     return best;
 }
 
-static size_t add_devices(bench_t *bench, bench_contender_t *contenders, device_subject_t *subjects, int n) {
+static size_t add_devices(bench_t *bench, bench_contender_t *contenders, device_subject_t *subjects,
+                          int n) {
     size_t count = 0;
     for (size_t i = 0; i < bench->device_count; ++i) {
         device_subject_t *subject = &subjects[count];
@@ -77,8 +84,8 @@ static size_t add_devices(bench_t *bench, bench_contender_t *contenders, device_
         if (!subject->scope) continue;
         subject->a = bench_random(subject->scope, GANTRY_SHAPE(n, n), 1);
         subject->b = bench_random(subject->scope, GANTRY_SHAPE(n, n), 2);
-        contenders[count++] =
-            (bench_contender_t){.name = bench->devices[i].alias, .run = run_device, .subject = subject};
+        contenders[count++] = (bench_contender_t){
+            .name = bench->devices[i].alias, .run = run_device, .subject = subject};
     }
     return count;
 }
@@ -87,7 +94,8 @@ static void measure(bench_t *bench, const bench_blas_t *blas, int n) {
     device_subject_t subjects[BENCH_MAX_DEVICES];
     bench_contender_t contenders[BENCH_MAX_DEVICES + 2] = {0};
     size_t floats = (size_t)n * (size_t)n;
-    library_subject_t library = {blas, malloc(floats * 4), malloc(floats * 4), malloc(floats * 4), n};
+    library_subject_t library = {blas, malloc(floats * 4), malloc(floats * 4), malloc(floats * 4),
+                                 n};
     for (size_t i = 0; library.a && library.b && library.c && i < floats; ++i) {
         library.a[i] = (float)(i * 7 % 1000) * 1e-3f;
         library.b[i] = (float)(i * 13 % 1000) * 1e-3f;
@@ -121,8 +129,11 @@ static void measure(bench_t *bench, const bench_blas_t *blas, int n) {
 void bench_matmul(bench_t *bench) {
     bench_blas_t blas;
     bench_blas_open(&blas);
-    if (!blas.dnnl_sgemm) (void)fprintf(stderr, "matmul: oneDNN is not here (libdnnl); its rows are left out\n");
-    if (!blas.cblas_sgemm) (void)fprintf(stderr, "matmul: OpenBLAS is not here (libopenblas); its rows are left out\n");
+    if (!blas.dnnl_sgemm)
+        (void)fprintf(stderr, "matmul: oneDNN is not here (libdnnl); its rows are left out\n");
+    if (!blas.cblas_sgemm)
+        (void)fprintf(stderr,
+                      "matmul: OpenBLAS is not here (libopenblas); its rows are left out\n");
     static const int sizes[] = {256, 1024, 2048};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
         if (sizes[i] <= 1024 || !bench->quick) measure(bench, &blas, sizes[i]);

@@ -30,10 +30,14 @@ void bench_reduce(bench_t *bench) {
         subject->scope = bench_scope(bench, bench->devices[i].alias);
         if (!subject->scope) continue;
         subject->a = bench_random(subject->scope, GANTRY_SHAPE(ELEMENTS), 3);
-        contenders[count++] = (bench_contender_t){.name = bench->devices[i].alias, .run = run, .subject = subject};
+        contenders[count++] =
+            (bench_contender_t){.name = bench->devices[i].alias, .run = run, .subject = subject};
     }
-    bench_measure_t shown = {"reduce", "sum, 16 Mi float32, 4 B each", "GB/s", 4 * (double)ELEMENTS * 1e-9, 0, NULL, 0,
-                             0, false};
+    bench_measure_t shown = {"reduce", "sum, 16 Mi float32, 4 B each",
+                             "GB/s",   4 * (double)ELEMENTS * 1e-9,
+                             0,        NULL,
+                             0,        0,
+                             false};
     bench_interleave(contenders, count, bench->rounds * 2, 4);
     bench_report_contenders(&bench->report, &shown, contenders, count, count);
     for (size_t i = 0; i < count; ++i) (void)gantry_scope_end(subjects[i].scope);

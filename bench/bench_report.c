@@ -73,8 +73,10 @@ static bool usable(const bench_contender_t *contender) {
 }
 
 void bench_report_contenders(bench_report_t *report, const bench_measure_t *measure,
-                             const bench_contender_t *contenders, size_t count, size_t device_count) {
-    const bench_contender_t *cpu = count > 0 && strcmp(contenders[0].name, "cpu:0") == 0 ? &contenders[0] : NULL;
+                             const bench_contender_t *contenders, size_t count,
+                             size_t device_count) {
+    const bench_contender_t *cpu =
+        count > 0 && strcmp(contenders[0].name, "cpu:0") == 0 ? &contenders[0] : NULL;
     const bench_contender_t *reference = measure->reference;
     for (size_t i = 0; i < count; ++i) {
         const bench_contender_t *contender = &contenders[i];
@@ -89,10 +91,12 @@ void bench_report_contenders(bench_report_t *report, const bench_measure_t *meas
         if (usable(cpu)) row.against_cpu = bench_median_speedup(contender, cpu);
         if (usable(reference) && reference != contender) {
             row.against_reference = bench_median_speedup(contender, reference);
-            row.best_against_reference = bench_best_seconds(reference) / bench_best_seconds(contender);
+            row.best_against_reference =
+                bench_best_seconds(reference) / bench_best_seconds(contender);
             (void)snprintf(row.reference, sizeof row.reference, "%s", reference->name);
         }
-        if (i < device_count && !report->is_without_targets && !(measure->spares_cpu && contender == cpu))
+        if (i < device_count && !report->is_without_targets &&
+            !(measure->spares_cpu && contender == cpu))
             set_target(&row, measure);
         bench_report_add(report, &row);
     }
@@ -110,13 +114,14 @@ static head_t make_head(const bench_report_t *report, double wall_seconds) {
     head_t head;
     time_t now = time(NULL);
     struct tm utc;
-    if (!gmtime_r(&now, &utc) || strftime(head.date, sizeof head.date, "%Y-%m-%d %H:%M UTC", &utc) == 0)
+    if (!gmtime_r(&now, &utc) ||
+        strftime(head.date, sizeof head.date, "%Y-%m-%d %H:%M UTC", &utc) == 0)
         head.date[0] = '\0';
     bench_machine_processor(head.processor, sizeof head.processor);
     bench_machine_system(head.system, sizeof head.system);
     head.cores = bench_machine_cores();
-    double others =
-        (bench_machine_busy_seconds() - report->busy_at_start) - (bench_machine_own_seconds() - report->own_at_start);
+    double others = (bench_machine_busy_seconds() - report->busy_at_start) -
+                    (bench_machine_own_seconds() - report->own_at_start);
     head.others = wall_seconds > 0 && others > 0 ? others / (wall_seconds * head.cores) : 0;
     return head;
 }
@@ -138,26 +143,32 @@ static void print_ratio(double ratio) {
 static void print_row(const bench_row_t *row, const bench_row_t *previous) {
     bool same_subject = previous && strcmp(row->subject, previous->subject) == 0;
     bool same_work = same_subject && strcmp(row->work, previous->work) == 0;
-    (void)printf("%-13s %-40s %-18s %10.4g %10.4g %-8s", same_subject ? "" : row->subject, same_work ? "" : row->work,
-                 row->on, row->median, row->best, row->unit);
+    (void)printf("%-13s %-40s %-18s %10.4g %10.4g %-8s", same_subject ? "" : row->subject,
+                 same_work ? "" : row->work, row->on, row->median, row->best, row->unit);
     print_ratio(row->against_cpu);
     print_ratio(row->against_reference);
     (void)printf(" %-18s", row->reference);
-    if (row->reached >= 0) (void)printf(" %s: %s", row->target, row->reached ? "reached" : "MISSED");
+    if (row->reached >= 0)
+        (void)printf(" %s: %s", row->target, row->reached ? "reached" : "MISSED");
     (void)printf("\n");
 }
 
-void bench_report_print(const bench_report_t *report, const char *const *devices, size_t device_count) {
+void bench_report_print(const bench_report_t *report, const char *const *devices,
+                        size_t device_count) {
     head_t head = make_head(report, wall_seconds(report));
     (void)printf("%s, %d cores, %s\n", head.processor, head.cores, head.system);
-    (void)printf("%s; gantry %s; compiler %s\n", head.date, gantry_version(), bench_machine_compiler());
+    (void)printf("%s; gantry %s; compiler %s\n", head.date, gantry_version(),
+                 bench_machine_compiler());
     for (size_t i = 0; i < device_count; ++i) (void)printf("%s\n", devices[i]);
-    (void)printf("load %.2f at start; other processes had %.0f %% of the cores meanwhile%s\n\n", report->load_at_start,
-                 head.others * 100, head.others > 0.1 ? ": BUSY, the figures are too low" : "");
-    (void)printf("%-13s %-40s %-18s %10s %10s %-8s %8s %8s %-18s %s\n", "case", "work", "on", "median", "best", "unit",
-                 "x cpu:0", "x ref", "ref", "target");
-    for (size_t i = 0; i < report->count; ++i) print_row(&report->rows[i], i > 0 ? &report->rows[i - 1] : NULL);
-    for (size_t i = 0; i < report->note_count; ++i) (void)printf("%s%s\n", i == 0 ? "\n" : "", report->notes[i]);
+    (void)printf("load %.2f at start; other processes had %.0f %% of the cores meanwhile%s\n\n",
+                 report->load_at_start, head.others * 100,
+                 head.others > 0.1 ? ": BUSY, the figures are too low" : "");
+    (void)printf("%-13s %-40s %-18s %10s %10s %-8s %8s %8s %-18s %s\n", "case", "work", "on",
+                 "median", "best", "unit", "x cpu:0", "x ref", "ref", "target");
+    for (size_t i = 0; i < report->count; ++i)
+        print_row(&report->rows[i], i > 0 ? &report->rows[i - 1] : NULL);
+    for (size_t i = 0; i < report->note_count; ++i)
+        (void)printf("%s%s\n", i == 0 ? "\n" : "", report->notes[i]);
 }
 
 /* ---- JSON ---- */
@@ -195,8 +206,8 @@ static void write_row(FILE *file, const bench_row_t *row) {
     if (row->against_reference > 0) {
         (void)fprintf(file, ", ");
         write_member(file, "reference", row->reference);
-        (void)fprintf(file, ", \"against_reference\": %.6g, \"best_against_reference\": %.6g", row->against_reference,
-                      row->best_against_reference);
+        (void)fprintf(file, ", \"against_reference\": %.6g, \"best_against_reference\": %.6g",
+                      row->against_reference, row->best_against_reference);
     }
     if (row->reached >= 0) {
         (void)fprintf(file, ", ");
@@ -206,8 +217,8 @@ static void write_row(FILE *file, const bench_row_t *row) {
     (void)fprintf(file, "}");
 }
 
-bool bench_report_write_json(const bench_report_t *report, const char *path, const char *const *devices,
-                             size_t device_count) {
+bool bench_report_write_json(const bench_report_t *report, const char *path,
+                             const char *const *devices, size_t device_count) {
     FILE *file = fopen(path, "w");
     if (!file) return false;
     head_t head = make_head(report, wall_seconds(report));
@@ -225,7 +236,8 @@ bool bench_report_write_json(const bench_report_t *report, const char *path, con
         (void)fprintf(file, ",\n");
     }
     (void)fprintf(
-        file, "  \"cores\": %d,\n  \"load_at_start\": %.2f,\n  \"share_of_other_processes\": %.3f,\n  \"devices\": [",
+        file,
+        "  \"cores\": %d,\n  \"load_at_start\": %.2f,\n  \"share_of_other_processes\": %.3f,\n  \"devices\": [",
         head.cores, report->load_at_start, head.others);
     for (size_t i = 0; i < device_count; ++i) {
         (void)fprintf(file, "%s", i ? ", " : "");

@@ -15,7 +15,8 @@ uint64_t bench_now_ns(void) {
 }
 
 void bench_pause_ms(unsigned milliseconds) {
-    struct timespec time = {.tv_sec = (time_t)(milliseconds / 1000), .tv_nsec = (long)(milliseconds % 1000) * 1000000};
+    struct timespec time = {.tv_sec = (time_t)(milliseconds / 1000),
+                            .tv_nsec = (long)(milliseconds % 1000) * 1000000};
     (void)nanosleep(&time, NULL);
 }
 
@@ -37,14 +38,16 @@ static void run_round(bench_contender_t *contender, int calls) {
     uint64_t start = bench_now_ns();
     contender->failed = !contender->run(contender->subject, calls);
     uint64_t end = bench_now_ns();
-    if (!contender->failed) contender->seconds[contender->rounds++] = (double)(end - start) * 1e-9 / calls;
+    if (!contender->failed)
+        contender->seconds[contender->rounds++] = (double)(end - start) * 1e-9 / calls;
 }
 
 void bench_interleave(bench_contender_t *contenders, size_t count, int rounds, int calls) {
     if (rounds > BENCH_MAX_ROUNDS) rounds = BENCH_MAX_ROUNDS;
     for (size_t i = 0; i < count; ++i) {
         contenders[i].rounds = 0;
-        contenders[i].failed = !contenders[i].run(contenders[i].subject, 1); /* programs are built here */
+        /* programs are built here */
+        contenders[i].failed = !contenders[i].run(contenders[i].subject, 1);
     }
     for (int round = 0; round < rounds; ++round) {
         for (size_t i = 0; i < count; ++i) {
@@ -53,7 +56,8 @@ void bench_interleave(bench_contender_t *contenders, size_t count, int rounds, i
     }
 }
 
-/* Few calls with one wait cost more each than many: they are doubled until that is small. 0: the contender fails. */
+/* Few calls with one wait cost more each than many: they are doubled until that is small. 0: the
+ * contender fails. */
 static double seconds_per_call(const bench_contender_t *contender, int most) {
     uint64_t took;
     int calls = 1;
@@ -67,7 +71,8 @@ static double seconds_per_call(const bench_contender_t *contender, int most) {
     return (double)took * 1e-9 / calls;
 }
 
-int bench_calls_for(const bench_contender_t *contenders, size_t count, unsigned milliseconds, int most) {
+int bench_calls_for(const bench_contender_t *contenders, size_t count, unsigned milliseconds,
+                    int most) {
     double least = 0, calls;
     for (size_t i = 0; i < count; ++i) {
         double seconds = seconds_per_call(&contenders[i], most);
@@ -114,7 +119,8 @@ double bench_best_seconds(const bench_contender_t *contender) {
     return best;
 }
 
-double bench_median_speedup(const bench_contender_t *contender, const bench_contender_t *reference) {
+double bench_median_speedup(const bench_contender_t *contender,
+                            const bench_contender_t *reference) {
     double values[BENCH_MAX_ROUNDS];
     int rounds = contender->rounds < reference->rounds ? contender->rounds : reference->rounds;
     for (int i = 0; i < rounds; ++i) values[i] = reference->seconds[i] / contender->seconds[i];

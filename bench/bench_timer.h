@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time, and measuring several contenders side by side.
  *
- * Machines drift: contenders are run in turn, round after round, so that a ratio compares neighbours in time.
- * Keeps seconds per call; does not know what a call did. Externally synchronised. */
+ * Machines drift: contenders are run in turn, round after round, so that a ratio compares
+ * neighbours in time. Keeps seconds per call; does not know what a call did. Externally
+ * synchronised. */
 #ifndef GANTRY_BENCH_TIMER_H
 #define GANTRY_BENCH_TIMER_H
 
@@ -11,7 +12,8 @@
 #include <stdint.h>
 
 #define BENCH_MAX_ROUNDS 64
-/* Before each contender's turn. A thread pool's idle threads spin for up to some 20 ms and would take a core away. */
+/* Before each contender's turn. A thread pool's idle threads spin for up to some 20 ms and would
+ * take a core away. */
 #define BENCH_PAUSE_MS 40
 
 /* Nanoseconds of a clock that only goes forward. */
@@ -28,11 +30,14 @@ typedef struct bench_contender_t {
     double seconds[BENCH_MAX_ROUNDS]; /* per call, one entry per round */
 } bench_contender_t;
 
-/* Each round: a pause in which the others' threads go to sleep, some ms to warm up, then `calls` timed calls. */
+/* Each round: a pause in which the others' threads go to sleep, some ms to warm up, then `calls`
+ * timed calls. */
 void bench_interleave(bench_contender_t *contenders, size_t count, int rounds, int calls);
 
-/* So many calls that a round of the fastest contender takes this long, at most `most`; calls each at least twice. */
-int bench_calls_for(const bench_contender_t *contenders, size_t count, unsigned milliseconds, int most);
+/* So many calls that a round of the fastest contender takes this long, at most `most`; calls
+ * each at least twice. */
+int bench_calls_for(const bench_contender_t *contenders, size_t count, unsigned milliseconds,
+                    int most);
 
 /* Seconds per call: the middle and the least. */
 double bench_median_seconds(const bench_contender_t *contender);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transfers: from the program's memory to the device's and back, by size, as a program sees them: a constant made
- * and waited for, a tensor read. References: memcpy for the CPU, blocking calls of the raw driver for OpenCL. */
+/* Transfers: from the program's memory to the device's and back, by size, as a program sees them: a
+ * constant made and waited for, a tensor read. References: memcpy for the CPU, blocking calls of
+ * the raw driver for OpenCL. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -33,12 +34,14 @@ static bool to_device(void *argument, int calls) {
 static bool to_host(void *argument, int calls) {
     subject_t *subject = argument;
     for (int i = 0; i < calls; ++i) {
-        if (gantry_tensor_read(subject->source, subject->host, subject->bytes) != GANTRY_OK) return false;
+        if (gantry_tensor_read(subject->source, subject->host, subject->bytes) != GANTRY_OK)
+            return false;
     }
     return true;
 }
 
-/* Through a pointer that the compiler cannot see through, so that equal copies in a row are not one. */
+/* Through a pointer that the compiler cannot see through, so that equal copies in a row are not
+ * one. */
 static void *(*volatile copy_bytes)(void *, const void *, size_t) = memcpy;
 
 static bool raw_to_device(void *argument, int calls) {
@@ -47,8 +50,9 @@ static bool raw_to_device(void *argument, int calls) {
         bench_queue_t *queue = subject->queue;
         if (!queue) {
             (void)copy_bytes(subject->other, subject->host, subject->bytes);
-        } else if (queue->opencl.clEnqueueWriteBuffer(queue->queue, queue->buffer, 1, 0, subject->bytes, subject->host,
-                                                      0, NULL, NULL)) {
+        } else if (queue->opencl.clEnqueueWriteBuffer(queue->queue, queue->buffer, 1, 0,
+                                                      subject->bytes, subject->host, 0, NULL,
+                                                      NULL)) {
             return false;
         }
     }
@@ -61,8 +65,9 @@ static bool raw_to_host(void *argument, int calls) {
         bench_queue_t *queue = subject->queue;
         if (!queue) {
             (void)copy_bytes(subject->host, subject->other, subject->bytes);
-        } else if (queue->opencl.clEnqueueReadBuffer(queue->queue, queue->buffer, 1, 0, subject->bytes, subject->host,
-                                                     0, NULL, NULL)) {
+        } else if (queue->opencl.clEnqueueReadBuffer(queue->queue, queue->buffer, 1, 0,
+                                                     subject->bytes, subject->host, 0, NULL,
+                                                     NULL)) {
             return false;
         }
     }
@@ -71,7 +76,8 @@ static bool raw_to_host(void *argument, int calls) {
 
 static void format_size(char *out, size_t out_bytes, const char *way, size_t bytes) {
     bool mebi = bytes >= (size_t)1 << 20;
-    (void)snprintf(out, out_bytes, "%s, %zu %s", way, mebi ? bytes >> 20 : bytes >> 10, mebi ? "MiB" : "KiB");
+    (void)snprintf(out, out_bytes, "%s, %zu %s", way, mebi ? bytes >> 20 : bytes >> 10,
+                   mebi ? "MiB" : "KiB");
 }
 
 static void measure(bench_t *bench, subject_t *subject, const char *device, bool in) {
@@ -79,9 +85,12 @@ static void measure(bench_t *bench, subject_t *subject, const char *device, bool
     format_size(work, sizeof work, in ? "to the device" : "to the host", subject->bytes);
     bench_contender_t contenders[2] = {
         {.name = device, .run = in ? to_device : to_host, .subject = subject},
-        {.name = subject->queue ? "raw OpenCL" : "memcpy", .run = in ? raw_to_device : raw_to_host, .subject = subject},
+        {.name = subject->queue ? "raw OpenCL" : "memcpy",
+         .run = in ? raw_to_device : raw_to_host,
+         .subject = subject},
     };
-    bench_measure_t shown = {"transfer", work, "GB/s", (double)subject->bytes * 1e-9, 0, &contenders[1], 0, 0, false};
+    bench_measure_t shown = {
+        "transfer", work, "GB/s", (double)subject->bytes * 1e-9, 0, &contenders[1], 0, 0, false};
     size_t calls = ((size_t)8 << 20) / subject->bytes;
     bench_interleave(contenders, 2, bench->quick ? bench->rounds : (bench->rounds + 1) / 2,
                      calls < 1     ? 1
@@ -91,8 +100,8 @@ static void measure(bench_t *bench, subject_t *subject, const char *device, bool
 }
 
 static void measure_sizes(bench_t *bench, subject_t *subject, const char *device) {
-    static const size_t sizes[] = {(size_t)4 << 10, (size_t)64 << 10, (size_t)1 << 20, (size_t)16 << 20,
-                                   TRANSFER_MOST_BYTES};
+    static const size_t sizes[] = {(size_t)4 << 10, (size_t)64 << 10, (size_t)1 << 20,
+                                   (size_t)16 << 20, TRANSFER_MOST_BYTES};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
         subject->bytes = sizes[i];
         measure(bench, subject, device, true);
@@ -112,7 +121,8 @@ void bench_transfer(bench_t *bench) {
         subject_t subject = {.scope = bench_scope(bench, device->alias)};
         subject.host = calloc(1, TRANSFER_MOST_BYTES);
         subject.other = calloc(1, TRANSFER_MOST_BYTES);
-        if (is_opencl && bench_queue_open(&queue, device->hardware, TRANSFER_MOST_BYTES)) subject.queue = &queue;
+        if (is_opencl && bench_queue_open(&queue, device->hardware, TRANSFER_MOST_BYTES))
+            subject.queue = &queue;
         if (subject.scope && subject.host && subject.other) {
             memset(subject.host, 1, TRANSFER_MOST_BYTES);
             memset(subject.other, 1, TRANSFER_MOST_BYTES);

@@ -26,8 +26,8 @@ bool bench_library_find(void *library, const char *name, void *out) {
 
 bool bench_opencl_open(bench_opencl_t *opencl) {
     memset(opencl, 0, sizeof *opencl);
-    opencl->library =
-        bench_library_open("GANTRY_OPENCL_LIBRARY", (const char *const[]){"libOpenCL.so.1", "libOpenCL.so", NULL});
+    opencl->library = bench_library_open(
+        "GANTRY_OPENCL_LIBRARY", (const char *const[]){"libOpenCL.so.1", "libOpenCL.so", NULL});
     if (!opencl->library) {
         (void)fprintf(stderr, "raw OpenCL: %s\n", dlerror());
         return false;
@@ -46,10 +46,14 @@ static void *find_device(const bench_opencl_t *opencl, const char *hardware) {
     uint32_t platform_count = 0, device_count;
     if (opencl->clGetPlatformIDs(16, platforms, &platform_count) != 0) return NULL;
     for (uint32_t p = 0; p < platform_count && p < 16; ++p) {
-        if (opencl->clGetDeviceIDs(platforms[p], BENCH_CL_ALL_DEVICES, 16, devices, &device_count) != 0) continue;
+        if (opencl->clGetDeviceIDs(platforms[p], BENCH_CL_ALL_DEVICES, 16, devices,
+                                   &device_count) != 0)
+            continue;
         for (uint32_t d = 0; d < device_count && d < 16; ++d) {
             char name[256] = "";
-            if (opencl->clGetDeviceInfo(devices[d], BENCH_CL_DEVICE_NAME, sizeof name - 1, name, NULL) != 0) continue;
+            if (opencl->clGetDeviceInfo(devices[d], BENCH_CL_DEVICE_NAME, sizeof name - 1, name,
+                                        NULL) != 0)
+                continue;
             if (strcmp(name, hardware) == 0) return devices[d];
         }
     }
@@ -61,13 +65,14 @@ static bool make_kernel(bench_queue_t *queue, void *device) {
         "kernel void add(global float *x) { size_t i = get_global_id(0); x[8 + i] = x[i] + x[4 + i]; }\n"
         "kernel void busy(global float *x, const int rounds) {\n"
         "    float sum = x[0];\n"
-        "    for (int i = 0; i < rounds; i++) sum = sum * 0.999f + 1.0f;\n"
+        "    for (int i = 0; i < rounds; ++i) sum = sum * 0.999f + 1.0f;\n"
         "    x[16 + get_global_id(0)] = sum;\n"
         "}\n";
     const bench_opencl_t *cl = &queue->opencl;
     int32_t error;
     queue->program = cl->clCreateProgramWithSource(queue->context, 1, &text, NULL, &error);
-    if (!queue->program || cl->clBuildProgram(queue->program, 1, &device, "", NULL, NULL) != 0) return false;
+    if (!queue->program || cl->clBuildProgram(queue->program, 1, &device, "", NULL, NULL) != 0)
+        return false;
     queue->kernel = cl->clCreateKernel(queue->program, "add", &error);
     queue->busy = cl->clCreateKernel(queue->program, "busy", &error);
     return queue->kernel && queue->busy &&
@@ -111,13 +116,15 @@ static void open_dnnl(bench_blas_t *blas) {
         int major, minor, patch;
     } version_t; /* the head of the library's own struct */
     const version_t *(*version)(void) = NULL;
-    blas->dnnl_library =
-        bench_library_open(NULL, (const char *const[]){"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so", NULL});
-    if (!blas->dnnl_library || !bench_library_find(blas->dnnl_library, "dnnl_sgemm", &blas->dnnl_sgemm)) return;
+    blas->dnnl_library = bench_library_open(
+        NULL, (const char *const[]){"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so", NULL});
+    if (!blas->dnnl_library ||
+        !bench_library_find(blas->dnnl_library, "dnnl_sgemm", &blas->dnnl_sgemm))
+        return;
     (void)snprintf(blas->dnnl_name, sizeof blas->dnnl_name, "oneDNN");
     if (!bench_library_find(blas->dnnl_library, "dnnl_version", &version)) return;
-    (void)snprintf(blas->dnnl_name, sizeof blas->dnnl_name, "oneDNN %d.%d.%d", version()->major, version()->minor,
-                   version()->patch);
+    (void)snprintf(blas->dnnl_name, sizeof blas->dnnl_name, "oneDNN %d.%d.%d", version()->major,
+                   version()->minor, version()->patch);
 }
 
 static void open_openblas(bench_blas_t *blas) {
@@ -125,7 +132,8 @@ static void open_openblas(bench_blas_t *blas) {
     char version[12] = "";
     blas->openblas_library =
         bench_library_open(NULL, (const char *const[]){"libopenblas.so.0", "libopenblas.so", NULL});
-    if (!blas->openblas_library || !bench_library_find(blas->openblas_library, "cblas_sgemm", &blas->cblas_sgemm))
+    if (!blas->openblas_library ||
+        !bench_library_find(blas->openblas_library, "cblas_sgemm", &blas->cblas_sgemm))
         return;
     if (bench_library_find(blas->openblas_library, "openblas_get_config", &config))
         (void)sscanf(config(), "OpenBLAS %11s", version);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the examples share: a log that goes to standard error, and a way to stop at the first error. Public API only. */
+/* What the examples share: a log that goes to standard error, and a way to stop at the first
+ * error. Public API only. */
 #ifndef GANTRY_EXAMPLES_EXAMPLE_H
 #define GANTRY_EXAMPLES_EXAMPLE_H
 
@@ -11,7 +12,8 @@ static inline void example_log(void *user, gantry_log_level_t level, const char 
     (void)user;
     static const char letters[] = "?DIWE";
     (void)fflush(stdout); /* so that both streams show in order where they meet */
-    (void)fprintf(stderr, "%c %s\n", letters[(unsigned)level < sizeof letters - 1 ? (unsigned)level : 0], text);
+    (void)fprintf(stderr, "%c %s\n",
+                  letters[(unsigned)level < sizeof letters - 1 ? (unsigned)level : 0], text);
 }
 
 /* A program may exit; the library never does. */
@@ -36,9 +38,11 @@ static inline void example_print(const gantry_tensor_t *tensor) {
 /* Prints where the time went; the profile was started. */
 static inline void example_print_profile(gantry_runtime_t *runtime) {
     size_t length = 0;
-    example_check(gantry_profile_format(runtime, GANTRY_REPORT_TEXT, NULL, 0, &length), "gantry_profile_format");
+    example_check(gantry_profile_format(runtime, GANTRY_REPORT_TEXT, NULL, 0, &length),
+                  "gantry_profile_format");
     char *text = malloc(length + 1);
-    if (text && gantry_profile_format(runtime, GANTRY_REPORT_TEXT, text, length + 1, NULL) == GANTRY_OK)
+    if (text &&
+        gantry_profile_format(runtime, GANTRY_REPORT_TEXT, text, length + 1, NULL) == GANTRY_OK)
         (void)printf("\n%s", text);
     free(text);
 }

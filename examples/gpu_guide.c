@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TensorFlow's guide "Use a GPU", in C: the same steps in the same order, with what each prints.
  *
- * A machine without a GPU runs it too: its OpenCL CPU devices (PoCL) are presented as GPUs, because this program asks for it. Virtual devices
- * and distribution strategies are chapters of their own and not part of it yet. */
+ * A machine without a GPU runs it too: its OpenCL CPU devices (PoCL) are presented as GPUs, because
+ * this program asks for it. Virtual devices and distribution strategies are chapters of their
+ * own and not part of it yet. */
 #include "example.h"
 
 static void heading(const char *text) { (void)printf("\n== %s ==\n", text); }
 
-/* Each chapter that changes settings is a runtime of its own: settings freeze with the first operation. */
+/* Each chapter that changes settings is a runtime of its own: settings freeze with the first
+ * operation. */
 static gantry_runtime_t *open_runtime(void) {
     gantry_runtime_options_t options = {
         .struct_size = sizeof options, .log = example_log, .opencl_cpu_as_gpu = GANTRY_ON};
@@ -18,13 +20,15 @@ static gantry_runtime_t *open_runtime(void) {
 
 static size_t list_gpus(gantry_runtime_t *runtime, const gantry_physical_device_t *gpus[8]) {
     size_t count;
-    example_check(gantry_list_physical_devices(runtime, "GPU", 8, gpus, &count), "gantry_list_physical_devices");
+    example_check(gantry_list_physical_devices(runtime, "GPU", 8, gpus, &count),
+                  "gantry_list_physical_devices");
     return count < 8 ? count : 8;
 }
 
 static size_t list_logical_gpus(gantry_runtime_t *runtime, const gantry_logical_device_t *gpus[8]) {
     size_t count;
-    example_check(gantry_list_logical_devices(runtime, "GPU", 8, gpus, &count), "gantry_list_logical_devices");
+    example_check(gantry_list_logical_devices(runtime, "GPU", 8, gpus, &count),
+                  "gantry_list_logical_devices");
     return count < 8 ? count : 8;
 }
 
@@ -48,7 +52,8 @@ static void show_devices(void) {
 
 static void log_placement(gantry_runtime_t *runtime) {
     heading("Logging device placement");
-    example_check(gantry_set_log_device_placement(runtime, true), "gantry_set_log_device_placement");
+    example_check(gantry_set_log_device_placement(runtime, true),
+                  "gantry_set_log_device_placement");
     gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
     example_print(gantry_matmul(scope, matrix_a(scope), matrix_b(scope), NULL));
     example_check(gantry_scope_end(scope), "matmul");
@@ -58,18 +63,21 @@ static void place_by_hand(gantry_runtime_t *runtime) {
     heading("Manual device placement");
     gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
     gantry_scope_t *cpu = gantry_scope_begin_in(scope, "/CPU:0");
-    const gantry_tensor_t *a = gantry_scope_keep(cpu, matrix_a(cpu)), *b = gantry_scope_keep(cpu, matrix_b(cpu));
+    const gantry_tensor_t *a = gantry_scope_keep(cpu, matrix_a(cpu)),
+                          *b = gantry_scope_keep(cpu, matrix_b(cpu));
     example_check(gantry_scope_end(cpu), "constants on the CPU");
     example_print(gantry_matmul(scope, a, b, NULL)); /* a and b are copied to the GPU for it */
     example_check(gantry_scope_end(scope), "matmul");
 }
 
-/* The guide's try/except: the first runtime is initialised already, so the setting is refused; a fresh one takes it. */
+/* The guide's try/except: the first runtime is initialised already, so the setting is refused; a
+ * fresh one takes it. */
 static void limit_visible(gantry_runtime_t *used) {
     heading("Limiting GPU memory growth: one visible GPU");
     const gantry_physical_device_t *gpus[8];
     size_t count = list_gpus(used, gpus);
-    if (gantry_set_visible_devices(used, gpus, 1, "GPU") != GANTRY_OK) (void)printf("%s\n", gantry_last_message());
+    if (gantry_set_visible_devices(used, gpus, 1, "GPU") != GANTRY_OK)
+        (void)printf("%s\n", gantry_last_message());
     gantry_runtime_t *fresh = open_runtime();
     count = list_gpus(fresh, gpus);
     example_check(gantry_set_visible_devices(fresh, gpus, 1, "GPU"), "gantry_set_visible_devices");
@@ -82,7 +90,8 @@ static void set_growth(gantry_runtime_t *used) {
     heading("Limiting GPU memory growth: growth");
     const gantry_physical_device_t *gpus[8];
     size_t count = list_gpus(used, gpus);
-    if (gantry_set_memory_growth(used, gpus[0], false) != GANTRY_OK) (void)printf("%s\n", gantry_last_message());
+    if (gantry_set_memory_growth(used, gpus[0], false) != GANTRY_OK)
+        (void)printf("%s\n", gantry_last_message());
     gantry_runtime_t *fresh = open_runtime();
     count = list_gpus(fresh, gpus);
     for (size_t i = 0; i < count; ++i)
@@ -107,14 +116,16 @@ static void limit_memory(gantry_runtime_t *used) {
     (void)printf("%zu Physical GPUs, %zu Logical GPUs\n", count, list_logical_gpus(fresh, logical));
     gantry_memory_info_t info = {.struct_size = sizeof info};
     example_check(gantry_get_memory_info(fresh, "GPU:0", &info), "gantry_get_memory_info");
-    (void)printf("GPU:0: limit %llu MB, %llu bytes in use\n", (unsigned long long)(info.limit_bytes >> 20),
+    (void)printf("GPU:0: limit %llu MB, %llu bytes in use\n",
+                 (unsigned long long)(info.limit_bytes >> 20),
                  (unsigned long long)info.current_bytes);
     gantry_runtime_release(fresh);
 }
 
 static void ask_for_missing_device(gantry_runtime_t *runtime) {
     heading("Using a single GPU on a multi-GPU system: a device that does not exist");
-    example_check(gantry_set_soft_device_placement(runtime, false), "gantry_set_soft_device_placement");
+    example_check(gantry_set_soft_device_placement(runtime, false),
+                  "gantry_set_soft_device_placement");
     const gantry_logical_device_t *device;
     if (gantry_find_logical_device(runtime, "/device:GPU:9", &device) != GANTRY_OK)
         (void)printf("%s\n", gantry_last_message());
@@ -125,7 +136,8 @@ static void ask_for_missing_device(gantry_runtime_t *runtime) {
 
 static void place_softly(gantry_runtime_t *runtime) {
     heading("Soft placement");
-    example_check(gantry_set_soft_device_placement(runtime, true), "gantry_set_soft_device_placement");
+    example_check(gantry_set_soft_device_placement(runtime, true),
+                  "gantry_set_soft_device_placement");
     gantry_scope_t *scope = gantry_scope_begin(runtime, "/device:GPU:9");
     example_print(gantry_matmul(scope, matrix_a(scope), matrix_b(scope), NULL));
     example_check(gantry_scope_end(scope), "matmul");
@@ -146,7 +158,8 @@ static void run_towers(gantry_runtime_t *runtime) {
     const gantry_tensor_t *products[8];
     for (size_t i = 0; i < count; ++i) {
         gantry_scope_t *gpu = gantry_scope_begin_in(scope, gantry_logical_device_name(gpus[i]));
-        products[i] = gantry_scope_keep(gpu, gantry_matmul(gpu, matrix_a(gpu), matrix_b(gpu), NULL));
+        products[i] =
+            gantry_scope_keep(gpu, gantry_matmul(gpu, matrix_a(gpu), matrix_b(gpu), NULL));
         example_check(gantry_scope_end(gpu), gantry_logical_device_name(gpus[i]));
     }
     gantry_scope_t *cpu = gantry_scope_begin_in(scope, "/CPU:0");

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which language is a word from? Softmax regression on hashed character n-grams, trained on the device of your choice.
+/* Which language is a word from? Softmax regression on hashed character n-grams, trained on the
+ * device of your choice.
  *
  *   language_id [options] [LABEL=FILE ...]        trains, tests on words held out
  *   language_id --load FOLDER --classify          reads words from standard input
  *   language_id --profile on|wait ...             prints where the time of the training went
  *
- * The model is logits = x w + b, with x [batch, features] made on the host. Gradients are written out by hand and applied by Adam; weights and
- * Adam's averages are variables on the device. Only what a progress bar needs is read back while it trains. */
+ * The model is logits = x w + b, with x [batch, features] made on the host. Gradients are written
+ * out by hand and applied by Adam; weights and Adam's averages are variables on the device. Only
+ * what a progress bar needs is read back while it trains. */
 #define _POSIX_C_SOURCE 200809L
 #include "example.h"
 
@@ -54,13 +56,11 @@ static _Noreturn void stop(const char *text) {
 
 static _Noreturn void show_usage(const char *wrong) {
     if (wrong) (void)fprintf(stderr, "language_id: \"%s\" is not understood\n", wrong);
-    (void)fprintf(stderr,
-                  "usage: language_id [--device NAME] [--log-placement] [--epochs N] [--batch N] [--features N] "
-                  "[--words N] [--rate X]\n"
-                  "                   [--seed N] [--save FOLDER] [--load FOLDER] [--classify] [--profile on|wait] "
-                  "[LABEL=FILE ...]\n"
-                  "Without LABEL=FILE: en, fr, de, es and it from Debian's packages wamerican wfrench wngerman "
-                  "wspanish witalian.\n");
+    (void)fprintf(
+        stderr,
+        "usage: language_id [--device NAME] [--log-placement] [--epochs N] [--batch N] [--features N] [--words N] [--rate X]\n"
+        "                   [--seed N] [--save FOLDER] [--load FOLDER] [--classify] [--profile on|wait] [LABEL=FILE ...]\n"
+        "Without LABEL=FILE: en, fr, de, es and it from Debian's packages wamerican wfrench wngerman wspanish witalian.\n");
     exit(2);
 }
 
@@ -74,7 +74,8 @@ static long read_number(const char *text, long least, long most) {
 static void add_language(options_t *options, const char *word) {
     const char *equals = strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : 0;
-    if (length == 0 || length >= sizeof options->labels[0] || options->language_count == LARGEST_LANGUAGES)
+    if (length == 0 || length >= sizeof options->labels[0] ||
+        options->language_count == LARGEST_LANGUAGES)
         show_usage(word);
     memcpy(options->labels[options->language_count], word, length);
     options->labels[options->language_count][length] = '\0';
@@ -82,8 +83,12 @@ static void add_language(options_t *options, const char *word) {
 }
 
 static options_t read_options(int argc, char **argv) {
-    options_t options = {
-        .epochs = 6, .batch = 256, .features = 4096, .words_each = 20000, .learning_rate = 0.02, .seed = 1};
+    options_t options = {.epochs = 6,
+                         .batch = 256,
+                         .features = 4096,
+                         .words_each = 20000,
+                         .learning_rate = 0.02,
+                         .seed = 1};
     for (int i = 1; i < argc; ++i) {
         const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(word, "--log-placement") == 0) {
@@ -123,9 +128,10 @@ static options_t read_options(int argc, char **argv) {
         }
     }
     if (options.language_count == 0) {
-        static const char *const lists[] = {"en=/usr/share/dict/american-english", "fr=/usr/share/dict/french",
-                                            "de=/usr/share/dict/ngerman", "es=/usr/share/dict/spanish",
-                                            "it=/usr/share/dict/italian"};
+        static const char *const lists[] = {
+            "en=/usr/share/dict/american-english", "fr=/usr/share/dict/french",
+            "de=/usr/share/dict/ngerman", "es=/usr/share/dict/spanish",
+            "it=/usr/share/dict/italian"};
         for (size_t i = 0; i < 5; ++i) add_language(&options, lists[i]);
     }
     return options;
@@ -133,8 +139,10 @@ static options_t read_options(int argc, char **argv) {
 
 /* ---- the model ---- */
 
-static gantry_variable_t *make_zeros(gantry_scope_t *scope, gantry_shape_t shape, const char *name) {
-    gantry_variable_t *variable = gantry_variable_create(scope, gantry_zeros(scope, GANTRY_FLOAT32, shape), name);
+static gantry_variable_t *make_zeros(gantry_scope_t *scope, gantry_shape_t shape,
+                                     const char *name) {
+    gantry_variable_t *variable =
+        gantry_variable_create(scope, gantry_zeros(scope, GANTRY_FLOAT32, shape), name);
     if (!variable) stop(gantry_scope_message(scope));
     return variable;
 }
@@ -158,14 +166,17 @@ static void open_model(model_t *model, gantry_runtime_t *runtime, const options_
 }
 
 static void close_model(model_t *model) {
-    gantry_variable_t *variables[] = {model->w, model->mw, model->vw, model->b, model->mb, model->vb, model->loss_sum};
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; ++i) gantry_variable_release(variables[i]);
+    gantry_variable_t *variables[] = {model->w,  model->mw, model->vw,      model->b,
+                                      model->mb, model->vb, model->loss_sum};
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; ++i)
+        gantry_variable_release(variables[i]);
     free(model->rows);
     free(model->targets);
 }
 
 /* x [count, features] of these words. */
-static const gantry_tensor_t *make_inputs(model_t *model, gantry_scope_t *scope, const word_t *words, size_t count) {
+static const gantry_tensor_t *make_inputs(model_t *model, gantry_scope_t *scope,
+                                          const word_t *words, size_t count) {
     uint32_t features = model->options->features;
     size_t bytes = count * features * sizeof(float);
     memset(model->rows, 0, bytes);
@@ -173,27 +184,34 @@ static const gantry_tensor_t *make_inputs(model_t *model, gantry_scope_t *scope,
         fill_features(words[i].text, features, model->rows + i * features);
         model->targets[i] = words[i].label;
     }
-    return gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE((int64_t)count, (int64_t)features), model->rows, bytes);
+    return gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE((int64_t)count, (int64_t)features),
+                           model->rows, bytes);
 }
 
-static const gantry_tensor_t *compute_logits(model_t *model, gantry_scope_t *scope, const gantry_tensor_t *x) {
-    return gantry_bias_add(scope, gantry_matmul(scope, x, gantry_variable_read(scope, model->w), NULL),
+static const gantry_tensor_t *compute_logits(model_t *model, gantry_scope_t *scope,
+                                             const gantry_tensor_t *x) {
+    return gantry_bias_add(scope,
+                           gantry_matmul(scope, x, gantry_variable_read(scope, model->w), NULL),
                            gantry_variable_read(scope, model->b));
 }
 
-/* m = 0.9 m + 0.1 g;  v = 0.999 v + 0.001 g g;  p = p - rate m / (sqrt(v) + 1e-7), the rate corrected for the first steps. */
-static void apply_adam(gantry_scope_t *scope, gantry_variable_t *p, gantry_variable_t *m, gantry_variable_t *v,
-                       const gantry_tensor_t *g, float rate) {
-    const gantry_tensor_t *old_m = gantry_variable_read(scope, m), *old_v = gantry_variable_read(scope, v);
-    const gantry_tensor_t *dm = gantry_mul(scope, gantry_sub(scope, g, old_m), gantry_scalar_f32(scope, 0.1f));
-    const gantry_tensor_t *dv =
-        gantry_mul(scope, gantry_sub(scope, gantry_square(scope, g), old_v), gantry_scalar_f32(scope, 0.001f));
+/* m = 0.9 m + 0.1 g;  v = 0.999 v + 0.001 g g;  p = p - rate m / (sqrt(v) + 1e-7), the rate
+ * corrected for the first steps. */
+static void apply_adam(gantry_scope_t *scope, gantry_variable_t *p, gantry_variable_t *m,
+                       gantry_variable_t *v, const gantry_tensor_t *g, float rate) {
+    const gantry_tensor_t *old_m = gantry_variable_read(scope, m),
+                          *old_v = gantry_variable_read(scope, v);
+    const gantry_tensor_t *dm =
+        gantry_mul(scope, gantry_sub(scope, g, old_m), gantry_scalar_f32(scope, 0.1f));
+    const gantry_tensor_t *dv = gantry_mul(scope, gantry_sub(scope, gantry_square(scope, g), old_v),
+                                           gantry_scalar_f32(scope, 0.001f));
     (void)gantry_variable_assign_add(scope, m, dm);
     (void)gantry_variable_assign_add(scope, v, dv);
-    const gantry_tensor_t *root =
-        gantry_add(scope, gantry_sqrt(scope, gantry_variable_read(scope, v)), gantry_scalar_f32(scope, 1e-7f));
+    const gantry_tensor_t *root = gantry_add(
+        scope, gantry_sqrt(scope, gantry_variable_read(scope, v)), gantry_scalar_f32(scope, 1e-7f));
     const gantry_tensor_t *update = gantry_div(scope, gantry_variable_read(scope, m), root);
-    (void)gantry_variable_assign_sub(scope, p, gantry_mul(scope, update, gantry_scalar_f32(scope, rate)));
+    (void)gantry_variable_assign_sub(scope, p,
+                                     gantry_mul(scope, update, gantry_scalar_f32(scope, rate)));
 }
 
 /* One step; the loss of the batch, summed over its words, is added to loss_sum on the device. */
@@ -201,16 +219,21 @@ static void train_batch(model_t *model, const word_t *words, size_t count) {
     const options_t *options = model->options;
     gantry_scope_t *scope = gantry_scope_begin(model->runtime, options->device);
     const gantry_tensor_t *x = make_inputs(model, scope, words, count);
-    const gantry_tensor_t *labels =
-        gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE((int64_t)count), model->targets, count * sizeof(int32_t));
-    const gantry_tensor_t *one = gantry_scalar_f32(scope, 1.0f), *zero = gantry_scalar_f32(scope, 0.0f);
-    const gantry_tensor_t *wanted = gantry_one_hot(scope, labels, options->language_count, one, zero, -1);
+    const gantry_tensor_t *labels = gantry_constant(
+        scope, GANTRY_INT32, GANTRY_SHAPE((int64_t)count), model->targets, count * sizeof(int32_t));
+    const gantry_tensor_t *one = gantry_scalar_f32(scope, 1.0f),
+                          *zero = gantry_scalar_f32(scope, 0.0f);
+    const gantry_tensor_t *wanted =
+        gantry_one_hot(scope, labels, options->language_count, one, zero, -1);
     const gantry_tensor_t *log_p = gantry_log_softmax(scope, compute_logits(model, scope, x));
-    (void)gantry_variable_assign_sub(scope, model->loss_sum, gantry_sum(scope, gantry_mul(scope, wanted, log_p), NULL));
+    (void)gantry_variable_assign_sub(scope, model->loss_sum,
+                                     gantry_sum(scope, gantry_mul(scope, wanted, log_p), NULL));
     /* d loss / d logits = (softmax - wanted) / count */
-    const gantry_tensor_t *g = gantry_mul(scope, gantry_sub(scope, gantry_exp(scope, log_p), wanted),
-                                          gantry_scalar_f32(scope, 1.0f / (float)count));
-    const gantry_tensor_t *gw = gantry_matmul(scope, x, g, &(gantry_matmul_options_t){.transpose_a = true});
+    const gantry_tensor_t *g =
+        gantry_mul(scope, gantry_sub(scope, gantry_exp(scope, log_p), wanted),
+                   gantry_scalar_f32(scope, 1.0f / (float)count));
+    const gantry_tensor_t *gw =
+        gantry_matmul(scope, x, g, &(gantry_matmul_options_t){.transpose_a = true});
     const gantry_tensor_t *gb =
         gantry_sum(scope, g, &(gantry_reduce_options_t){.axes = (int32_t[]){0}, .axis_count = 1});
     double t = (double)++model->step;
@@ -225,14 +248,16 @@ static double take_loss(model_t *model) {
     gantry_scope_t *scope = gantry_scope_begin(model->runtime, model->options->device);
     const gantry_tensor_t *sum = gantry_variable_read(scope, model->loss_sum);
     if (sum) example_check(gantry_tensor_read(sum, &loss, sizeof loss), "reading the loss");
-    (void)gantry_variable_assign(scope, model->loss_sum, gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SCALAR));
+    (void)gantry_variable_assign(scope, model->loss_sum,
+                                 gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SCALAR));
     example_check(gantry_scope_end(scope), "reading the loss");
     return (double)loss;
 }
 
 /* ---- training and testing ---- */
 
-static void show_progress(int epoch, int epochs, size_t done, size_t total, double loss, double seconds, bool last) {
+static void show_progress(int epoch, int epochs, size_t done, size_t total, double loss,
+                          double seconds, bool last) {
     bool is_terminal = isatty(STDOUT_FILENO) == 1;
     if (!is_terminal && !last) return;
     enum { WIDTH = 30 };
@@ -240,8 +265,8 @@ static void show_progress(int epoch, int epochs, size_t done, size_t total, doub
     size_t filled = total ? done * WIDTH / total : WIDTH;
     for (size_t i = 0; i < WIDTH; ++i) bar[i] = i < filled ? '=' : i == filled ? '>' : '.';
     bar[WIDTH] = '\0';
-    (void)printf("%sEpoch %d/%d [%s] %zu words, %.0f words/s, loss %.4f%s", is_terminal ? "\r" : "", epoch, epochs, bar,
-                 done, (double)done / seconds, loss, last ? "\n" : "");
+    (void)printf("%sEpoch %d/%d [%s] %zu words, %.0f words/s, loss %.4f%s", is_terminal ? "\r" : "",
+                 epoch, epochs, bar, done, (double)done / seconds, loss, last ? "\n" : "");
     (void)fflush(stdout);
 }
 
@@ -256,16 +281,19 @@ static void train_epoch(model_t *model, int epoch, word_t *words, size_t count, 
         done += size;
         if (++batches % 50 == 0 || done == count) {
             loss_sum += take_loss(model);
-            show_progress(epoch, options->epochs, done, count, loss_sum / (double)done, now() - start, done == count);
+            show_progress(epoch, options->epochs, done, count, loss_sum / (double)done,
+                          now() - start, done == count);
         }
     }
 }
 
 static void predict(model_t *model, const word_t *words, size_t count, int64_t *out_labels) {
     gantry_scope_t *scope = gantry_scope_begin(model->runtime, model->options->device);
-    const gantry_tensor_t *best =
-        gantry_argmax(scope, compute_logits(model, scope, make_inputs(model, scope, words, count)), 1);
-    if (best) example_check(gantry_tensor_read(best, out_labels, count * sizeof *out_labels), "reading predictions");
+    const gantry_tensor_t *best = gantry_argmax(
+        scope, compute_logits(model, scope, make_inputs(model, scope, words, count)), 1);
+    if (best)
+        example_check(gantry_tensor_read(best, out_labels, count * sizeof *out_labels),
+                      "reading predictions");
     example_check(gantry_scope_end(scope), "predicting");
 }
 
@@ -296,7 +324,8 @@ static double test(model_t *model, const word_t *words, size_t count) {
 static void read_all_words(const options_t *options, words_t *words, uint64_t *random) {
     for (int32_t i = 0; i < options->language_count; ++i) {
         char why[512];
-        if (!read_words(words, options->files[i], i, options->words_each, random, why, sizeof why)) stop(why);
+        if (!read_words(words, options->files[i], i, options->words_each, random, why, sizeof why))
+            stop(why);
     }
     shuffle_words(words->items, words->count, random);
 }
@@ -309,10 +338,13 @@ static void train(model_t *model) {
     size_t held_out = words.count / 10;
     size_t used = words.count - held_out;
     if (held_out == 0) stop("fewer than ten words in all; longer lists are needed");
-    (void)printf("%zu words of %d languages: %zu to learn from, %zu held out; %u features\n", words.count,
-                 options->language_count, used, held_out, options->features);
-    if (options->profile) example_check(gantry_profile_start(model->runtime, options->profile), "starting the profile");
-    for (int epoch = 1; epoch <= options->epochs; ++epoch) train_epoch(model, epoch, words.items, used, &random);
+    (void)printf("%zu words of %d languages: %zu to learn from, %zu held out; %u features\n",
+                 words.count, options->language_count, used, held_out, options->features);
+    if (options->profile)
+        example_check(gantry_profile_start(model->runtime, options->profile),
+                      "starting the profile");
+    for (int epoch = 1; epoch <= options->epochs; ++epoch)
+        train_epoch(model, epoch, words.items, used, &random);
     if (options->profile) {
         example_check(gantry_profile_stop(model->runtime), "stopping the profile");
         example_print_profile(model->runtime);
@@ -326,7 +358,8 @@ static void train(model_t *model) {
 /* ---- saving, loading, classifying ---- */
 
 static void join(char *out, size_t out_bytes, const char *folder, const char *name) {
-    if ((size_t)snprintf(out, out_bytes, "%s.%s", folder, name) >= out_bytes) stop("the model's path is too long");
+    if ((size_t)snprintf(out, out_bytes, "%s.%s", folder, name) >= out_bytes)
+        stop("the model's path is too long");
 }
 
 static void save_model(model_t *model) {
@@ -361,9 +394,11 @@ static void classify(model_t *model) {
         if (!*word.text) continue;
         float p[LARGEST_LANGUAGES];
         gantry_scope_t *scope = gantry_scope_begin(model->runtime, options->device);
-        const gantry_tensor_t *all =
-            gantry_softmax(scope, compute_logits(model, scope, make_inputs(model, scope, &word, 1)));
-        if (all) example_check(gantry_tensor_read(all, p, (size_t)options->language_count * sizeof *p), "classifying");
+        const gantry_tensor_t *all = gantry_softmax(
+            scope, compute_logits(model, scope, make_inputs(model, scope, &word, 1)));
+        if (all)
+            example_check(gantry_tensor_read(all, p, (size_t)options->language_count * sizeof *p),
+                          "classifying");
         example_check(gantry_scope_end(scope), "classifying");
         int32_t best = 0;
         for (int32_t i = 1; i < options->language_count; ++i) best = p[i] > p[best] ? i : best;
@@ -376,10 +411,11 @@ static void classify(model_t *model) {
 
 int main(int argc, char **argv) {
     options_t options = read_options(argc, argv);
-    gantry_runtime_options_t settings = {.struct_size = sizeof settings,
-                                         .log = example_log,
-                                         .log_level = options.log_placement ? GANTRY_LEVEL_INFO : GANTRY_LEVEL_WARNING,
-                                         .log_placement = options.log_placement ? GANTRY_ON : GANTRY_DEFAULT};
+    gantry_runtime_options_t settings = {
+        .struct_size = sizeof settings,
+        .log = example_log,
+        .log_level = options.log_placement ? GANTRY_LEVEL_INFO : GANTRY_LEVEL_WARNING,
+        .log_placement = options.log_placement ? GANTRY_ON : GANTRY_DEFAULT};
     gantry_runtime_t *runtime;
     example_check(gantry_runtime_create(&settings, &runtime), "gantry_runtime_create");
     model_t model;

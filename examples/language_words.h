@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of several languages and their features, for language_id.c: reading lists, mixing them, hashing character n-grams.
+/* Words of several languages and their features, for language_id.c: reading lists, mixing them,
+ * hashing character n-grams.
  *
- * Host memory only; no Gantry call. A word is kept in lower case, as UTF-8. Its features are the hashed 1- to 3-grams of its characters
- * between '<' and '>', each counted once and scaled so that their squares add up to 1. */
+ * Host memory only; no Gantry call. A word is kept in lower case, as UTF-8. Its features are the
+ * hashed 1- to 3-grams of its characters between '<' and '>', each counted once and scaled so
+ * that their squares add up to 1. */
 #ifndef GANTRY_EXAMPLES_LANGUAGE_WORDS_H
 #define GANTRY_EXAMPLES_LANGUAGE_WORDS_H
 
@@ -45,7 +47,8 @@ static inline void lower_case(char *text) {
     }
 }
 
-/* Letters only, at least three bytes; names, abbreviations and possessives teach nothing about a language. */
+/* Letters only, at least three bytes; names, abbreviations and possessives teach nothing about a
+ * language. */
 static inline bool is_useful(const char *text) {
     size_t length = strlen(text);
     if (length < 3 || length >= WORD_BYTES) return false;
@@ -79,13 +82,14 @@ static inline void shuffle_words(word_t *items, size_t count, uint64_t *random) 
 }
 
 /* Appends up to limit words of the file, chosen evenly at random. False, with the reason in why. */
-static inline bool read_words(words_t *words, const char *path, int32_t label, size_t limit, uint64_t *random,
-                              char *why, size_t why_bytes) {
+static inline bool read_words(words_t *words, const char *path, int32_t label, size_t limit,
+                              uint64_t *random, char *why, size_t why_bytes) {
     FILE *file = fopen(path, "r");
     if (!file) {
-        (void)snprintf(why, why_bytes,
-                       "word list %s cannot be read: %s (Debian's lists: wamerican wfrench wngerman wspanish witalian)",
-                       path, strerror(errno));
+        (void)snprintf(
+            why, why_bytes,
+            "word list %s cannot be read: %s (Debian's lists: wamerican wfrench wngerman wspanish witalian)",
+            path, strerror(errno));
         return false;
     }
     size_t first = words->count;
@@ -98,8 +102,9 @@ static inline bool read_words(words_t *words, const char *path, int32_t label, s
     }
     (void)fclose(file);
     if (!good || words->count == first) {
-        (void)snprintf(why, why_bytes, "word list %s: %s", path,
-                       good ? "no usable word in it; one word a line is accepted" : "memory is out");
+        (void)snprintf(
+            why, why_bytes, "word list %s: %s", path,
+            good ? "no usable word in it; one word a line is accepted" : "memory is out");
         return false;
     }
     shuffle_words(words->items + first, words->count - first, random);
@@ -124,14 +129,17 @@ static inline uint32_t hash_bytes(const char *bytes, size_t length) {
 }
 
 /* The word's n-grams as columns below feature_count, without repetition. */
-static inline size_t list_grams(const char *text, uint32_t feature_count, uint32_t grams[LARGEST_GRAMS]) {
+static inline size_t list_grams(const char *text, uint32_t feature_count,
+                                uint32_t grams[LARGEST_GRAMS]) {
     char marked[WORD_BYTES + 2];
     const char *starts[WORD_BYTES + 3];
     (void)snprintf(marked, sizeof marked, "<%.*s>", WORD_BYTES - 1, text);
-    size_t characters = split_characters(marked, starts, sizeof starts / sizeof starts[0]), count = 0;
+    size_t characters = split_characters(marked, starts, sizeof starts / sizeof starts[0]),
+           count = 0;
     for (size_t length = 1; length <= 3; ++length) {
         for (size_t i = 0; i + length <= characters && count < LARGEST_GRAMS; ++i) {
-            uint32_t column = hash_bytes(starts[i], (size_t)(starts[i + length] - starts[i])) % feature_count;
+            uint32_t column =
+                hash_bytes(starts[i], (size_t)(starts[i + length] - starts[i])) % feature_count;
             size_t known = 0;
             while (known < count && grams[known] != column) ++known;
             if (known == count) grams[count++] = column;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory chapter of TensorFlow's guide "Use a GPU", in C, on any device: growth, a limit, virtual devices, statistics, running out of
- * memory on purpose, and going on. Every step says what it does and checks it: exit 1 when a step does something else.
+/* The memory chapter of TensorFlow's guide "Use a GPU", in C, on any device: growth, a limit,
+ * virtual devices, statistics, running out of memory on purpose, and going on. Every step says what
+ * it does and checks it: exit 1 when a step does something else.
  *
- *   memory_control [--device NAME]      in any spelling: GPU:0, /GPU:0, opencl:0, a UUID's beginning, ...
+ *   memory_control [--device NAME]      in any spelling: GPU:0, /GPU:0, opencl:0, a UUID's
+ *                                       beginning, ...
  *
- * The default is the first GPU, or the CPU where there is none; OpenCL CPU devices (PoCL) are presented as GPUs, because this program
- * asks for it. The text is the same on every backend but for the device's name. Settings freeze with a runtime's first operation, so each
- * chapter is a runtime of its own. */
+ * The default is the first GPU, or the CPU where there is none; OpenCL CPU devices (PoCL) are
+ * presented as GPUs, because this program asks for it. The text is the same on every backend but
+ * for the device's name. Settings freeze with a runtime's first operation, so each chapter is a
+ * runtime of its own. */
 #include <string.h>
 
 #include "example.h"
@@ -61,12 +64,15 @@ static void show(gantry_runtime_t *runtime, const char *device) {
 /* Why the last make failed. */
 static char message[2048];
 
-/* A tensor of so many halves of a MiB on a device, owned by the caller; NULL when there is no memory for it. */
-static const gantry_tensor_t *make(gantry_runtime_t *runtime, const char *device, const char *tag, int64_t halves) {
+/* A tensor of so many halves of a MiB on a device, owned by the caller; NULL when there is no
+ * memory for it. */
+static const gantry_tensor_t *make(gantry_runtime_t *runtime, const char *device, const char *tag,
+                                   int64_t halves) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
     example_check(gantry_scope_status(scope), "gantry_scope_begin");
     example_check(gantry_scope_set_tag(scope, tag), "gantry_scope_set_tag");
-    const gantry_tensor_t *tensor = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(halves, 256, 512));
+    const gantry_tensor_t *tensor =
+        gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(halves, 256, 512));
     if (tensor) tensor = gantry_scope_keep(scope, tensor);
     if (tensor) example_check(gantry_tensor_wait(tensor), "gantry_tensor_wait");
     (void)snprintf(message, sizeof message, "%s", gantry_scope_message(scope));
@@ -76,15 +82,17 @@ static const gantry_tensor_t *make(gantry_runtime_t *runtime, const char *device
     return NULL;
 }
 
-static const gantry_tensor_t *must_make(gantry_runtime_t *runtime, const char *device, const char *tag,
-                                        int64_t halves) {
+static const gantry_tensor_t *must_make(gantry_runtime_t *runtime, const char *device,
+                                        const char *tag, int64_t halves) {
     const gantry_tensor_t *tensor = make(runtime, device, tag, halves);
     if (tensor) return tensor;
     (void)fprintf(stderr, "%s: %.1f MiB for %s: %s\n", device, (double)halves / 2, tag, message);
     exit(1);
 }
 
-static void drop(const gantry_tensor_t *tensor) { gantry_tensor_release((gantry_tensor_t *)(uintptr_t)tensor); }
+static void drop(const gantry_tensor_t *tensor) {
+    gantry_tensor_release((gantry_tensor_t *)(uintptr_t)tensor);
+}
 
 /* ---- growth ---- */
 
@@ -96,10 +104,12 @@ static void grow(void) {
     expect(info_of(runtime, wanted).pool_bytes == 0, "nothing is taken before the first tensor");
     const gantry_tensor_t *small = must_make(runtime, wanted, "small", 1);
     show(runtime, wanted);
-    expect(info_of(runtime, wanted).pool_bytes == 2 * MIB, "the first piece of the driver's memory is 2 MiB");
+    expect(info_of(runtime, wanted).pool_bytes == 2 * MIB,
+           "the first piece of the driver's memory is 2 MiB");
     const gantry_tensor_t *large = must_make(runtime, wanted, "large", 2 * 12);
     show(runtime, wanted);
-    expect(info_of(runtime, wanted).pool_bytes == 18 * MIB, "the next one was doubled until 12 MiB fit: 16 MiB more");
+    expect(info_of(runtime, wanted).pool_bytes == 18 * MIB,
+           "the next one was doubled until 12 MiB fit: 16 MiB more");
     expect(gantry_set_memory_growth(runtime, card, false) == GANTRY_FAILED_PRECONDITION,
            "a setting cannot be changed once the device is in use");
     (void)printf("  %s\n", gantry_last_message());
@@ -116,7 +126,8 @@ static void take_all(void) {
     example_check(gantry_set_memory_limit(runtime, card, 64 * MIB), "gantry_set_memory_limit");
     const gantry_tensor_t *tensor = must_make(runtime, wanted, "small", 1);
     gantry_memory_info_t info = info_of(runtime, wanted);
-    expect(info.pool_bytes > 32 * MIB && info.region_count == 1, "the pool is one piece of nearly the limit");
+    expect(info.pool_bytes > 32 * MIB && info.region_count == 1,
+           "the pool is one piece of nearly the limit");
     drop(tensor);
     gantry_runtime_release(runtime);
 }
@@ -129,13 +140,15 @@ static void limit(void) {
     const gantry_physical_device_t *card = find_card(runtime);
     example_check(gantry_set_memory_limit(runtime, card, 256 * MIB), "gantry_set_memory_limit");
     gantry_setting_t setting = {.struct_size = sizeof setting};
-    example_check(gantry_get_setting(runtime, "memory_limit", card, &setting), "gantry_get_setting");
+    example_check(gantry_get_setting(runtime, "memory_limit", card, &setting),
+                  "gantry_get_setting");
     (void)printf("memory_limit = %s, set by %s\n", setting.value, setting.set_by);
     expect(setting.source == GANTRY_FROM_CALL, "the call won over options and environment");
     expect(info_of(runtime, wanted).limit_bytes == 256 * MIB, "the device has the limit");
     expect(!make(runtime, wanted, "too large", 2 * 300), "300 MiB are refused");
     const gantry_tensor_t *tensor = must_make(runtime, wanted, "fits", 2 * 200);
-    expect(info_of(runtime, wanted).pool_bytes <= 256 * MIB, "200 MiB fit, and the pool stays below the limit");
+    expect(info_of(runtime, wanted).pool_bytes <= 256 * MIB,
+           "200 MiB fit, and the pool stays below the limit");
     drop(tensor);
     gantry_runtime_release(runtime);
 }
@@ -143,10 +156,12 @@ static void limit(void) {
 /* ---- virtual devices ---- */
 
 /* The logical devices of the card; true when there are two. */
-static bool find_parts(gantry_runtime_t *runtime, const gantry_physical_device_t *card, const char *names[2]) {
+static bool find_parts(gantry_runtime_t *runtime, const gantry_physical_device_t *card,
+                       const char *names[2]) {
     const gantry_logical_device_t *all[32];
     size_t count, found = 0;
-    example_check(gantry_list_logical_devices(runtime, NULL, 32, all, &count), "gantry_list_logical_devices");
+    example_check(gantry_list_logical_devices(runtime, NULL, 32, all, &count),
+                  "gantry_list_logical_devices");
     for (size_t i = 0; i < count && i < 32; ++i) {
         if (gantry_logical_device_physical(all[i]) != card) continue;
         if (found < 2) names[found] = gantry_logical_device_name(all[i]);
@@ -168,7 +183,8 @@ static void split(void) {
     const gantry_tensor_t *tensor = must_make(runtime, names[1], "second", 2 * 16);
     for (int i = 0; i < 2; ++i) show(runtime, names[i]);
     expect(info_of(runtime, names[0]).limit_bytes == 1024 * MIB, "each has a limit of its own");
-    expect(info_of(runtime, names[0]).pool_bytes == 0, "what the second one takes is not the first one's");
+    expect(info_of(runtime, names[0]).pool_bytes == 0,
+           "what the second one takes is not the first one's");
     gantry_scope_t *scope = gantry_scope_begin(runtime, names[0]);
     const gantry_tensor_t *copy = gantry_scope_keep(scope, gantry_identity(scope, tensor));
     example_check(gantry_scope_end(scope), "gantry_identity");
@@ -190,13 +206,15 @@ static void count(void) {
     drop(must_make(runtime, wanted, "passing", 2 * 8));
     example_check(gantry_runtime_synchronize(runtime), "gantry_runtime_synchronize");
     gantry_memory_info_t info = info_of(runtime, wanted);
-    (void)printf("%s: %.1f MiB in use, peak %.1f\n", wanted, mib(info.current_bytes), mib(info.peak_bytes));
+    (void)printf("%s: %.1f MiB in use, peak %.1f\n", wanted, mib(info.current_bytes),
+                 mib(info.peak_bytes));
     expect(info.current_bytes / MIB == 4, "4 MiB are in use");
     expect(info.peak_bytes / MIB == 12, "12 MiB were at the peak");
     expect(info.allocation_count >= 2, "allocations are counted");
     example_check(gantry_reset_memory_stats(runtime, wanted), "gantry_reset_memory_stats");
     info = info_of(runtime, wanted);
-    (void)printf("%s: %.1f MiB in use, peak %.1f\n", wanted, mib(info.current_bytes), mib(info.peak_bytes));
+    (void)printf("%s: %.1f MiB in use, peak %.1f\n", wanted, mib(info.current_bytes),
+                 mib(info.peak_bytes));
     expect(info.peak_bytes == info.current_bytes && info.allocation_count == 0,
            "after the reset the peak is what is in use");
     drop(kept);
@@ -205,32 +223,38 @@ static void count(void) {
 
 /* ---- out of memory, and on ---- */
 
-/* The beginning of the report: what was asked, and the rungs that were tried, without their numbers, which differ by device. */
+/* The beginning of the report: what was asked, and the rungs that were tried, without their
+ * numbers, which differ by device. */
 static void show_report(gantry_runtime_t *runtime) {
     static char text[65536];
     size_t needed;
-    example_check(gantry_get_oom_report(runtime, wanted, GANTRY_REPORT_TEXT, text, sizeof text, &needed),
-                  "gantry_get_oom_report");
+    example_check(
+        gantry_get_oom_report(runtime, wanted, GANTRY_REPORT_TEXT, text, sizeof text, &needed),
+        "gantry_get_oom_report");
     const char *line = text;
     for (int i = 0; *line && (i < 2 || *line == ' '); ++i) {
         (void)printf("  | %.*s\n", (int)strcspn(line, i < 2 ? "\n" : ":\n"), line);
         line += strcspn(line, "\n");
         line += *line == '\n';
     }
-    expect(strstr(text, "parameters") != NULL, "the report names who holds the memory: \"parameters\"");
-    example_check(gantry_get_oom_report(runtime, wanted, GANTRY_REPORT_JSON, text, sizeof text, &needed),
-                  "gantry_get_oom_report");
+    expect(strstr(text, "parameters") != NULL,
+           "the report names who holds the memory: \"parameters\"");
+    example_check(
+        gantry_get_oom_report(runtime, wanted, GANTRY_REPORT_JSON, text, sizeof text, &needed),
+        "gantry_get_oom_report");
     expect(text[0] == '{', "and there is one for programs, as JSON");
 }
 
 static void run_out(void) {
     heading("Out of memory, and on");
     gantry_runtime_t *runtime = open_runtime();
-    example_check(gantry_set_memory_limit(runtime, find_card(runtime), 64 * MIB), "gantry_set_memory_limit");
+    example_check(gantry_set_memory_limit(runtime, find_card(runtime), 64 * MIB),
+                  "gantry_set_memory_limit");
     const gantry_tensor_t *parameters = must_make(runtime, wanted, "parameters", 2 * 16);
     const gantry_tensor_t *cache = must_make(runtime, wanted, "cache", 2 * 16);
     show(runtime, wanted);
-    expect(!make(runtime, wanted, "activations", 2 * 36), "36 MiB more do not fit: the op fails, the program goes on");
+    expect(!make(runtime, wanted, "activations", 2 * 36),
+           "36 MiB more do not fit: the op fails, the program goes on");
     const char *numbers = strstr(message, ": "); /* which differ by device */
     (void)printf("  %.*s\n", numbers ? (int)(numbers - message) : (int)strlen(message), message);
     expect(strstr(message, "OOM when allocating tensor with shape[72,256,512]") != NULL,
@@ -255,7 +279,8 @@ static void run_out(void) {
 static void choose_device(void) {
     gantry_runtime_t *runtime = open_runtime();
     size_t count;
-    example_check(gantry_list_physical_devices(runtime, "GPU", 0, NULL, &count), "gantry_list_physical_devices");
+    example_check(gantry_list_physical_devices(runtime, "GPU", 0, NULL, &count),
+                  "gantry_list_physical_devices");
     wanted = count > 0 ? "GPU:0" : "CPU:0";
     gantry_runtime_release(runtime);
 }

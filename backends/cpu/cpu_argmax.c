@@ -11,14 +11,12 @@ typedef struct {
     gantry__cpu_argmax_fn run;
 } pass_t;
 
-static void run_pass(void *context, int64_t begin, int64_t end)
-{
+static void run_pass(void *context, int64_t begin, int64_t end) {
     const pass_t *pass = context;
     pass->run(pass->plan, begin, end);
 }
 
-static int32_t compute_argmax(gantry_op_call_t *call)
-{
+static int32_t compute_argmax(gantry_op_call_t *call) {
     const gantry_arg_t *input = call->inputs[0];
     gantry_arg_t *output = call->outputs[0];
     const gantry__reduce_middle_t shape = gantry__reduce_middle_of(call);
@@ -31,7 +29,8 @@ static int32_t compute_argmax(gantry_op_call_t *call)
                                       .is_least = call->kernel == &gantry__cpu_argmin_kernel};
     int level = gantry__cpu_simd_level(call->device);
     if (plan.length == 0) {
-        return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "the reduced dimension has no elements");
+        return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT,
+                                    "the reduced dimension has no elements");
     }
     int64_t unit_elements = plan.length * GANTRY_CPU_ARGMAX_BLOCK;
     plan.parts = (plan.columns + GANTRY_CPU_ARGMAX_BLOCK - 1) / GANTRY_CPU_ARGMAX_BLOCK;
@@ -44,7 +43,8 @@ static int32_t compute_argmax(gantry_op_call_t *call)
     }
     if (plan.columns == 1 && plan.parts > 1) {
         gantry_span_t span;
-        int32_t status = call->services->scratch(call, (uint64_t)(outer * plan.parts) * sizeof(int64_t), &span);
+        int32_t status =
+            call->services->scratch(call, (uint64_t)(outer * plan.parts) * sizeof(int64_t), &span);
         if (status != 0) {
             return status;
         }
@@ -52,7 +52,8 @@ static int32_t compute_argmax(gantry_op_call_t *call)
     }
     pass_t pass = {&plan, GANTRY_CPU_PICK(level, argmax_find)(input->dtype)};
     int64_t grain = PARALLEL_ELEMENTS / unit_elements;
-    gantry__cpu_parallel_for(call->device, outer * plan.parts, grain < 1 ? 1 : grain, run_pass, &pass);
+    gantry__cpu_parallel_for(call->device, outer * plan.parts, grain < 1 ? 1 : grain, run_pass,
+                             &pass);
     if (plan.partial != NULL) {
         GANTRY_CPU_PICK(level, argmax_join_find)(input->dtype)(&plan, 0, outer);
     }

@@ -11,7 +11,7 @@
 #include "cpu/cpu_reduce.h"
 
 #define NEGATED(x) (-(x))
-#define TURNED(type, x) ((type)~(x))
+#define TURNED(type, x) ((type) ~(x))
 
 #define ARG_NAME(x) x##_f32
 #define ARG_IN float
@@ -127,24 +127,17 @@ typedef struct {
 } loops_t;
 
 /* NULL for a type without. */
-static const loops_t *find(int32_t dtype)
-{
+static const loops_t *find(int32_t dtype) {
     static const loops_t loops[] = {
-        {GANTRY_K_FLOAT32, run_f32, join_f32},
-        {GANTRY_K_FLOAT64, run_f64, join_f64},
-        {GANTRY_K_FLOAT16, run_f16, join_f16},
-        {GANTRY_K_BFLOAT16, run_bf16, join_bf16},
-        {GANTRY_K_INT8, run_i8, join_i8},
-        {GANTRY_K_UINT8, run_u8, join_u8},
-        {GANTRY_K_INT16, run_i16, join_i16},
-        {GANTRY_K_UINT16, run_u16, join_u16},
-        {GANTRY_K_INT32, run_i32, join_i32},
-        {GANTRY_K_UINT32, run_u32, join_u32},
-        {GANTRY_K_INT64, run_i64, join_i64},
-        {GANTRY_K_UINT64, run_u64, join_u64},
+        {GANTRY_K_FLOAT32, run_f32, join_f32}, {GANTRY_K_FLOAT64, run_f64, join_f64},
+        {GANTRY_K_FLOAT16, run_f16, join_f16}, {GANTRY_K_BFLOAT16, run_bf16, join_bf16},
+        {GANTRY_K_INT8, run_i8, join_i8},      {GANTRY_K_UINT8, run_u8, join_u8},
+        {GANTRY_K_INT16, run_i16, join_i16},   {GANTRY_K_UINT16, run_u16, join_u16},
+        {GANTRY_K_INT32, run_i32, join_i32},   {GANTRY_K_UINT32, run_u32, join_u32},
+        {GANTRY_K_INT64, run_i64, join_i64},   {GANTRY_K_UINT64, run_u64, join_u64},
         {GANTRY_K_BOOL, run_u8, join_u8},
     };
-    for (size_t k = 0; k < sizeof loops / sizeof loops[0]; k++) {
+    for (size_t k = 0; k < sizeof loops / sizeof loops[0]; ++k) {
         if (loops[k].dtype == dtype) {
             return &loops[k];
         }
@@ -152,14 +145,12 @@ static const loops_t *find(int32_t dtype)
     return NULL;
 }
 
-gantry__cpu_argmax_fn GANTRY_CPU_NAME(argmax_find)(int32_t dtype)
-{
+gantry__cpu_argmax_fn GANTRY_CPU_NAME(argmax_find)(int32_t dtype) {
     const loops_t *loops = find(dtype);
     return loops != NULL ? loops->run : NULL;
 }
 
-gantry__cpu_argmax_fn GANTRY_CPU_NAME(argmax_join_find)(int32_t dtype)
-{
+gantry__cpu_argmax_fn GANTRY_CPU_NAME(argmax_join_find)(int32_t dtype) {
     const loops_t *loops = find(dtype);
     return loops != NULL ? loops->join : NULL;
 }

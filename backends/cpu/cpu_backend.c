@@ -14,8 +14,8 @@
 
 #define MOST_THREADS 1024
 
-int32_t gantry__cpu_fail(const gantry_host_t *host, int32_t code, int64_t native_code, const char *format, ...)
-{
+int32_t gantry__cpu_fail(const gantry_host_t *host, int32_t code, int64_t native_code,
+                         const char *format, ...) {
     char text[512];
     va_list arguments;
 
@@ -27,8 +27,7 @@ int32_t gantry__cpu_fail(const gantry_host_t *host, int32_t code, int64_t native
 
 /* ---- what the process has ---- */
 
-static uint32_t affinity_cores(void)
-{
+static uint32_t affinity_cores(void) {
     cpu_set_t set;
     long online;
 
@@ -39,8 +38,7 @@ static uint32_t affinity_cores(void)
     return online > 0 ? (uint32_t)online : 1;
 }
 
-static uint64_t physical_bytes(void)
-{
+static uint64_t physical_bytes(void) {
     uint64_t free_bytes;
     uint64_t total_bytes;
     long pages = sysconf(_SC_PHYS_PAGES);
@@ -53,15 +51,15 @@ static uint64_t physical_bytes(void)
     return total_bytes;
 }
 
-static const char *option(const gantry_host_t *host, const char *name)
-{
-    return GANTRY_ABI_HAS(host, option) && host->option != NULL ? host->option(host->self, name) : NULL;
+static const char *option(const gantry_host_t *host, const char *name) {
+    return GANTRY_ABI_HAS(host, option) && host->option != NULL ? host->option(host->self, name)
+                                                                : NULL;
 }
 
-static void warn(const gantry_host_t *host, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 static void warn(const gantry_host_t *host, const char *format, ...)
-{
+    __attribute__((format(printf, 2, 3)));
+
+static void warn(const gantry_host_t *host, const char *format, ...) {
     char text[256];
     va_list arguments;
 
@@ -71,9 +69,10 @@ static void warn(const gantry_host_t *host, const char *format, ...)
     host->log(host->self, GANTRY_LOG_WARNING, text);
 }
 
-/* Threads of the pool: what GANTRY_CPU_THREADS says, or the usable cores. *out_refused is a text that says nothing. */
-static uint32_t wanted_threads(const gantry_host_t *host, uint32_t cores, const char **out_refused)
-{
+/* Threads of the pool: what GANTRY_CPU_THREADS says, or the usable cores. *out_refused is a text
+ * that says nothing. */
+static uint32_t wanted_threads(const gantry_host_t *host, uint32_t cores,
+                               const char **out_refused) {
     const char *text = option(host, "GANTRY_CPU_THREADS");
     char *end;
     long threads;
@@ -90,35 +89,34 @@ static uint32_t wanted_threads(const gantry_host_t *host, uint32_t cores, const 
     return threads == 0 ? cores : (uint32_t)threads;
 }
 
-static void warn_of_threads(const gantry_host_t *host, uint32_t cores)
-{
+static void warn_of_threads(const gantry_host_t *host, uint32_t cores) {
     const char *refused;
 
     (void)wanted_threads(host, cores, &refused);
     if (refused != NULL) {
-        warn(host, "GANTRY_CPU_THREADS is \"%.40s\"; accepted are 0 to %d. Using %u, the cores this process may use",
-             refused, MOST_THREADS, cores);
+        warn(
+            host,
+            "GANTRY_CPU_THREADS is \"%.40s\"; accepted are 0 to %d. Using %u, the cores this process may use",
+            refused, MOST_THREADS, cores);
     }
 }
 
-static int wanted_level(const gantry_host_t *host)
-{
+static int wanted_level(const gantry_host_t *host) {
     const char *text = option(host, "GANTRY_CPU_SIMD");
     int level = gantry__cpu_simd_detect(text);
 
     if (text != NULL && text[0] != '\0' && strcmp(text, gantry__cpu_simd_name(level)) != 0) {
-        warn(host,
-             "GANTRY_CPU_SIMD is \"%.40s\"; accepted are base, avx2 and avx512 as far as this machine has them. Using "
-             "%s",
-             text, gantry__cpu_simd_name(level));
+        warn(
+            host,
+            "GANTRY_CPU_SIMD is \"%.40s\"; accepted are base, avx2 and avx512 as far as this machine has them. Using %s",
+            text, gantry__cpu_simd_name(level));
     }
     return level;
 }
 
 /* ---- instance ---- */
 
-static void close_instance(gantry_backend_instance_t *instance)
-{
+static void close_instance(gantry_backend_instance_t *instance) {
     const gantry_host_t *host;
 
     if (instance == NULL) {
@@ -134,7 +132,8 @@ static void close_instance(gantry_backend_instance_t *instance)
         host->reallocate(host->self, line, sizeof *line, 0);
     }
     if (instance->kernels != NULL) {
-        host->reallocate(host->self, instance->kernels, instance->kernel_count * sizeof *instance->kernels, 0);
+        host->reallocate(host->self, instance->kernels,
+                         instance->kernel_count * sizeof *instance->kernels, 0);
     }
     pthread_mutex_destroy(&instance->lock);
     host->reallocate(host->self, instance, sizeof *instance, 0);
@@ -159,13 +158,12 @@ static const family_t families[] = {
 
 #define FAMILIES (sizeof families / sizeof families[0])
 
-static int32_t collect_kernels(gantry_backend_instance_t *instance)
-{
+static int32_t collect_kernels(gantry_backend_instance_t *instance) {
     const gantry_host_t *host = instance->host;
     uint32_t count = 0;
     uint32_t next = 0;
 
-    for (size_t f = 0; f < FAMILIES; f++) {
+    for (size_t f = 0; f < FAMILIES; ++f) {
         count += *families[f].count;
     }
     instance->kernels = host->reallocate(host->self, NULL, 0, count * sizeof *instance->kernels);
@@ -174,31 +172,26 @@ static int32_t collect_kernels(gantry_backend_instance_t *instance)
                                 "No memory for the CPU backend's list of %u kernels", count);
     }
     instance->kernel_count = count;
-    for (size_t f = 0; f < FAMILIES; f++) {
-        for (uint32_t k = 0; k < *families[f].count; k++) {
+    for (size_t f = 0; f < FAMILIES; ++f) {
+        for (uint32_t k = 0; k < *families[f].count; ++k) {
             instance->kernels[next++] = families[f].kernels[k];
         }
     }
     return GANTRY_K_OK;
 }
 
-static void describe_platform(gantry_backend_instance_t *instance)
-{
+static void describe_platform(gantry_backend_instance_t *instance) {
     struct utsname names;
 
     if (uname(&names) == 0) {
-        snprintf(instance->platform_version, sizeof instance->platform_version, "%.40s %.40s", names.sysname,
-                 names.machine);
+        snprintf(instance->platform_version, sizeof instance->platform_version, "%.40s %.40s",
+                 names.sysname, names.machine);
     }
 }
 
-static uint32_t vector_width(int level)
-{
-    return 4u << level;
-}
+static uint32_t vector_width(int level) { return 4u << level; }
 
-static int32_t check_index(gantry_backend_instance_t *instance, uint32_t index)
-{
+static int32_t check_index(gantry_backend_instance_t *instance, uint32_t index) {
     if (index != 0) {
         return gantry__cpu_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0,
                                 "The CPU backend has one device, number 0, not %u", index);
@@ -206,12 +199,13 @@ static int32_t check_index(gantry_backend_instance_t *instance, uint32_t index)
     return GANTRY_K_OK;
 }
 
-static int32_t device_info(gantry_backend_instance_t *instance, uint32_t index, gantry_device_info_t *out_info)
-{
+static int32_t device_info(gantry_backend_instance_t *instance, uint32_t index,
+                           gantry_device_info_t *out_info) {
     gantry_device_info_t info = {
         .struct_size = out_info->struct_size,
         .type = GANTRY_DEVICE_TYPE_CPU,
-        .flags = GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_HOST_ADDRESSABLE | GANTRY_DEVICE_SYNCHRONOUS,
+        .flags =
+            GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_HOST_ADDRESSABLE | GANTRY_DEVICE_SYNCHRONOUS,
         .compute_units = instance->cores,
         .hardware_name = instance->identity.hardware_name,
         .vendor = instance->identity.vendor,
@@ -243,20 +237,20 @@ static int32_t device_info(gantry_backend_instance_t *instance, uint32_t index, 
     return status;
 }
 
-static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_t **out_instance)
-{
+static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_t **out_instance) {
     gantry_backend_instance_t *instance = host->reallocate(host->self, NULL, 0, sizeof *instance);
     int32_t status;
 
     *out_instance = NULL;
     if (instance == NULL) {
-        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "No memory for the CPU backend (%zu bytes)",
-                                sizeof *instance);
+        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+                                "No memory for the CPU backend (%zu bytes)", sizeof *instance);
     }
     memset(instance, 0, sizeof *instance);
     if (pthread_mutex_init(&instance->lock, NULL) != 0) {
         host->reallocate(host->self, instance, sizeof *instance, 0);
-        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "No lock for the CPU backend");
+        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+                                "No lock for the CPU backend");
     }
     instance->host = host;
     gantry__cpu_machine_identity("", &instance->identity);
@@ -280,15 +274,13 @@ fail:
     return status;
 }
 
-static uint32_t device_count(gantry_backend_instance_t *instance)
-{
+static uint32_t device_count(gantry_backend_instance_t *instance) {
     (void)instance;
     return 1;
 }
 
 /* With the first device: until then a program may say how many threads there shall be. */
-static int32_t make_pool(gantry_backend_instance_t *instance)
-{
+static int32_t make_pool(gantry_backend_instance_t *instance) {
     gantry_device_info_t info = {.struct_size = sizeof info};
     const char *refused;
     int32_t status = GANTRY_K_OK;
@@ -307,8 +299,8 @@ static int32_t make_pool(gantry_backend_instance_t *instance)
     return status;
 }
 
-static int32_t device_open(gantry_backend_instance_t *instance, uint32_t index, gantry_backend_device_t **out_device)
-{
+static int32_t device_open(gantry_backend_instance_t *instance, uint32_t index,
+                           gantry_backend_device_t **out_device) {
     const gantry_host_t *host = instance->host;
     gantry_backend_device_t *device;
     int32_t status = check_index(instance, index);
@@ -322,23 +314,23 @@ static int32_t device_open(gantry_backend_instance_t *instance, uint32_t index, 
     }
     device = host->reallocate(host->self, NULL, 0, sizeof *device);
     if (device == NULL) {
-        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "No memory for the CPU device (%zu bytes)",
-                                sizeof *device);
+        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+                                "No memory for the CPU device (%zu bytes)", sizeof *device);
     }
-    *device = (gantry_backend_device_t){
-        .host = host, .pool = instance->pool, .blas = instance->blas, .simd_level = instance->simd_level};
+    *device = (gantry_backend_device_t){.host = host,
+                                        .pool = instance->pool,
+                                        .blas = instance->blas,
+                                        .simd_level = instance->simd_level};
     *out_device = device;
     return GANTRY_K_OK;
 }
 
-static void device_close(gantry_backend_device_t *device)
-{
+static void device_close(gantry_backend_device_t *device) {
     device->host->reallocate(device->host->self, device, sizeof *device, 0);
 }
 
 static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index,
-                             const gantry_kernel_def_t *const **out_kernels)
-{
+                             const gantry_kernel_def_t *const **out_kernels) {
     if (index != 0) {
         return 0;
     }
@@ -346,8 +338,7 @@ static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index
     return instance->kernel_count;
 }
 
-static void write_libraries(gantry_backend_instance_t *instance, char *out, size_t out_bytes)
-{
+static void write_libraries(gantry_backend_instance_t *instance, char *out, size_t out_bytes) {
     char threads[32];
     const char *refused;
     uint32_t count = wanted_threads(instance->host, instance->cores, &refused);
@@ -358,15 +349,15 @@ static void write_libraries(gantry_backend_instance_t *instance, char *out, size
              gantry__cpu_simd_name(instance->simd_level), gantry__cpu_blas_library(instance->blas));
 }
 
-static const char *list_libraries(gantry_backend_instance_t *instance)
-{
+static const char *list_libraries(gantry_backend_instance_t *instance) {
     const gantry_host_t *host = instance->host;
     gantry__cpu_line_t now = {NULL, ""};
     gantry__cpu_line_t *line;
 
     pthread_mutex_lock(&instance->lock);
     write_libraries(instance, now.text, sizeof now.text);
-    for (line = instance->libraries; line != NULL && strcmp(line->text, now.text) != 0; line = line->next) {
+    for (line = instance->libraries; line != NULL && strcmp(line->text, now.text) != 0;
+         line = line->next) {
     }
     if (line == NULL) {
         line = host->reallocate(host->self, NULL, 0, sizeof *line);
@@ -402,8 +393,7 @@ static const gantry_backend_t table = {
     .get_extension = NULL,
 };
 
-int32_t gantry_backend_query_cpu(uint32_t max_abi, const gantry_backend_t **out_backend)
-{
+int32_t gantry_backend_query_cpu(uint32_t max_abi, const gantry_backend_t **out_backend) {
     *out_backend = NULL;
     if (max_abi < table.abi_version) {
         return GANTRY_K_FAILED_PRECONDITION;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CPU backend's own types: host memory presented through the plug-in interface.
  *
- * The backend is part of libgantry; the core finds it by gantry_backend_query_cpu. Work is done when the submitting
- * slot returns (GANTRY_DEVICE_SYNCHRONOUS), a region's number is a host address. Not here: kernels (cpu_kernels.h),
- * threads (cpu_pool.h). Owner: the core owns instances, devices, streams and events. Threads: as backend_abi.h says
- * slot by slot. */
+ * The backend is part of libgantry; the core finds it by gantry_backend_query_cpu. Work is done
+ * when the submitting slot returns (GANTRY_DEVICE_SYNCHRONOUS), a region's number is a host
+ * address. Not here: kernels (cpu_kernels.h), threads (cpu_pool.h). Owner: the core owns instances,
+ * devices, streams and events. Threads: as backend_abi.h says slot by slot. */
 #ifndef GANTRY_CPU_BACKEND_H
 #define GANTRY_CPU_BACKEND_H
 
@@ -34,7 +34,7 @@ struct gantry_backend_instance_t {
     gantry__cpu_identity_t identity;
     char platform_version[96];
     pthread_mutex_t lock;
-    gantry__cpu_line_t *libraries; /* all that were listed, the newest first; under lock */
+    gantry__cpu_line_t *libraries;       /* all that were listed, the newest first; under lock */
     const gantry_kernel_def_t **kernels; /* of all families */
     uint32_t kernel_count;
 };
@@ -47,12 +47,12 @@ struct gantry_backend_device_t {
 };
 
 /* 0 base, 1 AVX2 with FMA and BMI2, 2 AVX-512 (F, BW, DQ, VL). */
-static inline int gantry__cpu_simd_level(const gantry_backend_device_t *device)
-{
+static inline int gantry__cpu_simd_level(const gantry_backend_device_t *device) {
     return device->simd_level;
 }
 
-/* The level this machine has, lowered by option GANTRY_CPU_SIMD (base, avx2, avx512; option NULL: not lowered). */
+/* The level this machine has, lowered by option GANTRY_CPU_SIMD (base, avx2, avx512; option
+ * NULL: not lowered). */
 int gantry__cpu_simd_detect(const char *option);
 const char *gantry__cpu_simd_name(int level);
 
@@ -62,8 +62,8 @@ extern const gantry_event_ops_t gantry__cpu_event_ops;
 extern const gantry_transfer_ops_t gantry__cpu_transfer_ops;
 
 /* Hands a failure and its text to the core; returns code. native_code is an errno, 0 when none. */
-int32_t gantry__cpu_fail(const gantry_host_t *host, int32_t code, int64_t native_code, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+int32_t gantry__cpu_fail(const gantry_host_t *host, int32_t code, int64_t native_code,
+                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 int32_t gantry_backend_query_cpu(uint32_t max_abi, const gantry_backend_t **out_backend);
 

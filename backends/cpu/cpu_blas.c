@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Debian's oneDNN brings libgomp, whose threads would stand beside ours; so each of our threads calls it for its own
- * stripe of C and asks libgomp, for that thread and that call only, for one thread. OpenBLAS's number of threads is one
- * setting for the whole process: it is set to 1, and the threads that loading it made are ended, unless the process had
- * loaded OpenBLAS before us, whose owner then decides. */
+/* Debian's oneDNN brings libgomp, whose threads would stand beside ours; so each of our threads
+ * calls it for its own stripe of C and asks libgomp, for that thread and that call only, for one
+ * thread. OpenBLAS's number of threads is one setting for the whole process: it is set to 1, and
+ * the threads that loading it made are ended, unless the process had loaded OpenBLAS before us,
+ * whose owner then decides. */
 #define _GNU_SOURCE
 #include "cpu/cpu_blas.h"
 
@@ -19,11 +20,12 @@
 #include "cpu/cpu_tuned.h"
 #include "portable/kernel_types.h"
 
-typedef int (*dnnl_sgemm_fn)(char transpose_a, char transpose_b, int64_t m, int64_t n, int64_t k, float alpha,
-                             const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,
-                             int64_t ldc);
-typedef void (*cblas_sgemm_fn)(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha,
-                               const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
+typedef int (*dnnl_sgemm_fn)(char transpose_a, char transpose_b, int64_t m, int64_t n, int64_t k,
+                             float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
+                             float beta, float *c, int64_t ldc);
+typedef void (*cblas_sgemm_fn)(int order, int transpose_a, int transpose_b, int m, int n, int k,
+                               float alpha, const float *a, int lda, const float *b, int ldb,
+                               float beta, float *c, int ldc);
 typedef void (*set_threads_fn)(int count);
 typedef int (*get_threads_fn)(void);
 typedef int (*shutdown_fn)(void);
@@ -64,8 +66,7 @@ struct gantry__cpu_blas_t {
 
 /* ---- classes ---- */
 
-int gantry__cpu_product_class(int64_t m, int64_t n, int64_t k)
-{
+int gantry__cpu_product_class(int64_t m, int64_t n, int64_t k) {
     int64_t multiplications = m * n * k;
     if (m < THIN_SIDE || n < THIN_SIDE) {
         return GANTRY_CPU_PRODUCT_THIN;
@@ -75,18 +76,16 @@ int gantry__cpu_product_class(int64_t m, int64_t n, int64_t k)
                                                        : GANTRY_CPU_PRODUCT_LARGE;
 }
 
-const char *gantry__cpu_product_name(int product_class)
-{
+const char *gantry__cpu_product_name(int product_class) {
     static const char *const names[CLASSES] = {"thin", "small", "middle", "large"};
     return names[product_class];
 }
 
 /* ---- create ---- */
 
-static int parse_choice(const char *text)
-{
+static int parse_choice(const char *text) {
     static const char *const names[] = {"auto", "onednn", "openblas", "own"};
-    for (int i = 0; text != NULL && i < 4; i++) {
+    for (int i = 0; text != NULL && i < 4; ++i) {
         if (strcmp(text, names[i]) == 0) {
             return i;
         }
@@ -94,8 +93,8 @@ static int parse_choice(const char *text)
     return -1;
 }
 
-int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level, gantry__cpu_blas_t **out_blas)
-{
+int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level,
+                                gantry__cpu_blas_t **out_blas) {
     const char *option = host->option(host->self, "GANTRY_CPU_MATMUL");
     gantry__cpu_blas_t *blas = host->reallocate(host->self, NULL, 0, sizeof *blas);
     *out_blas = NULL;
@@ -110,9 +109,10 @@ int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level, gantr
     if (blas->choice < 0) {
         if (option != NULL && option[0] != '\0') {
             char text[160];
-            snprintf(text, sizeof text,
-                     "GANTRY_CPU_MATMUL is \"%.40s\"; accepted are auto, onednn, openblas and own: auto is used",
-                     option);
+            snprintf(
+                text, sizeof text,
+                "GANTRY_CPU_MATMUL is \"%.40s\"; accepted are auto, onednn, openblas and own: auto is used",
+                option);
             host->log(host->self, GANTRY_LOG_WARNING, text);
         }
         blas->choice = CHOICE_AUTO;
@@ -128,14 +128,13 @@ int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level, gantr
     return GANTRY_K_OK;
 }
 
-void gantry__cpu_blas_set_device(gantry__cpu_blas_t *blas, const gantry_device_info_t *info, uint32_t threads)
-{
+void gantry__cpu_blas_set_device(gantry__cpu_blas_t *blas, const gantry_device_info_t *info,
+                                 uint32_t threads) {
     blas->info = *info;
     blas->threads = threads;
 }
 
-void gantry__cpu_blas_release(gantry__cpu_blas_t *blas)
-{
+void gantry__cpu_blas_release(gantry__cpu_blas_t *blas) {
     if (blas != NULL) {
         pthread_mutex_destroy(&blas->lock);
         blas->host->reallocate(blas->host->self, blas, sizeof *blas, 0);
@@ -145,17 +144,15 @@ void gantry__cpu_blas_release(gantry__cpu_blas_t *blas)
 /* ---- libraries ---- */
 
 /* POSIX lets a data pointer carry a function; C does not: the bytes are copied. */
-static int find_symbol(void *library, const char *name, void *out_function, size_t size)
-{
+static int find_symbol(void *library, const char *name, void *out_function, size_t size) {
     void *symbol = dlsym(library, name);
     memcpy(out_function, &symbol, size);
     return symbol != NULL;
 }
 
-static int open_onednn(gantry__cpu_blas_t *blas, library_t *out)
-{
+static int open_onednn(gantry__cpu_blas_t *blas, library_t *out) {
     static const char *const names[] = {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
         if (library == NULL) {
             continue;
@@ -164,8 +161,10 @@ static int open_onednn(gantry__cpu_blas_t *blas, library_t *out)
             snprintf(out->text, sizeof out->text, "%s lacks dnnl_sgemm", names[i]);
             return 0;
         }
-        if (!find_symbol(library, "omp_set_num_threads", &blas->set_threads, sizeof blas->set_threads) ||
-            !find_symbol(library, "omp_get_max_threads", &blas->get_threads, sizeof blas->get_threads)) {
+        if (!find_symbol(library, "omp_set_num_threads", &blas->set_threads,
+                         sizeof blas->set_threads) ||
+            !find_symbol(library, "omp_get_max_threads", &blas->get_threads,
+                         sizeof blas->get_threads)) {
             blas->set_threads = NULL;
         }
         snprintf(out->text, sizeof out->text, "oneDNN (%s)", names[i]);
@@ -175,10 +174,10 @@ static int open_onednn(gantry__cpu_blas_t *blas, library_t *out)
     return 0;
 }
 
-/* OpenBLAS with threads of its own makes one for each core when it is loaded. Its own way to end them, which it goes before
- * every fork, leaves it able to make them again should somebody else ask for them. */
-static void use_one_thread(void *library)
-{
+/* OpenBLAS with threads of its own makes one for each core when it is loaded. Its own way to end
+ * them, which it goes before every fork, leaves it able to make them again should somebody else
+ * ask for them. */
+static void use_one_thread(void *library) {
     enum { OWN_THREADS = 1 };
     set_threads_fn set_threads;
     get_threads_fn get_parallel;
@@ -187,15 +186,15 @@ static void use_one_thread(void *library)
         set_threads(1);
     }
     if (find_symbol(library, "openblas_get_parallel", &get_parallel, sizeof get_parallel) &&
-        find_symbol(library, "blas_thread_shutdown_", &shut_down, sizeof shut_down) && get_parallel() == OWN_THREADS) {
+        find_symbol(library, "blas_thread_shutdown_", &shut_down, sizeof shut_down) &&
+        get_parallel() == OWN_THREADS) {
         shut_down();
     }
 }
 
-static int open_openblas(gantry__cpu_blas_t *blas, library_t *out)
-{
+static int open_openblas(gantry__cpu_blas_t *blas, library_t *out) {
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         void *before = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
         if (library == NULL) {
@@ -217,56 +216,52 @@ static int open_openblas(gantry__cpu_blas_t *blas, library_t *out)
 
 /* ---- before one is opened ---- */
 
-/* What one may map: OpenBLAS has a buffer for each thread, and waits for ever where it does not get it; oneDNN ends the
- * process. Of the machine's memory they take what they touch. */
-static int has_room(const gantry__cpu_blas_t *blas, library_t *out)
-{
+/* What one may map: OpenBLAS has a buffer for each thread, and waits for ever where it does not get
+ * it; oneDNN ends the process. Of the machine's memory they take what they touch. */
+static int has_room(const gantry__cpu_blas_t *blas, library_t *out) {
     const uint64_t left = gantry__cpu_machine_room("");
     const uint64_t needed = (256 + 64 * (uint64_t)blas->threads) << 20;
     if (left >= needed) {
         return 1;
     }
-    snprintf(out->text, sizeof out->text, "not opened: ulimit leaves this process %llu MiB of memory, and it may take %llu",
+    snprintf(out->text, sizeof out->text,
+             "not opened: ulimit leaves this process %llu MiB of memory, and it may take %llu",
              (unsigned long long)(left >> 20), (unsigned long long)(needed >> 20));
     return 0;
 }
 
-static void *do_nothing(void *argument)
-{
-    return argument;
-}
+static void *do_nothing(void *argument) { return argument; }
 
 /* OpenBLAS interrupts the process where it cannot make a thread. */
-static int has_threads(library_t *out)
-{
+static int has_threads(library_t *out) {
     pthread_t thread;
     int code = pthread_create(&thread, NULL, do_nothing, NULL);
     if (code == 0) {
         pthread_join(thread, NULL);
         return 1;
     }
-    snprintf(out->text, sizeof out->text, "not opened: no thread can be made: %s (ulimit -u)", strerror(code));
+    snprintf(out->text, sizeof out->text, "not opened: no thread can be made: %s (ulimit -u)",
+             strerror(code));
     return 0;
 }
 
-static int is_usable(gantry__cpu_blas_t *blas, int library)
-{
+static int is_usable(gantry__cpu_blas_t *blas, int library) {
     library_t *wanted = &blas->libraries[library];
     if (!wanted->is_tried) {
         wanted->is_tried = 1;
-        wanted->is_usable = library == GANTRY_CPU_BLAS_OWN      ? 1
-                            : !has_room(blas, wanted)           ? 0
-                            : library == GANTRY_CPU_BLAS_ONEDNN ? open_onednn(blas, wanted)
-                                                                : has_threads(wanted) && open_openblas(blas, wanted);
+        wanted->is_usable = library == GANTRY_CPU_BLAS_OWN ? 1
+                            : !has_room(blas, wanted)      ? 0
+                            : library == GANTRY_CPU_BLAS_ONEDNN
+                                ? open_onednn(blas, wanted)
+                                : has_threads(wanted) && open_openblas(blas, wanted);
     }
     return wanted->is_usable;
 }
 
 /* ---- who serves ---- */
 
-static int is_tuned(const gantry__cpu_tuned_t *tuned)
-{
-    for (int i = 0; i < CLASSES; i++) {
+static int is_tuned(const gantry__cpu_tuned_t *tuned) {
+    for (int i = 0; i < CLASSES; ++i) {
         if (tuned[i].use >= 0) {
             return 1;
         }
@@ -275,14 +270,13 @@ static int is_tuned(const gantry__cpu_tuned_t *tuned)
 }
 
 /* The host is asked without a lock of ours: it may log. */
-static void look_up(gantry__cpu_blas_t *blas)
-{
+static void look_up(gantry__cpu_blas_t *blas) {
     gantry__cpu_tuned_t tuned[CLASSES];
     if (atomic_load_explicit(&blas->is_looked_up, memory_order_acquire)) {
         return;
     }
     memset(tuned, 0, sizeof tuned);
-    for (int i = 0; i < CLASSES; i++) {
+    for (int i = 0; i < CLASSES; ++i) {
         tuned[i].use = -1;
         if (blas->choice == CHOICE_AUTO && blas->info.struct_size != 0) {
             gantry__cpu_tuned_find(blas->host, &blas->info, blas->threads, i, &tuned[i]);
@@ -297,38 +291,39 @@ static void look_up(gantry__cpu_blas_t *blas)
 }
 
 /* For a class that nothing was measured of. */
-static int choose_by_rule(gantry__cpu_blas_t *blas, const char **out_why)
-{
-    static const char *const options[] = {NULL, "GANTRY_CPU_MATMUL=onednn", "GANTRY_CPU_MATMUL=openblas",
-                                          "GANTRY_CPU_MATMUL=own"};
+static int choose_by_rule(gantry__cpu_blas_t *blas, const char **out_why) {
+    static const char *const options[] = {NULL, "GANTRY_CPU_MATMUL=onednn",
+                                          "GANTRY_CPU_MATMUL=openblas", "GANTRY_CPU_MATMUL=own"};
     *out_why = options[blas->choice];
     switch (blas->choice) {
-    case CHOICE_OWN:
-        return GANTRY_CPU_BLAS_OWN;
-    case CHOICE_ONEDNN:
-        return is_usable(blas, GANTRY_CPU_BLAS_ONEDNN) ? GANTRY_CPU_BLAS_ONEDNN : GANTRY_CPU_BLAS_OWN;
-    case CHOICE_OPENBLAS:
-        return is_usable(blas, GANTRY_CPU_BLAS_OPENBLAS) ? GANTRY_CPU_BLAS_OPENBLAS : GANTRY_CPU_BLAS_OWN;
-    default:
-        if (is_usable(blas, GANTRY_CPU_BLAS_ONEDNN)) {
-            *out_why = "found first; not measured, `gantry tune` measures";
-            return GANTRY_CPU_BLAS_ONEDNN;
-        }
-        if (blas->simd_level > GANTRY_CPU_BASE) {
-            *out_why = "loops for this instruction set; not measured, `gantry tune` measures";
-            return GANTRY_CPU_BLAS_OWN;
-        }
-        *out_why = "no oneDNN; not measured, `gantry tune` measures";
-        return is_usable(blas, GANTRY_CPU_BLAS_OPENBLAS) ? GANTRY_CPU_BLAS_OPENBLAS : GANTRY_CPU_BLAS_OWN;
+        case CHOICE_OWN: return GANTRY_CPU_BLAS_OWN;
+        case CHOICE_ONEDNN:
+            return is_usable(blas, GANTRY_CPU_BLAS_ONEDNN) ? GANTRY_CPU_BLAS_ONEDNN
+                                                           : GANTRY_CPU_BLAS_OWN;
+        case CHOICE_OPENBLAS:
+            return is_usable(blas, GANTRY_CPU_BLAS_OPENBLAS) ? GANTRY_CPU_BLAS_OPENBLAS
+                                                             : GANTRY_CPU_BLAS_OWN;
+        default:
+            if (is_usable(blas, GANTRY_CPU_BLAS_ONEDNN)) {
+                *out_why = "found first; not measured, `gantry tune` measures";
+                return GANTRY_CPU_BLAS_ONEDNN;
+            }
+            if (blas->simd_level > GANTRY_CPU_BASE) {
+                *out_why = "loops for this instruction set; not measured, `gantry tune` measures";
+                return GANTRY_CPU_BLAS_OWN;
+            }
+            *out_why = "no oneDNN; not measured, `gantry tune` measures";
+            return is_usable(blas, GANTRY_CPU_BLAS_OPENBLAS) ? GANTRY_CPU_BLAS_OPENBLAS
+                                                             : GANTRY_CPU_BLAS_OWN;
     }
 }
 
 /* ---- the line for listings ---- */
 
-static void append(char *text, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
 static void append(char *text, size_t bytes, const char *format, ...)
-{
+    __attribute__((format(printf, 3, 4)));
+
+static void append(char *text, size_t bytes, const char *format, ...) {
     size_t used = strlen(text);
     va_list arguments;
     va_start(arguments, format);
@@ -337,9 +332,8 @@ static void append(char *text, size_t bytes, const char *format, ...)
 }
 
 /* What the libraries tried say of themselves. */
-static void describe_libraries(const gantry__cpu_blas_t *blas, char *text, size_t bytes)
-{
-    for (int i = GANTRY_CPU_BLAS_ONEDNN; i <= GANTRY_CPU_BLAS_OPENBLAS; i++) {
+static void describe_libraries(const gantry__cpu_blas_t *blas, char *text, size_t bytes) {
+    for (int i = GANTRY_CPU_BLAS_ONEDNN; i <= GANTRY_CPU_BLAS_OPENBLAS; ++i) {
         if (blas->libraries[i].is_tried) {
             append(text, bytes, "; %s", blas->libraries[i].text);
         }
@@ -347,8 +341,7 @@ static void describe_libraries(const gantry__cpu_blas_t *blas, char *text, size_
 }
 
 /* One rule for all classes. */
-static void describe_rule(gantry__cpu_blas_t *blas, int serving, const char *why)
-{
+static void describe_rule(gantry__cpu_blas_t *blas, int serving, const char *why) {
     char *text = blas->description;
     size_t bytes = sizeof blas->description;
     if (serving == GANTRY_CPU_BLAS_OWN) {
@@ -361,16 +354,18 @@ static void describe_rule(gantry__cpu_blas_t *blas, int serving, const char *why
     }
 }
 
-/* "small oneDNN (own 41.5, oneDNN 48.0)", class by class; serving NULL: what the records wish for. */
-static void describe_classes(const gantry__cpu_tuned_t *tuned, const int *serving, char *text, size_t bytes)
-{
+/* "small oneDNN (own 41.5, oneDNN 48.0)", class by class; serving NULL: what the records wish
+ * for. */
+static void describe_classes(const gantry__cpu_tuned_t *tuned, const int *serving, char *text,
+                             size_t bytes) {
     const char *measured = "";
     append(text, bytes, "matrix products of float32 in GFLOP/s:");
-    for (int i = 0; i < CLASSES; i++) {
+    for (int i = 0; i < CLASSES; ++i) {
         int serves = serving != NULL ? serving[i] : tuned[i].use;
         append(text, bytes, "%s %s ", i > 0 ? "," : "", gantry__cpu_product_name(i));
         if (tuned[i].use < 0) {
-            append(text, bytes, "%s (not measured)", serves < 0 ? "by rule" : gantry__cpu_blas_name(serves));
+            append(text, bytes, "%s (not measured)",
+                   serves < 0 ? "by rule" : gantry__cpu_blas_name(serves));
             continue;
         }
         append(text, bytes, "%s", gantry__cpu_blas_name(serves));
@@ -382,11 +377,10 @@ static void describe_classes(const gantry__cpu_tuned_t *tuned, const int *servin
     append(text, bytes, "; measured %s", measured);
 }
 
-static void open_all(gantry__cpu_blas_t *blas)
-{
+static void open_all(gantry__cpu_blas_t *blas) {
     const char *why = "";
     int has_missing = 0;
-    for (int i = 0; i < CLASSES; i++) {
+    for (int i = 0; i < CLASSES; ++i) {
         int wish = blas->tuned[i].use;
         if (wish < 0) {
             blas->serving[i] = choose_by_rule(blas, &why);
@@ -401,18 +395,17 @@ static void open_all(gantry__cpu_blas_t *blas)
     }
     describe_classes(blas->tuned, blas->serving, blas->description, sizeof blas->description);
     if (has_missing) {
-        append(blas->description, sizeof blas->description, "; own serves where a library is missing");
+        append(blas->description, sizeof blas->description,
+               "; own serves where a library is missing");
     }
     describe_libraries(blas, blas->description, sizeof blas->description);
 }
 
-int gantry__cpu_blas_is_open(gantry__cpu_blas_t *blas)
-{
+int gantry__cpu_blas_is_open(gantry__cpu_blas_t *blas) {
     return atomic_load_explicit(&blas->is_open, memory_order_acquire);
 }
 
-int gantry__cpu_blas_choose(gantry__cpu_blas_t *blas, int64_t m, int64_t n, int64_t k)
-{
+int gantry__cpu_blas_choose(gantry__cpu_blas_t *blas, int64_t m, int64_t n, int64_t k) {
     if (!gantry__cpu_blas_is_open(blas)) {
         look_up(blas);
         pthread_mutex_lock(&blas->lock);
@@ -425,8 +418,7 @@ int gantry__cpu_blas_choose(gantry__cpu_blas_t *blas, int64_t m, int64_t n, int6
     return blas->serving[gantry__cpu_product_class(m, n, k)];
 }
 
-const char *gantry__cpu_blas_library(gantry__cpu_blas_t *blas)
-{
+const char *gantry__cpu_blas_library(gantry__cpu_blas_t *blas) {
     static const char *const before[] = {
         "matrix products: oneDNN if found, opened on first need; not measured, `gantry tune` measures",
         "matrix products: oneDNN if found (GANTRY_CPU_MATMUL=onednn), opened on first need",
@@ -450,27 +442,29 @@ const char *gantry__cpu_blas_library(gantry__cpu_blas_t *blas)
 
 /* ---- a product ---- */
 
-int32_t gantry__cpu_blas_sgemm(gantry__cpu_blas_t *blas, int library, int transpose_a, int transpose_b, int64_t m,
-                               int64_t n, int64_t k, const float *a, int64_t a_stride, const float *b,
-                               int64_t b_stride, float *c, int64_t c_stride)
-{
+int32_t gantry__cpu_blas_sgemm(gantry__cpu_blas_t *blas, int library, int transpose_a,
+                               int transpose_b, int64_t m, int64_t n, int64_t k, const float *a,
+                               int64_t a_stride, const float *b, int64_t b_stride, float *c,
+                               int64_t c_stride) {
     if (library == GANTRY_CPU_BLAS_ONEDNN) {
         int threads = blas->set_threads != NULL ? blas->get_threads() : 1;
         if (threads != 1) {
             blas->set_threads(1);
         }
-        int code = blas->dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f, a, a_stride, b,
-                                    b_stride, 0.0f, c, c_stride);
+        int code = blas->dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f,
+                                    a, a_stride, b, b_stride, 0.0f, c, c_stride);
         if (threads != 1) {
             blas->set_threads(threads);
         }
         return code;
     }
     const int row_major = 101, plain = 111, transposed = 112;
-    if (m > INT_MAX || n > INT_MAX || k > INT_MAX || a_stride > INT_MAX || b_stride > INT_MAX || c_stride > INT_MAX) {
+    if (m > INT_MAX || n > INT_MAX || k > INT_MAX || a_stride > INT_MAX || b_stride > INT_MAX ||
+        c_stride > INT_MAX) {
         return -1;
     }
-    blas->cblas_sgemm(row_major, transpose_a ? transposed : plain, transpose_b ? transposed : plain, (int)m, (int)n,
-                      (int)k, 1.0f, a, (int)a_stride, b, (int)b_stride, 0.0f, c, (int)c_stride);
+    blas->cblas_sgemm(row_major, transpose_a ? transposed : plain, transpose_b ? transposed : plain,
+                      (int)m, (int)n, (int)k, 1.0f, a, (int)a_stride, b, (int)b_stride, 0.0f, c,
+                      (int)c_stride);
     return 0;
 }

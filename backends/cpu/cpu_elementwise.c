@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ops of elementwise.def on the CPU: from a call to the loop that serves it. Small calls take the shortest way: one
- * look at the element counts tells a dense or scalar form, and the loop runs at once. */
+/* The ops of elementwise.def on the CPU: from a call to the loop that serves it. Small calls take
+ * the shortest way: one look at the element counts tells a dense or scalar form, and the loop
+ * runs at once. */
 #include "cpu/cpu_elementwise.h"
 #include "portable/number_bits.h"
 
@@ -12,15 +13,14 @@ typedef struct element_op_t {
     const char *failure; /* what a bad element means */
 } element_op_t;
 
-static const gantry__cpu_loops_t *find_loops(const gantry_op_call_t *call, uint32_t row, uint32_t column)
-{
+static const gantry__cpu_loops_t *find_loops(const gantry_op_call_t *call, uint32_t row,
+                                             uint32_t column) {
     const gantry__cpu_loops_t *table = GANTRY_CPU_PICK(call->device->simd_level, element_loops)();
 
     return &table[row * GANTRY_CPU_TYPES + column];
 }
 
-void gantry__cpu_map_find(gantry__cpu_map_t *map, const gantry_op_call_t *call, uint32_t row)
-{
+void gantry__cpu_map_find(gantry__cpu_map_t *map, const gantry_op_call_t *call, uint32_t row) {
     const int level = call->device->simd_level;
     const int32_t dtype = call->inputs[0]->dtype, out_dtype = call->outputs[0]->dtype;
     const uint32_t column = gantry__cpu_type_column(dtype);
@@ -35,37 +35,40 @@ void gantry__cpu_map_find(gantry__cpu_map_t *map, const gantry_op_call_t *call, 
         map->loop = GANTRY_CPU_PICK(level, integer_loop)(row, column - GANTRY_CPU_TYPES);
     } else {
         map->loop = find_loops(call, row, gantry__cpu_type_column(GANTRY_K_FLOAT32))->dense;
-        map->widen = GANTRY_CPU_PICK(level, convert_loop)(column, gantry__cpu_type_column(GANTRY_K_FLOAT32), 0);
-        map->narrow = out_dtype != dtype ? NULL
-                      : GANTRY_CPU_PICK(level, convert_loop)(gantry__cpu_type_column(GANTRY_K_FLOAT32), column, 0);
+        map->widen = GANTRY_CPU_PICK(level, convert_loop)(
+            column, gantry__cpu_type_column(GANTRY_K_FLOAT32), 0);
+        map->narrow = out_dtype != dtype
+                          ? NULL
+                          : GANTRY_CPU_PICK(level, convert_loop)(
+                                gantry__cpu_type_column(GANTRY_K_FLOAT32), column, 0);
     }
 }
 
-static int64_t grain_of(const element_op_t *op)
-{
+static int64_t grain_of(const element_op_t *op) {
     return op->costly ? GANTRY_CPU_COSTLY_GRAIN : GANTRY_CPU_CHEAP_GRAIN;
 }
 
-static int32_t finish(gantry_op_call_t *call, const element_op_t *op, int32_t bad)
-{
-    return bad == 0 ? GANTRY_K_OK : call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, op->failure);
+static int32_t finish(gantry_op_call_t *call, const element_op_t *op, int32_t bad) {
+    return bad == 0 ? GANTRY_K_OK
+                    : call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, op->failure);
 }
 
 /* One or two operands of a type that has no loops of all forms. */
-static int32_t compute_by_blocks(gantry_op_call_t *call, const element_op_t *op, const gantry_arg_t *const *operands,
-                                 int32_t count)
-{
+static int32_t compute_by_blocks(gantry_op_call_t *call, const element_op_t *op,
+                                 const gantry_arg_t *const *operands, int32_t count) {
     const gantry_arg_t *out = call->outputs[0];
-    gantry__cpu_map_t map = {.x = operands[0]->data, .y = operands[count - 1]->data, .out = out->data};
+    gantry__cpu_map_t map = {
+        .x = operands[0]->data, .y = operands[count - 1]->data, .out = out->data};
     gantry_k_plan_t plan;
 
     gantry__cpu_map_find(&map, call, op->row);
     gantry_k_plan_broadcast(&plan, out, operands, count);
-    return finish(call, op, gantry__cpu_map_broadcast(call->device, &map, &plan, out->element_count, grain_of(op)));
+    return finish(
+        call, op,
+        gantry__cpu_map_broadcast(call->device, &map, &plan, out->element_count, grain_of(op)));
 }
 
-static int32_t run_unary(gantry_op_call_t *call, const element_op_t *op)
-{
+static int32_t run_unary(gantry_op_call_t *call, const element_op_t *op) {
     const gantry_arg_t *x = call->inputs[0];
     const gantry_arg_t *out = call->outputs[0];
     const int64_t count = out->element_count;
@@ -89,29 +92,25 @@ static int32_t run_unary(gantry_op_call_t *call, const element_op_t *op)
     return finish(call, op, gantry__cpu_map_dense(call->device, &map, count, grain_of(op)));
 }
 
-static int32_t compute_unary(gantry_op_call_t *call)
-{
-    return run_unary(call, call->kernel->data);
-}
+static int32_t compute_unary(gantry_op_call_t *call) { return run_unary(call, call->kernel->data); }
 
-static int32_t compute_choice(gantry_op_call_t *call)
-{
+static int32_t compute_choice(gantry_op_call_t *call) {
     const element_op_t *op = call->kernel->data;
 
     return run_unary(call, op + (gantry_k_attr_int(call, "approximate", 0) != 0));
 }
 
-/* The loop for operands that are as large as the output or scalars, NULL when one is broadcast otherwise. */
-static gantry__cpu_loop_fn dense_form(const gantry__cpu_loops_t *loops, int64_t x_count, int64_t y_count, int64_t count)
-{
+/* The loop for operands that are as large as the output or scalars, NULL when one is broadcast
+ * otherwise. */
+static gantry__cpu_loop_fn dense_form(const gantry__cpu_loops_t *loops, int64_t x_count,
+                                      int64_t y_count, int64_t count) {
     if (x_count == count) {
         return y_count == count ? loops->dense : y_count == 1 ? loops->y_scalar : NULL;
     }
     return x_count == 1 && y_count == count ? loops->x_scalar : NULL;
 }
 
-static int32_t run_binary(gantry_op_call_t *call, const gantry_arg_t *x, const gantry_arg_t *y)
-{
+static int32_t run_binary(gantry_op_call_t *call, const gantry_arg_t *x, const gantry_arg_t *y) {
     const element_op_t *op = call->kernel->data;
     const gantry_arg_t *const operands[2] = {x, y};
     const gantry_arg_t *out = call->outputs[0];
@@ -142,20 +141,21 @@ static int32_t run_binary(gantry_op_call_t *call, const gantry_arg_t *x, const g
         return finish(call, op, gantry__cpu_map_dense(call->device, &map, count, grain_of(op)));
     }
     gantry_k_plan_broadcast(&plan, out, operands, 2);
-    return finish(call, op, gantry__cpu_map_broadcast(call->device, &map, &plan, count, grain_of(op)));
+    return finish(call, op,
+                  gantry__cpu_map_broadcast(call->device, &map, &plan, count, grain_of(op)));
 }
 
-static int32_t compute_binary(gantry_op_call_t *call)
-{
+static int32_t compute_binary(gantry_op_call_t *call) {
     return run_binary(call, call->inputs[0], call->inputs[1]);
 }
 
 /* An op whose y is an attribute. */
-static int32_t compute_value(gantry_op_call_t *call)
-{
+static int32_t compute_value(gantry_op_call_t *call) {
     uint64_t bits = gantry_k_number_bits(call->inputs[0]->dtype, gantry_k_attr(call, "alpha")->f);
-    const gantry_arg_t y = {
-        .struct_size = sizeof y, .dtype = call->inputs[0]->dtype, .element_count = 1, .data = &bits};
+    const gantry_arg_t y = {.struct_size = sizeof y,
+                            .dtype = call->inputs[0]->dtype,
+                            .element_count = 1,
+                            .data = &bits};
 
     return run_binary(call, call->inputs[0], &y);
 }
@@ -182,4 +182,5 @@ const gantry_kernel_def_t *const gantry__cpu_elementwise_kernels[] = {
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
     GANTRY_K_ELEMENTWISE_OTHERS(GANTRY_K_CPU_KERNEL_POINTER)};
-const uint32_t gantry__cpu_elementwise_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_elementwise_kernels);
+const uint32_t gantry__cpu_elementwise_kernel_count =
+    GANTRY_K_COUNT_OF(gantry__cpu_elementwise_kernels);

@@ -8,15 +8,15 @@
 
 #include "portable/kernels/half.cl"
 
-#define RANGE(type, T, U)                                                                                   \
-    static void range_##type(const void *start, const void *delta, int64_t begin, void *out, int64_t count) \
-    {                                                                                                       \
-        const U first = (U)((const T *)start)[0];                                                           \
-        const U step = (U)((const T *)delta)[0];                                                            \
-        GANTRY_INDEPENDENT                                                                                  \
-        for (int64_t i = 0; i < count; i++) {                                                               \
-            ((T *)out)[i] = (T)(first + (U)(begin + i) * step);                                             \
-        }                                                                                                   \
+#define RANGE(type, T, U)                                                                    \
+    static void range_##type(const void *start, const void *delta, int64_t begin, void *out, \
+                             int64_t count) {                                                \
+        const U first = (U)((const T *)start)[0];                                            \
+        const U step = (U)((const T *)delta)[0];                                             \
+        GANTRY_INDEPENDENT                                                                   \
+        for (int64_t i = 0; i < count; ++i) {                                                \
+            ((T *)out)[i] = (T)(first + (U)(begin + i) * step);                              \
+        }                                                                                    \
     }
 
 RANGE(f32, float, float)
@@ -30,24 +30,24 @@ RANGE(u16, uint16_t, uint32_t)
 RANGE(u32, uint32_t, uint32_t)
 RANGE(u64, uint64_t, uint64_t)
 
-#define RANGE_HALF(type)                                                                                    \
-    static void range_##type(const void *start, const void *delta, int64_t begin, void *out, int64_t count) \
-    {                                                                                                       \
-        const float first = gantry_##type##_to_f32(((const uint16_t *)start)[0]);                           \
-        const float step = gantry_##type##_to_f32(((const uint16_t *)delta)[0]);                            \
-        GANTRY_INDEPENDENT                                                                                  \
-        for (int64_t i = 0; i < count; i++) {                                                               \
-            ((uint16_t *)out)[i] = gantry_f32_to_##type(first + (float)(begin + i) * step);                 \
-        }                                                                                                   \
+#define RANGE_HALF(type)                                                                     \
+    static void range_##type(const void *start, const void *delta, int64_t begin, void *out, \
+                             int64_t count) {                                                \
+        const float first = gantry_##type##_to_f32(((const uint16_t *)start)[0]);            \
+        const float step = gantry_##type##_to_f32(((const uint16_t *)delta)[0]);             \
+        GANTRY_INDEPENDENT                                                                   \
+        for (int64_t i = 0; i < count; ++i) {                                                \
+            ((uint16_t *)out)[i] = gantry_f32_to_##type(first + (float)(begin + i) * step);  \
+        }                                                                                    \
     }
 
 RANGE_HALF(f16)
 RANGE_HALF(bf16)
 
-void GANTRY_CPU_NAME(range_loop)(uint32_t column, const void *start, const void *delta, int64_t begin, void *out,
-                                 int64_t count)
-{
-    static void (*const loops[GANTRY_CPU_ALL_TYPES])(const void *, const void *, int64_t, void *, int64_t) = {
+void GANTRY_CPU_NAME(range_loop)(uint32_t column, const void *start, const void *delta,
+                                 int64_t begin, void *out, int64_t count) {
+    static void (*const loops[GANTRY_CPU_ALL_TYPES])(const void *, const void *, int64_t, void *,
+                                                     int64_t) = {
         range_f32, range_f64, range_i32, range_i64, NULL,      range_i8,  range_i16,
         range_u8,  range_u16, range_u32, range_u64, range_f16, range_bf16};
 
@@ -56,16 +56,16 @@ void GANTRY_CPU_NAME(range_loop)(uint32_t column, const void *start, const void 
 
 /* ---- conversion between types: every pair ---- */
 
-#define CONVERT(from, S, to, D, expression)                                                        \
-    static int32_t convert_##from##_##to(const void *xs, const void *ys, void *out, int64_t count) \
-    {                                                                                              \
-        (void)ys;                                                                                  \
-        GANTRY_INDEPENDENT                                                                         \
-        for (int64_t i = 0; i < count; i++) {                                                      \
-            const S x = ((const S *)xs)[i];                                                        \
-            ((D *)out)[i] = (D)(expression);                                                       \
-        }                                                                                          \
-        return 0;                                                                                  \
+#define CONVERT(from, S, to, D, expression)                                         \
+    static int32_t convert_##from##_##to(const void *xs, const void *ys, void *out, \
+                                         int64_t count) {                           \
+        (void)ys;                                                                   \
+        GANTRY_INDEPENDENT                                                          \
+        for (int64_t i = 0; i < count; ++i) {                                       \
+            const S x = ((const S *)xs)[i];                                         \
+            ((D *)out)[i] = (D)(expression);                                        \
+        }                                                                           \
+        return 0;                                                                   \
     }
 
 CONVERT(f32, uint32_t, f32, uint32_t, x)
@@ -97,17 +97,17 @@ CONVERT(b8, uint8_t, b8, uint8_t, x)
 CONVERT(f64, double, f32_truncated, float, gantry_f64_to_f32_truncated(x))
 
 /* A half goes through float32 both ways, as in TensorFlow. */
-#define CONVERT_HALF(half)                                                                                            \
-    CONVERT(half, uint16_t, f32, float, gantry_##half##_to_f32(x))                                                    \
-    CONVERT(half, uint16_t, f64, double, gantry_##half##_to_f32(x))                                                   \
-    CONVERT(half, uint16_t, i32, int32_t, gantry_f32_to_i32(gantry_##half##_to_f32(x)))                               \
-    CONVERT(half, uint16_t, i64, int64_t, gantry_f32_to_i64(gantry_##half##_to_f32(x)))                               \
-    CONVERT(half, uint16_t, b8, uint8_t, (x & 0x7fff) != 0)                                                           \
-    CONVERT(half, uint16_t, half, uint16_t, x)                                                                        \
-    CONVERT(f32, float, half, uint16_t, gantry_f32_to_##half(x))                                                      \
-    CONVERT(f64, double, half, uint16_t, gantry_f32_to_##half((float)x))                                              \
-    CONVERT(i32, int32_t, half, uint16_t, gantry_f32_to_##half((float)x))                                             \
-    CONVERT(i64, int64_t, half, uint16_t, gantry_f32_to_##half((float)x))                                             \
+#define CONVERT_HALF(half)                                                              \
+    CONVERT(half, uint16_t, f32, float, gantry_##half##_to_f32(x))                      \
+    CONVERT(half, uint16_t, f64, double, gantry_##half##_to_f32(x))                     \
+    CONVERT(half, uint16_t, i32, int32_t, gantry_f32_to_i32(gantry_##half##_to_f32(x))) \
+    CONVERT(half, uint16_t, i64, int64_t, gantry_f32_to_i64(gantry_##half##_to_f32(x))) \
+    CONVERT(half, uint16_t, b8, uint8_t, (x & 0x7fff) != 0)                             \
+    CONVERT(half, uint16_t, half, uint16_t, x)                                          \
+    CONVERT(f32, float, half, uint16_t, gantry_f32_to_##half(x))                        \
+    CONVERT(f64, double, half, uint16_t, gantry_f32_to_##half((float)x))                \
+    CONVERT(i32, int32_t, half, uint16_t, gantry_f32_to_##half((float)x))               \
+    CONVERT(i64, int64_t, half, uint16_t, gantry_f32_to_##half((float)x))               \
     CONVERT(b8, uint8_t, half, uint16_t, gantry_f32_to_##half((float)x))
 
 CONVERT_HALF(f16)
@@ -115,18 +115,21 @@ CONVERT_HALF(bf16)
 CONVERT(f16, uint16_t, bf16, uint16_t, gantry_f32_to_bf16(gantry_f16_to_f32(x)))
 CONVERT(bf16, uint16_t, f16, uint16_t, gantry_f32_to_f16(gantry_bf16_to_f32(x)))
 
-CONVERT(f32, float, f16_truncated, uint16_t, gantry_f32_to_f16(gantry_f32_without_bits(x, GANTRY_F16_DROPS_OF_F32)))
+CONVERT(f32, float, f16_truncated, uint16_t,
+        gantry_f32_to_f16(gantry_f32_without_bits(x, GANTRY_F16_DROPS_OF_F32)))
 CONVERT(f64, double, f16_truncated, uint16_t,
         gantry_f32_to_f16((float)gantry_f64_without_bits(x, GANTRY_F16_DROPS_OF_F64)))
-CONVERT(f32, float, bf16_truncated, uint16_t, gantry_f32_to_bf16(gantry_f32_without_bits(x, GANTRY_BF16_DROPS_OF_F32)))
+CONVERT(f32, float, bf16_truncated, uint16_t,
+        gantry_f32_to_bf16(gantry_f32_without_bits(x, GANTRY_BF16_DROPS_OF_F32)))
 
 /* Rarer integers: to and from int64, whose lowest bits are theirs; see gantry__cpu_convert. */
-#define CONVERT_RARE(type, S)                                                                                         \
-    CONVERT(type, S, i64, int64_t, x)                                                                                 \
+#define CONVERT_RARE(type, S)         \
+    CONVERT(type, S, i64, int64_t, x) \
     CONVERT(i64, int64_t, type, S, x)
 
 #define CONVERT_CLAMPED(type, S, NAME) \
-    CONVERT(clamped, int64_t, type, S, gantry_clamp_i64(x, GANTRY_LOWEST_##NAME, GANTRY_HIGHEST_##NAME))
+    CONVERT(clamped, int64_t, type, S, \
+            gantry_clamp_i64(x, GANTRY_LOWEST_##NAME, GANTRY_HIGHEST_##NAME))
 
 CONVERT_RARE(i8, int8_t)
 CONVERT_RARE(i16, int16_t)
@@ -149,16 +152,15 @@ CONVERT(u8, uint8_t, f32, float, x)
 /* Columns as in gantry__cpu_type_column. */
 enum { F32, F64, I32, I64, B8, I8, I16, U8, U16, U32, U64, F16, BF16 };
 
-#define CONVERT_ROW(from)                                                                                        \
-    {                                                                                                            \
-        [F32] = convert_##from##_f32, [F64] = convert_##from##_f64, [I32] = convert_##from##_i32,                \
-        [I64] = convert_##from##_i64, [B8] = convert_##from##_b8, [F16] = convert_##from##_f16,                  \
-        [BF16] = convert_##from##_bf16                                                                           \
+#define CONVERT_ROW(from)                                                                         \
+    {                                                                                             \
+        [F32] = convert_##from##_f32, [F64] = convert_##from##_f64, [I32] = convert_##from##_i32, \
+        [I64] = convert_##from##_i64, [B8] = convert_##from##_b8, [F16] = convert_##from##_f16,   \
+        [BF16] = convert_##from##_bf16                                                            \
     }
 
 /* NULL where nothing is cut off. */
-static gantry__cpu_loop_fn truncating_loop(uint32_t from, uint32_t to)
-{
+static gantry__cpu_loop_fn truncating_loop(uint32_t from, uint32_t to) {
     static const gantry__cpu_loop_fn loops[2][GANTRY_CPU_ALL_TYPES] = {
         [F32] = {[F16] = convert_f32_f16_truncated, [BF16] = convert_f32_bf16_truncated},
         [F64] = {[F32] = convert_f64_f32_truncated, [F16] = convert_f64_f16_truncated}};
@@ -167,8 +169,7 @@ static gantry__cpu_loop_fn truncating_loop(uint32_t from, uint32_t to)
 }
 
 /* The pairs that CONVERT_ROW leaves out. */
-static gantry__cpu_loop_fn rare_loop(uint32_t from, uint32_t to)
-{
+static gantry__cpu_loop_fn rare_loop(uint32_t from, uint32_t to) {
     static const gantry__cpu_loop_fn loops[GANTRY_CPU_ALL_TYPES][GANTRY_CPU_ALL_TYPES] = {
         [I64] = {[I8] = convert_i64_i8,
                  [I16] = convert_i64_i16,
@@ -188,11 +189,11 @@ static gantry__cpu_loop_fn rare_loop(uint32_t from, uint32_t to)
     return loops[from][to];
 }
 
-gantry__cpu_loop_fn GANTRY_CPU_NAME(convert_loop)(uint32_t from, uint32_t to, int32_t truncate)
-{
+gantry__cpu_loop_fn GANTRY_CPU_NAME(convert_loop)(uint32_t from, uint32_t to, int32_t truncate) {
     static const gantry__cpu_loop_fn loops[GANTRY_CPU_ALL_TYPES][GANTRY_CPU_ALL_TYPES] = {
-        [F32] = CONVERT_ROW(f32), [F64] = CONVERT_ROW(f64), [I32] = CONVERT_ROW(i32), [I64] = CONVERT_ROW(i64),
-        [B8] = CONVERT_ROW(b8),   [F16] = CONVERT_ROW(f16), [BF16] = CONVERT_ROW(bf16)};
+        [F32] = CONVERT_ROW(f32),  [F64] = CONVERT_ROW(f64), [I32] = CONVERT_ROW(i32),
+        [I64] = CONVERT_ROW(i64),  [B8] = CONVERT_ROW(b8),   [F16] = CONVERT_ROW(f16),
+        [BF16] = CONVERT_ROW(bf16)};
     const gantry__cpu_loop_fn truncating = truncate != 0 ? truncating_loop(from, to) : NULL;
 
     if (truncating != NULL) {
@@ -201,8 +202,7 @@ gantry__cpu_loop_fn GANTRY_CPU_NAME(convert_loop)(uint32_t from, uint32_t to, in
     return loops[from][to] != NULL ? loops[from][to] : rare_loop(from, to);
 }
 
-gantry__cpu_loop_fn GANTRY_CPU_NAME(clamp_loop)(uint32_t to)
-{
+gantry__cpu_loop_fn GANTRY_CPU_NAME(clamp_loop)(uint32_t to) {
     static const gantry__cpu_loop_fn loops[GANTRY_CPU_ALL_TYPES] = {[I8] = convert_clamped_i8,
                                                                     [I16] = convert_clamped_i16,
                                                                     [U8] = convert_clamped_u8,

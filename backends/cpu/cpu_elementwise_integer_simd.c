@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The elementwise ops' loops for the integers that are rarer than int32 and int64, for one instruction set (see
- * cpu_simd.h): the dense form alone. */
+/* The elementwise ops' loops for the integers that are rarer than int32 and int64, for one
+ * instruction set (see cpu_simd.h): the dense form alone. */
 #include "cpu/cpu_elementwise.h"
 
 #include "portable/kernels/dialect.cl"
@@ -33,13 +33,13 @@
 #define ROW_FLOATING(name) {NULL},
 #define ROW_BOOLS(name) {NULL},
 #define ROW_SIGNED_NUMERIC(name) {name##_6_dense, name##_5_dense},
-#define ROW_INTEGERS(name) \
-    {name##_6_dense, name##_5_dense, name##_4_dense, name##_17_dense, name##_22_dense, name##_23_dense},
+#define ROW_INTEGERS(name)                             \
+    {name##_6_dense,  name##_5_dense,  name##_4_dense, \
+     name##_17_dense, name##_22_dense, name##_23_dense},
 #define ROW_NUMERIC(name) ROW_INTEGERS(name)
 #define ROW_NUMERIC_BOOL(name) ROW_INTEGERS(name)
 
-gantry__cpu_loop_fn GANTRY_CPU_NAME(integer_loop)(uint32_t row, uint32_t column)
-{
+gantry__cpu_loop_fn GANTRY_CPU_NAME(integer_loop)(uint32_t row, uint32_t column) {
     static const gantry__cpu_loop_fn loops[GANTRY_K_ROWS][GANTRY_CPU_RARE_TYPES] = {
 #define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) ROW_##types(name)
 #include "portable/elementwise.def"

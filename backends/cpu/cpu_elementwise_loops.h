@@ -1,63 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of every op of elementwise.def for one type. No guard: a file includes this once per type, with GANTRY_T_ID
- * defined, after types.cl and the math texts; it takes GANTRY_T_ID back at the end. With GANTRY_DENSE_ONLY there are no
- * loops with a scalar operand.
- * Plain loops: the compiler makes vector code of them. Of costly functions of floats it is to make that alone, no
- * scalar copy for what is left over and none per scalar operand: they go by way of cpu_elementwise_blocks.h. */
+/* The loops of every op of elementwise.def for one type. No guard: a file includes this once per
+ * type, with GANTRY_T_ID defined, after types.cl and the math texts; it takes GANTRY_T_ID back at
+ * the end. With GANTRY_DENSE_ONLY there are no loops with a scalar operand.
+ * Plain loops: the compiler makes vector code of them. Of costly functions of floats it is to make
+ * that alone, no scalar copy for what is left over and none per scalar operand: they go by way
+ * of cpu_elementwise_blocks.h. */
 #include "portable/kernels/element.cl"
 
 #define LOOP_PASTE_(name, type, form) name##_##type##_##form
 #define LOOP_PASTE(name, type, form) LOOP_PASTE_(name, type, form)
 #define LOOP(name, form) LOOP_PASTE(name, GANTRY_T_ID, form)
 
-#define SHORT_UNARY(name, result, check, expression)                                           \
-    static int32_t LOOP(name, dense)(const void *xs, const void *ys, void *out, int64_t count) \
-    {                                                                                          \
-        (void)ys;                                                                              \
-        GANTRY_INDEPENDENT                                                                     \
-        for (int64_t i = 0; i < count; i++) {                                                  \
-            const T x = ((const T *)xs)[i];                                                    \
-            ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression);         \
-        }                                                                                      \
-        return 0;                                                                              \
+#define SHORT_UNARY(name, result, check, expression)                                             \
+    static int32_t LOOP(name, dense)(const void *xs, const void *ys, void *out, int64_t count) { \
+        (void)ys;                                                                                \
+        GANTRY_INDEPENDENT                                                                       \
+        for (int64_t i = 0; i < count; ++i) {                                                    \
+            const T x = ((const T *)xs)[i];                                                      \
+            ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression);           \
+        }                                                                                        \
+        return 0;                                                                                \
     }
 
-#define LOOP_DENSE(name, result, check, expression)                                            \
-    static int32_t LOOP(name, dense)(const void *xs, const void *ys, void *out, int64_t count) \
-    {                                                                                          \
-        int32_t bad = 0;                                                                       \
-        GANTRY_INDEPENDENT                                                                     \
-        for (int64_t i = 0; i < count; i++) {                                                  \
-            const T x = ((const T *)xs)[i];                                                    \
-            const T y = ((const T *)ys)[i];                                                    \
-            bad |= GANTRY_CHECK_##check(y);                                                    \
-            ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression);         \
-        }                                                                                      \
-        return bad;                                                                            \
+#define LOOP_DENSE(name, result, check, expression)                                              \
+    static int32_t LOOP(name, dense)(const void *xs, const void *ys, void *out, int64_t count) { \
+        int32_t bad = 0;                                                                         \
+        GANTRY_INDEPENDENT                                                                       \
+        for (int64_t i = 0; i < count; ++i) {                                                    \
+            const T x = ((const T *)xs)[i];                                                      \
+            const T y = ((const T *)ys)[i];                                                      \
+            bad |= GANTRY_CHECK_##check(y);                                                      \
+            ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression);           \
+        }                                                                                        \
+        return bad;                                                                              \
     }
 
-#define LOOPS_SCALAR(name, result, check, expression)                                             \
-    static int32_t LOOP(name, y_scalar)(const void *xs, const void *ys, void *out, int64_t count) \
-    {                                                                                             \
-        const T y = ((const T *)ys)[0];                                                           \
-        GANTRY_INDEPENDENT                                                                        \
-        for (int64_t i = 0; i < count; i++) {                                                     \
-            const T x = ((const T *)xs)[i];                                                       \
-            ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression);            \
-        }                                                                                         \
-        return GANTRY_CHECK_##check(y);                                                           \
-    }                                                                                             \
-    static int32_t LOOP(name, x_scalar)(const void *xs, const void *ys, void *out, int64_t count) \
-    {                                                                                             \
-        int32_t bad = 0;                                                                          \
-        const T x = ((const T *)xs)[0];                                                           \
-        GANTRY_INDEPENDENT                                                                        \
-        for (int64_t i = 0; i < count; i++) {                                                     \
-            const T y = ((const T *)ys)[i];                                                       \
-            bad |= GANTRY_CHECK_##check(y);                                                       \
-            ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression);            \
-        }                                                                                         \
-        return bad;                                                                               \
+#define LOOPS_SCALAR(name, result, check, expression)                                  \
+    static int32_t LOOP(name, y_scalar)(const void *xs, const void *ys, void *out,     \
+                                        int64_t count) {                               \
+        const T y = ((const T *)ys)[0];                                                \
+        GANTRY_INDEPENDENT                                                             \
+        for (int64_t i = 0; i < count; ++i) {                                          \
+            const T x = ((const T *)xs)[i];                                            \
+            ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression); \
+        }                                                                              \
+        return GANTRY_CHECK_##check(y);                                                \
+    }                                                                                  \
+    static int32_t LOOP(name, x_scalar)(const void *xs, const void *ys, void *out,     \
+                                        int64_t count) {                               \
+        int32_t bad = 0;                                                               \
+        const T x = ((const T *)xs)[0];                                                \
+        GANTRY_INDEPENDENT                                                             \
+        for (int64_t i = 0; i < count; ++i) {                                          \
+            const T y = ((const T *)ys)[i];                                            \
+            bad |= GANTRY_CHECK_##check(y);                                            \
+            ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression); \
+        }                                                                              \
+        return bad;                                                                    \
     }
 
 #ifdef GANTRY_DENSE_ONLY
@@ -77,23 +76,21 @@
 #define IN_BLOCKS_(T_) in_blocks_##T_
 #define IN_BLOCKS(T_) IN_BLOCKS_(T_)
 /* Over whole blocks; ys is xs where there is no y. */
-#define LOOP_WHOLE(name, expression)                                               \
-    static void LOOP(name, whole)(const T *xs, const T *ys, T *out, int64_t count) \
-    {                                                                              \
-        GANTRY_INDEPENDENT                                                         \
-        for (int64_t i = 0; i < (count & -(int64_t)GANTRY_BLOCK_LANES); i++) {     \
-            const T x = xs[i];                                                     \
-            const T y = ys[i];                                                     \
-            (void)y;                                                               \
-            out[i] = (T)(expression);                                              \
-        }                                                                          \
+#define LOOP_WHOLE(name, expression)                                                 \
+    static void LOOP(name, whole)(const T *xs, const T *ys, T *out, int64_t count) { \
+        GANTRY_INDEPENDENT                                                           \
+        for (int64_t i = 0; i < (count & -(int64_t)GANTRY_BLOCK_LANES); ++i) {       \
+            const T x = xs[i];                                                       \
+            const T y = ys[i];                                                       \
+            (void)y;                                                                 \
+            out[i] = (T)(expression);                                                \
+        }                                                                            \
     }
-#define LOOP_BLOCKS(name, form, y, x_step, y_step)                                            \
-    static int32_t LOOP(name, form)(const void *xs, const void *ys, void *out, int64_t count) \
-    {                                                                                         \
-        (void)ys;                                                                             \
-        IN_BLOCKS(LOOP_TYPE)(LOOP(name, whole), xs, x_step, y, y_step, out, count);           \
-        return 0;                                                                             \
+#define LOOP_BLOCKS(name, form, y, x_step, y_step)                                              \
+    static int32_t LOOP(name, form)(const void *xs, const void *ys, void *out, int64_t count) { \
+        (void)ys;                                                                               \
+        IN_BLOCKS(LOOP_TYPE)(LOOP(name, whole), xs, x_step, y, y_step, out, count);             \
+        return 0;                                                                               \
     }
 #define LONG_UNARY(name, result, check, expression) \
     LOOP_WHOLE(name, expression)                    \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event is done when it is recorded. What it still carries is memory order: whoever asks it from another thread must
- * see the results of the work before the record, hence one atomic counter. */
+/* An event is done when it is recorded. What it still carries is memory order: whoever asks it from
+ * another thread must see the results of the work before the record, hence one atomic counter. */
 #include <stdatomic.h>
 
 #include "cpu/cpu_stream.h"
@@ -10,47 +10,42 @@ struct gantry_backend_event_t {
     atomic_uint records;
 };
 
-static int32_t create(gantry_backend_device_t *device, gantry_backend_event_t **out_event)
-{
+static int32_t create(gantry_backend_device_t *device, gantry_backend_event_t **out_event) {
     const gantry_host_t *host = device->host;
     gantry_backend_event_t *event = host->reallocate(host->self, NULL, 0, sizeof *event);
 
     *out_event = event;
     if (event == NULL) {
         return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
-                                "No memory for an event of the CPU device (%zu bytes)", sizeof *event);
+                                "No memory for an event of the CPU device (%zu bytes)",
+                                sizeof *event);
     }
     event->host = host;
     atomic_init(&event->records, 0);
     return GANTRY_K_OK;
 }
 
-static void destroy(gantry_backend_event_t *event)
-{
+static void destroy(gantry_backend_event_t *event) {
     event->host->reallocate(event->host->self, event, sizeof *event, 0);
 }
 
-static int32_t record(gantry_backend_event_t *event, gantry_backend_stream_t *stream)
-{
+static int32_t record(gantry_backend_event_t *event, gantry_backend_stream_t *stream) {
     (void)stream;
     atomic_fetch_add_explicit(&event->records, 1, memory_order_release);
     return GANTRY_K_OK;
 }
 
-void gantry__cpu_event_observe(gantry_backend_event_t *event)
-{
+void gantry__cpu_event_observe(gantry_backend_event_t *event) {
     (void)atomic_load_explicit(&event->records, memory_order_acquire);
 }
 
-static int32_t query(gantry_backend_event_t *event, int32_t *out_done)
-{
+static int32_t query(gantry_backend_event_t *event, int32_t *out_done) {
     gantry__cpu_event_observe(event);
     *out_done = 1;
     return GANTRY_K_OK;
 }
 
-static int32_t synchronize(gantry_backend_event_t *event)
-{
+static int32_t synchronize(gantry_backend_event_t *event) {
     gantry__cpu_event_observe(event);
     return GANTRY_K_OK;
 }

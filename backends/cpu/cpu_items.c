@@ -22,12 +22,12 @@ typedef struct item_job_t {
     _Atomic int64_t position; /* of bad data: the smallest that a part reported, or NO_POSITION */
 } item_job_t;
 
-static const gantry_k_item_fn *find_functions(const gantry_k_items_t *items, const gantry_k_item_launch_t *launch,
-                                              int level) {
-    for (; level >= 0; level--) {
+static const gantry_k_item_fn *find_functions(const gantry_k_items_t *items,
+                                              const gantry_k_item_launch_t *launch, int level) {
+    for (; level >= 0; --level) {
         const gantry_k_item_row_t *row = items->rows[level];
 
-        for (; row != NULL && row->functions != NULL; row++) {
+        for (; row != NULL && row->functions != NULL; ++row) {
             if (row->t == launch->t && row->i == launch->i) {
                 return row->functions;
             }
@@ -73,18 +73,20 @@ static int64_t grain_of(const gantry_k_item_launch_t *launch) {
     return launch->is_costly ? COSTLY_GRAIN : CHEAP_GRAIN;
 }
 
-int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry_k_items_t *items, gantry_k_item_launch_t *launch) {
+int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry_k_items_t *items,
+                              gantry_k_item_launch_t *launch) {
     const gantry_k_item_fn *functions = find_functions(items, launch, call->device->simd_level);
     const gantry_k_work_t work = {.count = launch->count, .run = launch->count};
     item_job_t job = {.launch = launch};
 
     if (functions == NULL) {
-        return call->services->fail(call, GANTRY_K_INTERNAL, "the CPU backend has no such kernel for these types");
+        return call->services->fail(call, GANTRY_K_INTERNAL,
+                                    "the CPU backend has no such kernel for these types");
     }
     job.run = functions[launch->item];
     atomic_init(&job.position, NO_POSITION);
     memcpy(launch->parameters, &work, sizeof work);
-    for (uint32_t k = 0; k < launch->span_count; k++) {
+    for (uint32_t k = 0; k < launch->span_count; ++k) {
         job.spans[k] = (void *)(uintptr_t)(launch->spans[k].region + launch->spans[k].offset_bytes);
     }
     gantry__cpu_parallel_for(call->device, launch->count, grain_of(launch), run_part, &job);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a family of items needs to be compiled into the CPU backend; see portable/item_kernel.h. A family's file:
+/* What a family of items needs to be compiled into the CPU backend; see portable/item_kernel.h. A
+ * family's file:
  *
  *     #include "cpu/cpu_items.h"
  *     #define GANTRY_ITEM_TEXT_FILE "portable/kernels/matrix.cl"
  *     #define GANTRY_ITEM_LIST GANTRY_MATRIX_ITEMS
- *     #include "cpu/cpu_items_by_size.h"                the types its text is made for, or rows of its own
+ *     #include "cpu/cpu_items_by_size.h"                the types its text is made for, or rows of
+ *                                                       its own
  *     GANTRY_CPU_ITEM_FAMILY(matrix);
  *
- * Texts that the family's own needs (math_float32.cl) are included in front. A family whose items are worth vector code
- * has its file named cpu_*_items_simd.c: it is then compiled once for each instruction set (cpu_simd.h) and the device's
- * own is taken at run time. Constant data; thread-safe. */
+ * Texts that the family's own needs (math_float32.cl) are included in front. A family whose items
+ * are worth vector code has its file named cpu_*_items_simd.c: it is then compiled once for each
+ * instruction set (cpu_simd.h) and the device's own is taken at run time. Constant data;
+ * thread-safe. */
 #ifndef GANTRY_CPU_ITEMS_H
 #define GANTRY_CPU_ITEMS_H
 
@@ -29,11 +32,11 @@
 
 /* GANTRY_ITEM_ROWS is what the header of the types defined. */
 #ifndef GANTRY_CPU_VARIANT
-#define GANTRY_CPU_ITEM_FAMILY(family)                                       \
-    static const gantry_k_item_row_t rows[] = {GANTRY_ITEM_ROWS {.t = 0}};   \
-    extern const gantry_k_items_t gantry__cpu_##family##_items;              \
-    const gantry_k_items_t gantry__cpu_##family##_items = {                  \
-        .run = gantry__cpu_run_items, .rows = {rows}}
+#define GANTRY_CPU_ITEM_FAMILY(family)                                                   \
+    static const gantry_k_item_row_t rows[] = {GANTRY_ITEM_ROWS{.t = 0}};                \
+    extern const gantry_k_items_t gantry__cpu_##family##_items;                          \
+    const gantry_k_items_t gantry__cpu_##family##_items = {.run = gantry__cpu_run_items, \
+                                                           .rows = {rows}}
 
 #else
 
@@ -51,32 +54,36 @@
 #define GANTRY_CPU_IS_AVX512(variant) GANTRY_CPU_IS_AVX512_(variant)
 
 #if GANTRY_CPU_HAS_VARIANTS
-#define GANTRY_CPU_ITEM_ROWS(family) \
-    {gantry__cpu_##family##_rows_base, gantry__cpu_##family##_rows_avx2, gantry__cpu_##family##_rows_avx512}
-#define GANTRY_CPU_ITEM_DECLARE(family)                            \
-    extern const gantry_k_item_row_t gantry__cpu_##family##_rows_base[];   \
-    extern const gantry_k_item_row_t gantry__cpu_##family##_rows_avx2[];   \
+#define GANTRY_CPU_ITEM_ROWS(family)                                        \
+    {                                                                       \
+        gantry__cpu_##family##_rows_base, gantry__cpu_##family##_rows_avx2, \
+            gantry__cpu_##family##_rows_avx512                              \
+    }
+#define GANTRY_CPU_ITEM_DECLARE(family)                                  \
+    extern const gantry_k_item_row_t gantry__cpu_##family##_rows_base[]; \
+    extern const gantry_k_item_row_t gantry__cpu_##family##_rows_avx2[]; \
     extern const gantry_k_item_row_t gantry__cpu_##family##_rows_avx512[];
 #else
-#define GANTRY_CPU_ITEM_ROWS(family) {gantry__cpu_##family##_rows_base}
-#define GANTRY_CPU_ITEM_DECLARE(family) extern const gantry_k_item_row_t gantry__cpu_##family##_rows_base[];
+#define GANTRY_CPU_ITEM_ROWS(family) \
+    { gantry__cpu_##family##_rows_base }
+#define GANTRY_CPU_ITEM_DECLARE(family) \
+    extern const gantry_k_item_row_t gantry__cpu_##family##_rows_base[];
 #endif
 
 #if GANTRY_CPU_IS_FIRST(GANTRY_CPU_VARIANT)
-#define GANTRY_CPU_ITEM_TABLE(family)                           \
-    ;                                                           \
-    extern const gantry_k_items_t gantry__cpu_##family##_items; \
-    const gantry_k_items_t gantry__cpu_##family##_items = {     \
-        .run = gantry__cpu_run_items,                           \
-        .rows = GANTRY_CPU_ITEM_ROWS(family)}
+#define GANTRY_CPU_ITEM_TABLE(family)                                                    \
+    ;                                                                                    \
+    extern const gantry_k_items_t gantry__cpu_##family##_items;                          \
+    const gantry_k_items_t gantry__cpu_##family##_items = {.run = gantry__cpu_run_items, \
+                                                           .rows = GANTRY_CPU_ITEM_ROWS(family)}
 #else
 #define GANTRY_CPU_ITEM_TABLE(family)
 #endif
 
-#define GANTRY_CPU_ITEM_FAMILY(family)                                                      \
-    GANTRY_CPU_ITEM_DECLARE(family)                                                         \
-    const gantry_k_item_row_t GANTRY_CPU_NAME(family##_rows)[] = {GANTRY_ITEM_ROWS {.t = 0}} \
-    GANTRY_CPU_ITEM_TABLE(family)
+#define GANTRY_CPU_ITEM_FAMILY(family)                             \
+    GANTRY_CPU_ITEM_DECLARE(family)                                \
+    const gantry_k_item_row_t GANTRY_CPU_NAME(family##_rows)[] = { \
+        GANTRY_ITEM_ROWS{.t = 0}} GANTRY_CPU_ITEM_TABLE(family)
 
 #endif
 

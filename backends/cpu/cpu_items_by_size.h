@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of a family of items: T for elements of 1, 2, 4 and 8 bytes, moved and not looked at. No guard; see cpu_items.h. */
+/* Rows of a family of items: T for elements of 1, 2, 4 and 8 bytes, moved and not looked at. No
+ * guard; see cpu_items.h. */
 #define GANTRY_T_ID 10
 #include "cpu/cpu_item_rows.h"
 
@@ -12,5 +13,8 @@
 #define GANTRY_T_ID 9
 #include "cpu/cpu_item_rows.h"
 
-#define GANTRY_ITEM_ROWS \
-    GANTRY_ITEM_ROW(10, 0) GANTRY_ITEM_ROW(17, 0) GANTRY_ITEM_ROW(3, 0) GANTRY_ITEM_ROW(9, 0)
+#define GANTRY_ITEM_ROWS   \
+    GANTRY_ITEM_ROW(10, 0) \
+    GANTRY_ITEM_ROW(17, 0) \
+    GANTRY_ITEM_ROW(3, 0)  \
+    GANTRY_ITEM_ROW(9, 0)

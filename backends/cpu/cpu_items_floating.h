@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of a family of items: T for all floating types, but halves where GANTRY_ITEM_NO_HALVES is defined. No guard; see
- * cpu_items.h. */
+/* Rows of a family of items: T for all floating types, but halves where GANTRY_ITEM_NO_HALVES is
+ * defined. No guard; see cpu_items.h. */
 #define GANTRY_T_ID 1
 #include "cpu/cpu_item_rows.h"
 
@@ -14,9 +14,14 @@
 #define GANTRY_T_ID 19
 #include "cpu/cpu_item_rows.h"
 
-#define GANTRY_ITEM_HALF_ROWS GANTRY_ITEM_ROW(14, 0) GANTRY_ITEM_ROW(19, 0)
+#define GANTRY_ITEM_HALF_ROWS \
+    GANTRY_ITEM_ROW(14, 0)    \
+    GANTRY_ITEM_ROW(19, 0)
 #else
 #define GANTRY_ITEM_HALF_ROWS
 #endif
 
-#define GANTRY_ITEM_ROWS GANTRY_ITEM_ROW(1, 0) GANTRY_ITEM_ROW(2, 0) GANTRY_ITEM_HALF_ROWS
+#define GANTRY_ITEM_ROWS  \
+    GANTRY_ITEM_ROW(1, 0) \
+    GANTRY_ITEM_ROW(2, 0) \
+    GANTRY_ITEM_HALF_ROWS

@@ -22,7 +22,10 @@
 #define GANTRY_I_ID 9
 #include "cpu/cpu_item_rows.h"
 
-#define GANTRY_ITEM_ROWS \
-    GANTRY_ITEM_ROW(1, 3) GANTRY_ITEM_ROW(1, 9) GANTRY_ITEM_ROW(2, 3) GANTRY_ITEM_ROW(2, 9)
+#define GANTRY_ITEM_ROWS  \
+    GANTRY_ITEM_ROW(1, 3) \
+    GANTRY_ITEM_ROW(1, 9) \
+    GANTRY_ITEM_ROW(2, 3) \
+    GANTRY_ITEM_ROW(2, 9)
 
 GANTRY_CPU_ITEM_FAMILY(loss);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits come from four places that must be read together: the machine (/proc), the process itself (ulimit -v and -d),
- * cgroup version 2 (one tree, files in each ancestor) and version 1 (one tree per controller). A process is bound by
- * every ancestor of its cgroup, and inside a container the path that /proc/self/cgroup names may not exist below the
- * mount. So each path is tried with its last component taken off again and again, up to the mount itself:
+/* Limits come from four places that must be read together: the machine (/proc), the process itself
+ * (ulimit -v and -d), cgroup version 2 (one tree, files in each ancestor) and version 1 (one tree
+ * per controller). A process is bound by every ancestor of its cgroup, and inside a container the
+ * path that /proc/self/cgroup names may not exist below the mount. So each path is tried with its
+ * last component taken off again and again, up to the mount itself:
  *
  *     /sys/fs/cgroup/memory + /a/b   ->   /a/b/FILE, /a/FILE, /FILE        the tightest one wins
- */
+ * */
 #include "cpu/cpu_machine.h"
 
 #include <stdio.h>
@@ -16,8 +17,7 @@
 #define FILE_BYTES 8192
 
 /* The first FILE_BYTES - 1 bytes of a file; 0 when it cannot be read. */
-static size_t read_file(const char *path, char *text)
-{
+static size_t read_file(const char *path, char *text) {
     size_t length = 0;
     FILE *file = fopen(path, "r");
 
@@ -29,8 +29,7 @@ static size_t read_file(const char *path, char *text)
     return length;
 }
 
-static size_t read_below(const char *root, const char *name, char *text)
-{
+static size_t read_below(const char *root, const char *name, char *text) {
     char path[PATH_BYTES];
 
     text[0] = '\0';
@@ -40,14 +39,15 @@ static size_t read_below(const char *root, const char *name, char *text)
     return read_file(path, text);
 }
 
-/* What follows `key` at the start of a line, blanks and colons skipped; NULL when no line starts so. */
-static const char *find_line(const char *text, const char *key)
-{
+/* What follows `key` at the start of a line, blanks and colons skipped; NULL when no line starts
+ * so. */
+static const char *find_line(const char *text, const char *key) {
     size_t length = strlen(key);
 
     for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
         line += *line == '\n';
-        if (strncmp(line, key, length) == 0 && strchr(" \t:", line[length]) != NULL && line[length] != '\0') {
+        if (strncmp(line, key, length) == 0 && strchr(" \t:", line[length]) != NULL &&
+            line[length] != '\0') {
             return line + length + strspn(line + length, " \t:");
         }
     }
@@ -55,13 +55,11 @@ static const char *find_line(const char *text, const char *key)
 }
 
 /* A decimal number at the start of text; 0 when there is none ("max"). */
-static uint64_t number_at(const char *text)
-{
+static uint64_t number_at(const char *text) {
     return text != NULL && *text >= '0' && *text <= '9' ? strtoull(text, NULL, 10) : 0;
 }
 
-static void copy_line(char *out, size_t size, const char *text)
-{
+static void copy_line(char *out, size_t size, const char *text) {
     size_t length = text != NULL ? strcspn(text, "\n") : 0;
 
     if (length >= size) {
@@ -73,8 +71,7 @@ static void copy_line(char *out, size_t size, const char *text)
     out[length] = '\0';
 }
 
-void gantry__cpu_machine_identity(const char *root, gantry__cpu_identity_t *out)
-{
+void gantry__cpu_machine_identity(const char *root, gantry__cpu_identity_t *out) {
     char text[FILE_BYTES];
 
     memset(out, 0, sizeof *out);
@@ -91,15 +88,16 @@ void gantry__cpu_machine_identity(const char *root, gantry__cpu_identity_t *out)
 /* One walk from a cgroup up to its mount. visit gets the directory of each step. */
 typedef void (*visit_fn)(void *context, const char *directory);
 
-static void walk_up(const char *root, const char *mount, const char *group, visit_fn visit, void *context)
-{
+static void walk_up(const char *root, const char *mount, const char *group, visit_fn visit,
+                    void *context) {
     char directory[PATH_BYTES];
     size_t base = strlen(root) + strlen(mount);
 
-    if ((size_t)snprintf(directory, sizeof directory, "%s%s%s", root, mount, group) >= sizeof directory) {
+    if ((size_t)snprintf(directory, sizeof directory, "%s%s%s", root, mount, group) >=
+        sizeof directory) {
         return;
     }
-    for (size_t length = strlen(directory); length >= base; length--) {
+    for (size_t length = strlen(directory); length >= base; --length) {
         if (directory[length] == '\0' || directory[length] == '/') {
             directory[length] = '\0';
             visit(context, directory);
@@ -110,11 +108,10 @@ static void walk_up(const char *root, const char *mount, const char *group, visi
     }
 }
 
-/* Calls visit on every directory that binds the process for a controller: version 1's tree of that name, and version
- * 2's tree. */
-static void walk_controller(const char *root, const char *controller, visit_fn version_1, visit_fn version_2,
-                            void *context)
-{
+/* Calls visit on every directory that binds the process for a controller: version 1's tree of that
+ * name, and version 2's tree. */
+static void walk_controller(const char *root, const char *controller, visit_fn version_1,
+                            visit_fn version_2, void *context) {
     char text[FILE_BYTES];
     char *line = text;
 
@@ -143,8 +140,7 @@ static void walk_controller(const char *root, const char *controller, visit_fn v
     }
 }
 
-static uint64_t number_in(const char *directory, const char *name, const char *key)
-{
+static uint64_t number_in(const char *directory, const char *name, const char *key) {
     char text[FILE_BYTES];
 
     if (read_below(directory, name, text) == 0) {
@@ -153,21 +149,18 @@ static uint64_t number_in(const char *directory, const char *name, const char *k
     return number_at(key != NULL ? find_line(text, key) : text);
 }
 
-static void tighten_cores(uint32_t *cores, uint64_t quota, uint64_t period)
-{
+static void tighten_cores(uint32_t *cores, uint64_t quota, uint64_t period) {
     if (quota > 0 && period > 0 && (quota + period - 1) / period < *cores) {
         *cores = (uint32_t)((quota + period - 1) / period);
     }
 }
 
-static void cores_version_1(void *context, const char *directory)
-{
+static void cores_version_1(void *context, const char *directory) {
     tighten_cores(context, number_in(directory, "/cpu.cfs_quota_us", NULL),
                   number_in(directory, "/cpu.cfs_period_us", NULL));
 }
 
-static void cores_version_2(void *context, const char *directory)
-{
+static void cores_version_2(void *context, const char *directory) {
     char text[FILE_BYTES];
     const char *blank;
 
@@ -176,8 +169,7 @@ static void cores_version_2(void *context, const char *directory)
     }
 }
 
-uint32_t gantry__cpu_machine_cores(const char *root, uint32_t affinity)
-{
+uint32_t gantry__cpu_machine_cores(const char *root, uint32_t affinity) {
     uint32_t cores = affinity > 0 ? affinity : 1;
 
     walk_controller(root, "cpu", cores_version_1, cores_version_2, &cores);
@@ -189,8 +181,8 @@ typedef struct memory_figures_t {
     uint64_t total_bytes;
 } memory_figures_t;
 
-static void tighten_memory(memory_figures_t *figures, uint64_t limit, uint64_t used, uint64_t cache)
-{
+static void tighten_memory(memory_figures_t *figures, uint64_t limit, uint64_t used,
+                           uint64_t cache) {
     uint64_t held = used > cache ? used - cache : 0;
     uint64_t left = limit > held ? limit - held : 0;
 
@@ -203,22 +195,22 @@ static void tighten_memory(memory_figures_t *figures, uint64_t limit, uint64_t u
     }
 }
 
-static void memory_version_1(void *context, const char *directory)
-{
+static void memory_version_1(void *context, const char *directory) {
     tighten_memory(context, number_in(directory, "/memory.limit_in_bytes", NULL),
                    number_in(directory, "/memory.usage_in_bytes", NULL),
                    number_in(directory, "/memory.stat", "total_inactive_file"));
 }
 
-static void memory_version_2(void *context, const char *directory)
-{
-    tighten_memory(context, number_in(directory, "/memory.max", NULL), number_in(directory, "/memory.current", NULL),
+static void memory_version_2(void *context, const char *directory) {
+    tighten_memory(context, number_in(directory, "/memory.max", NULL),
+                   number_in(directory, "/memory.current", NULL),
                    number_in(directory, "/memory.stat", "inactive_file"));
 }
 
-/* "Max data size   SOFT   HARD   bytes", where SOFT may be "unlimited", and "VmData:   KIBIBYTES kB". */
-static void tighten_to_limit(memory_figures_t *figures, const char *limit_line, const char *used_line)
-{
+/* "Max data size   SOFT   HARD   bytes", where SOFT may be "unlimited", and "VmData:   KIBIBYTES
+ * kB". */
+static void tighten_to_limit(memory_figures_t *figures, const char *limit_line,
+                             const char *used_line) {
     const uint64_t limit = number_at(limit_line);
     const uint64_t used = number_at(used_line) * 1024;
     const uint64_t left = limit > used ? limit - used : 0;
@@ -230,27 +222,27 @@ static void tighten_to_limit(memory_figures_t *figures, const char *limit_line, 
     figures->free_bytes = left < figures->free_bytes ? left : figures->free_bytes;
 }
 
-static void memory_of_process(const char *root, memory_figures_t *figures)
-{
+static void memory_of_process(const char *root, memory_figures_t *figures) {
     char limits[FILE_BYTES];
     char status[FILE_BYTES];
 
-    if (read_below(root, "/proc/self/limits", limits) > 0 && read_below(root, "/proc/self/status", status) > 0) {
-        tighten_to_limit(figures, find_line(limits, "Max address space"), find_line(status, "VmSize"));
+    if (read_below(root, "/proc/self/limits", limits) > 0 &&
+        read_below(root, "/proc/self/status", status) > 0) {
+        tighten_to_limit(figures, find_line(limits, "Max address space"),
+                         find_line(status, "VmSize"));
         tighten_to_limit(figures, find_line(limits, "Max data size"), find_line(status, "VmData"));
     }
 }
 
-uint64_t gantry__cpu_machine_room(const char *root)
-{
+uint64_t gantry__cpu_machine_room(const char *root) {
     memory_figures_t figures = {UINT64_MAX, UINT64_MAX};
 
     memory_of_process(root, &figures);
     return figures.free_bytes;
 }
 
-void gantry__cpu_machine_memory(const char *root, uint64_t *out_free_bytes, uint64_t *out_total_bytes)
-{
+void gantry__cpu_machine_memory(const char *root, uint64_t *out_free_bytes,
+                                uint64_t *out_total_bytes) {
     memory_figures_t figures = {0, 0};
     char text[FILE_BYTES];
 

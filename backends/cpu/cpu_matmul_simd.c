@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of matrix products. Products keep their bits from run to run on one machine; between instruction sets they
- * may differ in the last place, since a multiplication and an addition round once where the machine can. */
+/* The loops of matrix products. Products keep their bits from run to run on one machine; between
+ * instruction sets they may differ in the last place, since a multiplication and an addition
+ * round once where the machine can. */
 #include <stdint.h>
 #include <string.h>
 
@@ -61,18 +62,12 @@
 #define MM_FMA(a, b, c) ((c) + (a) * (b))
 #include "cpu/cpu_matmul_body.h"
 
-const gantry__cpu_gemm_loops_t *GANTRY_CPU_NAME(gemm_loops)(int32_t dtype)
-{
+const gantry__cpu_gemm_loops_t *GANTRY_CPU_NAME(gemm_loops)(int32_t dtype) {
     switch (dtype) {
-    case GANTRY_K_FLOAT32:
-        return &loops_f32;
-    case GANTRY_K_FLOAT64:
-        return &loops_f64;
-    case GANTRY_K_INT32:
-        return &loops_i32;
-    case GANTRY_K_INT64:
-        return &loops_i64;
-    default:
-        return NULL;
+        case GANTRY_K_FLOAT32: return &loops_f32;
+        case GANTRY_K_FLOAT64: return &loops_f64;
+        case GANTRY_K_INT32: return &loops_i32;
+        case GANTRY_K_INT64: return &loops_i64;
+        default: return NULL;
     }
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regions are private anonymous mappings: page-aligned, backed by memory before they are handed out, given back to the system when freed.
- * The kernel grants mappings that it has no pages for and kills the process that touches them later; so a region is touched at once,
- * after a look at what is free.
- * Those that can hold a huge page start at one's boundary and ask for huge pages, which saves most of the faults and
- * TLB misses of a large tensor.
+/* Regions are private anonymous mappings: page-aligned, backed by memory before they are handed
+ * out, given back to the system when freed. The kernel grants mappings that it has no pages for and
+ * kills the process that touches them later; so a region is touched at once, after a look at what
+ * is free. Those that can hold a huge page start at one's boundary and ask for huge pages, which
+ * saves most of the faults and TLB misses of a large tensor.
  *
  *     mapping:  |....|=========== region ===========|...|      the dotted ends are unmapped at once
- *               ^any  ^multiple of 2 MiB            */
+ *               ^any  ^multiple of 2 MiB */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
@@ -16,22 +16,18 @@
 #include "cpu/cpu_backend.h"
 
 #define HUGE_BYTES (UINT64_C(2) << 20)
-#define PAGE_BYTES UINT64_C(4096) /* of every machine's page sizes the granularity used here; mmap rounds up itself */
+/* of every machine's page sizes the granularity used here; mmap rounds up itself */
+#define PAGE_BYTES UINT64_C(4096)
 
-static uint64_t round_up(uint64_t value, uint64_t unit)
-{
-    return (value + unit - 1) / unit * unit;
-}
+static uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-static char *map_pages(uint64_t bytes)
-{
+static char *map_pages(uint64_t bytes) {
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     return pages == MAP_FAILED ? NULL : pages;
 }
 
-static char *map_huge_aligned(uint64_t bytes)
-{
+static char *map_huge_aligned(uint64_t bytes) {
     char *pages = map_pages(bytes + HUGE_BYTES);
     uint64_t before;
     uint64_t after;
@@ -55,18 +51,17 @@ static char *map_huge_aligned(uint64_t bytes)
 
 /* ---- backing ---- */
 
-/* What one thread backs at a time: enough to pay for handing it over, little enough to keep all threads busy. */
+/* What one thread backs at a time: enough to pay for handing it over, little enough to keep all
+ * threads busy. */
 #define BACK_GRAIN (INT64_C(8) << 20)
 
-static void touch_pages(char *from, uint64_t bytes)
-{
+static void touch_pages(char *from, uint64_t bytes) {
     for (uint64_t at = 0; at < bytes; at += PAGE_BYTES) {
         *(volatile char *)(from + at) = 0;
     }
 }
 
-static void back_part(void *pages, int64_t begin, int64_t end)
-{
+static void back_part(void *pages, int64_t begin, int64_t end) {
     char *from = (char *)pages + begin;
     uint64_t bytes = (uint64_t)(end - begin);
 
@@ -78,8 +73,7 @@ static void back_part(void *pages, int64_t begin, int64_t end)
     touch_pages(from, bytes); /* kernels before 5.14 */
 }
 
-static int is_free(uint64_t bytes)
-{
+static int is_free(uint64_t bytes) {
     uint64_t free_bytes = 0;
     uint64_t total_bytes = 0;
 
@@ -90,8 +84,8 @@ static int is_free(uint64_t bytes)
     return total_bytes == 0 || bytes <= free_bytes;
 }
 
-static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes, gantry_region_t *out_region)
-{
+static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
+                            gantry_region_t *out_region) {
     uint64_t bytes = round_up(size_bytes, size_bytes >= HUGE_BYTES ? HUGE_BYTES : PAGE_BYTES);
     char *pages = NULL;
 
@@ -106,24 +100,25 @@ static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes
     }
     if (pages == NULL) {
         return gantry__cpu_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, errno,
-                                "The system has no %" PRIu64 " bytes of host memory: %s", size_bytes,
-                                errno != 0 ? strerror(errno) : "less is free");
+                                "The system has no %" PRIu64 " bytes of host memory: %s",
+                                size_bytes, errno != 0 ? strerror(errno) : "less is free");
     }
     gantry__cpu_parallel_for(device, (int64_t)bytes, BACK_GRAIN, back_part, pages);
     *out_region = (gantry_region_t)(uintptr_t)pages;
     return GANTRY_K_OK;
 }
 
-static void region_free(gantry_backend_device_t *device, gantry_region_t region, uint64_t size_bytes)
-{
+static void region_free(gantry_backend_device_t *device, gantry_region_t region,
+                        uint64_t size_bytes) {
     (void)device;
     if (region != 0) {
-        munmap((void *)(uintptr_t)region, round_up(size_bytes, size_bytes >= HUGE_BYTES ? HUGE_BYTES : PAGE_BYTES));
+        munmap((void *)(uintptr_t)region,
+               round_up(size_bytes, size_bytes >= HUGE_BYTES ? HUGE_BYTES : PAGE_BYTES));
     }
 }
 
-static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes, uint64_t *out_total_bytes)
-{
+static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes,
+                           uint64_t *out_total_bytes) {
     gantry__cpu_machine_memory("", out_free_bytes, out_total_bytes);
     if (*out_total_bytes == 0) {
         return gantry__cpu_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0,

@@ -14,7 +14,8 @@
 #include <string.h>
 
 #define GRAIN_BYTES 65536 /* of output; one part of a parallel loop */
-#define TILE_SIDE 64      /* both sides of a tile of 8-byte elements fit the second cache, others the first */
+/* both sides of a tile of 8-byte elements fit the second cache, others the first */
+#define TILE_SIDE 64
 
 typedef struct move_job_t {
     const gantry__move_copy_t *copy;
@@ -33,8 +34,10 @@ typedef uint64_t vector_8_t __attribute__((vector_size(16)));
 #define VECTOR vector_1_t
 #define LANES 16
 #define LOOP(x) x##_1
-#define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define ZIP_LOW(a, b) \
+    __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define ZIP_HIGH(a, b) \
+    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #include "cpu/cpu_move_loops.h"
 #undef ELEMENT
 #undef VECTOR
@@ -81,7 +84,8 @@ typedef uint64_t vector_8_t __attribute__((vector_size(16)));
 
 static void copy_bytes(void *context, int64_t begin, int64_t end) {
     const move_job_t *job = context;
-    gantry__cpu_copy((char *)job->out + begin, (const char *)job->in + begin, (size_t)(end - begin));
+    gantry__cpu_copy((char *)job->out + begin, (const char *)job->in + begin,
+                     (size_t)(end - begin));
 }
 
 static void run_dense(gantry_backend_device_t *device, move_job_t *job, uint32_t size) {
@@ -91,17 +95,21 @@ static void run_dense(gantry_backend_device_t *device, move_job_t *job, uint32_t
 }
 
 static void run_tiles(gantry_backend_device_t *device, move_job_t *job, uint32_t size) {
-    static const gantry__cpu_range_fn loops[] = {move_tiles_1, move_tiles_2, move_tiles_4, move_tiles_8};
+    static const gantry__cpu_range_fn loops[] = {move_tiles_1, move_tiles_2, move_tiles_4,
+                                                 move_tiles_8};
     const gantry__move_tiles_t *tiles = job->tiles;
     int64_t rows =
-        tiles->rows < tiles->tile_rows ? tiles->rows : tiles->tile_rows; /* many matrices are smaller than a tile */
+        /* many matrices are smaller than a tile */
+        tiles->rows < tiles->tile_rows ? tiles->rows : tiles->tile_rows;
     int64_t columns = tiles->columns < tiles->tile_columns ? tiles->columns : tiles->tile_columns;
     int64_t grain = GRAIN_BYTES / (rows * columns * size) + 1;
     gantry__cpu_parallel_for(device, tiles->tiles, grain, loops[gantry_k_size_row(size)], job);
 }
 
-static void run_copy(const gantry_op_call_t *call, const gantry__move_copy_t *copy, const void *in) {
-    static const gantry__cpu_range_fn loops[] = {move_range_1, move_range_2, move_range_4, move_range_8};
+static void run_copy(const gantry_op_call_t *call, const gantry__move_copy_t *copy,
+                     const void *in) {
+    static const gantry__cpu_range_fn loops[] = {move_range_1, move_range_2, move_range_4,
+                                                 move_range_8};
     const gantry_arg_t *out = call->outputs[0];
     uint32_t size = gantry_k_size(out->dtype);
     gantry__move_tiles_t tiles;
@@ -112,7 +120,8 @@ static void run_copy(const gantry_op_call_t *call, const gantry__move_copy_t *co
         job.tiles = &tiles;
         run_tiles(call->device, &job, size);
     } else {
-        gantry__cpu_parallel_for(call->device, copy->count, GRAIN_BYTES / size, loops[gantry_k_size_row(size)], &job);
+        gantry__cpu_parallel_for(call->device, copy->count, GRAIN_BYTES / size,
+                                 loops[gantry_k_size_row(size)], &job);
     }
 }
 

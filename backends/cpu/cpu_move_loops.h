@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of the move ops for one element size. Included once per size by cpu_move.c, which defines
+/* The loops of the move ops for one element size. Included once per size by cpu_move.c, which
+ * defines
  *
  *     ELEMENT    an unsigned integer of that size
  *     VECTOR     a vector of LANES of them
- *     ZIP_LOW(a, b), ZIP_HIGH(a, b)   a0 b0 a1 b1 ... of the lower and of the upper halves of two vectors
+ *     ZIP_LOW(a, b), ZIP_HIGH(a, b)   a0 b0 a1 b1 ... of the lower and of the upper halves of two
+ *                                     vectors
  *     LOOP(x)    the name x with the size pasted on
  *
- * No include guard, no names beyond those. Threads: ranges that do not overlap may run at the same time. */
+ * No include guard, no names beyond those. Threads: ranges that do not overlap may run at the
+ * same time. */
 
 /* n elements of a row: source strides 0 (one value), 1 (a run) or any. */
-static void LOOP(move_row)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, int64_t out_stride, int64_t n) {
+static void LOOP(move_row)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, int64_t out_stride,
+                           int64_t n) {
     if (in_stride == 1 && out_stride == 1) {
         gantry__cpu_copy(out, in, (size_t)n * sizeof(ELEMENT));
     } else if (in_stride == 0 && out_stride == 1) {
@@ -54,9 +58,10 @@ static void LOOP(move_range)(void *context, int64_t begin, int64_t end) {
     }
 }
 
-/* Rows become columns in a square of LANES vectors: zipping the vectors of the upper half with those of the lower half,
- * as often as it takes to double 1 to LANES, turns the square. */
-static void LOOP(move_square)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, int64_t out_stride) {
+/* Rows become columns in a square of LANES vectors: zipping the vectors of the upper half with
+ * those of the lower half, as often as it takes to double 1 to LANES, turns the square. */
+static void LOOP(move_square)(const ELEMENT *in, int64_t in_stride, ELEMENT *out,
+                              int64_t out_stride) {
     VECTOR now[LANES], next[LANES];
     for (int i = 0; i < LANES; ++i) memcpy(&now[i], in + i * in_stride, sizeof(VECTOR));
     for (int width = 1; width < LANES; width *= 2) {
@@ -69,12 +74,13 @@ static void LOOP(move_square)(const ELEMENT *in, int64_t in_stride, ELEMENT *out
     for (int i = 0; i < LANES; ++i) memcpy(out + i * out_stride, &now[i], sizeof(VECTOR));
 }
 
-static void LOOP(move_tile)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, int64_t out_stride, int64_t rows,
-                            int64_t columns) {
+static void LOOP(move_tile)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, int64_t out_stride,
+                            int64_t rows, int64_t columns) {
     const int64_t whole_rows = rows / LANES * LANES, whole_columns = columns / LANES * LANES;
     for (int64_t c = 0; c < whole_columns; c += LANES) {
         for (int64_t r = 0; r < whole_rows; r += LANES) {
-            LOOP(move_square)(in + r * in_stride + c, in_stride, out + c * out_stride + r, out_stride);
+            LOOP(move_square)
+            (in + r * in_stride + c, in_stride, out + c * out_stride + r, out_stride);
         }
     }
     for (int64_t c = 0; c < columns; ++c) {
@@ -84,7 +90,8 @@ static void LOOP(move_tile)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, 
     }
 }
 
-/* Tiles [begin, end): tiles of one matrix side by side along its columns, then its rows, then the next matrix. */
+/* Tiles [begin, end): tiles of one matrix side by side along its columns, then its rows, then
+ * the next matrix. */
 static void LOOP(move_tiles)(void *context, int64_t begin, int64_t end) {
     const move_job_t *job = context;
     const gantry__move_tiles_t *tiles = job->tiles;
@@ -102,9 +109,10 @@ static void LOOP(move_tiles)(void *context, int64_t begin, int64_t end) {
             to += i * tiles->batch.strides[1][d];
         }
         int64_t rows = tiles->rows - r < tiles->tile_rows ? tiles->rows - r : tiles->tile_rows;
-        int64_t columns = tiles->columns - c < tiles->tile_columns ? tiles->columns - c : tiles->tile_columns;
+        int64_t columns =
+            tiles->columns - c < tiles->tile_columns ? tiles->columns - c : tiles->tile_columns;
         LOOP(move_tile)
-        ((const ELEMENT *)job->in + from, tiles->row_stride, (ELEMENT *)job->out + to, tiles->column_stride, rows,
-         columns);
+        ((const ELEMENT *)job->in + from, tiles->row_stride, (ELEMENT *)job->out + to,
+         tiles->column_stride, rows, columns);
     }
 }

@@ -11,6 +11,8 @@
 #define GANTRY_T_ID 9
 #include "cpu/cpu_item_rows.h"
 
-#define GANTRY_ITEM_ROWS GANTRY_ITEM_ROW(3, 0) GANTRY_ITEM_ROW(9, 0)
+#define GANTRY_ITEM_ROWS  \
+    GANTRY_ITEM_ROW(3, 0) \
+    GANTRY_ITEM_ROW(9, 0)
 
 GANTRY_CPU_ITEM_FAMILY(permutation);

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads of our own, since the caller of a loop must not wait for a thread that has not begun: where more programs run
- * than there are cores, a thread that was woken comes milliseconds later, when the caller has long done the work itself.
+/* Threads of our own, since the caller of a loop must not wait for a thread that has not begun:
+ * where more programs run than there are cores, a thread that was woken comes milliseconds later,
+ * when the caller has long done the work itself.
  *
- * A loop is cut into tiles, and the tiles into as many runs of neighbours as there are threads. The caller takes the
- * tiles of the first run, each worker that comes those of another; who has finished helps with the next run:
+ * A loop is cut into tiles, and the tiles into as many runs of neighbours as there are threads. The
+ * caller takes the tiles of the first run, each worker that comes those of another; who has
+ * finished helps with the next run:
  *
  *     run 0            run 1            run 2              next[0], next[1], next[2]: the first tile not yet taken
  *     |t|t|t|t|        |t|t|t|t|        |t|t|t|t|
  *      caller ->        worker 1 ->      worker 2 ->
  *
- * `gate` is the one word that workers come and go through: number of the loop | OPEN | workers inside. A worker enters
- * an open gate by adding itself; the caller shuts the gate when no tile is left and then waits only for who is inside,
- * each of whom has a tile in hand. So the loop may live on the caller's stack: behind a shut gate nobody looks at it.
+ * `gate` is the one word that workers come and go through: number of the loop | OPEN | workers
+ * inside. A worker enters an open gate by adding itself; the caller shuts the gate when no tile is
+ * left and then waits only for who is inside, each of whom has a tile in hand. So the loop may live
+ * on the caller's stack: behind a shut gate nobody looks at it.
  *
- * Workers look at the gate for some microseconds after a loop, then sleep. One caller at a time has the workers.
- * Whoever finds them taken (another thread, or a loop within a loop) does its work itself: it has the data at hand and
- * would otherwise wait for exactly the cores it runs on. */
+ * Workers look at the gate for some microseconds after a loop, then sleep. One caller at a time has
+ * the workers. Whoever finds them taken (another thread, or a loop within a loop) does its work
+ * itself: it has the data at hand and would otherwise wait for exactly the cores it runs on. */
 #define _GNU_SOURCE
 #include "cpu/cpu_pool.h"
 
@@ -28,13 +31,17 @@
 
 #include "cpu/cpu_backend.h"
 
-/* Tiles per thread: enough that one slow core does not hold up the rest, few enough that a tile is long. */
+/* Tiles per thread: enough that one slow core does not hold up the rest, few enough that a tile
+ * is long. */
 #define TILES_PER_THREAD 4
 #define MOST_THREADS 1024
-#define WORTH_WAKING_NS 100000 /* to wake a thread costs its caller up to tens of microseconds, in virtual machines above all */
+/* to wake a thread costs its caller up to tens of microseconds, in virtual machines above all */
+#define WORTH_WAKING_NS 100000
 #define FEW_UNITS 16 /* grains of 1 and not more of them: long ones, as stripes of a product */
-#define STACK_BYTES (2 << 20) /* of a worker: items keep some 50 KB there; what a library keeps is its own affair */
-#define LOOKS_BEFORE_SLEEP 4000 /* of a worker at the gate, and of a caller at who is inside: some 40 microseconds */
+/* of a worker: items keep some 50 KB there; what a library keeps is its own affair */
+#define STACK_BYTES (2 << 20)
+/* of a worker at the gate, and of a caller at who is inside: some 40 microseconds */
+#define LOOKS_BEFORE_SLEEP 4000
 
 #define OPEN (UINT64_C(1) << 16)
 #define LOOP (OPEN << 1)
@@ -70,15 +77,14 @@ struct gantry__cpu_pool_t {
     worker_t *workers;
     pthread_mutex_t lock; /* for sleeping */
     pthread_cond_t work, idle;
-    atomic_int sleepers;  /* workers */
-    atomic_int waits;     /* the caller sleeps till nobody is inside */
+    atomic_int sleepers; /* workers */
+    atomic_int waits;    /* the caller sleeps till nobody is inside */
     atomic_int is_ending;
     char description[64]; /* keeps the gate apart, too */
     atomic_uint_fast64_t gate;
 };
 
-static inline void rest_a_little(void)
-{
+static inline void rest_a_little(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -88,20 +94,19 @@ static inline void rest_a_little(void)
 
 /* ---- tiles ---- */
 
-static void run_tile(const loop_t *loop, int64_t tile)
-{
+static void run_tile(const loop_t *loop, int64_t tile) {
     const int64_t begin = loop->first + tile * loop->tile, end = begin + loop->tile;
 
     loop->fn(loop->context, begin, end < loop->count ? end : loop->count);
 }
 
 /* From the run `own` on, round to the one before it. */
-static void take_tiles(gantry__cpu_pool_t *pool, uint32_t own)
-{
-    for (uint32_t i = 0; i <= pool->worker_count; i++) {
+static void take_tiles(gantry__cpu_pool_t *pool, uint32_t own) {
+    for (uint32_t i = 0; i <= pool->worker_count; ++i) {
         run_t *run = &pool->runs[(own + i) % (pool->worker_count + 1)];
 
-        for (int64_t tile; (tile = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed)) < run->end;) {
+        for (int64_t tile;
+             (tile = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed)) < run->end;) {
             run_tile(&pool->loop, tile);
         }
     }
@@ -109,15 +114,13 @@ static void take_tiles(gantry__cpu_pool_t *pool, uint32_t own)
 
 /* ---- workers ---- */
 
-static int is_new(uint64_t gate, uint64_t done)
-{
+static int is_new(uint64_t gate, uint64_t done) {
     return (gate & OPEN) != 0 && gate / LOOP != done;
 }
 
 /* Returns when the gate is open for another loop than `done`, or the pool ends. */
-static void await_loop(gantry__cpu_pool_t *pool, uint64_t done)
-{
-    for (int look = 0; look < LOOKS_BEFORE_SLEEP; look++) {
+static void await_loop(gantry__cpu_pool_t *pool, uint64_t done) {
+    for (int look = 0; look < LOOKS_BEFORE_SLEEP; ++look) {
         if (is_new(atomic_load_explicit(&pool->gate, memory_order_relaxed), done)) {
             return;
         }
@@ -132,13 +135,12 @@ static void await_loop(gantry__cpu_pool_t *pool, uint64_t done)
     pthread_mutex_unlock(&pool->lock);
 }
 
-static int enter(gantry__cpu_pool_t *pool, uint64_t *io_done)
-{
+static int enter(gantry__cpu_pool_t *pool, uint64_t *io_done) {
     uint64_t gate = atomic_load_explicit(&pool->gate, memory_order_relaxed);
 
     while (is_new(gate, *io_done)) {
-        if (atomic_compare_exchange_weak_explicit(&pool->gate, &gate, gate + 1, memory_order_acquire,
-                                                  memory_order_relaxed)) {
+        if (atomic_compare_exchange_weak_explicit(&pool->gate, &gate, gate + 1,
+                                                  memory_order_acquire, memory_order_relaxed)) {
             *io_done = gate / LOOP;
             return 1;
         }
@@ -146,8 +148,7 @@ static int enter(gantry__cpu_pool_t *pool, uint64_t *io_done)
     return 0;
 }
 
-static void leave(gantry__cpu_pool_t *pool)
-{
+static void leave(gantry__cpu_pool_t *pool) {
     const uint64_t gate = atomic_fetch_sub(&pool->gate, 1) - 1;
 
     if ((gate & (OPEN | INSIDE)) == 0 && atomic_load(&pool->waits)) {
@@ -157,8 +158,7 @@ static void leave(gantry__cpu_pool_t *pool)
     }
 }
 
-static void *work(void *argument)
-{
+static void *work(void *argument) {
     const worker_t *worker = argument;
     gantry__cpu_pool_t *pool = worker->pool;
     uint64_t done = 0;
@@ -176,8 +176,8 @@ static void *work(void *argument)
 /* ---- starting and ending ---- */
 
 /* The program's signals are its own threads'. */
-static int start_worker(gantry__cpu_pool_t *pool, const pthread_attr_t *attributes, worker_t *worker, uint32_t run)
-{
+static int start_worker(gantry__cpu_pool_t *pool, const pthread_attr_t *attributes,
+                        worker_t *worker, uint32_t run) {
     sigset_t all, before;
     int code;
 
@@ -193,8 +193,7 @@ static int start_worker(gantry__cpu_pool_t *pool, const pthread_attr_t *attribut
 }
 
 /* Returns how many of the workers, `wanted` of them, could be started. */
-static uint32_t start_workers(gantry__cpu_pool_t *pool, uint32_t wanted)
-{
+static uint32_t start_workers(gantry__cpu_pool_t *pool, uint32_t wanted) {
     pthread_attr_t attributes;
     uint32_t started = 0;
 
@@ -202,7 +201,8 @@ static uint32_t start_workers(gantry__cpu_pool_t *pool, uint32_t wanted)
         return 0;
     }
     if (pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0) {
-        while (started < wanted && start_worker(pool, &attributes, &pool->workers[started], started + 1)) {
+        while (started < wanted &&
+               start_worker(pool, &attributes, &pool->workers[started], started + 1)) {
             started++;
         }
     }
@@ -210,9 +210,9 @@ static uint32_t start_workers(gantry__cpu_pool_t *pool, uint32_t wanted)
     return started;
 }
 
-/* By the first loop that needs them, whose caller has the pool. worker_count stays 0 where none could be started. */
-static void start(gantry__cpu_pool_t *pool)
-{
+/* By the first loop that needs them, whose caller has the pool. worker_count stays 0 where none
+ * could be started. */
+static void start(gantry__cpu_pool_t *pool) {
     const gantry_host_t *host = pool->host;
     const uint32_t wanted = pool->limit - 1;
     uint32_t started;
@@ -224,31 +224,29 @@ static void start(gantry__cpu_pool_t *pool)
     if (started < wanted) {
         char text[128];
 
-        snprintf(text, sizeof text, "only %u of %u threads could be started; loops run on %u", started, wanted,
-                 started + 1);
+        snprintf(text, sizeof text, "only %u of %u threads could be started; loops run on %u",
+                 started, wanted, started + 1);
         host->log(host->self, GANTRY_LOG_WARNING, text);
     }
 }
 
-static void end_workers(gantry__cpu_pool_t *pool)
-{
+static void end_workers(gantry__cpu_pool_t *pool) {
     pthread_mutex_lock(&pool->lock);
     atomic_store(&pool->is_ending, 1);
     pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->lock);
-    for (uint32_t i = 0; i < pool->worker_count; i++) {
+    for (uint32_t i = 0; i < pool->worker_count; ++i) {
         pthread_join(pool->workers[i].thread, NULL);
     }
 }
 
-static int32_t fail_memory(const gantry_host_t *host, uint64_t bytes)
-{
+static int32_t fail_memory(const gantry_host_t *host, uint64_t bytes) {
     return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
-                            "No memory for the CPU backend's thread pool (%llu bytes)", (unsigned long long)bytes);
+                            "No memory for the CPU backend's thread pool (%llu bytes)",
+                            (unsigned long long)bytes);
 }
 
-static int make_locks(gantry__cpu_pool_t *pool)
-{
+static int make_locks(gantry__cpu_pool_t *pool) {
     if (pthread_mutex_init(&pool->lock, NULL) != 0) {
         return 0;
     }
@@ -262,8 +260,8 @@ static int make_locks(gantry__cpu_pool_t *pool)
     return 0;
 }
 
-int32_t gantry__cpu_pool_create(const gantry_host_t *host, uint32_t threads, gantry__cpu_pool_t **out_pool)
-{
+int32_t gantry__cpu_pool_create(const gantry_host_t *host, uint32_t threads,
+                                gantry__cpu_pool_t **out_pool) {
     gantry__cpu_pool_t *pool = host->reallocate(host->self, NULL, 0, sizeof *pool);
 
     *out_pool = NULL;
@@ -284,13 +282,13 @@ int32_t gantry__cpu_pool_create(const gantry_host_t *host, uint32_t threads, gan
         return fail_memory(host, bytes);
     }
     memset(pool->runs, 0, pool->limit * sizeof *pool->runs);
-    snprintf(pool->description, sizeof pool->description, pool->limit == 1 ? "one thread" : "%u threads", pool->limit);
+    snprintf(pool->description, sizeof pool->description,
+             pool->limit == 1 ? "one thread" : "%u threads", pool->limit);
     *out_pool = pool;
     return GANTRY_K_OK;
 }
 
-void gantry__cpu_pool_release(gantry__cpu_pool_t *pool)
-{
+void gantry__cpu_pool_release(gantry__cpu_pool_t *pool) {
     const gantry_host_t *host = pool != NULL ? pool->host : NULL;
 
     if (pool == NULL) {
@@ -313,43 +311,39 @@ const char *gantry__cpu_pool_description(gantry__cpu_pool_t *pool) { return pool
 
 /* ---- loops ---- */
 
-static void cut(gantry__cpu_pool_t *pool, const loop_t *loop)
-{
+static void cut(gantry__cpu_pool_t *pool, const loop_t *loop) {
     const int64_t threads = (int64_t)pool->worker_count + 1;
 
     pool->loop = *loop;
-    for (int64_t i = 0; i < threads; i++) {
+    for (int64_t i = 0; i < threads; ++i) {
         atomic_store_explicit(&pool->runs[i].next, loop->tiles * i / threads, memory_order_relaxed);
         pool->runs[i].end = loop->tiles * (i + 1) / threads;
     }
 }
 
-static void wake(gantry__cpu_pool_t *pool, int64_t most)
-{
+static void wake(gantry__cpu_pool_t *pool, int64_t most) {
     int64_t sleepers = atomic_load(&pool->sleepers);
 
     if (sleepers == 0) {
         return;
     }
     pthread_mutex_lock(&pool->lock);
-    for (sleepers = sleepers < most ? sleepers : most; sleepers > 0; sleepers--) {
+    for (sleepers = sleepers < most ? sleepers : most; sleepers > 0; --sleepers) {
         pthread_cond_signal(&pool->work);
     }
     pthread_mutex_unlock(&pool->lock);
 }
 
-static int64_t now_ns(void)
-{
+static int64_t now_ns(void) {
     struct timespec time;
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Whether what is left of the loop pays for waking workers, all of which sleep: does the first grain and times it, unless
- * that may be a large part of all. */
-static int is_worth_waking(loop_t *loop, int64_t grain, int64_t grains)
-{
+/* Whether what is left of the loop pays for waking workers, all of which sleep: does the first
+ * grain and times it, unless that may be a large part of all. */
+static int is_worth_waking(loop_t *loop, int64_t grain, int64_t grains) {
     int64_t start;
 
     if (grain == 1 && grains < FEW_UNITS) {
@@ -361,9 +355,8 @@ static int is_worth_waking(loop_t *loop, int64_t grain, int64_t grains)
     return (now_ns() - start) * (grains - 1) > WORTH_WAKING_NS;
 }
 
-static void await_workers(gantry__cpu_pool_t *pool)
-{
-    for (int look = 0; look < LOOKS_BEFORE_SLEEP; look++) {
+static void await_workers(gantry__cpu_pool_t *pool) {
+    for (int look = 0; look < LOOKS_BEFORE_SLEEP; ++look) {
         if ((atomic_load_explicit(&pool->gate, memory_order_acquire) & INSIDE) == 0) {
             return;
         }
@@ -378,12 +371,12 @@ static void await_workers(gantry__cpu_pool_t *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
-static void run_on_threads(gantry__cpu_pool_t *pool, int64_t grain, loop_t *loop)
-{
+static void run_on_threads(gantry__cpu_pool_t *pool, int64_t grain, loop_t *loop) {
     const int64_t parts = ((int64_t)pool->worker_count + 1) * TILES_PER_THREAD;
     int64_t grains = (loop->count - 1) / grain + 1;
 
-    if ((uint32_t)atomic_load_explicit(&pool->sleepers, memory_order_relaxed) == pool->worker_count &&
+    if ((uint32_t)atomic_load_explicit(&pool->sleepers, memory_order_relaxed) ==
+            pool->worker_count &&
         !is_worth_waking(loop, grain, grains)) {
         loop->fn(loop->context, loop->first, loop->count);
         return;
@@ -392,16 +385,17 @@ static void run_on_threads(gantry__cpu_pool_t *pool, int64_t grain, loop_t *loop
     loop->tile = ((grains - 1) / parts + 1) * grain;
     loop->tiles = (loop->count - loop->first - 1) / loop->tile + 1;
     cut(pool, loop);
-    atomic_store(&pool->gate, (atomic_load_explicit(&pool->gate, memory_order_relaxed) / LOOP + 1) * LOOP | OPEN);
+    atomic_store(
+        &pool->gate,
+        (atomic_load_explicit(&pool->gate, memory_order_relaxed) / LOOP + 1) * LOOP | OPEN);
     wake(pool, loop->tiles - 1);
     take_tiles(pool, 0);
     atomic_fetch_and(&pool->gate, ~OPEN);
     await_workers(pool);
 }
 
-void gantry__cpu_parallel_for(gantry_backend_device_t *device, int64_t count, int64_t grain, gantry__cpu_range_fn fn,
-                              void *context)
-{
+void gantry__cpu_parallel_for(gantry_backend_device_t *device, int64_t count, int64_t grain,
+                              gantry__cpu_range_fn fn, void *context) {
     gantry__cpu_pool_t *pool = device->pool;
     loop_t loop = {.fn = fn, .context = context, .count = count};
 

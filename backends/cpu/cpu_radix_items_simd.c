@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The items of kernels/radix.cl, kernels/network.cl, kernels/sort_network.cl and kernels/top.cl on the CPU. */
+/* The items of kernels/radix.cl, kernels/network.cl, kernels/sort_network.cl and kernels/top.cl
+ * on the CPU. */
 #include "portable/portable_radix.h"
 
 #include "cpu/cpu_items.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random values that take a fixed number of words, on the CPU. They come in groups of one counter step; a last group
- * that the output cuts short is made apart. */
+/* Random values that take a fixed number of words, on the CPU. They come in groups of one counter
+ * step; a last group that the output cuts short is made apart. */
 #include <string.h>
 
 #include "cpu/cpu_random.h"
@@ -17,62 +17,57 @@ typedef struct random_t {
     int64_t group_bytes;
 } random_t;
 
-static void random_part(void *context, int64_t begin, int64_t end)
-{
+static void random_part(void *context, int64_t begin, int64_t end) {
     const random_t *random = context;
 
     random->fill(&random->draw, begin, end - begin, random->out + begin * random->group_bytes);
 }
 
-static groups_fn pick_uniform(int32_t dtype, int level)
-{
+static groups_fn pick_uniform(int32_t dtype, int level) {
     switch (dtype) {
-    case GANTRY_K_FLOAT16: return GANTRY_CPU_PICK(level, uniform_f16);
-    case GANTRY_K_BFLOAT16: return GANTRY_CPU_PICK(level, uniform_bf16);
-    case GANTRY_K_FLOAT32: return GANTRY_CPU_PICK(level, uniform_f32);
-    default: return GANTRY_CPU_PICK(level, uniform_f64);
+        case GANTRY_K_FLOAT16: return GANTRY_CPU_PICK(level, uniform_f16);
+        case GANTRY_K_BFLOAT16: return GANTRY_CPU_PICK(level, uniform_bf16);
+        case GANTRY_K_FLOAT32: return GANTRY_CPU_PICK(level, uniform_f32);
+        default: return GANTRY_CPU_PICK(level, uniform_f64);
     }
 }
 
-static groups_fn pick_normal(int32_t dtype, int level)
-{
+static groups_fn pick_normal(int32_t dtype, int level) {
     switch (dtype) {
-    case GANTRY_K_FLOAT16: return GANTRY_CPU_PICK(level, normal_f16);
-    case GANTRY_K_BFLOAT16: return GANTRY_CPU_PICK(level, normal_bf16);
-    case GANTRY_K_FLOAT32: return GANTRY_CPU_PICK(level, normal_f32);
-    default: return GANTRY_CPU_PICK(level, normal_f64);
+        case GANTRY_K_FLOAT16: return GANTRY_CPU_PICK(level, normal_f16);
+        case GANTRY_K_BFLOAT16: return GANTRY_CPU_PICK(level, normal_bf16);
+        case GANTRY_K_FLOAT32: return GANTRY_CPU_PICK(level, normal_f32);
+        default: return GANTRY_CPU_PICK(level, normal_f64);
     }
 }
 
-static groups_fn pick_integers(int32_t dtype, int are_bounded, int level)
-{
+static groups_fn pick_integers(int32_t dtype, int are_bounded, int level) {
     if (gantry_k_size(dtype) == 8) {
         return are_bounded ? GANTRY_CPU_PICK(level, integers_64) : GANTRY_CPU_PICK(level, words_64);
     }
     return are_bounded ? GANTRY_CPU_PICK(level, integers_32) : GANTRY_CPU_PICK(level, words_32);
 }
 
-static groups_fn pick(const gantry_op_call_t *call)
-{
+static groups_fn pick(const gantry_op_call_t *call) {
     const gantry_k_random_op_t *op = call->kernel->data;
     const int32_t dtype = call->outputs[0]->dtype;
     const int level = call->device->simd_level;
 
     switch (op->values) {
-    case GANTRY_K_DRAWS_UNIFORM: return pick_uniform(dtype, level);
-    case GANTRY_K_DRAWS_NORMAL: return pick_normal(dtype, level);
-    default: return pick_integers(dtype, op->bounds != 0, level);
+        case GANTRY_K_DRAWS_UNIFORM: return pick_uniform(dtype, level);
+        case GANTRY_K_DRAWS_NORMAL: return pick_normal(dtype, level);
+        default: return pick_integers(dtype, op->bounds != 0, level);
     }
 }
 
-static int32_t compute(gantry_op_call_t *call)
-{
+static int32_t compute(gantry_op_call_t *call) {
     const gantry_arg_t *out = call->outputs[0];
     const int64_t group = gantry_k_group_of(out->dtype);
     const int64_t groups = out->element_count / group;
     const size_t left = (size_t)(out->element_count % group) * gantry_k_size(out->dtype);
-    random_t random = {
-        .fill = pick(call), .out = out->data, .group_bytes = group * (int64_t)gantry_k_size(out->dtype)};
+    random_t random = {.fill = pick(call),
+                       .out = out->data,
+                       .group_bytes = group * (int64_t)gantry_k_size(out->dtype)};
     int32_t status = gantry__portable_random_draw(call, &random.draw);
     _Alignas(16) char last[MOST_GROUP_BYTES];
 
@@ -89,5 +84,6 @@ static int32_t compute(gantry_op_call_t *call)
 
 GANTRY_K_RANDOM_OPS(GANTRY_K_RANDOM_KERNEL)
 
-const gantry_kernel_def_t *const gantry__cpu_random_kernels[] = {GANTRY_K_RANDOM_OPS(GANTRY_K_RANDOM_KERNEL_POINTER)};
+const gantry_kernel_def_t *const gantry__cpu_random_kernels[] = {
+    GANTRY_K_RANDOM_OPS(GANTRY_K_RANDOM_KERNEL_POINTER)};
 const uint32_t gantry__cpu_random_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_random_kernels);

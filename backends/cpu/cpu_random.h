@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The vector loops of the random family: what cpu_random.c and cpu_random_simd.c share. Constant data; thread-safe. */
+/* The vector loops of the random family: what cpu_random.c and cpu_random_simd.c share. Constant
+ * data; thread-safe. */
 #ifndef GANTRY_CPU_RANDOM_H
 #define GANTRY_CPU_RANDOM_H
 
@@ -8,7 +9,8 @@
 
 /* Writes groups [first, first + groups) of the draw to out: four values each, or two of 64 bits. */
 #define GANTRY_CPU_RANDOM_LOOP(name) \
-    GANTRY_CPU_DECLARE(void, name, (const gantry_k_draw_t *draw, int64_t first, int64_t groups, void *out))
+    GANTRY_CPU_DECLARE(void, name,   \
+                       (const gantry_k_draw_t *draw, int64_t first, int64_t groups, void *out))
 
 GANTRY_CPU_RANDOM_LOOP(uniform_f32);
 GANTRY_CPU_RANDOM_LOOP(uniform_f64);

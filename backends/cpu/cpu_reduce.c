@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions of the CPU backend: shapes, levels of the tree, threads. A level's units are in cpu_reduce_units.c, the loops
- * in cpu_reduce_simd.c and cpu_reduce_extreme_simd.c.
+/* Reductions of the CPU backend: shapes, levels of the tree, threads. A level's units are in
+ * cpu_reduce_units.c, the loops in cpu_reduce_simd.c and cpu_reduce_extreme_simd.c.
  *
- * Each level turns sequences into the sequences of their chunks' sums, the last one into the output. Only the shape
- * decides how a sequence is cut, so neither the number of threads nor the instruction set shows in the result. */
+ * Each level turns sequences into the sequences of their chunks' sums, the last one into the
+ * output. Only the shape decides how a sequence is cut, so neither the number of threads nor the
+ * instruction set shows in the result. */
 #include "cpu/cpu_reduce.h"
 
 #include <string.h>
@@ -18,15 +19,14 @@ typedef struct {
     gantry__cpu_reduce_loops_t loops;
 } level_t;
 
-static void run_units(void *context, int64_t begin, int64_t end)
-{
+static void run_units(void *context, int64_t begin, int64_t end) {
     const level_t *level = context;
     gantry__cpu_reduce_units(&level->loops, level->plan, begin, end);
 }
 
-/* Cuts wide rows into blocks that fit the loops' stack, smaller ones when there would be few units. */
-static void plan_blocks(gantry__cpu_reduce_plan_t *plan, int64_t size_bytes)
-{
+/* Cuts wide rows into blocks that fit the loops' stack, smaller ones when there would be few
+ * units. */
+static void plan_blocks(gantry__cpu_reduce_plan_t *plan, int64_t size_bytes) {
     int64_t columns = plan->shape.columns;
     int64_t sequences = plan->shape.outer * plan->chunks;
     plan->block = columns;
@@ -39,28 +39,30 @@ static void plan_blocks(gantry__cpu_reduce_plan_t *plan, int64_t size_bytes)
     plan->units = sequences * plan->blocks;
 }
 
-static int find_loops(const gantry_op_call_t *call, const gantry__reduce_way_t *way, gantry__cpu_reduce_loops_t *out)
-{
+static int find_loops(const gantry_op_call_t *call, const gantry__reduce_way_t *way,
+                      gantry__cpu_reduce_loops_t *out) {
     const int level = gantry__cpu_simd_level(call->device);
     return way->tree == GANTRY_TREE_MAX || way->tree == GANTRY_TREE_MIN
                ? GANTRY_CPU_PICK(level, reduce_find_extreme)(way->tree, way->in, out)
                : GANTRY_CPU_PICK(level, reduce_find)(way->tree, way->in, out);
 }
 
-static int32_t run_level(gantry_op_call_t *call, const gantry__cpu_reduce_plan_t *plan, const gantry__reduce_way_t *way)
-{
+static int32_t run_level(gantry_op_call_t *call, const gantry__cpu_reduce_plan_t *plan,
+                         const gantry__reduce_way_t *way) {
     level_t level = {.plan = plan};
-    int64_t rows = plan->shape.length < GANTRY_REDUCE_CHUNK ? plan->shape.length : GANTRY_REDUCE_CHUNK;
+    int64_t rows =
+        plan->shape.length < GANTRY_REDUCE_CHUNK ? plan->shape.length : GANTRY_REDUCE_CHUNK;
     int64_t grain = PARALLEL_ELEMENTS / (rows * plan->block);
     if (!find_loops(call, way, &level.loops)) {
-        return call->services->fail(call, GANTRY_K_INTERNAL, "the CPU backend has no such reduction for this type");
+        return call->services->fail(call, GANTRY_K_INTERNAL,
+                                    "the CPU backend has no such reduction for this type");
     }
     gantry__cpu_parallel_for(call->device, plan->units, grain < 1 ? 1 : grain, run_units, &level);
     return GANTRY_K_OK;
 }
 
-static void plan_last_level(gantry__cpu_reduce_plan_t *plan, const gantry__reduce_way_t *way, void *out)
-{
+static void plan_last_level(gantry__cpu_reduce_plan_t *plan, const gantry__reduce_way_t *way,
+                            void *out) {
     plan->out = out;
     plan->out_dtype = way->out;
     plan->finish = way->finish;
@@ -68,9 +70,8 @@ static void plan_last_level(gantry__cpu_reduce_plan_t *plan, const gantry__reduc
 }
 
 /* Reduces `in` of `shape` to `out`. */
-static int32_t run_tree(gantry_op_call_t *call, const gantry__reduce_shape_t *shape, gantry__reduce_way_t way,
-                        const void *in, void *out)
-{
+static int32_t run_tree(gantry_op_call_t *call, const gantry__reduce_shape_t *shape,
+                        gantry__reduce_way_t way, const void *in, void *out) {
     const int64_t size = gantry_k_size(way.acc);
     gantry__cpu_reduce_plan_t plan = {
         .shape = *shape, .in = in, .out_dtype = way.acc, .reads_ahead = gantry__host_reads_ahead()};
@@ -100,17 +101,15 @@ static int32_t run_tree(gantry_op_call_t *call, const gantry__reduce_shape_t *sh
 
 /* ---- entry ---- */
 
-static void fill_identity(const gantry_arg_t *output, int32_t operation)
-{
+static void fill_identity(const gantry_arg_t *output, int32_t operation) {
     unsigned char value[8];
     size_t size = gantry__reduce_empty(operation, output->dtype, value);
-    for (int64_t i = 0; i < output->element_count; i++) {
+    for (int64_t i = 0; i < output->element_count; ++i) {
         memcpy((unsigned char *)output->data + (size_t)i * size, value, size);
     }
 }
 
-static int32_t compute_reduction(gantry_op_call_t *call)
-{
+static int32_t compute_reduction(gantry_op_call_t *call) {
     const gantry_arg_t *input = call->inputs[0];
     gantry_arg_t *output = call->outputs[0];
     int32_t operation = *(const int32_t *)call->kernel->data;
@@ -121,16 +120,18 @@ static int32_t compute_reduction(gantry_op_call_t *call)
         return 0;
     }
     if (shape.length == 1 && gantry__reduce_copies_one(operation)) {
-        memcpy(output->data, input->data, (size_t)input->element_count * gantry_k_size(input->dtype));
+        memcpy(output->data, input->data,
+               (size_t)input->element_count * gantry_k_size(input->dtype));
         return 0;
     }
-    return run_tree(call, &shape, gantry__reduce_way(operation, input->dtype, shape.length), input->data,
-                    output->data);
+    return run_tree(call, &shape, gantry__reduce_way(operation, input->dtype, shape.length),
+                    input->data, output->data);
 }
 
 GANTRY_REDUCTIONS(GANTRY_REDUCE_KERNEL)
 
 const gantry_kernel_def_t *const gantry__cpu_reduce_kernels[] = {
     GANTRY_REDUCTIONS(GANTRY_REDUCE_POINTER) GANTRY_ARGMAX_OPS(GANTRY_K_CPU_KERNEL_POINTER)
-        GANTRY_SOFTMAX_OPS(GANTRY_K_CPU_KERNEL_POINTER) GANTRY_LAYER_NORM_OPS(GANTRY_K_CPU_KERNEL_POINTER)};
+        GANTRY_SOFTMAX_OPS(GANTRY_K_CPU_KERNEL_POINTER)
+            GANTRY_LAYER_NORM_OPS(GANTRY_K_CPU_KERNEL_POINTER)};
 const uint32_t gantry__cpu_reduce_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_reduce_kernels);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Max or Min of every type: included by cpu_reduce_extreme_simd.c once for each, without a guard. Needs
- * EXTREME_NAME(x), EXTREME_OP(a, b), EXTREME_INT_OP(a, b) for integers, and EXTREME_FLOAT and EXTREME_INT(TYPE), the
- * identities; undefines them. An element and the identity give the element. */
+/* Max or Min of every type: included by cpu_reduce_extreme_simd.c once for each, without a guard.
+ * Needs EXTREME_NAME(x), EXTREME_OP(a, b), EXTREME_INT_OP(a, b) for integers, and EXTREME_FLOAT and
+ * EXTREME_INT(TYPE), the identities; undefines them. An element and the identity give the
+ * element. */
 
 #define JOIN_NAME(x) EXTREME_NAME(x##_join_f32)
 #define JOIN_ACC float
@@ -189,22 +190,21 @@
 #define BODY_JOIN(x) EXTREME_NAME(x##_join_u64)
 #include "cpu/cpu_reduce_body.h"
 
-static make_loops_fn EXTREME_NAME(find)(int32_t dtype)
-{
+static make_loops_fn EXTREME_NAME(find)(int32_t dtype) {
     switch (dtype) {
-    case GANTRY_K_FLOAT32: return EXTREME_NAME(loops_f32);
-    case GANTRY_K_FLOAT64: return EXTREME_NAME(loops_f64);
-    case GANTRY_K_FLOAT16: return EXTREME_NAME(loops_f16);
-    case GANTRY_K_BFLOAT16: return EXTREME_NAME(loops_bf16);
-    case GANTRY_K_INT8: return EXTREME_NAME(loops_i8);
-    case GANTRY_K_INT16: return EXTREME_NAME(loops_i16);
-    case GANTRY_K_INT32: return EXTREME_NAME(loops_i32);
-    case GANTRY_K_INT64: return EXTREME_NAME(loops_i64);
-    case GANTRY_K_UINT8: return EXTREME_NAME(loops_u8);
-    case GANTRY_K_UINT16: return EXTREME_NAME(loops_u16);
-    case GANTRY_K_UINT32: return EXTREME_NAME(loops_u32);
-    case GANTRY_K_UINT64: return EXTREME_NAME(loops_u64);
-    default: return NULL;
+        case GANTRY_K_FLOAT32: return EXTREME_NAME(loops_f32);
+        case GANTRY_K_FLOAT64: return EXTREME_NAME(loops_f64);
+        case GANTRY_K_FLOAT16: return EXTREME_NAME(loops_f16);
+        case GANTRY_K_BFLOAT16: return EXTREME_NAME(loops_bf16);
+        case GANTRY_K_INT8: return EXTREME_NAME(loops_i8);
+        case GANTRY_K_INT16: return EXTREME_NAME(loops_i16);
+        case GANTRY_K_INT32: return EXTREME_NAME(loops_i32);
+        case GANTRY_K_INT64: return EXTREME_NAME(loops_i64);
+        case GANTRY_K_UINT8: return EXTREME_NAME(loops_u8);
+        case GANTRY_K_UINT16: return EXTREME_NAME(loops_u16);
+        case GANTRY_K_UINT32: return EXTREME_NAME(loops_u32);
+        case GANTRY_K_UINT64: return EXTREME_NAME(loops_u64);
+        default: return NULL;
     }
 }
 

@@ -35,8 +35,8 @@ typedef void (*make_loops_fn)(gantry__cpu_reduce_loops_t *loops);
 #define EXTREME_INT(TYPE) TYPE##_MAX
 #include "cpu/cpu_reduce_extreme.h"
 
-int GANTRY_CPU_NAME(reduce_find_extreme)(int32_t tree, int32_t dtype, gantry__cpu_reduce_loops_t *out_loops)
-{
+int GANTRY_CPU_NAME(reduce_find_extreme)(int32_t tree, int32_t dtype,
+                                         gantry__cpu_reduce_loops_t *out_loops) {
     const make_loops_fn make = tree == GANTRY_TREE_MAX ? find_max(dtype) : find_min(dtype);
     if (make != NULL) {
         make(out_loops);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of a reduction that see partial results alone, for one type of them and one operation: every type of input that
- * is summed in it shares them. Included without a guard by files that are compiled per instruction set, before
- * cpu_reduce_body.h. Needs JOIN_NAME(x), JOIN_ACC, JOIN_OP(a, b), JOIN_IDENTITY and JOIN_PUT(plan, acc, count, at), which
- * writes results (cpu_reduce_finish.h); undefines them at its end. Owner: as cpu_reduce.h. Threads: thread-safe. */
+/* The loops of a reduction that see partial results alone, for one type of them and one operation:
+ * every type of input that is summed in it shares them. Included without a guard by files that are
+ * compiled per instruction set, before cpu_reduce_body.h. Needs JOIN_NAME(x), JOIN_ACC, JOIN_OP(a,
+ * b), JOIN_IDENTITY and JOIN_PUT(plan, acc, count, at), which writes results
+ * (cpu_reduce_finish.h); undefines them at its end. Owner: as cpu_reduce.h. Threads:
+ * thread-safe. */
 
 #define TREE_NAME(x) JOIN_NAME(x)
 #define TREE_IN JOIN_ACC
@@ -12,27 +14,21 @@
 #define TREE_IDENTITY JOIN_IDENTITY
 #include "cpu/cpu_reduce_tree.h"
 
-static void JOIN_NAME(fill_all)(void *acc, int64_t count)
-{
-    JOIN_NAME(fill)(acc, count);
-}
+static void JOIN_NAME(fill_all)(void *acc, int64_t count) { JOIN_NAME(fill)(acc, count); }
 
-static void JOIN_NAME(join)(void *restrict first, const void *restrict second, int64_t count)
-{
+static void JOIN_NAME(join)(void *restrict first, const void *restrict second, int64_t count) {
     JOIN_ACC *a = first;
     const JOIN_ACC *b = second;
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; ++i) {
         a[i] = JOIN_OP(a[i], b[i]);
     }
 }
 
-static __attribute__((noinline)) JOIN_ACC JOIN_NAME(fold_all)(JOIN_ACC *acc)
-{
+static __attribute__((noinline)) JOIN_ACC JOIN_NAME(fold_all)(JOIN_ACC *acc) {
     return JOIN_NAME(fold_lanes)(acc);
 }
 
-static void JOIN_NAME(fold_columns)(void *acc, int64_t lanes, int64_t columns)
-{
+static void JOIN_NAME(fold_columns)(void *acc, int64_t lanes, int64_t columns) {
     if (columns == 1) {
         *(JOIN_ACC *)acc = JOIN_NAME(fold_all)(acc);
     } else {
@@ -40,13 +36,12 @@ static void JOIN_NAME(fold_columns)(void *acc, int64_t lanes, int64_t columns)
     }
 }
 
-static void JOIN_NAME(put)(const gantry__cpu_reduce_plan_t *plan, void *acc, int64_t count, int64_t at)
-{
+static void JOIN_NAME(put)(const gantry__cpu_reduce_plan_t *plan, void *acc, int64_t count,
+                           int64_t at) {
     JOIN_PUT(plan, (JOIN_ACC *)acc, count, at);
 }
 
-static void JOIN_NAME(loops)(gantry__cpu_reduce_loops_t *loops)
-{
+static void JOIN_NAME(loops)(gantry__cpu_reduce_loops_t *loops) {
     loops->acc_bytes = sizeof(JOIN_ACC);
     loops->fill = JOIN_NAME(fill_all);
     loops->join = JOIN_NAME(join);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of sums, products and sums of squares. The tree they follow is told in backends/portable/kernels/reduce.cl.
+/* The loops of sums, products and sums of squares. The tree they follow is told in
+ * backends/portable/kernels/reduce.cl.
  *
  * Integers are taken as unsigned ones, which wrap. */
 #include <math.h>
@@ -84,11 +85,8 @@ typedef void (*make_loops_fn)(gantry__cpu_reduce_loops_t *loops);
 #define WRAPPING_IDENTITY 1
 #include "cpu/cpu_reduce_wrapping.h"
 
-#define SQUARE(type)                                   \
-    static inline type square_of_##type(type x)        \
-    {                                                  \
-        return x * x;                                  \
-    }
+#define SQUARE(type) \
+    static inline type square_of_##type(type x) { return x * x; }
 SQUARE(float)
 SQUARE(double)
 SQUARE(uint32_t)
@@ -158,11 +156,10 @@ SQUARE(uint64_t)
 
 enum { WRAPPING_TYPES = 8 };
 
-static int type_place(int32_t dtype)
-{
-    static const int32_t dtypes[WRAPPING_TYPES] = {GANTRY_K_FLOAT32,  GANTRY_K_FLOAT64, GANTRY_K_FLOAT16,
-                                                   GANTRY_K_BFLOAT16, GANTRY_K_UINT8,   GANTRY_K_UINT16,
-                                                   GANTRY_K_INT32,    GANTRY_K_INT64};
+static int type_place(int32_t dtype) {
+    static const int32_t dtypes[WRAPPING_TYPES] = {
+        GANTRY_K_FLOAT32, GANTRY_K_FLOAT64, GANTRY_K_FLOAT16, GANTRY_K_BFLOAT16,
+        GANTRY_K_UINT8,   GANTRY_K_UINT16,  GANTRY_K_INT32,   GANTRY_K_INT64};
     int place = 0;
     while (place < WRAPPING_TYPES && dtypes[place] != dtype) {
         place++;
@@ -170,21 +167,19 @@ static int type_place(int32_t dtype)
     return place;
 }
 
-static make_loops_fn find_wide(int32_t dtype)
-{
+static make_loops_fn find_wide(int32_t dtype) {
     switch (dtype) {
-    case GANTRY_K_INT8: return loops_wide_i8;
-    case GANTRY_K_UINT8: return loops_wide_u8;
-    case GANTRY_K_INT16: return loops_wide_i16;
-    case GANTRY_K_UINT16: return loops_wide_u16;
-    case GANTRY_K_INT32: return loops_wide_i32;
-    case GANTRY_K_UINT32: return loops_wide_u32;
-    default: return NULL;
+        case GANTRY_K_INT8: return loops_wide_i8;
+        case GANTRY_K_UINT8: return loops_wide_u8;
+        case GANTRY_K_INT16: return loops_wide_i16;
+        case GANTRY_K_UINT16: return loops_wide_u16;
+        case GANTRY_K_INT32: return loops_wide_i32;
+        case GANTRY_K_UINT32: return loops_wide_u32;
+        default: return NULL;
     }
 }
 
-static make_loops_fn find(int32_t tree, int32_t dtype)
-{
+static make_loops_fn find(int32_t tree, int32_t dtype) {
     const int place = type_place(dtype);
     if (tree == GANTRY_TREE_WIDE_SUM) {
         return find_wide(dtype);
@@ -193,15 +188,15 @@ static make_loops_fn find(int32_t tree, int32_t dtype)
         return NULL;
     }
     switch (tree) {
-    case GANTRY_TREE_SUM: return all_sum[place];
-    case GANTRY_TREE_PRODUCT: return all_product[place];
-    case GANTRY_TREE_SQUARES: return all_squares[place];
-    default: return NULL;
+        case GANTRY_TREE_SUM: return all_sum[place];
+        case GANTRY_TREE_PRODUCT: return all_product[place];
+        case GANTRY_TREE_SQUARES: return all_squares[place];
+        default: return NULL;
     }
 }
 
-int GANTRY_CPU_NAME(reduce_find)(int32_t tree, int32_t dtype, gantry__cpu_reduce_loops_t *out_loops)
-{
+int GANTRY_CPU_NAME(reduce_find)(int32_t tree, int32_t dtype,
+                                 gantry__cpu_reduce_loops_t *out_loops) {
     const make_loops_fn make = find(tree, dtype);
     if (make != NULL) {
         make(out_loops);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tree over every type in which results wrap or are rounded: included by cpu_reduce_simd.c once per tree, without a
- * guard. Needs WRAPPING_NAME(x), WRAPPING_LOAD(type, x), an element in the type of partial results as it enters its lane,
- * WRAPPING_OP(a, b), WRAPPING_IDENTITY and WRAPPING_JOIN(x), the names that cpu_reduce_join.h made for the operation and the
- * types of partial results (f32, f64, u32, u64); undefines them. */
+/* A tree over every type in which results wrap or are rounded: included by cpu_reduce_simd.c once
+ * per tree, without a guard. Needs WRAPPING_NAME(x), WRAPPING_LOAD(type, x), an element in the type
+ * of partial results as it enters its lane, WRAPPING_OP(a, b), WRAPPING_IDENTITY and
+ * WRAPPING_JOIN(x), the names that cpu_reduce_join.h made for the operation and the types of
+ * partial results (f32, f64, u32, u64); undefines them. */
 
 #define BODY_NAME(x) WRAPPING_NAME(x##_f32)
 #define BODY_HAS_FEW
@@ -88,8 +89,9 @@
 
 /* In the order of type_place. */
 static const make_loops_fn WRAPPING_NAME(all)[] = {
-    WRAPPING_NAME(loops_f32), WRAPPING_NAME(loops_f64), WRAPPING_NAME(loops_f16), WRAPPING_NAME(loops_bf16),
-    WRAPPING_NAME(loops_u8),  WRAPPING_NAME(loops_u16), WRAPPING_NAME(loops_i32), WRAPPING_NAME(loops_i64)};
+    WRAPPING_NAME(loops_f32),  WRAPPING_NAME(loops_f64), WRAPPING_NAME(loops_f16),
+    WRAPPING_NAME(loops_bf16), WRAPPING_NAME(loops_u8),  WRAPPING_NAME(loops_u16),
+    WRAPPING_NAME(loops_i32),  WRAPPING_NAME(loops_i64)};
 
 #undef WRAPPING_NAME
 #undef WRAPPING_JOIN

@@ -34,9 +34,13 @@
 #define GANTRY_T_ID 9
 #include "cpu/cpu_item_rows.h"
 
-#define GANTRY_ITEM_ROWS \
-    GANTRY_ITEM_ROW(2, 0) GANTRY_ITEM_ROW(14, 0) GANTRY_ITEM_ROW(19, 0) \
-    GANTRY_ITEM_ROW(3, 0) GANTRY_ITEM_ROW(4, 0) GANTRY_ITEM_ROW(9, 0)
+#define GANTRY_ITEM_ROWS   \
+    GANTRY_ITEM_ROW(2, 0)  \
+    GANTRY_ITEM_ROW(14, 0) \
+    GANTRY_ITEM_ROW(19, 0) \
+    GANTRY_ITEM_ROW(3, 0)  \
+    GANTRY_ITEM_ROW(4, 0)  \
+    GANTRY_ITEM_ROW(9, 0)
 #else
 #include "cpu/cpu_items_wrapping.h"
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of Softmax and LogSoftmax: exp and log are the ones of every device, sums follow the tree of
- * kernels/reduce.cl. */
+/* The loops of Softmax and LogSoftmax: exp and log are the ones of every device, sums follow the
+ * tree of kernels/reduce.cl. */
 #include "portable/kernels/dialect.cl"
 
 #include "portable/kernels/half.cl"
@@ -103,13 +103,12 @@
 #define SOFT_MOST max_chunk_bf16
 #include "cpu/cpu_softmax_body.h"
 
-gantry__cpu_softmax_fn GANTRY_CPU_NAME(softmax_find)(int32_t dtype, int logarithm)
-{
+gantry__cpu_softmax_fn GANTRY_CPU_NAME(softmax_find)(int32_t dtype, int logarithm) {
     switch (dtype) {
-    case GANTRY_K_FLOAT32: return logarithm ? log_softmax_f32 : softmax_f32;
-    case GANTRY_K_FLOAT64: return logarithm ? log_softmax_f64 : softmax_f64;
-    case GANTRY_K_FLOAT16: return logarithm ? log_softmax_f16 : softmax_f16;
-    case GANTRY_K_BFLOAT16: return logarithm ? log_softmax_bf16 : softmax_bf16;
-    default: return NULL;
+        case GANTRY_K_FLOAT32: return logarithm ? log_softmax_f32 : softmax_f32;
+        case GANTRY_K_FLOAT64: return logarithm ? log_softmax_f64 : softmax_f64;
+        case GANTRY_K_FLOAT16: return logarithm ? log_softmax_f16 : softmax_f16;
+        case GANTRY_K_BFLOAT16: return logarithm ? log_softmax_bf16 : softmax_bf16;
+        default: return NULL;
     }
 }

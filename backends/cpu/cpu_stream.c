@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work is done when the submitting slot returns, so a stream only remembers its device; waiting is over before it
- * begins. */
+/* Work is done when the submitting slot returns, so a stream only remembers its device; waiting is
+ * over before it begins. */
 #include "cpu/cpu_stream.h"
 
-static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_backend_stream_t **out_stream)
-{
+static int32_t create(gantry_backend_device_t *device, int32_t purpose,
+                      gantry_backend_stream_t **out_stream) {
     const gantry_host_t *host = device->host;
     gantry_backend_stream_t *stream = host->reallocate(host->self, NULL, 0, sizeof *stream);
 
@@ -12,27 +12,25 @@ static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_b
     *out_stream = stream;
     if (stream == NULL) {
         return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
-                                "No memory for a stream of the CPU device (%zu bytes)", sizeof *stream);
+                                "No memory for a stream of the CPU device (%zu bytes)",
+                                sizeof *stream);
     }
     stream->device = device;
     return GANTRY_K_OK;
 }
 
-static void destroy(gantry_backend_stream_t *stream)
-{
+static void destroy(gantry_backend_stream_t *stream) {
     const gantry_host_t *host = stream->device->host;
 
     host->reallocate(host->self, stream, sizeof *stream, 0);
 }
 
-static int32_t synchronize(gantry_backend_stream_t *stream)
-{
+static int32_t synchronize(gantry_backend_stream_t *stream) {
     (void)stream;
     return GANTRY_K_OK;
 }
 
-static int32_t wait_event(gantry_backend_stream_t *stream, gantry_backend_event_t *event)
-{
+static int32_t wait_event(gantry_backend_stream_t *stream, gantry_backend_event_t *event) {
     (void)stream;
     gantry__cpu_event_observe(event);
     return GANTRY_K_OK;

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies and fills of host memory. Large ones are shared out over the pool: one core alone does not reach the memory's
- * bandwidth. */
+/* Copies and fills of host memory. Large ones are shared out over the pool: one core alone does not
+ * reach the memory's bandwidth. */
 #include <string.h>
 
 #include "cpu/cpu_copy.h"
 #include "cpu/cpu_stream.h"
 
-#define GRAIN_BYTES (INT64_C(1) << 20) /* a copy of this takes about as long as waking a sleeping thread */
+/* a copy of this takes about as long as waking a sleeping thread */
+#define GRAIN_BYTES (INT64_C(1) << 20)
 
-static char *address(const gantry_span_t *span)
-{
+static char *address(const gantry_span_t *span) {
     return (char *)(uintptr_t)(span->region + span->offset_bytes);
 }
 
 typedef uint64_t pair_t __attribute__((vector_size(16), aligned(1), may_alias));
 
-void gantry__cpu_copy_lines(void *to, const void *from, size_t bytes)
-{
+void gantry__cpu_copy_lines(void *to, const void *from, size_t bytes) {
     pair_t *target = to;
     const pair_t *source = from;
 
@@ -38,37 +37,37 @@ typedef struct copy_t {
     const char *source;
 } copy_t;
 
-static void copy_part(void *context, int64_t begin, int64_t end)
-{
+static void copy_part(void *context, int64_t begin, int64_t end) {
     copy_t *copy = context;
 
     gantry__cpu_copy(copy->target + begin, copy->source + begin, (size_t)(end - begin));
 }
 
-static void copy_bytes(gantry_backend_stream_t *stream, void *target, const void *source, uint64_t size_bytes)
-{
+static void copy_bytes(gantry_backend_stream_t *stream, void *target, const void *source,
+                       uint64_t size_bytes) {
     copy_t copy = {target, source};
 
     if (target != source) {
-        gantry__cpu_parallel_for(stream->device, (int64_t)size_bytes, GRAIN_BYTES, copy_part, &copy);
+        gantry__cpu_parallel_for(stream->device, (int64_t)size_bytes, GRAIN_BYTES, copy_part,
+                                 &copy);
     }
 }
 
-static int32_t to_device(gantry_backend_stream_t *stream, const gantry_span_t *target, const void *source)
-{
+static int32_t to_device(gantry_backend_stream_t *stream, const gantry_span_t *target,
+                         const void *source) {
     copy_bytes(stream, address(target), source, target->size_bytes);
     return GANTRY_K_OK;
 }
 
-static int32_t to_host(gantry_backend_stream_t *stream, void *target, const gantry_span_t *source)
-{
+static int32_t to_host(gantry_backend_stream_t *stream, void *target, const gantry_span_t *source) {
     copy_bytes(stream, target, address(source), source->size_bytes);
     return GANTRY_K_OK;
 }
 
-static int32_t copy_span(gantry_backend_stream_t *stream, const gantry_span_t *target, const gantry_span_t *source)
-{
-    uint64_t bytes = target->size_bytes < source->size_bytes ? target->size_bytes : source->size_bytes;
+static int32_t copy_span(gantry_backend_stream_t *stream, const gantry_span_t *target,
+                         const gantry_span_t *source) {
+    uint64_t bytes =
+        target->size_bytes < source->size_bytes ? target->size_bytes : source->size_bytes;
 
     copy_bytes(stream, address(target), address(source), bytes);
     return GANTRY_K_OK;
@@ -79,41 +78,40 @@ typedef struct fill_t {
     uint64_t word; /* the pattern repeated to 8 bytes */
 } fill_t;
 
-static void fill_part(void *context, int64_t begin, int64_t end)
-{
+static void fill_part(void *context, int64_t begin, int64_t end) {
     fill_t *fill = context;
     char *at = fill->target + begin;
     int64_t words = (end - begin) / 8;
 
-    for (int64_t i = 0; i < words; i++) {
+    for (int64_t i = 0; i < words; ++i) {
         memcpy(at + 8 * i, &fill->word, 8);
     }
     memcpy(at + 8 * words, &fill->word, (size_t)((end - begin) % 8));
 }
 
-static void set_part(void *context, int64_t begin, int64_t end)
-{
+static void set_part(void *context, int64_t begin, int64_t end) {
     fill_t *fill = context;
 
     memset(fill->target + begin, (int)(fill->word & 0xff), (size_t)(end - begin));
 }
 
-static int32_t fill_span(gantry_backend_stream_t *stream, const gantry_span_t *target, const void *pattern,
-                         uint32_t pattern_bytes)
-{
+static int32_t fill_span(gantry_backend_stream_t *stream, const gantry_span_t *target,
+                         const void *pattern, uint32_t pattern_bytes) {
     fill_t fill = {address(target), 0};
     uint64_t byte;
 
     if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4 && pattern_bytes != 8) {
         return gantry__cpu_fail(stream->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                                "A fill pattern has %u bytes; accepted are 1, 2, 4 and 8", pattern_bytes);
+                                "A fill pattern has %u bytes; accepted are 1, 2, 4 and 8",
+                                pattern_bytes);
     }
     for (uint32_t i = 0; i < 8; i += pattern_bytes) {
         memcpy((char *)&fill.word + i, pattern, pattern_bytes);
     }
     byte = fill.word & 0xff;
-    gantry__cpu_parallel_for(stream->device, (int64_t)target->size_bytes, GRAIN_BYTES,
-                             fill.word == byte * UINT64_C(0x0101010101010101) ? set_part : fill_part, &fill);
+    gantry__cpu_parallel_for(
+        stream->device, (int64_t)target->size_bytes, GRAIN_BYTES,
+        fill.word == byte * UINT64_C(0x0101010101010101) ? set_part : fill_part, &fill);
     return GANTRY_K_OK;
 }
 

@@ -9,15 +9,13 @@
 
 static const char *const words[SERVERS] = {"own", "onednn", "openblas"};
 
-const char *gantry__cpu_blas_name(int serving)
-{
+const char *gantry__cpu_blas_name(int serving) {
     static const char *const names[SERVERS] = {"own", "oneDNN", "OpenBLAS"};
     return serving >= 0 && serving < SERVERS ? names[serving] : "none";
 }
 
-static int find_server(const char *text, size_t length)
-{
-    for (int i = 0; i < SERVERS; i++) {
+static int find_server(const char *text, size_t length) {
+    for (int i = 0; i < SERVERS; ++i) {
         if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0) {
             return i;
         }
@@ -26,10 +24,9 @@ static int find_server(const char *text, size_t length)
 }
 
 /* Digits with at most one point: the figures are shown, not computed with. */
-static int is_figure(const char *text, size_t length)
-{
+static int is_figure(const char *text, size_t length) {
     size_t points = 0;
-    for (size_t i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; ++i) {
         points += text[i] == '.';
         if (text[i] != '.' && (text[i] < '0' || text[i] > '9')) {
             return 0;
@@ -39,10 +36,11 @@ static int is_figure(const char *text, size_t length)
 }
 
 /* "use=onednn" or "own=41.5"; NULL, or what is wrong. */
-static const char *read_word(const char *word, size_t length, gantry__cpu_tuned_t *out, unsigned *seen)
-{
+static const char *read_word(const char *word, size_t length, gantry__cpu_tuned_t *out,
+                             unsigned *seen) {
     const char *equals = memchr(word, '=', length);
-    size_t name = equals != NULL ? (size_t)(equals - word) : 0, rest = name != 0 ? length - name - 1 : 0;
+    size_t name = equals != NULL ? (size_t)(equals - word) : 0,
+           rest = name != 0 ? length - name - 1 : 0;
     int server = find_server(word, name);
     size_t used = strlen(out->figures);
     if (equals == NULL) {
@@ -61,8 +59,8 @@ static const char *read_word(const char *word, size_t length, gantry__cpu_tuned_
     return NULL;
 }
 
-int gantry__cpu_tuned_read(const char *values, gantry__cpu_tuned_t *out, char *reason, size_t reason_bytes)
-{
+int gantry__cpu_tuned_read(const char *values, gantry__cpu_tuned_t *out, char *reason,
+                           size_t reason_bytes) {
     const char *fault = NULL;
     unsigned seen = 0;
     memset(out, 0, sizeof *out);
@@ -82,9 +80,8 @@ int gantry__cpu_tuned_read(const char *values, gantry__cpu_tuned_t *out, char *r
     return fault == NULL;
 }
 
-void gantry__cpu_tuned_find(const gantry_host_t *host, const gantry_device_info_t *info, uint32_t threads,
-                            int product_class, gantry__cpu_tuned_t *out)
-{
+void gantry__cpu_tuned_find(const gantry_host_t *host, const gantry_device_info_t *info,
+                            uint32_t threads, int product_class, gantry__cpu_tuned_t *out) {
     gantry_tuning_t record = {.struct_size = sizeof record};
     char what[64], reason[80], text[512];
     memset(out, 0, sizeof *out);
@@ -92,7 +89,8 @@ void gantry__cpu_tuned_find(const gantry_host_t *host, const gantry_device_info_
     if (!GANTRY_ABI_HAS(host, tuning) || host->tuning == NULL) {
         return;
     }
-    snprintf(what, sizeof what, "cpu.matmul.float32.%s.%u_threads", gantry__cpu_product_name(product_class), threads);
+    snprintf(what, sizeof what, "cpu.matmul.float32.%s.%u_threads",
+             gantry__cpu_product_name(product_class), threads);
     if (!host->tuning(host->self, info, what, &record)) {
         return;
     }
@@ -100,7 +98,7 @@ void gantry__cpu_tuned_find(const gantry_host_t *host, const gantry_device_info_
         snprintf(out->measured, sizeof out->measured, "%.10s", record.measured);
         return;
     }
-    snprintf(text, sizeof text, "Tuning file %.200s, line %u: %s is not used: %s", record.file, record.line, what,
-             reason);
+    snprintf(text, sizeof text, "Tuning file %.200s, line %u: %s is not used: %s", record.file,
+             record.line, what, reason);
     host->log(host->self, GANTRY_LOG_WARNING, text);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of NVIDIA's driver API that this backend calls, declared here so that no toolkit is needed to build it.
+/* The part of NVIDIA's driver API that this backend calls, declared here so that no toolkit is
+ * needed to build it.
  *
- * Names of functions are those the driver's library exports. Handles keep NVIDIA's struct tags and enumerations
- * travel as unsigned int, so that a compiler takes NVIDIA's own declarations and these for the same:
- * tests/cuda_headers compares them wherever NVIDIA's headers are found. Not here: NVRTC, cuBLAS and NVML (headers
- * of their own).
+ * Names of functions are those the driver's library exports. Handles keep NVIDIA's struct tags and
+ * enumerations travel as unsigned int, so that a compiler takes NVIDIA's own declarations and these
+ * for the same: tests/cuda_headers compares them wherever NVIDIA's headers are found. Not here:
+ * NVRTC, cuBLAS and NVML (headers of their own).
  * Owner, threads: declarations only. */
 #ifndef GANTRY_CUDA_API_H
 #define GANTRY_CUDA_API_H
@@ -58,75 +59,87 @@ enum {
     GANTRY__CU_FUNCTION_LOCAL_SIZE_BYTES = 3
 };
 
-/* Options of cuModuleLoadDataEx: a buffer for the assembler's messages, and its size (passed as the pointer's
- * value). */
+/* Options of cuModuleLoadDataEx: a buffer for the assembler's messages, and its size (passed as the
+ * pointer's value). */
 enum { GANTRY__CU_JIT_ERROR_LOG_BUFFER = 5, GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6 };
 
-/* All that is called, of driver 12.0; a library that lacks one is refused with its name. X(function, parameters). */
-#define GANTRY__CUDA_FUNCTIONS(X)                                                                                      \
-    X(cuInit, (unsigned int flags))                                                                                    \
-    X(cuDriverGetVersion, (int *out_version))                                                                          \
-    X(cuDeviceGetCount, (int *out_count))                                                                              \
-    X(cuDeviceGet, (gantry__cu_device_t * out_device, int ordinal))                                                    \
-    X(cuDeviceGetName, (char *name, int name_bytes, gantry__cu_device_t device))                                       \
-    X(cuDeviceGetUuid_v2, (struct CUuuid_st * out_uuid, gantry__cu_device_t device))                                   \
-    X(cuDeviceTotalMem_v2, (size_t * out_bytes, gantry__cu_device_t device))                                           \
-    X(cuDeviceGetAttribute, (int *out_value, unsigned int attribute, gantry__cu_device_t device))                      \
-    X(cuDeviceCanAccessPeer, (int *out_can, gantry__cu_device_t device, gantry__cu_device_t peer))                     \
-    X(cuDevicePrimaryCtxRetain, (gantry__cu_context_t * out_context, gantry__cu_device_t device))                      \
-    X(cuDevicePrimaryCtxRelease_v2, (gantry__cu_device_t device))                                                      \
-    X(cuCtxCreate_v2, (gantry__cu_context_t * out_context, unsigned int flags, gantry__cu_device_t device))            \
-    X(cuCtxDestroy_v2, (gantry__cu_context_t context))                                                                 \
-    X(cuCtxPushCurrent_v2, (gantry__cu_context_t context))                                                             \
-    X(cuCtxPopCurrent_v2, (gantry__cu_context_t * out_context))                                                        \
-    X(cuCtxGetStreamPriorityRange, (int *out_least, int *out_greatest))                                                \
-    X(cuCtxEnablePeerAccess, (gantry__cu_context_t peer, unsigned int flags))                                          \
-    X(cuMemGetInfo_v2, (size_t * out_free, size_t * out_total))                                                        \
-    X(cuMemAlloc_v2, (gantry__cu_address_t * out_address, size_t bytes))                                               \
-    X(cuMemFree_v2, (gantry__cu_address_t address))                                                                    \
-    X(cuMemHostAlloc, (void **out_ptr, size_t bytes, unsigned int flags))                                              \
-    X(cuMemFreeHost, (void *ptr))                                                                                      \
-    X(cuMemcpyHtoDAsync_v2,                                                                                            \
-      (gantry__cu_address_t target, const void *source, size_t bytes, gantry__cu_stream_t stream))                     \
-    X(cuMemcpyDtoHAsync_v2, (void *target, gantry__cu_address_t source, size_t bytes, gantry__cu_stream_t stream))     \
-    X(cuMemcpyDtoDAsync_v2,                                                                                            \
-      (gantry__cu_address_t target, gantry__cu_address_t source, size_t bytes, gantry__cu_stream_t stream))            \
-    X(cuMemcpyPeerAsync,                                                                                               \
-      (gantry__cu_address_t target, gantry__cu_context_t target_context, gantry__cu_address_t source,                  \
-       gantry__cu_context_t source_context, size_t bytes, gantry__cu_stream_t stream))                                 \
-    X(cuMemsetD8Async, (gantry__cu_address_t target, unsigned char value, size_t count, gantry__cu_stream_t stream))   \
-    X(cuMemsetD16Async, (gantry__cu_address_t target, unsigned short value, size_t count, gantry__cu_stream_t stream)) \
-    X(cuMemsetD32Async, (gantry__cu_address_t target, unsigned int value, size_t count, gantry__cu_stream_t stream))   \
-    X(cuStreamCreateWithPriority, (gantry__cu_stream_t * out_stream, unsigned int flags, int priority))                \
-    X(cuStreamDestroy_v2, (gantry__cu_stream_t stream))                                                                \
-    X(cuStreamSynchronize, (gantry__cu_stream_t stream))                                                               \
-    X(cuStreamWaitEvent, (gantry__cu_stream_t stream, gantry__cu_event_t event, unsigned int flags))                   \
-    X(cuStreamBeginCapture_v2, (gantry__cu_stream_t stream, unsigned int mode))                                        \
-    X(cuStreamEndCapture, (gantry__cu_stream_t stream, gantry__cu_graph_t * out_graph))                                \
-    X(cuStreamIsCapturing, (gantry__cu_stream_t stream, unsigned int *out_state))                                      \
-    X(cuGraphInstantiateWithFlags,                                                                                     \
-      (gantry__cu_graph_exec_t * out_exec, gantry__cu_graph_t graph, unsigned long long flags))                        \
-    X(cuGraphLaunch, (gantry__cu_graph_exec_t exec, gantry__cu_stream_t stream))                                       \
-    X(cuGraphExecDestroy, (gantry__cu_graph_exec_t exec))                                                              \
-    X(cuGraphDestroy, (gantry__cu_graph_t graph))                                                                      \
-    X(cuEventCreate, (gantry__cu_event_t * out_event, unsigned int flags))                                             \
-    X(cuEventDestroy_v2, (gantry__cu_event_t event))                                                                   \
-    X(cuEventRecord, (gantry__cu_event_t event, gantry__cu_stream_t stream))                                           \
-    X(cuEventQuery, (gantry__cu_event_t event))                                                                        \
-    X(cuEventSynchronize, (gantry__cu_event_t event))                                                                  \
-    X(cuModuleLoadDataEx, (gantry__cu_module_t * out_module, const void *image, unsigned int option_count,             \
-                           unsigned int *options, void **option_values))                                               \
-    X(cuModuleUnload, (gantry__cu_module_t module))                                                                    \
-    X(cuModuleGetFunction, (gantry__cu_function_t * out_function, gantry__cu_module_t module, const char *name))       \
-    X(cuFuncGetAttribute, (int *out_value, unsigned int attribute, gantry__cu_function_t function))                    \
-    X(cuLaunchKernel, (gantry__cu_function_t function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,  \
-                       unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,    \
-                       gantry__cu_stream_t stream, void **parameters, void **extra))
+/* All that is called, of driver 12.0; a library that lacks one is refused with its name.
+ * X(function, parameters). */
+#define GANTRY__CUDA_FUNCTIONS(X)                                                                  \
+    X(cuInit, (unsigned int flags))                                                                \
+    X(cuDriverGetVersion, (int *out_version))                                                      \
+    X(cuDeviceGetCount, (int *out_count))                                                          \
+    X(cuDeviceGet, (gantry__cu_device_t * out_device, int ordinal))                                \
+    X(cuDeviceGetName, (char *name, int name_bytes, gantry__cu_device_t device))                   \
+    X(cuDeviceGetUuid_v2, (struct CUuuid_st * out_uuid, gantry__cu_device_t device))               \
+    X(cuDeviceTotalMem_v2, (size_t * out_bytes, gantry__cu_device_t device))                       \
+    X(cuDeviceGetAttribute, (int *out_value, unsigned int attribute, gantry__cu_device_t device))  \
+    X(cuDeviceCanAccessPeer, (int *out_can, gantry__cu_device_t device, gantry__cu_device_t peer)) \
+    X(cuDevicePrimaryCtxRetain, (gantry__cu_context_t * out_context, gantry__cu_device_t device))  \
+    X(cuDevicePrimaryCtxRelease_v2, (gantry__cu_device_t device))                                  \
+    X(cuCtxCreate_v2,                                                                              \
+      (gantry__cu_context_t * out_context, unsigned int flags, gantry__cu_device_t device))        \
+    X(cuCtxDestroy_v2, (gantry__cu_context_t context))                                             \
+    X(cuCtxPushCurrent_v2, (gantry__cu_context_t context))                                         \
+    X(cuCtxPopCurrent_v2, (gantry__cu_context_t * out_context))                                    \
+    X(cuCtxGetStreamPriorityRange, (int *out_least, int *out_greatest))                            \
+    X(cuCtxEnablePeerAccess, (gantry__cu_context_t peer, unsigned int flags))                      \
+    X(cuMemGetInfo_v2, (size_t * out_free, size_t * out_total))                                    \
+    X(cuMemAlloc_v2, (gantry__cu_address_t * out_address, size_t bytes))                           \
+    X(cuMemFree_v2, (gantry__cu_address_t address))                                                \
+    X(cuMemHostAlloc, (void **out_ptr, size_t bytes, unsigned int flags))                          \
+    X(cuMemFreeHost, (void *ptr))                                                                  \
+    X(cuMemcpyHtoDAsync_v2,                                                                        \
+      (gantry__cu_address_t target, const void *source, size_t bytes, gantry__cu_stream_t stream)) \
+    X(cuMemcpyDtoHAsync_v2,                                                                        \
+      (void *target, gantry__cu_address_t source, size_t bytes, gantry__cu_stream_t stream))       \
+    X(cuMemcpyDtoDAsync_v2, (gantry__cu_address_t target, gantry__cu_address_t source,             \
+                             size_t bytes, gantry__cu_stream_t stream))                            \
+    X(cuMemcpyPeerAsync, (gantry__cu_address_t target, gantry__cu_context_t target_context,        \
+                          gantry__cu_address_t source, gantry__cu_context_t source_context,        \
+                          size_t bytes, gantry__cu_stream_t stream))                               \
+    X(cuMemsetD8Async, (gantry__cu_address_t target, unsigned char value, size_t count,            \
+                        gantry__cu_stream_t stream))                                               \
+    X(cuMemsetD16Async, (gantry__cu_address_t target, unsigned short value, size_t count,          \
+                         gantry__cu_stream_t stream))                                              \
+    X(cuMemsetD32Async,                                                                            \
+      (gantry__cu_address_t target, unsigned int value, size_t count, gantry__cu_stream_t stream)) \
+    X(cuStreamCreateWithPriority,                                                                  \
+      (gantry__cu_stream_t * out_stream, unsigned int flags, int priority))                        \
+    X(cuStreamDestroy_v2, (gantry__cu_stream_t stream))                                            \
+    X(cuStreamSynchronize, (gantry__cu_stream_t stream))                                           \
+    X(cuStreamWaitEvent,                                                                           \
+      (gantry__cu_stream_t stream, gantry__cu_event_t event, unsigned int flags))                  \
+    X(cuStreamBeginCapture_v2, (gantry__cu_stream_t stream, unsigned int mode))                    \
+    X(cuStreamEndCapture, (gantry__cu_stream_t stream, gantry__cu_graph_t * out_graph))            \
+    X(cuStreamIsCapturing, (gantry__cu_stream_t stream, unsigned int *out_state))                  \
+    X(cuGraphInstantiateWithFlags,                                                                 \
+      (gantry__cu_graph_exec_t * out_exec, gantry__cu_graph_t graph, unsigned long long flags))    \
+    X(cuGraphLaunch, (gantry__cu_graph_exec_t exec, gantry__cu_stream_t stream))                   \
+    X(cuGraphExecDestroy, (gantry__cu_graph_exec_t exec))                                          \
+    X(cuGraphDestroy, (gantry__cu_graph_t graph))                                                  \
+    X(cuEventCreate, (gantry__cu_event_t * out_event, unsigned int flags))                         \
+    X(cuEventDestroy_v2, (gantry__cu_event_t event))                                               \
+    X(cuEventRecord, (gantry__cu_event_t event, gantry__cu_stream_t stream))                       \
+    X(cuEventQuery, (gantry__cu_event_t event))                                                    \
+    X(cuEventSynchronize, (gantry__cu_event_t event))                                              \
+    X(cuModuleLoadDataEx,                                                                          \
+      (gantry__cu_module_t * out_module, const void *image, unsigned int option_count,             \
+       unsigned int *options, void **option_values))                                               \
+    X(cuModuleUnload, (gantry__cu_module_t module))                                                \
+    X(cuModuleGetFunction,                                                                         \
+      (gantry__cu_function_t * out_function, gantry__cu_module_t module, const char *name))        \
+    X(cuFuncGetAttribute,                                                                          \
+      (int *out_value, unsigned int attribute, gantry__cu_function_t function))                    \
+    X(cuLaunchKernel,                                                                              \
+      (gantry__cu_function_t function, unsigned int grid_x, unsigned int grid_y,                   \
+       unsigned int grid_z, unsigned int block_x, unsigned int block_y, unsigned int block_z,      \
+       unsigned int shared_bytes, gantry__cu_stream_t stream, void **parameters, void **extra))
 
-/* Newer than 12.0; NULL where the library has none. cuFuncGetParamInfo (12.4): CUDA_ERROR_INVALID_VALUE behind the
- * last. */
-#define GANTRY__CUDA_NEWER_FUNCTIONS(X) \
-    X(cuFuncGetParamInfo,               \
-      (gantry__cu_function_t function, size_t index, size_t * out_offset_bytes, size_t * out_size_bytes))
+/* Newer than 12.0; NULL where the library has none. cuFuncGetParamInfo (12.4):
+ * CUDA_ERROR_INVALID_VALUE behind the last. */
+#define GANTRY__CUDA_NEWER_FUNCTIONS(X)                                  \
+    X(cuFuncGetParamInfo, (gantry__cu_function_t function, size_t index, \
+                           size_t * out_offset_bytes, size_t * out_size_bytes))
 
 #endif

@@ -14,11 +14,12 @@ static gantry__process_mark_t used;
 
 static int32_t read_precision(const gantry_host_t *host, unsigned int *out_compute) {
     static const char *const words[] = {"float32", "tf32", "bfloat16", "float16"};
-    static const unsigned int computes[] = {GANTRY__CUBLAS_COMPUTE_32F, GANTRY__CUBLAS_COMPUTE_32F_FAST_TF32,
-                                            GANTRY__CUBLAS_COMPUTE_32F_FAST_16BF,
-                                            GANTRY__CUBLAS_COMPUTE_32F_FAST_16F};
+    static const unsigned int computes[] = {
+        GANTRY__CUBLAS_COMPUTE_32F, GANTRY__CUBLAS_COMPUTE_32F_FAST_TF32,
+        GANTRY__CUBLAS_COMPUTE_32F_FAST_16BF, GANTRY__CUBLAS_COMPUTE_32F_FAST_16F};
     int32_t choice = 0;
-    int32_t status = gantry__host_choice(host, "CUDA", "GANTRY_CUDA_MATMUL_PRECISION", words, 4, &choice);
+    int32_t status =
+        gantry__host_choice(host, "CUDA", "GANTRY_CUDA_MATMUL_PRECISION", words, 4, &choice);
 
     *out_compute = computes[choice];
     return status;
@@ -29,7 +30,8 @@ static int32_t read_options(gantry_backend_instance_t *instance) {
     int32_t status = gantry__host_choice(instance->host, "CUDA", "GANTRY_CUDA_CONTEXT", contexts, 2,
                                          &instance->has_private_contexts);
 
-    return status != GANTRY_K_OK ? status : read_precision(instance->host, &instance->float32_products);
+    return status != GANTRY_K_OK ? status
+                                 : read_precision(instance->host, &instance->float32_products);
 }
 
 /* ---- instance ---- */
@@ -45,9 +47,9 @@ static void close_instance(gantry_backend_instance_t *instance) {
 static int32_t check_process(const gantry_host_t *host) {
     return !gantry__process_mark_is_inherited(&used)
                ? GANTRY_K_OK
-               : gantry__cuda_fail(host, GANTRY_K_UNAVAILABLE, 0,
-                                   "this process is a child of fork, and its parent had CUDA open, which does not "
-                                   "survive fork; call exec in the child, or fork before the first runtime is created");
+               : gantry__cuda_fail(
+                     host, GANTRY_K_UNAVAILABLE, 0,
+                     "this process is a child of fork, and its parent had CUDA open, which does not survive fork; call exec in the child, or fork before the first runtime is created");
 }
 
 static int32_t find_devices(gantry_backend_instance_t *instance) {
@@ -89,7 +91,8 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
     instance->host = host;
     if (pthread_mutex_init(&instance->lock, NULL) != 0) {
         gantry__host_free(host, instance, sizeof *instance);
-        return gantry__cuda_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for the CUDA backend");
+        return gantry__cuda_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+                                 "no mutex for the CUDA backend");
     }
     status = fill_instance(instance);
     if (status != GANTRY_K_OK) {
@@ -105,7 +108,8 @@ static uint32_t device_count(gantry_backend_instance_t *instance) { return insta
 /* The same list for every device: supports() of each kernel looks at the device. */
 static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index,
                              const gantry_kernel_def_t *const **out_kernels) {
-    static const gantry_kernel_def_t *const kernels[] = {&gantry__cublas_kernels[0], &gantry__cublas_kernels[1]};
+    static const gantry_kernel_def_t *const kernels[] = {&gantry__cublas_kernels[0],
+                                                         &gantry__cublas_kernels[1]};
 
     if (index >= instance->record_count) {
         return 0;
@@ -126,11 +130,11 @@ const gantry__nvml_t *gantry__cuda_nvml(gantry_backend_instance_t *instance) {
 }
 
 /* Writes at *at, which moves on, and never beyond the end. */
-static void add(gantry_backend_instance_t *instance, size_t *at, const char *before, const char *name, int is_usable,
-                const char *found, const char *reason) {
+static void add(gantry_backend_instance_t *instance, size_t *at, const char *before,
+                const char *name, int is_usable, const char *found, const char *reason) {
     int length = snprintf(instance->libraries + *at, sizeof instance->libraries - *at,
-                          is_usable ? "%s%s%s found" : "%s%s missing (%s)", before, is_usable ? "" : name,
-                          is_usable ? found : reason);
+                          is_usable ? "%s%s%s found" : "%s%s missing (%s)", before,
+                          is_usable ? "" : name, is_usable ? found : reason);
 
     *at += length < 0 ? 0 : (size_t)length;
     *at = *at < sizeof instance->libraries ? *at : sizeof instance->libraries - 1;
@@ -141,12 +145,14 @@ static void write_line(gantry_backend_instance_t *instance) {
     const gantry__cuda_library_t *cudnn = &instance->cudnn.library;
     const gantry__cuda_library_t *nccl = &instance->nccl.library;
     size_t at;
-    int length = snprintf(instance->libraries, sizeof instance->libraries, "%.200s (%s) found", instance->cu.name,
-                          instance->version);
+    int length = snprintf(instance->libraries, sizeof instance->libraries, "%.200s (%s) found",
+                          instance->cu.name, instance->version);
 
     at = length < 0 ? 0 : (size_t)length;
-    add(instance, &at, ", ", "NVRTC", instance->nvrtc.is_usable, instance->nvrtc.name, instance->nvrtc.reason);
-    add(instance, &at, ", ", "cuBLASLt", instance->cublas.is_usable, instance->cublas.name, instance->cublas.reason);
+    add(instance, &at, ", ", "NVRTC", instance->nvrtc.is_usable, instance->nvrtc.name,
+        instance->nvrtc.reason);
+    add(instance, &at, ", ", "cuBLASLt", instance->cublas.is_usable, instance->cublas.name,
+        instance->cublas.reason);
     add(instance, &at, ", ", "NVML", nvml->is_usable, nvml->name, nvml->reason);
     add(instance, &at, "; not used yet: ", "cuDNN", cudnn->is_usable, cudnn->name, cudnn->reason);
     add(instance, &at, ", ", "NCCL", nccl->is_usable, nccl->name, nccl->reason);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA backend's own types: cards found through NVIDIA's driver, presented through the plug-in interface.
+/* The CUDA backend's own types: cards found through NVIDIA's driver, presented through the plug-in
+ * interface.
  *
- * A region's number is its device pointer. Every slot that calls the driver pushes the device's context and pops it
- * again, so that a thread leaves with the context it came with. The context is the card's primary one, retained and
- * never reset, or one of our own by GANTRY_CUDA_CONTEXT=private. What the driver refuses becomes a code and a text
- * in cuda_status.c.
- * Owner: the core owns instances, devices, streams, events and programs and gives them back in reverse order; an
- * instance owns the records of its devices, a program its kernels. Threads: as backend_abi.h says slot by slot. */
+ * A region's number is its device pointer. Every slot that calls the driver pushes the device's
+ * context and pops it again, so that a thread leaves with the context it came with. The context is
+ * the card's primary one, retained and never reset, or one of our own by
+ * GANTRY_CUDA_CONTEXT=private. What the driver refuses becomes a code and a text in cuda_status.c.
+ * Owner: the core owns instances, devices, streams, events and programs and gives them back in
+ * reverse order; an instance owns the records of its devices, a program its kernels. Threads: as
+ * backend_abi.h says slot by slot. */
 #ifndef GANTRY_CUDA_BACKEND_H
 #define GANTRY_CUDA_BACKEND_H
 
@@ -45,11 +47,14 @@ struct gantry_backend_instance_t {
     uint32_t record_count;
     uint32_t record_capacity;
     int32_t has_private_contexts;
-    int is_started; /* cuInit succeeded */
+    int is_started;                /* cuInit succeeded */
     unsigned int float32_products; /* GANTRY__CUBLAS_COMPUTE_32F, or a faster one */
-    char version[24];     /* "CUDA 12.9", the driver's */
-    int wants_12;         /* libraries of CUDA 12 before those of 13, which need a driver of 13 and know no card before 7.5 */
-    pthread_mutex_t lock; /* guards the records' open_device and what is opened late: the tables below and the line */
+    char version[24];              /* "CUDA 12.9", the driver's */
+    /* libraries of CUDA 12 before those of 13, which need a driver of 13 and know no card before
+     * 7.5 */
+    int wants_12;
+    /* guards the records' open_device and what is opened late: the tables below and the line */
+    pthread_mutex_t lock;
     gantry__cublas_t cublas;
     gantry__nvml_t nvml;
     gantry__cudnn_t cudnn;
@@ -69,7 +74,7 @@ struct gantry_backend_device_t {
     atomic_ullong peers_tried; /* bit: index of a device whose memory we asked to reach */
     pthread_mutex_t lock;      /* guards what follows */
     int has_tried_cublas;
-    gantry__cublas_handle_t cublas; /* NULL: not made, or refused */
+    gantry__cublas_handle_t cublas;                     /* NULL: not made, or refused */
     gantry__cublas_plan_t *plans[GANTRY__CUBLAS_PLANS]; /* used last, NULL behind the last one */
     uint64_t plan_uses;
 };
@@ -141,30 +146,33 @@ static inline gantry__cu_address_t gantry__cuda_address(const gantry_span_t *spa
 
 /* ---- cuda_device.c ---- */
 
-/* Fills instance->records. A card that fails is left out with a warning; Unavailable, with the reason, when none
- * remains. */
+/* Fills instance->records. A card that fails is left out with a warning; Unavailable, with the
+ * reason, when none remains. */
 int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance);
 void gantry__cuda_devices_forget(gantry_backend_instance_t *instance);
-int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t index, gantry_device_info_t *out_info);
+int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t index,
+                                 gantry_device_info_t *out_info);
 int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t index,
                                  gantry_backend_device_t **out_device);
 void gantry__cuda_device_close(gantry_backend_device_t *device);
 
 /* ---- cuda_memory.c ---- */
 
-/* The slot card_memory. Without NVML a device that is open answers for its card; Unavailable, with the reason, when
- * none is. */
-int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t index, uint64_t *out_free_bytes,
-                                 uint64_t *out_total_bytes);
+/* The slot card_memory. Without NVML a device that is open answers for its card; Unavailable, with
+ * the reason, when none is. */
+int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t index,
+                                 uint64_t *out_free_bytes, uint64_t *out_total_bytes);
 
 /* ---- cuda_device_info.c ---- */
 
-/* Fills a record whose device is set. Returns the driver's number; for a card that this backend cannot use, why goes to
- * reason. */
-gantry__cu_result_t gantry__cuda_record_fill(const gantry_backend_instance_t *instance, gantry__cuda_record_t *record,
-                                             char *reason, size_t reason_bytes);
+/* Fills a record whose device is set. Returns the driver's number; for a card that this backend
+ * cannot use, why goes to reason. */
+gantry__cu_result_t gantry__cuda_record_fill(const gantry_backend_instance_t *instance,
+                                             gantry__cuda_record_t *record, char *reason,
+                                             size_t reason_bytes);
 /* Points the record's info to its own texts: after it was moved. */
-void gantry__cuda_record_point(const gantry_backend_instance_t *instance, gantry__cuda_record_t *record);
+void gantry__cuda_record_point(const gantry_backend_instance_t *instance,
+                               gantry__cuda_record_t *record);
 
 /* ---- cuda_backend.c ---- */
 

@@ -35,8 +35,8 @@ const char *gantry__cublas_status_name(gantry__cublas_status_t native) {
 static void find_name(gantry__cublas_t *cublas, const char *file) {
     size_t version = cublas->cublasLtGetVersion();
 
-    snprintf(cublas->name, sizeof cublas->name, "%.90s (%zu.%zu.%zu)", file, version / 10000, version / 100 % 100,
-             version % 100);
+    snprintf(cublas->name, sizeof cublas->name, "%.90s (%zu.%zu.%zu)", file, version / 10000,
+             version / 100 % 100, version % 100);
     cublas->is_usable = 1;
 }
 
@@ -51,8 +51,9 @@ static void load(gantry_backend_instance_t *instance) {
     gantry__cublas_t *cublas = &instance->cublas;
     char file[GANTRY__CUDA_FILE_BYTES];
 
-    if (gantry__cuda_library_open(instance->host, &wanted, symbols, sizeof symbols / sizeof symbols[0], cublas, file,
-                                  cublas->reason, sizeof cublas->reason)) {
+    if (gantry__cuda_library_open(instance->host, &wanted, symbols,
+                                  sizeof symbols / sizeof symbols[0], cublas, file, cublas->reason,
+                                  sizeof cublas->reason)) {
         find_name(cublas, file);
     }
 }
@@ -77,8 +78,9 @@ static void make_handle(gantry_backend_device_t *device) {
     gantry__cublas_status_t native = GANTRY__CUBLAS_NOT_INITIALIZED;
 
     if (!gantry__cublas_load(device->instance, reason, sizeof reason)) {
-        gantry__host_log(device->host, GANTRY_LOG_INFO, "matrix products on \"%.120s\" take the portable kernels: %s",
-                         name, reason);
+        gantry__host_log(device->host, GANTRY_LOG_INFO,
+                         "matrix products on \"%.120s\" take the portable kernels: %s", name,
+                         reason);
         return;
     }
     if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
@@ -87,9 +89,10 @@ static void make_handle(gantry_backend_device_t *device) {
     }
     if (native != GANTRY__CUBLAS_SUCCESS) {
         device->cublas = NULL;
-        gantry__host_log(device->host, GANTRY_LOG_WARNING,
-                         "matrix products on \"%.120s\" take the portable kernels: %s does not start there: %s (%u)",
-                         name, device->instance->cublas.name, gantry__cublas_status_name(native), native);
+        gantry__host_log(
+            device->host, GANTRY_LOG_WARNING,
+            "matrix products on \"%.120s\" take the portable kernels: %s does not start there: %s (%u)",
+            name, device->instance->cublas.name, gantry__cublas_status_name(native), native);
     }
 }
 

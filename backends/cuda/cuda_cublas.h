@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuBLASLt, the matrix products of NVIDIA's cards: the part this backend calls, declared here, and its opening at
- * run time.
+/* cuBLASLt, the matrix products of NVIDIA's cards: the part this backend calls, declared here, and
+ * its opening at run time.
  *
- * cuBLASLt alone is enough: it takes a workspace, a stream and nothing of the CUDA runtime's state but the current
- * context.
- * Owner: the instance holds the table; the library stays loaded. Threads: loading is thread-safe, the table
- * constant afterwards; a cuBLASLt handle is thread-safe. */
+ * cuBLASLt alone is enough: it takes a workspace, a stream and nothing of the CUDA runtime's state
+ * but the current context.
+ * Owner: the instance holds the table; the library stays loaded. Threads: loading is thread-safe,
+ * the table constant afterwards; a cuBLASLt handle is thread-safe. */
 #ifndef GANTRY_CUDA_CUBLAS_H
 #define GANTRY_CUDA_CUBLAS_H
 
@@ -16,8 +16,9 @@
 
 typedef unsigned int gantry__cublas_status_t;
 
-/* NVIDIA's are pointers to structs without a tag, which nothing declared elsewhere can match. The comparison with
- * NVIDIA's headers defines GANTRY__CUBLAS_HANDLES and gives these names to NVIDIA's own types. */
+/* NVIDIA's are pointers to structs without a tag, which nothing declared elsewhere can match. The
+ * comparison with NVIDIA's headers defines GANTRY__CUBLAS_HANDLES and gives these names to
+ * NVIDIA's own types. */
 #if !defined(GANTRY__CUBLAS_HANDLES)
 typedef struct cublasLtContext *gantry__cublas_handle_t;
 typedef struct gantry__cublas_desc_t *gantry__cublas_desc_t;
@@ -73,46 +74,53 @@ enum {
 };
 enum { GANTRY__CUBLAS_PLAIN = 0, GANTRY__CUBLAS_TRANSPOSED = 1 };
 
-enum { GANTRY__CUBLAS_DESC_TRANSA = 3, GANTRY__CUBLAS_DESC_TRANSB = 4 };                /* int32 */
-enum { GANTRY__CUBLAS_LAYOUT_BATCH_COUNT = 5, GANTRY__CUBLAS_LAYOUT_BATCH_STRIDE = 6 }; /* int32, int64 elements */
+enum { GANTRY__CUBLAS_DESC_TRANSA = 3, GANTRY__CUBLAS_DESC_TRANSB = 4 }; /* int32 */
+/* int32, int64 elements */
+enum { GANTRY__CUBLAS_LAYOUT_BATCH_COUNT = 5, GANTRY__CUBLAS_LAYOUT_BATCH_STRIDE = 6 };
 enum {
     GANTRY__CUBLAS_PREFERENCE_MAX_WORKSPACE_BYTES = 1, /* uint64 */
-    GANTRY__CUBLAS_PREFERENCE_REDUCTIONS = 3,          /* uint32, a mask of GANTRY__CUBLAS_REDUCTION_... */
-    GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_A = 5,         /* uint32 bytes, default 256; then B, C, D */
+    /* uint32, a mask of GANTRY__CUBLAS_REDUCTION_... */
+    GANTRY__CUBLAS_PREFERENCE_REDUCTIONS = 3,
+    GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_A = 5, /* uint32 bytes, default 256; then B, C, D */
     GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_B = 6,
     GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_C = 7,
     GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_D = 8
 };
 
-/* How parts of a sum that were made apart may be added up: as the type that is computed in, not as the output's. */
+/* How parts of a sum that were made apart may be added up: as the type that is computed in, not
+ * as the output's. */
 enum { GANTRY__CUBLAS_REDUCTION_COMPUTE_TYPE = 2, GANTRY__CUBLAS_REDUCTION_ALL = 7 };
 
 /* X(function, parameters); all but cublasLtGetVersion return a gantry__cublas_status_t. */
-#define GANTRY__CUBLAS_FUNCTIONS(X)                                                                                \
-    X(cublasLtCreate, (gantry__cublas_handle_t * out_handle))                                                      \
-    X(cublasLtDestroy, (gantry__cublas_handle_t handle))                                                           \
-    X(cublasLtMatmulDescCreate, (gantry__cublas_desc_t * out_desc, unsigned int compute, unsigned int scale_type)) \
-    X(cublasLtMatmulDescDestroy, (gantry__cublas_desc_t desc))                                                     \
-    X(cublasLtMatmulDescSetAttribute,                                                                              \
-      (gantry__cublas_desc_t desc, unsigned int attribute, const void *value, size_t value_bytes))                 \
-    X(cublasLtMatrixLayoutCreate, (gantry__cublas_layout_t * out_layout, unsigned int type, unsigned long rows,    \
-                                   unsigned long columns, long leading))                                           \
-    X(cublasLtMatrixLayoutDestroy, (gantry__cublas_layout_t layout))                                               \
-    X(cublasLtMatrixLayoutSetAttribute,                                                                            \
-      (gantry__cublas_layout_t layout, unsigned int attribute, const void *value, size_t value_bytes))             \
-    X(cublasLtMatmulPreferenceCreate, (gantry__cublas_preference_t * out_preference))                              \
-    X(cublasLtMatmulPreferenceDestroy, (gantry__cublas_preference_t preference))                                   \
-    X(cublasLtMatmulPreferenceSetAttribute,                                                                        \
-      (gantry__cublas_preference_t preference, unsigned int attribute, const void *value, size_t value_bytes))     \
-    X(cublasLtMatmulAlgoGetHeuristic,                                                                              \
-      (gantry__cublas_handle_t handle, gantry__cublas_desc_t desc, gantry__cublas_layout_t a,                      \
-       gantry__cublas_layout_t b, gantry__cublas_layout_t c, gantry__cublas_layout_t d,                            \
-       gantry__cublas_preference_t preference, int wanted, gantry__cublas_choice_t *choices, int *out_found))      \
-    X(cublasLtMatmul,                                                                                              \
-      (gantry__cublas_handle_t handle, gantry__cublas_desc_t desc, const void *alpha, const void *a,               \
-       gantry__cublas_layout_t a_layout, const void *b, gantry__cublas_layout_t b_layout, const void *beta,        \
-       const void *c, gantry__cublas_layout_t c_layout, void *d, gantry__cublas_layout_t d_layout,                 \
-       const gantry__cublas_algo_t *algo, void *workspace, size_t workspace_bytes, gantry__cu_stream_t stream))
+#define GANTRY__CUBLAS_FUNCTIONS(X)                                                                \
+    X(cublasLtCreate, (gantry__cublas_handle_t * out_handle))                                      \
+    X(cublasLtDestroy, (gantry__cublas_handle_t handle))                                           \
+    X(cublasLtMatmulDescCreate,                                                                    \
+      (gantry__cublas_desc_t * out_desc, unsigned int compute, unsigned int scale_type))           \
+    X(cublasLtMatmulDescDestroy, (gantry__cublas_desc_t desc))                                     \
+    X(cublasLtMatmulDescSetAttribute,                                                              \
+      (gantry__cublas_desc_t desc, unsigned int attribute, const void *value, size_t value_bytes)) \
+    X(cublasLtMatrixLayoutCreate, (gantry__cublas_layout_t * out_layout, unsigned int type,        \
+                                   unsigned long rows, unsigned long columns, long leading))       \
+    X(cublasLtMatrixLayoutDestroy, (gantry__cublas_layout_t layout))                               \
+    X(cublasLtMatrixLayoutSetAttribute, (gantry__cublas_layout_t layout, unsigned int attribute,   \
+                                         const void *value, size_t value_bytes))                   \
+    X(cublasLtMatmulPreferenceCreate, (gantry__cublas_preference_t * out_preference))              \
+    X(cublasLtMatmulPreferenceDestroy, (gantry__cublas_preference_t preference))                   \
+    X(cublasLtMatmulPreferenceSetAttribute,                                                        \
+      (gantry__cublas_preference_t preference, unsigned int attribute, const void *value,          \
+       size_t value_bytes))                                                                        \
+    X(cublasLtMatmulAlgoGetHeuristic,                                                              \
+      (gantry__cublas_handle_t handle, gantry__cublas_desc_t desc, gantry__cublas_layout_t a,      \
+       gantry__cublas_layout_t b, gantry__cublas_layout_t c, gantry__cublas_layout_t d,            \
+       gantry__cublas_preference_t preference, int wanted, gantry__cublas_choice_t *choices,       \
+       int *out_found))                                                                            \
+    X(cublasLtMatmul, (gantry__cublas_handle_t handle, gantry__cublas_desc_t desc,                 \
+                       const void *alpha, const void *a, gantry__cublas_layout_t a_layout,         \
+                       const void *b, gantry__cublas_layout_t b_layout, const void *beta,          \
+                       const void *c, gantry__cublas_layout_t c_layout, void *d,                   \
+                       gantry__cublas_layout_t d_layout, const gantry__cublas_algo_t *algo,        \
+                       void *workspace, size_t workspace_bytes, gantry__cu_stream_t stream))
 
 typedef struct gantry__cublas_t {
     int is_tried;
@@ -125,12 +133,12 @@ typedef struct gantry__cublas_t {
 #undef GANTRY__CUBLAS_SLOT
 } gantry__cublas_t;
 
-/* Opens option GANTRY_CUDA_CUBLAS when set, else libcublasLt.so.13, .12, on the first call. 1 when it can be used,
- * else 0 and why in reason. */
+/* Opens option GANTRY_CUDA_CUBLAS when set, else libcublasLt.so.13, .12, on the first call. 1 when
+ * it can be used, else 0 and why in reason. */
 int gantry__cublas_load(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes);
 
-/* The device's handle, made on the first call; NULL when the library is missing or refuses the card, which is
- * logged once. The device destroys it. */
+/* The device's handle, made on the first call; NULL when the library is missing or refuses the
+ * card, which is logged once. The device destroys it. */
 gantry__cublas_handle_t gantry__cublas_handle(gantry_backend_device_t *device);
 
 const char *gantry__cublas_status_name(gantry__cublas_status_t native);

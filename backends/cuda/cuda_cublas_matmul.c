@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products by cuBLASLt.
  *
- * The library counts by columns, tensors lie by rows. A row-major matrix is, as it lies, the column-major
- * transpose, so
+ * The library counts by columns, tensors lie by rows. A row-major matrix is, as it lies, the
+ * column-major transpose, so
  *
  *     C = A B   by rows   is   C' = B' A'   by columns,
  *
- * and the operands change places: n x m from n x k and k x m. An operand that the op transposes is transposed once
- * more for the library. Batches with one stride are one call; the rest is one call per index of the outer
- * dimensions.
+ * and the operands change places: n x m from n x k and k x m. An operand that the op transposes is
+ * transposed once more for the library. Batches with one stride are one call; the rest is one call
+ * per index of the outer dimensions.
  *
- * float32 is computed in float32 unless GANTRY_CUDA_MATMUL_PRECISION lets the library round inputs to a shorter type.
- * float16 and bfloat16 are summed in float32 and rounded once, at the end. The workspace comes from the core's scratch,
- * as much as the chosen way of computing needs; where that is not to be had, one that needs none is taken. */
+ * float32 is computed in float32 unless GANTRY_CUDA_MATMUL_PRECISION lets the library round inputs
+ * to a shorter type. float16 and bfloat16 are summed in float32 and rounded once, at the end. The
+ * workspace comes from the core's scratch, as much as the chosen way of computing needs; where
+ * that is not to be had, one that needs none is taken. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +21,8 @@
 #include "cuda/cuda_cublas_plan.h"
 #include "portable/matmul_shape.h"
 
-#define WORKSPACE_BYTES (UINT64_C(32) << 20) /* what the library asks for at most on its largest cards */
+/* what the library asks for at most on its largest cards */
+#define WORKSPACE_BYTES (UINT64_C(32) << 20)
 #define MOST_ALIGNMENT 256u
 
 /* One call of the library: out = left * right, where left is the op's second input. */
@@ -36,8 +38,10 @@ typedef struct product_t {
 
 /* ---- failures ---- */
 
-/* A lost card shows itself as a failed execution, which only the driver's own answer tells from other failures. */
-static int32_t failure_code(const product_t *product, gantry__cublas_status_t native, gantry__cu_result_t *out_driver) {
+/* A lost card shows itself as a failed execution, which only the driver's own answer tells from
+ * other failures. */
+static int32_t failure_code(const product_t *product, gantry__cublas_status_t native,
+                            gantry__cu_result_t *out_driver) {
     const gantry_backend_device_t *device = product->call->device;
 
     *out_driver = GANTRY__CU_SUCCESS;
@@ -50,7 +54,8 @@ static int32_t failure_code(const product_t *product, gantry__cublas_status_t na
     size_t free_bytes;
     size_t total_bytes;
     *out_driver = device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes);
-    return gantry__cuda_error_code(*out_driver) == GANTRY_K_UNAVAILABLE ? GANTRY_K_UNAVAILABLE : GANTRY_K_INTERNAL;
+    return gantry__cuda_error_code(*out_driver) == GANTRY_K_UNAVAILABLE ? GANTRY_K_UNAVAILABLE
+                                                                        : GANTRY_K_INTERNAL;
 }
 
 static int32_t check(const product_t *product, gantry__cublas_status_t native) {
@@ -64,20 +69,22 @@ static int32_t check(const product_t *product, gantry__cublas_status_t native) {
         return native == GANTRY__CUBLAS_SUCCESS ? GANTRY_K_OK : GANTRY_K_RESOURCE_EXHAUSTED;
     }
     code = failure_code(product, native, &driver);
-    snprintf(text, sizeof text, "%s of %llu x %llu by %llu x %llu (%d batches): %s (%u)%s%s", product->call->op,
-             (unsigned long long)form->out.columns,
-             (unsigned long long)(form->right.is_transposed ? form->right.columns : form->right.rows),
-             (unsigned long long)(form->left.is_transposed ? form->left.rows : form->left.columns),
-             (unsigned long long)form->out.rows, form->batch_count, gantry__cublas_status_name(native), native,
-             driver != GANTRY__CU_SUCCESS ? ", driver: " : "",
-             driver != GANTRY__CU_SUCCESS ? gantry__cuda_error_name(driver) : "");
+    snprintf(
+        text, sizeof text, "%s of %llu x %llu by %llu x %llu (%d batches): %s (%u)%s%s",
+        product->call->op, (unsigned long long)form->out.columns,
+        (unsigned long long)(form->right.is_transposed ? form->right.columns : form->right.rows),
+        (unsigned long long)(form->left.is_transposed ? form->left.rows : form->left.columns),
+        (unsigned long long)form->out.rows, form->batch_count, gantry__cublas_status_name(native),
+        native, driver != GANTRY__CU_SUCCESS ? ", driver: " : "",
+        driver != GANTRY__CU_SUCCESS ? gantry__cuda_error_name(driver) : "");
     return host->set_error(host->self, code, "cuBLAS", native, text);
 }
 
 /* ---- computing ---- */
 
 /* What every batch's address is a multiple of. */
-static uint32_t alignment_of(const product_t *product, gantry__cu_address_t address, int64_t batch_stride) {
+static uint32_t alignment_of(const product_t *product, gantry__cu_address_t address,
+                             int64_t batch_stride) {
     uint64_t bits = address | (uint64_t)batch_stride * gantry_k_size(product->form.dtype);
     uint32_t alignment = MOST_ALIGNMENT;
 
@@ -87,7 +94,8 @@ static uint32_t alignment_of(const product_t *product, gantry__cu_address_t addr
     return alignment;
 }
 
-static int32_t take_plan(product_t *product, uint64_t most_workspace_bytes, gantry__cublas_plan_t **out_plan) {
+static int32_t take_plan(product_t *product, uint64_t most_workspace_bytes,
+                         gantry__cublas_plan_t **out_plan) {
     gantry__cublas_form_t *form = &product->form;
 
     form->left.alignment = alignment_of(product, product->left, form->left.batch_stride);
@@ -97,13 +105,14 @@ static int32_t take_plan(product_t *product, uint64_t most_workspace_bytes, gant
     return check(product, gantry__cublas_plan_take(product->call->device, form, out_plan));
 }
 
-/* The way to compute, and its workspace: taken for the first run of a call, since a call may have few, and enough
- * for the others, which come one after the other on the stream. */
+/* The way to compute, and its workspace: taken for the first run of a call, since a call may have
+ * few, and enough for the others, which come one after the other on the stream. */
 static int32_t take_plan_and_workspace(product_t *product, gantry__cublas_plan_t **out_plan) {
     gantry_op_call_t *call = product->call;
     gantry_span_t *workspace = &product->workspace;
     int is_first = !product->has_workspace;
-    int32_t status = take_plan(product, is_first ? WORKSPACE_BYTES : workspace->size_bytes, out_plan);
+    int32_t status =
+        take_plan(product, is_first ? WORKSPACE_BYTES : workspace->size_bytes, out_plan);
 
     product->has_workspace = 1;
     if (status != GANTRY_K_OK || !is_first || (*out_plan)->choice.workspace_bytes == 0) {
@@ -128,10 +137,10 @@ static gantry__cublas_status_t submit(const product_t *product, const gantry__cu
 
     return call->device->instance->cublas.cublasLtMatmul(
         call->device->cublas, plan->desc, is_double ? (const void *)&one64 : &one32,
-        (const void *)(uintptr_t)product->left, plan->left, (const void *)(uintptr_t)product->right, plan->right,
-        is_double ? (const void *)&zero64 : &zero32, out, plan->out, out, plan->out, &plan->choice.algo,
-        (void *)(uintptr_t)gantry__cuda_address(&product->workspace), plan->choice.workspace_bytes,
-        call->stream->handle);
+        (const void *)(uintptr_t)product->left, plan->left, (const void *)(uintptr_t)product->right,
+        plan->right, is_double ? (const void *)&zero64 : &zero32, out, plan->out, out, plan->out,
+        &plan->choice.algo, (void *)(uintptr_t)gantry__cuda_address(&product->workspace),
+        plan->choice.workspace_bytes, call->stream->handle);
 }
 
 static int32_t run(product_t *product) {
@@ -162,11 +171,12 @@ static int32_t compute_product(product_t *product) {
 
 /* ---- batches ---- */
 
-/* Joins batch dimensions through which both operands run on evenly, and leaves out those of one, so that few remain. */
+/* Joins batch dimensions through which both operands run on evenly, and leaves out those of one,
+ * so that few remain. */
 static void join_batches(gantry__matmul_shape_t *shape) {
     int32_t rank = 0;
 
-    for (int32_t d = 0; d < shape->batch_rank; d++) {
+    for (int32_t d = 0; d < shape->batch_rank; ++d) {
         int64_t dim = shape->batch_dims[d];
         int64_t a = shape->a_batch[d];
         int64_t b = shape->b_batch[d];
@@ -174,7 +184,8 @@ static void join_batches(gantry__matmul_shape_t *shape) {
         if (dim == 1) {
             continue;
         }
-        if (rank > 0 && shape->a_batch[rank - 1] == dim * a && shape->b_batch[rank - 1] == dim * b) {
+        if (rank > 0 && shape->a_batch[rank - 1] == dim * a &&
+            shape->b_batch[rank - 1] == dim * b) {
             rank--;
             dim *= shape->batch_dims[rank];
         }
@@ -196,7 +207,8 @@ static void fold_batches(gantry__matmul_shape_t *shape) {
 }
 
 /* Alignments and workspace are not the shape's: they stay 0. */
-static void read_form(const gantry__matmul_shape_t *shape, int32_t dtype, gantry__cublas_form_t *out) {
+static void read_form(const gantry__matmul_shape_t *shape, int32_t dtype,
+                      gantry__cublas_form_t *out) {
     int32_t last = shape->batch_rank - 1;
     int is_a_plain = shape->a_column == 1; /* a matrix of one row or column is both */
     int is_b_plain = shape->b_column == 1;
@@ -218,7 +230,8 @@ static void read_form(const gantry__matmul_shape_t *shape, int32_t dtype, gantry
     };
 }
 
-static void read_product(gantry_op_call_t *call, const gantry__matmul_shape_t *shape, product_t *out) {
+static void read_product(gantry_op_call_t *call, const gantry__matmul_shape_t *shape,
+                         product_t *out) {
     *out = (product_t){
         .call = call,
         .left = gantry__cuda_address(&call->inputs[1]->span),
@@ -234,7 +247,7 @@ static void move_to_run(const gantry__matmul_shape_t *shape, int64_t number, pro
     int32_t last = shape->batch_rank - 1;
 
     product->out += (uint64_t)(number * shape->batch_dims[last] * shape->m * shape->n) * item;
-    for (int32_t d = last - 1; d >= 0; d--) {
+    for (int32_t d = last - 1; d >= 0; --d) {
         int64_t index = number % shape->batch_dims[d];
 
         product->right += (uint64_t)(index * shape->a_batch[d]) * item;
@@ -246,10 +259,10 @@ static void move_to_run(const gantry__matmul_shape_t *shape, int64_t number, pro
 static int32_t all_batches(const gantry__matmul_shape_t *shape, product_t *first) {
     int64_t runs = 1;
 
-    for (int32_t d = 0; d < shape->batch_rank - 1; d++) {
+    for (int32_t d = 0; d < shape->batch_rank - 1; ++d) {
         runs *= shape->batch_dims[d];
     }
-    for (int64_t number = 0; number < runs; number++) {
+    for (int64_t number = 0; number < runs; ++number) {
         product_t product = *first;
         int32_t status;
 
@@ -279,8 +292,9 @@ static int card_has_type(const gantry_op_call_t *call) {
     return call->outputs[0]->dtype != GANTRY_K_BFLOAT16 || call->device->record->capability >= 80;
 }
 
-/* Whether the library has a way for the form at any address and without a workspace: then it has one for the call as it
- * comes, too. A call of the library that fails otherwise is compute's to report. */
+/* Whether the library has a way for the form at any address and without a workspace: then it has
+ * one for the call as it comes, too. A call of the library that fails otherwise is compute's to
+ * report. */
 static int has_algorithm(const gantry_op_call_t *call, const gantry__matmul_shape_t *shape) {
     gantry_backend_device_t *device = call->device;
     gantry__cublas_plan_t *plan = NULL;
@@ -304,8 +318,8 @@ static int has_algorithm(const gantry_op_call_t *call, const gantry__matmul_shap
 static int32_t supports(const gantry_op_call_t *call) {
     gantry__matmul_shape_t shape;
 
-    if (call->device == NULL || !gantry__matmul_has_whole_card(call, &call->device->record->info) || !card_has_type(call) ||
-        gantry__cublas_handle(call->device) == NULL) {
+    if (call->device == NULL || !gantry__matmul_has_whole_card(call, &call->device->record->info) ||
+        !card_has_type(call) || gantry__cublas_handle(call->device) == NULL) {
         return 0;
     }
     read_shape(call, &shape);

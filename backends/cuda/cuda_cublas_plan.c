@@ -24,36 +24,42 @@ static unsigned int compute_type(const gantry_backend_device_t *device, int32_t 
     }
 }
 
-static gantry__cublas_status_t describe_matrix(const gantry__cublas_t *lt, const gantry__cublas_form_t *form,
+static gantry__cublas_status_t describe_matrix(const gantry__cublas_t *lt,
+                                               const gantry__cublas_form_t *form,
                                                const gantry__cublas_matrix_t *matrix,
                                                gantry__cublas_layout_t *out_layout) {
-    gantry__cublas_status_t native = lt->cublasLtMatrixLayoutCreate(out_layout, element_type(form->dtype), matrix->rows,
-                                                                    matrix->columns, (long)matrix->rows);
+    gantry__cublas_status_t native = lt->cublasLtMatrixLayoutCreate(
+        out_layout, element_type(form->dtype), matrix->rows, matrix->columns, (long)matrix->rows);
 
     if (native == GANTRY__CUBLAS_SUCCESS && form->batch_count > 1) {
-        native = lt->cublasLtMatrixLayoutSetAttribute(*out_layout, GANTRY__CUBLAS_LAYOUT_BATCH_COUNT,
-                                                      &form->batch_count, sizeof form->batch_count);
+        native =
+            lt->cublasLtMatrixLayoutSetAttribute(*out_layout, GANTRY__CUBLAS_LAYOUT_BATCH_COUNT,
+                                                 &form->batch_count, sizeof form->batch_count);
         if (native == GANTRY__CUBLAS_SUCCESS) {
-            native = lt->cublasLtMatrixLayoutSetAttribute(*out_layout, GANTRY__CUBLAS_LAYOUT_BATCH_STRIDE,
-                                                          &matrix->batch_stride, sizeof matrix->batch_stride);
+            native = lt->cublasLtMatrixLayoutSetAttribute(
+                *out_layout, GANTRY__CUBLAS_LAYOUT_BATCH_STRIDE, &matrix->batch_stride,
+                sizeof matrix->batch_stride);
         }
     }
     return native;
 }
 
-static gantry__cublas_status_t describe_order(const gantry__cublas_t *lt, gantry__cublas_desc_t desc,
-                                              const gantry__cublas_matrix_t *matrix, unsigned int attribute) {
+static gantry__cublas_status_t describe_order(const gantry__cublas_t *lt,
+                                              gantry__cublas_desc_t desc,
+                                              const gantry__cublas_matrix_t *matrix,
+                                              unsigned int attribute) {
     int32_t order = matrix->is_transposed ? GANTRY__CUBLAS_TRANSPOSED : GANTRY__CUBLAS_PLAIN;
 
     return lt->cublasLtMatmulDescSetAttribute(desc, attribute, &order, sizeof order);
 }
 
-static gantry__cublas_status_t describe_operation(const gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
+static gantry__cublas_status_t describe_operation(const gantry_backend_device_t *device,
+                                                  gantry__cublas_plan_t *plan) {
     const gantry__cublas_t *lt = &device->instance->cublas;
     int32_t dtype = plan->form.dtype;
-    gantry__cublas_status_t native =
-        lt->cublasLtMatmulDescCreate(&plan->desc, compute_type(device, dtype),
-                                     dtype == GANTRY_K_FLOAT64 ? GANTRY__CUBLAS_R_64F : GANTRY__CUBLAS_R_32F);
+    gantry__cublas_status_t native = lt->cublasLtMatmulDescCreate(
+        &plan->desc, compute_type(device, dtype),
+        dtype == GANTRY_K_FLOAT64 ? GANTRY__CUBLAS_R_64F : GANTRY__CUBLAS_R_32F);
 
     if (native == GANTRY__CUBLAS_SUCCESS) {
         native = describe_order(lt, plan->desc, &plan->form.left, GANTRY__CUBLAS_DESC_TRANSA);
@@ -63,7 +69,8 @@ static gantry__cublas_status_t describe_operation(const gantry_backend_device_t 
                : native;
 }
 
-static gantry__cublas_status_t describe(const gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
+static gantry__cublas_status_t describe(const gantry_backend_device_t *device,
+                                        gantry__cublas_plan_t *plan) {
     const gantry__cublas_t *lt = &device->instance->cublas;
     gantry__cublas_status_t native = describe_operation(device, plan);
 
@@ -73,23 +80,29 @@ static gantry__cublas_status_t describe(const gantry_backend_device_t *device, g
     if (native == GANTRY__CUBLAS_SUCCESS) {
         native = describe_matrix(lt, &plan->form, &plan->form.right, &plan->right);
     }
-    return native == GANTRY__CUBLAS_SUCCESS ? describe_matrix(lt, &plan->form, &plan->form.out, &plan->out) : native;
+    return native == GANTRY__CUBLAS_SUCCESS
+               ? describe_matrix(lt, &plan->form, &plan->form.out, &plan->out)
+               : native;
 }
 
 /* ---- choosing ---- */
 
-/* The library assumes 256 bytes for each address unless told. Parts of a sum of halves that were made apart are added up
- * as float32, and rounded once. */
-static gantry__cublas_status_t set_limits(const gantry__cublas_t *lt, const gantry__cublas_form_t *form,
+/* The library assumes 256 bytes for each address unless told. Parts of a sum of halves that were
+ * made apart are added up as float32, and rounded once. */
+static gantry__cublas_status_t set_limits(const gantry__cublas_t *lt,
+                                          const gantry__cublas_form_t *form,
                                           gantry__cublas_preference_t preference) {
-    static const uint32_t reductions[] = {GANTRY__CUBLAS_REDUCTION_ALL, GANTRY__CUBLAS_REDUCTION_COMPUTE_TYPE};
+    static const uint32_t reductions[] = {GANTRY__CUBLAS_REDUCTION_ALL,
+                                          GANTRY__CUBLAS_REDUCTION_COMPUTE_TYPE};
     const struct {
         unsigned int attribute;
         const void *value;
         size_t bytes;
     } limits[] = {
-        {GANTRY__CUBLAS_PREFERENCE_MAX_WORKSPACE_BYTES, &form->most_workspace_bytes, sizeof(uint64_t)},
-        {GANTRY__CUBLAS_PREFERENCE_REDUCTIONS, &reductions[gantry_k_is_half(form->dtype)], sizeof(uint32_t)},
+        {GANTRY__CUBLAS_PREFERENCE_MAX_WORKSPACE_BYTES, &form->most_workspace_bytes,
+         sizeof(uint64_t)},
+        {GANTRY__CUBLAS_PREFERENCE_REDUCTIONS, &reductions[gantry_k_is_half(form->dtype)],
+         sizeof(uint32_t)},
         {GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_A, &form->left.alignment, sizeof(uint32_t)},
         {GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_B, &form->right.alignment, sizeof(uint32_t)},
         {GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_C, &form->out.alignment, sizeof(uint32_t)},
@@ -97,14 +110,16 @@ static gantry__cublas_status_t set_limits(const gantry__cublas_t *lt, const gant
     };
     gantry__cublas_status_t native = GANTRY__CUBLAS_SUCCESS;
 
-    for (size_t i = 0; i < sizeof limits / sizeof limits[0] && native == GANTRY__CUBLAS_SUCCESS; i++) {
-        native = lt->cublasLtMatmulPreferenceSetAttribute(preference, limits[i].attribute, limits[i].value,
-                                                          limits[i].bytes);
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0] && native == GANTRY__CUBLAS_SUCCESS;
+         ++i) {
+        native = lt->cublasLtMatmulPreferenceSetAttribute(preference, limits[i].attribute,
+                                                          limits[i].value, limits[i].bytes);
     }
     return native;
 }
 
-static gantry__cublas_status_t choose(const gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
+static gantry__cublas_status_t choose(const gantry_backend_device_t *device,
+                                      gantry__cublas_plan_t *plan) {
     const gantry__cublas_t *lt = &device->instance->cublas;
     gantry__cublas_preference_t preference = NULL;
     int found = 0;
@@ -115,8 +130,9 @@ static gantry__cublas_status_t choose(const gantry_backend_device_t *device, gan
     }
     native = set_limits(lt, &plan->form, preference);
     if (native == GANTRY__CUBLAS_SUCCESS) {
-        native = lt->cublasLtMatmulAlgoGetHeuristic(device->cublas, plan->desc, plan->left, plan->right, plan->out,
-                                                    plan->out, preference, 1, &plan->choice, &found);
+        native = lt->cublasLtMatmulAlgoGetHeuristic(device->cublas, plan->desc, plan->left,
+                                                    plan->right, plan->out, plan->out, preference,
+                                                    1, &plan->choice, &found);
     }
     lt->cublasLtMatmulPreferenceDestroy(preference);
     if (native == GANTRY__CUBLAS_SUCCESS) {
@@ -131,7 +147,7 @@ static void release(gantry_backend_device_t *device, gantry__cublas_plan_t *plan
     const gantry__cublas_t *lt = &device->instance->cublas;
     gantry__cublas_layout_t layouts[] = {plan->left, plan->right, plan->out};
 
-    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
+    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; ++i) {
         if (layouts[i] != NULL) {
             lt->cublasLtMatrixLayoutDestroy(layouts[i]);
         }
@@ -142,7 +158,8 @@ static void release(gantry_backend_device_t *device, gantry__cublas_plan_t *plan
     gantry__host_free(device->host, plan, sizeof *plan);
 }
 
-static gantry__cublas_status_t make(gantry_backend_device_t *device, const gantry__cublas_form_t *form,
+static gantry__cublas_status_t make(gantry_backend_device_t *device,
+                                    const gantry__cublas_form_t *form,
                                     gantry__cublas_plan_t **out_plan) {
     gantry__cublas_plan_t *plan = gantry__cuda_alloc(device->host, sizeof *plan);
     gantry__cublas_status_t native;
@@ -166,8 +183,9 @@ static gantry__cublas_status_t make(gantry_backend_device_t *device, const gantr
 /* ---- the list ---- */
 
 /* device->lock is held. */
-static gantry__cublas_plan_t *find(gantry_backend_device_t *device, const gantry__cublas_form_t *form) {
-    for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS && device->plans[i] != NULL; i++) {
+static gantry__cublas_plan_t *find(gantry_backend_device_t *device,
+                                   const gantry__cublas_form_t *form) {
+    for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS && device->plans[i] != NULL; ++i) {
         gantry__cublas_plan_t *plan = device->plans[i];
 
         if (memcmp(&plan->form, form, sizeof *form) == 0) {
@@ -179,13 +197,13 @@ static gantry__cublas_plan_t *find(gantry_backend_device_t *device, const gantry
     return NULL;
 }
 
-/* device->lock is held. Takes the place of the plan that was not used for the longest time, and returns that one;
- * where every plan is in use the new one is not kept. */
+/* device->lock is held. Takes the place of the plan that was not used for the longest time, and
+ * returns that one; where every plan is in use the new one is not kept. */
 static gantry__cublas_plan_t *keep(gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
     gantry__cublas_plan_t **place = NULL;
     gantry__cublas_plan_t *former;
 
-    for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS; i++) {
+    for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS; ++i) {
         gantry__cublas_plan_t **at = &device->plans[i];
 
         if (*at == NULL) {
@@ -207,7 +225,8 @@ static gantry__cublas_plan_t *keep(gantry_backend_device_t *device, gantry__cubl
     return former;
 }
 
-gantry__cublas_status_t gantry__cublas_plan_take(gantry_backend_device_t *device, const gantry__cublas_form_t *form,
+gantry__cublas_status_t gantry__cublas_plan_take(gantry_backend_device_t *device,
+                                                 const gantry__cublas_form_t *form,
                                                  gantry__cublas_plan_t **out_plan) {
     gantry__cublas_plan_t *made = NULL;
     gantry__cublas_plan_t *unneeded;
@@ -248,7 +267,7 @@ void gantry__cublas_plan_give(gantry_backend_device_t *device, gantry__cublas_pl
 }
 
 void gantry__cublas_plans_forget(gantry_backend_device_t *device) {
-    for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS && device->plans[i] != NULL; i++) {
+    for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS && device->plans[i] != NULL; ++i) {
         release(device, device->plans[i]);
         device->plans[i] = NULL;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding cards and opening them. Finding asks only for descriptions: no context is made and no device memory taken. */
+/* Finding cards and opening them. Finding asks only for descriptions: no context is made and no
+ * device memory taken. */
 #include "cuda/cuda_backend.h"
 
 #include <stdio.h>
@@ -14,16 +15,18 @@
 
 static int32_t no_devices(const gantry_backend_instance_t *instance, gantry__cu_result_t native) {
     const char *visible =
-        getenv("CUDA_VISIBLE_DEVICES"); /* the driver's own: it looks at the environment, not at options */
+        /* the driver's own: it looks at the environment, not at options */
+        getenv("CUDA_VISIBLE_DEVICES");
 
     if (native == GANTRY__CU_SUCCESS) { /* it counts none and calls that no error */
         native = GANTRY__CU_NO_DEVICE;
     }
-    return gantry__cuda_fail(instance->host, GANTRY_K_UNAVAILABLE, native,
-                             "the NVIDIA driver %s (%s) was found, but it sees no card: %s (%u)%s%.100s%s",
-                             instance->cu.name, instance->version, gantry__cuda_error_name(native), native,
-                             visible != NULL ? " (CUDA_VISIBLE_DEVICES=\"" : "", visible != NULL ? visible : "",
-                             visible != NULL ? "\")" : "");
+    return gantry__cuda_fail(
+        instance->host, GANTRY_K_UNAVAILABLE, native,
+        "the NVIDIA driver %s (%s) was found, but it sees no card: %s (%u)%s%.100s%s",
+        instance->cu.name, instance->version, gantry__cuda_error_name(native), native,
+        visible != NULL ? " (CUDA_VISIBLE_DEVICES=\"" : "", visible != NULL ? visible : "",
+        visible != NULL ? "\")" : "");
 }
 
 /* Whatever cuInit fails with, there is no CUDA here. */
@@ -40,15 +43,18 @@ static int32_t start_driver(gantry_backend_instance_t *instance, int *out_count)
     if (native != GANTRY__CU_SUCCESS) {
         char more[160] = "";
 
-        if (native == GANTRY__CU_OUT_OF_MEMORY) { /* it reserves more address space than the machine has memory */
+        /* it reserves more address space than the machine has memory */
+        if (native == GANTRY__CU_OUT_OF_MEMORY) {
             gantry__process_limit_text(more, sizeof more);
         } else if (native == GANTRY__CU_NOT_INITIALIZED) {
-            snprintf(more, sizeof more,
-                     "; so it answers in a child of fork whose parent used CUDA: call exec in the child");
+            snprintf(
+                more, sizeof more,
+                "; so it answers in a child of fork whose parent used CUDA: call exec in the child");
         }
-        return gantry__cuda_fail(instance->host, GANTRY_K_UNAVAILABLE, native,
-                                 "the NVIDIA driver %s (%s) was found, but it does not start: %s (%u)%s",
-                                 instance->cu.name, instance->version, gantry__cuda_error_name(native), native, more);
+        return gantry__cuda_fail(
+            instance->host, GANTRY_K_UNAVAILABLE, native,
+            "the NVIDIA driver %s (%s) was found, but it does not start: %s (%u)%s",
+            instance->cu.name, instance->version, gantry__cuda_error_name(native), native, more);
     }
     return GANTRY_K_OK;
 }
@@ -60,17 +66,17 @@ static int is_before_7_5(const gantry_backend_instance_t *instance, int ordinal)
     int minor = 0;
 
     return cu->cuDeviceGet(&device, ordinal) == GANTRY__CU_SUCCESS &&
-           cu->cuDeviceGetAttribute(&major, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device) ==
-               GANTRY__CU_SUCCESS &&
-           cu->cuDeviceGetAttribute(&minor, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device) ==
-               GANTRY__CU_SUCCESS &&
+           cu->cuDeviceGetAttribute(&major, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                                    device) == GANTRY__CU_SUCCESS &&
+           cu->cuDeviceGetAttribute(&minor, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+                                    device) == GANTRY__CU_SUCCESS &&
            10 * major + minor < 75;
 }
 
 /* It takes time, and without cards it is of no use. */
 static void open_nvrtc(gantry_backend_instance_t *instance, int count) {
     instance->wants_12 = instance->cu.version < 13000;
-    for (int i = 0; i < count && !instance->wants_12; i++) {
+    for (int i = 0; i < count && !instance->wants_12; ++i) {
         instance->wants_12 = is_before_7_5(instance, i);
     }
     gantry__nvrtc_open(instance->host, instance->wants_12, &instance->nvrtc);
@@ -81,11 +87,13 @@ static void open_nvrtc(gantry_backend_instance_t *instance, int count) {
 }
 
 /* Keeps the reason, for the message when no card remains, and warns with it. */
-static void leave_out(const gantry_host_t *host, char *reasons, size_t reasons_bytes, int ordinal, const char *reason) {
+static void leave_out(const gantry_host_t *host, char *reasons, size_t reasons_bytes, int ordinal,
+                      const char *reason) {
     size_t length = strlen(reasons);
 
     gantry__host_log(host, GANTRY_LOG_WARNING, "CUDA device %d is left out: %s", ordinal, reason);
-    snprintf(reasons + length, reasons_bytes - length, "%sdevice %d: %s", length > 0 ? "; " : "", ordinal, reason);
+    snprintf(reasons + length, reasons_bytes - length, "%sdevice %d: %s", length > 0 ? "; " : "",
+             ordinal, reason);
 }
 
 int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance) {
@@ -103,7 +111,7 @@ int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance) {
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
     instance->record_capacity = (uint32_t)count;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; ++i) {
         gantry__cuda_record_t *record = &instance->records[instance->record_count];
         char reason[REASON_BYTES] = "";
         gantry__cu_result_t native;
@@ -111,7 +119,8 @@ int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance) {
         memset(record, 0, sizeof *record);
         native = instance->cu.cuDeviceGet(&record->device, i);
         if (native != GANTRY__CU_SUCCESS) {
-            snprintf(reason, sizeof reason, "it does not answer: %s (%u)", gantry__cuda_error_name(native), native);
+            snprintf(reason, sizeof reason, "it does not answer: %s (%u)",
+                     gantry__cuda_error_name(native), native);
         } else {
             native = gantry__cuda_record_fill(instance, record, reason, sizeof reason);
         }
@@ -123,14 +132,15 @@ int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance) {
     }
     if (instance->record_count == 0) {
         return gantry__cuda_fail(host, GANTRY_K_UNAVAILABLE, 0,
-                                 "the NVIDIA driver %s (%s) was found, but no usable card: %s", instance->cu.name,
-                                 instance->version, reasons);
+                                 "the NVIDIA driver %s (%s) was found, but no usable card: %s",
+                                 instance->cu.name, instance->version, reasons);
     }
     return GANTRY_K_OK;
 }
 
 void gantry__cuda_devices_forget(gantry_backend_instance_t *instance) {
-    gantry__host_free(instance->host, instance->records, instance->record_capacity * sizeof *instance->records);
+    gantry__host_free(instance->host, instance->records,
+                      instance->record_capacity * sizeof *instance->records);
     instance->records = NULL;
     instance->record_count = 0;
     instance->record_capacity = 0;
@@ -139,12 +149,14 @@ void gantry__cuda_devices_forget(gantry_backend_instance_t *instance) {
 static int32_t check_index(gantry_backend_instance_t *instance, uint32_t index) {
     if (index >= instance->record_count) {
         return gantry__cuda_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                                 "CUDA device %u does not exist; there are %u, from 0", index, instance->record_count);
+                                 "CUDA device %u does not exist; there are %u, from 0", index,
+                                 instance->record_count);
     }
     return GANTRY_K_OK;
 }
 
-int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t index, gantry_device_info_t *out_info) {
+int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t index,
+                                 gantry_device_info_t *out_info) {
     uint32_t bytes = out_info->struct_size;
     int32_t status = check_index(instance, index);
 
@@ -169,7 +181,8 @@ static gantry__cu_result_t take_context(gantry_backend_device_t *device) {
     if (!device->is_private) {
         return cu->cuDevicePrimaryCtxRetain(&device->context, device->record->device);
     }
-    native = cu->cuCtxCreate_v2(&device->context, GANTRY__CU_CONTEXT_SCHEDULE_AUTO, device->record->device);
+    native = cu->cuCtxCreate_v2(&device->context, GANTRY__CU_CONTEXT_SCHEDULE_AUTO,
+                                device->record->device);
     if (native == GANTRY__CU_SUCCESS) {
         gantry__cuda_leave(device);
     }
@@ -199,7 +212,7 @@ static void note_opened(gantry_backend_device_t *device) {
 static void forget_peer(const gantry_backend_device_t *device) {
     const gantry_backend_instance_t *instance = device->instance;
 
-    for (uint32_t i = 0; i < instance->record_count; i++) {
+    for (uint32_t i = 0; i < instance->record_count; ++i) {
         gantry_backend_device_t *other = instance->records[i].open_device;
 
         if (other != NULL) {
@@ -221,13 +234,17 @@ static void note_closing(const gantry_backend_device_t *device) {
 static void tell_use(gantry_backend_instance_t *instance, const gantry__cuda_record_t *record) {
     gantry__nvml_utilization_t use = {0, 0};
 
-    if (gantry__nvml_utilization(gantry__cuda_nvml(instance), record->uuid, record->pci_address, &use) && use.gpu > 0) {
-        gantry__host_log(instance->host, GANTRY_LOG_INFO, "\"%.100s\" (%s) is %u %% busy as it is opened",
-                         record->hardware_name, record->uuid, use.gpu);
+    if (gantry__nvml_utilization(gantry__cuda_nvml(instance), record->uuid, record->pci_address,
+                                 &use) &&
+        use.gpu > 0) {
+        gantry__host_log(instance->host, GANTRY_LOG_INFO,
+                         "\"%.100s\" (%s) is %u %% busy as it is opened", record->hardware_name,
+                         record->uuid, use.gpu);
     }
 }
 
-static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance, gantry__cuda_record_t *record) {
+static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance,
+                                            gantry__cuda_record_t *record) {
     gantry_backend_device_t *device = gantry__cuda_alloc(instance->host, sizeof *device);
 
     if (device == NULL) {
@@ -240,7 +257,8 @@ static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance,
     device->is_private = instance->has_private_contexts;
     atomic_init(&device->peers_tried, 0);
     if (pthread_mutex_init(&device->lock, NULL) != 0) {
-        gantry__cuda_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for a CUDA device");
+        gantry__cuda_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+                          "no mutex for a CUDA device");
         gantry__host_free(device->host, device, sizeof *device);
         return NULL;
     }
@@ -265,11 +283,13 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
     native = take_context(device);
     if (native == GANTRY__CU_SUCCESS) {
         GANTRY__CUDA_CALL(device, native,
-                          device->cu->cuCtxGetStreamPriorityRange(&device->least_priority, &device->greatest_priority));
+                          device->cu->cuCtxGetStreamPriorityRange(&device->least_priority,
+                                                                  &device->greatest_priority));
     }
     if (native != GANTRY__CU_SUCCESS) {
-        status = gantry__cuda_check(device->host, native, "opening \"%.200s\" (%s)", device->record->hardware_name,
-                                    device->is_private ? "a context of its own" : "the card's primary context");
+        status = gantry__cuda_check(
+            device->host, native, "opening \"%.200s\" (%s)", device->record->hardware_name,
+            device->is_private ? "a context of its own" : "the card's primary context");
         gantry__cuda_device_close(device);
         return status;
     }

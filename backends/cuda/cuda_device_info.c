@@ -16,7 +16,8 @@ typedef struct asked_t {
 /* 0 when the driver does not answer. */
 static uint32_t number(asked_t *asked, unsigned int attribute) {
     int value = 0;
-    gantry__cu_result_t native = asked->cu->cuDeviceGetAttribute(&value, attribute, asked->record->device);
+    gantry__cu_result_t native =
+        asked->cu->cuDeviceGetAttribute(&value, attribute, asked->record->device);
 
     if (native != GANTRY__CU_SUCCESS) {
         asked->failure = native;
@@ -42,34 +43,37 @@ static void find_pci(asked_t *asked) {
     uint32_t bus = number(asked, GANTRY__CU_ATTRIBUTE_PCI_BUS_ID);
     uint32_t device = number(asked, GANTRY__CU_ATTRIBUTE_PCI_DEVICE_ID);
 
-    snprintf(asked->record->pci_address, sizeof asked->record->pci_address, "%04x:%02x:%02x.0", domain & 0xffffu,
-             bus & 0xffu, device & 0x1fu);
+    snprintf(asked->record->pci_address, sizeof asked->record->pci_address, "%04x:%02x:%02x.0",
+             domain & 0xffffu, bus & 0xffu, device & 0x1fu);
 }
 
-/* A part of a card (MIG) has a UUID of its own, which is "MIG-..." elsewhere: the driver API does not say which it is. */
+/* A part of a card (MIG) has a UUID of its own, which is "MIG-..." elsewhere: the driver API
+ * does not say which it is. */
 static void find_uuid(asked_t *asked) {
     unsigned char b[GANTRY__CU_UUID_BYTES];
 
     memset(b, 0, sizeof b);
-    if (asked->cu->cuDeviceGetUuid_v2((struct CUuuid_st *)b, asked->record->device) != GANTRY__CU_SUCCESS) {
+    if (asked->cu->cuDeviceGetUuid_v2((struct CUuuid_st *)b, asked->record->device) !=
+        GANTRY__CU_SUCCESS) {
         return;
     }
     snprintf(asked->record->uuid, sizeof asked->record->uuid,
-             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4],
-             b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
+             b[15]);
 }
 
 /* ---- what programs are compiled for ---- */
 
-/* The card's own architecture as machine code; the newest that NVRTC knows below it as PTX, which the driver
- * translates. */
+/* The card's own architecture as machine code; the newest that NVRTC knows below it as PTX, which
+ * the driver translates. */
 static void find_arch(const gantry_backend_instance_t *instance, gantry__cuda_record_t *record) {
     const gantry__nvrtc_t *nvrtc = &instance->nvrtc;
 
     if (!nvrtc->is_usable) {
         return;
     }
-    for (int i = 0; i < nvrtc->arch_count; i++) {
+    for (int i = 0; i < nvrtc->arch_count; ++i) {
         if (nvrtc->archs[i] <= record->capability && nvrtc->archs[i] > record->arch) {
             record->arch = nvrtc->archs[i];
         }
@@ -92,7 +96,8 @@ static uint64_t add_to_hash(uint64_t hash, const char *text) {
 }
 
 /* The driver counts too: a cached binary may be one that only a newer driver takes. */
-static void fill_build_hash(const gantry_backend_instance_t *instance, gantry__cuda_record_t *record) {
+static void fill_build_hash(const gantry_backend_instance_t *instance,
+                            gantry__cuda_record_t *record) {
     char target[64];
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
@@ -113,8 +118,9 @@ static void fill_numbers(asked_t *asked) {
     uint32_t minor = number(asked, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 
     info->type = GANTRY_DEVICE_TYPE_GPU;
-    info->flags =
-        number(asked, GANTRY__CU_ATTRIBUTE_INTEGRATED) != 0 ? GANTRY_DEVICE_INTEGRATED | GANTRY_DEVICE_HOST_BACKED : 0;
+    info->flags = number(asked, GANTRY__CU_ATTRIBUTE_INTEGRATED) != 0
+                      ? GANTRY_DEVICE_INTEGRATED | GANTRY_DEVICE_HOST_BACKED
+                      : 0;
     info->compute_units = number(asked, GANTRY__CU_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     if (info->compute_units == 0) { /* work is cut into as many parts */
         info->compute_units = 1;
@@ -131,10 +137,12 @@ static void fill_numbers(asked_t *asked) {
         info->greatest_priority = -1; /* two levels: how many there are only a context tells */
     }
     asked->record->capability = (int)(major * 10 + minor);
-    snprintf(asked->record->compute_capability, sizeof asked->record->compute_capability, "%u.%u", major, minor);
+    snprintf(asked->record->compute_capability, sizeof asked->record->compute_capability, "%u.%u",
+             major, minor);
 }
 
-void gantry__cuda_record_point(const gantry_backend_instance_t *instance, gantry__cuda_record_t *record) {
+void gantry__cuda_record_point(const gantry_backend_instance_t *instance,
+                               gantry__cuda_record_t *record) {
     gantry_device_info_t *info = &record->info;
 
     info->struct_size = sizeof *info;
@@ -155,8 +163,8 @@ void gantry__cuda_record_point(const gantry_backend_instance_t *instance, gantry
 static gantry__cu_result_t fill_name_and_size(asked_t *asked) {
     gantry__cuda_record_t *record = asked->record;
     size_t total = 0;
-    gantry__cu_result_t native =
-        asked->cu->cuDeviceGetName(record->hardware_name, (int)sizeof record->hardware_name, record->device);
+    gantry__cu_result_t native = asked->cu->cuDeviceGetName(
+        record->hardware_name, (int)sizeof record->hardware_name, record->device);
 
     record->hardware_name[sizeof record->hardware_name - 1] = '\0';
     if (native == GANTRY__CU_SUCCESS) {
@@ -166,8 +174,9 @@ static gantry__cu_result_t fill_name_and_size(asked_t *asked) {
     return native;
 }
 
-gantry__cu_result_t gantry__cuda_record_fill(const gantry_backend_instance_t *instance, gantry__cuda_record_t *record,
-                                             char *reason, size_t reason_bytes) {
+gantry__cu_result_t gantry__cuda_record_fill(const gantry_backend_instance_t *instance,
+                                             gantry__cuda_record_t *record, char *reason,
+                                             size_t reason_bytes) {
     asked_t asked = {&instance->cu, record, GANTRY__CU_SUCCESS};
     gantry__cu_result_t native = fill_name_and_size(&asked);
 
@@ -177,12 +186,14 @@ gantry__cu_result_t gantry__cuda_record_fill(const gantry_backend_instance_t *in
         native = asked.failure;
     }
     if (native != GANTRY__CU_SUCCESS) {
-        snprintf(reason, reason_bytes, "\"%.100s\" does not describe itself: %s (%u)", record->hardware_name,
-                 gantry__cuda_error_name(native), native);
+        snprintf(reason, reason_bytes, "\"%.100s\" does not describe itself: %s (%u)",
+                 record->hardware_name, gantry__cuda_error_name(native), native);
         return native;
     }
-    if (optional_number(&asked, GANTRY__CU_ATTRIBUTE_COMPUTE_MODE) == GANTRY__CU_COMPUTE_MODE_PROHIBITED) {
-        snprintf(reason, reason_bytes, "\"%.100s\" is in compute mode \"prohibited\" (nvidia-smi -c changes it)",
+    if (optional_number(&asked, GANTRY__CU_ATTRIBUTE_COMPUTE_MODE) ==
+        GANTRY__CU_COMPUTE_MODE_PROHIBITED) {
+        snprintf(reason, reason_bytes,
+                 "\"%.100s\" is in compute mode \"prohibited\" (nvidia-smi -c changes it)",
                  record->hardware_name);
         return GANTRY__CU_NO_DEVICE;
     }

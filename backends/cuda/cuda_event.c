@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events without times. One that was never recorded counts as past, for the driver as for the interface. */
+/* Events without times. One that was never recorded counts as past, for the driver as for the
+ * interface. */
 #include "cuda/cuda_backend.h"
 
 static int32_t create(gantry_backend_device_t *device, gantry_backend_event_t **out_event) {
@@ -11,10 +12,12 @@ static int32_t create(gantry_backend_device_t *device, gantry_backend_event_t **
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
     event->device = device;
-    GANTRY__CUDA_CALL(device, native, device->cu->cuEventCreate(&event->handle, GANTRY__CU_EVENT_DISABLE_TIMING));
+    GANTRY__CUDA_CALL(device, native,
+                      device->cu->cuEventCreate(&event->handle, GANTRY__CU_EVENT_DISABLE_TIMING));
     if (native != GANTRY__CU_SUCCESS) {
         gantry__host_free(device->host, event, sizeof *event);
-        return gantry__cuda_check(device->host, native, "making an event on \"%.200s\"", device->record->hardware_name);
+        return gantry__cuda_check(device->host, native, "making an event on \"%.200s\"",
+                                  device->record->hardware_name);
     }
     *out_event = event;
     return GANTRY_K_OK;
@@ -35,7 +38,8 @@ static int32_t record(gantry_backend_event_t *event, gantry_backend_stream_t *st
     gantry__cu_result_t native;
 
     GANTRY__CUDA_CALL(device, native, device->cu->cuEventRecord(event->handle, stream->handle));
-    return gantry__cuda_check(device->host, native, "recording an event on \"%.200s\"", device->record->hardware_name);
+    return gantry__cuda_check(device->host, native, "recording an event on \"%.200s\"",
+                              device->record->hardware_name);
 }
 
 static int32_t query(gantry_backend_event_t *event, int32_t *out_done) {
@@ -44,9 +48,10 @@ static int32_t query(gantry_backend_event_t *event, int32_t *out_done) {
 
     GANTRY__CUDA_CALL(device, native, device->cu->cuEventQuery(event->handle));
     *out_done = native != GANTRY__CU_NOT_READY;
-    return native == GANTRY__CU_NOT_READY ? GANTRY_K_OK
-                                          : gantry__cuda_check(device->host, native, "asking an event of \"%.200s\"",
-                                                               device->record->hardware_name);
+    return native == GANTRY__CU_NOT_READY
+               ? GANTRY_K_OK
+               : gantry__cuda_check(device->host, native, "asking an event of \"%.200s\"",
+                                    device->record->hardware_name);
 }
 
 static int32_t synchronize(gantry_backend_event_t *event) {

@@ -5,15 +5,16 @@
  *
  *     cuStreamBeginCapture   ...   cuStreamEndCapture -> graph -> cuGraphInstantiate -> exec   cuGraphLaunch(exec)
  *
- * Captures are relaxed. The driver's other modes forbid calls that a capture cannot keep, such as cuMemAlloc: the
- * global mode to every thread of the process, of which many may know nothing of us; the thread-local mode to the
- * thread that captures, which must then also be the one that ends it. The core may take memory and load programs for
- * the very work that it captures, on whatever thread, and means those calls to take effect at once. */
+ * Captures are relaxed. The driver's other modes forbid calls that a capture cannot keep, such as
+ * cuMemAlloc: the global mode to every thread of the process, of which many may know nothing of us;
+ * the thread-local mode to the thread that captures, which must then also be the one that ends it.
+ * The core may take memory and load programs for the very work that it captures, on whatever
+ * thread, and means those calls to take effect at once. */
 #include "cuda/cuda_backend.h"
 
 static int32_t wrong_state(const gantry_backend_device_t *device, const char *what) {
-    return gantry__cuda_fail(device->host, GANTRY_K_FAILED_PRECONDITION, 0, "%s of \"%.200s\"", what,
-                             device->record->hardware_name);
+    return gantry__cuda_fail(device->host, GANTRY_K_FAILED_PRECONDITION, 0, "%s of \"%.200s\"",
+                             what, device->record->hardware_name);
 }
 
 static int32_t begin_capture(gantry_backend_stream_t *stream) {
@@ -23,14 +24,17 @@ static int32_t begin_capture(gantry_backend_stream_t *stream) {
     if (stream->is_capturing) {
         return wrong_state(device, "begin_capture: a capture has already begun on this stream");
     }
-    GANTRY__CUDA_CALL(device, native, device->cu->cuStreamBeginCapture_v2(stream->handle, GANTRY__CU_CAPTURE_RELAXED));
+    GANTRY__CUDA_CALL(
+        device, native,
+        device->cu->cuStreamBeginCapture_v2(stream->handle, GANTRY__CU_CAPTURE_RELAXED));
     stream->is_capturing = native == GANTRY__CU_SUCCESS;
     return gantry__cuda_check(device->host, native, "beginning a capture on a stream of \"%.200s\"",
                               device->record->hardware_name);
 }
 
 /* Whatever it returns, the stream captures no more. out_exec NULL: nothing is wanted. */
-static gantry__cu_result_t finish(gantry_backend_stream_t *stream, gantry__cu_graph_exec_t *out_exec) {
+static gantry__cu_result_t finish(gantry_backend_stream_t *stream,
+                                  gantry__cu_graph_exec_t *out_exec) {
     const gantry__cuda_symbols_t *cu = stream->device->cu;
     gantry__cu_graph_t captured = NULL;
     gantry__cu_result_t native = cu->cuStreamEndCapture(stream->handle, &captured);
@@ -64,7 +68,8 @@ static int32_t end_capture(gantry_backend_stream_t *stream, gantry_backend_graph
     }
     if (native != GANTRY__CU_SUCCESS) {
         gantry__host_free(device->host, graph, sizeof *graph);
-        return gantry__cuda_check(device->host, native, "ending a capture on a stream of \"%.200s\"",
+        return gantry__cuda_check(device->host, native,
+                                  "ending a capture on a stream of \"%.200s\"",
                                   device->record->hardware_name);
     }
     graph->device = device;
@@ -72,10 +77,10 @@ static int32_t end_capture(gantry_backend_stream_t *stream, gantry_backend_graph
     return GANTRY_K_OK;
 }
 
-/* The driver is asked whether the stream is captured: a branch of a capture does not know. It would make the graph a part
- * of the one that is being captured; the interface has no such graphs. */
-static gantry__cu_result_t launch_outside(gantry_backend_stream_t *stream, gantry__cu_graph_exec_t exec,
-                                          unsigned int *out_state) {
+/* The driver is asked whether the stream is captured: a branch of a capture does not know. It would
+ * make the graph a part of the one that is being captured; the interface has no such graphs. */
+static gantry__cu_result_t launch_outside(gantry_backend_stream_t *stream,
+                                          gantry__cu_graph_exec_t exec, unsigned int *out_state) {
     const gantry__cuda_symbols_t *cu = stream->device->cu;
     gantry__cu_result_t native = cu->cuStreamIsCapturing(stream->handle, out_state);
 
@@ -93,7 +98,8 @@ static int32_t launch(gantry_backend_stream_t *stream, gantry_backend_graph_t *g
     if (native == GANTRY__CU_SUCCESS && state != GANTRY__CU_CAPTURE_NONE) {
         return wrong_state(device, "launch of a graph: a capture has begun on this stream");
     }
-    return gantry__cuda_check(device->host, native, "launching a graph on \"%.200s\"", device->record->hardware_name);
+    return gantry__cuda_check(device->host, native, "launching a graph on \"%.200s\"",
+                              device->record->hardware_name);
 }
 
 static void destroy(gantry_backend_graph_t *graph) {

@@ -51,14 +51,15 @@ static gantry_backend_kernel_t *make_kernel(gantry_backend_program_t *program, c
 static uint32_t attribute(const gantry_backend_kernel_t *kernel, unsigned int what) {
     int value = 0;
 
-    if (kernel->program->device->cu->cuFuncGetAttribute(&value, what, kernel->function) != GANTRY__CU_SUCCESS) {
+    if (kernel->program->device->cu->cuFuncGetAttribute(&value, what, kernel->function) !=
+        GANTRY__CU_SUCCESS) {
         return 0;
     }
     return value > 0 ? (uint32_t)value : 0;
 }
 
-/* Drivers of CUDA 12.4 and newer tell a kernel's parameters one by one, and that there are no more as an invalid index.
- * -1: not known, as of a card that was lost meanwhile. */
+/* Drivers of CUDA 12.4 and newer tell a kernel's parameters one by one, and that there are no more
+ * as an invalid index. -1: not known, as of a card that was lost meanwhile. */
 static int32_t count_parameters(gantry_backend_kernel_t *kernel) {
     const gantry__cuda_symbols_t *cu = kernel->program->device->cu;
     gantry__cu_result_t native = GANTRY__CU_SUCCESS;
@@ -69,8 +70,8 @@ static int32_t count_parameters(gantry_backend_kernel_t *kernel) {
         return -1;
     }
     while (count < MOST_PARAMETERS) {
-        native =
-            cu->cuFuncGetParamInfo(kernel->function, (size_t)count, &offset_bytes, &kernel->parameter_bytes[count]);
+        native = cu->cuFuncGetParamInfo(kernel->function, (size_t)count, &offset_bytes,
+                                        &kernel->parameter_bytes[count]);
         if (native != GANTRY__CU_SUCCESS) {
             break;
         }
@@ -82,7 +83,8 @@ static int32_t count_parameters(gantry_backend_kernel_t *kernel) {
 /* The device's context is current. What the driver does not tell stays 0. */
 static void ask_needs(gantry_backend_kernel_t *kernel) {
     kernel->head.info.struct_size = sizeof kernel->head.info;
-    kernel->head.info.max_work_group_size = attribute(kernel, GANTRY__CU_FUNCTION_MAX_THREADS_PER_BLOCK);
+    kernel->head.info.max_work_group_size =
+        attribute(kernel, GANTRY__CU_FUNCTION_MAX_THREADS_PER_BLOCK);
     kernel->head.info.local_bytes = attribute(kernel, GANTRY__CU_FUNCTION_SHARED_SIZE_BYTES);
     kernel->head.info.private_bytes = attribute(kernel, GANTRY__CU_FUNCTION_LOCAL_SIZE_BYTES);
     kernel->parameter_count = count_parameters(kernel);
@@ -94,8 +96,8 @@ int32_t gantry__cuda_kernel_info(gantry_backend_kernel_t *kernel, gantry_kernel_
 
 static gantry__cu_result_t find_function(gantry_backend_kernel_t *kernel) {
     gantry_backend_program_t *program = kernel->program;
-    gantry__cu_result_t native =
-        program->device->cu->cuModuleGetFunction(&kernel->function, program->module, kernel->head.name);
+    gantry__cu_result_t native = program->device->cu->cuModuleGetFunction(
+        &kernel->function, program->module, kernel->head.name);
 
     if (native == GANTRY__CU_SUCCESS) {
         ask_needs(kernel);
@@ -105,7 +107,8 @@ static gantry__cu_result_t find_function(gantry_backend_kernel_t *kernel) {
 
 int32_t gantry__cuda_kernel_find(gantry_backend_program_t *program, const char *name,
                                  gantry_backend_kernel_t **out_kernel) {
-    gantry_backend_kernel_t *kernel = (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->kernels, name);
+    gantry_backend_kernel_t *kernel =
+        (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->kernels, name);
     gantry__cu_result_t native;
 
     *out_kernel = kernel;
@@ -119,8 +122,8 @@ int32_t gantry__cuda_kernel_find(gantry_backend_program_t *program, const char *
     GANTRY__CUDA_CALL(program->device, native, find_function(kernel));
     if (native != GANTRY__CU_SUCCESS) {
         release_kernel(kernel);
-        return gantry__cuda_check(program->device->host, native, "kernel \"%.100s\" of program \"%.200s\"", name,
-                                  program->label);
+        return gantry__cuda_check(program->device->host, native,
+                                  "kernel \"%.100s\" of program \"%.200s\"", name, program->label);
     }
     gantry__kernel_list_add(&program->kernels, &kernel->head);
     *out_kernel = kernel;
@@ -137,10 +140,11 @@ typedef struct parameters_t {
     uint32_t shared_bytes;
 } parameters_t;
 
-static int32_t wrong_arguments(const gantry_backend_kernel_t *kernel, const char *what, uint32_t number) {
+static int32_t wrong_arguments(const gantry_backend_kernel_t *kernel, const char *what,
+                               uint32_t number) {
     return gantry__cuda_fail(kernel->program->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                             "launch of \"%.100s\" of \"%.100s\": %s %u", kernel->head.name, kernel->program->label,
-                             what, number);
+                             "launch of \"%.100s\" of \"%.100s\": %s %u", kernel->head.name,
+                             kernel->program->label, what, number);
 }
 
 static void add_number(parameters_t *out, unsigned long long value) {
@@ -149,16 +153,18 @@ static void add_number(parameters_t *out, unsigned long long value) {
     out->count++;
 }
 
-/* Whether the kernel reads a value of that size there. A wrong number of arguments shows itself later. */
+/* Whether the kernel reads a value of that size there. A wrong number of arguments shows itself
+ * later. */
 static int fits(const gantry_backend_kernel_t *kernel, uint32_t index, uint32_t bytes) {
     return kernel->parameter_count < 0 || index >= (uint32_t)kernel->parameter_count ||
            kernel->parameter_bytes[index] == bytes;
 }
 
-static int32_t set_parameters(const gantry_backend_kernel_t *kernel, const gantry_launch_t *launch, parameters_t *out) {
+static int32_t set_parameters(const gantry_backend_kernel_t *kernel, const gantry_launch_t *launch,
+                              parameters_t *out) {
     out->count = 0;
     out->shared_bytes = 0;
-    for (uint32_t i = 0; i < launch->arg_count; i++) {
+    for (uint32_t i = 0; i < launch->arg_count; ++i) {
         const gantry_launch_arg_t *arg = &launch->args[i];
 
         if (out->count + 2 > MOST_PARAMETERS) {
@@ -192,7 +198,8 @@ static int32_t set_parameters(const gantry_backend_kernel_t *kernel, const gantr
     return GANTRY_K_OK;
 }
 
-/* The largest group up to the usual one that divides the work-items: none may be launched beyond them. */
+/* The largest group up to the usual one that divides the work-items: none may be launched beyond
+ * them. */
 static uint64_t choose_group(const gantry_backend_kernel_t *kernel, uint64_t items) {
     uint64_t most = kernel->head.info.max_work_group_size;
     uint64_t group = most != 0 && most < USUAL_GROUP ? most : USUAL_GROUP;
@@ -210,24 +217,26 @@ static int32_t shape_launch(const gantry_backend_kernel_t *kernel, const gantry_
     uint32_t dimensions = launch->dimensions < 3 ? launch->dimensions : 3;
     int has_local = 0;
 
-    for (uint32_t d = 0; d < dimensions; d++) {
+    for (uint32_t d = 0; d < dimensions; ++d) {
         has_local |= launch->local_size[d] != 0;
     }
-    for (uint32_t d = 0; d < dimensions; d++) {
+    for (uint32_t d = 0; d < dimensions; ++d) {
         uint64_t items = launch->global_size[d];
 
-        local[d] = has_local ? launch->local_size[d] : d == 0 && items != 0 ? choose_group(kernel, items) : 1;
-        count[d] = local[d] != 0 && local[d] <= UINT32_MAX && items % local[d] == 0 ? items / local[d] : 0;
+        local[d] = has_local              ? launch->local_size[d]
+                   : d == 0 && items != 0 ? choose_group(kernel, items)
+                                          : 1;
+        count[d] =
+            local[d] != 0 && local[d] <= UINT32_MAX && items % local[d] == 0 ? items / local[d] : 0;
         if (count[d] == 0 || count[d] > (d == 0 ? MOST_GROUPS_X : MOST_GROUPS_YZ)) {
             return gantry__cuda_fail(
                 kernel->program->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                "launch of \"%.100s\" of \"%.100s\": %llu work-items in groups of %llu in dimension %u; a "
-                "multiple of up to %u groups is accepted",
-                kernel->head.name, kernel->program->label, (unsigned long long)items, (unsigned long long)local[d], d,
-                d == 0 ? MOST_GROUPS_X : MOST_GROUPS_YZ);
+                "launch of \"%.100s\" of \"%.100s\": %llu work-items in groups of %llu in dimension %u; a multiple of up to %u groups is accepted",
+                kernel->head.name, kernel->program->label, (unsigned long long)items,
+                (unsigned long long)local[d], d, d == 0 ? MOST_GROUPS_X : MOST_GROUPS_YZ);
         }
     }
-    for (int d = 0; d < 3; d++) {
+    for (int d = 0; d < 3; ++d) {
         groups[d] = (unsigned int)count[d];
         group[d] = (unsigned int)local[d];
     }
@@ -251,11 +260,12 @@ int32_t gantry__cuda_kernel_launch(gantry_backend_stream_t *stream, gantry_backe
     }
     GANTRY__CUDA_CALL(
         device, native,
-        device->cu->cuLaunchKernel(kernel->function, groups[0], groups[1], groups[2], group[0], group[1], group[2],
-                                   parameters.shared_bytes, stream->handle, parameters.list, NULL));
+        device->cu->cuLaunchKernel(kernel->function, groups[0], groups[1], groups[2], group[0],
+                                   group[1], group[2], parameters.shared_bytes, stream->handle,
+                                   parameters.list, NULL));
     return gantry__cuda_check(
         device->host, native,
         "launch of \"%.100s\" of \"%.100s\": %u x %u x %u groups of %u x %u x %u work-items, %u arguments",
-        kernel->head.name, kernel->program->label, groups[0], groups[1], groups[2], group[0], group[1], group[2],
-        launch->arg_count);
+        kernel->head.name, kernel->program->label, groups[0], groups[1], groups[2], group[0],
+        group[1], group[2], launch->arg_count);
 }

@@ -13,8 +13,8 @@
 /* ---- finding ---- */
 
 /* In a toolkit's folder; NULL when it is not there. */
-static void *open_in(const gantry_host_t *host, const char *option, const char *folder, const char *name,
-                     char *out_file) {
+static void *open_in(const gantry_host_t *host, const char *option, const char *folder,
+                     const char *name, char *out_file) {
     char reasons[400];
     char path[GANTRY__CUDA_FILE_BYTES];
     const char *only = path;
@@ -23,14 +23,16 @@ static void *open_in(const gantry_host_t *host, const char *option, const char *
     if (length < 0 || (size_t)length >= sizeof path || access(path, R_OK) != 0) {
         return NULL;
     }
-    return gantry__library_open(host, option, &only, 1, out_file, GANTRY__CUDA_FILE_BYTES, reasons, sizeof reasons);
+    return gantry__library_open(host, option, &only, 1, out_file, GANTRY__CUDA_FILE_BYTES, reasons,
+                                sizeof reasons);
 }
 
-static void *open_in_toolkits(const gantry_host_t *host, const char *option, const char *name, char *out_file) {
+static void *open_in_toolkits(const gantry_host_t *host, const char *option, const char *name,
+                              char *out_file) {
     const char *folders[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
     void *library = NULL;
 
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0] && library == NULL; i++) {
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0] && library == NULL; ++i) {
         if (folders[i] != NULL && folders[i][0] != '\0') {
             library = open_in(host, option, folders[i], name, out_file);
         }
@@ -39,16 +41,16 @@ static void *open_in_toolkits(const gantry_host_t *host, const char *option, con
 }
 
 /* Each candidate everywhere before the next one: the first is the one that suits the driver. */
-static void *open_first(const gantry_host_t *host, const gantry__cuda_file_t *wanted, char *out_file, char *out_reasons,
-                        size_t reasons_bytes) {
+static void *open_first(const gantry_host_t *host, const gantry__cuda_file_t *wanted,
+                        char *out_file, char *out_reasons, size_t reasons_bytes) {
     void *library = NULL;
 
     out_reasons[0] = '\0';
     if (gantry__host_option(host, wanted->option) != NULL) {
-        return gantry__library_open(host, wanted->option, NULL, 0, out_file, GANTRY__CUDA_FILE_BYTES, out_reasons,
-                                    reasons_bytes);
+        return gantry__library_open(host, wanted->option, NULL, 0, out_file,
+                                    GANTRY__CUDA_FILE_BYTES, out_reasons, reasons_bytes);
     }
-    for (size_t i = 0; i < wanted->candidate_count && library == NULL; i++) {
+    for (size_t i = 0; i < wanted->candidate_count && library == NULL; ++i) {
         char reason[200];
         size_t length = strlen(out_reasons);
 
@@ -56,15 +58,16 @@ static void *open_first(const gantry_host_t *host, const gantry__cuda_file_t *wa
                                        GANTRY__CUDA_FILE_BYTES, reason, sizeof reason);
         if (library == NULL) {
             library = open_in_toolkits(host, wanted->option, wanted->candidates[i], out_file);
-            snprintf(out_reasons + length, reasons_bytes - length, "%s%s", length > 0 ? "; " : "", reason);
+            snprintf(out_reasons + length, reasons_bytes - length, "%s%s", length > 0 ? "; " : "",
+                     reason);
         }
     }
     return library;
 }
 
 int gantry__cuda_library_open(const gantry_host_t *host, const gantry__cuda_file_t *wanted,
-                              const gantry__library_symbol_t *symbols, size_t symbol_count, void *table, char *out_file,
-                              char *reason, size_t reason_bytes) {
+                              const gantry__library_symbol_t *symbols, size_t symbol_count,
+                              void *table, char *out_file, char *reason, size_t reason_bytes) {
     char reasons[400];
     const char *missing;
     void *library = open_first(host, wanted, out_file, reasons, sizeof reasons);
@@ -75,8 +78,8 @@ int gantry__cuda_library_open(const gantry_host_t *host, const gantry__cuda_file
     }
     missing = gantry__library_resolve(library, symbols, symbol_count, table);
     if (missing != NULL) {
-        snprintf(reason, reason_bytes, "%.200s is no %s%s: it has no function %s", out_file, wanted->name, wanted->least,
-                 missing);
+        snprintf(reason, reason_bytes, "%.200s is no %s%s: it has no function %s", out_file,
+                 wanted->name, wanted->least, missing);
         return 0;
     }
     return 1;
@@ -84,14 +87,16 @@ int gantry__cuda_library_open(const gantry_host_t *host, const gantry__cuda_file
 
 /* ---- places ---- */
 
-/* cuDNN from 9 on and NCCL from 2.9 on count as wanted->oldest does; those before have 1000 * major. */
+/* cuDNN from 9 on and NCCL from 2.9 on count as wanted->oldest does; those before have 1000 *
+ * major. */
 static void write_version(unsigned version, char *text, size_t text_bytes) {
     unsigned step = version < 10000 ? 1000 : 10000;
 
     snprintf(text, text_bytes, "%u.%u.%u", version / step, version % step / 100, version % 100);
 }
 
-static void judge(gantry__cuda_library_t *library, const gantry__cuda_wanted_t *wanted, void *table, const char *file) {
+static void judge(gantry__cuda_library_t *library, const gantry__cuda_wanted_t *wanted, void *table,
+                  const char *file) {
     unsigned version = 0;
     unsigned native = wanted->ask_version(table, &version);
     char own[40];
@@ -103,15 +108,17 @@ static void judge(gantry__cuda_library_t *library, const gantry__cuda_wanted_t *
     if (library->is_usable) {
         snprintf(library->name, sizeof library->name, "%.150s (%s)", file, own);
     } else if (native != 0) {
-        snprintf(library->reason, sizeof library->reason, "%.200s does not tell its version (%u)", file, native);
+        snprintf(library->reason, sizeof library->reason, "%.200s does not tell its version (%u)",
+                 file, native);
     } else {
-        snprintf(library->reason, sizeof library->reason, "%.200s is %s %s, too old: %s or newer is needed", file,
-                 wanted->name, own, needed);
+        snprintf(library->reason, sizeof library->reason,
+                 "%.200s is %s %s, too old: %s or newer is needed", file, wanted->name, own,
+                 needed);
     }
 }
 
-void gantry__cuda_library_place(const gantry_host_t *host, const gantry__cuda_wanted_t *wanted, void *table,
-                                gantry__cuda_library_t *library) {
+void gantry__cuda_library_place(const gantry_host_t *host, const gantry__cuda_wanted_t *wanted,
+                                void *table, gantry__cuda_library_t *library) {
     const gantry__cuda_file_t file = {.name = wanted->name,
                                       .least = "",
                                       .option = wanted->option,
@@ -123,8 +130,8 @@ void gantry__cuda_library_place(const gantry_host_t *host, const gantry__cuda_wa
         return;
     }
     library->is_tried = 1;
-    if (gantry__cuda_library_open(host, &file, &wanted->version_symbol, 1, table, name, library->reason,
-                                  sizeof library->reason)) {
+    if (gantry__cuda_library_open(host, &file, &wanted->version_symbol, 1, table, name,
+                                  library->reason, sizeof library->reason)) {
         judge(library, wanted, table, name);
     }
 }

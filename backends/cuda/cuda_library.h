@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA's libraries beside the driver: found, opened at run time, their functions in a table. Those that have their place
- * here before they have a use, cuDNN and NCCL, are also judged by their version.
+/* NVIDIA's libraries beside the driver: found, opened at run time, their functions in a table.
+ * Those that have their place here before they have a use, cuDNN and NCCL, are also judged by their
+ * version.
  *
- * For each name the loader's own search comes first, then the folders of a toolkit: those that CUDA_HOME and CUDA_PATH
- * name, and /usr/local/cuda, which is often in nobody's search path.
- * Owner: the table that holds it; the library stays loaded. Threads: the caller's lock guards the opening. */
+ * For each name the loader's own search comes first, then the folders of a toolkit: those that
+ * CUDA_HOME and CUDA_PATH name, and /usr/local/cuda, which is often in nobody's search path.
+ * Owner: the table that holds it; the library stays loaded. Threads: the caller's lock guards
+ * the opening. */
 #ifndef GANTRY_CUDA_LIBRARY_H
 #define GANTRY_CUDA_LIBRARY_H
 
@@ -21,10 +23,11 @@ typedef struct gantry__cuda_file_t {
     size_t candidate_count;
 } gantry__cuda_file_t;
 
-/* 1, the table filled and the file's name in out_file (GANTRY__CUDA_FILE_BYTES); else 0 and why in reason. */
+/* 1, the table filled and the file's name in out_file (GANTRY__CUDA_FILE_BYTES); else 0 and why
+ * in reason. */
 int gantry__cuda_library_open(const gantry_host_t *host, const gantry__cuda_file_t *wanted,
-                              const gantry__library_symbol_t *symbols, size_t symbol_count, void *table, char *out_file,
-                              char *reason, size_t reason_bytes);
+                              const gantry__library_symbol_t *symbols, size_t symbol_count,
+                              void *table, char *out_file, char *reason, size_t reason_bytes);
 
 typedef struct gantry__cuda_library_t {
     int is_tried;
@@ -35,18 +38,19 @@ typedef struct gantry__cuda_library_t {
 
 /* What is opened, and how messages name it. */
 typedef struct gantry__cuda_wanted_t {
-    const char *name;                     /* "NCCL" */
-    const char *option;                   /* "GANTRY_CUDA_NCCL" */
-    const char *candidate;                /* "libnccl.so.2" */
-    gantry__library_symbol_t version_symbol; /* the function that tells the version, and its slot in the table */
-    unsigned oldest;                      /* 10000 * major + 100 * minor + patch */
+    const char *name;      /* "NCCL" */
+    const char *option;    /* "GANTRY_CUDA_NCCL" */
+    const char *candidate; /* "libnccl.so.2" */
+    /* the function that tells the version, and its slot in the table */
+    gantry__library_symbol_t version_symbol;
+    unsigned oldest; /* 10000 * major + 100 * minor + patch */
     /* 0, or the library's own number for what went wrong. */
     unsigned (*ask_version)(void *table, unsigned *out_version);
 } gantry__cuda_wanted_t;
 
-/* On the first call opens the file that the option names, else the candidate. Its absence is no failure: is_usable is 0
- * and reason says why. */
-void gantry__cuda_library_place(const gantry_host_t *host, const gantry__cuda_wanted_t *wanted, void *table,
-                                gantry__cuda_library_t *library);
+/* On the first call opens the file that the option names, else the candidate. Its absence is no
+ * failure: is_usable is 0 and reason says why. */
+void gantry__cuda_library_place(const gantry_host_t *host, const gantry__cuda_wanted_t *wanted,
+                                void *table, gantry__cuda_library_t *library);
 
 #endif

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device memory as the driver gives it, and pinned host memory.
  *
- * The driver commits at once, so a success here is memory that is there. Pinned memory is pinned for every context:
- * the core shares it between the logical devices of a card. */
+ * The driver commits at once, so a success here is memory that is there. Pinned memory is pinned
+ * for every context: the core shares it between the logical devices of a card. */
 #include "cuda/cuda_backend.h"
 
-static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes, gantry_region_t *out_region) {
+static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
+                            gantry_region_t *out_region) {
     const gantry_device_info_t *info = &device->record->info;
     gantry__cu_address_t address = 0;
     gantry__cu_result_t native;
 
     *out_region = 0;
     if (size_bytes == 0) {
-        return gantry__cuda_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0, "a region of 0 bytes on \"%.200s\"",
-                                 info->hardware_name);
+        return gantry__cuda_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                                 "a region of 0 bytes on \"%.200s\"", info->hardware_name);
     }
     GANTRY__CUDA_CALL(device, native, device->cu->cuMemAlloc_v2(&address, (size_t)size_bytes));
     *out_region = (gantry_region_t)address;
-    return gantry__cuda_check(device->host, native, "taking %llu bytes on \"%.200s\"", (unsigned long long)size_bytes,
-                              info->hardware_name);
+    return gantry__cuda_check(device->host, native, "taking %llu bytes on \"%.200s\"",
+                              (unsigned long long)size_bytes, info->hardware_name);
 }
 
-static void region_free(gantry_backend_device_t *device, gantry_region_t region, uint64_t size_bytes) {
+static void region_free(gantry_backend_device_t *device, gantry_region_t region,
+                        uint64_t size_bytes) {
     (void)size_bytes;
     if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
         device->cu->cuMemFree_v2((gantry__cu_address_t)region);
@@ -33,9 +35,11 @@ static int32_t host_alloc(gantry_backend_device_t *device, uint64_t size_bytes, 
     gantry__cu_result_t native;
 
     *out_ptr = NULL;
-    GANTRY__CUDA_CALL(device, native,
-                      device->cu->cuMemHostAlloc(out_ptr, (size_t)size_bytes, GANTRY__CU_HOST_ALLOC_PORTABLE));
-    return gantry__cuda_check(device->host, native, "taking %llu bytes of pinned host memory for \"%.200s\"",
+    GANTRY__CUDA_CALL(
+        device, native,
+        device->cu->cuMemHostAlloc(out_ptr, (size_t)size_bytes, GANTRY__CU_HOST_ALLOC_PORTABLE));
+    return gantry__cuda_check(device->host, native,
+                              "taking %llu bytes of pinned host memory for \"%.200s\"",
                               (unsigned long long)size_bytes, device->record->hardware_name);
 }
 
@@ -47,16 +51,19 @@ static void host_free(gantry_backend_device_t *device, void *ptr, uint64_t size_
     }
 }
 
-/* The free memory of the record's card as far as a device of ours is open on it: its context answers. */
-static int32_t ask_open_device(gantry_backend_instance_t *instance, const gantry__cuda_record_t *record,
-                               uint64_t *out_free_bytes, uint64_t *out_total_bytes) {
+/* The free memory of the record's card as far as a device of ours is open on it: its context
+ * answers. */
+static int32_t ask_open_device(gantry_backend_instance_t *instance,
+                               const gantry__cuda_record_t *record, uint64_t *out_free_bytes,
+                               uint64_t *out_total_bytes) {
     gantry__cu_result_t native = GANTRY__CU_NO_DEVICE;
     size_t free_bytes = 0;
     size_t total_bytes = 0;
 
     pthread_mutex_lock(&instance->lock); /* against its closing */
     if (record->open_device != NULL) {
-        GANTRY__CUDA_CALL(record->open_device, native, instance->cu.cuMemGetInfo_v2(&free_bytes, &total_bytes));
+        GANTRY__CUDA_CALL(record->open_device, native,
+                          instance->cu.cuMemGetInfo_v2(&free_bytes, &total_bytes));
     }
     pthread_mutex_unlock(&instance->lock);
     *out_free_bytes = free_bytes;
@@ -65,8 +72,8 @@ static int32_t ask_open_device(gantry_backend_instance_t *instance, const gantry
 }
 
 /* The driver itself answers to nobody without a context, so this is NVML's. */
-int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t index, uint64_t *out_free_bytes,
-                                 uint64_t *out_total_bytes) {
+int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t index,
+                                 uint64_t *out_free_bytes, uint64_t *out_total_bytes) {
     const gantry__nvml_t *nvml = gantry__cuda_nvml(instance);
     const gantry__cuda_record_t *record;
     gantry__nvml_memory_t memory;
@@ -74,7 +81,8 @@ int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t i
     *out_free_bytes = *out_total_bytes = 0;
     if (index >= instance->record_count) {
         return gantry__cuda_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                                 "CUDA device %u does not exist; there are %u, from 0", index, instance->record_count);
+                                 "CUDA device %u does not exist; there are %u, from 0", index,
+                                 instance->record_count);
     }
     record = &instance->records[index];
     if (gantry__nvml_memory(nvml, record->uuid, record->pci_address, &memory)) {
@@ -86,12 +94,15 @@ int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t i
         return GANTRY_K_OK;
     }
     return gantry__cuda_fail(instance->host, GANTRY_K_UNAVAILABLE, 0,
-                             "the free memory of \"%.200s\" is not known without a context: %s", record->hardware_name,
+                             "the free memory of \"%.200s\" is not known without a context: %s",
+                             record->hardware_name,
                              nvml->is_usable ? "NVML does not answer for this card" : nvml->reason);
 }
 
-/* NVML is asked when the driver does not answer; not for a lost device, of which the core must hear. */
-static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes, uint64_t *out_total_bytes) {
+/* NVML is asked when the driver does not answer; not for a lost device, of which the core must
+ * hear. */
+static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes,
+                           uint64_t *out_total_bytes) {
     const gantry__cuda_record_t *record = device->record;
     gantry__nvml_memory_t memory;
     size_t free_bytes = 0;
@@ -100,14 +111,16 @@ static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_b
 
     GANTRY__CUDA_CALL(device, native, device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes));
     if (native != GANTRY__CU_SUCCESS && gantry__cuda_error_code(native) != GANTRY_K_UNAVAILABLE &&
-        gantry__nvml_memory(gantry__cuda_nvml(device->instance), record->uuid, record->pci_address, &memory)) {
+        gantry__nvml_memory(gantry__cuda_nvml(device->instance), record->uuid, record->pci_address,
+                            &memory)) {
         *out_free_bytes = memory.free;
         *out_total_bytes = memory.total;
         return GANTRY_K_OK;
     }
     *out_free_bytes = free_bytes;
     *out_total_bytes = total_bytes;
-    return gantry__cuda_check(device->host, native, "asking \"%.200s\" for its free memory", record->hardware_name);
+    return gantry__cuda_check(device->host, native, "asking \"%.200s\" for its free memory",
+                              record->hardware_name);
 }
 
 const gantry_memory_ops_t gantry__cuda_memory_ops = {

@@ -8,9 +8,10 @@
 #include "cuda/cuda_library.h"
 #include "cuda/cuda_status.h"
 
-static const gantry__library_symbol_t symbols[] = {{"nvmlErrorString", offsetof(gantry__nvml_t, nvmlErrorString)},
+static const gantry__library_symbol_t symbols[] = {
+    {"nvmlErrorString", offsetof(gantry__nvml_t, nvmlErrorString)},
 #define SYMBOL(function, parameters) {#function, offsetof(gantry__nvml_t, function)},
-                                                   GANTRY__NVML_FUNCTIONS(SYMBOL)
+    GANTRY__NVML_FUNCTIONS(SYMBOL)
 #undef SYMBOL
 };
 
@@ -24,23 +25,27 @@ static void start(gantry__nvml_t *nvml, const char *file) {
                  text != NULL ? text : "?", native);
         return;
     }
-    if (nvml->nvmlSystemGetDriverVersion(nvml->driver, sizeof nvml->driver) != GANTRY__NVML_SUCCESS) {
+    if (nvml->nvmlSystemGetDriverVersion(nvml->driver, sizeof nvml->driver) !=
+        GANTRY__NVML_SUCCESS) {
         nvml->driver[0] = '\0';
     }
-    snprintf(nvml->name, sizeof nvml->name, nvml->driver[0] != '\0' ? "%.100s (driver %.70s)" : "%.100s", file,
-             nvml->driver);
+    snprintf(nvml->name, sizeof nvml->name,
+             nvml->driver[0] != '\0' ? "%.100s (driver %.70s)" : "%.100s", file, nvml->driver);
     nvml->is_usable = 1;
 }
 
 void gantry__nvml_open(const gantry_host_t *host, gantry__nvml_t *out_nvml) {
     static const char *const candidates[] = {"libnvidia-ml.so.1"};
-    static const gantry__cuda_file_t wanted = {
-        .name = "NVML", .least = "", .option = "GANTRY_CUDA_NVML", .candidates = candidates, .candidate_count = 1};
+    static const gantry__cuda_file_t wanted = {.name = "NVML",
+                                               .least = "",
+                                               .option = "GANTRY_CUDA_NVML",
+                                               .candidates = candidates,
+                                               .candidate_count = 1};
     char file[GANTRY__CUDA_FILE_BYTES];
 
     out_nvml->is_tried = 1;
-    if (gantry__cuda_library_open(host, &wanted, symbols, sizeof symbols / sizeof symbols[0], out_nvml, file,
-                                  out_nvml->reason, sizeof out_nvml->reason)) {
+    if (gantry__cuda_library_open(host, &wanted, symbols, sizeof symbols / sizeof symbols[0],
+                                  out_nvml, file, out_nvml->reason, sizeof out_nvml->reason)) {
         start(out_nvml, file);
     }
 }
@@ -55,16 +60,19 @@ void gantry__nvml_close(gantry__nvml_t *nvml) {
 static int has_uuid(const gantry__nvml_t *nvml, gantry__nvml_device_t card, const char *uuid) {
     char own[GANTRY__NVML_UUID_BYTES];
 
-    return nvml->nvmlDeviceGetUUID(card, own, sizeof own) == GANTRY__NVML_SUCCESS && strcmp(own, uuid) == 0;
+    return nvml->nvmlDeviceGetUUID(card, own, sizeof own) == GANTRY__NVML_SUCCESS &&
+           strcmp(own, uuid) == 0;
 }
 
-/* By address first: a look-up by UUID may wake every card of the machine. A part of a card (MIG) has its card's address and a
- * UUID of its own, which the driver gives without its tag and NVML knows by it. Who has neither is not taken for its card. */
+/* By address first: a look-up by UUID may wake every card of the machine. A part of a card (MIG)
+ * has its card's address and a UUID of its own, which the driver gives without its tag and NVML
+ * knows by it. Who has neither is not taken for its card. */
 static int find_card(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
                      gantry__nvml_device_t *out_card) {
     char part[GANTRY__NVML_UUID_BYTES];
 
-    if (!nvml->is_usable || nvml->nvmlDeviceGetHandleByPciBusId_v2(pci_address, out_card) != GANTRY__NVML_SUCCESS) {
+    if (!nvml->is_usable ||
+        nvml->nvmlDeviceGetHandleByPciBusId_v2(pci_address, out_card) != GANTRY__NVML_SUCCESS) {
         return 0;
     }
     if (uuid[0] == '\0' || has_uuid(nvml, *out_card, uuid)) {
@@ -79,7 +87,8 @@ int gantry__nvml_memory(const gantry__nvml_t *nvml, const char *uuid, const char
     gantry__nvml_device_t card = NULL;
 
     return find_card(nvml, uuid, pci_address, &card) &&
-           nvml->nvmlDeviceGetMemoryInfo(card, (struct nvmlMemory_st *)(void *)out_memory) == GANTRY__NVML_SUCCESS;
+           nvml->nvmlDeviceGetMemoryInfo(card, (struct nvmlMemory_st *)(void *)out_memory) ==
+               GANTRY__NVML_SUCCESS;
 }
 
 int gantry__nvml_utilization(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
@@ -87,6 +96,6 @@ int gantry__nvml_utilization(const gantry__nvml_t *nvml, const char *uuid, const
     gantry__nvml_device_t card = NULL;
 
     return find_card(nvml, uuid, pci_address, &card) &&
-           nvml->nvmlDeviceGetUtilizationRates(card, (struct nvmlUtilization_st *)(void *)out_percent) ==
-               GANTRY__NVML_SUCCESS;
+           nvml->nvmlDeviceGetUtilizationRates(
+               card, (struct nvmlUtilization_st *)(void *)out_percent) == GANTRY__NVML_SUCCESS;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVML, NVIDIA's monitoring library: the part this backend calls, declared here, and its opening at run time.
+/* NVML, NVIDIA's monitoring library: the part this backend calls, declared here, and its opening at
+ * run time.
  *
- * It answers without a context: whether a card is busy and how much of its memory is free. Nothing depends on it.
- * Owner: the instance holds the table and one nvmlInit_v2; the library stays loaded. Threads: loading is
- * thread-safe, NVML too. */
+ * It answers without a context: whether a card is busy and how much of its memory is free. Nothing
+ * depends on it.
+ * Owner: the instance holds the table and one nvmlInit_v2; the library stays loaded. Threads:
+ * loading is thread-safe, NVML too. */
 #ifndef GANTRY_CUDA_NVML_H
 #define GANTRY_CUDA_NVML_H
 
@@ -41,7 +43,8 @@ struct nvmlUtilization_st;
     X(nvmlDeviceGetHandleByUUID, (const char *uuid, gantry__nvml_device_t *out_device))           \
     X(nvmlDeviceGetUUID, (gantry__nvml_device_t device, char *text, unsigned int text_bytes))     \
     X(nvmlDeviceGetMemoryInfo, (gantry__nvml_device_t device, struct nvmlMemory_st * out_memory)) \
-    X(nvmlDeviceGetUtilizationRates, (gantry__nvml_device_t device, struct nvmlUtilization_st * out_percent))
+    X(nvmlDeviceGetUtilizationRates,                                                              \
+      (gantry__nvml_device_t device, struct nvmlUtilization_st * out_percent))
 
 typedef struct gantry__nvml_t {
     int is_tried;
@@ -55,13 +58,13 @@ typedef struct gantry__nvml_t {
 #undef GANTRY__NVML_SLOT
 } gantry__nvml_t;
 
-/* Opens option GANTRY_CUDA_NVML when set, else libnvidia-ml.so.1, on the first call. Its absence is no failure:
- * is_usable is 0 and reason says why. */
+/* Opens option GANTRY_CUDA_NVML when set, else libnvidia-ml.so.1, on the first call. Its absence is
+ * no failure: is_usable is 0 and reason says why. */
 void gantry__nvml_open(const gantry_host_t *host, gantry__nvml_t *out_nvml);
 void gantry__nvml_close(gantry__nvml_t *nvml);
 
-/* The card at a PCI address, or the part of it (MIG) that has the UUID ("GPU-...", "" when it is not known). 0 when NVML does
- * not answer. */
+/* The card at a PCI address, or the part of it (MIG) that has the UUID ("GPU-...", "" when it is
+ * not known). 0 when NVML does not answer. */
 int gantry__nvml_memory(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
                         gantry__nvml_memory_t *out_memory);
 int gantry__nvml_utilization(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,

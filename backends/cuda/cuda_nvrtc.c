@@ -31,7 +31,8 @@ int32_t gantry__nvrtc_error_code(gantry__nvrtc_result_t native) {
     }
 }
 
-/* The list is one of this version; one that is too long is left at its largest possible beginning. */
+/* The list is one of this version; one that is too long is left at its largest possible
+ * beginning. */
 static gantry__nvrtc_result_t ask_archs(gantry__nvrtc_t *nvrtc) {
     int count = 0;
     gantry__nvrtc_result_t native = nvrtc->nvrtcGetNumSupportedArchs(&count);
@@ -52,7 +53,8 @@ static void ask_version(gantry__nvrtc_t *nvrtc, const char *file) {
         native = ask_archs(nvrtc);
     }
     if (native != GANTRY__NVRTC_SUCCESS || nvrtc->arch_count == 0) {
-        snprintf(nvrtc->reason, sizeof nvrtc->reason, "%.200s does not say what it compiles for: %s (%u)", file,
+        snprintf(nvrtc->reason, sizeof nvrtc->reason,
+                 "%.200s does not say what it compiles for: %s (%u)", file,
                  gantry__nvrtc_error_name(nvrtc, native), native);
         return;
     }
@@ -62,7 +64,8 @@ static void ask_version(gantry__nvrtc_t *nvrtc, const char *file) {
 }
 
 void gantry__nvrtc_open(const gantry_host_t *host, int wants_12, gantry__nvrtc_t *out_nvrtc) {
-    static const char *const newest_first[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"};
+    static const char *const newest_first[] = {"libnvrtc.so.13", "libnvrtc.so.12",
+                                               "libnvrtc.so.11.2"};
     static const char *const for_12[] = {"libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so.11.2"};
     const gantry__cuda_file_t wanted = {.name = "NVRTC",
                                         .least = " of CUDA 11.2 or newer",
@@ -71,8 +74,8 @@ void gantry__nvrtc_open(const gantry_host_t *host, int wants_12, gantry__nvrtc_t
                                         .candidate_count = 3};
     char file[GANTRY__CUDA_FILE_BYTES];
 
-    if (!gantry__cuda_library_open(host, &wanted, symbols, sizeof symbols / sizeof symbols[0], out_nvrtc, file,
-                                   out_nvrtc->reason, sizeof out_nvrtc->reason)) {
+    if (!gantry__cuda_library_open(host, &wanted, symbols, sizeof symbols / sizeof symbols[0],
+                                   out_nvrtc, file, out_nvrtc->reason, sizeof out_nvrtc->reason)) {
         return;
     }
     ask_version(out_nvrtc, file);

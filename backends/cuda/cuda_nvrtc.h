@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVRTC, NVIDIA's compiler of CUDA C as a library: the part this backend calls, declared here, and its opening at
- * run time.
+/* NVRTC, NVIDIA's compiler of CUDA C as a library: the part this backend calls, declared here, and
+ * its opening at run time.
  *
- * NVRTC needs no driver and no card. Owner: the instance holds the table; the library stays loaded. Threads:
- * loading is init-only, the table constant afterwards; a program of NVRTC belongs to one thread at a time. */
+ * NVRTC needs no driver and no card. Owner: the instance holds the table; the library stays loaded.
+ * Threads: loading is init-only, the table constant afterwards; a program of NVRTC belongs to
+ * one thread at a time. */
 #ifndef GANTRY_CUDA_NVRTC_H
 #define GANTRY_CUDA_NVRTC_H
 
@@ -21,19 +22,21 @@ enum {
 };
 
 /* X(function, parameters); all but nvrtcGetErrorString return a gantry__nvrtc_result_t. */
-#define GANTRY__NVRTC_FUNCTIONS(X)                                                                          \
-    X(nvrtcVersion, (int *out_major, int *out_minor))                                                       \
-    X(nvrtcGetNumSupportedArchs, (int *out_count))                                                          \
-    X(nvrtcGetSupportedArchs, (int *out_archs))                                                             \
-    X(nvrtcCreateProgram, (gantry__nvrtc_program_t * out_program, const char *source, const char *name,     \
-                           int header_count, const char *const *headers, const char *const *header_names))  \
-    X(nvrtcDestroyProgram, (gantry__nvrtc_program_t * program))                                             \
-    X(nvrtcCompileProgram, (gantry__nvrtc_program_t program, int option_count, const char *const *options)) \
-    X(nvrtcGetCUBINSize, (gantry__nvrtc_program_t program, size_t * out_bytes))                             \
-    X(nvrtcGetCUBIN, (gantry__nvrtc_program_t program, char *cubin))                                        \
-    X(nvrtcGetPTXSize, (gantry__nvrtc_program_t program, size_t * out_bytes))                               \
-    X(nvrtcGetPTX, (gantry__nvrtc_program_t program, char *ptx))                                            \
-    X(nvrtcGetProgramLogSize, (gantry__nvrtc_program_t program, size_t * out_bytes))                        \
+#define GANTRY__NVRTC_FUNCTIONS(X)                                                     \
+    X(nvrtcVersion, (int *out_major, int *out_minor))                                  \
+    X(nvrtcGetNumSupportedArchs, (int *out_count))                                     \
+    X(nvrtcGetSupportedArchs, (int *out_archs))                                        \
+    X(nvrtcCreateProgram,                                                              \
+      (gantry__nvrtc_program_t * out_program, const char *source, const char *name,    \
+       int header_count, const char *const *headers, const char *const *header_names)) \
+    X(nvrtcDestroyProgram, (gantry__nvrtc_program_t * program))                        \
+    X(nvrtcCompileProgram,                                                             \
+      (gantry__nvrtc_program_t program, int option_count, const char *const *options)) \
+    X(nvrtcGetCUBINSize, (gantry__nvrtc_program_t program, size_t * out_bytes))        \
+    X(nvrtcGetCUBIN, (gantry__nvrtc_program_t program, char *cubin))                   \
+    X(nvrtcGetPTXSize, (gantry__nvrtc_program_t program, size_t * out_bytes))          \
+    X(nvrtcGetPTX, (gantry__nvrtc_program_t program, char *ptx))                       \
+    X(nvrtcGetProgramLogSize, (gantry__nvrtc_program_t program, size_t * out_bytes))   \
     X(nvrtcGetProgramLog, (gantry__nvrtc_program_t program, char *log))
 
 #define GANTRY__NVRTC_MOST_ARCHS 64
@@ -51,8 +54,8 @@ typedef struct gantry__nvrtc_t {
 #undef GANTRY__NVRTC_SLOT
 } gantry__nvrtc_t;
 
-/* Opens option GANTRY_CUDA_NVRTC when set, else libnvrtc.so.13, .12, .11.2, with wants_12 that of CUDA 12
- * first. Its absence is no failure: is_usable is 0 and reason says why. */
+/* Opens option GANTRY_CUDA_NVRTC when set, else libnvrtc.so.13, .12, .11.2, with wants_12 that of
+ * CUDA 12 first. Its absence is no failure: is_usable is 0 and reason says why. */
 void gantry__nvrtc_open(const gantry_host_t *host, int wants_12, gantry__nvrtc_t *out_nvrtc);
 
 /* NVRTC's own word for a result: "NVRTC_ERROR_COMPILATION". */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs: from CUDA C through NVRTC, or from an image that was kept. What NVRTC gives is machine code for the
- * card (CUBIN), or PTX when the card is newer than NVRTC; the driver takes both alike, and the image is the
- * program's binary. A refusal carries the compiler's own words. */
+/* Programs: from CUDA C through NVRTC, or from an image that was kept. What NVRTC gives is machine
+ * code for the card (CUBIN), or PTX when the card is newer than NVRTC; the driver takes both alike,
+ * and the image is the program's binary. A refusal carries the compiler's own words. */
 #include "cuda/cuda_backend.h"
 
 #include <stdio.h>
@@ -14,7 +14,8 @@
 /* ---- a refusal ---- */
 
 /* The compiler's log; NULL when there is none. Owned by the caller, *out_bytes long. */
-static char *build_log(gantry_backend_device_t *device, gantry__nvrtc_program_t handle, size_t *out_bytes) {
+static char *build_log(gantry_backend_device_t *device, gantry__nvrtc_program_t handle,
+                       size_t *out_bytes) {
     const gantry__nvrtc_t *nvrtc = &device->instance->nvrtc;
     size_t bytes = 0;
     char *log;
@@ -34,20 +35,20 @@ static char *build_log(gantry_backend_device_t *device, gantry__nvrtc_program_t 
     return log;
 }
 
-static int32_t build_failed(gantry_backend_device_t *device, gantry__nvrtc_program_t handle, const char *label,
-                            const char *options, gantry__nvrtc_result_t native) {
+static int32_t build_failed(gantry_backend_device_t *device, gantry__nvrtc_program_t handle,
+                            const char *label, const char *options, gantry__nvrtc_result_t native) {
     size_t log_bytes = 0;
     char *log = handle != NULL ? build_log(device, handle, &log_bytes) : NULL;
     int32_t code = gantry__build_failed(
-        device->host,
-        &(gantry__build_failure_t){.domain = "NVRTC",
-                                   .code = gantry__nvrtc_error_code(native),
-                                   .native = native,
-                                   .native_name = gantry__nvrtc_error_name(&device->instance->nvrtc, native),
-                                   .label = label,
-                                   .options = options,
-                                   .hardware_name = device->record->hardware_name,
-                                   .log = log});
+        device->host, &(gantry__build_failure_t){
+                          .domain = "NVRTC",
+                          .code = gantry__nvrtc_error_code(native),
+                          .native = native,
+                          .native_name = gantry__nvrtc_error_name(&device->instance->nvrtc, native),
+                          .label = label,
+                          .options = options,
+                          .hardware_name = device->record->hardware_name,
+                          .log = log});
 
     gantry__host_free(device->host, log, log_bytes);
     return code;
@@ -55,10 +56,10 @@ static int32_t build_failed(gantry_backend_device_t *device, gantry__nvrtc_progr
 
 /* ---- compiling ---- */
 
-/* What every program is compiled with: no fused multiply-add and IEEE rounding, so that results are the portable
- * text's own. */
-static const char *const fixed_options[] = {"--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false",
-                                            "-default-device"};
+/* What every program is compiled with: no fused multiply-add and IEEE rounding, so that results are
+ * the portable text's own. */
+static const char *const fixed_options[] = {"--fmad=false", "--prec-div=true", "--prec-sqrt=true",
+                                            "--ftz=false", "-default-device"};
 #define FIXED_OPTIONS (sizeof fixed_options / sizeof fixed_options[0])
 
 typedef struct options_t {
@@ -68,20 +69,22 @@ typedef struct options_t {
     int count;
 } options_t;
 
-static int32_t read_options(gantry_backend_device_t *device, const char *label, const char *options, options_t *out) {
+static int32_t read_options(gantry_backend_device_t *device, const char *label, const char *options,
+                            options_t *out) {
     size_t length = strlen(options);
 
     out->count = 0;
-    snprintf(out->arch, sizeof out->arch, "--gpu-architecture=%s_%d", device->record->is_ptx ? "compute" : "sm",
-             device->record->arch);
+    snprintf(out->arch, sizeof out->arch, "--gpu-architecture=%s_%d",
+             device->record->is_ptx ? "compute" : "sm", device->record->arch);
     out->list[out->count++] = out->arch;
-    for (size_t i = 0; i < FIXED_OPTIONS; i++) {
+    for (size_t i = 0; i < FIXED_OPTIONS; ++i) {
         out->list[out->count++] = fixed_options[i];
     }
     if (length >= sizeof out->text) {
-        return gantry__cuda_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                                 "build options of \"%.200s\" take %zu bytes; at most %d are accepted", label, length,
-                                 GANTRY__BUILD_OPTIONS_BYTES - 1);
+        return gantry__cuda_fail(
+            device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+            "build options of \"%.200s\" take %zu bytes; at most %d are accepted", label, length,
+            GANTRY__BUILD_OPTIONS_BYTES - 1);
     }
     memcpy(out->text, options, length + 1);
     for (char *at = out->text; *at != '\0';) {
@@ -104,19 +107,20 @@ static int32_t read_options(gantry_backend_device_t *device, const char *label, 
 }
 
 /* The parts as one text. Owned by the caller, *out_bytes long. */
-static char *join_parts(gantry_backend_device_t *device, const gantry_program_source_t *source, size_t *out_bytes) {
+static char *join_parts(gantry_backend_device_t *device, const gantry_program_source_t *source,
+                        size_t *out_bytes) {
     size_t bytes = 1;
     size_t at = 0;
     char *text;
 
-    for (uint32_t i = 0; i < source->part_count; i++) {
+    for (uint32_t i = 0; i < source->part_count; ++i) {
         bytes += strlen(source->parts[i]);
     }
     text = gantry__cuda_alloc(device->host, bytes);
     if (text == NULL) {
         return NULL;
     }
-    for (uint32_t i = 0; i < source->part_count; i++) {
+    for (uint32_t i = 0; i < source->part_count; ++i) {
         size_t length = strlen(source->parts[i]);
 
         memcpy(text + at, source->parts[i], length);
@@ -127,12 +131,14 @@ static char *join_parts(gantry_backend_device_t *device, const gantry_program_so
 }
 
 /* Takes the image out of a compiled program. */
-static gantry__nvrtc_result_t take_image(gantry_backend_program_t *program, gantry__nvrtc_program_t handle) {
+static gantry__nvrtc_result_t take_image(gantry_backend_program_t *program,
+                                         gantry__nvrtc_program_t handle) {
     const gantry_backend_device_t *device = program->device;
     const gantry__nvrtc_t *nvrtc = &device->instance->nvrtc;
     int is_ptx = device->record->is_ptx;
     size_t bytes = 0;
-    gantry__nvrtc_result_t native = (is_ptx ? nvrtc->nvrtcGetPTXSize : nvrtc->nvrtcGetCUBINSize)(handle, &bytes);
+    gantry__nvrtc_result_t native =
+        (is_ptx ? nvrtc->nvrtcGetPTXSize : nvrtc->nvrtcGetCUBINSize)(handle, &bytes);
 
     if (native != GANTRY__NVRTC_SUCCESS) {
         return native;
@@ -145,13 +151,14 @@ static gantry__nvrtc_result_t take_image(gantry_backend_program_t *program, gant
     return (is_ptx ? nvrtc->nvrtcGetPTX : nvrtc->nvrtcGetCUBIN)(handle, program->image);
 }
 
-static int32_t compile_text(gantry_backend_program_t *program, const char *text, const options_t *options,
-                            const char *options_text) {
+static int32_t compile_text(gantry_backend_program_t *program, const char *text,
+                            const options_t *options, const char *options_text) {
     gantry_backend_device_t *device = program->device;
     const gantry__nvrtc_t *nvrtc = &device->instance->nvrtc;
     gantry__nvrtc_program_t handle = NULL;
     int32_t status = GANTRY_K_OK;
-    gantry__nvrtc_result_t native = nvrtc->nvrtcCreateProgram(&handle, text, program->label, 0, NULL, NULL);
+    gantry__nvrtc_result_t native =
+        nvrtc->nvrtcCreateProgram(&handle, text, program->label, 0, NULL, NULL);
 
     if (native == GANTRY__NVRTC_SUCCESS) {
         native = nvrtc->nvrtcCompileProgram(handle, options->count, options->list);
@@ -168,8 +175,8 @@ static int32_t compile_text(gantry_backend_program_t *program, const char *text,
     return status;
 }
 
-static int32_t compile_source(gantry_backend_program_t *program, const gantry_program_source_t *source,
-                              const char *options) {
+static int32_t compile_source(gantry_backend_program_t *program,
+                              const gantry_program_source_t *source, const char *options) {
     gantry_backend_device_t *device = program->device;
     options_t list;
     size_t bytes = 0;
@@ -213,7 +220,8 @@ static gantry_backend_program_t *make_program(gantry_backend_device_t *device, c
     }
     program->device = device;
     if (!gantry__kernel_list_init(&program->kernels)) {
-        gantry__cuda_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for program \"%.200s\"", label);
+        gantry__cuda_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+                          "no mutex for program \"%.200s\"", label);
         gantry__host_free(device->host, program, sizeof *program);
         return NULL;
     }
@@ -229,23 +237,26 @@ static gantry_backend_program_t *make_program(gantry_backend_device_t *device, c
 static int32_t load_image(gantry_backend_program_t *program) {
     gantry_backend_device_t *device = program->device;
     char log[GANTRY__BUILD_LOG_BYTES] = "";
-    unsigned int options[] = {GANTRY__CU_JIT_ERROR_LOG_BUFFER, GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    unsigned int options[] = {GANTRY__CU_JIT_ERROR_LOG_BUFFER,
+                              GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
     gantry__cu_result_t native;
 
-    GANTRY__CUDA_CALL(device, native,
-                      device->cu->cuModuleLoadDataEx(&program->module, program->image, 2, options, values));
+    GANTRY__CUDA_CALL(
+        device, native,
+        device->cu->cuModuleLoadDataEx(&program->module, program->image, 2, options, values));
     if (native != GANTRY__CU_SUCCESS) {
         program->module = NULL;
     }
-    return gantry__cuda_check(device->host, native,
-                              "loading program \"%.200s\" (%s, %zu bytes) on \"%.200s\" (%s)%s%.300s", program->label,
-                              device->instance->nvrtc.name, program->image_bytes, device->record->hardware_name,
-                              device->instance->version, log[0] != '\0' ? ": " : "", log);
+    return gantry__cuda_check(
+        device->host, native,
+        "loading program \"%.200s\" (%s, %zu bytes) on \"%.200s\" (%s)%s%.300s", program->label,
+        device->instance->nvrtc.name, program->image_bytes, device->record->hardware_name,
+        device->instance->version, log[0] != '\0' ? ": " : "", log);
 }
 
-static int32_t build(gantry_backend_device_t *device, const gantry_program_source_t *source, const char *options,
-                     gantry_backend_program_t **out_program) {
+static int32_t build(gantry_backend_device_t *device, const gantry_program_source_t *source,
+                     const char *options, gantry_backend_program_t **out_program) {
     gantry_backend_program_t *program;
     int32_t status;
 
@@ -255,7 +266,8 @@ static int32_t build(gantry_backend_device_t *device, const gantry_program_sourc
                                  "program \"%.200s\" is not written in CUDA C", source->label);
     }
     if (device->record->arch == 0) {
-        return gantry__cuda_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0, "no compiler of programs for \"%.200s\": %s",
+        return gantry__cuda_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0,
+                                 "no compiler of programs for \"%.200s\": %s",
                                  device->record->hardware_name, device->record->info.no_programs);
     }
     program = make_program(device, source->label);
@@ -285,24 +297,25 @@ static int32_t binary(gantry_backend_program_t *program, void *bytes, uint64_t *
     }
     if (program->image_bytes > room) {
         return gantry__cuda_fail(program->device->host, GANTRY_K_OUT_OF_RANGE, 0,
-                                 "the binary of \"%.200s\" has %zu bytes; there is room for %llu", program->label,
-                                 program->image_bytes, (unsigned long long)room);
+                                 "the binary of \"%.200s\" has %zu bytes; there is room for %llu",
+                                 program->label, program->image_bytes, (unsigned long long)room);
     }
     memcpy(bytes, program->image, program->image_bytes);
     return GANTRY_K_OK;
 }
 
-/* The driver is told no size: it reads as far as a CUBIN's own table says, or to a text's end. So an image ends
- * with one zero more, and a file that was cut must not reach it: the core checks the content of its files. */
-static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, uint64_t size_bytes, const char *label,
-                           gantry_backend_program_t **out_program) {
+/* The driver is told no size: it reads as far as a CUBIN's own table says, or to a text's end. So
+ * an image ends with one zero more, and a file that was cut must not reach it: the core checks
+ * the content of its files. */
+static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, uint64_t size_bytes,
+                           const char *label, gantry_backend_program_t **out_program) {
     gantry_backend_program_t *program;
     int32_t status = GANTRY_K_RESOURCE_EXHAUSTED;
 
     *out_program = NULL;
     if (size_bytes == 0) {
-        return gantry__cuda_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0, "the binary of \"%.200s\" is empty",
-                                 label);
+        return gantry__cuda_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                                 "the binary of \"%.200s\" is empty", label);
     }
     program = make_program(device, label);
     if (program == NULL) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the driver's numbers to Gantry's codes and texts, and the few things every file of this backend asks of its
- * host.
+/* From the driver's numbers to Gantry's codes and texts, and the few things every file of this
+ * backend asks of its host.
  *
- * Every failure of this backend goes through here, so that each text ends with the native name and number.
+ * Every failure of this backend goes through here, so that each text ends with the native name and
+ * number.
  * Owner: nothing is kept. Threads: thread-safe. */
 #ifndef GANTRY_CUDA_STATUS_H
 #define GANTRY_CUDA_STATUS_H
@@ -27,8 +28,8 @@ extern const gantry__native_errors_t gantry__cuda_errors;
 
 /* (host, code, native, format, ...): hands the text to the host as it is; returns code. */
 #define gantry__cuda_fail(host, ...) gantry__native_fail(host, &gantry__cuda_errors, __VA_ARGS__)
-/* (host, native, format, ...): 0 when native is CUDA_SUCCESS; else its code, with the text followed by
- * ": CUDA_ERROR_NAME (number)". */
+/* (host, native, format, ...): 0 when native is CUDA_SUCCESS; else its code, with the text followed
+ * by ": CUDA_ERROR_NAME (number)". */
 #define gantry__cuda_check(host, ...) gantry__native_check(host, &gantry__cuda_errors, __VA_ARGS__)
 
 /* "CUDA_ERROR_OUT_OF_MEMORY"; "unknown CUDA error" for a number that is newer than this list. */
@@ -40,7 +41,8 @@ static inline int32_t gantry__cuda_error_code(gantry__cu_result_t native) {
     return gantry__native_code(&gantry__cuda_errors, native);
 }
 
-/* Zeroed memory of the host; NULL after ResourceExhausted was stated. Given back with gantry__host_free. */
+/* Zeroed memory of the host; NULL after ResourceExhausted was stated. Given back with
+ * gantry__host_free. */
 static inline void *gantry__cuda_alloc(const gantry_host_t *host, size_t bytes) {
     return gantry__host_alloc(host, gantry__cuda_errors.domain, bytes);
 }

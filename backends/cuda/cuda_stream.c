@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams that do not wait for the context's default stream. The driver hands work to the card by itself: no flush. */
+/* Streams that do not wait for the context's default stream. The driver hands work to the card
+ * by itself: no flush. */
 #include "cuda/cuda_backend.h"
 
 /* A device says that it has two levels; the urgent one is the most urgent that its context has. */
-static int32_t create_with_priority(gantry_backend_device_t *device, int32_t purpose, int32_t priority,
-                                    gantry_backend_stream_t **out_stream) {
+static int32_t create_with_priority(gantry_backend_device_t *device, int32_t purpose,
+                                    int32_t priority, gantry_backend_stream_t **out_stream) {
     gantry_backend_stream_t *stream = gantry__cuda_alloc(device->host, sizeof *stream);
     int level = priority < 0 ? device->greatest_priority : device->least_priority;
     gantry__cu_result_t native;
@@ -16,21 +17,24 @@ static int32_t create_with_priority(gantry_backend_device_t *device, int32_t pur
     }
     stream->device = device;
     GANTRY__CUDA_CALL(device, native,
-                      device->cu->cuStreamCreateWithPriority(&stream->handle, GANTRY__CU_STREAM_NON_BLOCKING, level));
+                      device->cu->cuStreamCreateWithPriority(
+                          &stream->handle, GANTRY__CU_STREAM_NON_BLOCKING, level));
     if (native != GANTRY__CU_SUCCESS) {
         gantry__host_free(device->host, stream, sizeof *stream);
-        return gantry__cuda_check(device->host, native, "making a stream on \"%.200s\"", device->record->hardware_name);
+        return gantry__cuda_check(device->host, native, "making a stream on \"%.200s\"",
+                                  device->record->hardware_name);
     }
     *out_stream = stream;
     return GANTRY_K_OK;
 }
 
-static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_backend_stream_t **out_stream) {
+static int32_t create(gantry_backend_device_t *device, int32_t purpose,
+                      gantry_backend_stream_t **out_stream) {
     return create_with_priority(device, purpose, 0, out_stream);
 }
 
-/* The driver would keep a destroyed stream's work going; who destroys it may free its memory next. A stream that
- * captures cannot be waited for. */
+/* The driver would keep a destroyed stream's work going; who destroys it may free its memory next.
+ * A stream that captures cannot be waited for. */
 static void destroy(gantry_backend_stream_t *stream) {
     gantry_backend_device_t *device = stream->device;
 
@@ -54,13 +58,16 @@ static int32_t synchronize(gantry_backend_stream_t *stream) {
                               device->record->hardware_name);
 }
 
-/* The event may be another device's: the driver waits on the card, whatever context it was recorded in. */
+/* The event may be another device's: the driver waits on the card, whatever context it was
+ * recorded in. */
 static int32_t wait_event(gantry_backend_stream_t *stream, gantry_backend_event_t *event) {
     gantry_backend_device_t *device = stream->device;
     gantry__cu_result_t native;
 
-    GANTRY__CUDA_CALL(device, native, device->cu->cuStreamWaitEvent(stream->handle, event->handle, 0));
-    return gantry__cuda_check(device->host, native, "making a stream of \"%.200s\" wait for an event",
+    GANTRY__CUDA_CALL(device, native,
+                      device->cu->cuStreamWaitEvent(stream->handle, event->handle, 0));
+    return gantry__cuda_check(device->host, native,
+                              "making a stream of \"%.200s\" wait for an event",
                               device->record->hardware_name);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transfers: all are submitted and none is waited for, but by the driver itself where host memory is not pinned; a
- * span of no bytes is no command.
+/* Transfers: all are submitted and none is waited for, but by the driver itself where host memory
+ * is not pinned; a span of no bytes is no command.
  *
- * The driver fills with 1, 2 and 4 bytes. A pattern of 8 is written once, as two halves, and then doubled by copies
- * within the span: n elements take log2(n) copies and twice the memory traffic, and no kernel is needed.
+ * The driver fills with 1, 2 and 4 bytes. A pattern of 8 is written once, as two halves, and then
+ * doubled by copies within the span: n elements take log2(n) copies and twice the memory traffic,
+ * and no kernel is needed.
  *
  *     hl.............   hlhl...........   hlhlhlhl.......   hlhlhlhlhlhlhl */
 #include "cuda/cuda_backend.h"
@@ -13,18 +14,21 @@
 
 static int32_t check(gantry_backend_stream_t *stream, gantry__cu_result_t native, const char *what,
                      const gantry_span_t *span) {
-    return gantry__cuda_check(stream->device->host, native, "%s %llu bytes at offset %llu on \"%.200s\"", what,
-                              (unsigned long long)span->size_bytes, (unsigned long long)span->offset_bytes,
-                              stream->device->record->hardware_name);
+    return gantry__cuda_check(
+        stream->device->host, native, "%s %llu bytes at offset %llu on \"%.200s\"", what,
+        (unsigned long long)span->size_bytes, (unsigned long long)span->offset_bytes,
+        stream->device->record->hardware_name);
 }
 
-static int32_t to_device(gantry_backend_stream_t *stream, const gantry_span_t *target, const void *source) {
+static int32_t to_device(gantry_backend_stream_t *stream, const gantry_span_t *target,
+                         const void *source) {
     gantry__cu_result_t native = GANTRY__CU_SUCCESS;
 
     if (target->size_bytes > 0) {
-        GANTRY__CUDA_CALL(stream->device, native,
-                          stream->device->cu->cuMemcpyHtoDAsync_v2(gantry__cuda_address(target), source,
-                                                                   (size_t)target->size_bytes, stream->handle));
+        GANTRY__CUDA_CALL(
+            stream->device, native,
+            stream->device->cu->cuMemcpyHtoDAsync_v2(gantry__cuda_address(target), source,
+                                                     (size_t)target->size_bytes, stream->handle));
     }
     return check(stream, native, "writing", target);
 }
@@ -33,38 +37,42 @@ static int32_t to_host(gantry_backend_stream_t *stream, void *target, const gant
     gantry__cu_result_t native = GANTRY__CU_SUCCESS;
 
     if (source->size_bytes > 0) {
-        GANTRY__CUDA_CALL(stream->device, native,
-                          stream->device->cu->cuMemcpyDtoHAsync_v2(target, gantry__cuda_address(source),
-                                                                   (size_t)source->size_bytes, stream->handle));
+        GANTRY__CUDA_CALL(
+            stream->device, native,
+            stream->device->cu->cuMemcpyDtoHAsync_v2(target, gantry__cuda_address(source),
+                                                     (size_t)source->size_bytes, stream->handle));
     }
     return check(stream, native, "reading", source);
 }
 
-static int32_t sizes_differ(gantry_backend_stream_t *stream, const gantry_span_t *target, const gantry_span_t *source) {
+static int32_t sizes_differ(gantry_backend_stream_t *stream, const gantry_span_t *target,
+                            const gantry_span_t *source) {
     return gantry__cuda_fail(stream->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
                              "a copy of %llu bytes into %llu: both must be of one size",
-                             (unsigned long long)source->size_bytes, (unsigned long long)target->size_bytes);
+                             (unsigned long long)source->size_bytes,
+                             (unsigned long long)target->size_bytes);
 }
 
-static int32_t copy(gantry_backend_stream_t *stream, const gantry_span_t *target, const gantry_span_t *source) {
+static int32_t copy(gantry_backend_stream_t *stream, const gantry_span_t *target,
+                    const gantry_span_t *source) {
     gantry__cu_result_t native = GANTRY__CU_SUCCESS;
 
     if (target->size_bytes != source->size_bytes) {
         return sizes_differ(stream, target, source);
     }
     if (target->size_bytes > 0) {
-        GANTRY__CUDA_CALL(
-            stream->device, native,
-            stream->device->cu->cuMemcpyDtoDAsync_v2(gantry__cuda_address(target), gantry__cuda_address(source),
-                                                     (size_t)target->size_bytes, stream->handle));
+        GANTRY__CUDA_CALL(stream->device, native,
+                          stream->device->cu->cuMemcpyDtoDAsync_v2(
+                              gantry__cuda_address(target), gantry__cuda_address(source),
+                              (size_t)target->size_bytes, stream->handle));
     }
     return check(stream, native, "copying", target);
 }
 
 /* ---- fill ---- */
 
-static gantry__cu_result_t fill_8(const gantry__cuda_symbols_t *cu, gantry__cu_stream_t stream, gantry__cu_address_t at,
-                                  const uint32_t halves[2], size_t bytes) {
+static gantry__cu_result_t fill_8(const gantry__cuda_symbols_t *cu, gantry__cu_stream_t stream,
+                                  gantry__cu_address_t at, const uint32_t halves[2], size_t bytes) {
     gantry__cu_result_t native;
 
     if (halves[0] == halves[1]) {
@@ -75,7 +83,8 @@ static gantry__cu_result_t fill_8(const gantry__cuda_symbols_t *cu, gantry__cu_s
         native = cu->cuMemsetD32Async(at + 4, halves[1], 1, stream);
     }
     for (size_t done = 8; done < bytes && native == GANTRY__CU_SUCCESS; done *= 2) {
-        native = cu->cuMemcpyDtoDAsync_v2(at + done, at, done < bytes - done ? done : bytes - done, stream);
+        native = cu->cuMemcpyDtoDAsync_v2(at + done, at, done < bytes - done ? done : bytes - done,
+                                          stream);
     }
     return native;
 }
@@ -96,13 +105,14 @@ static gantry__cu_result_t fill_any(const gantry__cuda_symbols_t *cu, gantry__cu
     }
 }
 
-static int32_t fill(gantry_backend_stream_t *stream, const gantry_span_t *target, const void *pattern,
-                    uint32_t pattern_bytes) {
+static int32_t fill(gantry_backend_stream_t *stream, const gantry_span_t *target,
+                    const void *pattern, uint32_t pattern_bytes) {
     gantry__cu_result_t native = GANTRY__CU_SUCCESS;
 
     if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4 && pattern_bytes != 8) {
         return gantry__cuda_fail(stream->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                                 "a fill pattern of %u bytes: 1, 2, 4 and 8 are accepted", pattern_bytes);
+                                 "a fill pattern of %u bytes: 1, 2, 4 and 8 are accepted",
+                                 pattern_bytes);
     }
     if (target->size_bytes > 0) {
         GANTRY__CUDA_CALL(stream->device, native,
@@ -114,13 +124,14 @@ static int32_t fill(gantry_backend_stream_t *stream, const gantry_span_t *target
 
 /* ---- between cards ---- */
 
-/* Says once per pair that the direct way is not to be had: the driver finds another one, which it does not tell. */
-static void tell_no_access(const gantry_backend_device_t *device, const gantry_backend_device_t *peer,
-                           const char *why) {
+/* Says once per pair that the direct way is not to be had: the driver finds another one, which
+ * it does not tell. */
+static void tell_no_access(const gantry_backend_device_t *device,
+                           const gantry_backend_device_t *peer, const char *why) {
     gantry__host_log(device->host, GANTRY_LOG_INFO,
                      "%s (\"%.100s\") has no direct access to the memory of %s (\"%.100s\"): %s",
-                     device->record->pci_address, device->record->hardware_name, peer->record->pci_address,
-                     peer->record->hardware_name, why);
+                     device->record->pci_address, device->record->hardware_name,
+                     peer->record->pci_address, peer->record->hardware_name, why);
 }
 
 /* Asks once per pair for the direct way. A refusal is no failure: the driver then chooses the way.
@@ -138,7 +149,8 @@ static void reach_peer(gantry_backend_device_t *device, gantry_backend_device_t 
     if (native == GANTRY__CU_SUCCESS && can != 0) {
         native = device->cu->cuCtxEnablePeerAccess(peer->context, 0);
     }
-    if (native == GANTRY__CU_PEER_ACCESS_ALREADY_ENABLED || (native == GANTRY__CU_SUCCESS && can != 0)) {
+    if (native == GANTRY__CU_PEER_ACCESS_ALREADY_ENABLED ||
+        (native == GANTRY__CU_SUCCESS && can != 0)) {
         return;
     }
     if (native != GANTRY__CU_SUCCESS) {
@@ -147,15 +159,17 @@ static void reach_peer(gantry_backend_device_t *device, gantry_backend_device_t 
     tell_no_access(device, peer, why);
 }
 
-static gantry__cu_result_t copy_between(gantry_backend_stream_t *stream, const gantry_span_t *target,
-                                        gantry_backend_device_t *peer, const gantry_span_t *source) {
+static gantry__cu_result_t copy_between(gantry_backend_stream_t *stream,
+                                        const gantry_span_t *target, gantry_backend_device_t *peer,
+                                        const gantry_span_t *source) {
     gantry_backend_device_t *device = stream->device;
 
     if (peer->context != device->context) {
         reach_peer(device, peer);
     }
-    return device->cu->cuMemcpyPeerAsync(gantry__cuda_address(target), device->context, gantry__cuda_address(source),
-                                         peer->context, (size_t)target->size_bytes, stream->handle);
+    return device->cu->cuMemcpyPeerAsync(gantry__cuda_address(target), device->context,
+                                         gantry__cuda_address(source), peer->context,
+                                         (size_t)target->size_bytes, stream->handle);
 }
 
 static int32_t copy_peer(gantry_backend_stream_t *stream, const gantry_span_t *target,
@@ -166,7 +180,8 @@ static int32_t copy_peer(gantry_backend_stream_t *stream, const gantry_span_t *t
         return sizes_differ(stream, target, source);
     }
     if (target->size_bytes > 0) {
-        GANTRY__CUDA_CALL(stream->device, native, copy_between(stream, target, source_device, source));
+        GANTRY__CUDA_CALL(stream->device, native,
+                          copy_between(stream, target, source_device, source));
     }
     return check(stream, native, "copying from another card", target);
 }

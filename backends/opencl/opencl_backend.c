@@ -23,20 +23,20 @@ static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice) {
         [GANTRY__OPENCL_MATMUL_EMULATED] = "tensor_emulated",
     };
 
-    return gantry__host_choice(host, "OpenCL", "GANTRY_OPENCL_MATMUL", names, sizeof names / sizeof names[0],
-                               out_choice);
+    return gantry__host_choice(host, "OpenCL", "GANTRY_OPENCL_MATMUL", names,
+                               sizeof names / sizeof names[0], out_choice);
 }
 
 /* ---- instance ---- */
 
-/* PoCL's threads are not there in a child of fork, and work given to them never ends; other drivers hold locks and files. */
+/* PoCL's threads are not there in a child of fork, and work given to them never ends; other
+ * drivers hold locks and files. */
 static int32_t check_process(const gantry_host_t *host) {
     return !gantry__process_mark_is_inherited(&used)
                ? GANTRY_K_OK
-               : gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0,
-                                     "this process is a child of fork, and its parent had OpenCL open: drivers' "
-                                     "threads and locks do not survive fork; call exec in the child, or fork before "
-                                     "the first runtime is created");
+               : gantry__opencl_fail(
+                     host, GANTRY_K_UNAVAILABLE, 0,
+                     "this process is a child of fork, and its parent had OpenCL open: drivers' threads and locks do not survive fork; call exec in the child, or fork before the first runtime is created");
 }
 
 static int32_t find_devices(gantry_backend_instance_t *instance) {
@@ -80,7 +80,8 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
     instance->host = host;
     if (pthread_mutex_init(&instance->lock, NULL) != 0) {
         gantry__host_free(host, instance, sizeof *instance);
-        return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for the OpenCL backend");
+        return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+                                   "no mutex for the OpenCL backend");
     }
     status = read_matmul(host, &instance->matmul);
     if (status == GANTRY_K_OK) {
@@ -99,7 +100,8 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
 
 static uint32_t device_count(gantry_backend_instance_t *instance) { return instance->record_count; }
 
-/* The same list for every device: supports() of each kernel looks at what the device was opened with. */
+/* The same list for every device: supports() of each kernel looks at what the device was opened
+ * with. */
 static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index,
                              const gantry_kernel_def_t *const **out_kernels) {
     static const gantry_kernel_def_t *const kernels[] = {
@@ -125,11 +127,12 @@ static const char *list_libraries(gantry_backend_instance_t *instance) {
     pthread_mutex_lock(&instance->lock);
     if (instance->libraries[0] == '\0') {
         if (has_clblast) {
-            snprintf(instance->libraries, sizeof instance->libraries, "%.200s found, %s found%s%s", instance->cl.name,
-                     instance->clblast.name, before, notes);
+            snprintf(instance->libraries, sizeof instance->libraries, "%.200s found, %s found%s%s",
+                     instance->cl.name, instance->clblast.name, before, notes);
         } else {
-            snprintf(instance->libraries, sizeof instance->libraries, "%.200s found, CLBlast missing (%s)%s%s",
-                     instance->cl.name, reason, before, notes);
+            snprintf(instance->libraries, sizeof instance->libraries,
+                     "%.200s found, CLBlast missing (%s)%s%s", instance->cl.name, reason, before,
+                     notes);
         }
     }
     pthread_mutex_unlock(&instance->lock);

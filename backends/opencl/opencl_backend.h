@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL backend's own types: platforms and devices found through the ICD loader, presented through the plug-in
- * interface.
+/* The OpenCL backend's own types: platforms and devices found through the ICD loader, presented
+ * through the plug-in interface.
  *
- * A region's number is its cl_mem; a span is that buffer and an offset, never a sub-buffer. One context per device,
- * in-order queues, no profiling. What a driver refuses becomes a code and a text in opencl_status.c.
- * Owner: the core owns instances, devices, streams, events and programs and gives them back in reverse order; an
- * instance owns the records of its devices, a program its kernels. Threads: as backend_abi.h says slot by slot. */
+ * A region's number is its cl_mem; a span is that buffer and an offset, never a sub-buffer. One
+ * context per device, in-order queues, no profiling. What a driver refuses becomes a code and a
+ * text in opencl_status.c.
+ * Owner: the core owns instances, devices, streams, events and programs and gives them back in
+ * reverse order; an instance owns the records of its devices, a program its kernels. Threads: as
+ * backend_abi.h says slot by slot. */
 #ifndef GANTRY_OPENCL_BACKEND_H
 #define GANTRY_OPENCL_BACKEND_H
 
@@ -21,7 +23,8 @@
 #include "opencl/opencl_symbols.h"
 #include "shared/kernel_list.h"
 
-/* Which matrix product a device uses: option GANTRY_OPENCL_MATMUL. AUTO is resolved when the device is opened. */
+/* Which matrix product a device uses: option GANTRY_OPENCL_MATMUL. AUTO is resolved when the
+ * device is opened. */
 enum {
     GANTRY__OPENCL_MATMUL_AUTO = 0,
     GANTRY__OPENCL_MATMUL_CLBLAST = 1,
@@ -78,11 +81,12 @@ struct gantry_backend_device_t {
     const gantry__opencl_symbols_t *cl;
     const gantry__opencl_record_t *record;
     cl_context context;
-    int32_t matmul;          /* resolved: never AUTO */
-    gantry__opencl_cpu_blocks_t cpu_blocks[2]; /* of products of float32 and of float64 where matmul is CPU */
-    atomic_int used_clblast; /* its program cache holds the context */
+    int32_t matmul; /* resolved: never AUTO */
+    /* of products of float32 and of float64 where matmul is CPU */
+    gantry__opencl_cpu_blocks_t cpu_blocks[2];
+    atomic_int used_clblast;        /* its program cache holds the context */
     atomic_ullong released_regions; /* how many: a handle seen before may be another buffer's */
-    pthread_mutex_t lock;    /* guards pinned */
+    pthread_mutex_t lock;           /* guards pinned */
     gantry__opencl_pinned_t *pinned;
     cl_command_queue host_queue; /* maps pinned memory; NULL on CPU-type devices */
 };
@@ -107,32 +111,41 @@ extern const gantry_program_ops_t gantry__opencl_program_ops;
 
 /* ---- opencl_device.c ---- */
 
-/* Fills instance->records from all platforms. A platform or device that fails is left out with a warning, one that the loader hands out
- * twice is counted once; Unavailable, with what is missing, when no device remains. */
+/* Fills instance->records from all platforms. A platform or device that fails is left out with a
+ * warning, one that the loader hands out twice is counted once; Unavailable, with what is
+ * missing, when no device remains. */
 int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance);
 void gantry__opencl_devices_forget(gantry_backend_instance_t *instance);
-int32_t gantry__opencl_device_info(gantry_backend_instance_t *instance, uint32_t index, gantry_device_info_t *out_info);
+int32_t gantry__opencl_device_info(gantry_backend_instance_t *instance, uint32_t index,
+                                   gantry_device_info_t *out_info);
 int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t index,
                                    gantry_backend_device_t **out_device);
 void gantry__opencl_device_close(gantry_backend_device_t *device);
 
 /* ---- opencl_device_info.c ---- */
 
-/* Fills a record whose platform and device are set. Returns OpenCL's number, or GANTRY__OPENCL_NO_MEMORY with the error
- * stated; for a device that fails or that this backend cannot use, why goes to reason: that is not the backend's
- * failure. Texts made before a failure stay in the record. */
-cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance, gantry__opencl_record_t *record,
-                                  char *reason, size_t reason_bytes);
+/* Fills a record whose platform and device are set. Returns OpenCL's number, or
+ * GANTRY__OPENCL_NO_MEMORY with the error stated; for a device that fails or that this backend
+ * cannot use, why goes to reason: that is not the backend's failure. Texts made before a failure
+ * stay in the record. */
+cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance,
+                                  gantry__opencl_record_t *record, char *reason,
+                                  size_t reason_bytes);
 void gantry__opencl_record_deinit(const gantry_host_t *host, gantry__opencl_record_t *record);
 /* Text of a platform, without blanks at its ends; owned by the caller. Returns as above. */
-cl_int gantry__opencl_platform_text(const gantry_backend_instance_t *instance, cl_platform_id platform,
-                                    cl_platform_info what, char **out_text);
+cl_int gantry__opencl_platform_text(const gantry_backend_instance_t *instance,
+                                    cl_platform_id platform, cl_platform_info what,
+                                    char **out_text);
 
 /* ---- opencl_memory.c ---- */
 
-static inline gantry_region_t gantry__opencl_region(cl_mem buffer) { return (gantry_region_t)(uintptr_t)buffer; }
+static inline gantry_region_t gantry__opencl_region(cl_mem buffer) {
+    return (gantry_region_t)(uintptr_t)buffer;
+}
 
-static inline cl_mem gantry__opencl_buffer(gantry_region_t region) { return (cl_mem)(uintptr_t)region; }
+static inline cl_mem gantry__opencl_buffer(gantry_region_t region) {
+    return (cl_mem)(uintptr_t)region;
+}
 
 /* Gives back pinned memory that is still held. */
 void gantry__opencl_pinned_release_all(gantry_backend_device_t *device);
@@ -152,7 +165,8 @@ int32_t gantry__opencl_check_compiling(const gantry_backend_device_t *device);
 
 int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char *name,
                                    gantry_backend_kernel_t **out_kernel);
-int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
+int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream,
+                                     gantry_backend_kernel_t *kernel,
                                      const gantry_launch_t *launch);
 int32_t gantry__opencl_kernel_info(gantry_backend_kernel_t *kernel, gantry_kernel_info_t *out_info);
 /* Releases all kernels of a program's list. */

@@ -26,20 +26,23 @@ static const gantry__library_symbol_t symbols[] = {
     {"CLBlastDgemmStridedBatched", offsetof(gantry__opencl_clblast_t, dgemm_batched)},
 };
 
-/* The library has no call that tells its version; the file it really is does: libclblast.so.1.5.3. */
+/* The library has no call that tells its version; the file it really is does:
+ * libclblast.so.1.5.3. */
 static void find_name(void *library, gantry__opencl_clblast_t *clblast) {
     struct link_map *map = NULL;
     char path[PATH_MAX];
     const char *version = NULL;
 
-    if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map != NULL && realpath(map->l_name, path) != NULL) {
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map != NULL &&
+        realpath(map->l_name, path) != NULL) {
         version = strstr(path, ".so.");
     }
     snprintf(clblast->name, sizeof clblast->name, "CLBlast%s%.16s", version != NULL ? " " : "",
              version != NULL ? version + 4 : "");
 }
 
-/* CLBlast calls the OpenCL library it is linked with. Our objects are foreign to that one when a user chose another. */
+/* CLBlast calls the OpenCL library it is linked with. Our objects are foreign to that one when a
+ * user chose another. */
 static int shares_opencl(void *library, const gantry__opencl_symbols_t *cl) {
     void *theirs = dlsym(library, "clGetPlatformIDs");
 
@@ -47,11 +50,12 @@ static int shares_opencl(void *library, const gantry__opencl_symbols_t *cl) {
 }
 
 static int resolve(void *library, gantry__opencl_clblast_t *clblast) {
-    const char *missing = gantry__library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], clblast);
+    const char *missing =
+        gantry__library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], clblast);
 
     if (missing != NULL) {
-        snprintf(clblast->reason, sizeof clblast->reason, "%s is too old: it has no function %s", clblast->name,
-                 missing);
+        snprintf(clblast->reason, sizeof clblast->reason, "%s is too old: it has no function %s",
+                 clblast->name, missing);
     }
     return missing == NULL;
 }
@@ -61,7 +65,7 @@ static void load(gantry_backend_instance_t *instance) {
     void *library = NULL;
     const char *reason = NULL;
 
-    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0] && library == NULL; i++) {
+    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0] && library == NULL; ++i) {
         library = dlopen(candidates[i], RTLD_NOW | RTLD_LOCAL);
         if (library == NULL && reason == NULL) {
             reason = dlerror();
@@ -74,14 +78,16 @@ static void load(gantry_backend_instance_t *instance) {
     }
     find_name(library, clblast);
     if (!shares_opencl(library, &instance->cl)) {
-        snprintf(clblast->reason, sizeof clblast->reason, "%s is linked with another OpenCL library than %.100s",
-                 clblast->name, instance->cl.name);
+        snprintf(clblast->reason, sizeof clblast->reason,
+                 "%s is linked with another OpenCL library than %.100s", clblast->name,
+                 instance->cl.name);
         return;
     }
     clblast->is_usable = resolve(library, clblast);
 }
 
-int gantry__opencl_clblast_load(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes) {
+int gantry__opencl_clblast_load(gantry_backend_instance_t *instance, char *reason,
+                                size_t reason_bytes) {
     gantry__opencl_clblast_t *clblast = &instance->clblast;
 
     pthread_mutex_lock(&instance->lock);

@@ -1,28 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CLBlast, the matrix products of GPUs, opened at run time when a device wants it.
  *
- * Owner: the instance holds the table; the library stays loaded. Threads: loading is thread-safe, the table constant
- * afterwards. */
+ * Owner: the instance holds the table; the library stays loaded. Threads: loading is thread-safe,
+ * the table constant afterwards. */
 #ifndef GANTRY_OPENCL_CLBLAST_H
 #define GANTRY_OPENCL_CLBLAST_H
 
 #include "opencl/opencl_symbols.h"
 
 /* CLBlast's enumerations, passed as int. */
-enum { GANTRY__CLBLAST_ROW_MAJOR = 101, GANTRY__CLBLAST_PLAIN = 111, GANTRY__CLBLAST_TRANSPOSED = 112 };
+enum {
+    GANTRY__CLBLAST_ROW_MAJOR = 101,
+    GANTRY__CLBLAST_PLAIN = 111,
+    GANTRY__CLBLAST_TRANSPOSED = 112
+};
 
 /* Matrices are (buffer, offset, leading dimension[, stride between batches]), all in elements. */
-#define GANTRY__CLBLAST_GEMM(T)                                                                                        \
-    int layout, int a_form, int b_form, size_t m, size_t n, size_t k, T alpha, cl_mem a, size_t a_offset, size_t a_ld, \
-        cl_mem b, size_t b_offset, size_t b_ld, T beta, cl_mem c, size_t c_offset, size_t c_ld,                        \
-        cl_command_queue *queue, cl_event *event
-#define GANTRY__CLBLAST_BATCHED(T)                                                                                     \
-    int layout, int a_form, int b_form, size_t m, size_t n, size_t k, T alpha, cl_mem a, size_t a_offset, size_t a_ld, \
-        size_t a_stride, cl_mem b, size_t b_offset, size_t b_ld, size_t b_stride, T beta, cl_mem c, size_t c_offset,   \
-        size_t c_ld, size_t c_stride, size_t count, cl_command_queue *queue, cl_event *event
-#define GANTRY__CLBLAST_TEMP_SIZE                                                                                    \
-    int layout, int a_form, int b_form, size_t m, size_t n, size_t k, size_t a_offset, size_t a_ld, size_t b_offset, \
-        size_t b_ld, size_t c_offset, size_t c_ld, cl_command_queue *queue, size_t *out_bytes
+#define GANTRY__CLBLAST_GEMM(T)                                                                 \
+    int layout, int a_form, int b_form, size_t m, size_t n, size_t k, T alpha, cl_mem a,        \
+        size_t a_offset, size_t a_ld, cl_mem b, size_t b_offset, size_t b_ld, T beta, cl_mem c, \
+        size_t c_offset, size_t c_ld, cl_command_queue *queue, cl_event *event
+#define GANTRY__CLBLAST_BATCHED(T)                                                             \
+    int layout, int a_form, int b_form, size_t m, size_t n, size_t k, T alpha, cl_mem a,       \
+        size_t a_offset, size_t a_ld, size_t a_stride, cl_mem b, size_t b_offset, size_t b_ld, \
+        size_t b_stride, T beta, cl_mem c, size_t c_offset, size_t c_ld, size_t c_stride,      \
+        size_t count, cl_command_queue *queue, cl_event *event
+#define GANTRY__CLBLAST_TEMP_SIZE                                                      \
+    int layout, int a_form, int b_form, size_t m, size_t n, size_t k, size_t a_offset, \
+        size_t a_ld, size_t b_offset, size_t b_ld, size_t c_offset, size_t c_ld,       \
+        cl_command_queue *queue, size_t *out_bytes
 
 typedef struct gantry__opencl_clblast_t {
     int is_tried;
@@ -30,8 +36,8 @@ typedef struct gantry__opencl_clblast_t {
     char name[32];    /* "CLBlast 1.5.3" */
     char reason[256]; /* when not usable */
     int (*clear_cache)(void);
-    int (*override_parameters)(cl_device_id device, const char *kernel, int precision, size_t count, const char **names,
-                               const size_t *values);
+    int (*override_parameters)(cl_device_id device, const char *kernel, int precision, size_t count,
+                               const char **names, const size_t *values);
     int (*sgemm)(GANTRY__CLBLAST_GEMM(float), cl_mem temp);
     int (*dgemm)(GANTRY__CLBLAST_GEMM(double), cl_mem temp);
     int (*sgemm_temp_size)(GANTRY__CLBLAST_TEMP_SIZE);
@@ -41,7 +47,8 @@ typedef struct gantry__opencl_clblast_t {
 } gantry__opencl_clblast_t;
 
 /* Opens the library on the first call. 1 when it can be used, else 0 and why in reason. */
-int gantry__opencl_clblast_load(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes);
+int gantry__opencl_clblast_load(gantry_backend_instance_t *instance, char *reason,
+                                size_t reason_bytes);
 /* Drops the programs CLBlast keeps, which hold contexts; it has no narrower way. */
 void gantry__opencl_clblast_forget(gantry_backend_instance_t *instance);
 

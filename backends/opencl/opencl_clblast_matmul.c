@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products by CLBlast.
  *
- * CLBlast wants temporary memory for padded copies; it comes from the core's scratch, as a sub-buffer because the
- * library knows no offset there. Batches with one stride are one call; the rest is one call per index of the outer
- * dimensions. */
+ * CLBlast wants temporary memory for padded copies; it comes from the core's scratch, as a
+ * sub-buffer because the library knows no offset there. Batches with one stride are one call; the
+ * rest is one call per index of the outer dimensions. */
 #include <stdio.h>
 
 #include "opencl/opencl_backend.h"
@@ -25,22 +25,25 @@ typedef struct operands_t {
     int b_form;
 } operands_t;
 
-static int32_t check(const gantry_op_call_t *call, int native, const gantry__opencl_matmul_t *matmul) {
+static int32_t check(const gantry_op_call_t *call, int native,
+                     const gantry__opencl_matmul_t *matmul) {
     const gantry_host_t *host = call->device->host;
     char text[256];
 
     if (native == 0) {
         return GANTRY_K_OK;
     }
-    snprintf(text, sizeof text, "%s of %lld x %lld by %lld x %lld (%lld batches): %s (%d)", call->op,
-             (long long)matmul->m, (long long)matmul->k, (long long)matmul->k, (long long)matmul->n,
-             (long long)matmul->batch_count, native > -1000 ? gantry__opencl_error_name(native) : "CLBlast's own error",
-             native);
-    return host->set_error(host->self, native > -1000 ? gantry__opencl_error_code(native) : GANTRY_K_INTERNAL,
+    snprintf(text, sizeof text, "%s of %lld x %lld by %lld x %lld (%lld batches): %s (%d)",
+             call->op, (long long)matmul->m, (long long)matmul->k, (long long)matmul->k,
+             (long long)matmul->n, (long long)matmul->batch_count,
+             native > -1000 ? gantry__opencl_error_name(native) : "CLBlast's own error", native);
+    return host->set_error(host->self,
+                           native > -1000 ? gantry__opencl_error_code(native) : GANTRY_K_INTERNAL,
                            "CLBlast", native, text);
 }
 
-static void read_operands(const gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul, operands_t *out) {
+static void read_operands(const gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul,
+                          operands_t *out) {
     const gantry_span_t *a = &call->inputs[0]->span;
     const gantry_span_t *b = &call->inputs[1]->span;
     const gantry_span_t *c = &call->outputs[0]->span;
@@ -63,9 +66,10 @@ static void read_operands(const gantry_op_call_t *call, const gantry__opencl_mat
 
 /* ---- one product ---- */
 
-/* The temporary buffer, NULL when CLBlast needs none. Released by the caller once the work is submitted. */
-static int32_t take_temp(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul, const operands_t *o,
-                         cl_mem *out_temp) {
+/* The temporary buffer, NULL when CLBlast needs none. Released by the caller once the work is
+ * submitted. */
+static int32_t take_temp(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul,
+                         const operands_t *o, cl_mem *out_temp) {
     gantry_backend_device_t *device = call->device;
     const gantry__opencl_clblast_t *clblast = &device->instance->clblast;
     size_t bytes = 0;
@@ -73,12 +77,13 @@ static int32_t take_temp(gantry_op_call_t *call, const gantry__opencl_matmul_t *
     gantry_span_t span;
     cl_buffer_region part;
     int is_double = matmul->dtype == GANTRY_K_FLOAT64;
-    int32_t status = check(
-        call,
-        (is_double ? clblast->dgemm_temp_size : clblast->sgemm_temp_size)(
-            GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, (size_t)matmul->m, (size_t)matmul->n, (size_t)matmul->k,
-            o->a_offset, o->a_ld, o->b_offset, o->b_ld, o->c_offset, o->c_ld, &call->stream->queue, &bytes),
-        matmul);
+    int32_t status =
+        check(call,
+              (is_double ? clblast->dgemm_temp_size : clblast->sgemm_temp_size)(
+                  GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, (size_t)matmul->m,
+                  (size_t)matmul->n, (size_t)matmul->k, o->a_offset, o->a_ld, o->b_offset, o->b_ld,
+                  o->c_offset, o->c_ld, &call->stream->queue, &bytes),
+              matmul);
 
     *out_temp = NULL;
     if (status != GANTRY_K_OK || bytes == 0) {
@@ -91,11 +96,13 @@ static int32_t take_temp(gantry_op_call_t *call, const gantry__opencl_matmul_t *
     part = (cl_buffer_region){(size_t)span.offset_bytes, bytes};
     *out_temp = device->cl->clCreateSubBuffer(gantry__opencl_buffer(span.region), CL_MEM_READ_WRITE,
                                               CL_BUFFER_CREATE_TYPE_REGION, &part, &native);
-    return gantry__opencl_check(device->host, native, "%zu bytes at offset %zu as CLBlast's temporary buffer",
-                                part.size, part.origin);
+    return gantry__opencl_check(device->host, native,
+                                "%zu bytes at offset %zu as CLBlast's temporary buffer", part.size,
+                                part.origin);
 }
 
-static int32_t one_product(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul, const operands_t *o) {
+static int32_t one_product(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul,
+                           const operands_t *o) {
     const gantry__opencl_clblast_t *clblast = &call->device->instance->clblast;
     cl_command_queue *queue = &call->stream->queue;
     size_t m = (size_t)matmul->m;
@@ -109,13 +116,13 @@ static int32_t one_product(gantry_op_call_t *call, const gantry__opencl_matmul_t
         return status;
     }
     if (matmul->dtype == GANTRY_K_FLOAT64) {
-        native =
-            clblast->dgemm(GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, m, n, k, 1.0, o->a, o->a_offset, o->a_ld,
-                           o->b, o->b_offset, o->b_ld, 0.0, o->c, o->c_offset, o->c_ld, queue, NULL, temp);
+        native = clblast->dgemm(GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, m, n, k, 1.0, o->a,
+                                o->a_offset, o->a_ld, o->b, o->b_offset, o->b_ld, 0.0, o->c,
+                                o->c_offset, o->c_ld, queue, NULL, temp);
     } else {
-        native =
-            clblast->sgemm(GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, m, n, k, 1.0f, o->a, o->a_offset, o->a_ld,
-                           o->b, o->b_offset, o->b_ld, 0.0f, o->c, o->c_offset, o->c_ld, queue, NULL, temp);
+        native = clblast->sgemm(GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, m, n, k, 1.0f,
+                                o->a, o->a_offset, o->a_ld, o->b, o->b_offset, o->b_ld, 0.0f, o->c,
+                                o->c_offset, o->c_ld, queue, NULL, temp);
     }
     if (temp != NULL) {
         call->device->cl->clReleaseMemObject(temp); /* the submitted commands keep it */
@@ -126,7 +133,8 @@ static int32_t one_product(gantry_op_call_t *call, const gantry__opencl_matmul_t
 /* ---- batches ---- */
 
 /* The innermost batch dimension, from the operands' offsets on. */
-static int32_t batch_run(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul, const operands_t *o) {
+static int32_t batch_run(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul,
+                         const operands_t *o) {
     const gantry__opencl_clblast_t *clblast = &call->device->instance->clblast;
     cl_command_queue *queue = &call->stream->queue;
     int32_t last = matmul->batch_rank - 1;
@@ -139,27 +147,30 @@ static int32_t batch_run(gantry_op_call_t *call, const gantry__opencl_matmul_t *
     int native;
 
     if (matmul->dtype == GANTRY_K_FLOAT64) {
-        native = clblast->dgemm_batched(GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, m, n, k, 1.0, o->a,
-                                        o->a_offset, o->a_ld, a_stride, o->b, o->b_offset, o->b_ld, b_stride, 0.0, o->c,
-                                        o->c_offset, o->c_ld, m * n, count, queue, NULL);
+        native = clblast->dgemm_batched(GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, m, n, k,
+                                        1.0, o->a, o->a_offset, o->a_ld, a_stride, o->b,
+                                        o->b_offset, o->b_ld, b_stride, 0.0, o->c, o->c_offset,
+                                        o->c_ld, m * n, count, queue, NULL);
     } else {
-        native = clblast->sgemm_batched(GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, m, n, k, 1.0f, o->a,
-                                        o->a_offset, o->a_ld, a_stride, o->b, o->b_offset, o->b_ld, b_stride, 0.0f,
-                                        o->c, o->c_offset, o->c_ld, m * n, count, queue, NULL);
+        native = clblast->sgemm_batched(GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, m, n, k,
+                                        1.0f, o->a, o->a_offset, o->a_ld, a_stride, o->b,
+                                        o->b_offset, o->b_ld, b_stride, 0.0f, o->c, o->c_offset,
+                                        o->c_ld, m * n, count, queue, NULL);
     }
     return check(call, native, matmul);
 }
 
-static int32_t all_batches(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul, const operands_t *first) {
+static int32_t all_batches(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul,
+                           const operands_t *first) {
     int32_t last = matmul->batch_rank - 1;
     int64_t runs = matmul->batch_count / matmul->batch_dims[last];
 
-    for (int64_t run = 0; run < runs; run++) {
+    for (int64_t run = 0; run < runs; ++run) {
         operands_t o = *first;
         int64_t rest = run;
         int32_t status;
 
-        for (int32_t d = last - 1; d >= 0; d--) {
+        for (int32_t d = last - 1; d >= 0; --d) {
             o.a_offset += (size_t)(rest % matmul->batch_dims[d] * matmul->a_batch[d]);
             o.b_offset += (size_t)(rest % matmul->batch_dims[d] * matmul->b_batch[d]);
             rest /= matmul->batch_dims[d];
@@ -176,7 +187,8 @@ static int32_t all_batches(gantry_op_call_t *call, const gantry__opencl_matmul_t
 /* ---- the kernels ---- */
 
 static int32_t supports(const gantry_op_call_t *call) {
-    return call->device != NULL && call->device->matmul == GANTRY__OPENCL_MATMUL_CLBLAST && gantry__matmul_has_whole_card(call, &call->device->record->info);
+    return call->device != NULL && call->device->matmul == GANTRY__OPENCL_MATMUL_CLBLAST &&
+           gantry__matmul_has_whole_card(call, &call->device->record->info);
 }
 
 static int32_t compute(gantry_op_call_t *call) {
@@ -189,7 +201,8 @@ static int32_t compute(gantry_op_call_t *call) {
     }
     atomic_store(&call->device->used_clblast, 1);
     read_operands(call, &matmul, &operands);
-    return matmul.batch_rank == 0 ? one_product(call, &matmul, &operands) : all_batches(call, &matmul, &operands);
+    return matmul.batch_rank == 0 ? one_product(call, &matmul, &operands)
+                                  : all_batches(call, &matmul, &operands);
 }
 
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};

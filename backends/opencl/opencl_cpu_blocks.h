@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Block sizes of the matrix product for processors (opencl_cpu_matmul.c): those that come with it, or what was measured
- * on the device and kept in the tuning file as "depth=512 rows=120 columns=1024 direct=24".
+/* Block sizes of the matrix product for processors (opencl_cpu_matmul.c): those that come with it,
+ * or what was measured on the device and kept in the tuning file as "depth=512 rows=120
+ * columns=1024 direct=24".
  *
- * Any sizes within the bounds give right products; depth decides where partial sums are rounded. Threads: thread-safe.
- */
+ * Any sizes within the bounds give right products; depth decides where partial sums are rounded.
+ * Threads: thread-safe.
+ * */
 #ifndef GANTRY_OPENCL_CPU_BLOCKS_H
 #define GANTRY_OPENCL_CPU_BLOCKS_H
 
@@ -20,10 +22,11 @@ typedef struct gantry__opencl_cpu_blocks_t {
 #define GANTRY__OPENCL_CPU_BLOCKS ((gantry__opencl_cpu_blocks_t){512, 120, 1024, 24})
 
 /* 0 with the reason, and *out as it was, when these are not such sizes. */
-int gantry__opencl_cpu_blocks_read(const char *values, gantry__opencl_cpu_blocks_t *out, char *reason,
-                                   size_t reason_bytes);
+int gantry__opencl_cpu_blocks_read(const char *values, gantry__opencl_cpu_blocks_t *out,
+                                   char *reason, size_t reason_bytes);
 /* The device's for an element type. A wrong record is warned of and left out. */
-gantry__opencl_cpu_blocks_t gantry__opencl_cpu_blocks_find(const gantry_host_t *host, const gantry_device_info_t *info,
+gantry__opencl_cpu_blocks_t gantry__opencl_cpu_blocks_find(const gantry_host_t *host,
+                                                           const gantry_device_info_t *info,
                                                            int32_t dtype);
 
 #endif

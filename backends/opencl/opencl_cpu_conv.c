@@ -22,15 +22,17 @@ typedef struct problem_t {
     int64_t without_padding;
 } problem_t;
 
-GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_conv", gantry__text_dialect, gantry__text_launch, gantry__text_work,
-                       gantry__text_window, gantry__text_window_lines, gantry__text_opencl_cpu_types,
-                       gantry__text_opencl_cpu_tile, gantry__text_opencl_cpu_conv);
+GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_conv", gantry__text_dialect, gantry__text_launch,
+                       gantry__text_work, gantry__text_window, gantry__text_window_lines,
+                       gantry__text_opencl_cpu_types, gantry__text_opencl_cpu_tile,
+                       gantry__text_opencl_cpu_conv);
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static problem_t make_problem(const gantry_op_call_t *call, const gantry__opencl_tile_t *tile) {
     static const gantry__window_names_t names = {"strides", "dilations"};
-    const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1], *out = call->outputs[0];
+    const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1],
+                       *out = call->outputs[0];
     const int64_t n = filter->dims[3];
     problem_t q = {.m = out->element_count / n,
                    .n = n,
@@ -45,10 +47,12 @@ static problem_t make_problem(const gantry_op_call_t *call, const gantry__opencl
     return q;
 }
 
-static int32_t launch(gantry_op_call_t *call, const problem_t *q, int64_t items, gantry_backend_kernel_t *kernel) {
+static int32_t launch(gantry_op_call_t *call, const problem_t *q, int64_t items,
+                      gantry_backend_kernel_t *kernel) {
     gantry_span_t scratch;
     const int32_t status = call->services->scratch(
-        call, (uint64_t)(items * q->slot * (int64_t)gantry_k_size(call->outputs[0]->dtype)), &scratch);
+        call, (uint64_t)(items * q->slot * (int64_t)gantry_k_size(call->outputs[0]->dtype)),
+        &scratch);
     gantry_launch_arg_t args[] = {
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[0]->span},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[1]->span},
@@ -68,7 +72,8 @@ static int32_t launch(gantry_op_call_t *call, const problem_t *q, int64_t items,
     return status == GANTRY_K_OK ? call->services->launch(call, kernel, &launch) : status;
 }
 
-/* Outputs that one vector holds: a panel of one, by as many places as accumulators fit. As the CPU backend, for the same bits. */
+/* Outputs that one vector holds: a panel of one, by as many places as accumulators fit. As the
+ * CPU backend, for the same bits. */
 static void make_narrow(gantry__opencl_tile_t *tile, int64_t n) {
     if (n <= tile->lanes) {
         *tile = (gantry__opencl_tile_t){GANTRY_PANEL_PLACES, tile->lanes, tile->lanes, 1};
@@ -80,7 +85,8 @@ static int32_t compute(gantry_op_call_t *call) {
     gantry_backend_kernel_t *kernel = NULL;
     const int is_few = gantry_has_few_outputs(call->inputs[1]->dims[3], call->inputs[0]->dims[3],
                                               (int64_t)gantry_k_size(call->outputs[0]->dtype));
-    char tile_options[GANTRY__OPENCL_TILE_OPTION_BYTES], options[sizeof tile_options + sizeof " -DGANTRY_FEW=0"];
+    char tile_options[GANTRY__OPENCL_TILE_OPTION_BYTES],
+        options[sizeof tile_options + sizeof " -DGANTRY_FEW=0"];
     int32_t status;
 
     if (call->inputs[1]->element_count == 0) {
@@ -97,12 +103,15 @@ static int32_t compute(gantry_op_call_t *call) {
     snprintf(options, sizeof options, "%s -DGANTRY_FEW=%d", tile_options, is_few);
     status = call->services->kernel(call, &source, options, "opencl_cpu_conv", &kernel);
     return status == GANTRY_K_OK
-               ? launch(call, &q, gantry__opencl_tile_items(call->device_info, (double)q.m * (double)q.n * (double)q.k), kernel)
+               ? launch(call, &q,
+                        gantry__opencl_tile_items(call->device_info,
+                                                  (double)q.m * (double)q.n * (double)q.k),
+                        kernel)
                : status;
 }
 
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
 
-const gantry_kernel_def_t gantry__opencl_cpu_conv_kernel =
-    GANTRY_K_DEFINITION("ConvolveImages", float_types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,
-                        .supports = gantry__opencl_suits_processor, .compute = compute);
+const gantry_kernel_def_t gantry__opencl_cpu_conv_kernel = GANTRY_K_DEFINITION(
+    "ConvolveImages", float_types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,
+    .supports = gantry__opencl_suits_processor, .compute = compute);

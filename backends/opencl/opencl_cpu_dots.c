@@ -6,9 +6,10 @@
 #include "opencl/opencl_matmul.h"
 #include "opencl/opencl_text.h"
 
-#define MOST_COLUMNS 12          /* of the narrow side: above it the general kernel is faster */
-#define LEAST_DEPTH 64           /* below it adding up lanes costs more than it saves */
-#define LEAST_ELEMENTS (1 << 16) /* of the wide side: another program is not built for little work */
+#define MOST_COLUMNS 12 /* of the narrow side: above it the general kernel is faster */
+#define LEAST_DEPTH 64  /* below it adding up lanes costs more than it saves */
+/* of the wide side: another program is not built for little work */
+#define LEAST_ELEMENTS (1 << 16)
 #define LEAST_ELEMENTS_PER_ITEM (1 << 18)
 #define BLOCK_DEPTH 2048 /* kc: with 4 columns 32 KiB of float32 */
 #define LINE_BYTES 128
@@ -39,11 +40,12 @@ static int is_b_wide(const gantry__opencl_matmul_t *matmul) {
 int gantry__opencl_dots_fit(const gantry__opencl_matmul_t *matmul) {
     int64_t rows = is_a_wide(matmul) ? matmul->m : matmul->n;
 
-    return matmul->batch_rank == 0 && (is_a_wide(matmul) || is_b_wide(matmul)) && matmul->k >= LEAST_DEPTH &&
-           rows * matmul->k >= LEAST_ELEMENTS;
+    return matmul->batch_rank == 0 && (is_a_wide(matmul) || is_b_wide(matmul)) &&
+           matmul->k >= LEAST_DEPTH && rows * matmul->k >= LEAST_ELEMENTS;
 }
 
-static problem_t make_problem(const gantry__opencl_matmul_t *matmul, int32_t lanes, int64_t item_bytes) {
+static problem_t make_problem(const gantry__opencl_matmul_t *matmul, int32_t lanes,
+                              int64_t item_bytes) {
     problem_t q = {.k = matmul->k, .wide_row = matmul->k};
 
     if (is_a_wide(matmul)) {
@@ -66,12 +68,14 @@ static problem_t make_problem(const gantry__opencl_matmul_t *matmul, int32_t lan
     return q;
 }
 
-GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_dots", gantry__text_opencl_cpu_types, gantry__text_opencl_cpu_dots);
+GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_dots", gantry__text_opencl_cpu_types,
+                       gantry__text_opencl_cpu_dots);
 
-static int32_t launch(gantry_op_call_t *call, const problem_t *q, int is_swapped, int64_t items, int64_t item_bytes,
-                      gantry_backend_kernel_t *kernel) {
+static int32_t launch(gantry_op_call_t *call, const problem_t *q, int is_swapped, int64_t items,
+                      int64_t item_bytes, gantry_backend_kernel_t *kernel) {
     gantry_span_t scratch;
-    int32_t status = call->services->scratch(call, (uint64_t)(items * q->slot * item_bytes), &scratch);
+    int32_t status =
+        call->services->scratch(call, (uint64_t)(items * q->slot * item_bytes), &scratch);
 
     if (status != GANTRY_K_OK) {
         return status;
@@ -109,9 +113,12 @@ int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl
     }
     q = make_problem(matmul, lanes, item_bytes);
     items = q.rows * q.k / LEAST_ELEMENTS_PER_ITEM;
-    items = items < 1 ? 1 : least(least(items, call->device_info->compute_units), (q.rows + mr - 1) / mr);
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d", (int)matmul->dtype,
-             (int)lanes, (int)mr);
+    items = items < 1
+                ? 1
+                : least(least(items, call->device_info->compute_units), (q.rows + mr - 1) / mr);
+    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d",
+             (int)matmul->dtype, (int)lanes, (int)mr);
     status = call->services->kernel(call, &source, options, "opencl_cpu_dots", &kernel);
-    return status == GANTRY_K_OK ? launch(call, &q, !is_a_wide(matmul), items, item_bytes, kernel) : status;
+    return status == GANTRY_K_OK ? launch(call, &q, !is_a_wide(matmul), items, item_bytes, kernel)
+                                 : status;
 }

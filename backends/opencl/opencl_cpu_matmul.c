@@ -2,9 +2,10 @@
 /* The host's half of kernels/opencl_cpu_matmul.cl: block sizes, how tiles are shared out, scratch.
  *
  * Block sizes are the device's, see opencl_cpu_blocks.h. A product is cut into
- * tiles_m x tiles_n tiles so that each work-item has about the same to do; every cut makes some rows or columns be
- * packed twice, so the cheapest of all cuts is looked for, with packing weighed against the arithmetic. If the
- * transposed product (c' = b' * a') fills the register tile better, that one is computed: only strides change. */
+ * tiles_m x tiles_n tiles so that each work-item has about the same to do; every cut makes some
+ * rows or columns be packed twice, so the cheapest of all cuts is looked for, with packing weighed
+ * against the arithmetic. If the transposed product (c' = b' * a') fills the register tile
+ * better, that one is computed: only strides change. */
 #include "opencl/opencl_backend.h"
 #include "opencl/opencl_matmul.h"
 #include "opencl/opencl_text.h"
@@ -12,11 +13,14 @@
 
 #include <stdio.h>
 
-#define LARGEST_PACKED_BYTES (64 << 20)   /* of all work-items' blocks of b together */
-#define DIRECT_STRIDE_BYTES 1024          /* rows of b further apart and used more than twice are packed */
-#define PLAIN_COLUMNS 192                 /* rows of a that meet more columns of b are packed */
-#define LEAST_PRODUCTS_PER_ITEM (1 << 21) /* fewer multiplications do not pay for waking another core */
-#define PACK_WEIGHT 20                    /* packing one element costs as much as so many multiplications */
+#define LARGEST_PACKED_BYTES (64 << 20) /* of all work-items' blocks of b together */
+/* rows of b further apart and used more than twice are packed */
+#define DIRECT_STRIDE_BYTES 1024
+#define PLAIN_COLUMNS 192 /* rows of a that meet more columns of b are packed */
+/* fewer multiplications do not pay for waking another core */
+#define LEAST_PRODUCTS_PER_ITEM (1 << 21)
+/* packing one element costs as much as so many multiplications */
+#define PACK_WEIGHT 20
 #define LINE_BYTES 128
 
 /* As problem_t of the device text. */
@@ -59,8 +63,10 @@ static int64_t even_block(int64_t size, int64_t panel, int64_t most) {
 }
 
 gantry__opencl_tile_t gantry__opencl_tile(const gantry_device_info_t *info, int32_t dtype) {
-    const int32_t width = gantry__opencl_lanes(info), lanes = dtype == GANTRY_K_FLOAT64 ? width / 2 : width;
-    const int64_t mr = width == 16 ? 12 : width == 8 ? 6 : 4; /* 32 registers of 16 lanes, 16 of 8 or of 4 */
+    const int32_t width = gantry__opencl_lanes(info),
+                  lanes = dtype == GANTRY_K_FLOAT64 ? width / 2 : width;
+    /* 32 registers of 16 lanes, 16 of 8 or of 4 */
+    const int64_t mr = width == 16 ? 12 : width == 8 ? 6 : 4;
 
     return (gantry__opencl_tile_t){mr, 2 * lanes, lanes, 2};
 }
@@ -68,8 +74,8 @@ gantry__opencl_tile_t gantry__opencl_tile(const gantry_device_info_t *info, int3
 void gantry__opencl_tile_options(const gantry__opencl_tile_t *tile, int32_t dtype,
                                  char options[GANTRY__OPENCL_TILE_OPTION_BYTES]) {
     snprintf(options, GANTRY__OPENCL_TILE_OPTION_BYTES,
-             "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d -DGANTRY_VECTORS=%d", (int)dtype, (int)tile->lanes,
-             (int)tile->mr, (int)tile->vectors);
+             "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d -DGANTRY_VECTORS=%d", (int)dtype,
+             (int)tile->lanes, (int)tile->mr, (int)tile->vectors);
 }
 
 int64_t gantry__opencl_tile_items(const gantry_device_info_t *info, double multiplications) {
@@ -109,7 +115,7 @@ static void set_strides(problem_t *q, const gantry__opencl_matmul_t *matmul) {
     q->c_col = 1;
     q->c_batch = matmul->m * matmul->n;
     q->batch_rank = matmul->batch_rank;
-    for (int32_t d = 0; d < matmul->batch_rank; d++) {
+    for (int32_t d = 0; d < matmul->batch_rank; ++d) {
         q->batch_dims[d] = matmul->batch_dims[d];
         q->a_batch[d] = matmul->a_batch[d];
         q->b_batch[d] = matmul->b_batch[d];
@@ -140,7 +146,7 @@ static void swap_if_better(plan_t *plan) {
     exchange(&q->a_row, &q->b_col);
     exchange(&q->a_col, &q->b_row);
     exchange(&q->c_row, &q->c_col);
-    for (int64_t d = 0; d < q->batch_rank; d++) {
+    for (int64_t d = 0; d < q->batch_rank; ++d) {
         exchange(&q->a_batch[d], &q->b_batch[d]);
     }
 }
@@ -158,12 +164,13 @@ static int can_be_direct(const plan_t *plan, int64_t rows) {
            (panels <= 2 || q->b_row * plan->item_bytes <= DIRECT_STRIDE_BYTES);
 }
 
-/* Whether rows that are read side by side push each other out of a first-level cache: more than half of a set's places. */
+/* Whether rows that are read side by side push each other out of a first-level cache: more than
+ * half of a set's places. */
 static int rows_collide(int64_t row_bytes, int64_t rows) {
     enum { SETS = 64, LINE = 64, MOST = 4 };
     int8_t taken[SETS] = {0};
 
-    for (int64_t i = 0; i < rows; i++) {
+    for (int64_t i = 0; i < rows; ++i) {
         if (++taken[i * row_bytes / LINE % SETS] > MOST) {
             return 1;
         }
@@ -174,7 +181,8 @@ static int rows_collide(int64_t row_bytes, int64_t rows) {
 static int can_be_plain(const plan_t *plan) {
     const problem_t *q = &plan->problem;
 
-    return q->a_col == 1 && q->n <= PLAIN_COLUMNS && !rows_collide(q->a_row * plan->item_bytes, plan->tile.mr);
+    return q->a_col == 1 && q->n <= PLAIN_COLUMNS &&
+           !rows_collide(q->a_row * plan->item_bytes, plan->tile.mr);
 }
 
 /* What the busiest work-item has to do, in multiplications per step of k. */
@@ -184,7 +192,8 @@ static int64_t cut_cost(const plan_t *plan, int64_t batches, int64_t tiles_m, in
     int64_t columns = tile_extent(q->n, plan->tile.nr, tiles_n);
     int64_t packed = (can_be_plain(plan) ? 0 : rows) + (can_be_direct(plan, rows) ? 0 : columns);
 
-    return ceil_div(batches * tiles_m * tiles_n, plan->items) * (rows * columns + PACK_WEIGHT * packed);
+    return ceil_div(batches * tiles_m * tiles_n, plan->items) *
+           (rows * columns + PACK_WEIGHT * packed);
 }
 
 static void cut_into_tiles(plan_t *plan, int64_t batches) {
@@ -195,8 +204,8 @@ static void cut_into_tiles(plan_t *plan, int64_t batches) {
 
     q->tiles_m = 1;
     q->tiles_n = 1;
-    for (int64_t tiles_m = 1; tiles_m <= least(plan->items, most_m); tiles_m++) {
-        for (int64_t tiles_n = 1; tiles_n <= least(plan->items / tiles_m, most_n); tiles_n++) {
+    for (int64_t tiles_m = 1; tiles_m <= least(plan->items, most_m); ++tiles_m) {
+        for (int64_t tiles_n = 1; tiles_n <= least(plan->items / tiles_m, most_n); ++tiles_n) {
             int64_t cost = cut_cost(plan, batches, tiles_m, tiles_n);
 
             if (cost < best) {
@@ -219,15 +228,18 @@ static void choose_blocks(plan_t *plan) {
 
     q->kc = even_block(q->k, 1, plan->blocks.depth);
     q->mc = even_block(rows, plan->tile.mr, plan->blocks.rows);
-    most_columns = LARGEST_PACKED_BYTES / (plan->items * q->kc * item) / plan->tile.nr * plan->tile.nr;
-    most_columns = most_columns < plan->tile.nr ? plan->tile.nr : least(most_columns, plan->blocks.columns);
+    most_columns =
+        LARGEST_PACKED_BYTES / (plan->items * q->kc * item) / plan->tile.nr * plan->tile.nr;
+    most_columns =
+        most_columns < plan->tile.nr ? plan->tile.nr : least(most_columns, plan->blocks.columns);
     q->nc = even_block(columns, plan->tile.nr, most_columns);
     q->is_direct = can_be_direct(plan, rows);
     q->is_plain = can_be_plain(plan);
     q->slot = round_up(q->mc * q->kc + q->nc * q->kc, LINE_BYTES / item);
 }
 
-static void make_plan(const gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul, plan_t *out_plan) {
+static void make_plan(const gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul,
+                      plan_t *out_plan) {
     const gantry_device_info_t *info = call->device_info;
     int64_t products = matmul->batch_count * matmul->m * matmul->n * matmul->k;
     int64_t worth = products / LEAST_PRODUCTS_PER_ITEM;
@@ -250,10 +262,11 @@ static void make_plan(const gantry_op_call_t *call, const gantry__opencl_matmul_
 
 /* ---- the kernels ---- */
 
-GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_matmul", gantry__text_opencl_cpu_types, gantry__text_opencl_cpu_tile,
-                       gantry__text_opencl_cpu_matmul);
+GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_matmul", gantry__text_opencl_cpu_types,
+                       gantry__text_opencl_cpu_tile, gantry__text_opencl_cpu_matmul);
 
-static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan, gantry_backend_kernel_t *kernel) {
+static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan,
+                           gantry_backend_kernel_t *kernel) {
     const gantry_span_t *a = &call->inputs[plan->is_swapped ? 1 : 0]->span;
     const gantry_span_t *b = &call->inputs[plan->is_swapped ? 0 : 1]->span;
     uint64_t scratch_bytes = (uint64_t)(plan->items * plan->problem.slot * plan->item_bytes);
@@ -268,7 +281,9 @@ static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan, gantry_ba
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = *b},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->outputs[0]->span},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = scratch},
-        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof plan->problem, .as.value = &plan->problem},
+        {.kind = GANTRY_LAUNCH_SCALAR,
+         .size_bytes = sizeof plan->problem,
+         .as.value = &plan->problem},
     };
     gantry_launch_t launch = {
         .struct_size = sizeof launch,
@@ -313,4 +328,5 @@ static int32_t compute(gantry_op_call_t *call) {
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
 
 const gantry_kernel_def_t gantry__opencl_cpu_matmul_kernels[GANTRY__OPENCL_MATMUL_OPS] =
-    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, gantry__opencl_suits_processor, compute);
+    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, gantry__opencl_suits_processor,
+                           compute);

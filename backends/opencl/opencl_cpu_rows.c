@@ -4,9 +4,10 @@
 #include "opencl/opencl_matmul.h"
 #include "opencl/opencl_text.h"
 
-#define MOST_ROWS 4              /* as in the device text */
-#define LEAST_COLUMNS 256        /* shorter pieces of rows are read no faster than by tiles */
-#define LEAST_ELEMENTS (1 << 16) /* of the wide side: another program is not built for little work */
+#define MOST_ROWS 4       /* as in the device text */
+#define LEAST_COLUMNS 256 /* shorter pieces of rows are read no faster than by tiles */
+/* of the wide side: another program is not built for little work */
+#define LEAST_ELEMENTS (1 << 16)
 
 /* As problem_t of the device text. */
 typedef struct problem_t {
@@ -27,7 +28,8 @@ static int is_a_wide(const gantry__opencl_matmul_t *matmul) {
 int gantry__opencl_rows_fit(const gantry__opencl_matmul_t *matmul) {
     const int64_t columns = is_b_wide(matmul) ? matmul->n : matmul->m;
 
-    return matmul->batch_rank == 0 && (is_b_wide(matmul) || is_a_wide(matmul)) && columns * matmul->k >= LEAST_ELEMENTS;
+    return matmul->batch_rank == 0 && (is_b_wide(matmul) || is_a_wide(matmul)) &&
+           columns * matmul->k >= LEAST_ELEMENTS;
 }
 
 static problem_t make_problem(const gantry__opencl_matmul_t *matmul) {
@@ -51,8 +53,8 @@ static problem_t make_problem(const gantry__opencl_matmul_t *matmul) {
                        .c_col = matmul->n};
 }
 
-GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_rows", gantry__text_opencl_cpu_types, gantry__text_opencl_cpu_tile,
-                       gantry__text_opencl_cpu_rows);
+GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_rows", gantry__text_opencl_cpu_types,
+                       gantry__text_opencl_cpu_tile, gantry__text_opencl_cpu_rows);
 
 int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul) {
     const gantry__opencl_tile_t tile = gantry__opencl_tile(call->device_info, matmul->dtype);
@@ -67,7 +69,9 @@ int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl
     gantry_launch_t launch = {
         .struct_size = sizeof launch,
         .dimensions = 1,
-        .global_size = {(uint64_t)gantry__opencl_tile_items(call->device_info, (double)(q.columns * q.k * MOST_ROWS)), 1, 1},
+        .global_size = {(uint64_t)gantry__opencl_tile_items(call->device_info,
+                                                            (double)(q.columns * q.k * MOST_ROWS)),
+                        1, 1},
         .local_size = {1, 1, 1},
         .args = args,
         .arg_count = sizeof args / sizeof args[0],

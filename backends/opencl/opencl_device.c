@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding devices and opening them. Finding asks only for descriptions: no context is made and no device memory taken.
- */
+/* Finding devices and opening them. Finding asks only for descriptions: no context is made and no
+ * device memory taken.
+ * */
 #include "opencl/opencl_backend.h"
 
 #include <stdio.h>
@@ -17,9 +18,10 @@
 #define REASON_BYTES GANTRY__POCL_REASON_BYTES
 #define LIBRARY_BYTES (UINT64_C(256) << 20) /* of address space: PoCL's with LLVM takes 240 MiB */
 
-static void leave_out(gantry_backend_instance_t *instance, const char *platform, const char *reason) {
-    gantry__opencl_note(instance->host, &instance->notes, GANTRY_LOG_WARNING, "OpenCL platform \"%.120s\": %s",
-                        platform, reason);
+static void leave_out(gantry_backend_instance_t *instance, const char *platform,
+                      const char *reason) {
+    gantry__opencl_note(instance->host, &instance->notes, GANTRY_LOG_WARNING,
+                        "OpenCL platform \"%.120s\": %s", platform, reason);
 }
 
 /* ---- finding ---- */
@@ -30,8 +32,8 @@ static int32_t append_record(gantry_backend_instance_t *instance, gantry__opencl
     if (instance->record_count == instance->record_capacity) {
         uint32_t capacity = instance->record_capacity == 0 ? 8 : instance->record_capacity * 2;
         size_t item = sizeof *instance->records;
-        gantry__opencl_record_t **grown =
-            host->reallocate(host->self, instance->records, instance->record_capacity * item, capacity * item);
+        gantry__opencl_record_t **grown = host->reallocate(
+            host->self, instance->records, instance->record_capacity * item, capacity * item);
 
         if (grown == NULL) {
             return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
@@ -50,7 +52,7 @@ static void release_record(const gantry_host_t *host, gantry__opencl_record_t *r
 }
 
 static int has_device(const gantry_backend_instance_t *instance, cl_device_id device) {
-    for (uint32_t i = 0; i < instance->record_count; i++) {
+    for (uint32_t i = 0; i < instance->record_count; ++i) {
         if (instance->records[i]->device == device) {
             return 1;
         }
@@ -59,8 +61,8 @@ static int has_device(const gantry_backend_instance_t *instance, cl_device_id de
 }
 
 /* Only a lack of host memory is a failure here; a device that cannot be used is left out. */
-static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id platform, cl_device_id device,
-                          const char *platform_name) {
+static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id platform,
+                          cl_device_id device, const char *platform_name) {
     const gantry_host_t *host = instance->host;
     char reason[REASON_BYTES] = "";
     gantry__opencl_record_t *record;
@@ -96,13 +98,15 @@ static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id pl
 }
 
 /* Takes the processors out of the list. */
-static void drop_processors(const gantry_backend_instance_t *instance, cl_device_id *devices, cl_uint *count) {
+static void drop_processors(const gantry_backend_instance_t *instance, cl_device_id *devices,
+                            cl_uint *count) {
     cl_uint kept = 0;
 
-    for (cl_uint i = 0; i < *count; i++) {
+    for (cl_uint i = 0; i < *count; ++i) {
         cl_device_type type = 0;
 
-        if (instance->cl.clGetDeviceInfo(devices[i], CL_DEVICE_TYPE, sizeof type, &type, NULL) == CL_SUCCESS &&
+        if (instance->cl.clGetDeviceInfo(devices[i], CL_DEVICE_TYPE, sizeof type, &type, NULL) ==
+                CL_SUCCESS &&
             (type & CL_DEVICE_TYPE_CPU) == 0) {
             devices[kept++] = devices[i];
         }
@@ -118,16 +122,19 @@ static void leave_out_empty(gantry_backend_instance_t *instance, const char *nam
     char reason[REASON_BYTES] = "it has no devices";
 
     if (value != NULL) {
-        snprintf(reason, sizeof reason, "it has no devices; %s, which names them, is \"%.200s\"", variable, value);
+        snprintf(reason, sizeof reason, "it has no devices; %s, which names them, is \"%.200s\"",
+                 variable, value);
     } else if (variable != NULL) {
-        snprintf(reason, sizeof reason, "it has no devices; %s, which names them, is not set", variable);
+        snprintf(reason, sizeof reason, "it has no devices; %s, which names them, is not set",
+                 variable);
     }
     leave_out(instance, name, reason);
 }
 
 /* PoCL is asked only when it has what it needs. No device and no reason: the platform has none. */
-static cl_uint list_devices(gantry_backend_instance_t *instance, cl_platform_id platform, const char *name,
-                            cl_device_id *devices, char *reason, size_t reason_bytes) {
+static cl_uint list_devices(gantry_backend_instance_t *instance, cl_platform_id platform,
+                            const char *name, cl_device_id *devices, char *reason,
+                            size_t reason_bytes) {
     int is_pocl = gantry__pocl_is(name);
     cl_uint count = 0;
     cl_int native;
@@ -135,11 +142,12 @@ static cl_uint list_devices(gantry_backend_instance_t *instance, cl_platform_id 
     if (is_pocl && !gantry__pocl_can_start(&instance->pocl_folder, reason, reason_bytes)) {
         return 0;
     }
-    native = instance->cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &count);
+    native =
+        instance->cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &count);
     if (native != CL_SUCCESS) {
         if (native != CL_DEVICE_NOT_FOUND) {
-            snprintf(reason, reason_bytes, "listing its devices: %s (%d)", gantry__opencl_error_name(native),
-                     (int)native);
+            snprintf(reason, reason_bytes, "listing its devices: %s (%d)",
+                     gantry__opencl_error_name(native), (int)native);
         }
         return 0;
     }
@@ -163,7 +171,8 @@ static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id 
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
     if (native != CL_SUCCESS) {
-        snprintf(reason, sizeof reason, "asking for its name: %s (%d)", gantry__opencl_error_name(native), (int)native);
+        snprintf(reason, sizeof reason, "asking for its name: %s (%d)",
+                 gantry__opencl_error_name(native), (int)native);
         leave_out(instance, "?", reason);
         return GANTRY_K_OK;
     }
@@ -173,16 +182,17 @@ static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id 
     } else if (count == 0) {
         leave_out_empty(instance, name);
     }
-    for (cl_uint i = 0; i < count && status == GANTRY_K_OK; i++) {
+    for (cl_uint i = 0; i < count && status == GANTRY_K_OK; ++i) {
         status = add_device(instance, platform, devices[i], name);
     }
     gantry__host_text_free(host, name);
     return status;
 }
 
-/* A loader that finds two .icd files of one driver hands its platforms out twice; the Khronos loader does not, ocl-icd does. */
+/* A loader that finds two .icd files of one driver hands its platforms out twice; the Khronos
+ * loader does not, ocl-icd does. */
 static int is_repeated(const cl_platform_id *platforms, cl_uint at) {
-    for (cl_uint i = 0; i < at; i++) {
+    for (cl_uint i = 0; i < at; ++i) {
         if (platforms[i] == platforms[at]) {
             return 1;
         }
@@ -190,11 +200,12 @@ static int is_repeated(const cl_platform_id *platforms, cl_uint at) {
     return 0;
 }
 
-static int32_t add_platforms(gantry_backend_instance_t *instance, const cl_platform_id *platforms, cl_uint count) {
+static int32_t add_platforms(gantry_backend_instance_t *instance, const cl_platform_id *platforms,
+                             cl_uint count) {
     int32_t status = GANTRY_K_OK;
     uint32_t repeated = 0;
 
-    for (cl_uint i = 0; i < count && status == GANTRY_K_OK; i++) {
+    for (cl_uint i = 0; i < count && status == GANTRY_K_OK; ++i) {
         if (is_repeated(platforms, i)) {
             repeated++;
         } else {
@@ -204,8 +215,7 @@ static int32_t add_platforms(gantry_backend_instance_t *instance, const cl_platf
     if (repeated > 0) {
         gantry__opencl_note(
             instance->host, &instance->notes, GANTRY_LOG_INFO,
-            "%s hands out %u of its %u platforms again, as it does when two .icd files name one driver: "
-            "each is counted once",
+            "%s hands out %u of its %u platforms again, as it does when two .icd files name one driver: each is counted once",
             instance->cl.name, repeated, count);
     }
     return status;
@@ -218,13 +228,15 @@ static int32_t fail_without_platforms(const gantry_backend_instance_t *instance)
 
     if (!gantry__process_has_room(LIBRARY_BYTES, room, sizeof room)) {
         return gantry__opencl_fail(instance->host, GANTRY_K_UNAVAILABLE, -1001,
-                                   "no OpenCL platform: drivers cannot be loaded by %s: %s", instance->cl.name, room);
+                                   "no OpenCL platform: drivers cannot be loaded by %s: %s",
+                                   instance->cl.name, room);
     }
-    return gantry__opencl_fail(instance->host, GANTRY_K_UNAVAILABLE, -1001,
-                               "no OpenCL platform: %.700s%s; install pocl-opencl-icd or the vendor's driver%s",
-                               notes[0] != '\0' ? notes : instance->cl.name,
-                               notes[0] != '\0' ? "" : " finds none in the drivers it opens",
-                               getenv("OCL_ICD_VENDORS") != NULL ? ", or unset OCL_ICD_VENDORS" : "");
+    return gantry__opencl_fail(
+        instance->host, GANTRY_K_UNAVAILABLE, -1001,
+        "no OpenCL platform: %.700s%s; install pocl-opencl-icd or the vendor's driver%s",
+        notes[0] != '\0' ? notes : instance->cl.name,
+        notes[0] != '\0' ? "" : " finds none in the drivers it opens",
+        getenv("OCL_ICD_VENDORS") != NULL ? ", or unset OCL_ICD_VENDORS" : "");
 }
 
 int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance) {
@@ -243,18 +255,19 @@ int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance) {
     }
     status = add_platforms(instance, platforms, count < MOST_PLATFORMS ? count : MOST_PLATFORMS);
     if (status == GANTRY_K_OK && instance->record_count == 0) {
-        status =
-            gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, "OpenCL loader %s found but no usable device: %.1000s",
-                                instance->cl.name, instance->notes.text);
+        status = gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0,
+                                     "OpenCL loader %s found but no usable device: %.1000s",
+                                     instance->cl.name, instance->notes.text);
     }
     return status;
 }
 
 void gantry__opencl_devices_forget(gantry_backend_instance_t *instance) {
-    for (uint32_t i = 0; i < instance->record_count; i++) {
+    for (uint32_t i = 0; i < instance->record_count; ++i) {
         release_record(instance->host, instance->records[i]);
     }
-    gantry__host_free(instance->host, instance->records, instance->record_capacity * sizeof *instance->records);
+    gantry__host_free(instance->host, instance->records,
+                      instance->record_capacity * sizeof *instance->records);
     instance->records = NULL;
     instance->record_count = 0;
     instance->record_capacity = 0;
@@ -287,8 +300,10 @@ int32_t gantry__opencl_device_info(gantry_backend_instance_t *instance, uint32_t
 
 /* ---- opening ---- */
 
-/* AUTO: CLBlast's kernels suit GPUs, ours processors whose work-items are loops; anything else takes the portable pack. */
-static int32_t resolve_matmul(gantry_backend_instance_t *instance, const gantry__opencl_record_t *record) {
+/* AUTO: CLBlast's kernels suit GPUs, ours processors whose work-items are loops; anything else
+ * takes the portable pack. */
+static int32_t resolve_matmul(gantry_backend_instance_t *instance,
+                              const gantry__opencl_record_t *record) {
     int32_t choice = instance->matmul;
     char reason[256];
 
@@ -297,10 +312,13 @@ static int32_t resolve_matmul(gantry_backend_instance_t *instance, const gantry_
                  : gantry_k_is_serial_device(&record->info)  ? GANTRY__OPENCL_MATMUL_CPU
                                                              : GANTRY__OPENCL_MATMUL_PORTABLE;
     }
-    if ((choice == GANTRY__OPENCL_MATMUL_CLBLAST && !gantry__opencl_clblast_load(instance, reason, sizeof reason)) ||
+    if ((choice == GANTRY__OPENCL_MATMUL_CLBLAST &&
+         !gantry__opencl_clblast_load(instance, reason, sizeof reason)) ||
         !gantry__opencl_tensor_fits(&record->info, choice, reason, sizeof reason)) {
-        gantry__host_log(instance->host, instance->matmul == choice ? GANTRY_LOG_WARNING : GANTRY_LOG_INFO,
-                         "matrix products on \"%.120s\" take the portable kernels: %s", record->hardware_name, reason);
+        gantry__host_log(instance->host,
+                         instance->matmul == choice ? GANTRY_LOG_WARNING : GANTRY_LOG_INFO,
+                         "matrix products on \"%.120s\" take the portable kernels: %s",
+                         record->hardware_name, reason);
         choice = GANTRY__OPENCL_MATMUL_PORTABLE;
     }
     return choice;
@@ -308,11 +326,14 @@ static int32_t resolve_matmul(gantry_backend_instance_t *instance, const gantry_
 
 static int32_t make_context(gantry_backend_device_t *device) {
     const gantry__opencl_record_t *record = device->record;
-    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)record->platform, 0};
+    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                          (cl_context_properties)record->platform, 0};
     cl_int native = CL_SUCCESS;
 
-    device->context = device->cl->clCreateContext(properties, 1, &record->device, NULL, NULL, &native);
-    return gantry__opencl_check(device->host, native, "making a context for \"%.200s\"", record->hardware_name);
+    device->context =
+        device->cl->clCreateContext(properties, 1, &record->device, NULL, NULL, &native);
+    return gantry__opencl_check(device->host, native, "making a context for \"%.200s\"",
+                                record->hardware_name);
 }
 
 /* Pinned memory is mapped through a queue of its own, since mapping is not a stream's work. */
@@ -322,8 +343,10 @@ static int32_t make_host_queue(gantry_backend_device_t *device) {
     if (device->record->info.type == GANTRY_DEVICE_TYPE_CPU) {
         return GANTRY_K_OK;
     }
-    device->host_queue = device->cl->clCreateCommandQueue(device->context, device->record->device, 0, &native);
-    return gantry__opencl_check(device->host, native, "making a queue for \"%.200s\"", device->record->hardware_name);
+    device->host_queue =
+        device->cl->clCreateCommandQueue(device->context, device->record->device, 0, &native);
+    return gantry__opencl_check(device->host, native, "making a queue for \"%.200s\"",
+                                device->record->hardware_name);
 }
 
 int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t index,
@@ -348,7 +371,8 @@ int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t
     atomic_init(&device->released_regions, 0);
     if (pthread_mutex_init(&device->lock, NULL) != 0) {
         gantry__host_free(host, device, sizeof *device);
-        return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for an OpenCL device");
+        return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+                                   "no mutex for an OpenCL device");
     }
     status = make_context(device);
     if (status == GANTRY_K_OK) {
@@ -362,8 +386,10 @@ int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t
     if (device->matmul == GANTRY__OPENCL_MATMUL_CLBLAST) {
         gantry__clblast_rows_apply(device);
     } else if (device->matmul == GANTRY__OPENCL_MATMUL_CPU) {
-        device->cpu_blocks[0] = gantry__opencl_cpu_blocks_find(host, &device->record->info, GANTRY_K_FLOAT32);
-        device->cpu_blocks[1] = gantry__opencl_cpu_blocks_find(host, &device->record->info, GANTRY_K_FLOAT64);
+        device->cpu_blocks[0] =
+            gantry__opencl_cpu_blocks_find(host, &device->record->info, GANTRY_K_FLOAT32);
+        device->cpu_blocks[1] =
+            gantry__opencl_cpu_blocks_find(host, &device->record->info, GANTRY_K_FLOAT64);
     }
     *out_device = device;
     return GANTRY_K_OK;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One device's description. Vendor extensions are asked only when the device lists them: a driver may answer an unknown
- * question with an error or with nonsense. */
+/* One device's description. Vendor extensions are asked only when the device lists them: a driver
+ * may answer an unknown question with an error or with nonsense. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "opencl/opencl_backend.h"
 
-/* cl_khr_pci_bus_info, cl_khr_device_uuid, cl_nv_device_attribute_query, cl_amd_device_attribute_query */
+/* cl_khr_pci_bus_info, cl_khr_device_uuid, cl_nv_device_attribute_query,
+ * cl_amd_device_attribute_query */
 #define DEVICE_PCI_BUS_INFO_KHR 0x410F
 #define DEVICE_UUID_KHR 0x106A
 #define DEVICE_COMPUTE_CAPABILITY_MAJOR_NV 0x4000
@@ -53,15 +54,16 @@ static char *trimmed_copy(const gantry_host_t *host, const char *bytes) {
     return copy;
 }
 
-static cl_int ask_text(const gantry_backend_instance_t *instance, cl_platform_id platform, cl_device_id device,
-                       cl_uint what, size_t bytes, char *out, size_t *out_bytes) {
+static cl_int ask_text(const gantry_backend_instance_t *instance, cl_platform_id platform,
+                       cl_device_id device, cl_uint what, size_t bytes, char *out,
+                       size_t *out_bytes) {
     return device != NULL ? instance->cl.clGetDeviceInfo(device, what, bytes, out, out_bytes)
                           : instance->cl.clGetPlatformInfo(platform, what, bytes, out, out_bytes);
 }
 
 /* Text of the device, or of the platform when device is NULL. */
-static cl_int driver_text(const gantry_backend_instance_t *instance, cl_platform_id platform, cl_device_id device,
-                          cl_uint what, char **out_text) {
+static cl_int driver_text(const gantry_backend_instance_t *instance, cl_platform_id platform,
+                          cl_device_id device, cl_uint what, char **out_text) {
     size_t bytes = 0;
     char *raw;
     cl_int native = ask_text(instance, platform, device, what, 0, NULL, &bytes);
@@ -83,8 +85,9 @@ static cl_int driver_text(const gantry_backend_instance_t *instance, cl_platform
     return native;
 }
 
-cl_int gantry__opencl_platform_text(const gantry_backend_instance_t *instance, cl_platform_id platform,
-                                    cl_platform_info what, char **out_text) {
+cl_int gantry__opencl_platform_text(const gantry_backend_instance_t *instance,
+                                    cl_platform_id platform, cl_platform_info what,
+                                    char **out_text) {
     return driver_text(instance, platform, NULL, what, out_text);
 }
 
@@ -102,8 +105,8 @@ static int has_extension(const char *extensions, const char *name) {
 
 /* ---- numbers ---- */
 
-/* The value, 0 when the driver does not know it; any other failure is kept, since 0 may be an answer. Drivers answer with 4 or 8 bytes as
- * the question's type is. */
+/* The value, 0 when the driver does not know it; any other failure is kept, since 0 may be an
+ * answer. Drivers answer with 4 or 8 bytes as the question's type is. */
 static uint64_t number(const asked_t *asked, cl_device_info what) {
     union {
         cl_uint u32;
@@ -113,7 +116,8 @@ static uint64_t number(const asked_t *asked, cl_device_info what) {
     cl_int native;
 
     memset(&value, 0, sizeof value);
-    native = asked->instance->cl.clGetDeviceInfo(asked->record->device, what, sizeof value, &value, &bytes);
+    native = asked->instance->cl.clGetDeviceInfo(asked->record->device, what, sizeof value, &value,
+                                                 &bytes);
     if (native != CL_SUCCESS) {
         *asked->failure = native != CL_INVALID_VALUE ? native : *asked->failure;
         return 0;
@@ -131,8 +135,8 @@ static uint32_t number32(const asked_t *asked, cl_device_info what) {
 
 static void set_pci(gantry__opencl_record_t *record, unsigned domain, unsigned bus, unsigned device,
                     unsigned function) {
-    snprintf(record->pci_address, sizeof record->pci_address, "%04x:%02x:%02x.%x", domain & 0xffffu, bus & 0xffu,
-             device & 0x1fu, function & 0x7u);
+    snprintf(record->pci_address, sizeof record->pci_address, "%04x:%02x:%02x.%x", domain & 0xffffu,
+             bus & 0xffu, device & 0x1fu, function & 0x7u);
 }
 
 /* The topology of AMD: 24 bytes, a type and, for PCIe, bus, device and function at the end. */
@@ -146,8 +150,8 @@ static void find_pci_amd(const asked_t *asked) {
     } topology;
 
     memset(&topology, 0, sizeof topology);
-    if (asked->instance->cl.clGetDeviceInfo(asked->record->device, DEVICE_TOPOLOGY_AMD, sizeof topology, &topology,
-                                            NULL) == CL_SUCCESS &&
+    if (asked->instance->cl.clGetDeviceInfo(asked->record->device, DEVICE_TOPOLOGY_AMD,
+                                            sizeof topology, &topology, NULL) == CL_SUCCESS &&
         topology.type == TOPOLOGY_PCIE_AMD) {
         set_pci(asked->record, 0, topology.bus, topology.device, topology.function);
     }
@@ -158,13 +162,13 @@ static void find_pci(const asked_t *asked) {
     uint32_t slot;
 
     if (has_extension(asked->extensions, "cl_khr_pci_bus_info") &&
-        asked->instance->cl.clGetDeviceInfo(asked->record->device, DEVICE_PCI_BUS_INFO_KHR, sizeof place, place,
-                                            NULL) == CL_SUCCESS) {
+        asked->instance->cl.clGetDeviceInfo(asked->record->device, DEVICE_PCI_BUS_INFO_KHR,
+                                            sizeof place, place, NULL) == CL_SUCCESS) {
         set_pci(asked->record, place[0], place[1], place[2], place[3]);
     } else if (has_extension(asked->extensions, "cl_nv_device_attribute_query")) {
         slot = number32(asked, DEVICE_PCI_SLOT_NV);
-        set_pci(asked->record, number32(asked, DEVICE_PCI_DOMAIN_NV), number32(asked, DEVICE_PCI_BUS_NV), slot >> 3,
-                slot);
+        set_pci(asked->record, number32(asked, DEVICE_PCI_DOMAIN_NV),
+                number32(asked, DEVICE_PCI_BUS_NV), slot >> 3, slot);
     } else if (has_extension(asked->extensions, "cl_amd_device_attribute_query")) {
         find_pci_amd(asked);
     }
@@ -175,13 +179,16 @@ static void find_uuid(const asked_t *asked) {
     unsigned char b[16];
 
     memset(b, 0, sizeof b);
-    if (asked->record->info.type == GANTRY_DEVICE_TYPE_CPU || !has_extension(asked->extensions, "cl_khr_device_uuid") ||
-        asked->instance->cl.clGetDeviceInfo(asked->record->device, DEVICE_UUID_KHR, sizeof b, b, NULL) != CL_SUCCESS) {
+    if (asked->record->info.type == GANTRY_DEVICE_TYPE_CPU ||
+        !has_extension(asked->extensions, "cl_khr_device_uuid") ||
+        asked->instance->cl.clGetDeviceInfo(asked->record->device, DEVICE_UUID_KHR, sizeof b, b,
+                                            NULL) != CL_SUCCESS) {
         return;
     }
     snprintf(asked->record->uuid, sizeof asked->record->uuid,
-             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4],
-             b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
+             b[15]);
 }
 
 /* ---- the record ---- */
@@ -192,7 +199,8 @@ static int32_t find_type(const asked_t *asked) {
     if ((type & CL_DEVICE_TYPE_CPU) != 0) { /* first: a simulator may claim to be all of them */
         return GANTRY_DEVICE_TYPE_CPU;
     }
-    return (type & CL_DEVICE_TYPE_GPU) != 0 ? GANTRY_DEVICE_TYPE_GPU : GANTRY_DEVICE_TYPE_ACCELERATOR;
+    return (type & CL_DEVICE_TYPE_GPU) != 0 ? GANTRY_DEVICE_TYPE_GPU
+                                            : GANTRY_DEVICE_TYPE_ACCELERATOR;
 }
 
 /* Why the device cannot be used, NULL when it can. */
@@ -211,7 +219,8 @@ static const char *refusal(const asked_t *asked, const char *version, const char
     if ((number(asked, CL_DEVICE_ENDIAN_LITTLE) == CL_TRUE) != is_little) {
         return "its byte order is not the host's";
     }
-    if (strcmp(profile, "FULL_PROFILE") != 0 && !has_extension(asked->extensions, "cles_khr_int64")) {
+    if (strcmp(profile, "FULL_PROFILE") != 0 &&
+        !has_extension(asked->extensions, "cles_khr_int64")) {
         return "it has no 64-bit integers";
     }
     return NULL;
@@ -221,21 +230,25 @@ static void fill_flags(const asked_t *asked) {
     gantry_device_info_t *info = &asked->record->info;
 
     info->flags = GANTRY_DEVICE_LAZY_COMMIT;
-    /* PoCL compiles a kernel for the size of its work-groups when it is launched first, and keeps that. Asked for a binary it compiles all
-     * of the program's kernels once more, for sizes of every kind: half of the time of a first run. */
+    /* PoCL compiles a kernel for the size of its work-groups when it is launched first, and keeps
+     * that. Asked for a binary it compiles all of the program's kernels once more, for sizes of
+     * every kind: half of the time of a first run. */
     if (strcmp(asked->record->platform_name, "Portable Computing Language") == 0) {
         info->flags |= GANTRY_DEVICE_KEEPS_PROGRAMS;
     }
     if (info->type == GANTRY_DEVICE_TYPE_CPU) {
         info->flags |= GANTRY_DEVICE_HOST_BACKED;
-    } else if (info->type == GANTRY_DEVICE_TYPE_GPU && number(asked, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE) {
+    } else if (info->type == GANTRY_DEVICE_TYPE_GPU &&
+               number(asked, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE) {
         info->flags |= GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_INTEGRATED;
     }
 }
 
 static uint64_t base_alignment(const asked_t *asked) {
-    uint64_t wanted = number(asked, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8; /* the driver counts in bits */
-    uint64_t alignment = 128;                                           /* OpenCL's largest type, long16 */
+    /* the driver counts in bits */
+    uint64_t wanted = number(asked, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
+    /* OpenCL's largest type, long16 */
+    uint64_t alignment = 128;
 
     while (alignment < wanted) {
         alignment *= 2;
@@ -264,7 +277,8 @@ static void fill_numbers(const asked_t *asked) {
     if (info->native_vector_width == 0) {
         info->native_vector_width = 1;
     }
-    info->program_kinds = number(asked, CL_DEVICE_COMPILER_AVAILABLE) == CL_TRUE ? GANTRY_PROGRAM_OPENCL_C : 0;
+    info->program_kinds =
+        number(asked, CL_DEVICE_COMPILER_AVAILABLE) == CL_TRUE ? GANTRY_PROGRAM_OPENCL_C : 0;
     info->clock_mhz = number32(asked, CL_DEVICE_MAX_CLOCK_FREQUENCY);
 }
 
@@ -282,7 +296,8 @@ static void fill_vendor_numbers(const asked_t *asked) {
     }
 }
 
-/* A processor without vectors that wants groups of several work-items makes lanes of them (Mesa's llvmpipe). */
+/* A processor without vectors that wants groups of several work-items makes lanes of them
+ * (Mesa's llvmpipe). */
 static void fill_lanes(const asked_t *asked, const char *version) {
     gantry_device_info_t *info = &asked->record->info;
 
@@ -314,15 +329,18 @@ static uint64_t add_to_hash(uint64_t hash, const char *text) {
 
 static void fill_build(const asked_t *asked, const char *device_version) {
     gantry__opencl_record_t *record = asked->record;
-    int can_round = (number(asked, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
-    const char *parts[] = {record->platform_name,  record->platform_version, record->hardware_name, device_version,
-                           record->driver_version, record->build_options,    asked->extensions};
+    int can_round =
+        (number(asked, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+    const char *parts[] = {record->platform_name, record->platform_version, record->hardware_name,
+                           device_version,        record->driver_version,   record->build_options,
+                           asked->extensions};
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
-    /* -w: PoCL's compiler tells on stderr how many warnings there were, such as of loops that it did not unroll. */
+    /* -w: PoCL's compiler tells on stderr how many warnings there were, such as of loops that it
+     * did not unroll. */
     snprintf(record->build_options, sizeof record->build_options, "-cl-std=CL1.2 -w%s",
              can_round ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
         hash = add_to_hash(hash, parts[i]);
     }
     snprintf(record->build_hash, sizeof record->build_hash, "%016llx", (unsigned long long)hash);
@@ -350,22 +368,27 @@ static cl_int fill_names(const asked_t *asked) {
     cl_int native = CL_INVALID_VALUE;
 
     if (is_amd) { /* CL_DEVICE_NAME is the chip's code name there */
-        native = driver_text(instance, NULL, record->device, DEVICE_BOARD_NAME_AMD, &record->hardware_name);
+        native = driver_text(instance, NULL, record->device, DEVICE_BOARD_NAME_AMD,
+                             &record->hardware_name);
     }
     if (native != CL_SUCCESS && native != GANTRY__OPENCL_NO_MEMORY) {
-        native = driver_text(instance, NULL, record->device, CL_DEVICE_NAME, &record->hardware_name);
+        native =
+            driver_text(instance, NULL, record->device, CL_DEVICE_NAME, &record->hardware_name);
     }
     if (native == CL_SUCCESS) {
         native = driver_text(instance, NULL, record->device, CL_DEVICE_VENDOR, &record->vendor);
     }
     if (native == CL_SUCCESS) {
-        native = driver_text(instance, NULL, record->device, CL_DRIVER_VERSION, &record->driver_version);
+        native =
+            driver_text(instance, NULL, record->device, CL_DRIVER_VERSION, &record->driver_version);
     }
     if (native == CL_SUCCESS) {
-        native = driver_text(instance, record->platform, NULL, CL_PLATFORM_NAME, &record->platform_name);
+        native =
+            driver_text(instance, record->platform, NULL, CL_PLATFORM_NAME, &record->platform_name);
     }
     if (native == CL_SUCCESS) {
-        native = driver_text(instance, record->platform, NULL, CL_PLATFORM_VERSION, &record->platform_version);
+        native = driver_text(instance, record->platform, NULL, CL_PLATFORM_VERSION,
+                             &record->platform_version);
     }
     return native;
 }
@@ -383,31 +406,35 @@ static void fill_rest(const asked_t *asked, const char *version) {
     point_texts(asked->record);
 }
 
-cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance, gantry__opencl_record_t *record,
-                                  char *reason, size_t reason_bytes) {
+cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance,
+                                  gantry__opencl_record_t *record, char *reason,
+                                  size_t reason_bytes) {
     cl_int failure = CL_SUCCESS;
     asked_t asked = {instance, record, NULL, &failure};
     char *version = NULL;
     char *profile = NULL;
     const char *refused = NULL;
-    cl_int native = driver_text(instance, NULL, record->device, CL_DEVICE_EXTENSIONS, &asked.extensions);
+    cl_int native =
+        driver_text(instance, NULL, record->device, CL_DEVICE_EXTENSIONS, &asked.extensions);
 
     if (native != CL_SUCCESS || (native = fill_names(&asked)) != CL_SUCCESS ||
-        (native = driver_text(instance, NULL, record->device, CL_DEVICE_VERSION, &version)) != CL_SUCCESS ||
-        (native = driver_text(instance, NULL, record->device, CL_DEVICE_PROFILE, &profile)) != CL_SUCCESS) {
-        snprintf(reason, reason_bytes, "a device does not describe itself: %s (%d)", gantry__opencl_error_name(native),
-                 (int)native);
+        (native = driver_text(instance, NULL, record->device, CL_DEVICE_VERSION, &version)) !=
+            CL_SUCCESS ||
+        (native = driver_text(instance, NULL, record->device, CL_DEVICE_PROFILE, &profile)) !=
+            CL_SUCCESS) {
+        snprintf(reason, reason_bytes, "a device does not describe itself: %s (%d)",
+                 gantry__opencl_error_name(native), (int)native);
     } else if ((refused = refusal(&asked, version, profile)) != NULL && failure == CL_SUCCESS) {
-        snprintf(reason, reason_bytes, "device \"%.100s\" (%.60s) is left out: %s", record->hardware_name, version,
-                 refused);
+        snprintf(reason, reason_bytes, "device \"%.100s\" (%.60s) is left out: %s",
+                 record->hardware_name, version, refused);
         native = CL_DEVICE_NOT_AVAILABLE;
     } else {
         fill_rest(&asked, version);
         native = failure;
     }
     if (failure != CL_SUCCESS) {
-        snprintf(reason, reason_bytes, "device \"%.100s\" does not describe itself: %s (%d)", record->hardware_name,
-                 gantry__opencl_error_name(failure), (int)failure);
+        snprintf(reason, reason_bytes, "device \"%.100s\" does not describe itself: %s (%d)",
+                 record->hardware_name, gantry__opencl_error_name(failure), (int)failure);
     }
     gantry__host_text_free(instance->host, version);
     gantry__host_text_free(instance->host, profile);

@@ -27,8 +27,8 @@ typedef struct drivers_t {
 
 /* ---- notes ---- */
 
-void gantry__opencl_note(const gantry_host_t *host, gantry__opencl_notes_t *notes, int32_t level, const char *format,
-                         ...) {
+void gantry__opencl_note(const gantry_host_t *host, gantry__opencl_notes_t *notes, int32_t level,
+                         const char *format, ...) {
     char text[GANTRY__HOST_TEXT_BYTES];
     size_t length = strlen(notes->text);
     va_list arguments;
@@ -36,27 +36,29 @@ void gantry__opencl_note(const gantry_host_t *host, gantry__opencl_notes_t *note
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    for (char *c = text; *c != '\0'; c++) { /* a file's content may be anything */
+    for (char *c = text; *c != '\0'; ++c) { /* a file's content may be anything */
         *c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
     }
     gantry__host_log(host, level, "%s", text);
-    snprintf(notes->text + length, sizeof notes->text - length, "%s%s", length > 0 ? "; " : "", text);
+    snprintf(notes->text + length, sizeof notes->text - length, "%s%s", length > 0 ? "; " : "",
+             text);
 }
 
 /* Of the place where drivers are listed. */
 static void note_place(const drivers_t *drivers, const char *what, const char *why) {
     gantry__opencl_note(drivers->host, drivers->notes, GANTRY_LOG_INFO, "%s%s%.300s%s%s%s",
-                        drivers->variable != NULL ? drivers->variable : "", drivers->variable != NULL ? " is \"" : "",
-                        drivers->value, drivers->variable != NULL ? "\", which " : " ", what, why);
+                        drivers->variable != NULL ? drivers->variable : "",
+                        drivers->variable != NULL ? " is \"" : "", drivers->value,
+                        drivers->variable != NULL ? "\", which " : " ", what, why);
 }
 
 /* ---- one driver ---- */
 
 static int32_t fail_cut(const drivers_t *drivers, const char *from, const char *name) {
-    return gantry__opencl_fail(drivers->host, GANTRY_K_UNAVAILABLE, 0,
-                               "%.200s names %.200s, whose file ends before its content does: a loader that opens it "
-                               "ends the process; install the driver again, or leave it out of OCL_ICD_VENDORS",
-                               from, name);
+    return gantry__opencl_fail(
+        drivers->host, GANTRY_K_UNAVAILABLE, 0,
+        "%.200s names %.200s, whose file ends before its content does: a loader that opens it ends the process; install the driver again, or leave it out of OCL_ICD_VENDORS",
+        from, name);
 }
 
 /* What dlopen needs so that the driver is not bound to another LLVM. */
@@ -67,12 +69,14 @@ static int32_t find_binding(const gantry_host_t *host, const char *name, int *ou
     if (gantry__foreign_llvm_evade(out_flag, reason, sizeof reason)) {
         return GANTRY_K_OK;
     }
-    return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, "%.200s is not opened: %s", name, reason);
+    return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, "%.200s is not opened: %s", name,
+                               reason);
 }
 
-/* As ocl-icd does, lazily: what it takes is not refused here. NULL when it cannot be opened, which is a note, or must not be, which is
- * the status. */
-static int32_t open_library(const drivers_t *drivers, const char *from, const char *name, void **out_library) {
+/* As ocl-icd does, lazily: what it takes is not refused here. NULL when it cannot be opened, which
+ * is a note, or must not be, which is the status. */
+static int32_t open_library(const drivers_t *drivers, const char *from, const char *name,
+                            void **out_library) {
     const char *reason;
     int32_t status;
     int binding;
@@ -104,10 +108,10 @@ static int32_t open_driver(const drivers_t *drivers, const char *from, const cha
     int32_t status = open_library(drivers, from, name, &library);
 
     if (library != NULL && dlsym(library, "clGetExtensionFunctionAddress") == NULL) {
-        gantry__opencl_note(drivers->host, drivers->notes, GANTRY_LOG_INFO,
-                            "%.300s names %.200s, which is no OpenCL driver: it has no function "
-                            "clGetExtensionFunctionAddress",
-                            from, name);
+        gantry__opencl_note(
+            drivers->host, drivers->notes, GANTRY_LOG_INFO,
+            "%.300s names %.200s, which is no OpenCL driver: it has no function clGetExtensionFunctionAddress",
+            from, name);
     }
     return status;
 }
@@ -126,9 +130,10 @@ static int32_t open_icd(const drivers_t *drivers, const char *path) {
     FILE *file = fopen(path, "r");
 
     if (file == NULL || fgets(line, sizeof line, file) == NULL) {
-        gantry__opencl_note(drivers->host, drivers->notes, GANTRY_LOG_INFO, "%.300s %s%s", path,
-                            file == NULL ? "cannot be read: " : "is empty: its first line names a driver's library",
-                            file == NULL ? strerror(errno) : "");
+        gantry__opencl_note(
+            drivers->host, drivers->notes, GANTRY_LOG_INFO, "%.300s %s%s", path,
+            file == NULL ? "cannot be read: " : "is empty: its first line names a driver's library",
+            file == NULL ? strerror(errno) : "");
     }
     if (file != NULL) {
         fclose(file);
@@ -139,7 +144,8 @@ static int32_t open_icd(const drivers_t *drivers, const char *path) {
     line[strcspn(line, "\n")] = '\0';
     if (line[0] == '\0') {
         gantry__opencl_note(drivers->host, drivers->notes, GANTRY_LOG_INFO,
-                            "%.300s names nothing in its first line, which is a driver's library", path);
+                            "%.300s names nothing in its first line, which is a driver's library",
+                            path);
         return GANTRY_K_OK;
     }
     return open_driver(drivers, path, line);
@@ -152,8 +158,8 @@ static int32_t open_folder(const drivers_t *drivers) {
     int count = 0;
 
     if (folder == NULL) {
-        note_place(drivers,
-                   errno == ENOENT ? "does not exist" : "cannot be read: ", errno == ENOENT ? "" : strerror(errno));
+        note_place(drivers, errno == ENOENT ? "does not exist" : "cannot be read: ",
+                   errno == ENOENT ? "" : strerror(errno));
         return GANTRY_K_OK;
     }
     while (status == GANTRY_K_OK && (entry = readdir(folder)) != NULL) {
@@ -182,15 +188,16 @@ static int32_t open_file(const drivers_t *drivers, const char *folder) {
         return open_icd(drivers, path);
     }
     if (stat(drivers->value, &info) != 0) {
-        note_place(drivers,
-                   errno == ENOENT ? "does not exist" : "cannot be read: ", errno == ENOENT ? "" : strerror(errno));
+        note_place(drivers, errno == ENOENT ? "does not exist" : "cannot be read: ",
+                   errno == ENOENT ? "" : strerror(errno));
         return GANTRY_K_OK;
     }
     return open_icd(drivers, drivers->value);
 }
 
 static int32_t open_listed(const gantry_host_t *host, gantry__opencl_notes_t *notes) {
-    const char *asked = getenv("OCL_ICD_VENDORS"); /* the loader's own: it looks at the environment, not at options */
+    /* the loader's own: it looks at the environment, not at options */
+    const char *asked = getenv("OCL_ICD_VENDORS");
     const char *folder = getenv("OPENCL_VENDOR_PATH");
     drivers_t drivers = {host, notes, "OCL_ICD_VENDORS", asked};
     struct stat info;
@@ -235,7 +242,8 @@ int32_t gantry__opencl_library_bind(const gantry_host_t *host) {
     }
     status = find_binding(host, asked, &binding);
     if (status == GANTRY_K_OK && binding != 0) {
-        (void)dlopen(asked, RTLD_NOW | RTLD_LOCAL | binding); /* who opens it again says why it cannot be opened */
+        /* who opens it again says why it cannot be opened */
+        (void)dlopen(asked, RTLD_NOW | RTLD_LOCAL | binding);
     }
     return status;
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events are markers in a queue.
  *
- * Two things of OpenCL decide the code. A command may stay in its queue until that queue is flushed, so whoever waits
- * for an event flushes the queue it was recorded on first: once per record. And a wait list may only name events of the
- * queue's own context, while each device has a context of its own: between devices a user event of the waiting context
- * stands for the other one, and a callback on the first sets the second:
+ * Two things of OpenCL decide the code. A command may stay in its queue until that queue is
+ * flushed, so whoever waits for an event flushes the queue it was recorded on first: once per
+ * record. And a wait list may only name events of the queue's own context, while each device has a
+ * context of its own: between devices a user event of the waiting context stands for the other one,
+ * and a callback on the first sets the second:
  *
  *     queue of A:  ... marker ---callback---> user event of B's context
  *     queue of B:  ... barrier(user event) ...
  *
- * A failure travels the same way: the user event takes the negative status and so do the commands behind it. */
+ * A failure travels the same way: the user event takes the negative status and so do the
+ * commands behind it. */
 #include "opencl/opencl_backend.h"
 
 static int32_t create(gantry_backend_device_t *device, gantry_backend_event_t **out_event) {
@@ -78,8 +80,8 @@ static cl_int flush_once(gantry_backend_event_t *event) {
 /* CL_COMPLETE, a positive number while it runs, or the error of the work before it. */
 static cl_int ask_status(const gantry_backend_event_t *event, cl_int *out_status) {
     *out_status = CL_QUEUED;
-    return event->device->cl->clGetEventInfo(event->handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *out_status,
-                                             out_status, NULL);
+    return event->device->cl->clGetEventInfo(event->handle, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                             sizeof *out_status, out_status, NULL);
 }
 
 static int32_t work_failed(const gantry_backend_event_t *event, cl_int status) {
@@ -127,8 +129,8 @@ static int32_t synchronize(gantry_backend_event_t *event) {
 
 /* ---- waiting between queues ---- */
 
-/* What the callback needs. It may run when the waiting stream is already gone, so it holds nothing of device or
- * instance. */
+/* What the callback needs. It may run when the waiting stream is already gone, so it holds nothing
+ * of device or instance. */
 typedef struct bridge_t {
     const gantry_host_t *host;
     cl_event target;
@@ -141,13 +143,15 @@ static void CL_CALLBACK bridge_pass(cl_event source, cl_int status, void *user) 
 
     (void)source;
     gantry__host_free(bridge.host, user,
-                      sizeof bridge); /* before the status: the waiting side may close everything after it */
+                      /* before the status: the waiting side may close everything after it */
+                      sizeof bridge);
     bridge.set_status(bridge.target, status < CL_COMPLETE ? status : CL_COMPLETE);
     bridge.release(bridge.target);
 }
 
 /* A user event of the device's context that ends when event does. Released by the caller. */
-static cl_int make_bridge(gantry_backend_device_t *device, gantry_backend_event_t *event, cl_event *out_target) {
+static cl_int make_bridge(gantry_backend_device_t *device, gantry_backend_event_t *event,
+                          cl_event *out_target) {
     const gantry__opencl_symbols_t *cl = device->cl;
     bridge_t *bridge = gantry__opencl_alloc(device->host, sizeof *bridge);
     cl_int native = CL_SUCCESS;
@@ -203,7 +207,8 @@ int32_t gantry__opencl_event_wait_on(gantry_backend_device_t *device, cl_command
     if (target != NULL) {
         cl->clReleaseEvent(target);
     }
-    return gantry__opencl_check(device->host, native, "making a stream of \"%.200s\" wait for an event",
+    return gantry__opencl_check(device->host, native,
+                                "making a stream of \"%.200s\" wait for an event",
                                 device->record->hardware_name);
 }
 

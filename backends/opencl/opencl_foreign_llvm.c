@@ -21,7 +21,7 @@ static int has_versions(const void *address) {
     if (dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL) {
         return 0;
     }
-    for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++) {
+    for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; ++entry) {
         if (entry->d_tag == DT_VERDEF) {
             return 1;
         }
@@ -35,12 +35,13 @@ static int has_versions(const void *address) {
 static const char *file_of(const void *address) {
     Dl_info info;
 
-    return address != NULL && dladdr(address, &info) != 0 && info.dli_fname != NULL ? info.dli_fname : "";
+    return address != NULL && dladdr(address, &info) != 0 && info.dli_fname != NULL ? info.dli_fname
+                                                                                    : "";
 }
 
 /* The file that exports it, NULL when there is none. */
 static const char *find_llvm(void) {
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; ++i) {
         const void *address = dlsym(RTLD_DEFAULT, symbols[i]);
 
         if (address != NULL && !has_versions(address)) {
@@ -67,9 +68,9 @@ int gantry__foreign_llvm_evade(int *out_flag, char *reason, size_t reason_bytes)
     }
     why = "its malloc is not the C library's but of ";
 #endif
-    snprintf(reason, reason_bytes,
-             "this process exports another LLVM (%.150s), with which a driver's own would be mixed up and end the "
-             "process; a driver can be kept apart from it (RTLD_DEEPBIND), but not here: %s%.150s",
-             llvm, why, whose);
+    snprintf(
+        reason, reason_bytes,
+        "this process exports another LLVM (%.150s), with which a driver's own would be mixed up and end the process; a driver can be kept apart from it (RTLD_DEEPBIND), but not here: %s%.150s",
+        llvm, why, whose);
     return 0;
 }

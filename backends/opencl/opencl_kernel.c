@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels and their launches.
  *
- * A cl_kernel carries the arguments that were set last, so it belongs to one thread from the first clSetKernelArg to
- * the end of clEnqueueNDRangeKernel, which copies them. A kernel therefore keeps a stack of idle cl_kernels: a launch
- * takes one, or makes one when all are taken, and puts it back; there are never more than there were launches at one
- * time. The lock covers the stack only, no call of the driver.
+ * A cl_kernel carries the arguments that were set last, so it belongs to one thread from the first
+ * clSetKernelArg to the end of clEnqueueNDRangeKernel, which copies them. A kernel therefore keeps
+ * a stack of idle cl_kernels: a launch takes one, or makes one when all are taken, and puts it
+ * back; there are never more than there were launches at one time. The lock covers the stack only,
+ * no call of the driver.
  *
- * What the last launch set already is not set again: PoCL allocates memory for every argument, under a lock for which its
- * workers wait. Once a buffer was released its handle may be a new one's, so all is set again. */
+ * What the last launch set already is not set again: PoCL allocates memory for every argument,
+ * under a lock for which its workers wait. Once a buffer was released its handle may be a new
+ * one's, so all is set again. */
 #include "opencl/opencl_backend.h"
 
 #include <stdio.h>
@@ -21,7 +23,8 @@ typedef struct {
 
 typedef struct {
     cl_kernel handle;
-    last_t *last;      /* one of each argument; NULL when there was no memory: all are set each time */
+    /* one of each argument; NULL when there was no memory: all are set each time */
+    last_t *last;
     uint64_t released; /* of the device's regions when they were set */
 } ready_t;
 
@@ -76,7 +79,8 @@ static void put_idle(gantry_backend_kernel_t *kernel, ready_t ready) {
     if (kernel->idle_count == kernel->idle_capacity) {
         uint32_t capacity = kernel->idle_capacity == 0 ? 4 : kernel->idle_capacity * 2;
         ready_t *grown =
-            host->reallocate(host->self, kernel->idle, kernel->idle_capacity * sizeof *grown, capacity * sizeof *grown);
+            host->reallocate(host->self, kernel->idle, kernel->idle_capacity * sizeof *grown,
+                             capacity * sizeof *grown);
 
         is_kept = grown != NULL;
         if (is_kept) {
@@ -98,7 +102,7 @@ static void put_idle(gantry_backend_kernel_t *kernel, ready_t ready) {
 static void release_kernel(gantry_backend_kernel_t *kernel) {
     const gantry_backend_device_t *device = kernel->program->device;
 
-    for (uint32_t i = 0; i < kernel->idle_count; i++) {
+    for (uint32_t i = 0; i < kernel->idle_count; ++i) {
         release_ready(kernel, kernel->idle[i]);
     }
     gantry__host_free(device->host, kernel->idle, kernel->idle_capacity * sizeof *kernel->idle);
@@ -115,15 +119,17 @@ void gantry__opencl_kernels_release(gantry__kernel_list_t *kernels) {
     }
 }
 
-static int32_t no_such_kernel(const gantry_backend_program_t *program, const char *name, cl_int native) {
+static int32_t no_such_kernel(const gantry_backend_program_t *program, const char *name,
+                              cl_int native) {
     const gantry_backend_device_t *device = program->device;
     char names[512] = "";
 
-    if (device->cl->clGetProgramInfo(program->handle, CL_PROGRAM_KERNEL_NAMES, sizeof names - 1, names, NULL) !=
-        CL_SUCCESS) {
+    if (device->cl->clGetProgramInfo(program->handle, CL_PROGRAM_KERNEL_NAMES, sizeof names - 1,
+                                     names, NULL) != CL_SUCCESS) {
         snprintf(names, sizeof names, "more than can be listed");
     }
-    return gantry__opencl_check(device->host, native, "kernel \"%.100s\" of program \"%.100s\", which has: %s", name,
+    return gantry__opencl_check(device->host, native,
+                                "kernel \"%.100s\" of program \"%.100s\", which has: %s", name,
                                 program->label, names);
 }
 
@@ -136,7 +142,8 @@ static gantry_backend_kernel_t *make_kernel(gantry_backend_program_t *program, c
     }
     kernel->program = program;
     if (pthread_mutex_init(&kernel->lock, NULL) != 0) {
-        gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for kernel \"%.200s\"", name);
+        gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for kernel \"%.200s\"",
+                            name);
         gantry__host_free(host, kernel, sizeof *kernel);
         return NULL;
     }
@@ -148,8 +155,8 @@ static gantry_backend_kernel_t *make_kernel(gantry_backend_program_t *program, c
     return kernel;
 }
 
-/* Asked of a cl_kernel without arguments, since a driver adds those in local memory to what the text declares. What a driver does not
- * tell stays 0. */
+/* Asked of a cl_kernel without arguments, since a driver adds those in local memory to what the
+ * text declares. What a driver does not tell stays 0. */
 static void ask_needs(gantry_backend_kernel_t *kernel, cl_kernel handle) {
     const gantry_backend_device_t *device = kernel->program->device;
     cl_device_id id = device->record->device;
@@ -157,27 +164,29 @@ static void ask_needs(gantry_backend_kernel_t *kernel, cl_kernel handle) {
     cl_ulong bytes = 0;
 
     kernel->head.info.struct_size = sizeof kernel->head.info;
-    if (device->cl->clGetKernelWorkGroupInfo(handle, id, CL_KERNEL_WORK_GROUP_SIZE, sizeof items, &items, NULL) ==
-        CL_SUCCESS) {
+    if (device->cl->clGetKernelWorkGroupInfo(handle, id, CL_KERNEL_WORK_GROUP_SIZE, sizeof items,
+                                             &items, NULL) == CL_SUCCESS) {
         kernel->head.info.max_work_group_size = items < UINT32_MAX ? (uint32_t)items : UINT32_MAX;
     }
-    if (device->cl->clGetKernelWorkGroupInfo(handle, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL) ==
-        CL_SUCCESS) {
+    if (device->cl->clGetKernelWorkGroupInfo(handle, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes,
+                                             &bytes, NULL) == CL_SUCCESS) {
         kernel->head.info.local_bytes = bytes;
     }
-    if (device->cl->clGetKernelWorkGroupInfo(handle, id, CL_KERNEL_PRIVATE_MEM_SIZE, sizeof bytes, &bytes, NULL) ==
-        CL_SUCCESS) {
+    if (device->cl->clGetKernelWorkGroupInfo(handle, id, CL_KERNEL_PRIVATE_MEM_SIZE, sizeof bytes,
+                                             &bytes, NULL) == CL_SUCCESS) {
         kernel->head.info.private_bytes = bytes;
     }
 }
 
-int32_t gantry__opencl_kernel_info(gantry_backend_kernel_t *kernel, gantry_kernel_info_t *out_info) {
+int32_t gantry__opencl_kernel_info(gantry_backend_kernel_t *kernel,
+                                   gantry_kernel_info_t *out_info) {
     return gantry__kernel_head_info(&kernel->head, out_info);
 }
 
 int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char *name,
                                    gantry_backend_kernel_t **out_kernel) {
-    gantry_backend_kernel_t *kernel = (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->kernels, name);
+    gantry_backend_kernel_t *kernel =
+        (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->kernels, name);
     cl_int native = CL_SUCCESS;
     cl_kernel handle;
     int32_t status;
@@ -199,13 +208,14 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
         program->device->cl->clReleaseKernel(handle);
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
-    native = program->device->cl->clGetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof kernel->argument_count,
-                                                  &kernel->argument_count, NULL);
+    native = program->device->cl->clGetKernelInfo(
+        handle, CL_KERNEL_NUM_ARGS, sizeof kernel->argument_count, &kernel->argument_count, NULL);
     ask_needs(kernel, handle);
     put_idle(kernel, make_ready(kernel, handle));
     if (native != CL_SUCCESS) {
         release_kernel(kernel);
-        return gantry__opencl_check(program->device->host, native, "asking kernel \"%.200s\" for its arguments", name);
+        return gantry__opencl_check(program->device->host, native,
+                                    "asking kernel \"%.200s\" for its arguments", name);
     }
     gantry__kernel_list_add(&program->kernels, &kernel->head);
     *out_kernel = kernel;
@@ -225,12 +235,14 @@ static void forget_old(const gantry_backend_kernel_t *kernel, ready_t *ready) {
 }
 
 /* Sets the argument, by what the driver is told, unless it has this value from the last launch. */
-static cl_int set_value(const gantry_backend_kernel_t *kernel, const ready_t *ready, cl_uint index, size_t bytes,
-                        const void *value, const void *told) {
-    last_t *last = ready->last != NULL && index < kernel->argument_count ? ready->last + index : NULL;
+static cl_int set_value(const gantry_backend_kernel_t *kernel, const ready_t *ready, cl_uint index,
+                        size_t bytes, const void *value, const void *told) {
+    last_t *last =
+        ready->last != NULL && index < kernel->argument_count ? ready->last + index : NULL;
     cl_int native;
 
-    if (last != NULL && bytes > 0 && last->bytes == bytes && memcmp(last->value, value, bytes) == 0) {
+    if (last != NULL && bytes > 0 && last->bytes == bytes &&
+        memcmp(last->value, value, bytes) == 0) {
         return CL_SUCCESS;
     }
     native = kernel->program->device->cl->clSetKernelArg(ready->handle, index, bytes, told);
@@ -242,8 +254,8 @@ static cl_int set_value(const gantry_backend_kernel_t *kernel, const ready_t *re
 }
 
 /* Sets the argument at *index and moves index behind it. */
-static cl_int set_argument(const gantry_backend_kernel_t *kernel, const ready_t *ready, cl_uint *index,
-                           const gantry_launch_arg_t *arg) {
+static cl_int set_argument(const gantry_backend_kernel_t *kernel, const ready_t *ready,
+                           cl_uint *index, const gantry_launch_arg_t *arg) {
     cl_mem base;
     cl_ulong offset;
     cl_int native;
@@ -253,7 +265,8 @@ static cl_int set_argument(const gantry_backend_kernel_t *kernel, const ready_t 
         case GANTRY_LAUNCH_BASE:
             base = gantry__opencl_buffer(arg->as.span.region);
             offset = arg->as.span.offset_bytes;
-            native = set_value(kernel, ready, *index, sizeof base, &base, base != NULL ? &base : NULL);
+            native =
+                set_value(kernel, ready, *index, sizeof base, &base, base != NULL ? &base : NULL);
             if (native != CL_SUCCESS || arg->kind == GANTRY_LAUNCH_BASE) {
                 break;
             }
@@ -261,10 +274,12 @@ static cl_int set_argument(const gantry_backend_kernel_t *kernel, const ready_t 
             native = set_value(kernel, ready, *index, sizeof offset, &offset, &offset);
             break;
         case GANTRY_LAUNCH_SCALAR:
-            native = set_value(kernel, ready, *index, arg->size_bytes, arg->as.value, arg->as.value);
+            native =
+                set_value(kernel, ready, *index, arg->size_bytes, arg->as.value, arg->as.value);
             break;
         case GANTRY_LAUNCH_LOCAL:
-            native = kernel->program->device->cl->clSetKernelArg(ready->handle, *index, arg->size_bytes, NULL);
+            native = kernel->program->device->cl->clSetKernelArg(ready->handle, *index,
+                                                                 arg->size_bytes, NULL);
             break;
         default: return CL_INVALID_ARG_VALUE;
     }
@@ -272,65 +287,71 @@ static cl_int set_argument(const gantry_backend_kernel_t *kernel, const ready_t 
     return native;
 }
 
-static int32_t set_arguments(const gantry_backend_kernel_t *kernel, ready_t *ready, const gantry_launch_t *launch) {
+static int32_t set_arguments(const gantry_backend_kernel_t *kernel, ready_t *ready,
+                             const gantry_launch_t *launch) {
     static const char *const kinds[] = {"span", "scalar", "local", "base"};
     const gantry_backend_device_t *device = kernel->program->device;
     cl_uint index = 0;
 
     forget_old(kernel, ready);
-    for (uint32_t i = 0; i < launch->arg_count; i++) {
+    for (uint32_t i = 0; i < launch->arg_count; ++i) {
         const gantry_launch_arg_t *arg = &launch->args[i];
         cl_int native = set_argument(kernel, ready, &index, arg);
 
         if (native != CL_SUCCESS) {
             return gantry__opencl_check(
-                device->host, native, "launch of \"%.100s\" of \"%.100s\": argument %u (%s, %u bytes)",
-                kernel->head.name, kernel->program->label, i,
+                device->host, native,
+                "launch of \"%.100s\" of \"%.100s\": argument %u (%s, %u bytes)", kernel->head.name,
+                kernel->program->label, i,
                 arg->kind <= GANTRY_LAUNCH_BASE ? kinds[arg->kind] : "unknown", arg->size_bytes);
         }
     }
     if (index !=
-        kernel->argument_count) { /* a cl_kernel used before still has its old ones: the driver would not notice */
-        return gantry__opencl_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                                   "launch of \"%.100s\" of \"%.100s\": %u arguments, a span "
-                                   "counting twice; the kernel takes %u",
-                                   kernel->head.name, kernel->program->label, index, kernel->argument_count);
+        /* a cl_kernel used before still has its old ones: the driver would not notice */
+        kernel->argument_count) {
+        return gantry__opencl_fail(
+            device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+            "launch of \"%.100s\" of \"%.100s\": %u arguments, a span counting twice; the kernel takes %u",
+            kernel->head.name, kernel->program->label, index, kernel->argument_count);
     }
     return GANTRY_K_OK;
 }
 
-static int32_t enqueue(gantry_backend_stream_t *stream, const gantry_backend_kernel_t *kernel, cl_kernel handle,
-                       const gantry_launch_t *launch) {
+static int32_t enqueue(gantry_backend_stream_t *stream, const gantry_backend_kernel_t *kernel,
+                       cl_kernel handle, const gantry_launch_t *launch) {
     size_t global[3] = {1, 1, 1};
     size_t local[3] = {1, 1, 1};
     int has_local = 0;
     cl_int native;
 
-    for (uint32_t d = 0; d < launch->dimensions && d < 3; d++) {
+    for (uint32_t d = 0; d < launch->dimensions && d < 3; ++d) {
         global[d] = (size_t)launch->global_size[d];
         local[d] = (size_t)launch->local_size[d];
         has_local |= local[d] != 0;
     }
-    native = stream->device->cl->clEnqueueNDRangeKernel(stream->queue, handle, launch->dimensions, NULL, global,
-                                                        has_local ? local : NULL, 0, NULL, NULL);
-    return gantry__opencl_check(stream->device->host, native,
-                                "launch of \"%.100s\" of \"%.100s\": %zu x %zu x %zu work-items in groups of "
-                                "%zu x %zu x %zu, %u arguments",
-                                kernel->head.name, kernel->program->label, global[0], global[1], global[2], local[0],
-                                local[1], local[2], launch->arg_count);
+    native =
+        stream->device->cl->clEnqueueNDRangeKernel(stream->queue, handle, launch->dimensions, NULL,
+                                                   global, has_local ? local : NULL, 0, NULL, NULL);
+    return gantry__opencl_check(
+        stream->device->host, native,
+        "launch of \"%.100s\" of \"%.100s\": %zu x %zu x %zu work-items in groups of %zu x %zu x %zu, %u arguments",
+        kernel->head.name, kernel->program->label, global[0], global[1], global[2], local[0],
+        local[1], local[2], launch->arg_count);
 }
 
-int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
+int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream,
+                                     gantry_backend_kernel_t *kernel,
                                      const gantry_launch_t *launch) {
     ready_t ready = take_idle(kernel);
     cl_int native = CL_SUCCESS;
     int32_t status;
 
     if (ready.handle == NULL) {
-        cl_kernel handle = stream->device->cl->clCreateKernel(kernel->program->handle, kernel->head.name, &native);
+        cl_kernel handle =
+            stream->device->cl->clCreateKernel(kernel->program->handle, kernel->head.name, &native);
         if (native != CL_SUCCESS) {
-            return gantry__opencl_check(stream->device->host, native, "one more of kernel \"%.200s\"",
-                                        kernel->head.name);
+            return gantry__opencl_check(stream->device->host, native,
+                                        "one more of kernel \"%.200s\"", kernel->head.name);
         }
         ready = make_ready(kernel, handle);
     }

@@ -5,8 +5,9 @@
 
 #include "portable/kernel_types.h"
 
-/* Elements from one index of batch dimension d (counted in the output's) to the next, 0 where the tensor is broadcast.
- */
+/* Elements from one index of batch dimension d (counted in the output's) to the next, 0 where the
+ * tensor is broadcast.
+ * */
 static int64_t batch_stride(const gantry_arg_t *arg, int32_t output_rank, int32_t d) {
     int32_t own = d - (output_rank - arg->rank);
     int64_t stride = 1;
@@ -14,7 +15,7 @@ static int64_t batch_stride(const gantry_arg_t *arg, int32_t output_rank, int32_
     if (own < 0 || arg->dims[own] == 1) {
         return 0;
     }
-    for (int32_t i = own + 1; i < arg->rank; i++) {
+    for (int32_t i = own + 1; i < arg->rank; ++i) {
         stride *= arg->dims[i];
     }
     return stride;
@@ -26,7 +27,7 @@ static void read_batches(const gantry_op_call_t *call, gantry__opencl_matmul_t *
     int32_t rank = 0;
 
     matmul->batch_count = 1;
-    for (int32_t d = 0; d < output->rank - 2; d++) {
+    for (int32_t d = 0; d < output->rank - 2; ++d) {
         int64_t dim = output->dims[d];
         int64_t a_stride = batch_stride(call->inputs[0], output->rank, d);
         int64_t b_stride = batch_stride(call->inputs[1], output->rank, d);
@@ -35,7 +36,8 @@ static void read_batches(const gantry_op_call_t *call, gantry__opencl_matmul_t *
             continue;
         }
         matmul->batch_count *= dim;
-        if (rank > 0 && matmul->a_batch[rank - 1] == dim * a_stride && matmul->b_batch[rank - 1] == dim * b_stride) {
+        if (rank > 0 && matmul->a_batch[rank - 1] == dim * a_stride &&
+            matmul->b_batch[rank - 1] == dim * b_stride) {
             matmul->batch_dims[rank - 1] *= dim;
             rank--;
         } else {
@@ -65,8 +67,10 @@ void gantry__opencl_matmul_read(const gantry_op_call_t *call, gantry__opencl_mat
 
     memset(out_matmul, 0, sizeof *out_matmul);
     out_matmul->dtype = a->dtype;
-    out_matmul->is_a_transposed = gantry_k_attr_int(call, is_batched ? "adj_x" : "transpose_a", 0) != 0;
-    out_matmul->is_b_transposed = gantry_k_attr_int(call, is_batched ? "adj_y" : "transpose_b", 0) != 0;
+    out_matmul->is_a_transposed =
+        gantry_k_attr_int(call, is_batched ? "adj_x" : "transpose_a", 0) != 0;
+    out_matmul->is_b_transposed =
+        gantry_k_attr_int(call, is_batched ? "adj_y" : "transpose_b", 0) != 0;
     out_matmul->m = output->dims[output->rank - 2];
     out_matmul->n = output->dims[output->rank - 1];
     out_matmul->k = a->dims[a->rank - (out_matmul->is_a_transposed ? 2 : 1)];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A MatMul or BatchMatMul call as plain numbers, read once for both of this backend's matrix products.
+/* A MatMul or BatchMatMul call as plain numbers, read once for both of this backend's matrix
+ * products.
  *
  * Owner: spans belong to the call. Threads: thread-safe. */
 #ifndef GANTRY_OPENCL_MATMUL_H
@@ -21,7 +22,8 @@ typedef struct gantry__opencl_matmul_t {
     int32_t batch_rank; /* 0: one product */
     int64_t batch_count;
     int64_t batch_dims[GANTRY__OPENCL_BATCH_RANK];
-    int64_t a_batch[GANTRY__OPENCL_BATCH_RANK]; /* stride of a along each; 0 where it is broadcast */
+    /* stride of a along each; 0 where it is broadcast */
+    int64_t a_batch[GANTRY__OPENCL_BATCH_RANK];
     int64_t b_batch[GANTRY__OPENCL_BATCH_RANK];
 } gantry__opencl_matmul_t;
 
@@ -66,7 +68,8 @@ int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl
 /* ---- opencl_tensor_matmul.c: tensor cores by inline PTX ---- */
 
 /* 1 unless the choice is that kernel's and the device cannot run it: then why not. */
-int gantry__opencl_tensor_fits(const gantry_device_info_t *info, int32_t choice, char *reason, size_t reason_bytes);
+int gantry__opencl_tensor_fits(const gantry_device_info_t *info, int32_t choice, char *reason,
+                               size_t reason_bytes);
 
 #define GANTRY__OPENCL_TENSOR_OPTIONS \
     "-DGANTRY_SIDE=%d -DGANTRY_A_ALONG=%d -DGANTRY_B_ALONG=%d -DGANTRY_QUADS=%d -DGANTRY_EMULATED=%d"

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device memory as whole buffers, and host memory that transfers reach fast.
  *
- * Drivers commit a buffer when it is first touched, so a success here promises nothing yet: the core touches each
- * region (GANTRY_DEVICE_LAZY_COMMIT). */
+ * Drivers commit a buffer when it is first touched, so a success here promises nothing yet: the
+ * core touches each region (GANTRY_DEVICE_LAZY_COMMIT). */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "opencl/opencl_backend.h"
 
-#define DEVICE_GLOBAL_FREE_MEMORY_AMD 0x4039 /* cl_amd_device_attribute_query: KiB free, KiB of the largest block */
+/* cl_amd_device_attribute_query: KiB free, KiB of the largest block */
+#define DEVICE_GLOBAL_FREE_MEMORY_AMD 0x4039
 
 /* ---- huge pages ----
  *
- * A CPU-type device keeps its buffers in memory of this process. Before a large region is touched the system is asked to back it with huge
- * pages, which saves most of its faults and TLB misses. All of this is a wish: what fails costs speed only. */
+ * A CPU-type device keeps its buffers in memory of this process. Before a large region is touched
+ * the system is asked to back it with huge pages, which saves most of its faults and TLB misses.
+ * All of this is a wish: what fails costs speed only. */
 
-#define HUGE_PAGES_FROM (UINT64_C(4) << 20) /* a region this large holds a huge page wherever it starts */
+/* a region this large holds a huge page wherever it starts */
+#define HUGE_PAGES_FROM (UINT64_C(4) << 20)
 
 static void wish_huge_pages(char *ptr, uint64_t size_bytes) {
 #ifdef MADV_HUGEPAGE
@@ -33,35 +36,41 @@ static void wish_huge_pages(char *ptr, uint64_t size_bytes) {
 static void wish_huge_buffer(gantry_backend_device_t *device, cl_mem buffer, uint64_t size_bytes) {
     const gantry__opencl_symbols_t *cl = device->cl;
     cl_int native = CL_SUCCESS;
-    cl_command_queue queue = cl->clCreateCommandQueue(device->context, device->record->device, 0, &native);
+    cl_command_queue queue =
+        cl->clCreateCommandQueue(device->context, device->record->device, 0, &native);
     void *ptr;
 
     if (native != CL_SUCCESS) {
         return;
     }
-    ptr = cl->clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 0, (size_t)size_bytes, 0, NULL,
-                                 NULL, &native);
+    ptr = cl->clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 0,
+                                 (size_t)size_bytes, 0, NULL, NULL, &native);
     if (native == CL_SUCCESS) {
         wish_huge_pages(ptr, size_bytes);
         cl->clEnqueueUnmapMemObject(queue, buffer, ptr, 0, NULL, NULL);
-        cl->clFinish(queue); /* the region's first use comes by another queue, which does not wait for this one */
+        /* the region's first use comes by another queue, which does not wait for this one */
+        cl->clFinish(queue);
     }
     cl->clReleaseCommandQueue(queue);
 }
 
-static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes, gantry_region_t *out_region) {
+static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
+                            gantry_region_t *out_region) {
     const gantry_device_info_t *info = &device->record->info;
     cl_int native = CL_SUCCESS;
     cl_mem buffer;
 
     *out_region = 0;
-    if (size_bytes == 0 || (info->largest_allocation_bytes != 0 && size_bytes > info->largest_allocation_bytes)) {
+    if (size_bytes == 0 ||
+        (info->largest_allocation_bytes != 0 && size_bytes > info->largest_allocation_bytes)) {
         return gantry__opencl_fail(
             device->host, size_bytes == 0 ? GANTRY_K_INVALID_ARGUMENT : GANTRY_K_RESOURCE_EXHAUSTED,
             CL_INVALID_BUFFER_SIZE, "a region of %llu bytes on \"%.200s\": 1 to %llu are accepted",
-            (unsigned long long)size_bytes, info->hardware_name, (unsigned long long)info->largest_allocation_bytes);
+            (unsigned long long)size_bytes, info->hardware_name,
+            (unsigned long long)info->largest_allocation_bytes);
     }
-    buffer = device->cl->clCreateBuffer(device->context, CL_MEM_READ_WRITE, (size_t)size_bytes, NULL, &native);
+    buffer = device->cl->clCreateBuffer(device->context, CL_MEM_READ_WRITE, (size_t)size_bytes,
+                                        NULL, &native);
     if (native != CL_SUCCESS) {
         return gantry__opencl_check(device->host, native, "taking %llu bytes on \"%.200s\"",
                                     (unsigned long long)size_bytes, info->hardware_name);
@@ -73,7 +82,8 @@ static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes
     return GANTRY_K_OK;
 }
 
-static void region_free(gantry_backend_device_t *device, gantry_region_t region, uint64_t size_bytes) {
+static void region_free(gantry_backend_device_t *device, gantry_region_t region,
+                        uint64_t size_bytes) {
     (void)size_bytes;
     atomic_fetch_add(&device->released_regions, 1);
     device->cl->clReleaseMemObject(gantry__opencl_buffer(region));
@@ -81,30 +91,34 @@ static void region_free(gantry_backend_device_t *device, gantry_region_t region,
 
 /* ---- pinned host memory ---- */
 
-static int32_t map_pinned(gantry_backend_device_t *device, uint64_t size_bytes, gantry__opencl_pinned_t *pinned) {
+static int32_t map_pinned(gantry_backend_device_t *device, uint64_t size_bytes,
+                          gantry__opencl_pinned_t *pinned) {
     const char *name = device->record->hardware_name;
     cl_int native = CL_SUCCESS;
 
-    pinned->buffer = device->cl->clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
-                                                (size_t)size_bytes, NULL, &native);
+    pinned->buffer =
+        device->cl->clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                   (size_t)size_bytes, NULL, &native);
     if (native != CL_SUCCESS) {
-        return gantry__opencl_check(device->host, native, "taking %llu bytes of pinned host memory for \"%.200s\"",
+        return gantry__opencl_check(device->host, native,
+                                    "taking %llu bytes of pinned host memory for \"%.200s\"",
                                     (unsigned long long)size_bytes, name);
     }
-    pinned->ptr =
-        device->cl->clEnqueueMapBuffer(device->host_queue, pinned->buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                                       (size_t)size_bytes, 0, NULL, NULL, &native);
+    pinned->ptr = device->cl->clEnqueueMapBuffer(device->host_queue, pinned->buffer, CL_TRUE,
+                                                 CL_MAP_READ | CL_MAP_WRITE, 0, (size_t)size_bytes,
+                                                 0, NULL, NULL, &native);
     if (native != CL_SUCCESS) {
         device->cl->clReleaseMemObject(pinned->buffer);
-        return gantry__opencl_check(device->host, native, "mapping %llu bytes of pinned host memory of \"%.200s\"",
+        return gantry__opencl_check(device->host, native,
+                                    "mapping %llu bytes of pinned host memory of \"%.200s\"",
                                     (unsigned long long)size_bytes, name);
     }
     return GANTRY_K_OK;
 }
 
 static void unmap_pinned(gantry_backend_device_t *device, gantry__opencl_pinned_t *pinned) {
-    if (device->cl->clEnqueueUnmapMemObject(device->host_queue, pinned->buffer, pinned->ptr, 0, NULL, NULL) ==
-        CL_SUCCESS) {
+    if (device->cl->clEnqueueUnmapMemObject(device->host_queue, pinned->buffer, pinned->ptr, 0,
+                                            NULL, NULL) == CL_SUCCESS) {
         device->cl->clFinish(device->host_queue);
     }
     device->cl->clReleaseMemObject(pinned->buffer);
@@ -115,8 +129,8 @@ static void unmap_pinned(gantry_backend_device_t *device, gantry__opencl_pinned_
 static int32_t plain_alloc(const gantry_host_t *host, uint64_t size_bytes, void **out_ptr) {
     *out_ptr = host->reallocate(host->self, NULL, 0, size_bytes);
     if (*out_ptr == NULL) {
-        return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no host memory for %llu bytes",
-                                   (unsigned long long)size_bytes);
+        return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+                                   "no host memory for %llu bytes", (unsigned long long)size_bytes);
     }
     return GANTRY_K_OK;
 }
@@ -183,7 +197,8 @@ void gantry__opencl_pinned_release_all(gantry_backend_device_t *device) {
 }
 
 /* OpenCL itself has no such question; AMD's extension has. */
-static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes, uint64_t *out_total_bytes) {
+static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes,
+                           uint64_t *out_total_bytes) {
     size_t kibibytes[2] = {0, 0};
     cl_int native;
 
@@ -192,8 +207,8 @@ static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_b
                                    "the OpenCL driver of \"%.200s\" does not tell its free memory",
                                    device->record->hardware_name);
     }
-    native = device->cl->clGetDeviceInfo(device->record->device, DEVICE_GLOBAL_FREE_MEMORY_AMD, sizeof kibibytes,
-                                         kibibytes, NULL);
+    native = device->cl->clGetDeviceInfo(device->record->device, DEVICE_GLOBAL_FREE_MEMORY_AMD,
+                                         sizeof kibibytes, kibibytes, NULL);
     *out_free_bytes = (uint64_t)kibibytes[0] * 1024;
     *out_total_bytes = device->record->info.total_bytes;
     return gantry__opencl_check(device->host, native, "asking \"%.200s\" for its free memory",

@@ -3,10 +3,12 @@
  *
  *     clGetDeviceIDs        makes its cache folder and a thread for each core
  *     clBuildProgram        writes the text, the preprocessed text and its bitcode into the folder
- *     a kernel's launch     for sizes it has not seen: machine code, and the system's linker over it; on a worker
- *                           thread, so that a failure has nobody to go to and PoCL aborts
+ *     a kernel's launch     for sizes it has not seen: machine code, and the system's linker over
+ *                           it; on a worker thread, so that a failure has nobody to go to and PoCL
+ *                           aborts
  *
- * Nothing of this is asked of the launches: the looks below stand before a program is built and a kernel is made. */
+ * Nothing of this is asked of the launches: the looks below stand before a program is built and
+ * a kernel is made. */
 #define _GNU_SOURCE
 #include "opencl/opencl_pocl.h"
 
@@ -29,16 +31,18 @@
 
 #define PATH_BYTES GANTRY__POCL_PATH_BYTES
 #define MIB (UINT64_C(1) << 20)
-/* What compiling takes. A program with OpenCL's headers is up to 1 MiB of text, twice. Of address space each of its
- * threads takes a stack and an arena of malloc's, the first program took 130 MiB, and Clang and LLVM throw or abort
- * where they do not get it. Later programs use what is there. */
+/* What compiling takes. A program with OpenCL's headers is up to 1 MiB of text, twice. Of address
+ * space each of its threads takes a stack and an arena of malloc's, the first program took 130 MiB,
+ * and Clang and LLVM throw or abort where they do not get it. Later programs use what is there. */
 #define FOLDER_BYTES (4 * MIB)
 #define THREAD_BYTES (72 * MIB)
 #define START_BYTES (144 * MIB)
 #define COMPILER_BYTES (64 * MIB)
 #define MOST_THREADS 512
 
-int gantry__pocl_is(const char *platform_name) { return strcmp(platform_name, "Portable Computing Language") == 0; }
+int gantry__pocl_is(const char *platform_name) {
+    return strcmp(platform_name, "Portable Computing Language") == 0;
+}
 
 /* ---- the folder ---- */
 
@@ -50,7 +54,8 @@ static const char *set_variable(const char *name) {
 
 static int find_folder(gantry__pocl_folder_t *out_folder, char *reason, size_t reason_bytes) {
     const char *cached = getenv("POCL_KERNEL_CACHE");
-    const char *below = cached != NULL && strcmp(cached, "0") == 0 ? "pocl/uncached" : "pocl/kcache";
+    const char *below =
+        cached != NULL && strcmp(cached, "0") == 0 ? "pocl/uncached" : "pocl/kcache";
     const char *asked = getenv("POCL_CACHE_DIR");
     const char *cache = set_variable("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
@@ -72,9 +77,10 @@ static int find_folder(gantry__pocl_folder_t *out_folder, char *reason, size_t r
     if (length > 0 && length < PATH_BYTES) {
         return 1;
     }
-    snprintf(reason, reason_bytes,
-             "%s %s; it must name a folder where PoCL can keep what it compiles, in less than %d bytes",
-             out_folder->chosen_by, length <= 0 ? "is empty" : "is too long", PATH_BYTES);
+    snprintf(
+        reason, reason_bytes,
+        "%s %s; it must name a folder where PoCL can keep what it compiles, in less than %d bytes",
+        out_folder->chosen_by, length <= 0 ? "is empty" : "is too long", PATH_BYTES);
     return 0;
 }
 
@@ -83,7 +89,7 @@ static int make_folder(const char *path, size_t *out_length) {
     char part[PATH_BYTES];
     struct stat found;
 
-    for (const char *at = path + 1;; at++) {
+    for (const char *at = path + 1;; ++at) {
         if (*at != '/' && *at != '\0') {
             continue;
         }
@@ -106,7 +112,8 @@ static int make_folder(const char *path, size_t *out_length) {
     }
 }
 
-/* Writes a page: a quota speaks up only then. Returns 0 or what is wrong; *out_runs: what lies there may be run. */
+/* Writes a page: a quota speaks up only then. Returns 0 or what is wrong; *out_runs: what lies
+ * there may be run. */
 static int try_file(const char *path, uint64_t *out_free_bytes, int *out_runs) {
     static const char page[4096];
     char name[PATH_BYTES + 16];
@@ -143,22 +150,24 @@ static int check_folder(const gantry__pocl_folder_t *folder, char *reason, size_
     int code;
 
     if ((code = make_folder(folder->path, &length)) != 0) {
-        snprintf(problem, sizeof problem, "and %.*s cannot be made: %s", (int)(length < 300 ? length : 300),
-                 folder->path, strerror(code));
+        snprintf(problem, sizeof problem, "and %.*s cannot be made: %s",
+                 (int)(length < 300 ? length : 300), folder->path, strerror(code));
     } else if ((code = try_file(folder->path, &free_bytes, &runs)) != 0) {
         snprintf(problem, sizeof problem, "where no file can be written: %s", strerror(code));
     } else if (!runs) {
         cure = "mount it with exec, or name another folder with POCL_CACHE_DIR";
-        snprintf(problem, sizeof problem, "whose file system is mounted noexec, so that nothing runs from it");
+        snprintf(problem, sizeof problem,
+                 "whose file system is mounted noexec, so that nothing runs from it");
     } else if (free_bytes < FOLDER_BYTES) {
         cure = "make room there, or name another folder with POCL_CACHE_DIR";
-        snprintf(problem, sizeof problem, "where %llu KiB are free and one program may take %llu KiB",
-                 (unsigned long long)(free_bytes / 1024), (unsigned long long)(FOLDER_BYTES / 1024));
+        snprintf(
+            problem, sizeof problem, "where %llu KiB are free and one program may take %llu KiB",
+            (unsigned long long)(free_bytes / 1024), (unsigned long long)(FOLDER_BYTES / 1024));
     } else {
         return 1;
     }
-    snprintf(reason, reason_bytes, "PoCL keeps what it compiles in %.300s (by %s), %s; %s", folder->path,
-             folder->chosen_by, problem, cure);
+    snprintf(reason, reason_bytes, "PoCL keeps what it compiles in %.300s (by %s), %s; %s",
+             folder->path, folder->chosen_by, problem, cure);
     return 0;
 }
 
@@ -182,8 +191,8 @@ static uint32_t count_threads(void) {
     return count < MOST_THREADS ? count : MOST_THREADS;
 }
 
-/* Nothing tells how many threads the process may still make, so that many are made; they end at once. PoCL aborts where
- * one of its own cannot be made. */
+/* Nothing tells how many threads the process may still make, so that many are made; they end at
+ * once. PoCL aborts where one of its own cannot be made. */
 static int can_make_threads(uint32_t needed, char *reason, size_t reason_bytes) {
     pthread_t threads[MOST_THREADS + 1];
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -195,11 +204,12 @@ static int can_make_threads(uint32_t needed, char *reason, size_t reason_bytes) 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_mutex_lock(&gate);
-    while (made < needed && (code = pthread_create(&threads[made], NULL, wait_for_gate, &gate)) == 0) {
+    while (made < needed &&
+           (code = pthread_create(&threads[made], NULL, wait_for_gate, &gate)) == 0) {
         made++;
     }
     pthread_mutex_unlock(&gate);
-    for (uint32_t i = 0; i < made; i++) {
+    for (uint32_t i = 0; i < made; ++i) {
         pthread_join(threads[i], NULL);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -207,10 +217,11 @@ static int can_make_threads(uint32_t needed, char *reason, size_t reason_bytes) 
     if (made == needed) {
         return 1;
     }
-    snprintf(reason, reason_bytes,
-             "PoCL needs a thread for each core and a process to link, %u in all, of which %u can be made: %s; "
-             "raise the number of processes (ulimit -u, or pids.max of the cgroup), or lower POCL_MAX_PTHREAD_COUNT",
-             needed, made, strerror(code));
+    snprintf(
+        reason, reason_bytes,
+        "PoCL needs a thread for each core and a process to link, %u in all, of which %u can be made: %s; "
+        "raise the number of processes (ulimit -u, or pids.max of the cgroup), or lower POCL_MAX_PTHREAD_COUNT",
+        needed, made, strerror(code));
     return 0;
 }
 
@@ -218,7 +229,8 @@ int gantry__pocl_can_start(gantry__pocl_folder_t *out_folder, char *reason, size
     const uint32_t threads = count_threads();
     char room[256];
 
-    if (!find_folder(out_folder, reason, reason_bytes) || !check_folder(out_folder, reason, reason_bytes)) {
+    if (!find_folder(out_folder, reason, reason_bytes) ||
+        !check_folder(out_folder, reason, reason_bytes)) {
         return 0;
     }
     if (!gantry__process_has_room(START_BYTES + threads * THREAD_BYTES, room, sizeof room)) {
@@ -228,14 +240,16 @@ int gantry__pocl_can_start(gantry__pocl_folder_t *out_folder, char *reason, size
     return can_make_threads(threads + 1, reason, reason_bytes);
 }
 
-int32_t gantry__pocl_check_compiling(const gantry_host_t *host, const gantry__pocl_folder_t *folder) {
+int32_t gantry__pocl_check_compiling(const gantry_host_t *host,
+                                     const gantry__pocl_folder_t *folder) {
     char reason[GANTRY__POCL_REASON_BYTES];
 
     if (!check_folder(folder, reason, sizeof reason)) {
         return gantry__opencl_fail(host, GANTRY_K_FAILED_PRECONDITION, 0, "%s", reason);
     }
     if (!gantry__process_has_room(COMPILER_BYTES, reason, sizeof reason)) {
-        return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "PoCL's compiler has no memory: %s", reason);
+        return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+                                   "PoCL's compiler has no memory: %s", reason);
     }
     return GANTRY_K_OK;
 }
@@ -255,8 +269,8 @@ static int matches(const char *pattern) {
 }
 
 /* Whether a folder of the list (':' between them) has the file; out_path is the first one's. */
-static int find_in_list(const char *list, const char *name, int (*is_it)(const char *path), char *out_path,
-                        size_t path_bytes) {
+static int find_in_list(const char *list, const char *name, int (*is_it)(const char *path),
+                        char *out_path, size_t path_bytes) {
     while (list != NULL && *list != '\0') {
         int length = (int)strcspn(list, ":");
 
@@ -273,7 +287,7 @@ static int find_in_list(const char *list, const char *name, int (*is_it)(const c
 static int is_in_folders(const char *name, const char *const *folders, size_t count) {
     char path[PATH_BYTES];
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         snprintf(path, sizeof path, "%s/%s", folders[i], name);
         if (matches(path)) {
             return 1;
@@ -298,16 +312,18 @@ static int find_linker(char *out_path, size_t path_bytes) {
     return matches("/usr/lib*/llvm*/bin/ld") || matches(beside);
 }
 
-/* -lm, -lc and -lgcc stand in every link. A linker of the system itself looks for them where systems have them; another
- * one (Nix, Conda) knows its own places. Systems without GCC may have a Clang that links its own library instead. */
+/* -lm, -lc and -lgcc stand in every link. A linker of the system itself looks for them where
+ * systems have them; another one (Nix, Conda) knows its own places. Systems without GCC may have
+ * a Clang that links its own library instead. */
 static const char *find_missing_library(void) {
-    static const char *const systems[] = {"/usr/lib/*-linux-*", "/usr/lib*", "/lib/*-linux-*", "/lib*",
-                                          "/usr/local/lib*"};
-    static const char *const gccs[] = {"/usr/lib*/gcc/*/*", "/usr/local/lib*/gcc/*/*", "/opt/*/*/root/usr/lib*/gcc/*/*",
-                                       "/usr/lib*"};
+    static const char *const systems[] = {"/usr/lib/*-linux-*", "/usr/lib*", "/lib/*-linux-*",
+                                          "/lib*", "/usr/local/lib*"};
+    static const char *const gccs[] = {"/usr/lib*/gcc/*/*", "/usr/local/lib*/gcc/*/*",
+                                       "/opt/*/*/root/usr/lib*/gcc/*/*", "/usr/lib*"};
     const size_t system_count = sizeof systems / sizeof systems[0];
 
-    if (!is_in_folders("libm.so", systems, system_count) && !is_in_folders("libm.a", systems, system_count)) {
+    if (!is_in_folders("libm.so", systems, system_count) &&
+        !is_in_folders("libm.a", systems, system_count)) {
         return "the C library's libm.so for linking is not found: install libc6-dev (glibc-devel)";
     }
     if (is_in_folders("libgcc.a", gccs, sizeof gccs / sizeof gccs[0]) ||
@@ -323,15 +339,18 @@ int gantry__pocl_can_link(char *reason, size_t reason_bytes) {
     char linker[PATH_BYTES];
 
     if (!find_linker(linker, sizeof linker)) {
-        snprintf(reason, reason_bytes,
-                 "PoCL links each kernel with the program ld, which is in no folder of PATH (%s%.300s%s): install "
-                 "binutils, or mend PATH",
-                 path != NULL ? "\"" : "", path != NULL ? path : "not set", path != NULL ? "\"" : "");
+        snprintf(
+            reason, reason_bytes,
+            "PoCL links each kernel with the program ld, which is in no folder of PATH (%s%.300s%s): install binutils, or mend PATH",
+            path != NULL ? "\"" : "", path != NULL ? path : "not set", path != NULL ? "\"" : "");
         return 0;
     }
-    missing = strncmp(linker, "/usr/bin/", 9) == 0 || strncmp(linker, "/bin/", 5) == 0 ? find_missing_library() : NULL;
+    missing = strncmp(linker, "/usr/bin/", 9) == 0 || strncmp(linker, "/bin/", 5) == 0
+                  ? find_missing_library()
+                  : NULL;
     if (missing != NULL) {
-        snprintf(reason, reason_bytes, "PoCL links each kernel with %.100s, and %s", linker, missing);
+        snprintf(reason, reason_bytes, "PoCL links each kernel with %.100s, and %s", linker,
+                 missing);
         return 0;
     }
     return 1;

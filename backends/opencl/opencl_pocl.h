@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What PoCL needs of the machine, looked at before PoCL is asked: where it is missing, PoCL 3 to 6 end the process or
- * tell no cause.
+/* What PoCL needs of the machine, looked at before PoCL is asked: where it is missing, PoCL 3 to 6
+ * end the process or tell no cause.
  *
- * Not here: what PoCL says of itself (opencl_device_info.c). A compiler that runs out of memory in the middle of its
- * work still ends the process. Owner: the instance keeps the folder. Threads: can_start and can_link read the
- * environment and are init-only, the rest is thread-safe. */
+ * Not here: what PoCL says of itself (opencl_device_info.c). A compiler that runs out of memory in
+ * the middle of its work still ends the process. Owner: the instance keeps the folder. Threads:
+ * can_start and can_link read the environment and are init-only, the rest is thread-safe. */
 #ifndef GANTRY_OPENCL_POCL_H
 #define GANTRY_OPENCL_POCL_H
 
@@ -15,7 +15,8 @@
 #define GANTRY__POCL_PATH_BYTES 1024 /* PoCL's own limit */
 #define GANTRY__POCL_REASON_BYTES 768
 
-/* Where PoCL keeps what it compiles. It reads the environment once, so a program may change that later. */
+/* Where PoCL keeps what it compiles. It reads the environment once, so a program may change that
+ * later. */
 typedef struct gantry__pocl_folder_t {
     char path[GANTRY__POCL_PATH_BYTES];
     const char *chosen_by; /* a variable's name, or words */
@@ -23,13 +24,14 @@ typedef struct gantry__pocl_folder_t {
 
 int gantry__pocl_is(const char *platform_name);
 
-/* Before its devices are listed: a folder for what it compiles, memory to compile in, a thread for each core. 0 with
- * the reason; *out_folder is then not to be used. */
+/* Before its devices are listed: a folder for what it compiles, memory to compile in, a thread for
+ * each core. 0 with the reason; *out_folder is then not to be used. */
 int gantry__pocl_can_start(gantry__pocl_folder_t *out_folder, char *reason, size_t reason_bytes);
 /* Whether its processor devices can link kernels. 0 with the reason. */
 int gantry__pocl_can_link(char *reason, size_t reason_bytes);
-/* Before something is compiled, which for machine code is a kernel's first launch: the folder, FailedPrecondition, and
- * memory, ResourceExhausted, with the reason. */
-int32_t gantry__pocl_check_compiling(const gantry_host_t *host, const gantry__pocl_folder_t *folder);
+/* Before something is compiled, which for machine code is a kernel's first launch: the folder,
+ * FailedPrecondition, and memory, ResourceExhausted, with the reason. */
+int32_t gantry__pocl_check_compiling(const gantry_host_t *host,
+                                     const gantry__pocl_folder_t *folder);
 
 #endif

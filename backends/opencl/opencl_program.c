@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs: from text, or from a binary that this driver made before. Both end in clBuildProgram, and a refusal carries
- * the compiler's own words. */
+/* Programs: from text, or from a binary that this driver made before. Both end in clBuildProgram,
+ * and a refusal carries the compiler's own words. */
 #include "opencl/opencl_backend.h"
 
 #include <stdio.h>
@@ -15,8 +15,8 @@ static char *build_log(gantry_backend_device_t *device, cl_program handle, size_
     size_t bytes = 0;
     char *log;
 
-    if (cl->clGetProgramBuildInfo(handle, device->record->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes) !=
-            CL_SUCCESS ||
+    if (cl->clGetProgramBuildInfo(handle, device->record->device, CL_PROGRAM_BUILD_LOG, 0, NULL,
+                                  &bytes) != CL_SUCCESS ||
         bytes == 0) {
         return NULL;
     }
@@ -24,8 +24,8 @@ static char *build_log(gantry_backend_device_t *device, cl_program handle, size_
     if (log == NULL) {
         return NULL;
     }
-    if (cl->clGetProgramBuildInfo(handle, device->record->device, CL_PROGRAM_BUILD_LOG, bytes, log, NULL) !=
-        CL_SUCCESS) {
+    if (cl->clGetProgramBuildInfo(handle, device->record->device, CL_PROGRAM_BUILD_LOG, bytes, log,
+                                  NULL) != CL_SUCCESS) {
         gantry__host_free(device->host, log, bytes + 1);
         return NULL;
     }
@@ -33,19 +33,19 @@ static char *build_log(gantry_backend_device_t *device, cl_program handle, size_
     return log;
 }
 
-static int32_t build_failed(gantry_backend_device_t *device, cl_program handle, const char *label, const char *options,
-                            cl_int native) {
+static int32_t build_failed(gantry_backend_device_t *device, cl_program handle, const char *label,
+                            const char *options, cl_int native) {
     size_t log_bytes = 0;
     char *log = build_log(device, handle, &log_bytes);
-    int32_t code =
-        gantry__build_failed(device->host, &(gantry__build_failure_t){.domain = "OpenCL",
-                                                                      .code = gantry__opencl_error_code(native),
-                                                                      .native = native,
-                                                                      .native_name = gantry__opencl_error_name(native),
-                                                                      .label = label,
-                                                                      .options = options,
-                                                                      .hardware_name = device->record->hardware_name,
-                                                                      .log = log});
+    int32_t code = gantry__build_failed(
+        device->host, &(gantry__build_failure_t){.domain = "OpenCL",
+                                                 .code = gantry__opencl_error_code(native),
+                                                 .native = native,
+                                                 .native_name = gantry__opencl_error_name(native),
+                                                 .label = label,
+                                                 .options = options,
+                                                 .hardware_name = device->record->hardware_name,
+                                                 .log = log});
 
     gantry__host_free(device->host, log, log_bytes);
     return code;
@@ -79,7 +79,8 @@ static gantry_backend_program_t *make_program(gantry_backend_device_t *device, c
     }
     program->device = device;
     if (!gantry__kernel_list_init(&program->kernels)) {
-        gantry__opencl_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for program \"%.200s\"", label);
+        gantry__opencl_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+                            "no mutex for program \"%.200s\"", label);
         gantry__host_free(device->host, program, sizeof *program);
         return NULL;
     }
@@ -95,27 +96,30 @@ static gantry_backend_program_t *make_program(gantry_backend_device_t *device, c
 static int32_t finish(gantry_backend_program_t *program, const char *options) {
     gantry_backend_device_t *device = program->device;
     char all[GANTRY__BUILD_OPTIONS_BYTES];
-    int length =
-        snprintf(all, sizeof all, "%s%s%s", device->record->build_options, options[0] != '\0' ? " " : "", options);
+    int length = snprintf(all, sizeof all, "%s%s%s", device->record->build_options,
+                          options[0] != '\0' ? " " : "", options);
     int32_t status;
     cl_int native;
 
     if (length < 0 || (size_t)length >= sizeof all) {
-        return gantry__opencl_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                                   "build options of \"%.200s\" take %d bytes; at most %d are "
-                                   "accepted",
-                                   program->label, length, GANTRY__BUILD_OPTIONS_BYTES - 1);
+        return gantry__opencl_fail(
+            device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+            "build options of \"%.200s\" take %d bytes; at most %d are accepted", program->label,
+            length, GANTRY__BUILD_OPTIONS_BYTES - 1);
     }
     status = gantry__opencl_check_compiling(device);
     if (status != GANTRY_K_OK) {
         return status;
     }
-    native = device->cl->clBuildProgram(program->handle, 1, &device->record->device, all, NULL, NULL);
-    return native == CL_SUCCESS ? GANTRY_K_OK : build_failed(device, program->handle, program->label, all, native);
+    native =
+        device->cl->clBuildProgram(program->handle, 1, &device->record->device, all, NULL, NULL);
+    return native == CL_SUCCESS
+               ? GANTRY_K_OK
+               : build_failed(device, program->handle, program->label, all, native);
 }
 
-static int32_t build(gantry_backend_device_t *device, const gantry_program_source_t *source, const char *options,
-                     gantry_backend_program_t **out_program) {
+static int32_t build(gantry_backend_device_t *device, const gantry_program_source_t *source,
+                     const char *options, gantry_backend_program_t **out_program) {
     gantry_backend_program_t *program;
     cl_int native = CL_SUCCESS;
     int32_t status;
@@ -130,8 +134,10 @@ static int32_t build(gantry_backend_device_t *device, const gantry_program_sourc
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
     program->handle = device->cl->clCreateProgramWithSource(device->context, source->part_count,
-                                                            (const char **)(uintptr_t)source->parts, NULL, &native);
-    status = gantry__opencl_check(device->host, native, "handing program \"%.200s\" to the driver", source->label);
+                                                            (const char **)(uintptr_t)source->parts,
+                                                            NULL, &native);
+    status = gantry__opencl_check(device->host, native, "handing program \"%.200s\" to the driver",
+                                  source->label);
     if (status == GANTRY_K_OK) {
         status = finish(program, options != NULL ? options : "");
     }
@@ -150,29 +156,33 @@ static int32_t binary(gantry_backend_program_t *program, void *bytes, uint64_t *
     const gantry__opencl_symbols_t *cl = device->cl;
     uint64_t room = *size_bytes;
     size_t size = 0;
-    cl_int native = cl->clGetProgramInfo(program->handle, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL);
+    cl_int native =
+        cl->clGetProgramInfo(program->handle, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL);
 
     if (native == CL_SUCCESS && size == 0) {
         return gantry__opencl_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0,
-                                   "the driver of \"%.200s\" gives no binaries", device->record->hardware_name);
+                                   "the driver of \"%.200s\" gives no binaries",
+                                   device->record->hardware_name);
     }
     *size_bytes = size;
     if (native == CL_SUCCESS && bytes != NULL) {
         unsigned char *target = bytes;
 
         if (size > room) {
-            return gantry__opencl_fail(device->host, GANTRY_K_OUT_OF_RANGE, 0,
-                                       "the binary of \"%.200s\" has %zu bytes; there is room for "
-                                       "%llu",
-                                       program->label, size, (unsigned long long)room);
+            return gantry__opencl_fail(
+                device->host, GANTRY_K_OUT_OF_RANGE, 0,
+                "the binary of \"%.200s\" has %zu bytes; there is room for %llu", program->label,
+                size, (unsigned long long)room);
         }
-        native = cl->clGetProgramInfo(program->handle, CL_PROGRAM_BINARIES, sizeof target, &target, NULL);
+        native = cl->clGetProgramInfo(program->handle, CL_PROGRAM_BINARIES, sizeof target, &target,
+                                      NULL);
     }
-    return gantry__opencl_check(device->host, native, "asking for the binary of \"%.200s\"", program->label);
+    return gantry__opencl_check(device->host, native, "asking for the binary of \"%.200s\"",
+                                program->label);
 }
 
-static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, uint64_t size_bytes, const char *label,
-                           gantry_backend_program_t **out_program) {
+static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, uint64_t size_bytes,
+                           const char *label, gantry_backend_program_t **out_program) {
     const unsigned char *data = bytes;
     size_t size = (size_t)size_bytes;
     cl_int native = CL_SUCCESS;
@@ -182,15 +192,15 @@ static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, u
 
     *out_program = NULL;
     if (size_bytes == 0) {
-        return gantry__opencl_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0, "the binary of \"%.200s\" is empty",
-                                   label);
+        return gantry__opencl_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                                   "the binary of \"%.200s\" is empty", label);
     }
     program = make_program(device, label);
     if (program == NULL) {
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
-    program->handle = device->cl->clCreateProgramWithBinary(device->context, 1, &device->record->device, &size, &data,
-                                                            &accepted, &native);
+    program->handle = device->cl->clCreateProgramWithBinary(
+        device->context, 1, &device->record->device, &size, &data, &accepted, &native);
     status = gantry__opencl_check(device->host, native != CL_SUCCESS ? native : accepted,
                                   "loading the binary of \"%.200s\"", label);
     if (status == GANTRY_K_OK) {

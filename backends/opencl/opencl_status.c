@@ -7,10 +7,11 @@
     { number, code, #number }
 #define PLATFORM_NOT_FOUND (-1001) /* cl_khr_icd */
 
-/* Errors that a correct backend cannot cause are Internal; UNKNOWN is left for drivers that give a number without a
- * meaning. Unavailable of an open device says that it is lost, so nothing milder may have that code. Drivers whose
- * context died under a fault report its queues, and the context itself, as invalid from then on: they live as long as
- * their stream and device, so nothing else can be meant. */
+/* Errors that a correct backend cannot cause are Internal; UNKNOWN is left for drivers that give a
+ * number without a meaning. Unavailable of an open device says that it is lost, so nothing milder
+ * may have that code. Drivers whose context died under a fault report its queues, and the context
+ * itself, as invalid from then on: they live as long as their stream and device, so nothing else
+ * can be meant. */
 static const gantry__native_error_t list[] = {
     ERROR(CL_DEVICE_NOT_FOUND, GANTRY_K_NOT_FOUND),
     ERROR(CL_DEVICE_NOT_AVAILABLE, GANTRY_K_UNAVAILABLE),

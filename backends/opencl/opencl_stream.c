@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In-order command queues. A queue keeps its commands until it is flushed, and says nothing of a command that failed
- * until someone looks at an event behind it: so waiting means a marker, not clFinish, whose result no driver owes us.
- */
+/* In-order command queues. A queue keeps its commands until it is flushed, and says nothing of a
+ * command that failed until someone looks at an event behind it: so waiting means a marker, not
+ * clFinish, whose result no driver owes us.
+ * */
 #include "opencl/opencl_backend.h"
 
 /* cl_khr_priority_hints */
@@ -10,21 +11,25 @@
 #define QUEUE_PRIORITY_MED_KHR 2
 #define QUEUE_PRIORITY_LOW_KHR 4
 
-static cl_command_queue make_queue(const gantry_backend_device_t *device, int32_t priority, cl_int *out_native) {
+static cl_command_queue make_queue(const gantry_backend_device_t *device, int32_t priority,
+                                   cl_int *out_native) {
     cl_ulong level = priority < 0   ? QUEUE_PRIORITY_HIGH_KHR
                      : priority > 0 ? QUEUE_PRIORITY_LOW_KHR
                                     : QUEUE_PRIORITY_MED_KHR;
     const cl_ulong properties[] = {QUEUE_PRIORITY_KHR, level, 0};
 
-    if (priority == 0 || device->record->info.least_priority == device->record->info.greatest_priority) {
-        return device->cl->clCreateCommandQueue(device->context, device->record->device, 0, out_native);
+    if (priority == 0 ||
+        device->record->info.least_priority == device->record->info.greatest_priority) {
+        return device->cl->clCreateCommandQueue(device->context, device->record->device, 0,
+                                                out_native);
     }
-    return device->cl->create_queue_with_properties(device->context, device->record->device, properties, out_native);
+    return device->cl->create_queue_with_properties(device->context, device->record->device,
+                                                    properties, out_native);
 }
 
 /* A priority is a hint: what is out of the device's range is brought to its end. */
-static int32_t create_with_priority(gantry_backend_device_t *device, int32_t purpose, int32_t priority,
-                                    gantry_backend_stream_t **out_stream) {
+static int32_t create_with_priority(gantry_backend_device_t *device, int32_t purpose,
+                                    int32_t priority, gantry_backend_stream_t **out_stream) {
     gantry_backend_stream_t *stream = gantry__opencl_alloc(device->host, sizeof *stream);
     cl_int native = CL_SUCCESS;
 
@@ -44,7 +49,8 @@ static int32_t create_with_priority(gantry_backend_device_t *device, int32_t pur
     return GANTRY_K_OK;
 }
 
-static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_backend_stream_t **out_stream) {
+static int32_t create(gantry_backend_device_t *device, int32_t purpose,
+                      gantry_backend_stream_t **out_stream) {
     return create_with_priority(device, purpose, 0, out_stream);
 }
 
@@ -56,7 +62,8 @@ static void destroy(gantry_backend_stream_t *stream) {
 
 static int32_t flush(gantry_backend_stream_t *stream) {
     return gantry__opencl_check(stream->device->host, stream->device->cl->clFlush(stream->queue),
-                                "flushing a stream of \"%.200s\"", stream->device->record->hardware_name);
+                                "flushing a stream of \"%.200s\"",
+                                stream->device->record->hardware_name);
 }
 
 static int32_t synchronize(gantry_backend_stream_t *stream) {
@@ -71,7 +78,8 @@ static int32_t synchronize(gantry_backend_stream_t *stream) {
     if (native == CL_SUCCESS) {
         native = cl->clWaitForEvents(1, &marker);
         if (native != CL_SUCCESS &&
-            cl->clGetEventInfo(marker, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL) == CL_SUCCESS &&
+            cl->clGetEventInfo(marker, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                               NULL) == CL_SUCCESS &&
             status < CL_COMPLETE) {
             native = status; /* what failed, not that something did */
         }

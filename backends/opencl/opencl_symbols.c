@@ -24,14 +24,15 @@ static void resolve_newer(gantry__opencl_symbols_t *table) {
     memcpy(&table->create_queue_with_properties, &address, sizeof address);
 }
 
-int32_t gantry__opencl_symbols_open(const gantry_host_t *host, gantry__opencl_symbols_t *out_symbols) {
+int32_t gantry__opencl_symbols_open(const gantry_host_t *host,
+                                    gantry__opencl_symbols_t *out_symbols) {
     const char *asked = gantry__host_option(host, "GANTRY_OPENCL_LIBRARY");
     char reasons[768];
     const char *missing;
 
-    out_symbols->library =
-        gantry__library_open(host, "GANTRY_OPENCL_LIBRARY", candidates, sizeof candidates / sizeof candidates[0],
-                             out_symbols->name, sizeof out_symbols->name, reasons, sizeof reasons);
+    out_symbols->library = gantry__library_open(
+        host, "GANTRY_OPENCL_LIBRARY", candidates, sizeof candidates / sizeof candidates[0],
+        out_symbols->name, sizeof out_symbols->name, reasons, sizeof reasons);
     if (out_symbols->library == NULL) {
         return gantry__opencl_fail(
             host, GANTRY_K_UNAVAILABLE, 0,
@@ -40,14 +41,15 @@ int32_t gantry__opencl_symbols_open(const gantry_host_t *host, gantry__opencl_sy
                 : "no OpenCL loader: %s; install ocl-icd-libopencl1, or name a loader with GANTRY_OPENCL_LIBRARY",
             reasons);
     }
-    missing = gantry__library_resolve(out_symbols->library, symbols, sizeof symbols / sizeof symbols[0], out_symbols);
+    missing = gantry__library_resolve(out_symbols->library, symbols,
+                                      sizeof symbols / sizeof symbols[0], out_symbols);
     if (missing != NULL) {
-        return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0,
-                                   "%s is no OpenCL 1.2 library: it has no function %s%s", out_symbols->name, missing,
-                                   dlsym(out_symbols->library, "clGetExtensionFunctionAddress") != NULL
-                                       ? "; it is a driver that a loader opens: leave GANTRY_OPENCL_LIBRARY to a "
-                                         "loader, and name the driver with OCL_ICD_VENDORS"
-                                       : "");
+        return gantry__opencl_fail(
+            host, GANTRY_K_UNAVAILABLE, 0, "%s is no OpenCL 1.2 library: it has no function %s%s",
+            out_symbols->name, missing,
+            dlsym(out_symbols->library, "clGetExtensionFunctionAddress") != NULL
+                ? "; it is a driver that a loader opens: leave GANTRY_OPENCL_LIBRARY to a loader, and name the driver with OCL_ICD_VENDORS"
+                : "");
     }
     resolve_newer(out_symbols);
     return GANTRY_K_OK;

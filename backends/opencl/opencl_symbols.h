@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL library as a table of functions, opened at run time: the one list of what this backend calls.
+/* The OpenCL library as a table of functions, opened at run time: the one list of what this backend
+ * calls.
  *
- * Nothing links OpenCL; the headers give types and constants only. Not here: CLBlast (opencl_clblast.h).
+ * Nothing links OpenCL; the headers give types and constants only. Not here: CLBlast
+ * (opencl_clblast.h).
  * Owner: the instance holds the table; the library itself stays loaded to the end of the process.
  * Threads: opening is init-only, the table is constant afterwards. */
 #ifndef GANTRY_OPENCL_SYMBOLS_H
@@ -66,8 +68,9 @@ typedef struct gantry__opencl_symbols_t {
                                                      const cl_ulong *properties, cl_int *out_error);
 } gantry__opencl_symbols_t;
 
-/* Opens option GANTRY_OPENCL_LIBRARY when set, else libOpenCL.so.1, else libOpenCL.so. Unavailable, with each
- * candidate's reason in the text, when none can be opened or a function is missing. */
-int32_t gantry__opencl_symbols_open(const gantry_host_t *host, gantry__opencl_symbols_t *out_symbols);
+/* Opens option GANTRY_OPENCL_LIBRARY when set, else libOpenCL.so.1, else libOpenCL.so. Unavailable,
+ * with each candidate's reason in the text, when none can be opened or a function is missing. */
+int32_t gantry__opencl_symbols_open(const gantry_host_t *host,
+                                    gantry__opencl_symbols_t *out_symbols);
 
 #endif

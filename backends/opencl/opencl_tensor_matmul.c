@@ -12,8 +12,9 @@
 #define LARGE_SIDE 128
 #define SMALL_SIDE 64 /* where there are too few large tiles for the card */
 #define GROUP_ITEMS 256
-#define LOCAL_BYTES (48 << 10) /* a little more than the kernel takes, and what every such card has */
-#define LEAST_MAJOR 8          /* compute capability of the first tensor cores that know TF32 */
+/* a little more than the kernel takes, and what every such card has */
+#define LOCAL_BYTES (48 << 10)
+#define LEAST_MAJOR 8 /* compute capability of the first tensor cores that know TF32 */
 
 /* As problem_t of the device text. */
 typedef struct problem_t {
@@ -28,7 +29,8 @@ typedef struct problem_t {
 static const char *const source_parts[] = {gantry__text_dialect, gantry__text_launch,
                                            gantry__text_opencl_tensor_matmul};
 
-/* NVRTC compiles the same text in a test, which is as near to the card's compiler as one gets without a card. */
+/* NVRTC compiles the same text in a test, which is as near to the card's compiler as one gets
+ * without a card. */
 const gantry_program_source_t gantry__opencl_tensor_source = {
     .struct_size = sizeof gantry__opencl_tensor_source,
     .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
@@ -37,15 +39,19 @@ const gantry_program_source_t gantry__opencl_tensor_source = {
     .part_count = sizeof source_parts / sizeof source_parts[0],
 };
 
-int gantry__opencl_tensor_fits(const gantry_device_info_t *info, int32_t choice, char *reason, size_t reason_bytes) {
+int gantry__opencl_tensor_fits(const gantry_device_info_t *info, int32_t choice, char *reason,
+                               size_t reason_bytes) {
     const char *capability = info->compute_capability;
 
     if (choice == GANTRY__OPENCL_MATMUL_TENSOR && strtol(capability, NULL, 10) < LEAST_MAJOR) {
+        snprintf(
+            reason, reason_bytes,
+            "tensor cores by PTX need an NVIDIA card of compute capability %d.0 or newer; %s%s",
+            LEAST_MAJOR, capability[0] != '\0' ? "this one has " : "this is none", capability);
+    } else if (choice == GANTRY__OPENCL_MATMUL_EMULATED &&
+               (info->dtype_mask >> GANTRY_K_FLOAT64 & 1) == 0) {
         snprintf(reason, reason_bytes,
-                 "tensor cores by PTX need an NVIDIA card of compute capability %d.0 or newer; %s%s", LEAST_MAJOR,
-                 capability[0] != '\0' ? "this one has " : "this is none", capability);
-    } else if (choice == GANTRY__OPENCL_MATMUL_EMULATED && (info->dtype_mask >> GANTRY_K_FLOAT64 & 1) == 0) {
-        snprintf(reason, reason_bytes, "emulated tensor cores need float64, which the device does not have");
+                 "emulated tensor cores need float64, which the device does not have");
     } else {
         return 1;
     }
@@ -66,7 +72,7 @@ static problem_t make_problem(const gantry__opencl_matmul_t *matmul, int64_t sid
                    .tiles_across = tiles_of(matmul->n, side),
                    .batch_rank = matmul->batch_rank};
 
-    for (int32_t d = 0; d < matmul->batch_rank; d++) {
+    for (int32_t d = 0; d < matmul->batch_rank; ++d) {
         q.batch_dims[d] = matmul->batch_dims[d];
         q.a_batch[d] = matmul->a_batch[d];
         q.b_batch[d] = matmul->b_batch[d];
@@ -83,7 +89,8 @@ static int has_quads(const gantry_op_call_t *call, const gantry__opencl_matmul_t
            call->inputs[1]->span.offset_bytes % 16 == 0;
 }
 
-static int32_t launch(gantry_op_call_t *call, const problem_t *q, int64_t tiles, gantry_backend_kernel_t *kernel) {
+static int32_t launch(gantry_op_call_t *call, const problem_t *q, int64_t tiles,
+                      gantry_backend_kernel_t *kernel) {
     gantry_launch_arg_t args[] = {
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[0]->span},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[1]->span},
@@ -124,13 +131,16 @@ static int32_t compute(gantry_op_call_t *call) {
     if (matmul.k == 0) {
         return gantry__opencl_matmul_clear(call);
     }
-    side = count_tiles(&matmul, LARGE_SIDE) < call->device_info->compute_units ? SMALL_SIDE : LARGE_SIDE;
+    side = count_tiles(&matmul, LARGE_SIDE) < call->device_info->compute_units ? SMALL_SIDE
+                                                                               : LARGE_SIDE;
     problem = make_problem(&matmul, side);
-    snprintf(options, sizeof options, GANTRY__OPENCL_TENSOR_OPTIONS, (int)side, !matmul.is_a_transposed,
-             (int)matmul.is_b_transposed, has_quads(call, &matmul),
+    snprintf(options, sizeof options, GANTRY__OPENCL_TENSOR_OPTIONS, (int)side,
+             !matmul.is_a_transposed, (int)matmul.is_b_transposed, has_quads(call, &matmul),
              call->device->matmul == GANTRY__OPENCL_MATMUL_EMULATED);
-    status = call->services->kernel(call, &gantry__opencl_tensor_source, options, "opencl_tensor_matmul", &kernel);
-    return status == GANTRY_K_OK ? launch(call, &problem, count_tiles(&matmul, side), kernel) : status;
+    status = call->services->kernel(call, &gantry__opencl_tensor_source, options,
+                                    "opencl_tensor_matmul", &kernel);
+    return status == GANTRY_K_OK ? launch(call, &problem, count_tiles(&matmul, side), kernel)
+                                 : status;
 }
 
 static const gantry_type_constraint_t float32_only[] = {{"T", GANTRY_K_BIT(GANTRY_K_FLOAT32)}};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of the elementwise family, said once for the CPU backend and for the portable pack.
  *
- * A file that defines the ops of elementwise.def has functions compute_unary, compute_choice, compute_binary and
- * compute_value, and ops[], which has an element for each line.
+ * A file that defines the ops of elementwise.def has functions compute_unary, compute_choice,
+ * compute_binary and compute_value, and ops[], which has an element for each line.
  * Macros and constant data alone; thread-safe. */
 #ifndef GANTRY_ELEMENTWISE_KERNELS_H
 #define GANTRY_ELEMENTWISE_KERNELS_H
@@ -42,10 +42,12 @@ enum {
     static const gantry_kernel_def_t kernel_##name = GANTRY_K_DEFINITION(                \
         #name, GANTRY_K_##types_ != GANTRY_K_BOOLS ? types_##name : NULL,                \
         GANTRY_K_##types_ != GANTRY_K_BOOLS, /* such an op takes bool alone */           \
-        NULL, 0, .flags = GANTRY_KERNEL_IN_PLACE, .compute = GANTRY_K_COMPUTE_##form, .data = &ops[GANTRY_K_ROW_##name]);
+        NULL, 0, .flags = GANTRY_KERNEL_IN_PLACE, .compute = GANTRY_K_COMPUTE_##form,    \
+        .data = &ops[GANTRY_K_ROW_##name]);
 
 /* GANTRY_ELEMENTWISE that lists pointers to them. A variant is no op. */
-#define GANTRY_K_ELEMENTWISE_POINTER(name, form, types, result, check, math, expression) GANTRY_K_POINTER_##form(name)
+#define GANTRY_K_ELEMENTWISE_POINTER(name, form, types, result, check, math, expression) \
+    GANTRY_K_POINTER_##form(name)
 #define GANTRY_K_POINTER_UNARY(name) &kernel_##name,
 #define GANTRY_K_POINTER_CHOICE(name) &kernel_##name,
 #define GANTRY_K_POINTER_BINARY(name) &kernel_##name,
@@ -53,15 +55,16 @@ enum {
 #define GANTRY_K_POINTER_VARIANT(name)
 
 /* The ops that are not an expression of one type, as a list of kernel_definition.h. */
-#define GANTRY_K_ELEMENTWISE_OTHERS(X)                                                               \
-    X(cast, "Cast", compute_cast, gantry_k_cast_types, NULL, 0)                                      \
-    X(select, "Select", compute_select, gantry_k_any_type, NULL, 0)                                  \
-    X(fill, "Fill", compute_fill, gantry_k_any_type, gantry_k_fill_hosts, 1)                         \
-    X(zeros_like, "ZerosLike", compute_zeros_like, gantry_k_any_type, NULL, 0)                       \
-    X(ones_like, "OnesLike", compute_ones_like, gantry_k_any_type, NULL, 0)                          \
-    X(range, "Range", compute_range, gantry_k_range_type, gantry_k_range_hosts, 3)                   \
-    X(lin_space, "LinSpace", compute_lin_space, gantry_k_floating_type, gantry_k_lin_space_hosts, 1) \
-    X(add_n, "AddN", compute_add_n, gantry_k_numeric_type, NULL, 0)                                  \
+#define GANTRY_K_ELEMENTWISE_OTHERS(X)                                                            \
+    X(cast, "Cast", compute_cast, gantry_k_cast_types, NULL, 0)                                   \
+    X(select, "Select", compute_select, gantry_k_any_type, NULL, 0)                               \
+    X(fill, "Fill", compute_fill, gantry_k_any_type, gantry_k_fill_hosts, 1)                      \
+    X(zeros_like, "ZerosLike", compute_zeros_like, gantry_k_any_type, NULL, 0)                    \
+    X(ones_like, "OnesLike", compute_ones_like, gantry_k_any_type, NULL, 0)                       \
+    X(range, "Range", compute_range, gantry_k_range_type, gantry_k_range_hosts, 3)                \
+    X(lin_space, "LinSpace", compute_lin_space, gantry_k_floating_type, gantry_k_lin_space_hosts, \
+      1)                                                                                          \
+    X(add_n, "AddN", compute_add_n, gantry_k_numeric_type, NULL, 0)                               \
     X(bias_add, "BiasAdd", compute_bias_add, gantry_k_numeric_type, NULL, 0)
 
 static const gantry_type_constraint_t gantry_k_cast_types[] = {{"SrcT", GANTRY_K_NUMERIC_BOOL},

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Families of items (kernels/item.cl): ops whose host code, too, is written once for the CPU backend and for every device
- * that builds programs.
+/* Families of items (kernels/item.cl): ops whose host code, too, is written once for the CPU
+ * backend and for every device that builds programs.
  *
- * A family has a list of its items, GANTRY_X_ITEMS(ITEM), and its compute() functions fill a gantry_k_item_launch_t and
- * call gantry_k_run_items. Which way that goes is the kernel definition's: each op has two definitions over the same
- * compute(), one of the portable pack, which builds the text, and one of the CPU backend, which has it compiled in.
+ * A family has a list of its items, GANTRY_X_ITEMS(ITEM), and its compute() functions fill a
+ * gantry_k_item_launch_t and call gantry_k_run_items. Which way that goes is the kernel
+ * definition's: each op has two definitions over the same compute(), one of the portable pack,
+ * which builds the text, and one of the CPU backend, which has it compiled in.
  *
  * portable_matrix_items.c is a short example, with cpu_matrix_items.c and kernels/matrix.cl.
  *
@@ -21,8 +22,10 @@
 #include "portable/kernels/work.cl"
 
 _Static_assert(sizeof(gantry_plan_t) == sizeof(gantry_k_device_plan_t) &&
-                   offsetof(gantry_plan_t, strides0) == offsetof(gantry_k_device_plan_t, strides[0]) &&
-                   offsetof(gantry_plan_t, strides2) == offsetof(gantry_k_device_plan_t, strides[2]),
+                   offsetof(gantry_plan_t, strides0) ==
+                       offsetof(gantry_k_device_plan_t, strides[0]) &&
+                   offsetof(gantry_plan_t, strides2) ==
+                       offsetof(gantry_k_device_plan_t, strides[2]),
                "a plan lies alike in the text and on the host's side");
 
 enum { GANTRY_K_ITEM_SPANS = 5 };
@@ -40,14 +43,16 @@ typedef struct gantry_k_item_launch_t {
     gantry_fault_words_t words;
     /* On the CPU the text for bad data at that position; of a launch that can fail. */
     void (*explain)(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes);
-    void *parameters;   /* begins with a gantry_work_t, which run fills in */
+    void *parameters; /* begins with a gantry_work_t, which run fills in */
     uint32_t parameter_bytes;
     uint32_t span_count;
     gantry_span_t spans[GANTRY_K_ITEM_SPANS]; /* inputs, then outputs */
 } gantry_k_item_launch_t;
 
-/* Items [begin, end) in C. spans: addresses of the launch's spans; the fault slot, 16 bytes, after the last. */
-typedef void (*gantry_k_item_fn)(void *const *spans, const void *parameters, int64_t begin, int64_t end);
+/* Items [begin, end) in C. spans: addresses of the launch's spans; the fault slot, 16 bytes,
+ * after the last. */
+typedef void (*gantry_k_item_fn)(void *const *spans, const void *parameters, int64_t begin,
+                                 int64_t end);
 
 /* The functions of a family for one choice of types, in the order of its list. */
 typedef struct gantry_k_item_row_t {
@@ -57,17 +62,20 @@ typedef struct gantry_k_item_row_t {
 
 typedef struct gantry_k_items_t gantry_k_items_t;
 struct gantry_k_items_t {
-    int32_t (*run)(gantry_op_call_t *call, const gantry_k_items_t *items, gantry_k_item_launch_t *launch);
+    int32_t (*run)(gantry_op_call_t *call, const gantry_k_items_t *items,
+                   gantry_k_item_launch_t *launch);
     const char *const *names;              /* on devices */
     const gantry_program_source_t *source; /* on devices */
-    /* On the CPU, by its level (cpu_simd.h), to an empty row. A level without rows, or without these types, takes the one below. */
+    /* On the CPU, by its level (cpu_simd.h), to an empty row. A level without rows, or without
+     * these types, takes the one below. */
     const gantry_k_item_row_t *rows[3];
 };
 
 /* The two ways. */
 int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry_k_items_t *items,
                                    gantry_k_item_launch_t *launch);
-int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry_k_items_t *items, gantry_k_item_launch_t *launch);
+int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry_k_items_t *items,
+                              gantry_k_item_launch_t *launch);
 
 /* Runs the launch on the call's device. */
 static inline int32_t gantry_k_run_items(gantry_op_call_t *call, gantry_k_item_launch_t *launch) {
@@ -76,10 +84,14 @@ static inline int32_t gantry_k_run_items(gantry_op_call_t *call, gantry_k_item_l
     return items->run(call, items, launch);
 }
 
-/* Likewise with items of another family than the kernel's own: one of them is for devices, one for the CPU. */
-static inline int32_t gantry_k_run_items_of(gantry_op_call_t *call, const gantry_k_items_t *on_devices,
-                                            const gantry_k_items_t *on_cpu, gantry_k_item_launch_t *launch) {
-    const gantry_k_items_t *own = call->kernel->data, *items = own->run == on_cpu->run ? on_cpu : on_devices;
+/* Likewise with items of another family than the kernel's own: one of them is for devices, one
+ * for the CPU. */
+static inline int32_t gantry_k_run_items_of(gantry_op_call_t *call,
+                                            const gantry_k_items_t *on_devices,
+                                            const gantry_k_items_t *on_cpu,
+                                            gantry_k_item_launch_t *launch) {
+    const gantry_k_items_t *own = call->kernel->data,
+                           *items = own->run == on_cpu->run ? on_cpu : on_devices;
 
     return items->run(call, items, launch);
 }
@@ -91,11 +103,13 @@ static inline int gantry_k_items_are_c(const gantry_op_call_t *call) {
     return items->run == gantry__cpu_run_items;
 }
 
-enum { GANTRY_K_LONGEST_RUN = 64 }; /* elements of an item on a processor: GANTRY_RUN_MOST of item.cl */
+/* elements of an item on a processor: GANTRY_RUN_MOST of item.cl */
+enum { GANTRY_K_LONGEST_RUN = 64 };
 
 /* Rows of `size` elements as items that are runs of them. */
 static inline gantry_runs_t gantry_k_runs(const gantry_op_call_t *call, int64_t size) {
-    const int64_t most = gantry_k_is_serial(call) ? GANTRY_K_LONGEST_RUN : 1, length = size < most ? size : most;
+    const int64_t most = gantry_k_is_serial(call) ? GANTRY_K_LONGEST_RUN : 1,
+                  length = size < most ? size : most;
 
     return (gantry_runs_t){.size = size, .length = length, .count = (size + length - 1) / length};
 }
@@ -112,34 +126,36 @@ static inline int32_t gantry_k_run_runs(gantry_op_call_t *call, gantry_k_item_la
 
 /* ---- what a family's file is made of, in this order ---- */
 
-/* The family's device text, of these parts after the common ones; its items' names, and their numbers ITEM_name. The CPU's
- * half is defined by GANTRY_CPU_ITEM_FAMILY (cpu/cpu_items.h), in a file of the CPU backend. */
+/* The family's device text, of these parts after the common ones; its items' names, and their
+ * numbers ITEM_name. The CPU's half is defined by GANTRY_CPU_ITEM_FAMILY (cpu/cpu_items.h), in a
+ * file of the CPU backend. */
 #define GANTRY_K_ITEM_NAME(name) #name,
 #define GANTRY_K_ITEM_NUMBER(name) ITEM_##name,
-#define GANTRY_K_ITEM_TEXTS(family, ITEMS, ...)                                                                     \
-    enum { ITEMS(GANTRY_K_ITEM_NUMBER) };                                                                           \
-    GANTRY_K_PROGRAM(family##_source, "portable/" #family, gantry__text_half, gantry__text_work, gantry__text_item, \
-                     __VA_ARGS__);                                                                                  \
-    static const char *const family##_names[] = {ITEMS(GANTRY_K_ITEM_NAME)};                                        \
-    static const gantry_k_items_t family##_items = {                                                                \
-        .run = gantry__portable_run_items, .names = family##_names, .source = &family##_source};                    \
+#define GANTRY_K_ITEM_TEXTS(family, ITEMS, ...)                                                  \
+    enum { ITEMS(GANTRY_K_ITEM_NUMBER) };                                                        \
+    GANTRY_K_PROGRAM(family##_source, "portable/" #family, gantry__text_half, gantry__text_work, \
+                     gantry__text_item, __VA_ARGS__);                                            \
+    static const char *const family##_names[] = {ITEMS(GANTRY_K_ITEM_NAME)};                     \
+    static const gantry_k_items_t family##_items = {                                             \
+        .run = gantry__portable_run_items, .names = family##_names, .source = &family##_source}; \
     extern const gantry_k_items_t gantry__cpu_##family##_items
 
 /* Both definitions of one op, named x_...: type constraints and names of host inputs are arrays. */
-#define GANTRY_K_ITEM_DEFINITION(items, op_, types_, hosts_, host_count_, compute_) \
-    GANTRY_K_DEFINITION(op_, types_, GANTRY_K_COUNT_OF(types_), hosts_, host_count_, .compute = compute_, .data = items)
+#define GANTRY_K_ITEM_DEFINITION(items, op_, types_, hosts_, host_count_, compute_)  \
+    GANTRY_K_DEFINITION(op_, types_, GANTRY_K_COUNT_OF(types_), hosts_, host_count_, \
+                        .compute = compute_, .data = items)
 #define GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, hosts_, host_count_, compute_)           \
     static const gantry_kernel_def_t x##_on_devices =                                          \
         GANTRY_K_ITEM_DEFINITION(&family##_items, op_, types_, hosts_, host_count_, compute_); \
-    static const gantry_kernel_def_t x##_on_cpu =                                              \
-        GANTRY_K_ITEM_DEFINITION(&gantry__cpu_##family##_items, op_, types_, hosts_, host_count_, compute_)
+    static const gantry_kernel_def_t x##_on_cpu = GANTRY_K_ITEM_DEFINITION(                    \
+        &gantry__cpu_##family##_items, op_, types_, hosts_, host_count_, compute_)
 #define GANTRY_K_ITEM_KERNEL(x, family, op_, types_, compute_) \
     GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, NULL, 0, compute_)
 #define GANTRY_K_ITEM_KERNEL_HOST(x, family, op_, types_, hosts_, compute_) \
     GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, hosts_, GANTRY_K_COUNT_OF(hosts_), compute_)
 
-/* The family as a pack and as kernels of the CPU backend; OPS(OP) lists the x of its ops. One line of
- * item_families.def makes both known. */
+/* The family as a pack and as kernels of the CPU backend; OPS(OP) lists the x of its ops. One line
+ * of item_families.def makes both known. */
 #define GANTRY_K_ON_DEVICES(x) &x##_on_devices,
 #define GANTRY_K_ON_CPU(x) &x##_on_cpu,
 #define GANTRY_K_ITEM_PACK(family, OPS)                                                         \
@@ -148,6 +164,7 @@ static inline int32_t gantry_k_run_runs(gantry_op_call_t *call, gantry_k_item_la
     extern const gantry_kernel_def_t *const gantry__cpu_##family##_kernels[];                   \
     extern const uint32_t gantry__cpu_##family##_kernel_count;                                  \
     const gantry_kernel_def_t *const gantry__cpu_##family##_kernels[] = {OPS(GANTRY_K_ON_CPU)}; \
-    const uint32_t gantry__cpu_##family##_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_##family##_kernels)
+    const uint32_t gantry__cpu_##family##_kernel_count =                                        \
+        GANTRY_K_COUNT_OF(gantry__cpu_##family##_kernels)
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Broadcasting as a plan: the output's dimensions with one stride per operand, as few dimensions as the shapes allow.
+/* Broadcasting as a plan: the output's dimensions with one stride per operand, as few dimensions as
+ * the shapes allow.
  *
- * All tensors are dense and row-major, so an operand's stride is either what its own shape says or 0 where it is
- * broadcast. Dimensions of 1 vanish; two neighbours become one when for every operand the outer stride is the inner
- * stride times the inner dimension:
+ * All tensors are dense and row-major, so an operand's stride is either what its own shape says or
+ * 0 where it is broadcast. Dimensions of 1 vanish; two neighbours become one when for every operand
+ * the outer stride is the inner stride times the inner dimension:
  *
  *     [8, 1, 6, 5] + [6, 5]   ->   dims [8, 30], strides x [30, 1], y [0, 1]
  *
- * The innermost stride of an operand is therefore always 0 or 1 element. Not here: strided views, which Gantry's
- * tensors never are. Owner: plain values of the caller. Threads: thread-safe. */
+ * The innermost stride of an operand is therefore always 0 or 1 element. Not here: strided views,
+ * which Gantry's tensors never are. Owner: plain values of the caller. Threads: thread-safe. */
 #ifndef GANTRY_KERNEL_SHAPE_H
 #define GANTRY_KERNEL_SHAPE_H
 
@@ -24,8 +25,8 @@ typedef struct gantry_k_plan_t {
 } gantry_k_plan_t;
 
 /* Strides of a dense tensor of `dims` broadcast to an output of out_rank >= rank dimensions. */
-static inline void gantry_k_broadcast_strides(int64_t *strides, int32_t out_rank, int32_t rank, const int64_t *dims)
-{
+static inline void gantry_k_broadcast_strides(int64_t *strides, int32_t out_rank, int32_t rank,
+                                              const int64_t *dims) {
     int64_t step = 1;
 
     for (int32_t d = out_rank - 1, s = rank - 1; d >= 0; d--, s--) {
@@ -35,9 +36,8 @@ static inline void gantry_k_broadcast_strides(int64_t *strides, int32_t out_rank
 }
 
 /* True when dimension `outer` of the plan continues `inner` for every operand. */
-static inline int gantry_k_plan_joins(const gantry_k_plan_t *plan, int32_t outer, int32_t inner)
-{
-    for (int32_t k = 0; k < plan->operands; k++) {
+static inline int gantry_k_plan_joins(const gantry_k_plan_t *plan, int32_t outer, int32_t inner) {
+    for (int32_t k = 0; k < plan->operands; ++k) {
         if (plan->strides[k][outer] != plan->strides[k][inner] * plan->dims[inner]) {
             return 0;
         }
@@ -45,20 +45,18 @@ static inline int gantry_k_plan_joins(const gantry_k_plan_t *plan, int32_t outer
     return 1;
 }
 
-static inline void gantry_k_plan_move(gantry_k_plan_t *plan, int32_t to, int32_t from)
-{
+static inline void gantry_k_plan_move(gantry_k_plan_t *plan, int32_t to, int32_t from) {
     plan->dims[to] = plan->dims[from];
-    for (int32_t k = 0; k < plan->operands; k++) {
+    for (int32_t k = 0; k < plan->operands; ++k) {
         plan->strides[k][to] = plan->strides[k][from];
     }
 }
 
 /* Takes out dimensions of 1 and joins neighbours; dims and strides are set, no dimension is 0. */
-static inline void gantry_k_plan_collapse(gantry_k_plan_t *plan)
-{
+static inline void gantry_k_plan_collapse(gantry_k_plan_t *plan) {
     int32_t last = -1; /* the dimension that grows */
 
-    for (int32_t d = 0; d < plan->rank; d++) {
+    for (int32_t d = 0; d < plan->rank; ++d) {
         if (plan->dims[d] == 1) {
             continue;
         }
@@ -74,7 +72,7 @@ static inline void gantry_k_plan_collapse(gantry_k_plan_t *plan)
     if (plan->rank == 0) {
         plan->rank = 1;
         plan->dims[0] = 1;
-        for (int32_t k = 0; k < plan->operands; k++) {
+        for (int32_t k = 0; k < plan->operands; ++k) {
             plan->strides[k][0] = 0;
         }
     }
@@ -82,37 +80,38 @@ static inline void gantry_k_plan_collapse(gantry_k_plan_t *plan)
 
 /* The collapsed plan of `count` operands broadcast to out. */
 static inline void gantry_k_plan_broadcast(gantry_k_plan_t *plan, const gantry_arg_t *out,
-                                           const gantry_arg_t *const *operands, int32_t count)
-{
+                                           const gantry_arg_t *const *operands, int32_t count) {
     plan->rank = out->rank;
     plan->operands = count;
-    for (int32_t d = 0; d < out->rank; d++) {
+    for (int32_t d = 0; d < out->rank; ++d) {
         plan->dims[d] = out->dims[d];
     }
-    for (int32_t k = 0; k < count; k++) {
-        gantry_k_broadcast_strides(plan->strides[k], out->rank, operands[k]->rank, operands[k]->dims);
+    for (int32_t k = 0; k < count; ++k) {
+        gantry_k_broadcast_strides(plan->strides[k], out->rank, operands[k]->rank,
+                                   operands[k]->dims);
     }
     gantry_k_plan_collapse(plan);
 }
 
-/* The dimension of a value of BiasAdd that its bias runs along: the last one, or the second for data_format "NCHW". */
-static inline int32_t gantry_k_bias_dimension(const gantry_op_call_t *call)
-{
+/* The dimension of a value of BiasAdd that its bias runs along: the last one, or the second for
+ * data_format "NCHW". */
+static inline int32_t gantry_k_bias_dimension(const gantry_op_call_t *call) {
     const gantry_attr_t *format = gantry_k_attr(call, "data_format");
 
-    return format != NULL && format->s != NULL && strncmp(format->s, "NC", 2) == 0 ? 1 : call->inputs[0]->rank - 1;
+    return format != NULL && format->s != NULL && strncmp(format->s, "NC", 2) == 0
+               ? 1
+               : call->inputs[0]->rank - 1;
 }
 
 /* The collapsed plan of value (operand 0) and bias (operand 1). */
-static inline void gantry_k_plan_bias(gantry_k_plan_t *plan, const gantry_op_call_t *call)
-{
+static inline void gantry_k_plan_bias(gantry_k_plan_t *plan, const gantry_op_call_t *call) {
     const gantry_arg_t *value = call->inputs[0];
     int32_t channel = gantry_k_bias_dimension(call);
 
     plan->rank = value->rank;
     plan->operands = 2;
     gantry_k_broadcast_strides(plan->strides[0], value->rank, value->rank, value->dims);
-    for (int32_t d = 0; d < value->rank; d++) {
+    for (int32_t d = 0; d < value->rank; ++d) {
         plan->dims[d] = value->dims[d];
         plan->strides[1][d] = d == channel && value->dims[d] != 1 ? 1 : 0;
     }

@@ -50,7 +50,8 @@ static void plan_slice(const gantry_op_call_t *call, gantry__move_copy_t *out) {
 }
 
 /* The first index of entry `entry` of a slice, or its only one. */
-static int64_t first_index(const gantry_op_call_t *call, int64_t entry, int is_open, int64_t stride, int64_t size) {
+static int64_t first_index(const gantry_op_call_t *call, int64_t entry, int is_open, int64_t stride,
+                           int64_t size) {
     int64_t index = gantry_k_host_int(call->inputs[1], entry);
     const int64_t most = stride > 0 ? size : size - 1;
     if (is_open) return stride > 0 ? 0 : size - 1;
@@ -58,7 +59,8 @@ static int64_t first_index(const gantry_op_call_t *call, int64_t entry, int is_o
     return index < 0 ? 0 : index > most ? most : index;
 }
 
-/* Entries have been checked and counted (src/op/op_infer_strided_slice.c): the result's dimensions are known, none is 0. */
+/* Entries have been checked and counted (src/op/op_infer_strided_slice.c): the result's
+ * dimensions are known, none is 0. */
 static void plan_strided_slice(const gantry_op_call_t *call, gantry__move_copy_t *out) {
     const gantry_arg_t *x = call->inputs[0], *result = call->outputs[0];
     const int64_t entries = call->inputs[1]->element_count;
@@ -80,7 +82,8 @@ static void plan_strided_slice(const gantry_op_call_t *call, gantry__move_copy_t
         } else {
             const int goes = (int)(shrunk >> i & 1);
             const int64_t stride = gantry_k_host_int(call->inputs[3], i);
-            out->from += first_index(call, i, !goes && (open >> i & 1), stride, x->dims[axis]) * strides[axis];
+            out->from += first_index(call, i, !goes && (open >> i & 1), stride, x->dims[axis]) *
+                         strides[axis];
             /* a stride past the end, which alone could overflow, leads to one element */
             if (!goes) out->plan.strides[0][to] = result->dims[to] > 1 ? stride * strides[axis] : 0;
             to += !goes;
@@ -104,7 +107,8 @@ static void plan_reverse(const gantry_op_call_t *call, gantry__move_copy_t *out)
     gantry_k_plan_collapse(&out->plan);
 }
 
-/* Images with their squares of block x block pixels (`space`, operand `operand` of the plan) and with these as channels:
+/* Images with their squares of block x block pixels (`space`, operand `operand` of the plan) and
+ * with these as channels:
  *
  *     NHWC   space [n, h, row, w, column, c]   depth [n, h, w, row, column, c]
  *     NCHW   space [n, c, h, row, w, column]   depth [n, row, column, c, h, w] */
@@ -113,9 +117,12 @@ static void plan_blocks(const gantry_op_call_t *call, const gantry_arg_t *space,
     const int64_t block = gantry_k_attr_int(call, "block_size", 0);
     const int is_nchw = strcmp(gantry_k_attr_text(call, "data_format", "NHWC"), "NCHW") == 0;
     const int64_t *dims = space->dims, n = dims[0], c = dims[is_nchw ? 1 : 3];
-    const int64_t height = dims[is_nchw ? 2 : 1], width = dims[is_nchw ? 3 : 2], h = height / block, w = width / block;
-    const int64_t pixel = is_nchw ? 1 : c, line = width * pixel, channel = is_nchw ? height * line : 1;
-    const int64_t nhwc_dims[] = {n, h, w, block, block, c}, nchw_dims[] = {n, block, block, c, h, w};
+    const int64_t height = dims[is_nchw ? 2 : 1], width = dims[is_nchw ? 3 : 2], h = height / block,
+                  w = width / block;
+    const int64_t pixel = is_nchw ? 1 : c, line = width * pixel,
+                  channel = is_nchw ? height * line : 1;
+    const int64_t nhwc_dims[] = {n, h, w, block, block, c},
+                  nchw_dims[] = {n, block, block, c, h, w};
     const int64_t nhwc[] = {height * line, block * line, block * pixel, line, pixel, channel};
     const int64_t nchw[] = {c * channel, line, pixel, channel, block * line, block * pixel};
     begin(out, call->outputs[0]);
@@ -139,7 +146,8 @@ GANTRY_MOVE_OPS(DEFINE_OP)
 
 void gantry__move_concat(const gantry_op_call_t *call, uint32_t index, gantry__move_copy_t *out) {
     const gantry_arg_t *part = call->inputs[index];
-    int32_t axis = (int32_t)from_end(gantry_k_host_int(call->inputs[call->input_count - 1], 0), part->rank);
+    int32_t axis =
+        (int32_t)from_end(gantry_k_host_int(call->inputs[call->input_count - 1], 0), part->rank);
     int64_t before = 0;
     for (uint32_t i = 0; i < index; ++i) before += call->inputs[i]->dims[axis];
     begin(out, part);
@@ -198,15 +206,16 @@ static int64_t product(const int64_t *dims, int64_t first, int64_t end) {
     return result;
 }
 
-/* Lines are asked for LINES_AHEAD at one time, of at most ROWS_AHEAD rows and ROW_LINES of a row: the caches' own guesses
- * follow what comes behind. */
+/* Lines are asked for LINES_AHEAD at one time, of at most ROWS_AHEAD rows and ROW_LINES of a row:
+ * the caches' own guesses follow what comes behind. */
 #define LINE_BYTES 64
 #define ROW_LINES 8
 #define LINES_AHEAD 128
 #define ROWS_AHEAD 32
 
 static void look_ahead(int64_t row_bytes, gantry__move_gather_t *out) {
-    out->lines = row_bytes < ROW_LINES * LINE_BYTES ? (row_bytes + LINE_BYTES - 1) / LINE_BYTES : ROW_LINES;
+    out->lines =
+        row_bytes < ROW_LINES * LINE_BYTES ? (row_bytes + LINE_BYTES - 1) / LINE_BYTES : ROW_LINES;
     out->ahead = out->lines * ROWS_AHEAD <= LINES_AHEAD ? ROWS_AHEAD : LINES_AHEAD / out->lines;
 }
 

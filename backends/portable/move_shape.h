@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shapes of the ops that move elements, in their shortest form, for the move kernels of every backend.
+/* The shapes of the ops that move elements, in their shortest form, for the move kernels of every
+ * backend.
  *
- * Transpose, BroadcastTo, Slice, StridedSlice, Reverse, SpaceToDepth, DepthToSpace and each input of Concat are one
- * thing: a copy between two strided arrays of the same dimensions, where either the source or the target is dense.
- * Strides may be negative. Gather and OneHot have forms of their own. Elements are moved by their size alone.
+ * Transpose, BroadcastTo, Slice, StridedSlice, Reverse, SpaceToDepth, DepthToSpace and each input
+ * of Concat are one thing: a copy between two strided arrays of the same dimensions, where either
+ * the source or the target is dense. Strides may be negative. Gather and OneHot have forms of their
+ * own. Elements are moved by their size alone.
  * Owner: plain values, nothing allocated. Threads: thread-safe. */
 #ifndef GANTRY_MOVE_SHAPE_H
 #define GANTRY_MOVE_SHAPE_H
@@ -11,7 +13,8 @@
 #include "portable/kernel_definition.h"
 #include "portable/kernel_shape.h"
 
-/* Element at index (i0, i1, ...) goes from source[from + sum i * strides[0]] to target[to + sum i * strides[1]]. */
+/* Element at index (i0, i1, ...) goes from source[from + sum i * strides[0]] to target[to + sum
+ * i * strides[1]]. */
 typedef struct gantry__move_copy_t {
     gantry_k_plan_t plan; /* collapsed; operand 0 is read, operand 1 written; no dimension is 0 */
     int64_t from;         /* elements */
@@ -24,7 +27,8 @@ typedef struct gantry__move_op_t {
     void (*plan)(const gantry_op_call_t *call, gantry__move_copy_t *out);
 } gantry__move_op_t;
 
-/* X(name, "Op", number of host inputs, their names); gantry__move_<name> is the gantry__move_op_t. */
+/* X(name, "Op", number of host inputs, their names); gantry__move_<name> is the
+ * gantry__move_op_t. */
 #define GANTRY_MOVE_OPS(X)                                         \
     X(transpose, "Transpose", 1, "perm")                           \
     X(broadcast, "BroadcastTo", 1, "shape")                        \
@@ -49,7 +53,7 @@ GANTRY_MOVE_OPS(GANTRY_MOVE_DECLARE_OP)
     GANTRY_MOVE_OPS(GANTRY_MOVE_ONE_COPY) \
     GANTRY_MOVE_KERNEL(concat, "Concat", compute_concat, NULL, 1, "axis")
 #define GANTRY_MOVE_POINTER(name, ...) &name##_kernel,
-#define GANTRY_MOVE_POINTERS GANTRY_MOVE_OPS(GANTRY_MOVE_POINTER) &concat_kernel,
+#define GANTRY_MOVE_POINTERS GANTRY_MOVE_OPS(GANTRY_MOVE_POINTER) & concat_kernel,
 
 /* Gather and OneHot, as a list of kernel_definition.h. */
 #define GANTRY_GATHER_OPS(X)                                                             \
@@ -58,7 +62,8 @@ GANTRY_MOVE_OPS(GANTRY_MOVE_DECLARE_OP)
 static const gantry_type_constraint_t gantry_k_gather_types[] = {{"Tparams", GANTRY_K_ANY},
                                                                  {"Tindices", GANTRY_K_INTS}};
 static const gantry_type_constraint_t gantry_k_one_hot_types[] = {
-    {"T", GANTRY_K_ANY}, {"TI", GANTRY_K_INTS | GANTRY_K_BIT(GANTRY_K_UINT8) | GANTRY_K_BIT(GANTRY_K_INT8)}};
+    {"T", GANTRY_K_ANY},
+    {"TI", GANTRY_K_INTS | GANTRY_K_BIT(GANTRY_K_UINT8) | GANTRY_K_BIT(GANTRY_K_INT8)}};
 static const char *const gantry_k_gather_hosts[] = {"axis"};
 static const char *const gantry_k_one_hot_hosts[] = {"depth"};
 
@@ -67,38 +72,42 @@ void gantry__move_concat(const gantry_op_call_t *call, uint32_t index, gantry__m
 
 /* True when both sides are one run of elements. */
 static inline int gantry__move_is_dense(const gantry__move_copy_t *copy) {
-    return copy->plan.rank == 1 &&
-           (copy->plan.dims[0] == 1 || (copy->plan.strides[0][0] == 1 && copy->plan.strides[1][0] == 1));
+    return copy->plan.rank == 1 && (copy->plan.dims[0] == 1 || (copy->plan.strides[0][0] == 1 &&
+                                                                copy->plan.strides[1][0] == 1));
 }
 
-/* A copy that exchanges the fastest dimension: `rows` runs fastest in the target, `columns` in the source.
+/* A copy that exchanges the fastest dimension: `rows` runs fastest in the target, `columns` in the
+ * source.
  *
  *     element (batch, row, column):   source[from + batch + row * row_stride + column]
  *                                     target[to + batch + column * column_stride + row]
  *
- * A matrix of the source, stride row_stride, becomes a matrix of the target, stride column_stride; batch has its own
- * strides in each. */
+ * A matrix of the source, stride row_stride, becomes a matrix of the target, stride column_stride;
+ * batch has its own strides in each. */
 typedef struct gantry__move_tiles_t {
     int64_t rows, columns;
     int64_t row_stride;
     int64_t column_stride;
     int64_t batches; /* product of the batch's dimensions */
     gantry_k_plan_t batch;
-    /* How a matrix is cut: tiles of tile_rows x tile_columns, `across` of them along the columns, `down` along the
-     * rows. */
+    /* How a matrix is cut: tiles of tile_rows x tile_columns, `across` of them along the columns,
+     * `down` along the rows. */
     int64_t tile_rows, tile_columns;
     int64_t across, down;
     int64_t tiles; /* of all batches */
 } gantry__move_tiles_t;
 
-/* Returns 1 when the copy has that form. Tiles are squares of side x side, but for a matrix that is thinner than that
- * tiles of as many elements, as long as that takes. */
+/* Returns 1 when the copy has that form. Tiles are squares of side x side, but for a matrix that is
+ * thinner than that tiles of as many elements, as long as that takes. */
 int gantry__move_tiles(const gantry__move_copy_t *copy, int64_t side, gantry__move_tiles_t *out);
 
-/* Gather: params [batch, outer, limit, inner], indices [batch, picks], output [batch, outer, picks, inner]. */
+/* Gather: params [batch, outer, limit, inner], indices [batch, picks], output [batch, outer,
+ * picks, inner]. */
 typedef struct gantry__move_gather_t {
     int64_t batch, outer, limit, picks, inner;
-    int64_t lines, ahead; /* on processors: lines of a row's memory that are asked for, and how many rows before it is copied */
+    /* on processors: lines of a row's memory that are asked for, and how many rows before it is
+     * copied */
+    int64_t lines, ahead;
 } gantry__move_gather_t;
 
 void gantry__move_gather(const gantry_op_call_t *call, gantry__move_gather_t *out);

@@ -3,6 +3,8 @@
 #ifndef GANTRY_PORTABLE_CLIP_H
 #define GANTRY_PORTABLE_CLIP_H
 
-#define GANTRY_CLIP_ITEMS(ITEM) ITEM(clip) ITEM(clip_all)
+#define GANTRY_CLIP_ITEMS(ITEM) \
+    ITEM(clip)                  \
+    ITEM(clip_all)
 
 #endif

@@ -7,10 +7,20 @@
 #include "portable/kernels/indices.cl"
 #include "portable/kernels/compact.cl"
 
-#define GANTRY_COMPACT_ITEMS(ITEM)                                                                    \
-    ITEM(scan_sums) ITEM(scan_spread) ITEM(where_count) ITEM(where_write) ITEM(unique_marks)          \
-    ITEM(unique_indices) ITEM(unique_counts) ITEM(unique_values)                                      \
-    ITEM(heads_count) ITEM(heads_write) ITEM(heads_number) ITEM(heads_values) ITEM(heads_lengths)     \
+#define GANTRY_COMPACT_ITEMS(ITEM) \
+    ITEM(scan_sums)                \
+    ITEM(scan_spread)              \
+    ITEM(where_count)              \
+    ITEM(where_write)              \
+    ITEM(unique_marks)             \
+    ITEM(unique_indices)           \
+    ITEM(unique_counts)            \
+    ITEM(unique_values)            \
+    ITEM(heads_count)              \
+    ITEM(heads_write)              \
+    ITEM(heads_number)             \
+    ITEM(heads_values)             \
+    ITEM(heads_lengths)            \
     ITEM(heads_indices)
 
 #endif

@@ -15,8 +15,8 @@ static int64_t chunks_of(int64_t count) {
 /* ---- counts become places ---- */
 
 /* An item per chunk of count numbers in `chunks`; sums or bases: one number for each chunk. */
-static int32_t scan_level(gantry_op_call_t *call, uint32_t item, int32_t t, int64_t count, int has_base,
-                          gantry_span_t first, gantry_span_t second) {
+static int32_t scan_level(gantry_op_call_t *call, uint32_t item, int32_t t, int64_t count,
+                          int has_base, gantry_span_t first, gantry_span_t second) {
     gantry_scan_t parameters = {.count = count, .has_base = has_base};
     gantry_k_item_launch_t launch = {.item = item,
                                      .t = t,
@@ -31,9 +31,10 @@ static int32_t scan_level(gantry_op_call_t *call, uint32_t item, int32_t t, int6
     return gantry_k_run_items(call, &launch);
 }
 
-/* Each of the count 64-bit numbers becomes the sum of those before it; *out_total is the sum of all, which is waited
- * for. t: a type that the call's programs have. */
-static int32_t scan(gantry_op_call_t *call, int32_t t, gantry_span_t numbers, int64_t count, int64_t *out_total) {
+/* Each of the count 64-bit numbers becomes the sum of those before it; *out_total is the sum of
+ * all, which is waited for. t: a type that the call's programs have. */
+static int32_t scan(gantry_op_call_t *call, int32_t t, gantry_span_t numbers, int64_t count,
+                    int64_t *out_total) {
     gantry_span_t levels[MOST_LEVELS] = {numbers}, rest;
     int64_t counts[MOST_LEVELS] = {count}, more = 0;
     int top = 0;
@@ -45,12 +46,13 @@ static int32_t scan(gantry_op_call_t *call, int32_t t, gantry_span_t numbers, in
         more += counts[top] * 8 + 16;
     } while (counts[top] > 1);
     status = call->services->scratch(call, (uint64_t)more, &rest);
-    for (int k = 1; k <= top && status == GANTRY_K_OK; k++) {
+    for (int k = 1; k <= top && status == GANTRY_K_OK; ++k) {
         levels[k] = gantry_k_cut(&rest, counts[k] * 8);
         status = scan_level(call, ITEM_scan_sums, t, counts[k - 1], 0, levels[k - 1], levels[k]);
     }
-    for (int k = top - 1; k >= 0 && status == GANTRY_K_OK; k--) {
-        status = scan_level(call, ITEM_scan_spread, t, counts[k], k + 1 < top, levels[k + 1], levels[k]);
+    for (int k = top - 1; k >= 0 && status == GANTRY_K_OK; --k) {
+        status =
+            scan_level(call, ITEM_scan_spread, t, counts[k], k + 1 < top, levels[k + 1], levels[k]);
     }
     return status == GANTRY_K_OK ? call->services->read(call, &levels[top], out_total, 8) : status;
 }
@@ -69,7 +71,8 @@ static uint64_t truth_mask(int32_t dtype) {
 
 static int32_t compute_where(gantry_op_call_t *call) {
     const gantry_arg_t *x = call->inputs[0];
-    gantry_where_t where = {.count = x->element_count, .mask = truth_mask(x->dtype), .rank = x->rank};
+    gantry_where_t where = {
+        .count = x->element_count, .mask = truth_mask(x->dtype), .rank = x->rank};
     int64_t dims[2] = {0, x->rank};
     gantry_k_item_launch_t launch = {.item = ITEM_where_count,
                                      .t = gantry_k_twin(x->dtype),
@@ -107,8 +110,8 @@ static int32_t compute_where(gantry_op_call_t *call) {
 /* ---- Unique ---- */
 
 /* One of the family's items over the elements of Unique's input. */
-static int32_t run_unique(gantry_op_call_t *call, uint32_t item, int64_t item_bytes, const gantry_span_t *spans,
-                          uint32_t span_count) {
+static int32_t run_unique(gantry_op_call_t *call, uint32_t item, int64_t item_bytes,
+                          const gantry_span_t *spans, uint32_t span_count) {
     const gantry_arg_t *x = call->inputs[0];
     gantry_unique_t unique = {.count = x->element_count,
                               .is_float = (GANTRY_K_BIT(x->dtype) & GANTRY_K_FLOATING) != 0,
@@ -125,10 +128,10 @@ static int32_t run_unique(gantry_op_call_t *call, uint32_t item, int64_t item_by
     return gantry_k_run_items(call, &launch);
 }
 
-/* Numbers of the values by where elements stand, those of no new value the next value's; one number more than there are
- * elements. */
-static int32_t rank_values(gantry_op_call_t *call, const gantry_k_sort_t *sort, gantry_span_t *ranks,
-                           int64_t *out_values) {
+/* Numbers of the values by where elements stand, those of no new value the next value's; one number
+ * more than there are elements. */
+static int32_t rank_values(gantry_op_call_t *call, const gantry_k_sort_t *sort,
+                           gantry_span_t *ranks, int64_t *out_values) {
     const int64_t bytes = sort->length * 8;
     int32_t status = call->services->scratch(call, (uint64_t)bytes + 8, ranks);
     const gantry_span_t last = {ranks->region, ranks->offset_bytes + (uint64_t)bytes, 8};
@@ -137,30 +140,37 @@ static int32_t rank_values(gantry_op_call_t *call, const gantry_k_sort_t *sort, 
         status = call->services->fill(call, &last, "", 1);
     }
     if (status == GANTRY_K_OK) {
-        status = run_unique(call, ITEM_unique_marks, 8, (gantry_span_t[]){sort->keys, sort->positions, *ranks}, 3);
+        status = run_unique(call, ITEM_unique_marks, 8,
+                            (gantry_span_t[]){sort->keys, sort->positions, *ranks}, 3);
     }
-    return status == GANTRY_K_OK ? scan(call, gantry_k_twin(sort->dtype), *ranks, sort->length + 1, out_values) : status;
+    return status == GANTRY_K_OK
+               ? scan(call, gantry_k_twin(sort->dtype), *ranks, sort->length + 1, out_values)
+               : status;
 }
 
 static int32_t make_outputs(gantry_op_call_t *call, int64_t values) {
     const int32_t status = call->services->allocate_output(call, 0, 1, &values);
 
-    return status == GANTRY_K_OK && call->output_count > 2 ? call->services->allocate_output(call, 2, 1, &values)
-                                                           : status;
+    return status == GANTRY_K_OK && call->output_count > 2
+               ? call->services->allocate_output(call, 2, 1, &values)
+               : status;
 }
 
-static int32_t write_outputs(gantry_op_call_t *call, const gantry_k_sort_t *sort, gantry_span_t ranks) {
+static int32_t write_outputs(gantry_op_call_t *call, const gantry_k_sort_t *sort,
+                             gantry_span_t ranks) {
     const gantry_arg_t *y = call->outputs[0], *idx = call->outputs[1];
     const int64_t index_bytes = gantry_k_size(idx->dtype);
-    int32_t status = run_unique(call, ITEM_unique_values, 0, (gantry_span_t[]){sort->source, ranks, y->span}, 3);
+    int32_t status =
+        run_unique(call, ITEM_unique_values, 0, (gantry_span_t[]){sort->source, ranks, y->span}, 3);
 
     if (status == GANTRY_K_OK) {
         status = run_unique(call, ITEM_unique_indices, index_bytes,
                             (gantry_span_t[]){sort->keys, sort->positions, ranks, idx->span}, 4);
     }
     if (status == GANTRY_K_OK && call->output_count > 2) {
-        status = run_unique(call, ITEM_unique_counts, index_bytes,
-                            (gantry_span_t[]){sort->keys, sort->positions, ranks, call->outputs[2]->span}, 4);
+        status = run_unique(
+            call, ITEM_unique_counts, index_bytes,
+            (gantry_span_t[]){sort->keys, sort->positions, ranks, call->outputs[2]->span}, 4);
     }
     return status;
 }
@@ -176,8 +186,8 @@ typedef struct heads_t {
 } heads_t;
 
 /* count: items; grain: those that are worth a thread. */
-static int32_t run_heads(gantry_op_call_t *call, heads_t *heads, uint32_t item, int64_t count, int64_t grain,
-                         const gantry_span_t *spans, uint32_t span_count) {
+static int32_t run_heads(gantry_op_call_t *call, heads_t *heads, uint32_t item, int64_t count,
+                         int64_t grain, const gantry_span_t *spans, uint32_t span_count) {
     gantry_k_item_launch_t launch = {.item = item,
                                      .t = gantry_k_twin(call->inputs[0]->dtype),
                                      .count = count,
@@ -203,7 +213,7 @@ static int32_t count_heads(gantry_op_call_t *call, heads_t *heads) {
     if (status == GANTRY_K_OK) {
         status = call->services->read(call, &heads->counts, counts, (uint64_t)parts * 8);
     }
-    for (int64_t part = 0; status == GANTRY_K_OK && part < parts; part++) {
+    for (int64_t part = 0; status == GANTRY_K_OK && part < parts; ++part) {
         heads->parameters.values += counts[part];
     }
     return status;
@@ -215,9 +225,10 @@ static int32_t list_heads(gantry_op_call_t *call, heads_t *heads) {
     int32_t status = call->services->scratch(call, (uint64_t)(3 * values + 1) * 4, &heads->lists);
 
     if (status == GANTRY_K_OK) {
-        status = run_heads(
-            call, heads, ITEM_heads_write, heads->parameters.parts, 1,
-            (gantry_span_t[]){heads->elements.keys, heads->elements.positions, heads->counts, heads->lists}, 4);
+        status = run_heads(call, heads, ITEM_heads_write, heads->parameters.parts, 1,
+                           (gantry_span_t[]){heads->elements.keys, heads->elements.positions,
+                                             heads->counts, heads->lists},
+                           4);
     }
     heads->stand = (gantry_k_sort_t){.source = heads->lists,
                                      .dtype = GANTRY_K_UINT32,
@@ -230,35 +241,40 @@ static int32_t list_heads(gantry_op_call_t *call, heads_t *heads) {
     if (status == GANTRY_K_OK) {
         status = gantry__sort_rows(call, &heads->stand);
     }
-    return status == GANTRY_K_OK ? run_heads(call, heads, ITEM_heads_number, values, LEAST_PART,
-                                             (gantry_span_t[]){heads->stand.positions, heads->lists}, 2)
-                                 : status;
+    return status == GANTRY_K_OK
+               ? run_heads(call, heads, ITEM_heads_number, values, LEAST_PART,
+                           (gantry_span_t[]){heads->stand.positions, heads->lists}, 2)
+               : status;
 }
 
 static int32_t write_by_heads(gantry_op_call_t *call, heads_t *heads) {
     const int64_t values = heads->parameters.values;
-    int32_t status = run_heads(call, heads, ITEM_heads_values, values, LEAST_PART,
-                               (gantry_span_t[]){heads->elements.source, heads->stand.keys, call->outputs[0]->span}, 3);
+    int32_t status = run_heads(
+        call, heads, ITEM_heads_values, values, LEAST_PART,
+        (gantry_span_t[]){heads->elements.source, heads->stand.keys, call->outputs[0]->span}, 3);
 
     if (status == GANTRY_K_OK) {
-        status = run_heads(
-            call, heads, ITEM_heads_indices, heads->parameters.parts, 1,
-            (gantry_span_t[]){heads->elements.positions, heads->counts, heads->lists, call->outputs[1]->span}, 4);
+        status = run_heads(call, heads, ITEM_heads_indices, heads->parameters.parts, 1,
+                           (gantry_span_t[]){heads->elements.positions, heads->counts, heads->lists,
+                                             call->outputs[1]->span},
+                           4);
     }
     if (status == GANTRY_K_OK && call->output_count > 2) {
-        status = run_heads(call, heads, ITEM_heads_lengths, values, LEAST_PART,
-                           (gantry_span_t[]){heads->stand.positions, heads->lists, call->outputs[2]->span}, 3);
+        status = run_heads(
+            call, heads, ITEM_heads_lengths, values, LEAST_PART,
+            (gantry_span_t[]){heads->stand.positions, heads->lists, call->outputs[2]->span}, 3);
     }
     return status;
 }
 
 static int32_t unique_by_heads(gantry_op_call_t *call, const gantry_k_sort_t *sorted) {
     const int64_t units = gantry_k_units(call), worth = sorted->length / LEAST_PART + 1;
-    heads_t heads = {.parameters = {.count = sorted->length,
-                                    .parts = worth < units ? worth : units,
-                                    .is_float = (GANTRY_K_BIT(sorted->dtype) & GANTRY_K_FLOATING) != 0,
-                                    .is_wide = call->outputs[1]->dtype == GANTRY_K_INT64},
-                     .elements = *sorted};
+    heads_t heads = {
+        .parameters = {.count = sorted->length,
+                       .parts = worth < units ? worth : units,
+                       .is_float = (GANTRY_K_BIT(sorted->dtype) & GANTRY_K_FLOATING) != 0,
+                       .is_wide = call->outputs[1]->dtype == GANTRY_K_INT64},
+        .elements = *sorted};
     int32_t status = count_heads(call, &heads);
 
     if (status == GANTRY_K_OK) {
@@ -304,5 +320,8 @@ GANTRY_K_ITEM_KERNEL(where, compact, "Where", gantry_k_any_type, compute_where);
 GANTRY_K_ITEM_KERNEL(unique, compact, "Unique", unique_types, compute_unique);
 GANTRY_K_ITEM_KERNEL(unique_with_counts, compact, "UniqueWithCounts", unique_types, compute_unique);
 
-#define OPS(OP) OP(where) OP(unique) OP(unique_with_counts)
+#define OPS(OP) \
+    OP(where)   \
+    OP(unique)  \
+    OP(unique_with_counts)
 GANTRY_K_ITEM_PACK(compact, OPS);

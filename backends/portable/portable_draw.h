@@ -3,6 +3,11 @@
 #ifndef GANTRY_PORTABLE_DRAW_H
 #define GANTRY_PORTABLE_DRAW_H
 
-#define GANTRY_DRAW_ITEMS(ITEM) ITEM(truncated) ITEM(largest) ITEM(weigh) ITEM(sum_up) ITEM(pick)
+#define GANTRY_DRAW_ITEMS(ITEM) \
+    ITEM(truncated)             \
+    ITEM(largest)               \
+    ITEM(weigh)                 \
+    ITEM(sum_up)                \
+    ITEM(pick)
 
 #endif

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random ops whose values take a number of words that depends on the words, and the ops that give key and counter. */
+/* Random ops whose values take a number of words that depends on the words, and the ops that
+ * give key and counter. */
 #include "portable/item_kernel.h"
 #include "portable/kernels/draw.cl"
 #include "portable/portable_draw.h"
 #include "portable/random_seed.h"
 
-GANTRY_K_ITEM_TEXTS(draw, GANTRY_DRAW_ITEMS, gantry__text_math_float32, gantry__text_math_float64, gantry__text_philox,
-                    gantry__text_draw);
+GANTRY_K_ITEM_TEXTS(draw, GANTRY_DRAW_ITEMS, gantry__text_math_float32, gantry__text_math_float64,
+                    gantry__text_philox, gantry__text_draw);
 
-static uint64_t key_of(const gantry_k_stream_t *stream)
-{
+static uint64_t key_of(const gantry_k_stream_t *stream) {
     return (uint64_t)stream->key1 << 32 | stream->key0;
 }
 
 /* ---- truncated normal ---- */
 
-static int32_t run_truncated(gantry_op_call_t *call, const gantry_k_stream_t *stream)
-{
+static int32_t run_truncated(gantry_op_call_t *call, const gantry_k_stream_t *stream) {
     const gantry_arg_t *out = call->outputs[0];
     const int64_t group = gantry_k_group_of(out->dtype);
-    gantry_draw_t draw = {
-        .low = stream->low, .high = stream->high, .key = key_of(stream), .values = out->element_count};
+    gantry_draw_t draw = {.low = stream->low,
+                          .high = stream->high,
+                          .key = key_of(stream),
+                          .values = out->element_count};
     gantry_k_item_launch_t launch = {.item = ITEM_truncated,
                                      .t = out->dtype,
                                      .count = (out->element_count + group - 1) / group,
@@ -34,15 +35,13 @@ static int32_t run_truncated(gantry_op_call_t *call, const gantry_k_stream_t *st
     return gantry_k_run_items(call, &launch);
 }
 
-static int32_t compute_truncated(gantry_op_call_t *call)
-{
+static int32_t compute_truncated(gantry_op_call_t *call) {
     const gantry_k_stream_t stream = gantry__portable_stream_of_seed(call->inputs[1]);
 
     return run_truncated(call, &stream);
 }
 
-static int32_t compute_truncated_by_key(gantry_op_call_t *call)
-{
+static int32_t compute_truncated_by_key(gantry_op_call_t *call) {
     gantry_k_stream_t stream;
     int32_t status = gantry__portable_stream_of_key(call, 1, &stream);
 
@@ -62,8 +61,7 @@ typedef struct classes_call_t {
 
 /* A launch of `count` items. */
 static int32_t run_classes(classes_call_t *run, uint32_t item, int64_t count, int64_t item_bytes,
-                           const gantry_span_t *spans, uint32_t span_count)
-{
+                           const gantry_span_t *spans, uint32_t span_count) {
     gantry_k_item_launch_t launch = {.item = item,
                                      .t = run->call->inputs[0]->dtype,
                                      .count = count,
@@ -77,8 +75,7 @@ static int32_t run_classes(classes_call_t *run, uint32_t item, int64_t count, in
     return gantry_k_run_items(run->call, &launch);
 }
 
-static int32_t get_scratch(classes_call_t *run)
-{
+static int32_t get_scratch(classes_call_t *run) {
     const gantry_call_services_t *services = run->call->services;
     const uint64_t parts = (uint64_t)(run->rows * run->classes.chunks) * sizeof(double);
     int32_t status = services->scratch(run->call, parts, &run->largest);
@@ -87,14 +84,13 @@ static int32_t get_scratch(classes_call_t *run)
         status = services->scratch(run->call, parts, &run->totals);
     }
     if (status == GANTRY_K_OK) {
-        status = services->scratch(run->call, (uint64_t)run->call->inputs[0]->element_count * sizeof(double),
-                                   &run->sums);
+        status = services->scratch(
+            run->call, (uint64_t)run->call->inputs[0]->element_count * sizeof(double), &run->sums);
     }
     return status;
 }
 
-static int32_t launch_classes(classes_call_t *run)
-{
+static int32_t launch_classes(classes_call_t *run) {
     const gantry_arg_t *logits = run->call->inputs[0], *out = run->call->outputs[0];
     const gantry_span_t largest[] = {logits->span, run->largest};
     const gantry_span_t weigh[] = {logits->span, run->largest, run->sums, run->totals};
@@ -108,13 +104,12 @@ static int32_t launch_classes(classes_call_t *run)
     if (status == GANTRY_K_OK && run->classes.chunks > 1) {
         status = run_classes(run, ITEM_sum_up, run->rows, sizeof(double), &run->totals, 1);
     }
-    return status == GANTRY_K_OK
-               ? run_classes(run, ITEM_pick, out->element_count, (int64_t)gantry_k_size(out->dtype), pick, 3)
-               : status;
+    return status == GANTRY_K_OK ? run_classes(run, ITEM_pick, out->element_count,
+                                               (int64_t)gantry_k_size(out->dtype), pick, 3)
+                                 : status;
 }
 
-static int32_t draw_classes(gantry_op_call_t *call, const gantry_k_stream_t *stream)
-{
+static int32_t draw_classes(gantry_op_call_t *call, const gantry_k_stream_t *stream) {
     const gantry_arg_t *logits = call->inputs[0];
     classes_call_t run = {.call = call,
                           .rows = logits->dims[0],
@@ -131,15 +126,13 @@ static int32_t draw_classes(gantry_op_call_t *call, const gantry_k_stream_t *str
     return status == GANTRY_K_OK ? launch_classes(&run) : status;
 }
 
-static int32_t compute_classes(gantry_op_call_t *call)
-{
+static int32_t compute_classes(gantry_op_call_t *call) {
     const gantry_k_stream_t stream = gantry__portable_stream_of_seed(call->inputs[2]);
 
     return draw_classes(call, &stream);
 }
 
-static int32_t compute_classes_by_key(gantry_op_call_t *call)
-{
+static int32_t compute_classes_by_key(gantry_op_call_t *call) {
     gantry_k_stream_t stream;
     int32_t status = gantry__portable_stream_of_key(call, 2, &stream);
 
@@ -148,8 +141,8 @@ static int32_t compute_classes_by_key(gantry_op_call_t *call)
 
 /* ---- key and counter ---- */
 
-static int32_t write_words(gantry_op_call_t *call, uint32_t output, const void *value, uint32_t bytes, uint64_t place)
-{
+static int32_t write_words(gantry_op_call_t *call, uint32_t output, const void *value,
+                           uint32_t bytes, uint64_t place) {
     gantry_span_t span = call->outputs[output]->span;
 
     span.offset_bytes += place * bytes;
@@ -158,8 +151,7 @@ static int32_t write_words(gantry_op_call_t *call, uint32_t output, const void *
 }
 
 /* key, counter, alg, or the first two, or alg alone. */
-static int32_t compute_key(gantry_op_call_t *call)
-{
+static int32_t compute_key(gantry_op_call_t *call) {
     const int32_t philox = GANTRY_K_PHILOX;
     int32_t status = GANTRY_K_OK;
 
@@ -186,33 +178,46 @@ static const char *const by_seed[] = {"shape", "seed"};
 static const char *const by_key[] = {"shape", "key", "counter", "alg"};
 static const char *const seed_alone[] = {"seed"};
 
-GANTRY_K_ITEM_KERNEL_HOST(truncated, draw, "StatelessTruncatedNormal", values, by_seed, compute_truncated);
+GANTRY_K_ITEM_KERNEL_HOST(truncated, draw, "StatelessTruncatedNormal", values, by_seed,
+                          compute_truncated);
 GANTRY_K_ITEM_KERNEL_HOST(truncated_by_key, draw, "StatelessTruncatedNormalV2", values, by_key,
                           compute_truncated_by_key);
-GANTRY_K_ITEM_KERNEL_HOST(key_counter, draw, "StatelessRandomGetKeyCounter", seeds, seed_alone, compute_key);
-GANTRY_K_ITEM_KERNEL_HOST(key_counter_alg, draw, "StatelessRandomGetKeyCounterAlg", seeds, seed_alone, compute_key);
+GANTRY_K_ITEM_KERNEL_HOST(key_counter, draw, "StatelessRandomGetKeyCounter", seeds, seed_alone,
+                          compute_key);
+GANTRY_K_ITEM_KERNEL_HOST(key_counter_alg, draw, "StatelessRandomGetKeyCounterAlg", seeds,
+                          seed_alone, compute_key);
 
-#define ALG(items_) \
-    GANTRY_K_DEFINITION("StatelessRandomGetAlg", NULL, 0, NULL, 0, .compute = compute_key, .data = items_)
+#define ALG(items_)                                                                        \
+    GANTRY_K_DEFINITION("StatelessRandomGetAlg", NULL, 0, NULL, 0, .compute = compute_key, \
+                        .data = items_)
 static const gantry_kernel_def_t alg_on_devices = ALG(&draw_items);
 static const gantry_kernel_def_t alg_on_cpu = ALG(&gantry__cpu_draw_items);
 
 /* Weights are float64, whatever the logits are. */
-static const gantry_type_constraint_t class_types[] = {
-    {"T", GANTRY_K_FLOATING}, {"output_dtype", GANTRY_K_INTS}, {NULL, GANTRY_K_BIT(GANTRY_K_FLOAT64)}};
+static const gantry_type_constraint_t class_types[] = {{"T", GANTRY_K_FLOATING},
+                                                       {"output_dtype", GANTRY_K_INTS},
+                                                       {NULL, GANTRY_K_BIT(GANTRY_K_FLOAT64)}};
 static const char *const samples_by_seed[] = {"num_samples", "seed"};
 static const char *const samples_by_key[] = {"num_samples", "key", "counter", "alg"};
 
-#define CLASSES(name, items_, op_, hosts_, compute_)                                             \
-    static const gantry_kernel_def_t name =                                                      \
-        GANTRY_K_DEFINITION(op_, class_types, GANTRY_K_COUNT_OF(class_types), hosts_,            \
+#define CLASSES(name, items_, op_, hosts_, compute_)                                  \
+    static const gantry_kernel_def_t name =                                           \
+        GANTRY_K_DEFINITION(op_, class_types, GANTRY_K_COUNT_OF(class_types), hosts_, \
                             GANTRY_K_COUNT_OF(hosts_), .compute = compute_, .data = items_)
 CLASSES(classes_on_devices, &draw_items, "StatelessMultinomial", samples_by_seed, compute_classes);
-CLASSES(classes_on_cpu, &gantry__cpu_draw_items, "StatelessMultinomial", samples_by_seed, compute_classes);
-CLASSES(classes_by_key_on_devices, &draw_items, "StatelessMultinomialV2", samples_by_key, compute_classes_by_key);
+CLASSES(classes_on_cpu, &gantry__cpu_draw_items, "StatelessMultinomial", samples_by_seed,
+        compute_classes);
+CLASSES(classes_by_key_on_devices, &draw_items, "StatelessMultinomialV2", samples_by_key,
+        compute_classes_by_key);
 CLASSES(classes_by_key_on_cpu, &gantry__cpu_draw_items, "StatelessMultinomialV2", samples_by_key,
         compute_classes_by_key);
 
-#define OPS(OP) \
-    OP(truncated) OP(truncated_by_key) OP(classes) OP(classes_by_key) OP(key_counter) OP(key_counter_alg) OP(alg)
+#define OPS(OP)          \
+    OP(truncated)        \
+    OP(truncated_by_key) \
+    OP(classes)          \
+    OP(classes_by_key)   \
+    OP(key_counter)      \
+    OP(key_counter_alg)  \
+    OP(alg)
 GANTRY_K_ITEM_PACK(draw, OPS);

@@ -6,7 +6,8 @@
 #include "portable/elementwise_kernels.h"
 #include "portable/portable_work.h"
 
-/* Runs the op that source holds over the plan's operands x and y (of one type) and the call's output. */
+/* Runs the op that source holds over the plan's operands x and y (of one type) and the call's
+ * output. */
 int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_source_t *source,
                                    const gantry_k_plan_t *plan, int can_fail);
 /* The program of Add, for BiasAdd. */

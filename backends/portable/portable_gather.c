@@ -19,13 +19,17 @@ typedef struct device_one_hot_t {
 GANTRY_K_PROGRAM(gather_source, "portable/gather", gantry__text_work, gantry__text_gather);
 GANTRY_K_PROGRAM(one_hot_source, "portable/one_hot", gantry__text_work, gantry__text_one_hot);
 
-/* On GPUs rows of bools and halves are taken as fewer, larger elements where their length and the spans allow: a
- * work-item moves one. Returns the bytes of an element; lessens shape's and count's elements. */
-static uint32_t merge_elements(const gantry_op_call_t *call, gantry__move_gather_t *shape, int64_t *count) {
+/* On GPUs rows of bools and halves are taken as fewer, larger elements where their length and the
+ * spans allow: a work-item moves one. Returns the bytes of an element; lessens shape's and
+ * count's elements. */
+static uint32_t merge_elements(const gantry_op_call_t *call, gantry__move_gather_t *shape,
+                               int64_t *count) {
     const gantry_span_t *params = &call->inputs[0]->span, *out = &call->outputs[0]->span;
-    const uint64_t places = params->offset_bytes | out->offset_bytes | call->device_info->base_alignment_bytes;
+    const uint64_t places =
+        params->offset_bytes | out->offset_bytes | call->device_info->base_alignment_bytes;
     uint32_t bytes = gantry_k_size(call->outputs[0]->dtype);
-    while (!gantry_k_is_serial(call) && bytes < 4 && shape->inner % 2 == 0 && places % (2 * bytes) == 0) {
+    while (!gantry_k_is_serial(call) && bytes < 4 && shape->inner % 2 == 0 &&
+           places % (2 * bytes) == 0) {
         bytes *= 2;
         shape->inner /= 2;
         *count /= 2;
@@ -34,7 +38,8 @@ static uint32_t merge_elements(const gantry_op_call_t *call, gantry__move_gather
 }
 
 static int32_t compute_gather(gantry_op_call_t *call) {
-    const gantry_arg_t *params = call->inputs[0], *indices = call->inputs[1], *out = call->outputs[0];
+    const gantry_arg_t *params = call->inputs[0], *indices = call->inputs[1],
+                       *out = call->outputs[0];
     int64_t count = out->element_count;
     gantry__move_gather_t shape;
     gantry__move_gather(call, &shape);
@@ -54,8 +59,9 @@ static int32_t compute_gather(gantry_op_call_t *call) {
         "indices@ is not in [0, #)", "indices@ = $ is not in [0, #)", call, 1, shape.limit);
     if (status == GANTRY_K_OK) status = gantry_k_fault(call, &words, &fault);
     if (status != GANTRY_K_OK) return status;
-    const gantry_launch_arg_t args[] = {gantry_k_span(params), gantry_k_span(indices), gantry_k_span(out),
-                                        gantry_k_scalar(&scalars, sizeof scalars), gantry_k_raw_span(fault)};
+    const gantry_launch_arg_t args[] = {
+        gantry_k_span(params), gantry_k_span(indices), gantry_k_span(out),
+        gantry_k_scalar(&scalars, sizeof scalars), gantry_k_raw_span(fault)};
     return gantry_k_launch_work(call, kernel, &scalars.work, args, 5);
 }
 
@@ -64,15 +70,20 @@ static int32_t compute_one_hot(gantry_op_call_t *call) {
                        *out = call->outputs[0];
     gantry__move_one_hot_t shape;
     gantry__move_one_hot(call, &shape);
-    const device_one_hot_t scalars = {.work = gantry_k_work(call, out->element_count, gantry_k_size(out->dtype), 0),
-                                      .depth = shape.depth,
-                                      .suffix = shape.suffix};
-    const gantry_launch_arg_t args[] = {gantry_k_span(indices), gantry_k_span(on), gantry_k_span(off),
-                                        gantry_k_span(out), gantry_k_scalar(&scalars, sizeof scalars)};
+    const device_one_hot_t scalars = {
+        .work = gantry_k_work(call, out->element_count, gantry_k_size(out->dtype), 0),
+        .depth = shape.depth,
+        .suffix = shape.suffix};
+    const gantry_launch_arg_t args[] = {gantry_k_span(indices), gantry_k_span(on),
+                                        gantry_k_span(off), gantry_k_span(out),
+                                        gantry_k_scalar(&scalars, sizeof scalars)};
     gantry_backend_kernel_t *kernel;
-    const gantry_k_options_t options = gantry__move_options(call, gantry_k_size(out->dtype), indices->dtype);
-    int32_t status = call->services->kernel(call, &one_hot_source, options.text, "one_hot", &kernel);
-    return status == GANTRY_K_OK ? gantry_k_launch_work(call, kernel, &scalars.work, args, 5) : status;
+    const gantry_k_options_t options =
+        gantry__move_options(call, gantry_k_size(out->dtype), indices->dtype);
+    int32_t status =
+        call->services->kernel(call, &one_hot_source, options.text, "one_hot", &kernel);
+    return status == GANTRY_K_OK ? gantry_k_launch_work(call, kernel, &scalars.work, args, 5)
+                                 : status;
 }
 
 GANTRY_GATHER_OPS(GANTRY_K_PORTABLE_KERNEL)

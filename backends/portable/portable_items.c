@@ -5,7 +5,8 @@
 #include "portable/item_kernel.h"
 #include "portable/program_options.h"
 
-static gantry_k_options_t options_of(const gantry_op_call_t *call, const gantry_k_item_launch_t *launch) {
+static gantry_k_options_t options_of(const gantry_op_call_t *call,
+                                     const gantry_k_item_launch_t *launch) {
     gantry_k_options_t options = gantry_k_options(call);
 
     if (launch->t != 0) {
@@ -19,7 +20,8 @@ static gantry_k_options_t options_of(const gantry_op_call_t *call, const gantry_
 
 /* Items that make a work-item of a processor worth while: by what the launch says of them. */
 static gantry_k_work_t work_of(const gantry_op_call_t *call, const gantry_k_item_launch_t *launch) {
-    const int64_t bytes = launch->item_bytes != 0 ? launch->item_bytes : (int64_t)gantry_k_size(launch->t);
+    const int64_t bytes =
+        launch->item_bytes != 0 ? launch->item_bytes : (int64_t)gantry_k_size(launch->t);
     const int64_t of_runs = launch->elements > 1 ? GANTRY_K_SHORTEST_RUN / launch->elements + 1 : 0;
     const int64_t least = launch->grain > 0 ? launch->grain : of_runs;
     const int64_t even = (launch->count - 1) / (gantry_k_units(call) * GANTRY_K_RUNS_PER_CORE) + 1;
@@ -47,7 +49,8 @@ int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry_k_items_
         count++;
     }
     args[count++] = gantry_k_scalar(launch->parameters, launch->parameter_bytes);
-    status = call->services->kernel(call, items->source, options.text, items->names[launch->item], &kernel);
+    status = call->services->kernel(call, items->source, options.text, items->names[launch->item],
+                                    &kernel);
     if (status == GANTRY_K_OK && launch->can_fail) {
         status = gantry_k_fault(call, &launch->words, &fault);
         args[count++] = gantry_k_raw_span(fault);

@@ -16,8 +16,8 @@ typedef struct norm_t {
     uint64_t epsilon;
 } norm_t;
 
-GANTRY_K_PROGRAM(source, "portable/layer_norm", gantry__text_math_float32, gantry__text_math_float64,
-                 gantry__text_fold_lanes, gantry__text_layer_norm);
+GANTRY_K_PROGRAM(source, "portable/layer_norm", gantry__text_math_float32,
+                 gantry__text_math_float64, gantry__text_fold_lanes, gantry__text_layer_norm);
 
 /* The bits of `value` as the ops between which a scalar would be added have it. */
 static uint64_t bits_of(int32_t dtype, double value) {
@@ -49,18 +49,21 @@ static norm_t norm_of(const gantry_op_call_t *call) {
 static int32_t compute_layer_norm(gantry_op_call_t *call) {
     const int on_cpu = gantry_k_is_serial(call);
     const norm_t norm = norm_of(call);
-    const gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[0]), gantry_k_span(call->inputs[1]),
-                                        gantry_k_span(call->inputs[2]), gantry_k_span(call->outputs[0]),
-                                        gantry_k_scalar(&norm, sizeof norm)};
-    const uint64_t items = (uint64_t)(on_cpu ? (norm.rows + norm.each - 1) / norm.each : norm.rows * norm.lanes);
+    const gantry_launch_arg_t args[] = {
+        gantry_k_span(call->inputs[0]), gantry_k_span(call->inputs[1]),
+        gantry_k_span(call->inputs[2]), gantry_k_span(call->outputs[0]),
+        gantry_k_scalar(&norm, sizeof norm)};
+    const uint64_t items =
+        (uint64_t)(on_cpu ? (norm.rows + norm.each - 1) / norm.each : norm.rows * norm.lanes);
     gantry_backend_kernel_t *kernel = NULL;
     const gantry_k_options_t options = gantry_k_options_of_type(call, call->inputs[0]->dtype);
-    const int32_t status =
-        call->services->kernel(call, &source, options.text, on_cpu ? "norm_rows" : "norm_group", &kernel);
+    const int32_t status = call->services->kernel(call, &source, options.text,
+                                                  on_cpu ? "norm_rows" : "norm_group", &kernel);
     if (status != GANTRY_K_OK) {
         return status;
     }
-    return gantry_k_launch_1d(call, kernel, items, on_cpu ? 1 : gantry_k_local_for(call, items), args, 5);
+    return gantry_k_launch_1d(call, kernel, items, on_cpu ? 1 : gantry_k_local_for(call, items),
+                              args, 5);
 }
 
 GANTRY_LAYER_NORM_OPS(GANTRY_K_PORTABLE_KERNEL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MatMul and BatchMatMul on devices, for every type. Backends put their own kernels above these. The text is
- * kernels/matmul.cl. */
+/* MatMul and BatchMatMul on devices, for every type. Backends put their own kernels above these.
+ * The text is kernels/matmul.cl. */
 
 #include "portable/matmul_shape.h"
 #include "portable/portable_launch.h"
@@ -32,8 +32,7 @@ typedef struct {
 
 GANTRY_K_PROGRAM(matmul_source, "portable/matmul", gantry__text_half, gantry__text_matmul);
 
-static matmul_t plan_product(const gantry__matmul_shape_t *shape)
-{
+static matmul_t plan_product(const gantry__matmul_shape_t *shape) {
     matmul_t plan = {.m = shape->m,
                      .n = shape->n,
                      .k = shape->k,
@@ -43,7 +42,7 @@ static matmul_t plan_product(const gantry__matmul_shape_t *shape)
                      .b_column = shape->b_column,
                      .elements = shape->m * shape->n * shape->batches,
                      .batch_rank = shape->batch_rank};
-    for (int32_t i = 0; i < shape->batch_rank; i++) {
+    for (int32_t i = 0; i < shape->batch_rank; ++i) {
         plan.batch_dims[i] = shape->batch_dims[i];
         plan.a_batch[i] = shape->a_batch[i];
         plan.b_batch[i] = shape->b_batch[i];
@@ -52,23 +51,23 @@ static matmul_t plan_product(const gantry__matmul_shape_t *shape)
 }
 
 /* Cuts C into blocks of this many rows and columns; returns their number in the batch. */
-static uint64_t cut(matmul_t *plan, int64_t rows, int64_t columns, int64_t batches)
-{
+static uint64_t cut(matmul_t *plan, int64_t rows, int64_t columns, int64_t batches) {
     plan->blocks_down = (plan->m + rows - 1) / rows;
     plan->blocks_across = (plan->n + columns - 1) / columns;
     return (uint64_t)(plan->blocks_down * plan->blocks_across * batches);
 }
 
-/* Elements of C per work-item and side: more of them read local memory less, but leave a large device idle on small
- * products, and have to fit into registers and local memory. */
-static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_t batches)
-{
+/* Elements of C per work-item and side: more of them read local memory less, but leave a large
+ * device idle on small products, and have to fit into registers and local memory. */
+static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_t batches) {
     const int32_t dtype = call->outputs[0]->dtype;
-    const uint64_t size = gantry_k_is_half(dtype) ? sizeof(float) : gantry_k_size(dtype); /* as it is summed */
+    /* as it is summed */
+    const uint64_t size = gantry_k_is_half(dtype) ? sizeof(float) : gantry_k_size(dtype);
     const int64_t enough = 2 * (int64_t)call->device_info->compute_units;
     for (int each = size > 4 ? 4 : 8; each > 1; each /= 2) {
         const int64_t side = 16 * each;
-        const int64_t groups = (plan->m + side - 1) / side * ((plan->n + side - 1) / side) * batches;
+        const int64_t groups =
+            (plan->m + side - 1) / side * ((plan->n + side - 1) / side) * batches;
         const uint64_t tiles_bytes = 2 * TILE_DEPTH * (uint64_t)side * size;
         if (each != 2 && groups >= enough && tiles_bytes <= call->device_info->local_memory_bytes) {
             return each;
@@ -85,12 +84,14 @@ typedef struct {
     uint32_t local;
 } form_t;
 
-static form_t choose_form(const gantry_op_call_t *call, matmul_t *plan, int64_t batches)
-{
+static form_t choose_form(const gantry_op_call_t *call, matmul_t *plan, int64_t batches) {
     const uint32_t most = call->device_info->max_work_group_size;
     form_t form = {.name = "matmul_tile", .each = 1, .local = TILE_ITEMS};
     if (gantry_k_is_serial(call)) {
-        form = (form_t){.name = "matmul_rows", .each = 1, .local = 1, .groups = cut(plan, ROWS, COLUMNS, batches)};
+        form = (form_t){.name = "matmul_rows",
+                        .each = 1,
+                        .local = 1,
+                        .groups = cut(plan, ROWS, COLUMNS, batches)};
     } else if (most < TILE_ITEMS) {
         form.name = "matmul_item";
         for (form.local = GANTRY_K_LOCAL; form.local > most && form.local > 1;) {
@@ -104,8 +105,7 @@ static form_t choose_form(const gantry_op_call_t *call, matmul_t *plan, int64_t 
     return form;
 }
 
-static int32_t compute_matmul(gantry_op_call_t *call)
-{
+static int32_t compute_matmul(gantry_op_call_t *call) {
     const gantry_arg_t *output = call->outputs[0];
     gantry__matmul_shape_t shape;
     gantry_backend_kernel_t *kernel = NULL;
@@ -122,11 +122,12 @@ static int32_t compute_matmul(gantry_op_call_t *call)
     if (status != 0) {
         return status;
     }
-    gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[0]), gantry_k_span(call->inputs[1]), gantry_k_span(output),
-                                  gantry_k_scalar(&plan, sizeof plan)};
+    gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[0]), gantry_k_span(call->inputs[1]),
+                                  gantry_k_span(output), gantry_k_scalar(&plan, sizeof plan)};
     return gantry_k_launch_1d(call, kernel, form.groups * form.local, form.local, args, 4);
 }
 
-static const gantry_kernel_def_t products[] = GANTRY__MATMUL_KERNELS(0, gantry__matmul_types, NULL, compute_matmul);
+static const gantry_kernel_def_t products[] =
+    GANTRY__MATMUL_KERNELS(0, gantry__matmul_types, NULL, compute_matmul);
 static const gantry_kernel_def_t *const kernels[] = {&products[0], &products[1]};
 GANTRY_K_PACK(matmul, "portable/matmul", kernels);

@@ -3,6 +3,10 @@
 #ifndef GANTRY_PORTABLE_MATRIX_H
 #define GANTRY_PORTABLE_MATRIX_H
 
-#define GANTRY_MATRIX_ITEMS(ITEM) ITEM(band) ITEM(diagonals) ITEM(diagonal_part) ITEM(set_diagonals)
+#define GANTRY_MATRIX_ITEMS(ITEM) \
+    ITEM(band)                    \
+    ITEM(diagonals)               \
+    ITEM(diagonal_part)           \
+    ITEM(set_diagonals)
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops on the matrices in a tensor's last two dimensions: MatrixBandPart, MatrixDiag, MatrixDiagPart, MatrixSetDiag. */
+/* Ops on the matrices in a tensor's last two dimensions: MatrixBandPart, MatrixDiag,
+ * MatrixDiagPart, MatrixSetDiag. */
 #include "portable/item_kernel.h"
 #include "portable/kernels/matrix.cl"
 #include "portable/portable_matrix.h"
@@ -23,10 +24,10 @@ static int32_t compute_band(gantry_op_call_t *call) {
     return gantry_k_run_runs(call, &launch, &band.runs);
 }
 
-/* matrices, band: arguments of that form; k: the place of the input of that name, which may be left out, as may the one
- * of padding. */
-static gantry_diagonals_t begin(const gantry_op_call_t *call, const gantry_arg_t *matrices, const gantry_arg_t *band,
-                                uint32_t k, uint32_t padding) {
+/* matrices, band: arguments of that form; k: the place of the input of that name, which may be left
+ * out, as may the one of padding. */
+static gantry_diagonals_t begin(const gantry_op_call_t *call, const gantry_arg_t *matrices,
+                                const gantry_arg_t *band, uint32_t k, uint32_t padding) {
     const char *align = gantry_k_attr_text(call, "align", "RIGHT_LEFT");
     gantry_diagonals_t diagonals = {.rows = matrices->dims[matrices->rank - 2],
                                     .columns = matrices->dims[matrices->rank - 1],
@@ -44,7 +45,8 @@ static gantry_diagonals_t begin(const gantry_op_call_t *call, const gantry_arg_t
     return diagonals;
 }
 
-static int32_t run(gantry_op_call_t *call, uint32_t item, gantry_diagonals_t *diagonals, uint32_t input_count) {
+static int32_t run(gantry_op_call_t *call, uint32_t item, gantry_diagonals_t *diagonals,
+                   uint32_t input_count) {
     const gantry_arg_t *out = call->outputs[0];
     gantry_k_item_launch_t launch = {.item = item,
                                      .t = gantry_k_twin(out->dtype),
@@ -52,7 +54,8 @@ static int32_t run(gantry_op_call_t *call, uint32_t item, gantry_diagonals_t *di
                                      .parameter_bytes = sizeof *diagonals,
                                      .span_count = input_count + 1};
 
-    for (uint32_t k = 0; k < input_count; k++) { /* an empty one, which is not read, may have no memory */
+    /* an empty one, which is not read, may have no memory */
+    for (uint32_t k = 0; k < input_count; ++k) {
         launch.spans[k] = call->inputs[k]->element_count > 0 ? call->inputs[k]->span : out->span;
     }
     launch.spans[input_count] = out->span;
@@ -83,10 +86,17 @@ static const char *const diag_hosts[] = {"k", "num_rows", "num_cols", "padding_v
 static const char *const part_hosts[] = {"k", "padding_value"};
 static const char *const set_hosts[] = {"k"};
 
-GANTRY_K_ITEM_KERNEL_HOST(band, matrix, "MatrixBandPart", gantry_k_any_type, band_hosts, compute_band);
+GANTRY_K_ITEM_KERNEL_HOST(band, matrix, "MatrixBandPart", gantry_k_any_type, band_hosts,
+                          compute_band);
 GANTRY_K_ITEM_KERNEL_HOST(diag, matrix, "MatrixDiag", gantry_k_any_type, diag_hosts, compute_diag);
-GANTRY_K_ITEM_KERNEL_HOST(diag_part, matrix, "MatrixDiagPart", gantry_k_any_type, part_hosts, compute_diag_part);
-GANTRY_K_ITEM_KERNEL_HOST(set_diag, matrix, "MatrixSetDiag", gantry_k_any_type, set_hosts, compute_set_diag);
+GANTRY_K_ITEM_KERNEL_HOST(diag_part, matrix, "MatrixDiagPart", gantry_k_any_type, part_hosts,
+                          compute_diag_part);
+GANTRY_K_ITEM_KERNEL_HOST(set_diag, matrix, "MatrixSetDiag", gantry_k_any_type, set_hosts,
+                          compute_set_diag);
 
-#define OPS(OP) OP(band) OP(diag) OP(diag_part) OP(set_diag)
+#define OPS(OP)   \
+    OP(band)      \
+    OP(diag)      \
+    OP(diag_part) \
+    OP(set_diag)
 GANTRY_K_ITEM_PACK(matrix, OPS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transpose, Slice and their like, and Concat, on every device that builds programs: copies in the three forms of
- * move_shape.h. A dense copy is the device's own copy where its ends lie as the device wants them; programs are built
- * per element size. */
+/* Transpose, Slice and their like, and Concat, on every device that builds programs: copies in the
+ * three forms of move_shape.h. A dense copy is the device's own copy where its ends lie as the
+ * device wants them; programs are built per element size. */
 #include "portable/portable_move.h"
 
 #include "portable/move_shape.h"
@@ -31,16 +31,21 @@ typedef struct device_tiles_t {
 
 GANTRY_K_PROGRAM(source, "portable/move", gantry__text_work, gantry__text_move);
 
-static int32_t find_kernel(gantry_op_call_t *call, const char *name, gantry_backend_kernel_t **out_kernel) {
-    const gantry_k_options_t options = gantry__move_options(call, gantry_k_size(call->outputs[0]->dtype), 0);
+static int32_t find_kernel(gantry_op_call_t *call, const char *name,
+                           gantry_backend_kernel_t **out_kernel) {
+    const gantry_k_options_t options =
+        gantry__move_options(call, gantry_k_size(call->outputs[0]->dtype), 0);
     return call->services->kernel(call, &source, options.text, name, out_kernel);
 }
 
-static int32_t run_strided(gantry_op_call_t *call, const gantry__move_copy_t *copy, const gantry_arg_t *in) {
+static int32_t run_strided(gantry_op_call_t *call, const gantry__move_copy_t *copy,
+                           const gantry_arg_t *in) {
     const gantry_arg_t *out = call->outputs[0];
     const gantry_k_work_t work = gantry_k_work(call, copy->count, gantry_k_size(out->dtype), 0);
-    const device_move_t move = {.plan = gantry_k_device_plan(&copy->plan, &work), .from = copy->from, .to = copy->to};
-    const gantry_launch_arg_t args[] = {gantry_k_span(in), gantry_k_span(out), gantry_k_scalar(&move, sizeof move)};
+    const device_move_t move = {
+        .plan = gantry_k_device_plan(&copy->plan, &work), .from = copy->from, .to = copy->to};
+    const gantry_launch_arg_t args[] = {gantry_k_span(in), gantry_k_span(out),
+                                        gantry_k_scalar(&move, sizeof move)};
     gantry_backend_kernel_t *kernel;
     int32_t status = find_kernel(call, "strided", &kernel);
     return status == GANTRY_K_OK ? gantry_k_launch_work(call, kernel, &work, args, 3) : status;
@@ -60,8 +65,8 @@ static int64_t run_of_tiles(const gantry_op_call_t *call, const gantry__move_cop
     return run / (TILE_SIDE * TILE_SIDE) > 0 ? run / (TILE_SIDE * TILE_SIDE) : 1;
 }
 
-static int32_t run_tiles(gantry_op_call_t *call, const gantry__move_copy_t *copy, const gantry__move_tiles_t *shape,
-                         const gantry_arg_t *in) {
+static int32_t run_tiles(gantry_op_call_t *call, const gantry__move_copy_t *copy,
+                         const gantry__move_tiles_t *shape, const gantry_arg_t *in) {
     const int serial = gantry_k_is_serial(call);
     device_tiles_t tiles = {.from = copy->from,
                             .to = copy->to,
@@ -88,9 +93,11 @@ static int32_t run_tiles(gantry_op_call_t *call, const gantry__move_copy_t *copy
     int32_t status = find_kernel(call, "tiles", &kernel);
     if (status != GANTRY_K_OK) return status;
     if (serial) {
-        return gantry_k_launch_1d(call, kernel, (uint64_t)((tiles.tiles + tiles.run - 1) / tiles.run), 1, args, 3);
+        return gantry_k_launch_1d(
+            call, kernel, (uint64_t)((tiles.tiles + tiles.run - 1) / tiles.run), 1, args, 3);
     }
-    return gantry_k_launch_1d(call, kernel, (uint64_t)tiles.tiles * TILE_LOCAL, TILE_LOCAL, args, 3);
+    return gantry_k_launch_1d(call, kernel, (uint64_t)tiles.tiles * TILE_LOCAL, TILE_LOCAL, args,
+                              3);
 }
 
 /* `bytes` bytes of span behind `offset` of them. */
@@ -98,7 +105,8 @@ static gantry_span_t part_of(const gantry_span_t *span, int64_t offset, int64_t 
     return (gantry_span_t){span->region, span->offset_bytes + (uint64_t)offset, (uint64_t)bytes};
 }
 
-static int32_t run_copy(gantry_op_call_t *call, const gantry__move_copy_t *copy, const gantry_arg_t *in) {
+static int32_t run_copy(gantry_op_call_t *call, const gantry__move_copy_t *copy,
+                        const gantry_arg_t *in) {
     const gantry_arg_t *out = call->outputs[0];
     const int64_t size = gantry_k_size(out->dtype);
     const uint64_t alignment = call->device_info->base_alignment_bytes;
@@ -106,7 +114,8 @@ static int32_t run_copy(gantry_op_call_t *call, const gantry__move_copy_t *copy,
     if (gantry__move_is_dense(copy)) {
         gantry_span_t from = part_of(&in->span, copy->from * size, copy->count * size);
         gantry_span_t to = part_of(&out->span, copy->to * size, copy->count * size);
-        uint64_t loose = alignment > 1 ? (from.offset_bytes | to.offset_bytes) & (alignment - 1) : 0;
+        uint64_t loose =
+            alignment > 1 ? (from.offset_bytes | to.offset_bytes) & (alignment - 1) : 0;
         if (loose == 0) return call->services->copy(call, &to, &from);
     }
     if (gantry__move_tiles(copy, TILE_SIDE, &tiles)) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the portable pack's move family share. Constant data and static inline functions; thread-safe. */
+/* What the files of the portable pack's move family share. Constant data and static inline
+ * functions; thread-safe. */
 #ifndef GANTRY_PORTABLE_MOVE_H
 #define GANTRY_PORTABLE_MOVE_H
 

@@ -5,8 +5,7 @@
 
 GANTRY_K_ITEM_TEXTS(patches, GANTRY_PATCHES_ITEMS, gantry__text_window, gantry__text_patches);
 
-static int32_t compute_patches(gantry_op_call_t *call)
-{
+static int32_t compute_patches(gantry_op_call_t *call) {
     static const gantry__window_names_t names = {"strides", "rates"};
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     gantry_window_t window;

@@ -3,6 +3,9 @@
 #ifndef GANTRY_PORTABLE_PERMUTATION_H
 #define GANTRY_PORTABLE_PERMUTATION_H
 
-#define GANTRY_PERMUTATION_ITEMS(ITEM) ITEM(unset) ITEM(invert) ITEM(check)
+#define GANTRY_PERMUTATION_ITEMS(ITEM) \
+    ITEM(unset)                        \
+    ITEM(invert)                       \
+    ITEM(check)
 
 #endif

@@ -10,13 +10,16 @@
 GANTRY_K_ITEM_TEXTS(permutation, GANTRY_PERMUTATION_ITEMS, gantry__text_permutation);
 
 static void explain(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes) {
-    const int64_t value = gantry_k_host_int(call->inputs[0], position), count = call->outputs[0]->element_count;
+    const int64_t value = gantry_k_host_int(call->inputs[0], position),
+                  count = call->outputs[0]->element_count;
 
     if (value >= 0 && value < count) {
-        (void)snprintf(text, text_bytes, "x[%" PRId64 "] = %" PRId64 " is duplicated in the input.", position, value);
+        (void)snprintf(text, text_bytes, "x[%" PRId64 "] = %" PRId64 " is duplicated in the input.",
+                       position, value);
     } else {
-        (void)snprintf(text, text_bytes, "x[%" PRId64 "] = %" PRId64 " is not between 0 and %" PRId64, position, value,
-                       count);
+        (void)snprintf(text, text_bytes,
+                       "x[%" PRId64 "] = %" PRId64 " is not between 0 and %" PRId64, position,
+                       value, count);
     }
 }
 
@@ -40,8 +43,9 @@ static int32_t compute_invert(gantry_op_call_t *call) {
     launch.item = ITEM_check;
     launch.can_fail = 1;
     launch.explain = explain;
-    launch.words = gantry_k_words_of_value("x@ is not between 0 and #, or is duplicated in the input.",
-                                           "x@ = $ is not between 0 and #", call, 0, y->element_count);
+    launch.words =
+        gantry_k_words_of_value("x@ is not between 0 and #, or is duplicated in the input.",
+                                "x@ = $ is not between 0 and #", call, 0, y->element_count);
     launch.words.inside_text = "x@ = $ is duplicated in the input.";
     launch.words.value_end = y->element_count;
     return status == GANTRY_K_OK ? gantry_k_run_items(call, &launch) : status;

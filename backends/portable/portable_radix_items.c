@@ -2,28 +2,31 @@
 /* Sorting on processors, for the ops of portable_sort_items.c and what they share. */
 #include "portable/portable_radix.h"
 
-#define LEAST_PART INT64_C(16384)     /* elements that are worth a thread */
-#define LONG_ROW INT64_C(131072)      /* elements whose keys leave the nearest caches: better in buckets */
-#define SHARES_PER_UNIT 4             /* of buckets, which differ in length */
-#define BUCKET INT64_C(2048)          /* keys of a bucket: it and as much room are for the nearest cache */
+#define LEAST_PART INT64_C(16384) /* elements that are worth a thread */
+/* elements whose keys leave the nearest caches: better in buckets */
+#define LONG_ROW INT64_C(131072)
+#define SHARES_PER_UNIT 4 /* of buckets, which differ in length */
+/* keys of a bucket: it and as much room are for the nearest cache */
+#define BUCKET INT64_C(2048)
 #define LEAST_BUCKETS INT64_C(16)
-#define BIN INT64_C(16)               /* keys of a part to a bin, which has to be looked at */
+#define BIN INT64_C(16) /* keys of a part to a bin, which has to be looked at */
 #define MOST_BINS INT64_C(16384)
-#define FEW_ROWS INT64_C(8)           /* as many short rows are worth the lanes that stay empty */
-#define SHORT_BYTES INT64_C(2048)     /* of such a row's keys */
-#define NETWORK_BYTES INT64_C(131072) /* of a row's keys: longer ones are sorted by digits in less time */
-#define NARROW_BYTES INT64_C(4096)    /* the same without vectors of 8 elements */
-#define SHORTEST_GROUP INT64_C(16)    /* elements of which the least is looked for */
+#define FEW_ROWS INT64_C(8)       /* as many short rows are worth the lanes that stay empty */
+#define SHORT_BYTES INT64_C(2048) /* of such a row's keys */
+/* of a row's keys: longer ones are sorted by digits in less time */
+#define NETWORK_BYTES INT64_C(131072)
+#define NARROW_BYTES INT64_C(4096) /* the same without vectors of 8 elements */
+#define SHORTEST_GROUP INT64_C(16) /* elements of which the least is looked for */
 #define LONGEST_GROUP INT64_C(1024)
 #define LEAST_ROOM INT64_C(256)
 #define PLACE_GAP INT64_C(1088)
 
 GANTRY_K_ITEM_TEXTS(radix, GANTRY_RADIX_ITEMS, gantry__text_indices, gantry__text_sort_key,
-                    gantry__text_radix_pairs, gantry__text_radix, gantry__text_network, gantry__text_sort_network,
-                    gantry__text_top);
+                    gantry__text_radix_pairs, gantry__text_radix, gantry__text_network,
+                    gantry__text_sort_network, gantry__text_top);
 
-static int32_t run(gantry_op_call_t *call, gantry_k_item_launch_t *launch, uint32_t item, int64_t count,
-                   int64_t grain) {
+static int32_t run(gantry_op_call_t *call, gantry_k_item_launch_t *launch, uint32_t item,
+                   int64_t count, int64_t grain) {
     launch->item = item;
     launch->count = count;
     launch->grain = grain;
@@ -44,8 +47,8 @@ static int64_t between(int64_t value, int64_t least, int64_t most) {
 /* Rows that are worth a thread. */
 static int64_t rows_of(int64_t length) { return length < LEAST_PART ? LEAST_PART / length : 1; }
 
-/* The place of the next `bytes` of a scratch that ends at *end. What lies between is there so that arrays of 2^k elements,
- * which are walked together, do not want the same places of a cache. */
+/* The place of the next `bytes` of a scratch that ends at *end. What lies between is there so that
+ * arrays of 2^k elements, which are walked together, do not want the same places of a cache. */
 static int64_t add_place(int64_t *end, int64_t bytes) {
     const int64_t place = *end;
 
@@ -60,8 +63,8 @@ static gantry_span_t span_at(gantry_span_t scratch, int64_t place, int64_t bytes
 /* ---- all of each row, by digits ---- */
 
 /* Chooses parts, takes the scratch and lays it out. in_parts: rows are not sorted one by one. */
-static int32_t prepare(gantry_op_call_t *call, const gantry_k_sort_t *sort, gantry_radix_t *out, gantry_span_t *scratch,
-                       int *in_parts) {
+static int32_t prepare(gantry_op_call_t *call, const gantry_k_sort_t *sort, gantry_radix_t *out,
+                       gantry_span_t *scratch, int *in_parts) {
     const int64_t elements = sort->rows * sort->length, units = gantry_k_units(call);
     int64_t end = 0;
 
@@ -70,7 +73,7 @@ static int32_t prepare(gantry_op_call_t *call, const gantry_k_sort_t *sort, gant
     out->inner = sort->inner;
     out->parts = parts_of(call, sort->rows, sort->length, LEAST_PART);
     out->shares = SHARES_PER_UNIT * ((units + sort->rows - 1) / sort->rows);
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 2; ++k) {
         out->keys[k] = add_place(&end, elements * gantry_k_key_bytes(sort->dtype));
         out->positions[k] = add_place(&end, out->has_positions ? elements * 4 : 0);
     }
@@ -87,8 +90,9 @@ static int32_t prepare(gantry_op_call_t *call, const gantry_k_sort_t *sort, gant
 }
 
 /* Rows in parts; out may be the scratch where elements are not wanted. */
-static int32_t sort_parts(gantry_op_call_t *call, const gantry_k_sort_t *sort, gantry_k_item_launch_t *launch,
-                          const gantry_radix_t *parameters, gantry_span_t scratch, gantry_span_t out) {
+static int32_t sort_parts(gantry_op_call_t *call, const gantry_k_sort_t *sort,
+                          gantry_k_item_launch_t *launch, const gantry_radix_t *parameters,
+                          gantry_span_t scratch, gantry_span_t out) {
     const int64_t parts = sort->rows * parameters->parts;
     int32_t status;
 
@@ -126,19 +130,24 @@ static int64_t lane_bytes(const gantry_k_sort_t *sort, int has_positions) {
 }
 
 /* Keys of eight bytes have no room for positions in their lanes. */
-static int is_for_network(const gantry_op_call_t *call, const gantry_k_sort_t *sort, int has_positions) {
+static int is_for_network(const gantry_op_call_t *call, const gantry_k_sort_t *sort,
+                          int has_positions) {
     const int64_t bytes = sort->length * lane_bytes(sort, has_positions);
     const int64_t most = call->device_info->native_vector_width < 8 ? NARROW_BYTES : NETWORK_BYTES;
-    const int64_t least = bytes <= SHORT_BYTES ? FEW_ROWS : gantry_k_units(call) * GANTRY_NETWORK_ROWS;
+    const int64_t least =
+        bytes <= SHORT_BYTES ? FEW_ROWS : gantry_k_units(call) * GANTRY_NETWORK_ROWS;
 
-    return sort->rows >= least && bytes <= most && (!has_positions || gantry_k_key_bytes(sort->dtype) == 4);
+    return sort->rows >= least && bytes <= most &&
+           (!has_positions || gantry_k_key_bytes(sort->dtype) == 4);
 }
 
 /* As sort_all; keys and positions lie in the first place. */
-static int32_t sort_short(gantry_op_call_t *call, const gantry_k_sort_t *sort, const gantry_span_t *out,
-                          gantry_radix_t *places, gantry_span_t *scratch) {
+static int32_t sort_short(gantry_op_call_t *call, const gantry_k_sort_t *sort,
+                          const gantry_span_t *out, gantry_radix_t *places,
+                          gantry_span_t *scratch) {
     const int64_t groups = (sort->rows + GANTRY_NETWORK_ROWS - 1) / GANTRY_NETWORK_ROWS;
-    const int64_t places_of_row = (sort->length + GANTRY_NETWORK_STEP - 1) / GANTRY_NETWORK_STEP * GANTRY_NETWORK_STEP;
+    const int64_t places_of_row =
+        (sort->length + GANTRY_NETWORK_STEP - 1) / GANTRY_NETWORK_STEP * GANTRY_NETWORK_STEP;
     const int64_t elements = sort->rows * sort->length;
     gantry_network_t network = {.order = gantry__sort_order(sort->dtype, sort->descending),
                                 .rows = sort->rows,
@@ -150,7 +159,8 @@ static int32_t sort_short(gantry_op_call_t *call, const gantry_k_sort_t *sort, c
     int64_t end = 0;
     int32_t status;
 
-    network.lanes = add_place(&end, groups * GANTRY_NETWORK_ROWS * places_of_row * lane_bytes(sort, out == NULL));
+    network.lanes = add_place(
+        &end, groups * GANTRY_NETWORK_ROWS * places_of_row * lane_bytes(sort, out == NULL));
     network.keys = places->keys[0] = add_place(&end, out == NULL ? elements * 4 : 0);
     network.positions = places->positions[0] = add_place(&end, out == NULL ? elements * 4 : 0);
     status = call->services->scratch(call, (uint64_t)end, scratch);
@@ -170,10 +180,12 @@ static int32_t sort_short(gantry_op_call_t *call, const gantry_k_sort_t *sort, c
 /* ---- either ---- */
 
 /* out: NULL where keys and positions are wanted; *which: where they lie. */
-static int32_t sort_all(gantry_op_call_t *call, const gantry_k_sort_t *sort, const gantry_span_t *out,
-                        gantry_radix_t *parameters, gantry_span_t *scratch, int *which) {
-    gantry_k_item_launch_t launch = {
-        .t = gantry_k_twin(sort->dtype), .parameters = parameters, .parameter_bytes = sizeof *parameters};
+static int32_t sort_all(gantry_op_call_t *call, const gantry_k_sort_t *sort,
+                        const gantry_span_t *out, gantry_radix_t *parameters,
+                        gantry_span_t *scratch, int *which) {
+    gantry_k_item_launch_t launch = {.t = gantry_k_twin(sort->dtype),
+                                     .parameters = parameters,
+                                     .parameter_bytes = sizeof *parameters};
     int32_t status;
 
     if (is_for_network(call, sort, out == NULL)) {
@@ -195,7 +207,8 @@ static int32_t sort_all(gantry_op_call_t *call, const gantry_k_sort_t *sort, con
     return run(call, &launch, ITEM_radix_rows, sort->rows, rows_of(sort->length));
 }
 
-int32_t gantry__radix_values(gantry_op_call_t *call, const gantry_k_sort_t *sort, const gantry_span_t *out) {
+int32_t gantry__radix_values(gantry_op_call_t *call, const gantry_k_sort_t *sort,
+                             const gantry_span_t *out) {
     gantry_radix_t parameters = {.length = 0};
     gantry_span_t scratch;
     int which;
@@ -210,7 +223,8 @@ int32_t gantry__radix_sort(gantry_op_call_t *call, gantry_k_sort_t *sort) {
     int which = 0;
     const int32_t status = sort_all(call, sort, NULL, &parameters, &scratch, &which);
 
-    sort->keys = span_at(scratch, parameters.keys[which], elements * gantry_k_key_bytes(sort->dtype));
+    sort->keys =
+        span_at(scratch, parameters.keys[which], elements * gantry_k_key_bytes(sort->dtype));
     sort->positions = span_at(scratch, parameters.positions[which], elements * 4);
     sort->stride = sort->length;
     return status;
@@ -218,23 +232,28 @@ int32_t gantry__radix_sort(gantry_op_call_t *call, gantry_k_sort_t *sort) {
 
 /* ---- the first few of each row ---- */
 
-static gantry_top_t top_of(const gantry_op_call_t *call, const gantry_k_sort_t *sort, int64_t *out_bytes) {
+static gantry_top_t top_of(const gantry_op_call_t *call, const gantry_k_sort_t *sort,
+                           int64_t *out_bytes) {
     const int64_t key_bytes = gantry_k_key_bytes(sort->dtype), kept = sort->kept;
     const int64_t least = LEAST_PART > 16 * kept ? LEAST_PART : 16 * kept;
     const int64_t shares = SHARES_PER_UNIT * gantry_k_units(call);
-    gantry_top_t out = {
-        .order = gantry__sort_order(sort->dtype, sort->descending), .length = sort->length, .kept = kept};
+    gantry_top_t out = {.order = gantry__sort_order(sort->dtype, sort->descending),
+                        .length = sort->length,
+                        .kept = kept};
     int64_t end = 0;
 
     out.parts = parts_of(call, sort->rows, sort->length, least);
     out.all = sort->rows * out.parts;
     out.items = out.parts > 1 || out.all < shares ? out.all : shares;
     out.group = sort->length / out.parts / (4 * kept);
-    out.group = (out.group + SHORTEST_GROUP - 1) / SHORTEST_GROUP * SHORTEST_GROUP; /* whole vectors */
-    out.group = out.group < SHORTEST_GROUP ? SHORTEST_GROUP : out.group > LONGEST_GROUP ? LONGEST_GROUP : out.group;
+    /* whole vectors */
+    out.group = (out.group + SHORTEST_GROUP - 1) / SHORTEST_GROUP * SHORTEST_GROUP;
+    out.group = out.group < SHORTEST_GROUP  ? SHORTEST_GROUP
+                : out.group > LONGEST_GROUP ? LONGEST_GROUP
+                                            : out.group;
     out.room = (sort->length / out.parts + 1) / out.group + 1;
     out.room = out.room > 4 * kept + LEAST_ROOM ? out.room : 4 * kept + LEAST_ROOM;
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 2; ++k) {
         out.keys[k] = add_place(&end, out.items * out.room * key_bytes);
         out.positions[k] = add_place(&end, out.items * out.room * 4);
     }
@@ -249,8 +268,9 @@ static gantry_top_t top_of(const gantry_op_call_t *call, const gantry_k_sort_t *
 int32_t gantry__radix_top(gantry_op_call_t *call, gantry_k_sort_t *sort) {
     int64_t bytes;
     gantry_top_t parameters = top_of(call, sort, &bytes);
-    gantry_k_item_launch_t launch = {
-        .t = gantry_k_twin(sort->dtype), .parameters = &parameters, .parameter_bytes = sizeof parameters};
+    gantry_k_item_launch_t launch = {.t = gantry_k_twin(sort->dtype),
+                                     .parameters = &parameters,
+                                     .parameter_bytes = sizeof parameters};
     const int64_t found = parameters.all * sort->kept, share = parameters.all / parameters.items;
     gantry_span_t scratch;
     int32_t status = call->services->scratch(call, (uint64_t)bytes, &scratch);
@@ -259,7 +279,8 @@ int32_t gantry__radix_top(gantry_op_call_t *call, gantry_k_sort_t *sort) {
     launch.spans[1] = scratch;
     launch.span_count = 2;
     if (status == GANTRY_K_OK) {
-        status = run(call, &launch, ITEM_top_parts, parameters.items, rows_of(sort->length / parameters.parts * share));
+        status = run(call, &launch, ITEM_top_parts, parameters.items,
+                     rows_of(sort->length / parameters.parts * share));
     }
     launch.spans[0] = scratch;
     launch.span_count = 1;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random values that take a fixed number of words, on every device that builds programs. The host makes key and
- * counter, the device makes one group of values per counter step. */
+/* Random values that take a fixed number of words, on every device that builds programs. The host
+ * makes key and counter, the device makes one group of values per counter step. */
 
 #include "portable/portable_text.h"
 #include "portable/portable_work.h"
 #include "portable/program_options.h"
 #include "portable/random_seed.h"
 
-GANTRY_K_PROGRAM(source, "portable/random", gantry__text_math_float32, gantry__text_math_float64, gantry__text_half,
-                 gantry__text_philox, gantry__text_work, gantry__text_random);
+GANTRY_K_PROGRAM(source, "portable/random", gantry__text_math_float32, gantry__text_math_float64,
+                 gantry__text_half, gantry__text_philox, gantry__text_work, gantry__text_random);
 
 /* As gantry_random_t of random.cl. */
 typedef struct random_scalars_t {
@@ -22,17 +22,16 @@ typedef struct random_scalars_t {
 } random_scalars_t;
 
 /* The type of the program: integers are made by size. */
-static int32_t text_type(const gantry_k_random_op_t *op, int32_t dtype)
-{
+static int32_t text_type(const gantry_k_random_op_t *op, int32_t dtype) {
     if (op->values != GANTRY_K_DRAWS_INTEGERS) {
         return dtype;
     }
     return gantry_k_size(dtype) == 8 ? GANTRY_K_UINT64 : GANTRY_K_UINT32;
 }
 
-static int32_t compute(gantry_op_call_t *call)
-{
-    static const char *const names[] = {"uniform", "normal", "integers"}; /* by gantry_k_random_op_t's values */
+static int32_t compute(gantry_op_call_t *call) {
+    /* by gantry_k_random_op_t's values */
+    static const char *const names[] = {"uniform", "normal", "integers"};
     const gantry_k_random_op_t *op = call->kernel->data;
     const gantry_arg_t *out = call->outputs[0];
     const int64_t group = gantry_k_group_of(out->dtype);
@@ -49,18 +48,21 @@ static int32_t compute(gantry_op_call_t *call)
     if (status != GANTRY_K_OK) {
         return status;
     }
-    random_scalars_t scalars = {.work = gantry_k_work(call, groups, group * (int64_t)gantry_k_size(out->dtype), 1),
-                                .values = out->element_count,
-                                .low = draw.stream.low,
-                                .high = draw.stream.high,
-                                .key = (uint64_t)draw.stream.key1 << 32 | draw.stream.key0,
-                                .lowest = draw.lowest,
-                                .range = draw.range};
-    const gantry_launch_arg_t args[] = {gantry_k_span(out), gantry_k_scalar(&scalars, sizeof scalars)};
+    random_scalars_t scalars = {
+        .work = gantry_k_work(call, groups, group * (int64_t)gantry_k_size(out->dtype), 1),
+        .values = out->element_count,
+        .low = draw.stream.low,
+        .high = draw.stream.high,
+        .key = (uint64_t)draw.stream.key1 << 32 | draw.stream.key0,
+        .lowest = draw.lowest,
+        .range = draw.range};
+    const gantry_launch_arg_t args[] = {gantry_k_span(out),
+                                        gantry_k_scalar(&scalars, sizeof scalars)};
     return gantry_k_launch_work(call, kernel, &scalars.work, args, 2);
 }
 
 GANTRY_K_RANDOM_OPS(GANTRY_K_RANDOM_KERNEL)
 
-static const gantry_kernel_def_t *const kernels[] = {GANTRY_K_RANDOM_OPS(GANTRY_K_RANDOM_KERNEL_POINTER)};
+static const gantry_kernel_def_t *const kernels[] = {
+    GANTRY_K_RANDOM_OPS(GANTRY_K_RANDOM_KERNEL_POINTER)};
 GANTRY_K_PACK(random, "random", kernels);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sum, Mean, Max, Min, Prod, All, Any and EuclideanNorm on devices: one launch per level of the tree that kernels/reduce.cl describes, or one for the
- * last two. */
+/* Sum, Mean, Max, Min, Prod, All, Any and EuclideanNorm on devices: one launch per level of the
+ * tree that kernels/reduce.cl describes, or one for the last two. */
 #include "portable/portable_reduce.h"
-
 
 #include "portable/host_processor.h"
 #include "portable/portable_launch.h"
@@ -33,27 +32,28 @@ typedef struct {
 #define WIDE_COLUMNS 256
 #define SMALL_LENGTH 64
 #define SMALL_WIDTH 64
-/* GPUs. Columns from which neighbouring work-items take neighbouring columns: as many as one piece of memory that is
- * read at once has of four bytes, and as many as a warp has items; sequences up to ITEM_LENGTH are one item's then,
- * and all are where a compute unit gets that many items. */
+/* GPUs. Columns from which neighbouring work-items take neighbouring columns: as many as one piece
+ * of memory that is read at once has of four bytes, and as many as a warp has items; sequences up
+ * to ITEM_LENGTH are one item's then, and all are where a compute unit gets that many items. */
 #define BLOCK_COLUMNS 8
 #define ITEM_COLUMNS 32
 #define ITEM_LENGTH 64
 #define ITEMS_PER_UNIT 2048
 #define BLOCK_ITEMS 256
-/* GPUs: chunks of a sequence that one work-group takes where there are no more sequences than compute units, and the
- * length up to which the lanes of a smaller group load all they take at once. */
+/* GPUs: chunks of a sequence that one work-group takes where there are no more sequences than
+ * compute units, and the length up to which the lanes of a smaller group load all they take at
+ * once. */
 #define FEW_CHUNKS 4
 #define FEW_LENGTH 512
-/* Work-groups per compute unit that a CPU should find, so that a slow core does not hold up the rest. */
+/* Work-groups per compute unit that a CPU should find, so that a slow core does not hold up the
+ * rest. */
 #define GROUPS_PER_UNIT 16
 
-GANTRY_K_PROGRAM(reduce_source, "portable/reduce", gantry__text_half, gantry__text_reduce_finish, gantry__text_reduce,
-                 gantry__text_fold_lanes, gantry__text_reduce_line);
+GANTRY_K_PROGRAM(reduce_source, "portable/reduce", gantry__text_half, gantry__text_reduce_finish,
+                 gantry__text_reduce, gantry__text_fold_lanes, gantry__text_reduce_line);
 
-static int32_t find_kernel(gantry_op_call_t *call, const gantry__reduce_way_t *way, const char *name,
-                           gantry_backend_kernel_t **out_kernel)
-{
+static int32_t find_kernel(gantry_op_call_t *call, const gantry__reduce_way_t *way,
+                           const char *name, gantry_backend_kernel_t **out_kernel) {
     gantry_k_options_t options = gantry_k_options_of_type(call, way->in);
     gantry_k_define(&options, "REDUCE_OP", (uint32_t)way->tree);
     if (gantry_k_is_serial(call)) {
@@ -62,10 +62,10 @@ static int32_t find_kernel(gantry_op_call_t *call, const gantry__reduce_way_t *w
     return call->services->kernel(call, &reduce_source, options.text, name, out_kernel);
 }
 
-static void copy_axes(const gantry__reduce_axes_t *axes, int64_t *rank, int64_t *dims, int64_t *strides)
-{
+static void copy_axes(const gantry__reduce_axes_t *axes, int64_t *rank, int64_t *dims,
+                      int64_t *strides) {
     *rank = axes->rank;
-    for (int32_t i = 0; i < GANTRY_REDUCE_AXES; i++) {
+    for (int32_t i = 0; i < GANTRY_REDUCE_AXES; ++i) {
         dims[i] = i < axes->rank ? axes->dims[i] : 1;
         strides[i] = i < axes->rank ? axes->strides[i] : 0;
     }
@@ -79,24 +79,24 @@ typedef struct {
 } form_t;
 
 /* A group for `width` columns of each sequence. */
-static form_t block_form(reduce_level_t *level, int64_t sequences, const char *name, int64_t width)
-{
+static form_t block_form(reduce_level_t *level, int64_t sequences, const char *name,
+                         int64_t width) {
     level->blocks = (level->columns + width - 1) / width;
-    return (form_t){.name = name, .groups = (uint64_t)(sequences * level->blocks), .local = BLOCK_ITEMS};
+    return (form_t){
+        .name = name, .groups = (uint64_t)(sequences * level->blocks), .local = BLOCK_ITEMS};
 }
 
 /* 1 when each sequence is one work-group's, all its levels. */
-static int are_few(const gantry_op_call_t *call, const gantry__reduce_shape_t *shape)
-{
+static int are_few(const gantry_op_call_t *call, const gantry__reduce_shape_t *shape) {
     const gantry_device_info_t *info = call->device_info;
-    return !gantry_k_is_serial(call) && info->max_work_group_size >= BLOCK_ITEMS && shape->reduced.rank == 1 &&
-           shape->columns < BLOCK_COLUMNS && shape->outer * shape->columns <= (int64_t)info->compute_units &&
+    return !gantry_k_is_serial(call) && info->max_work_group_size >= BLOCK_ITEMS &&
+           shape->reduced.rank == 1 && shape->columns < BLOCK_COLUMNS &&
+           shape->outer * shape->columns <= (int64_t)info->compute_units &&
            shape->length > FEW_LENGTH && gantry__reduce_chunks(shape->length) <= FEW_CHUNKS;
 }
 
-static form_t choose_gpu_form(const gantry_op_call_t *call, reduce_level_t *level, int64_t sequences,
-                              int64_t size_bytes)
-{
+static form_t choose_gpu_form(const gantry_op_call_t *call, reduce_level_t *level,
+                              int64_t sequences, int64_t size_bytes) {
     const gantry_device_info_t *info = call->device_info;
     const int64_t compute_units = info->compute_units > 0 ? info->compute_units : 1;
     form_t form = {.name = "reduce_group"};
@@ -105,15 +105,17 @@ static form_t choose_gpu_form(const gantry_op_call_t *call, reduce_level_t *leve
     while (level->lanes / 2 >= level->length) {
         level->lanes /= 2;
     }
-    const int for_items = level->columns >= ITEM_COLUMNS &&
-                          (level->length <= ITEM_LENGTH || level->units >= compute_units * ITEMS_PER_UNIT);
+    const int for_items =
+        level->columns >= ITEM_COLUMNS &&
+        (level->length <= ITEM_LENGTH || level->units >= compute_units * ITEMS_PER_UNIT);
     const int fits_locally = info->local_memory_bytes >= (uint64_t)(BLOCK_ITEMS * size_bytes);
     if (for_items || (level->columns > 1 && !fits_locally)) {
         form.name = "reduce_item";
         level->lanes = 1;
     } else if (level->columns >= BLOCK_COLUMNS && level->reduced_rank == 1 &&
                info->max_work_group_size >= BLOCK_ITEMS) {
-        const int few = level->columns < ITEM_COLUMNS || level->units * 8 < compute_units * ITEMS_PER_UNIT;
+        const int few =
+            level->columns < ITEM_COLUMNS || level->units * 8 < compute_units * ITEMS_PER_UNIT;
         return few ? block_form(level, sequences, "reduce_block32", BLOCK_ITEMS / 32)
                    : block_form(level, sequences, "reduce_block8", BLOCK_ITEMS / 8);
     }
@@ -124,17 +126,16 @@ static form_t choose_gpu_form(const gantry_op_call_t *call, reduce_level_t *leve
 }
 
 /* 1 when the text has reduce_line for the way, and the level's sequences are neighbours. */
-static int is_line(const reduce_level_t *level, const gantry__reduce_way_t *way)
-{
-    const int has_line = way->in == GANTRY_K_FLOAT32 || way->in == GANTRY_K_FLOAT64 || way->in == GANTRY_K_INT64 ||
+static int is_line(const reduce_level_t *level, const gantry__reduce_way_t *way) {
+    const int has_line = way->in == GANTRY_K_FLOAT32 || way->in == GANTRY_K_FLOAT64 ||
+                         way->in == GANTRY_K_INT64 ||
                          (way->in == GANTRY_K_INT32 && way->tree != GANTRY_TREE_WIDE_SUM);
-    return has_line && level->columns == 1 && level->length > SMALL_LENGTH && level->reduced_rank == 1 &&
-           level->reduced_strides[0] == 1;
+    return has_line && level->columns == 1 && level->length > SMALL_LENGTH &&
+           level->reduced_rank == 1 && level->reduced_strides[0] == 1;
 }
 
-static form_t choose_form(const gantry_op_call_t *call, const gantry__reduce_way_t *way, reduce_level_t *level,
-                          int64_t outer)
-{
+static form_t choose_form(const gantry_op_call_t *call, const gantry__reduce_way_t *way,
+                          reduce_level_t *level, int64_t outer) {
     const int64_t size_bytes = (int64_t)gantry_k_size(way->acc);
     int64_t sequences = outer * level->chunks;
     level->each = 1;
@@ -142,13 +143,15 @@ static form_t choose_form(const gantry_op_call_t *call, const gantry__reduce_way
     if (gantry_k_is_serial(call)) {
         form_t form = {.local = 1};
         int wide = level->columns * size_bytes > NARROW_BYTES;
-        int small =
-            level->columns == 1 && level->length <= SMALL_LENGTH && level->reduced_rank == 1 && level->kept_rank == 1;
+        int small = level->columns == 1 && level->length <= SMALL_LENGTH &&
+                    level->reduced_rank == 1 && level->kept_rank == 1;
         int64_t wanted = (int64_t)call->device_info->compute_units * GROUPS_PER_UNIT;
         level->blocks = wide ? (level->columns + WIDE_COLUMNS - 1) / WIDE_COLUMNS : 1;
         level->units = sequences * level->blocks;
-        level->each = level->units > wanted && wanted > 0 ? (level->units + wanted - 1) / wanted : 1;
-        level->each = small ? (level->each + SMALL_WIDTH - 1) / SMALL_WIDTH * SMALL_WIDTH : level->each;
+        level->each =
+            level->units > wanted && wanted > 0 ? (level->units + wanted - 1) / wanted : 1;
+        level->each =
+            small ? (level->each + SMALL_WIDTH - 1) / SMALL_WIDTH * SMALL_WIDTH : level->each;
         form.name = wide                  ? "reduce_wide"
                     : small               ? "reduce_small"
                     : is_line(level, way) ? "reduce_line"
@@ -162,8 +165,7 @@ static form_t choose_form(const gantry_op_call_t *call, const gantry__reduce_way
 /* One level of shape, from in to out; the last one when is_last. */
 static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t *shape,
                             const gantry__reduce_way_t *way, int is_last, const gantry_span_t *in,
-                            const gantry_span_t *out)
-{
+                            const gantry_span_t *out) {
     gantry_backend_kernel_t *kernel = NULL;
     reduce_level_t level = {.length = shape->length,
                             .chunks = gantry__reduce_chunks(shape->length),
@@ -173,9 +175,10 @@ static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t
                             .stored = is_last ? way->out : way->acc};
     copy_axes(&shape->kept, &level.kept_rank, level.kept_dims, level.kept_strides);
     copy_axes(&shape->reduced, &level.reduced_rank, level.reduced_dims, level.reduced_strides);
-    form_t form = are_few(call, shape)
-                      ? (form_t){"reduce_few", (uint64_t)(shape->outer * shape->columns), BLOCK_ITEMS}
-                      : choose_form(call, way, &level, shape->outer);
+    form_t form =
+        are_few(call, shape)
+            ? (form_t){"reduce_few", (uint64_t)(shape->outer * shape->columns), BLOCK_ITEMS}
+            : choose_form(call, way, &level, shape->outer);
     int32_t status = find_kernel(call, way, form.name, &kernel);
     if (status != 0) {
         return status;
@@ -186,8 +189,8 @@ static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t
 }
 
 int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_shape_t *shape,
-                                const gantry__reduce_way_t *way, const gantry_span_t *in, const gantry_span_t *out)
-{
+                                const gantry__reduce_way_t *way, const gantry_span_t *in,
+                                const gantry_span_t *out) {
     gantry__reduce_shape_t current = *shape;
     gantry__reduce_way_t level = *way;
     gantry_span_t source = *in;
@@ -195,7 +198,8 @@ int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_sha
         int64_t chunks = are_few(call, &current) ? 1 : gantry__reduce_chunks(current.length);
         gantry_span_t target = *out;
         if (chunks > 1) {
-            uint64_t bytes = (uint64_t)(current.outer * chunks * current.columns) * gantry_k_size(level.acc);
+            uint64_t bytes =
+                (uint64_t)(current.outer * chunks * current.columns) * gantry_k_size(level.acc);
             int32_t status = call->services->scratch(call, bytes, &target);
             if (status != 0) {
                 return status;
@@ -211,8 +215,7 @@ int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_sha
     }
 }
 
-static int32_t compute_reduction(gantry_op_call_t *call)
-{
+static int32_t compute_reduction(gantry_op_call_t *call) {
     const gantry_arg_t *input = call->inputs[0];
     const gantry_arg_t *output = call->outputs[0];
     int32_t operation = *(const int32_t *)call->kernel->data;

@@ -9,7 +9,8 @@
 
 /* Submits all levels of the tree: `in` of this shape to `out`. length is at least 1. */
 int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_shape_t *shape,
-                                const gantry__reduce_way_t *way, const gantry_span_t *in, const gantry_span_t *out);
+                                const gantry__reduce_way_t *way, const gantry_span_t *in,
+                                const gantry_span_t *out);
 
 GANTRY_ARGMAX_OPS(GANTRY_K_PORTABLE_KERNEL_DECLARATION)
 GANTRY_SOFTMAX_OPS(GANTRY_K_PORTABLE_KERNEL_DECLARATION)

@@ -3,6 +3,9 @@
 #ifndef GANTRY_PORTABLE_REMAP_H
 #define GANTRY_PORTABLE_REMAP_H
 
-#define GANTRY_REMAP_ITEMS(ITEM) ITEM(border) ITEM(mirror) ITEM(wrap)
+#define GANTRY_REMAP_ITEMS(ITEM) \
+    ITEM(border)                 \
+    ITEM(mirror)                 \
+    ITEM(wrap)
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pad, MirrorPad, Tile and Roll: each dimension of the output is one of the input, moved by an offset (kernels/remap.cl).
+/* Pad, MirrorPad, Tile and Roll: each dimension of the output is one of the input, moved by an
+ * offset (kernels/remap.cl).
  *
- * Dimensions are put together as far as that changes nothing: one that is as in the input becomes a part of the one
- * before it, since whole blocks of it are padded, repeated and rolled there. Mirrored blocks would have to be turned
- * inside, too: there both must be as in the input. */
+ * Dimensions are put together as far as that changes nothing: one that is as in the input becomes a
+ * part of the one before it, since whole blocks of it are padded, repeated and rolled there.
+ * Mirrored blocks would have to be turned inside, too: there both must be as in the input. */
 #include "portable/item_kernel.h"
 #include "portable/kernels/remap.cl"
 #include "portable/portable_remap.h"
@@ -13,7 +14,7 @@ GANTRY_K_ITEM_TEXTS(remap, GANTRY_REMAP_ITEMS, gantry__text_remap);
 static gantry_remap_t begin(const gantry_op_call_t *call) {
     gantry_remap_t remap = {.rank = call->outputs[0]->rank};
 
-    for (int32_t d = 0; d < call->outputs[0]->rank; d++) {
+    for (int32_t d = 0; d < call->outputs[0]->rank; ++d) {
         remap.dims[d] = call->outputs[0]->dims[d];
         remap.sizes[d] = call->inputs[0]->dims[d];
     }
@@ -27,8 +28,9 @@ static int is_kept(const gantry_remap_t *remap, int64_t d) {
 static void collapse(gantry_remap_t *remap, uint32_t item) {
     int64_t last = -1;
 
-    for (int64_t d = 0; d < remap->rank; d++) {
-        const int joins = last >= 0 && is_kept(remap, d) && (item != ITEM_mirror || is_kept(remap, last));
+    for (int64_t d = 0; d < remap->rank; ++d) {
+        const int joins =
+            last >= 0 && is_kept(remap, d) && (item != ITEM_mirror || is_kept(remap, last));
 
         if (joins) {
             remap->offsets[last] *= remap->dims[d];
@@ -54,24 +56,25 @@ static int32_t run(gantry_op_call_t *call, uint32_t item, gantry_remap_t *remap)
     int64_t stride = 1;
 
     collapse(remap, item);
-    for (int64_t d = remap->rank - 1; d >= 0; d--) {
+    for (int64_t d = remap->rank - 1; d >= 0; --d) {
         remap->strides[d] = stride;
         stride *= remap->sizes[d];
     }
     remap->runs = gantry_k_runs(call, remap->dims[remap->rank - 1]);
-    gantry_k_item_launch_t launch = {.item = item,
-                                     .t = gantry_k_twin(out->dtype),
-                                     .parameters = remap,
-                                     .parameter_bytes = sizeof *remap,
-                                     /* an empty input, which is not read, may have no memory */
-                                     .spans = {x->element_count > 0 ? x->span : out->span, out->span},
-                                     .span_count = 2};
+    gantry_k_item_launch_t launch = {
+        .item = item,
+        .t = gantry_k_twin(out->dtype),
+        .parameters = remap,
+        .parameter_bytes = sizeof *remap,
+        /* an empty input, which is not read, may have no memory */
+        .spans = {x->element_count > 0 ? x->span : out->span, out->span},
+        .span_count = 2};
 
     return gantry_k_run_runs(call, &launch, &remap->runs);
 }
 
 static void set_paddings(const gantry_op_call_t *call, gantry_remap_t *remap) {
-    for (int64_t d = 0; d < remap->rank; d++) {
+    for (int64_t d = 0; d < remap->rank; ++d) {
         remap->offsets[d] = -gantry_k_host_int(call->inputs[1], 2 * d);
     }
 }
@@ -101,9 +104,11 @@ static int32_t compute_tile(gantry_op_call_t *call) {
 static int32_t compute_roll(gantry_op_call_t *call) {
     gantry_remap_t remap = begin(call);
 
-    for (int64_t k = 0; k < call->inputs[1]->element_count; k++) {
-        const int64_t given = gantry_k_host_int(call->inputs[2], k), d = given < 0 ? given + remap.rank : given;
-        const int64_t back = remap.sizes[d] - gantry_k_host_int(call->inputs[1], k) % remap.sizes[d];
+    for (int64_t k = 0; k < call->inputs[1]->element_count; ++k) {
+        const int64_t given = gantry_k_host_int(call->inputs[2], k),
+                      d = given < 0 ? given + remap.rank : given;
+        const int64_t back =
+            remap.sizes[d] - gantry_k_host_int(call->inputs[1], k) % remap.sizes[d];
 
         remap.offsets[d] = (remap.offsets[d] + back) % remap.sizes[d];
     }
@@ -116,9 +121,14 @@ static const char *const tile_hosts[] = {"multiples"};
 static const char *const roll_hosts[] = {"shift", "axis"};
 
 GANTRY_K_ITEM_KERNEL_HOST(pad, remap, "Pad", gantry_k_any_type, pad_hosts, compute_pad);
-GANTRY_K_ITEM_KERNEL_HOST(mirror_pad, remap, "MirrorPad", gantry_k_any_type, mirror_pad_hosts, compute_mirror_pad);
+GANTRY_K_ITEM_KERNEL_HOST(mirror_pad, remap, "MirrorPad", gantry_k_any_type, mirror_pad_hosts,
+                          compute_mirror_pad);
 GANTRY_K_ITEM_KERNEL_HOST(tile, remap, "Tile", gantry_k_any_type, tile_hosts, compute_tile);
 GANTRY_K_ITEM_KERNEL_HOST(roll, remap, "Roll", gantry_k_any_type, roll_hosts, compute_roll);
 
-#define OPS(OP) OP(pad) OP(mirror_pad) OP(tile) OP(roll)
+#define OPS(OP)    \
+    OP(pad)        \
+    OP(mirror_pad) \
+    OP(tile)       \
+    OP(roll)
 GANTRY_K_ITEM_PACK(remap, OPS);

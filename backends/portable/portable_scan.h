@@ -5,6 +5,10 @@
 
 #define GANTRY_SCAN_ITEMS(ITEM) \
     ITEM(scan_totals)           \
-    ITEM(scan_rows) ITEM(scan_totals_line) ITEM(scan_rows_line) ITEM(scan_totals_block) ITEM(scan_rows_block)
+    ITEM(scan_rows)             \
+    ITEM(scan_totals_line)      \
+    ITEM(scan_rows_line)        \
+    ITEM(scan_totals_block)     \
+    ITEM(scan_rows_block)
 
 #endif

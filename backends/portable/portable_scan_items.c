@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cumsum, Cumprod and CumulativeLogsumexp: three launches of kernels/scan.cl's items, or one for short sequences, and on
- * processors for all but the longest. */
+/* Cumsum, Cumprod and CumulativeLogsumexp: three launches of kernels/scan.cl's items, or one for
+ * short sequences, and on processors for all but the longest. */
 #include "portable/item_kernel.h"
 #include "portable/kernels/scan.cl"
 #include "portable/portable_scan.h"
 
 GANTRY_K_ITEM_TEXTS(scan, GANTRY_SCAN_ITEMS, gantry__text_math_float32, gantry__text_math_float64,
-                   gantry__text_scan_squares, gantry__text_scan);
+                    gantry__text_scan_squares, gantry__text_scan);
 
 /* The type whose program scans this one: integers of a size wrap alike. */
 static int32_t program_type(int32_t dtype) {
@@ -24,23 +24,27 @@ static int has_lines(const gantry_op_call_t *call, int32_t dtype) {
              dtype == GANTRY_K_INT64 || gantry_k_is_half(dtype)));
 }
 
-/* One of the two steps over `chunks` chunks of each column. On processors an item has several of them. */
-static int32_t run(gantry_op_call_t *call, int step, int32_t dtype, gantry_scan_t *scan, int64_t chunks,
-                   const gantry_span_t spans[3]) {
+/* One of the two steps over `chunks` chunks of each column. On processors an item has several of
+ * them. */
+static int32_t run(gantry_op_call_t *call, int step, int32_t dtype, gantry_scan_t *scan,
+                   int64_t chunks, const gantry_span_t spans[3]) {
     static const uint32_t plain[] = {ITEM_scan_totals, ITEM_scan_rows},
                           lines[] = {ITEM_scan_totals_line, ITEM_scan_rows_line},
                           blocks[] = {ITEM_scan_totals_block, ITEM_scan_rows_block};
     const int is_serial = gantry_k_is_serial(call), is_block = is_serial && scan->columns > 1,
               is_line = !is_block && has_lines(call, dtype);
-    gantry_k_item_launch_t launch = {.item = (is_block ? blocks : is_line ? lines : plain)[step],
-                                     .t = dtype,
-                                     .count = chunks * scan->columns,
-                                     .item_bytes = GANTRY_SCAN_CHUNK * (int64_t)gantry_k_size(dtype),
-                                     .is_costly = 1,
-                                     .parameters = scan,
-                                     .parameter_bytes = sizeof *scan,
-                                     .spans = {spans[0], spans[1], spans[2]},
-                                     .span_count = step == TOTALS ? 2 : 3};
+    gantry_k_item_launch_t launch = {
+        .item = (is_block  ? blocks
+                 : is_line ? lines
+                           : plain)[step],
+        .t = dtype,
+        .count = chunks * scan->columns,
+        .item_bytes = GANTRY_SCAN_CHUNK * (int64_t)gantry_k_size(dtype),
+        .is_costly = 1,
+        .parameters = scan,
+        .parameter_bytes = sizeof *scan,
+        .spans = {spans[0], spans[1], spans[2]},
+        .span_count = step == TOTALS ? 2 : 3};
 
     scan->total = chunks;
     scan->runs = gantry_k_runs(call, scan->columns);
@@ -63,11 +67,15 @@ static int32_t run(gantry_op_call_t *call, int step, int32_t dtype, gantry_scan_
 
 enum { LEAST_CHUNKS = 32, ITEMS_PER_UNIT = 4 };
 
-/* Sequences that an item of ROWS does whole, in all three steps: of one column so many that their chunks fill most of the
- * lines. 0, an item has chunks of them: on cards, and where some cores would have nothing to do. */
-static int64_t whole_sequences(const gantry_op_call_t *call, int32_t dtype, const gantry_scan_t *scan, int64_t outer) {
+/* Sequences that an item of ROWS does whole, in all three steps: of one column so many that their
+ * chunks fill most of the lines. 0, an item has chunks of them: on cards, and where some cores
+ * would have nothing to do. */
+static int64_t whole_sequences(const gantry_op_call_t *call, int32_t dtype,
+                               const gantry_scan_t *scan, int64_t outer) {
     const int is_block = scan->columns > 1;
-    const int64_t many = scan->chunks < GANTRY_SCAN_LINES ? GANTRY_SCAN_LINES : (LEAST_CHUNKS + scan->chunks - 1) / scan->chunks,
+    const int64_t many = scan->chunks < GANTRY_SCAN_LINES
+                             ? GANTRY_SCAN_LINES
+                             : (LEAST_CHUNKS + scan->chunks - 1) / scan->chunks,
                   whole = is_block ? 1 : many, runs = gantry_k_runs(call, scan->columns).count;
 
     if (scan->chunks == 1 || scan->chunks > GANTRY_SCAN_CHUNK) return 0;
@@ -75,17 +83,20 @@ static int64_t whole_sequences(const gantry_op_call_t *call, int32_t dtype, cons
     return outer / whole * runs >= ITEMS_PER_UNIT * gantry_k_units(call) ? whole : 0;
 }
 
-/* Of one column: results past the caches, where they are many and each sequence starts a line of 64 bytes. */
-static int64_t streams(const gantry_op_call_t *call, int32_t dtype, int64_t count, int64_t length, gantry_span_t out) {
+/* Of one column: results past the caches, where they are many and each sequence starts a line of
+ * 64 bytes. */
+static int64_t streams(const gantry_op_call_t *call, int32_t dtype, int64_t count, int64_t length,
+                       gantry_span_t out) {
     const int64_t bytes = (int64_t)gantry_k_size(dtype);
     const int is_aligned = length * bytes % 64 == 0 && out.offset_bytes % 64 == 0;
 
     return is_aligned ? gantry_k_work(call, count, bytes, 0).stream : 0;
 }
 
-/* Scans x [outer, scan->length, columns] into out, which may be x. Depth: one level per factor of 128. */
-static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry_scan_t scan, int64_t outer, gantry_span_t x,
-                        gantry_span_t out) {
+/* Scans x [outer, scan->length, columns] into out, which may be x. Depth: one level per factor
+ * of 128. */
+static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry_scan_t scan, int64_t outer,
+                        gantry_span_t x, gantry_span_t out) {
     const int32_t total_type = gantry_k_is_half(dtype) ? GANTRY_K_FLOAT32 : dtype;
     gantry_span_t totals = x; /* not read where there is one chunk or an item has whole sequences */
     int64_t count;
@@ -101,7 +112,8 @@ static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry_scan_t sca
         level.length = scan.chunks;
         level.exclusive = 1;
         level.reverse = 0;
-        status = call->services->scratch(call, (uint64_t)(count * scan.columns) * gantry_k_size(total_type), &totals);
+        status = call->services->scratch(
+            call, (uint64_t)(count * scan.columns) * gantry_k_size(total_type), &totals);
         if (status == GANTRY_K_OK) {
             status = run(call, TOTALS, dtype, &scan, count, (gantry_span_t[]){x, totals, totals});
         }
@@ -125,16 +137,14 @@ static int32_t compute(gantry_op_call_t *call, int64_t operation) {
 
     axis += axis < 0 ? x->rank : 0;
     scan.length = x->dims[axis];
-    for (int32_t d = 0; d < x->rank; d++) {
+    for (int32_t d = 0; d < x->rank; ++d) {
         outer *= d < axis ? x->dims[d] : 1;
         scan.columns *= d > axis ? x->dims[d] : 1;
     }
     return run_scan(call, program_type(x->dtype), scan, outer, x->span, call->outputs[0]->span);
 }
 
-static int32_t compute_sum(gantry_op_call_t *call) {
-    return compute(call, GANTRY_SCAN_SUM);
-}
+static int32_t compute_sum(gantry_op_call_t *call) { return compute(call, GANTRY_SCAN_SUM); }
 
 static int32_t compute_product(gantry_op_call_t *call) {
     return compute(call, GANTRY_SCAN_PRODUCT);
@@ -148,7 +158,11 @@ static const char *const hosts[] = {"axis"};
 
 GANTRY_K_ITEM_KERNEL_HOST(sum, scan, "Cumsum", gantry_k_numeric_type, hosts, compute_sum);
 GANTRY_K_ITEM_KERNEL_HOST(product, scan, "Cumprod", gantry_k_numeric_type, hosts, compute_product);
-GANTRY_K_ITEM_KERNEL_HOST(log_sum, scan, "CumulativeLogsumexp", gantry_k_floating_type, hosts, compute_log_sum);
+GANTRY_K_ITEM_KERNEL_HOST(log_sum, scan, "CumulativeLogsumexp", gantry_k_floating_type, hosts,
+                          compute_log_sum);
 
-#define OPS(OP) OP(sum) OP(product) OP(log_sum)
+#define OPS(OP) \
+    OP(sum)     \
+    OP(product) \
+    OP(log_sum)
 GANTRY_K_ITEM_PACK(scan, OPS);

@@ -17,8 +17,10 @@ static int32_t run(gantry_op_call_t *call, gantry_k_item_launch_t *launch) {
 
 /* ---- rows of indices ---- */
 
-static void explain_slice(const gantry_op_call_t *call, int64_t row, char *text, size_t text_bytes) {
-    const int is_gather = strcmp(call->op, "GatherNd") == 0, is_new = strcmp(call->op, "ScatterNd") == 0;
+static void explain_slice(const gantry_op_call_t *call, int64_t row, char *text,
+                          size_t text_bytes) {
+    const int is_gather = strcmp(call->op, "GatherNd") == 0,
+              is_new = strcmp(call->op, "ScatterNd") == 0;
     const gantry_arg_t *indices = call->inputs[is_new ? 0 : 1];
     const gantry_arg_t *indexed = is_gather ? call->inputs[0] : call->outputs[0];
     const int64_t depth = indices->dims[indices->rank - 1]; /* at most indexed's rank */
@@ -26,7 +28,7 @@ static void explain_slice(const gantry_op_call_t *call, int64_t row, char *text,
     char place[GANTRY_K_PLACE_BYTES], values[GANTRY_K_PLACE_BYTES], shape[GANTRY_K_PLACE_BYTES];
 
     gantry__portable_print_place(indices->dims, indices->rank - 1, row, place, sizeof place);
-    for (int64_t d = 0; d < depth; d++) {
+    for (int64_t d = 0; d < depth; ++d) {
         index[d] = gantry_k_host_int(indices, row * depth + d);
     }
     gantry__portable_print_list(index, depth, ", ", values, sizeof values);
@@ -35,27 +37,29 @@ static void explain_slice(const gantry_op_call_t *call, int64_t row, char *text,
                    is_gather ? "param " : "", shape);
 }
 
-static gantry_fault_words_t slice_words(const gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape) {
+static gantry_fault_words_t slice_words(const gantry_op_call_t *call, uint32_t input,
+                                        const gantry_arg_t *shape) {
     const gantry_arg_t *indices = call->inputs[input];
     const int is_gather = strcmp(call->op, "GatherNd") == 0;
-    gantry_fault_words_t words = gantry_k_words(
-        is_gather ? "indices@ does not index into param shape [#]" : "indices@ does not index into shape [#]", indices,
-        indices->rank - 1);
+    gantry_fault_words_t words =
+        gantry_k_words(is_gather ? "indices@ does not index into param shape [#]"
+                                 : "indices@ does not index into shape [#]",
+                       indices, indices->rank - 1);
 
-    words.value_text =
-        is_gather ? "indices@ = $ does not index into param shape [#]" : "indices@ = $ does not index into shape [#]";
+    words.value_text = is_gather ? "indices@ = $ does not index into param shape [#]"
+                                 : "indices@ = $ does not index into shape [#]";
     words.value_input = (int32_t)input;
     words.value_count = (int32_t)indices->dims[indices->rank - 1];
     words.accepted_count = shape->rank;
-    for (int32_t d = 0; d < shape->rank; d++) {
+    for (int32_t d = 0; d < shape->rank; ++d) {
         words.accepted[d] = shape->dims[d];
     }
     return words;
 }
 
 /* Slices of a tensor of the shape that rows of the op's input lead to; *out_slices of them. */
-static gantry_slices_t slices_of(const gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape,
-                                 int64_t *out_slices) {
+static gantry_slices_t slices_of(const gantry_op_call_t *call, uint32_t input,
+                                 const gantry_arg_t *shape, int64_t *out_slices) {
     const gantry_arg_t *indices = call->inputs[input];
     const gantry_attr_t *policy = gantry_k_attr(call, "bad_indices_policy");
     gantry_slices_t out = {.depth = indices->dims[indices->rank - 1],
@@ -65,7 +69,7 @@ static gantry_slices_t slices_of(const gantry_op_call_t *call, uint32_t input, c
                            .input = input};
 
     *out_slices = 1;
-    for (int32_t d = 0; d < shape->rank; d++) {
+    for (int32_t d = 0; d < shape->rank; ++d) {
         out.dims[d] = shape->dims[d];
         *(d < out.depth ? out_slices : &out.inner) *= shape->dims[d];
     }
@@ -75,7 +79,7 @@ static gantry_slices_t slices_of(const gantry_op_call_t *call, uint32_t input, c
 static int64_t rows_of(const gantry_arg_t *indices) {
     int64_t rows = 1;
 
-    for (int32_t d = 0; d < indices->rank - 1; d++) {
+    for (int32_t d = 0; d < indices->rank - 1; ++d) {
         rows *= indices->dims[d];
     }
     return rows;
@@ -84,16 +88,18 @@ static int64_t rows_of(const gantry_arg_t *indices) {
 /* ---- the order of updates ---- */
 
 static int32_t check_slices(gantry_op_call_t *call, int64_t slices) {
-    return slices < MOST_SLICES ? GANTRY_K_OK
-                                : call->services->fail(call, GANTRY_K_UNIMPLEMENTED,
-                                                       "more than 4294967294 slices or segments cannot be numbered");
+    return slices < MOST_SLICES
+               ? GANTRY_K_OK
+               : call->services->fail(call, GANTRY_K_UNIMPLEMENTED,
+                                      "more than 4294967294 slices or segments cannot be numbered");
 }
 
 #define LEAST_SHARE INT64_C(8192) /* elements of updates that are worth a worker */
 #define LEAST_COLUMNS 16          /* of a worker */
 
-void gantry__scatter_boxes(const gantry_op_call_t *call, const gantry_k_updates_t *updates, int64_t *out_rows,
-                           int64_t *out_columns, gantry_k_item_launch_t *launch) {
+void gantry__scatter_boxes(const gantry_op_call_t *call, const gantry_k_updates_t *updates,
+                           int64_t *out_rows, int64_t *out_columns,
+                           gantry_k_item_launch_t *launch) {
     const int64_t worth = updates->count * updates->inner / LEAST_SHARE + 1;
     int64_t workers = gantry_k_units(call);
 
@@ -119,13 +125,15 @@ static int32_t sort_updates(gantry_op_call_t *call, gantry_k_updates_t *updates)
 }
 
 /* Keys of all updates, in their order. */
-static int32_t make_keys(gantry_op_call_t *call, gantry_k_item_launch_t *launch, gantry_k_updates_t *updates) {
+static int32_t make_keys(gantry_op_call_t *call, gantry_k_item_launch_t *launch,
+                         gantry_k_updates_t *updates) {
     int32_t status = call->services->scratch(call, (uint64_t)updates->count * 4, &updates->keys);
 
     launch->t = GANTRY_K_BOOL;
     launch->count = updates->count;
     if (gantry_k_is_serial(call)) {
-        launch->item = launch->item == ITEM_slice_keys ? ITEM_slice_keys_run : ITEM_segment_keys_run;
+        launch->item =
+            launch->item == ITEM_slice_keys ? ITEM_slice_keys_run : ITEM_segment_keys_run;
         launch->count = (updates->count + GANTRY_KEYS_RUN - 1) / GANTRY_KEYS_RUN;
         launch->grain = LEAST_SHARE / GANTRY_KEYS_RUN;
     }
@@ -159,7 +167,8 @@ int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const 
 
 static gantry_fault_words_t bad_words(const gantry_op_call_t *call, int64_t input, int64_t limit,
                                       const gantry_k_bad_ids_t *bad) {
-    gantry_fault_words_t words = gantry_k_words_of_value(bad->words, bad->value_words, call, (int32_t)input, limit);
+    gantry_fault_words_t words =
+        gantry_k_words_of_value(bad->words, bad->value_words, call, (int32_t)input, limit);
 
     words.inside_text = bad->inside_words;
     words.value_end = INT64_MAX;
@@ -169,12 +178,13 @@ static gantry_fault_words_t bad_words(const gantry_op_call_t *call, int64_t inpu
 int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry_segments_t *parameters,
                                     const gantry_k_bad_ids_t *bad, gantry_k_updates_t *updates) {
     const gantry_arg_t *ids = call->inputs[parameters->input];
-    gantry_k_item_launch_t launch = {.item = ITEM_segment_keys,
-                                     .explain = bad->explain,
-                                     .words = bad_words(call, parameters->input, parameters->limit, bad),
-                                     .parameters = parameters,
-                                     .parameter_bytes = sizeof *parameters,
-                                     .spans = {ids->span}};
+    gantry_k_item_launch_t launch = {
+        .item = ITEM_segment_keys,
+        .explain = bad->explain,
+        .words = bad_words(call, parameters->input, parameters->limit, bad),
+        .parameters = parameters,
+        .parameter_bytes = sizeof *parameters,
+        .spans = {ids->span}};
     int32_t status;
 
     updates->slices = updates->count / parameters->per_row * parameters->limit;
@@ -185,18 +195,23 @@ int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry_segments_t *p
         status = make_keys(call, &launch, updates);
     }
     updates->positions = updates->keys;
-    return status == GANTRY_K_OK && !parameters->is_sorted && !updates->stay ? sort_updates(call, updates) : status;
+    return status == GANTRY_K_OK && !parameters->is_sorted && !updates->stay
+               ? sort_updates(call, updates)
+               : status;
 }
 
 /* ---- counts ---- */
 
-int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bins, const gantry_k_bad_ids_t *bad,
-                              gantry_span_t *out_counts, int64_t *out_tables) {
+int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bins,
+                              const gantry_k_bad_ids_t *bad, gantry_span_t *out_counts,
+                              int64_t *out_tables) {
     const gantry_arg_t *numbers = call->inputs[input];
     const int64_t units = gantry_k_units(call);
     const int64_t worth = numbers->element_count / (bins > LEAST_SHARE ? bins : LEAST_SHARE);
     gantry_bin_parts_t parameters = {.count = numbers->element_count,
-                                     .parts = worth < 1 ? 1 : worth < units ? worth : units,
+                                     .parts = worth < 1       ? 1
+                                              : worth < units ? worth
+                                                              : units,
                                      .bins = bins,
                                      .is_wide = numbers->dtype == GANTRY_K_INT64,
                                      .input = input};
@@ -211,7 +226,8 @@ int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bi
                                      .parameter_bytes = sizeof parameters,
                                      .spans = {numbers->span},
                                      .span_count = 2};
-    const int32_t status = call->services->scratch(call, (uint64_t)(2 * parameters.parts * bins) * 4, out_counts);
+    const int32_t status =
+        call->services->scratch(call, (uint64_t)(2 * parameters.parts * bins) * 4, out_counts);
 
     *out_tables = 2 * parameters.parts;
     launch.spans[1] = *out_counts;
@@ -221,7 +237,8 @@ int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bi
 /* ---- GatherNd, TensorScatterUpdate ---- */
 
 static int32_t compute_gather_nd(gantry_op_call_t *call) {
-    const gantry_arg_t *params = call->inputs[0], *indices = call->inputs[1], *out = call->outputs[0];
+    const gantry_arg_t *params = call->inputs[0], *indices = call->inputs[1],
+                       *out = call->outputs[0];
     int64_t slices;
     gantry_slices_t parameters = slices_of(call, 1, params, &slices);
     gantry_k_item_launch_t launch = {.item = ITEM_gather_nd,
@@ -239,13 +256,15 @@ static int32_t compute_gather_nd(gantry_op_call_t *call) {
 }
 
 static int32_t update_in_order(gantry_op_call_t *call, const gantry_k_updates_t *updates) {
-    gantry_scatter_last_t parameters = {.count = updates->count, .inner = updates->inner, .slices = updates->slices};
-    gantry_k_item_launch_t launch = {.item = ITEM_scatter_direct,
-                                     .t = gantry_k_twin(call->outputs[0]->dtype),
-                                     .parameters = &parameters,
-                                     .parameter_bytes = sizeof parameters,
-                                     .spans = {updates->keys, call->inputs[2]->span, call->outputs[0]->span},
-                                     .span_count = 3};
+    gantry_scatter_last_t parameters = {
+        .count = updates->count, .inner = updates->inner, .slices = updates->slices};
+    gantry_k_item_launch_t launch = {
+        .item = ITEM_scatter_direct,
+        .t = gantry_k_twin(call->outputs[0]->dtype),
+        .parameters = &parameters,
+        .parameter_bytes = sizeof parameters,
+        .spans = {updates->keys, call->inputs[2]->span, call->outputs[0]->span},
+        .span_count = 3};
 
     gantry__scatter_boxes(call, updates, &parameters.rows, &parameters.columns, &launch);
     return run(call, &launch);
@@ -267,22 +286,27 @@ static int32_t compute_update(gantry_op_call_t *call) {
     parameters.count = updates.count;
     parameters.inner = updates.inner;
 
-    gantry_k_item_launch_t launch = {.item = ITEM_scatter_last,
-                                     .t = gantry_k_twin(out->dtype),
-                                     .count = updates.count * updates.inner,
-                                     .parameters = &parameters,
-                                     .parameter_bytes = sizeof parameters,
-                                     .spans = {updates.keys, updates.positions, call->inputs[2]->span, out->span},
-                                     .span_count = 4};
+    gantry_k_item_launch_t launch = {
+        .item = ITEM_scatter_last,
+        .t = gantry_k_twin(out->dtype),
+        .count = updates.count * updates.inner,
+        .parameters = &parameters,
+        .parameter_bytes = sizeof parameters,
+        .spans = {updates.keys, updates.positions, call->inputs[2]->span, out->span},
+        .span_count = 4};
 
     return run(call, &launch);
 }
 
-static const gantry_type_constraint_t gather_nd_types[] = {{"Tparams", GANTRY_K_ANY}, {"Tindices", GANTRY_K_INTS}};
-static const gantry_type_constraint_t update_types[] = {{"T", GANTRY_K_ANY}, {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t gather_nd_types[] = {{"Tparams", GANTRY_K_ANY},
+                                                           {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t update_types[] = {{"T", GANTRY_K_ANY},
+                                                        {"Tindices", GANTRY_K_INTS}};
 
 GANTRY_K_ITEM_KERNEL(gather_nd, scatter, "GatherNd", gather_nd_types, compute_gather_nd);
 GANTRY_K_ITEM_KERNEL(update, scatter, "TensorScatterUpdate", update_types, compute_update);
 
-#define OPS(OP) OP(gather_nd) OP(update)
+#define OPS(OP)   \
+    OP(gather_nd) \
+    OP(update)
 GANTRY_K_ITEM_PACK(scatter, OPS);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that combine the updates of each slice or segment: ScatterNd, TensorScatterAdd, Sub, Max, Min; SegmentSum and its
- * kin, of sorted ids; UnsortedSegmentSum and its kin; Bincount, DenseBincount. */
+/* Ops that combine the updates of each slice or segment: ScatterNd, TensorScatterAdd, Sub, Max,
+ * Min; SegmentSum and its kin, of sorted ids; UnsortedSegmentSum and its kin; Bincount,
+ * DenseBincount. */
 #include "portable/portable_segment.h"
 
 #include <inttypes.h>
@@ -55,11 +56,11 @@ static uint64_t extreme(int32_t dtype, int is_lowest) {
     const uint64_t sign = UINT64_C(1) << (8 * gantry_k_size(dtype) - 1);
 
     switch (dtype) {
-    case GANTRY_K_FLOAT16: return 0x7bff | (is_lowest ? sign : 0);
-    case GANTRY_K_BFLOAT16: return 0x7f7f | (is_lowest ? sign : 0);
-    case GANTRY_K_FLOAT32: return 0x7f7fffff | (is_lowest ? sign : 0);
-    case GANTRY_K_FLOAT64: return UINT64_C(0x7fefffffffffffff) | (is_lowest ? sign : 0);
-    default: break;
+        case GANTRY_K_FLOAT16: return 0x7bff | (is_lowest ? sign : 0);
+        case GANTRY_K_BFLOAT16: return 0x7f7f | (is_lowest ? sign : 0);
+        case GANTRY_K_FLOAT32: return 0x7f7fffff | (is_lowest ? sign : 0);
+        case GANTRY_K_FLOAT64: return UINT64_C(0x7fefffffffffffff) | (is_lowest ? sign : 0);
+        default: break;
     }
     if ((GANTRY_K_BIT(dtype) & GANTRY_K_SIGNED) != 0) {
         return is_lowest ? sign : sign - 1;
@@ -74,15 +75,17 @@ static int32_t fill(gantry_op_call_t *call, const way_t *way) {
     unsigned char pattern[8];
 
     if (way->start != FROM_ZERO) {
-        bits = way->start == FROM_ONE ? gantry_k_one(out->dtype) : extreme(out->dtype, way->start == FROM_LOWEST);
+        bits = way->start == FROM_ONE ? gantry_k_one(out->dtype)
+                                      : extreme(out->dtype, way->start == FROM_LOWEST);
     }
-    for (uint32_t k = 0; k < sizeof pattern; k++) {
+    for (uint32_t k = 0; k < sizeof pattern; ++k) {
         pattern[k] = (unsigned char)(bits >> 8 * k);
     }
     return call->services->fill(call, &out->span, pattern, bytes);
 }
 
-/* On processors, in types that are computed in themselves; means of integers divide a sum that is wider than they are. */
+/* On processors, in types that are computed in themselves; means of integers divide a sum that
+ * is wider than they are. */
 static int goes_directly(const gantry_op_call_t *call, const way_t *way) {
     const int32_t dtype = call->outputs[0]->dtype;
 
@@ -93,8 +96,8 @@ static int goes_directly(const gantry_op_call_t *call, const way_t *way) {
 }
 
 /* How many updates each slice gets, into `counts`, zeros before. */
-static int32_t count_directly(gantry_op_call_t *call, const gantry_k_updates_t *updates, gantry_span_t counts,
-                              int32_t dtype, int is_binary) {
+static int32_t count_directly(gantry_op_call_t *call, const gantry_k_updates_t *updates,
+                              gantry_span_t counts, int32_t dtype, int is_binary) {
     gantry_direct_t parameters = {
         .count = updates->count, .inner = 1, .slices = updates->slices, .is_binary = is_binary};
     gantry_k_updates_t single = *updates;
@@ -123,7 +126,8 @@ static int32_t divide_directly(gantry_op_call_t *call, const gantry_k_updates_t 
                                      .parameter_bytes = sizeof parameters,
                                      .spans = {{0}, out->span},
                                      .span_count = 2};
-    int32_t status = call->services->scratch(call, (uint64_t)updates->slices * sizeof(int32_t), &launch.spans[0]);
+    int32_t status = call->services->scratch(call, (uint64_t)updates->slices * sizeof(int32_t),
+                                             &launch.spans[0]);
 
     if (status == GANTRY_K_OK) {
         status = call->services->fill(call, &launch.spans[0], zero, sizeof zero);
@@ -134,12 +138,15 @@ static int32_t divide_directly(gantry_op_call_t *call, const gantry_k_updates_t 
     return status == GANTRY_K_OK ? gantry_k_run_items(call, &launch) : status;
 }
 
-static int32_t combine_directly(gantry_op_call_t *call, const way_t *way, const gantry_k_updates_t *updates,
-                                const gantry_span_t *values, int is_sorted) {
+static int32_t combine_directly(gantry_op_call_t *call, const way_t *way,
+                                const gantry_k_updates_t *updates, const gantry_span_t *values,
+                                int is_sorted) {
     const gantry_arg_t *out = call->outputs[0];
     const int is_bool = out->dtype == GANTRY_K_BOOL;
-    gantry_direct_t parameters = {
-        .count = updates->count, .inner = updates->inner, .slices = updates->slices, .takes_first = is_sorted};
+    gantry_direct_t parameters = {.count = updates->count,
+                                  .inner = updates->inner,
+                                  .slices = updates->slices,
+                                  .takes_first = is_sorted};
     gantry_k_item_launch_t launch = {.item = is_bool ? ITEM_direct_segment_larger : way->direct,
                                      .t = is_bool ? GANTRY_K_UINT8 : out->dtype,
                                      .parameters = &parameters,
@@ -150,7 +157,8 @@ static int32_t combine_directly(gantry_op_call_t *call, const way_t *way, const 
     gantry__scatter_boxes(call, updates, &parameters.rows, &parameters.columns, &launch);
     const int32_t status = gantry_k_run_items(call, &launch);
 
-    return status == GANTRY_K_OK && way->item == ITEM_combine_mean ? divide_directly(call, updates) : status;
+    return status == GANTRY_K_OK && way->item == ITEM_combine_mean ? divide_directly(call, updates)
+                                                                   : status;
 }
 
 /* values: the updates themselves, one slice each. */
@@ -161,16 +169,19 @@ static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry_k_
         return combine_directly(call, way, updates, values, is_sorted);
     }
 
-    gantry_combine_t parameters = {
-        .count = updates->count, .inner = updates->inner, .is_sorted = is_sorted, .takes_first = is_sorted};
-    gantry_k_item_launch_t launch = {.item = way->item,
-                                     .t = out->dtype,
-                                     .count = updates->count * updates->inner,
-                                     .is_costly = 1,
-                                     .parameters = &parameters,
-                                     .parameter_bytes = sizeof parameters,
-                                     .spans = {updates->keys, updates->positions, *values, out->span},
-                                     .span_count = 4};
+    gantry_combine_t parameters = {.count = updates->count,
+                                   .inner = updates->inner,
+                                   .is_sorted = is_sorted,
+                                   .takes_first = is_sorted};
+    gantry_k_item_launch_t launch = {
+        .item = way->item,
+        .t = out->dtype,
+        .count = updates->count * updates->inner,
+        .is_costly = 1,
+        .parameters = &parameters,
+        .parameter_bytes = sizeof parameters,
+        .spans = {updates->keys, updates->positions, *values, out->span},
+        .span_count = 4};
 
     if (out->dtype == GANTRY_K_BOOL) { /* a sum of truths is whether there is one */
         launch.item = ITEM_segment_larger;
@@ -186,7 +197,8 @@ static int32_t compute_scatter(gantry_op_call_t *call) {
     const gantry_arg_t *values = call->inputs[is_new ? 1 : 2], *out = call->outputs[0];
     const way_t *way = way_of(call);
     gantry_k_updates_t updates = {.stay = goes_directly(call, way)};
-    int32_t status = is_new ? fill(call, way) : call->services->copy(call, &out->span, &call->inputs[0]->span);
+    int32_t status =
+        is_new ? fill(call, way) : call->services->copy(call, &out->span, &call->inputs[0]->span);
 
     if (status != GANTRY_K_OK || values->element_count == 0) {
         return status;
@@ -197,13 +209,14 @@ static int32_t compute_scatter(gantry_op_call_t *call) {
 
 /* ---- segments ---- */
 
-static void explain_unsorted(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes) {
+static void explain_unsorted(const gantry_op_call_t *call, int64_t position, char *text,
+                             size_t text_bytes) {
     const gantry_arg_t *ids = call->inputs[1];
     char place[GANTRY_K_PLACE_BYTES];
 
     gantry__portable_print_place(ids->dims, ids->rank, position, place, sizeof place);
-    (void)snprintf(text, text_bytes, "segment_ids%s = %" PRId64 " is out of range [0, %" PRId64 ")", place,
-                   gantry_k_host_int(ids, position), gantry_k_host_int(call->inputs[2], 0));
+    (void)snprintf(text, text_bytes, "segment_ids%s = %" PRId64 " is out of range [0, %" PRId64 ")",
+                   place, gantry_k_host_int(ids, position), gantry_k_host_int(call->inputs[2], 0));
 }
 
 static int32_t compute_unsorted(gantry_op_call_t *call) {
@@ -228,18 +241,20 @@ static int32_t compute_unsorted(gantry_op_call_t *call) {
     return status == GANTRY_K_OK ? combine(call, way, &updates, &data->span, 0) : status;
 }
 
-static void explain_sorted(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes) {
+static void explain_sorted(const gantry_op_call_t *call, int64_t position, char *text,
+                           size_t text_bytes) {
     const int64_t id = gantry_k_host_int(call->inputs[1], position);
 
     (void)snprintf(text, text_bytes, "%s: segment_ids[%" PRId64 "] = %" PRId64,
-                   id < 0 ? "segment ids must be >= 0" : "segment ids are not increasing", position, id);
+                   id < 0 ? "segment ids must be >= 0" : "segment ids are not increasing", position,
+                   id);
 }
 
 /* Segments that a tensor of data's rows may have; a row without elements counts as one of ones. */
 static int64_t most_segments(const gantry_arg_t *data) {
     int64_t most = INT64_MAX / 16;
 
-    for (int32_t d = 1; d < data->rank; d++) {
+    for (int32_t d = 1; d < data->rank; ++d) {
         most /= data->dims[d] > 0 ? data->dims[d] : 1;
     }
     return most;
@@ -257,16 +272,19 @@ static int32_t make_output(gantry_op_call_t *call, int64_t *out_segments) {
     if (ids->element_count > 0) {
         span.offset_bytes += (uint64_t)(ids->element_count - 1) * bytes;
         span.size_bytes = bytes;
-        status = call->services->read(call, &span, bytes == 4 ? (void *)&narrow : (void *)&last, bytes);
+        status =
+            call->services->read(call, &span, bytes == 4 ? (void *)&narrow : (void *)&last, bytes);
         if (status == GANTRY_K_OK && bytes == 4) {
             last = narrow;
         }
         if (status == GANTRY_K_OK && last < 0) {
-            status = call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "segment ids must be >= 0");
+            status =
+                call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "segment ids must be >= 0");
         }
         if (status == GANTRY_K_OK && last >= most) {
-            status = call->services->fail(call, GANTRY_K_INVALID_ARGUMENT,
-                                          "the last segment id asks for more elements than a tensor can have");
+            status = call->services->fail(
+                call, GANTRY_K_INVALID_ARGUMENT,
+                "the last segment id asks for more elements than a tensor can have");
         }
     }
     if (status != GANTRY_K_OK) {
@@ -293,17 +311,19 @@ static int32_t compute_sorted(gantry_op_call_t *call) {
     updates.inner = data->element_count / ids->element_count;
     status = gantry__scatter_by_segments(
         call, &parameters,
-        &(gantry_k_bad_ids_t){explain_sorted,
-                              "segment ids must be >= 0, or segment ids are not increasing: segment_ids@",
-                              "segment ids must be >= 0: segment_ids@ = $",
-                              "segment ids are not increasing: segment_ids@ = $"},
+        &(gantry_k_bad_ids_t){
+            explain_sorted,
+            "segment ids must be >= 0, or segment ids are not increasing: segment_ids@",
+            "segment ids must be >= 0: segment_ids@ = $",
+            "segment ids are not increasing: segment_ids@ = $"},
         &updates);
     return status == GANTRY_K_OK ? combine(call, way, &updates, &data->span, 1) : status;
 }
 
 /* ---- Bincount ---- */
 
-static void explain_bin(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes) {
+static void explain_bin(const gantry_op_call_t *call, int64_t position, char *text,
+                        size_t text_bytes) {
     const gantry_arg_t *arr = call->inputs[0];
     char place[GANTRY_K_PLACE_BYTES];
 
@@ -329,7 +349,8 @@ static int32_t count_parts(gantry_op_call_t *call, int64_t bins, int is_binary) 
                                      .parameters = &parameters,
                                      .parameter_bytes = sizeof parameters,
                                      .span_count = 2};
-    const int32_t status = gantry__scatter_count(call, 0, bins, &bad_bins, &launch.spans[0], &parameters.parts);
+    const int32_t status =
+        gantry__scatter_count(call, 0, bins, &bad_bins, &launch.spans[0], &parameters.parts);
 
     launch.spans[1] = call->outputs[0]->span;
     return status == GANTRY_K_OK ? gantry_k_run_items(call, &launch) : status;
@@ -337,12 +358,15 @@ static int32_t count_parts(gantry_op_call_t *call, int64_t bins, int is_binary) 
 
 /* float32 counts one by one up to 2^24. */
 static int counts_directly(const gantry_op_call_t *call, int64_t count) {
-    return gantry_k_is_serial(call) && (call->outputs[0]->dtype != GANTRY_K_FLOAT32 || count < 1 << 24);
+    return gantry_k_is_serial(call) &&
+           (call->outputs[0]->dtype != GANTRY_K_FLOAT32 || count < 1 << 24);
 }
 
-static int32_t count_bins(gantry_op_call_t *call, const gantry_k_updates_t *updates, int is_binary) {
+static int32_t count_bins(gantry_op_call_t *call, const gantry_k_updates_t *updates,
+                          int is_binary) {
     if (updates->stay) {
-        return count_directly(call, updates, call->outputs[0]->span, call->outputs[0]->dtype, is_binary);
+        return count_directly(call, updates, call->outputs[0]->span, call->outputs[0]->dtype,
+                              is_binary);
     }
 
     gantry_count_t parameters = {.count = updates->count, .is_binary = is_binary};
@@ -367,12 +391,14 @@ static int32_t compute_bins(gantry_op_call_t *call) {
                                     .drops_large = 1,
                                     .input = 0};
     const int counts = is_binary || weights->element_count == 0;
-    gantry_k_updates_t updates = {.stay = counts ? counts_directly(call, in->element_count) : goes_directly(call, way),
-                                  .count = in->element_count,
-                                  .inner = 1};
+    gantry_k_updates_t updates = {
+        .stay = counts ? counts_directly(call, in->element_count) : goes_directly(call, way),
+        .count = in->element_count,
+        .inner = 1};
     int32_t status;
 
-    if (counts && !has_rows && gantry__scatter_can_count(call, in->element_count, parameters.limit)) {
+    if (counts && !has_rows &&
+        gantry__scatter_can_count(call, in->element_count, parameters.limit)) {
         return count_parts(call, parameters.limit, is_binary);
     }
     status = fill(call, way);
@@ -383,14 +409,18 @@ static int32_t compute_bins(gantry_op_call_t *call) {
     if (status != GANTRY_K_OK) {
         return status;
     }
-    return counts ? count_bins(call, &updates, is_binary) : combine(call, way, &updates, &weights->span, 0);
+    return counts ? count_bins(call, &updates, is_binary)
+                  : combine(call, way, &updates, &weights->span, 0);
 }
 
 /* ---- the table ---- */
 
-static const gantry_type_constraint_t new_types[] = {{"T", GANTRY_K_NUMERIC_BOOL}, {"Tindices", GANTRY_K_INTS}};
-static const gantry_type_constraint_t scatter_types[] = {{"T", GANTRY_K_NUMERIC}, {"Tindices", GANTRY_K_INTS}};
-static const gantry_type_constraint_t mean_types[] = {{"T", GANTRY_K_FLOATING}, {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t new_types[] = {{"T", GANTRY_K_NUMERIC_BOOL},
+                                                     {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t scatter_types[] = {{"T", GANTRY_K_NUMERIC},
+                                                         {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t mean_types[] = {{"T", GANTRY_K_FLOATING},
+                                                      {"Tindices", GANTRY_K_INTS}};
 static const gantry_type_constraint_t bin_types[] = {{"T", GANTRY_K_NUMBERS}};
 static const char *const new_hosts[] = {"shape"};
 static const char *const segment_hosts[] = {"num_segments"};
@@ -406,16 +436,36 @@ GANTRY_K_ITEM_KERNEL(mean, segment, "SegmentMean", scatter_types, compute_sorted
 GANTRY_K_ITEM_KERNEL(max, segment, "SegmentMax", scatter_types, compute_sorted);
 GANTRY_K_ITEM_KERNEL(min, segment, "SegmentMin", scatter_types, compute_sorted);
 GANTRY_K_ITEM_KERNEL(prod, segment, "SegmentProd", scatter_types, compute_sorted);
-GANTRY_K_ITEM_KERNEL_HOST(any_sum, segment, "UnsortedSegmentSum", scatter_types, segment_hosts, compute_unsorted);
-GANTRY_K_ITEM_KERNEL_HOST(any_mean, segment, "UnsortedSegmentMean", mean_types, segment_hosts, compute_unsorted);
-GANTRY_K_ITEM_KERNEL_HOST(any_max, segment, "UnsortedSegmentMax", scatter_types, segment_hosts, compute_unsorted);
-GANTRY_K_ITEM_KERNEL_HOST(any_min, segment, "UnsortedSegmentMin", scatter_types, segment_hosts, compute_unsorted);
-GANTRY_K_ITEM_KERNEL_HOST(any_prod, segment, "UnsortedSegmentProd", scatter_types, segment_hosts, compute_unsorted);
+GANTRY_K_ITEM_KERNEL_HOST(any_sum, segment, "UnsortedSegmentSum", scatter_types, segment_hosts,
+                          compute_unsorted);
+GANTRY_K_ITEM_KERNEL_HOST(any_mean, segment, "UnsortedSegmentMean", mean_types, segment_hosts,
+                          compute_unsorted);
+GANTRY_K_ITEM_KERNEL_HOST(any_max, segment, "UnsortedSegmentMax", scatter_types, segment_hosts,
+                          compute_unsorted);
+GANTRY_K_ITEM_KERNEL_HOST(any_min, segment, "UnsortedSegmentMin", scatter_types, segment_hosts,
+                          compute_unsorted);
+GANTRY_K_ITEM_KERNEL_HOST(any_prod, segment, "UnsortedSegmentProd", scatter_types, segment_hosts,
+                          compute_unsorted);
 GANTRY_K_ITEM_KERNEL_HOST(bincount, segment, "Bincount", bin_types, bin_hosts, compute_bins);
-GANTRY_K_ITEM_KERNEL_HOST(dense_bincount, segment, "DenseBincount", bin_types, bin_hosts, compute_bins);
+GANTRY_K_ITEM_KERNEL_HOST(dense_bincount, segment, "DenseBincount", bin_types, bin_hosts,
+                          compute_bins);
 
-#define OPS(OP)                                                                                        \
-    OP(scatter_nd) OP(scatter_add) OP(scatter_sub) OP(scatter_max) OP(scatter_min)                     \
-    OP(sum) OP(mean) OP(max) OP(min) OP(prod)                                                          \
-    OP(any_sum) OP(any_mean) OP(any_max) OP(any_min) OP(any_prod) OP(bincount) OP(dense_bincount)
+#define OPS(OP)     \
+    OP(scatter_nd)  \
+    OP(scatter_add) \
+    OP(scatter_sub) \
+    OP(scatter_max) \
+    OP(scatter_min) \
+    OP(sum)         \
+    OP(mean)        \
+    OP(max)         \
+    OP(min)         \
+    OP(prod)        \
+    OP(any_sum)     \
+    OP(any_mean)    \
+    OP(any_max)     \
+    OP(any_min)     \
+    OP(any_prod)    \
+    OP(bincount)    \
+    OP(dense_bincount)
 GANTRY_K_ITEM_PACK(segment, OPS);

@@ -18,8 +18,7 @@ GANTRY_K_PROGRAM(softmax_source, "portable/softmax", gantry__text_half, gantry__
 
 /* lanes: of the form of rows in vectors; 1 for the others. */
 static int32_t find_kernel(gantry_op_call_t *call, const char *name, uint32_t lanes,
-                           gantry_backend_kernel_t **out_kernel)
-{
+                           gantry_backend_kernel_t **out_kernel) {
     gantry_k_options_t options = gantry_k_options_of_type(call, call->inputs[0]->dtype);
     gantry_k_define(&options, "SOFTMAX_LOG", call->kernel == &gantry__portable_log_softmax_kernel);
     if (lanes > 1) {
@@ -29,8 +28,7 @@ static int32_t find_kernel(gantry_op_call_t *call, const char *name, uint32_t la
 }
 
 /* The least power of two that is 64 or not below the length. */
-static int64_t lanes_of(int64_t length)
-{
+static int64_t lanes_of(int64_t length) {
     int64_t lanes = GANTRY_REDUCE_LANES;
     while (lanes / 2 >= length) {
         lanes /= 2;
@@ -39,13 +37,13 @@ static int64_t lanes_of(int64_t length)
 }
 
 /* Rows of at most 4096 elements: one launch. */
-static int32_t submit_short(gantry_op_call_t *call, int64_t rows, int64_t length)
-{
+static int32_t submit_short(gantry_op_call_t *call, int64_t rows, int64_t length) {
     int on_cpu = gantry_k_is_serial(call), is_short = length <= SHORT_LENGTH;
     const char *name = !on_cpu ? "softmax_group" : is_short ? "softmax_turned" : "softmax_item";
     int64_t lanes = lanes_of(length), each = 1;
     gantry_backend_kernel_t *kernel = NULL;
-    int32_t status = find_kernel(call, name, on_cpu && !is_short ? gantry_k_math_lanes(call) : 1, &kernel);
+    int32_t status =
+        find_kernel(call, name, on_cpu && !is_short ? gantry_k_math_lanes(call) : 1, &kernel);
     if (status != 0) {
         return status;
     }
@@ -54,9 +52,10 @@ static int32_t submit_short(gantry_op_call_t *call, int64_t rows, int64_t length
         each = groups > 0 ? (rows + groups - 1) / groups : 1;
         each = is_short ? (each + SHORT_ROWS - 1) / SHORT_ROWS * SHORT_ROWS : each;
     }
-    gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[0]), gantry_k_span(call->outputs[0]),
-                                  gantry_k_scalar(&length, sizeof length), gantry_k_scalar(&rows, sizeof rows),
-                                  gantry_k_scalar(&lanes, sizeof lanes), gantry_k_scalar(&each, sizeof each)};
+    gantry_launch_arg_t args[] = {
+        gantry_k_span(call->inputs[0]),          gantry_k_span(call->outputs[0]),
+        gantry_k_scalar(&length, sizeof length), gantry_k_scalar(&rows, sizeof rows),
+        gantry_k_scalar(&lanes, sizeof lanes),   gantry_k_scalar(&each, sizeof each)};
     if (on_cpu) {
         return gantry_k_launch_1d(call, kernel, (uint64_t)((rows + each - 1) / each), 1, args, 6);
     }
@@ -65,8 +64,7 @@ static int32_t submit_short(gantry_op_call_t *call, int64_t rows, int64_t length
 }
 
 /* Longer rows: the largest and the sum by the reductions, element by element in between. */
-static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
-{
+static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length) {
     const gantry_arg_t *input = call->inputs[0];
     const gantry_arg_t *output = call->outputs[0];
     gantry__reduce_way_t most = gantry__reduce_tree_way(GANTRY_TREE_MAX, input->dtype);
@@ -76,7 +74,8 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
     uint32_t local = gantry_k_is_serial(call) ? 1 : gantry_k_local_for(call, UINT64_MAX);
     uint64_t items = (uint64_t)(rows * pieces) * local;
     gantry__reduce_shape_t shape;
-    gantry_span_t terms = output->span; /* there is room for them there, but for halves' terms, which are float32 */
+    /* there is room for them there, but for halves' terms, which are float32 */
+    gantry_span_t terms = output->span;
     gantry_span_t largest, sum;
     gantry_backend_kernel_t *term_kernel = NULL, *result_kernel = NULL;
     int32_t status = call->services->scratch(call, (uint64_t)rows * size, &largest);
@@ -97,8 +96,9 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
         status = gantry__portable_reduce(call, &shape, &most, &input->span, &largest);
     }
     if (status == 0) {
-        gantry_launch_arg_t args[] = {gantry_k_span(input), gantry_k_raw_span(largest), gantry_k_raw_span(terms),
-                                      gantry_k_scalar(&length, sizeof length), gantry_k_scalar(&pieces, sizeof pieces)};
+        gantry_launch_arg_t args[] = {
+            gantry_k_span(input), gantry_k_raw_span(largest), gantry_k_raw_span(terms),
+            gantry_k_scalar(&length, sizeof length), gantry_k_scalar(&pieces, sizeof pieces)};
         status = gantry_k_launch_1d(call, term_kernel, items, local, args, 5);
     }
     if (status == 0) {
@@ -116,12 +116,12 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
     return status;
 }
 
-static int32_t compute_softmax(gantry_op_call_t *call)
-{
+static int32_t compute_softmax(gantry_op_call_t *call) {
     const gantry_arg_t *input = call->inputs[0];
     int64_t length = input->rank > 0 ? input->dims[input->rank - 1] : 1;
     int64_t rows = input->element_count / length;
-    return length <= GANTRY_REDUCE_CHUNK ? submit_short(call, rows, length) : submit_long(call, rows, length);
+    return length <= GANTRY_REDUCE_CHUNK ? submit_short(call, rows, length)
+                                         : submit_long(call, rows, length);
 }
 
 GANTRY_SOFTMAX_OPS(GANTRY_K_PORTABLE_KERNEL)

@@ -10,21 +10,27 @@
 #include "portable/kernels/sort_key.cl"
 #include "portable/kernels/sort.cl"
 
-#define GANTRY_SORT_ITEMS(ITEM)                                                                      \
-    ITEM(sort_runs) ITEM(sort_merge) ITEM(sort_values) ITEM(sort_indices) ITEM(sort_bound)           \
-    ITEM(in_top_count) ITEM(in_top)
+#define GANTRY_SORT_ITEMS(ITEM) \
+    ITEM(sort_runs)             \
+    ITEM(sort_merge)            \
+    ITEM(sort_values)           \
+    ITEM(sort_indices)          \
+    ITEM(sort_bound)            \
+    ITEM(in_top_count)          \
+    ITEM(in_top)
 
 /* How elements of the type are ordered. */
 gantry_order_t gantry__sort_order(int32_t dtype, int descending);
 
 typedef struct gantry_k_sort_t {
-    gantry_span_t source; /* rows of length elements, which lie inner elements apart: [rows / inner, length, inner] */
+    /* rows of length elements, which lie inner elements apart: [rows / inner, length, inner] */
+    gantry_span_t source;
     int32_t dtype;
     int32_t descending;
     int64_t rows, length, inner; /* each at least 1 */
     int64_t kept;                /* how many of each row are wanted: 1 to length */
-    /* The results: of each row at least the first kept, rows stride apart. Keys are uint32, of 8-byte elements uint64;
-     * positions in the row are int32. */
+    /* The results: of each row at least the first kept, rows stride apart. Keys are uint32, of
+     * 8-byte elements uint64; positions in the row are int32. */
     gantry_span_t keys, positions;
     int64_t stride;
 } gantry_k_sort_t;
@@ -37,7 +43,8 @@ static inline int64_t gantry_k_key_bytes(int32_t dtype) {
     return gantry_k_size(dtype) == 8 ? 8 : 4;
 }
 
-/* Takes the next `bytes` of *rest, a scratch that was asked for with all that will be taken of it. */
+/* Takes the next `bytes` of *rest, a scratch that was asked for with all that will be taken of
+ * it. */
 static inline gantry_span_t gantry_k_cut(gantry_span_t *rest, int64_t bytes) {
     const uint64_t size = ((uint64_t)bytes + 15) / 16 * 16;
     const gantry_span_t out = {rest->region, rest->offset_bytes, size};

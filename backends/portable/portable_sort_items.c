@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorting along an axis, and searches in what is sorted: Sort, ArgSort, TopK, LowerBound, UpperBound, InTopK. */
+/* Sorting along an axis, and searches in what is sorted: Sort, ArgSort, TopK, LowerBound,
+ * UpperBound, InTopK. */
 #include "portable/portable_sort.h"
 
 #include "portable/portable_radix.h"
 
-GANTRY_K_ITEM_TEXTS(sort, GANTRY_SORT_ITEMS, gantry__text_indices, gantry__text_sort_key, gantry__text_sort);
+GANTRY_K_ITEM_TEXTS(sort, GANTRY_SORT_ITEMS, gantry__text_indices, gantry__text_sort_key,
+                    gantry__text_sort);
 
 static int32_t run(gantry_op_call_t *call, gantry_k_item_launch_t *launch) {
     return gantry_k_run_items_of(call, &sort_items, &gantry__cpu_sort_items, launch);
@@ -18,11 +20,11 @@ gantry_order_t gantry__sort_order(int32_t dtype, int descending) {
                             .descending = descending};
 
     switch (dtype) {
-    case GANTRY_K_FLOAT16: order.infinity = 0x7c00; break;
-    case GANTRY_K_BFLOAT16: order.infinity = 0x7f80; break;
-    case GANTRY_K_FLOAT32: order.infinity = 0x7f800000; break;
-    case GANTRY_K_FLOAT64: order.infinity = UINT64_C(0x7ff0000000000000); break;
-    default: break;
+        case GANTRY_K_FLOAT16: order.infinity = 0x7c00; break;
+        case GANTRY_K_BFLOAT16: order.infinity = 0x7f80; break;
+        case GANTRY_K_FLOAT32: order.infinity = 0x7f800000; break;
+        case GANTRY_K_FLOAT64: order.infinity = UINT64_C(0x7ff0000000000000); break;
+        default: break;
     }
     return order;
 }
@@ -33,12 +35,13 @@ typedef struct pairs_t {
 } pairs_t;
 
 static int32_t take_scratch(gantry_op_call_t *call, const gantry_k_sort_t *sort, pairs_t *pairs) {
-    const int64_t elements = sort->rows * sort->length, key_bytes = elements * gantry_k_key_bytes(sort->dtype);
+    const int64_t elements = sort->rows * sort->length,
+                  key_bytes = elements * gantry_k_key_bytes(sort->dtype);
     const int64_t needed = 2 * (key_bytes + elements * 4) + 64; /* with what is rounded up */
     gantry_span_t rest;
     int32_t status = call->services->scratch(call, (uint64_t)needed, &rest);
 
-    for (int k = 0; status == GANTRY_K_OK && k < 2; k++) {
+    for (int k = 0; status == GANTRY_K_OK && k < 2; ++k) {
         pairs[k].keys = gantry_k_cut(&rest, key_bytes);
         pairs[k].positions = gantry_k_cut(&rest, elements * 4);
     }
@@ -64,21 +67,23 @@ static int32_t sort_runs(gantry_op_call_t *call, const gantry_k_sort_t *sort, co
 }
 
 /* parameters: length and width of what is there; moves them on. */
-static int32_t merge_runs(gantry_op_call_t *call, const gantry_k_sort_t *sort, gantry_sort_merge_t *parameters,
-                          const pairs_t *from, const pairs_t *to) {
-    gantry_k_item_launch_t launch = {.item = ITEM_sort_merge,
-                                     .t = gantry_k_twin(sort->dtype),
-                                     .is_costly = 1,
-                                     .parameters = parameters,
-                                     .parameter_bytes = sizeof *parameters,
-                                     .spans = {from->keys, from->positions, to->keys, to->positions},
-                                     .span_count = 4};
+static int32_t merge_runs(gantry_op_call_t *call, const gantry_k_sort_t *sort,
+                          gantry_sort_merge_t *parameters, const pairs_t *from, const pairs_t *to) {
+    gantry_k_item_launch_t launch = {
+        .item = ITEM_sort_merge,
+        .t = gantry_k_twin(sort->dtype),
+        .is_costly = 1,
+        .parameters = parameters,
+        .parameter_bytes = sizeof *parameters,
+        .spans = {from->keys, from->positions, to->keys, to->positions},
+        .span_count = 4};
     const int64_t both = 2 * parameters->width, rest = parameters->length % both;
     int32_t status;
 
-    parameters->out_width = parameters->width >= sort->kept && parameters->width >= GANTRY_SORT_PIECE
-                                ? parameters->width
-                                : both;
+    parameters->out_width =
+        parameters->width >= sort->kept && parameters->width >= GANTRY_SORT_PIECE
+            ? parameters->width
+            : both;
     parameters->out_length = parameters->length / both * parameters->out_width +
                              (rest < parameters->out_width ? rest : parameters->out_width);
     parameters->pieces = (parameters->out_length + GANTRY_SORT_PIECE - 1) / GANTRY_SORT_PIECE;
@@ -96,10 +101,12 @@ int32_t gantry__sort_rows(gantry_op_call_t *call, gantry_k_sort_t *sort) {
     int32_t status;
 
     if (sort->length > INT32_MAX) {
-        return call->services->fail(call, GANTRY_K_UNIMPLEMENTED, "rows of 2147483648 elements or more are not sorted");
+        return call->services->fail(call, GANTRY_K_UNIMPLEMENTED,
+                                    "rows of 2147483648 elements or more are not sorted");
     }
     if (gantry_k_is_serial(call)) {
-        return gantry__radix_is_top(sort) ? gantry__radix_top(call, sort) : gantry__radix_sort(call, sort);
+        return gantry__radix_is_top(sort) ? gantry__radix_top(call, sort)
+                                          : gantry__radix_sort(call, sort);
     }
     status = take_scratch(call, sort, pairs);
     if (status == GANTRY_K_OK) {
@@ -120,11 +127,12 @@ int32_t gantry__sort_rows(gantry_op_call_t *call, gantry_k_sort_t *sort) {
 /* values or indices may be NULL. */
 static int32_t take(gantry_op_call_t *call, const gantry_k_sort_t *sort, const gantry_arg_t *values,
                     const gantry_arg_t *indices) {
-    gantry_sort_take_t parameters = {.kept = sort->kept,
-                                     .inner = sort->inner,
-                                     .length = sort->length,
-                                     .stride = sort->stride,
-                                     .is_wide = indices != NULL && indices->dtype == GANTRY_K_INT64};
+    gantry_sort_take_t parameters = {
+        .kept = sort->kept,
+        .inner = sort->inner,
+        .length = sort->length,
+        .stride = sort->stride,
+        .is_wide = indices != NULL && indices->dtype == GANTRY_K_INT64};
     gantry_k_item_launch_t launch = {.t = gantry_k_twin(sort->dtype),
                                      .count = sort->rows * sort->kept,
                                      .parameters = &parameters,
@@ -156,7 +164,7 @@ static gantry_k_sort_t sort_of(const gantry_arg_t *input, int64_t axis) {
 
     axis += axis < 0 ? input->rank : 0;
     sort.length = sort.kept = input->dims[axis];
-    for (int64_t d = axis + 1; d < input->rank; d++) {
+    for (int64_t d = axis + 1; d < input->rank; ++d) {
         sort.inner *= input->dims[d];
     }
     sort.rows = input->element_count / sort.length;
@@ -176,7 +184,8 @@ static int32_t compute_sort(gantry_op_call_t *call) {
     if (status != GANTRY_K_OK) {
         return status;
     }
-    return wants_indices ? take(call, &sort, NULL, call->outputs[0]) : take(call, &sort, call->outputs[0], NULL);
+    return wants_indices ? take(call, &sort, NULL, call->outputs[0])
+                         : take(call, &sort, call->outputs[0], NULL);
 }
 
 static int32_t compute_top(gantry_op_call_t *call) {
@@ -192,7 +201,8 @@ static int32_t compute_top(gantry_op_call_t *call) {
 /* ---- LowerBound, UpperBound ---- */
 
 static int32_t compute_bound(gantry_op_call_t *call) {
-    const gantry_arg_t *sorted = call->inputs[0], *values = call->inputs[1], *out = call->outputs[0];
+    const gantry_arg_t *sorted = call->inputs[0], *values = call->inputs[1],
+                       *out = call->outputs[0];
     gantry_sort_bound_t bound = {.order = gantry__sort_order(sorted->dtype, 0),
                                  .length = sorted->dims[1],
                                  .values = values->dims[1],
@@ -214,7 +224,8 @@ static int32_t compute_bound(gantry_op_call_t *call) {
 /* ---- InTopK ---- */
 
 static int32_t compute_in_top(gantry_op_call_t *call) {
-    const gantry_arg_t *predictions = call->inputs[0], *targets = call->inputs[1], *out = call->outputs[0];
+    const gantry_arg_t *predictions = call->inputs[0], *targets = call->inputs[1],
+                       *out = call->outputs[0];
     const int64_t rows = predictions->dims[0], classes = predictions->dims[1];
     gantry_in_top_t parameters = {.order = gantry__sort_order(predictions->dtype, 0),
                                   .classes = classes,
@@ -256,5 +267,11 @@ GANTRY_K_ITEM_KERNEL_HOST(in_top, sort, "InTopK", in_top_types, top_hosts, compu
 GANTRY_K_ITEM_KERNEL(lower_bound, sort, "LowerBound", gantry_k_numeric_type, compute_bound);
 GANTRY_K_ITEM_KERNEL(upper_bound, sort, "UpperBound", gantry_k_numeric_type, compute_bound);
 
-#define OPS(OP) OP(sort) OP(arg_sort) OP(top) OP(in_top) OP(lower_bound) OP(upper_bound)
+#define OPS(OP)     \
+    OP(sort)        \
+    OP(arg_sort)    \
+    OP(top)         \
+    OP(in_top)      \
+    OP(lower_bound) \
+    OP(upper_bound)
 GANTRY_K_ITEM_PACK(sort, OPS);

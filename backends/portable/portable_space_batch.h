@@ -3,6 +3,8 @@
 #ifndef GANTRY_PORTABLE_SPACE_BATCH_H
 #define GANTRY_PORTABLE_SPACE_BATCH_H
 
-#define GANTRY_SPACE_BATCH_ITEMS(ITEM) ITEM(space_to_batch) ITEM(batch_to_space)
+#define GANTRY_SPACE_BATCH_ITEMS(ITEM) \
+    ITEM(space_to_batch)               \
+    ITEM(batch_to_space)
 
 #endif

@@ -7,7 +7,8 @@
 GANTRY_K_ITEM_TEXTS(space_batch, GANTRY_SPACE_BATCH_ITEMS, gantry__text_space_batch);
 
 /* space, cells: input and output, or output and input. */
-static int32_t run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *space, const gantry_arg_t *cells) {
+static int32_t run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *space,
+                   const gantry_arg_t *cells) {
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     const int64_t rank = call->inputs[1]->element_count;
     /* without blocks one of 1 for the cut of a dimension of 1 */
@@ -19,24 +20,25 @@ static int32_t run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *sp
                               .counts = {1},
                               .blocks = {1}};
 
-    for (int64_t d = 0; d < rank; d++) {
+    for (int64_t d = 0; d < rank; ++d) {
         p.space[d] = space->dims[d + 1];
         p.counts[d] = cells->dims[d + 1];
         p.blocks[d] = gantry_k_host_int(call->inputs[1], d);
         p.starts[d] = gantry_k_host_int(call->inputs[2], 2 * d);
         p.lines *= d + 1 < rank ? p.counts[d] : 1;
     }
-    for (int32_t d = (int32_t)rank + 1; d < out->rank; d++) {
+    for (int32_t d = (int32_t)rank + 1; d < out->rank; ++d) {
         p.inner *= out->dims[d];
     }
     p.runs = gantry_k_runs(call, p.inner * (rank > 0 ? out->dims[rank] : 1));
-    gantry_k_item_launch_t launch = {.item = item,
-                                     .t = gantry_k_twin(out->dtype),
-                                     .parameters = &p,
-                                     .parameter_bytes = sizeof p,
-                                     /* an empty input, which is not read, may have no memory */
-                                     .spans = {x->element_count > 0 ? x->span : out->span, out->span},
-                                     .span_count = 2};
+    gantry_k_item_launch_t launch = {
+        .item = item,
+        .t = gantry_k_twin(out->dtype),
+        .parameters = &p,
+        .parameter_bytes = sizeof p,
+        /* an empty input, which is not read, may have no memory */
+        .spans = {x->element_count > 0 ? x->span : out->span, out->span},
+        .span_count = 2};
 
     return gantry_k_run_runs(call, &launch, &p.runs);
 }
@@ -52,10 +54,12 @@ static int32_t compute_batch_to_space(gantry_op_call_t *call) {
 static const char *const space_hosts[] = {"block_shape", "paddings"};
 static const char *const batch_hosts[] = {"block_shape", "crops"};
 
-GANTRY_K_ITEM_KERNEL_HOST(space_to_batch, space_batch, "SpaceToBatchND", gantry_k_any_type, space_hosts,
-                          compute_space_to_batch);
-GANTRY_K_ITEM_KERNEL_HOST(batch_to_space, space_batch, "BatchToSpaceND", gantry_k_any_type, batch_hosts,
-                          compute_batch_to_space);
+GANTRY_K_ITEM_KERNEL_HOST(space_to_batch, space_batch, "SpaceToBatchND", gantry_k_any_type,
+                          space_hosts, compute_space_to_batch);
+GANTRY_K_ITEM_KERNEL_HOST(batch_to_space, space_batch, "BatchToSpaceND", gantry_k_any_type,
+                          batch_hosts, compute_batch_to_space);
 
-#define OPS(OP) OP(space_to_batch) OP(batch_to_space)
+#define OPS(OP)        \
+    OP(space_to_batch) \
+    OP(batch_to_space)
 GANTRY_K_ITEM_PACK(space_batch, OPS);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device text of the portable pack: the build turns each kernels/X.cl into `const char gantry__text_X[]`, a NUL-terminated string.
+/* The device text of the portable pack: the build turns each kernels/X.cl into `const char
+ * gantry__text_X[]`, a NUL-terminated string.
  *
- * A program's parts, in this order: dialect, launch, types, [math_float32, math_float64], the family's own text.
+ * A program's parts, in this order: dialect, launch, types, [math_float32, math_float64], the
+ * family's own text.
  * Owner: constant data of the library. Threads: thread-safe. */
 #ifndef GANTRY_PORTABLE_TEXT_H
 #define GANTRY_PORTABLE_TEXT_H
@@ -84,13 +86,14 @@ extern const char gantry__text_patches[];
 extern const char gantry__text_window_sum[];
 
 /* Defines the program `variable`, of these parts after the three that all have. */
-#define GANTRY_K_PROGRAM(variable, label_, ...)                                                                   \
-    static const char *const variable##_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types, \
-                                                   __VA_ARGS__};                                                  \
-    static const gantry_program_source_t variable = {.struct_size = sizeof(gantry_program_source_t),              \
-                                                     .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,    \
-                                                     .label = label_,                                             \
-                                                     .parts = variable##_parts,                                   \
-                                                     .part_count = GANTRY_K_COUNT_OF(variable##_parts)}
+#define GANTRY_K_PROGRAM(variable, label_, ...)                                               \
+    static const char *const variable##_parts[] = {gantry__text_dialect, gantry__text_launch, \
+                                                   gantry__text_types, __VA_ARGS__};          \
+    static const gantry_program_source_t variable = {                                         \
+        .struct_size = sizeof(gantry_program_source_t),                                       \
+        .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,                             \
+        .label = label_,                                                                      \
+        .parts = variable##_parts,                                                            \
+        .part_count = GANTRY_K_COUNT_OF(variable##_parts)}
 
 #endif

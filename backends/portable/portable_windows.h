@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The items of kernels/pool.cl, patches.cl and window_sum.cl, in the order of every table of them. */
+/* The items of kernels/pool.cl, patches.cl and window_sum.cl, in the order of every table of
+ * them. */
 #ifndef GANTRY_PORTABLE_WINDOWS_H
 #define GANTRY_PORTABLE_WINDOWS_H
 
-#define GANTRY_POOL_ITEMS(ITEM) ITEM(max_pool) ITEM(avg_pool)
+#define GANTRY_POOL_ITEMS(ITEM) \
+    ITEM(max_pool)              \
+    ITEM(avg_pool)
 #define GANTRY_PATCHES_ITEMS(ITEM) ITEM(patches)
-#define GANTRY_WINDOW_SUM_ITEMS(ITEM) ITEM(depthwise) ITEM(convolve) ITEM(fold)
+#define GANTRY_WINDOW_SUM_ITEMS(ITEM) \
+    ITEM(depthwise)                   \
+    ITEM(convolve)                    \
+    ITEM(fold)
 
 #endif

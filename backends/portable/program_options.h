@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Build options of a program: definitions of numbers, -DGANTRY_NAME=NUMBER. Every launch writes them, to find its kernel by; so by hand, since
- * snprintf takes as long as finding.
+/* Build options of a program: definitions of numbers, -DGANTRY_NAME=NUMBER. Every launch writes
+ * them, to find its kernel by; so by hand, since snprintf takes as long as finding.
  *
  * Owner: a plain value. Threads: thread-safe. */
 #ifndef GANTRY_PORTABLE_PROGRAM_OPTIONS_H
@@ -15,9 +15,9 @@ typedef struct {
     uint32_t length;
 } gantry_k_options_t;
 
-/* A definition for which there is no room is left out; a program whose text needs it does not build then. */
-static inline void gantry_k_define(gantry_k_options_t *options, const char *name, uint32_t value)
-{
+/* A definition for which there is no room is left out; a program whose text needs it does not
+ * build then. */
+static inline void gantry_k_define(gantry_k_options_t *options, const char *name, uint32_t value) {
     static const char define[] = "-DGANTRY_";
     const size_t name_length = strlen(name);
     char digits[10];
@@ -47,8 +47,7 @@ static inline void gantry_k_define(gantry_k_options_t *options, const char *name
 }
 
 /* What all programs are told: whether work-items are loops rather than lanes. */
-static inline gantry_k_options_t gantry_k_options(const gantry_op_call_t *call)
-{
+static inline gantry_k_options_t gantry_k_options(const gantry_op_call_t *call) {
     gantry_k_options_t options = {.length = 0};
 
     options.text[0] = '\0';
@@ -60,8 +59,8 @@ static inline gantry_k_options_t gantry_k_options(const gantry_op_call_t *call)
 }
 
 /* And the element type of those that have one. */
-static inline gantry_k_options_t gantry_k_options_of_type(const gantry_op_call_t *call, int32_t type)
-{
+static inline gantry_k_options_t gantry_k_options_of_type(const gantry_op_call_t *call,
+                                                          int32_t type) {
     gantry_k_options_t options = gantry_k_options(call);
 
     gantry_k_define(&options, "T_ID", (uint32_t)type);

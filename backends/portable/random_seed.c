@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorFlow mixes a stateless seed so that its weak bits do not matter: one Philox block, with a fixed key and the
- * seed as counter, gives two words of key and the upper half of the counter; the lower half starts at 0. */
+/* TensorFlow mixes a stateless seed so that its weak bits do not matter: one Philox block, with a
+ * fixed key and the seed as counter, gives two words of key and the upper half of the counter;
+ * the lower half starts at 0. */
 #include "portable/random_seed.h"
 
 #include <stdio.h>
@@ -12,28 +13,29 @@
 #include "portable/kernels/philox.cl"
 
 /* Element `index` of a host tensor of 32- or 64-bit integers, as 64 bits that wrap. */
-static uint64_t integer_of(const gantry_arg_t *arg, int64_t index)
-{
+static uint64_t integer_of(const gantry_arg_t *arg, int64_t index) {
     return arg->dtype == GANTRY_K_UINT32 ? ((const uint32_t *)arg->data)[index]
                                          : (uint64_t)gantry_k_host_int(arg, index);
 }
 
-gantry_k_stream_t gantry__portable_stream_of_seed(const gantry_arg_t *seed)
-{
-    const gantry_words_t mix = gantry_philox(integer_of(seed, 0), integer_of(seed, 1), 0, 0x3ec8f720u, 0x02461e29u);
+gantry_k_stream_t gantry__portable_stream_of_seed(const gantry_arg_t *seed) {
+    const gantry_words_t mix =
+        gantry_philox(integer_of(seed, 0), integer_of(seed, 1), 0, 0x3ec8f720u, 0x02461e29u);
 
-    return (gantry_k_stream_t){.low = 0, .high = (uint64_t)mix.d << 32 | mix.c, .key0 = mix.a, .key1 = mix.b};
+    return (gantry_k_stream_t){
+        .low = 0, .high = (uint64_t)mix.d << 32 | mix.c, .key0 = mix.a, .key1 = mix.b};
 }
 
-int32_t gantry__portable_stream_of_key(gantry_op_call_t *call, uint32_t first, gantry_k_stream_t *out_stream)
-{
+int32_t gantry__portable_stream_of_key(gantry_op_call_t *call, uint32_t first,
+                                       gantry_k_stream_t *out_stream) {
     const gantry_arg_t *const *in = call->inputs + first;
     const int64_t algorithm = gantry_k_host_int(in[2], 0);
     const uint64_t key = integer_of(in[0], 0);
     char text[128];
 
     if (algorithm != GANTRY_K_PHILOX && algorithm != GANTRY_K_AUTO_SELECT) {
-        snprintf(text, sizeof text, "%.40s: alg is %lld; accepted are 1 (Philox) and 3 (chosen by the device: Philox)",
+        snprintf(text, sizeof text,
+                 "%.40s: alg is %lld; accepted are 1 (Philox) and 3 (chosen by the device: Philox)",
                  call->op, (long long)algorithm);
         return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
     }
@@ -44,8 +46,7 @@ int32_t gantry__portable_stream_of_key(gantry_op_call_t *call, uint32_t first, g
     return GANTRY_K_OK;
 }
 
-int32_t gantry__portable_random_draw(gantry_op_call_t *call, gantry_k_draw_t *out_draw)
-{
+int32_t gantry__portable_random_draw(gantry_op_call_t *call, gantry_k_draw_t *out_draw) {
     const gantry_k_random_op_t *op = call->kernel->data;
 
     *out_draw = (gantry_k_draw_t){.range = 0};

@@ -1,40 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "portable/window_shape.h"
 
-static int is_channels_first(const gantry_op_call_t *call)
-{
+static int is_channels_first(const gantry_op_call_t *call) {
     const gantry_attr_t *format = gantry_k_attr(call, "data_format");
 
     return format != NULL && format->s != NULL && strncmp(format->s, "NC", 2) == 0;
 }
 
 /* Element `index` of a list attribute; 1 where there is none. */
-static int64_t list_at(const gantry_op_call_t *call, const char *name, int32_t index)
-{
+static int64_t list_at(const gantry_op_call_t *call, const char *name, int32_t index) {
     const gantry_attr_t *attr = name != NULL ? gantry_k_attr(call, name) : NULL;
 
     return attr != NULL && attr->i > index ? attr->list[index] : 1;
 }
 
-void gantry__window_size(const gantry_op_call_t *call, const char *name, int64_t *out_rows, int64_t *out_columns)
-{
+void gantry__window_size(const gantry_op_call_t *call, const char *name, int64_t *out_rows,
+                         int64_t *out_columns) {
     const int32_t first = is_channels_first(call) ? 2 : 1;
 
     *out_rows = list_at(call, name, first);
     *out_columns = list_at(call, name, first + 1);
 }
 
-int gantry__window_is_without_padding(const gantry_op_call_t *call)
-{
+int gantry__window_is_without_padding(const gantry_op_call_t *call) {
     const gantry_attr_t *attr = gantry_k_attr(call, "without_padding");
 
     return attr != NULL && attr->i != 0;
 }
 
 /* Padding before dimension d (of four). SAME splits what is needed, the smaller half in front. */
-static int64_t padding_before(const gantry_op_call_t *call, int32_t d, int64_t size, int64_t places, int64_t window,
-                              int64_t step, int64_t spread)
-{
+static int64_t padding_before(const gantry_op_call_t *call, int32_t d, int64_t size, int64_t places,
+                              int64_t window, int64_t step, int64_t spread) {
     const gantry_attr_t *padding = gantry_k_attr(call, "padding");
     int64_t needed;
 
@@ -48,9 +44,9 @@ static int64_t padding_before(const gantry_op_call_t *call, int32_t d, int64_t s
     return needed > 0 ? needed / 2 : 0;
 }
 
-void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_names_t *names, const gantry_arg_t *image,
-                         const gantry_arg_t *places, int64_t rows, int64_t columns, gantry_window_t *out)
-{
+void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_names_t *names,
+                         const gantry_arg_t *image, const gantry_arg_t *places, int64_t rows,
+                         int64_t columns, gantry_window_t *out) {
     const int32_t first = is_channels_first(call) ? 2 : 1;
 
     *out = (gantry_window_t){.height = image->dims[first],
@@ -67,18 +63,20 @@ void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_name
                              .planes = first == 2 ? image->dims[1] : 0,
                              .depth = 1,
                              .band = 1};
-    out->top = padding_before(call, first, out->height, out->out_height, rows, out->step_y, out->spread_y);
-    out->left = padding_before(call, first + 1, out->width, out->out_width, columns, out->step_x, out->spread_x);
+    out->top =
+        padding_before(call, first, out->height, out->out_height, rows, out->step_y, out->spread_y);
+    out->left = padding_before(call, first + 1, out->width, out->out_width, columns, out->step_x,
+                               out->spread_x);
 }
 
 #define STRETCH_WORK 32768   /* elements of the windows that pay for a thread */
 #define LONGEST_STRETCH 4096 /* places */
-#define BAND_ELEMENTS 16384  /* of the output: beside them what it takes to gather weights is little */
+/* of the output: beside them what it takes to gather weights is little */
+#define BAND_ELEMENTS 16384
 
 /* Stretches of a row's places: as long as may be, but enough of them for all threads. */
 void gantry__window_stretches(const gantry_op_call_t *call, gantry_window_t *window, int64_t width,
-                              gantry_k_item_launch_t *launch)
-{
+                              gantry_k_item_launch_t *launch) {
     const int64_t elements = call->outputs[0]->element_count, last = call->outputs[0]->dims[3];
     const int64_t each = window->planes != 0 ? 1 : last, rows = elements / (each * width);
     const int64_t share = elements / each / (gantry_k_units(call) * 2 * GANTRY_K_RUNS_PER_CORE) + 1;
@@ -89,17 +87,20 @@ void gantry__window_stretches(const gantry_op_call_t *call, gantry_window_t *win
     }
     length = length < LONGEST_STRETCH ? length : LONGEST_STRETCH;
     work = length * each * (launch->is_costly ? window->rows * window->columns : 1);
-    window->runs = (gantry_runs_t){.size = width, .length = length, .count = (width + length - 1) / length};
+    window->runs =
+        (gantry_runs_t){.size = width, .length = length, .count = (width + length - 1) / length};
     launch->count = rows * window->runs.count;
     launch->grain = STRETCH_WORK / work + 1;
     launch->item_bytes = length * each * (int64_t)gantry_k_size(launch->t);
 }
 
 /* Stretches of some rows become one item, where enough items are left for all threads. */
-static void join_rows(const gantry_op_call_t *call, gantry_window_t *window, gantry_k_item_launch_t *launch)
-{
-    const int64_t height = window->out_height, enough = gantry_k_units(call) * 2 * GANTRY_K_RUNS_PER_CORE;
-    const int64_t item = launch->item_bytes / (int64_t)gantry_k_size(launch->t), images = launch->count / window->runs.count / height;
+static void join_rows(const gantry_op_call_t *call, gantry_window_t *window,
+                      gantry_k_item_launch_t *launch) {
+    const int64_t height = window->out_height,
+                  enough = gantry_k_units(call) * 2 * GANTRY_K_RUNS_PER_CORE;
+    const int64_t item = launch->item_bytes / (int64_t)gantry_k_size(launch->t),
+                  images = launch->count / window->runs.count / height;
     int64_t most = launch->count / enough;
 
     most = most < height ? most : height;
@@ -109,9 +110,8 @@ static void join_rows(const gantry_op_call_t *call, gantry_window_t *window, gan
     launch->item_bytes *= window->band;
 }
 
-int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *x, const gantry_arg_t *filter,
-                           gantry_window_t *window, int64_t width)
-{
+int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *x,
+                           const gantry_arg_t *filter, gantry_window_t *window, int64_t width) {
     const gantry_arg_t *out = call->outputs[0];
     gantry_k_item_launch_t launch = {.item = item,
                                      .t = out->dtype,

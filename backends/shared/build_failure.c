@@ -23,12 +23,13 @@ static const char *interesting_part(const char *log) {
     return at;
 }
 
-/* Compilers say in their log, and only there, that their own memory is out: the text is as good as before. */
+/* Compilers say in their log, and only there, that their own memory is out: the text is as good
+ * as before. */
 static int is_out_of_memory(const char *log) {
     static const char *const words[] = {"out of memory", "Out of memory", "Cannot allocate memory",
                                         "Memory allocation failure", "bad_alloc"};
 
-    for (size_t i = 0; log != NULL && i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; log != NULL && i < sizeof words / sizeof words[0]; ++i) {
         if (strstr(log, words[i]) != NULL) {
             return 1;
         }
@@ -39,10 +40,12 @@ static int is_out_of_memory(const char *log) {
 int32_t gantry__build_failed(const gantry_host_t *host, const gantry__build_failure_t *failure) {
     char text[GANTRY__BUILD_LOG_BYTES + GANTRY__BUILD_OPTIONS_BYTES + 512];
 
-    snprintf(text, sizeof text, "building \"%.100s\" with \"%.900s\" for \"%.200s\": %.100s (%lld)\n%.*s",
-             failure->label, failure->options, failure->hardware_name, failure->native_name, (long long)failure->native,
-             GANTRY__BUILD_LOG_BYTES,
+    snprintf(text, sizeof text,
+             "building \"%.100s\" with \"%.900s\" for \"%.200s\": %.100s (%lld)\n%.*s",
+             failure->label, failure->options, failure->hardware_name, failure->native_name,
+             (long long)failure->native, GANTRY__BUILD_LOG_BYTES,
              failure->log != NULL ? interesting_part(failure->log) : "the compiler left no log");
-    return host->set_error(host->self, is_out_of_memory(failure->log) ? GANTRY_K_RESOURCE_EXHAUSTED : failure->code,
-                           failure->domain, failure->native, text);
+    return host->set_error(
+        host->self, is_out_of_memory(failure->log) ? GANTRY_K_RESOURCE_EXHAUSTED : failure->code,
+        failure->domain, failure->native, text);
 }

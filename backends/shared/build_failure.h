@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A compiler's refusal of a program as one error: what was built, for what, and the compiler's own words from their
- * first error on.
+/* A compiler's refusal of a program as one error: what was built, for what, and the compiler's own
+ * words from their first error on.
  *
  * Owner: nothing is kept. Threads: thread-safe. */
 #ifndef GANTRY_SHARED_BUILD_FAILURE_H
@@ -22,7 +22,8 @@ typedef struct gantry__build_failure_t {
     const char *log; /* NULL: the compiler left none */
 } gantry__build_failure_t;
 
-/* Returns the failure's code; ResourceExhausted when the log says that the compiler had no memory. */
+/* Returns the failure's code; ResourceExhausted when the log says that the compiler had no
+ * memory. */
 int32_t gantry__build_failed(const gantry_host_t *host, const gantry__build_failure_t *failure);
 
 #endif

@@ -19,28 +19,34 @@ void gantry__host_log(const gantry_host_t *host, int32_t level, const char *form
 }
 
 const char *gantry__host_option(const gantry_host_t *host, const char *name) {
-    const char *value = GANTRY_ABI_HAS(host, option) && host->option != NULL ? host->option(host->self, name) : NULL;
+    const char *value = GANTRY_ABI_HAS(host, option) && host->option != NULL
+                            ? host->option(host->self, name)
+                            : NULL;
 
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-int32_t gantry__host_choice(const gantry_host_t *host, const char *domain, const char *name, const char *const *words,
-                            int32_t count, int32_t *out_choice) {
+int32_t gantry__host_choice(const gantry_host_t *host, const char *domain, const char *name,
+                            const char *const *words, int32_t count, int32_t *out_choice) {
     const char *asked = gantry__host_option(host, name);
     char text[GANTRY__HOST_TEXT_BYTES];
     size_t length;
 
     *out_choice = 0;
-    for (int32_t i = 0; i < count; i++) {
+    for (int32_t i = 0; i < count; ++i) {
         if (asked == NULL || strcmp(asked, words[i]) == 0) {
             *out_choice = i;
             return GANTRY_K_OK;
         }
     }
     snprintf(text, sizeof text, "%s is \"%.40s\"; ", name, asked);
-    for (int32_t i = 0; i < count; i++) {
+    for (int32_t i = 0; i < count; ++i) {
         length = strlen(text);
-        snprintf(text + length, sizeof text - length, "%s%s", i == 0 ? "" : i == count - 1 ? " and " : ", ", words[i]);
+        snprintf(text + length, sizeof text - length, "%s%s",
+                 i == 0           ? ""
+                 : i == count - 1 ? " and "
+                                  : ", ",
+                 words[i]);
     }
     length = strlen(text);
     snprintf(text + length, sizeof text - length, " are accepted");
@@ -52,7 +58,8 @@ void *gantry__host_alloc(const gantry_host_t *host, const char *domain, size_t b
     char text[GANTRY__HOST_TEXT_BYTES];
 
     if (ptr == NULL) {
-        snprintf(text, sizeof text, "no host memory for %zu bytes of the %s backend", bytes, domain);
+        snprintf(text, sizeof text, "no host memory for %zu bytes of the %s backend", bytes,
+                 domain);
         host->set_error(host->self, GANTRY_K_RESOURCE_EXHAUSTED, domain, 0, text);
         return NULL;
     }

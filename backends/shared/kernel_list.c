@@ -41,8 +41,10 @@ gantry__kernel_head_t *gantry__kernel_list_take(gantry__kernel_list_t *list) {
     return head;
 }
 
-int32_t gantry__kernel_head_info(const gantry__kernel_head_t *head, gantry_kernel_info_t *out_info) {
-    uint32_t bytes = out_info->struct_size < sizeof head->info ? out_info->struct_size : (uint32_t)sizeof head->info;
+int32_t gantry__kernel_head_info(const gantry__kernel_head_t *head,
+                                 gantry_kernel_info_t *out_info) {
+    uint32_t bytes = out_info->struct_size < sizeof head->info ? out_info->struct_size
+                                                               : (uint32_t)sizeof head->info;
 
     memcpy(out_info, &head->info, bytes);
     out_info->struct_size = bytes;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of one program: found by name once, kept until the program ends.
  *
- * A backend's kernel begins with a gantry__kernel_head_t, so that the one is a pointer to the other.
- * Owner: the program owns its list and gives each kernel back that it takes out at the end; a name is the kernel's.
- * Threads: find and add are thread-safe, the rest is init-only; what a head says is constant once it is in a list. */
+ * A backend's kernel begins with a gantry__kernel_head_t, so that the one is a pointer to the
+ * other.
+ * Owner: the program owns its list and gives each kernel back that it takes out at the end; a name
+ * is the kernel's.
+ * Threads: find and add are thread-safe, the rest is init-only; what a head says is constant
+ * once it is in a list. */
 #ifndef GANTRY_SHARED_KERNEL_LIST_H
 #define GANTRY_SHARED_KERNEL_LIST_H
 

@@ -22,11 +22,13 @@ static int is_cut_elf(int file, uint64_t size) {
         memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr))) {
         return 0;
     }
-    for (unsigned i = 0; i < header.e_phnum; i++) {
+    for (unsigned i = 0; i < header.e_phnum; ++i) {
         ElfW(Phdr) part;
 
-        if (pread(file, &part, sizeof part, (off_t)(header.e_phoff + i * sizeof part)) != (ssize_t)sizeof part ||
-            (part.p_type == PT_LOAD && (part.p_offset > size || part.p_filesz > size - part.p_offset))) {
+        if (pread(file, &part, sizeof part, (off_t)(header.e_phoff + i * sizeof part)) !=
+                (ssize_t)sizeof part ||
+            (part.p_type == PT_LOAD &&
+             (part.p_offset > size || part.p_filesz > size - part.p_offset))) {
             return 1;
         }
     }
@@ -48,7 +50,8 @@ int gantry__library_is_cut(const char *path) {
     if (file < 0) {
         return 0;
     }
-    is_cut = fstat(file, &info) == 0 && S_ISREG(info.st_mode) && is_cut_elf(file, (uint64_t)info.st_size);
+    is_cut = fstat(file, &info) == 0 && S_ISREG(info.st_mode) &&
+             is_cut_elf(file, (uint64_t)info.st_size);
     close(file);
     return is_cut;
 }
@@ -62,12 +65,13 @@ static void add_reason(char *reasons, size_t reasons_bytes, const char *name, co
         reason = "cannot be opened";
     }
     has_name = strncmp(reason, name, strlen(name)) == 0;
-    snprintf(reasons + length, reasons_bytes - length, "%s%s%s%s", length > 0 ? "; " : "", has_name ? "" : name,
-             has_name ? "" : ": ", reason);
+    snprintf(reasons + length, reasons_bytes - length, "%s%s%s%s", length > 0 ? "; " : "",
+             has_name ? "" : name, has_name ? "" : ": ", reason);
 }
 
-void *gantry__library_open(const gantry_host_t *host, const char *option, const char *const *candidates, size_t count,
-                           char *out_name, size_t name_bytes, char *out_reasons, size_t reasons_bytes) {
+void *gantry__library_open(const gantry_host_t *host, const char *option,
+                           const char *const *candidates, size_t count, char *out_name,
+                           size_t name_bytes, char *out_reasons, size_t reasons_bytes) {
     const char *asked = gantry__host_option(host, option);
 
     if (asked != NULL) {
@@ -75,7 +79,7 @@ void *gantry__library_open(const gantry_host_t *host, const char *option, const 
         count = 1;
     }
     out_reasons[0] = '\0';
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         int is_cut = gantry__library_is_cut(candidates[i]);
         void *library = is_cut ? NULL : dlopen(candidates[i], RTLD_NOW | RTLD_LOCAL);
 
@@ -90,8 +94,9 @@ void *gantry__library_open(const gantry_host_t *host, const char *option, const 
 }
 
 /* A function's address is copied byte by byte: ISO C has no conversion from an object's pointer. */
-const char *gantry__library_resolve(void *library, const gantry__library_symbol_t *symbols, size_t count, void *table) {
-    for (size_t i = 0; i < count; i++) {
+const char *gantry__library_resolve(void *library, const gantry__library_symbol_t *symbols,
+                                    size_t count, void *table) {
+    for (size_t i = 0; i < count; ++i) {
         void *address = dlsym(library, symbols[i].name);
 
         if (address == NULL) {

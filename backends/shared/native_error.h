@@ -25,10 +25,11 @@ const char *gantry__native_name(const gantry__native_errors_t *errors, int64_t n
 int32_t gantry__native_code(const gantry__native_errors_t *errors, int64_t native);
 
 /* Hands the text to the host as it is; returns code. */
-int32_t gantry__native_fail(const gantry_host_t *host, const gantry__native_errors_t *errors, int32_t code,
-                            int64_t native, const char *format, ...) GANTRY__HOST_PRINTF(5, 6);
+int32_t gantry__native_fail(const gantry_host_t *host, const gantry__native_errors_t *errors,
+                            int32_t code, int64_t native, const char *format, ...)
+    GANTRY__HOST_PRINTF(5, 6);
 /* 0 when native is; else its code, with the text followed by ": NAME (number)". */
-int32_t gantry__native_check(const gantry_host_t *host, const gantry__native_errors_t *errors, int64_t native,
-                             const char *format, ...) GANTRY__HOST_PRINTF(4, 5);
+int32_t gantry__native_check(const gantry_host_t *host, const gantry__native_errors_t *errors,
+                             int64_t native, const char *format, ...) GANTRY__HOST_PRINTF(4, 5);
 
 #endif

@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Bytes of address space and of writable private memory, as RLIMIT_AS and RLIMIT_DATA count them. 0 when the system
- * does not tell. */
+/* Bytes of address space and of writable private memory, as RLIMIT_AS and RLIMIT_DATA count them. 0
+ * when the system does not tell. */
 static int in_use(uint64_t *out_space, uint64_t *out_data) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     unsigned long long space = 0;
@@ -64,9 +64,10 @@ int gantry__process_has_room(uint64_t bytes, char *reason, size_t reason_bytes) 
     if (limit.left >= bytes) {
         return 1;
     }
-    snprintf(reason, reason_bytes,
-             "%s of this process is limited to %llu MiB, of which %llu MiB are left and %llu MiB are needed",
-             limit.name, mib(limit.bytes), mib(limit.left), mib(bytes));
+    snprintf(
+        reason, reason_bytes,
+        "%s of this process is limited to %llu MiB, of which %llu MiB are left and %llu MiB are needed",
+        limit.name, mib(limit.bytes), mib(limit.left), mib(bytes));
     return 0;
 }
 
@@ -75,7 +76,8 @@ void gantry__process_limit_text(char *out, size_t out_bytes) {
 
     out[0] = '\0';
     if (limit.name != NULL) {
-        snprintf(out, out_bytes, "; %s of this process is limited to %llu MiB, of which %llu MiB are left", limit.name,
-                 mib(limit.bytes), mib(limit.left));
+        snprintf(out, out_bytes,
+                 "; %s of this process is limited to %llu MiB, of which %llu MiB are left",
+                 limit.name, mib(limit.bytes), mib(limit.left));
     }
 }

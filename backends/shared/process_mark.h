@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Remembers that a driver was used in this process, so that a child of fork can be told: drivers' threads and locks do not survive fork,
- * and a child that calls the driver hangs or fails with a text about something else.
+/* Remembers that a driver was used in this process, so that a child of fork can be told: drivers'
+ * threads and locks do not survive fork, and a child that calls the driver hangs or fails with a
+ * text about something else.
  *
- * A mark is a static of its backend: a driver stays in a process when all runtimes are gone, and so must this. What used the driver
- * without Gantry is not known. Owner: the page of a mark stays to the end of the process, as the driver does. Thread-safe. */
+ * A mark is a static of its backend: a driver stays in a process when all runtimes are gone, and so
+ * must this. What used the driver without Gantry is not known. Owner: the page of a mark stays
+ * to the end of the process, as the driver does. Thread-safe. */
 #ifndef GANTRY_SHARED_PROCESS_MARK_H
 #define GANTRY_SHARED_PROCESS_MARK_H
 
@@ -12,14 +14,16 @@
 
 /* Zero: the driver was not used. */
 typedef struct gantry__process_mark_t {
-    _Atomic(volatile unsigned char *) page; /* the kernel clears it in a child; NULL where the kernel does not */
-    atomic_llong process;                   /* that used the driver last */
+    /* the kernel clears it in a child; NULL where the kernel does not */
+    _Atomic(volatile unsigned char *) page;
+    atomic_llong process; /* that used the driver last */
     atomic_llong uses;
 } gantry__process_mark_t;
 
 /* Before an instance calls the driver first, in a process that did not inherit the mark. */
 void gantry__process_mark_set(gantry__process_mark_t *mark);
-/* This instance found no driver after all: its use does not count. One that found one never takes it back. */
+/* This instance found no driver after all: its use does not count. One that found one never
+ * takes it back. */
 void gantry__process_mark_unset(gantry__process_mark_t *mark);
 
 /* 1 in a child of fork, or a child's child, when the mark was set before the fork. */

@@ -11,7 +11,9 @@
 
 /* ---- inputs ---- */
 
-static bool is_there(const gantry_tensor_t *tensor) { return tensor && gantry_tensor_wait(tensor) == GANTRY_OK; }
+static bool is_there(const gantry_tensor_t *tensor) {
+    return tensor && gantry_tensor_wait(tensor) == GANTRY_OK;
+}
 
 static const gantry_tensor_t *random_floats(const curve_point_t *point, gantry_shape_t shape) {
     return gantry_stateless_random_uniform(point->scope, shape, GANTRY_FLOAT32, 5, 7);
@@ -49,15 +51,21 @@ static bool make_add(curve_point_t *point, int64_t bytes) {
     return is_there(point->y);
 }
 
-static bool call_add(const curve_point_t *point) { return done(point, gantry_add(point->scope, point->x, point->y)); }
+static bool call_add(const curve_point_t *point) {
+    return done(point, gantry_add(point->scope, point->x, point->y));
+}
 
 static bool make_map(curve_point_t *point, int64_t bytes) { return make_vector(point, bytes, 8); }
 
-static bool call_tanh(const curve_point_t *point) { return done(point, gantry_tanh(point->scope, point->x)); }
+static bool call_tanh(const curve_point_t *point) {
+    return done(point, gantry_tanh(point->scope, point->x));
+}
 
 static bool make_sum(curve_point_t *point, int64_t bytes) { return make_vector(point, bytes, 4); }
 
-static bool call_sum(const curve_point_t *point) { return done(point, gantry_sum(point->scope, point->x, NULL)); }
+static bool call_sum(const curve_point_t *point) {
+    return done(point, gantry_sum(point->scope, point->x, NULL));
+}
 
 static bool call_cumsum(const curve_point_t *point) {
     return done(point, gantry_cumsum(point->scope, point->x, -1, NULL));
@@ -71,7 +79,8 @@ static bool call_sort(const curve_point_t *point) {
 
 /* ---- matrices ---- */
 
-/* [rows, columns] of that many bytes: rows of most_columns, 0: as many rows as columns or half of that. */
+/* [rows, columns] of that many bytes: rows of most_columns, 0: as many rows as columns or half
+ * of that. */
 static bool make_matrix(curve_point_t *point, int64_t bytes, int64_t most_columns) {
     int64_t n = bytes / 4, columns = 1;
     while (columns * columns < n) columns *= 2;
@@ -83,11 +92,17 @@ static bool make_matrix(curve_point_t *point, int64_t bytes, int64_t most_column
     return is_there(point->x);
 }
 
-static bool make_rows(curve_point_t *point, int64_t bytes) { return make_matrix(point, bytes, ROW); }
+static bool make_rows(curve_point_t *point, int64_t bytes) {
+    return make_matrix(point, bytes, ROW);
+}
 
-static bool call_softmax(const curve_point_t *point) { return done(point, gantry_softmax(point->scope, point->x)); }
+static bool call_softmax(const curve_point_t *point) {
+    return done(point, gantry_softmax(point->scope, point->x));
+}
 
-static bool make_square(curve_point_t *point, int64_t bytes) { return make_matrix(point, bytes, 0); }
+static bool make_square(curve_point_t *point, int64_t bytes) {
+    return make_matrix(point, bytes, 0);
+}
 
 static bool call_transpose(const curve_point_t *point) {
     return done(point, gantry_transpose(point->scope, point->x, NULL));
@@ -131,7 +146,8 @@ static bool make_gather(curve_point_t *point, int64_t bytes) {
     if (!make_vector(point, bytes / 2, 12)) return false;
     int64_t n = gantry_tensor_elements(point->x);
     gantry_scope_t *scope = point->scope;
-    const gantry_tensor_t *zero = gantry_scalar_i32(scope, 0), *end = gantry_scalar_i32(scope, (int32_t)n);
+    const gantry_tensor_t *zero = gantry_scalar_i32(scope, 0),
+                          *end = gantry_scalar_i32(scope, (int32_t)n);
     point->y = gantry_stateless_random_uniform_int(scope, GANTRY_SHAPE(n), zero, end, 3, 4);
     gantry_tensor_drop(scope, zero);
     gantry_tensor_drop(scope, end);
@@ -148,12 +164,13 @@ static bool call_gather(const curve_point_t *point) {
 static bool make_transfer(curve_point_t *point, int64_t bytes) {
     if (!make_vector(point, bytes, 4)) return false;
     point->host = calloc((size_t)point->bytes, 1);
-    return point->host != NULL && gantry_tensor_read(point->x, point->host, (size_t)point->bytes) == GANTRY_OK;
+    return point->host != NULL &&
+           gantry_tensor_read(point->x, point->host, (size_t)point->bytes) == GANTRY_OK;
 }
 
 static bool call_to_device(const curve_point_t *point) {
-    return done(point, gantry_constant(point->scope, GANTRY_FLOAT32, *gantry_tensor_shape(point->x), point->host,
-                                       (size_t)point->bytes));
+    return done(point, gantry_constant(point->scope, GANTRY_FLOAT32, *gantry_tensor_shape(point->x),
+                                       point->host, (size_t)point->bytes));
 }
 
 static bool call_to_host(const curve_point_t *point) {
@@ -169,13 +186,16 @@ const curve_case_t curve_cases[] = {
     {"tanh", "8 B an element", "GB/s", 0, make_map, call_tanh},
     {"sum", "all elements, 4 B each", "GB/s", 0, make_sum, call_sum},
     {"softmax", "rows of 1024 at most, 8 B an element", "GB/s", 0, make_rows, call_softmax},
-    {"transpose", "as square as powers of two are, 8 B an element", "GB/s", 0, make_square, call_transpose},
+    {"transpose", "as square as powers of two are, 8 B an element", "GB/s", 0, make_square,
+     call_transpose},
     {"gather", "single elements in a random order, 12 B each", "GB/s", 0, make_gather, call_gather},
     {"cumsum", "a vector, 8 B an element", "GB/s", 0, make_map, call_cumsum},
     {"sort", "a vector, ascending", "Gel/s", 0, make_sort, call_sort},
     {"matmul", "square, n from 2 to 2048", "GFLOP/s", 32 * MIB, make_matmul, call_matmul},
-    {"conv1d", "[sequences, up to 256, 16] by [5, 16, 32]", "GFLOP/s", 256 * MIB, make_conv1d, call_conv1d},
-    {"to_device", "a tensor made from the program's memory", "GB/s", 0, make_transfer, call_to_device},
+    {"conv1d", "[sequences, up to 256, 16] by [5, 16, 32]", "GFLOP/s", 256 * MIB, make_conv1d,
+     call_conv1d},
+    {"to_device", "a tensor made from the program's memory", "GB/s", 0, make_transfer,
+     call_to_device},
     {"to_host", "a tensor read", "GB/s", 0, make_transfer, call_to_host},
 };
 const size_t curve_case_count = sizeof curve_cases / sizeof curve_cases[0];

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry_bench_curves: one device's rates over sizes, as lines of JSON for bench/curves/run.
  *
- *   gantry_bench_curves --device NAME [--case NAME[,NAME...]] [--max-bytes N] [--step 2|4] [--seconds S] [--longest S] [--list]
+ *   gantry_bench_curves --device NAME [--case NAME[,NAME...]] [--max-bytes N] [--step 2|4]
+ *   [--seconds S] [--longest S] [--list]
  *
- * Sizes of inputs go from 16 bytes to N by the step. A point is called until S seconds are over, at least three times, after one call that
- * builds programs and a quarter of the time to warm up; calls shorter than 20 us are timed by the batch. A case ends at the size whose call
- * takes longer than --longest. Threads are the caller's: affinity, GANTRY_CPU_THREADS and the driver's own variables.
- * Exit code: 0 all right, 1 a call failed, 2 wrong usage. */
+ * Sizes of inputs go from 16 bytes to N by the step. A point is called until S seconds are over, at
+ * least three times, after one call that builds programs and a quarter of the time to warm up;
+ * calls shorter than 20 us are timed by the batch. A case ends at the size whose call takes longer
+ * than --longest. Threads are the caller's: affinity, GANTRY_CPU_THREADS and the driver's own
+ * variables. Exit code: 0 all right, 1 a call failed, 2 wrong usage. */
 #include "curves.h"
 
 #include <stdio.h>
@@ -43,7 +45,8 @@ static double time_batch(const curve_case_t *item, const curve_point_t *point, i
 static int find_batch(const curve_case_t *item, const curve_point_t *point, double seconds) {
     int batch = 1;
     double took = 0;
-    for (uint64_t end = bench_now_ns() + (uint64_t)(seconds * 1e9); bench_now_ns() < end || took <= 0;) {
+    for (uint64_t end = bench_now_ns() + (uint64_t)(seconds * 1e9);
+         bench_now_ns() < end || took <= 0;) {
         took = time_batch(item, point, batch);
         if (took < 0) return 0;
         if (took * batch < SHORT_NS) batch *= 2;
@@ -51,7 +54,8 @@ static int find_batch(const curve_case_t *item, const curve_point_t *point, doub
     return batch;
 }
 
-static bool measure(const curve_case_t *item, const curve_point_t *point, double seconds, figure_t *out_figure) {
+static bool measure(const curve_case_t *item, const curve_point_t *point, double seconds,
+                    figure_t *out_figure) {
     static double samples[SAMPLES];
     size_t count = 0;
     if (!item->call(point)) return false;
@@ -70,15 +74,16 @@ static bool measure(const curve_case_t *item, const curve_point_t *point, double
 }
 
 static bool fail(const options_t *options, const curve_case_t *item, long long bytes) {
-    (void)fprintf(stderr, "%s: %s of %lld bytes: %s\n", options->device, item->name, bytes, gantry_last_message());
+    (void)fprintf(stderr, "%s: %s of %lld bytes: %s\n", options->device, item->name, bytes,
+                  gantry_last_message());
     return false;
 }
 
 static void print(const curve_case_t *item, const curve_point_t *point, const figure_t *figure) {
     (void)printf(
-        "{\"case\": \"%s\", \"bytes\": %lld, \"work\": %.17g, \"median_s\": %.6g, \"best_s\": %.6g, "
-        "\"calls\": %lld}\n",
-        item->name, (long long)point->bytes, point->work, figure->median, figure->best, figure->calls);
+        "{\"case\": \"%s\", \"bytes\": %lld, \"work\": %.17g, \"median_s\": %.6g, \"best_s\": %.6g, \"calls\": %lld}\n",
+        item->name, (long long)point->bytes, point->work, figure->median, figure->best,
+        figure->calls);
     (void)fflush(stdout);
 }
 
@@ -91,7 +96,8 @@ static bool run_case(const options_t *options, gantry_scope_t *scope, const curv
         figure_t figure;
         bool is_made = item->make(&point, bytes);
         bool is_new = is_made && point.bytes > before;
-        bool is_good = is_made ? !is_new || measure(item, &point, options->seconds, &figure) : point.bytes == 0;
+        bool is_good = is_made ? !is_new || measure(item, &point, options->seconds, &figure)
+                               : point.bytes == 0;
         if (is_good && is_new) {
             print(item, &point, &figure);
             before = point.bytes;
@@ -108,7 +114,8 @@ static bool run_case(const options_t *options, gantry_scope_t *scope, const curv
 static bool is_in(const char *list, const char *name) {
     size_t length = strlen(name);
     for (const char *item = list; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL) {
-        if (strncmp(item, name, length) == 0 && (item[length] == ',' || item[length] == '\0')) return true;
+        if (strncmp(item, name, length) == 0 && (item[length] == ',' || item[length] == '\0'))
+            return true;
     }
     return !list;
 }
@@ -119,7 +126,8 @@ static const char *unknown_case(const char *list) {
         size_t length = strcspn(item, ",");
         bool known = false;
         for (size_t i = 0; i < curve_case_count; ++i)
-            known = known || (strlen(curve_cases[i].name) == length && strncmp(curve_cases[i].name, item, length) == 0);
+            known = known || (strlen(curve_cases[i].name) == length &&
+                              strncmp(curve_cases[i].name, item, length) == 0);
         if (!known) return item;
     }
     return NULL;
@@ -127,16 +135,15 @@ static const char *unknown_case(const char *list) {
 
 static int list_cases(void) {
     for (size_t i = 0; i < curve_case_count; ++i)
-        (void)printf("{\"case\": \"%s\", \"what\": \"%s\", \"unit\": \"%s\"}\n", curve_cases[i].name,
-                     curve_cases[i].what, curve_cases[i].unit);
+        (void)printf("{\"case\": \"%s\", \"what\": \"%s\", \"unit\": \"%s\"}\n",
+                     curve_cases[i].name, curve_cases[i].what, curve_cases[i].unit);
     return 0;
 }
 
 static int usage(void) {
     (void)fprintf(
         stderr,
-        "usage: gantry_bench_curves --device NAME [--case NAME[,..]] [--max-bytes N] [--step 2|4] [--seconds S] "
-        "[--longest S]\n       gantry_bench_curves --list\n");
+        "usage: gantry_bench_curves --device NAME [--case NAME[,..]] [--max-bytes N] [--step 2|4] [--seconds S] [--longest S]\n       gantry_bench_curves --list\n");
     return 2;
 }
 
@@ -160,7 +167,8 @@ static bool parse(int argc, char **argv, options_t *options) {
         }
     }
     return argc % 2 == 1 && options->device && options->most_bytes >= 16 &&
-           (options->step == 2 || options->step == 4) && options->seconds > 0 && options->longest > 0;
+           (options->step == 2 || options->step == 4) && options->seconds > 0 &&
+           options->longest > 0;
 }
 
 static void log_warning(void *user, gantry_log_level_t level, const char *text) {
@@ -174,7 +182,8 @@ static bool run(const options_t *options, gantry_runtime_t *runtime) {
     bool is_good = scope && gantry_scope_status(scope) == GANTRY_OK;
     if (!is_good) (void)fprintf(stderr, "%s: %s\n", options->device, gantry_last_message());
     for (size_t i = 0; is_good && i < curve_case_count; ++i) {
-        if (is_in(options->cases, curve_cases[i].name)) is_good = run_case(options, scope, &curve_cases[i]);
+        if (is_in(options->cases, curve_cases[i].name))
+            is_good = run_case(options, scope, &curve_cases[i]);
     }
     if (scope) (void)gantry_scope_end(scope);
     return is_good;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cases of gantry_bench_internal: what no public call does alone, on the library's own objects. Externally synchronised. */
+/* The cases of gantry_bench_internal: what no public call does alone, on the library's own
+ * objects. Externally synchronised. */
 #ifndef GANTRY_BENCH_INTERNAL_H
 #define GANTRY_BENCH_INTERNAL_H
 
@@ -12,7 +13,8 @@ void bench_ladder(bench_report_t *report, int rounds);
 
 typedef struct bench_traces_t bench_traces_t;
 
-/* All traces through Gantry's allocator and the model of TensorFlow's rules. NULL: host memory ran out. */
+/* All traces through Gantry's allocator and the model of TensorFlow's rules. NULL: host memory
+ * ran out. */
 bench_traces_t *bench_traces_run(int rounds);
 void bench_traces_release(bench_traces_t *traces);
 /* Both side by side, two lines per trace. */

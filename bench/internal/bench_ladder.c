@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long the ladder takes to refuse: 10,000 chunks alive under 400 names, no work in flight, nothing that could be
- * given back. The report that a refusal keeps is part of it. */
+/* How long the ladder takes to refuse: 10,000 chunks alive under 400 names, no work in flight,
+ * nothing that could be given back. The report that a refusal keeps is part of it. */
 #include <stdio.h>
 
 #include "bench_internal.h"
@@ -21,21 +21,26 @@ typedef struct full_pool_t {
 
 static gantry__bfc_chunk_t *allocate_named(full_pool_t *pool, size_t number) {
     gantry__bfc_chunk_t *chunk = NULL;
-    const gantry__allocation_t request = {
-        .bytes = CHUNK_BYTES, .owner = pool->owners[number % OWNERS], .tag = pool->tags[number / OWNERS % OWNERS]};
-    return gantry__allocator_allocate(&pool->counted.allocator, &request, &chunk) == GANTRY_OK ? chunk : NULL;
+    const gantry__allocation_t request = {.bytes = CHUNK_BYTES,
+                                          .owner = pool->owners[number % OWNERS],
+                                          .tag = pool->tags[number / OWNERS % OWNERS]};
+    return gantry__allocator_allocate(&pool->counted.allocator, &request, &chunk) == GANTRY_OK
+               ? chunk
+               : NULL;
 }
 
 /* CHUNKS chunks in use; with holes, as many free ones between them. The limit is what they need. */
 static bool fill(full_pool_t *pool, bool with_holes) {
     pool->count = with_holes ? CHUNKS * 2 : CHUNKS;
-    if (counted_allocator_init(&pool->counted, CHUNK_BYTES * pool->count, 0) != GANTRY_OK) return false;
+    if (counted_allocator_init(&pool->counted, CHUNK_BYTES * pool->count, 0) != GANTRY_OK)
+        return false;
     for (int i = 0; i < OWNERS; ++i) {
         (void)snprintf(pool->owners[i], sizeof pool->owners[i], "Op%d", i);
         (void)snprintf(pool->tags[i], sizeof pool->tags[i], "layer %d", i);
     }
     for (size_t i = 0; i < pool->count; ++i) {
-        pool->chunks[i] = allocate_named(pool, i / 2); /* / 2: the same names with holes and without */
+        /* / 2: the same names with holes and without */
+        pool->chunks[i] = allocate_named(pool, i / 2);
         if (!pool->chunks[i]) return false;
     }
     for (size_t i = 0; with_holes && i < pool->count; i += 2) {
@@ -55,7 +60,8 @@ static void empty(full_pool_t *pool) {
 static bool ask(void *subject, int calls) {
     full_pool_t *pool = subject;
     for (int i = 0; i < calls; ++i) {
-        if (counted_allocate(&pool->counted, CHUNK_BYTES * 2)) return false; /* it had to be refused */
+        /* it had to be refused */
+        if (counted_allocate(&pool->counted, CHUNK_BYTES * 2)) return false;
     }
     return true;
 }
@@ -75,8 +81,10 @@ void bench_ladder(bench_report_t *report, int rounds) {
             (void)fprintf(stderr, "ladder: the pool could not be filled\n");
             return;
         }
-        measure(report, &pool, with_holes ? "refusal, 10000 chunks, 10000 holes" : "refusal, 10000 chunks, no hole",
-                rounds);
+        measure(
+            report, &pool,
+            with_holes ? "refusal, 10000 chunks, 10000 holes" : "refusal, 10000 chunks, no hole",
+            rounds);
         empty(&pool);
     }
 }

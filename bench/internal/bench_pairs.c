@@ -62,15 +62,21 @@ static void measure_sizes(bench_report_t *report, pool_t *pool, int rounds) {
     static const struct {
         uint64_t bytes;
         const char *text;
-    } sizes[] = {{16, "16 B"}, {4096, "4 KiB"}, {UINT64_C(1) << 20, "1 MiB"}, {UINT64_C(64) << 20, "64 MiB"}};
+    } sizes[] = {{16, "16 B"},
+                 {4096, "4 KiB"},
+                 {UINT64_C(1) << 20, "1 MiB"},
+                 {UINT64_C(64) << 20, "64 MiB"}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
         pairs_t pairs = {.pool = pool, .bytes = sizes[i].bytes};
         char work[48];
         (void)snprintf(work, sizeof work, "allocate and free, hit, %s", sizes[i].text);
         bench_contender_t contender = {.name = "1 thread", .run = run_one, .subject = &pairs};
         bench_interleave(&contender, 1, rounds, ONE_THREAD_CALLS);
-        const bench_measure_t measure = {
-            .subject = "allocation", .work = work, .unit = "ns", .per_second = 1e9, .most = MOST_NS};
+        const bench_measure_t measure = {.subject = "allocation",
+                                         .work = work,
+                                         .unit = "ns",
+                                         .per_second = 1e9,
+                                         .most = MOST_NS};
         bench_report_contenders(report, &measure, &contender, 1, 1);
     }
 }
@@ -99,8 +105,9 @@ static bool run_threads(void *subject, int calls) {
     int started = 0;
     for (; started < pairs->threads; ++started) {
         worker_t *worker = &workers[started];
-        *worker =
-            (worker_t){.counted = &pairs->pool->counted, .bytes = bytes[started], .calls = calls / pairs->threads + 1};
+        *worker = (worker_t){.counted = &pairs->pool->counted,
+                             .bytes = bytes[started],
+                             .calls = calls / pairs->threads + 1};
         if (pthread_create(&worker->thread, NULL, work, worker) != 0) break;
     }
     bool ok = started == pairs->threads;
@@ -113,8 +120,10 @@ static bool run_threads(void *subject, int calls) {
 
 static void add_rate(bench_report_t *report, const bench_contender_t *contender, bool has_target) {
     if (contender->failed) return;
-    bench_row_t row = {
-        .subject = "allocation", .work = "allocate and free, hit, one allocator", .unit = "M pairs/s", .reached = -1};
+    bench_row_t row = {.subject = "allocation",
+                       .work = "allocate and free, hit, one allocator",
+                       .unit = "M pairs/s",
+                       .reached = -1};
     (void)snprintf(row.on, sizeof row.on, "%s", contender->name);
     row.median = 1e-6 / bench_median_seconds(contender);
     row.best = 1e-6 / bench_best_seconds(contender);
@@ -126,7 +135,8 @@ static void add_rate(bench_report_t *report, const bench_contender_t *contender,
 }
 
 static void measure_threads(bench_report_t *report, pool_t *pool, int rounds) {
-    pairs_t one = {.pool = pool, .threads = 1}, two = {.pool = pool, .threads = 2}, four = {.pool = pool, .threads = 4};
+    pairs_t one = {.pool = pool, .threads = 1}, two = {.pool = pool, .threads = 2},
+            four = {.pool = pool, .threads = 4};
     bench_contender_t contenders[] = {
         {.name = "1 thread", .run = run_threads, .subject = &one},
         {.name = "2 threads", .run = run_threads, .subject = &two},

@@ -12,12 +12,14 @@
 #define RULES (SUBJECTS - 1)
 #define MIB 1048576.0
 
-static const subject_t *const subjects[SUBJECTS] = {&subject_gantry, &subject_gantry_split, &subject_rules};
+static const subject_t *const subjects[SUBJECTS] = {&subject_gantry, &subject_gantry_split,
+                                                    &subject_rules};
 
 typedef struct outcome_t {
     trace_figures_t figures;
-    uint64_t failed_at_110, failed_at_125; /* allocations refused under 1.1 and 1.25 times the trace's peak */
-    double median_ns, best_ns;             /* per pair of allocate and free; 0: not timed */
+    /* allocations refused under 1.1 and 1.25 times the trace's peak */
+    uint64_t failed_at_110, failed_at_125;
+    double median_ns, best_ns; /* per pair of allocate and free; 0: not timed */
 } outcome_t;
 
 typedef struct traced_t {
@@ -32,14 +34,17 @@ struct bench_traces_t {
 
 /* ---- running ---- */
 
-static void measure_time(const memory_trace_t *trace, const subject_t *subject, int rounds, outcome_t *outcome) {
+static void measure_time(const memory_trace_t *trace, const subject_t *subject, int rounds,
+                         outcome_t *outcome) {
     double taken[BENCH_MAX_ROUNDS], pairs = (double)trace->id_count;
-    for (int i = 0; i < rounds; ++i) taken[i] = (double)trace_replay_time_ns(trace, subject) / pairs;
+    for (int i = 0; i < rounds; ++i)
+        taken[i] = (double)trace_replay_time_ns(trace, subject) / pairs;
     outcome->median_ns = bench_median(taken, (size_t)rounds); /* sorts them */
     outcome->best_ns = taken[0];
 }
 
-static bool run_subject(const memory_trace_t *trace, const subject_t *subject, int rounds, outcome_t *outcome) {
+static bool run_subject(const memory_trace_t *trace, const subject_t *subject, int rounds,
+                        outcome_t *outcome) {
     trace_figures_t tight;
     if (!trace_replay(trace, subject, TRACE_NO_LIMIT, &outcome->figures)) return false;
     uint64_t peak = outcome->figures.trace_peak_bytes;
@@ -58,7 +63,8 @@ static bool run_trace(traced_t *traced, const trace_recipe_t *recipe, int rounds
     traced->recipe = recipe;
     traced->allocations = trace.id_count;
     bool ok = !trace.broken;
-    for (int i = 0; ok && i < SUBJECTS; ++i) ok = run_subject(&trace, subjects[i], rounds, &traced->outcomes[i]);
+    for (int i = 0; ok && i < SUBJECTS; ++i)
+        ok = run_subject(&trace, subjects[i], rounds, &traced->outcomes[i]);
     memory_trace_deinit(&trace);
     return ok;
 }
@@ -66,7 +72,8 @@ static bool run_trace(traced_t *traced, const trace_recipe_t *recipe, int rounds
 bench_traces_t *bench_traces_run(int rounds) {
     bench_traces_t *traces = calloc(1, sizeof *traces);
     bool ok = traces != NULL;
-    for (int i = 0; ok && i < TRACE_RECIPES; ++i) ok = run_trace(&traces->traced[i], &trace_recipes[i], rounds);
+    for (int i = 0; ok && i < TRACE_RECIPES; ++i)
+        ok = run_trace(&traces->traced[i], &trace_recipes[i], rounds);
     if (ok) return traces;
     (void)fprintf(stderr, "traces: no host memory for them\n");
     free(traces);
@@ -102,12 +109,14 @@ static void print_outcome(const traced_t *traced, int i) {
     const outcome_t *outcome = &traced->outcomes[i];
     const trace_figures_t *figures = &outcome->figures;
     (void)printf("%-17s %-17s %8.1f %8.1f %8.1f %7.2f %6.2f %6.0f %5.0f %5.0f %7llu %7llu %7llu",
-                 i == 0 ? traced->recipe->name : "", subjects[i]->name, (double)figures->trace_peak_bytes / MIB,
-                 (double)figures->peak_in_use_bytes / MIB, (double)figures->peak_pool_bytes / MIB,
-                 (double)figures->peak_pool_bytes / (double)figures->trace_peak_bytes, part_of_bound(figures),
-                 figures->worst_fragmentation * 100, figures->mean_fragmentation * 100,
-                 figures->end_fragmentation * 100, (unsigned long long)figures->regions,
-                 (unsigned long long)outcome->failed_at_110, (unsigned long long)outcome->failed_at_125);
+                 i == 0 ? traced->recipe->name : "", subjects[i]->name,
+                 (double)figures->trace_peak_bytes / MIB, (double)figures->peak_in_use_bytes / MIB,
+                 (double)figures->peak_pool_bytes / MIB,
+                 (double)figures->peak_pool_bytes / (double)figures->trace_peak_bytes,
+                 part_of_bound(figures), figures->worst_fragmentation * 100,
+                 figures->mean_fragmentation * 100, figures->end_fragmentation * 100,
+                 (unsigned long long)figures->regions, (unsigned long long)outcome->failed_at_110,
+                 (unsigned long long)outcome->failed_at_125);
     if (outcome->median_ns > 0) {
         (void)printf(" %6.1f", outcome->median_ns);
     } else {
@@ -120,10 +129,12 @@ static void print_outcome(const traced_t *traced, int i) {
 }
 
 void bench_traces_print(const bench_traces_t *traces) {
-    (void)printf("\n%-17s %-17s %8s %8s %8s %7s %6s %18s %7s %15s %6s\n", "", "", "needed", "in use", "pool", "pool/",
-                 "pool/", "fragmentation, %", "", "refused under", "ns per");
-    (void)printf("%-17s %-17s %8s %8s %8s %7s %6s %6s %5s %5s %7s %7s %7s %6s  %s\n", "trace", "held by", "MiB", "MiB",
-                 "MiB", "needed", "bound", "worst", "mean", "end", "regions", "1.1 x", "1.25 x", "pair", "target");
+    (void)printf("\n%-17s %-17s %8s %8s %8s %7s %6s %18s %7s %15s %6s\n", "", "", "needed",
+                 "in use", "pool", "pool/", "pool/", "fragmentation, %", "", "refused under",
+                 "ns per");
+    (void)printf("%-17s %-17s %8s %8s %8s %7s %6s %6s %5s %5s %7s %7s %7s %6s  %s\n", "trace",
+                 "held by", "MiB", "MiB", "MiB", "needed", "bound", "worst", "mean", "end",
+                 "regions", "1.1 x", "1.25 x", "pair", "target");
     for (int i = 0; i < TRACE_RECIPES; ++i) {
         for (int k = 0; k < SUBJECTS; ++k) print_outcome(&traces->traced[i], k);
     }
@@ -131,8 +142,8 @@ void bench_traces_print(const bench_traces_t *traces) {
 
 /* ---- rows ---- */
 
-static void add(bench_report_t *report, const traced_t *traced, int subject, const char *what, const char *unit,
-                double value) {
+static void add(bench_report_t *report, const traced_t *traced, int subject, const char *what,
+                const char *unit, double value) {
     bench_row_t row = {.subject = "trace", .median = value, .best = value, .reached = -1};
     (void)snprintf(row.work, sizeof row.work, "%s, %s", traced->recipe->name, what);
     (void)snprintf(row.on, sizeof row.on, "%s", subjects[subject]->name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A region source that takes nothing: regions are numbers. What an allocator costs and holds by itself. Thread-safe. */
+/* A region source that takes nothing: regions are numbers. What an allocator costs and holds by
+ * itself. Thread-safe. */
 #ifndef GANTRY_BENCH_COUNTING_SOURCE_H
 #define GANTRY_BENCH_COUNTING_SOURCE_H
 
@@ -19,7 +20,8 @@ typedef struct counted_allocator_t {
 } counted_allocator_t;
 
 /* split_bytes: as in the allocator's options; 0: its default. */
-gantry_status_t counted_allocator_init(counted_allocator_t *counted, uint64_t limit_bytes, uint64_t split_bytes);
+gantry_status_t counted_allocator_init(counted_allocator_t *counted, uint64_t limit_bytes,
+                                       uint64_t split_bytes);
 void counted_allocator_deinit(counted_allocator_t *counted);
 
 /* NULL when refused. */

@@ -15,7 +15,9 @@ const trace_recipe_t trace_recipes[TRACE_RECIPES] = {
     {"attack: halves", trace_make_attack_halves, 8, TRACE_ATTACK},
 };
 
-void memory_trace_init(memory_trace_t *trace, const char *name) { *trace = (memory_trace_t){.name = name}; }
+void memory_trace_init(memory_trace_t *trace, const char *name) {
+    *trace = (memory_trace_t){.name = name};
+}
 
 void memory_trace_deinit(memory_trace_t *trace) {
     free(trace->events);
@@ -41,7 +43,9 @@ uint32_t memory_trace_allocate(memory_trace_t *trace, uint64_t bytes) {
     return trace->id_count++;
 }
 
-void memory_trace_free(memory_trace_t *trace, uint32_t id) { push(trace, (trace_event_t){.id = id}); }
+void memory_trace_free(memory_trace_t *trace, uint32_t id) {
+    push(trace, (trace_event_t){.id = id});
+}
 
 uint64_t *memory_trace_make_peaks(const memory_trace_t *trace) {
     uint64_t *peaks = calloc(trace->count + 1, sizeof *peaks);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocation traces: what programs ask of a device's memory, as data. A trace is a list of (allocate id, bytes | free id) made from a
- * seed; every id is freed once, at the latest at the end. The same trace goes through every allocator (trace_replay.h).
+/* Allocation traces: what programs ask of a device's memory, as data. A trace is a list of
+ * (allocate id, bytes | free id) made from a seed; every id is freed once, at the latest at the
+ * end. The same trace goes through every allocator (trace_replay.h).
  *
- * Knows no allocator, no device and no time. Owner: whoever called a make function deinits. Externally synchronised. */
+ * Knows no allocator, no device and no time. Owner: whoever called a make function deinits.
+ * Externally synchronised. */
 #ifndef GANTRY_BENCH_MEMORY_TRACE_H
 #define GANTRY_BENCH_MEMORY_TRACE_H
 
@@ -34,7 +36,8 @@ void memory_trace_deinit(memory_trace_t *trace);
 uint32_t memory_trace_allocate(memory_trace_t *trace, uint64_t bytes);
 void memory_trace_free(memory_trace_t *trace, uint32_t id);
 
-/* Most bytes in use at any moment, each block rounded up to 256: what an allocator without waste would need. */
+/* Most bytes in use at any moment, each block rounded up to 256: what an allocator without waste
+ * would need. */
 uint64_t memory_trace_peak_bytes(const memory_trace_t *trace);
 /* That up to each event, one number per event; owned by the caller. NULL: no host memory. */
 uint64_t *memory_trace_make_peaks(const memory_trace_t *trace);
@@ -54,7 +57,8 @@ void trace_random_shuffle(trace_random_t *random, uint32_t *ids, size_t count);
 
 /* ---- the traces ---- */
 
-/* Training of a convolutional net: weights and optimizer state that stay, activations freed in reverse, workspaces, varying batch. */
+/* Training of a convolutional net: weights and optimizer state that stay, activations freed in
+ * reverse, workspaces, varying batch. */
 void trace_make_training(memory_trace_t *trace, uint64_t seed);
 /* Sizes log-uniform from 256 B to 64 MiB, lifetimes from one step to thousands. */
 void trace_make_random(memory_trace_t *trace, uint64_t seed);
@@ -68,7 +72,8 @@ void trace_make_inference(memory_trace_t *trace, uint64_t seed);
 void trace_make_attack_comb(memory_trace_t *trace, uint64_t seed);
 /* Small blocks that stay, strewn over every region so that none comes empty. */
 void trace_make_attack_pins(memory_trace_t *trace, uint64_t seed);
-/* Blocks that grow a little each time, each copied before the old one is freed: no hole ever fits its owner's next block. */
+/* Blocks that grow a little each time, each copied before the old one is freed: no hole ever
+ * fits its owner's next block. */
 void trace_make_attack_growing(memory_trace_t *trace, uint64_t seed);
 /* Holes just under twice what is asked for, which a split rule of one half gives away whole. */
 void trace_make_attack_halves(memory_trace_t *trace, uint64_t seed);
@@ -79,7 +84,8 @@ typedef struct trace_recipe_t {
     const char *name;
     void (*make)(memory_trace_t *trace, uint64_t seed);
     uint64_t seed;
-    trace_kind_t kind; /* which bound holds: 2 x peak and a region, none, no more than the rules hold */
+    /* which bound holds: 2 x peak and a region, none, no more than the rules hold */
+    trace_kind_t kind;
 } trace_recipe_t;
 
 #define TRACE_RECIPES 8

@@ -2,15 +2,16 @@
 /* The rules, in the order in which a request meets them:
  *
  *   round     up to a multiple of 256
- *   find      from its bin upward, the first by (size, address) that fits; bin b holds 256 << b bytes and more
+ *   find      from its bin upward, the first by (size, address) that fits; bin b holds 256 << b
+ *             bytes and more
  *   split     when the chunk is at least twice the request, or 128 MiB and more would be left over
- *   extend    double the current region size until it covers the request; a region of that size or of what the limit
- *             leaves; while the driver refuses, nine tenths of it; the current size is doubled for the next region
- *             when it was not for this one
+ *   extend    double the current region size until it covers the request; a region of that size or
+ *             of what the limit leaves; while the driver refuses, nine tenths of it; the current
+ *             size is doubled for the next region when it was not for this one
  *   collect   give all empty regions back when that leaves enough, and extend again
  *
- * Freed chunks merge with free neighbours at once, inside their region. Nothing else is ever given back, and the
- * current region size never falls. */
+ * Freed chunks merge with free neighbours at once, inside their region. Nothing else is ever given
+ * back, and the current region size never falls. */
 #include "tensorflow_bfc_rules.h"
 
 #include <stdlib.h>
@@ -115,13 +116,15 @@ static rules_chunk_t *find(tensorflow_bfc_rules_t *rules, uint64_t rounded, uint
         if (at == bin->count) continue;
         rules_chunk_t *chunk = bin->chunks[at];
         take_out(rules, chunk);
-        if (chunk->bytes >= rounded * 2 || chunk->bytes - rounded >= RULES_SPLIT_BYTES) split(rules, chunk, rounded);
+        if (chunk->bytes >= rounded * 2 || chunk->bytes - rounded >= RULES_SPLIT_BYTES)
+            split(rules, chunk, rounded);
         chunk->in_use = true;
         chunk->requested_bytes = requested;
         rules_stats_t *stats = &rules->stats;
         ++stats->num_allocs;
         stats->bytes_in_use += chunk->bytes;
-        if (stats->bytes_in_use > stats->peak_bytes_in_use) stats->peak_bytes_in_use = stats->bytes_in_use;
+        if (stats->bytes_in_use > stats->peak_bytes_in_use)
+            stats->peak_bytes_in_use = stats->bytes_in_use;
         if (chunk->bytes > stats->largest_alloc_bytes) stats->largest_alloc_bytes = chunk->bytes;
         return chunk;
     }
@@ -145,23 +148,27 @@ static bool add_region(tensorflow_bfc_rules_t *rules, uint64_t bytes) {
     *end = region;
     insert(rules, chunk);
     rules->stats.pool_bytes += bytes;
-    if (rules->stats.pool_bytes > rules->stats.peak_pool_bytes) rules->stats.peak_pool_bytes = rules->stats.pool_bytes;
+    if (rules->stats.pool_bytes > rules->stats.peak_pool_bytes)
+        rules->stats.peak_pool_bytes = rules->stats.pool_bytes;
     return true;
 }
 
 static bool driver_has(const tensorflow_bfc_rules_t *rules, uint64_t bytes) {
-    return !rules->options.driver_bytes || rules->stats.pool_bytes + bytes <= rules->options.driver_bytes;
+    return !rules->options.driver_bytes ||
+           rules->stats.pool_bytes + bytes <= rules->options.driver_bytes;
 }
 
 static bool extend(tensorflow_bfc_rules_t *rules, uint64_t rounded) {
-    uint64_t available = (rules->options.limit_bytes - rules->stats.pool_bytes) / RULES_UNIT * RULES_UNIT;
+    uint64_t available =
+        (rules->options.limit_bytes - rules->stats.pool_bytes) / RULES_UNIT * RULES_UNIT;
     if (rounded > available) return false;
     bool was_doubled = false;
     while (rounded > rules->current_region_bytes) {
         rules->current_region_bytes *= 2;
         was_doubled = true;
     }
-    uint64_t bytes = rules->current_region_bytes < available ? rules->current_region_bytes : available;
+    uint64_t bytes =
+        rules->current_region_bytes < available ? rules->current_region_bytes : available;
     while (!driver_has(rules, bytes)) {
         bytes = (uint64_t)((double)bytes * 0.9) / RULES_UNIT * RULES_UNIT;
         if (bytes < rounded) return false;
@@ -175,7 +182,8 @@ rules_chunk_t *tensorflow_bfc_rules_allocate(tensorflow_bfc_rules_t *rules, uint
     uint64_t rounded = (bytes + RULES_UNIT - 1) / RULES_UNIT * RULES_UNIT;
     rules_chunk_t *chunk = find(rules, rounded, bytes);
     if (!chunk && extend(rules, rounded)) chunk = find(rules, rounded, bytes);
-    if (!chunk && rules->options.collection && tensorflow_bfc_rules_collect(rules, rounded) && extend(rules, rounded))
+    if (!chunk && rules->options.collection && tensorflow_bfc_rules_collect(rules, rounded) &&
+        extend(rules, rounded))
         chunk = find(rules, rounded, bytes);
     return chunk;
 }
@@ -209,13 +217,16 @@ void tensorflow_bfc_rules_free(tensorflow_bfc_rules_t *rules, rules_chunk_t *chu
 
 /* ---- collection ---- */
 
-static bool is_empty(const rules_region_t *region) { return !region->first->in_use && !region->first->next; }
+static bool is_empty(const rules_region_t *region) {
+    return !region->first->in_use && !region->first->next;
+}
 
 bool tensorflow_bfc_rules_collect(tensorflow_bfc_rules_t *rules, uint64_t bytes) {
     uint64_t empty = 0;
     for (const rules_region_t *region = rules->regions; region; region = region->next)
         empty += is_empty(region) ? region->bytes : 0;
-    if (empty == 0 || bytes > rules->options.limit_bytes - rules->stats.pool_bytes + empty) return false;
+    if (empty == 0 || bytes > rules->options.limit_bytes - rules->stats.pool_bytes + empty)
+        return false;
     for (rules_region_t **link = &rules->regions; *link;) {
         rules_region_t *region = *link;
         if (!is_empty(region)) {
@@ -241,11 +252,13 @@ void tensorflow_bfc_rules_stats(const tensorflow_bfc_rules_t *rules, rules_stats
     }
     for (const rules_region_t *region = rules->regions; region; region = region->next) {
         ++out_stats->region_count;
-        if (region->bytes > out_stats->largest_region_bytes) out_stats->largest_region_bytes = region->bytes;
+        if (region->bytes > out_stats->largest_region_bytes)
+            out_stats->largest_region_bytes = region->bytes;
     }
 }
 
-void tensorflow_bfc_rules_bins(const tensorflow_bfc_rules_t *rules, rules_bin_report_t out_bins[RULES_BINS]) {
+void tensorflow_bfc_rules_bins(const tensorflow_bfc_rules_t *rules,
+                               rules_bin_report_t out_bins[RULES_BINS]) {
     memset(out_bins, 0, RULES_BINS * sizeof out_bins[0]);
     for (const rules_region_t *region = rules->regions; region; region = region->next) {
         for (const rules_chunk_t *chunk = region->first; chunk; chunk = chunk->next) {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorFlow's rules for device memory, as a plain model to compare with: bins, best fit, splitting, growth by doubling, back-off,
- * collection of empty regions. Written from the rules as described in words; it is a model of what is held when, not of
- * anybody's code, and says nothing about time.
+/* TensorFlow's rules for device memory, as a plain model to compare with: bins, best fit,
+ * splitting, growth by doubling, back-off, collection of empty regions. Written from the rules as
+ * described in words; it is a model of what is held when, not of anybody's code, and says nothing
+ * about time.
  *
- * Holds no memory but its own books; addresses are numbers, and each region's lie above all earlier ones'. Regions do not join. Waiting
- * for other threads' frees, and frees that are deferred, are left out: a trace has one thread and no clock.
+ * Holds no memory but its own books; addresses are numbers, and each region's lie above all earlier
+ * ones'. Regions do not join. Waiting for other threads' frees, and frees that are deferred, are
+ * left out: a trace has one thread and no clock.
  * Owner: whoever inits deinits; a chunk is valid until it is freed. Externally synchronised. */
 #ifndef GANTRY_BENCH_TENSORFLOW_BFC_RULES_H
 #define GANTRY_BENCH_TENSORFLOW_BFC_RULES_H
@@ -74,11 +76,13 @@ void tensorflow_bfc_rules_deinit(tensorflow_bfc_rules_t *rules);
 /* NULL when memory runs out, and for 0 bytes. */
 rules_chunk_t *tensorflow_bfc_rules_allocate(tensorflow_bfc_rules_t *rules, uint64_t bytes);
 void tensorflow_bfc_rules_free(tensorflow_bfc_rules_t *rules, rules_chunk_t *chunk);
-/* Gives all wholly free regions back if a request of so many bytes could then be met; true when any went. */
+/* Gives all wholly free regions back if a request of so many bytes could then be met; true when
+ * any went. */
 bool tensorflow_bfc_rules_collect(tensorflow_bfc_rules_t *rules, uint64_t bytes);
 
 unsigned tensorflow_bfc_rules_bin(uint64_t bytes);
 void tensorflow_bfc_rules_stats(const tensorflow_bfc_rules_t *rules, rules_stats_t *out_stats);
-void tensorflow_bfc_rules_bins(const tensorflow_bfc_rules_t *rules, rules_bin_report_t out_bins[RULES_BINS]);
+void tensorflow_bfc_rules_bins(const tensorflow_bfc_rules_t *rules,
+                               rules_bin_report_t out_bins[RULES_BINS]);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fragmentation attacks. Each aims at one rule of a best fit with splitting and growing regions; a trace cannot see
- * addresses, so it uses that fresh memory is handed out in order. The comb is the idea of Robson's lower bound
- * ("Bounds for some functions concerning dynamic storage allocation", 1974). */
+/* Fragmentation attacks. Each aims at one rule of a best fit with splitting and growing regions; a
+ * trace cannot see addresses, so it uses that fresh memory is handed out in order. The comb is the
+ * idea of Robson's lower bound ("Bounds for some functions concerning dynamic storage
+ * allocation", 1974). */
 #include "memory_trace.h"
 
 #include <stdlib.h>
@@ -47,15 +48,17 @@ static void end(memory_trace_t *trace, held_t *held) {
     *held = (held_t){0};
 }
 
-/* Round r fills what is not in use up to the budget with blocks of 16 KiB << r, then frees every other block of all
- * that live: half of the budget stays pinned by teeth, and no hole of a round takes a block of the next. */
+/* Round r fills what is not in use up to the budget with blocks of 16 KiB << r, then frees every
+ * other block of all that live: half of the budget stays pinned by teeth, and no hole of a round
+ * takes a block of the next. */
 void trace_make_attack_comb(memory_trace_t *trace, uint64_t seed) {
     (void)seed;
     held_t teeth = {0};
     uint64_t in_use = 0;
     for (uint64_t bytes = 16 * TRACE_KIB; bytes <= 16 * TRACE_MIB; bytes *= 2) {
         held_t round = {0};
-        for (; in_use + bytes <= BUDGET; in_use += bytes) hold(trace, &round, memory_trace_allocate(trace, bytes));
+        for (; in_use + bytes <= BUDGET; in_use += bytes)
+            hold(trace, &round, memory_trace_allocate(trace, bytes));
         in_use -= (round.count - (round.count + 1) / 2) * bytes;
         release(trace, &round, 2, 0);
         for (size_t i = 0; i < round.count; ++i) hold(trace, &teeth, round.ids[i]);
@@ -64,18 +67,21 @@ void trace_make_attack_comb(memory_trace_t *trace, uint64_t seed) {
     end(trace, &teeth);
 }
 
-/* Large blocks with a small one after each; the large go, the small stay. Each phase wants larger blocks than the holes,
- * and first closes the holes with blocks of their size, so that its own small ones fall between its large ones. */
+/* Large blocks with a small one after each; the large go, the small stay. Each phase wants larger
+ * blocks than the holes, and first closes the holes with blocks of their size, so that its own
+ * small ones fall between its large ones. */
 void trace_make_attack_pins(memory_trace_t *trace, uint64_t seed) {
     trace_random_t random = {seed};
     held_t pins = {0}, covers = {0}, blocks = {0};
     uint64_t before = 0, before_count = 0;
     for (uint64_t bytes = 512 * TRACE_KIB; bytes < 48 * TRACE_MIB; bytes += bytes / 2) {
-        for (uint64_t i = 0; i < before_count; ++i) hold(trace, &covers, memory_trace_allocate(trace, before));
+        for (uint64_t i = 0; i < before_count; ++i)
+            hold(trace, &covers, memory_trace_allocate(trace, before));
         before_count = BUDGET / 2 / bytes;
         for (uint64_t i = 0; i < before_count; ++i) {
             hold(trace, &blocks, memory_trace_allocate(trace, bytes));
-            hold(trace, &pins, memory_trace_allocate(trace, trace_random_between(&random, 1, 1024)));
+            hold(trace, &pins,
+                 memory_trace_allocate(trace, trace_random_between(&random, 1, 1024)));
         }
         release(trace, &covers, 0, 0);
         release(trace, &blocks, 0, 0);
@@ -91,8 +97,8 @@ void trace_make_attack_pins(memory_trace_t *trace, uint64_t seed) {
     end(trace, &pins);
 }
 
-/* Twenty-four lists that grow by a fiftieth in turn; the old block goes after the new one is there. Now and then one
- * ends and begins anew. */
+/* Twenty-four lists that grow by a fiftieth in turn; the old block goes after the new one is there.
+ * Now and then one ends and begins anew. */
 void trace_make_attack_growing(memory_trace_t *trace, uint64_t seed) {
     enum { LISTS = 24, ROUNDS = 300 };
     trace_random_t random = {seed};
@@ -105,7 +111,8 @@ void trace_make_attack_growing(memory_trace_t *trace, uint64_t seed) {
     for (int step = 0; step < LISTS * ROUNDS; ++step) {
         int i = step % LISTS;
         bool anew = bytes[i] > 24 * TRACE_MIB;
-        bytes[i] = anew ? trace_random_log(&random, 64 * TRACE_KIB, 1024 * TRACE_KIB) : bytes[i] + bytes[i] / 50 + 256;
+        bytes[i] = anew ? trace_random_log(&random, 64 * TRACE_KIB, 1024 * TRACE_KIB)
+                        : bytes[i] + bytes[i] / 50 + 256;
         uint32_t larger = memory_trace_allocate(trace, bytes[i]);
         memory_trace_free(trace, ids[i]);
         ids[i] = larger;
@@ -113,8 +120,9 @@ void trace_make_attack_growing(memory_trace_t *trace, uint64_t seed) {
     for (int i = 0; i < LISTS; ++i) memory_trace_free(trace, ids[i]);
 }
 
-/* Blocks of one size are freed between teeth, then blocks of half the size and a little are wanted: each takes a whole
- * hole. Then the small ones go but for every fourth, and the next round works at twice the scale. */
+/* Blocks of one size are freed between teeth, then blocks of half the size and a little are wanted:
+ * each takes a whole hole. Then the small ones go but for every fourth, and the next round works
+ * at twice the scale. */
 void trace_make_attack_halves(memory_trace_t *trace, uint64_t seed) {
     (void)seed;
     held_t teeth = {0};
@@ -126,7 +134,8 @@ void trace_make_attack_halves(memory_trace_t *trace, uint64_t seed) {
             if (i % 4 == 0) hold(trace, &teeth, memory_trace_allocate(trace, bytes / 64));
         }
         release(trace, &blocks, 4, 3);
-        for (uint64_t i = 0; i < count; ++i) hold(trace, &halves, memory_trace_allocate(trace, bytes / 2 + 256));
+        for (uint64_t i = 0; i < count; ++i)
+            hold(trace, &halves, memory_trace_allocate(trace, bytes / 2 + 256));
         end(trace, &blocks);
         release(trace, &halves, 8, 0);
         for (size_t i = 0; i < halves.count; ++i) hold(trace, &teeth, halves.ids[i]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An inference server that writes texts. Weights stay; each request holds a cache that is enlarged every 32 words (the
- * new one is made and filled before the old one is freed), and each step of the whole batch makes activations whose
- * size is that of the batch. Some four requests are served at once, in bursts up to forty. */
+/* An inference server that writes texts. Weights stay; each request holds a cache that is enlarged
+ * every 32 words (the new one is made and filled before the old one is freed), and each step of the
+ * whole batch makes activations whose size is that of the batch. Some four requests are served
+ * at once, in bursts up to forty. */
 #include "memory_trace.h"
 
 #define STEPS 4000
@@ -16,7 +17,9 @@ typedef struct request_t {
     uint64_t words, last_word;
 } request_t;
 
-static uint64_t cache_bytes(uint64_t words) { return (words + WORDS_PER_BLOCK) * CACHE_BYTES_PER_WORD; }
+static uint64_t cache_bytes(uint64_t words) {
+    return (words + WORDS_PER_BLOCK) * CACHE_BYTES_PER_WORD;
+}
 
 static request_t begin_request(memory_trace_t *trace, trace_random_t *random) {
     request_t request = {.words = trace_random_log(random, 16, 512)};
@@ -56,7 +59,8 @@ static void run_layers(memory_trace_t *trace, uint64_t requests) {
 void trace_make_inference(memory_trace_t *trace, uint64_t seed) {
     trace_random_t random = {seed};
     uint32_t weights[WEIGHTS];
-    for (int i = 0; i < WEIGHTS; ++i) weights[i] = memory_trace_allocate(trace, i % 3 ? 16 * TRACE_MIB : 4 * TRACE_MIB);
+    for (int i = 0; i < WEIGHTS; ++i)
+        weights[i] = memory_trace_allocate(trace, i % 3 ? 16 * TRACE_MIB : 4 * TRACE_MIB);
     request_t requests[MOST_REQUESTS];
     size_t count = 0;
     for (int step = 0; step < STEPS || count > 0; ++step) {

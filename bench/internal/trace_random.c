@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random sizes. 20,000 blocks, one per step; a block's lifetime is log-uniform from 1 to 3,000 steps, so that the young
- * and large come and go among the old and small. */
+/* Random sizes. 20,000 blocks, one per step; a block's lifetime is log-uniform from 1 to 3,000
+ * steps, so that the young and large come and go among the old and small. */
 #include "memory_trace.h"
 
 #include <stdlib.h>
@@ -12,7 +12,8 @@
 void trace_make_random(memory_trace_t *trace, uint64_t seed) {
     trace_random_t random = {seed};
     /* Blocks that end at a step, as a chain: first by step, then next by id. */
-    uint32_t *first = malloc((BLOCKS + LONGEST + 1) * sizeof *first), *next = malloc(BLOCKS * sizeof *next);
+    uint32_t *first = malloc((BLOCKS + LONGEST + 1) * sizeof *first),
+             *next = malloc(BLOCKS * sizeof *next);
     if (!first || !next) {
         trace->broken = true;
         free(first);

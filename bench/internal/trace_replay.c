@@ -12,8 +12,10 @@ typedef struct replay_t {
     uint64_t failed;
 } replay_t;
 
-static bool begin(replay_t *replay, const memory_trace_t *trace, const subject_t *subject, uint64_t limit_bytes) {
-    *replay = (replay_t){.subject = subject, .blocks = calloc((size_t)trace->id_count + 1, sizeof(void *))};
+static bool begin(replay_t *replay, const memory_trace_t *trace, const subject_t *subject,
+                  uint64_t limit_bytes) {
+    *replay = (replay_t){.subject = subject,
+                         .blocks = calloc((size_t)trace->id_count + 1, sizeof(void *))};
     if (replay->blocks) replay->state = subject->open(limit_bytes);
     if (replay->state) return true;
     free(replay->blocks);
@@ -46,8 +48,10 @@ static void raise_to(double *most, double value) {
     if (value > *most) *most = value;
 }
 
-static void note(trace_figures_t *figures, const subject_view_t *view, uint64_t needed_bytes, bool allocated) {
-    if (view->in_use_bytes > figures->peak_in_use_bytes) figures->peak_in_use_bytes = view->in_use_bytes;
+static void note(trace_figures_t *figures, const subject_view_t *view, uint64_t needed_bytes,
+                 bool allocated) {
+    if (view->in_use_bytes > figures->peak_in_use_bytes)
+        figures->peak_in_use_bytes = view->in_use_bytes;
     if (view->pool_bytes > figures->peak_pool_bytes) figures->peak_pool_bytes = view->pool_bytes;
     if (view->regions > figures->regions) figures->regions = view->regions;
     if (view->largest_region_bytes > figures->largest_region_bytes)

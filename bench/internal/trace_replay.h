@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One trace through one allocator: what was held when, how much of it was of no use, what failed.
  *
- * Subjects are seen through a few functions: Gantry's allocator over a driver that only counts, and the model of TensorFlow's rules.
- * Externally synchronised. */
+ * Subjects are seen through a few functions: Gantry's allocator over a driver that only counts, and
+ * the model of TensorFlow's rules. Externally synchronised. */
 #ifndef GANTRY_BENCH_TRACE_REPLAY_H
 #define GANTRY_BENCH_TRACE_REPLAY_H
 
@@ -35,12 +35,14 @@ typedef struct trace_figures_t {
     uint64_t trace_peak_bytes; /* needed: without any waste */
     uint64_t peak_in_use_bytes, peak_pool_bytes;
     uint64_t largest_region_bytes;
-    double worst_bound;         /* greatest pool / (2 x peak needed so far + largest region), over all moments */
-    double worst_fragmentation; /* greatest (free - largest free) / free while a tenth of the peak pool or more is free */
-    double mean_fragmentation;  /* over all moments */
-    double end_fragmentation;   /* at the trace's last allocation; what follows only frees */
-    uint64_t regions;           /* most at once */
-    uint64_t failed;            /* allocations refused */
+    /* greatest pool / (2 x peak needed so far + largest region), over all moments */
+    double worst_bound;
+    /* greatest (free - largest free) / free while a tenth of the peak pool or more is free */
+    double worst_fragmentation;
+    double mean_fragmentation; /* over all moments */
+    double end_fragmentation;  /* at the trace's last allocation; what follows only frees */
+    uint64_t regions;          /* most at once */
+    uint64_t failed;           /* allocations refused */
 } trace_figures_t;
 
 /* All but time. A refused block is not asked for again. False: host memory ran out. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sawtooth. Sixteen teeth: blocks of one scale (16 KiB to 32 MiB, each between half and one and a half of it) until a
- * peak of 128 MiB to 1 GiB, then all of it is freed: in order, in reverse or in any order. A few small blocks live
- * from one tooth into the next, as a program's results do. */
+/* Sawtooth. Sixteen teeth: blocks of one scale (16 KiB to 32 MiB, each between half and one and a
+ * half of it) until a peak of 128 MiB to 1 GiB, then all of it is freed: in order, in reverse or in
+ * any order. A few small blocks live from one tooth into the next, as a program's results do. */
 #include "memory_trace.h"
 
 #define TEETH 16
 #define MOST_BLOCKS 16384
 #define KEPT 8
 
-static size_t grow(memory_trace_t *trace, trace_random_t *random, uint64_t peak, uint32_t ids[MOST_BLOCKS]) {
+static size_t grow(memory_trace_t *trace, trace_random_t *random, uint64_t peak,
+                   uint32_t ids[MOST_BLOCKS]) {
     uint64_t scale = trace_random_log(random, 16 * TRACE_KIB, 32 * TRACE_MIB), in_use = 0;
     if (scale < peak / (MOST_BLOCKS / 2)) scale = peak / (MOST_BLOCKS / 2);
     size_t count = 0;
@@ -36,10 +37,12 @@ void trace_make_sawtooth(memory_trace_t *trace, uint64_t seed) {
     uint32_t kept[KEPT];
     size_t kept_count = 0;
     for (int tooth = 0; tooth < TEETH; ++tooth) {
-        size_t count = grow(trace, &random, trace_random_log(&random, 128 * TRACE_MIB, 1024 * TRACE_MIB), ids);
+        size_t count =
+            grow(trace, &random, trace_random_log(&random, 128 * TRACE_MIB, 1024 * TRACE_MIB), ids);
         for (size_t i = 0; i < kept_count; ++i) memory_trace_free(trace, kept[i]);
         for (kept_count = 0; kept_count < KEPT; ++kept_count)
-            kept[kept_count] = memory_trace_allocate(trace, trace_random_log(&random, 256, 64 * TRACE_KIB));
+            kept[kept_count] =
+                memory_trace_allocate(trace, trace_random_log(&random, 256, 64 * TRACE_KIB));
         order_by(&random, ids, count);
         for (size_t i = 0; i < count; ++i) memory_trace_free(trace, ids[i]);
     }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A convolutional net in training: 18 layers whose pictures shrink while their channels grow, the optimizer with two
- * slots per weight, 40 steps. The batch varies from step to step, as with sequences sorted by length; every eighth
- * step is followed by an evaluation of a larger batch, forward only.
+/* A convolutional net in training: 18 layers whose pictures shrink while their channels grow, the
+ * optimizer with two slots per weight, 40 steps. The batch varies from step to step, as with
+ * sequences sorted by length; every eighth step is followed by an evaluation of a larger batch,
+ * forward only.
  *
  *   forward   per layer: workspace, activation, workspace freed
- *   backward  in reverse: gradient of the input, gradient of the weight, workspace; then activation and gradient freed
+ *   backward  in reverse: gradient of the input, gradient of the weight, workspace; then activation
+ *             and gradient freed
  *   update    per weight a temporary; then the weight's gradient is freed */
 #include "memory_trace.h"
 
@@ -86,12 +88,14 @@ void trace_make_training(memory_trace_t *trace, uint64_t seed) {
     layer_t layers[LAYERS];
     make_layers(layers);
     uint32_t kept[LAYERS * 3];
-    for (int i = 0; i < LAYERS * 3; ++i) kept[i] = memory_trace_allocate(trace, layers[i % LAYERS].weight_bytes);
+    for (int i = 0; i < LAYERS * 3; ++i)
+        kept[i] = memory_trace_allocate(trace, layers[i % LAYERS].weight_bytes);
     uint64_t batch = 24;
     uint32_t input = memory_trace_allocate(trace, batch * 224 * 224 * 3 * 4);
     for (int step = 0; step < STEPS; ++step) {
         uint64_t next_batch = trace_random_between(&random, 8, 32);
-        uint32_t next_input = memory_trace_allocate(trace, next_batch * 224 * 224 * 3 * 4); /* fetched ahead */
+        /* fetched ahead */
+        uint32_t next_input = memory_trace_allocate(trace, next_batch * 224 * 224 * 3 * 4);
         train(trace, layers, batch);
         memory_trace_free(trace, input);
         if (step % 8 == 7) evaluate(trace, layers, 64);

@@ -4,15 +4,15 @@
 #define GANTRY_EXPORT_H
 
 #if defined(_WIN32) && !defined(GANTRY_STATIC)
-#  ifdef GANTRY_BUILDING
-#    define GANTRY_API __declspec(dllexport)
-#  else
-#    define GANTRY_API __declspec(dllimport)
-#  endif
-#elif defined(__GNUC__)
-#  define GANTRY_API __attribute__((visibility("default")))
+#ifdef GANTRY_BUILDING
+#define GANTRY_API __declspec(dllexport)
 #else
-#  define GANTRY_API
+#define GANTRY_API __declspec(dllimport)
+#endif
+#elif defined(__GNUC__)
+#define GANTRY_API __attribute__((visibility("default")))
+#else
+#define GANTRY_API
 #endif
 
 #endif

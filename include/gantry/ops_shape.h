@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that put elements in other places; included by ops.h, whose words on results and errors hold here too. Elements of any type. */
+/* Ops that put elements in other places; included by ops.h, whose words on results and errors
+ * hold here too. Elements of any type. */
 #ifndef GANTRY_OPS_SHAPE_H
 #define GANTRY_OPS_SHAPE_H
 
@@ -12,23 +13,26 @@ extern "C" {
 /* Bit i of a mask is of entry i; see gantry_strided_slice. */
 typedef struct gantry_strided_slice_options_t {
     uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */
-    int32_t begin_mask;       /* from the first element (the last one, when the stride is negative) */
+    /* from the first element (the last one, when the stride is negative) */
+    int32_t begin_mask;
     int32_t end_mask;         /* to the last element (the first one) */
     int32_t ellipsis_mask;    /* one entry: all dimensions that no other entry takes */
     int32_t new_axis_mask;    /* a dimension of 1 is put in */
     int32_t shrink_axis_mask; /* the one element at begin; its dimension goes */
 } gantry_strided_slice_options_t;
 
-/* Python's x[begin:end:stride, ...]: entry_count entries (at most 31), one per dimension from the first, the dimensions that are left whole.
- * Negative indices count from the end, and ranges are cut to the dimension. begin or end NULL: all 0, where a mask says the rest; strides NULL:
- * all 1; options NULL: no bit is set. */
-GANTRY_API const gantry_tensor_t *gantry_strided_slice(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *begin,
-                                                       const int64_t *end, const int64_t *strides, size_t entry_count,
-                                                       const gantry_strided_slice_options_t *options);
+/* Python's x[begin:end:stride, ...]: entry_count entries (at most 31), one per dimension from the
+ * first, the dimensions that are left whole. Negative indices count from the end, and ranges are
+ * cut to the dimension. begin or end NULL: all 0, where a mask says the rest; strides NULL: all
+ * 1; options NULL: no bit is set. */
+GANTRY_API const gantry_tensor_t *gantry_strided_slice(
+    gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *begin, const int64_t *end,
+    const int64_t *strides, size_t entry_count, const gantry_strided_slice_options_t *options);
 
 typedef enum gantry_pad_mode_t {
     GANTRY_PAD_CONSTANT = 0,
-    GANTRY_PAD_REFLECT = 1,  /* mirrored at the outermost element: c b | a b c | b a; less than the dimension */
+    /* mirrored at the outermost element: c b | a b c | b a; less than the dimension */
+    GANTRY_PAD_REFLECT = 1,
     GANTRY_PAD_SYMMETRIC = 2 /* mirrored behind it: b a | a b c | c b; at most the dimension */
 } gantry_pad_mode_t;
 
@@ -38,30 +42,48 @@ typedef struct gantry_pad_options_t {
     const gantry_tensor_t *value; /* CONSTANT: a scalar of x's type; NULL: 0 */
 } gantry_pad_options_t;
 
-/* paddings: two numbers per dimension, elements before and after it; NULL: none. options NULL: zeros. */
-GANTRY_API const gantry_tensor_t *gantry_pad(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *paddings,
+/* paddings: two numbers per dimension, elements before and after it; NULL: none. options NULL:
+ * zeros. */
+GANTRY_API const gantry_tensor_t *gantry_pad(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                             const int64_t *paddings,
                                              const gantry_pad_options_t *options);
 /* multiples: how often x is repeated, one number per dimension. */
-GANTRY_API const gantry_tensor_t *gantry_tile(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *multiples);
+GANTRY_API const gantry_tensor_t *gantry_tile(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                              const int64_t *multiples);
 /* These axes in reverse order; negative ones count from the end. */
-GANTRY_API const gantry_tensor_t *gantry_reverse(gantry_scope_t *scope, const gantry_tensor_t *x, const int32_t *axes, size_t axis_count);
-/* Element i of an axis goes to i + shift, around the end; the shifts of an axis that is named several times add up. */
-GANTRY_API const gantry_tensor_t *gantry_roll(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *shifts, const int32_t *axes,
+GANTRY_API const gantry_tensor_t *gantry_reverse(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                                 const int32_t *axes, size_t axis_count);
+/* Element i of an axis goes to i + shift, around the end; the shifts of an axis that is named
+ * several times add up. */
+GANTRY_API const gantry_tensor_t *gantry_roll(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                              const int64_t *shifts, const int32_t *axes,
                                               size_t axis_count);
-/* Squares of block_size x block_size pixels become channels, or the other way. data_format "NHWC" (NULL) or "NCHW". */
-GANTRY_API const gantry_tensor_t *gantry_space_to_depth(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t block_size,
+/* Squares of block_size x block_size pixels become channels, or the other way. data_format
+ * "NHWC" (NULL) or "NCHW". */
+GANTRY_API const gantry_tensor_t *gantry_space_to_depth(gantry_scope_t *scope,
+                                                        const gantry_tensor_t *x,
+                                                        int64_t block_size,
                                                         const char *data_format);
-GANTRY_API const gantry_tensor_t *gantry_depth_to_space(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t block_size,
+GANTRY_API const gantry_tensor_t *gantry_depth_to_space(gantry_scope_t *scope,
+                                                        const gantry_tensor_t *x,
+                                                        int64_t block_size,
                                                         const char *data_format);
-/* Dimensions 1 to block_count of x are padded (paddings: two numbers each, before and after; NULL: none) and cut into blocks; the places in
- * a block become places in the batch, dimension 0. */
-GANTRY_API const gantry_tensor_t *gantry_space_to_batch(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *block_shape,
-                                                        size_t block_count, const int64_t *paddings);
+/* Dimensions 1 to block_count of x are padded (paddings: two numbers each, before and after; NULL:
+ * none) and cut into blocks; the places in a block become places in the batch, dimension 0. */
+GANTRY_API const gantry_tensor_t *gantry_space_to_batch(gantry_scope_t *scope,
+                                                        const gantry_tensor_t *x,
+                                                        const int64_t *block_shape,
+                                                        size_t block_count,
+                                                        const int64_t *paddings);
 /* The other way; crops are cut off in the end. */
-GANTRY_API const gantry_tensor_t *gantry_batch_to_space(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *block_shape,
+GANTRY_API const gantry_tensor_t *gantry_batch_to_space(gantry_scope_t *scope,
+                                                        const gantry_tensor_t *x,
+                                                        const int64_t *block_shape,
                                                         size_t block_count, const int64_t *crops);
-/* y[x[i]] = i for x, an int32 or int64 vector of 0, 1, ... in any order; another is an error at the next read. */
-GANTRY_API const gantry_tensor_t *gantry_invert_permutation(gantry_scope_t *scope, const gantry_tensor_t *x);
+/* y[x[i]] = i for x, an int32 or int64 vector of 0, 1, ... in any order; another is an error at
+ * the next read. */
+GANTRY_API const gantry_tensor_t *gantry_invert_permutation(gantry_scope_t *scope,
+                                                            const gantry_tensor_t *x);
 
 #ifdef __cplusplus
 }

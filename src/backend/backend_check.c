@@ -14,12 +14,13 @@ static bool is_name_good(const char *name) {
     return length < 32;
 }
 
-#define REQUIRE(ops, slot)                                                                                       \
-    do {                                                                                                         \
-        if (!GANTRY_ABI_HAS(ops, slot) || !(ops)->slot) {                                                        \
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "backend %s: required slot %s is missing", table->name, \
-                                #ops "->" #slot);                                                                \
-        }                                                                                                        \
+#define REQUIRE(ops, slot)                                                              \
+    do {                                                                                \
+        if (!GANTRY_ABI_HAS(ops, slot) || !(ops)->slot) {                               \
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,                                \
+                                "backend %s: required slot %s is missing", table->name, \
+                                #ops "->" #slot);                                       \
+        }                                                                               \
     } while (0)
 
 static gantry_status_t check_work_ops(const gantry_backend_t *table) {
@@ -56,12 +57,13 @@ static gantry_status_t check_work_ops(const gantry_backend_t *table) {
 gantry_status_t gantry__backend_table_check(const gantry_backend_t *table) {
     if (!table) return gantry__fail(GANTRY_INTERNAL, "the module's query returned no table");
     if (!GANTRY_ABI_HAS(table, name) || !is_name_good(table->name)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "the backend has no acceptable name: 1 to 31 lower-case letters, digits and '_' are "
-                            "accepted, a letter first");
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "the backend has no acceptable name: 1 to 31 lower-case letters, digits and '_' are accepted, a letter first");
     }
     if (table->abi_version == 0 || table->abi_version > GANTRY_ABI_VERSION) {
-        return gantry__fail(GANTRY_FAILED_PRECONDITION, "backend %s speaks ABI version %u; this library speaks 1 to %u",
+        return gantry__fail(GANTRY_FAILED_PRECONDITION,
+                            "backend %s speaks ABI version %u; this library speaks 1 to %u",
                             table->name, table->abi_version, GANTRY_ABI_VERSION);
     }
     REQUIRE(table, open);

@@ -15,12 +15,16 @@
 
 static void host_log(void *self, int32_t level, const char *text) {
     const gantry__backend_set_t *set = self;
-    gantry__log(set->log, level < 0 || level > 3 ? GANTRY_LEVEL_INFO : (gantry_log_level_t)(level + 1), "%s", text);
+    gantry__log(set->log,
+                level < 0 || level > 3 ? GANTRY_LEVEL_INFO : (gantry_log_level_t)(level + 1), "%s",
+                text);
 }
 
-static int32_t host_set_error(void *self, int32_t code, const char *domain, int64_t native_code, const char *text) {
+static int32_t host_set_error(void *self, int32_t code, const char *domain, int64_t native_code,
+                              const char *text) {
     (void)self;
-    gantry_status_t status = code > 0 && code <= GANTRY_DATA_LOSS ? (gantry_status_t)code : GANTRY_UNKNOWN;
+    gantry_status_t status =
+        code > 0 && code <= GANTRY_DATA_LOSS ? (gantry_status_t)code : GANTRY_UNKNOWN;
     if (domain && *domain && native_code != 0) {
         return (int32_t)gantry__fail(status, "%s (%s %lld)", text, domain, (long long)native_code);
     }
@@ -50,7 +54,8 @@ static int32_t host_tuning(void *self, const gantry_device_info_t *device, const
                            .values = record->values,
                            .measured = record->measured,
                            .file = set->tuning.path};
-    memcpy(out_tuning, &all, out_tuning->struct_size < sizeof all ? out_tuning->struct_size : sizeof all);
+    memcpy(out_tuning, &all,
+           out_tuning->struct_size < sizeof all ? out_tuning->struct_size : sizeof all);
     return 1;
 }
 
@@ -63,19 +68,21 @@ static void release_item(const gantry__heap_t *heap, gantry__backend_t *item) {
     gantry__heap_free_text(heap, item->reason);
 }
 
-static gantry_status_t append(gantry__backend_set_t *set, gantry__backend_t item, const char *name, const char *path,
-                              const char *reason) {
+static gantry_status_t append(gantry__backend_set_t *set, gantry__backend_t item, const char *name,
+                              const char *path, const char *reason) {
     item.name = gantry__heap_strdup(set->heap, name);
     item.path = gantry__heap_strdup(set->heap, path);
     item.reason = gantry__heap_strdup(set->heap, reason);
     if (!item.name || !item.path || !item.reason ||
-        !gantry__heap_grow(set->heap, &set->items, set->count, &set->capacity, sizeof *set->items)) {
+        !gantry__heap_grow(set->heap, &set->items, set->count, &set->capacity,
+                           sizeof *set->items)) {
         release_item(set->heap, &item);
         return GANTRY_RESOURCE_EXHAUSTED;
     }
     set->items[set->count++] = item;
     if (item.state != GANTRY_BACKEND_USABLE) {
-        gantry__log(set->log, GANTRY_LEVEL_INFO, "Backend %s (%s) is not used: %s", name, path, reason);
+        gantry__log(set->log, GANTRY_LEVEL_INFO, "Backend %s (%s) is not used: %s", name, path,
+                    reason);
     }
     return GANTRY_OK;
 }
@@ -127,7 +134,8 @@ static size_t list_names(const gantry__backend_set_t *set, const char *names[MOS
     return count;
 }
 
-/* A list may name a backend that is not here, but one that nobody has is a slip. list may be NULL. */
+/* A list may name a backend that is not here, but one that nobody has is a slip. list may be
+ * NULL. */
 static void warn_of_unknown(const gantry__backend_set_t *set, const char *list, const char *by) {
     const char *names[MOST_NAMES];
     char name[64], all[256] = "";
@@ -136,22 +144,26 @@ static void warn_of_unknown(const gantry__backend_set_t *set, const char *list, 
         used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", names[i]);
     for (const char *at = list ? list : ""; *(at += strspn(at, ", ")); at += strcspn(at, ", ")) {
         size_t length = strcspn(at, ", ");
-        (void)snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : (int)sizeof name - 1, at);
+        (void)snprintf(name, sizeof name, "%.*s",
+                       length < sizeof name ? (int)length : (int)sizeof name - 1, at);
         if (is_one_of(name, names, count)) continue;
         const char *nearest = gantry__nearest(name, names, count);
-        gantry__log(set->log, GANTRY_LEVEL_WARNING, "%s names \"%s\", a backend that nobody has; there are %s%s%s%s",
-                    by, name, all, nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+        gantry__log(set->log, GANTRY_LEVEL_WARNING,
+                    "%s names \"%s\", a backend that nobody has; there are %s%s%s%s", by, name, all,
+                    nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
     }
 }
 
-static gantry_status_t open_backend(gantry__backend_set_t *set, const gantry_backend_t *table, const char *path,
-                                    const char *only) {
+static gantry_status_t open_backend(gantry__backend_set_t *set, const gantry_backend_t *table,
+                                    const char *path, const char *only) {
     if (is_name_taken(set, table->name)) {
-        (void)gantry__fail(GANTRY_ALREADY_EXISTS, "a backend named %s was found earlier", table->name);
+        (void)gantry__fail(GANTRY_ALREADY_EXISTS, "a backend named %s was found earlier",
+                           table->name);
         return refuse(set, table->name, path, GANTRY_BACKEND_REFUSED, NULL);
     }
     if (strcmp(table->name, "cpu") != 0 && !is_wanted(only, table->name)) {
-        (void)gantry__fail(GANTRY_FAILED_PRECONDITION, "left out: the list of wanted backends is \"%s\"", only);
+        (void)gantry__fail(GANTRY_FAILED_PRECONDITION,
+                           "left out: the list of wanted backends is \"%s\"", only);
         return refuse(set, table->name, path, GANTRY_BACKEND_REFUSED, table);
     }
     gantry__backend_t item = {.state = GANTRY_BACKEND_USABLE, .table = table};
@@ -159,8 +171,10 @@ static gantry_status_t open_backend(gantry__backend_set_t *set, const gantry_bac
     int32_t code = table->open(&set->host, &item.instance);
     if (code == GANTRY_RESOURCE_EXHAUSTED) return GANTRY_RESOURCE_EXHAUSTED;
     if (code != 0) {
-        return refuse(set, table->name, path,
-                      code == GANTRY_UNAVAILABLE ? GANTRY_BACKEND_UNAVAILABLE : GANTRY_BACKEND_REFUSED, table);
+        return refuse(
+            set, table->name, path,
+            code == GANTRY_UNAVAILABLE ? GANTRY_BACKEND_UNAVAILABLE : GANTRY_BACKEND_REFUSED,
+            table);
     }
     item.device_count = table->device_count(item.instance);
     return append(set, item, table->name, path, "");
@@ -191,12 +205,15 @@ static gantry_status_t open_builtins(gantry__backend_set_t *set, const char *onl
     return GANTRY_OK;
 }
 
-/* Was a backend of this name found, usable or not? One that could not be asked has its file's name. */
+/* Was a backend of this name found, usable or not? One that could not be asked has its file's
+ * name. */
 static bool was_found(const gantry__backend_set_t *set, const char *name) {
     char file[64];
     (void)snprintf(file, sizeof file, "libgantry_backend_%s.", name);
     for (size_t i = 0; i < set->count; ++i) {
-        if (strcmp(set->items[i].name, name) == 0 || strncmp(set->items[i].name, file, strlen(file)) == 0) return true;
+        if (strcmp(set->items[i].name, name) == 0 ||
+            strncmp(set->items[i].name, file, strlen(file)) == 0)
+            return true;
     }
     return false;
 }
@@ -234,8 +251,8 @@ static gantry_status_t open_all(gantry__backend_set_t *set, const char *path, co
 }
 
 gantry_status_t gantry__backend_set_init(gantry__backend_set_t *set, const gantry__heap_t *heap,
-                                         const gantry__log_t *log, gantry__settings_t *settings, const char *path,
-                                         const char *only) {
+                                         const gantry__log_t *log, gantry__settings_t *settings,
+                                         const char *path, const char *only) {
     *set = (gantry__backend_set_t){.heap = heap, .log = log, .settings = settings};
     set->host = (gantry_host_t){.struct_size = sizeof set->host,
                                 .abi_version = GANTRY_ABI_VERSION,

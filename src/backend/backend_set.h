@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The backends of one runtime: found, asked, opened, or refused with a reason.
  *
- * The only place that opens modules and reads backend tables unchecked. Built-in backends come first, then modules from the option's
- * path, GANTRY_BACKEND_PATH and the folder "gantry" beside the library; the first module of a name wins, later ones are refused.
- * Backends that the build knows and nothing was found of come last, with why. Modules stay loaded to the end of the process. Owner: the runtime. Init-only; reading is thread-safe. */
+ * The only place that opens modules and reads backend tables unchecked. Built-in backends come
+ * first, then modules from the option's path, GANTRY_BACKEND_PATH and the folder "gantry" beside
+ * the library; the first module of a name wins, later ones are refused. Backends that the build
+ * knows and nothing was found of come last, with why. Modules stay loaded to the end of the
+ * process. Owner: the runtime. Init-only; reading is thread-safe. */
 #ifndef GANTRY_BACKEND_BACKEND_SET_H
 #define GANTRY_BACKEND_BACKEND_SET_H
 
@@ -17,11 +19,11 @@
 
 typedef struct gantry__backend_t {
     gantry_backend_state_t state;
-    const gantry_backend_t *table;          /* NULL when it could not be asked */
-    gantry_backend_instance_t *instance;    /* NULL unless usable */
-    char *name;                             /* the table's, or the file's */
-    char *path;                             /* "built in", the file, or "none" */
-    char *reason;                           /* "" when usable */
+    const gantry_backend_t *table;       /* NULL when it could not be asked */
+    gantry_backend_instance_t *instance; /* NULL unless usable */
+    char *name;                          /* the table's, or the file's */
+    char *path;                          /* "built in", the file, or "none" */
+    char *reason;                        /* "" when usable */
     uint32_t device_count;
 } gantry__backend_t;
 
@@ -35,9 +37,11 @@ typedef struct gantry__backend_set_t {
     size_t count, capacity;
 } gantry__backend_set_t;
 
-/* Opens what it can. Fails only when host memory is out or a setting is malformed. settings and log outlive the set. */
-gantry_status_t gantry__backend_set_init(gantry__backend_set_t *set, const gantry__heap_t *heap, const gantry__log_t *log,
-                                         gantry__settings_t *settings, const char *path, const char *only);
+/* Opens what it can. Fails only when host memory is out or a setting is malformed. settings and
+ * log outlive the set. */
+gantry_status_t gantry__backend_set_init(gantry__backend_set_t *set, const gantry__heap_t *heap,
+                                         const gantry__log_t *log, gantry__settings_t *settings,
+                                         const char *path, const char *only);
 void gantry__backend_set_deinit(gantry__backend_set_t *set);
 
 /* OK, or FailedPrecondition / InvalidArgument naming the slot that is wrong. */

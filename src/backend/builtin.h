@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Backends and kernel packs that are linked into the library; the build writes the lists. Constant data; thread-safe. */
+/* Backends and kernel packs that are linked into the library; the build writes the lists.
+ * Constant data; thread-safe. */
 #ifndef GANTRY_BACKEND_BUILTIN_H
 #define GANTRY_BACKEND_BUILTIN_H
 
@@ -13,7 +14,8 @@ typedef struct gantry__builtin_backend_t {
 extern const gantry__builtin_backend_t gantry__builtin_backends[];
 extern const size_t gantry__builtin_backend_count;
 
-/* A backend that this build knows of and does not have inside: what is wrong when no module of the name is found either. */
+/* A backend that this build knows of and does not have inside: what is wrong when no module of
+ * the name is found either. */
 typedef struct gantry__absent_backend_t {
     const char *name;
     const char *reason;

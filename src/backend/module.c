@@ -49,15 +49,16 @@ gantry_status_t gantry__module_search_folder(const gantry__heap_t *heap, const c
     return status;
 }
 
-static gantry_status_t visit_entry(const gantry__heap_t *heap, const char *entry, gantry__module_visit_fn visit,
-                                   void *user) {
+static gantry_status_t visit_entry(const gantry__heap_t *heap, const char *entry,
+                                   gantry__module_visit_fn visit, void *user) {
     struct stat info;
-    if (stat(entry, &info) == 0 && S_ISDIR(info.st_mode)) return gantry__module_search_folder(heap, entry, visit, user);
+    if (stat(entry, &info) == 0 && S_ISDIR(info.st_mode))
+        return gantry__module_search_folder(heap, entry, visit, user);
     return visit(user, entry);
 }
 
-gantry_status_t gantry__module_search(const gantry__heap_t *heap, const char *path, gantry__module_visit_fn visit,
-                                      void *user) {
+gantry_status_t gantry__module_search(const gantry__heap_t *heap, const char *path,
+                                      gantry__module_visit_fn visit, void *user) {
     if (!path || !*path) return GANTRY_OK;
     size_t bytes = strlen(path) + 1;
     char *copy = gantry__heap_strdup(heap, path);
@@ -76,7 +77,8 @@ gantry_status_t gantry__module_search(const gantry__heap_t *heap, const char *pa
 gantry_status_t gantry__module_own_folder(const gantry__heap_t *heap, char **out_folder) {
     Dl_info info;
     *out_folder = NULL;
-    /* Any object of this library tells its file; a function's address may not be cast to void * in ISO C. */
+    /* Any object of this library tells its file; a function's address may not be cast to void *
+     * in ISO C. */
     static const char anchor = 0;
     if (!dladdr(&anchor, &info) || !info.dli_fname) return GANTRY_OK;
     const char *slash = strrchr(info.dli_fname, '/');
@@ -101,12 +103,15 @@ gantry_status_t gantry__module_own_folder(const gantry__heap_t *heap, char **out
 static bool is_cut_elf(int descriptor, uint64_t size) {
     ElfW(Ehdr) header;
     if (pread(descriptor, &header, sizeof header, 0) != (ssize_t)sizeof header) return false;
-    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr))) return false;
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)))
+        return false;
     for (unsigned i = 0; i < header.e_phnum; ++i) {
         ElfW(Phdr) part;
         off_t at = (off_t)(header.e_phoff + i * sizeof part);
         if (pread(descriptor, &part, sizeof part, at) != (ssize_t)sizeof part) return true;
-        if (part.p_type == PT_LOAD && (part.p_offset > size || part.p_filesz > size - part.p_offset)) return true;
+        if (part.p_type == PT_LOAD &&
+            (part.p_offset > size || part.p_filesz > size - part.p_offset))
+            return true;
     }
     return false;
 }
@@ -118,13 +123,14 @@ static bool is_cut_elf(int descriptor, uint64_t size) {
 }
 #endif
 
-/* The loader maps a library without a look at the file's end; a process that then reads beyond it dies. What else may be wrong with the
- * file the loader says itself. */
+/* The loader maps a library without a look at the file's end; a process that then reads beyond it
+ * dies. What else may be wrong with the file the loader says itself. */
 static bool is_cut(const char *file) {
     struct stat info;
     int descriptor = open(file, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return false;
-    bool cut = fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && is_cut_elf(descriptor, (uint64_t)info.st_size);
+    bool cut = fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) &&
+               is_cut_elf(descriptor, (uint64_t)info.st_size);
     (void)close(descriptor);
     return cut;
 }
@@ -133,8 +139,9 @@ gantry_status_t gantry__module_query(const char *file, const gantry_backend_t **
     *out_table = NULL;
     GANTRY__TRY(gantry__file_check_plain(file)); /* the loader would wait for a pipe */
     if (is_cut(file)) {
-        return gantry__fail(GANTRY_DATA_LOSS,
-                            "backend module %s cannot be opened: the file ends before its content does", file);
+        return gantry__fail(
+            GANTRY_DATA_LOSS,
+            "backend module %s cannot be opened: the file ends before its content does", file);
     }
     void *module = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!module) {
@@ -152,8 +159,9 @@ gantry_status_t gantry__module_query(const char *file, const gantry_backend_t **
     int32_t code = query(GANTRY_ABI_VERSION, out_table);
     if (code != 0) {
         *out_table = NULL;
-        return gantry__fail(GANTRY_FAILED_PRECONDITION, "backend module %s refuses ABI version %u of this library (%s)",
-                            file, GANTRY_ABI_VERSION, gantry_status_name((gantry_status_t)code));
+        return gantry__fail(GANTRY_FAILED_PRECONDITION,
+                            "backend module %s refuses ABI version %u of this library (%s)", file,
+                            GANTRY_ABI_VERSION, gantry_status_name((gantry_status_t)code));
     }
     gantry_status_t status = gantry__backend_table_check(*out_table);
     if (status != GANTRY_OK) return gantry__fail_prefix(status, "backend module %s: ", file);

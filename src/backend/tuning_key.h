@@ -7,7 +7,9 @@
 
 #include "base/tuning_text.h"
 
-/* "NVIDIA H200; NVIDIA CUDA 550.54; 132 units; 1 lanes". Texts of info may be NULL; what would not fit a line is made blanks. */
-void gantry__tuning_key(const gantry_device_info_t *info, char out_key[GANTRY__TUNING_DEVICE_BYTES]);
+/* "NVIDIA H200; NVIDIA CUDA 550.54; 132 units; 1 lanes". Texts of info may be NULL; what would
+ * not fit a line is made blanks. */
+void gantry__tuning_key(const gantry_device_info_t *info,
+                        char out_key[GANTRY__TUNING_DEVICE_BYTES]);
 
 #endif

@@ -10,12 +10,14 @@
 
 static bool equals_ignoring_case(const char *text, size_t length, const char *word) {
     for (size_t i = 0; i < length; ++i) {
-        if (tolower((unsigned char)text[i]) != tolower((unsigned char)word[i]) || !word[i]) return false;
+        if (tolower((unsigned char)text[i]) != tolower((unsigned char)word[i]) || !word[i])
+            return false;
     }
     return !word[length];
 }
 
-bool gantry__parse_word(const char *text, size_t length, const char *const *words, int count, int *out) {
+bool gantry__parse_word(const char *text, size_t length, const char *const *words, int count,
+                        int *out) {
     for (int i = 0; i < count; ++i) {
         if (!equals_ignoring_case(text, length, words[i])) continue;
         *out = i;
@@ -47,7 +49,8 @@ bool gantry__parse_number(const char *text, size_t length, uint64_t most, uint64
 bool gantry__parse_signed(const char *text, size_t length, int32_t *out) {
     bool negative = length > 0 && *text == '-';
     uint64_t number = 0;
-    if (!gantry__parse_number(text + negative, length - negative, (uint64_t)INT32_MAX + negative, &number))
+    if (!gantry__parse_number(text + negative, length - negative, (uint64_t)INT32_MAX + negative,
+                              &number))
         return false;
     *out = (int32_t)(negative ? -(int64_t)number : (int64_t)number);
     return true;
@@ -55,15 +58,19 @@ bool gantry__parse_signed(const char *text, size_t length, int32_t *out) {
 
 bool gantry__parse_bytes(const char *text, size_t length, uint64_t *out) {
     static const char units[] = "KMGT";
-    const char *unit = length > 0 ? memchr(units, toupper((unsigned char)text[length - 1]), sizeof units - 1) : NULL;
+    const char *unit =
+        length > 0 ? memchr(units, toupper((unsigned char)text[length - 1]), sizeof units - 1)
+                   : NULL;
     uint64_t number = 0;
     unsigned shift = unit ? 10u * (unsigned)(unit - units + 1) : 0;
-    if (!gantry__parse_number(text, length - (unit != NULL), UINT64_MAX >> shift, &number)) return false;
+    if (!gantry__parse_number(text, length - (unit != NULL), UINT64_MAX >> shift, &number))
+        return false;
     *out = number << shift;
     return true;
 }
 
-/* Number and scale of the quotient are exact in a long double, whose rounding is too fine to show in the double's. */
+/* Number and scale of the quotient are exact in a long double, whose rounding is too fine to
+ * show in the double's. */
 bool gantry__parse_decimal(const char *text, size_t length, double *out) {
     uint64_t number = 0;
     int places = -1, digits = 0, scale = 0; /* places behind the point so far, -1: no point yet */
@@ -103,7 +110,8 @@ void gantry__format_bytes(uint64_t bytes, char out[GANTRY__AMOUNT_BYTES]) {
     static const char units[] = "KMGT";
     int unit = -1;
     while (bytes > 0 && bytes % 1024 == 0 && unit < 3) bytes /= 1024, ++unit;
-    (void)snprintf(out, GANTRY__AMOUNT_BYTES, "%" PRIu64 "%.*s", bytes, unit >= 0, unit >= 0 ? units + unit : "");
+    (void)snprintf(out, GANTRY__AMOUNT_BYTES, "%" PRIu64 "%.*s", bytes, unit >= 0,
+                   unit >= 0 ? units + unit : "");
 }
 
 void gantry__format_decimal(double value, char out[GANTRY__AMOUNT_BYTES]) {
@@ -111,7 +119,8 @@ void gantry__format_decimal(double value, char out[GANTRY__AMOUNT_BYTES]) {
     gantry__decimal_t decimal;
     gantry__decimal_significant(&real, 0, 1, &decimal);
     size_t used = 0;
-    int32_t place = decimal.exponent < 0 ? 0 : decimal.exponent; /* power of ten of the digit to be written */
+    /* power of ten of the digit to be written */
+    int32_t place = decimal.exponent < 0 ? 0 : decimal.exponent;
     int32_t last = decimal.exponent - decimal.count + 1;
     for (; (place >= 0 || place >= last) && used + 2 < GANTRY__AMOUNT_BYTES; --place) {
         int32_t index = decimal.exponent - place;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Amounts as people write them in settings: sizes, parts of a whole, yes and no. Pure functions on text that need not be terminated; no
- * locale, no allocation. Thread-safe. */
+/* Amounts as people write them in settings: sizes, parts of a whole, yes and no. Pure functions on
+ * text that need not be terminated; no locale, no allocation. Thread-safe. */
 #ifndef GANTRY_BASE_AMOUNT_H
 #define GANTRY_BASE_AMOUNT_H
 
@@ -12,7 +12,8 @@
 #define GANTRY__AMOUNT_BYTES 48
 
 /* Whether the text is one of words[0..count), in any case; *out is its place. */
-bool gantry__parse_word(const char *text, size_t length, const char *const *words, int count, int *out);
+bool gantry__parse_word(const char *text, size_t length, const char *const *words, int count,
+                        int *out);
 /* 0, off, false, no, 1, on, true, yes, in any case. */
 bool gantry__parse_bool(const char *text, size_t length, bool *out);
 /* Digits that make at most `most`. */

@@ -20,7 +20,8 @@ int gantry__condition_init(gantry__condition_t *condition) {
     return error;
 }
 
-void gantry__condition_wait(gantry__condition_t *condition, gantry__mutex_t *mutex, uint64_t deadline_ns) {
+void gantry__condition_wait(gantry__condition_t *condition, gantry__mutex_t *mutex,
+                            uint64_t deadline_ns) {
     struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / UINT64_C(1000000000)),
                                 .tv_nsec = (long)(deadline_ns % UINT64_C(1000000000))};
     (void)pthread_cond_timedwait(condition, mutex, &deadline);

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Free-format printing after Steele and White ("How to print floating-point numbers accurately", 1990), in exact
- * integers.
+/* Free-format printing after Steele and White ("How to print floating-point numbers accurately",
+ * 1990), in exact integers.
  *
- * A number v and the middle points to its neighbours, v - low and v + high, are held as integers over one denominator:
+ * A number v and the middle points to its neighbours, v - low and v + high, are held as integers
+ * over one denominator:
  *
  *          v - low          v            v + high              all of it times 1 / unit
  *     --------|-------------|---------------|------
  *               every number in here reads back as v
  *
- * With unit scaled so that 1 <= v / unit < 10, the next digit is floor(v / unit), v becomes the remainder, and v, low
- * and high are multiplied by 10. The digits so far suffice when the remainder is below low (cutting off is safe) or
- * above unit - high (rounding up is safe). The borders themselves belong to the range when the mantissa is even, since
- * reading rounds halves to even.
+ * With unit scaled so that 1 <= v / unit < 10, the next digit is floor(v / unit), v becomes the
+ * remainder, and v, low and high are multiplied by 10. The digits so far suffice when the remainder
+ * is below low (cutting off is safe) or above unit - high (rounding up is safe). The borders
+ * themselves belong to the range when the mantissa is even, since reading rounds halves to even.
  *
- * Invariant of the loop: v < 10 * unit. Integers stay below 2^1240: float64's smallest number needs 10^324 * 2^53, its
- * unit 2^1076. Cost: one pass over at most 40 words for each digit and each power of ten; about 0.3 us for a float32
- * near 1. */
+ * Invariant of the loop: v < 10 * unit. Integers stay below 2^1240: float64's smallest number needs
+ * 10^324 * 2^53, its unit 2^1076. Cost: one pass over at most 40 words for each digit and each
+ * power of ten; about 0.3 us for a float32 near 1. */
 #include "base/decimal.h"
 
 #include <math.h>
@@ -113,25 +114,25 @@ gantry__real_t gantry__real_read(gantry_dtype_t dtype, const void *element) {
     uint64_t bits = 0;
     int fraction_bits, exponent_bits;
     switch (dtype) {
-    case GANTRY_FLOAT16:
-    case GANTRY_BFLOAT16:
-        memcpy(&half, element, sizeof half);
-        bits = half;
-        fraction_bits = dtype == GANTRY_FLOAT16 ? 10 : 7;
-        exponent_bits = 15 - fraction_bits;
-        break;
-    case GANTRY_FLOAT32:
-        memcpy(&single, element, sizeof single);
-        bits = single;
-        fraction_bits = 23;
-        exponent_bits = 8;
-        break;
-    case GANTRY_FLOAT64:
-        memcpy(&bits, element, sizeof bits);
-        fraction_bits = 52;
-        exponent_bits = 11;
-        break;
-    default: return (gantry__real_t){.kind = GANTRY__REAL_FINITE};
+        case GANTRY_FLOAT16:
+        case GANTRY_BFLOAT16:
+            memcpy(&half, element, sizeof half);
+            bits = half;
+            fraction_bits = dtype == GANTRY_FLOAT16 ? 10 : 7;
+            exponent_bits = 15 - fraction_bits;
+            break;
+        case GANTRY_FLOAT32:
+            memcpy(&single, element, sizeof single);
+            bits = single;
+            fraction_bits = 23;
+            exponent_bits = 8;
+            break;
+        case GANTRY_FLOAT64:
+            memcpy(&bits, element, sizeof bits);
+            fraction_bits = 52;
+            exponent_bits = 11;
+            break;
+        default: return (gantry__real_t){.kind = GANTRY__REAL_FINITE};
     }
     uint64_t fraction = bits & ((UINT64_C(1) << fraction_bits) - 1);
     int32_t highest = (1 << exponent_bits) - 1;
@@ -165,14 +166,16 @@ typedef struct digit_loop_t {
 
 /* A lower bound of floor(log10(2^power)), exact or one less for |power| < 10,000. */
 static int32_t estimate_log10(int32_t power) {
-    int64_t scaled = (int64_t)power * (power >= 0 ? 1262610 : 1262616); /* log10(2) * 2^22 = 1262611.3 */
+    /* log10(2) * 2^22 = 1262611.3 */
+    int64_t scaled = (int64_t)power * (power >= 0 ? 1262610 : 1262616);
     int64_t whole = scaled / (1 << 22);
     return (int32_t)(scaled % (1 << 22) < 0 ? whole - 1 : whole);
 }
 
 /* Returns the first digit's exponent k: 10^k <= v < 10^(k + 1), unit = 10^k. */
 static int32_t prepare(const gantry__real_t *value, digit_loop_t *loop) {
-    int32_t extra = value->power_of_two ? 2 : 1; /* bits that make half the distance to a neighbour a whole number */
+    /* bits that make half the distance to a neighbour a whole number */
+    int32_t extra = value->power_of_two ? 2 : 1;
     int32_t up = value->exponent > 0 ? value->exponent : 0;
     int32_t down = value->exponent < 0 ? -value->exponent : 0;
     loop->even = value->mantissa % 2 == 0;
@@ -211,8 +214,10 @@ static void round_up(gantry__decimal_t *out) {
     }
 }
 
-/* Digits from place `first` down to where they suffice, but not above `wanted` and never below `last`. */
-static void run(digit_loop_t *loop, int32_t first, int32_t wanted, int32_t last, gantry__decimal_t *out) {
+/* Digits from place `first` down to where they suffice, but not above `wanted` and never below
+ * `last`. */
+static void run(digit_loop_t *loop, int32_t first, int32_t wanted, int32_t last,
+                gantry__decimal_t *out) {
     int32_t lowest = first - (GANTRY__DECIMAL_DIGITS - 1);
     if (last < lowest) last = lowest;
     out->exponent = first;
@@ -226,7 +231,8 @@ static void run(digit_loop_t *loop, int32_t first, int32_t wanted, int32_t last,
         out->digits[out->count++] = (char)('0' + digit);
         if (((low || high) && place <= wanted) || place <= last) {
             int against_half = natural_compare_sum(&loop->v, &loop->v, &loop->unit);
-            bool up = low != high ? high : against_half > 0 || (against_half == 0 && digit % 2 == 1);
+            bool up =
+                low != high ? high : against_half > 0 || (against_half == 0 && digit % 2 == 1);
             if (up) round_up(out);
             return;
         }
@@ -242,8 +248,8 @@ static void set_zero(gantry__decimal_t *out) {
     out->digits[0] = '0';
 }
 
-void gantry__decimal_significant(const gantry__real_t *value, int32_t max_digits, int32_t min_digits,
-                                 gantry__decimal_t *out) {
+void gantry__decimal_significant(const gantry__real_t *value, int32_t max_digits,
+                                 int32_t min_digits, gantry__decimal_t *out) {
     digit_loop_t loop;
     if (value->mantissa == 0) {
         set_zero(out);
@@ -254,7 +260,8 @@ void gantry__decimal_significant(const gantry__real_t *value, int32_t max_digits
         max_digits > 0 ? first + 1 - max_digits : UNBOUNDED, out);
 }
 
-void gantry__decimal_fraction(const gantry__real_t *value, int32_t max_fraction, gantry__decimal_t *out) {
+void gantry__decimal_fraction(const gantry__real_t *value, int32_t max_fraction,
+                              gantry__decimal_t *out) {
     digit_loop_t loop;
     if (value->mantissa == 0) {
         set_zero(out);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decimal digits of binary floating-point numbers: the shortest that read back as the same number, or correctly rounded
- * ones.
+/* Decimal digits of binary floating-point numbers: the shortest that read back as the same number,
+ * or correctly rounded ones.
  *
- * Makes digits, not texts: where the point stands and how a number is padded is the caller's business. Exact for every
- * value of every type; no locale, no allocation, no dependence on the C library's printing. Thread-safe. */
+ * Makes digits, not texts: where the point stands and how a number is padded is the caller's
+ * business. Exact for every value of every type; no locale, no allocation, no dependence on the
+ * C library's printing. Thread-safe. */
 #ifndef GANTRY_BASE_DECIMAL_H
 #define GANTRY_BASE_DECIMAL_H
 
@@ -12,7 +13,11 @@
 
 #include <gantry/types.h>
 
-typedef enum gantry__real_kind_t { GANTRY__REAL_FINITE, GANTRY__REAL_INFINITE, GANTRY__REAL_NAN } gantry__real_kind_t;
+typedef enum gantry__real_kind_t {
+    GANTRY__REAL_FINITE,
+    GANTRY__REAL_INFINITE,
+    GANTRY__REAL_NAN
+} gantry__real_kind_t;
 
 /* A number taken apart: mantissa * 2^exponent. */
 typedef struct gantry__real_t {
@@ -23,29 +28,32 @@ typedef struct gantry__real_t {
     int32_t exponent;
 } gantry__real_t;
 
-/* Reads one element of type float16, bfloat16, float32 or float64 (any other type: zero); no alignment needed. */
+/* Reads one element of type float16, bfloat16, float32 or float64 (any other type: zero); no
+ * alignment needed. */
 gantry__real_t gantry__real_read(gantry_dtype_t dtype, const void *element);
 /* The number without its sign, exactly; infinity and NaN as they are. */
 double gantry__real_magnitude(const gantry__real_t *value);
 
 #define GANTRY__DECIMAL_DIGITS 64
 
-/* digits[0].digits[1]digits[2]... * 10^exponent, sign apart. Zero is one digit '0' with exponent 0. */
+/* digits[0].digits[1]digits[2]... * 10^exponent, sign apart. Zero is one digit '0' with exponent
+ * 0. */
 typedef struct gantry__decimal_t {
     int32_t exponent;
     int32_t count;
     char digits[GANTRY__DECIMAL_DIGITS]; /* '0' to '9', not terminated */
 } gantry__decimal_t;
 
-/* Both stop as soon as the digits so far tell the number from its neighbours in its own type; both round correctly
- * (ties to an even digit) where a bound stops them earlier. value is finite.
+/* Both stop as soon as the digits so far tell the number from its neighbours in its own type; both
+ * round correctly (ties to an even digit) where a bound stops them earlier. value is finite.
  *
- * Counts digits from the first: at most max_digits (0: no bound); at least min_digits, exact ones, though fewer would
- * do. */
-void gantry__decimal_significant(const gantry__real_t *value, int32_t max_digits, int32_t min_digits,
-                                 gantry__decimal_t *out);
-/* Counts digits behind the point: at most max_fraction (-1: no bound). What is below that place becomes zero or a
- * '1' there. */
-void gantry__decimal_fraction(const gantry__real_t *value, int32_t max_fraction, gantry__decimal_t *out);
+ * Counts digits from the first: at most max_digits (0: no bound); at least min_digits, exact ones,
+ * though fewer would do. */
+void gantry__decimal_significant(const gantry__real_t *value, int32_t max_digits,
+                                 int32_t min_digits, gantry__decimal_t *out);
+/* Counts digits behind the point: at most max_fraction (-1: no bound). What is below that place
+ * becomes zero or a '1' there. */
+void gantry__decimal_fraction(const gantry__real_t *value, int32_t max_fraction,
+                              gantry__decimal_t *out);
 
 #endif

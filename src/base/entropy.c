@@ -11,5 +11,6 @@
 
 gantry_status_t gantry__entropy(void *out, size_t bytes) {
     if (getentropy(out, bytes) == 0) return GANTRY_OK;
-    return gantry__fail(GANTRY_UNAVAILABLE, "the operating system gives no random numbers: %s", strerror(errno));
+    return gantry__fail(GANTRY_UNAVAILABLE, "the operating system gives no random numbers: %s",
+                        strerror(errno));
 }

@@ -8,7 +8,7 @@
 static _Thread_local char last_message[GANTRY__MESSAGE_BYTES];
 static _Thread_local uint32_t failures;
 
-gantry_status_t (gantry__fail)(gantry_status_t code, const char *format, ...) {
+gantry_status_t(gantry__fail)(gantry_status_t code, const char *format, ...) {
     char text[GANTRY__MESSAGE_BYTES]; /* the arguments may point into the old message */
     va_list args;
     va_start(args, format);
@@ -45,9 +45,10 @@ const char *gantry_last_message(void) { return last_message; }
 
 const char *gantry_status_name(gantry_status_t status) {
     static const char *const names[] = {
-        "OK", "Cancelled", "Unknown", "InvalidArgument", "DeadlineExceeded", "NotFound", "AlreadyExists",
-        "PermissionDenied", "ResourceExhausted", "FailedPrecondition", "Aborted", "OutOfRange", "Unimplemented",
-        "Internal", "Unavailable", "DataLoss"};
+        "OK",       "Cancelled",     "Unknown",          "InvalidArgument",   "DeadlineExceeded",
+        "NotFound", "AlreadyExists", "PermissionDenied", "ResourceExhausted", "FailedPrecondition",
+        "Aborted",  "OutOfRange",    "Unimplemented",    "Internal",          "Unavailable",
+        "DataLoss"};
     size_t index = (size_t)status;
     return index < sizeof names / sizeof names[0] ? names[index] : "invalid status";
 }

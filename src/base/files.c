@@ -23,42 +23,45 @@
 #define TEMPORARY_ATTEMPTS 64
 #define FIRST_READ_BYTES ((size_t)1 << 16)
 #define LOCK_PAUSE_NS 2000000
-#define LONGEST_TRANSFER ((size_t)1 << 30) /* one read or write call; Linux ends them at 2 GiB anyway */
+/* one read or write call; Linux ends them at 2 GiB anyway */
+#define LONGEST_TRANSFER ((size_t)1 << 30)
 
 /* ---- failures ---- */
 
 static gantry_status_t status_of_errno(int error) {
     switch (error) {
-    case ENOENT: return GANTRY_NOT_FOUND;
-    case EEXIST: return GANTRY_ALREADY_EXISTS;
-    case EACCES:
-    case EPERM:
-    case EROFS: return GANTRY_PERMISSION_DENIED;
-    case ENOMEM:
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-    case EMFILE:
-    case ENFILE: return GANTRY_RESOURCE_EXHAUSTED;
-    case ENOTDIR:
-    case EISDIR:
-    case ENAMETOOLONG:
-    case ELOOP:
-    case EINVAL: return GANTRY_INVALID_ARGUMENT;
-    case EIO: return GANTRY_DATA_LOSS;
-    default: return GANTRY_UNKNOWN;
+        case ENOENT: return GANTRY_NOT_FOUND;
+        case EEXIST: return GANTRY_ALREADY_EXISTS;
+        case EACCES:
+        case EPERM:
+        case EROFS: return GANTRY_PERMISSION_DENIED;
+        case ENOMEM:
+        case ENOSPC:
+        case EDQUOT:
+        case EFBIG:
+        case EMFILE:
+        case ENFILE: return GANTRY_RESOURCE_EXHAUSTED;
+        case ENOTDIR:
+        case EISDIR:
+        case ENAMETOOLONG:
+        case ELOOP:
+        case EINVAL: return GANTRY_INVALID_ARGUMENT;
+        case EIO: return GANTRY_DATA_LOSS;
+        default: return GANTRY_UNKNOWN;
     }
 }
 
 static gantry_status_t fail_errno(const char *doing, const char *path, int error) {
     char reason[128];
-    if (strerror_r(error, reason, sizeof reason) != 0) (void)snprintf(reason, sizeof reason, "errno %d", error);
+    if (strerror_r(error, reason, sizeof reason) != 0)
+        (void)snprintf(reason, sizeof reason, "errno %d", error);
     return gantry__fail(status_of_errno(error), "cannot %s '%s': %s", doing, path, reason);
 }
 
 static gantry_status_t check_path(const char *doing, const char *path) {
     if (path && path[0]) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "cannot %s: the path is %s", doing, path ? "empty" : "NULL");
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "cannot %s: the path is %s", doing,
+                        path ? "empty" : "NULL");
 }
 
 static int open_retrying(const char *path, int flags, mode_t mode) {
@@ -88,18 +91,19 @@ static ssize_t read_fully(int fd, char *bytes, size_t size) {
 /* What stands where a plain file is wanted. */
 static const char *kind_of(mode_t mode) {
     switch (mode & S_IFMT) {
-    case S_IFDIR: return "a directory";
-    case S_IFCHR:
-    case S_IFBLK: return "a device";
-    case S_IFIFO: return "a pipe";
-    case S_IFSOCK: return "a socket";
-    default: return "no plain file";
+        case S_IFDIR: return "a directory";
+        case S_IFCHR:
+        case S_IFBLK: return "a device";
+        case S_IFIFO: return "a pipe";
+        case S_IFSOCK: return "a socket";
+        default: return "no plain file";
     }
 }
 
 static gantry_status_t check_plain(const char *doing, const char *path, const struct stat *info) {
     if (S_ISREG(info->st_mode)) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "cannot %s '%s': it is %s; a plain file is accepted", doing, path,
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "cannot %s '%s': it is %s; a plain file is accepted", doing, path,
                         kind_of(info->st_mode));
 }
 
@@ -109,8 +113,10 @@ gantry_status_t gantry__file_check_plain(const char *path) {
     return check_plain("open", path, &info);
 }
 
-/* Looked at before it is opened, since opening a device may do something, and without waiting for a pipe's writer. */
-gantry_status_t gantry__file_open(const char *path, size_t max_bytes, int *out_file, uint64_t *out_size) {
+/* Looked at before it is opened, since opening a device may do something, and without waiting
+ * for a pipe's writer. */
+gantry_status_t gantry__file_open(const char *path, size_t max_bytes, int *out_file,
+                                  uint64_t *out_size) {
     struct stat info;
     *out_file = -1;
     *out_size = 0;
@@ -118,9 +124,11 @@ gantry_status_t gantry__file_open(const char *path, size_t max_bytes, int *out_f
     GANTRY__TRY(gantry__file_check_plain(path));
     int fd = open_retrying(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0) return fail_errno("open", path, errno);
-    gantry_status_t status = fstat(fd, &info) == 0 ? check_plain("open", path, &info) : fail_errno("read", path, errno);
+    gantry_status_t status =
+        fstat(fd, &info) == 0 ? check_plain("open", path, &info) : fail_errno("read", path, errno);
     if (status == GANTRY_OK && (uintmax_t)info.st_size > max_bytes) {
-        status = gantry__fail(GANTRY_OUT_OF_RANGE, "'%s' has more than the %zu bytes accepted", path, max_bytes);
+        status = gantry__fail(GANTRY_OUT_OF_RANGE, "'%s' has more than the %zu bytes accepted",
+                              path, max_bytes);
     }
     if (status != GANTRY_OK) {
         (void)close(fd);
@@ -131,7 +139,8 @@ gantry_status_t gantry__file_open(const char *path, size_t max_bytes, int *out_f
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__file_read_next(int file, const char *path, void *bytes, size_t size, size_t *out_read) {
+gantry_status_t gantry__file_read_next(int file, const char *path, void *bytes, size_t size,
+                                       size_t *out_read) {
     ssize_t got = read_fully(file, bytes, size);
     *out_read = got < 0 ? 0 : (size_t)got;
     return got < 0 ? fail_errno("read", path, errno) : GANTRY_OK;
@@ -151,15 +160,18 @@ typedef struct growing_read_t {
 } growing_read_t;
 
 static gantry_status_t too_large(const growing_read_t *state) {
-    return gantry__fail(GANTRY_OUT_OF_RANGE, "'%s' has more than the %zu bytes accepted", state->path,
-                        state->max_bytes);
+    return gantry__fail(GANTRY_OUT_OF_RANGE, "'%s' has more than the %zu bytes accepted",
+                        state->path, state->max_bytes);
 }
 
-/* The file's own figure is only where to begin: it is 0 in /proc, and the file may grow meanwhile. */
+/* The file's own figure is only where to begin: it is 0 in /proc, and the file may grow
+ * meanwhile. */
 static gantry_status_t read_to_end(int fd, uint64_t told, growing_read_t *state) {
-    state->capacity = told > 0 ? (size_t)told + 1 : FIRST_READ_BYTES; /* one more, to meet the end at once */
+    /* one more, to meet the end at once */
+    state->capacity = told > 0 ? (size_t)told + 1 : FIRST_READ_BYTES;
     state->bytes = gantry__heap_alloc(state->heap, state->capacity);
-    if (!state->bytes) return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "cannot read '%s': ", state->path);
+    if (!state->bytes)
+        return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "cannot read '%s': ", state->path);
     for (;;) {
         ssize_t got = read_fully(fd, state->bytes + state->size, state->capacity - state->size);
         if (got < 0) return fail_errno("read", state->path, errno);
@@ -168,14 +180,16 @@ static gantry_status_t read_to_end(int fd, uint64_t told, growing_read_t *state)
         if (state->size < state->capacity) return GANTRY_OK;
         size_t wanted = state->capacity > SIZE_MAX / 2 ? SIZE_MAX : state->capacity * 2;
         char *grown = gantry__heap_resize(state->heap, state->bytes, state->capacity, wanted, 1);
-        if (!grown) return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "cannot read '%s': ", state->path);
+        if (!grown)
+            return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED,
+                                       "cannot read '%s': ", state->path);
         state->bytes = grown;
         state->capacity = wanted;
     }
 }
 
-gantry_status_t gantry__file_read(const gantry__heap_t *heap, const char *path, size_t max_bytes, void **out_bytes,
-                                  size_t *out_size) {
+gantry_status_t gantry__file_read(const gantry__heap_t *heap, const char *path, size_t max_bytes,
+                                  void **out_bytes, size_t *out_size) {
     *out_bytes = NULL;
     *out_size = 0;
     growing_read_t state = {.heap = heap, .path = path, .max_bytes = max_bytes};
@@ -212,7 +226,8 @@ static bool write_fully(int fd, const char *bytes, size_t size) {
 }
 
 /* Writes and closes fd. Returns 0 or errno. */
-static int fill_and_close(int fd, const gantry__file_piece_t *pieces, size_t piece_count, bool sync) {
+static int fill_and_close(int fd, const gantry__file_piece_t *pieces, size_t piece_count,
+                          bool sync) {
     int error = 0;
     for (size_t i = 0; i < piece_count && !error; ++i) {
         if (!write_fully(fd, pieces[i].bytes, pieces[i].size)) error = errno;
@@ -222,14 +237,17 @@ static int fill_and_close(int fd, const gantry__file_piece_t *pieces, size_t pie
     return error;
 }
 
-/* Creates path.NUMBER.tmp with a number that is free; the user's file mode mask applies. -1 with errno. */
+/* Creates path.NUMBER.tmp with a number that is free; the user's file mode mask applies. -1 with
+ * errno. */
 static int open_temporary(const char *path, char *out_name, size_t name_bytes) {
     struct timespec now = {0};
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t number = (uint64_t)now.tv_nsec ^ ((uint64_t)getpid() << 32) ^ (uint64_t)(uintptr_t)out_name;
+    uint64_t number =
+        (uint64_t)now.tv_nsec ^ ((uint64_t)getpid() << 32) ^ (uint64_t)(uintptr_t)out_name;
     for (int attempt = 0; attempt < TEMPORARY_ATTEMPTS; ++attempt) {
         number = number * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        int length = snprintf(out_name, name_bytes, "%s.%08" PRIx32 ".tmp", path, (uint32_t)(number >> 32));
+        int length =
+            snprintf(out_name, name_bytes, "%s.%08" PRIx32 ".tmp", path, (uint32_t)(number >> 32));
         if (length < 0 || (size_t)length >= name_bytes) {
             errno = ENAMETOOLONG;
             return -1;
@@ -240,15 +258,17 @@ static int open_temporary(const char *path, char *out_name, size_t name_bytes) {
     return -1;
 }
 
-static gantry_status_t write_in_place(const char *path, const gantry__file_piece_t *pieces, size_t piece_count) {
+static gantry_status_t write_in_place(const char *path, const gantry__file_piece_t *pieces,
+                                      size_t piece_count) {
     int fd = open_retrying(path, O_WRONLY | O_NOCTTY, 0);
     if (fd < 0) return fail_errno("open", path, errno);
     int error = fill_and_close(fd, pieces, piece_count, false);
     return error ? fail_errno("write", path, error) : GANTRY_OK;
 }
 
-static gantry_status_t write_and_rename(const char *path, const char *target, const gantry__file_piece_t *pieces,
-                                        size_t piece_count, unsigned flags) {
+static gantry_status_t write_and_rename(const char *path, const char *target,
+                                        const gantry__file_piece_t *pieces, size_t piece_count,
+                                        unsigned flags) {
     char temporary[PATH_MAX];
     int fd = open_temporary(target, temporary, sizeof temporary);
     if (fd < 0) return fail_errno("write", path, errno);
@@ -259,8 +279,8 @@ static gantry_status_t write_and_rename(const char *path, const char *target, co
     return fail_errno("write", path, error);
 }
 
-gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t *pieces, size_t piece_count,
-                                   unsigned flags) {
+gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t *pieces,
+                                   size_t piece_count, unsigned flags) {
     GANTRY__TRY(check_path("write a file", path));
     struct stat info;
     char resolved[PATH_MAX];
@@ -285,8 +305,9 @@ static gantry_status_t take_lock(int fd, const char *path, uint64_t timeout_ns) 
     while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR) return fail_errno("lock", path, errno);
         if (gantry__now_ns() - start >= timeout_ns) {
-            return gantry__fail(GANTRY_DEADLINE_EXCEEDED, "cannot lock '%s': another holds it since more than %g s",
-                                path, (double)timeout_ns * 1e-9);
+            return gantry__fail(GANTRY_DEADLINE_EXCEEDED,
+                                "cannot lock '%s': another holds it since more than %g s", path,
+                                (double)timeout_ns * 1e-9);
         }
         (void)nanosleep(&pause, NULL);
     }
@@ -335,7 +356,8 @@ static int make_one(const char *path) {
     if (mkdir(path, 0700) == 0) return 0;
     int error = errno;
     struct stat info;
-    /* Somebody else may just have made it, and some systems answer EROFS or EACCES for what exists. */
+    /* Somebody else may just have made it, and some systems answer EROFS or EACCES for what
+     * exists. */
     if (stat(path, &info) == 0) return S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
     return error;
 }
@@ -356,16 +378,20 @@ gantry_status_t gantry__directory_make(const char *path) {
     return GANTRY_OK;
 }
 
-static int compare_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
 
-static gantry_status_t collect_names(DIR *directory, const char *path, gantry__directory_names_t *names) {
+static gantry_status_t collect_names(DIR *directory, const char *path,
+                                     gantry__directory_names_t *names) {
     for (;;) {
         errno = 0;
         const struct dirent *entry = readdir(directory);
         if (!entry && errno) return fail_errno("list directory", path, errno);
         if (!entry) return GANTRY_OK;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        if (!gantry__heap_grow(names->heap, &names->names, names->count, &names->capacity, sizeof names->names[0])) {
+        if (!gantry__heap_grow(names->heap, &names->names, names->count, &names->capacity,
+                               sizeof names->names[0])) {
             return GANTRY_RESOURCE_EXHAUSTED;
         }
         char *name = gantry__heap_strdup(names->heap, entry->d_name);

@@ -26,18 +26,21 @@ static bool make_wipe(void *page, size_t bytes) {
 
 gantry_status_t gantry__fork_guard_init(gantry__fork_guard_t *guard, const char *what) {
     long bytes = sysconf(_SC_PAGESIZE);
-    *guard = (gantry__fork_guard_t){.page_bytes = bytes > 0 ? (size_t)bytes : 4096, .process = (int64_t)getpid()};
-    void *page = mmap(NULL, guard->page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *guard = (gantry__fork_guard_t){.page_bytes = bytes > 0 ? (size_t)bytes : 4096,
+                                    .process = (int64_t)getpid()};
+    void *page =
+        mmap(NULL, guard->page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) {
-        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "no page of %zu bytes for the mark that tells a child of fork",
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
+                            "no page of %zu bytes for the mark that tells a child of fork",
                             guard->page_bytes);
     }
     guard->mark = page;
     guard->wipes = make_wipe(page, guard->page_bytes);
     *guard->mark = MARK;
     (void)snprintf(guard->text, sizeof guard->text,
-                   "the %s was created in process %" PRId64 "; a child of fork must create its own", what,
-                   guard->process);
+                   "the %s was created in process %" PRId64 "; a child of fork must create its own",
+                   what, guard->process);
     return GANTRY_OK;
 }
 

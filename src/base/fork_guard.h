@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells a child of fork from the process that made an object: drivers, threads and locks do not survive fork, so what holds them must not
- * be used there.
+/* Tells a child of fork from the process that made an object: drivers, threads and locks do not
+ * survive fork, so what holds them must not be used there.
  *
- * The answer is one load: a page that the kernel hands to a child as zeros (MADV_WIPEONFORK, Linux 4.14) carries a mark. Where the kernel
- * refuses that, the page stays as it is and gantry__fork_guard_ask compares process numbers; the load then only knows what somebody asked.
+ * The answer is one load: a page that the kernel hands to a child as zeros (MADV_WIPEONFORK, Linux
+ * 4.14) carries a mark. Where the kernel refuses that, the page stays as it is and
+ * gantry__fork_guard_ask compares process numbers; the load then only knows what somebody asked.
  * Nothing is registered for the process. Owner: whoever has the guard. Thread-safe after init. */
 #ifndef GANTRY_BASE_FORK_GUARD_H
 #define GANTRY_BASE_FORK_GUARD_H
@@ -27,12 +28,16 @@ gantry_status_t gantry__fork_guard_init(gantry__fork_guard_t *guard, const char 
 void gantry__fork_guard_deinit(gantry__fork_guard_t *guard);
 
 /* False in a child of fork. For every call. */
-static inline bool gantry__fork_guard_holds(const gantry__fork_guard_t *guard) { return *guard->mark != 0; }
+static inline bool gantry__fork_guard_holds(const gantry__fork_guard_t *guard) {
+    return *guard->mark != 0;
+}
 
-/* The same, also where the kernel does not clear the mark: a system call then. For calls that begin something or wait. */
+/* The same, also where the kernel does not clear the mark: a system call then. For calls that
+ * begin something or wait. */
 bool gantry__fork_guard_ask(const gantry__fork_guard_t *guard);
 
-/* FailedPrecondition "the runtime was created in process 123; a child of fork must create its own". */
+/* FailedPrecondition "the runtime was created in process 123; a child of fork must create its
+ * own". */
 gantry_status_t gantry__fork_guard_fail(const gantry__fork_guard_t *guard);
 
 #endif

@@ -58,7 +58,8 @@ void gantry__heap_free_text(const gantry__heap_t *heap, char *text) {
     if (text) gantry__heap_free(heap, text, strlen(text) + 1);
 }
 
-bool gantry__heap_grow(const gantry__heap_t *heap, void *items_ptr, size_t count, size_t *capacity, size_t item_bytes) {
+bool gantry__heap_grow(const gantry__heap_t *heap, void *items_ptr, size_t count, size_t *capacity,
+                       size_t item_bytes) {
     if (count < *capacity) return true;
     void *items;
     memcpy(&items, items_ptr, sizeof items); /* the caller's pointer may have any object type */

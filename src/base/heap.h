@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Host memory by one function, so that an embedder can supply it and a test can make it fail.
  *
- * Does not know devices. A heap is a plain value owned by the runtime; it outlives all that was allocated from it.
+ * Does not know devices. A heap is a plain value owned by the runtime; it outlives all that was
+ * allocated from it.
  * Thread-safe when the function it holds is. */
 #ifndef GANTRY_BASE_HEAP_H
 #define GANTRY_BASE_HEAP_H
@@ -9,8 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* ptr NULL: allocate; new_bytes 0: free, returns NULL; else resize. Returns NULL and leaves ptr alone on failure.
- * Memory is aligned for any type. */
+/* ptr NULL: allocate; new_bytes 0: free, returns NULL; else resize. Returns NULL and leaves ptr
+ * alone on failure. Memory is aligned for any type. */
 typedef void *(*gantry__reallocate_fn)(void *user, void *ptr, size_t old_bytes, size_t new_bytes);
 
 typedef struct gantry__heap_t {
@@ -25,14 +26,17 @@ extern const gantry__heap_t gantry__heap_default;
 void *gantry__heap_alloc(const gantry__heap_t *heap, size_t bytes);
 void *gantry__heap_zalloc(const gantry__heap_t *heap, size_t bytes);
 /* count * item_bytes with overflow check; grows or shrinks. */
-void *gantry__heap_resize(const gantry__heap_t *heap, void *ptr, size_t old_count, size_t new_count, size_t item_bytes);
+void *gantry__heap_resize(const gantry__heap_t *heap, void *ptr, size_t old_count, size_t new_count,
+                          size_t item_bytes);
 char *gantry__heap_strdup(const gantry__heap_t *heap, const char *text);
 /* ptr may be NULL. bytes is what was asked for. */
 void gantry__heap_free(const gantry__heap_t *heap, void *ptr, size_t bytes);
 /* For text from gantry__heap_strdup. */
 void gantry__heap_free_text(const gantry__heap_t *heap, char *text);
 
-/* Makes room for one more item in a growing array (doubling); false, with the last message set, when memory is out. */
-bool gantry__heap_grow(const gantry__heap_t *heap, void *items_ptr, size_t count, size_t *capacity, size_t item_bytes);
+/* Makes room for one more item in a growing array (doubling); false, with the last message set,
+ * when memory is out. */
+bool gantry__heap_grow(const gantry__heap_t *heap, void *items_ptr, size_t count, size_t *capacity,
+                       size_t item_bytes);
 
 #endif

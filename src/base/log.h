@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where information goes that is not an error: one callback with a lowest level. Silent without one. Thread-safe. */
+/* Where information goes that is not an error: one callback with a lowest level. Silent without
+ * one. Thread-safe. */
 #ifndef GANTRY_BASE_LOG_H
 #define GANTRY_BASE_LOG_H
 
@@ -13,6 +14,7 @@ typedef struct gantry__log_t {
     gantry_log_level_t level;
 } gantry__log_t;
 
-void gantry__log(const gantry__log_t *log, gantry_log_level_t level, const char *format, ...) GANTRY__PRINTF(3, 4);
+void gantry__log(const gantry__log_t *log, gantry_log_level_t level, const char *format, ...)
+    GANTRY__PRINTF(3, 4);
 
 #endif

@@ -11,11 +11,12 @@ gantry__philox_t gantry__philox_skip(gantry__philox_t place, uint64_t blocks) {
 }
 
 void gantry__philox_words(gantry__philox_t place, uint32_t out_words[4]) {
-    uint32_t w[4] = {(uint32_t)place.counter[0], (uint32_t)(place.counter[0] >> 32), (uint32_t)place.counter[1],
-                     (uint32_t)(place.counter[1] >> 32)};
+    uint32_t w[4] = {(uint32_t)place.counter[0], (uint32_t)(place.counter[0] >> 32),
+                     (uint32_t)place.counter[1], (uint32_t)(place.counter[1] >> 32)};
     uint32_t key0 = (uint32_t)place.key, key1 = (uint32_t)(place.key >> 32);
     for (int round = 0; round < ROUNDS; ++round) {
-        const uint64_t first = (uint64_t)w[0] * UINT32_C(0xd2511f53), second = (uint64_t)w[2] * UINT32_C(0xcd9e8d57);
+        const uint64_t first = (uint64_t)w[0] * UINT32_C(0xd2511f53),
+                       second = (uint64_t)w[2] * UINT32_C(0xcd9e8d57);
         w[0] = (uint32_t)(second >> 32) ^ w[1] ^ key0;
         w[1] = (uint32_t)second;
         w[2] = (uint32_t)(first >> 32) ^ w[3] ^ key1;
@@ -29,6 +30,7 @@ void gantry__philox_words(gantry__philox_t place, uint32_t out_words[4]) {
 /* One block with a fixed key and the seed as counter, so that weak bits of a seed do not matter. */
 gantry__philox_t gantry__philox_of_seed(int64_t seed0, int64_t seed1) {
     uint32_t w[4];
-    gantry__philox_words((gantry__philox_t){{(uint64_t)seed0, (uint64_t)seed1}, UINT64_C(0x02461e293ec8f720)}, w);
+    gantry__philox_words(
+        (gantry__philox_t){{(uint64_t)seed0, (uint64_t)seed1}, UINT64_C(0x02461e293ec8f720)}, w);
     return (gantry__philox_t){{0, (uint64_t)w[3] << 32 | w[2]}, (uint64_t)w[1] << 32 | w[0]};
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Philox 4x32-10 on the host, for the few numbers that the core itself draws: orders of rows, keys of generators. What
- * ops draw comes from the kernels' own (backends/portable/kernels/philox.cl); a test holds both to its authors' known
- * answers. Thread-safe. */
+/* Philox 4x32-10 on the host, for the few numbers that the core itself draws: orders of rows, keys
+ * of generators. What ops draw comes from the kernels' own (backends/portable/kernels/philox.cl); a
+ * test holds both to its authors' known answers. Thread-safe. */
 #ifndef GANTRY_BASE_PHILOX_H
 #define GANTRY_BASE_PHILOX_H
 
 #include <stdint.h>
 
-/* A key and a 128-bit counter, low half first: a place in a stream. TensorFlow's generators have a state of this
- * layout. */
+/* A key and a 128-bit counter, low half first: a place in a stream. TensorFlow's generators have a
+ * state of this layout. */
 typedef struct gantry__philox_t {
     uint64_t counter[2];
     uint64_t key;

@@ -15,8 +15,10 @@ static void charge(gantry__profile_frame_t *frame, uint64_t now_ns) {
 void gantry__profile_open(gantry__profile_frame_t *frame) {
     uint64_t now_ns = gantry__now_ns();
     if (innermost) charge(innermost, now_ns);
-    *frame = (gantry__profile_frame_t){
-        .outer = innermost, .step = GANTRY__STEP_SCOPE, .since_ns = now_ns, .numbers = {.calls = 1}};
+    *frame = (gantry__profile_frame_t){.outer = innermost,
+                                       .step = GANTRY__STEP_SCOPE,
+                                       .since_ns = now_ns,
+                                       .numbers = {.calls = 1}};
     innermost = frame;
 }
 

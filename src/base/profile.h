@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the time of a call goes: one frame for each call that is under way, on its thread's stack, with a clock that is always on one step.
+/* Where the time of a call goes: one frame for each call that is under way, on its thread's stack,
+ * with a clock that is always on one step.
  *
- *   calls     LayerNorm .......................... frames nest: while an inner one is open, the outer one's clock stands
+ *   calls     LayerNorm .......................... frames nest: while an inner one is open, the
+ *             outer one's clock stands
  *                 Mean ......  Sub ......
- *   steps         scope|placement|copy|allocation|kernel|scope       entered by whoever does the work, and left to the one before
+ *   steps         scope|placement|copy|allocation|kernel|scope       entered by whoever does the
+ *                 work, and left to the one before
  *
- * Knows no device and keeps nothing: who closes a frame has its numbers (run/profile.h). The innermost frame is a variable of the thread,
- * since waits, copies and allocations happen far below the call that pays for them. NULL while nothing is recorded.
- * A frame belongs to its thread. */
+ * Knows no device and keeps nothing: who closes a frame has its numbers (run/profile.h). The
+ * innermost frame is a variable of the thread, since waits, copies and allocations happen far below
+ * the call that pays for them. NULL while nothing is recorded. A frame belongs to its thread. */
 #ifndef GANTRY_BASE_PROFILE_H
 #define GANTRY_BASE_PROFILE_H
 
@@ -30,7 +33,8 @@ typedef enum gantry__step_t {
 } gantry__step_t;
 
 typedef struct gantry__profile_numbers_t {
-    uint64_t calls, launches, bytes_moved, argument_bytes, allocations, allocated_bytes, driver_allocations;
+    uint64_t calls, launches, bytes_moved, argument_bytes, allocations, allocated_bytes,
+        driver_allocations;
     uint64_t ns[GANTRY__STEPS];
 } gantry__profile_numbers_t;
 
@@ -51,11 +55,13 @@ void gantry__profile_close(gantry__profile_frame_t *frame);
 gantry__step_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__step_t step);
 
 /* The step before, to be entered again; frame may be NULL. */
-static inline gantry__step_t gantry__profile_enter(gantry__profile_frame_t *frame, gantry__step_t step) {
+static inline gantry__step_t gantry__profile_enter(gantry__profile_frame_t *frame,
+                                                   gantry__step_t step) {
     return frame ? gantry__profile_switch(frame, step) : step;
 }
 
-/* For waits: those for a kernel that is timed, or for new memory to be committed, belong to these. frame may be NULL. */
+/* For waits: those for a kernel that is timed, or for new memory to be committed, belong to
+ * these. frame may be NULL. */
 static inline gantry__step_t gantry__profile_enter_wait(gantry__profile_frame_t *frame) {
     if (!frame || frame->step == GANTRY__STEP_KERNEL || frame->step == GANTRY__STEP_ALLOCATION)
         return frame ? frame->step : GANTRY__STEP_SCOPE;

@@ -21,7 +21,9 @@ typedef struct check_t {
     size_t backend_count;
 } check_t;
 
-static bool begins_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+static bool begins_with(const char *text, const char *prefix) {
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
 
 /* GANTRY_NPU_... of backend npu. */
 static bool is_of_backend(const char *name, const char *backend) {
@@ -46,7 +48,8 @@ static bool is_known(const check_t *check, const char *name) {
         if (strcmp(known[i], name) == 0) return true;
     }
     for (size_t i = 0; i < check->backend_count; ++i) {
-        if (is_of_backend(name, check->backends[i]) && !is_own_backend(check->backends[i])) return true;
+        if (is_of_backend(name, check->backends[i]) && !is_own_backend(check->backends[i]))
+            return true;
     }
     return false;
 }
@@ -55,9 +58,10 @@ static void tell(void *user, const char *name, const char *by) {
     const check_t *check = user;
     if (is_known(check, name)) return;
     const char *nearest = gantry__nearest(name, known, KNOWN);
-    gantry__log(check->log, GANTRY_LEVEL_WARNING, "%s is no setting of Gantry and does nothing%s%s%s", by,
-                nearest ? "; did you mean " : "; docs/environment.md lists them", nearest ? nearest : "",
-                nearest ? "?" : "");
+    gantry__log(check->log, GANTRY_LEVEL_WARNING,
+                "%s is no setting of Gantry and does nothing%s%s%s", by,
+                nearest ? "; did you mean " : "; docs/environment.md lists them",
+                nearest ? nearest : "", nearest ? "?" : "");
 }
 
 void gantry__settings_warn_of_unknown(gantry__settings_t *settings, const gantry__log_t *log,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options become texts of the settings' table, so that a field, an extra text and a variable go one way from here on. */
+/* Options become texts of the settings' table, so that a field, an extra text and a variable go
+ * one way from here on. */
 #include "base/setting_rows.h"
 
 #include <inttypes.h>
@@ -15,9 +16,11 @@ const gantry__setting_row_t gantry__setting_rows[GANTRY__SETTINGS] = {
 #undef GANTRY__SETTING_ROW
 };
 
-void gantry__setting_describe(const gantry__setting_row_t *row, const char **out_default, const char **out_meaning) {
+void gantry__setting_describe(const gantry__setting_row_t *row, const char **out_default,
+                              const char **out_meaning) {
     static const char *const rows[][3] = {
-#define GANTRY__ENVIRONMENT_ROW(name, values, default_value, meaning) {name, default_value, meaning},
+#define GANTRY__ENVIRONMENT_ROW(name, values, default_value, meaning) \
+    {name, default_value, meaning},
 #include "base/environment.def"
 #undef GANTRY__ENVIRONMENT_ROW
     };
@@ -29,7 +32,8 @@ void gantry__setting_describe(const gantry__setting_row_t *row, const char **out
     }
 }
 
-static gantry_status_t put(gantry__settings_t *settings, gantry__setting_id_t id, const char *text) {
+static gantry_status_t put(gantry__settings_t *settings, gantry__setting_id_t id,
+                           const char *text) {
     const gantry__setting_row_t *row = &gantry__setting_rows[id];
     return text ? gantry__settings_put_by(settings, row->variable, text, row->option) : GANTRY_OK;
 }
@@ -42,7 +46,8 @@ static const char *const policies[] = {NULL, "explicit", "warn", "silent", "sile
 static const char *const profiles[] = {NULL, "off", "on", "wait"};
 static const char *const modes[] = {NULL, "prefer", "warn", "require"};
 
-static gantry_status_t put_choices(gantry__settings_t *settings, const gantry_runtime_options_t *options) {
+static gantry_status_t put_choices(gantry__settings_t *settings,
+                                   const gantry_runtime_options_t *options) {
     const struct {
         gantry__setting_id_t id;
         int value, last;
@@ -52,17 +57,20 @@ static gantry_status_t put_choices(gantry__settings_t *settings, const gantry_ru
         {GANTRY__SETTING_OPENCL_CPU, (int)options->opencl_cpu_as_gpu, GANTRY_ON, opencl_cpus},
         {GANTRY__SETTING_SOFT_PLACEMENT, (int)options->soft_placement, GANTRY_ON, switches},
         {GANTRY__SETTING_LOG_PLACEMENT, (int)options->log_placement, GANTRY_ON, switches},
-        {GANTRY__SETTING_PLACEMENT_MODE, (int)options->placement_mode, GANTRY_PLACEMENT_REQUIRE, modes},
+        {GANTRY__SETTING_PLACEMENT_MODE, (int)options->placement_mode, GANTRY_PLACEMENT_REQUIRE,
+         modes},
         {GANTRY__SETTING_PROFILE, (int)options->profile, GANTRY_PROFILE_WAIT, profiles},
-        {GANTRY__SETTING_DEVICE_POLICY, (int)options->device_policy, GANTRY_POLICY_SILENT_FOR_INT32, policies},
+        {GANTRY__SETTING_DEVICE_POLICY, (int)options->device_policy, GANTRY_POLICY_SILENT_FOR_INT32,
+         policies},
         {GANTRY__SETTING_MEMORY_GROWTH, (int)options->memory_growth, GANTRY_ON, switches},
         {GANTRY__SETTING_MEMORY_COLLECT, (int)options->garbage_collection, GANTRY_ON, switches},
         {GANTRY__SETTING_OOM_FALLBACK, (int)options->oom_fallback, GANTRY_ON, fallbacks}};
     for (size_t i = 0; i < sizeof choices / sizeof choices[0]; ++i) {
         if (choices[i].value < 0 || choices[i].value > choices[i].last) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "runtime options: %s is %d; 0 to %d is accepted",
-                                gantry__setting_rows[choices[i].id].option + strlen("option "), choices[i].value,
-                                choices[i].last);
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "runtime options: %s is %d; 0 to %d is accepted",
+                                gantry__setting_rows[choices[i].id].option + strlen("option "),
+                                choices[i].value, choices[i].last);
         }
         GANTRY__TRY(put(settings, choices[i].id, choices[i].texts[choices[i].value]));
     }
@@ -70,40 +78,45 @@ static gantry_status_t put_choices(gantry__settings_t *settings, const gantry_ru
 }
 
 /* 0 in a field means that it is not set. */
-static gantry_status_t put_number(gantry__settings_t *settings, gantry__setting_id_t id, uint64_t number) {
+static gantry_status_t put_number(gantry__settings_t *settings, gantry__setting_id_t id,
+                                  uint64_t number) {
     char text[GANTRY__AMOUNT_BYTES];
     (void)snprintf(text, sizeof text, "%" PRIu64, number);
     return number ? put(settings, id, text) : GANTRY_OK;
 }
 
-static gantry_status_t put_signed(gantry__settings_t *settings, gantry__setting_id_t id, int32_t number,
-                                  const char *zero) {
+static gantry_status_t put_signed(gantry__settings_t *settings, gantry__setting_id_t id,
+                                  int32_t number, const char *zero) {
     if (number >= 0) return put_number(settings, id, (uint64_t)number);
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "runtime options: %s is %d; 0 (%s) or more is accepted",
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "runtime options: %s is %d; 0 (%s) or more is accepted",
                         gantry__setting_rows[id].option + strlen("option "), number, zero);
 }
 
 static gantry_status_t put_fraction(gantry__settings_t *settings, double fraction) {
     if (!(fraction < 0) && fraction <= 0) return GANTRY_OK; /* 0; NaN goes on */
     if (!(fraction >= 1e-9 && fraction <= 1)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "runtime options: memory_fraction is %g; over 0 (at least 1e-9) up to 1 is accepted, 0 "
-                            "means that it is not set; oversubscription is not supported",
-                            fraction);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "runtime options: memory_fraction is %g; over 0 (at least 1e-9) up to 1 is accepted, 0 means that it is not set; oversubscription is not supported",
+            fraction);
     }
     char text[GANTRY__AMOUNT_BYTES];
     gantry__format_decimal(fraction, text);
     return put(settings, GANTRY__SETTING_MEMORY_FRACTION, text);
 }
 
-gantry_status_t gantry__options_put(gantry__settings_t *settings, const gantry_runtime_options_t *options) {
+gantry_status_t gantry__options_put(gantry__settings_t *settings,
+                                    const gantry_runtime_options_t *options) {
     GANTRY__TRY(put_choices(settings, options));
     GANTRY__TRY(put_number(settings, GANTRY__SETTING_MEMORY_LIMIT, options->memory_limit_bytes));
     GANTRY__TRY(put_number(settings, GANTRY__SETTING_PINNED_LIMIT, options->pinned_limit_bytes));
     GANTRY__TRY(put_number(settings, GANTRY__SETTING_MEMORY_STEP, options->growth_step_bytes));
     GANTRY__TRY(put_number(settings, GANTRY__SETTING_MEMORY_SPLIT, options->split_bytes));
-    GANTRY__TRY(put_signed(settings, GANTRY__SETTING_OOM_RETRY_MS, options->oom_retry_ms, "the default"));
-    GANTRY__TRY(put_signed(settings, GANTRY__SETTING_INTRA_OP_THREADS, options->intra_op_threads, "all cores"));
+    GANTRY__TRY(
+        put_signed(settings, GANTRY__SETTING_OOM_RETRY_MS, options->oom_retry_ms, "the default"));
+    GANTRY__TRY(put_signed(settings, GANTRY__SETTING_INTRA_OP_THREADS, options->intra_op_threads,
+                           "all cores"));
     GANTRY__TRY(put_fraction(settings, options->memory_fraction));
     GANTRY__TRY(put(settings, GANTRY__SETTING_LOGICAL_DEVICES, options->logical_devices));
     GANTRY__TRY(put(settings, GANTRY__SETTING_VISIBLE_DEVICES, options->visible_devices));

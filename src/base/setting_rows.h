@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fixed list of settings: how each is called in code, as an option and in the environment. Constant data. */
+/* The fixed list of settings: how each is called in code, as an option and in the environment.
+ * Constant data. */
 #ifndef GANTRY_BASE_SETTING_ROWS_H
 #define GANTRY_BASE_SETTING_ROWS_H
 
@@ -35,10 +36,12 @@ typedef struct gantry__setting_row_t {
 extern const gantry__setting_row_t gantry__setting_rows[GANTRY__SETTINGS];
 
 /* What environment.def says of a row: the default in words and the meaning, constant texts. */
-void gantry__setting_describe(const gantry__setting_row_t *row, const char **out_default, const char **out_meaning);
+void gantry__setting_describe(const gantry__setting_row_t *row, const char **out_default,
+                              const char **out_meaning);
 
-/* Makes the fields of options that are set, and then the texts of extra, settings with source OPTION. InvalidArgument for a value out of
- * range, or a field and an extra text that differ. */
-gantry_status_t gantry__options_put(gantry__settings_t *settings, const gantry_runtime_options_t *options);
+/* Makes the fields of options that are set, and then the texts of extra, settings with source
+ * OPTION. InvalidArgument for a value out of range, or a field and an extra text that differ. */
+gantry_status_t gantry__options_put(gantry__settings_t *settings,
+                                    const gantry_runtime_options_t *options);
 
 #endif

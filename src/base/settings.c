@@ -12,7 +12,8 @@ extern char **environ; /* no header of POSIX declares it */
 
 gantry_status_t gantry__settings_init(gantry__settings_t *settings, const gantry__heap_t *heap) {
     *settings = (gantry__settings_t){.heap = heap};
-    if (gantry__mutex_init(&settings->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    if (gantry__mutex_init(&settings->lock) != 0)
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     return GANTRY_OK;
 }
 
@@ -30,8 +31,10 @@ static void release_entry(const gantry__heap_t *heap, gantry__setting_t *entry) 
 }
 
 void gantry__settings_deinit(gantry__settings_t *settings) {
-    for (size_t i = 0; i < settings->count; ++i) release_entry(settings->heap, settings->entries[i]);
-    gantry__heap_free(settings->heap, settings->entries, settings->capacity * sizeof *settings->entries);
+    for (size_t i = 0; i < settings->count; ++i)
+        release_entry(settings->heap, settings->entries[i]);
+    gantry__heap_free(settings->heap, settings->entries,
+                      settings->capacity * sizeof *settings->entries);
     gantry__mutex_deinit(&settings->lock);
 }
 
@@ -49,16 +52,21 @@ static bool copy(const gantry__heap_t *heap, const char *text, char **out) {
 }
 
 /* option and by are NULL for a name that no option sets. */
-static gantry__setting_t *add(gantry__settings_t *settings, const char *name, const char *option, const char *by) {
+static gantry__setting_t *add(gantry__settings_t *settings, const char *name, const char *option,
+                              const char *by) {
     const gantry__heap_t *heap = settings->heap;
-    if (!gantry__heap_grow(heap, &settings->entries, settings->count, &settings->capacity, sizeof *settings->entries))
+    if (!gantry__heap_grow(heap, &settings->entries, settings->count, &settings->capacity,
+                           sizeof *settings->entries))
         return NULL;
     gantry__setting_t *entry = gantry__heap_zalloc(heap, sizeof *entry);
     if (!entry) return NULL;
     const char *environment = getenv(name);
-    entry->source = option ? GANTRY__SOURCE_OPTION : environment ? GANTRY__SOURCE_ENVIRONMENT : GANTRY__SOURCE_DEFAULT;
-    if (!copy(heap, name, &entry->name) || !copy(heap, option ? option : environment, &entry->value) ||
-        !copy(heap, by, &entry->by) || !copy(heap, option ? environment : NULL, &entry->environment)) {
+    entry->source = option        ? GANTRY__SOURCE_OPTION
+                    : environment ? GANTRY__SOURCE_ENVIRONMENT
+                                  : GANTRY__SOURCE_DEFAULT;
+    if (!copy(heap, name, &entry->name) ||
+        !copy(heap, option ? option : environment, &entry->value) || !copy(heap, by, &entry->by) ||
+        !copy(heap, option ? environment : NULL, &entry->environment)) {
         release_entry(heap, entry);
         return NULL;
     }
@@ -72,31 +80,35 @@ static bool means_the_same(const char *a, const char *b) {
     bool a_bool, b_bool;
     if (gantry__parse_bytes(a, strlen(a), &a_bytes) && gantry__parse_bytes(b, strlen(b), &b_bytes))
         return a_bytes == b_bytes;
-    return gantry__parse_bool(a, strlen(a), &a_bool) && gantry__parse_bool(b, strlen(b), &b_bool) && a_bool == b_bool;
+    return gantry__parse_bool(a, strlen(a), &a_bool) && gantry__parse_bool(b, strlen(b), &b_bool) &&
+           a_bool == b_bool;
 }
 
-gantry_status_t gantry__settings_put_by(gantry__settings_t *settings, const char *name, const char *value,
-                                        const char *by) {
+gantry_status_t gantry__settings_put_by(gantry__settings_t *settings, const char *name,
+                                        const char *value, const char *by) {
     const gantry__setting_t *present = find(settings, name);
     if (!present) return add(settings, name, value, by) ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     if (means_the_same(present->value ? present->value : "", value)) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "%s is given twice: \"%.200s\" by %s and \"%.200s\" by %s; one of them is accepted", name,
-                        present->value ? present->value : "", gantry__setting_by(present), value, by);
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "%s is given twice: \"%.200s\" by %s and \"%.200s\" by %s; one of them is accepted", name,
+        present->value ? present->value : "", gantry__setting_by(present), value, by);
 }
 
-gantry_status_t gantry__settings_put(gantry__settings_t *settings, const char *name, const char *value) {
+gantry_status_t gantry__settings_put(gantry__settings_t *settings, const char *name,
+                                     const char *value) {
     char by[128];
     (void)snprintf(by, sizeof by, "option %s", name);
     return gantry__settings_put_by(settings, name, value, by);
 }
 
-gantry_status_t gantry__settings_put_all(gantry__settings_t *settings, const char *const *assignments) {
+gantry_status_t gantry__settings_put_all(gantry__settings_t *settings,
+                                         const char *const *assignments) {
     for (; assignments && *assignments; ++assignments) {
         const char *equals = strchr(*assignments, '=');
         if (!equals || equals == *assignments) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "extra option \"%s\" is not of the form NAME=VALUE",
-                                *assignments);
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "extra option \"%s\" is not of the form NAME=VALUE", *assignments);
         }
         char *name = gantry__heap_strdup(settings->heap, *assignments);
         if (!name) return GANTRY_RESOURCE_EXHAUSTED;
@@ -117,7 +129,8 @@ const gantry__setting_t *gantry__settings_find(gantry__settings_t *settings, con
     return entry;
 }
 
-const char *gantry__settings_get(gantry__settings_t *settings, const char *name, gantry__setting_source_t *out_source) {
+const char *gantry__settings_get(gantry__settings_t *settings, const char *name,
+                                 gantry__setting_source_t *out_source) {
     const gantry__setting_t *entry = gantry__settings_find(settings, name);
     if (out_source) *out_source = entry ? entry->source : GANTRY__SOURCE_DEFAULT;
     if (!entry) return NULL;
@@ -128,7 +141,9 @@ const char *gantry__settings_get(gantry__settings_t *settings, const char *name,
     return called ? called->text : entry->value;
 }
 
-const char *gantry__setting_by(const gantry__setting_t *setting) { return setting->by ? setting->by : setting->name; }
+const char *gantry__setting_by(const gantry__setting_t *setting) {
+    return setting->by ? setting->by : setting->name;
+}
 
 static const gantry__setting_t *entry_at(gantry__settings_t *settings, size_t index) {
     gantry__mutex_lock(&settings->lock);
@@ -144,8 +159,8 @@ static bool is_entry(gantry__settings_t *settings, const char *name) {
     return is;
 }
 
-void gantry__settings_visit_unread(gantry__settings_t *settings, const char *prefix, gantry__setting_visit_fn visit,
-                                   void *user) {
+void gantry__settings_visit_unread(gantry__settings_t *settings, const char *prefix,
+                                   gantry__setting_visit_fn visit, void *user) {
     const gantry__setting_t *entry;
     char name[256];
     for (size_t i = 0; (entry = entry_at(settings, i)) != NULL; ++i) {
@@ -167,8 +182,8 @@ void gantry__settings_note_call(gantry__settings_t *settings, const char *name, 
     gantry__mutex_unlock(&settings->lock);
 }
 
-gantry_status_t gantry__settings_put_call(gantry__settings_t *settings, const char *name, const char *value,
-                                          const char *call) {
+gantry_status_t gantry__settings_put_call(gantry__settings_t *settings, const char *name,
+                                          const char *value, const char *call) {
     const size_t length = strlen(value);
     if (!gantry__settings_find(settings, name)) return GANTRY_RESOURCE_EXHAUSTED;
     gantry__setting_text_t *text = gantry__heap_alloc(settings->heap, sizeof *text + length + 1);
@@ -214,24 +229,29 @@ static bool parse(const kind_t *kind, const char *text, uint64_t *out) {
 
 static gantry_status_t refuse(const kind_t *kind, const char *by, const char *text) {
     if (kind->is_bytes) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s is \"%.200s\"; accepted is a number of bytes such as 1048576, 512M or 2G", by, text);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s is \"%.200s\"; accepted is a number of bytes such as 1048576, 512M or 2G", by,
+            text);
     }
     if (!kind->words) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s is \"%.200s\"; a number of %s from 0 to %" PRIu64 " is accepted", by, text, kind->what,
-                            kind->most);
+                            "%s is \"%.200s\"; a number of %s from 0 to %" PRIu64 " is accepted",
+                            by, text, kind->what, kind->most);
     }
     char accepted[256] = "";
     for (int i = 0; i < kind->word_count; ++i) {
         if (i) strncat(accepted, ", ", sizeof accepted - strlen(accepted) - 1);
         strncat(accepted, kind->words[i], sizeof accepted - strlen(accepted) - 1);
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is \"%.200s\"; accepted are %s", by, text, accepted);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is \"%.200s\"; accepted are %s", by, text,
+                        accepted);
 }
 
-/* A text that an option overrules must be good as well: the mistake would show as soon as the option goes. */
-static gantry_status_t read(gantry__settings_t *settings, const char *name, const kind_t *kind, uint64_t *out) {
+/* A text that an option overrules must be good as well: the mistake would show as soon as the
+ * option goes. */
+static gantry_status_t read(gantry__settings_t *settings, const char *name, const kind_t *kind,
+                            uint64_t *out) {
     const gantry__setting_t *entry = gantry__settings_find(settings, name);
     if (!entry) return GANTRY_RESOURCE_EXHAUSTED;
     uint64_t overruled = 0;
@@ -242,7 +262,8 @@ static gantry_status_t read(gantry__settings_t *settings, const char *name, cons
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__settings_get_bool(gantry__settings_t *settings, const char *name, bool *out) {
+gantry_status_t gantry__settings_get_bool(gantry__settings_t *settings, const char *name,
+                                          bool *out) {
     static const char *const words[] = {"0", "off", "false", "no", "1", "on", "true", "yes"};
     const kind_t kind = {.words = words, .word_count = 8};
     uint64_t word = *out ? 4 : 0;
@@ -251,8 +272,8 @@ gantry_status_t gantry__settings_get_bool(gantry__settings_t *settings, const ch
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__settings_get_word(gantry__settings_t *settings, const char *name, const char *const *words,
-                                          int count, int *out) {
+gantry_status_t gantry__settings_get_word(gantry__settings_t *settings, const char *name,
+                                          const char *const *words, int count, int *out) {
     const kind_t kind = {.words = words, .word_count = count};
     uint64_t word = (uint64_t)*out;
     GANTRY__TRY(read(settings, name, &kind, &word));
@@ -260,13 +281,14 @@ gantry_status_t gantry__settings_get_word(gantry__settings_t *settings, const ch
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__settings_get_bytes(gantry__settings_t *settings, const char *name, uint64_t *out) {
+gantry_status_t gantry__settings_get_bytes(gantry__settings_t *settings, const char *name,
+                                           uint64_t *out) {
     const kind_t kind = {.is_bytes = true};
     return read(settings, name, &kind, out);
 }
 
-gantry_status_t gantry__settings_get_number(gantry__settings_t *settings, const char *name, uint64_t most,
-                                            const char *what, uint64_t *out) {
+gantry_status_t gantry__settings_get_number(gantry__settings_t *settings, const char *name,
+                                            uint64_t most, const char *what, uint64_t *out) {
     const kind_t kind = {.most = most, .what = what};
     return read(settings, name, &kind, out);
 }

@@ -56,6 +56,7 @@ const char *gantry__text_get(const gantry__text_t *text) {
 }
 
 gantry_status_t gantry__text_status(const gantry__text_t *text) {
-    if (text->failed) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "out of host memory while composing a text");
+    if (text->failed)
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "out of host memory while composing a text");
     return GANTRY_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Locks, conditions and the clock: the few things of the system's threads that Gantry uses. Thread-safe. */
+/* Locks, conditions and the clock: the few things of the system's threads that Gantry uses.
+ * Thread-safe. */
 #ifndef GANTRY_BASE_THREAD_H
 #define GANTRY_BASE_THREAD_H
 
@@ -8,20 +9,32 @@
 
 typedef pthread_mutex_t gantry__mutex_t;
 
-static inline int gantry__mutex_init(gantry__mutex_t *mutex) { return pthread_mutex_init(mutex, NULL); }
-static inline void gantry__mutex_deinit(gantry__mutex_t *mutex) { (void)pthread_mutex_destroy(mutex); }
+static inline int gantry__mutex_init(gantry__mutex_t *mutex) {
+    return pthread_mutex_init(mutex, NULL);
+}
+static inline void gantry__mutex_deinit(gantry__mutex_t *mutex) {
+    (void)pthread_mutex_destroy(mutex);
+}
 static inline void gantry__mutex_lock(gantry__mutex_t *mutex) { (void)pthread_mutex_lock(mutex); }
-static inline void gantry__mutex_unlock(gantry__mutex_t *mutex) { (void)pthread_mutex_unlock(mutex); }
+static inline void gantry__mutex_unlock(gantry__mutex_t *mutex) {
+    (void)pthread_mutex_unlock(mutex);
+}
 
 /* Waits on the clock of gantry__now_ns. */
 typedef pthread_cond_t gantry__condition_t;
 
 /* 0, or an errno value. */
 int gantry__condition_init(gantry__condition_t *condition);
-static inline void gantry__condition_deinit(gantry__condition_t *condition) { (void)pthread_cond_destroy(condition); }
-static inline void gantry__condition_wake_all(gantry__condition_t *condition) { (void)pthread_cond_broadcast(condition); }
-/* Returns when woken, at deadline_ns, or for no reason; the caller looks again at what it waits for. */
-void gantry__condition_wait(gantry__condition_t *condition, gantry__mutex_t *mutex, uint64_t deadline_ns);
+static inline void gantry__condition_deinit(gantry__condition_t *condition) {
+    (void)pthread_cond_destroy(condition);
+}
+static inline void gantry__condition_wake_all(gantry__condition_t *condition) {
+    (void)pthread_cond_broadcast(condition);
+}
+/* Returns when woken, at deadline_ns, or for no reason; the caller looks again at what it waits
+ * for. */
+void gantry__condition_wait(gantry__condition_t *condition, gantry__mutex_t *mutex,
+                            uint64_t deadline_ns);
 
 /* Nanoseconds of a clock that only goes forward. */
 uint64_t gantry__now_ns(void);

@@ -18,7 +18,8 @@
 
 static gantry_status_t choose_path(gantry__tuning_store_t *store, gantry__settings_t *settings) {
     const char *wanted = gantry__settings_get(settings, "GANTRY_TUNING_FILE", NULL);
-    store->no_path = wanted ? "GANTRY_TUNING_FILE is empty" : "neither XDG_CACHE_HOME nor HOME is an absolute path";
+    store->no_path = wanted ? "GANTRY_TUNING_FILE is empty"
+                            : "neither XDG_CACHE_HOME nor HOME is an absolute path";
     if (!wanted) store->path = gantry__user_folder(store->heap, settings, "tuning/records");
     if (!wanted || !*wanted) return GANTRY_OK;
     store->path = gantry__heap_strdup(store->heap, wanted);
@@ -28,7 +29,8 @@ static gantry_status_t choose_path(gantry__tuning_store_t *store, gantry__settin
 gantry_status_t gantry__tuning_store_init(gantry__tuning_store_t *store, const gantry__heap_t *heap,
                                           const gantry__log_t *log, gantry__settings_t *settings) {
     *store = (gantry__tuning_store_t){.heap = heap, .log = log};
-    if (gantry__mutex_init(&store->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    if (gantry__mutex_init(&store->lock) != 0)
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     gantry_status_t status = choose_path(store, settings);
     if (status != GANTRY_OK) gantry__mutex_deinit(&store->lock);
     return status;
@@ -56,34 +58,38 @@ static const char *terminate(char *bytes, gantry__part_t part) {
     return text;
 }
 
-static gantry_status_t add_record(const gantry__tuning_store_t *store, gantry__tuning_table_t *table,
-                                  const gantry__tuning_line_t *line, uint32_t number) {
-    if (!gantry__heap_grow(store->heap, &table->records, table->count, &table->capacity, sizeof *table->records))
+static gantry_status_t add_record(const gantry__tuning_store_t *store,
+                                  gantry__tuning_table_t *table, const gantry__tuning_line_t *line,
+                                  uint32_t number) {
+    if (!gantry__heap_grow(store->heap, &table->records, table->count, &table->capacity,
+                           sizeof *table->records))
         return GANTRY_RESOURCE_EXHAUSTED;
-    table->records[table->count++] = (gantry__tuning_record_t){.device = terminate(table->bytes, line->device),
-                                                               .what = terminate(table->bytes, line->what),
-                                                               .values = terminate(table->bytes, line->values),
-                                                               .measured = terminate(table->bytes, line->measured),
-                                                               .line = number};
+    table->records[table->count++] =
+        (gantry__tuning_record_t){.device = terminate(table->bytes, line->device),
+                                  .what = terminate(table->bytes, line->what),
+                                  .values = terminate(table->bytes, line->values),
+                                  .measured = terminate(table->bytes, line->measured),
+                                  .line = number};
     return GANTRY_OK;
 }
 
 /* log NULL: what is wrong was told already. */
-static gantry_status_t read_lines(const gantry__tuning_store_t *store, const gantry__log_t *log, size_t at,
-                                  gantry__tuning_table_t *table) {
+static gantry_status_t read_lines(const gantry__tuning_store_t *store, const gantry__log_t *log,
+                                  size_t at, gantry__tuning_table_t *table) {
     char reason[GANTRY__TUNING_REASON_BYTES];
     gantry__tuning_line_t line;
     size_t wrong = 0;
     for (uint32_t number = 2; at < table->size; ++number) {
-        gantry__tuning_kind_t kind = gantry__tuning_line_read(table->bytes, table->size, &at, &line, reason);
+        gantry__tuning_kind_t kind =
+            gantry__tuning_line_read(table->bytes, table->size, &at, &line, reason);
         if (kind == GANTRY__TUNING_RECORD) GANTRY__TRY(add_record(store, table, &line, number));
         if (kind == GANTRY__TUNING_WRONG && log && wrong++ < MOST_WARNINGS)
-            gantry__log(log, GANTRY_LEVEL_WARNING, "Tuning file %s, line %u is passed over: %s", store->path, number,
-                        reason);
+            gantry__log(log, GANTRY_LEVEL_WARNING, "Tuning file %s, line %u is passed over: %s",
+                        store->path, number, reason);
     }
     if (wrong > MOST_WARNINGS)
-        gantry__log(log, GANTRY_LEVEL_WARNING, "Tuning file %s: %zu more lines are passed over", store->path,
-                    wrong - MOST_WARNINGS);
+        gantry__log(log, GANTRY_LEVEL_WARNING, "Tuning file %s: %zu more lines are passed over",
+                    store->path, wrong - MOST_WARNINGS);
     return GANTRY_OK;
 }
 
@@ -95,11 +101,14 @@ static gantry_status_t read_table(const gantry__tuning_store_t *store, const gan
     void *bytes = NULL;
     *out_table = (gantry__tuning_table_t){0};
     if (!store->path) return GANTRY_OK;
-    gantry_status_t status = gantry__file_read(store->heap, store->path, LARGEST_FILE, &bytes, &out_table->size);
+    gantry_status_t status =
+        gantry__file_read(store->heap, store->path, LARGEST_FILE, &bytes, &out_table->size);
     out_table->bytes = bytes;
     if (status == GANTRY_NOT_FOUND) return GANTRY_OK;
-    if (status == GANTRY_OK && !gantry__tuning_head_read(out_table->bytes, out_table->size, &at, reason))
-        status = gantry__fail(GANTRY_FAILED_PRECONDITION, "tuning file %s: %s", store->path, reason);
+    if (status == GANTRY_OK &&
+        !gantry__tuning_head_read(out_table->bytes, out_table->size, &at, reason))
+        status =
+            gantry__fail(GANTRY_FAILED_PRECONDITION, "tuning file %s: %s", store->path, reason);
     if (status == GANTRY_OK) status = read_lines(store, log, at, out_table);
     if (status != GANTRY_OK) table_deinit(store, out_table);
     return status;
@@ -111,12 +120,13 @@ static void read_once(gantry__tuning_store_t *store) {
     const uint32_t before = gantry__failures();
     store->is_read = true;
     if (read_table(store, store->log, &store->table) != GANTRY_OK)
-        gantry__log(store->log, GANTRY_LEVEL_WARNING, "Nothing tuned is used: %s", gantry__message());
+        gantry__log(store->log, GANTRY_LEVEL_WARNING, "Nothing tuned is used: %s",
+                    gantry__message());
     gantry__forget_since(before);
 }
 
-const gantry__tuning_record_t *gantry__tuning_store_find(gantry__tuning_store_t *store, const char *device,
-                                                         const char *what) {
+const gantry__tuning_record_t *gantry__tuning_store_find(gantry__tuning_store_t *store,
+                                                         const char *device, const char *what) {
     const gantry__tuning_record_t *found = NULL;
     gantry__tuning_record_t *other = NULL;
     gantry__mutex_lock(&store->lock);
@@ -132,12 +142,13 @@ const gantry__tuning_record_t *gantry__tuning_store_find(gantry__tuning_store_t 
     gantry__mutex_unlock(&store->lock);
     if (is_news)
         gantry__log(store->log, GANTRY_LEVEL_INFO,
-                    "Tuning file %s, line %u: %s was measured on \"%s\", it is not used on \"%s\"", store->path,
-                    other->line, what, other->device, device);
+                    "Tuning file %s, line %u: %s was measured on \"%s\", it is not used on \"%s\"",
+                    store->path, other->line, what, other->device, device);
     return found;
 }
 
-gantry_status_t gantry__tuning_store_list(gantry__tuning_store_t *store, gantry__tuning_visit_fn visit, void *user) {
+gantry_status_t gantry__tuning_store_list(gantry__tuning_store_t *store,
+                                          gantry__tuning_visit_fn visit, void *user) {
     gantry__tuning_table_t table;
     GANTRY__TRY(read_table(store, NULL, &table));
     for (size_t i = 0; i < table.count && visit(user, &table.records[i]); ++i) {
@@ -170,17 +181,19 @@ static void append_new(const change_t *change, gantry__text_t *text) {
     time_t seconds = time(NULL);
     struct tm utc;
     if (gmtime_r(&seconds, &utc)) (void)strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    gantry__text_append(text, "%s\t%s\t%s\t%s\n", now, change->device, change->what, change->values);
+    gantry__text_append(text, "%s\t%s\t%s\t%s\n", now, change->device, change->what,
+                        change->values);
 }
 
 /* The file as it shall be. */
-static gantry_status_t compose(const gantry__tuning_store_t *store, const char *old, size_t size, change_t *change,
-                               gantry__text_t *text) {
+static gantry_status_t compose(const gantry__tuning_store_t *store, const char *old, size_t size,
+                               change_t *change, gantry__text_t *text) {
     char reason[GANTRY__TUNING_REASON_BYTES];
     gantry__tuning_line_t line;
     size_t at;
     if (!gantry__tuning_head_read(old, size, &at, reason))
-        return gantry__fail(GANTRY_FAILED_PRECONDITION, "tuning file %s is not written to: %s", store->path, reason);
+        return gantry__fail(GANTRY_FAILED_PRECONDITION, "tuning file %s is not written to: %s",
+                            store->path, reason);
     gantry__text_append(text, "%s", GANTRY__TUNING_HEAD);
     while (at < size) {
         size_t begin = at;
@@ -188,7 +201,8 @@ static gantry_status_t compose(const gantry__tuning_store_t *store, const char *
         bool goes = kind == GANTRY__TUNING_RECORD && leaves(change, &line);
         change->removed += goes;
         bool is_whole = old[at - 1] == '\n';
-        if (!goes && kind != GANTRY__TUNING_WRONG && is_whole) gantry__text_append_bytes(text, old + begin, at - begin);
+        if (!goes && kind != GANTRY__TUNING_WRONG && is_whole)
+            gantry__text_append_bytes(text, old + begin, at - begin);
     }
     if (change->values) append_new(change, text);
     return gantry__text_status(text);
@@ -225,14 +239,17 @@ static gantry_status_t make_folder(const gantry__tuning_store_t *store) {
 }
 
 static gantry_status_t rewrite(const gantry__tuning_store_t *store, change_t *change) {
-    if (!store->path) return gantry__fail(GANTRY_FAILED_PRECONDITION, "there is no tuning file: %s", store->no_path);
+    if (!store->path)
+        return gantry__fail(GANTRY_FAILED_PRECONDITION, "there is no tuning file: %s",
+                            store->no_path);
     GANTRY__TRY(make_folder(store));
     gantry__text_t name;
     int lock = -1;
     gantry__text_init(&name, store->heap);
     gantry__text_append(&name, "%s.lock", store->path);
     gantry_status_t status = gantry__text_status(&name);
-    if (status == GANTRY_OK) status = gantry__file_lock(gantry__text_get(&name), LOCK_TIMEOUT_NS, &lock);
+    if (status == GANTRY_OK)
+        status = gantry__file_lock(gantry__text_get(&name), LOCK_TIMEOUT_NS, &lock);
     gantry__text_deinit(&name);
     GANTRY__TRY(status);
     status = rewrite_locked(store, change);
@@ -242,18 +259,19 @@ static gantry_status_t rewrite(const gantry__tuning_store_t *store, change_t *ch
 
 static gantry__part_t part_of(const char *text) { return (gantry__part_t){text, strlen(text)}; }
 
-gantry_status_t gantry__tuning_store_put(gantry__tuning_store_t *store, const char *device, const char *what,
-                                         const char *values) {
+gantry_status_t gantry__tuning_store_put(gantry__tuning_store_t *store, const char *device,
+                                         const char *what, const char *values) {
     const char *fault = gantry__tuning_fault(part_of(device), part_of(what), part_of(values));
     if (fault)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "a record \"%.80s\" for \"%.80s\" is not kept: %s", what, device,
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "a record \"%.80s\" for \"%.80s\" is not kept: %s", what, device,
                             fault);
     change_t change = {.device = device, .what = what, .values = values};
     return rewrite(store, &change);
 }
 
-gantry_status_t gantry__tuning_store_remove(gantry__tuning_store_t *store, const char *device, const char *what,
-                                            size_t *out_removed) {
+gantry_status_t gantry__tuning_store_remove(gantry__tuning_store_t *store, const char *device,
+                                            const char *what, size_t *out_removed) {
     change_t change = {.device = device, .what = what, .by_beginning = true};
     gantry_status_t status = rewrite(store, &change);
     *out_removed = status == GANTRY_OK ? change.removed : 0;

@@ -23,10 +23,13 @@ bool gantry__tuning_head_read(const char *text, size_t size, size_t *out_first,
         return true;
     }
     size_t digits = before;
-    while (digits < size && digits < before + 9 && text[digits] >= '0' && text[digits] <= '9') ++digits;
-    if (size > before && memcmp(text, name, before) == 0 && digits > before && digits < size && text[digits] == '\n') {
-        (void)snprintf(reason, GANTRY__TUNING_REASON_BYTES, "the file is of version %.*s, version 1 is read",
-                       (int)(digits - before), text + before);
+    while (digits < size && digits < before + 9 && text[digits] >= '0' && text[digits] <= '9')
+        ++digits;
+    if (size > before && memcmp(text, name, before) == 0 && digits > before && digits < size &&
+        text[digits] == '\n') {
+        (void)snprintf(reason, GANTRY__TUNING_REASON_BYTES,
+                       "the file is of version %.*s, version 1 is read", (int)(digits - before),
+                       text + before);
     } else {
         (void)snprintf(reason, GANTRY__TUNING_REASON_BYTES,
                        "it is no tuning file of Gantry's, those begin with \"gantry tuning 1\"");
@@ -47,7 +50,8 @@ static bool is_plain(gantry__part_t part) {
 static bool is_name(gantry__part_t part) {
     for (size_t i = 0; i < part.length; ++i) {
         char c = part.bytes[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_')) return false;
+        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_'))
+            return false;
     }
     return part.length > 0;
 }
@@ -63,7 +67,8 @@ static bool is_time(gantry__part_t part) {
     return true;
 }
 
-const char *gantry__tuning_fault(gantry__part_t device, gantry__part_t what, gantry__part_t values) {
+const char *gantry__tuning_fault(gantry__part_t device, gantry__part_t what,
+                                 gantry__part_t values) {
     if (device.length == 0 || device.length >= GANTRY__TUNING_DEVICE_BYTES || !is_plain(device))
         return "the device is not 1 to 255 printable characters";
     if (what.length >= GANTRY__TUNING_WHAT_BYTES || !is_name(what))
@@ -89,13 +94,15 @@ static size_t split(gantry__part_t line, gantry__part_t fields[FIELDS]) {
 
 static const char *line_fault(gantry__part_t line, gantry__tuning_line_t *out) {
     gantry__part_t fields[FIELDS];
-    if (split(line, fields) != FIELDS) return "a record is time, device, what and values, with a tab between two";
+    if (split(line, fields) != FIELDS)
+        return "a record is time, device, what and values, with a tab between two";
     *out = (gantry__tuning_line_t){fields[0], fields[1], fields[2], fields[3]};
     if (!is_time(out->measured)) return "the time is not like 2026-11-22T01:02:03Z";
     return gantry__tuning_fault(out->device, out->what, out->values);
 }
 
-gantry__tuning_kind_t gantry__tuning_line_read(const char *text, size_t size, size_t *at, gantry__tuning_line_t *out,
+gantry__tuning_kind_t gantry__tuning_line_read(const char *text, size_t size, size_t *at,
+                                               gantry__tuning_line_t *out,
                                                char reason[GANTRY__TUNING_REASON_BYTES]) {
     const char *begin = text + *at;
     const char *end = memchr(begin, '\n', size - *at);

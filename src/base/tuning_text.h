@@ -35,12 +35,15 @@ typedef enum gantry__tuning_kind_t {
     GANTRY__TUNING_WRONG = 2
 } gantry__tuning_kind_t;
 
-/* Whether the file begins as a tuning file of this version; *out_first is where its second line begins. An empty file is a good one without
- * records. Else the reason. */
-bool gantry__tuning_head_read(const char *text, size_t size, size_t *out_first, char reason[GANTRY__TUNING_REASON_BYTES]);
+/* Whether the file begins as a tuning file of this version; *out_first is where its second line
+ * begins. An empty file is a good one without records. Else the reason. */
+bool gantry__tuning_head_read(const char *text, size_t size, size_t *out_first,
+                              char reason[GANTRY__TUNING_REASON_BYTES]);
 
-/* The line that begins at *at, which moves behind it. *out points into text. The reason is written for a wrong one. */
-gantry__tuning_kind_t gantry__tuning_line_read(const char *text, size_t size, size_t *at, gantry__tuning_line_t *out,
+/* The line that begins at *at, which moves behind it. *out points into text. The reason is
+ * written for a wrong one. */
+gantry__tuning_kind_t gantry__tuning_line_read(const char *text, size_t size, size_t *at,
+                                               gantry__tuning_line_t *out,
                                                char reason[GANTRY__TUNING_REASON_BYTES]);
 
 /* NULL, or why these cannot be a record's. */

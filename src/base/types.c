@@ -13,13 +13,13 @@ typedef struct dtype_row_t {
 } dtype_row_t;
 
 static const dtype_row_t dtype_rows[] = {
-    {GANTRY_FLOAT32, 4, "float32", "float"}, {GANTRY_FLOAT64, 8, "float64", "double"},
-    {GANTRY_INT32, 4, "int32", "int"},       {GANTRY_UINT8, 1, "uint8", NULL},
-    {GANTRY_INT16, 2, "int16", NULL},        {GANTRY_INT8, 1, "int8", NULL},
+    {GANTRY_FLOAT32, 4, "float32", "float"},  {GANTRY_FLOAT64, 8, "float64", "double"},
+    {GANTRY_INT32, 4, "int32", "int"},        {GANTRY_UINT8, 1, "uint8", NULL},
+    {GANTRY_INT16, 2, "int16", NULL},         {GANTRY_INT8, 1, "int8", NULL},
     {GANTRY_COMPLEX64, 8, "complex64", NULL}, {GANTRY_INT64, 8, "int64", NULL},
-    {GANTRY_BOOL, 1, "bool", NULL},          {GANTRY_BFLOAT16, 2, "bfloat16", NULL},
-    {GANTRY_UINT16, 2, "uint16", NULL},      {GANTRY_FLOAT16, 2, "float16", "half"},
-    {GANTRY_UINT32, 4, "uint32", NULL},      {GANTRY_UINT64, 8, "uint64", NULL},
+    {GANTRY_BOOL, 1, "bool", NULL},           {GANTRY_BFLOAT16, 2, "bfloat16", NULL},
+    {GANTRY_UINT16, 2, "uint16", NULL},       {GANTRY_FLOAT16, 2, "float16", "half"},
+    {GANTRY_UINT32, 4, "uint32", NULL},       {GANTRY_UINT64, 8, "uint64", NULL},
 };
 
 static const dtype_row_t *find_row(gantry_dtype_t dtype) {
@@ -35,11 +35,11 @@ const char *gantry_dtype_name(gantry_dtype_t dtype) {
 }
 
 size_t gantry_dtype_size(gantry_dtype_t dtype) {
-    static const uint8_t sizes[] = {[GANTRY_FLOAT32] = 4, [GANTRY_FLOAT64] = 8,  [GANTRY_INT32] = 4,
-                                    [GANTRY_UINT8] = 1,   [GANTRY_INT16] = 2,    [GANTRY_INT8] = 1,
-                                    [GANTRY_COMPLEX64] = 8, [GANTRY_INT64] = 8,  [GANTRY_BOOL] = 1,
-                                    [GANTRY_BFLOAT16] = 2, [GANTRY_UINT16] = 2,  [GANTRY_FLOAT16] = 2,
-                                    [GANTRY_UINT32] = 4,  [GANTRY_UINT64] = 8};
+    static const uint8_t sizes[] = {
+        [GANTRY_FLOAT32] = 4, [GANTRY_FLOAT64] = 8,  [GANTRY_INT32] = 4,     [GANTRY_UINT8] = 1,
+        [GANTRY_INT16] = 2,   [GANTRY_INT8] = 1,     [GANTRY_COMPLEX64] = 8, [GANTRY_INT64] = 8,
+        [GANTRY_BOOL] = 1,    [GANTRY_BFLOAT16] = 2, [GANTRY_UINT16] = 2,    [GANTRY_FLOAT16] = 2,
+        [GANTRY_UINT32] = 4,  [GANTRY_UINT64] = 8};
     size_t index = (size_t)dtype;
     return index < sizeof sizes ? sizes[index] : 0;
 }
@@ -48,7 +48,8 @@ gantry_dtype_t gantry_dtype_from_name(const char *name) {
     if (!name) return GANTRY_DTYPE_NONE;
     for (size_t i = 0; i < sizeof dtype_rows / sizeof dtype_rows[0]; ++i) {
         const dtype_row_t *row = &dtype_rows[i];
-        if (strcmp(row->name, name) == 0 || (row->alias && strcmp(row->alias, name) == 0)) return row->dtype;
+        if (strcmp(row->name, name) == 0 || (row->alias && strcmp(row->alias, name) == 0))
+            return row->dtype;
     }
     return GANTRY_DTYPE_NONE;
 }
@@ -87,7 +88,8 @@ size_t gantry_shape_format(const gantry_shape_t *shape, char *out, size_t out_by
     if (!shape) return 0;
     text[used++] = '[';
     for (int32_t i = 0; i < shape->rank && i < GANTRY_MAX_RANK; ++i) {
-        used += (size_t)snprintf(text + used, sizeof text - used, i ? ",%" PRId64 : "%" PRId64, shape->dims[i]);
+        used += (size_t)snprintf(text + used, sizeof text - used, i ? ",%" PRId64 : "%" PRId64,
+                                 shape->dims[i]);
     }
     text[used++] = ']';
     text[used] = '\0';

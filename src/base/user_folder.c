@@ -3,7 +3,8 @@
 
 #include "base/text.h"
 
-char *gantry__user_folder(const gantry__heap_t *heap, gantry__settings_t *settings, const char *name) {
+char *gantry__user_folder(const gantry__heap_t *heap, gantry__settings_t *settings,
+                          const char *name) {
     const char *cache = gantry__settings_get(settings, "XDG_CACHE_HOME", NULL);
     const char *home = gantry__settings_get(settings, "HOME", NULL);
     gantry__text_t text;
@@ -13,7 +14,8 @@ char *gantry__user_folder(const gantry__heap_t *heap, gantry__settings_t *settin
     } else if (home && *home == '/') {
         gantry__text_append(&text, "%s/.cache/gantry/%s", home, name);
     }
-    char *folder = text.length > 0 && !text.failed ? gantry__heap_strdup(heap, gantry__text_get(&text)) : NULL;
+    char *folder =
+        text.length > 0 && !text.failed ? gantry__heap_strdup(heap, gantry__text_get(&text)) : NULL;
     gantry__text_deinit(&text);
     return folder;
 }

@@ -6,8 +6,9 @@
 #include "base/heap.h"
 #include "base/settings.h"
 
-/* $XDG_CACHE_HOME/gantry/NAME or ~/.cache/gantry/NAME; NULL when neither variable is an absolute path, or memory is out. Freed by
- * gantry__heap_free_text. */
-char *gantry__user_folder(const gantry__heap_t *heap, gantry__settings_t *settings, const char *name);
+/* $XDG_CACHE_HOME/gantry/NAME or ~/.cache/gantry/NAME; NULL when neither variable is an absolute
+ * path, or memory is out. Freed by gantry__heap_free_text. */
+char *gantry__user_folder(const gantry__heap_t *heap, gantry__settings_t *settings,
+                          const char *name);
 
 #endif

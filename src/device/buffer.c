@@ -5,7 +5,8 @@
 
 #include "device/loss.h"
 
-static gantry_status_t wait_for_former_uses(gantry_logical_device_t *device, const gantry__bfc_chunk_t *chunk,
+static gantry_status_t wait_for_former_uses(gantry_logical_device_t *device,
+                                            const gantry__bfc_chunk_t *chunk,
                                             uint32_t first_stream) {
     if (device->synchronous) return GANTRY_OK;
     gantry__point_t points[GANTRY__STREAMS];
@@ -23,21 +24,25 @@ static void note_completed(const gantry_logical_device_t *device, uint32_t first
     for (uint32_t i = 0; i < GANTRY__BFC_STREAMS; ++i) out_completed[i] = UINT64_MAX;
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
         if (i != first_stream)
-            out_completed[i] = atomic_load_explicit(&device->streams[i].completed, memory_order_relaxed);
+            out_completed[i] =
+                atomic_load_explicit(&device->streams[i].completed, memory_order_relaxed);
     }
 }
 
-/* No pool, however empty, has a region for more than the device's largest allocation: that is what the error is to begin with. */
-static gantry_status_t explain(gantry_status_t status, const gantry_logical_device_t *device, uint64_t size_bytes) {
+/* No pool, however empty, has a region for more than the device's largest allocation: that is
+ * what the error is to begin with. */
+static gantry_status_t explain(gantry_status_t status, const gantry_logical_device_t *device,
+                               uint64_t size_bytes) {
     uint64_t largest = device->info.largest_allocation_bytes;
     if (status != GANTRY_RESOURCE_EXHAUSTED || largest == 0 || size_bytes <= largest) return status;
     return gantry__fail_prefix(
-        status, "%" PRIu64 " bytes are more than the largest allocation of %s, %" PRIu64 " bytes: ", size_bytes,
-        device->name, largest);
+        status, "%" PRIu64 " bytes are more than the largest allocation of %s, %" PRIu64 " bytes: ",
+        size_bytes, device->name, largest);
 }
 
-static gantry_status_t allocate(gantry_logical_device_t *device, const gantry__allocation_t *request,
-                                uint32_t first_stream, gantry__buffer_t **out_buffer) {
+static gantry_status_t allocate(gantry_logical_device_t *device,
+                                const gantry__allocation_t *request, uint32_t first_stream,
+                                gantry__buffer_t **out_buffer) {
     *out_buffer = NULL;
     gantry__buffer_t *buffer = gantry__heap_alloc(device->table->heap, sizeof *buffer);
     if (!buffer) return GANTRY_RESOURCE_EXHAUSTED;
@@ -59,9 +64,13 @@ static gantry_status_t allocate(gantry_logical_device_t *device, const gantry__a
     buffer->device = device;
     buffer->chunk = chunk;
     buffer->span = (gantry_span_t){chunk->region->handle, chunk->offset, request->bytes};
-    buffer->data = device->host_addressable ? (unsigned char *)(uintptr_t)chunk->region->handle + chunk->offset : NULL;
-    /* former uses stay on record: this buffer may be freed before its first stream has waited for them on the device */
-    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) atomic_init(&buffer->last_use[i], chunk->last_use[i]);
+    buffer->data = device->host_addressable
+                       ? (unsigned char *)(uintptr_t)chunk->region->handle + chunk->offset
+                       : NULL;
+    /* former uses stay on record: this buffer may be freed before its first stream has waited
+     * for them on the device */
+    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i)
+        atomic_init(&buffer->last_use[i], chunk->last_use[i]);
     *out_buffer = buffer;
     return GANTRY_OK;
 fail_chunk:
@@ -71,8 +80,9 @@ fail_buffer:
     return status;
 }
 
-gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device, const gantry__allocation_t *request,
-                                        uint32_t first_stream, gantry__buffer_t **out_buffer) {
+gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device,
+                                        const gantry__allocation_t *request, uint32_t first_stream,
+                                        gantry__buffer_t **out_buffer) {
     gantry__profile_frame_t *frame = gantry__device_frame(device->table);
     if (!frame) return allocate(device, request, first_stream, out_buffer);
     gantry__step_t before = gantry__profile_switch(frame, GANTRY__STEP_ALLOCATION);
@@ -84,10 +94,12 @@ gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device, const g
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__buffer_create(gantry_logical_device_t *device, uint64_t size_bytes, uint32_t first_stream,
-                                      const char *owner, gantry__buffer_t **out_buffer) {
-    return gantry__buffer_allocate(device, &(gantry__allocation_t){.bytes = size_bytes, .owner = owner}, first_stream,
-                                   out_buffer);
+gantry_status_t gantry__buffer_create(gantry_logical_device_t *device, uint64_t size_bytes,
+                                      uint32_t first_stream, const char *owner,
+                                      gantry__buffer_t **out_buffer) {
+    return gantry__buffer_allocate(device,
+                                   &(gantry__allocation_t){.bytes = size_bytes, .owner = owner},
+                                   first_stream, out_buffer);
 }
 
 gantry__buffer_t *gantry__buffer_retain(gantry__buffer_t *buffer) {
@@ -96,9 +108,11 @@ gantry__buffer_t *gantry__buffer_retain(gantry__buffer_t *buffer) {
 }
 
 void gantry__buffer_release(gantry__buffer_t *buffer) {
-    if (!buffer || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1) return;
+    if (!buffer || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1)
+        return;
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i)
-        buffer->chunk->last_use[i] = atomic_load_explicit(&buffer->last_use[i], memory_order_relaxed);
+        buffer->chunk->last_use[i] =
+            atomic_load_explicit(&buffer->last_use[i], memory_order_relaxed);
     gantry_logical_device_t *device = buffer->device;
     gantry__allocator_free(&device->allocator, buffer->chunk);
     gantry__heap_free(device->table->heap, buffer, sizeof *buffer);
@@ -109,14 +123,16 @@ uint32_t gantry__buffer_other_uses(const gantry__buffer_t *buffer, uint32_t stre
     uint32_t count = 0;
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
         uint64_t use = atomic_load_explicit(&buffer->last_use[i], memory_order_acquire);
-        if (i != stream && use > 0) out_points[count++] = (gantry__point_t){&buffer->device->streams[i], use};
+        if (i != stream && use > 0)
+            out_points[count++] = (gantry__point_t){&buffer->device->streams[i], use};
     }
     return count;
 }
 
 void gantry__buffer_mark_use(gantry__buffer_t *buffer, uint32_t stream, uint64_t count) {
     uint_fast64_t seen = atomic_load_explicit(&buffer->last_use[stream], memory_order_relaxed);
-    while (seen < count && !atomic_compare_exchange_weak_explicit(&buffer->last_use[stream], &seen, count,
-                                                                  memory_order_acq_rel, memory_order_relaxed)) {
+    while (seen < count &&
+           !atomic_compare_exchange_weak_explicit(&buffer->last_use[stream], &seen, count,
+                                                  memory_order_acq_rel, memory_order_relaxed)) {
     }
 }

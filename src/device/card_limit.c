@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Limits of a card's logical devices, and the driver's own share of the card.
  *
- * A driver takes memory of a card for itself when the card is opened: a CUDA context, some hundred MiB, of which the books of the allocators
- * know nothing. It is measured: the card's free memory before the first opening less that after it, as a backend tells it that needs no
- * context to ask (NVML), with nothing else done by this process between. Another process that takes or gives memory in that moment is measured
- * along, so no more than 1 GiB counts. Where nobody can tell, and where device memory is the machine's, it is 0.
+ * A driver takes memory of a card for itself when the card is opened: a CUDA context, some hundred
+ * MiB, of which the books of the allocators know nothing. It is measured: the card's free memory
+ * before the first opening less that after it, as a backend tells it that needs no context to ask
+ * (NVML), with nothing else done by this process between. Another process that takes or gives
+ * memory in that moment is measured along, so no more than 1 GiB counts. Where nobody can tell, and
+ * where device memory is the machine's, it is 0.
  *
- * Who pays. Let B be what this process may take of the card, L the sum of the limits of its logical devices, C the context:
+ * Who pays. Let B be what this process may take of the card, L the sum of the limits of its logical
+ * devices, C the context:
  *
  *     a fraction, a percentage        B = L = that part of the card's total
  *     nothing set, growth             B = L = the total
@@ -15,9 +18,10 @@
  *
  *     charged  =  max(0, L + C - B), at most C, to each logical device in proportion to its limit
  *
- * So a share of a card includes the context, and processes whose shares add up to 1 fit on it together; a limit in bytes is for what is
- * taken through Gantry, as TensorFlow's memory_limit is, and pays only for what has no room beside it. The context is one, however many parts
- * are opened and in whatever order: the charges of all parts sum up to it once. */
+ * So a share of a card includes the context, and processes whose shares add up to 1 fit on it
+ * together; a limit in bytes is for what is taken through Gantry, as TensorFlow's memory_limit is,
+ * and pays only for what has no room beside it. The context is one, however many parts are
+ * opened and in whatever order: the charges of all parts sum up to it once. */
 #include "device/card_limit.h"
 
 #include <inttypes.h>
@@ -32,14 +36,17 @@ typedef struct gantry_physical_device_t physical_t;
 #define MOST_CONTEXT_BYTES (1024 * MIB)
 #define UNKNOWN UINT64_MAX
 
-static bool is_host_backed(const logical_t *device) { return (device->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0; }
+static bool is_host_backed(const logical_t *device) {
+    return (device->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0;
+}
 
 /* ---- the context ---- */
 
 uint64_t gantry__card_free_bytes(const logical_t *device) {
     uint64_t free_bytes, total_bytes;
     if (is_host_backed(device)) return UNKNOWN;
-    return gantry__card_memory(device->physical, NULL, &free_bytes, &total_bytes) ? free_bytes : UNKNOWN;
+    return gantry__card_memory(device->physical, NULL, &free_bytes, &total_bytes) ? free_bytes
+                                                                                  : UNKNOWN;
 }
 
 static uint64_t context_between(uint64_t free_before, uint64_t free_after) {
@@ -50,7 +57,8 @@ static uint64_t context_between(uint64_t free_before, uint64_t free_after) {
 
 /* ---- the whole card ---- */
 
-/* What is left to others when a device's whole free memory is taken: by compute capability, as in TensorFlow. */
+/* What is left to others when a device's whole free memory is taken: by compute capability, as
+ * in TensorFlow. */
 static uint64_t reserve_of(const gantry_device_info_t *info, uint64_t free_bytes) {
     if (free_bytes < 2048 * MIB) return 225 * MIB;
     long major = strtol(info->compute_capability, NULL, 10); /* 0 where the notion does not exist */
@@ -58,17 +66,20 @@ static uint64_t reserve_of(const gantry_device_info_t *info, uint64_t free_bytes
     return major == 7 ? 1050 * MIB : major == 8 ? 1536 * MIB : 1800 * MIB;
 }
 
-/* The limit of a card for which no setting gives one. With growth it is all that the card has: memory is taken as it is needed, and the
- * driver has the last word. Without growth it is taken at once, so it is what the driver says is free, the context included, less a reserve;
- * the reserve counts only when it is smaller than that. Where device memory is the machine's, it is a sixteenth of the machine at least, which
- * leaves the system and the process room. A driver that does not tell leaves the total. */
+/* The limit of a card for which no setting gives one. With growth it is all that the card has:
+ * memory is taken as it is needed, and the driver has the last word. Without growth it is taken at
+ * once, so it is what the driver says is free, the context included, less a reserve; the reserve
+ * counts only when it is smaller than that. Where device memory is the machine's, it is a
+ * sixteenth of the machine at least, which leaves the system and the process room. A driver that
+ * does not tell leaves the total. */
 static uint64_t default_limit(const logical_t *device, uint64_t total) {
     uint64_t free_bytes, driver_total;
     if (gantry__device_growth(device->table, device->physical)) return total;
     if (!gantry__driver_memory(device, &free_bytes, &driver_total)) return total;
     uint64_t reserve = reserve_of(&device->info, free_bytes);
     if (is_host_backed(device) && reserve < driver_total / 16) reserve = driver_total / 16;
-    uint64_t limit = (reserve < free_bytes ? free_bytes - reserve : free_bytes) + device->physical->context_bytes;
+    uint64_t limit = (reserve < free_bytes ? free_bytes - reserve : free_bytes) +
+                     device->physical->context_bytes;
     return limit < total ? limit : total;
 }
 
@@ -78,7 +89,9 @@ void gantry__card_limit_find(logical_t *device, uint64_t free_before) {
     uint64_t wanted = gantry__device_limit(device->table, physical);
     physical->context_bytes =
         free_before == UNKNOWN ? 0 : context_between(free_before, gantry__card_free_bytes(device));
-    physical->whole_limit_bytes = !wanted ? default_limit(device, total) : wanted < total ? wanted : total;
+    physical->whole_limit_bytes = !wanted          ? default_limit(device, total)
+                                  : wanted < total ? wanted
+                                                   : total;
     bool is_in_bytes = wanted && !physical->settings.is_share;
     physical->bound_bytes = is_in_bytes ? total : physical->whole_limit_bytes;
 }
@@ -106,7 +119,9 @@ static uint64_t limits_together(const physical_t *physical) {
         if (physical->parts[i].memory_limit_bytes == 0) return physical->whole_limit_bytes;
     }
     uint64_t sum = gantry__parts_sum(physical->parts, physical->part_count);
-    return physical->part_count > 0 && sum < physical->whole_limit_bytes ? sum : physical->whole_limit_bytes;
+    return physical->part_count > 0 && sum < physical->whole_limit_bytes
+               ? sum
+               : physical->whole_limit_bytes;
 }
 
 void gantry__logical_limit_find(logical_t *device) {
@@ -116,15 +131,17 @@ void gantry__logical_limit_find(logical_t *device) {
     uint64_t beside = physical->bound_bytes > together ? physical->bound_bytes - together : 0;
     if (context > beside) charged = context - beside;
     if (device->limit_bytes < together)
-        charged = (uint64_t)((long double)charged * (long double)device->limit_bytes / (long double)together);
+        charged = (uint64_t)((long double)charged * (long double)device->limit_bytes /
+                             (long double)together);
     device->context_bytes = charged;
 }
 
 gantry_status_t gantry__logical_limit_check(const logical_t *device) {
     if (device->context_bytes == 0 || device->context_bytes < device->limit_bytes) return GANTRY_OK;
     return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
-                        "%s has a limit of %" PRIu64 " bytes; the driver's context alone takes %" PRIu64
-                        " bytes of %s, %" PRIu64 " of them counted against this limit",
-                        device->name, device->limit_bytes, device->physical->context_bytes, device->physical->name,
-                        device->context_bytes);
+                        "%s has a limit of %" PRIu64
+                        " bytes; the driver's context alone takes %" PRIu64 " bytes of %s, %" PRIu64
+                        " of them counted against this limit",
+                        device->name, device->limit_bytes, device->physical->context_bytes,
+                        device->physical->name, device->context_bytes);
 }

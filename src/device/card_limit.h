@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much the logical devices of a card may take, and what the driver took for itself when the card was opened.
+/* How much the logical devices of a card may take, and what the driver took for itself when the
+ * card was opened.
  *
  * Reads settings and asks drivers; keeps no books. The card's open_lock is held. */
 #ifndef GANTRY_DEVICE_CARD_LIMIT_H
@@ -7,7 +8,8 @@
 
 #include "device/device_table.h"
 
-/* The card's free memory as told without opening it, for gantry__card_limit_find; UINT64_MAX when nobody can. */
+/* The card's free memory as told without opening it, for gantry__card_limit_find; UINT64_MAX
+ * when nobody can. */
 uint64_t gantry__card_free_bytes(const gantry_logical_device_t *device);
 
 /* Fills what holds for the whole card, which was just opened through device. */

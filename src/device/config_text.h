@@ -3,10 +3,12 @@
  *
  *   one value for all       512M
  *   a list                  GPU:0=2G,GPU:1=50%,*=1G          DEVICE=VALUE, * for the rest
- *   parts of devices        GPU:0=1024M,1024M;CPU:0=,        one part per logical device, maybe with /key=value
+ *   parts of devices        GPU:0=1024M,1024M;CPU:0=,        one part per logical device, maybe
+ *                           with /key=value
  *
- * Pure functions on text: whether a device exists is the caller's question. Every message names the setting, its text, the column (bytes
- * from 1), what stands there and what is accepted. Thread-safe. */
+ * Pure functions on text: whether a device exists is the caller's question. Every message names the
+ * setting, its text, the column (bytes from 1), what stands there and what is accepted.
+ * Thread-safe. */
 #ifndef GANTRY_DEVICE_CONFIG_TEXT_H
 #define GANTRY_DEVICE_CONFIG_TEXT_H
 
@@ -30,17 +32,20 @@ typedef struct gantry__config_text_t {
 /* One DEVICE=VALUE. */
 typedef struct gantry__config_item_t {
     char device[GANTRY__CONFIG_DEVICE_BYTES]; /* "": the value is for all; "*": for the rest */
-    const char *at, *value; /* where the item and its value begin in the text */
-    size_t length;          /* of the value */
+    const char *at, *value;                   /* where the item and its value begin in the text */
+    size_t length;                            /* of the value */
 } gantry__config_item_t;
 
-/* Takes the next item off *cursor, which begins at the text; *out_has is false at its end. Items are separated by separator; blanks around
- * device and value are left out. needs_device: a value alone is refused. */
-gantry_status_t gantry__config_next(const gantry__config_text_t *text, char separator, bool needs_device, const char **cursor,
+/* Takes the next item off *cursor, which begins at the text; *out_has is false at its end. Items
+ * are separated by separator; blanks around device and value are left out. needs_device: a value
+ * alone is refused. */
+gantry_status_t gantry__config_next(const gantry__config_text_t *text, char separator,
+                                    bool needs_device, const char **cursor,
                                     gantry__config_item_t *out_item, bool *out_has);
 
 /* InvalidArgument '<by> is "<text>": at column N, <message>'. */
-gantry_status_t gantry__config_refuse(const gantry__config_text_t *text, const char *at, const char *format, ...) GANTRY__PRINTF(3, 4);
+gantry_status_t gantry__config_refuse(const gantry__config_text_t *text, const char *at,
+                                      const char *format, ...) GANTRY__PRINTF(3, 4);
 
 /* A limit: bytes, or a part of the device. Both 0: none. */
 typedef struct gantry__limit_t {
@@ -48,15 +53,20 @@ typedef struct gantry__limit_t {
     double percent;
 } gantry__limit_t;
 
-gantry_status_t gantry__config_growth(const gantry__config_text_t *text, const gantry__config_item_t *item, gantry_choice_t *out);
-gantry_status_t gantry__config_limit(const gantry__config_text_t *text, const gantry__config_item_t *item, gantry__limit_t *out);
-gantry_status_t gantry__config_fraction(const gantry__config_text_t *text, const gantry__config_item_t *item, double *out);
+gantry_status_t gantry__config_growth(const gantry__config_text_t *text,
+                                      const gantry__config_item_t *item, gantry_choice_t *out);
+gantry_status_t gantry__config_limit(const gantry__config_text_t *text,
+                                     const gantry__config_item_t *item, gantry__limit_t *out);
+gantry_status_t gantry__config_fraction(const gantry__config_text_t *text,
+                                        const gantry__config_item_t *item, double *out);
 /* The parts of one device; room for GANTRY__MOST_PARTS. */
-gantry_status_t gantry__config_parts(const gantry__config_text_t *text, const gantry__config_item_t *item,
+gantry_status_t gantry__config_parts(const gantry__config_text_t *text,
+                                     const gantry__config_item_t *item,
                                      gantry_logical_device_config_t *out_parts, size_t *out_count);
 
 /* As the environment would spell them, cut to fit. */
 void gantry__format_limit(const gantry__limit_t *limit, char *out, size_t out_bytes);
-void gantry__format_parts(const gantry_logical_device_config_t *parts, size_t count, char *out, size_t out_bytes);
+void gantry__format_parts(const gantry_logical_device_config_t *parts, size_t count, char *out,
+                          size_t out_bytes);
 
 #endif

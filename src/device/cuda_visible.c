@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA_VISIBLE_DEVICES, obeyed once.
  *
- * The CUDA driver obeys the variable itself: what its backend lists is filtered and in the list's order already. A vendor's OpenCL may obey it or
- * not. So the variable must never be applied to a list that it has shaped before:
+ * The CUDA driver obeys the variable itself: what its backend lists is filtered and in the list's
+ * order already. A vendor's OpenCL may obey it or not. So the variable must never be applied to a
+ * list that it has shaped before:
  *
- *   the variable      backend cuda      an NVIDIA card is shown when                      order of /GPU:N
+ *   the variable      backend cuda      an NVIDIA card is shown when                      order of
+ *                     /GPU:N
  *   not set           any               always                                            physical
  *   set               usable            one of its views is CUDA's                        CUDA's
- *   set               absent, unusable  the list, applied here, has it                    the list's
+ *   set               absent, unusable  the list, applied here, has it                    the
+ *                     list's
  *
- * Applied here, UUIDs mean the same however often they are applied. Indices do not. k different indices on a driver that has obeyed them
- * leave k cards, or fewer when one that no card has ends the list. So when there are as many cards as indices, or the next index is larger
- * than all before it, and one of those is too large for the cards found, the driver has obeyed: all cards are shown, in its order. Otherwise either
- * the indices name all cards, or there are more cards than indices, so that nobody has obeyed yet, or the list has bad entries, which end
- * it as in CUDA. Indices count cards by PCI address; CUDA counts the fastest first unless CUDA_DEVICE_ORDER is PCI_BUS_ID, which only its
- * driver can tell: that is said in the log. */
+ * Applied here, UUIDs mean the same however often they are applied. Indices do not. k different
+ * indices on a driver that has obeyed them leave k cards, or fewer when one that no card has ends
+ * the list. So when there are as many cards as indices, or the next index is larger than all before
+ * it, and one of those is too large for the cards found, the driver has obeyed: all cards are
+ * shown, in its order. Otherwise either the indices name all cards, or there are more cards than
+ * indices, so that nobody has obeyed yet, or the list has bad entries, which end it as in CUDA.
+ * Indices count cards by PCI address; CUDA counts the fastest first unless CUDA_DEVICE_ORDER is
+ * PCI_BUS_ID, which only its driver can tell: that is said in the log. */
 #include "device/cuda_visible.h"
 
 #include <stdlib.h>
@@ -28,19 +33,23 @@ typedef struct gantry_physical_device_t physical_t;
 
 static bool is_cuda(const physical_t *view) { return strcmp(view->backend->name, "cuda") == 0; }
 
-static bool is_nvidia(const physical_t *card) { return is_cuda(card) || strstr(card->info.vendor, "NVIDIA") != NULL; }
+static bool is_nvidia(const physical_t *card) {
+    return is_cuda(card) || strstr(card->info.vendor, "NVIDIA") != NULL;
+}
 
 static bool is_cuda_usable(const gantry__device_table_t *table) {
     for (size_t i = 0; i < table->backends->count; ++i) {
         const gantry__backend_t *backend = &table->backends->items[i];
-        if (strcmp(backend->name, "cuda") == 0 && backend->state == GANTRY_BACKEND_USABLE) return true;
+        if (strcmp(backend->name, "cuda") == 0 && backend->state == GANTRY_BACKEND_USABLE)
+            return true;
     }
     return false;
 }
 
 /* ---- CUDA has obeyed ---- */
 
-static const physical_t *find_cuda_view(const gantry__device_table_t *table, const physical_t *card) {
+static const physical_t *find_cuda_view(const gantry__device_table_t *table,
+                                        const physical_t *card) {
     for (size_t i = 0; i < table->physical_count; ++i) {
         const physical_t *view = table->physical[i];
         if (is_cuda(view) && (view == card || view->served_by == card)) return view;
@@ -48,7 +57,8 @@ static const physical_t *find_cuda_view(const gantry__device_table_t *table, con
     return NULL;
 }
 
-static void follow_cuda(const gantry__device_table_t *table, physical_t *const *cards, size_t count) {
+static void follow_cuda(const gantry__device_table_t *table, physical_t *const *cards,
+                        size_t count) {
     for (size_t i = 0; i < count; ++i) {
         const physical_t *view = find_cuda_view(table, cards[i]);
         cards[i]->hidden_by_cuda = view == NULL;
@@ -56,8 +66,8 @@ static void follow_cuda(const gantry__device_table_t *table, physical_t *const *
             cards[i]->cuda_place = view->backend_index;
         } else {
             gantry__log(table->log, GANTRY_LEVEL_INFO,
-                        VARIABLE " hides %s (%s): no device that CUDA shows is this card", cards[i]->name,
-                        cards[i]->alias);
+                        VARIABLE " hides %s (%s): no device that CUDA shows is this card",
+                        cards[i]->name, cards[i]->alias);
         }
     }
 }
@@ -98,48 +108,54 @@ static bool has_index(const char *text) {
 }
 
 static gantry_status_t select_cards(const char *text, physical_t *const *cards, size_t count,
-                                    gantry__visible_device_t *identities, gantry__visible_list_t *list) {
+                                    gantry__visible_device_t *identities,
+                                    gantry__visible_list_t *list) {
     for (size_t i = 0; i < count; ++i) {
         const physical_t *card = cards[i];
-        identities[i] = (gantry__visible_device_t){(int32_t)i, card->uuid, *card->pci ? card->pci : NULL, card->name};
+        identities[i] = (gantry__visible_device_t){(int32_t)i, card->uuid,
+                                                   *card->pci ? card->pci : NULL, card->name};
     }
     const gantry__visible_rules_t rules = {.variable = VARIABLE};
     return gantry__visible_list_select(text, &rules, identities, count, list);
 }
 
-static void tell_what_was_done(const gantry__device_table_t *table, const gantry__visible_list_t *list, size_t count,
-                               const char *text) {
+static void tell_what_was_done(const gantry__device_table_t *table,
+                               const gantry__visible_list_t *list, size_t count, const char *text) {
     if (*list->reason) gantry__log(table->log, GANTRY_LEVEL_WARNING, "%s", list->reason);
-    gantry__log(table->log, GANTRY_LEVEL_INFO,
-                VARIABLE " was applied without CUDA, which cannot be asked: %zu of %zu NVIDIA cards are visible",
-                list->count, count);
+    gantry__log(
+        table->log, GANTRY_LEVEL_INFO,
+        VARIABLE
+        " was applied without CUDA, which cannot be asked: %zu of %zu NVIDIA cards are visible",
+        list->count, count);
     const char *order = gantry__settings_get(table->settings, "CUDA_DEVICE_ORDER", NULL);
     if (!has_index(text) || count < 2 || (order && strcmp(order, "PCI_BUS_ID") == 0)) return;
-    gantry__log(table->log, GANTRY_LEVEL_WARNING,
-                VARIABLE
-                ": its indices were counted by PCI address; CUDA counts the fastest card first unless "
-                "CUDA_DEVICE_ORDER is PCI_BUS_ID (it is %s). UUIDs mean the same everywhere",
-                order ? order : "not set");
+    gantry__log(
+        table->log, GANTRY_LEVEL_WARNING,
+        VARIABLE
+        ": its indices were counted by PCI address; CUDA counts the fastest card first unless CUDA_DEVICE_ORDER is PCI_BUS_ID (it is %s). UUIDs mean the same everywhere",
+        order ? order : "not set");
 }
 
-static gantry_status_t apply_list(const gantry__device_table_t *table, const char *text, physical_t *const *cards,
-                                  size_t count) {
+static gantry_status_t apply_list(const gantry__device_table_t *table, const char *text,
+                                  physical_t *const *cards, size_t count) {
     if (is_obeyed(text, count)) {
-        gantry__log(table->log, GANTRY_LEVEL_INFO,
-                    VARIABLE
-                    " has an index beyond the %zu NVIDIA cards that were found: their driver is taken to have "
-                    "obeyed it already, and all of them are visible",
-                    count);
+        gantry__log(
+            table->log, GANTRY_LEVEL_INFO,
+            VARIABLE
+            " has an index beyond the %zu NVIDIA cards that were found: their driver is taken to have obeyed it already, and all of them are visible",
+            count);
         for (size_t i = 0; i < count; ++i) cards[i]->cuda_place = cards[i]->backend_index;
         return GANTRY_OK;
     }
     size_t *positions = gantry__heap_zalloc(table->heap, count * sizeof *positions);
-    gantry__visible_device_t *identities = gantry__heap_zalloc(table->heap, count * sizeof *identities);
+    gantry__visible_device_t *identities =
+        gantry__heap_zalloc(table->heap, count * sizeof *identities);
     gantry_status_t status = positions && identities ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     if (status == GANTRY_OK) {
         gantry__visible_list_t list = {.positions = positions};
         if (select_cards(text, cards, count, identities, &list) != GANTRY_OK)
-            gantry__log(table->log, GANTRY_LEVEL_WARNING, "%s; no NVIDIA card is visible", gantry__message());
+            gantry__log(table->log, GANTRY_LEVEL_WARNING, "%s; no NVIDIA card is visible",
+                        gantry__message());
         for (size_t i = 0; i < count; ++i) cards[i]->hidden_by_cuda = true;
         for (size_t i = 0; i < list.count; ++i) {
             cards[positions[i]]->hidden_by_cuda = false;
@@ -165,12 +181,14 @@ gantry_status_t gantry__cuda_visible_find(gantry__device_table_t *table) {
     for (size_t i = 0; i < table->physical_count; ++i) table->physical[i]->cuda_place = UINT32_MAX;
     const char *text = gantry__settings_get(table->settings, VARIABLE, NULL);
     if (!text || table->physical_count == 0) return GANTRY_OK;
-    physical_t **cards = gantry__heap_zalloc(table->heap, table->physical_count * sizeof(physical_t *));
+    physical_t **cards =
+        gantry__heap_zalloc(table->heap, table->physical_count * sizeof(physical_t *));
     if (!cards) return GANTRY_RESOURCE_EXHAUSTED;
     size_t count = 0;
     for (size_t i = 0; i < table->physical_count; ++i) {
         physical_t *card = table->physical[i];
-        if (card->listed && strcmp(card->type, "GPU") == 0 && is_nvidia(card)) cards[count++] = card;
+        if (card->listed && strcmp(card->type, "GPU") == 0 && is_nvidia(card))
+            cards[count++] = card;
     }
     gantry_status_t status = GANTRY_OK;
     if (count > 1) qsort(cards, count, sizeof *cards, compare_addresses);

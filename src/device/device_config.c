@@ -1,35 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings that shape devices. Each setter checks at once; after freeze an equal value is fine, another one FailedPrecondition. */
+/* Settings that shape devices. Each setter checks at once; after freeze an equal value is fine,
+ * another one FailedPrecondition. */
 #include "device/device_config.h"
 
 #include <string.h>
 
 typedef struct gantry_physical_device_t physical_t;
 
-gantry_status_t gantry__device_check(const gantry__device_table_t *table, const gantry_physical_device_t *device) {
+gantry_status_t gantry__device_check(const gantry__device_table_t *table,
+                                     const gantry_physical_device_t *device) {
     for (size_t i = 0; i < table->physical_count; ++i) {
         if (table->physical[i] == device) return GANTRY_OK;
     }
     if (!device) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Unrecognized device: NULL is not a physical device of this runtime (%zu are listed)",
-                            table->physical_count);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Unrecognized device: NULL is not a physical device of this runtime (%zu are listed)",
+            table->physical_count);
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Unrecognized device: %p is not a physical device of this runtime (%zu are listed)",
-                        (const void *)device, table->physical_count);
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "Unrecognized device: %p is not a physical device of this runtime (%zu are listed)",
+        (const void *)device, table->physical_count);
 }
 
 bool gantry__device_table_is_frozen(const gantry__device_table_t *table) {
     return atomic_load_explicit(&table->frozen, memory_order_acquire);
 }
 
-gantry_status_t gantry__device_refuse_frozen(const gantry__device_table_t *table, const char *what) {
-    return gantry__fail(GANTRY_FAILED_PRECONDITION, "%s cannot be modified after being initialized (initialized by %s)",
-                        what, table->frozen_by);
+gantry_status_t gantry__device_refuse_frozen(const gantry__device_table_t *table,
+                                             const char *what) {
+    return gantry__fail(GANTRY_FAILED_PRECONDITION,
+                        "%s cannot be modified after being initialized (initialized by %s)", what,
+                        table->frozen_by);
 }
 
-physical_t *gantry__device_mutable(const gantry__device_table_t *table, const gantry_physical_device_t *device) {
+physical_t *gantry__device_mutable(const gantry__device_table_t *table,
+                                   const gantry_physical_device_t *device) {
     return table->physical[device->position];
 }
 
@@ -42,20 +49,23 @@ void gantry__device_hold_parts(physical_t *device) {
 void gantry__device_warn_of_lost_split(const gantry__device_table_t *table, const char *name,
                                        const gantry__device_settings_t *settings) {
     if (settings->winner[GANTRY__DEVICE_PARTS] >= 0) return;
-    gantry__device_setting_id_t id =
-        settings->winner[GANTRY__DEVICE_FRACTION] >= 0 ? GANTRY__DEVICE_FRACTION : GANTRY__DEVICE_LIMIT;
-    const char *winner = settings->winner[id] < 0 ? "another setting" : settings->layers[settings->winner[id]].by[id];
+    gantry__device_setting_id_t id = settings->winner[GANTRY__DEVICE_FRACTION] >= 0
+                                         ? GANTRY__DEVICE_FRACTION
+                                         : GANTRY__DEVICE_LIMIT;
+    const char *winner = settings->winner[id] < 0 ? "another setting"
+                                                  : settings->layers[settings->winner[id]].by[id];
     for (int i = GANTRY__LAYERS - 1; i >= 0; --i) {
         const char *loser = settings->layers[i].by[GANTRY__DEVICE_PARTS];
         if (!loser) continue;
-        gantry__log(table->log, GANTRY_LEVEL_WARNING, "%s is not split as %s says: %s overrules it", name, loser,
-                    winner);
+        gantry__log(table->log, GANTRY_LEVEL_WARNING, "%s is not split as %s says: %s overrules it",
+                    name, loser, winner);
         return;
     }
 }
 
 gantry_status_t gantry__device_commit(gantry__device_table_t *table, physical_t *device,
-                                      gantry__device_settings_t *next, const char *what, bool *out_changed) {
+                                      gantry__device_settings_t *next, const char *what,
+                                      bool *out_changed) {
     *out_changed = false;
     GANTRY__TRY(gantry__device_settings_resolve(next, device->name, device->info.total_bytes));
     if (gantry__device_table_is_frozen(table)) {
@@ -71,16 +81,17 @@ gantry_status_t gantry__device_commit(gantry__device_table_t *table, physical_t 
 /* ---- visible devices ---- */
 
 static gantry_status_t check_visible(const gantry__device_table_t *table,
-                                     const gantry_physical_device_t *const *devices, size_t count, const char *type) {
+                                     const gantry_physical_device_t *const *devices, size_t count,
+                                     const char *type) {
     for (size_t i = 0; i < count; ++i) {
         GANTRY__TRY(gantry__device_check(table, devices[i]));
         if (!devices[i]->listed) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s cannot be made visible: %s", devices[i]->alias,
-                                devices[i]->note);
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s cannot be made visible: %s",
+                                devices[i]->alias, devices[i]->note);
         }
         if (type && strcmp(devices[i]->type, type) != 0) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "Unrecognized device: %s is no %s device", devices[i]->name,
-                                type);
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "Unrecognized device: %s is no %s device",
+                                devices[i]->name, type);
         }
         for (size_t j = 0; j < i; ++j) {
             if (devices[j] == devices[i])
@@ -91,8 +102,8 @@ static gantry_status_t check_visible(const gantry__device_table_t *table,
 }
 
 /* Appends devices that are (not) of a type, keeping their order. */
-static size_t append_by_type(const physical_t **out, size_t used, const physical_t *const *devices, size_t count,
-                             const char *type, bool is) {
+static size_t append_by_type(const physical_t **out, size_t used, const physical_t *const *devices,
+                             size_t count, const char *type, bool is) {
     for (size_t i = 0; i < count; ++i) {
         if ((strcmp(devices[i]->type, type) == 0) == is) out[used++] = devices[i];
     }
@@ -100,15 +111,16 @@ static size_t append_by_type(const physical_t **out, size_t used, const physical
 }
 
 gantry_status_t gantry__device_set_visible(gantry__device_table_t *table,
-                                           const gantry_physical_device_t *const *devices, size_t count,
-                                           const char *type) {
+                                           const gantry_physical_device_t *const *devices,
+                                           size_t count, const char *type) {
     GANTRY__TRY(check_visible(table, devices, count, type));
     size_t bytes = 2 * (table->physical_count + 1) * sizeof(physical_t *);
     const physical_t **wanted = gantry__heap_zalloc(table->heap, bytes);
     if (!wanted) return GANTRY_RESOURCE_EXHAUSTED;
     const physical_t **sorted = wanted + table->physical_count + 1;
     gantry__mutex_lock(&table->lock);
-    size_t all = type ? append_by_type(wanted, 0, table->visible, table->visible_count, type, false) : 0;
+    size_t all =
+        type ? append_by_type(wanted, 0, table->visible, table->visible_count, type, false) : 0;
     for (size_t i = 0; i < count; ++i) wanted[all++] = devices[i];
     size_t used = append_by_type(sorted, 0, wanted, all, "CPU", true);
     gantry_status_t status = GANTRY_OK;
@@ -118,7 +130,8 @@ gantry_status_t gantry__device_set_visible(gantry__device_table_t *table,
             "the visible list has no CPU device; ops without a GPU kernel need one: include /physical_device:CPU:0");
     } else {
         used = append_by_type(sorted, used, wanted, all, "CPU", false);
-        bool equal = used == table->visible_count && memcmp(sorted, table->visible, used * sizeof *sorted) == 0;
+        bool equal = used == table->visible_count &&
+                     memcmp(sorted, table->visible, used * sizeof *sorted) == 0;
         if (!equal && gantry__device_table_is_frozen(table)) {
             status = gantry__device_refuse_frozen(table, "Visible devices");
         } else if (!gantry__device_table_is_frozen(table)) {

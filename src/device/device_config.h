@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Settings that shape devices: read when the table is made, changed by calls until it freezes.
  *
- * Setters check at once, in TensorFlow's order: the device, the value, then whether the table is frozen; equal values are fine then. A
- * refused call changes nothing. Thread-safe but for the readers, which belong to init. */
+ * Setters check at once, in TensorFlow's order: the device, the value, then whether the table is
+ * frozen; equal values are fine then. A refused call changes nothing. Thread-safe but for the
+ * readers, which belong to init. */
 #ifndef GANTRY_DEVICE_DEVICE_CONFIG_H
 #define GANTRY_DEVICE_DEVICE_CONFIG_H
 
@@ -12,43 +13,58 @@
 
 /* The memory policy. InvalidArgument names the variable. */
 gantry_status_t gantry__memory_policy_read(gantry__device_table_t *table);
-/* Options and environment become layers of every device, once the devices are known. A device that the environment names but this
- * machine lacks is warned of; one that an option names is InvalidArgument. */
+/* Options and environment become layers of every device, once the devices are known. A device that
+ * the environment names but this machine lacks is warned of; one that an option names is
+ * InvalidArgument. */
 gantry_status_t gantry__device_settings_read(gantry__device_table_t *table);
 
 /* ---- setters beside those of device_table.h ---- */
 
-gantry_status_t gantry__device_set_fraction(gantry__device_table_t *table, const gantry_physical_device_t *device, double fraction);
+gantry_status_t gantry__device_set_fraction(gantry__device_table_t *table,
+                                            const gantry_physical_device_t *device,
+                                            double fraction);
 gantry_status_t gantry__device_set_logical_cpus(gantry__device_table_t *table, size_t count);
 
 /* ---- readers; any time ---- */
 
-bool gantry__device_get_growth(gantry__device_table_t *table, const gantry_physical_device_t *device);
-gantry_status_t gantry__device_get_logical(gantry__device_table_t *table, const gantry_physical_device_t *device, size_t capacity,
-                                           gantry_logical_device_config_t *out_configs, size_t *out_count);
+bool gantry__device_get_growth(gantry__device_table_t *table,
+                               const gantry_physical_device_t *device);
+gantry_status_t gantry__device_get_logical(gantry__device_table_t *table,
+                                           const gantry_physical_device_t *device, size_t capacity,
+                                           gantry_logical_device_config_t *out_configs,
+                                           size_t *out_count);
 
 /* ---- shared by the files of settings ---- */
 
 bool gantry__device_table_is_frozen(const gantry__device_table_t *table);
-/* FailedPrecondition "<what> cannot be modified after being initialized (initialized by gantry_matmul)". */
+/* FailedPrecondition "<what> cannot be modified after being initialized (initialized by
+ * gantry_matmul)". */
 gantry_status_t gantry__device_refuse_frozen(const gantry__device_table_t *table, const char *what);
 /* Setters get const handles from the user; the table owns the objects. */
-struct gantry_physical_device_t *gantry__device_mutable(const gantry__device_table_t *table, const gantry_physical_device_t *device);
-/* Makes next what holds of the device if the table allows it; under the lock. what: for the refusal. */
-gantry_status_t gantry__device_commit(gantry__device_table_t *table, struct gantry_physical_device_t *device,
-                                      gantry__device_settings_t *next, const char *what, bool *out_changed);
+struct gantry_physical_device_t *gantry__device_mutable(const gantry__device_table_t *table,
+                                                        const gantry_physical_device_t *device);
+/* Makes next what holds of the device if the table allows it; under the lock. what: for the
+ * refusal. */
+gantry_status_t gantry__device_commit(gantry__device_table_t *table,
+                                      struct gantry_physical_device_t *device,
+                                      gantry__device_settings_t *next, const char *what,
+                                      bool *out_changed);
 /* The split that holds becomes the device's parts. */
 void gantry__device_hold_parts(struct gantry_physical_device_t *device);
 /* Warns, if there is reason to: of a split that lost to a higher source's limit or fraction, ... */
-void gantry__device_warn_of_lost_split(const gantry__device_table_t *table, const char *name, const gantry__device_settings_t *settings);
+void gantry__device_warn_of_lost_split(const gantry__device_table_t *table, const char *name,
+                                       const gantry__device_settings_t *settings);
 /* ... of TF_FORCE_GPU_ALLOW_GROWTH when it and the layer say different things. */
-void gantry__device_warn_of_growth(const gantry__device_table_t *table, const char *name, const gantry__device_settings_t *settings,
-                                   int layer);
+void gantry__device_warn_of_growth(const gantry__device_table_t *table, const char *name,
+                                   const gantry__device_settings_t *settings, int layer);
 
 /* Whether a device may be split so: TensorFlow's texts where it has them. */
-gantry_status_t gantry__parts_check(const gantry_physical_device_t *device, const gantry_logical_device_config_t *parts, size_t count);
+gantry_status_t gantry__parts_check(const gantry_physical_device_t *device,
+                                    const gantry_logical_device_config_t *parts, size_t count);
 /* Whether all split devices of its type have ordinals or none; parts: what the device gets. */
-gantry_status_t gantry__parts_check_ordinals(const gantry__device_table_t *table, const gantry_physical_device_t *device,
-                                             const gantry_logical_device_config_t *parts, size_t count);
+gantry_status_t gantry__parts_check_ordinals(const gantry__device_table_t *table,
+                                             const gantry_physical_device_t *device,
+                                             const gantry_logical_device_config_t *parts,
+                                             size_t count);
 
 #endif

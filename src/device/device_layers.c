@@ -18,16 +18,18 @@ typedef struct reader_t {
 } reader_t;
 
 /* An environment may serve many machines; an option is written for this one. */
-static gantry_status_t tell_unusable(const reader_t *reader, const gantry__config_item_t *item, const char *why) {
+static gantry_status_t tell_unusable(const reader_t *reader, const gantry__config_item_t *item,
+                                     const char *why) {
     if (reader->layer == GANTRY__LAYER_OPTION)
         return gantry__config_refuse(&reader->text, item->at, "%s %s", item->device, why);
-    gantry__log(reader->table->log, GANTRY_LEVEL_WARNING, "%s: %s %s; what is said of it is ignored", reader->text.by,
-                item->device, why);
+    gantry__log(reader->table->log, GANTRY_LEVEL_WARNING,
+                "%s: %s %s; what is said of it is ignored", reader->text.by, item->device, why);
     return GANTRY_OK;
 }
 
 /* *out_device is NULL when the item is to be left out. */
-static gantry_status_t find_device(const reader_t *reader, const gantry__config_item_t *item, physical_t **out_device) {
+static gantry_status_t find_device(const reader_t *reader, const gantry__config_item_t *item,
+                                   physical_t **out_device) {
     gantry__device_reference_t reference;
     physical_t *found = NULL;
     *out_device = NULL;
@@ -37,9 +39,10 @@ static gantry_status_t find_device(const reader_t *reader, const gantry__config_
         physical_t *device = reader->table->physical[i];
         if (!gantry__device_reference_names(&reference, device)) continue;
         if (found) {
-            return gantry__config_refuse(&reader->text, item->at,
-                                         "%s names both %s and %s; one device is accepted, and * for the rest",
-                                         item->device, found->name, device->name);
+            return gantry__config_refuse(
+                &reader->text, item->at,
+                "%s names both %s and %s; one device is accepted, and * for the rest", item->device,
+                found->name, device->name);
         }
         found = device;
     }
@@ -58,13 +61,15 @@ static gantry_status_t find_device(const reader_t *reader, const gantry__config_
 static gantry_status_t read_value(const reader_t *reader, const gantry__config_item_t *item,
                                   gantry__device_layer_t *said) {
     switch (reader->id) {
-        case GANTRY__DEVICE_GROWTH: return gantry__config_growth(&reader->text, item, &said->growth);
+        case GANTRY__DEVICE_GROWTH:
+            return gantry__config_growth(&reader->text, item, &said->growth);
         case GANTRY__DEVICE_LIMIT: return gantry__config_limit(&reader->text, item, &said->limit);
         default: return gantry__config_fraction(&reader->text, item, &said->fraction);
     }
 }
 
-static void say(const reader_t *reader, gantry__device_settings_t *settings, const gantry__device_layer_t *said) {
+static void say(const reader_t *reader, gantry__device_settings_t *settings,
+                const gantry__device_layer_t *said) {
     gantry__device_layer_t *layer = &settings->layers[reader->layer];
     layer->by[reader->id] = reader->text.by;
     if (reader->id == GANTRY__DEVICE_GROWTH) layer->growth = said->growth;
@@ -72,7 +77,8 @@ static void say(const reader_t *reader, gantry__device_settings_t *settings, con
     if (reader->id == GANTRY__DEVICE_FRACTION) layer->fraction = said->fraction;
 }
 
-static gantry_status_t refuse_twice(const reader_t *reader, const gantry__config_item_t *item, const char *name) {
+static gantry_status_t refuse_twice(const reader_t *reader, const gantry__config_item_t *item,
+                                    const char *name) {
     return gantry__config_refuse(&reader->text, item->at, "%s is given twice", name);
 }
 
@@ -88,7 +94,8 @@ static gantry_status_t read_item(const reader_t *reader, const gantry__config_it
     physical_t *device;
     GANTRY__TRY(find_device(reader, item, &device));
     if (!device) return GANTRY_OK;
-    if (device->settings.layers[reader->layer].by[reader->id]) return refuse_twice(reader, item, device->name);
+    if (device->settings.layers[reader->layer].by[reader->id])
+        return refuse_twice(reader, item, device->name);
     say(reader, &device->settings, &said);
     return GANTRY_OK;
 }
@@ -99,7 +106,8 @@ static gantry_status_t read_split(const reader_t *reader, const gantry__config_i
     physical_t *device;
     GANTRY__TRY(gantry__config_parts(&reader->text, item, parts, &count));
     if (strcmp(item->device, "*") == 0)
-        return gantry__config_refuse(&reader->text, item->at, "* is not accepted here; a split needs a device's name");
+        return gantry__config_refuse(&reader->text, item->at,
+                                     "* is not accepted here; a split needs a device's name");
     GANTRY__TRY(find_device(reader, item, &device));
     if (!device) return GANTRY_OK;
     gantry__device_layer_t *layer = &device->settings.layers[reader->layer];
@@ -119,7 +127,8 @@ static gantry_status_t read_text(const reader_t *reader) {
     bool is_split = reader->id == GANTRY__DEVICE_PARTS, has = true;
     for (const char *cursor = reader->text.text; has;) {
         gantry__config_item_t item;
-        GANTRY__TRY(gantry__config_next(&reader->text, is_split ? ';' : ',', is_split, &cursor, &item, &has));
+        GANTRY__TRY(gantry__config_next(&reader->text, is_split ? ';' : ',', is_split, &cursor,
+                                        &item, &has));
         if (has) GANTRY__TRY(is_split ? read_split(reader, &item) : read_item(reader, &item));
     }
     const gantry__device_layer_t *rest = &reader->table->defaults.layers[reader->layer];
@@ -136,19 +145,25 @@ static gantry_status_t read_setting(gantry__device_table_t *table, gantry__setti
     const gantry__setting_t *setting = gantry__settings_find(table->settings, variable);
     if (!setting) return GANTRY_RESOURCE_EXHAUSTED;
     bool is_option = setting->source == GANTRY__SOURCE_OPTION;
-    reader_t environment = {
-        table, id, GANTRY__LAYER_ENVIRONMENT, {variable, is_option ? setting->environment : setting->value}};
+    reader_t environment = {table,
+                            id,
+                            GANTRY__LAYER_ENVIRONMENT,
+                            {variable, is_option ? setting->environment : setting->value}};
     GANTRY__TRY(read_text(&environment));
     if (!is_option) return GANTRY_OK;
-    reader_t option = {table, id, GANTRY__LAYER_OPTION, {gantry__setting_by(setting), setting->value}};
+    reader_t option = {
+        table, id, GANTRY__LAYER_OPTION, {gantry__setting_by(setting), setting->value}};
     return read_text(&option);
 }
 
 /* ---- TF_FORCE_GPU_ALLOW_GROWTH ---- */
 
-/* Says it of one device, in front of GANTRY_MEMORY_GROWTH and behind options of Gantry's own and calls. */
-static void force_growth(physical_t *device, const gantry__setting_t *setting, gantry_choice_t growth) {
-    int layer = setting->source == GANTRY__SOURCE_OPTION ? GANTRY__LAYER_OPTION : GANTRY__LAYER_TENSORFLOW;
+/* Says it of one device, in front of GANTRY_MEMORY_GROWTH and behind options of Gantry's own and
+ * calls. */
+static void force_growth(physical_t *device, const gantry__setting_t *setting,
+                         gantry_choice_t growth) {
+    int layer =
+        setting->source == GANTRY__SOURCE_OPTION ? GANTRY__LAYER_OPTION : GANTRY__LAYER_TENSORFLOW;
     gantry__device_layer_t *said = &device->settings.layers[layer];
     if (said->by[GANTRY__DEVICE_GROWTH]) return;
     said->by[GANTRY__DEVICE_GROWTH] = gantry__setting_by(setting);
@@ -156,7 +171,8 @@ static void force_growth(physical_t *device, const gantry__setting_t *setting, g
 }
 
 static gantry_status_t read_forced_growth(gantry__device_table_t *table) {
-    const gantry__setting_t *setting = gantry__settings_find(table->settings, "TF_FORCE_GPU_ALLOW_GROWTH");
+    const gantry__setting_t *setting =
+        gantry__settings_find(table->settings, "TF_FORCE_GPU_ALLOW_GROWTH");
     if (!setting) return GANTRY_RESOURCE_EXHAUSTED;
     const char *text = setting->value;
     if (!text || !*text) return GANTRY_OK;
@@ -164,8 +180,7 @@ static gantry_status_t read_forced_growth(gantry__device_table_t *table) {
     if (!on && strcmp(text, "false") != 0) {
         gantry__log(
             table->log, GANTRY_LEVEL_ERROR,
-            "The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"%.200s\". Valid "
-            "values are \"true\" or \"false\". Using original config value of %d.",
+            "The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"%.200s\". Valid values are \"true\" or \"false\". Using original config value of %d.",
             text, table->defaults.growth);
         return GANTRY_OK;
     }
@@ -173,7 +188,8 @@ static gantry_status_t read_forced_growth(gantry__device_table_t *table) {
         physical_t *device = table->physical[i];
         if (!device->listed || strcmp(device->type, "GPU") != 0) continue;
         force_growth(device, setting, on ? GANTRY_ON : GANTRY_OFF);
-        gantry__device_warn_of_growth(table, device->name, &device->settings, GANTRY__LAYER_ENVIRONMENT);
+        gantry__device_warn_of_growth(table, device->name, &device->settings,
+                                      GANTRY__LAYER_ENVIRONMENT);
         gantry__device_warn_of_growth(table, device->name, &device->settings, GANTRY__LAYER_OPTION);
     }
     return GANTRY_OK;
@@ -184,7 +200,8 @@ static gantry_status_t read_forced_growth(gantry__device_table_t *table) {
 static gantry_status_t resolve_all(gantry__device_table_t *table) {
     for (size_t i = 0; i < table->physical_count; ++i) {
         physical_t *device = table->physical[i];
-        GANTRY__TRY(gantry__device_settings_resolve(&device->settings, device->name, device->info.total_bytes));
+        GANTRY__TRY(gantry__device_settings_resolve(&device->settings, device->name,
+                                                    device->info.total_bytes));
         gantry__device_hold_parts(device);
         gantry__device_warn_of_lost_split(table, device->name, &device->settings);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device names: parsing and printing.
  *
- * One scanner serves three grammars; it walks a text once, keeps the byte offset `at`, and on failure leaves there
- * the column and a phrase that says what is wrong.
+ * One scanner serves three grammars; it walks a text once, keeps the byte offset `at`, and on
+ * failure leaves there the column and a phrase that says what is wrong.
  *
  *   full       = "" | "/" | component { component }
  *   component  = "/job:" (WORD | "*") | "/replica:" count | "/task:" count | "/device:" device
@@ -14,9 +14,10 @@
  *              | ["/"] ["device:"] BACKEND [ ":" count ]
  *              | "UUID:" ID | "GPU-" HEX | "MIG-" ID | ["PCI:"] ADDRESS
  *
- * The full grammar is TensorFlow's (device_name_utils), made stricter: a number out of int32's range is refused instead
- * of cut to 32 bits, a repeated component is refused instead of the last one winning, an index without a type is
- * refused, and cpu and gpu become upper case wherever they stand. `@backend` is Gantry's own. Linear in the text. */
+ * The full grammar is TensorFlow's (device_name_utils), made stricter: a number out of int32's
+ * range is refused instead of cut to 32 bits, a repeated component is refused instead of the last
+ * one winning, an index without a type is refused, and cpu and gpu become upper case wherever
+ * they stand. `@backend` is Gantry's own. Linear in the text. */
 #include "device/device_name.h"
 
 #include <stdarg.h>
@@ -41,9 +42,11 @@ typedef struct scan_t {
 
 enum { SEEN_JOB = 1, SEEN_REPLICA = 2, SEEN_TASK = 4, SEEN_DEVICE = 8 };
 
-/* Types that need no "device:" in front, in any case. TensorFlow's list, and Gantry's own third type. */
+/* Types that need no "device:" in front, in any case. TensorFlow's list, and Gantry's own third
+ * type. */
 static const char *const bare_types[] = {"CPU", "GPU", "ACCELERATOR", "TPU", "EPU", "CUSTOM"};
-static const char *const keywords[] = {"job", "replica", "task", "device", "physical_device", "uuid", "pci"};
+static const char *const keywords[] = {"job",  "replica", "task", "device", "physical_device",
+                                       "uuid", "pci"};
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* ASCII only, whatever the locale says. */
@@ -75,8 +78,12 @@ static bool refuse(scan_t *scan, size_t at, const char *what) {
 
 static bool refuse_here(scan_t *scan, const char *wanted) {
     switch (scan->text[scan->at]) {
-        case ' ': case '\t': case '\n': case '\r': return refuse(scan, scan->at, "a blank");
-        case '+': case '-': return refuse(scan, scan->at, "a sign");
+        case ' ':
+        case '\t':
+        case '\n':
+        case '\r': return refuse(scan, scan->at, "a blank");
+        case '+':
+        case '-': return refuse(scan, scan->at, "a sign");
         default: return refuse(scan, scan->at, wanted);
     }
 }
@@ -104,7 +111,8 @@ static size_t word_length(const char *text) {
 static bool parse_word(scan_t *scan, char *out_word, size_t word_bytes, const char *wanted) {
     size_t length = word_length(scan->text + scan->at);
     if (length == 0) return refuse_here(scan, wanted);
-    if (length >= word_bytes) return refuse(scan, scan->at + word_bytes - 1, "a word that is too long");
+    if (length >= word_bytes)
+        return refuse(scan, scan->at + word_bytes - 1, "a word that is too long");
     memcpy(out_word, scan->text + scan->at, length);
     out_word[length] = '\0';
     scan->at += length;
@@ -132,23 +140,26 @@ static bool parse_count(scan_t *scan, bool *out_has, int32_t *out_value) {
 /* ---- Components. */
 
 static const char *find_bare_type(const char *word, size_t length) {
-    for (size_t i = 0; i < COUNT(bare_types); i++)
+    for (size_t i = 0; i < COUNT(bare_types); ++i)
         if (is_equal_nocase(word, length, bare_types[i])) return bare_types[i];
     return NULL;
 }
 
-const char *gantry__device_type_standard(const char *word) { return find_bare_type(word, strlen(word)); }
+const char *gantry__device_type_standard(const char *word) {
+    return find_bare_type(word, strlen(word));
+}
 
-/* The known backend of that name, in the spelling of the list; NULL for none and for words of the grammar. */
+/* The known backend of that name, in the spelling of the list; NULL for none and for words of
+ * the grammar. */
 static const char *find_backend(const known_t *known, const char *word, size_t length) {
-    for (size_t i = 0; known && i < known->count; i++)
+    for (size_t i = 0; known && i < known->count; ++i)
         if (is_equal_nocase(word, length, known->backends[i])) return known->backends[i];
     return NULL;
 }
 
 static const char *find_alias(const known_t *known, const char *word, size_t length) {
     if (find_bare_type(word, length)) return NULL;
-    for (size_t i = 0; i < COUNT(keywords); i++)
+    for (size_t i = 0; i < COUNT(keywords); ++i)
         if (is_equal_nocase(word, length, keywords[i])) return NULL;
     return find_backend(known, word, length);
 }
@@ -175,7 +186,8 @@ static bool parse_type(scan_t *scan, gantry__device_name_t *name) {
 
 static bool parse_device(scan_t *scan, gantry__device_name_t *name) {
     if (consume(scan, "*")) {
-        if (consume(scan, ":") && !consume(scan, "*")) return refuse_here(scan, "an index without a type");
+        if (consume(scan, ":") && !consume(scan, "*"))
+            return refuse_here(scan, "an index without a type");
         return peek(scan) != '@' || refuse_here(scan, "a backend without a type");
     }
     if (!parse_type(scan, name)) return false;
@@ -187,12 +199,13 @@ static bool is_bare_device(const scan_t *scan) {
     const char *word = scan->text + scan->at;
     size_t length = word_length(word);
     if (scan->is_user) return find_bare_type(word, length) != NULL;
-    return strncmp(word, "cpu:", 4) == 0 || strncmp(word, "CPU:", 4) == 0 || strncmp(word, "gpu:", 4) == 0 ||
-           strncmp(word, "GPU:", 4) == 0;
+    return strncmp(word, "cpu:", 4) == 0 || strncmp(word, "CPU:", 4) == 0 ||
+           strncmp(word, "gpu:", 4) == 0 || strncmp(word, "GPU:", 4) == 0;
 }
 
 static bool mark_seen(scan_t *scan, size_t start, unsigned bit) {
-    if (scan->seen & bit) return refuse(scan, start, bit == SEEN_DEVICE ? "a second device" : "a repeated component");
+    if (scan->seen & bit)
+        return refuse(scan, start, bit == SEEN_DEVICE ? "a second device" : "a repeated component");
     scan->seen |= bit;
     return true;
 }
@@ -202,10 +215,12 @@ static bool parse_component(scan_t *scan, gantry__device_name_t *name) {
     if (consume(scan, "job:")) {
         if (!mark_seen(scan, start, SEEN_JOB)) return false;
         if (consume(scan, "*")) return true;
-        return name->has_job = parse_word(scan, name->job, sizeof name->job, "no job name (it begins with a letter)");
+        return name->has_job = parse_word(scan, name->job, sizeof name->job,
+                                          "no job name (it begins with a letter)");
     }
     if (consume(scan, "replica:"))
-        return mark_seen(scan, start, SEEN_REPLICA) && parse_count(scan, &name->has_replica, &name->replica);
+        return mark_seen(scan, start, SEEN_REPLICA) &&
+               parse_count(scan, &name->has_replica, &name->replica);
     if (consume(scan, "task:"))
         return mark_seen(scan, start, SEEN_TASK) && parse_count(scan, &name->has_task, &name->task);
     if (consume(scan, "device:") || is_bare_device(scan))
@@ -219,7 +234,8 @@ static bool parse_components(scan_t *scan, gantry__device_name_t *name) {
     while (peek(scan) != '\0') {
         bool may_lack_slash = scan->is_user && scan->at == 0;
         if (!consume(scan, "/") && !may_lack_slash)
-            return refuse_here(scan, scan->at == 0 ? "no leading slash" : "an unexpected character");
+            return refuse_here(scan,
+                               scan->at == 0 ? "no leading slash" : "an unexpected character");
         if (!parse_component(scan, name)) return false;
     }
     return true;
@@ -227,14 +243,18 @@ static bool parse_components(scan_t *scan, gantry__device_name_t *name) {
 
 /* ---- Forms that only a user writes. */
 
-static bool parse_alias(scan_t *scan, const char *backend, size_t word_at, gantry__device_reference_t *reference) {
+static bool parse_alias(scan_t *scan, const char *backend, size_t word_at,
+                        gantry__device_reference_t *reference) {
     reference->kind = GANTRY__DEVICE_BACKEND_ALIAS;
     size_t length = strlen(backend);
-    if (length >= sizeof reference->name.backend) return refuse(scan, word_at, "a backend name that is too long");
+    if (length >= sizeof reference->name.backend)
+        return refuse(scan, word_at, "a backend name that is too long");
     memcpy(reference->name.backend, backend, length + 1);
     reference->name.has_backend = true;
     scan->at = word_at + length;
-    if (consume(scan, ":") && !parse_count(scan, &reference->name.has_index, &reference->name.index)) return false;
+    if (consume(scan, ":") &&
+        !parse_count(scan, &reference->name.has_index, &reference->name.index))
+        return false;
     return expect_end(scan);
 }
 
@@ -247,7 +267,9 @@ static bool parse_physical(scan_t *scan, gantry__device_reference_t *reference) 
     return parse_backend(scan, name) && expect_end(scan);
 }
 
-static bool is_id_char(char c) { return is_word_char(c) || c == '-' || c == '.' || c == ':' || c == '/'; }
+static bool is_id_char(char c) {
+    return is_word_char(c) || c == '-' || c == '.' || c == ':' || c == '/';
+}
 
 static bool parse_uuid(scan_t *scan, gantry__device_reference_t *reference) {
     reference->kind = GANTRY__DEVICE_UUID_PREFIX;
@@ -257,7 +279,8 @@ static bool parse_uuid(scan_t *scan, gantry__device_reference_t *reference) {
     size_t digits = scan->at;
     while (is_gpu ? is_hex(peek(scan)) || peek(scan) == '-' : is_id_char(peek(scan))) scan->at++;
     if (scan->at == digits) return refuse(scan, scan->at, "no digit of a UUID");
-    if (scan->at - start >= sizeof reference->text) return refuse(scan, start, "a UUID that is too long");
+    if (scan->at - start >= sizeof reference->text)
+        return refuse(scan, start, "a UUID that is too long");
     memcpy(reference->text, scan->text + start, scan->at - start);
     reference->text[scan->at - start] = '\0';
     return expect_end(scan);
@@ -269,13 +292,16 @@ static bool parse_reference(scan_t *scan, gantry__device_reference_t *reference)
         scan->at = strlen("UUID:");
         return parse_uuid(scan, reference);
     }
-    if (starts_nocase(text, "GPU-") || starts_nocase(text, "MIG-")) return parse_uuid(scan, reference);
+    if (starts_nocase(text, "GPU-") || starts_nocase(text, "MIG-"))
+        return parse_uuid(scan, reference);
     if (gantry__pci_normalise(text, reference->text)) {
         reference->kind = GANTRY__DEVICE_PCI_ADDRESS;
         return true;
     }
-    if (starts_nocase(text, "PCI:")) return refuse(scan, strlen("PCI:"), "no address DOMAIN:BUS:DEVICE.FUNCTION");
-    if (consume(scan, "/physical_device:") || consume(scan, "physical_device:")) return parse_physical(scan, reference);
+    if (starts_nocase(text, "PCI:"))
+        return refuse(scan, strlen("PCI:"), "no address DOMAIN:BUS:DEVICE.FUNCTION");
+    if (consume(scan, "/physical_device:") || consume(scan, "physical_device:"))
+        return parse_physical(scan, reference);
     size_t word_at = text[0] == '/' ? 1 : 0;
     if (strncmp(text + word_at, "device:", 7) == 0) word_at += 7;
     const char *backend = find_alias(scan->known, text + word_at, word_length(text + word_at));
@@ -296,11 +322,13 @@ static gantry_status_t fail_malformed(const scan_t *scan, const char *accepted) 
 }
 
 static gantry_status_t fail_null(const char *accepted) {
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Malformed device specification: NULL; accepted: %s", accepted);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "Malformed device specification: NULL; accepted: %s", accepted);
 }
 
 /* Appends to a buffer of text_bytes, cutting; length goes on counting. */
-static void put(char *text, size_t text_bytes, size_t *length, const char *format, ...) GANTRY__PRINTF(4, 5);
+static void put(char *text, size_t text_bytes, size_t *length, const char *format, ...)
+    GANTRY__PRINTF(4, 5);
 static void put(char *text, size_t text_bytes, size_t *length, const char *format, ...) {
     size_t used = *length < text_bytes ? *length : text_bytes;
     va_list args;
@@ -314,16 +342,17 @@ static gantry_status_t fail_malformed_reference(const scan_t *scan) {
     char accepted[768];
     size_t length = 0;
     put(accepted, sizeof accepted, &length,
-        "GPU:0, gpu, /GPU:0, /gpu:*, /device:GPU:0, /job:localhost/replica:0/task:0/device:GPU:0, "
-        "/physical_device:GPU:0, UUID:PREFIX or GPU-PREFIX, PCI:0000:65:00.0");
-    for (size_t i = 0; i < scan->known->count; i++)
-        put(accepted, sizeof accepted, &length, ", %s:0, GPU:0@%s", scan->known->backends[i], scan->known->backends[i]);
+        "GPU:0, gpu, /GPU:0, /gpu:*, /device:GPU:0, /job:localhost/replica:0/task:0/device:GPU:0, /physical_device:GPU:0, UUID:PREFIX or GPU-PREFIX, PCI:0000:65:00.0");
+    for (size_t i = 0; i < scan->known->count; ++i)
+        put(accepted, sizeof accepted, &length, ", %s:0, GPU:0@%s", scan->known->backends[i],
+            scan->known->backends[i]);
     return fail_malformed(scan, accepted);
 }
 
 /* ---- Entry points. */
 
-static const char full_accepted[] = "/job:NAME/replica:N/task:N/device:TYPE:N, each part once, in any order, * for any";
+static const char full_accepted[] =
+    "/job:NAME/replica:N/task:N/device:TYPE:N, each part once, in any order, * for any";
 static const char local_accepted[] = "TYPE:N, as in GPU:0";
 
 bool gantry__device_name_try_full(const char *text, gantry__device_name_t *out_name) {
@@ -361,9 +390,11 @@ gantry_status_t gantry__device_name_parse_local(const char *text, gantry__device
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__device_name_parse_full_or_local(const char *text, gantry__device_name_t *out_name) {
+gantry_status_t gantry__device_name_parse_full_or_local(const char *text,
+                                                        gantry__device_name_t *out_name) {
     bool is_full = !text || text[0] == '/' || text[0] == '\0';
-    return is_full ? gantry__device_name_parse_full(text, out_name) : gantry__device_name_parse_local(text, out_name);
+    return is_full ? gantry__device_name_parse_full(text, out_name)
+                   : gantry__device_name_parse_local(text, out_name);
 }
 
 static gantry_status_t parse_or_explain(const char *text, const known_t *known, bool explain,
@@ -377,7 +408,8 @@ static gantry_status_t parse_or_explain(const char *text, const known_t *known, 
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__device_reference_parse(const char *text, const char *const *backends, size_t backend_count,
+gantry_status_t gantry__device_reference_parse(const char *text, const char *const *backends,
+                                               size_t backend_count,
                                                gantry__device_reference_t *out_reference) {
     known_t known = {.backends = backends, .count = backend_count};
     if (text) return parse_or_explain(text, &known, true, out_reference);
@@ -385,8 +417,8 @@ gantry_status_t gantry__device_reference_parse(const char *text, const char *con
     return fail_null("a text such as GPU:0");
 }
 
-bool gantry__device_reference_try(const char *text, const char *const *backends, size_t backend_count,
-                                  gantry__device_reference_t *out_reference) {
+bool gantry__device_reference_try(const char *text, const char *const *backends,
+                                  size_t backend_count, gantry__device_reference_t *out_reference) {
     known_t known = {.backends = backends, .count = backend_count};
     if (text) return parse_or_explain(text, &known, false, out_reference) == GANTRY_OK;
     memset(out_reference, 0, sizeof *out_reference);
@@ -395,14 +427,18 @@ bool gantry__device_reference_try(const char *text, const char *const *backends,
 
 /* ---- Printing. */
 
-static void put_device(const gantry__device_name_t *name, char *text, size_t text_bytes, size_t *length) {
+static void put_device(const gantry__device_name_t *name, char *text, size_t text_bytes,
+                       size_t *length) {
     put(text, text_bytes, length, "%s:", name->type);
-    if (name->has_index) put(text, text_bytes, length, "%d", (int)name->index);
-    else put(text, text_bytes, length, "*");
+    if (name->has_index)
+        put(text, text_bytes, length, "%d", (int)name->index);
+    else
+        put(text, text_bytes, length, "*");
     if (name->has_backend) put(text, text_bytes, length, "@%s", name->backend);
 }
 
-size_t gantry__device_name_format_local(const gantry__device_name_t *name, char *out_text, size_t text_bytes) {
+size_t gantry__device_name_format_local(const gantry__device_name_t *name, char *out_text,
+                                        size_t text_bytes) {
     size_t length = 0;
     if (text_bytes > 0) out_text[0] = '\0';
     if (!name->has_type) return 0;
@@ -411,7 +447,8 @@ size_t gantry__device_name_format_local(const gantry__device_name_t *name, char 
     return length;
 }
 
-size_t gantry__device_name_format(const gantry__device_name_t *name, char *out_text, size_t text_bytes) {
+size_t gantry__device_name_format(const gantry__device_name_t *name, char *out_text,
+                                  size_t text_bytes) {
     size_t length = 0;
     if (text_bytes > 0) out_text[0] = '\0';
     if (name->has_job) put(out_text, text_bytes, &length, "/job:%s", name->job);
@@ -424,7 +461,8 @@ size_t gantry__device_name_format(const gantry__device_name_t *name, char *out_t
     return length;
 }
 
-size_t gantry__device_reference_format(const gantry__device_reference_t *reference, char *out_text, size_t text_bytes) {
+size_t gantry__device_reference_format(const gantry__device_reference_t *reference, char *out_text,
+                                       size_t text_bytes) {
     const gantry__device_name_t *name = &reference->name;
     size_t length = 0;
     switch (reference->kind) {
@@ -437,8 +475,12 @@ size_t gantry__device_reference_format(const gantry__device_reference_t *referen
             put(out_text, text_bytes, &length, "%s", name->backend);
             if (name->has_index) put(out_text, text_bytes, &length, ":%d", (int)name->index);
             break;
-        case GANTRY__DEVICE_UUID_PREFIX: put(out_text, text_bytes, &length, "UUID:%s", reference->text); break;
-        case GANTRY__DEVICE_PCI_ADDRESS: put(out_text, text_bytes, &length, "%s", reference->text); break;
+        case GANTRY__DEVICE_UUID_PREFIX:
+            put(out_text, text_bytes, &length, "UUID:%s", reference->text);
+            break;
+        case GANTRY__DEVICE_PCI_ADDRESS:
+            put(out_text, text_bytes, &length, "%s", reference->text);
+            break;
     }
     return length;
 }
@@ -451,7 +493,8 @@ static int hex_value(char c) { return is_digit(c) ? c - '0' : lower(c) - 'a' + 1
 static bool read_hex(const char **text, int max_digits, unsigned *out_value) {
     unsigned value = 0;
     int digits = 0;
-    for (; digits < max_digits && is_hex(**text); digits++, (*text)++) value = value * 16 + (unsigned)hex_value(**text);
+    for (; digits < max_digits && is_hex(**text); digits++, (*text)++)
+        value = value * 16 + (unsigned)hex_value(**text);
     *out_value = value;
     return digits > 0;
 }
@@ -465,10 +508,12 @@ bool gantry__pci_normalise(const char *text, char out_text[GANTRY__PCI_BYTES]) {
     bool has_domain = strchr(text, ':') != strrchr(text, ':');
     static const int max_digits[3] = {8, 2, 2};
     static const char after[3] = {':', ':', '.'};
-    for (int i = has_domain ? 0 : 1; i < 3; i++)
+    for (int i = has_domain ? 0 : 1; i < 3; ++i)
         if (!read_hex(&text, max_digits[i], &group[i]) || *text++ != after[i]) return false;
-    if (!read_hex(&text, 1, &function) || *text != '\0' || group[2] > 0x1f || function > 7) return false;
-    (void)snprintf(out_text, GANTRY__PCI_BYTES, "%04x:%02x:%02x.%x", group[0], group[1], group[2], function);
+    if (!read_hex(&text, 1, &function) || *text != '\0' || group[2] > 0x1f || function > 7)
+        return false;
+    (void)snprintf(out_text, GANTRY__PCI_BYTES, "%04x:%02x:%02x.%x", group[0], group[1], group[2],
+                   function);
     return true;
 }
 
@@ -478,8 +523,8 @@ static const char *without_tag(const char *uuid) {
     return starts_nocase(uuid, "GPU-") || is_of_part(uuid) ? uuid + 4 : uuid;
 }
 
-/* A driver that does not say whether a device is a part of a card (MIG) tags them all with "GPU-": so a part's UUID names such a
- * device, too. The other way round the device's own tag tells. */
+/* A driver that does not say whether a device is a part of a card (MIG) tags them all with "GPU-":
+ * so a part's UUID names such a device, too. The other way round the device's own tag tells. */
 bool gantry__uuid_has_prefix(const char *uuid, const char *prefix) {
     if (!uuid || !prefix || *without_tag(prefix) == '\0') return false;
     if (is_of_part(uuid) && starts_nocase(prefix, "GPU-")) return false;

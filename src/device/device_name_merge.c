@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device names: how two of them relate, and how they combine.
  *
- * A name is six optional fields. Each relation is one loop over them, so that no relation can forget a field:
+ * A name is six optional fields. Each relation is one loop over them, so that no relation can
+ * forget a field:
  *
  *     job  replica  task | type  index  backend
  *     the task part      | the device part
  *
- * Index and backend mean something only beside their type. TensorFlow treats them as independent, so that CPU inside
- * GPU:1 becomes CPU:1; here a field of the device part is taken from another name only where the types agree. */
+ * Index and backend mean something only beside their type. TensorFlow treats them as independent,
+ * so that CPU inside GPU:1 becomes CPU:1; here a field of the device part is taken from another
+ * name only where the types agree. */
 #include "device/device_name.h"
 
 #include <stdio.h>
@@ -31,7 +33,8 @@ static bool has(const gantry__device_name_t *name, field_t field) {
 static int compare_numbers(int32_t a, int32_t b) { return (a > b) - (a < b); }
 
 /* For fields set on both sides. */
-static int compare_field(const gantry__device_name_t *a, const gantry__device_name_t *b, field_t field) {
+static int compare_field(const gantry__device_name_t *a, const gantry__device_name_t *b,
+                         field_t field) {
     switch (field) {
         case JOB: return strcmp(a->job, b->job);
         case REPLICA: return compare_numbers(a->replica, b->replica);
@@ -42,19 +45,39 @@ static int compare_field(const gantry__device_name_t *a, const gantry__device_na
     }
 }
 
-static bool conflicts(const gantry__device_name_t *a, const gantry__device_name_t *b, field_t field) {
+static bool conflicts(const gantry__device_name_t *a, const gantry__device_name_t *b,
+                      field_t field) {
     return has(a, field) && has(b, field) && compare_field(a, b, field) != 0;
 }
 
 /* Copies value and whether it is set. */
-static void copy_field(gantry__device_name_t *to, const gantry__device_name_t *from, field_t field) {
+static void copy_field(gantry__device_name_t *to, const gantry__device_name_t *from,
+                       field_t field) {
     switch (field) {
-        case JOB: to->has_job = from->has_job; memcpy(to->job, from->job, sizeof to->job); break;
-        case REPLICA: to->has_replica = from->has_replica; to->replica = from->replica; break;
-        case TASK: to->has_task = from->has_task; to->task = from->task; break;
-        case TYPE: to->has_type = from->has_type; memcpy(to->type, from->type, sizeof to->type); break;
-        case INDEX: to->has_index = from->has_index; to->index = from->index; break;
-        default: to->has_backend = from->has_backend; memcpy(to->backend, from->backend, sizeof to->backend); break;
+        case JOB:
+            to->has_job = from->has_job;
+            memcpy(to->job, from->job, sizeof to->job);
+            break;
+        case REPLICA:
+            to->has_replica = from->has_replica;
+            to->replica = from->replica;
+            break;
+        case TASK:
+            to->has_task = from->has_task;
+            to->task = from->task;
+            break;
+        case TYPE:
+            to->has_type = from->has_type;
+            memcpy(to->type, from->type, sizeof to->type);
+            break;
+        case INDEX:
+            to->has_index = from->has_index;
+            to->index = from->index;
+            break;
+        default:
+            to->has_backend = from->has_backend;
+            memcpy(to->backend, from->backend, sizeof to->backend);
+            break;
     }
 }
 
@@ -63,14 +86,15 @@ static void clear_field(gantry__device_name_t *name, field_t field) {
     copy_field(name, &empty, field);
 }
 
-static void copy_set_fields(gantry__device_name_t *to, const gantry__device_name_t *from, field_t first, field_t end) {
-    for (field_t f = first; f < end; f++)
+static void copy_set_fields(gantry__device_name_t *to, const gantry__device_name_t *from,
+                            field_t first, field_t end) {
+    for (field_t f = first; f < end; ++f)
         if (has(from, f)) copy_field(to, from, f);
 }
 
-static void fill_unset_fields(gantry__device_name_t *to, const gantry__device_name_t *from, field_t first,
-                              field_t end) {
-    for (field_t f = first; f < end; f++)
+static void fill_unset_fields(gantry__device_name_t *to, const gantry__device_name_t *from,
+                              field_t first, field_t end) {
+    for (field_t f = first; f < end; ++f)
         if (!has(to, f)) copy_field(to, from, f);
 }
 
@@ -84,8 +108,13 @@ static void clear_for_new_type(gantry__device_name_t *name, const gantry__device
 /* ---- Relations. */
 
 gantry__device_name_t gantry__device_name_local(const char *type, int32_t index) {
-    gantry__device_name_t name = {.has_job = true, .has_replica = true, .has_task = true, .has_type = true,
-                                  .has_index = true, .index = index, .job = "localhost"};
+    gantry__device_name_t name = {.has_job = true,
+                                  .has_replica = true,
+                                  .has_task = true,
+                                  .has_type = true,
+                                  .has_index = true,
+                                  .index = index,
+                                  .job = "localhost"};
     (void)snprintf(name.type, sizeof name.type, "%s", type);
     return name;
 }
@@ -95,36 +124,40 @@ bool gantry__device_name_is_equal(const gantry__device_name_t *a, const gantry__
 }
 
 bool gantry__device_name_is_complete(const gantry__device_name_t *name) {
-    for (field_t f = JOB; f <= INDEX; f++)
+    for (field_t f = JOB; f <= INDEX; ++f)
         if (!has(name, f)) return false;
     return true;
 }
 
-bool gantry__device_name_is_specification(const gantry__device_name_t *less, const gantry__device_name_t *more) {
-    for (field_t f = JOB; f < FIELD_COUNT; f++)
+bool gantry__device_name_is_specification(const gantry__device_name_t *less,
+                                          const gantry__device_name_t *more) {
+    for (field_t f = JOB; f < FIELD_COUNT; ++f)
         if (has(less, f) && (!has(more, f) || compare_field(less, more, f) != 0)) return false;
     return true;
 }
 
 bool gantry__device_name_is_complete_specification(const gantry__device_name_t *pattern,
                                                    const gantry__device_name_t *device) {
-    return gantry__device_name_is_complete(device) && gantry__device_name_is_specification(pattern, device);
+    return gantry__device_name_is_complete(device) &&
+           gantry__device_name_is_specification(pattern, device);
 }
 
-bool gantry__device_name_is_same_address_space(const gantry__device_name_t *a, const gantry__device_name_t *b) {
-    for (field_t f = JOB; f <= TASK; f++)
+bool gantry__device_name_is_same_address_space(const gantry__device_name_t *a,
+                                               const gantry__device_name_t *b) {
+    for (field_t f = JOB; f <= TASK; ++f)
         if (!has(a, f) || !has(b, f) || compare_field(a, b, f) != 0) return false;
     return true;
 }
 
-bool gantry__device_name_is_compatible(const gantry__device_name_t *a, const gantry__device_name_t *b) {
-    for (field_t f = JOB; f < FIELD_COUNT; f++)
+bool gantry__device_name_is_compatible(const gantry__device_name_t *a,
+                                       const gantry__device_name_t *b) {
+    for (field_t f = JOB; f < FIELD_COUNT; ++f)
         if (conflicts(a, b, f)) return false;
     return true;
 }
 
 int gantry__device_name_compare(const gantry__device_name_t *a, const gantry__device_name_t *b) {
-    for (field_t f = JOB; f < FIELD_COUNT; f++) {
+    for (field_t f = JOB; f < FIELD_COUNT; ++f) {
         if (has(a, f) != has(b, f)) return has(a, f) ? 1 : -1;
         int order = has(a, f) ? compare_field(a, b, f) : 0;
         if (order != 0) return order;
@@ -142,33 +175,40 @@ int gantry__device_name_compare_texts(const char *a, const char *b) {
 
 /* ---- Merging. */
 
-static gantry_status_t fail_conflict(const gantry__device_name_t *a, const gantry__device_name_t *b, field_t field) {
-    static const char *const plurals[FIELD_COUNT] = {"jobs", "replicas", "tasks", "types", "ids", "backends"};
+static gantry_status_t fail_conflict(const gantry__device_name_t *a, const gantry__device_name_t *b,
+                                     field_t field) {
+    static const char *const plurals[FIELD_COUNT] = {"jobs",  "replicas", "tasks",
+                                                     "types", "ids",      "backends"};
     char text_a[GANTRY__DEVICE_NAME_BYTES], text_b[GANTRY__DEVICE_NAME_BYTES];
     gantry__device_name_format(a, text_a, sizeof text_a);
     gantry__device_name_format(b, text_b, sizeof text_b);
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Cannot merge devices with incompatible %s: '%s' and '%s'",
-                        plurals[field], text_a, text_b);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "Cannot merge devices with incompatible %s: '%s' and '%s'", plurals[field],
+                        text_a, text_b);
 }
 
-static gantry_status_t check_conflicts(const gantry__device_name_t *a, const gantry__device_name_t *b, field_t end) {
-    for (field_t f = JOB; f < end; f++)
+static gantry_status_t check_conflicts(const gantry__device_name_t *a,
+                                       const gantry__device_name_t *b, field_t end) {
+    for (field_t f = JOB; f < end; ++f)
         if (conflicts(a, b, f)) return fail_conflict(a, b, f);
     return GANTRY_OK;
 }
 
 static void merge_device_soft(gantry__device_name_t *name, const gantry__device_name_t *other) {
     if (conflicts(name, other, TYPE)) {
-        for (field_t f = TYPE; f < FIELD_COUNT; f++) clear_field(name, f);
+        for (field_t f = TYPE; f < FIELD_COUNT; ++f) clear_field(name, f);
         return;
     }
-    for (field_t f = TYPE; f < FIELD_COUNT; f++) {
-        if (conflicts(name, other, f)) clear_field(name, f);
-        else if (has(other, f)) copy_field(name, other, f);
+    for (field_t f = TYPE; f < FIELD_COUNT; ++f) {
+        if (conflicts(name, other, f))
+            clear_field(name, f);
+        else if (has(other, f))
+            copy_field(name, other, f);
     }
 }
 
-gantry_status_t gantry__device_name_merge(const gantry__device_name_t *a, const gantry__device_name_t *b, bool soft,
+gantry_status_t gantry__device_name_merge(const gantry__device_name_t *a,
+                                          const gantry__device_name_t *b, bool soft,
                                           gantry__device_name_t *out_name) {
     GANTRY__TRY(check_conflicts(a, b, soft ? TYPE : FIELD_COUNT));
     gantry__device_name_t merged = *a;
@@ -178,7 +218,8 @@ gantry_status_t gantry__device_name_merge(const gantry__device_name_t *a, const 
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__device_name_merge_override(const gantry__device_name_t *a, const gantry__device_name_t *b,
+gantry_status_t gantry__device_name_merge_override(const gantry__device_name_t *a,
+                                                   const gantry__device_name_t *b,
                                                    gantry__device_name_t *out_name) {
     GANTRY__TRY(check_conflicts(a, b, TYPE));
     gantry__device_name_merge_scope(a, b, out_name);
@@ -193,12 +234,14 @@ void gantry__device_name_merge_unset(const gantry__device_name_t *a, const gantr
     *out_name = merged;
 }
 
-void gantry__device_name_ensure_specification(const gantry__device_name_t *more, const gantry__device_name_t *less,
+void gantry__device_name_ensure_specification(const gantry__device_name_t *more,
+                                              const gantry__device_name_t *less,
                                               gantry__device_name_t *out_name) {
     gantry__device_name_merge_scope(more, less, out_name);
 }
 
-void gantry__device_name_merge_scope(const gantry__device_name_t *outer, const gantry__device_name_t *inner,
+void gantry__device_name_merge_scope(const gantry__device_name_t *outer,
+                                     const gantry__device_name_t *inner,
                                      gantry__device_name_t *out_name) {
     gantry__device_name_t merged = *outer;
     clear_for_new_type(&merged, inner);
@@ -229,12 +272,15 @@ gantry_status_t gantry__device_name_canonicalize(const char *text, const char *b
     gantry__device_name_t name, base_name;
     if (text_bytes > 0) out_text[0] = '\0';
     if (!gantry__device_name_try_full(base, &base_name))
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Could not parse basename: %s into a device specification.",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Could not parse basename: %s into a device specification.",
                             base ? base : "NULL");
     if (!gantry__device_name_is_complete(&base_name))
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Basename: %s should be fully specified.", base);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Basename: %s should be fully specified.",
+                            base);
     if (gantry__device_name_parse_full_or_local(text, &name) != GANTRY_OK)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Could not parse %s into a device specification.",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Could not parse %s into a device specification.",
                             text ? text : "NULL");
     gantry__device_name_merge_unset(&name, &base_name, &name);
     gantry__device_name_format(&name, out_text, text_bytes);
@@ -249,7 +295,7 @@ bool gantry__device_name_split(const char *text, char *out_task_part, char *out_
     size_t length = gantry__device_name_format_local(&name, device, sizeof device);
     size_t skipped = strlen("/device:");
     memcpy(out_device_part, device + skipped, length - skipped + 1);
-    for (field_t f = TYPE; f < FIELD_COUNT; f++) clear_field(&name, f);
+    for (field_t f = TYPE; f < FIELD_COUNT; ++f) clear_field(&name, f);
     gantry__device_name_format(&name, out_task_part, GANTRY__DEVICE_NAME_BYTES);
     return true;
 }

@@ -8,7 +8,8 @@
 #include "base/amount.h"
 
 gantry__setting_source_t gantry__layer_source(int layer) {
-    static const gantry__setting_source_t sources[] = {GANTRY__SOURCE_ENVIRONMENT, GANTRY__SOURCE_ENVIRONMENT,
+    static const gantry__setting_source_t sources[] = {GANTRY__SOURCE_ENVIRONMENT,
+                                                       GANTRY__SOURCE_ENVIRONMENT,
                                                        GANTRY__SOURCE_OPTION, GANTRY__SOURCE_CALL};
     return layer < 0 ? GANTRY__SOURCE_DEFAULT : sources[layer];
 }
@@ -17,8 +18,10 @@ bool gantry__parts_equal(const gantry_logical_device_config_t *a, size_t a_count
                          const gantry_logical_device_config_t *b, size_t b_count) {
     bool equal = a_count == b_count;
     for (size_t i = 0; equal && i < a_count; ++i) {
-        equal = a[i].memory_limit_bytes == b[i].memory_limit_bytes && a[i].has_priority == b[i].has_priority &&
-                (!a[i].has_priority || a[i].priority == b[i].priority) && a[i].has_ordinal == b[i].has_ordinal &&
+        equal = a[i].memory_limit_bytes == b[i].memory_limit_bytes &&
+                a[i].has_priority == b[i].has_priority &&
+                (!a[i].has_priority || a[i].priority == b[i].priority) &&
+                a[i].has_ordinal == b[i].has_ordinal &&
                 (!a[i].has_ordinal || a[i].ordinal == b[i].ordinal) &&
                 a[i].largest_allocation_bytes == b[i].largest_allocation_bytes &&
                 a[i].local_memory_bytes == b[i].local_memory_bytes &&
@@ -55,7 +58,8 @@ static uint64_t limit_in_bytes(const gantry__device_settings_t *settings, uint64
     int layer = settings->winner[GANTRY__DEVICE_LIMIT];
     if (layer < 0) return 0;
     const gantry__limit_t *limit = &settings->layers[layer].limit;
-    if (limit->percent > 0) return total_bytes ? part_of(total_bytes, (long double)limit->percent / 100) : 0;
+    if (limit->percent > 0)
+        return total_bytes ? part_of(total_bytes, (long double)limit->percent / 100) : 0;
     return total_bytes && limit->bytes > total_bytes ? total_bytes : limit->bytes;
 }
 
@@ -65,7 +69,8 @@ static uint64_t fraction_in_bytes(const gantry__device_settings_t *settings, uin
     return part_of(total_bytes, (long double)settings->layers[layer].fraction);
 }
 
-/* The winner that gives way when two settings exclude each other; -1 when they come from one source. */
+/* The winner that gives way when two settings exclude each other; -1 when they come from one
+ * source. */
 static int weaker(const gantry__device_settings_t *settings, gantry__device_setting_id_t a,
                   gantry__device_setting_id_t b) {
     gantry__setting_source_t of_a = gantry__layer_source(settings->winner[a]);
@@ -74,16 +79,17 @@ static int weaker(const gantry__device_settings_t *settings, gantry__device_sett
     return of_a < of_b ? (int)a : (int)b;
 }
 
-static gantry_status_t resolve_split(gantry__device_settings_t *settings, const char *name, uint64_t total_bytes) {
+static gantry_status_t resolve_split(gantry__device_settings_t *settings, const char *name,
+                                     uint64_t total_bytes) {
     int *winner = settings->winner;
     if (winner[GANTRY__DEVICE_PARTS] >= 0 && winner[GANTRY__DEVICE_FRACTION] >= 0) {
         int loser = weaker(settings, GANTRY__DEVICE_FRACTION, GANTRY__DEVICE_PARTS);
         if (loser < 0) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set. (%s: "
-                                "fraction by %s, split by %s)",
-                                name, settings->layers[winner[GANTRY__DEVICE_FRACTION]].by[GANTRY__DEVICE_FRACTION],
-                                settings->layers[winner[GANTRY__DEVICE_PARTS]].by[GANTRY__DEVICE_PARTS]);
+            return gantry__fail(
+                GANTRY_INVALID_ARGUMENT,
+                "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set. (%s: fraction by %s, split by %s)",
+                name, settings->layers[winner[GANTRY__DEVICE_FRACTION]].by[GANTRY__DEVICE_FRACTION],
+                settings->layers[winner[GANTRY__DEVICE_PARTS]].by[GANTRY__DEVICE_PARTS]);
         }
         winner[loser] = -1;
     }
@@ -98,14 +104,16 @@ static gantry_status_t resolve_split(gantry__device_settings_t *settings, const 
                             "the limits of the %zu parts of %s, set by %s, add up to %" PRIu64
                             " bytes; its limit, set by %s, is %" PRIu64,
                             split->part_count, name, split->by[GANTRY__DEVICE_PARTS], sum,
-                            settings->layers[winner[GANTRY__DEVICE_LIMIT]].by[GANTRY__DEVICE_LIMIT], limit);
+                            settings->layers[winner[GANTRY__DEVICE_LIMIT]].by[GANTRY__DEVICE_LIMIT],
+                            limit);
     }
     winner[loser] = -1;
     return GANTRY_OK;
 }
 
 static void resolve_limit(gantry__device_settings_t *settings, uint64_t total_bytes) {
-    uint64_t limit = limit_in_bytes(settings, total_bytes), fraction = fraction_in_bytes(settings, total_bytes);
+    uint64_t limit = limit_in_bytes(settings, total_bytes),
+             fraction = fraction_in_bytes(settings, total_bytes);
     if (limit && fraction) {
         int loser = weaker(settings, GANTRY__DEVICE_LIMIT, GANTRY__DEVICE_FRACTION);
         if (loser == GANTRY__DEVICE_LIMIT) limit = 0;
@@ -115,17 +123,19 @@ static void resolve_limit(gantry__device_settings_t *settings, uint64_t total_by
     bool is_fraction = !limit || (fraction && fraction < limit);
     settings->limit_bytes = is_fraction ? fraction : limit;
     settings->is_share =
-        is_fraction ? fraction > 0 : settings->layers[settings->winner[GANTRY__DEVICE_LIMIT]].limit.percent > 0;
+        is_fraction ? fraction > 0
+                    : settings->layers[settings->winner[GANTRY__DEVICE_LIMIT]].limit.percent > 0;
     int split = settings->winner[GANTRY__DEVICE_PARTS];
     if (split < 0 || settings->layers[split].part_count != 1) return;
-    uint64_t own = settings->layers[split].parts[0].memory_limit_bytes; /* one part is the whole device */
+    /* one part is the whole device */
+    uint64_t own = settings->layers[split].parts[0].memory_limit_bytes;
     if (!own || (settings->limit_bytes && own >= settings->limit_bytes)) return;
     settings->limit_bytes = own;
     settings->is_share = false;
 }
 
-gantry_status_t gantry__device_settings_resolve(gantry__device_settings_t *settings, const char *name,
-                                                uint64_t total_bytes) {
+gantry_status_t gantry__device_settings_resolve(gantry__device_settings_t *settings,
+                                                const char *name, uint64_t total_bytes) {
     for (int id = 0; id < GANTRY__DEVICE_SETTINGS; ++id)
         settings->winner[id] = find_winner(settings, (gantry__device_setting_id_t)id);
     int growth = settings->winner[GANTRY__DEVICE_GROWTH];
@@ -135,14 +145,17 @@ gantry_status_t gantry__device_settings_resolve(gantry__device_settings_t *setti
     return GANTRY_OK;
 }
 
-bool gantry__device_settings_equal(const gantry__device_settings_t *a, const gantry__device_settings_t *b) {
+bool gantry__device_settings_equal(const gantry__device_settings_t *a,
+                                   const gantry__device_settings_t *b) {
     int of_a = a->winner[GANTRY__DEVICE_PARTS], of_b = b->winner[GANTRY__DEVICE_PARTS];
-    if (a->growth != b->growth || a->limit_bytes != b->limit_bytes || (of_a < 0) != (of_b < 0)) return false;
-    return of_a < 0 || gantry__parts_equal(a->layers[of_a].parts, a->layers[of_a].part_count, b->layers[of_b].parts,
-                                           b->layers[of_b].part_count);
+    if (a->growth != b->growth || a->limit_bytes != b->limit_bytes || (of_a < 0) != (of_b < 0))
+        return false;
+    return of_a < 0 || gantry__parts_equal(a->layers[of_a].parts, a->layers[of_a].part_count,
+                                           b->layers[of_b].parts, b->layers[of_b].part_count);
 }
 
-void gantry__device_settings_deinit(gantry__device_settings_t *settings, const gantry__heap_t *heap) {
+void gantry__device_settings_deinit(gantry__device_settings_t *settings,
+                                    const gantry__heap_t *heap) {
     for (int i = 0; i < GANTRY__LAYERS; ++i) {
         gantry__device_layer_t *layer = &settings->layers[i];
         gantry__heap_free(heap, layer->parts, layer->part_count * sizeof *layer->parts);
@@ -151,8 +164,8 @@ void gantry__device_settings_deinit(gantry__device_settings_t *settings, const g
     }
 }
 
-void gantry__device_setting_format(const gantry__device_settings_t *settings, int index, gantry__device_setting_id_t id,
-                                   char *out, size_t out_bytes) {
+void gantry__device_setting_format(const gantry__device_settings_t *settings, int index,
+                                   gantry__device_setting_id_t id, char *out, size_t out_bytes) {
     const gantry__device_layer_t *layer = &settings->layers[index];
     char amount[GANTRY__AMOUNT_BYTES] = "";
     if (layer->by[id] && id == GANTRY__DEVICE_LIMIT) {
@@ -160,10 +173,14 @@ void gantry__device_setting_format(const gantry__device_settings_t *settings, in
     } else if (layer->by[id] && id == GANTRY__DEVICE_PARTS) {
         gantry__format_parts(layer->parts, layer->part_count, out, out_bytes);
     } else {
-        if (layer->by[id] && id == GANTRY__DEVICE_FRACTION) gantry__format_decimal(layer->fraction, amount);
+        if (layer->by[id] && id == GANTRY__DEVICE_FRACTION)
+            gantry__format_decimal(layer->fraction, amount);
         if (layer->by[id] && id == GANTRY__DEVICE_GROWTH) {
             bool words = index == GANTRY__LAYER_TENSORFLOW, on = layer->growth == GANTRY_ON;
-            (void)snprintf(amount, sizeof amount, "%s", words ? (on ? "true" : "false") : on ? "1" : "0");
+            (void)snprintf(amount, sizeof amount, "%s",
+                           words ? (on ? "true" : "false")
+                           : on  ? "1"
+                                 : "0");
         }
         (void)snprintf(out, out_bytes, "%s", amount);
     }

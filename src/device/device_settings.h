@@ -7,9 +7,11 @@
  *   1 tensorflow TF_FORCE_GPU_ALLOW_GROWTH, GPUs only     growth
  *   0 environment GANTRY_MEMORY_GROWTH, ...              growth  limit  fraction  parts
  *
- * For each the highest layer that says something wins. Limit and fraction are two ways to bound the whole device: the one of the higher
- * source holds, of one source the smaller. A fraction and a split exclude each other, and so do a limit and a split whose parts need more:
- * of two sources the higher one's holds, within one it is an error. Layers own their parts. Externally synchronised: the table's lock. */
+ * For each the highest layer that says something wins. Limit and fraction are two ways to bound the
+ * whole device: the one of the higher source holds, of one source the smaller. A fraction and a
+ * split exclude each other, and so do a limit and a split whose parts need more: of two sources
+ * the higher one's holds, within one it is an error. Layers own their parts. Externally
+ * synchronised: the table's lock. */
 #ifndef GANTRY_DEVICE_DEVICE_SETTINGS_H
 #define GANTRY_DEVICE_DEVICE_SETTINGS_H
 
@@ -49,23 +51,30 @@ typedef struct gantry__device_settings_t {
     /* what holds */
     int winner[GANTRY__DEVICE_SETTINGS]; /* the layer, -1: the default */
     bool growth;
-    uint64_t limit_bytes;      /* of the whole device, fraction included, 0: none */
-    bool is_share;             /* that limit is a part of what the device has, by fraction or percentage */
+    uint64_t limit_bytes; /* of the whole device, fraction included, 0: none */
+    /* that limit is a part of what the device has, by fraction or percentage */
+    bool is_share;
 } gantry__device_settings_t;
 
 gantry__setting_source_t gantry__layer_source(int layer);
 
-/* Fills what holds. name and total_bytes (0: unknown) are the device's. InvalidArgument when one source contradicts itself. */
-gantry_status_t gantry__device_settings_resolve(gantry__device_settings_t *settings, const char *name, uint64_t total_bytes);
+/* Fills what holds. name and total_bytes (0: unknown) are the device's. InvalidArgument when one
+ * source contradicts itself. */
+gantry_status_t gantry__device_settings_resolve(gantry__device_settings_t *settings,
+                                                const char *name, uint64_t total_bytes);
 /* Whether the same holds. */
-bool gantry__device_settings_equal(const gantry__device_settings_t *a, const gantry__device_settings_t *b);
-void gantry__device_settings_deinit(gantry__device_settings_t *settings, const gantry__heap_t *heap);
+bool gantry__device_settings_equal(const gantry__device_settings_t *a,
+                                   const gantry__device_settings_t *b);
+void gantry__device_settings_deinit(gantry__device_settings_t *settings,
+                                    const gantry__heap_t *heap);
 
-/* What one layer says of one setting, as the environment would spell it; "" for nothing. Cut to fit. */
-void gantry__device_setting_format(const gantry__device_settings_t *settings, int layer, gantry__device_setting_id_t id, char *out,
-                                   size_t out_bytes);
+/* What one layer says of one setting, as the environment would spell it; "" for nothing. Cut to
+ * fit. */
+void gantry__device_setting_format(const gantry__device_settings_t *settings, int layer,
+                                   gantry__device_setting_id_t id, char *out, size_t out_bytes);
 
-bool gantry__parts_equal(const gantry_logical_device_config_t *a, size_t a_count, const gantry_logical_device_config_t *b, size_t b_count);
+bool gantry__parts_equal(const gantry_logical_device_config_t *a, size_t a_count,
+                         const gantry_logical_device_config_t *b, size_t b_count);
 /* Sum of the limits, UINT64_MAX when it does not fit. */
 uint64_t gantry__parts_sum(const gantry_logical_device_config_t *parts, size_t count);
 

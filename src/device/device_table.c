@@ -19,11 +19,13 @@ static gantry_status_t read_settings(gantry__device_table_t *table) {
 }
 
 static gantry_status_t list_backend_names(gantry__device_table_t *table) {
-    const char **names = gantry__heap_zalloc(table->heap, (table->backends->count + 1) * sizeof *names);
+    const char **names =
+        gantry__heap_zalloc(table->heap, (table->backends->count + 1) * sizeof *names);
     if (!names) return GANTRY_RESOURCE_EXHAUSTED;
     table->backend_names = names;
     for (size_t i = 0; i < table->backends->count; ++i) {
-        if (table->backends->items[i].table) names[table->backend_name_count++] = table->backends->items[i].name;
+        if (table->backends->items[i].table)
+            names[table->backend_name_count++] = table->backends->items[i].name;
     }
     return GANTRY_OK;
 }
@@ -36,7 +38,8 @@ gantry_status_t gantry__device_table_init(gantry__device_table_t *table, const g
                                       .settings = settings,
                                       .backends = backends,
                                       .policy = GANTRY__MEMORY_POLICY_DEFAULTS};
-    if (gantry__mutex_init(&table->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    if (gantry__mutex_init(&table->lock) != 0)
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     gantry_status_t status = read_settings(table);
     if (status == GANTRY_OK) status = list_backend_names(table);
     if (status == GANTRY_OK) status = gantry__physical_devices_find(table);
@@ -49,10 +52,12 @@ gantry_status_t gantry__device_table_init(gantry__device_table_t *table, const g
 void gantry__device_table_deinit(gantry__device_table_t *table) {
     const gantry__heap_t *heap = table->heap;
     gantry__pinned_forget(table);
-    for (size_t i = 0; i < table->logical_count; ++i) gantry__logical_device_close(table->logical[i]);
+    for (size_t i = 0; i < table->logical_count; ++i)
+        gantry__logical_device_close(table->logical[i]);
     gantry__logical_devices_forget(table);
     gantry__heap_free(heap, table->visible, table->physical_count * sizeof *table->visible);
-    for (size_t i = 0; i < table->physical_count; ++i) gantry__physical_device_release(table->physical[i]);
+    for (size_t i = 0; i < table->physical_count; ++i)
+        gantry__physical_device_release(table->physical[i]);
     gantry__heap_free(heap, table->physical, table->physical_capacity * sizeof *table->physical);
     void *names;
     memcpy(&names, &table->backend_names, sizeof names);
@@ -88,15 +93,16 @@ static void announce_device(const gantry__device_table_t *table, const logical_t
     const struct gantry_physical_device_t *physical = device->physical;
     char part[48] = "";
     if (physical->part_count > 1)
-        (void)snprintf(part, sizeof part, ", part %zu of %zu", (size_t)(device->part - physical->parts) + 1,
-                       physical->part_count);
-    gantry__log(table->log, GANTRY_LEVEL_INFO,
-                "Found device %s (%s%s): name: %s, vendor: %s, platform: %s, driver: %s, compute units: %u, pci bus "
-                "id: %s, total memory: %" PRIu64 " MB%s%s",
-                device->name, physical->alias, part, physical->info.hardware_name, physical->info.vendor,
-                physical->platform, physical->info.driver_version, physical->info.compute_units,
-                *physical->pci ? physical->pci : "none", physical->info.total_bytes >> 20, *physical->note ? "; " : "",
-                physical->note);
+        (void)snprintf(part, sizeof part, ", part %zu of %zu",
+                       (size_t)(device->part - physical->parts) + 1, physical->part_count);
+    gantry__log(
+        table->log, GANTRY_LEVEL_INFO,
+        "Found device %s (%s%s): name: %s, vendor: %s, platform: %s, driver: %s, compute units: %u, pci bus id: %s, total memory: %" PRIu64
+        " MB%s%s",
+        device->name, physical->alias, part, physical->info.hardware_name, physical->info.vendor,
+        physical->platform, physical->info.driver_version, physical->info.compute_units,
+        *physical->pci ? physical->pci : "none", physical->info.total_bytes >> 20,
+        *physical->note ? "; " : "", physical->note);
 }
 
 /* Not for nobody: to name its libraries a backend opens them. */
@@ -104,12 +110,15 @@ void gantry__device_table_announce(const gantry__device_table_t *table) {
     if (!table->log->write || table->log->level > GANTRY_LEVEL_INFO) return;
     for (size_t i = 0; i < table->backends->count; ++i) {
         const gantry__backend_t *backend = &table->backends->items[i];
-        if (backend->state != GANTRY_BACKEND_USABLE) continue; /* its reason was logged when it was found */
-        const char *libraries = GANTRY_ABI_HAS(backend->table, libraries) && backend->table->libraries
-                                    ? backend->table->libraries(backend->instance)
-                                    : "";
-        gantry__log(table->log, GANTRY_LEVEL_INFO, "Backend %s (%s): %u device%s%s%s", backend->name, backend->path,
-                    backend->device_count, backend->device_count == 1 ? "" : "s", libraries && *libraries ? "; " : "",
+        /* its reason was logged when it was found */
+        if (backend->state != GANTRY_BACKEND_USABLE) continue;
+        const char *libraries =
+            GANTRY_ABI_HAS(backend->table, libraries) && backend->table->libraries
+                ? backend->table->libraries(backend->instance)
+                : "";
+        gantry__log(table->log, GANTRY_LEVEL_INFO, "Backend %s (%s): %u device%s%s%s",
+                    backend->name, backend->path, backend->device_count,
+                    backend->device_count == 1 ? "" : "s", libraries && *libraries ? "; " : "",
                     libraries ? libraries : "");
     }
     for (size_t i = 0; i < table->logical_count; ++i) announce_device(table, table->logical[i]);

@@ -1,33 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One card, several drivers: who serves it.
  *
- * A card is the record of its listed view, the one of the backend of highest rank. That record never changes: number, name, settings,
- * parts and the place in the visible list are the card's, and so are the logical devices made of it. What a driver decides (backend, info,
- * handle, kernels) is reached through one pointer of the record:
+ * A card is the record of its listed view, the one of the backend of highest rank. That record
+ * never changes: number, name, settings, parts and the place in the visible list are the card's,
+ * and so are the logical devices made of it. What a driver decides (backend, info, handle, kernels)
+ * is reached through one pointer of the record:
  *
  *      /GPU:0 ──physical──> card (cuda:0)  ──instead──> NULL       before: the record's own view serves
  *                             limit, parts,
  *                             visible, ...  ──instead──> opencl:0  after: so limits, growth and parts go over without being moved
  *
- * When it is decided. At the card's first opening, under its open_lock, and then for good: is_proven is set with the first opening that goes
- * well, and instead is not written any more. A view is tried by opening its device and, where it builds programs, by the runtime's probe:
- * a kernel of one work-item is built and launched, and its result read back. Not at freeze: that would make a driver context, some hundred
- * MiB and as many milliseconds, on every card of the machine for a program that uses one of them or none. A card that one backend
- * alone sees is never probed: there is nothing to change to, and its first op says the same. Cost otherwise: one small program, from the
- * binary cache but for the first time, a launch and a copy of four bytes; no tensor lies on the card yet.
+ * When it is decided. At the card's first opening, under its open_lock, and then for good:
+ * is_proven is set with the first opening that goes well, and instead is not written any more. A
+ * view is tried by opening its device and, where it builds programs, by the runtime's probe: a
+ * kernel of one work-item is built and launched, and its result read back. Not at freeze: that
+ * would make a driver context, some hundred MiB and as many milliseconds, on every card of the
+ * machine for a program that uses one of them or none. A card that one backend alone sees is never
+ * probed: there is nothing to change to, and its first op says the same. Cost otherwise: one small
+ * program, from the binary cache but for the first time, a launch and a copy of four bytes; no
+ * tensor lies on the card yet.
  *
- * What moves with it. Logical devices take backend and info from the view when they are opened (gantry__logical_device_bind), and nobody reads
- * them of a device that is not open. Kernel registries exist for every view from the beginning; program caches are made with the open card.
- * The placer notes in a plan whose kernels it holds. Plans made before have the table's count of losses in their key and are not found again; a
- * thread that holds one compares its view with the serving one after it has opened the device, which is final then, and plans again.
+ * What moves with it. Logical devices take backend and info from the view when they are opened
+ * (gantry__logical_device_bind), and nobody reads them of a device that is not open. Kernel
+ * registries exist for every view from the beginning; program caches are made with the open card.
+ * The placer notes in a plan whose kernels it holds. Plans made before have the table's count of
+ * losses in their key and are not found again; a thread that holds one compares its view with the
+ * serving one after it has opened the device, which is final then, and plans again.
  *
  *      thread A   plan (cuda's kernels) ─────────────── open: done already ── view differs: plan again
  *      thread B   plan ── open: cuda fails, instead = opencl:0, losses + 1, is_open ── view differs: plan again
  *
- * What stays behind. The failed view's alias names nothing any more, and a look-up says why. The other view had a logical device of its own,
- * reached by its alias: from now on the alias means the card's numbered device; who opened the former before keeps it, with a driver
- * handle of its own. If no other view works either, the first one serves as it can, as a card with one view would. Memory that is short is no
- * reason to change: it may be there at the next try. */
+ * What stays behind. The failed view's alias names nothing any more, and a look-up says why. The
+ * other view had a logical device of its own, reached by its alias: from now on the alias means the
+ * card's numbered device; who opened the former before keeps it, with a driver handle of its own.
+ * If no other view works either, the first one serves as it can, as a card with one view would.
+ * Memory that is short is no reason to change: it may be there at the next try. */
 #include "device/fail_over.h"
 
 #include <stdio.h>
@@ -71,10 +78,12 @@ const physical_t *gantry__device_shown(const physical_t *device) {
 
 static gantry_status_t open_view(physical_t *card, const physical_t *view, const char *name) {
     const gantry__backend_t *backend = view->backend;
-    int32_t code = backend->table->device_open(backend->instance, view->backend_index, &card->handle);
+    int32_t code =
+        backend->table->device_open(backend->instance, view->backend_index, &card->handle);
     if (code == 0) return GANTRY_OK;
     card->handle = NULL;
-    return gantry__fail_prefix((gantry_status_t)code, "%s (%s) cannot be opened: ", name, view->alias);
+    return gantry__fail_prefix((gantry_status_t)code, "%s (%s) cannot be opened: ", name,
+                               view->alias);
 }
 
 static void close_view(physical_t *card, const physical_t *view) {
@@ -85,17 +94,19 @@ static void close_view(physical_t *card, const physical_t *view) {
 /* A backend that could build programs, had it what it needs for that. */
 static gantry_status_t refuse_without_programs(const physical_t *view) {
     const char *why = view->info.no_programs;
-    return gantry__fail(GANTRY_UNAVAILABLE, "%s builds no programs%s%s%s", view->alias, *why ? " (" : "", why,
-                        *why ? ")" : "");
+    return gantry__fail(GANTRY_UNAVAILABLE, "%s builds no programs%s%s%s", view->alias,
+                        *why ? " (" : "", why, *why ? ")" : "");
 }
 
 /* Leaves the card open by the view, or closed with the reason as the message. */
-static gantry_status_t try_view(physical_t *card, const physical_t *view, bool needs_programs, const char *name) {
+static gantry_status_t try_view(physical_t *card, const physical_t *view, bool needs_programs,
+                                const char *name) {
     if (needs_programs && view->info.program_kinds == 0) return refuse_without_programs(view);
     GANTRY__TRY(open_view(card, view, name));
     const gantry__device_table_t *table = card->table;
-    gantry_status_t status =
-        table->probe && view->info.program_kinds != 0 ? table->probe(table->probe_user, view, card->handle) : GANTRY_OK;
+    gantry_status_t status = table->probe && view->info.program_kinds != 0
+                                 ? table->probe(table->probe_user, view, card->handle)
+                                 : GANTRY_OK;
     if (status == GANTRY_OK) return GANTRY_OK;
     char why[GANTRY__MESSAGE_BYTES]; /* closing may say something, too */
     (void)snprintf(why, sizeof why, "%s", gantry__message());
@@ -104,18 +115,19 @@ static gantry_status_t try_view(physical_t *card, const physical_t *view, bool n
 }
 
 static void take_over(physical_t *card, physical_t *view, const char *reason) {
-    (void)snprintf(card->later_note, sizeof card->later_note, "%s serves this card in place of %s: %s", view->alias,
-                   card->alias, reason);
-    (void)snprintf(view->later_note, sizeof view->later_note, "cannot be used, %s serves this card in its place: %s",
-                   view->alias, reason);
+    (void)snprintf(card->later_note, sizeof card->later_note,
+                   "%s serves this card in place of %s: %s", view->alias, card->alias, reason);
+    (void)snprintf(view->later_note, sizeof view->later_note,
+                   "cannot be used, %s serves this card in its place: %s", view->alias, reason);
     atomic_store_explicit(&view->stands_in_for, card, memory_order_release);
     atomic_store_explicit(&card->instead, view, memory_order_release);
     (void)atomic_fetch_add(&card->table->losses, 1);
 }
 
-/* The first of the other views that works takes over. Else Unavailable, with what each of them said behind reason. */
-static gantry_status_t try_others(physical_t *card, bool needs_programs, const char *name, char *reason,
-                                  size_t reason_bytes) {
+/* The first of the other views that works takes over. Else Unavailable, with what each of them
+ * said behind reason. */
+static gantry_status_t try_others(physical_t *card, bool needs_programs, const char *name,
+                                  char *reason, size_t reason_bytes) {
     const physical_t *before = card;
     for (physical_t *view; (view = gantry__card_next_view(card, before)) != NULL; before = view) {
         gantry_status_t status = try_view(card, view, needs_programs, name);
@@ -125,7 +137,8 @@ static gantry_status_t try_others(physical_t *card, bool needs_programs, const c
         }
         if (status == GANTRY_RESOURCE_EXHAUSTED) return status;
         size_t used = strlen(reason);
-        (void)snprintf(reason + used, reason_bytes - used, "; nor can %s: %s", view->alias, gantry__message());
+        (void)snprintf(reason + used, reason_bytes - used, "; nor can %s: %s", view->alias,
+                       gantry__message());
     }
     return GANTRY_UNAVAILABLE;
 }
@@ -149,8 +162,8 @@ gantry_status_t gantry__card_open(physical_t *card, const char *name) {
         if (status == GANTRY_UNAVAILABLE) {
             gantry_status_t own = open_view(card, card, name);
             if (own != GANTRY_OK) return gantry__fail(own, "%s", reason);
-            (void)snprintf(card->later_note, sizeof card->later_note, "%s serves this card as it can: %s", card->alias,
-                           reason);
+            (void)snprintf(card->later_note, sizeof card->later_note,
+                           "%s serves this card as it can: %s", card->alias, reason);
             return GANTRY_OK;
         }
     }

@@ -13,7 +13,8 @@ typedef struct gantry_logical_device_t logical_t;
 typedef struct slot_t {
     uint32_t code, input;
     int64_t position;
-    uint32_t left[GANTRY__FAULT_BLOCKS]; /* from the first bad position to the block's end; 0: none */
+    /* from the first bad position to the block's end; 0: none */
+    uint32_t left[GANTRY__FAULT_BLOCKS];
 } slot_t;
 
 _Static_assert(sizeof(slot_t) == GANTRY__FAULT_BYTES, "the device's layout");
@@ -24,7 +25,8 @@ gantry_status_t gantry__fault_table_init(gantry__fault_table_t *table) {
     table->is_ready = false;
     table->free_count = table->kept_count = 0;
     table->oldest = table->newest = table->first_bad = NULL;
-    if (gantry__mutex_init(&table->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    if (gantry__mutex_init(&table->lock) != 0)
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     return GANTRY_OK;
 }
 
@@ -45,19 +47,22 @@ void gantry__fault_table_deinit(logical_t *device) {
 static void adopt_slots(gantry__fault_table_t *table, gantry__buffer_t *buffer) {
     table->buffer = buffer;
     table->span = buffer->span;
-    for (uint32_t i = 0; i < GANTRY__FAULT_SLOTS; ++i) table->free_slots[i] = GANTRY__FAULT_SLOTS - 1 - i;
+    for (uint32_t i = 0; i < GANTRY__FAULT_SLOTS; ++i)
+        table->free_slots[i] = GANTRY__FAULT_SLOTS - 1 - i;
     table->free_count = GANTRY__FAULT_SLOTS;
     table->is_ready = true;
 }
 
-/* Called and returns with the lock held, which is let go while memory is allocated; a second thread that did the same gives its own up. */
+/* Called and returns with the lock held, which is let go while memory is allocated; a second
+ * thread that did the same gives its own up. */
 static gantry_status_t make_slots(logical_t *device) {
     gantry__fault_table_t *table = &device->faults;
     gantry__buffer_t *buffer;
     uint64_t bytes = (uint64_t)GANTRY__FAULT_SLOTS * GANTRY__FAULT_BYTES;
     gantry__mutex_unlock(&table->lock);
-    gantry_status_t status = gantry__buffer_create(device, bytes, GANTRY_STREAM_COMPUTE, "error slots",
-                                                   &buffer); /* behind former uses of the memory */
+    gantry_status_t status =
+        gantry__buffer_create(device, bytes, GANTRY_STREAM_COMPUTE, "error slots",
+                              &buffer); /* behind former uses of the memory */
     gantry__mutex_lock(&table->lock);
     if (!table->is_ready) {
         if (status == GANTRY_OK) adopt_slots(table, buffer);
@@ -79,20 +84,23 @@ static gantry_status_t take_slot(logical_t *device, uint32_t *out_slot) {
     gantry_status_t status = table->is_ready ? GANTRY_OK : make_slots(device);
     if (status == GANTRY_OK && table->free_count == 0) {
         gantry__mutex_unlock(&table->lock);
-        status = settle_kept(device, GANTRY__FAULT_SLOTS / 2); /* the older ones, which have most likely ended */
+        /* the older ones, which have most likely ended */
+        status = settle_kept(device, GANTRY__FAULT_SLOTS / 2);
         gantry__mutex_lock(&table->lock);
     }
     if (status == GANTRY_OK && table->free_count == 0) {
-        status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
-                              "%s: %d ops that may find an error on the device are being submitted at once",
-                              device->name, GANTRY__FAULT_SLOTS);
+        status = gantry__fail(
+            GANTRY_RESOURCE_EXHAUSTED,
+            "%s: %d ops that may find an error on the device are being submitted at once",
+            device->name, GANTRY__FAULT_SLOTS);
     }
     if (status == GANTRY_OK) *out_slot = table->free_slots[--table->free_count];
     gantry__mutex_unlock(&table->lock);
     return status;
 }
 
-/* A slot is used again only by the compute stream, behind the launch that may still write it. The lock is held. */
+/* A slot is used again only by the compute stream, behind the launch that may still write it.
+ * The lock is held. */
 static void return_slot(gantry__fault_t *fault) {
     gantry__fault_table_t *table = &fault->device->faults;
     if (fault->slot == GANTRY__FAULT_SLOTS) return;
@@ -107,8 +115,8 @@ static gantry_span_t slot_span(const logical_t *device, uint32_t slot) {
     return span;
 }
 
-gantry_status_t gantry__fault_create(logical_t *device, const char *op, uint64_t sequence, gantry__fault_t **out_fault,
-                                     gantry_span_t *out_span) {
+gantry_status_t gantry__fault_create(logical_t *device, const char *op, uint64_t sequence,
+                                     gantry__fault_t **out_fault, gantry_span_t *out_span) {
     gantry__fault_t *fault = gantry__heap_zalloc(device->table->heap, sizeof *fault);
     if (!fault) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = take_slot(device, &fault->slot);
@@ -124,7 +132,8 @@ gantry_status_t gantry__fault_create(logical_t *device, const char *op, uint64_t
     const uint32_t zero = 0;
     gantry__stream_t *compute = &device->streams[GANTRY_STREAM_COMPUTE];
     gantry__stream_begin(compute);
-    status = (gantry_status_t)device->backend->transfer->fill(compute->handle, out_span, &zero, sizeof zero);
+    status = (gantry_status_t)device->backend->transfer->fill(compute->handle, out_span, &zero,
+                                                              sizeof zero);
     (void)gantry__stream_end(compute);
     if (status != GANTRY_OK) {
         gantry__fault_release(fault);
@@ -139,7 +148,8 @@ gantry__fault_t *gantry__fault_retain(gantry__fault_t *fault) {
     return fault;
 }
 
-/* The table waits for the slot, nobody for what depends on it: the numbers that a text would tell are not worth their memory. */
+/* The table waits for the slot, nobody for what depends on it: the numbers that a text would
+ * tell are not worth their memory. */
 static gantry__buffer_t *take_values(gantry__fault_t *fault) {
     gantry__buffer_t *values = NULL;
     gantry__mutex_lock(&fault->device->faults.lock);
@@ -183,11 +193,13 @@ static gantry_status_t fetch_slots(logical_t *device, uint32_t first, uint32_t c
     gantry_span_t span = slot_span(device, first);
     span.size_bytes *= count;
     gantry__stream_begin(stream);
-    gantry_status_t status = (gantry_status_t)device->backend->transfer->to_host(stream->handle, out, &span);
+    gantry_status_t status =
+        (gantry_status_t)device->backend->transfer->to_host(stream->handle, out, &span);
     uint64_t counted = gantry__stream_end(stream);
     status = gantry__loss_note(device, status);
     gantry_status_t waited =
-        gantry__point_wait((gantry__point_t){stream, counted}); /* also after a failure: out may be written yet */
+        /* also after a failure: out may be written yet */
+        gantry__point_wait((gantry__point_t){stream, counted});
     return status != GANTRY_OK ? status : waited;
 }
 
@@ -217,16 +229,19 @@ static void unlink_kept(gantry__fault_table_t *table, gantry__fault_t *fault) {
     --table->kept_count;
 }
 
-/* What the slot says, unless somebody else was first. Returns whether the table's reference is the caller's. */
+/* What the slot says, unless somebody else was first. Returns whether the table's reference is
+ * the caller's. */
 static bool settle_by(gantry__fault_t *fault, const slot_t *slot) {
     gantry__fault_table_t *table = &fault->device->faults;
     gantry__fault_values_t values = {.count = 0};
     gantry__buffer_t *unneeded = NULL;
-    if (slot->code != GANTRY_FAULT_NONE) values = gantry__fault_fetch_values(fault, first_position(slot));
+    if (slot->code != GANTRY_FAULT_NONE)
+        values = gantry__fault_fetch_values(fault, first_position(slot));
     gantry__mutex_lock(&table->lock);
     if (atomic_load(&fault->settled) == 0) {
         const int settled = slot->code == GANTRY_FAULT_NONE ? 1 : 2;
-        if (settled == 2) gantry__fault_describe(fault, slot->code, slot->input, first_position(slot), &values);
+        if (settled == 2)
+            gantry__fault_describe(fault, slot->code, slot->input, first_position(slot), &values);
         if (settled == 1) { /* of bad data another thread may be fetching them */
             unneeded = fault->values;
             fault->values = NULL;
@@ -262,9 +277,10 @@ typedef struct kept_t {
     uint32_t slot;
 } kept_t;
 
-/* The oldest `most` faults, with a reference to each; how many there are. *out_first to *out_last: their slots. */
-static uint32_t list_kept(gantry__fault_table_t *table, uint32_t most, kept_t *out, uint32_t *out_first,
-                          uint32_t *out_last) {
+/* The oldest `most` faults, with a reference to each; how many there are. *out_first to
+ * *out_last: their slots. */
+static uint32_t list_kept(gantry__fault_table_t *table, uint32_t most, kept_t *out,
+                          uint32_t *out_first, uint32_t *out_last) {
     uint32_t count = 0;
     *out_first = GANTRY__FAULT_SLOTS;
     *out_last = 0;
@@ -300,16 +316,19 @@ static bool forget(gantry__fault_t *fault) {
     return was_kept;
 }
 
-static void settle_listed(gantry__fault_table_t *table, gantry__fault_t *fault, const slot_t *slot) {
-    const bool ended_well = gantry__point_is_past(fault->point) || gantry__point_wait(fault->point) == GANTRY_OK;
+static void settle_listed(gantry__fault_table_t *table, gantry__fault_t *fault,
+                          const slot_t *slot) {
+    const bool ended_well =
+        gantry__point_is_past(fault->point) || gantry__point_wait(fault->point) == GANTRY_OK;
     const bool is_released = ended_well ? settle_by(fault, slot) : forget(fault);
-    if (is_released && atomic_load(&fault->settled) == 2 && !atomic_load(&fault->told)) keep_first_bad(table, fault);
+    if (is_released && atomic_load(&fault->settled) == 2 && !atomic_load(&fault->told))
+        keep_first_bad(table, fault);
     if (is_released) gantry__fault_release(fault);
 }
 
 /* Waits for the launches and reads their slots at once. */
-static gantry_status_t fetch_listed(logical_t *device, const kept_t *kept, uint32_t count, uint32_t first,
-                                    uint32_t slot_count, slot_t *out) {
+static gantry_status_t fetch_listed(logical_t *device, const kept_t *kept, uint32_t count,
+                                    uint32_t first, uint32_t slot_count, slot_t *out) {
     gantry__point_t last = kept[0].fault->point;
     for (uint32_t i = 1; i < count; ++i) {
         if (kept[i].fault->point.count > last.count) last = kept[i].fault->point;
@@ -328,8 +347,8 @@ static gantry_status_t settle_in(logical_t *device, uint32_t most, kept_t *kept)
     if (count == 0) return GANTRY_OK;
     const uint32_t slot_count = last - first + 1;
     slot_t *slots = gantry__heap_alloc(heap, slot_count * sizeof *slots);
-    gantry_status_t status =
-        slots ? fetch_listed(device, kept, count, first, slot_count, slots) : GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = slots ? fetch_listed(device, kept, count, first, slot_count, slots)
+                                   : GANTRY_RESOURCE_EXHAUSTED;
     for (uint32_t i = 0; i < count; ++i) {
         if (status == GANTRY_OK) settle_listed(table, kept[i].fault, &slots[kept[i].slot - first]);
         gantry__fault_release(kept[i].fault);

@@ -12,13 +12,17 @@
 static bool is_count(int32_t count) { return count >= 0 && count <= GANTRY__FAULT_NUMBERS; }
 
 void gantry__fault_set_words(gantry__fault_t *fault, const gantry_fault_words_t *words) {
-    if (!GANTRY_ABI_HAS(words, accepted) || !is_count(words->place_rank) || !is_count(words->accepted_count)) return;
+    if (!GANTRY_ABI_HAS(words, accepted) || !is_count(words->place_rank) ||
+        !is_count(words->accepted_count))
+        return;
     bool has_values = GANTRY_ABI_HAS(words, value_count) && is_count(words->value_count);
     fault->words = (gantry_fault_words_t){0};
-    memcpy(&fault->words, words, has_values ? sizeof *words : offsetof(gantry_fault_words_t, value_text));
+    memcpy(&fault->words, words,
+           has_values ? sizeof *words : offsetof(gantry_fault_words_t, value_text));
 }
 
-void gantry__fault_keep_values(gantry__fault_t *fault, gantry__buffer_t *buffer, uint64_t offset_bytes, int32_t dtype) {
+void gantry__fault_keep_values(gantry__fault_t *fault, gantry__buffer_t *buffer,
+                               uint64_t offset_bytes, int32_t dtype) {
     fault->values = gantry__buffer_retain(buffer);
     fault->values_offset = offset_bytes;
     fault->values_dtype = dtype;
@@ -65,32 +69,35 @@ gantry__fault_values_t gantry__fault_fetch_values(const gantry__fault_t *fault, 
         return values;
     }
     for (; values.count < count; ++values.count)
-        values.numbers[values.count] = read_number(bytes + (size_t)values.count * size, fault->values_dtype);
+        values.numbers[values.count] =
+            read_number(bytes + (size_t)values.count * size, fault->values_dtype);
     return values;
 }
 
 /* ---- texts ---- */
 
 /* "1,0", between brackets if any. */
-static size_t print_numbers(const int64_t *numbers, int32_t count, const char *separator, bool in_brackets, char *out,
-                            size_t out_bytes) {
+static size_t print_numbers(const int64_t *numbers, int32_t count, const char *separator,
+                            bool in_brackets, char *out, size_t out_bytes) {
     size_t used = 0;
     for (int32_t d = 0; d < count && used < out_bytes; ++d) {
         const char *before = d > 0 ? separator : in_brackets ? "[" : "";
         used += (size_t)snprintf(out + used, out_bytes - used, "%s%" PRId64, before, numbers[d]);
     }
-    if (in_brackets && count > 0 && used < out_bytes) used += (size_t)snprintf(out + used, out_bytes - used, "]");
+    if (in_brackets && count > 0 && used < out_bytes)
+        used += (size_t)snprintf(out + used, out_bytes - used, "]");
     return used < out_bytes ? used : out_bytes - 1;
 }
 
-static const char *choose_text(const gantry_fault_words_t *words, const gantry__fault_values_t *values) {
+static const char *choose_text(const gantry_fault_words_t *words,
+                               const gantry__fault_values_t *values) {
     if (values->count == 0 || !words->value_text) return words->text;
     bool is_inside = values->numbers[0] >= 0 && values->numbers[0] < words->value_end;
     return is_inside && words->inside_text ? words->inside_text : words->value_text;
 }
 
-static void print_words(const gantry_fault_words_t *words, int64_t position, const gantry__fault_values_t *values,
-                        char *out, size_t out_bytes) {
+static void print_words(const gantry_fault_words_t *words, int64_t position,
+                        const gantry__fault_values_t *values, char *out, size_t out_bytes) {
     int64_t place[GANTRY__FAULT_NUMBERS];
     size_t used = 0;
     for (int32_t d = words->place_rank - 1; d >= 0; --d) {
@@ -103,9 +110,13 @@ static void print_words(const gantry_fault_words_t *words, int64_t position, con
         size_t left = out_bytes - used;
         switch (*at) {
             case '@': used += print_numbers(place, words->place_rank, ",", true, end, left); break;
-            case '#': used += print_numbers(words->accepted, words->accepted_count, ",", false, end, left); break;
+            case '#':
+                used +=
+                    print_numbers(words->accepted, words->accepted_count, ",", false, end, left);
+                break;
             case '$':
-                used += print_numbers(values->numbers, values->count, ", ", words->value_count > 0, end, left);
+                used += print_numbers(values->numbers, values->count, ", ", words->value_count > 0,
+                                      end, left);
                 break;
             default: out[used++] = *at;
         }
@@ -118,9 +129,11 @@ static void print_code(uint32_t code, char *out, size_t out_bytes) {
     static const char *const texts[] = {
         [GANTRY_FAULT_INDEX_OUT_OF_RANGE] = "an index is out of range",
         [GANTRY_FAULT_DIVISION_BY_ZERO] = "Integer division by zero",
-        [GANTRY_FAULT_BAD_PERMUTATION] = "an index is not between 0 and the count, or duplicated in the input",
+        [GANTRY_FAULT_BAD_PERMUTATION] =
+            "an index is not between 0 and the count, or duplicated in the input",
         [GANTRY_FAULT_NEGATIVE_EXPONENT] = "Integers to negative integer powers are not allowed",
-        [GANTRY_FAULT_LABEL_OUT_OF_RANGE] = "Received a label value which is outside the valid range",
+        [GANTRY_FAULT_LABEL_OUT_OF_RANGE] =
+            "Received a label value which is outside the valid range",
     };
     bool is_known = code < sizeof texts / sizeof texts[0];
     if (is_known) (void)snprintf(out, out_bytes, "%s", texts[code]);
@@ -136,7 +149,8 @@ void gantry__fault_describe(gantry__fault_t *fault, uint32_t code, uint32_t inpu
         print_code(code, what, sizeof what);
         (void)snprintf(place, sizeof place, ", element %" PRId64, position);
     }
-    (void)snprintf(fault->text, sizeof fault->text, "%s: op %s%s%s (number %" PRIu64 ") on %s, input %" PRIu32 "%s%s",
-                   what, fault->op, fault->part_of ? " of " : "", fault->part_of ? fault->part_of : "", fault->sequence,
-                   fault->device->full_name, input, place, values->cause);
+    (void)snprintf(fault->text, sizeof fault->text,
+                   "%s: op %s%s%s (number %" PRIu64 ") on %s, input %" PRIu32 "%s%s", what,
+                   fault->op, fault->part_of ? " of " : "", fault->part_of ? fault->part_of : "",
+                   fault->sequence, fault->device->full_name, input, place, values->cause);
 }

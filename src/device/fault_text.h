@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is told of bad data that a kernel found: the words that the CPU backend has for it at the call, and then which op it was, since whoever
- * reads it comes later.
+/* What is told of bad data that a kernel found: the words that the CPU backend has for it at the
+ * call, and then which op it was, since whoever reads it comes later.
  *
- * Fetching waits for the device and takes no lock of the faults; describing is pure. Externally synchronised. */
+ * Fetching waits for the device and takes no lock of the faults; describing is pure. Externally
+ * synchronised. */
 #ifndef GANTRY_DEVICE_FAULT_TEXT_H
 #define GANTRY_DEVICE_FAULT_TEXT_H
 
@@ -13,7 +14,7 @@
 /* What stands at a place. */
 typedef struct gantry__fault_values_t {
     int64_t numbers[GANTRY__FAULT_NUMBERS];
-    int32_t count; /* 0: not known */
+    int32_t count;   /* 0: not known */
     char cause[160]; /* why they cannot be fetched; "" where none were kept */
 } gantry__fault_values_t;
 

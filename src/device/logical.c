@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A logical device at work: driver context (shared by all logical devices of a card), limit, allocator, streams.
+/* A logical device at work: driver context (shared by all logical devices of a card), limit,
+ * allocator, streams.
  *
  * The first part of a card that is needed opens the card, the last one that is closed closes it. */
 #include "device/card_limit.h"
@@ -15,16 +16,21 @@ typedef struct gantry_logical_device_t logical_t;
 
 /* ---- regions from the driver ---- */
 
-static bool is_host_backed(const logical_t *device) { return (device->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0; }
+static bool is_host_backed(const logical_t *device) {
+    return (device->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0;
+}
 
-/* Where device memory is host memory, the kernel would rather kill a process than refuse it memory: ask first. */
+/* Where device memory is host memory, the kernel would rather kill a process than refuse it
+ * memory: ask first. */
 static gantry_status_t check_host_memory(const logical_t *device, uint64_t size_bytes) {
     uint64_t free_bytes, total_bytes;
-    if (!is_host_backed(device) || !gantry__driver_memory(device, &free_bytes, &total_bytes)) return GANTRY_OK;
+    if (!is_host_backed(device) || !gantry__driver_memory(device, &free_bytes, &total_bytes))
+        return GANTRY_OK;
     uint64_t reserve = total_bytes / 64; /* for the rest of the process and the system */
     if (size_bytes <= free_bytes && reserve <= free_bytes - size_bytes) return GANTRY_OK;
     return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
-                        "%s: a region of %" PRIu64 " bytes does not fit into the free memory of %" PRIu64
+                        "%s: a region of %" PRIu64
+                        " bytes does not fit into the free memory of %" PRIu64
                         " bytes that machine, cgroup and ulimit leave",
                         device->name, size_bytes, free_bytes);
 }
@@ -49,29 +55,33 @@ static gantry_status_t tell_free_memory(const logical_t *device, gantry_status_t
     char why[GANTRY__MESSAGE_BYTES]; /* asking may say something, too */
     if (status != GANTRY_RESOURCE_EXHAUSTED) return status;
     (void)snprintf(why, sizeof why, "%s", gantry__message());
-    if (!gantry__driver_memory(device, &free_bytes, &total_bytes)) return gantry__fail(status, "%s", why);
-    return gantry__fail(status, "%" PRIu64 " of %" PRIu64 " bytes are free: %s", free_bytes, total_bytes, why);
+    if (!gantry__driver_memory(device, &free_bytes, &total_bytes))
+        return gantry__fail(status, "%s", why);
+    return gantry__fail(status, "%" PRIu64 " of %" PRIu64 " bytes are free: %s", free_bytes,
+                        total_bytes, why);
 }
 
 static gantry_status_t take_region(void *user, uint64_t size_bytes, uint64_t *out_handle) {
     logical_t *device = user;
     GANTRY__TRY(check_host_memory(device, size_bytes));
-    gantry_status_t status =
-        (gantry_status_t)device->backend->memory->region_alloc(device->handle, size_bytes, out_handle);
+    gantry_status_t status = (gantry_status_t)device->backend->memory->region_alloc(
+        device->handle, size_bytes, out_handle);
     if (status != GANTRY_OK) return tell_free_memory(device, status);
     gantry__profile_frame_t *frame = gantry__device_frame(device->table);
     if (frame) ++frame->numbers.driver_allocations;
     status = commit(device, *out_handle, size_bytes);
     if (status != GANTRY_OK) {
-        char why[256]; /* the fill may have been submitted before something failed: the region outlives it */
+        /* the fill may have been submitted before something failed: the region outlives it */
+        char why[256];
         (void)snprintf(why, sizeof why, "%s", gantry__message());
         (void)gantry__stream_synchronize(&device->streams[GANTRY_STREAM_TO_DEVICE]);
         (void)gantry__fail(status, "%s", why);
         device->backend->memory->region_free(device->handle, *out_handle, size_bytes);
         if (gantry__device_is_lost(device)) return status;
-        /* drivers report a failed commit in many ways; here it can only mean that memory is short */
-        return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "%s: committing %" PRIu64 " bytes: ", device->name,
-                                   size_bytes);
+        /* drivers report a failed commit in many ways; here it can only mean that memory is
+         * short */
+        return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED,
+                                   "%s: committing %" PRIu64 " bytes: ", device->name, size_bytes);
     }
     return GANTRY_OK;
 }
@@ -91,8 +101,10 @@ static gantry_status_t open_driver(logical_t *device) {
     struct gantry_physical_device_t *physical = device->physical;
     uint64_t free_before = physical->open_count == 0 ? gantry__card_free_bytes(device) : 0;
     if (physical->open_count == 0) GANTRY__TRY(gantry__card_open(physical, device->name));
-    /* nothing is written where nothing changes: other threads read what a device is while it is opened */
-    if (device->backend != gantry__logical_view(device)->backend->table) gantry__logical_device_bind(device);
+    /* nothing is written where nothing changes: other threads read what a device is while it is
+     * opened */
+    if (device->backend != gantry__logical_view(device)->backend->table)
+        gantry__logical_device_bind(device);
     device->handle = physical->handle;
     if (physical->open_count++ == 0) gantry__card_limit_find(device, free_before);
     gantry__logical_limit_find(device);
@@ -110,7 +122,8 @@ static void close_driver(logical_t *device) {
 
 static gantry_status_t open_allocator(logical_t *device) {
     uint64_t alignment = GANTRY__BFC_LEAST_ALIGNMENT;
-    if (device->info.base_alignment_bytes > alignment) alignment = device->info.base_alignment_bytes;
+    if (device->info.base_alignment_bytes > alignment)
+        alignment = device->info.base_alignment_bytes;
     const gantry__memory_policy_t *policy = &device->table->policy;
     gantry__allocator_options_t options = {
         .bfc = {.limit_bytes = device->limit_bytes,
@@ -149,15 +162,17 @@ static int32_t nearest_priority(const gantry_device_info_t *info, int32_t priori
 }
 
 static gantry_status_t open_streams(logical_t *device) {
-    const int32_t *priority = device->part && device->part->has_priority ? &device->part->priority : NULL;
+    const int32_t *priority =
+        device->part && device->part->has_priority ? &device->part->priority : NULL;
     int32_t nearest;
     if (priority && gantry__logical_view(device) != device->physical) {
         nearest = nearest_priority(&device->info, *priority);
         priority = &nearest;
     }
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
-        gantry_status_t status = gantry__stream_init(&device->streams[i], device->table->heap, device->backend,
-                                                     device->handle, device, i, priority, device->synchronous);
+        gantry_status_t status =
+            gantry__stream_init(&device->streams[i], device->table->heap, device->backend,
+                                device->handle, device, i, priority, device->synchronous);
         if (status != GANTRY_OK) {
             close_streams(device);
             return status;
@@ -192,7 +207,8 @@ fail_driver:
 
 static void announce(const logical_t *device) {
     gantry__log(device->table->log, GANTRY_LEVEL_INFO,
-                "Created device %s with %" PRIu64 " MB memory:  -> device: %s, name: %s, pci bus id: %s",
+                "Created device %s with %" PRIu64
+                " MB memory:  -> device: %s, name: %s, pci bus id: %s",
                 device->full_name, (device->limit_bytes - device->context_bytes) >> 20,
                 gantry__logical_view(device)->alias, device->info.hardware_name,
                 *device->physical->pci ? device->physical->pci : "none");
@@ -208,7 +224,8 @@ gantry_status_t gantry__logical_device_open_slowly(gantry_logical_device_t *devi
         is_first = status == GANTRY_OK;
         if (is_first) atomic_store_explicit(&device->is_open, true, memory_order_release);
     }
-    bool is_remarkable = is_first && device->physical->open_count == 1 && *device->physical->later_note;
+    bool is_remarkable =
+        is_first && device->physical->open_count == 1 && *device->physical->later_note;
     gantry__mutex_unlock(&device->physical->open_lock);
     if (is_remarkable) gantry__fail_over_tell(device->physical);
     if (is_first) announce(device);
@@ -239,6 +256,7 @@ gantry_status_t gantry__logical_device_synchronize(gantry_logical_device_t *devi
 }
 
 void gantry__logical_device_flush(gantry_logical_device_t *device) {
-    if (!atomic_load_explicit(&device->is_open, memory_order_acquire) || device->synchronous) return;
+    if (!atomic_load_explicit(&device->is_open, memory_order_acquire) || device->synchronous)
+        return;
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) gantry__stream_flush(&device->streams[i]);
 }

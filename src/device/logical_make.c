@@ -3,11 +3,12 @@
  *
  *   visible        GPU b            GPU a, split in two, ordinals 1 and 0
  *   in a row       b  a.0 a.1       the visible list's order, then a card's parts
- *   by ordinal     b  a.1 a.0       sorted within a type; equal ordinals keep their order, a card without has 0
+ *   by ordinal     b  a.1 a.0       sorted within a type; equal ordinals keep their order, a card
+ *                  without has 0
  *   names          GPU:0  GPU:1  GPU:2
  *
- * A type's devices keep the places of that type in the row, so that the types' order is the visible list's. Views without a number come
- * last. Cost: n * n for n logical devices, once. */
+ * A type's devices keep the places of that type in the row, so that the types' order is the visible
+ * list's. Views without a number come last. Cost: n * n for n logical devices, once. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +17,9 @@
 typedef struct gantry_logical_device_t logical_t;
 typedef struct gantry_physical_device_t physical_t;
 
-static size_t parts_of(const physical_t *physical) { return physical->part_count > 0 ? physical->part_count : 1; }
+static size_t parts_of(const physical_t *physical) {
+    return physical->part_count > 0 ? physical->part_count : 1;
+}
 
 /* 0 stands for "not told" on either side. */
 static uint64_t smaller(uint64_t own, uint64_t imitated) {
@@ -32,14 +35,17 @@ static void imitate(logical_t *device) {
     *info = *own;
     device->imitates_launches = false;
     if (!part) return;
-    info->max_work_group_size = (uint32_t)smaller(own->max_work_group_size, part->max_work_group_size);
+    info->max_work_group_size =
+        (uint32_t)smaller(own->max_work_group_size, part->max_work_group_size);
     info->local_memory_bytes = smaller(own->local_memory_bytes, part->local_memory_bytes);
-    info->largest_allocation_bytes = smaller(own->largest_allocation_bytes, part->largest_allocation_bytes);
-    device->imitates_launches =
-        info->max_work_group_size != own->max_work_group_size || info->local_memory_bytes != own->local_memory_bytes;
-    /* kernels have forms of their own for processors, which never meet such limits: a processor that is presented as a GPU shall run
-     * what a GPU would */
-    if (device->imitates_launches && strcmp(device->physical->type, "GPU") == 0) info->type = GANTRY_DEVICE_TYPE_GPU;
+    info->largest_allocation_bytes =
+        smaller(own->largest_allocation_bytes, part->largest_allocation_bytes);
+    device->imitates_launches = info->max_work_group_size != own->max_work_group_size ||
+                                info->local_memory_bytes != own->local_memory_bytes;
+    /* kernels have forms of their own for processors, which never meet such limits: a processor
+     * that is presented as a GPU shall run what a GPU would */
+    if (device->imitates_launches && strcmp(device->physical->type, "GPU") == 0)
+        info->type = GANTRY_DEVICE_TYPE_GPU;
 }
 
 void gantry__logical_device_bind(gantry_logical_device_t *device) {
@@ -50,7 +56,8 @@ void gantry__logical_device_bind(gantry_logical_device_t *device) {
     imitate(device);
 }
 
-static gantry_status_t add_logical(gantry__device_table_t *table, const physical_t *physical, size_t part) {
+static gantry_status_t add_logical(gantry__device_table_t *table, const physical_t *physical,
+                                   size_t part) {
     logical_t *device = gantry__heap_zalloc(table->heap, sizeof *device);
     if (!device) return GANTRY_RESOURCE_EXHAUSTED;
     device->table = table;
@@ -69,7 +76,8 @@ static int32_t ordinal_of(const logical_t *device) {
     return device->part && device->part->has_ordinal ? device->part->ordinal : 0;
 }
 
-/* Moves the device at `place` before those of its type that have a larger ordinal; the ones before it are in order. */
+/* Moves the device at `place` before those of its type that have a larger ordinal; the ones
+ * before it are in order. */
 static void insert_by_ordinal(gantry__device_table_t *table, size_t place) {
     logical_t *device = table->logical[place];
     for (size_t i = place; i-- > 0;) {
@@ -88,8 +96,8 @@ static void name_device(logical_t *device, size_t position, int32_t index) {
     device->index = index;
     if (index >= 0) {
         (void)snprintf(device->name, sizeof device->name, "/device:%s:%d", physical->type, index);
-        (void)snprintf(device->full_name, sizeof device->full_name, "/job:localhost/replica:0/task:0/device:%s:%d",
-                       physical->type, index);
+        (void)snprintf(device->full_name, sizeof device->full_name,
+                       "/job:localhost/replica:0/task:0/device:%s:%d", physical->type, index);
     } else {
         (void)snprintf(device->name, sizeof device->name, "%s", physical->alias);
         (void)snprintf(device->full_name, sizeof device->full_name, "%s", physical->alias);
@@ -101,7 +109,8 @@ static void name_devices(const gantry__device_table_t *table) {
         int32_t index = -1;
         if (i < table->listed_count) {
             index = 0;
-            for (size_t j = 0; j < i; ++j) index += is_same_type(table->logical[j], table->logical[i]);
+            for (size_t j = 0; j < i; ++j)
+                index += is_same_type(table->logical[j], table->logical[i]);
         }
         name_device(table->logical[i], i, index);
     }
@@ -110,7 +119,8 @@ static void name_devices(const gantry__device_table_t *table) {
 static bool is_reachable_view(const gantry__device_table_t *table, const physical_t *view) {
     if (view->listed) return false;
     return !view->served_by ||
-           gantry__device_is_visible(table, view->served_by); /* a hidden card is hidden under every name */
+           /* a hidden card is hidden under every name */
+           gantry__device_is_visible(table, view->served_by);
 }
 
 gantry_status_t gantry__logical_devices_make(gantry__device_table_t *table) {
@@ -127,7 +137,8 @@ gantry_status_t gantry__logical_devices_make(gantry__device_table_t *table) {
     }
     table->listed_count = table->logical_count;
     for (size_t i = 0; i < table->physical_count; ++i) {
-        if (is_reachable_view(table, table->physical[i])) GANTRY__TRY(add_logical(table, table->physical[i], 0));
+        if (is_reachable_view(table, table->physical[i]))
+            GANTRY__TRY(add_logical(table, table->physical[i], 0));
     }
     name_devices(table);
     return GANTRY_OK;
@@ -136,7 +147,8 @@ gantry_status_t gantry__logical_devices_make(gantry__device_table_t *table) {
 void gantry__logical_devices_forget(gantry__device_table_t *table) {
     for (size_t i = 0; i < table->logical_count; ++i)
         gantry__heap_free(table->heap, table->logical[i], sizeof *table->logical[i]);
-    gantry__heap_free(table->heap, table->logical, table->logical_capacity * sizeof *table->logical);
+    gantry__heap_free(table->heap, table->logical,
+                      table->logical_capacity * sizeof *table->logical);
     table->logical = NULL;
     table->logical_count = table->logical_capacity = table->listed_count = 0;
 }

@@ -4,20 +4,24 @@
 #include <stdio.h>
 
 gantry_status_t gantry__loss_fail(const gantry_logical_device_t *device) {
-    return gantry__fail(GANTRY_UNAVAILABLE, "%s was lost: %s", device->full_name, device->physical->lost_text);
+    return gantry__fail(GANTRY_UNAVAILABLE, "%s was lost: %s", device->full_name,
+                        device->physical->lost_text);
 }
 
-/* The first cause stays. Plans that were kept before are not found again, since their key has the count of losses in it. */
+/* The first cause stays. Plans that were kept before are not found again, since their key has
+ * the count of losses in it. */
 static void lose(gantry_logical_device_t *device) {
     struct gantry_physical_device_t *card = device->physical;
     int works = GANTRY__NOT_LOST;
     if (!atomic_compare_exchange_strong(&card->lost, &works, GANTRY__BEING_LOST)) return;
     const char *cause = gantry__message();
-    (void)snprintf(card->lost_text, sizeof card->lost_text, "%s", *cause ? cause : "its driver did not say why");
+    (void)snprintf(card->lost_text, sizeof card->lost_text, "%s",
+                   *cause ? cause : "its driver did not say why");
     atomic_store_explicit(&card->lost, GANTRY__LOST, memory_order_release);
     (void)atomic_fetch_add(&device->table->losses, 1);
-    gantry__log(device->table->log, GANTRY_LEVEL_ERROR, "Device %s (%s) was lost and is not used any more: %s",
-                device->full_name, gantry__device_view(card)->alias, card->lost_text);
+    gantry__log(device->table->log, GANTRY_LEVEL_ERROR,
+                "Device %s (%s) was lost and is not used any more: %s", device->full_name,
+                gantry__device_view(card)->alias, card->lost_text);
 }
 
 gantry_status_t gantry__loss_note_failure(gantry_logical_device_t *device, gantry_status_t status) {

@@ -10,17 +10,20 @@ typedef struct gantry_physical_device_t physical_t;
 
 /* ---- setters ---- */
 
-bool gantry__device_growth(const gantry__device_table_t *table, const gantry_physical_device_t *device) {
+bool gantry__device_growth(const gantry__device_table_t *table,
+                           const gantry_physical_device_t *device) {
     (void)table;
     return device->settings.growth;
 }
 
-uint64_t gantry__device_limit(const gantry__device_table_t *table, const gantry_physical_device_t *device) {
+uint64_t gantry__device_limit(const gantry__device_table_t *table,
+                              const gantry_physical_device_t *device) {
     (void)table;
     return device->settings.limit_bytes;
 }
 
-bool gantry__device_get_growth(gantry__device_table_t *table, const gantry_physical_device_t *device) {
+bool gantry__device_get_growth(gantry__device_table_t *table,
+                               const gantry_physical_device_t *device) {
     gantry__mutex_lock(&table->lock);
     bool growth = device->settings.growth;
     gantry__mutex_unlock(&table->lock);
@@ -31,7 +34,8 @@ void gantry__device_warn_of_growth(const gantry__device_table_t *table, const ch
                                    const gantry__device_settings_t *settings, int layer) {
     const gantry__device_layer_t *forced = &settings->layers[GANTRY__LAYER_TENSORFLOW];
     const gantry__device_layer_t *said = &settings->layers[layer];
-    if (!forced->by[GANTRY__DEVICE_GROWTH] || !said->by[GANTRY__DEVICE_GROWTH] || forced->growth == said->growth)
+    if (!forced->by[GANTRY__DEVICE_GROWTH] || !said->by[GANTRY__DEVICE_GROWTH] ||
+        forced->growth == said->growth)
         return;
     const gantry__device_layer_t *winner = layer > GANTRY__LAYER_TENSORFLOW ? said : forced;
     const gantry__device_layer_t *loser = winner == said ? forced : said;
@@ -40,8 +44,8 @@ void gantry__device_warn_of_growth(const gantry__device_table_t *table, const ch
                 winner->growth == GANTRY_ON ? "on" : "off");
 }
 
-gantry_status_t gantry__device_set_growth(gantry__device_table_t *table, const gantry_physical_device_t *device,
-                                          bool enabled) {
+gantry_status_t gantry__device_set_growth(gantry__device_table_t *table,
+                                          const gantry_physical_device_t *device, bool enabled) {
     GANTRY__TRY(gantry__device_check(table, device));
     physical_t *changed = gantry__device_mutable(table, device);
     bool is_changed = false;
@@ -49,27 +53,32 @@ gantry_status_t gantry__device_set_growth(gantry__device_table_t *table, const g
     gantry__device_settings_t next = changed->settings;
     next.layers[GANTRY__LAYER_CALL].growth = enabled ? GANTRY_ON : GANTRY_OFF;
     next.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_GROWTH] = "gantry_set_memory_growth";
-    gantry_status_t status = gantry__device_commit(table, changed, &next, "Physical devices", &is_changed);
+    gantry_status_t status =
+        gantry__device_commit(table, changed, &next, "Physical devices", &is_changed);
     gantry__mutex_unlock(&table->lock);
     if (is_changed) gantry__device_warn_of_growth(table, changed->name, &next, GANTRY__LAYER_CALL);
     return status;
 }
 
-/* A split that a call made has limits of its own; one from option or environment gives way when it has to. Under the lock. */
+/* A split that a call made has limits of its own; one from option or environment gives way when
+ * it has to. Under the lock. */
 static gantry_status_t refuse_on_split(const physical_t *device, const char *what) {
     if (!device->settings.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_PARTS]) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "%s cannot be set on %s: %s split it into %zu logical devices, which have limits of their own",
-                        what, device->name, device->settings.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_PARTS],
-                        device->part_count);
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "%s cannot be set on %s: %s split it into %zu logical devices, which have limits of their own",
+        what, device->name, device->settings.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_PARTS],
+        device->part_count);
 }
 
-gantry_status_t gantry__device_set_limit(gantry__device_table_t *table, const gantry_physical_device_t *device,
+gantry_status_t gantry__device_set_limit(gantry__device_table_t *table,
+                                         const gantry_physical_device_t *device,
                                          uint64_t limit_bytes) {
     GANTRY__TRY(gantry__device_check(table, device));
     if (limit_bytes > device->info.total_bytes && device->info.total_bytes > 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "memory limit %" PRIu64 " of %s is more than the device has: at most %" PRIu64
+                            "memory limit %" PRIu64
+                            " of %s is more than the device has: at most %" PRIu64
                             " bytes are accepted, 0 takes the setting back",
                             limit_bytes, device->name, device->info.total_bytes);
     }
@@ -78,9 +87,11 @@ gantry_status_t gantry__device_set_limit(gantry__device_table_t *table, const ga
     gantry__mutex_lock(&table->lock);
     gantry__device_settings_t next = changed->settings;
     next.layers[GANTRY__LAYER_CALL].limit = (gantry__limit_t){.bytes = limit_bytes};
-    next.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_LIMIT] = limit_bytes ? "gantry_set_memory_limit" : NULL;
+    next.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_LIMIT] =
+        limit_bytes ? "gantry_set_memory_limit" : NULL;
     gantry_status_t status = limit_bytes ? refuse_on_split(changed, "a memory limit") : GANTRY_OK;
-    if (status == GANTRY_OK) status = gantry__device_commit(table, changed, &next, "Physical devices", &is_changed);
+    if (status == GANTRY_OK)
+        status = gantry__device_commit(table, changed, &next, "Physical devices", &is_changed);
     gantry__mutex_unlock(&table->lock);
     if (is_changed) gantry__device_warn_of_lost_split(table, changed->name, &next);
     return status;
@@ -88,21 +99,23 @@ gantry_status_t gantry__device_set_limit(gantry__device_table_t *table, const ga
 
 static gantry_status_t check_fraction(const physical_t *device, double fraction) {
     if (!(fraction >= 0 && fraction <= 1)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "memory fraction %g of %s: over 0 up to 1 is accepted, 0 takes the setting back; "
-                            "oversubscription is not supported",
-                            fraction, device->name);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "memory fraction %g of %s: over 0 up to 1 is accepted, 0 takes the setting back; "
+            "oversubscription is not supported",
+            fraction, device->name);
     }
     if (fraction > 0 && device->info.total_bytes == 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "memory fraction %g of %s: the backend does not tell how much memory it has; a limit in "
-                            "bytes is accepted",
-                            fraction, device->name);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "memory fraction %g of %s: the backend does not tell how much memory it has; a limit in bytes is accepted",
+            fraction, device->name);
     }
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__device_set_fraction(gantry__device_table_t *table, const gantry_physical_device_t *device,
+gantry_status_t gantry__device_set_fraction(gantry__device_table_t *table,
+                                            const gantry_physical_device_t *device,
                                             double fraction) {
     GANTRY__TRY(gantry__device_check(table, device));
     GANTRY__TRY(check_fraction(device, fraction));
@@ -111,9 +124,11 @@ gantry_status_t gantry__device_set_fraction(gantry__device_table_t *table, const
     gantry__mutex_lock(&table->lock);
     gantry__device_settings_t next = changed->settings;
     next.layers[GANTRY__LAYER_CALL].fraction = fraction;
-    next.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_FRACTION] = fraction > 0 ? "gantry_set_memory_fraction" : NULL;
+    next.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_FRACTION] =
+        fraction > 0 ? "gantry_set_memory_fraction" : NULL;
     /* a split by call is refused while the layers are put together */
-    gantry_status_t status = gantry__device_commit(table, changed, &next, "Physical devices", &is_changed);
+    gantry_status_t status =
+        gantry__device_commit(table, changed, &next, "Physical devices", &is_changed);
     gantry__mutex_unlock(&table->lock);
     if (is_changed) gantry__device_warn_of_lost_split(table, changed->name, &next);
     return status;
@@ -121,7 +136,8 @@ gantry_status_t gantry__device_set_fraction(gantry__device_table_t *table, const
 
 /* ---- the policy of all devices ---- */
 
-/* A variable of TensorFlow's that holds where ours says nothing: not ours to be strict about, so a bad text is logged and left. */
+/* A variable of TensorFlow's that holds where ours says nothing: not ours to be strict about, so
+ * a bad text is logged and left. */
 static const char *read_foreign(gantry__device_table_t *table, const char *ours, const char *theirs,
                                 gantry_status_t *out_status) {
     const gantry__setting_t *setting = gantry__settings_find(table->settings, ours);
@@ -134,24 +150,28 @@ static const char *read_foreign(gantry__device_table_t *table, const char *ours,
 
 static void tell_bad_text(const gantry__device_table_t *table, const char *name, const char *text,
                           const char *accepted) {
-    gantry__log(table->log, GANTRY_LEVEL_ERROR,
-                "The %s environment variable is set but could not be parsed: \"%.200s\". Valid values are %s.", name,
-                text, accepted);
+    gantry__log(
+        table->log, GANTRY_LEVEL_ERROR,
+        "The %s environment variable is set but could not be parsed: \"%.200s\". Valid values are %s.",
+        name, text, accepted);
 }
 
 static gantry_status_t read_collect(gantry__device_table_t *table) {
     gantry_status_t status;
-    const char *theirs = read_foreign(table, "GANTRY_MEMORY_COLLECT", "TF_ENABLE_GPU_GARBAGE_COLLECTION", &status);
+    const char *theirs =
+        read_foreign(table, "GANTRY_MEMORY_COLLECT", "TF_ENABLE_GPU_GARBAGE_COLLECTION", &status);
     if (theirs && !gantry__parse_bool(theirs, strlen(theirs), &table->policy.collect))
         tell_bad_text(table, "TF_ENABLE_GPU_GARBAGE_COLLECTION", theirs, "\"true\" or \"false\"");
     GANTRY__TRY(status);
-    return gantry__settings_get_bool(table->settings, "GANTRY_MEMORY_COLLECT", &table->policy.collect);
+    return gantry__settings_get_bool(table->settings, "GANTRY_MEMORY_COLLECT",
+                                     &table->policy.collect);
 }
 
 static gantry_status_t read_pinned(gantry__device_table_t *table) {
     gantry_status_t status;
     uint64_t megabytes = 0;
-    const char *theirs = read_foreign(table, "GANTRY_PINNED_LIMIT", "TF_GPU_HOST_MEM_LIMIT_IN_MB", &status);
+    const char *theirs =
+        read_foreign(table, "GANTRY_PINNED_LIMIT", "TF_GPU_HOST_MEM_LIMIT_IN_MB", &status);
     if (theirs && !gantry__parse_number(theirs, strlen(theirs), UINT64_MAX >> 20, &megabytes))
         tell_bad_text(table, "TF_GPU_HOST_MEM_LIMIT_IN_MB", theirs, "numbers of megabytes");
     if (megabytes) table->policy.pinned_limit_bytes = megabytes << 20;
@@ -176,9 +196,10 @@ gantry_status_t gantry__memory_policy_read(gantry__device_table_t *table) {
     GANTRY__TRY(read_bytes(table, "GANTRY_PINNED_LIMIT", &policy->pinned_limit_bytes));
     GANTRY__TRY(read_bytes(table, "GANTRY_MEMORY_STEP", &policy->step_bytes));
     GANTRY__TRY(read_bytes(table, "GANTRY_MEMORY_SPLIT", &policy->split_bytes));
+    GANTRY__TRY(gantry__settings_get_number(table->settings, "GANTRY_OOM_RETRY_MS", INT32_MAX,
+                                            "milliseconds", &retry_ms));
     GANTRY__TRY(
-        gantry__settings_get_number(table->settings, "GANTRY_OOM_RETRY_MS", INT32_MAX, "milliseconds", &retry_ms));
-    GANTRY__TRY(gantry__settings_get_word(table->settings, "GANTRY_OOM_FALLBACK", fallbacks, 2, &fallback));
+        gantry__settings_get_word(table->settings, "GANTRY_OOM_FALLBACK", fallbacks, 2, &fallback));
     policy->oom_fallback = fallback == 1;
     policy->explicit_retry = retry_ms > 0;
     if (retry_ms) policy->retry_ms = (uint32_t)retry_ms;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How memory of all devices of one runtime is managed: what settings say, as numbers. Plain values, filled when the device table is
- * made and constant after that. */
+/* How memory of all devices of one runtime is managed: what settings say, as numbers. Plain values,
+ * filled when the device table is made and constant after that. */
 #ifndef GANTRY_DEVICE_MEMORY_POLICY_H
 #define GANTRY_DEVICE_MEMORY_POLICY_H
 
@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 typedef struct gantry__memory_policy_t {
-    uint64_t step_bytes;         /* largest region that growth takes at once, unless one tensor needs more */
+    /* largest region that growth takes at once, unless one tensor needs more */
+    uint64_t step_bytes;
     uint64_t split_bytes;        /* a chunk is split when this much would be left over */
     bool collect;                /* give empty regions back when memory runs out */
     uint32_t retry_ms;           /* how long an allocation waits for memory that may come free; */
@@ -17,10 +18,11 @@ typedef struct gantry__memory_policy_t {
     bool oom_fallback;           /* an op that finds no memory on its device runs on the CPU */
 } gantry__memory_policy_t;
 
-#define GANTRY__MEMORY_POLICY_DEFAULTS                                                                                                  \
-    {                                                                                                                                   \
-        .step_bytes = UINT64_C(1) << 30, .split_bytes = UINT64_C(64) << 10, .collect = true, .retry_ms = 10000, .explicit_retry = false, \
-        .pinned_limit_bytes = UINT64_C(1) << 30, .oom_fallback = false                                                                  \
+#define GANTRY__MEMORY_POLICY_DEFAULTS                                                       \
+    {                                                                                        \
+        .step_bytes = UINT64_C(1) << 30, .split_bytes = UINT64_C(64) << 10, .collect = true, \
+        .retry_ms = 10000, .explicit_retry = false, .pinned_limit_bytes = UINT64_C(1) << 30, \
+        .oom_fallback = false                                                                \
     }
 
 #endif

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding physical devices and giving them one namespace.
  *
- * Every device of every usable backend is a view. Views of one card are joined: the backend of highest rank serves the card (of equal rank the
- * one found first), the others stay reachable by alias. Two views of different backends are one card when
+ * Every device of every usable backend is a view. Views of one card are joined: the backend of
+ * highest rank serves the card (of equal rank the one found first), the others stay reachable by
+ * alias. Two views of different backends are one card when
  *
- *   both have a PCI address   it is the same, function included, and on each side one device alone has it; where several do (partitions of
- *                             a card), the UUID must be the same, too
- *   one has none              the UUID is the same ("GPU-" and case do not matter), and on each side one device alone has it
+ *   both have a PCI address   it is the same, function included, and on each side one device alone
+ *                             has it; where several do (partitions of a card), the UUID must be the
+ *                             same, too
+ *   one has none              the UUID is the same ("GPU-" and case do not matter), and on each
+ *                             side one device alone has it
  *
- * so what two devices of one backend say alike identifies neither, and a card never has two views of one backend, not through a third one
- * either. A UUID of zeros is none. Cost: n^4 at worst for n devices, of which there are few, once. An OpenCL device of type CPU is listed only when the
- * user asked for it, as a GPU. Listed devices are numbered per type: discrete before integrated before CPU-type, then by PCI address, then
- * in the order the backends gave. A device without UUID gets a synthetic one from platform, name and position, stable from run to run. */
+ * so what two devices of one backend say alike identifies neither, and a card never has two views
+ * of one backend, not through a third one either. A UUID of zeros is none. Cost: n^4 at worst for n
+ * devices, of which there are few, once. An OpenCL device of type CPU is listed only when the user
+ * asked for it, as a GPU. Listed devices are numbered per type: discrete before integrated
+ * before CPU-type, then by PCI address, then in the order the backends gave. A device without
+ * UUID gets a synthetic one from platform, name and position, stable from run to run. */
 #include "device/device_table.h"
 
 #include <stdio.h>
@@ -31,13 +36,22 @@ static const char *type_name(int32_t type) {
     }
 }
 
-static bool is_home_cpu(const physical_t *device) { return strcmp(device->backend->name, "cpu") == 0; }
+static bool is_home_cpu(const physical_t *device) {
+    return strcmp(device->backend->name, "cpu") == 0;
+}
 
 /* Fills what the backend left unset, so that no reader meets NULL. */
 static void complete_info(gantry_device_info_t *info) {
-    const char **texts[] = {
-        &info->hardware_name, &info->vendor, &info->driver_version,     &info->platform_name, &info->platform_version,
-        &info->pci_address,   &info->uuid,   &info->compute_capability, &info->build_hash,    &info->no_programs};
+    const char **texts[] = {&info->hardware_name,
+                            &info->vendor,
+                            &info->driver_version,
+                            &info->platform_name,
+                            &info->platform_version,
+                            &info->pci_address,
+                            &info->uuid,
+                            &info->compute_capability,
+                            &info->build_hash,
+                            &info->no_programs};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         if (!*texts[i]) *texts[i] = "";
     }
@@ -58,18 +72,22 @@ static void make_uuid(physical_t *device) {
     gantry__hasher_add(&hasher, &device->backend_index, sizeof device->backend_index);
     uint64_t a = hasher.state.low, b = hasher.state.high;
     (void)snprintf(device->uuid, sizeof device->uuid, "%s-%08x-%04x-%04x-%04x-%012llx",
-                   is_home_cpu(device) ? "CPU" : "GPU", (unsigned)(a >> 32), (unsigned)(a >> 16 & 0xffff),
-                   (unsigned)(a & 0xffff), (unsigned)(b >> 48), (unsigned long long)(b & 0xffffffffffffULL));
+                   is_home_cpu(device) ? "CPU" : "GPU", (unsigned)(a >> 32),
+                   (unsigned)(a >> 16 & 0xffff), (unsigned)(a & 0xffff), (unsigned)(b >> 48),
+                   (unsigned long long)(b & 0xffffffffffffULL));
 }
 
-/* An NVIDIA card that another backend sees while CUDA, which would serve it, is there and cannot be used: the record says why. */
+/* An NVIDIA card that another backend sees while CUDA, which would serve it, is there and cannot
+ * be used: the record says why. */
 static void note_without_cuda(physical_t *device) {
     const gantry__backend_set_t *backends = device->table->backends;
-    if (device->info.type != GANTRY_DEVICE_TYPE_GPU || !strstr(device->info.vendor, "NVIDIA")) return;
+    if (device->info.type != GANTRY_DEVICE_TYPE_GPU || !strstr(device->info.vendor, "NVIDIA"))
+        return;
     for (size_t i = 0; i < backends->count; ++i) {
         const gantry__backend_t *backend = &backends->items[i];
         if (strcmp(backend->name, "cuda") == 0 && backend->state == GANTRY_BACKEND_UNAVAILABLE)
-            (void)snprintf(device->note, sizeof device->note, "served without CUDA: %s", backend->reason);
+            (void)snprintf(device->note, sizeof device->note, "served without CUDA: %s",
+                           backend->reason);
     }
 }
 
@@ -96,9 +114,10 @@ void gantry__physical_device_release(gantry_physical_device_t *device) {
     gantry__heap_free(heap, device, sizeof *device);
 }
 
-static gantry_status_t add_view(gantry__device_table_t *table, const gantry__backend_t *backend, uint32_t index) {
-    if (!gantry__heap_grow(table->heap, &table->physical, table->physical_count, &table->physical_capacity,
-                           sizeof *table->physical)) {
+static gantry_status_t add_view(gantry__device_table_t *table, const gantry__backend_t *backend,
+                                uint32_t index) {
+    if (!gantry__heap_grow(table->heap, &table->physical, table->physical_count,
+                           &table->physical_capacity, sizeof *table->physical)) {
         return GANTRY_RESOURCE_EXHAUSTED;
     }
     physical_t *device = gantry__heap_zalloc(table->heap, sizeof *device);
@@ -114,8 +133,8 @@ static gantry_status_t add_view(gantry__device_table_t *table, const gantry__bac
     device->info.struct_size = sizeof device->info;
     int32_t code = backend->table->device_info(backend->instance, index, &device->info);
     if (code != 0) {
-        gantry__log(table->log, GANTRY_LEVEL_WARNING, "Device %s:%u is left out: %s", backend->name, index,
-                    gantry__message());
+        gantry__log(table->log, GANTRY_LEVEL_WARNING, "Device %s:%u is left out: %s", backend->name,
+                    index, gantry__message());
         gantry__physical_device_release(device);
         return code == GANTRY_RESOURCE_EXHAUSTED ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_OK;
     }
@@ -147,7 +166,9 @@ static bool has_same_uuid(const physical_t *a, const physical_t *b) {
            gantry__uuid_has_prefix(b->info.uuid, a->info.uuid);
 }
 
-static bool has_same_pci(const physical_t *a, const physical_t *b) { return *a->pci && strcmp(a->pci, b->pci) == 0; }
+static bool has_same_pci(const physical_t *a, const physical_t *b) {
+    return *a->pci && strcmp(a->pci, b->pci) == 0;
+}
 
 static bool has_same_both(const physical_t *a, const physical_t *b) {
     return has_same_pci(a, b) && has_same_uuid(a, b);
@@ -156,23 +177,28 @@ static bool has_same_both(const physical_t *a, const physical_t *b) {
 typedef bool (*is_same_t)(const physical_t *a, const physical_t *b);
 
 /* Whether no other listed device of the same backend says the same of itself. */
-static bool is_only_one(const gantry__device_table_t *table, const physical_t *device, is_same_t is_same) {
+static bool is_only_one(const gantry__device_table_t *table, const physical_t *device,
+                        is_same_t is_same) {
     for (size_t i = 0; i < table->physical_count; ++i) {
         const physical_t *twin = table->physical[i];
-        if (twin != device && twin->listed && twin->backend == device->backend && is_same(twin, device)) return false;
+        if (twin != device && twin->listed && twin->backend == device->backend &&
+            is_same(twin, device))
+            return false;
     }
     return true;
 }
 
-static bool are_only_ones(const gantry__device_table_t *table, const physical_t *a, const physical_t *b,
-                          is_same_t is_same) {
+static bool are_only_ones(const gantry__device_table_t *table, const physical_t *a,
+                          const physical_t *b, is_same_t is_same) {
     return is_same(a, b) && is_only_one(table, a, is_same) && is_only_one(table, b, is_same);
 }
 
-static bool is_same_card(const gantry__device_table_t *table, const physical_t *a, const physical_t *b) {
+static bool is_same_card(const gantry__device_table_t *table, const physical_t *a,
+                         const physical_t *b) {
     if (a->backend == b->backend || is_home_cpu(a) || is_home_cpu(b)) return false;
     if (*a->pci && *b->pci)
-        return are_only_ones(table, a, b, has_same_pci) || are_only_ones(table, a, b, has_same_both);
+        return are_only_ones(table, a, b, has_same_pci) ||
+               are_only_ones(table, a, b, has_same_both);
     return are_only_ones(table, a, b, has_same_uuid);
 }
 
@@ -181,12 +207,13 @@ static physical_t *root_of(physical_t *device, physical_t *const *leaders) {
     return device;
 }
 
-static bool have_backend_in_common(const gantry__device_table_t *table, physical_t *const *leaders, physical_t *a,
-                                   physical_t *b) {
+static bool have_backend_in_common(const gantry__device_table_t *table, physical_t *const *leaders,
+                                   physical_t *a, physical_t *b) {
     for (size_t i = 0; i < table->physical_count; ++i) {
         for (size_t j = 0; j < table->physical_count; ++j) {
             physical_t *x = table->physical[i], *y = table->physical[j];
-            if (x->backend == y->backend && root_of(x, leaders) == a && root_of(y, leaders) == b) return true;
+            if (x->backend == y->backend && root_of(x, leaders) == a && root_of(y, leaders) == b)
+                return true;
         }
     }
     return false;
@@ -223,7 +250,8 @@ static gantry_status_t join_views(gantry__device_table_t *table) {
         if (card == view) continue;
         view->listed = false;
         view->served_by = card;
-        (void)snprintf(view->note, sizeof view->note, "another view of the card that %s serves", card->alias);
+        (void)snprintf(view->note, sizeof view->note, "another view of the card that %s serves",
+                       card->alias);
     }
     gantry__heap_free(table->heap, leaders, bytes);
     return GANTRY_OK;
@@ -246,7 +274,8 @@ static int compare_devices(const void *left, const void *right) {
     const physical_t *a = *(physical_t *const *)left, *b = *(physical_t *const *)right;
     if (type_order(a) != type_order(b)) return type_order(a) - type_order(b);
     if (a->listed && class_order(a) != class_order(b)) return class_order(a) - class_order(b);
-    if (a->listed && *a->pci && *b->pci && strcmp(a->pci, b->pci) != 0) return strcmp(a->pci, b->pci);
+    if (a->listed && *a->pci && *b->pci && strcmp(a->pci, b->pci) != 0)
+        return strcmp(a->pci, b->pci);
     if (a->listed && !*a->pci != !*b->pci) return *a->pci ? -1 : 1;
     return a->position < b->position ? -1 : 1;
 }
@@ -263,7 +292,8 @@ static void number_devices(gantry__device_table_t *table) {
             continue;
         }
         device->number = before && strcmp(before->type, device->type) == 0 ? before->number + 1 : 0;
-        (void)snprintf(device->name, sizeof device->name, "/physical_device:%s:%d", device->type, device->number);
+        (void)snprintf(device->name, sizeof device->name, "/physical_device:%s:%d", device->type,
+                       device->number);
     }
 }
 
@@ -271,7 +301,8 @@ gantry_status_t gantry__physical_devices_find(gantry__device_table_t *table) {
     for (size_t i = 0; i < table->backends->count; ++i) {
         const gantry__backend_t *backend = &table->backends->items[i];
         if (backend->state != GANTRY_BACKEND_USABLE) continue;
-        for (uint32_t index = 0; index < backend->device_count; ++index) GANTRY__TRY(add_view(table, backend, index));
+        for (uint32_t index = 0; index < backend->device_count; ++index)
+            GANTRY__TRY(add_view(table, backend, index));
     }
     GANTRY__TRY(join_views(table));
     number_devices(table);
@@ -281,14 +312,16 @@ gantry_status_t gantry__physical_devices_find(gantry__device_table_t *table) {
 static const char *hidden_by(const gantry__device_table_t *table, const physical_t *device) {
     if (!device->listed || gantry__device_is_visible(table, device)) return "";
     if (table->visible_by) return table->visible_by;
-    const char *variable = device->hidden_by_cuda ? "CUDA_VISIBLE_DEVICES" : "GANTRY_VISIBLE_DEVICES";
+    const char *variable =
+        device->hidden_by_cuda ? "CUDA_VISIBLE_DEVICES" : "GANTRY_VISIBLE_DEVICES";
     const gantry__setting_t *setting = gantry__settings_find(table->settings, variable);
     return setting ? gantry__setting_by(setting) : variable;
 }
 
-void gantry__device_details(const gantry__device_table_t *table, const gantry_physical_device_t *device,
-                            gantry_device_details_t *out) {
-    const physical_t *shown = gantry__device_shown(device), *card = device->served_by ? device->served_by : device;
+void gantry__device_details(const gantry__device_table_t *table,
+                            const gantry_physical_device_t *device, gantry_device_details_t *out) {
+    const physical_t *shown = gantry__device_shown(device),
+                     *card = device->served_by ? device->served_by : device;
     const physical_t *other = device == card ? gantry__card_next_view(card, card) : card;
     *out = (gantry_device_details_t){
         .struct_size = sizeof *out,

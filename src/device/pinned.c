@@ -33,7 +33,8 @@ static bool charge(gantry__device_table_t *table, uint64_t bytes) {
 static void *make(logical_t *device, uint64_t bytes) {
     void *data = NULL;
     if (!has_pinned_memory(device)) return gantry__heap_alloc(device->table->heap, bytes);
-    gantry_status_t status = (gantry_status_t)device->backend->memory->host_alloc(device->handle, bytes, &data);
+    gantry_status_t status =
+        (gantry_status_t)device->backend->memory->host_alloc(device->handle, bytes, &data);
     return gantry__loss_note(device, status) == GANTRY_OK ? data : NULL;
 }
 
@@ -55,17 +56,22 @@ void gantry__pinned_give(logical_t *device, void *data, uint64_t bytes) {
 
 /* ---- a program's pieces ---- */
 
-gantry_status_t gantry__pinned_alloc(logical_t *device, uint64_t bytes, const char *call, void **out_data) {
+gantry_status_t gantry__pinned_alloc(logical_t *device, uint64_t bytes, const char *call,
+                                     void **out_data) {
     gantry__device_table_t *table = device->table;
-    if (bytes == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: bytes is 0; 1 or more are accepted", call);
+    if (bytes == 0)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: bytes is 0; 1 or more are accepted",
+                            call);
     gantry__pinned_piece_t *piece = gantry__heap_alloc(table->heap, sizeof *piece);
     if (!piece) return GANTRY_RESOURCE_EXHAUSTED;
-    *piece = (gantry__pinned_piece_t){.device = device, .bytes = bytes, .data = gantry__pinned_take(device, bytes)};
+    *piece = (gantry__pinned_piece_t){
+        .device = device, .bytes = bytes, .data = gantry__pinned_take(device, bytes)};
     if (!piece->data) {
         gantry__heap_free(table->heap, piece, sizeof *piece);
         GANTRY__TRY(gantry__loss_check(device));
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
-                            "%s: %" PRIu64 " bytes of pinned memory for %s are not to be had: of at most %" PRIu64
+                            "%s: %" PRIu64
+                            " bytes of pinned memory for %s are not to be had: of at most %" PRIu64
                             " for all devices (pinned_limit) %" PRIu64 " are taken",
                             call, bytes, device->name, table->policy.pinned_limit_bytes,
                             (uint64_t)atomic_load(&table->pinned_bytes));
@@ -98,7 +104,8 @@ gantry_status_t gantry__pinned_free(gantry__device_table_t *table, void *data, c
     gantry__pinned_piece_t *piece = unlist(table, data);
     if (!piece) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s: %p is no pinned memory of this runtime, or was given back before", call, data);
+                            "%s: %p is no pinned memory of this runtime, or was given back before",
+                            call, data);
     }
     end(table, piece);
     return GANTRY_OK;

@@ -11,9 +11,11 @@
 typedef struct gantry_logical_device_t logical_t;
 typedef struct gantry_physical_device_t physical_t;
 
-gantry_status_t gantry__device_reference_from_user(const gantry__device_table_t *table, const char *text,
+gantry_status_t gantry__device_reference_from_user(const gantry__device_table_t *table,
+                                                   const char *text,
                                                    gantry__device_reference_t *out_reference) {
-    return gantry__device_reference_parse(text, table->backend_names, table->backend_name_count, out_reference);
+    return gantry__device_reference_parse(text, table->backend_names, table->backend_name_count,
+                                          out_reference);
 }
 
 /* Everything Gantry runs is job localhost, replica 0, task 0. */
@@ -26,12 +28,14 @@ static bool is_here(const gantry__device_name_t *name) {
 static bool has_number(const struct gantry_physical_device_t *physical, int32_t index) {
     const gantry__device_table_t *table = physical->table;
     for (size_t i = 0; i < table->listed_count; ++i) {
-        if (table->logical[i]->physical == physical && table->logical[i]->index == index) return true;
+        if (table->logical[i]->physical == physical && table->logical[i]->index == index)
+            return true;
     }
     return false;
 }
 
-/* A view's own device gives its names up to the card's numbered devices when the view takes over. */
+/* A view's own device gives its names up to the card's numbered devices when the view takes
+ * over. */
 static bool is_superseded(const logical_t *device) {
     return atomic_load_explicit(&device->physical->stands_in_for, memory_order_acquire) != NULL;
 }
@@ -60,14 +64,16 @@ bool gantry__device_reference_matches(const gantry__device_reference_t *referenc
     switch (reference->kind) {
         case GANTRY__DEVICE_LOGICAL: return matches_logical(name, device);
         case GANTRY__DEVICE_PHYSICAL:
-            return physical->number >= 0 && strcmp(name->type, physical->type) == 0 && name->index == physical->number;
+            return physical->number >= 0 && strcmp(name->type, physical->type) == 0 &&
+                   name->index == physical->number;
         case GANTRY__DEVICE_BACKEND_ALIAS:
             return strcmp(name->backend, view->backend->name) == 0 &&
                    (!name->has_index || name->index == (int32_t)view->backend_index);
         case GANTRY__DEVICE_UUID_PREFIX:
             return !physical->served_by && gantry__uuid_has_prefix(physical->uuid, reference->text);
         case GANTRY__DEVICE_PCI_ADDRESS:
-            return !physical->served_by && *physical->pci && strcmp(physical->pci, reference->text) == 0;
+            return !physical->served_by && *physical->pci &&
+                   strcmp(physical->pci, reference->text) == 0;
         default: return false;
     }
 }
@@ -104,7 +110,8 @@ bool gantry__device_reference_names(const gantry__device_reference_t *reference,
     }
 }
 
-/* The number of the card behind GPU:index: among the visible ones, or once there are logical devices among these. -1: none. */
+/* The number of the card behind GPU:index: among the visible ones, or once there are logical
+ * devices among these. -1: none. */
 static int32_t card_behind(gantry__device_table_t *table, const gantry__device_name_t *name) {
     int32_t number = -1, index = 0;
     gantry__mutex_lock(&table->lock);
@@ -127,14 +134,15 @@ gantry_status_t gantry__physical_device_find(gantry__device_table_t *table, cons
     gantry__device_name_t *name = &reference.name;
     *out_device = NULL;
     GANTRY__TRY(gantry__device_reference_from_user(table, text, &reference));
-    if (reference.kind == GANTRY__DEVICE_LOGICAL && name->has_index) name->index = card_behind(table, name);
+    if (reference.kind == GANTRY__DEVICE_LOGICAL && name->has_index)
+        name->index = card_behind(table, name);
     for (size_t i = 0; i < table->physical_count; ++i) {
         const physical_t *device = table->physical[i];
         if (!gantry__device_reference_names(&reference, device)) continue;
         if (*out_device) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Multiple devices match the provided string '%s': '%s' and '%s'.", text,
-                                (*out_device)->name, device->name);
+                                "Multiple devices match the provided string '%s': '%s' and '%s'.",
+                                text, (*out_device)->name, device->name);
         }
         *out_device = device;
     }
@@ -145,15 +153,18 @@ gantry_status_t gantry__physical_device_find(gantry__device_table_t *table, cons
     for (size_t i = 0; i < table->physical_count && used < sizeof names; ++i) {
         const physical_t *device = table->physical[i];
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s%s%s", i ? ", " : "",
-                                 device->listed ? device->name : "", device->listed ? " = " : "", device->alias);
+                                 device->listed ? device->name : "", device->listed ? " = " : "",
+                                 device->alias);
     }
-    return gantry__fail(GANTRY_NOT_FOUND, "%s unknown device. All available devices [%s].", text, names);
+    return gantry__fail(GANTRY_NOT_FOUND, "%s unknown device. All available devices [%s].", text,
+                        names);
 }
 
 /* ---- logical devices ---- */
 
 /* Why an alias names nothing: its view gave a card up; "" otherwise. */
-static const char *why_gone(const gantry__device_table_t *table, const gantry__device_reference_t *reference) {
+static const char *why_gone(const gantry__device_table_t *table,
+                            const gantry__device_reference_t *reference) {
     const gantry__device_name_t *name = &reference->name;
     if (!is_here(name) || !name->has_backend) return "";
     for (size_t i = 0; i < table->physical_count; ++i) {
@@ -168,15 +179,16 @@ static const char *why_gone(const gantry__device_table_t *table, const gantry__d
 }
 
 gantry_status_t gantry__device_reference_find(gantry__device_table_t *table,
-                                              const gantry__device_reference_t *reference, const char *text,
+                                              const gantry__device_reference_t *reference,
+                                              const char *text,
                                               gantry_logical_device_t **out_device) {
     *out_device = NULL;
     for (size_t i = 0; i < table->logical_count; ++i) {
         if (!gantry__device_reference_matches(reference, table->logical[i])) continue;
         if (*out_device) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Multiple devices match the provided string '%s': '%s' and '%s'.", text,
-                                (*out_device)->name, table->logical[i]->name);
+                                "Multiple devices match the provided string '%s': '%s' and '%s'.",
+                                text, (*out_device)->name, table->logical[i]->name);
         }
         *out_device = table->logical[i];
     }
@@ -184,15 +196,17 @@ gantry_status_t gantry__device_reference_find(gantry__device_table_t *table,
     char names[512];
     gantry__device_table_format_names(table, names, sizeof names);
     const char *why = why_gone(table, reference);
-    return gantry__fail(GANTRY_NOT_FOUND, "%s unknown device. All available devices [%s].%s%s", text, names,
-                        *why ? " " : "", why);
+    return gantry__fail(GANTRY_NOT_FOUND, "%s unknown device. All available devices [%s].%s%s",
+                        text, names, *why ? " " : "", why);
 }
 
-void gantry__device_table_format_names(const gantry__device_table_t *table, char *out, size_t out_bytes) {
+void gantry__device_table_format_names(const gantry__device_table_t *table, char *out,
+                                       size_t out_bytes) {
     size_t used = 0;
     out[0] = '\0';
     for (size_t i = 0; i < table->listed_count && used < out_bytes; ++i) {
-        int length = snprintf(out + used, out_bytes - used, "%s%s", i ? ", " : "", table->logical[i]->full_name);
+        int length = snprintf(out + used, out_bytes - used, "%s%s", i ? ", " : "",
+                              table->logical[i]->full_name);
         if (length < 0) return;
         used += (size_t)length;
     }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks go round:   NONE -> BUSY (made) -> TAKEN -> IDLE -> TAKEN -> ... -> IDLE -> BUSY (freed) -> NONE
+/* Blocks go round:   NONE -> BUSY (made) -> TAKEN -> IDLE -> TAKEN -> ... -> IDLE -> BUSY (freed)
+ * -> NONE
  *
- * Only the thread that made an entry BUSY or TAKEN touches it; everybody else sees it under the lock and passes over it. A block is paid
- * for before it is made: against the device's limit and against the bound of pinned memory, and both are given back when it cannot
- * be made. A pool that has grown to the limit would leave staging nothing, and every small transfer would be waited for: so the device's
- * limit is charged for some blocks when the device is opened, a quarter of what may be made with growth, all of it without, where the
- * pool takes the rest at once. An allocation that is about to fail gets the reserve, too. Cost of a block that is there: one lock and a look at a few entries. */
+ * Only the thread that made an entry BUSY or TAKEN touches it; everybody else sees it under the
+ * lock and passes over it. A block is paid for before it is made: against the device's limit and
+ * against the bound of pinned memory, and both are given back when it cannot be made. A pool that
+ * has grown to the limit would leave staging nothing, and every small transfer would be waited for:
+ * so the device's limit is charged for some blocks when the device is opened, a quarter of what
+ * may be made with growth, all of it without, where the pool takes the rest at once. An
+ * allocation that is about to fail gets the reserve, too. Cost of a block that is there: one
+ * lock and a look at a few entries. */
 #include "device/staging.h"
 
 #include "device/pinned.h"
@@ -64,7 +68,9 @@ unsigned char *gantry__staging_take_pair(logical_t *device) {
     return NULL;
 }
 
-void gantry__staging_give_pair(logical_t *device) { atomic_store(&device->staging.pair_is_lent, false); }
+void gantry__staging_give_pair(logical_t *device) {
+    atomic_store(&device->staging.pair_is_lent, false);
+}
 
 static void free_pair(logical_t *device) {
     gantry__staging_t *staging = &device->staging;
@@ -79,10 +85,12 @@ static void free_pair(logical_t *device) {
 gantry_status_t gantry__staging_init(logical_t *device) {
     gantry__staging_t *staging = &device->staging;
     *staging = (gantry__staging_t){.count = 0};
-    if (gantry__mutex_init(&staging->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    if (gantry__mutex_init(&staging->lock) != 0)
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     uint64_t most = device->limit_bytes / GANTRY__STAGING_PART / BLOCK_BYTES;
     staging->most = most < GANTRY__STAGING_BLOCKS ? (uint32_t)most : GANTRY__STAGING_BLOCKS;
-    if (device->synchronous) staging->most = 0; /* its copies end before they return: nothing to stage */
+    /* its copies end before they return: nothing to stage */
+    if (device->synchronous) staging->most = 0;
     reserve(device);
     return GANTRY_OK;
 }
@@ -101,13 +109,15 @@ void gantry__staging_deinit(logical_t *device) {
 static block_t *oldest(gantry__staging_t *staging, bool must_be_past) {
     for (uint32_t i = 0; i < staging->count; ++i) {
         block_t *block = &staging->blocks[(staging->next + i) % staging->count];
-        if (block->state == GANTRY__STAGING_IDLE && (!must_be_past || gantry__point_is_past(block->point)))
+        if (block->state == GANTRY__STAGING_IDLE &&
+            (!must_be_past || gantry__point_is_past(block->point)))
             return block;
     }
     return NULL;
 }
 
-/* An entry for one block more, BUSY from now on; NULL when no more may be made. The lock is held. */
+/* An entry for one block more, BUSY from now on; NULL when no more may be made. The lock is
+ * held. */
 static block_t *take_empty(gantry__staging_t *staging) {
     uint32_t i = 0;
     while (i < staging->count && staging->blocks[i].state != GANTRY__STAGING_NONE) ++i;
@@ -117,8 +127,8 @@ static block_t *take_empty(gantry__staging_t *staging) {
     return &staging->blocks[i];
 }
 
-/* Called and returns with the lock held; NULL when the block cannot be paid for or made. A device that is full stays so for a while: after
- * a refusal the next few do not ask again. */
+/* Called and returns with the lock held; NULL when the block cannot be paid for or made. A device
+ * that is full stays so for a while: after a refusal the next few do not ask again. */
 static block_t *make_one_more(logical_t *device) {
     gantry__staging_t *staging = &device->staging;
     if (staging->patience > 0) {
@@ -183,4 +193,6 @@ uint64_t gantry__staging_release_idle(logical_t *device) {
     return released;
 }
 
-uint64_t gantry__staging_bytes(const logical_t *device) { return atomic_load(&device->staging.charged_bytes); }
+uint64_t gantry__staging_bytes(const logical_t *device) {
+    return atomic_load(&device->staging.charged_bytes);
+}

@@ -7,17 +7,20 @@
  *                       T.last_event.count 4   S waits for e, S.waited[T] = 4
  *                       else                   an event is recorded on T now, covering all that T was given
  *
- * Failures. A driver tells of failed work to whoever waits for something behind it, and goes on telling until the stream is synchronised;
- * an error also travels with an event to the streams that waited for it. So whoever meets one keeps it here, for the points it may concern,
- * and then synchronises all streams of the device, and of the devices whose events it waited for, which clears their drivers' memory: work
- * that is submitted later ends well again.
+ * Failures. A driver tells of failed work to whoever waits for something behind it, and goes on
+ * telling until the stream is synchronised; an error also travels with an event to the streams that
+ * waited for it. So whoever meets one keeps it here, for the points it may concern, and then
+ * synchronises all streams of the device, and of the devices whose events it waited for, which
+ * clears their drivers' memory: work that is submitted later ends well again.
  *
  *   known good | may have failed, up to what was submitted when it was met | later
  *   1        4   5                                                       9   10
  *
- * A device is lost when its stream says Unavailable once more after that: an error that came with another device's event is said once.
+ * A device is lost when its stream says Unavailable once more after that: an error that came with
+ * another device's event is said once.
  *
- * No thread ever holds two streams' locks: the event is taken from T, counted, and T's lock released, before S is locked. */
+ * No thread ever holds two streams' locks: the event is taken from T, counted, and T's lock
+ * released, before S is locked. */
 #include "device/stream.h"
 
 #include <stdio.h>
@@ -26,20 +29,29 @@
 #include "base/profile.h"
 #include "device/loss.h"
 
-static gantry_status_t create_handle(const gantry_backend_t *backend, gantry_backend_device_t *device, uint32_t index,
-                                     const int32_t *priority, gantry_backend_stream_t **out_handle) {
+static gantry_status_t create_handle(const gantry_backend_t *backend,
+                                     gantry_backend_device_t *device, uint32_t index,
+                                     const int32_t *priority,
+                                     gantry_backend_stream_t **out_handle) {
     const gantry_stream_ops_t *ops = backend->stream;
     if (priority && GANTRY_ABI_HAS(ops, create_with_priority) && ops->create_with_priority)
-        return (gantry_status_t)ops->create_with_priority(device, (int32_t)index, *priority, out_handle);
+        return (gantry_status_t)ops->create_with_priority(device, (int32_t)index, *priority,
+                                                          out_handle);
     return (gantry_status_t)ops->create(device, (int32_t)index, out_handle);
 }
 
 gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap_t *heap,
-                                    const gantry_backend_t *backend, gantry_backend_device_t *device, const void *owner,
+                                    const gantry_backend_t *backend,
+                                    gantry_backend_device_t *device, const void *owner,
                                     uint32_t index, const int32_t *priority, bool synchronous) {
-    *stream = (gantry__stream_t){
-        .backend = backend, .device = device, .owner = owner, .heap = heap, .index = index, .synchronous = synchronous};
-    if (gantry__mutex_init(&stream->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    *stream = (gantry__stream_t){.backend = backend,
+                                 .device = device,
+                                 .owner = owner,
+                                 .heap = heap,
+                                 .index = index,
+                                 .synchronous = synchronous};
+    if (gantry__mutex_init(&stream->lock) != 0)
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     gantry_status_t status = create_handle(backend, device, index, priority, &stream->handle);
     if (status != GANTRY_OK) {
         gantry__mutex_deinit(&stream->lock);
@@ -79,7 +91,8 @@ static bool is_completed(gantry__point_t point) {
 
 bool gantry__point_is_past(gantry__point_t point) {
     if (!point.stream || point.stream->synchronous) return true;
-    return is_completed(point) && !atomic_load_explicit(&point.stream->has_failed, memory_order_acquire);
+    return is_completed(point) &&
+           !atomic_load_explicit(&point.stream->has_failed, memory_order_acquire);
 }
 
 /* ---- failures ---- */
@@ -93,7 +106,8 @@ static void merge_nearest(gantry__stream_t *stream) {
     gantry__failed_range_t *failed = stream->failed;
     uint32_t nearest = 0;
     for (uint32_t i = 1; i + 1 < stream->failed_count; ++i) {
-        if (failed[i + 1].from - failed[i].to < failed[nearest + 1].from - failed[nearest].to) nearest = i;
+        if (failed[i + 1].from - failed[i].to < failed[nearest + 1].from - failed[nearest].to)
+            nearest = i;
     }
     failed[nearest].to = failed[nearest + 1].to;
     uint32_t behind = stream->failed_count - nearest - 2;
@@ -101,8 +115,10 @@ static void merge_nearest(gantry__stream_t *stream) {
     --stream->failed_count;
 }
 
-static void add_range(gantry__stream_t *stream, uint64_t from, uint64_t to, gantry_status_t status, const char *text) {
-    gantry__failed_range_t *last = stream->failed_count ? &stream->failed[stream->failed_count - 1] : NULL;
+static void add_range(gantry__stream_t *stream, uint64_t from, uint64_t to, gantry_status_t status,
+                      const char *text) {
+    gantry__failed_range_t *last =
+        stream->failed_count ? &stream->failed[stream->failed_count - 1] : NULL;
     if (last && from <= last->to) { /* met by two threads, or by one twice */
         if (last->to < to) last->to = to;
         return;
@@ -113,8 +129,8 @@ static void add_range(gantry__stream_t *stream, uint64_t from, uint64_t to, gant
     (void)snprintf(range->text, sizeof range->text, "%s", text);
 }
 
-/* Everything after what is known to be good has failed, up to what has been submitted by now: later work than the one that failed may have
- * read its results. Returns that count. */
+/* Everything after what is known to be good has failed, up to what has been submitted by now: later
+ * work than the one that failed may have read its results. Returns that count. */
 static uint64_t keep_failure(gantry__stream_t *stream, gantry_status_t status, const char *text) {
     gantry__mutex_lock(&stream->lock);
     uint64_t completed = atomic_load(&stream->completed);
@@ -148,13 +164,14 @@ static gantry_status_t ask_driver_to_wait(const gantry__stream_t *stream) {
     return status;
 }
 
-/* Keeps the failure that is the thread's last message and makes the driver forget it. All work of the stream is over on return; true when
- * its device is lost. */
+/* Keeps the failure that is the thread's last message and makes the driver forget it. All work of
+ * the stream is over on return; true when its device is lost. */
 static bool keep_and_clear(gantry__stream_t *stream, gantry_status_t status) {
     char text[sizeof stream->failed[0].text];
     (void)snprintf(text, sizeof text, "%s", gantry__message());
     uint64_t count = keep_failure(stream, status, text);
-    bool is_told_again = ask_driver_to_wait(stream) == GANTRY_UNAVAILABLE && status == GANTRY_UNAVAILABLE &&
+    bool is_told_again = ask_driver_to_wait(stream) == GANTRY_UNAVAILABLE &&
+                         status == GANTRY_UNAVAILABLE &&
                          ask_driver_to_wait(stream) == GANTRY_UNAVAILABLE;
     raise_to(&stream->completed, count);
     (void)gantry__fail(status, "%s", text);
@@ -162,7 +179,8 @@ static bool keep_and_clear(gantry__stream_t *stream, gantry_status_t status) {
     return is_told_again;
 }
 
-/* Every stream of the device but one that carries an error, its own or one that came with an event, keeps it and forgets it. */
+/* Every stream of the device but one that carries an error, its own or one that came with an
+ * event, keeps it and forgets it. */
 static void clear_device(gantry_logical_device_t *device, const gantry__stream_t *but) {
     for (uint32_t i = 0; i < GANTRY__STREAMS && !gantry__device_is_lost(device); ++i) {
         gantry__stream_t *stream = &device->streams[i];
@@ -174,7 +192,9 @@ static void clear_device(gantry_logical_device_t *device, const gantry__stream_t
     }
 }
 
-static uint64_t bit_of(const gantry_logical_device_t *device) { return UINT64_C(1) << (device->position % 64); }
+static uint64_t bit_of(const gantry_logical_device_t *device) {
+    return UINT64_C(1) << (device->position % 64);
+}
 
 /* The devices from which the error may have come, and those from which they had it. */
 static void clear_sources(gantry_logical_device_t *device) {
@@ -185,7 +205,8 @@ static void clear_sources(gantry_logical_device_t *device) {
         next = 0;
         for (size_t i = 0; i < table->logical_count; ++i) {
             gantry_logical_device_t *source = table->logical[i];
-            if (!(now & bit_of(source)) || source == device || !atomic_load(&source->is_open)) continue;
+            if (!(now & bit_of(source)) || source == device || !atomic_load(&source->is_open))
+                continue;
             clear_device(source, NULL);
             next |= atomic_load(&source->waited_for);
         }
@@ -194,7 +215,8 @@ static void clear_sources(gantry_logical_device_t *device) {
     }
 }
 
-/* A wait on the stream found the failure that is the thread's last message. All its work is over on return. */
+/* A wait on the stream found the failure that is the thread's last message. All its work is over
+ * on return. */
 static gantry_status_t meet_failure(gantry__stream_t *stream, gantry_status_t status) {
     char text[GANTRY__MESSAGE_BYTES];
     (void)snprintf(text, sizeof text, "%s", gantry__message());
@@ -250,7 +272,8 @@ static gantry_status_t take_spare_event(gantry__stream_t *stream, gantry__event_
         event = gantry__heap_zalloc(stream->heap, sizeof *event);
         if (!event) return GANTRY_RESOURCE_EXHAUSTED;
         event->stream = stream;
-        gantry_status_t status = (gantry_status_t)stream->backend->event->create(stream->device, &event->handle);
+        gantry_status_t status =
+            (gantry_status_t)stream->backend->event->create(stream->device, &event->handle);
         if (status != GANTRY_OK) {
             gantry__heap_free(stream->heap, event, sizeof *event);
             return status;
@@ -265,7 +288,8 @@ static gantry_status_t take_spare_event(gantry__stream_t *stream, gantry__event_
 static gantry_status_t record_event(gantry__stream_t *stream) {
     gantry__event_t *event;
     GANTRY__TRY(take_spare_event(stream, &event));
-    gantry_status_t status = (gantry_status_t)stream->backend->event->record(event->handle, stream->handle);
+    gantry_status_t status =
+        (gantry_status_t)stream->backend->event->record(event->handle, stream->handle);
     if (status != GANTRY_OK) {
         drop_event_locked(event);
         return status;
@@ -276,15 +300,17 @@ static gantry_status_t record_event(gantry__stream_t *stream) {
     return GANTRY_OK;
 }
 
-/* An event at or after the point, counted for the caller; *out_event is NULL when the point has passed. Who gets none waits for the whole
- * stream instead: work in flight may be about to write memory of the caller. */
+/* An event at or after the point, counted for the caller; *out_event is NULL when the point has
+ * passed. Who gets none waits for the whole stream instead: work in flight may be about to write
+ * memory of the caller. */
 static gantry_status_t event_for(gantry__point_t point, gantry__event_t **out_event) {
     gantry__stream_t *stream = point.stream;
     *out_event = NULL;
     if (is_completed(point)) return GANTRY_OK;
     gantry_status_t status = GANTRY_OK;
     gantry__mutex_lock(&stream->lock);
-    if (!stream->last_event || stream->last_event->count < point.count) status = record_event(stream);
+    if (!stream->last_event || stream->last_event->count < point.count)
+        status = record_event(stream);
     if (status == GANTRY_OK) *out_event = retain_event(stream->last_event);
     gantry__mutex_unlock(&stream->lock);
     return note_refusal(stream, status);
@@ -301,7 +327,9 @@ static gantry_status_t wait_on_host(gantry__event_t *event) {
     return GANTRY_OK;
 }
 
-static bool is_sibling(const gantry__stream_t *a, const gantry__stream_t *b) { return a->owner == b->owner; }
+static bool is_sibling(const gantry__stream_t *a, const gantry__stream_t *b) {
+    return a->owner == b->owner;
+}
 
 /* Whether the stream was told before to wait for the point, or for a later one. */
 static bool follows_already(gantry__stream_t *stream, gantry__point_t point) {
@@ -313,30 +341,35 @@ static bool follows_already(gantry__stream_t *stream, gantry__point_t point) {
 }
 
 /* One stream behind an event of another, on the device where that goes. */
-static gantry_status_t wait_on_device(gantry__stream_t *stream, gantry__point_t point, gantry__event_t *event) {
+static gantry_status_t wait_on_device(gantry__stream_t *stream, gantry__point_t point,
+                                      gantry__event_t *event) {
     gantry_status_t status = GANTRY_OK;
     gantry__mutex_lock(&stream->lock);
-    uint64_t *known = is_sibling(stream, point.stream) ? &stream->waited[point.stream->index] : NULL;
+    uint64_t *known =
+        is_sibling(stream, point.stream) ? &stream->waited[point.stream->index] : NULL;
     if (!known && stream->logical && point.stream->logical)
         (void)atomic_fetch_or(&stream->logical->waited_for, bit_of(point.stream->logical));
     if (!known || *known < point.count) {
-        status = (gantry_status_t)stream->backend->stream->wait_event(stream->handle, event->handle);
+        status =
+            (gantry_status_t)stream->backend->stream->wait_event(stream->handle, event->handle);
         if (status == GANTRY_OK && known) *known = event->count;
     }
     gantry__mutex_unlock(&stream->lock);
     return status;
 }
 
-/* The wait was Unavailable, so one of the two devices is lost. If it is not the one waited for, that one's work ends here and the order
- * holds; the other's next submission will tell. */
-static gantry_status_t settle_refused_wait(gantry__stream_t *stream, gantry__point_t point, bool order_only) {
+/* The wait was Unavailable, so one of the two devices is lost. If it is not the one waited for,
+ * that one's work ends here and the order holds; the other's next submission will tell. */
+static gantry_status_t settle_refused_wait(gantry__stream_t *stream, gantry__point_t point,
+                                           bool order_only) {
     if (is_sibling(stream, point.stream)) return note_refusal(stream, GANTRY_UNAVAILABLE);
     gantry_status_t status = gantry__stream_synchronize(point.stream);
     return order_only ? GANTRY_OK : status;
 }
 
 /* order_only: it does not matter how the work before the point ended. */
-static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t point, bool order_only) {
+static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t point,
+                                    bool order_only) {
     gantry_status_t status = GANTRY_OK;
     if (point.stream && is_lost(point.stream)) {
         status = lost_failure(point.stream);
@@ -344,8 +377,8 @@ static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t po
     }
     if (gantry__point_is_past(point)) return GANTRY_OK;
     status = failure_of(point);
-    if (status != GANTRY_OK)
-        return order_only ? GANTRY_OK : status; /* it is over: whoever found the failure waited for the stream */
+    if (status != GANTRY_OK) /* it is over: whoever found the failure waited for the stream */
+        return order_only ? GANTRY_OK : status;
     if (point.stream == stream || follows_already(stream, point)) return GANTRY_OK;
     gantry__event_t *event;
     if (event_for(point, &event) != GANTRY_OK) {
@@ -364,12 +397,14 @@ static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t po
     return status;
 }
 
-gantry_status_t gantry__stream_wait_for(gantry__stream_t *stream, const gantry__point_t *points, size_t count) {
+gantry_status_t gantry__stream_wait_for(gantry__stream_t *stream, const gantry__point_t *points,
+                                        size_t count) {
     for (size_t i = 0; i < count; ++i) GANTRY__TRY(wait_for_one(stream, points[i], false));
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__stream_follow(gantry__stream_t *stream, const gantry__point_t *points, size_t count) {
+gantry_status_t gantry__stream_follow(gantry__stream_t *stream, const gantry__point_t *points,
+                                      size_t count) {
     for (size_t i = 0; i < count; ++i) GANTRY__TRY(wait_for_one(stream, points[i], true));
     return GANTRY_OK;
 }
@@ -405,7 +440,8 @@ void gantry__stream_flush(gantry__stream_t *stream) {
     if (!stream->backend || stream->synchronous) return;
     const gantry_stream_ops_t *ops = stream->backend->stream;
     uint64_t count = atomic_load(&stream->submitted);
-    if (!GANTRY_ABI_HAS(ops, flush) || !ops->flush || atomic_load(&stream->flushed) >= count) return;
+    if (!GANTRY_ABI_HAS(ops, flush) || !ops->flush || atomic_load(&stream->flushed) >= count)
+        return;
     if (is_lost(stream)) return;
     gantry_status_t status = (gantry_status_t)ops->flush(stream->handle);
     if (note_refusal(stream, status) == GANTRY_OK) raise_to(&stream->flushed, count);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams: in-order queues of one logical device, with a count of what was submitted.
  *
- * The count is the currency of ordering: a point in time is (stream, count), a piece of memory remembers the count of its last use on
- * each stream, a tensor the point at which it is ready. Events are recorded only when somebody has to wait for a point.
- * On a synchronous device (GANTRY_DEVICE_SYNCHRONOUS) every point has passed already and nothing here locks.
- * Owner: the logical device. Thread-safe: begin/end hold the stream's lock, the only one held while a driver is called. */
+ * The count is the currency of ordering: a point in time is (stream, count), a piece of memory
+ * remembers the count of its last use on each stream, a tensor the point at which it is ready.
+ * Events are recorded only when somebody has to wait for a point. On a synchronous device
+ * (GANTRY_DEVICE_SYNCHRONOUS) every point has passed already and nothing here locks.
+ * Owner: the logical device. Thread-safe: begin/end hold the stream's lock, the only one held
+ * while a driver is called. */
 #ifndef GANTRY_DEVICE_STREAM_H
 #define GANTRY_DEVICE_STREAM_H
 
@@ -47,21 +49,24 @@ struct gantry__stream_t {
     const gantry_backend_t *backend;
     gantry_backend_device_t *device;
     const void *owner; /* the logical device, to know siblings by */
-    struct gantry_logical_device_t *logical; /* the same, to lose it and to clear its streams; NULL: a stream alone */
+    /* the same, to lose it and to clear its streams; NULL: a stream alone */
+    struct gantry_logical_device_t *logical;
     gantry_backend_stream_t *handle;
     const gantry__heap_t *heap;
     uint32_t index; /* in its device: GANTRY_STREAM_... */
     bool synchronous;
     gantry__mutex_t lock;
     atomic_uint_fast64_t submitted;
-    atomic_uint_fast64_t completed;  /* known to have ended */
-    atomic_uint_fast64_t flushed;    /* handed to the device for sure */
-    uint64_t waited[GANTRY__STREAMS]; /* of the device's own streams: their count this one already waits for; under lock */
-    gantry__event_t *last_event;      /* the newest; under lock */
-    gantry__event_t *spare;           /* under lock */
-    /* Work that failed while it ran: every point of the range keeps the failure, whoever asks and however often. */
+    atomic_uint_fast64_t completed; /* known to have ended */
+    atomic_uint_fast64_t flushed;   /* handed to the device for sure */
+    /* of the device's own streams: their count this one already waits for; under lock */
+    uint64_t waited[GANTRY__STREAMS];
+    gantry__event_t *last_event; /* the newest; under lock */
+    gantry__event_t *spare;      /* under lock */
+    /* Work that failed while it ran: every point of the range keeps the failure, whoever asks
+     * and however often. */
     atomic_bool has_failed;
-    uint32_t failed_count;   /* under lock */
+    uint32_t failed_count;                                /* under lock */
     gantry__failed_range_t failed[GANTRY__FAILED_RANGES]; /* ascending, apart; under lock */
 };
 
@@ -71,21 +76,27 @@ typedef struct gantry__point_t {
     uint64_t count;
 } gantry__point_t;
 
-/* priority NULL: the device's default; else within its range, and of no effect where the backend has no such slot. */
-gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap_t *heap, const gantry_backend_t *backend,
-                                    gantry_backend_device_t *device, const void *owner, uint32_t index, const int32_t *priority,
-                                    bool synchronous);
+/* priority NULL: the device's default; else within its range, and of no effect where the backend
+ * has no such slot. */
+gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap_t *heap,
+                                    const gantry_backend_t *backend,
+                                    gantry_backend_device_t *device, const void *owner,
+                                    uint32_t index, const int32_t *priority, bool synchronous);
 /* Waits for pending work. */
 void gantry__stream_deinit(gantry__stream_t *stream);
 
-/* True when the point has passed and nothing of the stream ever failed, as far as is known without asking the driver. */
+/* True when the point has passed and nothing of the stream ever failed, as far as is known
+ * without asking the driver. */
 bool gantry__point_is_past(gantry__point_t point);
 
-/* Makes stream's later work wait for the points; between backends the calling thread waits instead. Not between begin and end. */
-gantry_status_t gantry__stream_wait_for(gantry__stream_t *stream, const gantry__point_t *points, size_t count);
+/* Makes stream's later work wait for the points; between backends the calling thread waits
+ * instead. Not between begin and end. */
+gantry_status_t gantry__stream_wait_for(gantry__stream_t *stream, const gantry__point_t *points,
+                                        size_t count);
 
 /* The same for the order alone: points whose work failed are over, and no error. */
-gantry_status_t gantry__stream_follow(gantry__stream_t *stream, const gantry__point_t *points, size_t count);
+gantry_status_t gantry__stream_follow(gantry__stream_t *stream, const gantry__point_t *points,
+                                      size_t count);
 
 /* Submissions go between begin and end; end returns the count that stands for them. */
 void gantry__stream_begin(gantry__stream_t *stream);
@@ -95,7 +106,8 @@ uint64_t gantry__stream_end(gantry__stream_t *stream);
 gantry_status_t gantry__point_wait(gantry__point_t point);
 /* Work that had to wait for the point has ended well: so has the point. */
 void gantry__point_passed(gantry__point_t point);
-/* Sees to it that submitted work begins without anybody waiting for it; nothing to do when it was seen to already. An error shows at the wait. */
+/* Sees to it that submitted work begins without anybody waiting for it; nothing to do when it
+ * was seen to already. An error shows at the wait. */
 void gantry__stream_flush(gantry__stream_t *stream);
 /* Blocks until all submitted work has ended. */
 gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream);

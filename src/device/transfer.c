@@ -3,20 +3,24 @@
  *
  *   host-addressable, done at once   one of the two is host memory: a copy from or to it
  *   parts of one card                transfer->copy on the target's stream
- *   cards of one backend             transfer->copy_peer on the target's stream, until it says that it has no way
- *   anything else                    to the host and from there, also between two views of one card: drivers do not know each other's
- *                                    memory. In blocks, so that the next one is read while the last one is written, and
- *                                    pinned, since drivers do not overlap copies from and to other memory:
+ *   cards of one backend             transfer->copy_peer on the target's stream, until it says that
+ *                                    it has no way
+ *   anything else                    to the host and from there, also between two views of one
+ *                                    card: drivers do not know each other's memory. In blocks, so
+ *                                    that the next one is read while the last one is written, and
+ *                                    pinned, since drivers do not overlap copies from and to other
+ *                                    memory:
  *
  *                                      block 0   |read 0||write 0      ||read 2|...      host memory: two blocks
  *                                      block 1           |read 1||wait ||write 1   |...
  *
  * A copy on the device's side orders itself by events alone:
  *
- *   source:  ... ready                  to_host waits, counts: the source's last use is on its own device's streams
+ *   source:  ... ready                  to_host waits, counts: the source's last use is on its own
+ *            device's streams
  *                     \                /
  *   target:  to_device waits    copy ---    the target is ready at the copy's count
- */
+ * */
 #include "device/transfer.h"
 
 #include <stdio.h>
@@ -28,21 +32,25 @@
 typedef struct gantry_logical_device_t logical_t;
 
 /* Submits a copy from memory that stays valid until the returned point. */
-static gantry_status_t submit_to_device(gantry__buffer_t *target, uint64_t offset_bytes, const void *source,
-                                        uint64_t size_bytes, gantry__point_t *out_ready) {
+static gantry_status_t submit_to_device(gantry__buffer_t *target, uint64_t offset_bytes,
+                                        const void *source, uint64_t size_bytes,
+                                        gantry__point_t *out_ready) {
     logical_t *device = target->device;
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_DEVICE];
-    gantry_span_t span = {target->span.region, target->span.offset_bytes + offset_bytes, size_bytes};
+    gantry_span_t span = {target->span.region, target->span.offset_bytes + offset_bytes,
+                          size_bytes};
     gantry__stream_begin(stream);
-    gantry_status_t status = (gantry_status_t)device->backend->transfer->to_device(stream->handle, &span, source);
+    gantry_status_t status =
+        (gantry_status_t)device->backend->transfer->to_device(stream->handle, &span, source);
     uint64_t count = gantry__stream_end(stream);
     gantry__buffer_mark_use(target, GANTRY_STREAM_TO_DEVICE, count);
     *out_ready = (gantry__point_t){stream, count};
     return gantry__loss_note(device, status);
 }
 
-static gantry_status_t copy_and_wait(gantry__buffer_t *target, uint64_t offset_bytes, const void *source,
-                                     uint64_t size_bytes, gantry__point_t *out_ready) {
+static gantry_status_t copy_and_wait(gantry__buffer_t *target, uint64_t offset_bytes,
+                                     const void *source, uint64_t size_bytes,
+                                     gantry__point_t *out_ready) {
     GANTRY__TRY(submit_to_device(target, offset_bytes, source, size_bytes, out_ready));
     return gantry__point_wait(*out_ready);
 }
@@ -59,8 +67,9 @@ static void end_copy(gantry__profile_frame_t *frame, gantry__step_t before, uint
     (void)gantry__profile_switch(frame, before);
 }
 
-static gantry_status_t copy_from_host(gantry__buffer_t *target, uint64_t offset_bytes, const void *source,
-                                      uint64_t size_bytes, gantry__point_t *out_ready) {
+static gantry_status_t copy_from_host(gantry__buffer_t *target, uint64_t offset_bytes,
+                                      const void *source, uint64_t size_bytes,
+                                      gantry__point_t *out_ready) {
     logical_t *device = target->device;
     *out_ready = (gantry__point_t){NULL, 0};
     if (size_bytes == 0) return GANTRY_OK;
@@ -69,29 +78,30 @@ static gantry_status_t copy_from_host(gantry__buffer_t *target, uint64_t offset_
     gantry__staging_block_t *block = is_small ? gantry__staging_acquire(device) : NULL;
     if (!block) return copy_and_wait(target, offset_bytes, source, size_bytes, out_ready);
     memcpy(block->data, source, size_bytes);
-    gantry_status_t status = submit_to_device(target, offset_bytes, block->data, size_bytes, out_ready);
+    gantry_status_t status =
+        submit_to_device(target, offset_bytes, block->data, size_bytes, out_ready);
     gantry__staging_return(device, block, *out_ready);
     return status;
 }
 
-static gantry_status_t fill_from_host(gantry__buffer_t *target, const void *element, uint32_t size_bytes,
-                                      gantry__point_t *out_ready) {
+static gantry_status_t fill_from_host(gantry__buffer_t *target, const void *element,
+                                      uint32_t size_bytes, gantry__point_t *out_ready) {
     logical_t *device = target->device;
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_COMPUTE];
     const gantry_span_t span = {target->span.region, target->span.offset_bytes, size_bytes};
     *out_ready = (gantry__point_t){NULL, 0};
     GANTRY__TRY(gantry__loss_check(device));
     gantry__stream_begin(stream);
-    gantry_status_t status =
-        (gantry_status_t)device->backend->transfer->fill(stream->handle, &span, element, size_bytes);
+    gantry_status_t status = (gantry_status_t)device->backend->transfer->fill(stream->handle, &span,
+                                                                              element, size_bytes);
     uint64_t count = gantry__stream_end(stream);
     gantry__buffer_mark_use(target, GANTRY_STREAM_COMPUTE, count);
     *out_ready = (gantry__point_t){stream, count};
     return gantry__loss_note(device, status);
 }
 
-gantry_status_t gantry__fill_from_host(gantry__buffer_t *target, const void *element, uint32_t size_bytes,
-                                       gantry__point_t *out_ready) {
+gantry_status_t gantry__fill_from_host(gantry__buffer_t *target, const void *element,
+                                       uint32_t size_bytes, gantry__point_t *out_ready) {
     gantry__profile_frame_t *frame;
     gantry__step_t before = begin_copy(target->device, &frame);
     gantry_status_t status = fill_from_host(target, element, size_bytes, out_ready);
@@ -99,8 +109,9 @@ gantry_status_t gantry__fill_from_host(gantry__buffer_t *target, const void *ele
     return status;
 }
 
-gantry_status_t gantry__copy_part_from_host(gantry__buffer_t *target, uint64_t offset_bytes, const void *source,
-                                            uint64_t size_bytes, gantry__point_t *out_ready) {
+gantry_status_t gantry__copy_part_from_host(gantry__buffer_t *target, uint64_t offset_bytes,
+                                            const void *source, uint64_t size_bytes,
+                                            gantry__point_t *out_ready) {
     gantry__profile_frame_t *frame;
     gantry__step_t before = begin_copy(target->device, &frame);
     gantry_status_t status = copy_from_host(target, offset_bytes, source, size_bytes, out_ready);
@@ -108,21 +119,23 @@ gantry_status_t gantry__copy_part_from_host(gantry__buffer_t *target, uint64_t o
     return status;
 }
 
-gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
-                                       gantry__point_t *out_ready) {
+gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *source,
+                                       uint64_t size_bytes, gantry__point_t *out_ready) {
     return gantry__copy_part_from_host(target, 0, source, size_bytes, out_ready);
 }
 
-static gantry_status_t copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes, uint64_t size_bytes,
-                                    gantry__point_t ready) {
+static gantry_status_t copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes,
+                                    uint64_t size_bytes, gantry__point_t ready) {
     if (size_bytes == 0) return GANTRY_OK;
     logical_t *device = source->device;
     GANTRY__TRY(gantry__loss_check(device));
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
-    gantry_span_t span = {source->span.region, source->span.offset_bytes + offset_bytes, size_bytes};
+    gantry_span_t span = {source->span.region, source->span.offset_bytes + offset_bytes,
+                          size_bytes};
     GANTRY__TRY(gantry__stream_wait_for(stream, &ready, 1));
     gantry__stream_begin(stream);
-    gantry_status_t status = (gantry_status_t)device->backend->transfer->to_host(stream->handle, target, &span);
+    gantry_status_t status =
+        (gantry_status_t)device->backend->transfer->to_host(stream->handle, target, &span);
     uint64_t count = gantry__stream_end(stream);
     gantry__buffer_mark_use(source, GANTRY_STREAM_TO_HOST, count);
     status = gantry__loss_note(device, status);
@@ -131,8 +144,8 @@ static gantry_status_t copy_to_host(void *target, gantry__buffer_t *source, uint
     return status != GANTRY_OK ? status : waited;
 }
 
-gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes, uint64_t size_bytes,
-                                     gantry__point_t ready) {
+gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes,
+                                     uint64_t size_bytes, gantry__point_t ready) {
     gantry__profile_frame_t *frame;
     gantry__step_t before = begin_copy(source->device, &frame);
     gantry_status_t status = copy_to_host(target, source, offset_bytes, size_bytes, ready);
@@ -141,9 +154,11 @@ gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uin
 }
 
 /* The source is host memory already: no bounce. */
-static gantry_status_t copy_from_addressable(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
-                                             uint64_t size_bytes, gantry__point_t *out_ready) {
-    return gantry__copy_from_host(target, (const unsigned char *)source->data + offset_bytes, size_bytes, out_ready);
+static gantry_status_t copy_from_addressable(gantry__buffer_t *target, gantry__buffer_t *source,
+                                             uint64_t offset_bytes, uint64_t size_bytes,
+                                             gantry__point_t *out_ready) {
+    return gantry__copy_from_host(target, (const unsigned char *)source->data + offset_bytes,
+                                  size_bytes, out_ready);
 }
 
 /* One copy on its way through the host. */
@@ -155,10 +170,13 @@ typedef struct bounce_t {
     gantry__point_t written[2]; /* the block is free again when past */
 } bounce_t;
 
-static gantry_status_t move_block(bounce_t *bounce, uint64_t at, uint32_t block, gantry__point_t ready) {
-    uint64_t left = bounce->size_bytes - at, bytes = left < bounce->block_bytes ? left : bounce->block_bytes;
+static gantry_status_t move_block(bounce_t *bounce, uint64_t at, uint32_t block,
+                                  gantry__point_t ready) {
+    uint64_t left = bounce->size_bytes - at,
+             bytes = left < bounce->block_bytes ? left : bounce->block_bytes;
     if (bounce->written[block].stream) GANTRY__TRY(gantry__point_wait(bounce->written[block]));
-    GANTRY__TRY(gantry__copy_to_host(bounce->blocks[block], bounce->source, bounce->from + at, bytes, ready));
+    GANTRY__TRY(gantry__copy_to_host(bounce->blocks[block], bounce->source, bounce->from + at,
+                                     bytes, ready));
     GANTRY__TRY(gantry__loss_check(bounce->target->device));
     gantry_status_t status =
         submit_to_device(bounce->target, at, bounce->blocks[block], bytes, &bounce->written[block]);
@@ -167,10 +185,12 @@ static gantry_status_t move_block(bounce_t *bounce, uint64_t at, uint32_t block,
 }
 
 /* The blocks are read by pending work: they go only when that has ended, whatever came of it. */
-static gantry_status_t move_blocks(bounce_t *bounce, gantry__point_t ready, gantry__point_t *out_ready) {
+static gantry_status_t move_blocks(bounce_t *bounce, gantry__point_t ready,
+                                   gantry__point_t *out_ready) {
     gantry_status_t status = GANTRY_OK;
     uint32_t block = 0;
-    for (uint64_t at = 0; at < bounce->size_bytes && status == GANTRY_OK; at += bounce->block_bytes) {
+    for (uint64_t at = 0; at < bounce->size_bytes && status == GANTRY_OK;
+         at += bounce->block_bytes) {
         status = move_block(bounce, at, block, ready);
         block ^= 1;
     }
@@ -188,18 +208,23 @@ static gantry_status_t move_blocks(bounce_t *bounce, gantry__point_t ready, gant
 
 /* Read into a block of the target's staging, and written from there without being waited for. */
 static gantry_status_t copy_by_staging(gantry__staging_block_t *block, gantry__buffer_t *target,
-                                       gantry__buffer_t *source, uint64_t offset_bytes, uint64_t size_bytes,
-                                       gantry__point_t ready, gantry__point_t *out_ready) {
-    gantry_status_t status = gantry__copy_to_host(block->data, source, offset_bytes, size_bytes, ready);
+                                       gantry__buffer_t *source, uint64_t offset_bytes,
+                                       uint64_t size_bytes, gantry__point_t ready,
+                                       gantry__point_t *out_ready) {
+    gantry_status_t status =
+        gantry__copy_to_host(block->data, source, offset_bytes, size_bytes, ready);
     if (status == GANTRY_OK) status = gantry__loss_check(target->device);
-    if (status == GANTRY_OK) status = submit_to_device(target, 0, block->data, size_bytes, out_ready);
+    if (status == GANTRY_OK)
+        status = submit_to_device(target, 0, block->data, size_bytes, out_ready);
     gantry__staging_return(target->device, block, *out_ready);
     return status;
 }
 
-/* Host memory that is not pinned serves, too, where the pair is another copy's or was not to be had. */
-static gantry_status_t copy_by_blocks(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
-                                      uint64_t size_bytes, gantry__point_t ready, gantry__point_t *out_ready) {
+/* Host memory that is not pinned serves, too, where the pair is another copy's or was not to be
+ * had. */
+static gantry_status_t copy_by_blocks(gantry__buffer_t *target, gantry__buffer_t *source,
+                                      uint64_t offset_bytes, uint64_t size_bytes,
+                                      gantry__point_t ready, gantry__point_t *out_ready) {
     const gantry__heap_t *heap = source->device->table->heap;
     bool is_short = size_bytes <= GANTRY__STAGING_LARGE_BYTES;
     uint64_t block_bytes = is_short ? size_bytes : GANTRY__STAGING_LARGE_BYTES;
@@ -223,24 +248,30 @@ static gantry_status_t copy_by_blocks(gantry__buffer_t *target, gantry__buffer_t
     return status;
 }
 
-static gantry_status_t copy_by_bounce(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
-                                      uint64_t size_bytes, gantry__point_t ready, gantry__point_t *out_ready) {
+static gantry_status_t copy_by_bounce(gantry__buffer_t *target, gantry__buffer_t *source,
+                                      uint64_t offset_bytes, uint64_t size_bytes,
+                                      gantry__point_t ready, gantry__point_t *out_ready) {
     bool is_small = size_bytes <= GANTRY__STAGING_BLOCK_BYTES;
     gantry__staging_block_t *block = is_small ? gantry__staging_acquire(target->device) : NULL;
-    if (block) return copy_by_staging(block, target, source, offset_bytes, size_bytes, ready, out_ready);
+    if (block)
+        return copy_by_staging(block, target, source, offset_bytes, size_bytes, ready, out_ready);
     return copy_by_blocks(target, source, offset_bytes, size_bytes, ready, out_ready);
 }
 
 /* ---- on the device's side ---- */
 
-static uint64_t peer_bit(const logical_t *source) { return UINT64_C(1) << (source->physical->position % 64); }
+static uint64_t peer_bit(const logical_t *source) {
+    return UINT64_C(1) << (source->physical->position % 64);
+}
 
 static bool has_way_on_device(const logical_t *target, const logical_t *source) {
     if (gantry__logical_device_is_sibling(target, source)) return true;
     const gantry_transfer_ops_t *transfer = target->backend->transfer;
-    if (gantry__logical_view(target)->backend != gantry__logical_view(source)->backend) return false;
+    if (gantry__logical_view(target)->backend != gantry__logical_view(source)->backend)
+        return false;
     if (!GANTRY_ABI_HAS(transfer, copy_peer) || !transfer->copy_peer) return false;
-    return (atomic_load_explicit(&target->physical->no_peer_copy, memory_order_relaxed) & peer_bit(source)) == 0;
+    return (atomic_load_explicit(&target->physical->no_peer_copy, memory_order_relaxed) &
+            peer_bit(source)) == 0;
 }
 
 /* The target's memory may still be in use by other streams of its own device. */
@@ -249,18 +280,21 @@ static gantry_status_t follow_uses(gantry__stream_t *stream, gantry__buffer_t *b
     size_t count = 0;
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
         uint64_t use = atomic_load_explicit(&buffer->last_use[i], memory_order_acquire);
-        if (i != stream->index && use > 0) points[count++] = (gantry__point_t){&buffer->device->streams[i], use};
+        if (i != stream->index && use > 0)
+            points[count++] = (gantry__point_t){&buffer->device->streams[i], use};
     }
     return gantry__stream_follow(stream, points, count);
 }
 
 /* *out_peer_missing: the backend has no way between these two cards, nothing was submitted. */
-static gantry_status_t submit_copy(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
-                                   uint64_t size_bytes, gantry__point_t *out_ready, bool *out_peer_missing) {
+static gantry_status_t submit_copy(gantry__buffer_t *target, gantry__buffer_t *source,
+                                   uint64_t offset_bytes, uint64_t size_bytes,
+                                   gantry__point_t *out_ready, bool *out_peer_missing) {
     const gantry_transfer_ops_t *transfer = target->device->backend->transfer;
     gantry__stream_t *stream = &target->device->streams[GANTRY_STREAM_TO_DEVICE];
     gantry_span_t to = {target->span.region, target->span.offset_bytes, size_bytes};
-    gantry_span_t from = {source->span.region, source->span.offset_bytes + offset_bytes, size_bytes};
+    gantry_span_t from = {source->span.region, source->span.offset_bytes + offset_bytes,
+                          size_bytes};
     bool is_peer = !gantry__logical_device_is_sibling(target->device, source->device);
     gantry__stream_begin(stream);
     int32_t code = is_peer ? transfer->copy_peer(stream->handle, &to, source->device->handle, &from)
@@ -272,8 +306,8 @@ static gantry_status_t submit_copy(gantry__buffer_t *target, gantry__buffer_t *s
     return (gantry_status_t)code;
 }
 
-/* Puts the copy's end on record as a use of the source by its own device: its stream for reads waits for the copy, and counts. Where it
- * cannot be made to wait, the host waits. */
+/* Puts the copy's end on record as a use of the source by its own device: its stream for reads
+ * waits for the copy, and counts. Where it cannot be made to wait, the host waits. */
 static gantry_status_t hold_source(gantry__buffer_t *source, gantry__point_t copied) {
     gantry__stream_t *stream = &source->device->streams[GANTRY_STREAM_TO_HOST];
     if (copied.stream->synchronous) return GANTRY_OK;
@@ -284,8 +318,9 @@ static gantry_status_t hold_source(gantry__buffer_t *source, gantry__point_t cop
 }
 
 /* The target's stream copies behind the source's ready point; nobody waits on the host. */
-static gantry_status_t copy_on_device(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
-                                      uint64_t size_bytes, gantry__point_t ready, gantry__point_t *out_ready,
+static gantry_status_t copy_on_device(gantry__buffer_t *target, gantry__buffer_t *source,
+                                      uint64_t offset_bytes, uint64_t size_bytes,
+                                      gantry__point_t ready, gantry__point_t *out_ready,
                                       bool *out_peer_missing) {
     gantry__stream_t *stream = &target->device->streams[GANTRY_STREAM_TO_DEVICE];
     *out_peer_missing = false;
@@ -293,14 +328,17 @@ static gantry_status_t copy_on_device(gantry__buffer_t *target, gantry__buffer_t
     GANTRY__TRY(gantry__loss_check(target->device));
     GANTRY__TRY(gantry__stream_wait_for(stream, &ready, 1));
     GANTRY__TRY(follow_uses(stream, target));
-    gantry_status_t status = submit_copy(target, source, offset_bytes, size_bytes, out_ready, out_peer_missing);
+    gantry_status_t status =
+        submit_copy(target, source, offset_bytes, size_bytes, out_ready, out_peer_missing);
     if (status == GANTRY_OK) return hold_source(source, *out_ready);
-    char why[512]; /* part of it may have been submitted: the source is its owner's again only when that is over */
+    /* part of it may have been submitted: the source is its owner's again only when that is over */
+    char why[512];
     if (*out_peer_missing) return status;
     (void)snprintf(why, sizeof why, "%s", gantry__message());
     (void)gantry__stream_synchronize(stream);
     /* between two cards either may be the one that is gone: their streams tell */
-    if (status == GANTRY_UNAVAILABLE) (void)gantry__stream_synchronize(&source->device->streams[GANTRY_STREAM_TO_HOST]);
+    if (status == GANTRY_UNAVAILABLE)
+        (void)gantry__stream_synchronize(&source->device->streams[GANTRY_STREAM_TO_HOST]);
     GANTRY__TRY(gantry__loss_check(source->device));
     GANTRY__TRY(gantry__loss_check(target->device));
     return gantry__fail(status, "%s", why);
@@ -314,13 +352,15 @@ static void count_moved(const logical_t *device, uint64_t size_bytes) {
 static void give_peer_copy_up(const logical_t *target, const logical_t *source) {
     uint64_t bit = peer_bit(source);
     if (atomic_fetch_or(&target->physical->no_peer_copy, bit) & bit) return;
-    gantry__log(target->table->log, GANTRY_LEVEL_INFO,
-                "Copies from %s to %s go through the host from now on: the backend has no direct way (%s)",
-                source->physical->name, target->physical->name, gantry__message());
+    gantry__log(
+        target->table->log, GANTRY_LEVEL_INFO,
+        "Copies from %s to %s go through the host from now on: the backend has no direct way (%s)",
+        source->physical->name, target->physical->name, gantry__message());
 }
 
-static gantry_status_t copy_across(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
-                                   uint64_t size_bytes, gantry__point_t ready, gantry__point_t *out_ready) {
+static gantry_status_t copy_across(gantry__buffer_t *target, gantry__buffer_t *source,
+                                   uint64_t offset_bytes, uint64_t size_bytes,
+                                   gantry__point_t ready, gantry__point_t *out_ready) {
     *out_ready = (gantry__point_t){NULL, 0};
     if (size_bytes == 0) return GANTRY_OK;
     if (source->device->synchronous && source->data)
@@ -329,8 +369,8 @@ static gantry_status_t copy_across(gantry__buffer_t *target, gantry__buffer_t *s
         return gantry__copy_to_host(target->data, source, offset_bytes, size_bytes, ready);
     if (has_way_on_device(target->device, source->device)) {
         bool is_peer_missing;
-        gantry_status_t status =
-            copy_on_device(target, source, offset_bytes, size_bytes, ready, out_ready, &is_peer_missing);
+        gantry_status_t status = copy_on_device(target, source, offset_bytes, size_bytes, ready,
+                                                out_ready, &is_peer_missing);
         if (!is_peer_missing) {
             count_moved(target->device, size_bytes);
             return status;
@@ -342,12 +382,14 @@ static gantry_status_t copy_across(gantry__buffer_t *target, gantry__buffer_t *s
 }
 
 /* What goes through the host is counted where it reaches it. */
-gantry_status_t gantry__copy_across(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
-                                    uint64_t size_bytes, gantry__point_t ready, gantry__point_t *out_ready) {
+gantry_status_t gantry__copy_across(gantry__buffer_t *target, gantry__buffer_t *source,
+                                    uint64_t offset_bytes, uint64_t size_bytes,
+                                    gantry__point_t ready, gantry__point_t *out_ready) {
     gantry__profile_frame_t *frame;
     const uint32_t failures = gantry__failures();
     gantry__step_t before = begin_copy(target->device, &frame);
-    gantry_status_t status = copy_across(target, source, offset_bytes, size_bytes, ready, out_ready);
+    gantry_status_t status =
+        copy_across(target, source, offset_bytes, size_bytes, ready, out_ready);
     end_copy(frame, before, 0);
     if (status == GANTRY_OK) gantry__forget_since(failures); /* there may be no direct way */
     return status;

@@ -1,29 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies: host to device, device to host, device to device. Every path that has no shorter way goes through the host.
+/* Copies: host to device, device to host, device to device. Every path that has no shorter way goes
+ * through the host.
  *
- * What is small passes through staging and is not waited for; what is large goes straight and is. Thread-safe. */
+ * What is small passes through staging and is not waited for; what is large goes straight and
+ * is. Thread-safe. */
 #ifndef GANTRY_DEVICE_TRANSFER_H
 #define GANTRY_DEVICE_TRANSFER_H
 
 #include "device/buffer.h"
 
-/* Copies to the buffer's first size_bytes; source may be reused on return. *out_ready: when later work may read the buffer. */
-gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *source, uint64_t size_bytes, gantry__point_t *out_ready);
+/* Copies to the buffer's first size_bytes; source may be reused on return. *out_ready: when
+ * later work may read the buffer. */
+gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *source,
+                                       uint64_t size_bytes, gantry__point_t *out_ready);
 
 /* The same to bytes from offset_bytes on. What is copied in parts is ready when the last one is. */
-gantry_status_t gantry__copy_part_from_host(gantry__buffer_t *target, uint64_t offset_bytes, const void *source, uint64_t size_bytes,
+gantry_status_t gantry__copy_part_from_host(gantry__buffer_t *target, uint64_t offset_bytes,
+                                            const void *source, uint64_t size_bytes,
                                             gantry__point_t *out_ready);
 
-/* The same for one element of 1, 2, 4 or 8 bytes, on the compute stream: no staging, and ops behind it wait for no other stream. The buffer's first
- * stream is the compute stream. */
-gantry_status_t gantry__fill_from_host(gantry__buffer_t *target, const void *element, uint32_t size_bytes, gantry__point_t *out_ready);
+/* The same for one element of 1, 2, 4 or 8 bytes, on the compute stream: no staging, and ops behind
+ * it wait for no other stream. The buffer's first stream is the compute stream. */
+gantry_status_t gantry__fill_from_host(gantry__buffer_t *target, const void *element,
+                                       uint32_t size_bytes, gantry__point_t *out_ready);
 
 /* Copies size_bytes at offset_bytes of the buffer, once ready has passed, and waits. */
-gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes, uint64_t size_bytes,
-                                     gantry__point_t ready);
+gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes,
+                                     uint64_t size_bytes, gantry__point_t ready);
 
 /* Copies to another device's buffer; as copy_from_host for *out_ready. */
-gantry_status_t gantry__copy_across(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes, uint64_t size_bytes,
+gantry_status_t gantry__copy_across(gantry__buffer_t *target, gantry__buffer_t *source,
+                                    uint64_t offset_bytes, uint64_t size_bytes,
                                     gantry__point_t ready, gantry__point_t *out_ready);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which devices a runtime uses: GANTRY_VISIBLE_DEVICES (or the option) selects and orders GPUs, CUDA_VISIBLE_DEVICES hides NVIDIA ones and
- * orders them where the former says nothing. */
+/* Which devices a runtime uses: GANTRY_VISIBLE_DEVICES (or the option) selects and orders GPUs,
+ * CUDA_VISIBLE_DEVICES hides NVIDIA ones and orders them where the former says nothing. */
 #include "device/device_table.h"
 
 #include <string.h>
@@ -27,19 +27,22 @@ static gpus_t find_gpus(const gantry__device_table_t *table) {
     return gpus;
 }
 
-/* Does a device text such as opencl:1 mean the GPU at that position, under whichever of its views? */
+/* Does a device text such as opencl:1 mean the GPU at that position, under whichever of its
+ * views? */
 static bool matches_name(void *user, const char *entry, size_t position) {
     const gpus_t *gpus = user;
     const physical_t *card = gpus->table->physical[gpus->first + position];
     gantry__device_reference_t reference;
-    if (gantry__device_reference_from_user(gpus->table, entry, &reference) != GANTRY_OK) return false;
+    if (gantry__device_reference_from_user(gpus->table, entry, &reference) != GANTRY_OK)
+        return false;
     for (const physical_t *view = NULL; (view = gantry__card_next_view(card, view)) != NULL;) {
         if (gantry__device_reference_names(&reference, view)) return true;
     }
     return false;
 }
 
-/* Cards that CUDA_VISIBLE_DEVICES puts in an order change places among themselves; the others stay. */
+/* Cards that CUDA_VISIBLE_DEVICES puts in an order change places among themselves; the others
+ * stay. */
 static void order_as_cuda(const physical_t **cards, size_t count) {
     for (size_t i = 0; i < count; ++i) {
         size_t first = i;
@@ -52,16 +55,17 @@ static void order_as_cuda(const physical_t **cards, size_t count) {
     }
 }
 
-static gantry_status_t select_gpus(gantry__device_table_t *table, const char *text, const char *variable,
-                                   const gpus_t *gpus) {
+static gantry_status_t select_gpus(gantry__device_table_t *table, const char *text,
+                                   const char *variable, const gpus_t *gpus) {
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
-    gantry__visible_device_t *identities = gantry__heap_zalloc(table->heap, gpus->count * sizeof *identities);
+    gantry__visible_device_t *identities =
+        gantry__heap_zalloc(table->heap, gpus->count * sizeof *identities);
     size_t *positions = gantry__heap_zalloc(table->heap, gpus->count * sizeof *positions);
     if (!identities || !positions) goto done;
     for (size_t i = 0; i < gpus->count; ++i) {
         const physical_t *device = table->physical[gpus->first + i];
-        identities[i] =
-            (gantry__visible_device_t){(int32_t)i, device->uuid, *device->pci ? device->pci : NULL, device->name};
+        identities[i] = (gantry__visible_device_t){(int32_t)i, device->uuid,
+                                                   *device->pci ? device->pci : NULL, device->name};
     }
     gpus_t user = *gpus;
     gantry__visible_rules_t rules = {
@@ -83,10 +87,12 @@ done:
 }
 
 gantry_status_t gantry__visible_devices_find(gantry__device_table_t *table) {
-    const gantry__setting_t *setting = gantry__settings_find(table->settings, "GANTRY_VISIBLE_DEVICES");
+    const gantry__setting_t *setting =
+        gantry__settings_find(table->settings, "GANTRY_VISIBLE_DEVICES");
     if (!setting) return GANTRY_RESOURCE_EXHAUSTED;
     GANTRY__TRY(gantry__cuda_visible_find(table));
-    table->visible = gantry__heap_zalloc(table->heap, table->physical_count * sizeof *table->visible);
+    table->visible =
+        gantry__heap_zalloc(table->heap, table->physical_count * sizeof *table->visible);
     if (!table->visible) return GANTRY_RESOURCE_EXHAUSTED;
     gpus_t gpus = find_gpus(table);
     for (size_t i = 0; i < gpus.first; ++i) {
@@ -101,7 +107,8 @@ gantry_status_t gantry__visible_devices_find(gantry__device_table_t *table) {
     return GANTRY_OK;
 }
 
-bool gantry__device_is_visible(const gantry__device_table_t *table, const gantry_physical_device_t *device) {
+bool gantry__device_is_visible(const gantry__device_table_t *table,
+                               const gantry_physical_device_t *device) {
     for (size_t i = 0; i < table->visible_count; ++i) {
         if (table->visible[i] == device) return true;
     }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of visible devices.
  *
- * Two walks over the text, so that nothing need be stored but the result: the first takes the entries that show devices
- * and finds where the list ends, the second takes away what the ^entries before that end match.
+ * Two walks over the text, so that nothing need be stored but the result: the first takes the
+ * entries that show devices and finds where the list ends, the second takes away what the ^entries
+ * before that end match.
  *
  *     ^0 , 2 , 1 , -1 , 3        first walk:   2 1 |end
  *     ------------ ^             second walk:  all stay, 0 was not shown anyway
  *
- * The first invalid entry ends the list, as the CUDA driver has it: a mistake hides devices and never shows more. For
- * the same reason an ambiguous ^entry hides every device that it matches, and a list whose only other entry is invalid
- * shows nothing instead of all but the ^entries. Quadratic in the number of devices, of which there are few. */
+ * The first invalid entry ends the list, as the CUDA driver has it: a mistake hides devices and
+ * never shows more. For the same reason an ambiguous ^entry hides every device that it matches, and
+ * a list whose only other entry is invalid shows nothing instead of all but the ^entries.
+ * Quadratic in the number of devices, of which there are few. */
 #include "device/visible_list.h"
 
 #include <stdarg.h>
@@ -19,7 +21,15 @@
 #include "base/failure.h"
 #include "device/device_name.h"
 
-typedef enum entry_kind_t { BY_INDEX, BY_UUID, BY_PCI, BY_NAME, EVERY, EMPTY, UNKNOWN } entry_kind_t;
+typedef enum entry_kind_t {
+    BY_INDEX,
+    BY_UUID,
+    BY_PCI,
+    BY_NAME,
+    EVERY,
+    EMPTY,
+    UNKNOWN
+} entry_kind_t;
 
 typedef struct entry_t {
     int number; /* from 1 */
@@ -27,7 +37,8 @@ typedef struct entry_t {
     entry_kind_t kind;
     int32_t index;
     char shown[GANTRY__DEVICE_ID_BYTES]; /* as written, for messages; cut when too long */
-    char text[GANTRY__DEVICE_ID_BYTES];  /* without ^; normalised for a PCI address, bare for a UUID */
+    /* without ^; normalised for a PCI address, bare for a UUID */
+    char text[GANTRY__DEVICE_ID_BYTES];
 } entry_t;
 
 typedef struct walk_t {
@@ -56,7 +67,7 @@ static void trim(const char **begin, const char **end) {
 static bool read_index(const char *text, int32_t *out_index) {
     int64_t value = 0;
     if (*text == '\0') return false;
-    for (; *text >= '0' && *text <= '9'; text++) {
+    for (; *text >= '0' && *text <= '9'; ++text) {
         value = value * 10 + (*text - '0');
         if (value > INT32_MAX) return false;
     }
@@ -70,7 +81,8 @@ static entry_kind_t classify(const select_t *select, entry_t *entry) {
     if (entry->text[0] == '\0') return EMPTY;
     if (read_index(entry->text, &entry->index)) return BY_INDEX;
     if (gantry__device_reference_try(entry->text, NULL, 0, &reference)) {
-        bool is_bare_uuid = reference.kind == GANTRY__DEVICE_UUID_PREFIX && strcmp(reference.text, entry->text) == 0;
+        bool is_bare_uuid = reference.kind == GANTRY__DEVICE_UUID_PREFIX &&
+                            strcmp(reference.text, entry->text) == 0;
         if (reference.kind == GANTRY__DEVICE_PCI_ADDRESS || is_bare_uuid ||
             (reference.kind == GANTRY__DEVICE_UUID_PREFIX && extras)) {
             memcpy(entry->text, reference.text, sizeof entry->text);
@@ -117,7 +129,8 @@ static bool is_match(const select_t *select, const entry_t *entry, size_t positi
     switch (entry->kind) {
         case BY_INDEX: return device->index == entry->index;
         case BY_UUID: return gantry__uuid_has_prefix(device->uuid, entry->text);
-        case BY_PCI: return gantry__pci_normalise(device->pci, pci) && strcmp(pci, entry->text) == 0;
+        case BY_PCI:
+            return gantry__pci_normalise(device->pci, pci) && strcmp(pci, entry->text) == 0;
         case BY_NAME: return select->rules->matches(select->rules->user, entry->text, position);
         case EVERY: return true;
         default: return false;
@@ -126,7 +139,7 @@ static bool is_match(const select_t *select, const entry_t *entry, size_t positi
 
 static size_t count_matches(const select_t *select, const entry_t *entry) {
     size_t count = 0;
-    for (size_t i = 0; i < select->device_count; i++) count += is_match(select, entry, i);
+    for (size_t i = 0; i < select->device_count; ++i) count += is_match(select, entry, i);
     return count;
 }
 
@@ -152,8 +165,9 @@ static const char *why_invalid(const select_t *select, const entry_t *entry, siz
     if (entry->kind == EMPTY) return "it is empty";
     if (entry->kind == UNKNOWN) {
         if (strcmp(entry->text, "-1") == 0) return "-1 stands for no device";
-        return select->rules->allow_extras ? "it is no index, UUID prefix, PCI address, device name, auto or ^entry"
-                                           : "it is no index, UUID prefix or PCI address";
+        return select->rules->allow_extras
+                   ? "it is no index, UUID prefix, PCI address, device name, auto or ^entry"
+                   : "it is no index, UUID prefix or PCI address";
     }
     if (matches == 0 && entry->kind != EVERY) return "no device matches it";
     return matches > 1 && !may_be_many ? "more than one device matches it" : NULL;
@@ -162,21 +176,22 @@ static const char *why_invalid(const select_t *select, const entry_t *entry, siz
 /* ---- Selecting. */
 
 static bool is_selected(const gantry__visible_list_t *list, size_t position) {
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->count; ++i)
         if (list->positions[i] == position) return true;
     return false;
 }
 
 static gantry_status_t take(const select_t *select, const entry_t *entry) {
     gantry__visible_list_t *list = select->list;
-    for (size_t i = 0; i < select->device_count; i++) {
+    for (size_t i = 0; i < select->device_count; ++i) {
         if (!is_match(select, entry, i)) continue;
         if (is_selected(list, i)) {
             const char *name = select->devices[i].name;
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "%s names device %d (%s) again in entry %d '%s'; accepted: each device once",
-                                select->rules->variable, (int)select->devices[i].index, name ? name : "unnamed",
-                                entry->number, entry->shown);
+            return gantry__fail(
+                GANTRY_INVALID_ARGUMENT,
+                "%s names device %d (%s) again in entry %d '%s'; accepted: each device once",
+                select->rules->variable, (int)select->devices[i].index, name ? name : "unnamed",
+                entry->number, entry->shown);
         }
         list->positions[list->count++] = i;
     }
@@ -184,7 +199,7 @@ static gantry_status_t take(const select_t *select, const entry_t *entry) {
 }
 
 static void take_all(const select_t *select) {
-    for (size_t i = 0; i < select->device_count; i++) select->list->positions[i] = i;
+    for (size_t i = 0; i < select->device_count; ++i) select->list->positions[i] = i;
     select->list->count = select->device_count;
 }
 
@@ -199,8 +214,8 @@ static gantry_status_t show(const select_t *select, walk_t walk, int *out_entrie
         if (!entry.is_negation) {
             const char *why = why_invalid(select, &entry, count_matches(select, &entry));
             if (why) {
-                remark(select, "%s: entry %d '%s' ends the list: %s", select->rules->variable, entry.number,
-                       entry.shown, why);
+                remark(select, "%s: entry %d '%s' ends the list: %s", select->rules->variable,
+                       entry.number, entry.shown, why);
                 break;
             }
             GANTRY__TRY(take(select, &entry));
@@ -214,12 +229,13 @@ static gantry_status_t show(const select_t *select, walk_t walk, int *out_entrie
 static void leave_out(const select_t *select, const entry_t *entry) {
     gantry__visible_list_t *list = select->list;
     size_t kept = 0;
-    for (size_t i = 0; i < list->count; i++)
-        if (!is_match(select, entry, list->positions[i])) list->positions[kept++] = list->positions[i];
+    for (size_t i = 0; i < list->count; ++i)
+        if (!is_match(select, entry, list->positions[i]))
+            list->positions[kept++] = list->positions[i];
     list->count = kept;
     if (count_matches(select, entry) == 0)
-        remark(select, "%s: entry %d '%s' leaves out nothing: no device matches it", select->rules->variable,
-               entry->number, entry->shown);
+        remark(select, "%s: entry %d '%s' leaves out nothing: no device matches it",
+               select->rules->variable, entry->number, entry->shown);
 }
 
 /* Second walk. */
@@ -230,9 +246,10 @@ static void hide(const select_t *select, walk_t walk, int entries) {
 }
 
 gantry_status_t gantry__visible_list_select(const char *text, const gantry__visible_rules_t *rules,
-                                            const gantry__visible_device_t *devices, size_t device_count,
-                                            gantry__visible_list_t *list) {
-    select_t select = {.rules = rules, .devices = devices, .device_count = device_count, .list = list};
+                                            const gantry__visible_device_t *devices,
+                                            size_t device_count, gantry__visible_list_t *list) {
+    select_t select = {
+        .rules = rules, .devices = devices, .device_count = device_count, .list = list};
     list->count = 0;
     list->reason[0] = '\0';
     if (!text) {
@@ -241,7 +258,8 @@ gantry_status_t gantry__visible_list_select(const char *text, const gantry__visi
     }
     walk_t walk = {.at = text, .end = text + strlen(text)};
     trim(&walk.at, &walk.end);
-    if (walk.end - walk.at >= 2 && (*walk.at == '"' || *walk.at == '\'') && walk.end[-1] == *walk.at) {
+    if (walk.end - walk.at >= 2 && (*walk.at == '"' || *walk.at == '\'') &&
+        walk.end[-1] == *walk.at) {
         walk.at++;
         walk.end--;
         trim(&walk.at, &walk.end);
@@ -252,7 +270,9 @@ gantry_status_t gantry__visible_list_select(const char *text, const gantry__visi
     }
     int entries = 0;
     gantry_status_t status = show(&select, walk, &entries);
-    if (status == GANTRY_OK) hide(&select, walk, entries);
-    else list->count = 0;
+    if (status == GANTRY_OK)
+        hide(&select, walk, entries);
+    else
+        list->count = 0;
     return status;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of visible devices: the grammar of CUDA_VISIBLE_DEVICES and GANTRY_VISIBLE_DEVICES applied to given devices.
+/* The list of visible devices: the grammar of CUDA_VISIBLE_DEVICES and GANTRY_VISIBLE_DEVICES
+ * applied to given devices.
  *
- * Reads no environment and knows no device table; the caller passes the text and the identities. Allocates nothing: the
- * result goes to an array of the caller, all texts stay the caller's.
+ * Reads no environment and knows no device table; the caller passes the text and the identities.
+ * Allocates nothing: the result goes to an array of the caller, all texts stay the caller's.
  * Thread-safe (a callback given must be, too). */
 #ifndef GANTRY_DEVICE_VISIBLE_LIST_H
 #define GANTRY_DEVICE_VISIBLE_LIST_H
@@ -26,35 +27,41 @@ typedef struct gantry__visible_device_t {
 typedef struct gantry__visible_rules_t {
     const char *variable; /* where the text comes from, for messages: "GANTRY_VISIBLE_DEVICES" */
     bool allow_extras;    /* Gantry's own entries: ^entry, auto, UUID:prefix and device names */
-    /* Whether a device name such as opencl:1 means the device at that position; asked for entries that are nothing
-     * else, with extras only. May be NULL. */
+    /* Whether a device name such as opencl:1 means the device at that position; asked for entries
+     * that are nothing else, with extras only. May be NULL. */
     bool (*matches)(void *user, const char *entry, size_t position);
     void *user;
 } gantry__visible_rules_t;
 
 typedef struct gantry__visible_list_t {
-    size_t *positions; /* in: room for as many as there are devices; out: places in the array of devices, as listed */
+    /* in: room for as many as there are devices; out: places in the array of devices, as listed */
+    size_t *positions;
     size_t count;
-    char reason[GANTRY__VISIBLE_REASON_BYTES]; /* for the log: why the list ended early or hides nothing; often "" */
+    /* for the log: why the list ended early or hides nothing; often "" */
+    char reason[GANTRY__VISIBLE_REASON_BYTES];
 } gantry__visible_list_t;
 
-/* Selects devices by text, NULL meaning that the variable is not set: then all are visible. An empty list shows none.
+/* Selects devices by text, NULL meaning that the variable is not set: then all are visible. An
+ * empty list shows none.
  *
- * Entries are separated by commas, with blanks around them ignored, as is one pair of quotes, " or ', around the whole:
+ * Entries are separated by commas, with blanks around them ignored, as is one pair of quotes, " or
+ * ', around the whole:
  *   2                   the device with that index
  *   GPU-8932, MIG-...   the device with that UUID; any prefix that only one device has
  *   0000:65:00.0        the device at that PCI address, PCI: in front allowed
- *   -1                  no device, like every other entry that names none or more than one: it ends the list, and
- *                       list->reason says so; what stands before it counts
+ *   -1                  no device, like every other entry that names none or more than one: it ends
+ *                       the list, and list->reason says so; what stands before it counts
  * and with extras:
  *   opencl:1, opencl    whatever rules->matches says, possibly several, in order of position
- *   auto                all devices (later: those that are idle; hence to be written alone, or with ^entries)
- *   ^entry              leaves out what entry matches; when there are no other entries, all but that; never ends the
- *                       list, and one that matches nothing is remarked on in list->reason
+ *   auto                all devices (later: those that are idle; hence to be written alone, or with
+ *                       ^entries)
+ *   ^entry              leaves out what entry matches; when there are no other entries, all but
+ *                       that; never ends the list, and one that matches nothing is remarked on in
+ *                       list->reason
  *
  * Errors: InvalidArgument when a device is named twice, list->count is then 0. */
 gantry_status_t gantry__visible_list_select(const char *text, const gantry__visible_rules_t *rules,
-                                            const gantry__visible_device_t *devices, size_t device_count,
-                                            gantry__visible_list_t *list);
+                                            const gantry__visible_device_t *devices,
+                                            size_t device_count, gantry__visible_list_t *list);
 
 #endif

@@ -9,11 +9,12 @@
  *
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
  *
- * NumPy reads the dict with Python's literal parser, so blanks, either kind of quote, any order of the three keys and a
- * comma after the last entry are all in use. The reader below is a cursor over the header that never passes its end; a
- * failure is the first one met. It keeps no copy and takes no memory: cost is the header's length, and that is bounded.
- * A file is looked at from its front: what it is, the first bytes, the header, its length; only then are elements read,
- * to where they shall stay. It is not mapped, since one that is cut short meanwhile would end the process.
+ * NumPy reads the dict with Python's literal parser, so blanks, either kind of quote, any order of
+ * the three keys and a comma after the last entry are all in use. The reader below is a cursor over
+ * the header that never passes its end; a failure is the first one met. It keeps no copy and takes
+ * no memory: cost is the header's length, and that is bounded. A file is looked at from its front:
+ * what it is, the first bytes, the header, its length; only then are elements read, to where they
+ * shall stay. It is not mapped, since one that is cut short meanwhile would end the process.
  * Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
 #include "io/npy.h"
 
@@ -73,7 +74,8 @@ typedef struct slice_t {
 } slice_t;
 
 static void skip_blanks(cursor_t *cursor) {
-    while (cursor->at < cursor->end && strchr(" \t\r\n\f", *cursor->at) && *cursor->at != '\0') ++cursor->at;
+    while (cursor->at < cursor->end && strchr(" \t\r\n\f", *cursor->at) && *cursor->at != '\0')
+        ++cursor->at;
 }
 
 /* The next character that is no blank; 0 at the end. */
@@ -100,7 +102,8 @@ static gantry_status_t fail_here(cursor_t *cursor, const char *wanted) {
     char text[QUOTED_CHARS + 4];
     skip_blanks(cursor);
     if (cursor->at == cursor->end) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the .npy header ends where %s should stand", wanted);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the .npy header ends where %s should stand",
+                            wanted);
     }
     return gantry__fail(GANTRY_INVALID_ARGUMENT, "the .npy header has '%s' where %s should stand",
                         printable(cursor->at, (size_t)(cursor->end - cursor->at), text), wanted);
@@ -122,7 +125,8 @@ static gantry_status_t take_text(cursor_t *cursor, const char *wanted, slice_t *
 static bool take_word(cursor_t *cursor, const char *word) {
     skip_blanks(cursor);
     size_t length = strlen(word);
-    if ((size_t)(cursor->end - cursor->at) < length || memcmp(cursor->at, word, length) != 0) return false;
+    if ((size_t)(cursor->end - cursor->at) < length || memcmp(cursor->at, word, length) != 0)
+        return false;
     cursor->at += length;
     return true;
 }
@@ -131,18 +135,19 @@ static bool take_word(cursor_t *cursor, const char *word) {
 
 static gantry_status_t fail_descr(slice_t text) {
     char shown[QUOTED_CHARS + 4];
-    return gantry__fail(GANTRY_UNIMPLEMENTED,
-                        "the .npy file's elements are '%s'; accepted are b1, i1 to i8, u1 to u8, f2, f4, f8 and c8 in "
-                        "either byte order",
-                        printable(text.bytes, text.length, shown));
+    return gantry__fail(
+        GANTRY_UNIMPLEMENTED,
+        "the .npy file's elements are '%s'; accepted are b1, i1 to i8, u1 to u8, f2, f4, f8 and c8 in either byte order",
+        printable(text.bytes, text.length, shown));
 }
 
 static gantry_status_t read_descr(cursor_t *cursor, gantry__npy_view_t *out) {
     slice_t text = {NULL, 0};
     char next = peek(cursor);
     if (next == '[' || next == '(') {
-        return gantry__fail(GANTRY_UNIMPLEMENTED,
-                            "the .npy file's elements are records (a structured 'descr'); accepted are plain numbers");
+        return gantry__fail(
+            GANTRY_UNIMPLEMENTED,
+            "the .npy file's elements are records (a structured 'descr'); accepted are plain numbers");
     }
     GANTRY__TRY(take_text(cursor, "the element type ('descr')", &text));
     const char *at = text.bytes;
@@ -153,8 +158,9 @@ static gantry_status_t read_descr(cursor_t *cursor, gantry__npy_view_t *out) {
         --left;
     }
     if (left > 0 && *at == 'O') {
-        return gantry__fail(GANTRY_UNIMPLEMENTED,
-                            "the .npy file holds Python objects, which are never loaded; accepted are plain numbers");
+        return gantry__fail(
+            GANTRY_UNIMPLEMENTED,
+            "the .npy file holds Python objects, which are never loaded; accepted are plain numbers");
     }
     for (size_t i = 0; i < sizeof type_rows / sizeof type_rows[0]; ++i) {
         const type_row_t *row = &type_rows[i];
@@ -186,7 +192,8 @@ static gantry_status_t read_dim(cursor_t *cursor, int64_t *out) {
         value = value * 10 + digit;
     }
     if (cursor->at == begin) return fail_here(cursor, "a dimension");
-    (void)(cursor->at < cursor->end && *cursor->at == 'L' && ++cursor->at); /* files written under Python 2 */
+    /* files written under Python 2 */
+    (void)(cursor->at < cursor->end && *cursor->at == 'L' && ++cursor->at);
     *out = value;
     return GANTRY_OK;
 }
@@ -198,14 +205,16 @@ static gantry_status_t read_shape(cursor_t *cursor, gantry__npy_view_t *out) {
         int64_t dim = 0;
         GANTRY__TRY(read_dim(cursor, &dim));
         if (out->shape.rank == GANTRY_MAX_RANK) {
-            return gantry__fail(GANTRY_UNIMPLEMENTED, "the .npy file's array has more than the %d dimensions accepted",
+            return gantry__fail(GANTRY_UNIMPLEMENTED,
+                                "the .npy file's array has more than the %d dimensions accepted",
                                 GANTRY_MAX_RANK);
         }
         out->shape.dims[out->shape.rank++] = dim;
         bool comma = take(cursor, ',');
         bool last = peek(cursor) == ')';
         /* (3) is a number in brackets to Python, not a tuple. */
-        if (!comma && (!last || out->shape.rank == 1)) return fail_here(cursor, "',' between dimensions ('shape')");
+        if (!comma && (!last || out->shape.rank == 1))
+            return fail_here(cursor, "',' between dimensions ('shape')");
     }
     return GANTRY_OK;
 }
@@ -222,10 +231,10 @@ static gantry_status_t read_entry(cursor_t *cursor, unsigned *seen, gantry__npy_
     slice_t key = {NULL, 0};
     char shown[QUOTED_CHARS + 4];
     GANTRY__TRY(take_text(cursor, "a key", &key));
-    unsigned bit = slice_is(key, "descr")         ? HAS_DESCR
-                 : slice_is(key, "fortran_order") ? HAS_ORDER
-                 : slice_is(key, "shape")         ? HAS_SHAPE
-                                                  : 0;
+    unsigned bit = slice_is(key, "descr")           ? HAS_DESCR
+                   : slice_is(key, "fortran_order") ? HAS_ORDER
+                   : slice_is(key, "shape")         ? HAS_SHAPE
+                                                    : 0;
     if (bit == 0 || (*seen & bit)) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
@@ -255,23 +264,30 @@ static gantry_status_t read_header(cursor_t *cursor, gantry__npy_view_t *out) {
                                               : "shape");
 }
 
-/* Of the bytes in front of the header, `known` of which are there: how many they are, and how long the header is. */
-static gantry_status_t read_front(const unsigned char *bytes, size_t known, size_t *out_fixed, size_t *out_length) {
+/* Of the bytes in front of the header, `known` of which are there: how many they are, and how
+ * long the header is. */
+static gantry_status_t read_front(const unsigned char *bytes, size_t known, size_t *out_fixed,
+                                  size_t *out_length) {
     if (known < MAGIC_BYTES || memcmp(bytes, MAGIC, MAGIC_BYTES) != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "not an .npy file: it does not begin with \\x93NUMPY");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "not an .npy file: it does not begin with \\x93NUMPY");
     }
     size_t fixed = MAGIC_BYTES + 4;
-    if (known < fixed) return gantry__fail(GANTRY_DATA_LOSS, "the .npy file ends within its first %zu bytes", fixed);
+    if (known < fixed)
+        return gantry__fail(GANTRY_DATA_LOSS, "the .npy file ends within its first %zu bytes",
+                            fixed);
     unsigned major = bytes[6], minor = bytes[7];
     if (major < 1 || major > 3 || minor != 0) {
         return gantry__fail(GANTRY_UNIMPLEMENTED,
-                            "the .npy file has format version %u.%u; accepted are 1.0, 2.0 and 3.0", major, minor);
+                            "the .npy file has format version %u.%u; accepted are 1.0, 2.0 and 3.0",
+                            major, minor);
     }
     size_t length = bytes[8] | (size_t)bytes[9] << 8;
     if (major > 1) {
         fixed += 2;
         if (known < fixed)
-            return gantry__fail(GANTRY_DATA_LOSS, "the .npy file ends within its first %zu bytes", fixed);
+            return gantry__fail(GANTRY_DATA_LOSS, "the .npy file ends within its first %zu bytes",
+                                fixed);
         length |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
     }
     *out_fixed = fixed;
@@ -284,38 +300,45 @@ static gantry_status_t check_length(size_t fixed, size_t length, uint64_t size) 
     const uint64_t rest = size > fixed ? size - fixed : 0;
     if (length > rest) {
         return gantry__fail(GANTRY_DATA_LOSS,
-                            "the .npy file says its header has %zu bytes, but only %" PRIu64 " follow", length, rest);
+                            "the .npy file says its header has %zu bytes, but only %" PRIu64
+                            " follow",
+                            length, rest);
     }
     if (length <= LONGEST_HEADER) return GANTRY_OK;
-    return gantry__fail(GANTRY_UNIMPLEMENTED, "the .npy file's header has %zu bytes; at most %d are accepted", length,
+    return gantry__fail(GANTRY_UNIMPLEMENTED,
+                        "the .npy file's header has %zu bytes; at most %d are accepted", length,
                         LONGEST_HEADER);
 }
 
-static gantry_status_t measure(const gantry_shape_t *shape, gantry_dtype_t dtype, size_t *out_bytes) {
+static gantry_status_t measure(const gantry_shape_t *shape, gantry_dtype_t dtype,
+                               size_t *out_bytes) {
     char text[GANTRY_MAX_RANK * 24];
     int64_t count = gantry_shape_elements(shape);
     size_t item = gantry_dtype_size(dtype);
     if (count < 0 || (uint64_t)count > SIZE_MAX / 2 / item) {
         (void)gantry_shape_format(shape, text, sizeof text);
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "a %s array of shape %s is too large for this machine's addresses, or no shape",
-                            gantry_dtype_name(dtype), text);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "a %s array of shape %s is too large for this machine's addresses, or no shape",
+            gantry_dtype_name(dtype), text);
     }
     *out_bytes = (size_t)count * item;
     return GANTRY_OK;
 }
 
 /* The header's text, of a file of `size` bytes in which elements begin at `offset`. */
-static gantry_status_t parse_header(cursor_t cursor, size_t offset, uint64_t size, gantry__npy_view_t *out) {
+static gantry_status_t parse_header(cursor_t cursor, size_t offset, uint64_t size,
+                                    gantry__npy_view_t *out) {
     *out = (gantry__npy_view_t){.dtype = GANTRY_DTYPE_NONE};
     GANTRY__TRY(read_header(&cursor, out));
     GANTRY__TRY(measure(&out->shape, out->dtype, &out->data_bytes));
     out->data_offset = offset;
     const uint64_t left = size - offset;
     if (left == out->data_bytes) return GANTRY_OK;
-    return gantry__fail(GANTRY_DATA_LOSS,
-                        "the .npy file should have %zu bytes of elements and has %" PRIu64 ": it is %s",
-                        out->data_bytes, left, left < out->data_bytes ? "truncated" : "followed by something else");
+    return gantry__fail(
+        GANTRY_DATA_LOSS,
+        "the .npy file should have %zu bytes of elements and has %" PRIu64 ": it is %s",
+        out->data_bytes, left, left < out->data_bytes ? "truncated" : "followed by something else");
 }
 
 gantry_status_t gantry__npy_parse(const void *bytes, size_t size, gantry__npy_view_t *out) {
@@ -331,8 +354,9 @@ gantry_status_t gantry__npy_parse(const void *bytes, size_t size, gantry__npy_vi
 
 /* ---- elements ---- */
 
-/* Elements in Fortran order, whose first index is fastest, on their way to row-major order, where its stride is the
- * largest: an odometer of indices walks the source, `to` is where its element belongs. */
+/* Elements in Fortran order, whose first index is fastest, on their way to row-major order, where
+ * its stride is the largest: an odometer of indices walks the source, `to` is where its element
+ * belongs. */
 typedef struct turn_t {
     const gantry_shape_t *shape;
     size_t item, to;
@@ -362,7 +386,9 @@ static void turn_elements(turn_t *turn, const char *source, size_t bytes, char *
     }
 }
 
-static bool is_turned(const gantry__npy_view_t *view) { return view->fortran_order && view->shape.rank > 1; }
+static bool is_turned(const gantry__npy_view_t *view) {
+    return view->fortran_order && view->shape.rank > 1;
+}
 
 static void swap_bytes(unsigned char *bytes, size_t size, size_t unit) {
     for (size_t at = 0; at < size; at += unit) {
@@ -394,7 +420,8 @@ void gantry__npy_copy(const gantry__npy_view_t *view, void *target) {
 
 /* ---- files ---- */
 
-static gantry_status_t read_whole_header(const gantry__heap_t *heap, gantry__npy_file_t *file, uint64_t size) {
+static gantry_status_t read_whole_header(const gantry__heap_t *heap, gantry__npy_file_t *file,
+                                         uint64_t size) {
     unsigned char front[FRONT_BYTES] = {0};
     size_t known, fixed, length, got;
     GANTRY__TRY(gantry__file_read_next(file->file, file->path, front, FRONT_BYTES, &known));
@@ -402,12 +429,16 @@ static gantry_status_t read_whole_header(const gantry__heap_t *heap, gantry__npy
     GANTRY__TRY(check_length(fixed, length, size));
     char *text = gantry__heap_alloc(heap, FRONT_BYTES + length);
     if (!text) return GANTRY_RESOURCE_EXHAUSTED;
-    size_t ahead = known - fixed < length ? known - fixed : length; /* format 1 has two fixed bytes less */
+    /* format 1 has two fixed bytes less */
+    size_t ahead = known - fixed < length ? known - fixed : length;
     memcpy(text, front + fixed, ahead);
-    gantry_status_t status = gantry__file_read_next(file->file, file->path, text + ahead, length - ahead, &got);
+    gantry_status_t status =
+        gantry__file_read_next(file->file, file->path, text + ahead, length - ahead, &got);
     if (status == GANTRY_OK && got < length - ahead)
-        status = gantry__fail(GANTRY_DATA_LOSS, "the .npy file ends within its header of %zu bytes", length);
-    if (status == GANTRY_OK) status = parse_header((cursor_t){text, text + length}, fixed + length, size, &file->array);
+        status = gantry__fail(GANTRY_DATA_LOSS, "the .npy file ends within its header of %zu bytes",
+                              length);
+    if (status == GANTRY_OK)
+        status = parse_header((cursor_t){text, text + length}, fixed + length, size, &file->array);
     gantry__heap_free(heap, text, FRONT_BYTES + length);
     return status;
 }
@@ -419,7 +450,8 @@ gantry_status_t gantry__npy_open(const gantry__heap_t *heap, const char *path, s
     GANTRY__TRY(gantry__file_open(path, max_bytes, &out->file, &size));
     gantry_status_t status = read_whole_header(heap, out, size);
     out->left = out->array.data_bytes;
-    return status == GANTRY_OK ? GANTRY_OK : gantry__fail_prefix(status, "cannot load '%s': ", path);
+    return status == GANTRY_OK ? GANTRY_OK
+                               : gantry__fail_prefix(status, "cannot load '%s': ", path);
 }
 
 /* As many bytes as were there when the file was opened. */
@@ -429,19 +461,22 @@ static gantry_status_t read_promised(gantry__npy_file_t *file, void *target, siz
     GANTRY__TRY(gantry__file_read_next(file->file, file->path, target, bytes, &got));
     file->left -= got;
     if (got < bytes) {
-        return gantry__fail(GANTRY_DATA_LOSS,
-                            "the .npy file should have %zu bytes of elements and has %zu: it is truncated",
-                            file->array.data_bytes, file->array.data_bytes - file->left);
+        return gantry__fail(
+            GANTRY_DATA_LOSS,
+            "the .npy file should have %zu bytes of elements and has %zu: it is truncated",
+            file->array.data_bytes, file->array.data_bytes - file->left);
     }
     if (file->left > 0) return GANTRY_OK;
     GANTRY__TRY(gantry__file_read_next(file->file, file->path, &beyond, 1, &more));
     if (more == 0) return GANTRY_OK;
-    return gantry__fail(GANTRY_DATA_LOSS,
-                        "the .npy file has more than %zu bytes of elements: it is followed by something else",
-                        file->array.data_bytes);
+    return gantry__fail(
+        GANTRY_DATA_LOSS,
+        "the .npy file has more than %zu bytes of elements: it is followed by something else",
+        file->array.data_bytes);
 }
 
-static gantry_status_t read_turned(const gantry__heap_t *heap, gantry__npy_file_t *file, char *target) {
+static gantry_status_t read_turned(const gantry__heap_t *heap, gantry__npy_file_t *file,
+                                   char *target) {
     const size_t most = file->left < TURNED_BYTES ? file->left : TURNED_BYTES;
     char *block = gantry__heap_alloc(heap, most);
     if (!block) return GANTRY_RESOURCE_EXHAUSTED;
@@ -456,10 +491,11 @@ static gantry_status_t read_turned(const gantry__heap_t *heap, gantry__npy_file_
     return status;
 }
 
-gantry_status_t gantry__npy_read(const gantry__heap_t *heap, gantry__npy_file_t *file, void *target, size_t bytes) {
+gantry_status_t gantry__npy_read(const gantry__heap_t *heap, gantry__npy_file_t *file, void *target,
+                                 size_t bytes) {
     if (bytes == 0) return GANTRY_OK;
-    gantry_status_t status =
-        is_turned(&file->array) ? read_turned(heap, file, target) : read_promised(file, target, bytes);
+    gantry_status_t status = is_turned(&file->array) ? read_turned(heap, file, target)
+                                                     : read_promised(file, target, bytes);
     if (status != GANTRY_OK) return gantry__fail_prefix(status, "cannot load '%s': ", file->path);
     convert(&file->array, target, bytes);
     return GANTRY_OK;
@@ -475,18 +511,21 @@ void gantry__npy_close(gantry__npy_file_t *file) {
 /* The width NumPy leaves for a first dimension that may grow in place. */
 #define GROWTH_CHARS 21
 
-static int write_dict(const type_row_t *row, const gantry_shape_t *shape, char *out, size_t out_bytes) {
+static int write_dict(const type_row_t *row, const gantry_shape_t *shape, char *out,
+                      size_t out_bytes) {
     char dims[GANTRY_MAX_RANK * 22 + 4];
     size_t used = 0;
     int growth = 0;
     for (int32_t i = 0; i < shape->rank; ++i) {
-        int length = snprintf(dims + used, sizeof dims - used, i ? ", %" PRId64 : "%" PRId64, shape->dims[i]);
+        int length = snprintf(dims + used, sizeof dims - used, i ? ", %" PRId64 : "%" PRId64,
+                              shape->dims[i]);
         if (i == 0) growth = GROWTH_CHARS - length;
         used += (size_t)length;
     }
     dims[used] = '\0';
     char order = row->bytes == 1 ? '|' : machine_is_little_endian() ? '<' : '>';
-    return snprintf(out, out_bytes, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (%s%s), }%*s", order,
+    return snprintf(out, out_bytes,
+                    "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (%s%s), }%*s", order,
                     row->kind, row->bytes, dims, shape->rank == 1 ? "," : "", growth, "");
 }
 
@@ -512,8 +551,8 @@ gantry_status_t gantry__npy_header(gantry_dtype_t dtype, const gantry_shape_t *s
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__npy_save(const char *path, gantry_dtype_t dtype, const gantry_shape_t *shape,
-                                 const void *data) {
+gantry_status_t gantry__npy_save(const char *path, gantry_dtype_t dtype,
+                                 const gantry_shape_t *shape, const void *data) {
     char header[GANTRY__NPY_HEADER_BYTES];
     size_t header_bytes = 0, data_bytes = 0;
     GANTRY__TRY(gantry__npy_header(dtype, shape, header, &header_bytes));

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NumPy's .npy files: one array each, read from and written to host memory.
  *
- * Reads format 1.0, 2.0 and 3.0 as NumPy's documentation (numpy.lib.format) defines them, in both byte orders and both
- * memory orders; writes format 1.0, byte for byte as NumPy does. Plain numbers only: no objects (they would be Python
- * code), records, text or dates. Parsing trusts nothing: the bytes may be hostile. Owns nothing but the file that
- * gantry__npy_open opens. Thread-safe; one file is externally synchronised. */
+ * Reads format 1.0, 2.0 and 3.0 as NumPy's documentation (numpy.lib.format) defines them, in both
+ * byte orders and both memory orders; writes format 1.0, byte for byte as NumPy does. Plain numbers
+ * only: no objects (they would be Python code), records, text or dates. Parsing trusts nothing: the
+ * bytes may be hostile. Owns nothing but the file that gantry__npy_open opens. Thread-safe; one
+ * file is externally synchronised. */
 #ifndef GANTRY_IO_NPY_H
 #define GANTRY_IO_NPY_H
 
@@ -26,13 +27,13 @@ typedef struct gantry__npy_view_t {
     size_t data_bytes;
 } gantry__npy_view_t;
 
-/* InvalidArgument: not an .npy file, or a header NumPy would refuse; Unimplemented: an element type or rank Gantry has
- * not, or an unknown format version; DataLoss: more or fewer bytes than the header promises. *out is defined only after
- * OK. */
+/* InvalidArgument: not an .npy file, or a header NumPy would refuse; Unimplemented: an element type
+ * or rank Gantry has not, or an unknown format version; DataLoss: more or fewer bytes than the
+ * header promises. *out is defined only after OK. */
 gantry_status_t gantry__npy_parse(const void *bytes, size_t size, gantry__npy_view_t *out);
 
-/* Copies the elements to target (data_bytes, aligned for the type) in row-major order and this machine's byte order;
- * bools become 0 or 1. */
+/* Copies the elements to target (data_bytes, aligned for the type) in row-major order and this
+ * machine's byte order; bools become 0 or 1. */
 void gantry__npy_copy(const gantry__npy_view_t *view, void *target);
 
 /* Enough for every header that gantry__npy_header makes. */
@@ -51,14 +52,19 @@ typedef struct gantry__npy_file_t {
     size_t left; /* bytes of elements that are not read yet */
 } gantry__npy_file_t;
 
-/* Reads and checks the header, and that the file is as long as it says. max_bytes bounds the file. Failures name the path; close it also after one. */
-gantry_status_t gantry__npy_open(const gantry__heap_t *heap, const char *path, size_t max_bytes, gantry__npy_file_t *out);
-/* The next elements in row-major order and this machine's byte order, bools as 0 or 1. bytes: a whole number of elements, all of them
- * where the array is in Fortran order. DataLoss when the file has changed its length meanwhile. */
-gantry_status_t gantry__npy_read(const gantry__heap_t *heap, gantry__npy_file_t *file, void *target, size_t bytes);
+/* Reads and checks the header, and that the file is as long as it says. max_bytes bounds the
+ * file. Failures name the path; close it also after one. */
+gantry_status_t gantry__npy_open(const gantry__heap_t *heap, const char *path, size_t max_bytes,
+                                 gantry__npy_file_t *out);
+/* The next elements in row-major order and this machine's byte order, bools as 0 or 1. bytes: a
+ * whole number of elements, all of them where the array is in Fortran order. DataLoss when the
+ * file has changed its length meanwhile. */
+gantry_status_t gantry__npy_read(const gantry__heap_t *heap, gantry__npy_file_t *file, void *target,
+                                 size_t bytes);
 void gantry__npy_close(gantry__npy_file_t *file);
 
 /* Replaces the file at once or not at all. data holds the shape's elements in row-major order. */
-gantry_status_t gantry__npy_save(const char *path, gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data);
+gantry_status_t gantry__npy_save(const char *path, gantry_dtype_t dtype,
+                                 const gantry_shape_t *shape, const void *data);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* File layout: a header of 40 bytes, then the binary.
  *
- *   0  "GANTRYK1"        8  size of the binary    16  checksum of the binary    24  the key (16 bytes)
+ *   0  "GANTRYK1"        8  size of the binary    16  checksum of the binary    24  the key (16
+ *      bytes)
  *
- * The key covers program text, options, device, driver and backend (see program_cache.c), so that a file never fits anything else. */
+ * The key covers program text, options, device, driver and backend (see program_cache.c), so
+ * that a file never fits anything else. */
 #include "kernel/binary_store.h"
 
 #include <inttypes.h>
@@ -27,18 +29,22 @@ typedef struct header_t {
 _Static_assert(sizeof(header_t) == 40, "the header is written as it is");
 
 static void warn_of_folder(const gantry__binary_store_t *store) {
-    gantry__log(store->log, GANTRY_LEVEL_WARNING,
-                "Program binaries are not kept: %s; GANTRY_KERNEL_CACHE names another folder, or \"\" none",
-                gantry__message());
+    gantry__log(
+        store->log, GANTRY_LEVEL_WARNING,
+        "Program binaries are not kept: %s; GANTRY_KERNEL_CACHE names another folder, or \"\" none",
+        gantry__message());
 }
 
 gantry_status_t gantry__binary_store_init(gantry__binary_store_t *store, const gantry__heap_t *heap,
-                                          const gantry__log_t *log, gantry__settings_t *settings, const char *option) {
+                                          const gantry__log_t *log, gantry__settings_t *settings,
+                                          const char *option) {
     *store = (gantry__binary_store_t){.heap = heap, .log = log};
-    const char *wanted = option ? option : gantry__settings_get(settings, "GANTRY_KERNEL_CACHE", NULL);
+    const char *wanted =
+        option ? option : gantry__settings_get(settings, "GANTRY_KERNEL_CACHE", NULL);
     if (wanted && !*wanted) return GANTRY_OK;
     store->is_named = wanted != NULL;
-    store->folder = wanted ? gantry__heap_strdup(heap, wanted) : gantry__user_folder(heap, settings, "kernels");
+    store->folder =
+        wanted ? gantry__heap_strdup(heap, wanted) : gantry__user_folder(heap, settings, "kernels");
     if (store->folder && gantry__directory_make(store->folder) != GANTRY_OK) {
         warn_of_folder(store);
         gantry__binary_store_deinit(store);
@@ -51,20 +57,25 @@ void gantry__binary_store_deinit(gantry__binary_store_t *store) {
     store->folder = NULL;
 }
 
-static bool format_path(const gantry__binary_store_t *store, gantry__hash128_t key, gantry__text_t *text) {
+static bool format_path(const gantry__binary_store_t *store, gantry__hash128_t key,
+                        gantry__text_t *text) {
     gantry__text_init(text, store->heap);
-    gantry__text_append(text, "%s/%016" PRIx64 "%016" PRIx64 ".bin", store->folder, key.high, key.low);
+    gantry__text_append(text, "%s/%016" PRIx64 "%016" PRIx64 ".bin", store->folder, key.high,
+                        key.low);
     return !text->failed;
 }
 
-static bool is_good(const header_t *header, gantry__hash128_t key, const unsigned char *payload, size_t size) {
+static bool is_good(const header_t *header, gantry__hash128_t key, const unsigned char *payload,
+                    size_t size) {
     return memcmp(header->magic, STORE_MAGIC, sizeof header->magic) == 0 && header->size == size &&
-           memcmp(&header->key, &key, sizeof key) == 0 && header->checksum == gantry__hash64(payload, size, 0);
+           memcmp(&header->key, &key, sizeof key) == 0 &&
+           header->checksum == gantry__hash64(payload, size, 0);
 }
 
 /* Cuts the payload out of the file's bytes; *file is released either way. */
-static gantry__store_answer_t unpack(const gantry__binary_store_t *store, gantry__hash128_t key, void *file,
-                                     size_t file_size, void **out_bytes, size_t *out_size) {
+static gantry__store_answer_t unpack(const gantry__binary_store_t *store, gantry__hash128_t key,
+                                     void *file, size_t file_size, void **out_bytes,
+                                     size_t *out_size) {
     gantry__store_answer_t answer = GANTRY__STORE_BAD;
     header_t header;
     if (file_size > sizeof header) {
@@ -82,8 +93,9 @@ static gantry__store_answer_t unpack(const gantry__binary_store_t *store, gantry
     return answer;
 }
 
-gantry__store_answer_t gantry__binary_store_get(const gantry__binary_store_t *store, gantry__hash128_t key,
-                                                void **out_bytes, size_t *out_size) {
+gantry__store_answer_t gantry__binary_store_get(const gantry__binary_store_t *store,
+                                                gantry__hash128_t key, void **out_bytes,
+                                                size_t *out_size) {
     *out_bytes = NULL;
     if (!store->folder) return GANTRY__STORE_MISS;
     gantry__text_t path;
@@ -91,12 +103,14 @@ gantry__store_answer_t gantry__binary_store_get(const gantry__binary_store_t *st
     size_t file_size = 0;
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
     if (format_path(store, key, &path))
-        status = gantry__file_read(store->heap, gantry__text_get(&path), STORE_LARGEST, &file, &file_size);
+        status = gantry__file_read(store->heap, gantry__text_get(&path), STORE_LARGEST, &file,
+                                   &file_size);
     gantry__store_answer_t answer = GANTRY__STORE_MISS;
     if (status == GANTRY_OK) {
         answer = unpack(store, key, file, file_size, out_bytes, out_size);
         if (answer == GANTRY__STORE_BAD) {
-            gantry__log(store->log, GANTRY_LEVEL_WARNING, "Program binary %s is damaged or foreign; it is built again",
+            gantry__log(store->log, GANTRY_LEVEL_WARNING,
+                        "Program binary %s is damaged or foreign; it is built again",
                         gantry__text_get(&path));
         }
     }
@@ -104,14 +118,16 @@ gantry__store_answer_t gantry__binary_store_get(const gantry__binary_store_t *st
     return answer;
 }
 
-void gantry__binary_store_put(gantry__binary_store_t *store, gantry__hash128_t key, const void *bytes, size_t size) {
+void gantry__binary_store_put(gantry__binary_store_t *store, gantry__hash128_t key,
+                              const void *bytes, size_t size) {
     if (!store->folder) return;
     header_t header = {.size = size, .checksum = gantry__hash64(bytes, size, 0), .key = key};
     memcpy(header.magic, STORE_MAGIC, sizeof header.magic);
     const gantry__file_piece_t pieces[] = {{&header, sizeof header}, {bytes, size}};
     gantry__text_t path;
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
-    if (format_path(store, key, &path)) status = gantry__file_write(gantry__text_get(&path), pieces, 2, 0);
+    if (format_path(store, key, &path))
+        status = gantry__file_write(gantry__text_get(&path), pieces, 2, 0);
     if (status != GANTRY_OK && !atomic_exchange(&store->has_warned, true)) warn_of_folder(store);
     gantry__text_deinit(&path);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Program binaries on disk: one file per key, checksummed, written whole or not at all.
  *
- * A store that cannot be used (no folder, read-only home) is simply empty; a damaged or foreign entry is a miss. Never an error of the
- * op that asked. Several processes may share a folder. Owner: the runtime. Thread-safe after init. */
+ * A store that cannot be used (no folder, read-only home) is simply empty; a damaged or foreign
+ * entry is a miss. Never an error of the op that asked. Several processes may share a folder.
+ * Owner: the runtime. Thread-safe after init. */
 #ifndef GANTRY_KERNEL_BINARY_STORE_H
 #define GANTRY_KERNEL_BINARY_STORE_H
 
@@ -17,21 +18,30 @@
 typedef struct gantry__binary_store_t {
     const gantry__heap_t *heap;
     const gantry__log_t *log;
-    char *folder;  /* NULL: no store */
-    bool is_named; /* by option or environment: not the default folder */
+    char *folder;           /* NULL: no store */
+    bool is_named;          /* by option or environment: not the default folder */
     atomic_bool has_warned; /* that a binary is not kept */
 } gantry__binary_store_t;
 
-/* option: the runtime option's folder, "" none, NULL: GANTRY_KERNEL_CACHE, then $XDG_CACHE_HOME or ~/.cache, gantry/kernels. */
-gantry_status_t gantry__binary_store_init(gantry__binary_store_t *store, const gantry__heap_t *heap, const gantry__log_t *log,
-                                          gantry__settings_t *settings, const char *option);
+/* option: the runtime option's folder, "" none, NULL: GANTRY_KERNEL_CACHE, then $XDG_CACHE_HOME
+ * or ~/.cache, gantry/kernels. */
+gantry_status_t gantry__binary_store_init(gantry__binary_store_t *store, const gantry__heap_t *heap,
+                                          const gantry__log_t *log, gantry__settings_t *settings,
+                                          const char *option);
 void gantry__binary_store_deinit(gantry__binary_store_t *store);
 
-typedef enum gantry__store_answer_t { GANTRY__STORE_MISS = 0, GANTRY__STORE_HIT = 1, GANTRY__STORE_BAD = 2 } gantry__store_answer_t;
+typedef enum gantry__store_answer_t {
+    GANTRY__STORE_MISS = 0,
+    GANTRY__STORE_HIT = 1,
+    GANTRY__STORE_BAD = 2
+} gantry__store_answer_t;
 
 /* On a hit *out_bytes (heap memory of *out_size) belongs to the caller. */
-gantry__store_answer_t gantry__binary_store_get(const gantry__binary_store_t *store, gantry__hash128_t key, void **out_bytes, size_t *out_size);
+gantry__store_answer_t gantry__binary_store_get(const gantry__binary_store_t *store,
+                                                gantry__hash128_t key, void **out_bytes,
+                                                size_t *out_size);
 /* The first failure is logged; failures are otherwise ignored. */
-void gantry__binary_store_put(gantry__binary_store_t *store, gantry__hash128_t key, const void *bytes, size_t size);
+void gantry__binary_store_put(gantry__binary_store_t *store, gantry__hash128_t key,
+                              const void *bytes, size_t size);
 
 #endif

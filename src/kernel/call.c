@@ -22,7 +22,8 @@ static int32_t serve_scratch(gantry_op_call_t *abi, uint64_t size_bytes, gantry_
     *out_span = (gantry_span_t){0, 0, 0};
     if (size_bytes == 0) return GANTRY_OK;
     if (call->scratch_count == GANTRY__MAX_SCRATCH) {
-        return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s asks for more than %d workspaces", abi->op,
+        return (int32_t)gantry__fail(GANTRY_INTERNAL,
+                                     "kernel of %s asks for more than %d workspaces", abi->op,
                                      GANTRY__MAX_SCRATCH);
     }
     gantry__buffer_t *buffer;
@@ -31,43 +32,51 @@ static int32_t serve_scratch(gantry_op_call_t *abi, uint64_t size_bytes, gantry_
                                           .tag = call->tag,
                                           .temporary = true,
                                           .held = call->scratch_count + call->temporary_count};
-    gantry_status_t status = gantry__buffer_allocate(call->device, &request, GANTRY_STREAM_COMPUTE, &buffer);
+    gantry_status_t status =
+        gantry__buffer_allocate(call->device, &request, GANTRY_STREAM_COMPUTE, &buffer);
     if (status != GANTRY_OK)
-        return (int32_t)gantry__fail_prefix(status, "OOM when allocating temporary tensor for op %s: ", abi->op);
+        return (int32_t)gantry__fail_prefix(
+            status, "OOM when allocating temporary tensor for op %s: ", abi->op);
     call->scratch[call->scratch_count++] = buffer;
     *out_span = buffer->span;
     return GANTRY_OK;
 }
 
-static int32_t serve_allocate_output(gantry_op_call_t *abi, uint32_t index, int32_t rank, const int64_t *dims) {
+static int32_t serve_allocate_output(gantry_op_call_t *abi, uint32_t index, int32_t rank,
+                                     const int64_t *dims) {
     gantry__call_t *call = from_abi(abi);
     if (!call->make_output) {
-        return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s makes output %u itself, but its shape was inferred",
-                                     abi->op, index);
+        return (int32_t)gantry__fail(
+            GANTRY_INTERNAL, "kernel of %s makes output %u itself, but its shape was inferred",
+            abi->op, index);
     }
     return call->make_output(call, index, rank, dims);
 }
 
-static int32_t serve_kernel(gantry_op_call_t *abi, const gantry_program_source_t *source, const char *options,
-                            const char *name, gantry_backend_kernel_t **out_kernel) {
+static int32_t serve_kernel(gantry_op_call_t *abi, const gantry_program_source_t *source,
+                            const char *options, const char *name,
+                            gantry_backend_kernel_t **out_kernel) {
     gantry__call_t *call = from_abi(abi);
-    if (!call->programs) return (int32_t)gantry__fail(GANTRY_INTERNAL, "%s builds no programs", call->device->name);
+    if (!call->programs)
+        return (int32_t)gantry__fail(GANTRY_INTERNAL, "%s builds no programs", call->device->name);
     gantry__step_t before = gantry__profile_enter(call->frame, GANTRY__STEP_PROGRAM);
-    int32_t code = (int32_t)gantry__program_cache_kernel(call->programs, source, options, name, out_kernel);
+    int32_t code =
+        (int32_t)gantry__program_cache_kernel(call->programs, source, options, name, out_kernel);
     (void)gantry__profile_enter(call->frame, before);
     return note(call, code);
 }
 
 /* ---- the limits of a smaller device ---- */
 
-static int32_t refuse_launch(const gantry__call_t *call, const gantry_backend_kernel_t *kernel, const char *need,
-                             uint64_t limit, uint64_t own) {
+static int32_t refuse_launch(const gantry__call_t *call, const gantry_backend_kernel_t *kernel,
+                             const char *need, uint64_t limit, uint64_t own) {
     char name[160] = "";
     if (call->programs) gantry__program_cache_name(call->programs, kernel, name, sizeof name);
-    return (int32_t)gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
-                                 "op %s on %s: kernel %s needs %s; the limit that this logical device imitates is "
-                                 "%" PRIu64 " (the card's own is %" PRIu64 ")",
-                                 call->abi.op, call->device->name, name, need, limit, own);
+    return (int32_t)gantry__fail(
+        GANTRY_RESOURCE_EXHAUSTED,
+        "op %s on %s: kernel %s needs %s; the limit that this logical device imitates is %" PRIu64
+        " (the card's own is %" PRIu64 ")",
+        call->abi.op, call->device->name, name, need, limit, own);
 }
 
 static int32_t check_work_group(const gantry__call_t *call, const gantry_backend_kernel_t *kernel,
@@ -77,10 +86,12 @@ static int32_t check_work_group(const gantry__call_t *call, const gantry_backend
     if (items <= limit) return GANTRY_OK; /* 0: the driver chooses */
     char need[96];
     (void)snprintf(need, sizeof need, "a work-group of %" PRIu64 " work-items", items);
-    return refuse_launch(call, kernel, need, limit, gantry__logical_view(call->device)->info.max_work_group_size);
+    return refuse_launch(call, kernel, need, limit,
+                         gantry__logical_view(call->device)->info.max_work_group_size);
 }
 
-/* What the kernel's text declares and the launch's arguments take together. A driver that does not tell the first counts as 0. */
+/* What the kernel's text declares and the launch's arguments take together. A driver that does
+ * not tell the first counts as 0. */
 static int32_t check_local_memory(const gantry__call_t *call, gantry_backend_kernel_t *kernel,
                                   const gantry_launch_t *launch) {
     const gantry_program_ops_t *ops = call->device->backend->program;
@@ -89,14 +100,17 @@ static int32_t check_local_memory(const gantry__call_t *call, gantry_backend_ker
     for (uint32_t i = 0; i < launch->arg_count; ++i) {
         if (launch->args[i].kind == GANTRY_LAUNCH_LOCAL) arguments += launch->args[i].size_bytes;
     }
-    if (!GANTRY_ABI_HAS(ops, kernel_info) || !ops->kernel_info || ops->kernel_info(kernel, &info) != 0)
+    if (!GANTRY_ABI_HAS(ops, kernel_info) || !ops->kernel_info ||
+        ops->kernel_info(kernel, &info) != 0)
         info.local_bytes = 0;
     if (info.local_bytes + arguments <= limit) return GANTRY_OK;
     char need[128];
     (void)snprintf(need, sizeof need,
-                   "%" PRIu64 " bytes of local memory (%" PRIu64 " declared, %" PRIu64 " as arguments)",
+                   "%" PRIu64 " bytes of local memory (%" PRIu64 " declared, %" PRIu64
+                   " as arguments)",
                    info.local_bytes + arguments, info.local_bytes, arguments);
-    return refuse_launch(call, kernel, need, limit, gantry__logical_view(call->device)->info.local_memory_bytes);
+    return refuse_launch(call, kernel, need, limit,
+                         gantry__logical_view(call->device)->info.local_memory_bytes);
 }
 
 /* ResourceExhausted for what the card could run and the device that is imitated could not. */
@@ -106,13 +120,15 @@ static int32_t check_launch(const gantry__call_t *call, gantry_backend_kernel_t 
     return code != GANTRY_OK ? code : check_local_memory(call, kernel, launch);
 }
 
-static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kernel, const gantry_launch_t *launch) {
+static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kernel,
+                            const gantry_launch_t *launch) {
     gantry__call_t *call = from_abi(abi);
     if (call->device->imitates_launches) {
         int32_t refused = check_launch(call, kernel, launch);
         if (refused != GANTRY_OK) return refused;
     }
-    if (call->programs) atomic_fetch_add_explicit(&call->programs->counters->launches, 1, memory_order_relaxed);
+    if (call->programs)
+        atomic_fetch_add_explicit(&call->programs->counters->launches, 1, memory_order_relaxed);
     if (call->frame) ++call->frame->numbers.launches;
     gantry__stream_t *stream = compute_stream(call);
     gantry__stream_begin(stream);
@@ -121,7 +137,8 @@ static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kern
     return note(call, code);
 }
 
-static int32_t serve_copy(gantry_op_call_t *abi, const gantry_span_t *target, const gantry_span_t *source) {
+static int32_t serve_copy(gantry_op_call_t *abi, const gantry_span_t *target,
+                          const gantry_span_t *source) {
     if (target->size_bytes == 0) return GANTRY_OK;
     gantry__call_t *call = from_abi(abi);
     gantry__stream_t *stream = compute_stream(call);
@@ -137,7 +154,8 @@ static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, co
     gantry__call_t *call = from_abi(abi);
     gantry__stream_t *stream = compute_stream(call);
     gantry__stream_begin(stream);
-    int32_t code = call->device->backend->transfer->fill(abi->stream, target, pattern, pattern_bytes);
+    int32_t code =
+        call->device->backend->transfer->fill(abi->stream, target, pattern, pattern_bytes);
     (void)gantry__stream_end(stream);
     return note(call, code);
 }
@@ -145,8 +163,10 @@ static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, co
 static int32_t serve_fault(gantry_op_call_t *abi, gantry_span_t *out_span) {
     gantry__call_t *call = from_abi(abi);
     if (call->fault)
-        return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s asks for a second error slot", abi->op);
-    gantry_status_t status = gantry__fault_create(call->device, abi->op, call->sequence, &call->fault, out_span);
+        return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s asks for a second error slot",
+                                     abi->op);
+    gantry_status_t status =
+        gantry__fault_create(call->device, abi->op, call->sequence, &call->fault, out_span);
     if (status == GANTRY_OK) call->fault->part_of = call->part_of;
     return (int32_t)status;
 }
@@ -158,11 +178,12 @@ static void serve_fault_words(gantry_op_call_t *abi, const gantry_fault_words_t 
 
 static int32_t serve_fail(gantry_op_call_t *abi, int32_t code, const char *text) {
     (void)abi;
-    return (int32_t)gantry__fail(code > 0 && code <= GANTRY_DATA_LOSS ? (gantry_status_t)code : GANTRY_UNKNOWN, "%s",
-                                 text);
+    return (int32_t)gantry__fail(
+        code > 0 && code <= GANTRY_DATA_LOSS ? (gantry_status_t)code : GANTRY_UNKNOWN, "%s", text);
 }
 
-/* On the compute stream itself: what the kernel submitted there is in front, whoever submitted it. */
+/* On the compute stream itself: what the kernel submitted there is in front, whoever submitted
+ * it. */
 static int32_t read_part(gantry__call_t *call, const gantry_span_t *part, void *target) {
     gantry__stream_t *stream = compute_stream(call);
     gantry__stream_begin(stream);
@@ -173,11 +194,13 @@ static int32_t read_part(gantry__call_t *call, const gantry_span_t *part, void *
     return code != GANTRY_OK ? code : (int32_t)status;
 }
 
-static int32_t serve_read(gantry_op_call_t *abi, const gantry_span_t *source, void *target, uint64_t size_bytes) {
+static int32_t serve_read(gantry_op_call_t *abi, const gantry_span_t *source, void *target,
+                          uint64_t size_bytes) {
     if (size_bytes == 0) return GANTRY_OK;
     gantry__call_t *call = from_abi(abi);
     if (size_bytes > source->size_bytes) {
-        return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s reads %" PRIu64 " bytes of a span of %" PRIu64,
+        return (int32_t)gantry__fail(GANTRY_INTERNAL,
+                                     "kernel of %s reads %" PRIu64 " bytes of a span of %" PRIu64,
                                      abi->op, size_bytes, source->size_bytes);
     }
     gantry_status_t status = gantry__loss_check(call->device);
@@ -204,8 +227,8 @@ static const gantry_call_services_t services = {
     .fault_words = serve_fault_words,
 };
 
-void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device, gantry__program_cache_t *programs,
-                       uint64_t sequence) {
+void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device,
+                       gantry__program_cache_t *programs, uint64_t sequence) {
     call->abi.struct_size = sizeof call->abi;
     call->abi.device = device->handle;
     call->abi.stream = device->streams[GANTRY_STREAM_COMPUTE].handle;
@@ -227,7 +250,8 @@ void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device, ga
 
 gantry__fault_t *gantry__call_finish(gantry__call_t *call, gantry__point_t *out_point) {
     gantry__stream_t *stream = compute_stream(call);
-    gantry__stream_begin(stream); /* counts what the kernel submitted on its own, through a vendor's library */
+    /* counts what the kernel submitted on its own, through a vendor's library */
+    gantry__stream_begin(stream);
     uint64_t count = gantry__stream_end(stream);
     *out_point = (gantry__point_t){stream, count};
     for (uint32_t i = 0; i < call->scratch_count; ++i) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One kernel call: the services a kernel may ask for while it computes (gantry_call_services_t).
  *
- * Lives on the dispatcher's stack. The stream's lock is taken for each submission, not for the call, so that building a program or
- * allocating scratch never keeps other threads off the device. Externally synchronised. */
+ * Lives on the dispatcher's stack. The stream's lock is taken for each submission, not for the
+ * call, so that building a program or allocating scratch never keeps other threads off the
+ * device. Externally synchronised. */
 #ifndef GANTRY_KERNEL_CALL_H
 #define GANTRY_KERNEL_CALL_H
 
@@ -20,20 +21,24 @@ typedef struct gantry__call_t {
     uint64_t sequence;
     gantry__buffer_t *scratch[GANTRY__MAX_SCRATCH];
     uint32_t scratch_count;
-    const char *tag;          /* the scope's word for its memory, or NULL */
-    const char *part_of;      /* the composed op that runs this one, or NULL */
+    const char *tag;                /* the scope's word for its memory, or NULL */
+    const char *part_of;            /* the composed op that runs this one, or NULL */
     gantry__profile_frame_t *frame; /* NULL: nothing is recorded */
-    uint32_t temporary_count; /* pieces of the device's temporary memory that the op holds beside scratch */
+    /* pieces of the device's temporary memory that the op holds beside scratch */
+    uint32_t temporary_count;
     gantry__fault_t *fault; /* asked for by the kernel; belongs to the call until taken */
     /* Makes output `index`; set by the dispatcher for ops whose shapes depend on data. */
-    int32_t (*make_output)(struct gantry__call_t *call, uint32_t index, int32_t rank, const int64_t *dims);
+    int32_t (*make_output)(struct gantry__call_t *call, uint32_t index, int32_t rank,
+                           const int64_t *dims);
     void *caller;
 } gantry__call_t;
 
-/* Fills abi's device, stream, info, services; the dispatcher fills inputs, outputs, attributes, op and kernel. */
-void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device, gantry__program_cache_t *programs, uint64_t sequence);
-/* After compute, failed or not: *out_point covers all it submitted. Scratch goes back, used up to there; the fault, if any, is bound to
- * that point and handed over. */
+/* Fills abi's device, stream, info, services; the dispatcher fills inputs, outputs, attributes,
+ * op and kernel. */
+void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device,
+                       gantry__program_cache_t *programs, uint64_t sequence);
+/* After compute, failed or not: *out_point covers all it submitted. Scratch goes back, used up to
+ * there; the fault, if any, is bound to that point and handed over. */
 gantry__fault_t *gantry__call_finish(gantry__call_t *call, gantry__point_t *out_point);
 
 #endif

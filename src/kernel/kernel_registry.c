@@ -19,24 +19,27 @@ static bool is_well_formed(const gantry_kernel_def_t *def) {
            (def->host_arg_count == 0 || def->host_args);
 }
 
-static gantry_status_t add_all(const source_t *source, const gantry_kernel_def_t *const *kernels, uint32_t count) {
+static gantry_status_t add_all(const source_t *source, const gantry_kernel_def_t *const *kernels,
+                               uint32_t count) {
     gantry__kernel_registry_t *registry = source->registry;
     for (uint32_t i = 0; i < count; ++i) {
         if (!is_well_formed(kernels[i])) {
-            gantry__log(source->log, GANTRY_LEVEL_WARNING, "Kernel %u of %s is malformed and left out", i,
-                        source->name);
+            gantry__log(source->log, GANTRY_LEVEL_WARNING,
+                        "Kernel %u of %s is malformed and left out", i, source->name);
             continue;
         }
-        if (!gantry__heap_grow(registry->heap, &registry->entries, registry->count, &registry->capacity,
-                               sizeof *registry->entries)) {
+        if (!gantry__heap_grow(registry->heap, &registry->entries, registry->count,
+                               &registry->capacity, sizeof *registry->entries)) {
             return GANTRY_RESOURCE_EXHAUSTED;
         }
-        registry->entries[registry->count++] = (gantry__kernel_entry_t){kernels[i], source->name, source->dtype_mask};
+        registry->entries[registry->count++] =
+            (gantry__kernel_entry_t){kernels[i], source->name, source->dtype_mask};
     }
     return GANTRY_OK;
 }
 
-static gantry_status_t add_backend(source_t source, const gantry__backend_t *backend, uint32_t device_index) {
+static gantry_status_t add_backend(source_t source, const gantry__backend_t *backend,
+                                   uint32_t device_index) {
     const gantry_backend_t *table = backend->table;
     if (!GANTRY_ABI_HAS(table, kernels) || !table->kernels) return GANTRY_OK;
     const gantry_kernel_def_t *const *kernels = NULL;
@@ -45,11 +48,13 @@ static gantry_status_t add_backend(source_t source, const gantry__backend_t *bac
     return add_all(&source, kernels, count);
 }
 
-static gantry_status_t add_packs(source_t source, const gantry_backend_t *table, const gantry_device_info_t *info) {
+static gantry_status_t add_packs(source_t source, const gantry_backend_t *table,
+                                 const gantry_device_info_t *info) {
     if (!GANTRY_ABI_HAS(table, program) || !table->program) return GANTRY_OK;
     for (size_t i = 0; i < gantry__builtin_pack_count; ++i) {
         const gantry_kernel_pack_t *pack = NULL;
-        if (gantry__builtin_packs[i](GANTRY_ABI_VERSION, &pack) != 0 || !(pack->program_kinds & info->program_kinds))
+        if (gantry__builtin_packs[i](GANTRY_ABI_VERSION, &pack) != 0 ||
+            !(pack->program_kinds & info->program_kinds))
             continue;
         source.name = pack->name;
         GANTRY__TRY(add_all(&source, pack->kernels, pack->kernel_count));
@@ -68,9 +73,11 @@ static int compare_entries(const void *left, const void *right) {
     return a->def < b->def ? -1 : a->def > b->def;
 }
 
-gantry_status_t gantry__kernel_registry_init(gantry__kernel_registry_t *registry, const gantry__heap_t *heap,
-                                             const gantry__log_t *log, const gantry__backend_t *backend,
-                                             uint32_t device_index, const gantry_device_info_t *info) {
+gantry_status_t gantry__kernel_registry_init(gantry__kernel_registry_t *registry,
+                                             const gantry__heap_t *heap, const gantry__log_t *log,
+                                             const gantry__backend_t *backend,
+                                             uint32_t device_index,
+                                             const gantry_device_info_t *info) {
     *registry = (gantry__kernel_registry_t){.heap = heap};
     source_t source = {registry, log, "core", UINT64_MAX};
     const gantry_kernel_def_t *const *core;
@@ -83,17 +90,19 @@ gantry_status_t gantry__kernel_registry_init(gantry__kernel_registry_t *registry
         gantry__kernel_registry_deinit(registry);
         return status;
     }
-    if (registry->count > 1) qsort(registry->entries, registry->count, sizeof *registry->entries, compare_entries);
+    if (registry->count > 1)
+        qsort(registry->entries, registry->count, sizeof *registry->entries, compare_entries);
     return GANTRY_OK;
 }
 
 void gantry__kernel_registry_deinit(gantry__kernel_registry_t *registry) {
-    gantry__heap_free(registry->heap, registry->entries, registry->capacity * sizeof *registry->entries);
+    gantry__heap_free(registry->heap, registry->entries,
+                      registry->capacity * sizeof *registry->entries);
     *registry = (gantry__kernel_registry_t){.heap = registry->heap};
 }
 
-const gantry__kernel_entry_t *gantry__kernel_registry_find(const gantry__kernel_registry_t *registry, const char *op,
-                                                           size_t *out_count) {
+const gantry__kernel_entry_t *gantry__kernel_registry_find(
+    const gantry__kernel_registry_t *registry, const char *op, size_t *out_count) {
     size_t low = 0, high = registry->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -116,22 +125,24 @@ static gantry_dtype_t first_type(uint64_t mask) {
 }
 
 /* NULL: the op has no such attribute. */
-static const gantry_attr_t *find_type(const gantry_attr_t *attrs, size_t attr_count, const char *name) {
+static const gantry_attr_t *find_type(const gantry_attr_t *attrs, size_t attr_count,
+                                      const char *name) {
     for (size_t i = 0; i < attr_count; ++i) {
         if (attrs[i].kind == GANTRY_ATTR_TYPE && strcmp(attrs[i].name, name) == 0) return &attrs[i];
     }
     return NULL;
 }
 
-bool gantry__kernel_takes_types(const gantry__kernel_entry_t *entry, const gantry_attr_t *attrs, size_t attr_count,
-                                gantry_dtype_t *out_lacking) {
+bool gantry__kernel_takes_types(const gantry__kernel_entry_t *entry, const gantry_attr_t *attrs,
+                                size_t attr_count, gantry_dtype_t *out_lacking) {
     gantry_dtype_t unused;
     if (!out_lacking) out_lacking = &unused;
     *out_lacking = GANTRY_DTYPE_NONE;
     uint64_t lacking = 0;
     for (uint32_t i = 0; i < entry->def->type_count; ++i) {
         const gantry_type_constraint_t *constraint = &entry->def->types[i];
-        /* no device computes with complex numbers: who takes them moves elements as bits, whatever the device's types are */
+        /* no device computes with complex numbers: who takes them moves elements as bits,
+         * whatever the device's types are */
         bool moves_bits = (constraint->dtype_mask >> GANTRY_COMPLEX64 & 1) != 0;
         uint64_t used = constraint->dtype_mask;
         if (constraint->attr) {

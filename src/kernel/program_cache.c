@@ -17,10 +17,13 @@ struct gantry__program_t {
 
 typedef struct gantry__kernel_slot_t slot_t;
 
-gantry_status_t gantry__program_cache_init(gantry__program_cache_t *cache, const gantry__heap_t *heap,
-                                           const gantry__log_t *log, gantry__binary_store_t *store,
-                                           gantry__program_counters_t *counters, const gantry_backend_t *backend,
-                                           gantry_backend_device_t *device, const gantry_device_info_t *info) {
+gantry_status_t gantry__program_cache_init(gantry__program_cache_t *cache,
+                                           const gantry__heap_t *heap, const gantry__log_t *log,
+                                           gantry__binary_store_t *store,
+                                           gantry__program_counters_t *counters,
+                                           const gantry_backend_t *backend,
+                                           gantry_backend_device_t *device,
+                                           const gantry_device_info_t *info) {
     *cache = (gantry__program_cache_t){.heap = heap,
                                        .log = log,
                                        .store = store,
@@ -28,7 +31,8 @@ gantry_status_t gantry__program_cache_init(gantry__program_cache_t *cache, const
                                        .backend = backend,
                                        .device = device,
                                        .info = info};
-    if (gantry__mutex_init(&cache->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    if (gantry__mutex_init(&cache->lock) != 0)
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     return GANTRY_OK;
 }
 
@@ -56,8 +60,8 @@ void gantry__program_cache_deinit(gantry__program_cache_t *cache) {
 
 /* ---- programs ---- */
 
-static gantry__hash128_t store_key(const gantry__program_cache_t *cache, const gantry_program_source_t *source,
-                                   const char *options) {
+static gantry__hash128_t store_key(const gantry__program_cache_t *cache,
+                                   const gantry_program_source_t *source, const char *options) {
     gantry__hasher_t hasher;
     gantry__hasher_init(&hasher);
     const uint32_t format = STORE_FORMAT;
@@ -69,30 +73,35 @@ static gantry__hash128_t store_key(const gantry__program_cache_t *cache, const g
     gantry__hasher_add_text(&hasher, cache->info->driver_version);
     gantry__hasher_add_text(&hasher, cache->info->build_hash);
     gantry__hasher_add_text(&hasher, options);
-    for (uint32_t i = 0; i < source->part_count; ++i) gantry__hasher_add_text(&hasher, source->parts[i]);
+    for (uint32_t i = 0; i < source->part_count; ++i)
+        gantry__hasher_add_text(&hasher, source->parts[i]);
     return hasher.state;
 }
 
 /* A driver that keeps what it compiled is left to it, unless somebody asks for a folder by name. */
 static bool stores_binaries(const gantry__program_cache_t *cache) {
     const gantry_program_ops_t *ops = cache->backend->program;
-    if (!cache->store->folder || !GANTRY_ABI_HAS(ops, load_binary) || !ops->binary || !ops->load_binary) return false;
+    if (!cache->store->folder || !GANTRY_ABI_HAS(ops, load_binary) || !ops->binary ||
+        !ops->load_binary)
+        return false;
     return cache->store->is_named || !(cache->info->flags & GANTRY_DEVICE_KEEPS_PROGRAMS);
 }
 
-static gantry_backend_program_t *load_stored(gantry__program_cache_t *cache, const gantry_program_source_t *source,
+static gantry_backend_program_t *load_stored(gantry__program_cache_t *cache,
+                                             const gantry_program_source_t *source,
                                              gantry__hash128_t key) {
     void *bytes;
     size_t size;
     gantry__store_answer_t answer = gantry__binary_store_get(cache->store, key, &bytes, &size);
     gantry_backend_program_t *program = NULL;
     if (answer == GANTRY__STORE_HIT) {
-        if (cache->backend->program->load_binary(cache->device, bytes, size, source->label, &program) != 0) {
+        if (cache->backend->program->load_binary(cache->device, bytes, size, source->label,
+                                                 &program) != 0) {
             program = NULL;
             answer = GANTRY__STORE_BAD;
             gantry__log(cache->log, GANTRY_LEVEL_WARNING,
-                        "The driver refuses a stored binary of %s; it is built again: %s", source->label,
-                        gantry__message());
+                        "The driver refuses a stored binary of %s; it is built again: %s",
+                        source->label, gantry__message());
         }
         gantry__heap_free(cache->heap, bytes, size);
     }
@@ -101,9 +110,11 @@ static gantry_backend_program_t *load_stored(gantry__program_cache_t *cache, con
 }
 
 /* After the first kernel was made: some drivers compile only then. */
-static void store_binary(gantry__program_cache_t *cache, gantry_backend_program_t *program, gantry__hash128_t key) {
+static void store_binary(gantry__program_cache_t *cache, gantry_backend_program_t *program,
+                         gantry__hash128_t key) {
     uint64_t size = 0;
-    if (cache->backend->program->binary(program, NULL, &size) != 0 || size == 0 || size > SIZE_MAX) return;
+    if (cache->backend->program->binary(program, NULL, &size) != 0 || size == 0 || size > SIZE_MAX)
+        return;
     void *bytes = gantry__heap_alloc(cache->heap, (size_t)size);
     if (!bytes) return;
     uint64_t capacity = size;
@@ -112,8 +123,9 @@ static void store_binary(gantry__program_cache_t *cache, gantry_backend_program_
     gantry__heap_free(cache->heap, bytes, (size_t)capacity);
 }
 
-static gantry_status_t build(gantry__program_cache_t *cache, const gantry_program_source_t *source, const char *options,
-                             const char *name, gantry_backend_program_t **out_program) {
+static gantry_status_t build(gantry__program_cache_t *cache, const gantry_program_source_t *source,
+                             const char *options, const char *name,
+                             gantry_backend_program_t **out_program) {
     gantry__hash128_t key = {0, 0};
     bool stores = stores_binaries(cache);
     const uint32_t before = gantry__failures();
@@ -128,28 +140,31 @@ static gantry_status_t build(gantry__program_cache_t *cache, const gantry_progra
     uint64_t start = gantry__now_ns();
     int32_t code = cache->backend->program->build(cache->device, source, options, out_program);
     if (code != 0)
-        return gantry__fail_prefix((gantry_status_t)code, "program %s cannot be built with \"%s\": ", source->label,
+        return gantry__fail_prefix((gantry_status_t)code,
+                                   "program %s cannot be built with \"%s\": ", source->label,
                                    options);
     atomic_fetch_add(&cache->counters->built, 1);
     atomic_fetch_add(&cache->counters->build_ns, gantry__now_ns() - start);
     gantry_backend_kernel_t *kernel;
     if (stores && cache->backend->program->kernel_find(*out_program, name, &kernel) == 0)
         store_binary(cache, *out_program, key);
-    gantry__forget_since(before); /* the stored binary may have been refused, or there be none to store */
+    /* the stored binary may have been refused, or there be none to store */
+    gantry__forget_since(before);
     return GANTRY_OK;
 }
 
 /* The lock is held. */
-static gantry__program_t *find_program(const gantry__program_cache_t *cache, const gantry_program_source_t *source,
-                                       const char *options) {
+static gantry__program_t *find_program(const gantry__program_cache_t *cache,
+                                       const gantry_program_source_t *source, const char *options) {
     for (gantry__program_t *program = cache->programs; program; program = program->next) {
         if (program->source == source && strcmp(program->options, options) == 0) return program;
     }
     return NULL;
 }
 
-static gantry_status_t get_program(gantry__program_cache_t *cache, const gantry_program_source_t *source,
-                                   const char *options, const char *name, gantry__program_t **out_program) {
+static gantry_status_t get_program(gantry__program_cache_t *cache,
+                                   const gantry_program_source_t *source, const char *options,
+                                   const char *name, gantry__program_t **out_program) {
     gantry__mutex_lock(&cache->lock);
     gantry__program_t *found = find_program(cache, source, options);
     gantry__mutex_unlock(&cache->lock);
@@ -159,8 +174,9 @@ static gantry_status_t get_program(gantry__program_cache_t *cache, const gantry_
     if (!program) return GANTRY_RESOURCE_EXHAUSTED;
     program->source = source;
     program->options = gantry__heap_strdup(cache->heap, options);
-    gantry_status_t status =
-        program->options ? build(cache, source, options, name, &program->handle) : GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = program->options
+                                 ? build(cache, source, options, name, &program->handle)
+                                 : GANTRY_RESOURCE_EXHAUSTED;
     if (status != GANTRY_OK) {
         program->handle = NULL;
         release_program(cache, program);
@@ -182,14 +198,17 @@ static gantry_status_t get_program(gantry__program_cache_t *cache, const gantry_
 
 /* ---- kernels ---- */
 
-static uint64_t slot_hash(const gantry_program_source_t *source, const char *options, const char *name) {
+static uint64_t slot_hash(const gantry_program_source_t *source, const char *options,
+                          const char *name) {
     uint64_t hash = gantry__hash64(options, strlen(options), (uint64_t)(uintptr_t)source);
     return gantry__hash64(name, strlen(name), hash) | 1; /* 0 marks an empty slot */
 }
 
-/* The slot of the key, or the empty one where it belongs; the table is not full. The lock is held. */
-static slot_t *find_slot(const gantry__program_cache_t *cache, uint64_t hash, const gantry_program_source_t *source,
-                         const char *options, const char *name) {
+/* The slot of the key, or the empty one where it belongs; the table is not full. The lock is
+ * held. */
+static slot_t *find_slot(const gantry__program_cache_t *cache, uint64_t hash,
+                         const gantry_program_source_t *source, const char *options,
+                         const char *name) {
     for (size_t i = hash % cache->slot_count;; i = (i + 1) % cache->slot_count) {
         slot_t *slot = &cache->slots[i];
         if (slot->hash == 0) return slot;
@@ -215,13 +234,15 @@ static bool grow_slots(gantry__program_cache_t *cache) {
     return true;
 }
 
-static gantry_status_t add_slot(gantry__program_cache_t *cache, slot_t wanted, const char *options, const char *name) {
+static gantry_status_t add_slot(gantry__program_cache_t *cache, slot_t wanted, const char *options,
+                                const char *name) {
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
     wanted.options = gantry__heap_strdup(cache->heap, options);
     wanted.name = gantry__heap_strdup(cache->heap, name);
     bool taken = false;
     gantry__mutex_lock(&cache->lock);
-    if (wanted.options && wanted.name && (cache->slots_used * 4 < cache->slot_count * 3 || grow_slots(cache))) {
+    if (wanted.options && wanted.name &&
+        (cache->slots_used * 4 < cache->slot_count * 3 || grow_slots(cache))) {
         slot_t *slot = find_slot(cache, wanted.hash, wanted.source, options, name);
         taken = slot->hash == 0;
         if (taken) {
@@ -235,7 +256,8 @@ static gantry_status_t add_slot(gantry__program_cache_t *cache, slot_t wanted, c
     return status;
 }
 
-gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache, const gantry_program_source_t *source,
+gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache,
+                                             const gantry_program_source_t *source,
                                              const char *options, const char *name,
                                              gantry_backend_kernel_t **out_kernel) {
     uint64_t hash = slot_hash(source, options, name);
@@ -251,11 +273,14 @@ gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache, con
     GANTRY__TRY(get_program(cache, source, options, name, &program));
     int32_t code = cache->backend->program->kernel_find(program->handle, name, out_kernel);
     if (code != 0)
-        return gantry__fail_prefix((gantry_status_t)code, "program %s has no usable kernel %s: ", source->label, name);
-    return add_slot(cache, (slot_t){.hash = hash, .source = source, .kernel = *out_kernel}, options, name);
+        return gantry__fail_prefix((gantry_status_t)code,
+                                   "program %s has no usable kernel %s: ", source->label, name);
+    return add_slot(cache, (slot_t){.hash = hash, .source = source, .kernel = *out_kernel}, options,
+                    name);
 }
 
-void gantry__program_cache_name(gantry__program_cache_t *cache, const gantry_backend_kernel_t *kernel, char *out,
+void gantry__program_cache_name(gantry__program_cache_t *cache,
+                                const gantry_backend_kernel_t *kernel, char *out,
                                 size_t out_bytes) {
     (void)snprintf(out, out_bytes, "?");
     gantry__mutex_lock(&cache->lock);

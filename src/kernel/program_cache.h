@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs of one open physical device: built once, found again by (text, options), kept on disk between processes.
+/* Programs of one open physical device: built once, found again by (text, options), kept on disk
+ * between processes.
  *
- * Owner: the runtime, one per physical device. Programs and kernels live as long as the cache. Thread-safe; no lock is held while a program
- * is built, so that two threads may build the same one; the second result is dropped. */
+ * Owner: the runtime, one per physical device. Programs and kernels live as long as the cache.
+ * Thread-safe; no lock is held while a program is built, so that two threads may build the same
+ * one; the second result is dropped. */
 #ifndef GANTRY_KERNEL_PROGRAM_CACHE_H
 #define GANTRY_KERNEL_PROGRAM_CACHE_H
 
@@ -34,19 +36,26 @@ typedef struct gantry__program_cache_t {
         const gantry_program_source_t *source;
         char *options, *name;
         gantry_backend_kernel_t *kernel;
-    } *slots; /* open addressing */
+    } * slots; /* open addressing */
     size_t slot_count, slots_used;
 } gantry__program_cache_t;
 
-gantry_status_t gantry__program_cache_init(gantry__program_cache_t *cache, const gantry__heap_t *heap, const gantry__log_t *log,
-                                           gantry__binary_store_t *store, gantry__program_counters_t *counters,
-                                           const gantry_backend_t *backend, gantry_backend_device_t *device, const gantry_device_info_t *info);
+gantry_status_t gantry__program_cache_init(gantry__program_cache_t *cache,
+                                           const gantry__heap_t *heap, const gantry__log_t *log,
+                                           gantry__binary_store_t *store,
+                                           gantry__program_counters_t *counters,
+                                           const gantry_backend_t *backend,
+                                           gantry_backend_device_t *device,
+                                           const gantry_device_info_t *info);
 void gantry__program_cache_deinit(gantry__program_cache_t *cache);
 
 /* A build failure carries the compiler's log. */
-gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache, const gantry_program_source_t *source, const char *options,
-                                             const char *name, gantry_backend_kernel_t **out_kernel);
+gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache,
+                                             const gantry_program_source_t *source,
+                                             const char *options, const char *name,
+                                             gantry_backend_kernel_t **out_kernel);
 /* "name of program" of a kernel that came from the cache, cut to fit; for messages. */
-void gantry__program_cache_name(gantry__program_cache_t *cache, const gantry_backend_kernel_t *kernel, char *out, size_t out_bytes);
+void gantry__program_cache_name(gantry__program_cache_t *cache,
+                                const gantry_backend_kernel_t *kernel, char *out, size_t out_bytes);
 
 #endif

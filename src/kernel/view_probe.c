@@ -11,8 +11,7 @@ static const char *const text[] = {
     "    *(__global uint *)(base + offset) = value;\n"
     "}\n"
     "#else\n"
-    "extern \"C\" __global__ void gantry_probe(unsigned char *base, const unsigned long long offset, const unsigned "
-    "int value) {\n"
+    "extern \"C\" __global__ void gantry_probe(unsigned char *base, const unsigned long long offset, const unsigned int value) {\n"
     "    *(unsigned int *)(base + offset) = value;\n"
     "}\n"
     "#endif\n"};
@@ -41,8 +40,8 @@ typedef struct probe_t {
 
 static gantry_status_t step(const probe_t *probe, int32_t code, const char *what) {
     if (code == 0) return GANTRY_OK;
-    return gantry__fail_prefix((gantry_status_t)code, "the first launch on %s failed at %s: ", probe->view->alias,
-                               what);
+    return gantry__fail_prefix((gantry_status_t)code,
+                               "the first launch on %s failed at %s: ", probe->view->alias, what);
 }
 
 static gantry_status_t launch(const probe_t *probe) {
@@ -57,39 +56,48 @@ static gantry_status_t launch(const probe_t *probe) {
                                   .local_size = {1, 1, 1},
                                   .args = args,
                                   .arg_count = 2};
-    return step(probe, probe->backend->program->launch(probe->stream, probe->kernel, &call), "the launch");
+    return step(probe, probe->backend->program->launch(probe->stream, probe->kernel, &call),
+                "the launch");
 }
 
 static gantry_status_t run(probe_t *probe) {
     const gantry_backend_t *backend = probe->backend;
-    GANTRY__TRY(step(probe, backend->memory->region_alloc(probe->handle, PROBE_BYTES, &probe->region), "memory"));
-    GANTRY__TRY(step(probe, backend->stream->create(probe->handle, GANTRY_STREAM_COMPUTE, &probe->stream), "a stream"));
+    GANTRY__TRY(step(probe,
+                     backend->memory->region_alloc(probe->handle, PROBE_BYTES, &probe->region),
+                     "memory"));
+    GANTRY__TRY(step(probe,
+                     backend->stream->create(probe->handle, GANTRY_STREAM_COMPUTE, &probe->stream),
+                     "a stream"));
     GANTRY__TRY(launch(probe));
     const gantry_span_t span = {probe->region, 0, sizeof probe->word};
-    GANTRY__TRY(step(probe, backend->transfer->to_host(probe->stream, &probe->word, &span), "reading"));
+    GANTRY__TRY(
+        step(probe, backend->transfer->to_host(probe->stream, &probe->word, &span), "reading"));
     GANTRY__TRY(step(probe, backend->stream->synchronize(probe->stream), "waiting"));
     if (probe->word == PROBE_WORD) return GANTRY_OK;
-    return gantry__fail(GANTRY_INTERNAL, "the first launch on %s wrote %08x, not %08x", probe->view->alias, probe->word,
-                        PROBE_WORD);
+    return gantry__fail(GANTRY_INTERNAL, "the first launch on %s wrote %08x, not %08x",
+                        probe->view->alias, probe->word, PROBE_WORD);
 }
 
 /* The reading may be pending when something failed behind it: the stream's end waits for it. */
 static void clean_up(const probe_t *probe) {
     if (probe->stream) probe->backend->stream->destroy(probe->stream);
-    if (probe->region) probe->backend->memory->region_free(probe->handle, probe->region, PROBE_BYTES);
+    if (probe->region)
+        probe->backend->memory->region_free(probe->handle, probe->region, PROBE_BYTES);
 }
 
 gantry_status_t gantry__view_probe(void *user, const struct gantry_physical_device_t *view,
                                    gantry_backend_device_t *handle) {
     const gantry__view_probe_t *self = user;
     const gantry_backend_t *backend = view->backend->table;
-    bool builds = GANTRY_ABI_HAS(backend, program) && backend->program && (view->info.program_kinds & source.kinds);
+    bool builds = GANTRY_ABI_HAS(backend, program) && backend->program &&
+                  (view->info.program_kinds & source.kinds);
     if (!builds) return GANTRY_OK;
     gantry__program_cache_t cache;
-    GANTRY__TRY(gantry__program_cache_init(&cache, self->heap, self->log, self->store, self->counters, backend, handle,
-                                           &view->info));
+    GANTRY__TRY(gantry__program_cache_init(&cache, self->heap, self->log, self->store,
+                                           self->counters, backend, handle, &view->info));
     probe_t probe = {.view = view, .backend = backend, .handle = handle};
-    gantry_status_t status = gantry__program_cache_kernel(&cache, &source, "", "gantry_probe", &probe.kernel);
+    gantry_status_t status =
+        gantry__program_cache_kernel(&cache, &source, "", "gantry_probe", &probe.kernel);
     status = status == GANTRY_OK ? run(&probe) : step(&probe, (int32_t)status, "building");
     char why[GANTRY__MESSAGE_BYTES];
     (void)snprintf(why, sizeof why, "%s", status == GANTRY_OK ? "" : gantry__message());

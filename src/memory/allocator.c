@@ -32,11 +32,13 @@ void gantry__allocator_deinit(gantry__allocator_t *allocator) {
     gantry__mutex_deinit(&allocator->lock);
 }
 
-gantry_status_t gantry__allocator_allocate(gantry__allocator_t *allocator, const gantry__allocation_t *request,
+gantry_status_t gantry__allocator_allocate(gantry__allocator_t *allocator,
+                                           const gantry__allocation_t *request,
                                            gantry__bfc_chunk_t **out_chunk) {
     gantry__mutex_lock(&allocator->lock);
     gantry_status_t status = gantry__ladder_reuse(allocator, request, out_chunk);
-    if (status == GANTRY_OK && !*out_chunk) status = gantry__ladder_climb(allocator, request, out_chunk);
+    if (status == GANTRY_OK && !*out_chunk)
+        status = gantry__ladder_climb(allocator, request, out_chunk);
     gantry__bfc_chunk_t *chunk = *out_chunk;
     if (chunk) {
         chunk->owner = request->owner;
@@ -85,9 +87,11 @@ void gantry__allocator_discharge(gantry__allocator_t *allocator, uint64_t bytes)
     gantry__mutex_unlock(&allocator->lock);
 }
 
-void gantry__allocator_trim(gantry__allocator_t *allocator, uint64_t target_bytes, uint64_t *out_pool_bytes) {
+void gantry__allocator_trim(gantry__allocator_t *allocator, uint64_t target_bytes,
+                            uint64_t *out_pool_bytes) {
     allocator->source.wait(allocator->source.user);
-    if (allocator->source.release_idle) (void)allocator->source.release_idle(allocator->source.user);
+    if (allocator->source.release_idle)
+        (void)allocator->source.release_idle(allocator->source.user);
     gantry__mutex_lock(&allocator->lock);
     (void)gantry__ladder_give_back(allocator, target_bytes, NULL);
     if (out_pool_bytes) *out_pool_bytes = allocator->bfc.stats.pool_bytes;
@@ -114,7 +118,8 @@ void gantry__allocator_counts(gantry__allocator_t *allocator, gantry__ladder_cou
 
 /* ---- reports ---- */
 
-gantry_status_t gantry__allocator_report(gantry__allocator_t *allocator, gantry__memory_report_t **out_report) {
+gantry_status_t gantry__allocator_report(gantry__allocator_t *allocator,
+                                         gantry__memory_report_t **out_report) {
     gantry__memory_report_t *report = gantry__heap_alloc(allocator->bfc.heap, sizeof *report);
     *out_report = report;
     if (!report) return GANTRY_RESOURCE_EXHAUSTED;
@@ -125,7 +130,8 @@ gantry_status_t gantry__allocator_report(gantry__allocator_t *allocator, gantry_
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__allocator_oom_report(gantry__allocator_t *allocator, gantry__memory_report_t **out_report) {
+gantry_status_t gantry__allocator_oom_report(gantry__allocator_t *allocator,
+                                             gantry__memory_report_t **out_report) {
     *out_report = NULL;
     gantry__memory_report_t *report = gantry__heap_alloc(allocator->bfc.heap, sizeof *report);
     if (!report) return GANTRY_RESOURCE_EXHAUSTED;
@@ -140,6 +146,8 @@ gantry_status_t gantry__allocator_oom_report(gantry__allocator_t *allocator, gan
     gantry__heap_free(allocator->bfc.heap, report, sizeof *report);
     if (happened)
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
-                            "the report of allocator %s could not be kept: host memory had run out", allocator->name);
-    return gantry__fail(GANTRY_NOT_FOUND, "allocator %s has never run out of memory", allocator->name);
+                            "the report of allocator %s could not be kept: host memory had run out",
+                            allocator->name);
+    return gantry__fail(GANTRY_NOT_FOUND, "allocator %s has never run out of memory",
+                        allocator->name);
 }

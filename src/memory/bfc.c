@@ -11,24 +11,28 @@
  * Invariants
  * 1. The chunks of an attached region, linked by offset, cover it without gap or overlap.
  * 2. Offsets and sizes are multiples of the alignment.
- * 3. Two neighbours are never both free; chunks of different regions are never neighbours, since no driver promises
+ * 3. Two neighbours are never both free; chunks of different regions are never neighbours, since no
+ *   driver promises
  *    that two of its allocations can be used as one.
  * 4. Exactly the free chunks are in the index.
  * 5. A chunk keeps, for each stream, the latest use of any of its bytes.
  * 6. pool + pending + charged <= limit (bfc_regions.c).
- * A split leaves the struct with the left part and a merge with the left one, so that the struct at offset 0 lives as
- * long as its region and is a member of it: attaching a region needs no memory, and freeing never does.
+ * A split leaves the struct with the left part and a merge with the left one, so that the struct at
+ * offset 0 lives as long as its region and is a member of it: attaching a region needs no memory,
+ * and freeing never does.
  *
- * Choice: least size that fits, then the oldest region, then the lowest offset. Young regions thus run empty first and
- * can be given back. A chunk is split when it is at least twice what is needed or too much would be left over; else
- * the whole chunk is given, which wastes memory but keeps small splinters from pinning it.
+ * Choice: least size that fits, then the oldest region, then the lowest offset. Young regions thus
+ * run empty first and can be given back. A chunk is split when it is at least twice what is needed
+ * or too much would be left over; else the whole chunk is given, which wastes memory but keeps
+ * small splinters from pinning it.
  *
- * Cost: allocate and free are O(log n) expected in the number of free chunks of one size class, a few tens of
- * nanoseconds; chunk structs come from a list that is refilled by slabs, so that the heap is seldom called.
+ * Cost: allocate and free are O(log n) expected in the number of free chunks of one size class, a
+ * few tens of nanoseconds; chunk structs come from a list that is refilled by slabs, so that the
+ * heap is seldom called.
  *
- * Source: the idea is Doug Lea's allocator ("A memory allocator", 1996), the constants and the growth of regions are
- * those of TensorFlow's BFC allocator as observed from its documents and tests. The memory of last uses follows the
- * death frontiers of stream-ordered allocators. */
+ * Source: the idea is Doug Lea's allocator ("A memory allocator", 1996), the constants and the
+ * growth of regions are those of TensorFlow's BFC allocator as observed from its documents and
+ * tests. The memory of last uses follows the death frontiers of stream-ordered allocators. */
 #include "memory/bfc.h"
 
 #include <assert.h>
@@ -49,21 +53,27 @@ struct gantry__bfc_slab_t {
 
 static gantry_status_t complete_options(gantry__bfc_options_t *options) {
     if (options->alignment == 0) options->alignment = GANTRY__BFC_LEAST_ALIGNMENT;
-    if (options->alignment < GANTRY__BFC_LEAST_ALIGNMENT || (options->alignment & (options->alignment - 1)) != 0 ||
+    if (options->alignment < GANTRY__BFC_LEAST_ALIGNMENT ||
+        (options->alignment & (options->alignment - 1)) != 0 ||
         options->alignment > UINT64_C(1) << 40) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "alignment of a memory pool is %llu bytes; accepted are powers of two from 256 to 2^40",
-                            (unsigned long long)options->alignment);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "alignment of a memory pool is %llu bytes; accepted are powers of two from 256 to 2^40",
+            (unsigned long long)options->alignment);
     }
     if (options->limit_bytes == 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "limit of a memory pool is 0 bytes; it must be at least 1");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "limit of a memory pool is 0 bytes; it must be at least 1");
     }
     if (options->limit_bytes > INT64_MAX) options->limit_bytes = INT64_MAX;
     if (options->reserved_bytes >= options->limit_bytes) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "limit of a memory pool is %llu bytes, and %llu of it are reserved",
-                            (unsigned long long)options->limit_bytes, (unsigned long long)options->reserved_bytes);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "limit of a memory pool is %llu bytes, and %llu of it are reserved",
+                            (unsigned long long)options->limit_bytes,
+                            (unsigned long long)options->reserved_bytes);
     }
-    if (options->initial_region_bytes == 0) options->initial_region_bytes = GANTRY__BFC_FIRST_REGION_BYTES;
+    if (options->initial_region_bytes == 0)
+        options->initial_region_bytes = GANTRY__BFC_FIRST_REGION_BYTES;
     if (!options->growth || options->initial_region_bytes > options->limit_bytes) {
         options->initial_region_bytes = options->limit_bytes;
     }
@@ -75,7 +85,8 @@ static gantry_status_t complete_options(gantry__bfc_options_t *options) {
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__bfc_init(gantry__bfc_t *bfc, const gantry__heap_t *heap, const gantry__bfc_options_t *options) {
+gantry_status_t gantry__bfc_init(gantry__bfc_t *bfc, const gantry__heap_t *heap,
+                                 const gantry__bfc_options_t *options) {
     memset(bfc, 0, sizeof *bfc);
     bfc->heap = heap;
     bfc->options = *options;
@@ -129,7 +140,8 @@ static bool stock_chunks(gantry__bfc_t *bfc) {
     return true;
 }
 
-/* Gives the part beyond bytes of a chunk that is in no index to a chunk of its own, which is free. */
+/* Gives the part beyond bytes of a chunk that is in no index to a chunk of its own, which is
+ * free. */
 static void split_chunk(gantry__bfc_t *bfc, gantry__bfc_chunk_t *chunk, uint64_t bytes) {
     gantry__bfc_chunk_t *rest = bfc->spare;
     bfc->spare = rest->next;
@@ -154,17 +166,20 @@ static void count_allocation(gantry__bfc_stats_t *stats, uint64_t bytes, uint64_
     stats->num_allocs++;
     stats->bytes_in_use += bytes;
     stats->requested_bytes_in_use += requested_bytes;
-    if (stats->bytes_in_use > stats->peak_bytes_in_use) stats->peak_bytes_in_use = stats->bytes_in_use;
+    if (stats->bytes_in_use > stats->peak_bytes_in_use)
+        stats->peak_bytes_in_use = stats->bytes_in_use;
     if (bytes > stats->largest_alloc_bytes) stats->largest_alloc_bytes = bytes;
 }
 
 /* Puts the chunk found (NULL: none) into use. */
-static gantry_status_t take_chunk(gantry__bfc_t *bfc, gantry__bfc_chunk_t *chunk, uint64_t rounded_bytes,
-                                  uint64_t bytes, gantry__bfc_chunk_t **out_chunk) {
+static gantry_status_t take_chunk(gantry__bfc_t *bfc, gantry__bfc_chunk_t *chunk,
+                                  uint64_t rounded_bytes, uint64_t bytes,
+                                  gantry__bfc_chunk_t **out_chunk) {
     *out_chunk = NULL;
     if (!chunk) return GANTRY_OK;
     uint64_t left_over = chunk->bytes - rounded_bytes;
-    bool split = left_over >= rounded_bytes || (left_over > 0 && left_over >= bfc->options.split_bytes);
+    bool split =
+        left_over >= rounded_bytes || (left_over > 0 && left_over >= bfc->options.split_bytes);
     if (split && !bfc->spare && !stock_chunks(bfc)) return GANTRY_RESOURCE_EXHAUSTED;
     gantry__bfc_bins_remove(&bfc->bins, chunk);
     if (split) split_chunk(bfc, chunk, rounded_bytes);
@@ -175,13 +190,15 @@ static gantry_status_t take_chunk(gantry__bfc_t *bfc, gantry__bfc_chunk_t *chunk
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__bfc_allocate(gantry__bfc_t *bfc, uint64_t bytes, gantry__bfc_chunk_t **out_chunk) {
+gantry_status_t gantry__bfc_allocate(gantry__bfc_t *bfc, uint64_t bytes,
+                                     gantry__bfc_chunk_t **out_chunk) {
     uint64_t rounded = gantry__bfc_round(bfc, bytes);
     return take_chunk(bfc, gantry__bfc_bins_find(&bfc->bins, rounded), rounded, bytes, out_chunk);
 }
 
-static bool is_ready(const gantry__bfc_chunk_t *chunk, const uint64_t completed[GANTRY__BFC_STREAMS]) {
-    for (int i = 0; i < GANTRY__BFC_STREAMS; i++) {
+static bool is_ready(const gantry__bfc_chunk_t *chunk,
+                     const uint64_t completed[GANTRY__BFC_STREAMS]) {
+    for (int i = 0; i < GANTRY__BFC_STREAMS; ++i) {
         if (chunk->last_use[i] > completed[i]) return false;
     }
     return true;
@@ -193,7 +210,7 @@ gantry_status_t gantry__bfc_allocate_ready(gantry__bfc_t *bfc, uint64_t bytes,
     uint64_t rounded = gantry__bfc_round(bfc, bytes);
     gantry__bfc_chunk_t *found = gantry__bfc_bins_find(&bfc->bins, rounded);
     gantry__bfc_chunk_t *candidate = found;
-    for (int i = 0; i < READY_PROBES && candidate && candidate->bytes == found->bytes; i++) {
+    for (int i = 0; i < READY_PROBES && candidate && candidate->bytes == found->bytes; ++i) {
         if (is_ready(candidate, completed)) {
             found = candidate;
             break;
@@ -207,7 +224,7 @@ gantry_status_t gantry__bfc_allocate_ready(gantry__bfc_t *bfc, uint64_t bytes,
 static void absorb_next(gantry__bfc_t *bfc, gantry__bfc_chunk_t *chunk) {
     gantry__bfc_chunk_t *gone = chunk->next;
     chunk->bytes += gone->bytes;
-    for (int i = 0; i < GANTRY__BFC_STREAMS; i++) {
+    for (int i = 0; i < GANTRY__BFC_STREAMS; ++i) {
         if (gone->last_use[i] > chunk->last_use[i]) chunk->last_use[i] = gone->last_use[i];
     }
     chunk->next = gone->next;

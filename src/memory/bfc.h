@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Best fit with coalescing: the books of a device's memory, in offsets only.
  *
- * Takes regions (an opaque handle and a length, which the caller gets from a driver) and hands out chunks of them, with
- * TensorFlow's constants for bins, splitting and growth. Does not call a driver, touch the memory, lock, wait, or
- * write reports; what to do when nothing fits is the caller's ladder.
+ * Takes regions (an opaque handle and a length, which the caller gets from a driver) and hands out
+ * chunks of them, with TensorFlow's constants for bins, splitting and growth. Does not call a
+ * driver, touch the memory, lock, wait, or write reports; what to do when nothing fits is the
+ * caller's ladder.
  *
- * Ownership: a gantry__bfc_t lives inside its owner (init, deinit) and owns the structs of chunks and regions, taken
- * from the heap given at init; the memory behind a region's handle stays the caller's. A chunk's pointer is valid from
- * allocate to free, a region's from begin_region to end_region.
- * Externally synchronised. The caller may release its lock while a driver works for a region between begin and attach,
- * or between detach and end: such a region counts against the limit but is not used.
+ * Ownership: a gantry__bfc_t lives inside its owner (init, deinit) and owns the structs of chunks
+ * and regions, taken from the heap given at init; the memory behind a region's handle stays the
+ * caller's. A chunk's pointer is valid from allocate to free, a region's from begin_region to
+ * end_region. Externally synchronised. The caller may release its lock while a driver works for a
+ * region between begin and attach, or between detach and end: such a region counts against the
+ * limit but is not used.
  *
  * The caller's loop:
  *     gantry__bfc_allocate(bfc, bytes, &chunk)                  chunk not NULL: done
- *     gantry__bfc_begin_region(bfc, bytes, &region)             region NULL: limit or largest region forbids it
+ *     gantry__bfc_begin_region(bfc, bytes, &region)             region NULL: limit or largest
+ *                                                               region forbids it
  *     while (driver refuses region->bytes)
  *         if (!gantry__bfc_shrink_region(bfc, region))          smallest useful size refused:
  *             gantry__bfc_end_region(bfc, region), fail
  *     gantry__bfc_attach_region(bfc, region, handle)            allocate again
- * and for giving back: next_empty_region, detach_region, driver frees region->handle, end_region. */
+ * and for giving back: next_empty_region, detach_region, driver frees region->handle,
+ * end_region. */
 #ifndef GANTRY_MEMORY_BFC_H
 #define GANTRY_MEMORY_BFC_H
 
@@ -41,15 +45,19 @@
 #define GANTRY__BFC_SPLIT_BYTES (UINT64_C(64) << 10)
 
 typedef struct gantry__bfc_options_t {
-    uint64_t limit_bytes;          /* bound of all regions together; must not be 0; above INT64_MAX means no bound */
-    uint64_t reserved_bytes;       /* of the limit, what is taken for good beside the regions (a driver's context); below it */
+    /* bound of all regions together; must not be 0; above INT64_MAX means no bound */
+    uint64_t limit_bytes;
+    /* of the limit, what is taken for good beside the regions (a driver's context); below it */
+    uint64_t reserved_bytes;
     uint64_t alignment;            /* of offsets and sizes: a power of two >= 256; 0: 256 */
     uint64_t initial_region_bytes; /* first region when growing; 0: 2 MiB */
     uint64_t max_region_bytes;     /* the device's largest allocation; 0: no bound */
-    uint64_t max_step_bytes;       /* growth takes no longer region unless one request needs it, and then exactly that; 0: 1 GiB */
-    uint64_t split_bytes;          /* a chunk is split when this much would be left over, or when it is twice what is
-                                      needed; 0: 64 KiB; alignment: always split */
-    bool growth;                   /* false: the first region is the whole limit */
+    /* growth takes no longer region unless one request needs it, and then exactly that; 0: 1 GiB */
+    uint64_t max_step_bytes;
+    /* a chunk is split when this much would be left over, or when it is twice what is
+     * needed; 0: 64 KiB; alignment: always split */
+    uint64_t split_bytes;
+    bool growth; /* false: the first region is the whole limit */
 } gantry__bfc_options_t;
 
 /* A piece of a region, in use or free. All may read; what others may write is said. */
@@ -58,13 +66,16 @@ typedef struct gantry__bfc_chunk_t {
     uint64_t offset;          /* in the region */
     uint64_t requested_bytes; /* what allocate was asked for; 0 while free */
     struct gantry__bfc_region_t *region;
-    struct gantry__bfc_chunk_t *next, *previous; /* neighbours in the region, by offset; NULL at its ends */
-    /* Number of the last submission on each stream of the device that touches these bytes. From allocate: uses by
-     * former owners, which the new one must wait for, unless it runs on that very stream. The caller raises or resets
-     * them while it owns the chunk; free keeps what it finds. Merged chunks have the maximum, split ones the same. */
+    /* neighbours in the region, by offset; NULL at its ends */
+    struct gantry__bfc_chunk_t *next, *previous;
+    /* Number of the last submission on each stream of the device that touches these bytes. From
+     * allocate: uses by former owners, which the new one must wait for, unless it runs on that very
+     * stream. The caller raises or resets them while it owns the chunk; free keeps what it
+     * finds. Merged chunks have the maximum, split ones the same. */
     uint64_t last_use[GANTRY__BFC_STREAMS];
     const char *owner; /* for reports, written by the caller after allocate: the op's name, ... */
-    const char *tag;   /* ... and the user's word for it. NULL after allocate; must outlive the use of the chunk */
+    /* ... and the user's word for it. NULL after allocate; must outlive the use of the chunk */
+    const char *tag;
     bool in_use;
     bool temporary; /* the allocator's own */
 
@@ -79,8 +90,8 @@ typedef struct gantry__bfc_chunk_t {
 typedef struct gantry__bfc_region_t {
     uint64_t handle; /* never interpreted; 0 until attached */
     uint64_t bytes;
-    uint64_t number;            /* regions attached before this one; never used again */
-    gantry__bfc_chunk_t first;  /* the chunk at offset 0; the others follow by next */
+    uint64_t number;           /* regions attached before this one; never used again */
+    gantry__bfc_chunk_t first; /* the chunk at offset 0; the others follow by next */
     struct gantry__bfc_region_t *next, *previous; /* attached regions, oldest first */
     uint64_t base;              /* sum of the lengths of all regions attached before */
     uint64_t least_bytes;       /* what the request that began it needs */
@@ -97,10 +108,10 @@ typedef struct gantry__bfc_stats_t {
     uint64_t bytes_limit;
     uint64_t pool_bytes; /* attached regions */
     uint64_t peak_pool_bytes;
-    uint64_t pending_bytes; /* regions between begin and attach, or between detach and end */
-    uint64_t charged_bytes; /* see gantry__bfc_charge */
+    uint64_t pending_bytes;  /* regions between begin and attach, or between detach and end */
+    uint64_t charged_bytes;  /* see gantry__bfc_charge */
     uint64_t reserved_bytes; /* the option's */
-    uint64_t region_count;  /* attached */
+    uint64_t region_count;   /* attached */
     uint64_t largest_free_block_bytes;
 } gantry__bfc_stats_t;
 
@@ -126,54 +137,67 @@ typedef struct gantry__bfc_t {
     uint64_t regions_attached;
 } gantry__bfc_t;
 
-/* heap must outlive bfc. Takes nothing from it yet. InvalidArgument for a bad alignment, and for a limit of 0 or wholly reserved. */
-gantry_status_t gantry__bfc_init(gantry__bfc_t *bfc, const gantry__heap_t *heap, const gantry__bfc_options_t *options);
-/* Forgets everything, chunks in use included; the caller has freed the handles and ended all regions in flight. */
+/* heap must outlive bfc. Takes nothing from it yet. InvalidArgument for a bad alignment, and for
+ * a limit of 0 or wholly reserved. */
+gantry_status_t gantry__bfc_init(gantry__bfc_t *bfc, const gantry__heap_t *heap,
+                                 const gantry__bfc_options_t *options);
+/* Forgets everything, chunks in use included; the caller has freed the handles and ended all
+ * regions in flight. */
 void gantry__bfc_deinit(gantry__bfc_t *bfc);
 
-/* What a request is counted as: up to a multiple of the alignment, 0 as 1; UINT64_MAX for what can never fit. */
+/* What a request is counted as: up to a multiple of the alignment, 0 as 1; UINT64_MAX for what
+ * can never fit. */
 uint64_t gantry__bfc_round(const gantry__bfc_t *bfc, uint64_t bytes);
 
-/* The best fitting free chunk, split if worth it. *out_chunk is NULL with OK when nothing fits: extend and ask again.
- * ResourceExhausted, nothing changed: out of host memory. An empty tensor needs no chunk: bytes 0 counts as 1. */
-gantry_status_t gantry__bfc_allocate(gantry__bfc_t *bfc, uint64_t bytes, gantry__bfc_chunk_t **out_chunk);
-/* The same size of chunk, but among several of that size rather one whose last_use is not beyond completed[stream] for
- * any stream (UINT64_MAX for the stream that asks). Looks at a few of them only, then takes the first after all. */
+/* The best fitting free chunk, split if worth it. *out_chunk is NULL with OK when nothing fits:
+ * extend and ask again. ResourceExhausted, nothing changed: out of host memory. An empty tensor
+ * needs no chunk: bytes 0 counts as 1. */
+gantry_status_t gantry__bfc_allocate(gantry__bfc_t *bfc, uint64_t bytes,
+                                     gantry__bfc_chunk_t **out_chunk);
+/* The same size of chunk, but among several of that size rather one whose last_use is not beyond
+ * completed[stream] for any stream (UINT64_MAX for the stream that asks). Looks at a few of them
+ * only, then takes the first after all. */
 gantry_status_t gantry__bfc_allocate_ready(gantry__bfc_t *bfc, uint64_t bytes,
                                            const uint64_t completed[GANTRY__BFC_STREAMS],
                                            gantry__bfc_chunk_t **out_chunk);
 /* Cannot fail. chunk is in use and its last_use is up to date; merges it with free neighbours. */
 void gantry__bfc_free(gantry__bfc_t *bfc, gantry__bfc_chunk_t *chunk);
 
-/* Bytes that regions may still be begun with: the limit less pool, pending, charged and reserved, in multiples of alignment. */
+/* Bytes that regions may still be begun with: the limit less pool, pending, charged and
+ * reserved, in multiples of alignment. */
 uint64_t gantry__bfc_available_bytes(const gantry__bfc_t *bfc);
-/* Counts bytes taken outside the regions (a library's workspace) against the limit; false when they exceed it. */
+/* Counts bytes taken outside the regions (a library's workspace) against the limit; false when
+ * they exceed it. */
 bool gantry__bfc_charge(gantry__bfc_t *bfc, uint64_t bytes);
 void gantry__bfc_discharge(gantry__bfc_t *bfc, uint64_t bytes);
 
-/* Twice the most that was ever in use, this request included: a pool beyond that should rather lose an empty region than gain one. No
- * bound (UINT64_MAX) without growth. */
+/* Twice the most that was ever in use, this request included: a pool beyond that should rather lose
+ * an empty region than gain one. No bound (UINT64_MAX) without growth. */
 uint64_t gantry__bfc_fair_pool_bytes(const gantry__bfc_t *bfc, uint64_t bytes);
 
-/* Begins a region that can hold bytes (0: any), of the length that growth prescribes: region->bytes is what to ask the
- * driver for. NULL with OK when limit_bytes or max_region_bytes forbids it; ResourceExhausted when out of host memory.
- * Growth moves on only when the region is attached. */
-gantry_status_t gantry__bfc_begin_region(gantry__bfc_t *bfc, uint64_t bytes, gantry__bfc_region_t **out_region);
-/* After the driver's refusal: 0.9 times the length, at last exactly what is needed. False when that was refused. */
+/* Begins a region that can hold bytes (0: any), of the length that growth prescribes: region->bytes
+ * is what to ask the driver for. NULL with OK when limit_bytes or max_region_bytes forbids it;
+ * ResourceExhausted when out of host memory. Growth moves on only when the region is attached. */
+gantry_status_t gantry__bfc_begin_region(gantry__bfc_t *bfc, uint64_t bytes,
+                                         gantry__bfc_region_t **out_region);
+/* After the driver's refusal: 0.9 times the length, at last exactly what is needed. False when
+ * that was refused. */
 bool gantry__bfc_shrink_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region);
 /* Makes the region's memory available. Cannot fail. */
 void gantry__bfc_attach_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region, uint64_t handle);
-/* Takes a wholly free region out of use; its bytes count as pending until end_region. False, and nothing is done, when
- * a chunk of it is in use. region->first.last_use tells what the driver has to finish first; region->next is the
- * caller's until end_region. */
+/* Takes a wholly free region out of use; its bytes count as pending until end_region. False, and
+ * nothing is done, when a chunk of it is in use. region->first.last_use tells what the driver has
+ * to finish first; region->next is the caller's until end_region. */
 bool gantry__bfc_detach_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region);
 /* Ends a region that is not attached and releases the struct. */
 void gantry__bfc_end_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region);
 
-/* Walking in order: for (r = first_region(bfc); r; r = r->next) for (c = &r->first; c; c = c->next). */
+/* Walking in order: for (r = first_region(bfc); r; r = r->next) for (c = &r->first; c; c =
+ * c->next). */
 const gantry__bfc_region_t *gantry__bfc_first_region(const gantry__bfc_t *bfc);
 /* The next wholly free region after the given one (NULL: from the start); NULL at the end. */
-gantry__bfc_region_t *gantry__bfc_next_empty_region(const gantry__bfc_t *bfc, const gantry__bfc_region_t *after);
+gantry__bfc_region_t *gantry__bfc_next_empty_region(const gantry__bfc_t *bfc,
+                                                    const gantry__bfc_region_t *after);
 /* The longest wholly free region; NULL when none. */
 gantry__bfc_region_t *gantry__bfc_largest_empty_region(const gantry__bfc_t *bfc);
 /* Sum over wholly free regions: what giving them back would add to the available bytes. */
@@ -185,6 +209,7 @@ void gantry__bfc_clear_stats(gantry__bfc_t *bfc);
 /* The reported bin of a size. */
 unsigned gantry__bfc_bin(uint64_t bytes);
 /* All chunks by bin of their size; cost grows with their number. */
-void gantry__bfc_summarize_bins(const gantry__bfc_t *bfc, gantry__bfc_bin_summary_t out_bins[GANTRY__BFC_BINS]);
+void gantry__bfc_summarize_bins(const gantry__bfc_t *bfc,
+                                gantry__bfc_bin_summary_t out_bins[GANTRY__BFC_BINS]);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regions of the BFC: how much to ask of the driver, what may be given back, and the view over all of it.
+/* Regions of the BFC: how much to ask of the driver, what may be given back, and the view over all
+ * of it.
  *
  * A region's life, and where its bytes count:
  *
@@ -7,33 +8,37 @@
  *        pending            pool                pending     none        limit >= pool + pending + charged + reserved
  *          \--> end (the driver refused)
  *
- * Both pending spans are there for the caller to call its driver without a lock: since the bytes are counted before
- * the driver gives them and until it has them back, the limit holds at every moment, whoever else extends meanwhile.
+ * Both pending spans are there for the caller to call its driver without a lock: since the bytes
+ * are counted before the driver gives them and until it has them back, the limit holds at every
+ * moment, whoever else extends meanwhile.
  *
- * Growth: next_region_bytes begins at 2 MiB (the whole limit when growth is off). A request that is larger doubles it
- * until it fits; else it is doubled for the next region: tiny requests make regions of 2, 4, 8, 16 MiB, and a first
- * request of 3 MiB one of 4 MiB and the next of 4 MiB. What is asked for is the least of that, of the room under the
- * limit and of the device's largest allocation. The pool is so about doubled by each region, and their number stays
- * logarithmic.
+ * Growth: next_region_bytes begins at 2 MiB (the whole limit when growth is off). A request that is
+ * larger doubles it until it fits; else it is doubled for the next region: tiny requests make
+ * regions of 2, 4, 8, 16 MiB, and a first request of 3 MiB one of 4 MiB and the next of 4 MiB. What
+ * is asked for is the least of that, of the room under the limit and of the device's largest
+ * allocation. The pool is so about doubled by each region, and their number stays logarithmic.
  *
- * Doubling is for a program that needs more. A pool P that is larger than K, the most the program ever had in use
- * (the present request included), needs another region only because its free memory is in pieces; then
+ * Doubling is for a program that needs more. A pool P that is larger than K, the most the program
+ * ever had in use (the present request included), needs another region only because its free memory
+ * is in pieces; then
  *
  *     P <= 2K   the doubled length: afterwards 2K and one region are held at most
  *     P > 2K    what the request needs; the ladder first gives empty regions back, until P <= 2K
  *
- * Holding back earlier, above K, was tried and measured (bench/README.md): short regions fragment, and programs that
- * grow end with more than doubling would have taken.
+ * Holding back earlier, above K, was tried and measured (bench/README.md): short regions fragment,
+ * and programs that grow end with more than doubling would have taken.
  *
- * so that with collection on growth holds at most 2K and one region, unless chunks in use pin nearly empty regions.
+ * so that with collection on growth holds at most 2K and one region, unless chunks in use pin
+ * nearly empty regions.
  *
- * Where this is more careful than TensorFlow beside that: steps end at max_step_bytes, and a request beyond it gets
- * exactly its own length; a refused region leaves next_region_bytes alone; the last try after a refusal is exactly
- * what the request needs; and detaching steps next_region_bytes back to what a pool of the remaining size would have
- * come to, so that a pool given back does not jump to its old size on a small request.
+ * Where this is more careful than TensorFlow beside that: steps end at max_step_bytes, and a
+ * request beyond it gets exactly its own length; a refused region leaves next_region_bytes alone;
+ * the last try after a refusal is exactly what the request needs; and detaching steps
+ * next_region_bytes back to what a pool of the remaining size would have come to, so that a pool
+ * given back does not jump to its old size on a small request.
  *
- * Cost: begin and shrink are O(log limit) at most, attach and end O(1), detach O(1); walks are as long as what they
- * visit. */
+ * Cost: begin and shrink are O(log limit) at most, attach and end O(1), detach O(1); walks are as
+ * long as what they visit. */
 #include "memory/bfc.h"
 
 static uint64_t round_down(const gantry__bfc_t *bfc, uint64_t bytes) {
@@ -42,14 +47,16 @@ static uint64_t round_down(const gantry__bfc_t *bfc, uint64_t bytes) {
 
 static uint64_t doubled(const gantry__bfc_t *bfc, uint64_t bytes) {
     uint64_t most = bfc->options.limit_bytes; /* beyond the limit there is nothing to grow to */
-    if (bfc->options.growth && bfc->options.max_step_bytes < most) most = bfc->options.max_step_bytes;
+    if (bfc->options.growth && bfc->options.max_step_bytes < most)
+        most = bfc->options.max_step_bytes;
     return bytes > most / 2 ? most : bytes * 2;
 }
 
 /* Room under the limit; never negative, since nothing is counted that did not fit. */
 static uint64_t room(const gantry__bfc_t *bfc) {
     const gantry__bfc_stats_t *stats = &bfc->stats;
-    return bfc->options.limit_bytes - stats->pool_bytes - stats->pending_bytes - stats->charged_bytes - stats->reserved_bytes;
+    return bfc->options.limit_bytes - stats->pool_bytes - stats->pending_bytes -
+           stats->charged_bytes - stats->reserved_bytes;
 }
 
 uint64_t gantry__bfc_available_bytes(const gantry__bfc_t *bfc) {
@@ -89,7 +96,8 @@ static uint64_t temper(const gantry__bfc_t *bfc, uint64_t wanted, uint64_t least
     return least > bfc->options.initial_region_bytes ? least : bfc->options.initial_region_bytes;
 }
 
-gantry_status_t gantry__bfc_begin_region(gantry__bfc_t *bfc, uint64_t bytes, gantry__bfc_region_t **out_region) {
+gantry_status_t gantry__bfc_begin_region(gantry__bfc_t *bfc, uint64_t bytes,
+                                         gantry__bfc_region_t **out_region) {
     *out_region = NULL;
     uint64_t least = gantry__bfc_round(bfc, bytes);
     uint64_t most = gantry__bfc_available_bytes(bfc);
@@ -117,7 +125,8 @@ gantry_status_t gantry__bfc_begin_region(gantry__bfc_t *bfc, uint64_t bytes, gan
 
 bool gantry__bfc_shrink_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region) {
     if (region->bytes <= region->least_bytes) return false;
-    uint64_t smaller = round_down(bfc, region->bytes - region->bytes / 10); /* at least one alignment less */
+    /* at least one alignment less */
+    uint64_t smaller = round_down(bfc, region->bytes - region->bytes / 10);
     if (smaller < region->least_bytes) smaller = region->least_bytes;
     bfc->stats.pending_bytes -= region->bytes - smaller;
     region->bytes = smaller;
@@ -144,7 +153,8 @@ void gantry__bfc_attach_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region,
     stats->pool_bytes += region->bytes;
     stats->region_count++;
     if (stats->pool_bytes > stats->peak_pool_bytes) stats->peak_pool_bytes = stats->pool_bytes;
-    if (region->next_region_bytes > bfc->next_region_bytes) bfc->next_region_bytes = region->next_region_bytes;
+    if (region->next_region_bytes > bfc->next_region_bytes)
+        bfc->next_region_bytes = region->next_region_bytes;
 }
 
 static bool is_empty(const gantry__bfc_region_t *region) {
@@ -154,7 +164,8 @@ static bool is_empty(const gantry__bfc_region_t *region) {
 /* The region size at which a pool of this many bytes arrives when it grows for small requests. */
 static void step_growth_back(gantry__bfc_t *bfc) {
     uint64_t bytes = bfc->options.initial_region_bytes;
-    while (bytes <= bfc->stats.pool_bytes && bytes < bfc->next_region_bytes) bytes = doubled(bfc, bytes);
+    while (bytes <= bfc->stats.pool_bytes && bytes < bfc->next_region_bytes)
+        bytes = doubled(bfc, bytes);
     if (bytes < bfc->next_region_bytes) bfc->next_region_bytes = bytes;
 }
 
@@ -182,7 +193,8 @@ const gantry__bfc_region_t *gantry__bfc_first_region(const gantry__bfc_t *bfc) {
     return bfc->first_region;
 }
 
-gantry__bfc_region_t *gantry__bfc_next_empty_region(const gantry__bfc_t *bfc, const gantry__bfc_region_t *after) {
+gantry__bfc_region_t *gantry__bfc_next_empty_region(const gantry__bfc_t *bfc,
+                                                    const gantry__bfc_region_t *after) {
     gantry__bfc_region_t *region = after ? after->next : bfc->first_region;
     while (region && !is_empty(region)) region = region->next;
     return region;
@@ -212,7 +224,8 @@ void gantry__bfc_get_stats(const gantry__bfc_t *bfc, gantry__bfc_stats_t *out_st
 }
 
 void gantry__bfc_clear_stats(gantry__bfc_t *bfc) {
-    if (bfc->stats.peak_bytes_in_use > bfc->most_in_use) bfc->most_in_use = bfc->stats.peak_bytes_in_use;
+    if (bfc->stats.peak_bytes_in_use > bfc->most_in_use)
+        bfc->most_in_use = bfc->stats.peak_bytes_in_use;
     bfc->stats.num_allocs = 0;
     bfc->stats.largest_alloc_bytes = 0;
     bfc->stats.peak_bytes_in_use = bfc->stats.bytes_in_use;
@@ -225,8 +238,9 @@ unsigned gantry__bfc_bin(uint64_t bytes) {
     return row < GANTRY__BFC_BINS - 1 ? row : GANTRY__BFC_BINS - 1;
 }
 
-void gantry__bfc_summarize_bins(const gantry__bfc_t *bfc, gantry__bfc_bin_summary_t out_bins[GANTRY__BFC_BINS]) {
-    for (unsigned i = 0; i < GANTRY__BFC_BINS; i++) out_bins[i] = (gantry__bfc_bin_summary_t){0};
+void gantry__bfc_summarize_bins(const gantry__bfc_t *bfc,
+                                gantry__bfc_bin_summary_t out_bins[GANTRY__BFC_BINS]) {
+    for (unsigned i = 0; i < GANTRY__BFC_BINS; ++i) out_bins[i] = (gantry__bfc_bin_summary_t){0};
     for (const gantry__bfc_region_t *region = bfc->first_region; region; region = region->next) {
         for (const gantry__bfc_chunk_t *chunk = &region->first; chunk; chunk = chunk->next) {
             gantry__bfc_bin_summary_t *bin = &out_bins[gantry__bfc_bin(chunk->bytes)];

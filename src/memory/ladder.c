@@ -2,32 +2,35 @@
 /* The ladder of one allocation.
  *
  *   reuse      a free chunk of the pool, merged with its neighbours as it was freed
- *   extend     a new region of the length growth prescribes, less and less of it while the driver refuses
+ *   extend     a new region of the length growth prescribes, less and less of it while the driver
+ *              refuses
  *   wait       while another thread will free: see below; a moment only, when giving back would do
- *   give back  idle staging and, once the device is idle, the wholly free regions; extend again; only when by the books
- *              that is enough
+ *   give back  idle staging and, once the device is idle, the wholly free regions; extend again;
+ *              only when by the books that is enough
  *   wait       for the whole time
  *   refuse     ResourceExhausted with the numbers; the report keeps who held what
  *
- * Waiting. Memory that a tensor lets go of is free at once, with work in flight: streams see to the order. So only
- * another thread can bring memory, and only two things are sure to come: the end of an op that holds temporary
- * memory, and a region that is on its way from or to the driver. Unless the user asked for more (explicit_retry: any
- * free may come), an allocation waits while
+ * Waiting. Memory that a tensor lets go of is free at once, with work in flight: streams see to the
+ * order. So only another thread can bring memory, and only two things are sure to come: the end of
+ * an op that holds temporary memory, and a region that is on its way from or to the driver. Unless
+ * the user asked for more (explicit_retry: any free may come), an allocation waits while
  *
- *     the request would fit, were no temporary alive     in use - temporary bytes + charged + reserved + request <= limit
- *     and something will come                            pending bytes > 0, or temporaries > what all waiters hold
+ *     the request would fit, were no temporary alive     in use - temporary bytes + charged +
+ *     reserved + request <= limit
+ *     and something will come                            pending bytes > 0, or temporaries > what
+ *                                                        all waiters hold
  *
- * Two ops that hold temporaries and wait for each other would wait in vain: the second one sees that all temporaries
- * belong to waiters, does not wait, and is refused; what its op then frees serves the first. The rule is the same for
- * all waiters. What ends it is a free or a region's arrival, which wake them all, or one more waiter, who then is the
- * one that decides.
+ * Two ops that hold temporaries and wait for each other would wait in vain: the second one sees
+ * that all temporaries belong to waiters, does not wait, and is refused; what its op then frees
+ * serves the first. The rule is the same for all waiters. What ends it is a free or a region's
+ * arrival, which wake them all, or one more waiter, who then is the one that decides.
  *
- * The lock guards the books only. While a driver works for a region, the region is begun but not attached (or
- * detached but not ended), so that it counts against the limit and nobody else can use it. Since others free
- * meanwhile, each rung begins with another look.
+ * The lock guards the books only. While a driver works for a region, the region is begun but not
+ * attached (or detached but not ended), so that it counts against the limit and nobody else can use
+ * it. Since others free meanwhile, each rung begins with another look.
  *
- * Cost of a refusal with nothing to wait for and nothing to give back: no driver call that was not needed to know, and
- * one walk over the chunks for the report. */
+ * Cost of a refusal with nothing to wait for and nothing to give back: no driver call that was not
+ * needed to know, and one walk over the chunks for the report. */
 #include "memory/ladder.h"
 
 #include <inttypes.h>
@@ -36,7 +39,8 @@
 
 #include "base/failure.h"
 
-/* How long ops elsewhere are waited for where giving back regions, which stops the device, would do. */
+/* How long ops elsewhere are waited for where giving back regions, which stops the device, would
+ * do. */
 #define PATIENCE_NS UINT64_C(1000000)
 
 typedef struct climb_t {
@@ -44,15 +48,17 @@ typedef struct climb_t {
     const gantry__allocation_t *request;
     gantry__bfc_chunk_t *chunk; /* NULL: none yet */
     uint64_t rounded;
-    uint64_t refused_room; /* under the limit when the driver last refused; it is asked again when there is more */
-    bool is_waiting;  /* rungs are recorded outside of waits */
+    /* under the limit when the driver last refused; it is asked again when there is more */
+    uint64_t refused_room;
+    bool is_waiting; /* rungs are recorded outside of waits */
     uint32_t rung_count;
     gantry__rung_t rungs[GANTRY__REPORT_RUNGS];
     char driver_text[sizeof((gantry__memory_report_t *)0)->driver_text];
 } climb_t;
 
 static void record(climb_t *climb, gantry__rung_t rung) {
-    if (!climb->is_waiting && climb->rung_count < GANTRY__REPORT_RUNGS) climb->rungs[climb->rung_count++] = rung;
+    if (!climb->is_waiting && climb->rung_count < GANTRY__REPORT_RUNGS)
+        climb->rungs[climb->rung_count++] = rung;
 }
 
 static gantry_status_t reuse(climb_t *climb) {
@@ -73,8 +79,10 @@ static gantry__bfc_region_t *detach_empty_regions(gantry__bfc_t *bfc, uint64_t t
     return chain;
 }
 
-/* Regions are detached before the wait, so that none of them can be used between it and the driver's free. */
-uint64_t gantry__ladder_give_back(gantry__allocator_t *allocator, uint64_t target_bytes, uint64_t *out_count) {
+/* Regions are detached before the wait, so that none of them can be used between it and the
+ * driver's free. */
+uint64_t gantry__ladder_give_back(gantry__allocator_t *allocator, uint64_t target_bytes,
+                                  uint64_t *out_count) {
     uint64_t bytes = 0, count = 0;
     gantry__bfc_region_t *chain = detach_empty_regions(&allocator->bfc, target_bytes);
     if (out_count) *out_count = 0;
@@ -97,21 +105,25 @@ uint64_t gantry__ladder_give_back(gantry__allocator_t *allocator, uint64_t targe
     return bytes;
 }
 
-/* A region that was begun, from the driver: attached, or shorter and shorter and at last ended. Counts refusals. */
-static gantry_status_t take_region(gantry__allocator_t *allocator, gantry__bfc_region_t *region, bool *out_attached,
-                                   uint64_t *out_refusals) {
+/* A region that was begun, from the driver: attached, or shorter and shorter and at last ended.
+ * Counts refusals. */
+static gantry_status_t take_region(gantry__allocator_t *allocator, gantry__bfc_region_t *region,
+                                   bool *out_attached, uint64_t *out_refusals) {
     *out_attached = false;
     for (;;) {
         uint64_t handle = 0;
         gantry__mutex_unlock(&allocator->lock);
-        gantry_status_t status = allocator->source.take(allocator->source.user, region->bytes, &handle);
+        gantry_status_t status =
+            allocator->source.take(allocator->source.user, region->bytes, &handle);
         gantry__mutex_lock(&allocator->lock);
         if (status == GANTRY_OK) {
             gantry__bfc_attach_region(&allocator->bfc, region, handle);
             *out_attached = true;
         } else {
             ++*out_refusals;
-            if (status == GANTRY_RESOURCE_EXHAUSTED && gantry__bfc_shrink_region(&allocator->bfc, region)) continue;
+            if (status == GANTRY_RESOURCE_EXHAUSTED &&
+                gantry__bfc_shrink_region(&allocator->bfc, region))
+                continue;
             gantry__bfc_end_region(&allocator->bfc, region);
         }
         gantry__ladder_wake(allocator);
@@ -119,8 +131,8 @@ static gantry_status_t take_region(gantry__allocator_t *allocator, gantry__bfc_r
     }
 }
 
-/* Without growth the limit is taken at once: the regions beyond the first, where one cannot be that long. What the
- * driver refuses is left to later requests. */
+/* Without growth the limit is taken at once: the regions beyond the first, where one cannot be that
+ * long. What the driver refuses is left to later requests. */
 static void take_all(gantry__allocator_t *allocator) {
     gantry__bfc_t *bfc = &allocator->bfc;
     bool attached = true;
@@ -165,7 +177,8 @@ static gantry_status_t extend(climb_t *climb) {
 /* By the books: could idle staging and empty regions make room? */
 static bool can_give_back(const climb_t *climb) {
     const gantry__allocator_t *allocator = climb->allocator;
-    uint64_t most = allocator->options.garbage_collection ? gantry__bfc_empty_region_bytes(&allocator->bfc) : 0;
+    uint64_t most =
+        allocator->options.garbage_collection ? gantry__bfc_empty_region_bytes(&allocator->bfc) : 0;
     if (allocator->source.release_idle) most += allocator->bfc.stats.charged_bytes;
     return most > 0 && climb->rounded <= allocator->bfc.options.max_region_bytes &&
            climb->rounded <= gantry__bfc_available_bytes(&allocator->bfc) + most;
@@ -195,8 +208,10 @@ static bool may_come(const climb_t *climb, bool any) {
     const gantry__allocator_t *allocator = climb->allocator;
     const gantry__bfc_stats_t *stats = &allocator->bfc.stats;
     uint64_t stays =
-        stats->reserved_bytes + (any ? 0 : stats->charged_bytes + stats->bytes_in_use - allocator->temporary_bytes);
-    if (climb->rounded > allocator->bfc.options.max_region_bytes || climb->rounded > stats->bytes_limit - stays)
+        stats->reserved_bytes +
+        (any ? 0 : stats->charged_bytes + stats->bytes_in_use - allocator->temporary_bytes);
+    if (climb->rounded > allocator->bfc.options.max_region_bytes ||
+        climb->rounded > stats->bytes_limit - stays)
         return false;
     return any || stats->pending_bytes > 0 || allocator->temporaries > allocator->waiters_held;
 }
@@ -205,7 +220,8 @@ static bool may_come(const climb_t *climb, bool any) {
 static gantry_status_t look_again(climb_t *climb) {
     GANTRY__TRY(reuse(climb));
     uint64_t available = gantry__bfc_available_bytes(&climb->allocator->bfc);
-    if (!climb->chunk && climb->rounded <= available && available > climb->refused_room) GANTRY__TRY(extend(climb));
+    if (!climb->chunk && climb->rounded <= available && available > climb->refused_room)
+        GANTRY__TRY(extend(climb));
     return GANTRY_OK;
 }
 
@@ -241,7 +257,8 @@ static gantry_status_t wait_for_memory(climb_t *climb, uint64_t deadline_ns, boo
 static const gantry__memory_report_t *keep_report(const climb_t *climb) {
     gantry__allocator_t *allocator = climb->allocator;
     if (!allocator->oom_report)
-        allocator->oom_report = gantry__heap_alloc(allocator->bfc.heap, sizeof *allocator->oom_report);
+        allocator->oom_report =
+            gantry__heap_alloc(allocator->bfc.heap, sizeof *allocator->oom_report);
     gantry__memory_report_t *report = allocator->oom_report;
     if (!report) return NULL;
     gantry__memory_report_take(report, &allocator->bfc, allocator->name);
@@ -261,8 +278,8 @@ static void format_rungs(const climb_t *climb, char *out, size_t out_bytes) {
     static const char *const names[] = {"reuse", "extend", "wait", "give back empty regions"};
     size_t length = 0;
     for (uint32_t i = 0; i < climb->rung_count && length < out_bytes; ++i)
-        length +=
-            (size_t)snprintf(out + length, out_bytes - length, "%s%s", i ? ", " : "", names[climb->rungs[i].kind]);
+        length += (size_t)snprintf(out + length, out_bytes - length, "%s%s", i ? ", " : "",
+                                   names[climb->rungs[i].kind]);
 }
 
 static gantry_status_t refuse(const climb_t *climb) {
@@ -274,19 +291,23 @@ static gantry_status_t refuse(const climb_t *climb) {
     char tried[160] = "", owner[256] = "", context[64] = "";
     format_rungs(climb, tried, sizeof tried);
     if (stats.reserved_bytes > 0)
-        (void)snprintf(context, sizeof context, " (%" PRIu64 " of it the driver's context)", stats.reserved_bytes);
+        (void)snprintf(context, sizeof context, " (%" PRIu64 " of it the driver's context)",
+                       stats.reserved_bytes);
     if (report && report->owner_count > 0) {
         const gantry__report_name_t *name = &report->names[report->owners[0]];
-        (void)snprintf(owner, sizeof owner, "; biggest owner %s%s%s%s with %" PRIu64, name->op, *name->tag ? " [" : "",
-                       name->tag, *name->tag ? "]" : "", name->bytes);
+        (void)snprintf(owner, sizeof owner, "; biggest owner %s%s%s%s with %" PRIu64, name->op,
+                       *name->tag ? " [" : "", name->tag, *name->tag ? "]" : "", name->bytes);
     }
     return gantry__fail(
         GANTRY_RESOURCE_EXHAUSTED,
-        "Allocator (%s) ran out of memory trying to allocate %" PRIu64 " bytes: %" PRIu64 " in use, %" PRIu64
-        " held from the driver, largest free chunk %" PRIu64 ", limit %" PRIu64 "%s; tried: %s%s%s%s; %s",
-        allocator->name, climb->request->bytes, stats.bytes_in_use, stats.pool_bytes, stats.largest_free_block_bytes,
-        stats.bytes_limit, context, tried, owner, *climb->driver_text ? "; driver: " : "", climb->driver_text,
-        report ? "gantry_get_oom_report shows who holds what" : "there was no host memory to keep a report");
+        "Allocator (%s) ran out of memory trying to allocate %" PRIu64 " bytes: %" PRIu64
+        " in use, %" PRIu64 " held from the driver, largest free chunk %" PRIu64 ", limit %" PRIu64
+        "%s; tried: %s%s%s%s; %s",
+        allocator->name, climb->request->bytes, stats.bytes_in_use, stats.pool_bytes,
+        stats.largest_free_block_bytes, stats.bytes_limit, context, tried, owner,
+        *climb->driver_text ? "; driver: " : "", climb->driver_text,
+        report ? "gantry_get_oom_report shows who holds what"
+               : "there was no host memory to keep a report");
 }
 
 /* ---- the ladder ---- */
@@ -294,9 +315,10 @@ static gantry_status_t refuse(const climb_t *climb) {
 static gantry_status_t climb_up(climb_t *climb) {
     gantry__allocator_t *allocator = climb->allocator;
     gantry__ladder_counts_t *counts = &allocator->counts;
-    uint64_t start_ns = gantry__now_ns(), retry_ns = allocator->options.retry_ms * UINT64_C(1000000);
-    record(climb,
-           (gantry__rung_t){.kind = GANTRY__RUNG_REUSE, .bytes = gantry__bfc_bins_largest(&allocator->bfc.bins)});
+    uint64_t start_ns = gantry__now_ns(),
+             retry_ns = allocator->options.retry_ms * UINT64_C(1000000);
+    record(climb, (gantry__rung_t){.kind = GANTRY__RUNG_REUSE,
+                                   .bytes = gantry__bfc_bins_largest(&allocator->bfc.bins)});
     GANTRY__TRY(extend(climb));
     if (climb->chunk) ++counts->extended;
     if (!climb->chunk && can_give_back(climb)) {
@@ -316,13 +338,16 @@ static gantry_status_t climb_up(climb_t *climb) {
     return climb->chunk ? GANTRY_OK : refuse(climb);
 }
 
-gantry_status_t gantry__ladder_climb(gantry__allocator_t *allocator, const gantry__allocation_t *request,
+gantry_status_t gantry__ladder_climb(gantry__allocator_t *allocator,
+                                     const gantry__allocation_t *request,
                                      gantry__bfc_chunk_t **out_chunk) {
-    climb_t climb = {
-        .allocator = allocator, .request = request, .rounded = gantry__bfc_round(&allocator->bfc, request->bytes)};
+    climb_t climb = {.allocator = allocator,
+                     .request = request,
+                     .rounded = gantry__bfc_round(&allocator->bfc, request->bytes)};
     const uint32_t before = gantry__failures();
     gantry_status_t status = climb_up(&climb);
-    if (status == GANTRY_OK) gantry__forget_since(before); /* a later rung got round what the driver refused */
+    /* a later rung got round what the driver refused */
+    if (status == GANTRY_OK) gantry__forget_since(before);
     *out_chunk = climb.chunk;
     return status;
 }

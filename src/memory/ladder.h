@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an allocator does when no free chunk fits: the rungs, and giving regions back.
  *
- * Part of the allocator, in a file of its own. All functions are called and return with the allocator's lock held, and let go of it while
- * the source works or an allocation waits. */
+ * Part of the allocator, in a file of its own. All functions are called and return with the
+ * allocator's lock held, and let go of it while the source works or an allocation waits. */
 #ifndef GANTRY_MEMORY_LADDER_H
 #define GANTRY_MEMORY_LADDER_H
 
 #include "memory/allocator.h"
 
 /* Extends, waits, gives back; *out_chunk or ResourceExhausted, with the report kept. */
-gantry_status_t gantry__ladder_climb(gantry__allocator_t *allocator, const gantry__allocation_t *request, gantry__bfc_chunk_t **out_chunk);
+gantry_status_t gantry__ladder_climb(gantry__allocator_t *allocator,
+                                     const gantry__allocation_t *request,
+                                     gantry__bfc_chunk_t **out_chunk);
 
 /* A free chunk for the request; *out_chunk NULL with OK when none fits. */
-static inline gantry_status_t gantry__ladder_reuse(gantry__allocator_t *allocator, const gantry__allocation_t *request,
+static inline gantry_status_t gantry__ladder_reuse(gantry__allocator_t *allocator,
+                                                   const gantry__allocation_t *request,
                                                    gantry__bfc_chunk_t **out_chunk) {
     if (request->completed)
-        return gantry__bfc_allocate_ready(&allocator->bfc, request->bytes, request->completed, out_chunk);
+        return gantry__bfc_allocate_ready(&allocator->bfc, request->bytes, request->completed,
+                                          out_chunk);
     return gantry__bfc_allocate(&allocator->bfc, request->bytes, out_chunk);
 }
 
-/* Waits for pending work and gives wholly free regions back, the largest first, until the pool is at most target_bytes. Returns their bytes;
- * out_count may be NULL. Does nothing, not even wait, when there is none. */
-uint64_t gantry__ladder_give_back(gantry__allocator_t *allocator, uint64_t target_bytes, uint64_t *out_count);
+/* Waits for pending work and gives wholly free regions back, the largest first, until the pool is
+ * at most target_bytes. Returns their bytes; out_count may be NULL. Does nothing, not even wait,
+ * when there is none. */
+uint64_t gantry__ladder_give_back(gantry__allocator_t *allocator, uint64_t target_bytes,
+                                  uint64_t *out_count);
 
 /* Memory came free: whoever waits looks again. */
 static inline void gantry__ladder_wake(gantry__allocator_t *allocator) {

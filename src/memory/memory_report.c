@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Taking the snapshot: one walk over all chunks, under the allocator's lock.
  *
- * Owners are counted by the text of (op, tag). A text is hashed once for each pair of addresses that a small
- * direct-mapped cache has not seen, since programs use the same few constants for all chunks. Sizes go through an
- * open-addressed table that is sorted in the end. Cost: some ten nanoseconds a chunk; 10,000 chunks take a small part
- * of a millisecond. */
+ * Owners are counted by the text of (op, tag). A text is hashed once for each pair of addresses
+ * that a small direct-mapped cache has not seen, since programs use the same few constants for all
+ * chunks. Sizes go through an open-addressed table that is sorted in the end. Cost: some ten
+ * nanoseconds a chunk; 10,000 chunks take a small part of a millisecond. */
 #include "memory/memory_report.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ typedef gantry__memory_report_t report_t;
 
 #define SEEN_PAIRS 1024 /* a power of two */
 #define NAME_SLOTS 1024 /* a power of two, more than twice the names */
-#define SIZE_SLOTS 512 /* a power of two, twice the sizes */
+#define SIZE_SLOTS 512  /* a power of two, twice the sizes */
 
 typedef struct tally_t {
     report_t *report;
@@ -55,7 +55,8 @@ static uint64_t hash_text(const char *text, size_t most, uint64_t seed) {
 /* By the texts as far as they are kept. */
 static uint16_t find_name(tally_t *tally, const char *op, const char *tag) {
     report_t *report = tally->report;
-    uint64_t hash = hash_text(op, GANTRY__REPORT_OP_BYTES - 1, hash_text(tag, GANTRY__REPORT_TAG_BYTES - 1, 0));
+    uint64_t hash =
+        hash_text(op, GANTRY__REPORT_OP_BYTES - 1, hash_text(tag, GANTRY__REPORT_TAG_BYTES - 1, 0));
     size_t slot = (size_t)hash % NAME_SLOTS;
     for (; tally->name_slots[slot]; slot = (slot + 1) % NAME_SLOTS) {
         uint16_t position = (uint16_t)(tally->name_slots[slot] - 1);
@@ -78,7 +79,8 @@ static uint16_t name_of(tally_t *tally, const gantry__bfc_chunk_t *chunk) {
     uint64_t key = (uint64_t)(uintptr_t)chunk->owner * UINT64_C(0x9e3779b97f4a7c15) +
                    (uint64_t)(uintptr_t)chunk->tag * UINT64_C(0xc2b2ae3d27d4eb4f);
     size_t slot = (size_t)(key >> 40) % SEEN_PAIRS;
-    if (!tally->seen[slot].is_set || tally->seen[slot].op != chunk->owner || tally->seen[slot].tag != chunk->tag) {
+    if (!tally->seen[slot].is_set || tally->seen[slot].op != chunk->owner ||
+        tally->seen[slot].tag != chunk->tag) {
         tally->seen[slot].name = find_name(tally, chunk->owner, chunk->tag);
         tally->seen[slot].op = chunk->owner;
         tally->seen[slot].tag = chunk->tag;
@@ -90,11 +92,13 @@ static uint16_t name_of(tally_t *tally, const gantry__bfc_chunk_t *chunk) {
 /* The largest of what is left, sixteen times; the rest that found no place is nobody. */
 static void choose_owners(report_t *report) {
     bool taken[GANTRY__REPORT_NAMES] = {false};
-    uint32_t count = report->name_count < GANTRY__REPORT_NAMES ? report->name_count : GANTRY__REPORT_NAMES - 1;
+    uint32_t count =
+        report->name_count < GANTRY__REPORT_NAMES ? report->name_count : GANTRY__REPORT_NAMES - 1;
     while (report->owner_count < GANTRY__REPORT_OWNERS && report->owner_count < count) {
         uint32_t best = GANTRY__REPORT_NAMES;
         for (uint32_t i = 0; i < count; ++i) {
-            if (!taken[i] && (best == GANTRY__REPORT_NAMES || report->names[i].bytes > report->names[best].bytes))
+            if (!taken[i] && (best == GANTRY__REPORT_NAMES ||
+                              report->names[i].bytes > report->names[best].bytes))
                 best = i;
         }
         taken[best] = true;
@@ -118,13 +122,15 @@ static void count_size(tally_t *tally, uint64_t bytes) {
         }
     }
     gantry__report_size_t *size =
-        &report->sizes[tally->size_slots[slot] ? tally->size_slots[slot] - 1 : GANTRY__REPORT_SIZES - 1];
+        &report->sizes[tally->size_slots[slot] ? tally->size_slots[slot] - 1
+                                               : GANTRY__REPORT_SIZES - 1];
     size->chunks++;
     size->total_bytes += bytes;
 }
 
 static int compare_sizes(const void *a, const void *b) {
-    uint64_t x = ((const gantry__report_size_t *)a)->bytes, y = ((const gantry__report_size_t *)b)->bytes;
+    uint64_t x = ((const gantry__report_size_t *)a)->bytes,
+             y = ((const gantry__report_size_t *)b)->bytes;
     return (x > y) - (x < y);
 }
 
@@ -137,8 +143,8 @@ static void sort_sizes(report_t *report) {
 
 static void place_cells(tally_t *tally, uint64_t pool_bytes) {
     for (uint64_t i = 0; i <= GANTRY__REPORT_MAP; ++i) {
-        tally->starts[i] =
-            pool_bytes / GANTRY__REPORT_MAP * i + pool_bytes % GANTRY__REPORT_MAP * i / GANTRY__REPORT_MAP;
+        tally->starts[i] = pool_bytes / GANTRY__REPORT_MAP * i +
+                           pool_bytes % GANTRY__REPORT_MAP * i / GANTRY__REPORT_MAP;
     }
 }
 
@@ -198,7 +204,9 @@ static void count_chunk(tally_t *tally, const gantry__bfc_chunk_t *chunk, uint32
 static uint32_t fragmentation_of(const gantry__bfc_stats_t *stats) {
     uint64_t free_bytes = stats->pool_bytes - stats->bytes_in_use;
     if (free_bytes == 0) return 0;
-    return (uint32_t)((double)(free_bytes - stats->largest_free_block_bytes) / (double)free_bytes * 10000.0 + 0.5);
+    return (uint32_t)((double)(free_bytes - stats->largest_free_block_bytes) / (double)free_bytes *
+                          10000.0 +
+                      0.5);
 }
 
 void gantry__memory_report_take(report_t *report, const gantry__bfc_t *bfc, const char *allocator) {
@@ -210,7 +218,8 @@ void gantry__memory_report_take(report_t *report, const gantry__bfc_t *bfc, cons
     tally_t tally = {.report = report};
     place_cells(&tally, report->stats.pool_bytes);
     uint32_t position = 0;
-    for (const gantry__bfc_region_t *region = gantry__bfc_first_region(bfc); region; region = region->next) {
+    for (const gantry__bfc_region_t *region = gantry__bfc_first_region(bfc); region;
+         region = region->next) {
         gantry__report_region_t sum = {.number = region->number, .bytes = region->bytes};
         for (const gantry__bfc_chunk_t *chunk = &region->first; chunk; chunk = chunk->next)
             count_chunk(&tally, chunk, position, &sum);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who holds what: a snapshot of an allocator's books that outlives them, and its two written forms.
  *
- * A snapshot is one flat value without pointers: texts are copied, since tags and chunks may end. Taking one allocates nothing, so that
- * it can be done under the allocator's lock at the moment memory runs out. Does not lock, and does not know tensors or devices.
- * Externally synchronised. */
+ * A snapshot is one flat value without pointers: texts are copied, since tags and chunks may end.
+ * Taking one allocates nothing, so that it can be done under the allocator's lock at the moment
+ * memory runs out. Does not lock, and does not know tensors or devices. Externally synchronised. */
 #ifndef GANTRY_MEMORY_MEMORY_REPORT_H
 #define GANTRY_MEMORY_MEMORY_REPORT_H
 
@@ -22,9 +22,10 @@
 
 /* One thing that was tried before memory was refused. */
 typedef enum gantry__rung_kind_t {
-    GANTRY__RUNG_REUSE,     /* bytes: the largest free chunk */
-    GANTRY__RUNG_EXTEND,    /* bytes: first length asked of the driver, 0 when the limit left no room; count: how often it refused;
-                               other: room under the limit */
+    GANTRY__RUNG_REUSE, /* bytes: the largest free chunk */
+    /* bytes: first length asked of the driver, 0 when the limit left no room; count: how often it
+     * refused; other: room under the limit */
+    GANTRY__RUNG_EXTEND,
     GANTRY__RUNG_WAIT,      /* bytes: nanoseconds; count: how often memory came free meanwhile */
     GANTRY__RUNG_GIVE_BACK, /* bytes and count: regions; other: bytes of idle staging */
 } gantry__rung_kind_t;
@@ -79,21 +80,27 @@ typedef struct gantry__memory_report_t {
     uint64_t available_bytes; /* room under the limit */
     uint64_t next_region_bytes;
     uint64_t free_chunks, chunks_in_use;
-    uint32_t fragmentation; /* (free - largest free chunk) / free in ten-thousandths; 0 when nothing is free */
+    /* (free - largest free chunk) / free in ten-thousandths; 0 when nothing is free */
+    uint32_t fragmentation;
     gantry__bfc_bin_summary_t bins[GANTRY__BFC_BINS];
     gantry__report_name_t names[GANTRY__REPORT_NAMES];
     uint16_t owners[GANTRY__REPORT_OWNERS]; /* of names, the most bytes first */
     uint32_t name_count, owner_count;
     gantry__report_size_t sizes[GANTRY__REPORT_SIZES]; /* by size */
     uint32_t size_count;
-    gantry__report_region_t regions[GANTRY__REPORT_REGIONS]; /* the first ones; stats.region_count says how many there are */
-    gantry__report_chunk_t chunks[GANTRY__REPORT_CHUNKS];    /* the first ones of free_chunks + chunks_in_use */
+    /* the first ones; stats.region_count says how many there are */
+    gantry__report_region_t regions[GANTRY__REPORT_REGIONS];
+    /* the first ones of free_chunks + chunks_in_use */
+    gantry__report_chunk_t chunks[GANTRY__REPORT_CHUNKS];
     uint32_t regions_kept, chunks_kept;
-    char map[GANTRY__REPORT_MAP + 1]; /* '*' in use, 'x' partly, '_' free; "" when there is no memory */
+    /* '*' in use, 'x' partly, '_' free; "" when there is no memory */
+    char map[GANTRY__REPORT_MAP + 1];
 } gantry__memory_report_t;
 
-/* Fills all but why it was taken and the counts, which are cleared. Cost: one walk over the chunks. */
-void gantry__memory_report_take(gantry__memory_report_t *report, const gantry__bfc_t *bfc, const char *allocator);
+/* Fills all but why it was taken and the counts, which are cleared. Cost: one walk over the
+ * chunks. */
+void gantry__memory_report_take(gantry__memory_report_t *report, const gantry__bfc_t *bfc,
+                                const char *allocator);
 
 /* Copies as much as there is room for, never half a character. */
 void gantry__report_copy_text(char *out, size_t out_bytes, const char *text);

@@ -13,12 +13,15 @@ typedef gantry__memory_report_t report_t;
 static size_t character_bytes(const unsigned char *text) {
     unsigned char c = text[0];
     if (c < 0x80) return 1;
-    size_t length = c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
+    size_t length = c >= 0xc2 && c < 0xe0   ? 2
+                    : c >= 0xe0 && c < 0xf0 ? 3
+                    : c >= 0xf0 && c < 0xf5 ? 4
+                                            : 0;
     for (size_t i = 1; i < length; ++i) {
         if ((text[i] & 0xc0) != 0x80) return 0;
     }
-    if ((c == 0xe0 && text[1] < 0xa0) || (c == 0xed && text[1] >= 0xa0) || (c == 0xf0 && text[1] < 0x90) ||
-        (c == 0xf4 && text[1] >= 0x90))
+    if ((c == 0xe0 && text[1] < 0xa0) || (c == 0xed && text[1] >= 0xa0) ||
+        (c == 0xf0 && text[1] < 0x90) || (c == 0xf4 && text[1] >= 0x90))
         return 0; /* too long a form, a surrogate, or beyond Unicode */
     return length;
 }
@@ -56,23 +59,25 @@ static void write_number(const char *name, uint64_t value, gantry__text_t *out) 
 static void write_rung(const report_t *report, const gantry__rung_t *rung, gantry__text_t *out) {
     switch (rung->kind) {
         case GANTRY__RUNG_REUSE:
-            gantry__text_append(out, "{\"rung\":\"reuse\",\"largest_free_bytes\":%" PRIu64, rung->bytes);
+            gantry__text_append(out, "{\"rung\":\"reuse\",\"largest_free_bytes\":%" PRIu64,
+                                rung->bytes);
             break;
         case GANTRY__RUNG_EXTEND:
             gantry__text_append(out,
-                                "{\"rung\":\"extend\",\"asked_bytes\":%" PRIu64 ",\"refusals\":%" PRIu64
-                                ",\"available_bytes\":%" PRIu64,
+                                "{\"rung\":\"extend\",\"asked_bytes\":%" PRIu64
+                                ",\"refusals\":%" PRIu64 ",\"available_bytes\":%" PRIu64,
                                 rung->bytes, rung->count, rung->other);
             if (rung->bytes) write_named_string("driver", report->driver_text, out);
             break;
         case GANTRY__RUNG_WAIT:
-            gantry__text_append(out, "{\"rung\":\"wait\",\"nanoseconds\":%" PRIu64 ",\"frees\":%" PRIu64, rung->bytes,
-                                rung->count);
+            gantry__text_append(out,
+                                "{\"rung\":\"wait\",\"nanoseconds\":%" PRIu64 ",\"frees\":%" PRIu64,
+                                rung->bytes, rung->count);
             break;
         case GANTRY__RUNG_GIVE_BACK:
             gantry__text_append(out,
-                                "{\"rung\":\"give_back\",\"region_bytes\":%" PRIu64 ",\"regions\":%" PRIu64
-                                ",\"staging_bytes\":%" PRIu64,
+                                "{\"rung\":\"give_back\",\"region_bytes\":%" PRIu64
+                                ",\"regions\":%" PRIu64 ",\"staging_bytes\":%" PRIu64,
                                 rung->bytes, rung->count, rung->other);
             break;
     }
@@ -116,8 +121,8 @@ static void write_stats(const report_t *report, gantry__text_t *out) {
     write_number("region_count", stats->region_count, out);
     write_number("chunks_in_use", report->chunks_in_use, out);
     write_number("free_chunks", report->free_chunks, out);
-    gantry__text_append(out, ",\"fragmentation\":%" PRIu32 ".%04" PRIu32, report->fragmentation / 10000,
-                        report->fragmentation % 10000);
+    gantry__text_append(out, ",\"fragmentation\":%" PRIu32 ".%04" PRIu32,
+                        report->fragmentation / 10000, report->fragmentation % 10000);
     write_number("extended_count", report->counts.extended, out);
     write_number("waited_count", report->counts.waited, out);
     write_number("collected_count", report->counts.collected, out);
@@ -129,7 +134,8 @@ static void write_bins(const report_t *report, gantry__text_t *out) {
     gantry__text_append(out, ",\"bins\":[");
     for (unsigned i = 0; i < GANTRY__BFC_BINS; ++i) {
         const gantry__bfc_bin_summary_t *bin = &report->bins[i];
-        gantry__text_append(out, "%s{\"least_bytes\":%" PRIu64, i > 0 ? "," : "", UINT64_C(256) << i);
+        gantry__text_append(out, "%s{\"least_bytes\":%" PRIu64, i > 0 ? "," : "",
+                            UINT64_C(256) << i);
         write_number("chunks", bin->chunks, out);
         write_number("chunks_in_use", bin->chunks_in_use, out);
         write_number("bytes", bin->bytes, out);
@@ -202,7 +208,8 @@ static void write_chunks(const report_t *report, gantry__text_t *out) {
         gantry__text_append(out, "}");
     }
     gantry__text_append(out, "]");
-    write_number("chunks_left_out", report->free_chunks + report->chunks_in_use - report->chunks_kept, out);
+    write_number("chunks_left_out",
+                 report->free_chunks + report->chunks_in_use - report->chunks_kept, out);
 }
 
 void gantry__memory_report_write_json(const report_t *report, gantry__text_t *out) {

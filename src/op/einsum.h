@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Equations of Einsum, read against the shapes of a call.
  *
- * Every dimension of an input or of the result has a label: a character of the equation, or, for the dimensions under an
- * ellipsis, a number from GANTRY__EINSUM_ELLIPSIS on, counted from the last one, so that ellipses of two inputs meet as
- * broadcasting has it.
+ * Every dimension of an input or of the result has a label: a character of the equation, or, for
+ * the dimensions under an ellipsis, a number from GANTRY__EINSUM_ELLIPSIS on, counted from the last
+ * one, so that ellipses of two inputs meet as broadcasting has it.
  * Knows no tensors. Nothing is owned. Thread-safe. */
 #ifndef GANTRY_OP_EINSUM_H
 #define GANTRY_OP_EINSUM_H
@@ -22,7 +22,8 @@ typedef struct gantry__einsum_t {
     gantry__labels_t inputs[2];
     gantry__labels_t output;   /* as the equation has it */
     gantry__labels_t distinct; /* the output's labels, each once */
-    int64_t sizes[GANTRY__EINSUM_ELLIPSIS + GANTRY_MAX_RANK]; /* of each label, -1: not there; an ellipsis' as broadcast */
+    /* of each label, -1: not there; an ellipsis' as broadcast */
+    int64_t sizes[GANTRY__EINSUM_ELLIPSIS + GANTRY_MAX_RANK];
 } gantry__einsum_t;
 
 static inline bool gantry__has_label(const gantry__labels_t *labels, uint8_t label) {
@@ -33,7 +34,7 @@ static inline bool gantry__has_label(const gantry__labels_t *labels, uint8_t lab
 }
 
 /* InvalidArgument in TensorFlow's words. */
-gantry_status_t gantry__einsum_read(const char *equation, const gantry_shape_t *const *shapes, uint32_t shape_count,
-                                    gantry__einsum_t *out_einsum);
+gantry_status_t gantry__einsum_read(const char *equation, const gantry_shape_t *const *shapes,
+                                    uint32_t shape_count, gantry__einsum_t *out_einsum);
 
 #endif

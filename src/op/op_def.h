@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Op definitions: inputs, attributes, and the function that infers types and shapes of the results.
  *
- * Constant data; knows no device and runs nothing. Definitions follow TensorFlow's ops of the highest version.
+ * Constant data; knows no device and runs nothing. Definitions follow TensorFlow's ops of the
+ * highest version.
  * Thread-safe. */
 #ifndef GANTRY_OP_OP_DEF_H
 #define GANTRY_OP_OP_DEF_H
@@ -16,7 +17,8 @@
 
 #include "base/failure.h"
 
-/* Bounds that let a call live on the stack. A list (inputs of AddN and Concat, outputs of Split) counts each of its tensors. */
+/* Bounds that let a call live on the stack. A list (inputs of AddN and Concat, outputs of Split)
+ * counts each of its tensors. */
 #define GANTRY__MAX_INPUTS GANTRY_MAX_OP_INPUTS
 #define GANTRY__MAX_OUTPUTS GANTRY_MAX_OP_OUTPUTS
 #define GANTRY__MAX_ATTRS 8
@@ -29,10 +31,11 @@
 
 enum {
     GANTRY__ARG_HOST = 1 << 0, /* small, needed on the host: shapes, axes, seeds */
-    /* An input that takes as many tensors as the call has left over, at most one per op; or an op's only output, which is as many tensors as the
-     * attribute says that counts them. */
+    /* An input that takes as many tensors as the call has left over, at most one per op; or an op's
+     * only output, which is as many tensors as the attribute says that counts them. */
     GANTRY__ARG_LIST = 1 << 1,
-    GANTRY__ARG_OPTIONAL = 1 << 2 /* an input that may be left out, as may all behind it; not in an op with a list */
+    /* an input that may be left out, as may all behind it; not in an op with a list */
+    GANTRY__ARG_OPTIONAL = 1 << 2
 };
 
 typedef struct gantry__op_arg_t {
@@ -55,34 +58,42 @@ typedef struct gantry__op_attr_t {
 
 typedef struct gantry__op_def_t gantry__op_def_t;
 
-/* One call under inference. Inputs are flat: a list input's tensors lie in its place. The arrays are the caller's, with room for all inputs, and
- * for all outputs that the op may have. */
+/* One call under inference. Inputs are flat: a list input's tensors lie in its place. The arrays
+ * are the caller's, with room for all inputs, and for all outputs that the op may have. */
 typedef struct gantry__infer_t {
     const gantry__op_def_t *op;
     uint32_t input_count;
     uint32_t output_count; /* tensors of the op's; set before infer runs */
     const gantry_shape_t **shapes;
     gantry_dtype_t *dtypes;
-    gantry_attr_t attrs[GANTRY__MAX_ATTRS]; /* in definition order, complete: types resolved, defaults filled */
-    /* The elements of a GANTRY__ARG_HOST input, packed; NULL with the last message set when they cannot be read. */
+    /* in definition order, complete: types resolved, defaults filled */
+    gantry_attr_t attrs[GANTRY__MAX_ATTRS];
+    /* The elements of a GANTRY__ARG_HOST input, packed; NULL with the last message set when they
+     * cannot be read. */
     const void *(*host_value)(void *caller, uint32_t input);
     void *caller;
     gantry_shape_t *out_shapes;
     gantry_dtype_t *out_dtypes; /* filled from the definition before infer runs */
-    /* Where output 0 is elements of input 0 that lie side by side: the first one's position. -1 before infer runs, and for all other ops. */
+    /* Where output 0 is elements of input 0 that lie side by side: the first one's position. -1
+     * before infer runs, and for all other ops. */
     int64_t piece_first;
-    /* Where output 0 is one bool whatever the inputs hold: 0 or 1. -1 before infer runs, and for all other ops. */
+    /* Where output 0 is one bool whatever the inputs hold: 0 or 1. -1 before infer runs, and for
+     * all other ops. */
     int32_t known_bool;
 } gantry__infer_t;
 
 typedef gantry_status_t (*gantry__infer_fn)(gantry__infer_t *call);
 
 enum {
-    GANTRY__OP_ALIAS = 1 << 0,     /* the result is input 0's memory with another shape: no kernel is needed */
+    /* the result is input 0's memory with another shape: no kernel is needed */
+    GANTRY__OP_ALIAS = 1 << 0,
     GANTRY__OP_SEQUENCED = 1 << 1, /* not run by the eager path as an op (Const): listed only */
     GANTRY__OP_VARIABLE = 1 << 2,  /* touches a variable */
-    GANTRY__OP_DATA_SHAPE = 1 << 3, /* infer may leave dimensions of results at -1: the kernel makes these results, when it knows them */
-    GANTRY__OP_COMPOSED = 1 << 4    /* has no kernels: a function of src/run runs other ops (composed.def) */
+    /* infer may leave dimensions of results at -1: the kernel makes these results, when it knows
+     * them */
+    GANTRY__OP_DATA_SHAPE = 1 << 3,
+    /* has no kernels: a function of src/run runs other ops (composed.def) */
+    GANTRY__OP_COMPOSED = 1 << 4
 };
 
 struct gantry__op_def_t {
@@ -108,19 +119,25 @@ typedef enum gantry__op_id_t {
 } gantry__op_id_t;
 
 const gantry__op_def_t *gantry__op_get(gantry__op_id_t id);
-/* By name, TensorFlow's alias (AddV2, ConcatV2, SelectV2, GatherV2, BatchMatMulV2, RealDiv, ...) or suffixed name; NULL when unknown. */
+/* By name, TensorFlow's alias (AddV2, ConcatV2, SelectV2, GatherV2, BatchMatMulV2, RealDiv, ...)
+ * or suffixed name; NULL when unknown. */
 const gantry__op_def_t *gantry__op_find(const char *name);
 
-/* Fills call->attrs from what the user gave (may be fewer, in any order), resolves type attributes from call->dtypes, checks counts, kinds and
- * types, sets call->output_count and out_dtypes, then runs infer. call->op, input_count, host_value, caller, the arrays,
- * and what is in shapes and dtypes are set by the caller.
- * InvalidArgument names op, input or attribute, its value and what is accepted. */
-gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs, size_t attr_count);
+/* Fills call->attrs from what the user gave (may be fewer, in any order), resolves type attributes
+ * from call->dtypes, checks counts, kinds and types, sets call->output_count and out_dtypes, then
+ * runs infer. call->op, input_count, host_value, caller, the arrays, and what is in shapes and
+ * dtypes are set by the caller. InvalidArgument names op, input or attribute, its value and what
+ * is accepted. */
+gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs,
+                                 size_t attr_count);
 
-/* The ops that a composed op may run; none when the core makes its results itself, or when it is not composed. */
+/* The ops that a composed op may run; none when the core makes its results itself, or when it is
+ * not composed. */
 const gantry__op_id_t *gantry__op_parts(const gantry__op_def_t *op, uint32_t *out_count);
 
-/* The definition that flat input i of a call with input_count inputs belongs to; NULL when the op has no such input. */
-const gantry__op_arg_t *gantry__op_input_arg(const gantry__op_def_t *op, uint32_t input_count, uint32_t i);
+/* The definition that flat input i of a call with input_count inputs belongs to; NULL when the
+ * op has no such input. */
+const gantry__op_arg_t *gantry__op_input_arg(const gantry__op_def_t *op, uint32_t input_count,
+                                             uint32_t i);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a name to its op.
  *
- * In this order: the exact name (by bisection: op_list.def is sorted), an alias, the name without its version suffix.
- * TensorFlow's second version of MatrixDiag and its like laid diagonals otherwise than the third, so it is no name here.
- * Where the second version is listed, too (StatelessRandomUniformV2), no suffix is cut off: V3 would be
- * another op. */
+ * In this order: the exact name (by bisection: op_list.def is sorted), an alias, the name without
+ * its version suffix. TensorFlow's second version of MatrixDiag and its like laid diagonals
+ * otherwise than the third, so it is no name here. Where the second version is listed, too
+ * (StatelessRandomUniformV2), no suffix is cut off: V3 would be another op. */
 #include "op/op_def.h"
 
 #include <stdio.h>
@@ -39,7 +39,8 @@ static uint32_t find_exact(const char *name, size_t length) {
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         int order = strncmp(op_names[middle], name, length);
-        if (order == 0 && op_names[middle][length] != '\0') order = 1; /* the listed name is longer */
+        /* the listed name is longer */
+        if (order == 0 && op_names[middle][length] != '\0') order = 1;
         if (order == 0) return middle;
         if (order < 0) {
             low = middle + 1;
@@ -54,7 +55,8 @@ static uint32_t find_exact(const char *name, size_t length) {
 static bool takes_suffix(uint32_t place) {
     const char *name = op_names[place];
     size_t length = strlen(name);
-    if (length > 2 && name[length - 2] == 'V' && name[length - 1] >= '2' && name[length - 1] <= '9') return false;
+    if (length > 2 && name[length - 2] == 'V' && name[length - 1] >= '2' && name[length - 1] <= '9')
+        return false;
     char next[64];
     int written = snprintf(next, sizeof next, "%sV2", name);
     return find_exact(next, (size_t)written) == GANTRY__OP_COUNT;
@@ -71,7 +73,9 @@ const gantry__op_def_t *gantry__op_find(const char *name) {
     for (size_t i = 0; i < sizeof other_meanings / sizeof other_meanings[0]; ++i) {
         if (strcmp(other_meanings[i], name) == 0) return NULL;
     }
-    if (length < 3 || name[length - 2] != 'V' || name[length - 1] < '2' || name[length - 1] > '4') return NULL;
+    if (length < 3 || name[length - 2] != 'V' || name[length - 1] < '2' || name[length - 1] > '4')
+        return NULL;
     place = find_exact(name, length - 2);
-    return place < GANTRY__OP_COUNT && takes_suffix(place) ? gantry__op_get((gantry__op_id_t)place) : NULL;
+    return place < GANTRY__OP_COUNT && takes_suffix(place) ? gantry__op_get((gantry__op_id_t)place)
+                                                           : NULL;
 }

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From what a user gave to a complete call: attributes in the definition's order, types resolved, shapes of results.
+/* From what a user gave to a complete call: attributes in the definition's order, types resolved,
+ * shapes of results.
  *
- *     counts -> defaults -> given attributes -> types of inputs -> types left over -> the op's infer -> sizes
+ *     counts -> defaults -> given attributes -> types of inputs -> types left over -> the op's
+ *     infer -> sizes
  *
- * A type attribute is settled by whoever names it first: the user, then the inputs from left to right; whoever comes
- * later must agree. What nobody names takes its default. Everything after this step trusts the result: kernels check no
- * shape.
+ * A type attribute is settled by whoever names it first: the user, then the inputs from left to
+ * right; whoever comes later must agree. What nobody names takes its default. Everything after this
+ * step trusts the result: kernels check no shape.
  *
- * Cost: one pass over attributes and inputs; names are compared only for attributes that a user gave. No heap. */
+ * Cost: one pass over attributes and inputs; names are compared only for attributes that a user
+ * gave. No heap. */
 #include "op/op_infer.h"
 
 #include <stdio.h>
 
-#define SAME_KIND(name)                                                                                                \
-    _Static_assert((int)GANTRY_KIND_##name == (int)GANTRY_ATTR_##name, "users' and kernels' numbers agree")
+#define SAME_KIND(name)                                                \
+    _Static_assert((int)GANTRY_KIND_##name == (int)GANTRY_ATTR_##name, \
+                   "users' and kernels' numbers agree")
 SAME_KIND(BOOL);
 SAME_KIND(INT);
 SAME_KIND(FLOAT);
@@ -22,7 +26,8 @@ SAME_KIND(SHAPE);
 SAME_KIND(INTS);
 SAME_KIND(STRING);
 
-const gantry__op_arg_t *gantry__op_input_arg(const gantry__op_def_t *op, uint32_t input_count, uint32_t i) {
+const gantry__op_arg_t *gantry__op_input_arg(const gantry__op_def_t *op, uint32_t input_count,
+                                             uint32_t i) {
     uint32_t extra = input_count > op->input_count ? input_count - op->input_count : 0;
     for (uint32_t k = 0; extra > 0 && k < op->input_count; ++k) {
         if (!(op->inputs[k].flags & GANTRY__ARG_LIST)) continue;
@@ -55,27 +60,33 @@ static gantry_status_t fail_count(const gantry__infer_t *call) {
     char names[160] = "";
     size_t used = 0;
     for (uint32_t k = 0; k < op->input_count && used < sizeof names; ++k) {
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s%s", k ? ", " : "", op->inputs[k].name,
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s%s", k ? ", " : "",
+                                 op->inputs[k].name,
                                  op->inputs[k].flags & GANTRY__ARG_LIST ? "..." : "");
     }
     if (list && call->input_count > op->input_count) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s takes at most %d inputs (%s), got %u", op->name,
-                            GANTRY__MAX_INPUTS, names, (unsigned)call->input_count);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s takes at most %d inputs (%s), got %u",
+                            op->name, GANTRY__MAX_INPUTS, names, (unsigned)call->input_count);
     }
     if (least < op->input_count) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s takes %u to %u inputs (%s), got %u", op->name, (unsigned)least,
-                            (unsigned)op->input_count, names, (unsigned)call->input_count);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s takes %u to %u inputs (%s), got %u",
+                            op->name, (unsigned)least, (unsigned)op->input_count, names,
+                            (unsigned)call->input_count);
     }
     return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s takes %s%u input%s%s%s%s, got %u", op->name,
-                        list ? "at least " : "", (unsigned)op->input_count, op->input_count == 1 ? "" : "s",
-                        names[0] ? " (" : "", names, names[0] ? ")" : "", (unsigned)call->input_count);
+                        list ? "at least " : "", (unsigned)op->input_count,
+                        op->input_count == 1 ? "" : "s", names[0] ? " (" : "", names,
+                        names[0] ? ")" : "", (unsigned)call->input_count);
 }
 
 static gantry_status_t check_counts(const gantry__infer_t *call) {
     uint32_t expected = call->op->input_count;
     if (call->input_count == expected) return GANTRY_OK;
-    if (call->input_count < expected && call->input_count >= least_count(call->op)) return GANTRY_OK;
-    if (call->input_count > expected && call->input_count <= GANTRY__MAX_INPUTS && has_list(call->op)) return GANTRY_OK;
+    if (call->input_count < expected && call->input_count >= least_count(call->op))
+        return GANTRY_OK;
+    if (call->input_count > expected && call->input_count <= GANTRY__MAX_INPUTS &&
+        has_list(call->op))
+        return GANTRY_OK;
     return fail_count(call);
 }
 
@@ -84,9 +95,10 @@ static gantry_status_t check_counts(const gantry__infer_t *call) {
 static void fill_defaults(gantry__infer_t *call) {
     for (uint32_t i = 0; i < call->op->attr_count; ++i) {
         const gantry__op_attr_t *def = &call->op->attrs[i];
-        int64_t value = def->kind == GANTRY_ATTR_TYPE                                     ? GANTRY_DTYPE_NONE
-                        : def->kind == GANTRY_ATTR_INTS || def->kind == GANTRY_ATTR_SHAPE ? (int64_t)def->list_count
-                                                                                          : def->i;
+        int64_t value = def->kind == GANTRY_ATTR_TYPE ? GANTRY_DTYPE_NONE
+                        : def->kind == GANTRY_ATTR_INTS || def->kind == GANTRY_ATTR_SHAPE
+                            ? (int64_t)def->list_count
+                            : def->i;
         call->attrs[i] = (gantry_attr_t){.struct_size = sizeof(gantry_attr_t),
                                          .kind = def->kind,
                                          .name = def->name,
@@ -96,7 +108,8 @@ static void fill_defaults(gantry__infer_t *call) {
     }
 }
 
-/* Names that TensorFlow uses elsewhere for the same attribute: Python's for Squeeze, BatchMatMulV3's for its types. */
+/* Names that TensorFlow uses elsewhere for the same attribute: Python's for Squeeze,
+ * BatchMatMulV3's for its types. */
 static const struct {
     gantry__op_id_t op;
     const char *alias;
@@ -111,7 +124,8 @@ static const struct {
 /* The attribute's place in the definition, or attr_count. */
 static uint32_t attr_place(const gantry__op_def_t *op, const char *name) {
     for (size_t k = 0; k < sizeof attr_aliases / sizeof attr_aliases[0]; ++k) {
-        if (attr_aliases[k].op == op->id && strcmp(attr_aliases[k].alias, name) == 0) name = attr_aliases[k].name;
+        if (attr_aliases[k].op == op->id && strcmp(attr_aliases[k].alias, name) == 0)
+            name = attr_aliases[k].name;
     }
     uint32_t i = 0;
     while (i < op->attr_count && strcmp(op->attrs[i].name, name) != 0) ++i;
@@ -122,76 +136,87 @@ static gantry_status_t fail_unknown_attr(const gantry__op_def_t *op, const char 
     char names[256] = "";
     size_t used = 0;
     for (uint32_t i = 0; i < op->attr_count && used < sizeof names; ++i) {
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", op->attrs[i].name);
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+                                 op->attrs[i].name);
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' does not exist for this operation; it has %s",
-                        op->name, name, names[0] ? names : "none");
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "%s: attribute '%s' does not exist for this operation; it has %s", op->name,
+                        name, names[0] ? names : "none");
 }
 
 static const char *kind_name(int32_t kind) {
-    static const char *const names[] = {"", "bool", "int", "float", "type", "shape", "list of ints", "string"};
+    static const char *const names[] = {"",     "bool",  "int",          "float",
+                                        "type", "shape", "list of ints", "string"};
     return kind >= GANTRY_ATTR_BOOL && kind <= GANTRY_ATTR_STRING ? names[kind] : "unknown kind";
 }
 
 static gantry_status_t check_type(const gantry__infer_t *call, uint32_t place, int64_t dtype) {
     const gantry__op_attr_t *def = &call->op->attrs[place];
     if (dtype > 0 && dtype < 64 && (def->dtype_mask >> dtype & 1)) return GANTRY_OK;
-    const char *name = dtype > 0 && dtype < 64 ? gantry_dtype_name((gantry_dtype_t)dtype) : "invalid";
+    const char *name =
+        dtype > 0 && dtype < 64 ? gantry_dtype_name((gantry_dtype_t)dtype) : "invalid";
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "%s: value for attr '%s' of %s is not in the list of allowed values: %s", call->op->name,
-                        def->name, name, gantry__type_mask_text(def->dtype_mask).text);
+                        "%s: value for attr '%s' of %s is not in the list of allowed values: %s",
+                        call->op->name, def->name, name,
+                        gantry__type_mask_text(def->dtype_mask).text);
 }
 
 static gantry_status_t check_list(const gantry__op_def_t *op, const gantry_attr_value_t *given) {
     bool shape = given->kind == GANTRY_KIND_SHAPE;
     if (given->i < 0 || (given->i > 0 && !given->list) || (shape && given->i > GANTRY_MAX_RANK)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' has %lld entries%s; accepted are %s", op->name,
-                            given->name, (long long)given->i, given->i > 0 && !given->list ? " at NULL" : "",
-                            shape ? "0 to 8" : "0 or more");
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' has %lld entries%s; accepted are %s",
+            op->name, given->name, (long long)given->i,
+            given->i > 0 && !given->list ? " at NULL" : "", shape ? "0 to 8" : "0 or more");
     }
     for (int64_t k = 0; shape && k < given->i; ++k) {
         if (given->list[k] < 0) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: attribute '%s': dimension %lld must be >= 0", op->name,
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "%s: attribute '%s': dimension %lld must be >= 0", op->name,
                                 given->name, (long long)given->list[k]);
         }
     }
     return GANTRY_OK;
 }
 
-static gantry_status_t check_value(const gantry__infer_t *call, uint32_t place, const gantry_attr_value_t *given) {
+static gantry_status_t check_value(const gantry__infer_t *call, uint32_t place,
+                                   const gantry_attr_value_t *given) {
     const gantry__op_def_t *op = call->op;
     if ((int32_t)given->kind != op->attrs[place].kind) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: expecting %s value for attr %s, got %s", op->name,
-                            kind_name(op->attrs[place].kind), given->name, kind_name((int32_t)given->kind));
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: expecting %s value for attr %s, got %s",
+                            op->name, kind_name(op->attrs[place].kind), given->name,
+                            kind_name((int32_t)given->kind));
     }
     switch (op->attrs[place].kind) {
-    case GANTRY_ATTR_TYPE:
-        return check_type(call, place, given->i);
-    case GANTRY_ATTR_BOOL:
-        if (given->i == 0 || given->i == 1) return GANTRY_OK;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: bool attribute '%s' is %lld; accepted are 0 and 1", op->name,
-                            given->name, (long long)given->i);
-    case GANTRY_ATTR_STRING:
-        if (given->s) return GANTRY_OK;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: string attribute '%s' is NULL", op->name, given->name);
-    case GANTRY_ATTR_SHAPE:
-    case GANTRY_ATTR_INTS:
-        return check_list(op, given);
-    default:
-        return GANTRY_OK;
+        case GANTRY_ATTR_TYPE: return check_type(call, place, given->i);
+        case GANTRY_ATTR_BOOL:
+            if (given->i == 0 || given->i == 1) return GANTRY_OK;
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "%s: bool attribute '%s' is %lld; accepted are 0 and 1", op->name,
+                                given->name, (long long)given->i);
+        case GANTRY_ATTR_STRING:
+            if (given->s) return GANTRY_OK;
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: string attribute '%s' is NULL",
+                                op->name, given->name);
+        case GANTRY_ATTR_SHAPE:
+        case GANTRY_ATTR_INTS: return check_list(op, given);
+        default: return GANTRY_OK;
     }
 }
 
-static gantry_status_t take_attr(gantry__infer_t *call, const gantry_attr_value_t *given, uint32_t *seen) {
+static gantry_status_t take_attr(gantry__infer_t *call, const gantry_attr_value_t *given,
+                                 uint32_t *seen) {
     const gantry__op_def_t *op = call->op;
-    if (!given->name) return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: an attribute's name is NULL", op->name);
+    if (!given->name)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: an attribute's name is NULL", op->name);
     uint32_t place = attr_place(op, given->name);
     if (place == op->attr_count) return fail_unknown_attr(op, given->name);
     GANTRY__TRY(check_value(call, place, given));
     gantry_attr_t *attr = &call->attrs[place];
     bool agrees = attr->kind == GANTRY_ATTR_TYPE && attr->i == given->i; /* Ta and Tb are both T */
     if ((*seen >> place & 1) && !agrees) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' is given twice", op->name, attr->name);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' is given twice", op->name,
+                            attr->name);
     }
     *seen |= UINT32_C(1) << place;
     attr->i = given->i;
@@ -208,14 +233,17 @@ static gantry_status_t set_list_length(gantry__infer_t *call, uint32_t seen) {
     int64_t length = (int64_t)call->input_count - call->op->input_count + 1;
     gantry_attr_t *attr = &call->attrs[place];
     if ((seen >> place & 1) && attr->i != length) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: attribute 'N' is %lld, but the list has %lld tensors",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "%s: attribute 'N' is %lld, but the list has %lld tensors",
                             call->op->name, (long long)attr->i, (long long)length);
     }
     attr->i = length;
     return GANTRY_OK;
 }
 
-static bool has_output_list(const gantry__op_def_t *op) { return (op->outputs[0].flags & GANTRY__ARG_LIST) != 0; }
+static bool has_output_list(const gantry__op_def_t *op) {
+    return (op->outputs[0].flags & GANTRY__ARG_LIST) != 0;
+}
 
 static gantry_status_t set_output_count(gantry__infer_t *call) {
     const gantry__op_def_t *op = call->op;
@@ -225,8 +253,9 @@ static gantry_status_t set_output_count(gantry__infer_t *call) {
     while (!op->attrs[place].counts_outputs) ++place;
     int64_t count = call->attrs[place].i;
     if (count < 0 || count > GANTRY__MAX_OUTPUTS) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' is %lld; 0 to %d outputs are accepted",
-                            op->name, op->attrs[place].name, (long long)count, GANTRY__MAX_OUTPUTS);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "%s: attribute '%s' is %lld; 0 to %d outputs are accepted", op->name,
+                            op->attrs[place].name, (long long)count, GANTRY__MAX_OUTPUTS);
     }
     call->output_count = (uint32_t)count;
     return GANTRY_OK;
@@ -234,14 +263,17 @@ static gantry_status_t set_output_count(gantry__infer_t *call) {
 
 /* ---- types ---- */
 
-static gantry_status_t fail_input_type(const gantry__infer_t *call, uint32_t input, gantry_dtype_t expected) {
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "cannot compute %s as input #%u(zero-based) was expected to be a %s tensor but is a %s tensor",
-                        call->op->name, (unsigned)input, gantry_dtype_name(expected),
-                        gantry_dtype_name(call->dtypes[input]));
+static gantry_status_t fail_input_type(const gantry__infer_t *call, uint32_t input,
+                                       gantry_dtype_t expected) {
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "cannot compute %s as input #%u(zero-based) was expected to be a %s tensor but is a %s tensor",
+        call->op->name, (unsigned)input, gantry_dtype_name(expected),
+        gantry_dtype_name(call->dtypes[input]));
 }
 
-static gantry_status_t settle_input(gantry__infer_t *call, uint32_t input, const gantry__op_arg_t *arg) {
+static gantry_status_t settle_input(gantry__infer_t *call, uint32_t input,
+                                    const gantry__op_arg_t *arg) {
     gantry_dtype_t dtype = call->dtypes[input];
     if (arg->type < 0) {
         gantry_dtype_t fixed = (gantry_dtype_t)-arg->type;
@@ -249,7 +281,8 @@ static gantry_status_t settle_input(gantry__infer_t *call, uint32_t input, const
     }
     gantry_attr_t *attr = &call->attrs[arg->type];
     if (attr->i != GANTRY_DTYPE_NONE) {
-        return attr->i == (int64_t)dtype ? GANTRY_OK : fail_input_type(call, input, (gantry_dtype_t)attr->i);
+        return attr->i == (int64_t)dtype ? GANTRY_OK
+                                         : fail_input_type(call, input, (gantry_dtype_t)attr->i);
     }
     GANTRY__TRY(check_type(call, (uint32_t)arg->type, (int64_t)dtype));
     attr->i = (int64_t)dtype;
@@ -261,14 +294,16 @@ static gantry_status_t settle_rest(gantry__infer_t *call) {
     for (uint32_t i = 0; i < op->attr_count && op->attrs[i].kind == GANTRY_ATTR_TYPE; ++i) {
         if (call->attrs[i].i != GANTRY_DTYPE_NONE) continue;
         if (op->attrs[i].required || op->attrs[i].i == GANTRY_DTYPE_NONE) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' (type) must be given; accepted are %s",
-                                op->name, op->attrs[i].name, gantry__type_mask_text(op->attrs[i].dtype_mask).text);
+            return gantry__fail(
+                GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' (type) must be given; accepted are %s",
+                op->name, op->attrs[i].name, gantry__type_mask_text(op->attrs[i].dtype_mask).text);
         }
         call->attrs[i].i = op->attrs[i].i;
     }
     for (uint32_t k = 0; k < call->output_count; ++k) {
         int16_t type = op->outputs[has_output_list(op) ? 0 : k].type;
-        call->out_dtypes[k] = type < 0 ? (gantry_dtype_t)-type : (gantry_dtype_t)call->attrs[type].i;
+        call->out_dtypes[k] =
+            type < 0 ? (gantry_dtype_t)-type : (gantry_dtype_t)call->attrs[type].i;
     }
     return GANTRY_OK;
 }
@@ -278,15 +313,16 @@ static gantry_status_t check_required(const gantry__infer_t *call, uint32_t seen
     for (uint32_t i = 0; i < call->op->attr_count; ++i) {
         const gantry__op_attr_t *def = &call->op->attrs[i];
         if (!def->required || def->kind == GANTRY_ATTR_TYPE || (seen >> i & 1)) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' (%s) must be given", call->op->name, def->name,
-                            kind_name(def->kind));
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' (%s) must be given",
+                            call->op->name, def->name, kind_name(def->kind));
     }
     return GANTRY_OK;
 }
 
 /* ---- results ---- */
 
-/* Elements of a shape whose dimensions are not negative, or -1; without a division for sizes below 2^31. */
+/* Elements of a shape whose dimensions are not negative, or -1; without a division for sizes
+ * below 2^31. */
 static int64_t count_elements(const gantry_shape_t *shape) {
     uint64_t product = 1;
     for (int32_t i = 0; i < shape->rank; ++i) {
@@ -308,16 +344,20 @@ static gantry_status_t check_results(const gantry__infer_t *call) {
         const gantry_shape_t *shape = &call->out_shapes[k];
         int64_t elements = count_elements(shape);
         size_t size = gantry_dtype_size(call->out_dtypes[k]);
-        if (elements >= 0 && (uint64_t)elements <= (uint64_t)INT64_MAX / (size ? size : 1)) continue;
+        if (elements >= 0 && (uint64_t)elements <= (uint64_t)INT64_MAX / (size ? size : 1))
+            continue;
         if (elements < 0 && is_left_to_data(call, shape)) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: shape %s of the %s result would have more than 2**63 - 1 %s",
-                            call->op->name, gantry__shape_text(shape).text, gantry_dtype_name(call->out_dtypes[k]),
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "%s: shape %s of the %s result would have more than 2**63 - 1 %s",
+                            call->op->name, gantry__shape_text(shape).text,
+                            gantry_dtype_name(call->out_dtypes[k]),
                             elements < 0 ? "elements" : "bytes");
     }
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs, size_t attr_count) {
+gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs,
+                                 size_t attr_count) {
     const gantry__op_def_t *op = call->op;
     uint32_t seen = 0;
     call->piece_first = -1;
@@ -325,12 +365,14 @@ gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_
     GANTRY__TRY(check_counts(call));
     fill_defaults(call);
     if (attr_count > 0 && !attrs) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: %zu attributes at NULL", op->name, attr_count);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: %zu attributes at NULL", op->name,
+                            attr_count);
     }
     for (size_t i = 0; i < attr_count; ++i) GANTRY__TRY(take_attr(call, &attrs[i], &seen));
     GANTRY__TRY(check_required(call, seen));
     if (call->input_count == op->input_count) {
-        for (uint32_t i = 0; i < call->input_count; ++i) GANTRY__TRY(settle_input(call, i, &op->inputs[i]));
+        for (uint32_t i = 0; i < call->input_count; ++i)
+            GANTRY__TRY(settle_input(call, i, &op->inputs[i]));
     } else {
         for (uint32_t i = 0; i < call->input_count; ++i) {
             GANTRY__TRY(settle_input(call, i, gantry__op_input_arg(op, call->input_count, i)));

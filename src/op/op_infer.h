@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What gantry__op_infer and the shape functions of the op families share: host arguments, texts for messages.
+/* What gantry__op_infer and the shape functions of the op families share: host arguments, texts for
+ * messages.
  *
- * For src/op, and for the functions of composed ops in src/run. A shape function sets call->out_shapes from
- * call->shapes, attrs and host arguments, or returns InvalidArgument; it does not say which op failed
- * (gantry__op_infer puts the op's name in front) nor check that a result's size fits (it does that too). Nothing is
- * owned, no heap is used. Thread-safe. */
+ * For src/op, and for the functions of composed ops in src/run. A shape function sets
+ * call->out_shapes from call->shapes, attrs and host arguments, or returns InvalidArgument; it does
+ * not say which op failed (gantry__op_infer puts the op's name in front) nor check that a result's
+ * size fits (it does that too). Nothing is owned, no heap is used. Thread-safe. */
 #ifndef GANTRY_OP_OP_INFER_H
 #define GANTRY_OP_OP_INFER_H
 
@@ -14,7 +15,8 @@
 
 /* ---- texts ---- */
 
-/* A shape's or list's text by value, so that a call can stand among the arguments of gantry__fail. */
+/* A shape's or list's text by value, so that a call can stand among the arguments of
+ * gantry__fail. */
 typedef struct gantry__short_text_t {
     char text[192];
 } gantry__short_text_t;
@@ -33,7 +35,8 @@ typedef struct gantry__piece_t {
 } gantry__piece_t;
 
 /* Of a dimension of `size` the piece has `count` from begin on, each `stride` behind the last. */
-void gantry__piece_extend(gantry__piece_t *piece, int64_t size, int64_t begin, int64_t count, int64_t stride);
+void gantry__piece_extend(gantry__piece_t *piece, int64_t size, int64_t begin, int64_t count,
+                          int64_t stride);
 
 /* ---- host arguments ---- */
 
@@ -55,24 +58,31 @@ static inline int64_t gantry__host_int(const gantry__host_ints_t *ints, int64_t 
     return value;
 }
 
-/* Bytes of any type; Unknown when the caller could not read them (its message stays, the argument's name in front). */
-gantry_status_t gantry__infer_host_data(gantry__infer_t *call, uint32_t input, const void **out_data);
-gantry_status_t gantry__infer_ints(gantry__infer_t *call, uint32_t input, gantry__host_ints_t *out_ints);
+/* Bytes of any type; Unknown when the caller could not read them (its message stays, the
+ * argument's name in front). */
+gantry_status_t gantry__infer_host_data(gantry__infer_t *call, uint32_t input,
+                                        const void **out_data);
+gantry_status_t gantry__infer_ints(gantry__infer_t *call, uint32_t input,
+                                   gantry__host_ints_t *out_ints);
 /* The only number of an input of one element. */
 gantry_status_t gantry__infer_int(gantry__infer_t *call, uint32_t input, int64_t *out_value);
-/* Sizes of dimensions: a vector of at most 8 numbers >= 0. A scalar passes as a vector of one when scalar_too. */
-gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool scalar_too, gantry_shape_t *out_shape);
+/* Sizes of dimensions: a vector of at most 8 numbers >= 0. A scalar passes as a vector of one
+ * when scalar_too. */
+gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool scalar_too,
+                                   gantry_shape_t *out_shape);
 
 /* ---- attributes and shapes ---- */
 
 /* The call's attribute of that name; NULL when the op has none. */
 const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name);
 /* NumPy's broadcasting; false when a and b do not fit. *out may be a or b. */
-bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b, gantry_shape_t *out);
+bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b,
+                              gantry_shape_t *out);
 /* InvalidArgument unless the string attribute is one of `count` words; *out_place is its place. */
-gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *name, const char *const *words, size_t count,
-                                     size_t *out_place);
-/* InvalidArgument unless the type attribute's integers reach `last`: positions never wrap around. */
+gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *name,
+                                     const char *const *words, size_t count, size_t *out_place);
+/* InvalidArgument unless the type attribute's integers reach `last`: positions never wrap
+ * around. */
 gantry_status_t gantry__infer_reach(const gantry__infer_t *call, const char *attr, int64_t last);
 /* InvalidArgument when rank is more than a shape can hold. */
 gantry_status_t gantry__infer_rank_fits(int64_t rank);
@@ -129,15 +139,19 @@ gantry_status_t gantry__infer_space_to_batch(gantry__infer_t *call);
 gantry_status_t gantry__infer_batch_to_space(gantry__infer_t *call);
 gantry_status_t gantry__infer_invert_permutation(gantry__infer_t *call);
 
-gantry_status_t gantry__infer_random(gantry__infer_t *call);        /* shape, seed */
-gantry_status_t gantry__infer_random_int(gantry__infer_t *call);    /* shape, seed, minval, maxval */
-gantry_status_t gantry__infer_random_v2(gantry__infer_t *call);     /* shape, key, counter, alg */
-gantry_status_t gantry__infer_random_int_v2(gantry__infer_t *call); /* shape, key, counter, alg, minval, maxval */
-gantry_status_t gantry__infer_random_shape(gantry__infer_t *call);  /* shape */
-gantry_status_t gantry__infer_random_shape_int(gantry__infer_t *call);  /* shape, minval, maxval */
-gantry_status_t gantry__infer_multinomial(gantry__infer_t *call);       /* logits, num_samples; seed, or key, counter, alg */
-gantry_status_t gantry__infer_stateless_shuffle(gantry__infer_t *call); /* value, key, counter, alg */
-gantry_status_t gantry__infer_key_counter(gantry__infer_t *call);       /* seed */
+gantry_status_t gantry__infer_random(gantry__infer_t *call); /* shape, seed */
+/* shape, seed, minval, maxval */
+gantry_status_t gantry__infer_random_int(gantry__infer_t *call);
+gantry_status_t gantry__infer_random_v2(gantry__infer_t *call); /* shape, key, counter, alg */
+/* shape, key, counter, alg, minval, maxval */
+gantry_status_t gantry__infer_random_int_v2(gantry__infer_t *call);
+gantry_status_t gantry__infer_random_shape(gantry__infer_t *call);     /* shape */
+gantry_status_t gantry__infer_random_shape_int(gantry__infer_t *call); /* shape, minval, maxval */
+/* logits, num_samples; seed, or key, counter, alg */
+gantry_status_t gantry__infer_multinomial(gantry__infer_t *call);
+/* value, key, counter, alg */
+gantry_status_t gantry__infer_stateless_shuffle(gantry__infer_t *call);
+gantry_status_t gantry__infer_key_counter(gantry__infer_t *call); /* seed */
 gantry_status_t gantry__infer_sort(gantry__infer_t *call);
 gantry_status_t gantry__infer_top_k(gantry__infer_t *call);
 gantry_status_t gantry__infer_in_top_k(gantry__infer_t *call);
@@ -161,7 +175,8 @@ gantry_status_t gantry__infer_shape_of(gantry__infer_t *call);
 gantry_status_t gantry__infer_size(gantry__infer_t *call);
 gantry_status_t gantry__infer_scalar(gantry__infer_t *call);
 gantry_status_t gantry__infer_broadcast_args(gantry__infer_t *call);
-gantry_status_t gantry__broadcast_args(gantry__infer_t *call, gantry_shape_t *out_both); /* the shape that BroadcastArgs tells */
+/* the shape that BroadcastArgs tells */
+gantry_status_t gantry__broadcast_args(gantry__infer_t *call, gantry_shape_t *out_both);
 gantry_status_t gantry__infer_eye(gantry__infer_t *call);
 gantry_status_t gantry__infer_lin_space(gantry__infer_t *call);
 gantry_status_t gantry__infer_embedding_lookup(gantry__infer_t *call);
@@ -189,7 +204,8 @@ gantry_status_t gantry__infer_conv_2d_transpose(gantry__infer_t *call);
 gantry_status_t gantry__infer_conv_1d(gantry__infer_t *call);
 gantry_status_t gantry__infer_pool_1d(gantry__infer_t *call);
 
-gantry_status_t gantry__infer_const(gantry__infer_t *call); /* refuses: a constant is not called by name */
+/* refuses: a constant is not called by name */
+gantry_status_t gantry__infer_const(gantry__infer_t *call);
 gantry_status_t gantry__infer_var_handle(gantry__infer_t *call);
 
 #endif

@@ -19,10 +19,12 @@ static gantry_status_t read_layout(gantry__infer_t *call, layout_t *out) {
     GANTRY__TRY(gantry__infer_choice(call, "data_format", formats, 2, &format));
     if (block < 2) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Value for attr 'block_size' of %" PRId64 " must be at least minimum 2", block);
+                            "Value for attr 'block_size' of %" PRId64 " must be at least minimum 2",
+                            block);
     }
     if (block > INT32_MAX) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Attr block_size has value %" PRId64 " out of range for an int32",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Attr block_size has value %" PRId64 " out of range for an int32",
                             block);
     }
     if (call->shapes[0]->rank != 4) {
@@ -41,7 +43,8 @@ static bool multiply(int64_t *size, int64_t by) {
 
 static gantry_status_t fail_large(const gantry_shape_t *input, int64_t block) {
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "shape %s with block_size %" PRId64 " would give a dimension of more than 2**63 - 1",
+                        "shape %s with block_size %" PRId64
+                        " would give a dimension of more than 2**63 - 1",
                         gantry__shape_text(input).text, block);
 }
 
@@ -69,13 +72,14 @@ gantry_status_t gantry__infer_depth_to_space(gantry__infer_t *call) {
     layout_t at = {0};
     GANTRY__TRY(read_layout(call, &at));
     if (at.block > LARGEST_BLOCK) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Block size should be > 1 and <= %d but was: %" PRId64,
-                            LARGEST_BLOCK, at.block);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Block size should be > 1 and <= %d but was: %" PRId64, LARGEST_BLOCK,
+                            at.block);
     }
     if (input->dims[at.depth] % (at.block * at.block) != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Input depth dimension %" PRId64 " should be divisible by: %" PRId64, input->dims[at.depth],
-                            at.block * at.block);
+                            "Input depth dimension %" PRId64 " should be divisible by: %" PRId64,
+                            input->dims[at.depth], at.block * at.block);
     }
     *out = *input;
     out->dims[at.depth] /= at.block * at.block;
@@ -102,18 +106,23 @@ static gantry_status_t check_ends(const batch_blocks_t *at, const char *what) {
     return GANTRY_OK;
 }
 
-static gantry_status_t read_batch_blocks(gantry__infer_t *call, const char *what, batch_blocks_t *out) {
-    const gantry_shape_t *input = call->shapes[0], *blocks = call->shapes[1], *ends = call->shapes[2];
+static gantry_status_t read_batch_blocks(gantry__infer_t *call, const char *what,
+                                         batch_blocks_t *out) {
+    const gantry_shape_t *input = call->shapes[0], *blocks = call->shapes[1],
+                         *ends = call->shapes[2];
     if (blocks->rank != 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "block_shape rank should be 1 instead of %d", (int)blocks->rank);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "block_shape rank should be 1 instead of %d",
+                            (int)blocks->rank);
     }
     if (input->rank <= blocks->dims[0]) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "input rank should be >= %" PRIu64 " instead of %d",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "input rank should be >= %" PRIu64 " instead of %d",
                             (uint64_t)blocks->dims[0] + 1, (int)input->rank);
     }
     if (ends->rank != 2 || ends->dims[0] != blocks->dims[0] || ends->dims[1] != 2) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s should have shape [%" PRId64 ", 2] instead of %s",
-                            call->op->inputs[2].name, blocks->dims[0], gantry__shape_text(ends).text);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT, "%s should have shape [%" PRId64 ", 2] instead of %s",
+            call->op->inputs[2].name, blocks->dims[0], gantry__shape_text(ends).text);
     }
     GANTRY__TRY(gantry__infer_ints(call, 1, &out->blocks));
     GANTRY__TRY(gantry__infer_ints(call, 2, &out->ends));
@@ -121,7 +130,8 @@ static gantry_status_t read_batch_blocks(gantry__infer_t *call, const char *what
     for (int32_t d = 0; d < out->rank; ++d) {
         if (gantry__host_int(&out->blocks, d) >= 1) continue;
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "All values in block_shape must be positive, got value, %" PRId64 " at index %d.",
+                            "All values in block_shape must be positive, got value, %" PRId64
+                            " at index %d.",
                             gantry__host_int(&out->blocks, d), (int)d);
     }
     return check_ends(out, what);
@@ -141,12 +151,15 @@ gantry_status_t gantry__infer_space_to_batch(gantry__infer_t *call) {
     *out = *input;
     for (int32_t d = 0; d < at.rank; ++d) {
         const int64_t block = gantry__host_int(&at.blocks, d), size = input->dims[d + 1];
-        const int64_t before = gantry__host_int(&at.ends, 2 * d), after = gantry__host_int(&at.ends, 2 * d + 1);
-        if (before > INT64_MAX - size || after > INT64_MAX - size - before) return fail_batch(input);
+        const int64_t before = gantry__host_int(&at.ends, 2 * d),
+                      after = gantry__host_int(&at.ends, 2 * d + 1);
+        if (before > INT64_MAX - size || after > INT64_MAX - size - before)
+            return fail_batch(input);
         if ((size + before + after) % block != 0) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "padded_shape[%d]=%" PRId64 " is not divisible by block_shape[%d]=%" PRId64, (int)d,
-                                size + before + after, (int)d, block);
+                                "padded_shape[%d]=%" PRId64
+                                " is not divisible by block_shape[%d]=%" PRId64,
+                                (int)d, size + before + after, (int)d, block);
         }
         out->dims[d + 1] = (size + before + after) / block;
         if (!multiply(&out->dims[0], block)) return fail_batch(input);
@@ -163,20 +176,22 @@ gantry_status_t gantry__infer_batch_to_space(gantry__infer_t *call) {
     *out = *input;
     for (int32_t d = 0; d < at.rank; ++d) {
         const int64_t block = gantry__host_int(&at.blocks, d);
-        const int64_t before = gantry__host_int(&at.ends, 2 * d), after = gantry__host_int(&at.ends, 2 * d + 1);
+        const int64_t before = gantry__host_int(&at.ends, 2 * d),
+                      after = gantry__host_int(&at.ends, 2 * d + 1);
         int64_t *size = &out->dims[d + 1];
         if (!multiply(&places, block) || !multiply(size, block)) return fail_batch(input);
         if (before > *size || after > *size - before) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "cropped_shape[%d] must be non-negative: %" PRId64 " less %" PRId64 " and %" PRId64,
+                                "cropped_shape[%d] must be non-negative: %" PRId64 " less %" PRId64
+                                " and %" PRId64,
                                 (int)d, *size, before, after);
         }
         *size -= before + after;
     }
     if (input->dims[0] % places != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Input batch dimension (%" PRId64 ") is not divisible by product of block sizes (%" PRId64
-                            ")",
+                            "Input batch dimension (%" PRId64
+                            ") is not divisible by product of block sizes (%" PRId64 ")",
                             input->dims[0], places);
     }
     out->dims[0] = input->dims[0] / places;

@@ -6,7 +6,8 @@
 /* ---- shapes ---- */
 
 static gantry_status_t fail_wide(const char *what, int64_t value) {
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "output type is 32-bit but %s is %lld", what, (long long)value);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "output type is 32-bit but %s is %lld", what,
+                        (long long)value);
 }
 
 gantry_status_t gantry__infer_shape_of(gantry__infer_t *call) {
@@ -46,8 +47,8 @@ gantry_status_t gantry__broadcast_args(gantry__infer_t *call, gantry_shape_t *ou
         for (int32_t k = 0; k < shapes[i].rank; ++k) shapes[i].dims[k] = gantry__host_int(&dims, k);
     }
     if (gantry__broadcast_shapes(&shapes[0], &shapes[1], out_both)) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s", gantry__shape_text(&shapes[0]).text,
-                        gantry__shape_text(&shapes[1]).text);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s",
+                        gantry__shape_text(&shapes[0]).text, gantry__shape_text(&shapes[1]).text);
 }
 
 gantry_status_t gantry__infer_broadcast_args(gantry__infer_t *call) {
@@ -63,8 +64,8 @@ gantry_status_t gantry__infer_broadcast_args(gantry__infer_t *call) {
 static gantry_status_t check_scalars(const gantry__infer_t *call, uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
         if (call->shapes[i]->rank == 0) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a scalar, not shape %s", call->op->inputs[i].name,
-                            gantry__shape_text(call->shapes[i]).text);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a scalar, not shape %s",
+                            call->op->inputs[i].name, gantry__shape_text(call->shapes[i]).text);
     }
     return GANTRY_OK;
 }
@@ -77,13 +78,16 @@ gantry_status_t gantry__infer_eye(gantry__infer_t *call) {
     GANTRY__TRY(gantry__infer_rank_fits(batch->i + 2));
     out->rank = (int32_t)batch->i + 2;
     for (int32_t i = 0; i < (int32_t)batch->i; ++i) out->dims[i] = batch->list[i];
-    for (uint32_t i = 0; i < 2; ++i) GANTRY__TRY(gantry__infer_int(call, i, &out->dims[batch->i + i]));
+    for (uint32_t i = 0; i < 2; ++i)
+        GANTRY__TRY(gantry__infer_int(call, i, &out->dims[batch->i + i]));
     for (int32_t i = 0; i < out->rank; ++i) {
         if (out->dims[i] < 0)
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "Dimension %lld must be >= 0", (long long)out->dims[i]);
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "Dimension %lld must be >= 0",
+                                (long long)out->dims[i]);
     }
     if (out->dims[out->rank - 1] > INT32_MAX)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "num_columns is %lld; at most 2**31 - 1 is accepted",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "num_columns is %lld; at most 2**31 - 1 is accepted",
                             (long long)out->dims[out->rank - 1]);
     return GANTRY_OK;
 }
@@ -92,7 +96,8 @@ gantry_status_t gantry__infer_lin_space(gantry__infer_t *call) {
     int64_t num = 0;
     GANTRY__TRY(check_scalars(call, 3));
     GANTRY__TRY(gantry__infer_int(call, 2, &num));
-    if (num <= 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires num > 0: %lld", (long long)num);
+    if (num <= 0)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires num > 0: %lld", (long long)num);
     call->out_shapes[0] = GANTRY_SHAPE(num);
     return GANTRY_OK;
 }
@@ -102,7 +107,8 @@ gantry_status_t gantry__infer_lin_space(gantry__infer_t *call) {
 gantry_status_t gantry__infer_embedding_lookup(gantry__infer_t *call) {
     const gantry_shape_t *params = call->shapes[0], *ids = call->shapes[1];
     gantry_shape_t *out = &call->out_shapes[0];
-    if (params->rank == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "params must be at least 1 dimensional");
+    if (params->rank == 0)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "params must be at least 1 dimensional");
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)params->rank - 1 + ids->rank));
     *out = *ids;
     for (int32_t i = 1; i < params->rank; ++i) out->dims[out->rank++] = params->dims[i];
@@ -117,8 +123,8 @@ gantry_status_t gantry__infer_boolean_mask(gantry__infer_t *call) {
     int64_t axis = gantry__infer_attr(call, "axis")->i;
     if (mask->rank == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "mask cannot be scalar.");
     if (axis < -tensor->rank || axis > tensor->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "axis = %lld not in [%d, %d)", (long long)axis, -(int)tensor->rank,
-                            (int)tensor->rank);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "axis = %lld not in [%d, %d)", (long long)axis,
+                            -(int)tensor->rank, (int)tensor->rank);
     }
     axis += axis < 0 ? tensor->rank : 0;
     for (int64_t i = axis; i < tensor->rank && i < axis + mask->rank; ++i)
@@ -130,6 +136,7 @@ gantry_status_t gantry__infer_boolean_mask(gantry__infer_t *call) {
     out->rank = 0;
     for (int32_t i = 0; i < axis; ++i) out->dims[out->rank++] = tensor->dims[i];
     out->dims[out->rank++] = -1; /* as many as the mask has that are true */
-    for (int32_t i = (int32_t)axis + mask->rank; i < tensor->rank; ++i) out->dims[out->rank++] = tensor->dims[i];
+    for (int32_t i = (int32_t)axis + mask->rank; i < tensor->rank; ++i)
+        out->dims[out->rank++] = tensor->dims[i];
     return GANTRY_OK;
 }

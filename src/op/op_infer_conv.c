@@ -7,21 +7,24 @@
 /* ---- images ---- */
 
 /* Of a convolution of image with filter: the output's shape. */
-static gantry_status_t conv_shape(const gantry__infer_t *call, const gantry_shape_t *image, const gantry_shape_t *filter,
-                                  gantry_shape_t *out) {
+static gantry_status_t conv_shape(const gantry__infer_t *call, const gantry_shape_t *image,
+                                  const gantry_shape_t *filter, gantry_shape_t *out) {
     gantry__window_t w;
     int64_t places[2];
     GANTRY__TRY(gantry__window_read_conv(call, image, filter, &w));
-    const int64_t channels = image->dims[w.channel], each = filter->dims[2], outputs = filter->dims[3];
+    const int64_t channels = image->dims[w.channel], each = filter->dims[2],
+                  outputs = filter->dims[3];
     if (channels % each != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "input depth must be evenly divisible by filter depth: %" PRId64 " vs %" PRId64, channels,
-                            each);
+                            "input depth must be evenly divisible by filter depth: %" PRId64
+                            " vs %" PRId64,
+                            channels, each);
     }
     if (channels > 0 && outputs % (channels / each) != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "output depth must be evenly divisible by number of groups: %" PRId64 " vs %" PRId64, outputs,
-                            channels / each);
+                            "output depth must be evenly divisible by number of groups: %" PRId64
+                            " vs %" PRId64,
+                            outputs, channels / each);
     }
     GANTRY__TRY(gantry__window_places(&w, image, places));
     *out = *image;
@@ -39,8 +42,10 @@ gantry_status_t gantry__infer_convolve_images(gantry__infer_t *call) {
     const gantry_shape_t *images = call->shapes[0], *filter = call->shapes[1];
     GANTRY__TRY(conv_shape(call, images, filter, &call->out_shapes[0]));
     if (images->dims[3] == filter->dims[2]) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "images have %" PRId64 " channels and the filter %" PRId64
-                        ": there are no groups in ConvolveImages", images->dims[3], filter->dims[2]);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "images have %" PRId64 " channels and the filter %" PRId64
+                        ": there are no groups in ConvolveImages",
+                        images->dims[3], filter->dims[2]);
 }
 
 /* Asked before the format is checked. */
@@ -48,9 +53,11 @@ static bool is_channels_first(const gantry__infer_t *call) {
     return strcmp(gantry__infer_attr(call, "data_format")->s, "NCHW") == 0;
 }
 
-/* The image's shape from input_sizes: all of it, or TensorFlow's short form of its two dimensions. */
-static gantry_status_t read_image(gantry__infer_t *call, uint32_t input, const gantry_shape_t *filter,
-                                  const gantry_shape_t *result, gantry_shape_t *out) {
+/* The image's shape from input_sizes: all of it, or TensorFlow's short form of its two
+ * dimensions. */
+static gantry_status_t read_image(gantry__infer_t *call, uint32_t input,
+                                  const gantry_shape_t *filter, const gantry_shape_t *result,
+                                  gantry_shape_t *out) {
     GANTRY__TRY(gantry__infer_dims(call, input, false, out));
     if (out->rank == 2 && filter->rank == 4 && result->rank == 4) {
         const bool last = !is_channels_first(call);
@@ -59,12 +66,15 @@ static gantry_status_t read_image(gantry__infer_t *call, uint32_t input, const g
                     : (gantry_shape_t){.rank = 4, .dims = {result->dims[0], depth, rows, columns}};
     }
     if (out->rank == 4) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must contain 4 values or 2 values, but got: %d",
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "%s must contain 4 values or 2 values, but got: %d",
                         call->op->inputs[input].name, out->rank);
 }
 
-/* image is what a convolution with filter makes `result` of. Groups are not supported, as in TensorFlow. */
-static gantry_status_t infer_transposed(gantry__infer_t *call, uint32_t sizes, const gantry_shape_t *filter,
+/* image is what a convolution with filter makes `result` of. Groups are not supported, as in
+ * TensorFlow. */
+static gantry_status_t infer_transposed(gantry__infer_t *call, uint32_t sizes,
+                                        const gantry_shape_t *filter,
                                         const gantry_shape_t *result) {
     gantry_shape_t *image = &call->out_shapes[0], wanted;
     GANTRY__TRY(read_image(call, sizes, filter, result, image));
@@ -77,11 +87,12 @@ static gantry_status_t infer_transposed(gantry__infer_t *call, uint32_t sizes, c
     }
     GANTRY__TRY(conv_shape(call, image, filter, &wanted));
     if (gantry_shape_equal(&wanted, result)) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Size of %s doesn't match computed: actual = %s, computed = %s of images %s and filter %s",
-                        call->op->inputs[sizes == 0 ? 2 : 0].name, gantry__shape_text(result).text,
-                        gantry__shape_text(&wanted).text, gantry__shape_text(image).text,
-                        gantry__shape_text(filter).text);
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "Size of %s doesn't match computed: actual = %s, computed = %s of images %s and filter %s",
+        call->op->inputs[sizes == 0 ? 2 : 0].name, gantry__shape_text(result).text,
+        gantry__shape_text(&wanted).text, gantry__shape_text(image).text,
+        gantry__shape_text(filter).text);
 }
 
 gantry_status_t gantry__infer_conv_2d_backprop_input(gantry__infer_t *call) {
@@ -106,10 +117,10 @@ static gantry_status_t read_line(const gantry__infer_t *call, const char *what, 
                             gantry__shape_text(call->shapes[0]).text);
     }
     if (strcmp(format, "NWC") != 0 && strcmp(format, "NCW") != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Value for attr 'data_format' of \"%s\" is not in the list of allowed values: \"NWC\", "
-                            "\"NCW\"",
-                            format);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Value for attr 'data_format' of \"%s\" is not in the list of allowed values: \"NWC\", \"NCW\"",
+            format);
     }
     out->at = format[1] == 'C' ? 2 : 1;
     out->channel = 3 - out->at;
@@ -120,28 +131,30 @@ static gantry_status_t infer_line(gantry__infer_t *call, const line_t *line, gan
     const char *padding = gantry__infer_attr(call, "padding")->s;
     const int64_t length = call->shapes[0]->dims[line->at];
     const bool same = strcmp(padding, "SAME") == 0;
-    if (line->window < 1 || line->step < 1 || line->spread < 1 || line->window > INT32_MAX || line->step > INT32_MAX ||
-        line->spread > INT32_MAX || length > INT32_MAX) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "window, stride and dilation must be positive and, as the length, less than 2^31; they are %" PRId64
-                            ", %" PRId64 ", %" PRId64 " of %" PRId64,
-                            line->window, line->step, line->spread, length);
+    if (line->window < 1 || line->step < 1 || line->spread < 1 || line->window > INT32_MAX ||
+        line->step > INT32_MAX || line->spread > INT32_MAX || length > INT32_MAX) {
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "window, stride and dilation must be positive and, as the length, less than 2^31; they are %" PRId64
+            ", %" PRId64 ", %" PRId64 " of %" PRId64,
+            line->window, line->step, line->spread, length);
     }
     const int64_t reach = (line->window - 1) * line->spread + 1;
     if (!same && strcmp(padding, "VALID") != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Value for attr 'padding' of \"%s\" is not in the list of allowed values: \"SAME\", "
-                            "\"VALID\"",
-                            padding);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Value for attr 'padding' of \"%s\" is not in the list of allowed values: \"SAME\", \"VALID\"",
+            padding);
     }
     if (!same && length - reach + line->step < 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Computed output size would be negative: length %" PRId64 ", window %" PRId64
-                            ", stride %" PRId64,
+                            "Computed output size would be negative: length %" PRId64
+                            ", window %" PRId64 ", stride %" PRId64,
                             length, reach, line->step);
     }
     *out = *call->shapes[0];
-    out->dims[line->at] = same ? length / line->step + (length % line->step != 0) : (length - reach + line->step) / line->step;
+    out->dims[line->at] = same ? length / line->step + (length % line->step != 0)
+                               : (length - reach + line->step) / line->step;
     return GANTRY_OK;
 }
 
@@ -155,19 +168,23 @@ gantry_status_t gantry__infer_pool_1d(gantry__infer_t *call) {
 
 gantry_status_t gantry__infer_conv_1d(gantry__infer_t *call) {
     const gantry_shape_t *filter = call->shapes[1];
-    line_t line = {.step = gantry__infer_attr(call, "stride")->i, .spread = gantry__infer_attr(call, "dilations")->i};
+    line_t line = {.step = gantry__infer_attr(call, "stride")->i,
+                   .spread = gantry__infer_attr(call, "dilations")->i};
     GANTRY__TRY(read_line(call, "convolution input", &line));
     if (filter->rank != 3 || filter->dims[0] < 1 || filter->dims[1] < 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "convolution filter must be 3-dimensional, without empty dimensions: %s",
-                            gantry__shape_text(filter).text);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "convolution filter must be 3-dimensional, without empty dimensions: %s",
+            gantry__shape_text(filter).text);
     }
-    const int64_t channels = call->shapes[0]->dims[line.channel], each = filter->dims[1], outputs = filter->dims[2];
+    const int64_t channels = call->shapes[0]->dims[line.channel], each = filter->dims[1],
+                  outputs = filter->dims[2];
     if (channels % each != 0 || (channels > 0 && outputs % (channels / each) != 0)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "input depth must be evenly divisible by filter depth, and output depth by their quotient: "
-                            "%" PRId64 ", %" PRId64 ", %" PRId64,
-                            channels, each, outputs);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "input depth must be evenly divisible by filter depth, and output depth by their quotient: %" PRId64
+            ", %" PRId64 ", %" PRId64,
+            channels, each, outputs);
     }
     line.window = filter->dims[0];
     GANTRY__TRY(infer_line(call, &line, &call->out_shapes[0]));

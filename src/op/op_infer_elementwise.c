@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of elementwise ops: NumPy's broadcasting.
  *
- * Shapes are compared from the last dimension on; a missing dimension counts as 1, and 1 stretches to whatever the
- * other has, 0 included. The common case, equal shapes, is one comparison and one copy. */
+ * Shapes are compared from the last dimension on; a missing dimension counts as 1, and 1 stretches
+ * to whatever the other has, 0 included. The common case, equal shapes, is one comparison and
+ * one copy. */
 #include "op/op_infer.h"
 
-bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b, gantry_shape_t *out) {
+bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b,
+                              gantry_shape_t *out) {
     const gantry_shape_t *longer = a->rank >= b->rank ? a : b;
     const gantry_shape_t *shorter = a->rank >= b->rank ? b : a;
     int32_t shift = longer->rank - shorter->rank;
@@ -43,8 +45,8 @@ gantry_status_t gantry__infer_binary(gantry__infer_t *call) {
         return GANTRY_OK;
     }
     if (gantry__broadcast_shapes(x, y, &call->out_shapes[0])) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s", gantry__shape_text(x).text,
-                        gantry__shape_text(y).text);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s",
+                        gantry__shape_text(x).text, gantry__shape_text(y).text);
 }
 
 /* With incompatible_shape_error false, shapes that do not fit give one bool. */
@@ -58,11 +60,14 @@ gantry_status_t gantry__infer_equal(gantry__infer_t *call) {
 }
 
 gantry_status_t gantry__infer_select(gantry__infer_t *call) {
-    const gantry_shape_t *condition = call->shapes[0], *then = call->shapes[1], *otherwise = call->shapes[2];
+    const gantry_shape_t *condition = call->shapes[0], *then = call->shapes[1],
+                         *otherwise = call->shapes[2];
     gantry_shape_t *out = &call->out_shapes[0];
-    bool fits = gantry__broadcast_shapes(then, otherwise, out) && gantry__broadcast_shapes(condition, out, out);
+    bool fits = gantry__broadcast_shapes(then, otherwise, out) &&
+                gantry__broadcast_shapes(condition, out, out);
     if (fits) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "condition %s, then %s, and else %s must be broadcastable",
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "condition %s, then %s, and else %s must be broadcastable",
                         gantry__shape_text(condition).text, gantry__shape_text(then).text,
                         gantry__shape_text(otherwise).text);
 }
@@ -71,25 +76,27 @@ gantry_status_t gantry__infer_add_n(gantry__infer_t *call) {
     const gantry_shape_t *first = call->shapes[0];
     for (uint32_t i = 1; i < call->input_count; ++i) {
         if (same_shape(first, call->shapes[i])) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Inputs must have the same size and shape.  Input 0: %s != input %u: %s",
-                            gantry__shape_text(first).text, (unsigned)i, gantry__shape_text(call->shapes[i]).text);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Inputs must have the same size and shape.  Input 0: %s != input %u: %s",
+            gantry__shape_text(first).text, (unsigned)i, gantry__shape_text(call->shapes[i]).text);
     }
     call->out_shapes[0] = *first;
     return GANTRY_OK;
 }
 
-/* Bounds of the tensor's own shape or scalars, as in TensorFlow, or of any shape that broadcasts to it. */
+/* Bounds of the tensor's own shape or scalars, as in TensorFlow, or of any shape that broadcasts
+ * to it. */
 gantry_status_t gantry__infer_clip(gantry__infer_t *call) {
     const gantry_shape_t *t = call->shapes[0];
     for (uint32_t i = 1; i < 3; ++i) {
         gantry_shape_t both;
         if (gantry__broadcast_shapes(t, call->shapes[i], &both) && same_shape(&both, t)) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "clip_value_min and clip_value_max must be either of the same shape as input, or "
-                            "broadcast to it. input shape: %s, %s shape: %s",
-                            gantry__shape_text(t).text, call->op->inputs[i].name,
-                            gantry__shape_text(call->shapes[i]).text);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "clip_value_min and clip_value_max must be either of the same shape as input, or broadcast to it. input shape: %s, %s shape: %s",
+            gantry__shape_text(t).text, call->op->inputs[i].name,
+            gantry__shape_text(call->shapes[i]).text);
     }
     call->out_shapes[0] = *t;
     return GANTRY_OK;
@@ -102,21 +109,23 @@ gantry_status_t gantry__infer_bias_add(gantry__infer_t *call) {
     if (!channels_first && strcmp(format, "NHWC") != 0) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
-            "value for attr 'data_format' of \"%s\" is not in the list of allowed values: \"NHWC\", \"NCHW\"", format);
+            "value for attr 'data_format' of \"%s\" is not in the list of allowed values: \"NHWC\", \"NCHW\"",
+            format);
     }
     if (value->rank < 2) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "Input tensor must be at least 2D: %s",
                             gantry__shape_text(value).text);
     }
     if (bias->rank != 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Biases must be 1D: %s", gantry__shape_text(bias).text);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Biases must be 1D: %s",
+                            gantry__shape_text(bias).text);
     }
     int32_t channel = channels_first ? 1 : value->rank - 1;
     if (bias->dims[0] != value->dims[channel]) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
-            "Must provide as many biases as dimension %d of the input tensor (data_format %s): %s vs. %s", (int)channel,
-            format, gantry__shape_text(bias).text, gantry__shape_text(value).text);
+            "Must provide as many biases as dimension %d of the input tensor (data_format %s): %s vs. %s",
+            (int)channel, format, gantry__shape_text(bias).text, gantry__shape_text(value).text);
     }
     call->out_shapes[0] = *value;
     return GANTRY_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host arguments of a call under inference (shapes, axes, seeds), and the texts its messages need. */
+/* Host arguments of a call under inference (shapes, axes, seeds), and the texts its messages
+ * need. */
 #include "op/op_infer.h"
 
 #include <stdio.h>
@@ -29,14 +30,16 @@ static const char *input_name(const gantry__infer_t *call, uint32_t input) {
     return gantry__op_input_arg(call->op, call->input_count, input)->name;
 }
 
-gantry_status_t gantry__infer_host_data(gantry__infer_t *call, uint32_t input, const void **out_data) {
+gantry_status_t gantry__infer_host_data(gantry__infer_t *call, uint32_t input,
+                                        const void **out_data) {
     *out_data = call->host_value(call->caller, input);
     if (*out_data) return GANTRY_OK;
     return gantry__fail_prefix(GANTRY_UNKNOWN, "input %u (%s) cannot be read: ", (unsigned)input,
                                input_name(call, input));
 }
 
-gantry_status_t gantry__infer_ints(gantry__infer_t *call, uint32_t input, gantry__host_ints_t *out_ints) {
+gantry_status_t gantry__infer_ints(gantry__infer_t *call, uint32_t input,
+                                   gantry__host_ints_t *out_ints) {
     const void *data = NULL;
     int64_t count = gantry_shape_elements(call->shapes[input]);
     if (count > 0) GANTRY__TRY(gantry__infer_host_data(call, input, &data));
@@ -46,8 +49,10 @@ gantry_status_t gantry__infer_ints(gantry__infer_t *call, uint32_t input, gantry
 
 gantry_status_t gantry__infer_int(gantry__infer_t *call, uint32_t input, int64_t *out_value) {
     if (gantry_shape_elements(call->shapes[input]) != 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "input %u (%s) must be a tensor with a single value, got shape %s",
-                            (unsigned)input, input_name(call, input), gantry__shape_text(call->shapes[input]).text);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "input %u (%s) must be a tensor with a single value, got shape %s",
+                            (unsigned)input, input_name(call, input),
+                            gantry__shape_text(call->shapes[input]).text);
     }
     gantry__host_ints_t ints;
     GANTRY__TRY(gantry__infer_ints(call, input, &ints));
@@ -64,21 +69,24 @@ gantry_status_t gantry__infer_reach(const gantry__infer_t *call, const char *att
     if (last <= reach) return GANTRY_OK;
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
-        "attribute '%s' is %s, which holds numbers up to %lld, and %lld is possible; a larger type is accepted", attr,
-        gantry_dtype_name(dtype), (long long)reach, (long long)last);
+        "attribute '%s' is %s, which holds numbers up to %lld, and %lld is possible; a larger type is accepted",
+        attr, gantry_dtype_name(dtype), (long long)reach, (long long)last);
 }
 
 gantry_status_t gantry__infer_rank_fits(int64_t rank) {
     if (rank <= GANTRY_MAX_RANK) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "the result would have %lld dimensions; tensors have at most %d",
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "the result would have %lld dimensions; tensors have at most %d",
                         (long long)rank, GANTRY_MAX_RANK);
 }
 
-gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool scalar_too, gantry_shape_t *out_shape) {
+gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool scalar_too,
+                                   gantry_shape_t *out_shape) {
     const gantry_shape_t *given = call->shapes[input];
     const char *name = input_name(call, input);
     if (given->rank != 1 && !(scalar_too && given->rank == 0)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a vector of {int32,int64}, got shape %s", name,
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "%s must be a vector of {int32,int64}, got shape %s", name,
                             gantry__shape_text(given).text);
     }
     GANTRY__TRY(gantry__infer_rank_fits(gantry_shape_elements(given)));
@@ -94,8 +102,8 @@ gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool s
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *name, const char *const *words,
-                                     size_t count, size_t *out_place) {
+gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *name,
+                                     const char *const *words, size_t count, size_t *out_place) {
     const char *value = gantry__infer_attr(call, name)->s;
     gantry__short_text_t all = {""};
     size_t used = 0;
@@ -105,12 +113,13 @@ gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *na
             return GANTRY_OK;
         }
         if (used < sizeof all.text) {
-            used += (size_t)snprintf(all.text + used, sizeof all.text - used, "%s\"%s\"", i ? ", " : "", words[i]);
+            used += (size_t)snprintf(all.text + used, sizeof all.text - used, "%s\"%s\"",
+                                     i ? ", " : "", words[i]);
         }
     }
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Value for attr '%s' of \"%s\" is not in the list of allowed values: %s", name, value,
-                        all.text);
+                        "Value for attr '%s' of \"%s\" is not in the list of allowed values: %s",
+                        name, value, all.text);
 }
 
 const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of ops that go by indices: GatherNd, ScatterNd, the TensorScatter ops, segments, Bincount. */
+/* Shapes of ops that go by indices: GatherNd, ScatterNd, the TensorScatter ops, segments,
+ * Bincount. */
 #include <inttypes.h>
 
 #include "op/op_infer.h"
@@ -12,21 +13,25 @@ static gantry_status_t check_policy(const gantry__infer_t *call) {
     for (size_t i = 0; i < sizeof accepted / sizeof accepted[0]; ++i) {
         if (strcmp(policy, accepted[i]) == 0) return GANTRY_OK;
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Bad indices policy '%s' is unknown; DEFAULT, ERROR and IGNORE are accepted", policy);
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "Bad indices policy '%s' is unknown; DEFAULT, ERROR and IGNORE are accepted", policy);
 }
 
 gantry_status_t gantry__infer_gather_nd(gantry__infer_t *call) {
     const gantry_shape_t *params = call->shapes[0], *indices = call->shapes[1];
     gantry_shape_t *out = &call->out_shapes[0];
     GANTRY__TRY(check_policy(call));
-    if (params->rank < 1) return gantry__fail(GANTRY_INVALID_ARGUMENT, "params must be at least a vector");
-    if (indices->rank < 1) return gantry__fail(GANTRY_INVALID_ARGUMENT, "indices must be at least a vector");
+    if (params->rank < 1)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "params must be at least a vector");
+    if (indices->rank < 1)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "indices must be at least a vector");
     const int64_t depth = indices->dims[indices->rank - 1];
     if (depth > params->rank) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "index innermost dimension length must be <= params rank; saw: %" PRId64 " vs. %d", depth,
-                            (int)params->rank);
+                            "index innermost dimension length must be <= params rank; saw: %" PRId64
+                            " vs. %d",
+                            depth, (int)params->rank);
     }
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)indices->rank - 1 + params->rank - depth));
     out->rank = 0;
@@ -49,19 +54,22 @@ static gantry_status_t check_updates(const gantry_shape_t *indices, const gantry
     bool fits = updates->rank >= outer;
     for (int32_t d = 0; fits && d < outer; ++d) fits = indices->dims[d] == updates->dims[d];
     if (!fits) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Dimensions [0,%d) of indices[shape=%s] must match dimensions [0,%d) of updates[shape=%s]",
-                            (int)outer, gantry__shape_text(indices).text, (int)outer,
-                            gantry__shape_text(updates).text);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Dimensions [0,%d) of indices[shape=%s] must match dimensions [0,%d) of updates[shape=%s]",
+            (int)outer, gantry__shape_text(indices).text, (int)outer,
+            gantry__shape_text(updates).text);
     }
     fits = inner >= 0 && updates->rank == outer + inner;
-    for (int32_t d = 0; fits && d < inner; ++d) fits = output->dims[depth + d] == updates->dims[outer + d];
+    for (int32_t d = 0; fits && d < inner; ++d)
+        fits = output->dims[depth + d] == updates->dims[outer + d];
     if (fits) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Dimensions [%" PRId64 ",%d) of output[shape=%s] must match dimensions [%d,%d) of "
-                        "updates[shape=%s]",
-                        depth, (int)output->rank, gantry__shape_text(output).text, (int)outer, (int)updates->rank,
-                        gantry__shape_text(updates).text);
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "Dimensions [%" PRId64
+        ",%d) of output[shape=%s] must match dimensions [%d,%d) of updates[shape=%s]",
+        depth, (int)output->rank, gantry__shape_text(output).text, (int)outer, (int)updates->rank,
+        gantry__shape_text(updates).text);
 }
 
 static gantry_status_t check_scatter(gantry__infer_t *call, const gantry_shape_t *indices,
@@ -69,19 +77,24 @@ static gantry_status_t check_scatter(gantry__infer_t *call, const gantry_shape_t
     const gantry_shape_t *output = &call->out_shapes[0];
     GANTRY__TRY(check_policy(call));
     if (indices->rank < 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Indices shape must have rank at least one. Found:%s",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Indices shape must have rank at least one. Found:%s",
                             gantry__shape_text(indices).text);
     }
-    const bool has_indices = gantry_shape_elements(indices) > 0, has_updates = gantry_shape_elements(updates) > 0;
-    if ((has_indices || has_updates) && (gantry_shape_elements(output) == 0 || (has_updates && !has_indices))) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Indices and updates specified for empty output.  indices shape: %s",
+    const bool has_indices = gantry_shape_elements(indices) > 0,
+               has_updates = gantry_shape_elements(updates) > 0;
+    if ((has_indices || has_updates) &&
+        (gantry_shape_elements(output) == 0 || (has_updates && !has_indices))) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Indices and updates specified for empty output.  indices shape: %s",
                             gantry__shape_text(indices).text);
     }
     return check_updates(indices, updates, output);
 }
 
 gantry_status_t gantry__infer_scatter_nd(gantry__infer_t *call) {
-    if (call->shapes[2]->rank != 1) return gantry__fail(GANTRY_INVALID_ARGUMENT, "Shape must be a vector");
+    if (call->shapes[2]->rank != 1)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Shape must be a vector");
     GANTRY__TRY(gantry__infer_dims(call, 2, false, &call->out_shapes[0]));
     return check_scatter(call, call->shapes[0], call->shapes[1]);
 }
@@ -95,12 +108,16 @@ gantry_status_t gantry__infer_tensor_scatter(gantry__infer_t *call) {
 
 gantry_status_t gantry__infer_segment(gantry__infer_t *call) {
     const gantry_shape_t *data = call->shapes[0], *ids = call->shapes[1];
-    if (data->rank < 1) return gantry__fail(GANTRY_INVALID_ARGUMENT, "input must be at least rank 1");
-    if (ids->rank != 1) return gantry__fail(GANTRY_INVALID_ARGUMENT, "segment_ids should be a vector.");
+    if (data->rank < 1)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "input must be at least rank 1");
+    if (ids->rank != 1)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "segment_ids should be a vector.");
     if (ids->dims[0] != data->dims[0]) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "segment_ids should be the same size as dimension 0 of input. Got %" PRId64 " and %" PRId64,
-                            ids->dims[0], data->dims[0]);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "segment_ids should be the same size as dimension 0 of input. Got %" PRId64
+            " and %" PRId64,
+            ids->dims[0], data->dims[0]);
     }
     call->out_shapes[0] = *data;
     call->out_shapes[0].dims[0] = -1;
@@ -113,18 +130,20 @@ gantry_status_t gantry__infer_unsorted_segment(gantry__infer_t *call) {
     int64_t segments;
     bool fits = data->rank >= ids->rank;
     if (call->shapes[2]->rank != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "num_segments should be a scalar, not shape %s",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "num_segments should be a scalar, not shape %s",
                             gantry__shape_text(call->shapes[2]).text);
     }
     for (int32_t d = 0; fits && d < ids->rank; ++d) fits = data->dims[d] == ids->dims[d];
     if (!fits) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "data.shape = %s does not start with segment_ids.shape = %s",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "data.shape = %s does not start with segment_ids.shape = %s",
                             gantry__shape_text(data).text, gantry__shape_text(ids).text);
     }
     GANTRY__TRY(gantry__infer_int(call, 2, &segments));
     if (segments < 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Input num_segments == %" PRId64 " must not be negative.",
-                            segments);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Input num_segments == %" PRId64 " must not be negative.", segments);
     }
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)data->rank - ids->rank + 1));
     out->rank = 1;
@@ -137,12 +156,14 @@ gantry_status_t gantry__infer_unsorted_segment(gantry__infer_t *call) {
 
 static gantry_status_t read_size(gantry__infer_t *call, int64_t *out_size) {
     if (call->shapes[1]->rank != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Shape must be rank 0 but is rank %d for `size` argument",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Shape must be rank 0 but is rank %d for `size` argument",
                             (int)call->shapes[1]->rank);
     }
     GANTRY__TRY(gantry__infer_int(call, 1, out_size));
     if (*out_size >= 0) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "size (%" PRId64 ") must be non-negative", *out_size);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "size (%" PRId64 ") must be non-negative",
+                        *out_size);
 }
 
 gantry_status_t gantry__infer_bincount(gantry__infer_t *call) {
@@ -151,20 +172,22 @@ gantry_status_t gantry__infer_bincount(gantry__infer_t *call) {
     out->rank = 1;
     GANTRY__TRY(read_size(call, &out->dims[0]));
     if (weights == 0 || weights == gantry_shape_elements(call->shapes[0])) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Input indices and weights must have the same size.");
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "Input indices and weights must have the same size.");
 }
 
 gantry_status_t gantry__infer_dense_bincount(gantry__infer_t *call) {
     const gantry_shape_t *input = call->shapes[0], *weights = call->shapes[2];
     gantry_shape_t *out = &call->out_shapes[0];
     if (input->rank > 2) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Shape must be at most rank 2 but is rank %d", (int)input->rank);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Shape must be at most rank 2 but is rank %d",
+                            (int)input->rank);
     }
     if (gantry_shape_elements(weights) != 0 && !gantry_shape_equal(weights, input)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as "
-                            "all weights equal to 1. Received %s",
-                            gantry__shape_text(weights).text);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all weights equal to 1. Received %s",
+            gantry__shape_text(weights).text);
     }
     out->rank = input->rank == 2 ? 2 : 1;
     out->dims[0] = input->rank == 2 ? input->dims[0] : 0;
@@ -182,7 +205,8 @@ gantry_status_t gantry__infer_where(gantry__infer_t *call) {
 }
 
 gantry_status_t gantry__infer_unique(gantry__infer_t *call) {
-    if (call->shapes[0]->rank != 1) return gantry__fail(GANTRY_INVALID_ARGUMENT, "unique expects a 1D vector.");
+    if (call->shapes[0]->rank != 1)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "unique expects a 1D vector.");
     /* as a count, too, up to all of them */
     GANTRY__TRY(gantry__infer_reach(call, "out_idx", call->shapes[0]->dims[0]));
     for (uint32_t i = 0; i < call->output_count; ++i) {

@@ -13,13 +13,15 @@ gantry_status_t gantry__infer_softmax_cross_entropy(gantry__infer_t *call) {
     const gantry_shape_t *features = call->shapes[0], *labels = call->shapes[1];
     gantry_shape_t both;
     if (!gantry__broadcast_shapes(features, labels, &both)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "logits and labels must be broadcastable: logits_size=%s labels_size=%s",
-                            gantry__shape_text(features).text, gantry__shape_text(labels).text);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "logits and labels must be broadcastable: logits_size=%s labels_size=%s",
+            gantry__shape_text(features).text, gantry__shape_text(labels).text);
     }
     if (both.rank != 2) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "logits and labels must be either 2-dimensional, or broadcasted to be 2-dimensional");
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "logits and labels must be either 2-dimensional, or broadcasted to be 2-dimensional");
     }
     return set_results(call, &both);
 }
@@ -40,7 +42,8 @@ static gantry_status_t check_sparse(const gantry_shape_t *logits, const gantry_s
             gantry__shape_text(logits).text, gantry__shape_text(labels).text);
     }
     if (logits->dims[1] == 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Must have at least one class, but got logits shape %s",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Must have at least one class, but got logits shape %s",
                             gantry__shape_text(logits).text);
     }
     return GANTRY_OK;
@@ -54,8 +57,10 @@ gantry_status_t gantry__infer_sparse_cross_entropy(gantry__infer_t *call) {
 gantry_status_t gantry__infer_sparse_rows(gantry__infer_t *call) {
     const gantry_shape_t *rows = call->shapes[0], *softmax = call->shapes[1];
     GANTRY__TRY(check_sparse(rows, call->shapes[2]));
-    if (softmax->rank != 2 || softmax->dims[0] != rows->dims[0] || softmax->dims[1] != rows->dims[1]) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "log_softmax and softmax must have one shape, got %s and %s",
+    if (softmax->rank != 2 || softmax->dims[0] != rows->dims[0] ||
+        softmax->dims[1] != rows->dims[1]) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "log_softmax and softmax must have one shape, got %s and %s",
                             gantry__shape_text(rows).text, gantry__shape_text(softmax).text);
     }
     return set_results(call, rows);

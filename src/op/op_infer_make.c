@@ -16,7 +16,8 @@ gantry_status_t gantry__infer_fill(gantry__infer_t *call) {
 /* ---- Range ---- */
 
 static gantry_status_t fail_range_size(void) {
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires ((limit - start) / delta) <= 9223372036854775807");
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "Requires ((limit - start) / delta) <= 9223372036854775807");
 }
 
 /* Steps in unsigned numbers, where limit - start cannot overflow. */
@@ -24,10 +25,12 @@ static gantry_status_t count_ints(const int64_t v[3], int64_t *out_count) {
     int64_t start = v[0], limit = v[1], delta = v[2];
     if (delta == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires delta != 0: 0");
     if (delta > 0 ? start > limit : start < limit) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires start %s limit when delta %s 0: %lld/%lld",
-                            delta > 0 ? "<=" : ">=", delta > 0 ? ">" : "<", (long long)start, (long long)limit);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT, "Requires start %s limit when delta %s 0: %lld/%lld",
+            delta > 0 ? "<=" : ">=", delta > 0 ? ">" : "<", (long long)start, (long long)limit);
     }
-    uint64_t range = delta > 0 ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
+    uint64_t range =
+        delta > 0 ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
     uint64_t step = delta > 0 ? (uint64_t)delta : 0 - (uint64_t)delta;
     uint64_t count = range / step + (range % step != 0);
     if (count > (uint64_t)INT64_MAX) return fail_range_size();
@@ -39,7 +42,8 @@ static gantry_status_t count_floats(const double v[3], double quotient, int64_t 
     double start = v[0], limit = v[1], delta = v[2];
     if (delta == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires delta != 0: 0");
     if (!(delta > 0 ? start <= limit : start >= limit)) { /* NaN comes here too */
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires start %s limit when delta %s 0: %g/%g",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Requires start %s limit when delta %s 0: %g/%g",
                             delta > 0 ? "<=" : ">=", delta > 0 ? ">" : "<", start, limit);
     }
     double count = ceil(fabs(quotient));
@@ -52,7 +56,8 @@ static gantry_status_t count_floats(const double v[3], double quotient, int64_t 
 static gantry_status_t count_uint64(const uint64_t v[3], int64_t *out_count) {
     if (v[2] == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires delta != 0: 0");
     if (v[0] > v[1]) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires start <= limit when delta > 0: %llu/%llu",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Requires start <= limit when delta > 0: %llu/%llu",
                             (unsigned long long)v[0], (unsigned long long)v[1]);
     }
     uint64_t count = (v[1] - v[0]) / v[2] + ((v[1] - v[0]) % v[2] != 0);
@@ -69,7 +74,8 @@ static double round_to_bits(double x, int bits) {
     return ldexp(nearbyint(ldexp(x, bits - exponent)), exponent - bits);
 }
 
-/* Difference and quotient are of the type of the arguments, as in TensorFlow: rounding decides the number of elements. */
+/* Difference and quotient are of the type of the arguments, as in TensorFlow: rounding decides
+ * the number of elements. */
 static gantry_status_t count_floating(gantry_dtype_t dtype, const double v[3], int64_t *out_count) {
     double quotient = (v[1] - v[0]) / v[2];
     if (dtype == GANTRY_FLOAT32) {
@@ -95,13 +101,13 @@ static int64_t read_int(gantry_dtype_t dtype, const void *data) {
     } value = {.i64 = 0};
     memcpy(&value, data, gantry_dtype_size(dtype));
     switch (dtype) {
-    case GANTRY_INT8: return value.i8;
-    case GANTRY_UINT8: return value.u8;
-    case GANTRY_INT16: return value.i16;
-    case GANTRY_UINT16: return value.u16;
-    case GANTRY_INT32: return value.i32;
-    case GANTRY_UINT32: return value.u32;
-    default: return value.i64;
+        case GANTRY_INT8: return value.i8;
+        case GANTRY_UINT8: return value.u8;
+        case GANTRY_INT16: return value.i16;
+        case GANTRY_UINT16: return value.u16;
+        case GANTRY_INT32: return value.i32;
+        case GANTRY_UINT32: return value.u32;
+        default: return value.i64;
     }
 }
 
@@ -112,10 +118,12 @@ static double read_float(gantry_dtype_t dtype, const void *data) {
 }
 
 static bool is_floating(gantry_dtype_t dtype) {
-    return dtype == GANTRY_FLOAT16 || dtype == GANTRY_BFLOAT16 || dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64;
+    return dtype == GANTRY_FLOAT16 || dtype == GANTRY_BFLOAT16 || dtype == GANTRY_FLOAT32 ||
+           dtype == GANTRY_FLOAT64;
 }
 
-static gantry_status_t count_range(gantry_dtype_t dtype, const void *const data[3], int64_t *out_count) {
+static gantry_status_t count_range(gantry_dtype_t dtype, const void *const data[3],
+                                   int64_t *out_count) {
     int64_t ints[3];
     double floats[3];
     for (int i = 0; i < 3; ++i) {
@@ -124,7 +132,8 @@ static gantry_status_t count_range(gantry_dtype_t dtype, const void *const data[
     }
     if (is_floating(dtype)) return count_floating(dtype, floats, out_count);
     if (dtype == GANTRY_UINT64) {
-        return count_uint64((const uint64_t[]){(uint64_t)ints[0], (uint64_t)ints[1], (uint64_t)ints[2]}, out_count);
+        return count_uint64(
+            (const uint64_t[]){(uint64_t)ints[0], (uint64_t)ints[1], (uint64_t)ints[2]}, out_count);
     }
     return count_ints(ints, out_count);
 }
@@ -133,8 +142,8 @@ gantry_status_t gantry__infer_range(gantry__infer_t *call) {
     const void *data[3];
     for (uint32_t i = 0; i < 3; ++i) {
         if (call->shapes[i]->rank > 1 || gantry_shape_elements(call->shapes[i]) != 1) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a scalar, not shape %s", call->op->inputs[i].name,
-                                gantry__shape_text(call->shapes[i]).text);
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a scalar, not shape %s",
+                                call->op->inputs[i].name, gantry__shape_text(call->shapes[i]).text);
         }
         GANTRY__TRY(gantry__infer_host_data(call, i, &data[i]));
     }
@@ -153,6 +162,7 @@ gantry_status_t gantry__infer_const(gantry__infer_t *call) {
 gantry_status_t gantry__infer_var_handle(gantry__infer_t *call) {
     const gantry_attr_t *shape = gantry__infer_attr(call, "shape");
     call->out_shapes[0].rank = (int32_t)shape->i;
-    for (int32_t i = 0; i < call->out_shapes[0].rank; ++i) call->out_shapes[0].dims[i] = shape->list[i];
+    for (int32_t i = 0; i < call->out_shapes[0].rank; ++i)
+        call->out_shapes[0].dims[i] = shape->list[i];
     return GANTRY_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of matrix products: [n, k] x [k, m] = [n, m], either side transposed; BatchMatMul broadcasts leading ones. */
+/* Shapes of matrix products: [n, k] x [k, m] = [n, m], either side transposed; BatchMatMul
+ * broadcasts leading ones. */
 #include "op/op_infer.h"
 
 /* The last two dimensions, with sizes of the inner one compared. */
@@ -9,9 +10,10 @@ static gantry_status_t multiply(gantry__infer_t *call, bool transpose_a, bool tr
     int64_t a_inner = a->dims[a->rank - (transpose_a ? 2 : 1)];
     int64_t b_inner = b->dims[b->rank - (transpose_b ? 1 : 2)];
     if (a_inner != b_inner) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Matrix size-incompatible: In[0]: %s, In[1]: %s%s%s",
-                            gantry__shape_text(a).text, gantry__shape_text(b).text,
-                            transpose_a ? ", In[0] transposed" : "", transpose_b ? ", In[1] transposed" : "");
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT, "Matrix size-incompatible: In[0]: %s, In[1]: %s%s%s",
+            gantry__shape_text(a).text, gantry__shape_text(b).text,
+            transpose_a ? ", In[0] transposed" : "", transpose_b ? ", In[1] transposed" : "");
     }
     out->dims[out->rank - 2] = a->dims[a->rank - (transpose_a ? 1 : 2)];
     out->dims[out->rank - 1] = b->dims[b->rank - (transpose_b ? 2 : 1)];
@@ -26,7 +28,8 @@ gantry_status_t gantry__infer_mat_mul(gantry__infer_t *call) {
                             gantry__shape_text(a).text, gantry__shape_text(b).text);
     }
     if (a->rank != 2) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "In[0] and In[1] ndims must be == 2: %d", (int)a->rank);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "In[0] and In[1] ndims must be == 2: %d",
+                            (int)a->rank);
     }
     call->out_shapes[0].rank = 2;
     return multiply(call, gantry__infer_attr(call, "transpose_a")->i != 0,
@@ -39,14 +42,18 @@ gantry_status_t gantry__infer_batch_mat_mul(gantry__infer_t *call) {
     for (int i = 0; i < 2; ++i) {
         batch[i] = *call->shapes[i];
         if (batch[i].rank < 2) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "In[%d] ndims must be >= 2: %d", i, (int)batch[i].rank);
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "In[%d] ndims must be >= 2: %d", i,
+                                (int)batch[i].rank);
         }
         batch[i].rank -= 2;
     }
     if (!gantry__broadcast_shapes(&batch[0], &batch[1], out)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "In[0] and In[1] must have compatible batch dimensions: %s vs. %s",
-                            gantry__shape_text(call->shapes[0]).text, gantry__shape_text(call->shapes[1]).text);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "In[0] and In[1] must have compatible batch dimensions: %s vs. %s",
+                            gantry__shape_text(call->shapes[0]).text,
+                            gantry__shape_text(call->shapes[1]).text);
     }
     out->rank += 2;
-    return multiply(call, gantry__infer_attr(call, "adj_x")->i != 0, gantry__infer_attr(call, "adj_y")->i != 0);
+    return multiply(call, gantry__infer_attr(call, "adj_x")->i != 0,
+                    gantry__infer_attr(call, "adj_y")->i != 0);
 }

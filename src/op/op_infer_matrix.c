@@ -4,8 +4,8 @@
 
 #include "op/op_infer.h"
 
-static gantry_status_t check_band(gantry__infer_t *call, uint32_t input, const char *name, const char *what,
-                                  int64_t most) {
+static gantry_status_t check_band(gantry__infer_t *call, uint32_t input, const char *name,
+                                  const char *what, int64_t most) {
     int64_t count;
     if (call->shapes[input]->rank != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be scalar, got shape %s", name,
@@ -14,14 +14,16 @@ static gantry_status_t check_band(gantry__infer_t *call, uint32_t input, const c
     GANTRY__TRY(gantry__infer_int(call, input, &count));
     if (count <= most) return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "%s must be negative or less or equal to number of %s (%" PRId64 ") got: %" PRId64, name, what,
-                        most, count);
+                        "%s must be negative or less or equal to number of %s (%" PRId64
+                        ") got: %" PRId64,
+                        name, what, most, count);
 }
 
 gantry_status_t gantry__infer_matrix_band_part(gantry__infer_t *call) {
     const gantry_shape_t *input = call->shapes[0];
     if (input->rank < 2) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "input must be at least 2-dim, received shape: %s",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "input must be at least 2-dim, received shape: %s",
                             gantry__shape_text(input).text);
     }
     GANTRY__TRY(check_band(call, 1, "num_lower", "rows", input->dims[input->rank - 2]));
@@ -39,7 +41,8 @@ typedef struct band_t {
 
 static const char *const alignments[] = {"LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT"};
 
-/* k, input `place`, is one diagonal or the first and the last of several; the main one when left out. */
+/* k, input `place`, is one diagonal or the first and the last of several; the main one when left
+ * out. */
 static gantry_status_t read_band(gantry__infer_t *call, uint32_t place, band_t *out) {
     const gantry_shape_t *given = place < call->input_count ? call->shapes[place] : NULL;
     gantry__host_ints_t k;
@@ -48,12 +51,14 @@ static gantry_status_t read_band(gantry__infer_t *call, uint32_t place, band_t *
     GANTRY__TRY(gantry__infer_choice(call, "align", alignments, 4, &alignment));
     if (!given) return GANTRY_OK;
     if (given->rank > 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "diag_index must be a scalar or vector, received shape: %s",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "diag_index must be a scalar or vector, received shape: %s",
                             gantry__shape_text(given).text);
     }
     if (given->rank == 1 && (given->dims[0] < 1 || given->dims[0] > 2)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "diag_index must have only one or two elements, received %" PRId64 " elements.",
+                            "diag_index must have only one or two elements, received %" PRId64
+                            " elements.",
                             given->dims[0]);
     }
     GANTRY__TRY(gantry__infer_ints(call, place, &k));
@@ -61,7 +66,8 @@ static gantry_status_t read_band(gantry__infer_t *call, uint32_t place, band_t *
     out->upper = gantry__host_int(&k, k.count - 1);
     if (out->lower > out->upper) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "lower_diag_index must not be larger than upper_diag_index: %" PRId64 " > %" PRId64,
+                            "lower_diag_index must not be larger than upper_diag_index: %" PRId64
+                            " > %" PRId64,
                             out->lower, out->upper);
     }
     return GANTRY_OK;
@@ -81,20 +87,23 @@ static gantry_status_t check_rank(const gantry__infer_t *call, uint32_t place, i
 }
 
 /* num_rows or num_cols; -1 when it is left open. */
-static gantry_status_t read_side(gantry__infer_t *call, uint32_t place, int64_t least, const char *what, int64_t *out) {
+static gantry_status_t read_side(gantry__infer_t *call, uint32_t place, int64_t least,
+                                 const char *what, int64_t *out) {
     *out = -1;
     if (place >= call->input_count) return GANTRY_OK;
     GANTRY__TRY(check_scalar(call, place));
     GANTRY__TRY(gantry__infer_int(call, place, out));
     if (*out == -1 || *out >= least) return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "The number of %s is too small. %" PRId64 " is given, at least %" PRId64 " is accepted", what,
-                        *out, least);
+                        "The number of %s is too small. %" PRId64 " is given, at least %" PRId64
+                        " is accepted",
+                        what, *out, least);
 }
 
-/* Sides that are left open are as short as the diagonals allow; both open: the matrices are squares. */
-static gantry_status_t solve_sides(gantry__infer_t *call, const band_t *band, int64_t length, int64_t *rows,
-                                   int64_t *columns) {
+/* Sides that are left open are as short as the diagonals allow; both open: the matrices are
+ * squares. */
+static gantry_status_t solve_sides(gantry__infer_t *call, const band_t *band, int64_t length,
+                                   int64_t *rows, int64_t *columns) {
     const int64_t least_rows = length - (band->upper < 0 ? band->upper : 0);
     const int64_t least_columns = length + (band->lower > 0 ? band->lower : 0);
     GANTRY__TRY(read_side(call, 2, least_rows, "rows", rows));
@@ -107,9 +116,9 @@ static gantry_status_t solve_sides(gantry__infer_t *call, const band_t *band, in
         *columns = least_columns;
     }
     if (*rows == least_rows || *columns == least_columns) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "The number of rows or columns is not consistent with the specified d_lower, d_upper, and "
-                        "diagonal.");
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "The number of rows or columns is not consistent with the specified d_lower, d_upper, and diagonal.");
 }
 
 gantry_status_t gantry__infer_matrix_diag(gantry__infer_t *call) {
@@ -122,12 +131,13 @@ gantry_status_t gantry__infer_matrix_diag(gantry__infer_t *call) {
     GANTRY__TRY(check_scalar(call, 4));
     const int64_t count = band.upper - band.lower + 1, length = diagonal->dims[diagonal->rank - 1];
     if (count > 1 && (diagonal->rank < 2 || diagonal->dims[diagonal->rank - 2] != count)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "The number of diagonals provided in the input does not match the lower_diag_index and "
-                            "upper_diag_index range.");
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "The number of diagonals provided in the input does not match the lower_diag_index and upper_diag_index range.");
     }
     if (length > INT64_MAX / 2) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "diagonals of %" PRId64 " elements are too long", length);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "diagonals of %" PRId64 " elements are too long", length);
     }
     GANTRY__TRY(solve_sides(call, &band, length, &rows, &columns));
     *out = *diagonal;
@@ -138,15 +148,18 @@ gantry_status_t gantry__infer_matrix_diag(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-static gantry_status_t check_within(int64_t diagonal, const char *which, const gantry_shape_t *input) {
+static gantry_status_t check_within(int64_t diagonal, const char *which,
+                                    const gantry_shape_t *input) {
     const int64_t rows = input->dims[input->rank - 2], columns = input->dims[input->rank - 1];
     if (diagonal == 0 || (-rows < diagonal && diagonal < columns)) return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "%s_diag_index is out of bound: %" PRId64 " It must be between %" PRId64 " and %" PRId64, which,
-                        diagonal, -rows, columns);
+                        "%s_diag_index is out of bound: %" PRId64 " It must be between %" PRId64
+                        " and %" PRId64,
+                        which, diagonal, -rows, columns);
 }
 
-/* The shape of a band of matrices: [..., diagonals, the longest one's length], without the former when there is one. */
+/* The shape of a band of matrices: [..., diagonals, the longest one's length], without the
+ * former when there is one. */
 static gantry_status_t find_band_shape(gantry__infer_t *call, uint32_t place, gantry_shape_t *out) {
     const gantry_shape_t *input = call->shapes[0];
     band_t band;
@@ -173,8 +186,10 @@ gantry_status_t gantry__infer_matrix_set_diag(gantry__infer_t *call) {
     GANTRY__TRY(check_rank(call, 1, 1));
     GANTRY__TRY(find_band_shape(call, 2, &expected));
     if (!gantry_shape_equal(&expected, call->shapes[1])) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "diagonal has shape %s, but the diagonals of input need shape %s",
-                            gantry__shape_text(call->shapes[1]).text, gantry__shape_text(&expected).text);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "diagonal has shape %s, but the diagonals of input need shape %s",
+                            gantry__shape_text(call->shapes[1]).text,
+                            gantry__shape_text(&expected).text);
     }
     call->out_shapes[0] = *call->shapes[0];
     return GANTRY_OK;

@@ -14,8 +14,8 @@ gantry_status_t gantry__infer_batch_norm(gantry__infer_t *call) {
         gantry_shape_t both;
         if (!gantry__broadcast_shapes(&all, call->shapes[i], &both)) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s (%s)",
-                                gantry__shape_text(&all).text, gantry__shape_text(call->shapes[i]).text,
-                                call->op->inputs[i].name);
+                                gantry__shape_text(&all).text,
+                                gantry__shape_text(call->shapes[i]).text, call->op->inputs[i].name);
         }
         all = both;
     }
@@ -25,22 +25,26 @@ gantry_status_t gantry__infer_batch_norm(gantry__infer_t *call) {
 
 /* ---- FusedBatchNorm ---- */
 
-static gantry_status_t check_statistics(const gantry__infer_t *call, int64_t channels, bool is_training) {
+static gantry_status_t check_statistics(const gantry__infer_t *call, int64_t channels,
+                                        bool is_training) {
     const bool is_averaged = gantry__infer_attr(call, "exponential_avg_factor")->f != 1.0;
     for (uint32_t i = 1; i < 5; ++i) {
         const char *name = call->op->inputs[i].name;
-        const bool is_given = i > 2; /* mean and variance: what training does not average with may be anything */
+        /* mean and variance: what training does not average with may be anything */
+        const bool is_given = i > 2;
         if (call->shapes[i]->rank != 1) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be 1-dimensional%s", name,
                                 gantry__shape_text(call->shapes[i]).text);
         }
-        if (call->shapes[i]->dims[0] == channels || (is_given && is_training && !is_averaged)) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s%s must have the same number of elements as the channels of x, got %lld and %lld",
-                            !is_given     ? ""
-                            : is_training ? "When exponential_avg_factor != 1, "
-                                          : "When is_training=false, ",
-                            name, (long long)call->shapes[i]->dims[0], (long long)channels);
+        if (call->shapes[i]->dims[0] == channels || (is_given && is_training && !is_averaged))
+            continue;
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s%s must have the same number of elements as the channels of x, got %lld and %lld",
+            !is_given     ? ""
+            : is_training ? "When exponential_avg_factor != 1, "
+                          : "When is_training=false, ",
+            name, (long long)call->shapes[i]->dims[0], (long long)channels);
     }
     return GANTRY_OK;
 }
@@ -49,13 +53,14 @@ gantry_status_t gantry__infer_fused_batch_norm(gantry__infer_t *call) {
     const gantry_shape_t *x = call->shapes[0];
     const char *format = gantry__infer_attr(call, "data_format")->s;
     if (strcmp(format, "NHWC") != 0 && strcmp(format, "NCHW") != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Value for attr 'data_format' of \"%s\" is not in the list of allowed values: \"NHWC\", "
-                            "\"NCHW\"",
-                            format);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Value for attr 'data_format' of \"%s\" is not in the list of allowed values: \"NHWC\", \"NCHW\"",
+            format);
     }
     if (x->rank != 4) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "input must be 4-dimensional%s", gantry__shape_text(x).text);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "input must be 4-dimensional%s",
+                            gantry__shape_text(x).text);
     }
     const int64_t channels = x->dims[strcmp(format, "NCHW") == 0 ? 1 : 3];
     GANTRY__TRY(check_statistics(call, channels, gantry__infer_attr(call, "is_training")->i != 0));
@@ -66,11 +71,13 @@ gantry_status_t gantry__infer_fused_batch_norm(gantry__infer_t *call) {
 }
 
 /* All inputs but the first must have this shape. */
-static gantry_status_t check_others(const gantry__infer_t *call, const gantry_shape_t *shape, const char *what) {
+static gantry_status_t check_others(const gantry__infer_t *call, const gantry_shape_t *shape,
+                                    const char *what) {
     for (uint32_t i = 1; i < call->input_count; ++i) {
         if (gantry_shape_equal(call->shapes[i], shape)) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must have shape %s, %s, got %s", call->op->inputs[i].name,
-                            gantry__shape_text(shape).text, what, gantry__shape_text(call->shapes[i]).text);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must have shape %s, %s, got %s",
+                            call->op->inputs[i].name, gantry__shape_text(shape).text, what,
+                            gantry__shape_text(call->shapes[i]).text);
     }
     return GANTRY_OK;
 }
@@ -78,7 +85,8 @@ static gantry_status_t check_others(const gantry__infer_t *call, const gantry_sh
 gantry_status_t gantry__infer_normalize_channels(gantry__infer_t *call) {
     const gantry_shape_t *x = call->shapes[0];
     if (x->rank != 3) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "x must have the shape [outer, channels, inner], got %s",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "x must have the shape [outer, channels, inner], got %s",
                             gantry__shape_text(x).text);
     }
     const gantry_shape_t channels = GANTRY_SHAPE(x->dims[1]);
@@ -93,10 +101,10 @@ gantry_status_t gantry__infer_layer_norm(gantry__infer_t *call) {
     const gantry_shape_t *x = call->shapes[0];
     int64_t axis = gantry__infer_attr(call, "axis")->i;
     if (axis < -x->rank || axis >= x->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Invalid axis. Expected 0 <= axis < inputs.rank (with inputs.rank=%d). "
-                            "Received: axis=%lld",
-                            (int)x->rank, (long long)axis);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Invalid axis. Expected 0 <= axis < inputs.rank (with inputs.rank=%d). Received: axis=%lld",
+            (int)x->rank, (long long)axis);
     }
     axis += axis < 0 ? x->rank : 0;
     gantry_shape_t inner = {.rank = x->rank - (int32_t)axis};
@@ -110,7 +118,8 @@ gantry_status_t gantry__infer_layer_norm_rows(gantry__infer_t *call) {
     GANTRY__TRY(gantry__infer_layer_norm(call));
     const int64_t length = gantry_shape_elements(call->shapes[1]);
     if (length < 1 || length > GANTRY__LAYER_NORM_ROWS_MOST) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "scale must have 1 to %d elements, got shape %s",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "scale must have 1 to %d elements, got shape %s",
                             GANTRY__LAYER_NORM_ROWS_MOST, gantry__shape_text(call->shapes[1]).text);
     }
     return GANTRY_OK;
@@ -123,7 +132,8 @@ gantry_status_t gantry__infer_dropout(gantry__infer_t *call) {
     const double rate = gantry__infer_attr(call, "rate")->f;
     const gantry_shape_t *x = call->shapes[0];
     if (!(rate >= 0 && rate < 1)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "rate must be in the range [0, 1), got %g", rate);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "rate must be in the range [0, 1), got %g",
+                            rate);
     }
     if (call->shapes[1]->rank != 1 || call->shapes[1]->dims[0] != 2) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "seed must have shape [2], not %s",
@@ -134,7 +144,9 @@ gantry_status_t gantry__infer_dropout(gantry__infer_t *call) {
     GANTRY__TRY(gantry__infer_rank_fits(noise->i));
     gantry_shape_t given = {.rank = (int32_t)noise->i}, both;
     for (int32_t i = 0; i < given.rank; ++i) given.dims[i] = noise->list[i];
-    if (gantry__broadcast_shapes(x, &given, &both) && gantry_shape_equal(&both, x)) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "noise_shape %s does not broadcast to x's shape %s",
+    if (gantry__broadcast_shapes(x, &given, &both) && gantry_shape_equal(&both, x))
+        return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "noise_shape %s does not broadcast to x's shape %s",
                         gantry__shape_text(&given).text, gantry__shape_text(x).text);
 }

@@ -7,15 +7,17 @@
 static gantry_status_t check_alike(const gantry__infer_t *call, uint32_t i, int64_t axis) {
     const gantry_shape_t *first = call->shapes[0], *other = call->shapes[i];
     if (other->rank != first->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Ranks of all input tensors should match: shape[0] = %s vs. shape[%u] = %s",
-                            gantry__shape_text(first).text, (unsigned)i, gantry__shape_text(other).text);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Ranks of all input tensors should match: shape[0] = %s vs. shape[%u] = %s",
+            gantry__shape_text(first).text, (unsigned)i, gantry__shape_text(other).text);
     }
     for (int32_t k = 0; k < first->rank; ++k) {
         if (k == axis || other->dims[k] == first->dims[k]) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Dimension %d in both shapes must be equal: shape[0] = %s vs. shape[%u] = %s", (int)k,
-                            gantry__shape_text(first).text, (unsigned)i, gantry__shape_text(other).text);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Dimension %d in both shapes must be equal: shape[0] = %s vs. shape[%u] = %s", (int)k,
+            gantry__shape_text(first).text, (unsigned)i, gantry__shape_text(other).text);
     }
     return GANTRY_OK;
 }
@@ -27,12 +29,13 @@ gantry_status_t gantry__infer_concat(gantry__infer_t *call) {
     int64_t axis = 0;
     GANTRY__TRY(gantry__infer_int(call, count, &axis));
     if (first->rank == 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Can't concatenate scalars (expand them to vectors, or stack)");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Can't concatenate scalars (expand them to vectors, or stack)");
     }
     if (axis < -first->rank || axis >= first->rank) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Expected concatenating dimensions in the range [%d, %d), but got %lld", -(int)first->rank,
-                            (int)first->rank, (long long)axis);
+                            "Expected concatenating dimensions in the range [%d, %d), but got %lld",
+                            -(int)first->rank, (int)first->rank, (long long)axis);
     }
     axis += axis < 0 ? first->rank : 0;
     *out = *first;
@@ -40,7 +43,8 @@ gantry_status_t gantry__infer_concat(gantry__infer_t *call) {
         GANTRY__TRY(check_alike(call, i, axis));
         int64_t more = call->shapes[i]->dims[axis];
         if (more > INT64_MAX - out->dims[axis]) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "the sizes along dimension %lld add up to more than 2**63 - 1",
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "the sizes along dimension %lld add up to more than 2**63 - 1",
                                 (long long)axis);
         }
         out->dims[axis] += more;
@@ -50,20 +54,24 @@ gantry_status_t gantry__infer_concat(gantry__infer_t *call) {
 
 /* ---- pieces that lie side by side ---- */
 
-void gantry__piece_extend(gantry__piece_t *piece, int64_t size, int64_t begin, int64_t count, int64_t stride) {
+void gantry__piece_extend(gantry__piece_t *piece, int64_t size, int64_t begin, int64_t count,
+                          int64_t stride) {
     piece->first = piece->first * (uint64_t)size + (uint64_t)begin;
     piece->is_apart |= count != 1 && stride != 1;
-    piece->is_apart |= count != size && piece->has_rows; /* only the outermost of several rows may be less than whole */
+    /* only the outermost of several rows may be less than whole */
+    piece->is_apart |= count != size && piece->has_rows;
     piece->has_rows |= count != 1;
 }
 
 /* ---- Slice ---- */
 
 gantry_status_t gantry__infer_slice(gantry__infer_t *call) {
-    const gantry_shape_t *input = call->shapes[0], *begins = call->shapes[1], *sizes = call->shapes[2];
+    const gantry_shape_t *input = call->shapes[0], *begins = call->shapes[1],
+                         *sizes = call->shapes[2];
     gantry_shape_t *out = &call->out_shapes[0];
     gantry__host_ints_t begin, size;
-    if (begins->rank != 1 || sizes->rank != 1 || begins->dims[0] != input->rank || sizes->dims[0] != input->rank) {
+    if (begins->rank != 1 || sizes->rank != 1 || begins->dims[0] != input->rank ||
+        sizes->dims[0] != input->rank) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "Expected begin and size arguments to be 1-D tensors of size %d, but got shapes %s and %s instead.",
@@ -76,12 +84,14 @@ gantry_status_t gantry__infer_slice(gantry__infer_t *call) {
     for (int32_t i = 0; i < input->rank; ++i) {
         int64_t from = gantry__host_int(&begin, i), length = gantry__host_int(&size, i);
         if (from < 0 || from > input->dims[i]) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "Expected begin[%d] in [0, %lld], but got %lld", (int)i,
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "Expected begin[%d] in [0, %lld], but got %lld", (int)i,
                                 (long long)input->dims[i], (long long)from);
         }
         int64_t rest = input->dims[i] - from;
         if (length < -1 || length > rest) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "Expected size[%d] in [0, %lld], but got %lld", (int)i,
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "Expected size[%d] in [0, %lld], but got %lld", (int)i,
                                 (long long)rest, (long long)length);
         }
         out->dims[i] = length == -1 ? rest : length;
@@ -105,35 +115,41 @@ static gantry_status_t read_gather_axis(gantry__infer_t *call, int32_t *out_axis
     }
     GANTRY__TRY(gantry__infer_int(call, 2, &axis));
     if (axis < -params->rank || axis >= params->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Expected axis in the range [%d, %d), but got %lld",
-                            -(int)params->rank, (int)params->rank, (long long)axis);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Expected axis in the range [%d, %d), but got %lld", -(int)params->rank,
+                            (int)params->rank, (long long)axis);
     }
     *out_axis = (int32_t)axis + (axis < 0 ? params->rank : 0);
     return GANTRY_OK;
 }
 
 /* Dimensions that params and indices share in front; negative ones count from indices' end. */
-static gantry_status_t read_batch_dims(const gantry__infer_t *call, int32_t axis, int32_t *out_count) {
+static gantry_status_t read_batch_dims(const gantry__infer_t *call, int32_t axis,
+                                       int32_t *out_count) {
     const gantry_shape_t *params = call->shapes[0], *indices = call->shapes[1];
     int64_t count = gantry__infer_attr(call, "batch_dims")->i;
     if (count < -indices->rank || count > indices->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Expected batch_dims in the range [%d, %d], but got %lld",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Expected batch_dims in the range [%d, %d], but got %lld",
                             -(int)indices->rank, (int)indices->rank, (long long)count);
     }
     count += count < 0 ? indices->rank : 0;
     if (count >= params->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "batch_dims (%lld) must be less than rank(params) (%d).",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "batch_dims (%lld) must be less than rank(params) (%d).",
                             (long long)count, (int)params->rank);
     }
     if (count > axis) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "batch_dims (%lld) must be less than or equal to axis (%d).",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "batch_dims (%lld) must be less than or equal to axis (%d).",
                             (long long)count, (int)axis);
     }
     for (int32_t i = 0; i < count; ++i) {
         if (params->dims[i] == indices->dims[i]) continue;
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "params.shape[%d]: %lld should be equal to indices.shape[%d]: %lld", (int)i,
-                            (long long)params->dims[i], (int)i, (long long)indices->dims[i]);
+                            "params.shape[%d]: %lld should be equal to indices.shape[%d]: %lld",
+                            (int)i, (long long)params->dims[i], (int)i,
+                            (long long)indices->dims[i]);
     }
     *out_count = (int32_t)count;
     return GANTRY_OK;
@@ -159,8 +175,8 @@ gantry_status_t gantry__infer_gather(gantry__infer_t *call) {
 static gantry_status_t check_one_hot_scalars(const gantry__infer_t *call) {
     for (uint32_t i = 1; i < 4; ++i) {
         if (call->shapes[i]->rank == 0) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a scalar, but got: %s", call->op->inputs[i].name,
-                            gantry__shape_text(call->shapes[i]).text);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a scalar, but got: %s",
+                            call->op->inputs[i].name, gantry__shape_text(call->shapes[i]).text);
     }
     return GANTRY_OK;
 }
@@ -170,13 +186,15 @@ gantry_status_t gantry__infer_one_hot(gantry__infer_t *call) {
     int64_t axis = gantry__infer_attr(call, "axis")->i, depth = 0;
     gantry_shape_t *out = &call->out_shapes[0];
     if (axis < -1 || axis > indices->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Expected axis to be -1 or between [0, %d).  But received: %lld",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Expected axis to be -1 or between [0, %d).  But received: %lld",
                             (int)indices->rank + 1, (long long)axis);
     }
     GANTRY__TRY(check_one_hot_scalars(call));
     GANTRY__TRY(gantry__infer_int(call, 1, &depth));
     if (depth < 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "depth must be non-negative, got: %lld", (long long)depth);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "depth must be non-negative, got: %lld",
+                            (long long)depth);
     }
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)indices->rank + 1));
     axis = axis == -1 ? indices->rank : axis;

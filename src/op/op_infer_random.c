@@ -7,7 +7,8 @@
 static gantry_status_t check_seed(const gantry__infer_t *call, uint32_t input) {
     const gantry_shape_t *seed = call->shapes[input];
     if (seed->rank == 1 && seed->dims[0] == 2) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "seed must have shape [2], not %s", gantry__shape_text(seed).text);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "seed must have shape [2], not %s",
+                        gantry__shape_text(seed).text);
 }
 
 gantry_status_t gantry__infer_random(gantry__infer_t *call) {
@@ -29,11 +30,14 @@ static gantry_status_t check_algorithm(gantry__infer_t *call, uint32_t input) {
     GANTRY__TRY(gantry__infer_int(call, input, &algorithm));
     if (algorithm == ALGORITHM_PHILOX || algorithm == ALGORITHM_AUTO) return GANTRY_OK;
     if (algorithm == ALGORITHM_THREEFRY) {
-        return gantry__fail(GANTRY_UNIMPLEMENTED,
-                            "algorithm 2 (ThreeFry) is not available; use 1 (Philox) or 3 (automatic)");
+        return gantry__fail(
+            GANTRY_UNIMPLEMENTED,
+            "algorithm 2 (ThreeFry) is not available; use 1 (Philox) or 3 (automatic)");
     }
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Unsupported algorithm id: %" PRId64 "; accepted are 1 (Philox) and 3 (automatic)", algorithm);
+                        "Unsupported algorithm id: %" PRId64
+                        "; accepted are 1 (Philox) and 3 (automatic)",
+                        algorithm);
 }
 
 /* Inputs key, counter and alg. Philox 4x32 has a key of one 64-bit number and a counter of two. */
@@ -41,10 +45,12 @@ static gantry_status_t check_key(gantry__infer_t *call, uint32_t input) {
     const gantry_shape_t *key = call->shapes[input], *counter = call->shapes[input + 1];
     GANTRY__TRY(check_algorithm(call, input + 2));
     if (key->rank != 1 || key->dims[0] != 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "key must have shape [1], not %s", gantry__shape_text(key).text);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "key must have shape [1], not %s",
+                            gantry__shape_text(key).text);
     }
     if (counter->rank == 1 && counter->dims[0] >= 2) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "counter must be a vector with length at least 2; got shape: %s",
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "counter must be a vector with length at least 2; got shape: %s",
                         gantry__shape_text(counter).text);
 }
 
@@ -59,8 +65,8 @@ static gantry_status_t check_bounds_unsigned(const void *const data[2], size_t s
     uint64_t bounds[2] = {0, 0};
     for (int i = 0; i < 2; ++i) memcpy(&bounds[i], data[i], size); /* a little-endian machine */
     if (bounds[0] < bounds[1]) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Need minval < maxval, got %" PRIu64 " >= %" PRIu64, bounds[0],
-                        bounds[1]);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "Need minval < maxval, got %" PRIu64 " >= %" PRIu64, bounds[0], bounds[1]);
 }
 
 /* Inputs minval and maxval, which nothing is asked of when no number is drawn. */
@@ -69,18 +75,21 @@ static gantry_status_t check_bounds(gantry__infer_t *call, uint32_t input) {
     int64_t low, high;
     for (uint32_t i = 0; i < 2; ++i) {
         if (call->shapes[input + i]->rank == 0) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be 0-D, got shape %s", call->op->inputs[input + i].name,
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be 0-D, got shape %s",
+                            call->op->inputs[input + i].name,
                             gantry__shape_text(call->shapes[input + i]).text);
     }
     if (gantry_shape_elements(&call->out_shapes[0]) == 0) return GANTRY_OK;
     if (call->dtypes[input] == GANTRY_UINT32 || call->dtypes[input] == GANTRY_UINT64) {
-        for (uint32_t i = 0; i < 2; ++i) GANTRY__TRY(gantry__infer_host_data(call, input + i, &data[i]));
+        for (uint32_t i = 0; i < 2; ++i)
+            GANTRY__TRY(gantry__infer_host_data(call, input + i, &data[i]));
         return check_bounds_unsigned(data, gantry_dtype_size(call->dtypes[input]));
     }
     GANTRY__TRY(gantry__infer_int(call, input, &low));
     GANTRY__TRY(gantry__infer_int(call, input + 1, &high));
     if (low < high) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Need minval < maxval, got %" PRId64 " >= %" PRId64, low, high);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "Need minval < maxval, got %" PRId64 " >= %" PRId64, low, high);
 }
 
 gantry_status_t gantry__infer_random_int(gantry__infer_t *call) {
@@ -126,10 +135,12 @@ gantry_status_t gantry__infer_multinomial(gantry__infer_t *call) {
     if (call->input_count == 5) GANTRY__TRY(check_key(call, 2));
     GANTRY__TRY(gantry__infer_int(call, 1, &samples));
     if (samples < 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "num_samples should be non-negative, got %" PRId64, samples);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "num_samples should be non-negative, got %" PRId64, samples);
     }
     if (logits->dims[1] <= 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "num_classes should be positive, got %" PRId64, logits->dims[1]);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "num_classes should be positive, got %" PRId64,
+                            logits->dims[1]);
     }
     GANTRY__TRY(gantry__infer_reach(call, "output_dtype", logits->dims[1] - 1));
     call->out_shapes[0] = GANTRY_SHAPE(logits->dims[0], samples);

@@ -11,14 +11,15 @@ static gantry_status_t read_axes(gantry__infer_t *call, int32_t rank, uint32_t *
         int64_t axis = gantry__host_int(&axes, i);
         if (axis < -rank || axis >= rank) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Invalid reduction dimension (%lld for input with %d dimension(s)", (long long)axis,
-                                (int)rank);
+                                "Invalid reduction dimension (%lld for input with %d dimension(s)",
+                                (long long)axis, (int)rank);
         }
         uint32_t bit = UINT32_C(1) << (axis < 0 ? axis + rank : axis);
         if (mask & bit) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Invalid reduction arguments: Axes contains duplicate dimension: %lld",
-                                (long long)(axis < 0 ? axis + rank : axis));
+            return gantry__fail(
+                GANTRY_INVALID_ARGUMENT,
+                "Invalid reduction arguments: Axes contains duplicate dimension: %lld",
+                (long long)(axis < 0 ? axis + rank : axis));
         }
         mask |= bit;
     }
@@ -44,19 +45,21 @@ gantry_status_t gantry__infer_arg_max(gantry__infer_t *call) {
     const gantry_shape_t *input = call->shapes[0];
     gantry_shape_t *out = &call->out_shapes[0];
     if (call->shapes[1]->rank != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "dimension must be a scalar, but received tensor of shape: %s",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "dimension must be a scalar, but received tensor of shape: %s",
                             gantry__shape_text(call->shapes[1]).text);
     }
     int64_t axis = 0;
     GANTRY__TRY(gantry__infer_int(call, 1, &axis));
     if (axis < -input->rank || axis >= input->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Expected dimension in the range [%d, %d), but got %lld",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Expected dimension in the range [%d, %d), but got %lld",
                             -(int)input->rank, (int)input->rank, (long long)axis);
     }
     axis += axis < 0 ? input->rank : 0;
     if (input->dims[axis] == 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Reduction axis %lld is empty in shape %s", (long long)axis,
-                            gantry__shape_text(input).text);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Reduction axis %lld is empty in shape %s",
+                            (long long)axis, gantry__shape_text(input).text);
     }
     GANTRY__TRY(gantry__infer_reach(call, "output_type", input->dims[axis] - 1));
     out->rank = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of ops that give each place of the result an element of the input, dimension by dimension: Pad, MirrorPad, Tile,
- * Reverse, Roll; and of InvertPermutation. */
+/* Shapes of ops that give each place of the result an element of the input, dimension by dimension:
+ * Pad, MirrorPad, Tile, Reverse, Roll; and of InvertPermutation. */
 #include <inttypes.h>
 
 #include "op/op_infer.h"
@@ -9,7 +9,8 @@
 
 static gantry_status_t fail_size(int64_t size, const char *what, int64_t by, int32_t axis) {
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "dimension %d of size %" PRId64 " %s %" PRId64 " would have more than 2**63 - 1 elements",
+                        "dimension %d of size %" PRId64 " %s %" PRId64
+                        " would have more than 2**63 - 1 elements",
                         (int)axis, size, what, by);
 }
 
@@ -20,7 +21,8 @@ static gantry_status_t read_paddings(gantry__infer_t *call, gantry__host_ints_t 
                             gantry__shape_text(paddings).text);
     }
     if (paddings->dims[0] != input->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "The first dimension of paddings must be the rank of inputs%s %s",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "The first dimension of paddings must be the rank of inputs%s %s",
                             gantry__shape_text(paddings).text, gantry__shape_text(input).text);
     }
     return gantry__infer_ints(call, 1, out);
@@ -41,9 +43,11 @@ gantry_status_t gantry__infer_pad(gantry__infer_t *call) {
     }
     call->out_shapes[0] = *call->shapes[0];
     for (int32_t d = 0; d < call->shapes[0]->rank; ++d) {
-        const int64_t before = gantry__host_int(&paddings, 2 * d), after = gantry__host_int(&paddings, 2 * d + 1);
+        const int64_t before = gantry__host_int(&paddings, 2 * d),
+                      after = gantry__host_int(&paddings, 2 * d + 1);
         if (before < 0 || after < 0) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "Paddings must be non-negative: %" PRId64 " %" PRId64, before,
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "Paddings must be non-negative: %" PRId64 " %" PRId64, before,
                                 after);
         }
         GANTRY__TRY(pad(&call->out_shapes[0].dims[d], before, d));
@@ -60,15 +64,18 @@ gantry_status_t gantry__infer_mirror_pad(gantry__infer_t *call) {
     GANTRY__TRY(read_paddings(call, &paddings));
     call->out_shapes[0] = *call->shapes[0];
     for (int32_t d = 0; d < call->shapes[0]->rank; ++d) {
-        const int64_t before = gantry__host_int(&paddings, 2 * d), after = gantry__host_int(&paddings, 2 * d + 1);
+        const int64_t before = gantry__host_int(&paddings, 2 * d),
+                      after = gantry__host_int(&paddings, 2 * d + 1);
         const int64_t size = call->shapes[0]->dims[d], most = mode == 0 ? size - 1 : size;
         if (before < 0 || after < 0) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "paddings must be non-negative: %" PRId64 " %" PRId64, before,
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "paddings must be non-negative: %" PRId64 " %" PRId64, before,
                                 after);
         }
         if (before > most || after > most) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "paddings must be %s the dimension size: %" PRId64 ", %" PRId64 " %s %" PRId64,
+                                "paddings must be %s the dimension size: %" PRId64 ", %" PRId64
+                                " %s %" PRId64,
                                 mode == 0 ? "less than" : "no greater than", before, after,
                                 mode == 0 ? "not less than" : "greater than", size);
         }
@@ -85,21 +92,23 @@ gantry_status_t gantry__infer_tile(gantry__infer_t *call) {
     gantry_shape_t *out = &call->out_shapes[0];
     gantry__host_ints_t multiples;
     if (given->rank != 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Expected multiples to be 1-D, but got shape %s",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Expected multiples to be 1-D, but got shape %s",
                             gantry__shape_text(given).text);
     }
     if (given->dims[0] != input->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Expected multiples argument to be a vector of length %d but got length %" PRId64,
-                            (int)input->rank, given->dims[0]);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Expected multiples argument to be a vector of length %d but got length %" PRId64,
+            (int)input->rank, given->dims[0]);
     }
     GANTRY__TRY(gantry__infer_ints(call, 1, &multiples));
     out->rank = input->rank;
     for (int32_t d = 0; d < input->rank; ++d) {
         const int64_t multiple = gantry__host_int(&multiples, d), size = input->dims[d];
         if (multiple < 0) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "Expected multiples[%d] >= 0, but got %" PRId64, (int)d,
-                                multiple);
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "Expected multiples[%d] >= 0, but got %" PRId64, (int)d, multiple);
         }
         if (size > 0 && multiple > INT64_MAX / size) return fail_size(size, "times", multiple, d);
         out->dims[d] = size * multiple;
@@ -114,19 +123,22 @@ gantry_status_t gantry__infer_reverse(gantry__infer_t *call) {
     gantry__host_ints_t axes;
     uint32_t seen = 0;
     if (call->shapes[1]->rank != 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "'dims' must be 1-dimension, not %d", (int)call->shapes[1]->rank);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "'dims' must be 1-dimension, not %d",
+                            (int)call->shapes[1]->rank);
     }
     GANTRY__TRY(gantry__infer_ints(call, 1, &axes));
     call->out_shapes[0] = *tensor;
     for (int64_t i = 0; tensor->rank > 0 && i < axes.count; ++i) {
-        const int64_t given = gantry__host_int(&axes, i), axis = given < 0 ? given + tensor->rank : given;
+        const int64_t given = gantry__host_int(&axes, i),
+                      axis = given < 0 ? given + tensor->rank : given;
         if (axis < 0 || axis >= tensor->rank) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "'axis'[%" PRId64 "] = %" PRId64 " is out of valid range [%d, %d]", i, given,
-                                -(int)tensor->rank, (int)tensor->rank - 1);
+                                "'axis'[%" PRId64 "] = %" PRId64 " is out of valid range [%d, %d]",
+                                i, given, -(int)tensor->rank, (int)tensor->rank - 1);
         }
         if (seen >> axis & 1) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "axis %" PRId64 " specified more than once.", axis);
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "axis %" PRId64 " specified more than once.", axis);
         }
         seen |= UINT32_C(1) << axis;
     }
@@ -136,10 +148,12 @@ gantry_status_t gantry__infer_reverse(gantry__infer_t *call) {
 gantry_status_t gantry__infer_roll(gantry__infer_t *call) {
     const gantry_shape_t *input = call->shapes[0];
     gantry__host_ints_t axes;
-    if (input->rank == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "input must be 1-D or higher");
+    if (input->rank == 0)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "input must be 1-D or higher");
     for (uint32_t i = 1; i < 3; ++i) {
         if (call->shapes[i]->rank <= 1) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a scalar or a 1-D vector. Found: %s",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "%s must be a scalar or a 1-D vector. Found: %s",
                             call->op->inputs[i].name, gantry__shape_text(call->shapes[i]).text);
     }
     if (!gantry_shape_equal(call->shapes[1], call->shapes[2])) {
@@ -148,7 +162,8 @@ gantry_status_t gantry__infer_roll(gantry__infer_t *call) {
     GANTRY__TRY(gantry__infer_ints(call, 2, &axes));
     call->out_shapes[0] = *input;
     for (int64_t i = 0; i < axes.count; ++i) {
-        const int64_t given = gantry__host_int(&axes, i), axis = given < 0 ? given + input->rank : given;
+        const int64_t given = gantry__host_int(&axes, i),
+                      axis = given < 0 ? given + input->rank : given;
         if (axis < 0 || axis >= input->rank) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT, "axis %" PRId64 " is out of range", axis);
         }
@@ -161,13 +176,15 @@ gantry_status_t gantry__infer_roll(gantry__infer_t *call) {
 gantry_status_t gantry__infer_invert_permutation(gantry__infer_t *call) {
     const gantry_shape_t *x = call->shapes[0];
     if (x->rank != 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "invert_permutation expects a 1D vector. Got shape %s",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "invert_permutation expects a 1D vector. Got shape %s",
                             gantry__shape_text(x).text);
     }
     if (x->dims[0] > INT32_MAX) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "permutation of nonnegative int32s must have <= int32 max elements, not %" PRId64,
-                            x->dims[0]);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "permutation of nonnegative int32s must have <= int32 max elements, not %" PRId64,
+            x->dims[0]);
     }
     call->out_shapes[0] = *x;
     return GANTRY_OK;

@@ -11,7 +11,8 @@ gantry_status_t gantry__infer_scan(gantry__infer_t *call) {
     }
     GANTRY__TRY(gantry__infer_int(call, 1, &axis));
     if (axis < -x->rank || axis >= x->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "ScanOp: Expected scan axis in the range [%d, %d), but got %lld",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "ScanOp: Expected scan axis in the range [%d, %d), but got %lld",
                             -(int)x->rank, (int)x->rank, (long long)axis);
     }
     call->out_shapes[0] = *x;

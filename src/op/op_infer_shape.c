@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of ops that give the same elements another shape: Reshape, ExpandDims, Squeeze, Transpose, BroadcastTo. */
+/* Shapes of ops that give the same elements another shape: Reshape, ExpandDims, Squeeze,
+ * Transpose, BroadcastTo. */
 #include "op/op_infer.h"
 
 #include <stdio.h>
@@ -16,7 +17,8 @@ static gantry_status_t read_request(gantry__infer_t *call, request_t *out) {
     const gantry_shape_t *given = call->shapes[1];
     gantry__host_ints_t sizes;
     if (given->rank > 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "shape input must be 1-D, not %s", gantry__shape_text(given).text);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "shape input must be 1-D, not %s",
+                            gantry__shape_text(given).text);
     }
     GANTRY__TRY(gantry__infer_rank_fits(gantry_shape_elements(given)));
     GANTRY__TRY(gantry__infer_ints(call, 1, &sizes));
@@ -24,12 +26,14 @@ static gantry_status_t read_request(gantry__infer_t *call, request_t *out) {
     for (int32_t i = 0; i < out->shape.rank; ++i) {
         int64_t size = gantry__host_int(&sizes, i);
         if (size < -1) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Size %d must be non-negative, not %lld (or -1, once, for what is left)", (int)i,
-                                (long long)size);
+            return gantry__fail(
+                GANTRY_INVALID_ARGUMENT,
+                "Size %d must be non-negative, not %lld (or -1, once, for what is left)", (int)i,
+                (long long)size);
         }
         if (size == -1 && out->unknown >= 0) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "Only one input size may be -1, not both %d and %d",
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "Only one input size may be -1, not both %d and %d",
                                 (int)out->unknown, (int)i);
         }
         if (size == -1) out->unknown = i;
@@ -48,8 +52,8 @@ static int64_t count_without_zeros(const gantry_shape_t *shape) {
     return gantry_shape_elements(&rest);
 }
 
-/* What -1 stands for. An empty input leaves it open when a size is 0 too: then, as in TensorFlow, the zeros are taken
- * to match each other, and the other dimensions decide. */
+/* What -1 stands for. An empty input leaves it open when a size is 0 too: then, as in TensorFlow,
+ * the zeros are taken to match each other, and the other dimensions decide. */
 static gantry_status_t solve_unknown(const gantry_shape_t *input, request_t *request) {
     int64_t have = request->has_zero ? count_without_zeros(input) : gantry_shape_elements(input);
     int64_t known = count_without_zeros(&request->shape);
@@ -69,16 +73,19 @@ gantry_status_t gantry__infer_reshape(gantry__infer_t *call) {
     request_t request;
     GANTRY__TRY(read_request(call, &request));
     if (count_without_zeros(&request.shape) < 0) {
-        if (request.unknown >= 0) request.shape.dims[request.unknown] = -1; /* as the user wrote it */
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Shape %s has too many elements: more than 2**63 - 1",
+        /* as the user wrote it */
+        if (request.unknown >= 0) request.shape.dims[request.unknown] = -1;
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Shape %s has too many elements: more than 2**63 - 1",
                             gantry__shape_text(&request.shape).text);
     }
     if (request.unknown >= 0) GANTRY__TRY(solve_unknown(input, &request));
     int64_t wanted = gantry_shape_elements(&request.shape);
     if (wanted != have) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Input to reshape is a tensor with %lld values, but the requested shape has %lld",
-                            (long long)have, (long long)wanted);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Input to reshape is a tensor with %lld values, but the requested shape has %lld",
+            (long long)have, (long long)wanted);
     }
     call->out_shapes[0] = request.shape;
     return GANTRY_OK;
@@ -92,9 +99,10 @@ gantry_status_t gantry__infer_expand_dims(gantry__infer_t *call) {
     int64_t axis = 0;
     GANTRY__TRY(gantry__infer_int(call, 1, &axis));
     if (axis < -input->rank - 1 || axis > input->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Tried to expand dim index %lld for tensor with %d dimensions.  Accepted are %d to %d",
-                            (long long)axis, (int)input->rank, -(int)input->rank - 1, (int)input->rank);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Tried to expand dim index %lld for tensor with %d dimensions.  Accepted are %d to %d",
+            (long long)axis, (int)input->rank, -(int)input->rank - 1, (int)input->rank);
     }
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)input->rank + 1));
     axis += axis < 0 ? input->rank + 1 : 0;
@@ -114,14 +122,14 @@ gantry_status_t gantry__infer_squeeze(gantry__infer_t *call) {
         int64_t axis = dims->list[k];
         if (axis < -input->rank || axis >= input->rank) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Tried to squeeze dim index %lld for tensor with %d dimensions.", (long long)axis,
-                                (int)input->rank);
+                                "Tried to squeeze dim index %lld for tensor with %d dimensions.",
+                                (long long)axis, (int)input->rank);
         }
         axis += axis < 0 ? input->rank : 0;
         if (input->dims[axis] != 1) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Can not squeeze dim[%lld], expected a dimension of 1, got %lld", (long long)axis,
-                                (long long)input->dims[axis]);
+                                "Can not squeeze dim[%lld], expected a dimension of 1, got %lld",
+                                (long long)axis, (long long)input->dims[axis]);
         }
         mask |= UINT32_C(1) << axis;
     }
@@ -141,7 +149,8 @@ static gantry_status_t fail_missing(const gantry__host_ints_t *perm, uint32_t se
     int missing = 0;
     while (seen >> missing & 1) ++missing;
     for (int64_t i = 0; i < perm->count && used < sizeof text; ++i) {
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", i ? "," : "", (int)gantry__host_int(perm, i));
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", i ? "," : "",
+                                 (int)gantry__host_int(perm, i));
     }
     return gantry__fail(GANTRY_INVALID_ARGUMENT, "%d is missing from {%s}.", missing, text);
 }
@@ -155,9 +164,10 @@ gantry_status_t gantry__infer_transpose(gantry__infer_t *call) {
                             gantry__shape_text(given).text);
     }
     if (given->dims[0] != x->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "transpose expects a vector of size %d. But input(1) is a vector of size %lld",
-                            (int)x->rank, (long long)given->dims[0]);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "transpose expects a vector of size %d. But input(1) is a vector of size %lld",
+            (int)x->rank, (long long)given->dims[0]);
     }
     GANTRY__TRY(gantry__infer_ints(call, 1, &perm));
     uint32_t seen = 0;
@@ -165,8 +175,8 @@ gantry_status_t gantry__infer_transpose(gantry__infer_t *call) {
     for (int32_t i = 0; i < x->rank; ++i) {
         int64_t from = gantry__host_int(&perm, i);
         if (from < -x->rank || from >= x->rank) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%lld is out of range [%d .. %d)", (long long)from,
-                                -(int)x->rank, (int)x->rank);
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%lld is out of range [%d .. %d)",
+                                (long long)from, -(int)x->rank, (int)x->rank);
         }
         from += from < 0 ? x->rank : 0;
         seen |= UINT32_C(1) << from;
@@ -183,15 +193,16 @@ gantry_status_t gantry__infer_broadcast_to(gantry__infer_t *call) {
     GANTRY__TRY(gantry__infer_dims(call, 1, false, &target));
     if (input->rank > target.rank) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Rank of input (%d) must be no greater than rank of output shape (%d).", (int)input->rank,
-                            (int)target.rank);
+                            "Rank of input (%d) must be no greater than rank of output shape (%d).",
+                            (int)input->rank, (int)target.rank);
     }
     if (!gantry__broadcast_shapes(input, &target, &both)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s", gantry__shape_text(input).text,
-                            gantry__shape_text(&target).text);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s",
+                            gantry__shape_text(input).text, gantry__shape_text(&target).text);
     }
     if (!gantry_shape_equal(&both, &target)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Unable to broadcast tensor of shape %s to tensor of shape %s",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Unable to broadcast tensor of shape %s to tensor of shape %s",
                             gantry__shape_text(input).text, gantry__shape_text(&target).text);
     }
     call->out_shapes[0] = target;

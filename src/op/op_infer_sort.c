@@ -9,20 +9,23 @@ gantry_status_t gantry__infer_sort(gantry__infer_t *call) {
     const int64_t axis = gantry__infer_attr(call, "axis")->i;
     const char *direction = gantry__infer_attr(call, "direction")->s;
     if (axis < -values->rank || axis >= values->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "axis %" PRId64 " is out of range [%d, %d) of shape %s", axis,
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "axis %" PRId64 " is out of range [%d, %d) of shape %s", axis,
                             -(int)values->rank, (int)values->rank, gantry__shape_text(values).text);
     }
     if (strcmp(direction, "ASCENDING") != 0 && strcmp(direction, "DESCENDING") != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Argument `direction` should be one of ASCENDING, DESCENDING. Received: direction=%s",
-                            direction);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Argument `direction` should be one of ASCENDING, DESCENDING. Received: direction=%s",
+            direction);
     }
     call->out_shapes[0] = *values;
     return GANTRY_OK;
 }
 
 /* k, of a scalar. */
-static gantry_status_t read_k(gantry__infer_t *call, uint32_t input, const char *rank_text, int64_t *out_k) {
+static gantry_status_t read_k(gantry__infer_t *call, uint32_t input, const char *rank_text,
+                              int64_t *out_k) {
     if (call->shapes[input]->rank != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "k must be %s, got shape %s", rank_text,
                             gantry__shape_text(call->shapes[input]).text);
@@ -54,11 +57,14 @@ gantry_status_t gantry__infer_top_k(gantry__infer_t *call) {
 gantry_status_t gantry__infer_in_top_k(gantry__infer_t *call) {
     const gantry_shape_t *predictions = call->shapes[0], *targets = call->shapes[1];
     int64_t k;
-    if (predictions->rank != 2) return gantry__fail(GANTRY_INVALID_ARGUMENT, "predictions must be 2-dimensional");
-    if (targets->rank != 1) return gantry__fail(GANTRY_INVALID_ARGUMENT, "targets must be 1-dimensional");
+    if (predictions->rank != 2)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "predictions must be 2-dimensional");
+    if (targets->rank != 1)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "targets must be 1-dimensional");
     if (predictions->dims[0] != targets->dims[0]) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "First dimension of predictions %" PRId64 " must match length of targets %" PRId64,
+                            "First dimension of predictions %" PRId64
+                            " must match length of targets %" PRId64,
                             predictions->dims[0], targets->dims[0]);
     }
     GANTRY__TRY(read_k(call, 2, "0-D", &k));
@@ -69,11 +75,13 @@ gantry_status_t gantry__infer_in_top_k(gantry__infer_t *call) {
 gantry_status_t gantry__infer_bound(gantry__infer_t *call) {
     for (uint32_t i = 0; i < 2; ++i) {
         if (call->shapes[i]->rank == 2) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Shape must be rank 2 but is rank %d for `%s` argument",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Shape must be rank 2 but is rank %d for `%s` argument",
                             (int)call->shapes[i]->rank, call->op->inputs[i].name);
     }
     if (call->shapes[0]->dims[0] != call->shapes[1]->dims[0]) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Leading dim_size of both tensors must match.");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Leading dim_size of both tensors must match.");
     }
     /* the position behind the last, too */
     GANTRY__TRY(gantry__infer_reach(call, "out_type", call->shapes[0]->dims[1]));

@@ -8,8 +8,8 @@
 static gantry_status_t read_axis(const gantry__infer_t *call, int32_t rank, int32_t *out_axis) {
     int64_t axis = gantry__infer_attr(call, "axis")->i;
     if (axis < -rank || axis >= rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "axis = %lld not in [%d, %d)", (long long)axis, -(int)rank,
-                            (int)rank);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "axis = %lld not in [%d, %d)", (long long)axis,
+                            -(int)rank, (int)rank);
     }
     *out_axis = (int32_t)axis + (axis < 0 ? rank : 0);
     return GANTRY_OK;
@@ -21,15 +21,18 @@ gantry_status_t gantry__infer_pack(gantry__infer_t *call) {
     int32_t axis = 0;
     for (uint32_t i = 1; i < call->input_count; ++i) {
         if (gantry_shape_equal(call->shapes[i], first)) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Shapes of all inputs must match: values[0].shape = %s != values[%u].shape = %s",
-                            gantry__shape_text(first).text, (unsigned)i, gantry__shape_text(call->shapes[i]).text);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Shapes of all inputs must match: values[0].shape = %s != values[%u].shape = %s",
+            gantry__shape_text(first).text, (unsigned)i, gantry__shape_text(call->shapes[i]).text);
     }
     GANTRY__TRY(read_axis(call, first->rank + 1, &axis));
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)first->rank + 1));
     out->rank = first->rank + 1;
     for (int32_t i = 0; i < out->rank; ++i) {
-        out->dims[i] = i < axis ? first->dims[i] : i == axis ? (int64_t)call->input_count : first->dims[i - 1];
+        out->dims[i] = i < axis    ? first->dims[i]
+                       : i == axis ? (int64_t)call->input_count
+                                   : first->dims[i - 1];
     }
     return GANTRY_OK;
 }
@@ -39,7 +42,8 @@ gantry_status_t gantry__infer_unpack(gantry__infer_t *call) {
     int32_t axis = 0;
     GANTRY__TRY(read_axis(call, value->rank, &axis));
     if (value->dims[axis] != (int64_t)call->output_count) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Input shape axis %d must equal %u, got shape %s", (int)axis,
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Input shape axis %d must equal %u, got shape %s", (int)axis,
                             (unsigned)call->output_count, gantry__shape_text(value).text);
     }
     for (uint32_t k = 0; k < call->output_count; ++k) {
@@ -55,12 +59,13 @@ gantry_status_t gantry__infer_unpack(gantry__infer_t *call) {
 /* ---- Split, SplitV ---- */
 
 /* The host input split_dim, counted from the front. */
-static gantry_status_t read_split_dim(gantry__infer_t *call, uint32_t input, const gantry_shape_t *value,
-                                      int32_t *out_dim) {
+static gantry_status_t read_split_dim(gantry__infer_t *call, uint32_t input,
+                                      const gantry_shape_t *value, int32_t *out_dim) {
     int64_t dim = 0;
     GANTRY__TRY(gantry__infer_int(call, input, &dim));
     if (dim < -value->rank || dim >= value->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "-input rank(-%d) <= split_dim < input rank (%d), but got %lld",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "-input rank(-%d) <= split_dim < input rank (%d), but got %lld",
                             (int)value->rank, (int)value->rank, (long long)dim);
     }
     *out_dim = (int32_t)dim + (dim < 0 ? value->rank : 0);
@@ -69,7 +74,8 @@ static gantry_status_t read_split_dim(gantry__infer_t *call, uint32_t input, con
 
 static gantry_status_t check_any_output(const gantry__infer_t *call) {
     if (call->output_count > 0) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Value for attr 'num_split' of 0 must be at least minimum 1");
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "Value for attr 'num_split' of 0 must be at least minimum 1");
 }
 
 gantry_status_t gantry__infer_split(gantry__infer_t *call) {
@@ -82,10 +88,10 @@ gantry_status_t gantry__infer_split(gantry__infer_t *call) {
     }
     GANTRY__TRY(read_split_dim(call, 0, value, &dim));
     if (value->dims[dim] % (int64_t)call->output_count != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Number of ways to split should evenly divide the split dimension, but got split_dim %d "
-                            "(size = %lld) and num_split %u",
-                            (int)dim, (long long)value->dims[dim], (unsigned)call->output_count);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Number of ways to split should evenly divide the split dimension, but got split_dim %d (size = %lld) and num_split %u",
+            (int)dim, (long long)value->dims[dim], (unsigned)call->output_count);
     }
     for (uint32_t k = 0; k < call->output_count; ++k) {
         call->out_shapes[k] = *value;
@@ -94,9 +100,10 @@ gantry_status_t gantry__infer_split(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* Where -1 stands, output_count when nowhere; *out_sum is the other sizes' sum, at most one more than the dimension. */
-static gantry_status_t read_sizes(const gantry__infer_t *call, const gantry__host_ints_t *sizes, int64_t whole,
-                                  uint32_t *out_rest, uint64_t *out_sum) {
+/* Where -1 stands, output_count when nowhere; *out_sum is the other sizes' sum, at most one more
+ * than the dimension. */
+static gantry_status_t read_sizes(const gantry__infer_t *call, const gantry__host_ints_t *sizes,
+                                  int64_t whole, uint32_t *out_rest, uint64_t *out_sum) {
     *out_rest = call->output_count;
     *out_sum = 0;
     for (uint32_t k = 0; k < call->output_count; ++k) {
@@ -105,7 +112,8 @@ static gantry_status_t read_sizes(const gantry__infer_t *call, const gantry__hos
             return gantry__fail(GANTRY_INVALID_ARGUMENT, "There can only be one -1 in the input.");
         }
         if (size < -1) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "Split size at index %u must be >= 0. Got: %lld", (unsigned)k,
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "Split size at index %u must be >= 0. Got: %lld", (unsigned)k,
                                 (long long)size);
         }
         if (size == -1) {
@@ -122,26 +130,26 @@ static gantry_status_t check_sizes_shape(const gantry__infer_t *call) {
     const gantry_shape_t *sizes = call->shapes[1];
     int64_t count = gantry_shape_elements(sizes);
     if (sizes->rank == 1 && count == (int64_t)call->output_count) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "size of the split_tensor must be 1-D and have the same elements as outputs got %d -D and %lld "
-                        "elements",
-                        (int)sizes->rank, (long long)count);
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "size of the split_tensor must be 1-D and have the same elements as outputs got %d -D and %lld elements",
+        (int)sizes->rank, (long long)count);
 }
 
-static gantry_status_t check_sum(const gantry__infer_t *call, const gantry__host_ints_t *sizes, int64_t whole,
-                                 bool has_rest, uint64_t sum) {
+static gantry_status_t check_sum(const gantry__infer_t *call, const gantry__host_ints_t *sizes,
+                                 int64_t whole, bool has_rest, uint64_t sum) {
     if (call->output_count == 1 && gantry__host_int(sizes, 0) != whole) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "If there is only one output, it must have the same size as the input. Input size: %lld "
-                            "output size: %lld",
-                            (long long)whole, (long long)gantry__host_int(sizes, 0));
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "If there is only one output, it must have the same size as the input. Input size: %lld output size: %lld",
+            (long long)whole, (long long)gantry__host_int(sizes, 0));
     }
     if (has_rest ? sum <= (uint64_t)whole : sum == (uint64_t)whole) return GANTRY_OK;
     const bool is_more = sum > (uint64_t)whole;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Determined shape must either match input shape along split_dim exactly if fully specified, or "
-                        "be less than the size of the input along split_dim if not fully specified.  Got: %s%lld",
-                        is_more ? "more than " : "", is_more ? (long long)whole : (long long)sum);
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "Determined shape must either match input shape along split_dim exactly if fully specified, or be less than the size of the input along split_dim if not fully specified.  Got: %s%lld",
+        is_more ? "more than " : "", is_more ? (long long)whole : (long long)sum);
 }
 
 gantry_status_t gantry__infer_split_v(gantry__infer_t *call) {
@@ -159,7 +167,8 @@ gantry_status_t gantry__infer_split_v(gantry__infer_t *call) {
     GANTRY__TRY(check_sum(call, &sizes, whole, rest < call->output_count, sum));
     for (uint32_t k = 0; k < call->output_count; ++k) {
         call->out_shapes[k] = *value;
-        call->out_shapes[k].dims[dim] = k == rest ? whole - (int64_t)sum : gantry__host_int(&sizes, k);
+        call->out_shapes[k].dims[dim] =
+            k == rest ? whole - (int64_t)sum : gantry__host_int(&sizes, k);
     }
     return GANTRY_OK;
 }

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The shape of StridedSlice.
  *
- * begin, end and strides have one entry per part of the slice's text; a bit of a mask says what an entry is, the first
- * of these that holds:
+ * begin, end and strides have one entry per part of the slice's text; a bit of a mask says what an
+ * entry is, the first of these that holds:
  *
- *     ellipsis_mask     as many whole dimensions as no other entry takes; one at the end when there is none
+ *     ellipsis_mask     as many whole dimensions as no other entry takes; one at the end when there
+ *                       is none
  *     new_axis_mask     a dimension of 1
  *     shrink_axis_mask  one index, whose dimension goes
- *     otherwise         begin : end : stride; a bit of begin_mask or end_mask means that this end is not given
+ *     otherwise         begin : end : stride; a bit of begin_mask or end_mask means that this end
+ *                       is not given
  *
- * Indices below 0 count from the end of the dimension and are then cut to it. Source: TensorFlow's definition. */
+ * Indices below 0 count from the end of the dimension and are then cut to it. Source:
+ * TensorFlow's definition. */
 #include <inttypes.h>
 
 #include "op/op_infer.h"
@@ -23,11 +26,12 @@ typedef struct spec_t {
     int32_t covered; /* dimensions that the ellipsis stands for */
 } spec_t;
 
-static gantry_status_t read_mask(const gantry__infer_t *call, const char *name, uint32_t *out_mask) {
+static gantry_status_t read_mask(const gantry__infer_t *call, const char *name,
+                                 uint32_t *out_mask) {
     const int64_t value = gantry__infer_attr(call, name)->i;
     if (value < INT32_MIN || value > INT32_MAX) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Attr %s has value %" PRId64 " out of range for an int32", name,
-                            value);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Attr %s has value %" PRId64 " out of range for an int32", name, value);
     }
     *out_mask = (uint32_t)value;
     return GANTRY_OK;
@@ -50,14 +54,15 @@ static gantry_status_t count_covered(const gantry_shape_t *input, spec_t *spec) 
 }
 
 static gantry_status_t read_spec(gantry__infer_t *call, spec_t *out) {
-    const gantry_shape_t *begin = call->shapes[1], *end = call->shapes[2], *strides = call->shapes[3];
-    if (begin->rank != 1 || !gantry_shape_equal(begin, end) || !gantry_shape_equal(begin, strides) ||
-        begin->dims[0] > MOST_ENTRIES) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Expected begin, end, and strides to be 1D equal size tensors of at most %d entries, but "
-                            "got shapes %s, %s, and %s instead.",
-                            MOST_ENTRIES, gantry__shape_text(begin).text, gantry__shape_text(end).text,
-                            gantry__shape_text(strides).text);
+    const gantry_shape_t *begin = call->shapes[1], *end = call->shapes[2],
+                         *strides = call->shapes[3];
+    if (begin->rank != 1 || !gantry_shape_equal(begin, end) ||
+        !gantry_shape_equal(begin, strides) || begin->dims[0] > MOST_ENTRIES) {
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Expected begin, end, and strides to be 1D equal size tensors of at most %d entries, but got shapes %s, %s, and %s instead.",
+            MOST_ENTRIES, gantry__shape_text(begin).text, gantry__shape_text(end).text,
+            gantry__shape_text(strides).text);
     }
     GANTRY__TRY(read_mask(call, "begin_mask", &out->begin_mask));
     GANTRY__TRY(read_mask(call, "end_mask", &out->end_mask));
@@ -72,19 +77,23 @@ static gantry_status_t read_spec(gantry__infer_t *call, spec_t *out) {
 }
 
 static gantry_status_t check_index(const spec_t *spec, int32_t entry, int32_t axis, int64_t size) {
-    const int64_t given = gantry__host_int(&spec->begin, entry), index = given < 0 ? given + size : given;
+    const int64_t given = gantry__host_int(&spec->begin, entry),
+                  index = given < 0 ? given + size : given;
     if (gantry__host_int(&spec->strides, entry) <= 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "only stride 1 allowed on non-range indexing.");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "only stride 1 allowed on non-range indexing.");
     }
     if (index < 0 || index >= size) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "slice index %" PRId64 " of dimension %d out of bounds.", index,
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "slice index %" PRId64 " of dimension %d out of bounds.", index,
                             (int)axis);
     }
     return GANTRY_OK;
 }
 
 /* An end of the range: open, or an index in [least, most]. */
-static int64_t place_of(int64_t index, bool is_open, int64_t open, int64_t size, int64_t least, int64_t most) {
+static int64_t place_of(int64_t index, bool is_open, int64_t open, int64_t size, int64_t least,
+                        int64_t most) {
     if (is_open) return open;
     index += index < 0 ? size : 0;
     return index < least ? least : index > most ? most : index;
@@ -98,10 +107,10 @@ static range_t read_range(const spec_t *spec, int32_t entry, int64_t size) {
     const int64_t stride = gantry__host_int(&spec->strides, entry);
     const int64_t least = stride > 0 ? 0 : -1, most = stride > 0 ? size : size - 1;
     const int64_t first = stride > 0 ? least : most, last = stride > 0 ? most : least;
-    const int64_t begin =
-        place_of(gantry__host_int(&spec->begin, entry), has_bit(spec->begin_mask, entry), first, size, least, most);
-    const int64_t end =
-        place_of(gantry__host_int(&spec->end, entry), has_bit(spec->end_mask, entry), last, size, least, most);
+    const int64_t begin = place_of(gantry__host_int(&spec->begin, entry),
+                                   has_bit(spec->begin_mask, entry), first, size, least, most);
+    const int64_t end = place_of(gantry__host_int(&spec->end, entry),
+                                 has_bit(spec->end_mask, entry), last, size, least, most);
     const int64_t length = end - begin;
     if (length == 0 || (length < 0) != (stride < 0)) return (range_t){begin, 0, stride};
     return (range_t){begin, length / stride + (length % stride != 0), stride};
@@ -113,16 +122,20 @@ static range_t read_index(const spec_t *spec, int32_t entry, int64_t size) {
     return (range_t){given < 0 ? given + size : given, 1, 1};
 }
 
-static gantry_status_t check_entry(const gantry_shape_t *input, const spec_t *spec, int32_t entry, int32_t axis) {
-    if (input->rank == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "Attempting to slice scalar input.");
+static gantry_status_t check_entry(const gantry_shape_t *input, const spec_t *spec, int32_t entry,
+                                   int32_t axis) {
+    if (input->rank == 0)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Attempting to slice scalar input.");
     if (axis >= input->rank) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Index out of range using input dim %d; input has only %d dims",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Index out of range using input dim %d; input has only %d dims",
                             (int)axis, (int)input->rank);
     }
     if (gantry__host_int(&spec->strides, entry) == 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "strides[%d] must be non-zero", (int)entry);
     }
-    if (has_bit(spec->shrink_axis_mask, entry)) return check_index(spec, entry, axis, input->dims[axis]);
+    if (has_bit(spec->shrink_axis_mask, entry))
+        return check_index(spec, entry, axis, input->dims[axis]);
     return GANTRY_OK;
 }
 

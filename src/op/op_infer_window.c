@@ -6,36 +6,41 @@
 
 /* ---- lists of four ---- */
 
-static gantry_status_t read_four(const gantry__infer_t *call, const char *name, const char *what, int64_t fallback,
-                                 int64_t out[4]) {
+static gantry_status_t read_four(const gantry__infer_t *call, const char *name, const char *what,
+                                 int64_t fallback, int64_t out[4]) {
     const gantry_attr_t *attr = gantry__infer_attr(call, name);
     if (attr->i == 0 && fallback > 0) {
         for (int d = 0; d < 4; ++d) out[d] = fallback;
         return GANTRY_OK;
     }
     if (attr->i != 4) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Sliding window %s field must specify 4 dimensions, got %" PRId64,
-                            what, attr->i);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Sliding window %s field must specify 4 dimensions, got %" PRId64, what,
+                            attr->i);
     }
     for (int d = 0; d < 4; ++d) {
         out[d] = attr->list[d];
         if (out[d] < 1 || out[d] > INT32_MAX) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Sliding window %s must be positive and less than 2^31. The specified or inferred %s is: "
-                                "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64,
-                                what, what, attr->list[0], attr->list[1], attr->list[2], attr->list[3]);
+            return gantry__fail(
+                GANTRY_INVALID_ARGUMENT,
+                "Sliding window %s must be positive and less than 2^31. The specified or inferred %s is: %" PRId64
+                ",%" PRId64 ",%" PRId64 ",%" PRId64,
+                what, what, attr->list[0], attr->list[1], attr->list[2], attr->list[3]);
         }
     }
     return GANTRY_OK;
 }
 
-/* The two of the image; the others must be 1. TensorFlow's depthwise convolution calls others invalid. */
-static gantry_status_t take_two(const gantry__infer_t *call, const int64_t four[4], int32_t first, const char *what, int64_t out[2]) {
+/* The two of the image; the others must be 1. TensorFlow's depthwise convolution calls others
+ * invalid. */
+static gantry_status_t take_two(const gantry__infer_t *call, const int64_t four[4], int32_t first,
+                                const char *what, int64_t out[2]) {
     const int32_t channel = first == 1 ? 3 : 1;
     if (four[0] != 1 || four[channel] != 1) {
-        return gantry__fail(call->op->id == GANTRY__OP_ID_DEPTHWISE_CONV ? GANTRY_INVALID_ARGUMENT : GANTRY_UNIMPLEMENTED,
-                            "%s in the batch and depth dimensions are not supported: %" PRId64 " and %" PRId64
-                            "; 1 is accepted",
+        return gantry__fail(call->op->id == GANTRY__OP_ID_DEPTHWISE_CONV ? GANTRY_INVALID_ARGUMENT
+                                                                         : GANTRY_UNIMPLEMENTED,
+                            "%s in the batch and depth dimensions are not supported: %" PRId64
+                            " and %" PRId64 "; 1 is accepted",
                             what, four[0], four[channel]);
     }
     out[0] = four[first];
@@ -43,8 +48,8 @@ static gantry_status_t take_two(const gantry__infer_t *call, const int64_t four[
     return GANTRY_OK;
 }
 
-static gantry_status_t read_two(const gantry__infer_t *call, const char *name, const char *what, int64_t fallback,
-                                int32_t first, int64_t out[2]) {
+static gantry_status_t read_two(const gantry__infer_t *call, const char *name, const char *what,
+                                int64_t fallback, int32_t first, int64_t out[2]) {
     int64_t four[4];
     GANTRY__TRY(read_four(call, name, what, fallback, four));
     return take_two(call, four, first, what, out);
@@ -56,24 +61,27 @@ static gantry_status_t read_explicit(const gantry__infer_t *call, gantry__window
     const gantry_attr_t *pads = gantry__infer_attr(call, "explicit_paddings");
     if (pads->i != 8) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "explicit_paddings attribute must contain 8 values, but got: %" PRId64, pads->i);
+                            "explicit_paddings attribute must contain 8 values, but got: %" PRId64,
+                            pads->i);
     }
     for (int32_t d = 0; d < 4; ++d) {
         const int64_t before = pads->list[2 * d], after = pads->list[2 * d + 1];
         if (before < 0 || after < 0 || before > INT32_MAX || after > INT32_MAX) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "All elements of explicit_paddings must be nonnegative and less than 2^31; those of "
-                                "dimension %d are %" PRId64 " and %" PRId64,
-                                (int)d, before, after);
+            return gantry__fail(
+                GANTRY_INVALID_ARGUMENT,
+                "All elements of explicit_paddings must be nonnegative and less than 2^31; those of dimension %d are %" PRId64
+                " and %" PRId64,
+                (int)d, before, after);
         }
         if (d == w->first || d == w->first + 1) {
             w->before[d - w->first] = before;
             w->after[d - w->first] = after;
         } else if (before != 0 || after != 0) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Nonzero explicit padding in the batch or depth dimensions is not supported: %" PRId64
-                                " and %" PRId64,
-                                before, after);
+            return gantry__fail(
+                GANTRY_INVALID_ARGUMENT,
+                "Nonzero explicit padding in the batch or depth dimensions is not supported: %" PRId64
+                " and %" PRId64,
+                before, after);
         }
     }
     return GANTRY_OK;
@@ -86,14 +94,15 @@ static gantry_status_t read_padding(const gantry__infer_t *call, gantry__window_
     w->before[0] = w->before[1] = w->after[0] = w->after[1] = 0;
     if (pads && strcmp(padding, "EXPLICIT") == 0) return read_explicit(call, w);
     if (!w->is_same && strcmp(padding, "VALID") != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Value for attr 'padding' of \"%s\" is not in the list of allowed values: \"SAME\", "
-                            "\"VALID\"%s",
-                            padding, pads ? ", \"EXPLICIT\"" : "");
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Value for attr 'padding' of \"%s\" is not in the list of allowed values: \"SAME\", \"VALID\"%s",
+            padding, pads ? ", \"EXPLICIT\"" : "");
     }
     if (pads && pads->i != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT");
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT");
     }
     return GANTRY_OK;
 }
@@ -104,23 +113,24 @@ static gantry_status_t read_format(const gantry__infer_t *call, gantry__window_t
     const gantry_attr_t *attr = gantry__infer_attr(call, "data_format");
     const char *format = attr ? attr->s : "NHWC";
     if (strcmp(format, "NHWC") != 0 && strcmp(format, "NCHW") != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Value for attr 'data_format' of \"%s\" is not in the list of allowed values: \"NHWC\", "
-                            "\"NCHW\"",
-                            format);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Value for attr 'data_format' of \"%s\" is not in the list of allowed values: \"NHWC\", \"NCHW\"",
+            format);
     }
     w->first = format[1] == 'C' ? 2 : 1;
     w->channel = format[1] == 'C' ? 1 : 3;
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__window_read(const gantry__infer_t *call, const gantry__window_names_t *names,
-                                    gantry__window_t *out) {
+gantry_status_t gantry__window_read(const gantry__infer_t *call,
+                                    const gantry__window_names_t *names, gantry__window_t *out) {
     GANTRY__TRY(read_format(call, out));
     if (names->size) GANTRY__TRY(read_two(call, names->size, "ksize", 0, out->first, out->window));
     GANTRY__TRY(read_two(call, "strides", "strides", 0, out->first, out->step));
     out->spread[0] = out->spread[1] = 1;
-    if (names->spread) GANTRY__TRY(read_two(call, names->spread, names->spread, 1, out->first, out->spread));
+    if (names->spread)
+        GANTRY__TRY(read_two(call, names->spread, names->spread, 1, out->first, out->spread));
     return read_padding(call, out);
 }
 
@@ -134,7 +144,8 @@ static gantry_status_t check_sizes(const gantry__window_t *w, const gantry_shape
                         size, w->window[d], (int)w->first + d);
 }
 
-gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_shape_t *image, int64_t out[2]) {
+gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_shape_t *image,
+                                      int64_t out[2]) {
     for (int d = 0; d < 2; ++d) {
         GANTRY__TRY(check_sizes(w, image, d));
         const int64_t size = image->dims[w->first + d];
@@ -143,8 +154,9 @@ gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_sh
         out[d] = w->is_same ? size / w->step[d] + (size % w->step[d] != 0) : room / w->step[d];
         if (!w->is_same && room < 0) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "Computed output size would be negative: %" PRId64 " [input_size: %" PRId64
-                                ", effective_filter_size: %" PRId64 ", stride: %" PRId64 "]",
+                                "Computed output size would be negative: %" PRId64
+                                " [input_size: %" PRId64 ", effective_filter_size: %" PRId64
+                                ", stride: %" PRId64 "]",
                                 room, size, reach, w->step[d]);
         }
     }
@@ -153,7 +165,8 @@ gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_sh
 
 static gantry_status_t check_image(const gantry_shape_t *image, const char *what) {
     if (image->rank == 4) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be 4-dimensional: %s", what, gantry__shape_text(image).text);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be 4-dimensional: %s", what,
+                        gantry__shape_text(image).text);
 }
 
 /* ---- pooling ---- */
@@ -167,7 +180,8 @@ static gantry_status_t infer_pool(gantry__infer_t *call, const char *what) {
     for (int d = 0; d < 2; ++d) {
         if (w.before[d] < w.window[d] && w.after[d] < w.window[d]) continue;
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "padding %" PRId64 " and %" PRId64 " needs to be smaller than the window size %" PRId64,
+                            "padding %" PRId64 " and %" PRId64
+                            " needs to be smaller than the window size %" PRId64,
                             w.before[d], w.after[d], w.window[d]);
     }
     GANTRY__TRY(gantry__window_places(&w, call->shapes[0], places));
@@ -177,9 +191,13 @@ static gantry_status_t infer_pool(gantry__infer_t *call, const char *what) {
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__infer_max_pool(gantry__infer_t *call) { return infer_pool(call, "pooling input"); }
+gantry_status_t gantry__infer_max_pool(gantry__infer_t *call) {
+    return infer_pool(call, "pooling input");
+}
 
-gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call) { return infer_pool(call, "pooling input"); }
+gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call) {
+    return infer_pool(call, "pooling input");
+}
 
 /* ---- patches ---- */
 
@@ -194,7 +212,8 @@ gantry_status_t gantry__infer_extract_image_patches(gantry__infer_t *call) {
     GANTRY__TRY(gantry__window_read(call, &patch_names, &w));
     GANTRY__TRY(gantry__window_places(&w, image, places));
     if (__builtin_mul_overflow(w.window[0] * w.window[1], image->dims[3], &depth))
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "patches of %" PRId64 " x %" PRId64 " x %" PRId64 " are too large",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "patches of %" PRId64 " x %" PRId64 " x %" PRId64 " are too large",
                             w.window[0], w.window[1], image->dims[3]);
     *out = *image;
     out->dims[1] = places[0];
@@ -216,7 +235,8 @@ gantry_status_t gantry__infer_fold_image_patches(gantry__infer_t *call) {
     if (__builtin_mul_overflow(w.window[0] * w.window[1], out->dims[3], &depth)) depth = -1;
     wanted = (gantry_shape_t){.rank = 4, .dims = {out->dims[0], places[0], places[1], depth}};
     if (gantry_shape_equal(patches, &wanted)) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "patches have the shape %s; of these images they have %s",
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "patches have the shape %s; of these images they have %s",
                         gantry__shape_text(patches).text, gantry__shape_text(&wanted).text);
 }
 
@@ -231,10 +251,10 @@ gantry_status_t gantry__window_read_conv(const gantry__infer_t *call, const gant
     GANTRY__TRY(gantry__window_read(call, &conv_names, out));
     for (int d = 0; d < 3; ++d) {
         if (filter->dims[d] > 0 && (d == 2 || filter->dims[d] <= INT32_MAX)) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "filter must not have zero elements (i.e. all dimensions must be non-zero), nor 2^31 rows "
-                            "or columns: %s",
-                            gantry__shape_text(filter).text);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "filter must not have zero elements (i.e. all dimensions must be non-zero), nor 2^31 rows or columns: %s",
+            gantry__shape_text(filter).text);
     }
     out->window[0] = filter->dims[0];
     out->window[1] = filter->dims[1];
@@ -249,14 +269,15 @@ gantry_status_t gantry__infer_depthwise_conv(gantry__infer_t *call) {
     GANTRY__TRY(gantry__window_read_conv(call, image, filter, &w));
     if (image->dims[w.channel] != filter->dims[2]) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "input and filter must have the same depth: %" PRId64 " vs %" PRId64, image->dims[w.channel],
-                            filter->dims[2]);
+                            "input and filter must have the same depth: %" PRId64 " vs %" PRId64,
+                            image->dims[w.channel], filter->dims[2]);
     }
     GANTRY__TRY(gantry__window_places(&w, image, places));
     *out = *image;
     out->dims[w.first] = places[0];
     out->dims[w.first + 1] = places[1];
     if (__builtin_mul_overflow(filter->dims[2], filter->dims[3], &out->dims[w.channel]))
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "filter %s is too large", gantry__shape_text(filter).text);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "filter %s is too large",
+                            gantry__shape_text(filter).text);
     return GANTRY_OK;
 }

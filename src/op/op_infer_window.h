@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The geometry of a window over images, from attributes: what pooling, patches and convolutions share.
+/* The geometry of a window over images, from attributes: what pooling, patches and convolutions
+ * share.
  *
  * Private to src/op. Values of the caller, no heap. Thread-safe. */
 #ifndef GANTRY_OP_OP_INFER_WINDOW_H
@@ -23,10 +24,12 @@ typedef struct gantry__window_names_t {
 } gantry__window_names_t;
 
 /* Reads and checks size, strides, dilations, padding and data_format. */
-gantry_status_t gantry__window_read(const gantry__infer_t *call, const gantry__window_names_t *names,
-                                    gantry__window_t *out);
-/* How often the window fits: InvalidArgument when it is larger than the padded image by more than a step. */
-gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_shape_t *image, int64_t out[2]);
+gantry_status_t gantry__window_read(const gantry__infer_t *call,
+                                    const gantry__window_names_t *names, gantry__window_t *out);
+/* How often the window fits: InvalidArgument when it is larger than the padded image by more
+ * than a step. */
+gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_shape_t *image,
+                                      int64_t out[2]);
 /* The same for a filter [rows, columns, channels, ...] over image. */
 gantry_status_t gantry__window_read_conv(const gantry__infer_t *call, const gantry_shape_t *image,
                                          const gantry_shape_t *filter, gantry__window_t *out);

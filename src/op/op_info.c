@@ -39,11 +39,11 @@
 #define INTS_ATTR(attr) #attr ": list of ints = {}",
 #define SHAPE_ATTR(attr) #attr ": shape (required)",
 
-#define OP(token, op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs)                            \
-    [GANTRY__OP_ID_##token] = {                                                                                        \
-        .inputs = (const char *const[]){op_inputs NULL},                                                               \
-        .outputs = (const char *const[]){op_outputs NULL},                                                             \
-        .attrs = (const char *const[]){op_attrs NULL},                                                                 \
+#define OP(token, op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
+    [GANTRY__OP_ID_##token] = {                                                             \
+        .inputs = (const char *const[]){op_inputs NULL},                                    \
+        .outputs = (const char *const[]){op_outputs NULL},                                  \
+        .attrs = (const char *const[]){op_attrs NULL},                                      \
     },
 
 static const struct {
@@ -55,7 +55,8 @@ static const struct {
 };
 
 #define PART(name, token) #name,
-#define COMPOSED(token, function, op_parts) [GANTRY__OP_ID_##token] = (const char *const[]){op_parts NULL},
+#define COMPOSED(token, function, op_parts) \
+    [GANTRY__OP_ID_##token] = (const char *const[]){op_parts NULL},
 
 static const char *const *const part_names[GANTRY__OP_COUNT] = {
 #include "op/composed.def"
@@ -65,8 +66,8 @@ size_t gantry_op_count(void) { return GANTRY__OP_COUNT; }
 
 gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
     if (index >= GANTRY__OP_COUNT) {
-        return gantry__fail(GANTRY_OUT_OF_RANGE, "op %zu does not exist: there are %d ops, 0 to %d", index,
-                            (int)GANTRY__OP_COUNT, (int)GANTRY__OP_COUNT - 1);
+        return gantry__fail(GANTRY_OUT_OF_RANGE, "op %zu does not exist: there are %d ops, 0 to %d",
+                            index, (int)GANTRY__OP_COUNT, (int)GANTRY__OP_COUNT - 1);
     }
     const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)index);
     uint32_t part_count;

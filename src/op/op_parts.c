@@ -3,11 +3,11 @@
 #include "op/op_def.h"
 
 #define PART(name, token) GANTRY__OP_ID_##token,
-#define COMPOSED(token, function, op_parts)                                                        \
-    [GANTRY__OP_ID_##token] = {sizeof((const gantry__op_id_t[]){op_parts GANTRY__OP_COUNT}) /      \
-                                       sizeof(gantry__op_id_t) -                                   \
-                                   1,                                                              \
-                               (const gantry__op_id_t[]){op_parts GANTRY__OP_COUNT}},
+#define COMPOSED(token, function, op_parts)                                                      \
+    [GANTRY__OP_ID_##token] = {                                                                  \
+        sizeof((const gantry__op_id_t[]){op_parts GANTRY__OP_COUNT}) / sizeof(gantry__op_id_t) - \
+            1,                                                                                   \
+        (const gantry__op_id_t[]){op_parts GANTRY__OP_COUNT}},
 
 static const struct {
     uint32_t count;

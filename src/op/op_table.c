@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of definitions, made from op_definitions.def. Constant data: arrays end with an empty row, so that an op
- * without inputs or attributes needs no case of its own. */
+/* The table of definitions, made from op_definitions.def. Constant data: arrays end with an empty
+ * row, so that an op without inputs or attributes needs no case of its own. */
 #include "op/op_infer.h"
 
 #define SET_FLOATS (GANTRY__TYPE_BIT(GANTRY_FLOAT32) | GANTRY__TYPE_BIT(GANTRY_FLOAT64))
@@ -9,16 +9,18 @@
 #define SET_HALVES (GANTRY__TYPE_BIT(GANTRY_FLOAT16) | GANTRY__TYPE_BIT(GANTRY_BFLOAT16))
 #define SET_MULTIPLIED (SET_NUMBERS | SET_HALVES)
 #define SET_BATCH_MULTIPLIED (SET_MULTIPLIED | GANTRY__TYPE_BIT(GANTRY_INT16))
-#define SET_ONE_HOT_INDICES (SET_INTS | GANTRY__TYPE_BIT(GANTRY_UINT8) | GANTRY__TYPE_BIT(GANTRY_INT8))
+#define SET_ONE_HOT_INDICES \
+    (SET_INTS | GANTRY__TYPE_BIT(GANTRY_UINT8) | GANTRY__TYPE_BIT(GANTRY_INT8))
 #define SET_FLOATING (SET_FLOATS | SET_HALVES)
 #define SET_SIGNED (SET_INTS | GANTRY__TYPE_BIT(GANTRY_INT8) | GANTRY__TYPE_BIT(GANTRY_INT16))
-#define SET_UNSIGNED                                                                                                   \
-    (GANTRY__TYPE_BIT(GANTRY_UINT8) | GANTRY__TYPE_BIT(GANTRY_UINT16) | GANTRY__TYPE_BIT(GANTRY_UINT32) |              \
-     GANTRY__TYPE_BIT(GANTRY_UINT64))
+#define SET_UNSIGNED                                                    \
+    (GANTRY__TYPE_BIT(GANTRY_UINT8) | GANTRY__TYPE_BIT(GANTRY_UINT16) | \
+     GANTRY__TYPE_BIT(GANTRY_UINT32) | GANTRY__TYPE_BIT(GANTRY_UINT64))
 #define SET_INTEGERS (SET_SIGNED | SET_UNSIGNED)
 #define SET_NUMERIC (SET_FLOATING | SET_INTEGERS)
 /* Positions, as ArgMax gives them. */
-#define SET_ARGMAX_OUTPUTS (SET_INTS | GANTRY__TYPE_BIT(GANTRY_INT16) | GANTRY__TYPE_BIT(GANTRY_UINT16))
+#define SET_ARGMAX_OUTPUTS \
+    (SET_INTS | GANTRY__TYPE_BIT(GANTRY_INT16) | GANTRY__TYPE_BIT(GANTRY_UINT16))
 #define SET_SIGNED_NUMERIC (SET_FLOATING | SET_SIGNED)
 #define SET_NUMERIC_BOOL (SET_NUMERIC | GANTRY__TYPE_BIT(GANTRY_BOOL))
 #define SET_ANY (SET_NUMERIC_BOOL | GANTRY__TYPE_BIT(GANTRY_COMPLEX64))
@@ -34,15 +36,17 @@
 #define OUT(arg, type) {#arg, type, 0},
 #define LIST_OUT(arg, type) {#arg, type, GANTRY__ARG_LIST},
 #define TYPE(attr, set) {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = SET_##set},
-#define TYPE_OR(attr, set, text, dtype)                                                                                \
+#define TYPE_OR(attr, set, text, dtype) \
     {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = SET_##set, .i = GANTRY_##dtype},
-#define TYPE_REQUIRED(attr, set) {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = SET_##set, .required = true},
+#define TYPE_REQUIRED(attr, set) \
+    {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = SET_##set, .required = true},
 #define BOOL_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_BOOL, .i = value},
 #define INT_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_INT, .i = value},
 #define INT_REQUIRED(attr) {.name = #attr, .kind = GANTRY_ATTR_INT, .required = true},
 #define FLOAT_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_FLOAT, .f = value},
 #define LENGTH_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_INT},
-#define OUTPUTS_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_INT, .required = true, .counts_outputs = true},
+#define OUTPUTS_ATTR(attr) \
+    {.name = #attr, .kind = GANTRY_ATTR_INT, .required = true, .counts_outputs = true},
 #define STRING_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_STRING, .s = value},
 #define STRING_REQUIRED(attr) {.name = #attr, .kind = GANTRY_ATTR_STRING, .required = true},
 #define INTS_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_INTS},
@@ -51,19 +55,19 @@
 /* Rows but the empty one. */
 #define ROWS(type, ...) (sizeof((const type[]){__VA_ARGS__}) / sizeof(type) - 1)
 
-#define OP(token, op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs)                            \
-    [GANTRY__OP_ID_##token] = {                                                                                        \
-        .name = #op_name,                                                                                              \
-        .summary = op_summary,                                                                                         \
-        .flags = op_flags,                                                                                             \
-        .input_count = ROWS(gantry__op_arg_t, op_inputs{NULL, 0, 0}),                                                  \
-        .output_count = ROWS(gantry__op_arg_t, op_outputs{NULL, 0, 0}),                                                \
-        .attr_count = ROWS(gantry__op_attr_t, op_attrs{.name = NULL}),                                                 \
-        .inputs = (const gantry__op_arg_t[]){op_inputs{NULL, 0, 0}},                                                   \
-        .outputs = (const gantry__op_arg_t[]){op_outputs{NULL, 0, 0}},                                                 \
-        .attrs = (const gantry__op_attr_t[]){op_attrs{.name = NULL}},                                                  \
-        .infer = op_infer,                                                                                             \
-        .id = GANTRY__OP_ID_##token,                                                                                   \
+#define OP(token, op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
+    [GANTRY__OP_ID_##token] = {                                                             \
+        .name = #op_name,                                                                   \
+        .summary = op_summary,                                                              \
+        .flags = op_flags,                                                                  \
+        .input_count = ROWS(gantry__op_arg_t, op_inputs{NULL, 0, 0}),                       \
+        .output_count = ROWS(gantry__op_arg_t, op_outputs{NULL, 0, 0}),                     \
+        .attr_count = ROWS(gantry__op_attr_t, op_attrs{.name = NULL}),                      \
+        .inputs = (const gantry__op_arg_t[]){op_inputs{NULL, 0, 0}},                        \
+        .outputs = (const gantry__op_arg_t[]){op_outputs{NULL, 0, 0}},                      \
+        .attrs = (const gantry__op_attr_t[]){op_attrs{.name = NULL}},                       \
+        .infer = op_infer,                                                                  \
+        .id = GANTRY__OP_ID_##token,                                                        \
     },
 
 static const gantry__op_def_t definitions[GANTRY__OP_COUNT] = {

@@ -19,8 +19,9 @@ uint64_t gantry__placement_log_next(gantry__placement_log_t *log) {
     return atomic_fetch_add_explicit(&log->sequence, 1, memory_order_relaxed) + 1;
 }
 
-void gantry__placement_log_note(gantry__placement_log_t *log, uint64_t sequence, const gantry__kept_plan_t *kept,
-                                const gantry__op_def_t *part_of, uint64_t bytes_copied) {
+void gantry__placement_log_note(gantry__placement_log_t *log, uint64_t sequence,
+                                const gantry__kept_plan_t *kept, const gantry__op_def_t *part_of,
+                                uint64_t bytes_copied) {
     size_t place = (size_t)(sequence % GANTRY__PLACEMENTS);
     atomic_store_explicit(&log->ring[place].sequence, 0, memory_order_release);
     atomic_store_explicit(&log->ring[place].kept, kept, memory_order_relaxed);
@@ -36,8 +37,9 @@ static void copy_text(char *out, size_t out_bytes, const char *text) {
     out[length] = '\0';
 }
 
-void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t sequence, const gantry__plan_t *plan,
-                                   const gantry__op_def_t *part_of, uint64_t bytes_copied) {
+void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t sequence,
+                                   const gantry__plan_t *plan, const gantry__op_def_t *part_of,
+                                   uint64_t bytes_copied) {
     *record = (gantry_placement_record_t){.struct_size = sizeof *record,
                                           .reason = plan->reason,
                                           .sequence = sequence,
@@ -55,13 +57,14 @@ void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t s
                                                  : "");
     for (uint32_t i = 0; i < plan->refusal_count && i < GANTRY_MAX_REFUSALS; ++i) {
         const gantry_logical_device_t *device = plan->refusals[i].device;
-        copy_text(record->refusals[i].device, sizeof record->refusals[i].device, device ? device->full_name : asked);
+        copy_text(record->refusals[i].device, sizeof record->refusals[i].device,
+                  device ? device->full_name : asked);
         record->refusals[i].why = plan->refusals[i].why;
     }
 }
 
-size_t gantry__placement_log_read(gantry__placement_log_t *log, size_t capacity, uint32_t struct_size,
-                                  gantry_placement_record_t *out_records) {
+size_t gantry__placement_log_read(gantry__placement_log_t *log, size_t capacity,
+                                  uint32_t struct_size, gantry_placement_record_t *out_records) {
     uint64_t newest = atomic_load(&log->sequence);
     uint64_t count = newest < GANTRY__PLACEMENTS ? newest : GANTRY__PLACEMENTS;
     if (count > capacity) count = capacity;
@@ -71,7 +74,8 @@ size_t gantry__placement_log_read(gantry__placement_log_t *log, size_t capacity,
         const gantry__kept_plan_t *kept = atomic_load(&log->ring[place].kept);
         const gantry__op_def_t *part_of = atomic_load(&log->ring[place].part_of);
         uint64_t bytes = atomic_load(&log->ring[place].bytes_copied);
-        if (atomic_load_explicit(&log->ring[place].sequence, memory_order_acquire) != sequence || !kept)
+        if (atomic_load_explicit(&log->ring[place].sequence, memory_order_acquire) != sequence ||
+            !kept)
             continue; /* overtaken */
         gantry_placement_record_t record;
         gantry__placement_record_fill(&record, sequence, &kept->plan, part_of, bytes);

@@ -25,8 +25,10 @@ static gantry_dtype_t first_dtype(const gantry__place_request_t *request) {
 }
 
 /* lacking: which type, of a device that lacks it. */
-static void refuse(gantry__plan_t *plan, const logical_t *device, gantry_refusal_t why, gantry_dtype_t lacking) {
-    uint32_t kept = plan->refusal_count < GANTRY_MAX_REFUSALS ? plan->refusal_count : GANTRY_MAX_REFUSALS;
+static void refuse(gantry__plan_t *plan, const logical_t *device, gantry_refusal_t why,
+                   gantry_dtype_t lacking) {
+    uint32_t kept =
+        plan->refusal_count < GANTRY_MAX_REFUSALS ? plan->refusal_count : GANTRY_MAX_REFUSALS;
     for (uint32_t i = 0; i < kept; ++i) {
         if (plan->refusals[i].device == device) return; /* its first reason stands */
     }
@@ -41,15 +43,18 @@ static void refuse(gantry__plan_t *plan, const logical_t *device, gantry_refusal
 static uint64_t host_inputs_of(const gantry__op_def_t *op, const gantry_kernel_def_t *def) {
     uint64_t mask = 0;
     for (uint32_t i = 0; i < op->input_count; ++i) {
-        if (op->inputs[i].flags & GANTRY__ARG_HOST || gantry__kernel_has_host_arg(def, op->inputs[i].name))
+        if (op->inputs[i].flags & GANTRY__ARG_HOST ||
+            gantry__kernel_has_host_arg(def, op->inputs[i].name))
             mask |= UINT64_C(1) << i;
     }
     return mask;
 }
 
-/* Asks a kernel about shapes, as a call on its own device; a device that is not open yet cannot be asked and counts as willing. */
+/* Asks a kernel about shapes, as a call on its own device; a device that is not open yet cannot
+ * be asked and counts as willing. */
 static bool takes_call(const gantry__place_request_t *request, const logical_t *device,
-                       const struct gantry_physical_device_t *view, const gantry_kernel_def_t *def) {
+                       const struct gantry_physical_device_t *view,
+                       const gantry_kernel_def_t *def) {
     if (!request->call || !def->supports) return true;
     if (!atomic_load_explicit(&device->is_open, memory_order_acquire)) return true;
     if (gantry__logical_view(device) != view)
@@ -63,23 +68,29 @@ static bool takes_call(const gantry__place_request_t *request, const logical_t *
 }
 
 /* A variable is updated where it lives: not on a device that does not compute with its type. */
-static bool cannot_update(const struct gantry_physical_device_t *view, const gantry__place_request_t *request) {
-    return request->op->flags & GANTRY__OP_VARIABLE && !(view->info.dtype_mask >> first_dtype(request) & 1);
+static bool cannot_update(const struct gantry_physical_device_t *view,
+                          const gantry__place_request_t *request) {
+    return request->op->flags & GANTRY__OP_VARIABLE &&
+           !(view->info.dtype_mask >> first_dtype(request) & 1);
 }
 
-/* Puts the device's kernels into the plan. None: *out_why says why, and *out_lacking which type the device lacks. */
-static bool find_kernels(const gantry__place_request_t *request, const logical_t *device, gantry__plan_t *plan,
-                         gantry_refusal_t *out_why, gantry_dtype_t *out_lacking) {
+/* Puts the device's kernels into the plan. None: *out_why says why, and *out_lacking which type
+ * the device lacks. */
+static bool find_kernels(const gantry__place_request_t *request, const logical_t *device,
+                         gantry__plan_t *plan, gantry_refusal_t *out_why,
+                         gantry_dtype_t *out_lacking) {
     size_t count;
-    const gantry__kernel_entry_t *entries =
-        gantry__kernel_registry_find(&request->registries[plan->view->position], request->op->name, &count);
+    const gantry__kernel_entry_t *entries = gantry__kernel_registry_find(
+        &request->registries[plan->view->position], request->op->name, &count);
     *out_why = count == 0 ? GANTRY_REFUSED_NO_KERNEL : GANTRY_REFUSED_NO_KERNEL_FOR_TYPE;
     *out_lacking = GANTRY_DTYPE_NONE;
     plan->kernel_count = 0;
     for (size_t i = 0; i < count && plan->kernel_count < GANTRY__MAX_CANDIDATES; ++i) {
         gantry_dtype_t lacking;
-        if (!gantry__kernel_takes_types(&entries[i], request->attrs, request->op->attr_count, &lacking)) {
-            if (lacking == GANTRY_DTYPE_NONE || *out_why != GANTRY_REFUSED_NO_KERNEL_FOR_TYPE) continue;
+        if (!gantry__kernel_takes_types(&entries[i], request->attrs, request->op->attr_count,
+                                        &lacking)) {
+            if (lacking == GANTRY_DTYPE_NONE || *out_why != GANTRY_REFUSED_NO_KERNEL_FOR_TYPE)
+                continue;
             *out_why = GANTRY_REFUSED_DEVICE_LACKS_TYPE;
             *out_lacking = lacking;
         } else if (takes_call(request, device, plan->view, entries[i].def)) {
@@ -92,7 +103,8 @@ static bool find_kernels(const gantry__place_request_t *request, const logical_t
 }
 
 /* Takes the device into the plan when it has a kernel; otherwise says why not. */
-static bool try_device(const gantry__place_request_t *request, logical_t *device, gantry__plan_t *plan) {
+static bool try_device(const gantry__place_request_t *request, logical_t *device,
+                       gantry__plan_t *plan) {
     gantry_refusal_t why;
     gantry_dtype_t lacking = GANTRY_DTYPE_NONE;
     plan->view = gantry__logical_view(device);
@@ -124,11 +136,14 @@ static int type_rank(const logical_t *device) {
 
 typedef bool (*device_filter_t)(const gantry__place_request_t *request, const logical_t *device);
 
-static bool try_all(const gantry__place_request_t *request, device_filter_t filter, gantry__plan_t *plan) {
+static bool try_all(const gantry__place_request_t *request, device_filter_t filter,
+                    gantry__plan_t *plan) {
     for (int rank = 0; rank < 3; ++rank) {
         for (size_t i = 0; i < request->devices->logical_count; ++i) {
             logical_t *device = request->devices->logical[i];
-            if (type_rank(device) == rank && filter(request, device) && try_device(request, device, plan)) return true;
+            if (type_rank(device) == rank && filter(request, device) &&
+                try_device(request, device, plan))
+                return true;
         }
     }
     return false;
@@ -145,8 +160,8 @@ static bool is_asked(const gantry__place_request_t *request, const logical_t *de
 
 static bool is_of_asked_type(const gantry__place_request_t *request, const logical_t *device) {
     const gantry__device_name_t *name = &request->wish->reference.name;
-    return device->index >= 0 && name->has_type && strcmp(name->type, device->physical->type) == 0 &&
-           !is_asked(request, device);
+    return device->index >= 0 && name->has_type &&
+           strcmp(name->type, device->physical->type) == 0 && !is_asked(request, device);
 }
 
 static bool is_another(const gantry__place_request_t *request, const logical_t *device) {
@@ -162,7 +177,8 @@ static void list_types(const gantry__place_request_t *request, char *out, size_t
         gantry__plan_t probe = {.op = request->op};
         logical_t *device = request->devices->logical[i];
         if (strstr(out, device->physical->type) || !try_device(request, device, &probe)) continue;
-        int length = snprintf(out + used, out_bytes - used, "%s%s", used ? ", " : "", device->physical->type);
+        int length = snprintf(out + used, out_bytes - used, "%s%s", used ? ", " : "",
+                              device->physical->type);
         used += length > 0 ? (size_t)length : 0;
     }
 }
@@ -171,13 +187,15 @@ static bool has_any_kernel(const gantry__place_request_t *request) {
     for (size_t i = 0; i < request->devices->logical_count; ++i) {
         size_t count;
         size_t position = gantry__logical_view(request->devices->logical[i])->position;
-        (void)gantry__kernel_registry_find(&request->registries[position], request->op->name, &count);
+        (void)gantry__kernel_registry_find(&request->registries[position], request->op->name,
+                                           &count);
         if (count > 0) return true;
     }
     return false;
 }
 
-static gantry_status_t explain_refusal(const gantry__place_request_t *request, gantry__plan_t *plan) {
+static gantry_status_t explain_refusal(const gantry__place_request_t *request,
+                                       gantry__plan_t *plan) {
     plan->reason = GANTRY_PLACED_REFUSED;
     plan->device = NULL;
     char names[768], types[96];
@@ -188,68 +206,68 @@ static gantry_status_t explain_refusal(const gantry__place_request_t *request, g
     if (request->integer_variable) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
-            "Cannot assign a device for operation %s: Could not satisfy explicit device specification '%s' because no "
-            "supported kernel for %s devices is available for a variable of type %s. All available devices [%s].",
+            "Cannot assign a device for operation %s: Could not satisfy explicit device specification '%s' because no supported kernel for %s devices is available for a variable of type %s. All available devices [%s].",
             op, asked ? asked : "", "GPU", dtype, names);
     }
     if (!has_any_kernel(request) && !(request->op->flags & GANTRY__OP_SEQUENCED)) {
         return gantry__fail(
             GANTRY_NOT_FOUND,
-            "Could not find device for node: {{node %s}} = %s[T=%s]\nAll kernels registered for op %s:\n  "
-            "<no registered kernels>\n",
+            "Could not find device for node: {{node %s}} = %s[T=%s]\nAll kernels registered for op %s:\n  <no registered kernels>\n",
             op, op, dtype, op);
     }
     if (asked) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Could not satisfy device specification '%s'. enable_soft_placement=%d. Supported device "
-                            "types [%s]. All available "
-                            "devices [%s]. Op %s.",
-                            asked, request->soft ? 1 : 0, types, names, op);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Could not satisfy device specification '%s'. enable_soft_placement=%d. Supported device types [%s]. All available devices [%s]. Op %s.",
+            asked, request->soft ? 1 : 0, types, names, op);
     }
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
-        "No supported device found in available devices [%s]. enable_soft_placement=%d. Supported devices types [%s]. "
-        "Op %s of "
-        "type %s.",
+        "No supported device found in available devices [%s]. enable_soft_placement=%d. Supported devices types [%s]. Op %s of type %s.",
         names, request->soft ? 1 : 0, types, op, dtype);
 }
 
-/* TensorFlow's text, and which of the devices that were passed over is lost or does not compute with a type. */
+/* TensorFlow's text, and which of the devices that were passed over is lost or does not compute
+ * with a type. */
 static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry__plan_t *plan) {
     gantry_status_t status = explain_refusal(request, plan);
     for (uint32_t i = 0; i < plan->refusal_count && i < GANTRY_MAX_REFUSALS; ++i) {
         const logical_t *device = plan->refusals[i].device;
         if (plan->refusals[i].why == GANTRY_REFUSED_DEVICE_LOST) {
-            return gantry__fail(status, "%s Device %s was lost: %s.", gantry__message(), device->full_name,
-                                device->physical->lost_text);
+            return gantry__fail(status, "%s Device %s was lost: %s.", gantry__message(),
+                                device->full_name, device->physical->lost_text);
         }
         if (plan->refusals[i].why == GANTRY_REFUSED_DEVICE_LACKS_TYPE) {
-            return gantry__fail(status, "%s Device %s does not compute with %s.", gantry__message(), device->full_name,
-                                gantry_dtype_name(plan->refusals[i].lacking));
+            return gantry__fail(status, "%s Device %s does not compute with %s.", gantry__message(),
+                                device->full_name, gantry_dtype_name(plan->refusals[i].lacking));
         }
     }
     return status;
 }
 
 /* In another mode it would run elsewhere. */
-static gantry_status_t refuse_required(const gantry__place_request_t *request, gantry__plan_t *plan) {
+static gantry_status_t refuse_required(const gantry__place_request_t *request,
+                                       gantry__plan_t *plan) {
     gantry_status_t status = refuse_op(request, plan);
-    const char *accepted = request->integer_variable
-                               ? "for an integer variable but int64 a scope that asks for the CPU or for no device"
-                               : "a GPU that has a kernel, or the device asked for where it has one";
-    return gantry__fail(status,
-                        "%s GANTRY_PLACEMENT=require (option placement_mode, gantry_set_placement_mode) allows no "
-                        "fall-back; accepted: %s.",
-                        gantry__message(), accepted);
+    const char *accepted =
+        request->integer_variable
+            ? "for an integer variable but int64 a scope that asks for the CPU or for no device"
+            : "a GPU that has a kernel, or the device asked for where it has one";
+    return gantry__fail(
+        status,
+        "%s GANTRY_PLACEMENT=require (option placement_mode, gantry_set_placement_mode) allows no fall-back; accepted: %s.",
+        gantry__message(), accepted);
 }
 
 /* ---- the five ways ---- */
 
 static bool is_spare_cpu(const gantry__place_request_t *request, const logical_t *device) {
-    return device->index >= 0 && device != request->exhausted && strcmp(device->physical->type, "CPU") == 0;
+    return device->index >= 0 && device != request->exhausted &&
+           strcmp(device->physical->type, "CPU") == 0;
 }
 
-static gantry_status_t place_exhausted(const gantry__place_request_t *request, gantry__plan_t *plan) {
+static gantry_status_t place_exhausted(const gantry__place_request_t *request,
+                                       gantry__plan_t *plan) {
     refuse(plan, request->exhausted, GANTRY_REFUSED_OUT_OF_MEMORY, GANTRY_DTYPE_NONE);
     if (!try_all(request, is_spare_cpu, plan)) return refuse_op(request, plan);
     plan->reason = GANTRY_PLACED_OUT_OF_MEMORY;
@@ -274,24 +292,26 @@ static gantry_status_t place_unasked(const gantry__place_request_t *request, gan
     }
     plan->reason = plan->refusal_count > 0 ? GANTRY_PLACED_ONLY_CPU_KERNEL : GANTRY_PLACED_NO_GPU;
     /* an integer variable lives on the CPU in every program: that is no fall-back */
-    return request->require && !request->integer_variable ? refuse_required(request, plan) : GANTRY_OK;
+    return request->require && !request->integer_variable ? refuse_required(request, plan)
+                                                          : GANTRY_OK;
 }
 
 static bool is_wish_elsewhere(const gantry__wish_t *wish) {
     const gantry__device_name_t *name = &wish->reference.name;
-    return (name->has_job && strcmp(name->job, "localhost") != 0) || (name->has_replica && name->replica != 0) ||
-           (name->has_task && name->task != 0);
+    return (name->has_job && strcmp(name->job, "localhost") != 0) ||
+           (name->has_replica && name->replica != 0) || (name->has_task && name->task != 0);
 }
 
 static bool is_wish_exact(const gantry__wish_t *wish) {
     const gantry__device_reference_t *reference = &wish->reference;
-    return reference->kind == GANTRY__DEVICE_UUID_PREFIX || reference->kind == GANTRY__DEVICE_PCI_ADDRESS ||
-           reference->name.has_index;
+    return reference->kind == GANTRY__DEVICE_UUID_PREFIX ||
+           reference->kind == GANTRY__DEVICE_PCI_ADDRESS || reference->name.has_index;
 }
 
 static void note_missing_device(const gantry__place_request_t *request, gantry__plan_t *plan) {
     for (size_t i = 0; i < request->devices->logical_count; ++i) {
-        if (is_asked(request, request->devices->logical[i])) return; /* it exists; its refusal is on record */
+        /* it exists; its refusal is on record */
+        if (is_asked(request, request->devices->logical[i])) return;
     }
     const gantry__device_name_t *name = &request->wish->reference.name;
     gantry_refusal_t why = GANTRY_REFUSED_NO_SUCH_DEVICE;
@@ -312,7 +332,8 @@ static gantry_status_t place_asked(const gantry__place_request_t *request, gantr
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s unknown device.", request->wish->text);
     }
     if (try_all(request, is_asked, plan)) {
-        plan->reason = is_wish_exact(request->wish) ? GANTRY_PLACED_EXPLICIT : GANTRY_PLACED_PARTIAL;
+        plan->reason =
+            is_wish_exact(request->wish) ? GANTRY_PLACED_EXPLICIT : GANTRY_PLACED_PARTIAL;
         return GANTRY_OK;
     }
     note_missing_device(request, plan);
@@ -330,7 +351,8 @@ static gantry_status_t place_asked(const gantry__place_request_t *request, gantr
 }
 
 gantry_status_t gantry__place(const gantry__place_request_t *request, gantry__plan_t *out_plan) {
-    *out_plan = (gantry__plan_t){.op = request->op, .dtype = first_dtype(request), .wish = request->wish};
+    *out_plan =
+        (gantry__plan_t){.op = request->op, .dtype = first_dtype(request), .wish = request->wish};
     if (request->exhausted) return place_exhausted(request, out_plan);
     if (request->pinned) return place_pinned(request, out_plan);
     if (request->wish && !request->wish->is_empty) return place_asked(request, out_plan);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The placer: from an op, its types and a wish to a device, a kernel and a reason. A pure function of what it is given.
+/* The placer: from an op, its types and a wish to a device, a kernel and a reason. A pure function
+ * of what it is given.
  *
- * "Supported" is a look-up in the device's kernel registry, the same that dispatch uses. Thread-safe. */
+ * "Supported" is a look-up in the device's kernel registry, the same that dispatch uses.
+ * Thread-safe. */
 #ifndef GANTRY_PLACE_PLACER_H
 #define GANTRY_PLACE_PLACER_H
 
@@ -11,7 +13,8 @@
 #include "kernel/kernel_registry.h"
 #include "op/op_def.h"
 
-/* Kernels of one device a plan keeps, best first; more for one op and its types are not looked at. */
+/* Kernels of one device a plan keeps, best first; more for one op and its types are not looked
+ * at. */
 #define GANTRY__MAX_CANDIDATES 8
 
 /* A device a user asked for: parsed once, shared by all scopes that ask for it. */
@@ -26,10 +29,12 @@ typedef struct gantry__place_request_t {
     const gantry__kernel_registry_t *registries; /* by position of the view */
     const gantry__op_def_t *op;
     const gantry_attr_t *attrs;
-    const gantry__wish_t *wish;              /* NULL: none */
-    const gantry_logical_device_t *pinned;   /* a variable's device, or NULL */
-    const gantry_logical_device_t *exhausted; /* the op's device, which had no memory for it: place it on a CPU; or NULL */
-    const gantry_op_call_t *call;            /* shapes, for kernels that look at them; NULL: not asked */
+    const gantry__wish_t *wish;            /* NULL: none */
+    const gantry_logical_device_t *pinned; /* a variable's device, or NULL */
+    /* the op's device, which had no memory for it: place it on a CPU; or NULL */
+    const gantry_logical_device_t *exhausted;
+    /* shapes, for kernels that look at them; NULL: not asked */
+    const gantry_op_call_t *call;
     bool soft;
     bool require;          /* nothing but what was asked, or a GPU */
     bool integer_variable; /* an integer variable other than int64: CPU only */
@@ -40,11 +45,12 @@ typedef struct gantry__plan_t {
     const gantry__op_def_t *op;
     gantry_dtype_t dtype; /* of the first type attribute */
     const gantry__wish_t *wish;
-    gantry_logical_device_t *device; /* NULL: refused */
+    gantry_logical_device_t *device;             /* NULL: refused */
     const struct gantry_physical_device_t *view; /* that served it: the kernels are this one's */
     const gantry__kernel_entry_t *kernels[GANTRY__MAX_CANDIDATES]; /* of that device, best first */
     uint32_t kernel_count;
-    uint64_t host_inputs[GANTRY__MAX_CANDIDATES]; /* for each kernel; bit i: definition i of the op's inputs lives on the host */
+    /* for each kernel; bit i: definition i of the op's inputs lives on the host */
+    uint64_t host_inputs[GANTRY__MAX_CANDIDATES];
     gantry_placement_reason_t reason;
     uint32_t refusal_count;
     struct {
@@ -54,7 +60,8 @@ typedef struct gantry__plan_t {
     } refusals[GANTRY_MAX_REFUSALS];
 } gantry__plan_t;
 
-/* Fills *out_plan. When no device is left: TensorFlow's texts, InvalidArgument or NotFound, and a plan that keeps the refusals. */
+/* Fills *out_plan. When no device is left: TensorFlow's texts, InvalidArgument or NotFound, and
+ * a plan that keeps the refusals. */
 gantry_status_t gantry__place(const gantry__place_request_t *request, gantry__plan_t *out_plan);
 
 #endif

@@ -9,7 +9,8 @@ gantry_status_t gantry__plan_cache_init(gantry__plan_cache_t *cache, const gantr
     cache->heap = heap;
     cache->kept = NULL;
     for (size_t i = 0; i < GANTRY__PLAN_BUCKETS; ++i) atomic_init(&cache->buckets[i], NULL);
-    if (gantry__mutex_init(&cache->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    if (gantry__mutex_init(&cache->lock) != 0)
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     return GANTRY_OK;
 }
 
@@ -41,8 +42,10 @@ static gantry__kept_plan_t *find_in(gantry__kept_plan_t *kept, const gantry__pla
     return kept;
 }
 
-gantry__kept_plan_t *gantry__plan_cache_find(gantry__plan_cache_t *cache, const gantry__plan_key_t *key) {
-    return find_in(atomic_load_explicit(&cache->buckets[bucket_of(key)], memory_order_acquire), key);
+gantry__kept_plan_t *gantry__plan_cache_find(gantry__plan_cache_t *cache,
+                                             const gantry__plan_key_t *key) {
+    return find_in(atomic_load_explicit(&cache->buckets[bucket_of(key)], memory_order_acquire),
+                   key);
 }
 
 gantry_status_t gantry__plan_cache_add(gantry__plan_cache_t *cache, const gantry__plan_key_t *key,
@@ -70,7 +73,8 @@ bool gantry__plan_cache_warns(gantry__plan_cache_t *cache, gantry__kept_plan_t *
     if (atomic_load(&kept->has_warned)) return false;
     bool has_warned = false;
     gantry__mutex_lock(&cache->lock);
-    for (const gantry__kept_plan_t *other = cache->kept; other && !has_warned; other = other->next_kept) {
+    for (const gantry__kept_plan_t *other = cache->kept; other && !has_warned;
+         other = other->next_kept) {
         has_warned = atomic_load(&other->has_warned) && other->plan.op == kept->plan.op &&
                      other->plan.reason == kept->plan.reason;
     }

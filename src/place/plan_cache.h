@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans kept by (op, types, wish, pinned device, settings), so that the eager path places an op by one look-up. Counts each plan's use.
+/* Plans kept by (op, types, wish, pinned device, settings), so that the eager path places an op by
+ * one look-up. Counts each plan's use.
  *
- * Insert-only until clear; a plan's address is stable. Owner: the runtime. Thread-safe; finding takes no lock. */
+ * Insert-only until clear; a plan's address is stable. Owner: the runtime. Thread-safe; finding
+ * takes no lock. */
 #ifndef GANTRY_PLACE_PLAN_CACHE_H
 #define GANTRY_PLACE_PLAN_CACHE_H
 
@@ -15,17 +17,17 @@ typedef struct gantry__plan_key_t {
     const gantry__op_def_t *op;
     const gantry__wish_t *wish;
     const gantry_logical_device_t *pinned; /* or the exhausted one: settings tell */
-    uint64_t types;    /* 8 bits for each type attribute */
-    uint32_t settings; /* soft, require, ... */
-    uint32_t variant;  /* tells plans apart that looked at shapes; 0 for others */
+    uint64_t types;                        /* 8 bits for each type attribute */
+    uint32_t settings;                     /* soft, require, ... */
+    uint32_t variant; /* tells plans apart that looked at shapes; 0 for others */
 } gantry__plan_key_t;
 
 typedef struct gantry__kept_plan_t {
     gantry__plan_key_t key;
     gantry__plan_t plan;
     atomic_uint_fast64_t used;
-    atomic_bool has_warned; /* set under the cache's lock */
-    struct gantry__kept_plan_t *next;     /* in its bucket */
+    atomic_bool has_warned;                /* set under the cache's lock */
+    struct gantry__kept_plan_t *next;      /* in its bucket */
     struct gantry__kept_plan_t *next_kept; /* of all, newest first */
 } gantry__kept_plan_t;
 
@@ -41,9 +43,10 @@ void gantry__plan_cache_deinit(gantry__plan_cache_t *cache);
 /* True once for each (op, reason), however many plans share it. */
 bool gantry__plan_cache_warns(gantry__plan_cache_t *cache, gantry__kept_plan_t *kept);
 /* NULL when there is none. */
-gantry__kept_plan_t *gantry__plan_cache_find(gantry__plan_cache_t *cache, const gantry__plan_key_t *key);
+gantry__kept_plan_t *gantry__plan_cache_find(gantry__plan_cache_t *cache,
+                                             const gantry__plan_key_t *key);
 /* The kept plan of the key: this one, or the one another thread added first. */
-gantry_status_t gantry__plan_cache_add(gantry__plan_cache_t *cache, const gantry__plan_key_t *key, const gantry__plan_t *plan,
-                                       gantry__kept_plan_t **out_kept);
+gantry_status_t gantry__plan_cache_add(gantry__plan_cache_t *cache, const gantry__plan_key_t *key,
+                                       const gantry__plan_t *plan, gantry__kept_plan_t **out_kept);
 
 #endif

@@ -3,19 +3,21 @@
 
 #include "base/struct_size.h"
 
-static gantry_status_t make_host(gantry_scope_t *scope, gantry_dtype_t dtype, const gantry_shape_t *shape,
-                                 const void *data, gantry_tensor_t **out_tensor) {
+static gantry_status_t make_host(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                 const gantry_shape_t *shape, const void *data,
+                                 gantry_tensor_t **out_tensor) {
     gantry_runtime_t *runtime = scope->runtime;
     GANTRY__TRY(gantry__runtime_initialize(runtime, "Const"));
     gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
-    gantry_status_t status =
-        gantry__tensor_from_host(runtime, runtime->host, dtype, shape, data, scope->tag, out_tensor);
+    gantry_status_t status = gantry__tensor_from_host(runtime, runtime->host, dtype, shape, data,
+                                                      scope->tag, out_tensor);
     gantry__profile_end_call(&runtime->profile, frame, GANTRY__OP_ID_CONST, runtime->host);
     return status;
 }
 
-const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t *scope, gantry_dtype_t dtype,
-                                        gantry_shape_t shape, const void *data) {
+const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t *scope,
+                                        gantry_dtype_t dtype, gantry_shape_t shape,
+                                        const void *data) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
     gantry_tensor_t *tensor = NULL;
@@ -32,19 +34,21 @@ const gantry_tensor_t *gantry__add_host_shape(gantry__extras_t *extras, gantry_s
                                               const gantry_shape_t *shape) {
     if (shape->rank < 0 || shape->rank > GANTRY_MAX_RANK) {
         if (!scope || scope->status != GANTRY_OK) return NULL;
-        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "a shape has rank %d; 0 to %d is accepted", shape->rank,
-                           GANTRY_MAX_RANK);
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "a shape has rank %d; 0 to %d is accepted",
+                           shape->rank, GANTRY_MAX_RANK);
         (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
         return NULL;
     }
     return gantry__add_host(extras, scope, GANTRY_INT64, GANTRY_SHAPE(shape->rank), shape->dims);
 }
 
-const gantry_tensor_t *gantry__add_host_i32(gantry__extras_t *extras, gantry_scope_t *scope, int32_t value) {
+const gantry_tensor_t *gantry__add_host_i32(gantry__extras_t *extras, gantry_scope_t *scope,
+                                            int32_t value) {
     return gantry__add_host(extras, scope, GANTRY_INT32, GANTRY_SCALAR, &value);
 }
 
-const gantry_tensor_t *gantry__add_host_i64(gantry__extras_t *extras, gantry_scope_t *scope, int64_t value) {
+const gantry_tensor_t *gantry__add_host_i64(gantry__extras_t *extras, gantry_scope_t *scope,
+                                            int64_t value) {
     return gantry__add_host(extras, scope, GANTRY_INT64, GANTRY_SCALAR, &value);
 }
 
@@ -55,7 +59,8 @@ const gantry_tensor_t *gantry__add_host_int_like(gantry__extras_t *extras, gantr
     return gantry__add_host(extras, scope, GANTRY_INT64, GANTRY_SCALAR, &wide);
 }
 
-const gantry_tensor_t *gantry__add_host_axes(gantry__extras_t *extras, gantry_scope_t *scope, const gantry_tensor_t *x,
+const gantry_tensor_t *gantry__add_host_axes(gantry__extras_t *extras, gantry_scope_t *scope,
+                                             const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options) {
     int32_t all[GANTRY_MAX_RANK];
     const int32_t rank = x ? x->shape.rank : 0;
@@ -65,8 +70,8 @@ const gantry_tensor_t *gantry__add_host_axes(gantry__extras_t *extras, gantry_sc
     return gantry__add_host(extras, scope, GANTRY_INT32, GANTRY_SHAPE(count), axes);
 }
 
-bool gantry__take_options(gantry_scope_t *scope, const void *given, size_t first_bytes, void *out, size_t out_bytes,
-                          const char *what) {
+bool gantry__take_options(gantry_scope_t *scope, const void *given, size_t first_bytes, void *out,
+                          size_t out_bytes, const char *what) {
     gantry_status_t status = gantry__struct_read(given, first_bytes, out, out_bytes, what);
     if (status == GANTRY_OK) return true;
     if (gantry__scope_check(scope) == GANTRY_OK) (void)gantry__scope_fail(scope, status);
@@ -76,36 +81,43 @@ bool gantry__take_options(gantry_scope_t *scope, const void *given, size_t first
 bool gantry__is_given(gantry_scope_t *scope, const void *list, size_t count, const char *what) {
     if (list || count == 0) return true;
     if (gantry__scope_check(scope) == GANTRY_OK) {
-        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is NULL; an array of %zu is accepted", what, count);
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is NULL; an array of %zu is accepted", what,
+                           count);
         (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
     }
     return false;
 }
 
 const gantry_tensor_t *gantry__add_host_of_rank(gantry__extras_t *extras, gantry_scope_t *scope,
-                                                const gantry_tensor_t *x, const int64_t *list, int64_t each,
-                                                const char *what) {
+                                                const gantry_tensor_t *x, const int64_t *list,
+                                                int64_t each, const char *what) {
     static const int64_t none = 0;
     const int64_t rank = x ? x->shape.rank : 0;
     if (!gantry__is_given(scope, list, (size_t)(rank * each), what)) return NULL;
-    return gantry__add_host(extras, scope, GANTRY_INT64, each == 1 ? GANTRY_SHAPE(rank) : GANTRY_SHAPE(rank, each),
+    return gantry__add_host(extras, scope, GANTRY_INT64,
+                            each == 1 ? GANTRY_SHAPE(rank) : GANTRY_SHAPE(rank, each),
                             list ? list : &none);
 }
 
-gantry_status_t gantry__call_op_into(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *const *inputs,
-                                     size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
-                                     gantry__extras_t *extras, const gantry_tensor_t **outputs, size_t *output_count) {
-    gantry_status_t status = gantry__run_op_into(scope, gantry__op_get(id), inputs, input_count, attrs, attr_count,
-                                                 NULL, outputs, output_count);
-    for (uint32_t i = 0; extras && i < extras->count; ++i) gantry_tensor_release(extras->tensors[i]);
+gantry_status_t gantry__call_op_into(gantry_scope_t *scope, gantry__op_id_t id,
+                                     const gantry_tensor_t *const *inputs, size_t input_count,
+                                     const gantry_attr_value_t *attrs, size_t attr_count,
+                                     gantry__extras_t *extras, const gantry_tensor_t **outputs,
+                                     size_t *output_count) {
+    gantry_status_t status = gantry__run_op_into(scope, gantry__op_get(id), inputs, input_count,
+                                                 attrs, attr_count, NULL, outputs, output_count);
+    for (uint32_t i = 0; extras && i < extras->count; ++i)
+        gantry_tensor_release(extras->tensors[i]);
     return status;
 }
 
-const gantry_tensor_t *gantry__call_op(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *const *inputs,
-                                       size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
+const gantry_tensor_t *gantry__call_op(gantry_scope_t *scope, gantry__op_id_t id,
+                                       const gantry_tensor_t *const *inputs, size_t input_count,
+                                       const gantry_attr_value_t *attrs, size_t attr_count,
                                        gantry__extras_t *extras) {
     const gantry_tensor_t *output = NULL;
     size_t count = 1;
-    (void)gantry__call_op_into(scope, id, inputs, input_count, attrs, attr_count, extras, &output, &count);
+    (void)gantry__call_op_into(scope, id, inputs, input_count, attrs, attr_count, extras, &output,
+                               &count);
     return output;
 }

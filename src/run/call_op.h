@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the C functions of ops are made of: attributes, small inputs that live on the host, and the call itself.
+/* What the C functions of ops are made of: attributes, small inputs that live on the host, and the
+ * call itself.
  *
- * Each returns NULL after a failure, which the scope keeps; with a NULL scope, too. The scope belongs to the calling thread. */
+ * Each returns NULL after a failure, which the scope keeps; with a NULL scope, too. The scope
+ * belongs to the calling thread. */
 #ifndef GANTRY_RUN_CALL_OP_H
 #define GANTRY_RUN_CALL_OP_H
 
@@ -30,46 +32,68 @@ static inline gantry_attr_value_t gantry__attr_text(const char *name, const char
     return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_STRING, .s = value};
 }
 
-static inline gantry_attr_value_t gantry__attr_ints(const char *name, const int64_t *list, size_t count) {
-    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_INTS, .i = (int64_t)count, .list = list};
+static inline gantry_attr_value_t gantry__attr_ints(const char *name, const int64_t *list,
+                                                    size_t count) {
+    return (gantry_attr_value_t){
+        .name = name, .kind = GANTRY_KIND_INTS, .i = (int64_t)count, .list = list};
 }
 
-/* Inputs that describe a call (axes, shapes, seeds) live on the host, whatever device the scope asks for; they are nobody's but the call's. */
+/* Inputs that describe a call (axes, shapes, seeds) live on the host, whatever device the scope
+ * asks for; they are nobody's but the call's. */
 typedef struct gantry__extras_t {
     gantry_tensor_t *tensors[8];
     uint32_t count; /* at first 0 */
 } gantry__extras_t;
 
-const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t *scope, gantry_dtype_t dtype, gantry_shape_t shape,
+const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t *scope,
+                                        gantry_dtype_t dtype, gantry_shape_t shape,
                                         const void *data);
-const gantry_tensor_t *gantry__add_host_shape(gantry__extras_t *extras, gantry_scope_t *scope, const gantry_shape_t *shape); /* int64 */
-const gantry_tensor_t *gantry__add_host_i32(gantry__extras_t *extras, gantry_scope_t *scope, int32_t value);
-const gantry_tensor_t *gantry__add_host_i64(gantry__extras_t *extras, gantry_scope_t *scope, int64_t value);
-/* int64 where `like` (may be NULL) is, else int32: for a number whose type the op takes from another input. */
-const gantry_tensor_t *gantry__add_host_int_like(gantry__extras_t *extras, gantry_scope_t *scope, const gantry_tensor_t *like, int32_t value);
+/* int64 */
+const gantry_tensor_t *gantry__add_host_shape(gantry__extras_t *extras, gantry_scope_t *scope,
+                                              const gantry_shape_t *shape);
+const gantry_tensor_t *gantry__add_host_i32(gantry__extras_t *extras, gantry_scope_t *scope,
+                                            int32_t value);
+const gantry_tensor_t *gantry__add_host_i64(gantry__extras_t *extras, gantry_scope_t *scope,
+                                            int64_t value);
+/* int64 where `like` (may be NULL) is, else int32: for a number whose type the op takes from
+ * another input. */
+const gantry_tensor_t *gantry__add_host_int_like(gantry__extras_t *extras, gantry_scope_t *scope,
+                                                 const gantry_tensor_t *like, int32_t value);
 /* The axes of a reduction: those of options, or all that x has. */
-const gantry_tensor_t *gantry__add_host_axes(gantry__extras_t *extras, gantry_scope_t *scope, const gantry_tensor_t *x,
+const gantry_tensor_t *gantry__add_host_axes(gantry__extras_t *extras, gantry_scope_t *scope,
+                                             const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options);
 
-/* An op's options as this library has them, the defaults where none are given. False after an InvalidArgument, which the scope keeps. first_bytes:
- * what a struct_size of 0 stands for. what: the struct's name. */
-bool gantry__take_options(gantry_scope_t *scope, const void *given, size_t first_bytes, void *out, size_t out_bytes, const char *what);
+/* An op's options as this library has them, the defaults where none are given. False after an
+ * InvalidArgument, which the scope keeps. first_bytes: what a struct_size of 0 stands for. what:
+ * the struct's name. */
+bool gantry__take_options(gantry_scope_t *scope, const void *given, size_t first_bytes, void *out,
+                          size_t out_bytes, const char *what);
 /* The same for a struct whose last field in version 0.1 was `last`. */
-#define GANTRY__TAKE_OPTIONS(scope, given, type, last, out) \
-    gantry__take_options(scope, given, offsetof(type, last) + sizeof((out)->last), out, sizeof *(out), #type)
+#define GANTRY__TAKE_OPTIONS(scope, given, type, last, out)                             \
+    gantry__take_options(scope, given, offsetof(type, last) + sizeof((out)->last), out, \
+                         sizeof *(out), #type)
 
-/* False after an InvalidArgument, which the scope keeps: a list of count things is NULL. what: "gantry_concat: values". */
+/* False after an InvalidArgument, which the scope keeps: a list of count things is NULL. what:
+ * "gantry_concat: values". */
 bool gantry__is_given(gantry_scope_t *scope, const void *list, size_t count, const char *what);
-/* int64 [rank of x] or, with several for each dimension, [rank, each]. The list may be NULL for a scalar or no x, which the op refuses. */
-const gantry_tensor_t *gantry__add_host_of_rank(gantry__extras_t *extras, gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *list,
+/* int64 [rank of x] or, with several for each dimension, [rank, each]. The list may be NULL for
+ * a scalar or no x, which the op refuses. */
+const gantry_tensor_t *gantry__add_host_of_rank(gantry__extras_t *extras, gantry_scope_t *scope,
+                                                const gantry_tensor_t *x, const int64_t *list,
                                                 int64_t each, const char *what);
 
 /* Runs an op of one output, then lets go of the extras (may be NULL). */
-const gantry_tensor_t *gantry__call_op(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *const *inputs, size_t input_count,
-                                       const gantry_attr_value_t *attrs, size_t attr_count, gantry__extras_t *extras);
-/* The same for any number of outputs; *output_count as in gantry__run_op_into. Returns the scope's status. */
-gantry_status_t gantry__call_op_into(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *const *inputs, size_t input_count,
-                                     const gantry_attr_value_t *attrs, size_t attr_count, gantry__extras_t *extras,
-                                     const gantry_tensor_t **outputs, size_t *output_count);
+const gantry_tensor_t *gantry__call_op(gantry_scope_t *scope, gantry__op_id_t id,
+                                       const gantry_tensor_t *const *inputs, size_t input_count,
+                                       const gantry_attr_value_t *attrs, size_t attr_count,
+                                       gantry__extras_t *extras);
+/* The same for any number of outputs; *output_count as in gantry__run_op_into. Returns the
+ * scope's status. */
+gantry_status_t gantry__call_op_into(gantry_scope_t *scope, gantry__op_id_t id,
+                                     const gantry_tensor_t *const *inputs, size_t input_count,
+                                     const gantry_attr_value_t *attrs, size_t attr_count,
+                                     gantry__extras_t *extras, const gantry_tensor_t **outputs,
+                                     size_t *output_count);
 
 #endif

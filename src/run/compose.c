@@ -25,25 +25,33 @@ gantry_status_t gantry__check_part(const gantry_scope_t *scope, const gantry__op
     for (uint32_t i = 0; i < count; ++i) {
         if (parts[i] == (gantry__op_id_t)op->id) return GANTRY_OK;
     }
-    return gantry__fail(GANTRY_INTERNAL, "op %s is not listed among the parts of %s", op->name, scope->composed->name);
+    return gantry__fail(GANTRY_INTERNAL, "op %s is not listed among the parts of %s", op->name,
+                        scope->composed->name);
 }
 
 /* ---- results ---- */
 
-static gantry_status_t check_result(const gantry__infer_t *call, uint32_t i, const gantry_tensor_t *output) {
-    if (!output) return gantry__fail(GANTRY_INTERNAL, "op %s ended well and did not make output %u", call->op->name, i);
+static gantry_status_t check_result(const gantry__infer_t *call, uint32_t i,
+                                    const gantry_tensor_t *output) {
+    if (!output)
+        return gantry__fail(GANTRY_INTERNAL, "op %s ended well and did not make output %u",
+                            call->op->name, i);
     const gantry_shape_t *shape = &call->out_shapes[i];
     bool agrees = output->dtype == call->out_dtypes[i] && output->shape.rank == shape->rank;
     for (int32_t k = 0; agrees && k < shape->rank; ++k)
         agrees = shape->dims[k] == -1 || shape->dims[k] == output->shape.dims[k];
     if (agrees) return GANTRY_OK;
-    return gantry__fail(GANTRY_INTERNAL, "op %s made output %u as %s%s; by its definition it is %s%s", call->op->name,
-                        i, gantry_dtype_name(output->dtype), gantry__shape_text(&output->shape).text,
+    return gantry__fail(GANTRY_INTERNAL,
+                        "op %s made output %u as %s%s; by its definition it is %s%s",
+                        call->op->name, i, gantry_dtype_name(output->dtype),
+                        gantry__shape_text(&output->shape).text,
                         gantry_dtype_name(call->out_dtypes[i]), gantry__shape_text(shape).text);
 }
 
-/* What belongs to somebody else (an input; a tensor that is another output already) gets an object of its own over the same memory. */
-static gantry_status_t take_result(gantry_scope_t *inner, const gantry_tensor_t *output, gantry_tensor_t **out_tensor) {
+/* What belongs to somebody else (an input; a tensor that is another output already) gets an
+ * object of its own over the same memory. */
+static gantry_status_t take_result(gantry_scope_t *inner, const gantry_tensor_t *output,
+                                   gantry_tensor_t **out_tensor) {
     if (output->scope == inner) {
         *out_tensor = gantry__scope_take(inner, output);
         return GANTRY_OK;
@@ -53,7 +61,8 @@ static gantry_status_t take_result(gantry_scope_t *inner, const gantry_tensor_t 
 }
 
 static gantry_status_t take_results(gantry_scope_t *inner, const gantry__infer_t *call,
-                                    const gantry_tensor_t *const *results, gantry_tensor_t **outputs) {
+                                    const gantry_tensor_t *const *results,
+                                    gantry_tensor_t **outputs) {
     for (uint32_t i = 0; i < call->output_count; ++i) {
         GANTRY__TRY(check_result(call, i, results[i]));
         GANTRY__TRY(take_result(inner, results[i], &outputs[i]));
@@ -61,8 +70,8 @@ static gantry_status_t take_results(gantry_scope_t *inner, const gantry__infer_t
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__compose(gantry_scope_t *scope, gantry__infer_t *call, const gantry_tensor_t *const *inputs,
-                                gantry_tensor_t **outputs) {
+gantry_status_t gantry__compose(gantry_scope_t *scope, gantry__infer_t *call,
+                                const gantry_tensor_t *const *inputs, gantry_tensor_t **outputs) {
     gantry_scope_t inner;
     const gantry_tensor_t *results[GANTRY__MAX_OUTPUTS];
     for (uint32_t i = 0; i < call->output_count; ++i) {
@@ -83,8 +92,8 @@ gantry_status_t gantry__compose(gantry_scope_t *scope, gantry__infer_t *call, co
 
 /* ---- for the functions ---- */
 
-const gantry_tensor_t *gantry__compose_host(const gantry__compose_t *c, gantry_dtype_t dtype, gantry_shape_t shape,
-                                            const void *data) {
+const gantry_tensor_t *gantry__compose_host(const gantry__compose_t *c, gantry_dtype_t dtype,
+                                            gantry_shape_t shape, const void *data) {
     gantry__extras_t made = {.count = 0};
     const gantry_tensor_t *tensor = gantry__add_host(&made, c->scope, dtype, shape, data);
     if (tensor) gantry__scope_adopt(c->scope, made.tensors[0]);
@@ -94,25 +103,30 @@ const gantry_tensor_t *gantry__compose_host(const gantry__compose_t *c, gantry_d
 static uint16_t bfloat16_bits(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16); /* to the nearest, ties to even; no NaN comes here */
+    /* to the nearest, ties to even; no NaN comes here */
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
 static uint16_t float16_bits(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     const uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
-    if (size >= 0x477ff000) return (uint16_t)(sign | 0x7c00);                                  /* rounds to infinity */
-    if (size < 0x38800000) return (uint16_t)(sign | (uint32_t)lrintf(fabsf(value) * 0x1p24f)); /* a denormal */
+    /* rounds to infinity */
+    if (size >= 0x477ff000) return (uint16_t)(sign | 0x7c00);
+    /* a denormal */
+    if (size < 0x38800000) return (uint16_t)(sign | (uint32_t)lrintf(fabsf(value) * 0x1p24f));
     return (uint16_t)(sign | (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13);
 }
 
-const gantry_tensor_t *gantry__compose_range(const gantry__compose_t *c, int64_t from, int64_t limit, int64_t step) {
+const gantry_tensor_t *gantry__compose_range(const gantry__compose_t *c, int64_t from,
+                                             int64_t limit, int64_t step) {
     return gantry_range(c->scope, gantry__compose_host(c, GANTRY_INT64, GANTRY_SCALAR, &from),
                         gantry__compose_host(c, GANTRY_INT64, GANTRY_SCALAR, &limit),
                         gantry__compose_host(c, GANTRY_INT64, GANTRY_SCALAR, &step));
 }
 
-const gantry_tensor_t *gantry__compose_scalar(const gantry__compose_t *c, gantry_dtype_t dtype, double value) {
+const gantry_tensor_t *gantry__compose_scalar(const gantry__compose_t *c, gantry_dtype_t dtype,
+                                              double value) {
     const float narrow = (float)value;
     const uint16_t half = dtype == GANTRY_FLOAT16 ? float16_bits(narrow) : bfloat16_bits(narrow);
     const void *data = dtype == GANTRY_FLOAT64   ? (const void *)&value

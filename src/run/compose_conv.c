@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions as matrix products, and windows over sequences as windows over images of one row.
  *
- *     patches [n * y * x, rows * columns * channels]  x  filter [rows * columns * channels, outputs]
+ *     patches [n * y * x, rows * columns * channels]  x  filter [rows * columns * channels,
+ *     outputs]
  *
- * Processors multiply without making patches: ConvolveImages is one kernel there. Cards multiply by their libraries.
- * The transposed convolution adds up patches (FoldImagePatches) that the opposite product makes, but on processors with
- * steps of 1, where it is a convolution of the result with the filter after half a turn.
+ * Processors multiply without making patches: ConvolveImages is one kernel there. Cards multiply by
+ * their libraries. The transposed convolution adds up patches (FoldImagePatches) that the opposite
+ * product makes, but on processors with steps of 1, where it is a convolution of the result with
+ * the filter after half a turn.
  *
- * Patches are rows * columns times as large as the images, so they are made of as many images at a time as PATCH_BYTES
- * allows. A window of one element that leaves nothing out needs none. With groups the product is a batch of one per
- * group. Channels that come first are moved to the end before, and back after. */
+ * Patches are rows * columns times as large as the images, so they are made of as many images at a
+ * time as PATCH_BYTES allows. A window of one element that leaves nothing out needs none. With
+ * groups the product is a batch of one per group. Channels that come first are moved to the end
+ * before, and back after. */
 #include <gantry/op.h>
 #include <gantry/ops.h>
 
@@ -41,7 +44,8 @@ typedef struct conv_t {
 static void read_four(const conv_t *conv, const char *name, int64_t out[4]) {
     static const int order[2][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
     const gantry_attr_t *attr = gantry__infer_attr(conv->c->call, name);
-    for (int d = 0; d < 4; ++d) out[d] = attr->i == 4 ? attr->list[order[conv->channels_first][d]] : 1;
+    for (int d = 0; d < 4; ++d)
+        out[d] = attr->i == 4 ? attr->list[order[conv->channels_first][d]] : 1;
 }
 
 static void read_pads(conv_t *conv) {
@@ -70,8 +74,8 @@ static const gantry_tensor_t *to_first(const conv_t *conv, const gantry_tensor_t
     return conv->channels_first ? gantry_transpose(conv->scope, x, order) : x;
 }
 
-static conv_t read_conv(const gantry__compose_t *c, const gantry_shape_t *image, const gantry_shape_t *filter,
-                        const gantry_shape_t *places) {
+static conv_t read_conv(const gantry__compose_t *c, const gantry_shape_t *image,
+                        const gantry_shape_t *filter, const gantry_shape_t *places) {
     conv_t conv = {.c = c,
                    .scope = c->scope,
                    .channels_first = gantry__infer_attr(c->call, "data_format")->s[1] == 'C',
@@ -101,7 +105,8 @@ static size_t patch_attrs(const conv_t *conv, const int64_t sizes[4], gantry_att
 }
 
 static bool sees_each_pixel_once(const conv_t *conv) {
-    return conv->rows == 1 && conv->columns == 1 && conv->strides[1] == 1 && conv->strides[2] == 1 && !conv->has_pads;
+    return conv->rows == 1 && conv->columns == 1 && conv->strides[1] == 1 &&
+           conv->strides[2] == 1 && !conv->has_pads;
 }
 
 static const gantry_tensor_t *make_patches(const conv_t *conv, const gantry_tensor_t *images) {
@@ -109,31 +114,37 @@ static const gantry_tensor_t *make_patches(const conv_t *conv, const gantry_tens
     gantry_attr_value_t attrs[5];
     if (sees_each_pixel_once(conv)) return images;
     size_t count = patch_attrs(conv, sizes, attrs);
-    return gantry__call_op(conv->scope, GANTRY__OP_ID_EXTRACT_IMAGE_PATCHES, &images, 1, attrs, count, NULL);
+    return gantry__call_op(conv->scope, GANTRY__OP_ID_EXTRACT_IMAGE_PATCHES, &images, 1, attrs,
+                           count, NULL);
 }
 
 /* ---- the product ---- */
 
 /* [places, window, groups, x] as [groups, places, window * x]. */
-static const gantry_tensor_t *split_groups(const conv_t *conv, const gantry_tensor_t *x, gantry_shape_t four,
-                                           const int32_t *order, int64_t rows, int64_t columns) {
-    const gantry_tensor_t *parts = gantry_transpose(conv->scope, gantry_reshape(conv->scope, x, four), order);
+static const gantry_tensor_t *split_groups(const conv_t *conv, const gantry_tensor_t *x,
+                                           gantry_shape_t four, const int32_t *order, int64_t rows,
+                                           int64_t columns) {
+    const gantry_tensor_t *parts =
+        gantry_transpose(conv->scope, gantry_reshape(conv->scope, x, four), order);
     return gantry_reshape(conv->scope, parts, GANTRY_SHAPE(conv->groups, rows, columns));
 }
 
 static const gantry_tensor_t *multiply_groups(const conv_t *conv, const gantry_tensor_t *patches,
                                               const gantry_tensor_t *filter, int64_t places) {
-    static const int32_t patch_order[] = {2, 0, 1, 3}, filter_order[] = {2, 0, 1, 3}, back[] = {1, 0, 2};
+    static const int32_t patch_order[] = {2, 0, 1, 3}, filter_order[] = {2, 0, 1, 3},
+                         back[] = {1, 0, 2};
     const int64_t window = conv->rows * conv->columns, each = conv->outputs / conv->groups;
-    const gantry_tensor_t *a = split_groups(conv, patches, GANTRY_SHAPE(places, window, conv->groups, conv->channels),
-                                            patch_order, places, window * conv->channels);
-    const gantry_tensor_t *b = split_groups(conv, filter, GANTRY_SHAPE(window, conv->channels, conv->groups, each),
-                                            filter_order, window * conv->channels, each);
+    const gantry_tensor_t *a =
+        split_groups(conv, patches, GANTRY_SHAPE(places, window, conv->groups, conv->channels),
+                     patch_order, places, window * conv->channels);
+    const gantry_tensor_t *b =
+        split_groups(conv, filter, GANTRY_SHAPE(window, conv->channels, conv->groups, each),
+                     filter_order, window * conv->channels, each);
     return gantry_transpose(conv->scope, gantry_matmul(conv->scope, a, b, NULL), back);
 }
 
-static const gantry_tensor_t *convolve(const conv_t *conv, const gantry_tensor_t *images, const gantry_tensor_t *filter,
-                                       int64_t batch) {
+static const gantry_tensor_t *convolve(const conv_t *conv, const gantry_tensor_t *images,
+                                       const gantry_tensor_t *filter, int64_t batch) {
     const int64_t places = batch * conv->places.dims[1] * conv->places.dims[2];
     const int64_t each = conv->rows * conv->columns * conv->channels;
     const gantry_tensor_t *patches = make_patches(conv, images), *product;
@@ -141,26 +152,30 @@ static const gantry_tensor_t *convolve(const conv_t *conv, const gantry_tensor_t
         product = multiply_groups(conv, patches, filter, places);
     } else {
         const gantry_tensor_t *a = gantry_reshape(conv->scope, patches, GANTRY_SHAPE(places, each));
-        const gantry_tensor_t *b = gantry_reshape(conv->scope, filter, GANTRY_SHAPE(each, conv->outputs));
+        const gantry_tensor_t *b =
+            gantry_reshape(conv->scope, filter, GANTRY_SHAPE(each, conv->outputs));
         product = gantry_matmul(conv->scope, a, b, NULL);
     }
-    return gantry_reshape(conv->scope, product,
-                          GANTRY_SHAPE(batch, conv->places.dims[1], conv->places.dims[2], conv->outputs));
+    return gantry_reshape(
+        conv->scope, product,
+        GANTRY_SHAPE(batch, conv->places.dims[1], conv->places.dims[2], conv->outputs));
 }
 
-/* Whether ConvolveImages would run on a processor; one that imitates a card, or makes lanes of work-items, is none. */
+/* Whether ConvolveImages would run on a processor; one that imitates a card, or makes lanes of
+ * work-items, is none. */
 static bool is_for_processor(const conv_t *conv) {
     const gantry__op_def_t *op = gantry__op_get(GANTRY__OP_ID_CONVOLVE_IMAGES);
-    const gantry__place_request_t request =
-        gantry__dispatch_request(conv->scope->runtime, op, conv->c->call->attrs, conv->scope->wish, NULL);
+    const gantry__place_request_t request = gantry__dispatch_request(
+        conv->scope->runtime, op, conv->c->call->attrs, conv->scope->wish, NULL);
     gantry__kept_plan_t *kept = NULL;
     return gantry__dispatch_plan(conv->scope->runtime, &request, &kept) == GANTRY_OK &&
-           kept->plan.device->info.type == GANTRY_DEVICE_TYPE_CPU && kept->plan.device->info.sub_group_size <= 1;
+           kept->plan.device->info.type == GANTRY_DEVICE_TYPE_CPU &&
+           kept->plan.device->info.sub_group_size <= 1;
 }
 
 static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
-    return conv->groups == 1 && !sees_each_pixel_once(conv) && (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64) &&
-           is_for_processor(conv);
+    return conv->groups == 1 && !sees_each_pixel_once(conv) &&
+           (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64) && is_for_processor(conv);
 }
 
 static const gantry_tensor_t *convolve_images(const conv_t *conv, const gantry_tensor_t *images,
@@ -171,16 +186,20 @@ static const gantry_tensor_t *convolve_images(const conv_t *conv, const gantry_t
                                          gantry__attr_text("padding", conv->padding),
                                          gantry__attr_bool("without_padding", without_padding),
                                          gantry__attr_ints("explicit_paddings", conv->pads, 8)};
-    return gantry__call_op(conv->scope, GANTRY__OP_ID_CONVOLVE_IMAGES, inputs, 2, attrs, conv->has_pads ? 5 : 4, NULL);
+    return gantry__call_op(conv->scope, GANTRY__OP_ID_CONVOLVE_IMAGES, inputs, 2, attrs,
+                           conv->has_pads ? 5 : 4, NULL);
 }
 
 /* Images whose patches are made at once. */
 static int64_t images_at_once(const conv_t *conv) {
-    const double bytes = (double)conv->places.dims[1] * (double)conv->places.dims[2] * (double)(conv->rows * conv->columns) *
-                         (double)conv->image.dims[3] * (double)gantry_dtype_size(conv->c->inputs[0]->dtype);
+    const double bytes = (double)conv->places.dims[1] * (double)conv->places.dims[2] *
+                         (double)(conv->rows * conv->columns) * (double)conv->image.dims[3] *
+                         (double)gantry_dtype_size(conv->c->inputs[0]->dtype);
     const int64_t batch = conv->image.dims[0], least = (batch + MOST_BLOCKS - 1) / MOST_BLOCKS;
     const double fit = bytes > 0 ? (double)PATCH_BYTES / bytes : (double)batch;
-    const int64_t most = fit >= (double)batch || sees_each_pixel_once(conv) ? batch : fit < 1.0 ? 1 : (int64_t)fit;
+    const int64_t most = fit >= (double)batch || sees_each_pixel_once(conv) ? batch
+                         : fit < 1.0                                        ? 1
+                                                                            : (int64_t)fit;
     return most > least ? most : least;
 }
 
@@ -189,13 +208,16 @@ static const gantry_tensor_t *convolve_in_blocks(const conv_t *conv, const gantr
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     const gantry_tensor_t *blocks[MOST_BLOCKS];
     size_t count = 0;
-    if (goes_without_patches(conv, images->dtype)) return convolve_images(conv, images, filter, false);
+    if (goes_without_patches(conv, images->dtype))
+        return convolve_images(conv, images, filter, false);
     if (step >= batch) return convolve(conv, images, filter, batch);
     for (int64_t first = 0; first < batch; first += step) {
         const int64_t size = batch - first < step ? batch - first : step;
         const int64_t begin[] = {first, 0, 0, 0};
-        const int64_t sizes[] = {size, conv->image.dims[1], conv->image.dims[2], conv->image.dims[3]};
-        blocks[count++] = convolve(conv, gantry_slice(conv->scope, images, begin, sizes), filter, size);
+        const int64_t sizes[] = {size, conv->image.dims[1], conv->image.dims[2],
+                                 conv->image.dims[3]};
+        blocks[count++] =
+            convolve(conv, gantry_slice(conv->scope, images, begin, sizes), filter, size);
     }
     return gantry_concat(conv->scope, blocks, count, 0);
 }
@@ -204,10 +226,12 @@ void gantry__compose_conv_2d(const gantry__compose_t *c) {
     const gantry_shape_t *out = &c->call->out_shapes[0];
     conv_t conv = read_conv(c, &c->inputs[0]->shape, &c->inputs[1]->shape, out);
     if (gantry_shape_elements(out) == 0 || conv.image.dims[3] == 0) {
-        c->outputs[0] = gantry_zeros(c->scope, c->inputs[0]->dtype, *out); /* of no channels a sum is 0 */
+        /* of no channels a sum is 0 */
+        c->outputs[0] = gantry_zeros(c->scope, c->inputs[0]->dtype, *out);
         return;
     }
-    c->outputs[0] = to_first(&conv, convolve_in_blocks(&conv, to_last(&conv, c->inputs[0]), c->inputs[1]));
+    c->outputs[0] =
+        to_first(&conv, convolve_in_blocks(&conv, to_last(&conv, c->inputs[0]), c->inputs[1]));
 }
 
 /* ---- the transposed convolution ---- */
@@ -216,8 +240,9 @@ static int64_t padding_before(const conv_t *conv, int d, int64_t reach) {
     return conv->has_pads ? conv->pads[2 * d] : strcmp(conv->padding, "SAME") == 0 ? reach / 2 : 0;
 }
 
-/* With steps of 1 the images are themselves a convolution, of the result with the filter after half a turn. False where the
- * padding was more than a window reaches, so that some places saw nothing, or with other steps. */
+/* With steps of 1 the images are themselves a convolution, of the result with the filter after half
+ * a turn. False where the padding was more than a window reaches, so that some places saw
+ * nothing, or with other steps. */
 static bool turn(const conv_t *conv, conv_t *out) {
     *out = *conv;
     out->channels = conv->outputs;
@@ -236,9 +261,11 @@ static bool turn(const conv_t *conv, conv_t *out) {
     return true;
 }
 
-static const gantry_tensor_t *convolve_turned(const conv_t *turned, const gantry_tensor_t *filter, const gantry_tensor_t *result) {
+static const gantry_tensor_t *convolve_turned(const conv_t *turned, const gantry_tensor_t *filter,
+                                              const gantry_tensor_t *result) {
     static const int32_t order[] = {0, 1, 3, 2}, axes[] = {0, 1};
-    const gantry_tensor_t *around = gantry_reverse(turned->scope, gantry_transpose(turned->scope, filter, order), axes, 2);
+    const gantry_tensor_t *around =
+        gantry_reverse(turned->scope, gantry_transpose(turned->scope, filter, order), axes, 2);
     return convolve_images(turned, result, around, true);
 }
 
@@ -247,25 +274,32 @@ static const gantry_tensor_t *fold(const conv_t *conv, const gantry_tensor_t *pa
     gantry__extras_t extras = {.count = 0};
     gantry_attr_value_t attrs[5];
     size_t count = patch_attrs(conv, sizes, attrs);
-    const gantry_tensor_t *inputs[] = {patches, gantry__add_host_shape(&extras, conv->scope, &conv->image)};
-    return gantry__call_op(conv->scope, GANTRY__OP_ID_FOLD_IMAGE_PATCHES, inputs, 2, attrs, count, &extras);
+    const gantry_tensor_t *inputs[] = {patches,
+                                       gantry__add_host_shape(&extras, conv->scope, &conv->image)};
+    return gantry__call_op(conv->scope, GANTRY__OP_ID_FOLD_IMAGE_PATCHES, inputs, 2, attrs, count,
+                           &extras);
 }
 
-static const gantry_tensor_t *transposed(const conv_t *conv, const gantry_tensor_t *filter, const gantry_tensor_t *result) {
+static const gantry_tensor_t *transposed(const conv_t *conv, const gantry_tensor_t *filter,
+                                         const gantry_tensor_t *result) {
     const gantry_matmul_options_t turned = {.transpose_b = true};
     conv_t around;
-    if (!sees_each_pixel_once(conv) && turn(conv, &around) && goes_without_patches(&around, result->dtype)) {
+    if (!sees_each_pixel_once(conv) && turn(conv, &around) &&
+        goes_without_patches(&around, result->dtype)) {
         return convolve_turned(&around, filter, result);
     }
     const int64_t *p = conv->places.dims, each = conv->rows * conv->columns * conv->channels;
-    const gantry_tensor_t *a = gantry_reshape(conv->scope, result, GANTRY_SHAPE(p[0] * p[1] * p[2], conv->outputs));
-    const gantry_tensor_t *b = gantry_reshape(conv->scope, filter, GANTRY_SHAPE(each, conv->outputs));
+    const gantry_tensor_t *a =
+        gantry_reshape(conv->scope, result, GANTRY_SHAPE(p[0] * p[1] * p[2], conv->outputs));
+    const gantry_tensor_t *b =
+        gantry_reshape(conv->scope, filter, GANTRY_SHAPE(each, conv->outputs));
     const gantry_tensor_t *patches = gantry_matmul(conv->scope, a, b, &turned);
     patches = gantry_reshape(conv->scope, patches, GANTRY_SHAPE(p[0], p[1], p[2], each));
     return sees_each_pixel_once(conv) ? patches : fold(conv, patches);
 }
 
-static void compose_transposed(const gantry__compose_t *c, const gantry_tensor_t *filter, const gantry_tensor_t *result) {
+static void compose_transposed(const gantry__compose_t *c, const gantry_tensor_t *filter,
+                               const gantry_tensor_t *result) {
     const gantry_shape_t *image = &c->call->out_shapes[0];
     conv_t conv = read_conv(c, image, &filter->shape, &result->shape);
     if (gantry_shape_elements(image) == 0 || gantry_shape_elements(&result->shape) == 0) {

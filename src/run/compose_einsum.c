@@ -4,11 +4,14 @@
  *     "bij,bjk->bik"     batch b (both inputs, output)   contracted j (both inputs only)   free i, k (one input, output)
  *
  *     each input     a label twice: its diagonal.   a label nowhere else: summed away.
- *     left, right    [batch, free, contracted] x [batch, contracted, free], where a plain reshape will do without a transpose
+ *     left, right    [batch, free, contracted] x [batch, contracted, free], where a plain reshape
+ *                    will do without a transpose
  *     product        MatMul or BatchMatMul; nothing contracted: Mul, broadcasting
- *     output         [batch, left free, right free], transposed to the order asked for; a label twice: put on the diagonal, zeros beside it
+ *     output         [batch, left free, right free], transposed to the order asked for; a label
+ *                    twice: put on the diagonal, zeros beside it
  *
- * Dimensions under an ellipsis are batch dimensions; where one input lacks them or has 1, BatchMatMul broadcasts. */
+ * Dimensions under an ellipsis are batch dimensions; where one input lacks them or has 1,
+ * BatchMatMul broadcasts. */
 #include <string.h>
 
 #include <gantry/ops.h>
@@ -52,7 +55,8 @@ static void turn(gantry_scope_t *scope, operand_t *x, const labels_t *wanted) {
 
 /* ---- one operand ---- */
 
-/* The diagonal over dimensions p < q of one label: brought to the front, it is every (n + 1)th of n * n rows. */
+/* The diagonal over dimensions p < q of one label: brought to the front, it is every (n + 1)th
+ * of n * n rows. */
 static void take_diagonal(const gantry__compose_t *c, operand_t *x, int32_t p, int32_t q) {
     const int64_t size = x->shape.dims[p];
     const uint8_t label = x->labels.at[p];
@@ -69,7 +73,8 @@ static void take_diagonal(const gantry__compose_t *c, operand_t *x, int32_t p, i
     }
     if (at > 2) x->tensor = gantry_transpose(c->scope, x->tensor, perm);
     x->tensor = gantry_reshape(c->scope, x->tensor, rows);
-    x->tensor = gantry_gather(c->scope, x->tensor, gantry__compose_range(c, 0, size * size, size + 1), 0);
+    x->tensor =
+        gantry_gather(c->scope, x->tensor, gantry__compose_range(c, 0, size * size, size + 1), 0);
     x->labels = labels;
     x->shape = rows;
     x->shape.dims[0] = size;
@@ -86,7 +91,8 @@ static void take_diagonals(const gantry__compose_t *c, operand_t *x) {
     }
 }
 
-static void sum_away(const gantry__compose_t *c, operand_t *x, const gantry__einsum_t *e, const labels_t *other) {
+static void sum_away(const gantry__compose_t *c, operand_t *x, const gantry__einsum_t *e,
+                     const labels_t *other) {
     int32_t axes[GANTRY_MAX_RANK];
     size_t count = 0;
     labels_t labels = {.count = 0};
@@ -101,7 +107,8 @@ static void sum_away(const gantry__compose_t *c, operand_t *x, const gantry__ein
         }
     }
     if (count == 0) return;
-    x->tensor = gantry_sum(c->scope, x->tensor, &(gantry_reduce_options_t){.axes = axes, .axis_count = count});
+    x->tensor = gantry_sum(c->scope, x->tensor,
+                           &(gantry_reduce_options_t){.axes = axes, .axis_count = count});
     x->labels = labels;
     x->shape = shape;
 }
@@ -127,11 +134,13 @@ static labels_t joined(const labels_t *a, const labels_t *b) {
     return all;
 }
 
-static kinds_t sort_labels(const gantry__einsum_t *e, const operand_t *left, const operand_t *right) {
+static kinds_t sort_labels(const gantry__einsum_t *e, const operand_t *left,
+                           const operand_t *right) {
     kinds_t k = {.batch = {.count = 0}};
     for (int32_t i = 0; i < e->distinct.count; ++i) {
         const uint8_t label = e->distinct.at[i];
-        bool in_left = gantry__has_label(&left->labels, label), in_right = gantry__has_label(&right->labels, label);
+        bool in_left = gantry__has_label(&left->labels, label),
+             in_right = gantry__has_label(&right->labels, label);
         bool is_batch = label >= GANTRY__EINSUM_ELLIPSIS || (in_left && in_right);
         append(is_batch ? &k.batch : in_left ? &k.left : &k.right, label);
     }
@@ -163,9 +172,11 @@ static bool is_broadcast(const kinds_t *k, const operand_t *left, const operand_
     return false;
 }
 
-/* Makes the operand [batch, rows, columns]; true when it is [batch, columns, rows] instead, which its memory is already. */
-static bool make_matrix(const gantry__compose_t *c, const gantry__einsum_t *e, operand_t *x, const labels_t *batch,
-                        const labels_t *rows, const labels_t *columns, bool keeps_batch) {
+/* Makes the operand [batch, rows, columns]; true when it is [batch, columns, rows] instead,
+ * which its memory is already. */
+static bool make_matrix(const gantry__compose_t *c, const gantry__einsum_t *e, operand_t *x,
+                        const labels_t *batch, const labels_t *rows, const labels_t *columns,
+                        bool keeps_batch) {
     labels_t own = {.count = 0};
     gantry_shape_t shape = {.rank = 0};
     int64_t matrices = 1;
@@ -187,22 +198,27 @@ static bool make_matrix(const gantry__compose_t *c, const gantry__einsum_t *e, o
     return is_turned;
 }
 
-static operand_t multiply(const gantry__compose_t *c, const gantry__einsum_t *e, operand_t *left, operand_t *right) {
+static operand_t multiply(const gantry__compose_t *c, const gantry__einsum_t *e, operand_t *left,
+                          operand_t *right) {
     const kinds_t k = sort_labels(e, left, right);
     const bool keeps_batch = is_broadcast(&k, left, right);
     operand_t out = {.labels = joined(&k.batch, &k.left)};
     out.labels = joined(&out.labels, &k.right);
     if (keeps_batch && k.batch.count + 2 > GANTRY_MAX_RANK) {
-        (void)gantry__fail(GANTRY_UNIMPLEMENTED, "%d broadcasting dimensions; at most %d are available",
+        (void)gantry__fail(GANTRY_UNIMPLEMENTED,
+                           "%d broadcasting dimensions; at most %d are available",
                            (int)k.batch.count, GANTRY_MAX_RANK - 2);
         (void)gantry__scope_fail(c->scope, GANTRY_UNIMPLEMENTED);
         return out;
     }
     const bool left_turned = make_matrix(c, e, left, &k.batch, &k.left, &k.contracted, keeps_batch);
-    const bool right_turned = make_matrix(c, e, right, &k.batch, &k.contracted, &k.right, keeps_batch);
-    const gantry_matmul_options_t options = {.transpose_a = left_turned, .transpose_b = right_turned};
-    out.tensor = k.contracted.count == 0 ? gantry_mul(c->scope, left->tensor, right->tensor)
-                                         : gantry_matmul(c->scope, left->tensor, right->tensor, &options);
+    const bool right_turned =
+        make_matrix(c, e, right, &k.batch, &k.contracted, &k.right, keeps_batch);
+    const gantry_matmul_options_t options = {.transpose_a = left_turned,
+                                             .transpose_b = right_turned};
+    out.tensor = k.contracted.count == 0
+                     ? gantry_mul(c->scope, left->tensor, right->tensor)
+                     : gantry_matmul(c->scope, left->tensor, right->tensor, &options);
     out.shape.rank = out.labels.count;
     for (int32_t i = 0; i < out.labels.count; ++i) out.shape.dims[i] = e->sizes[out.labels.at[i]];
     out.tensor = gantry_reshape(c->scope, out.tensor, out.shape);
@@ -211,14 +227,17 @@ static operand_t multiply(const gantry__compose_t *c, const gantry__einsum_t *e,
 
 /* ---- the output ---- */
 
-/* One more dimension at the end, which takes this label: x where it equals the dimension `from`, else zeros. */
+/* One more dimension at the end, which takes this label: x where it equals the dimension `from`,
+ * else zeros. */
 static void put_on_diagonal(const gantry__compose_t *c, operand_t *x, int32_t from, uint8_t label) {
     gantry_scope_t *scope = c->scope;
     const int64_t size = x->shape.dims[from];
     gantry_shape_t raised = x->shape, along = {.rank = x->shape.rank + 1};
     raised.dims[raised.rank++] = 1;
-    for (int32_t i = 0; i < along.rank; ++i) along.dims[i] = i == from || i == along.rank - 1 ? size : 1;
-    const gantry_tensor_t *diagonal = gantry_reshape(scope, gantry_eye(scope, size, size, GANTRY_BOOL), along);
+    for (int32_t i = 0; i < along.rank; ++i)
+        along.dims[i] = i == from || i == along.rank - 1 ? size : 1;
+    const gantry_tensor_t *diagonal =
+        gantry_reshape(scope, gantry_eye(scope, size, size, GANTRY_BOOL), along);
     x->tensor = gantry_select(scope, diagonal, gantry_reshape(scope, x->tensor, raised),
                               gantry_zeros(scope, c->call->out_dtypes[0], GANTRY_SCALAR));
     x->shape = raised;
@@ -234,7 +253,8 @@ static void repeat_labels(const gantry__compose_t *c, const gantry__einsum_t *e,
         if (gantry__has_label(&wanted, label)) {
             int32_t from = 0;
             while (x->labels.at[from] != label) ++from;
-            label = (uint8_t)(GANTRY__EINSUM_ELLIPSIS + GANTRY_MAX_RANK + i); /* a name of its own */
+            /* a name of its own */
+            label = (uint8_t)(GANTRY__EINSUM_ELLIPSIS + GANTRY_MAX_RANK + i);
             put_on_diagonal(c, x, from, label);
         }
         append(&wanted, label);
@@ -244,8 +264,8 @@ static void repeat_labels(const gantry__compose_t *c, const gantry__einsum_t *e,
 
 void gantry__compose_einsum(const gantry__compose_t *c) {
     gantry__einsum_t e;
-    gantry_status_t status =
-        gantry__einsum_read(gantry__infer_attr(c->call, "equation")->s, c->call->shapes, c->call->input_count, &e);
+    gantry_status_t status = gantry__einsum_read(gantry__infer_attr(c->call, "equation")->s,
+                                                 c->call->shapes, c->call->input_count, &e);
     if (status != GANTRY_OK) {
         (void)gantry__scope_fail(c->scope, status);
         return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tells shapes (Shape, Size, Rank, BroadcastArgs: made on the host, no tensor is read), Eye, EmbeddingLookup, BooleanMask. */
+/* What tells shapes (Shape, Size, Rank, BroadcastArgs: made on the host, no tensor is read),
+ * Eye, EmbeddingLookup, BooleanMask. */
 #include <gantry/ops.h>
 
 #include "op/op_infer.h"
@@ -14,7 +15,8 @@ static void give_integers(const gantry__compose_t *c, gantry_shape_t shape, cons
     const gantry_dtype_t dtype = c->call->out_dtypes[0];
     const int64_t count = gantry_shape_elements(&shape);
     for (int64_t i = 0; i < count; ++i) narrow[i] = (int32_t)values[i];
-    c->outputs[0] = gantry__compose_host(c, dtype, shape, dtype == GANTRY_INT32 ? (const void *)narrow : values);
+    c->outputs[0] = gantry__compose_host(c, dtype, shape,
+                                         dtype == GANTRY_INT32 ? (const void *)narrow : values);
 }
 
 void gantry__compose_shape(const gantry__compose_t *c) {
@@ -22,7 +24,9 @@ void gantry__compose_shape(const gantry__compose_t *c) {
     give_integers(c, GANTRY_SHAPE(shape->rank), shape->dims);
 }
 
-void gantry__compose_size(const gantry__compose_t *c) { give_integers(c, GANTRY_SCALAR, &c->inputs[0]->elements); }
+void gantry__compose_size(const gantry__compose_t *c) {
+    give_integers(c, GANTRY_SCALAR, &c->inputs[0]->elements);
+}
 
 void gantry__compose_rank(const gantry__compose_t *c) {
     const int64_t rank = c->inputs[0]->shape.rank;
@@ -50,7 +54,8 @@ void gantry__compose_eye(const gantry__compose_t *c) {
     const gantry_tensor_t *inputs[] = {
         gantry__compose_range(c, 0, rows, 1), gantry__add_host_i32(&extras, c->scope, depth),
         gantry_ones(c->scope, dtype, GANTRY_SCALAR), gantry_zeros(c->scope, dtype, GANTRY_SCALAR)};
-    const gantry_tensor_t *matrix = gantry__call_op(c->scope, GANTRY__OP_ID_ONE_HOT, inputs, 4, NULL, 0, &extras);
+    const gantry_tensor_t *matrix =
+        gantry__call_op(c->scope, GANTRY__OP_ID_ONE_HOT, inputs, 4, NULL, 0, &extras);
     c->outputs[0] = out.rank == 2 ? matrix : gantry_broadcast_to(c->scope, matrix, out);
 }
 
@@ -72,9 +77,12 @@ void gantry__compose_boolean_mask(const gantry__compose_t *c) {
     gantry_shape_t rows = {.rank = 0};
     for (int32_t i = 0; i < axis; ++i) rows.dims[rows.rank++] = shape->dims[i];
     rows.dims[rows.rank++] = mask->elements;
-    for (int32_t i = axis + mask->shape.rank; i < shape->rank; ++i) rows.dims[rows.rank++] = shape->dims[i];
+    for (int32_t i = axis + mask->shape.rank; i < shape->rank; ++i)
+        rows.dims[rows.rank++] = shape->dims[i];
     const gantry_tensor_t *flat = gantry_reshape(scope, mask, GANTRY_SHAPE(mask->elements));
-    const gantry_tensor_t *where = gantry__call_op(scope, GANTRY__OP_ID_WHERE, &flat, 1, NULL, 0, NULL);
-    const gantry_tensor_t *indices = gantry_reshape(scope, where, GANTRY_SHAPE(where ? where->elements : 0));
+    const gantry_tensor_t *where =
+        gantry__call_op(scope, GANTRY__OP_ID_WHERE, &flat, 1, NULL, 0, NULL);
+    const gantry_tensor_t *indices =
+        gantry_reshape(scope, where, GANTRY_SHAPE(where ? where->elements : 0));
     c->outputs[0] = gantry_gather(scope, gantry_reshape(scope, tensor, rows), indices, axis);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random ops with a state, and permutations: a place in a stream, then the op that draws from there. */
+/* Random ops with a state, and permutations: a place in a stream, then the op that draws from
+ * there. */
 #include <gantry/ops.h>
 
 #include <inttypes.h>
@@ -12,7 +13,8 @@
 /* ---- with a state ---- */
 
 static bool take(const gantry__compose_t *c, uint64_t blocks, gantry__philox_t *out_place) {
-    gantry_status_t status = gantry__random_take(&c->scope->runtime->random, c->call, blocks, out_place);
+    gantry_status_t status =
+        gantry__random_take(&c->scope->runtime->random, c->call, blocks, out_place);
     if (status != GANTRY_OK) (void)gantry__scope_fail(c->scope, status);
     return status == GANTRY_OK;
 }
@@ -21,8 +23,10 @@ static bool take(const gantry__compose_t *c, uint64_t blocks, gantry__philox_t *
 static void draw(const gantry__compose_t *c, gantry__op_id_t part, const char *type_attr) {
     const gantry_attr_value_t attr = gantry__attr_type(type_attr, c->call->out_dtypes[0]);
     gantry__philox_t place;
-    if (!take(c, gantry__random_blocks(gantry_shape_elements(&c->call->out_shapes[0])), &place)) return;
-    c->outputs[0] = gantry__draw_from(c->scope, part, &place, c->inputs, c->call->input_count, 1, &attr);
+    if (!take(c, gantry__random_blocks(gantry_shape_elements(&c->call->out_shapes[0])), &place))
+        return;
+    c->outputs[0] =
+        gantry__draw_from(c->scope, part, &place, c->inputs, c->call->input_count, 1, &attr);
 }
 
 void gantry__compose_random_uniform(const gantry__compose_t *c) {
@@ -47,11 +51,14 @@ void gantry__compose_multinomial(const gantry__compose_t *c) {
     const int64_t *dims = c->call->out_shapes[0].dims;
     gantry__philox_t place;
     if (!take(c, gantry__random_blocks(dims[0] * ((dims[1] + 3) / 4 * 8)), &place)) return;
-    c->outputs[0] = gantry__draw_from(c->scope, GANTRY__OP_ID_STATELESS_MULTINOMIAL_V2, &place, c->inputs, 2, 2, &attr);
+    c->outputs[0] = gantry__draw_from(c->scope, GANTRY__OP_ID_STATELESS_MULTINOMIAL_V2, &place,
+                                      c->inputs, 2, 2, &attr);
 }
 
 /* True when there is but one order. */
-static bool is_fixed(const gantry_tensor_t *value) { return value->elements <= 1 || value->shape.dims[0] <= 1; }
+static bool is_fixed(const gantry_tensor_t *value) {
+    return value->elements <= 1 || value->shape.dims[0] <= 1;
+}
 
 /* A word for each row but the last. */
 void gantry__compose_random_shuffle(const gantry__compose_t *c) {
@@ -60,14 +67,16 @@ void gantry__compose_random_shuffle(const gantry__compose_t *c) {
     if (is_fixed(value)) {
         c->outputs[0] = value;
     } else if (take(c, ((uint64_t)value->shape.dims[0] + 2) / 4, &place)) {
-        c->outputs[0] = gantry__draw_from(c->scope, GANTRY__OP_ID_STATELESS_SHUFFLE, &place, c->inputs, 1, 1, NULL);
+        c->outputs[0] = gantry__draw_from(c->scope, GANTRY__OP_ID_STATELESS_SHUFFLE, &place,
+                                          c->inputs, 1, 1, NULL);
     }
 }
 
 /* ---- permutations ----
  *
- * Fisher and Yates's, from the front: row i changes places with row i + (word i) % (rows left). One step waits for the
- * other, so the order is made on the host; the device gets it as indices of a Gather and is not waited for. */
+ * Fisher and Yates's, from the front: row i changes places with row i + (word i) % (rows left). One
+ * step waits for the other, so the order is made on the host; the device gets it as indices of a
+ * Gather and is not waited for. */
 
 static void permute(int32_t *order, int32_t rows, gantry__philox_t place) {
     uint32_t words[4] = {0};
@@ -81,7 +90,8 @@ static void permute(int32_t *order, int32_t rows, gantry__philox_t place) {
     }
 }
 
-static gantry_status_t read_input(const gantry__compose_t *c, uint32_t input, void *out, size_t bytes) {
+static gantry_status_t read_input(const gantry__compose_t *c, uint32_t input, void *out,
+                                  size_t bytes) {
     const void *data;
     void *owned;
     GANTRY__TRY(gantry__tensor_host_data(c->inputs[input], &data, &owned));
@@ -90,12 +100,14 @@ static gantry_status_t read_input(const gantry__compose_t *c, uint32_t input, vo
     return GANTRY_OK;
 }
 
-static gantry_status_t make_order(const gantry__compose_t *c, int64_t rows, const gantry_tensor_t **out_order) {
+static gantry_status_t make_order(const gantry__compose_t *c, int64_t rows,
+                                  const gantry_tensor_t **out_order) {
     const gantry__heap_t *heap = &c->scope->runtime->heap;
     gantry__philox_t place;
     if (rows > INT32_MAX) {
-        return gantry__fail(GANTRY_UNIMPLEMENTED, "%" PRId64 " rows are to be shuffled; at most %" PRId32 " can be",
-                            rows, INT32_MAX);
+        return gantry__fail(GANTRY_UNIMPLEMENTED,
+                            "%" PRId64 " rows are to be shuffled; at most %" PRId32 " can be", rows,
+                            INT32_MAX);
     }
     GANTRY__TRY(read_input(c, 1, &place.key, sizeof place.key));
     GANTRY__TRY(read_input(c, 2, place.counter, sizeof place.counter));

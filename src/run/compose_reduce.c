@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LogSumExp, Var and Std, as TensorFlow composes them. Halves are computed in float32 and rounded once. */
+/* LogSumExp, Var and Std, as TensorFlow composes them. Halves are computed in float32 and
+ * rounded once. */
 #include <gantry/ops.h>
 
 #include "op/op_infer.h"
@@ -8,14 +9,16 @@
 #include "run/tensor_state.h"
 
 /* x over the call's axes. */
-static const gantry_tensor_t *reduce(const gantry__compose_t *c, gantry__op_id_t id, const gantry_tensor_t *x,
-                                     bool keep_dims) {
+static const gantry_tensor_t *reduce(const gantry__compose_t *c, gantry__op_id_t id,
+                                     const gantry_tensor_t *x, bool keep_dims) {
     const gantry_tensor_t *inputs[] = {x, c->inputs[1]};
     const gantry_attr_value_t attr = gantry__attr_bool("keep_dims", keep_dims);
     return gantry__call_op(c->scope, id, inputs, 2, &attr, 1, NULL);
 }
 
-static bool keeps_dims(const gantry__compose_t *c) { return gantry__infer_attr(c->call, "keep_dims")->i != 0; }
+static bool keeps_dims(const gantry__compose_t *c) {
+    return gantry__infer_attr(c->call, "keep_dims")->i != 0;
+}
 
 static void finish(const gantry__compose_t *c, const gantry_tensor_t *result) {
     c->outputs[0] = gantry__compose_narrow(c, result, c->call->out_dtypes[0]);
@@ -28,7 +31,8 @@ void gantry__compose_log_sum_exp(const gantry__compose_t *c) {
     if (!x) return;
     const gantry_tensor_t *zero = gantry__compose_scalar(c, x->dtype, 0);
     const gantry_tensor_t *most = reduce(c, GANTRY__OP_ID_MAX, x, true);
-    most = gantry_select(s, gantry_equal(s, gantry_sub(s, most, most), zero), most, zero); /* inf - inf is NaN */
+    /* inf - inf is NaN */
+    most = gantry_select(s, gantry_equal(s, gantry_sub(s, most, most), zero), most, zero);
     const gantry_tensor_t *powers = gantry_exp(s, gantry_tensor_donate(s, gantry_sub(s, x, most)));
     const gantry_tensor_t *sum =
         gantry_log(s, reduce(c, GANTRY__OP_ID_SUM, gantry_tensor_donate(s, powers), keeps_dims(c)));
@@ -45,4 +49,6 @@ static const gantry_tensor_t *variance(const gantry__compose_t *c) {
 
 void gantry__compose_var(const gantry__compose_t *c) { finish(c, variance(c)); }
 
-void gantry__compose_std(const gantry__compose_t *c) { finish(c, gantry_sqrt(c->scope, variance(c))); }
+void gantry__compose_std(const gantry__compose_t *c) {
+    finish(c, gantry_sqrt(c->scope, variance(c)));
+}

@@ -7,8 +7,8 @@
 #include "run/tensor_state.h"
 
 /* Concat's own list is shorter by its axis. */
-static const gantry_tensor_t *concat(gantry_scope_t *scope, const gantry_tensor_t *const *values, size_t count,
-                                     int32_t axis) {
+static const gantry_tensor_t *concat(gantry_scope_t *scope, const gantry_tensor_t *const *values,
+                                     size_t count, int32_t axis) {
     if (count < GANTRY__MAX_INPUTS) return gantry_concat(scope, values, count, axis);
     size_t half = count / 2;
     const gantry_tensor_t *halves[] = {gantry_concat(scope, values, half, axis),
@@ -23,7 +23,9 @@ void gantry__compose_pack(const gantry__compose_t *c) {
     for (uint32_t i = 0; i < c->call->input_count; ++i) {
         values[i] = gantry_expand_dims(c->scope, c->inputs[i], axis);
     }
-    c->outputs[0] = c->call->input_count == 1 ? values[0] : concat(c->scope, values, c->call->input_count, axis);
+    c->outputs[0] = c->call->input_count == 1
+                        ? values[0]
+                        : concat(c->scope, values, c->call->input_count, axis);
 }
 
 /* The outputs are pieces of value along axis, one behind the other. */
@@ -50,9 +52,13 @@ static int32_t cut_axis(const gantry__compose_t *c, const gantry_shape_t *whole)
     return 0;
 }
 
-void gantry__compose_split(const gantry__compose_t *c) { cut(c, c->inputs[1], cut_axis(c, &c->inputs[1]->shape)); }
+void gantry__compose_split(const gantry__compose_t *c) {
+    cut(c, c->inputs[1], cut_axis(c, &c->inputs[1]->shape));
+}
 
-void gantry__compose_split_v(const gantry__compose_t *c) { cut(c, c->inputs[0], cut_axis(c, &c->inputs[0]->shape)); }
+void gantry__compose_split_v(const gantry__compose_t *c) {
+    cut(c, c->inputs[0], cut_axis(c, &c->inputs[0]->shape));
+}
 
 void gantry__compose_unpack(const gantry__compose_t *c) {
     const gantry_tensor_t *value = c->inputs[0];
@@ -62,7 +68,8 @@ void gantry__compose_unpack(const gantry__compose_t *c) {
     for (int32_t i = 0; i < value->shape.rank; ++i) size[i] = i == axis ? 1 : value->shape.dims[i];
     for (uint32_t k = 0; k < c->call->output_count; ++k) {
         begin[axis] = k;
-        const gantry_tensor_t *piece = c->call->output_count == 1 ? value : gantry_slice(c->scope, value, begin, size);
+        const gantry_tensor_t *piece =
+            c->call->output_count == 1 ? value : gantry_slice(c->scope, value, begin, size);
         c->outputs[k] = gantry_reshape(c->scope, piece, c->call->out_shapes[k]);
     }
 }

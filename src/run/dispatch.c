@@ -5,8 +5,10 @@
 
 #include "base/hash.h"
 
-gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime, const gantry__op_def_t *op,
-                                                 const gantry_attr_t *attrs, const gantry__wish_t *wish,
+gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime,
+                                                 const gantry__op_def_t *op,
+                                                 const gantry_attr_t *attrs,
+                                                 const gantry__wish_t *wish,
                                                  const gantry_logical_device_t *pinned) {
     return (gantry__place_request_t){
         .devices = &runtime->devices,
@@ -16,35 +18,43 @@ gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime, cons
         .wish = wish,
         .pinned = pinned,
         .soft = atomic_load_explicit(&runtime->soft_placement, memory_order_relaxed) != 0,
-        .require = atomic_load_explicit(&runtime->placement_mode, memory_order_relaxed) == GANTRY_PLACEMENT_REQUIRE,
+        .require = atomic_load_explicit(&runtime->placement_mode, memory_order_relaxed) ==
+                   GANTRY_PLACEMENT_REQUIRE,
     };
 }
 
 static gantry__plan_key_t key_of(const gantry__place_request_t *request) {
-    gantry__plan_key_t key = {.op = request->op, .wish = request->wish,
-                             .pinned = request->exhausted ? request->exhausted : request->pinned};
+    gantry__plan_key_t key = {.op = request->op,
+                              .wish = request->wish,
+                              .pinned = request->exhausted ? request->exhausted : request->pinned};
     for (uint32_t i = 0; i < request->op->attr_count; ++i) {
-        if (request->attrs[i].kind == GANTRY_ATTR_TYPE) key.types = key.types << 8 | (uint64_t)request->attrs[i].i;
+        if (request->attrs[i].kind == GANTRY_ATTR_TYPE)
+            key.types = key.types << 8 | (uint64_t)request->attrs[i].i;
     }
     key.settings = (uint32_t)request->soft | (uint32_t)request->require << 1 |
-                   (uint32_t)request->integer_variable << 2 | (uint32_t)(request->call != NULL) << 3 |
+                   (uint32_t)request->integer_variable << 2 |
+                   (uint32_t)(request->call != NULL) << 3 |
                    (uint32_t)(request->exhausted != NULL) << 4;
     /* what was planned before a card was lost may lie on it */
-    key.settings |= (uint32_t)atomic_load_explicit(&request->devices->losses, memory_order_acquire) << 16;
+    key.settings |= (uint32_t)atomic_load_explicit(&request->devices->losses, memory_order_acquire)
+                    << 16;
     return key;
 }
 
 /* Plans of equal outcome share one record. */
 static uint32_t variant_of(const gantry__plan_t *plan) {
-    const uintptr_t outcome[] = {(uintptr_t)plan->device, (uintptr_t)(plan->kernel_count ? plan->kernels[0] : NULL),
+    const uintptr_t outcome[] = {(uintptr_t)plan->device,
+                                 (uintptr_t)(plan->kernel_count ? plan->kernels[0] : NULL),
                                  (uintptr_t)plan->reason};
     return (uint32_t)gantry__hash64(outcome, sizeof outcome, 0) | 1;
 }
 
-gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime, const gantry__place_request_t *request,
+gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime,
+                                      const gantry__place_request_t *request,
                                       gantry__kept_plan_t **out_kept) {
     gantry__plan_key_t key = key_of(request);
-    /* A plan that looked at shapes holds for these shapes only: it is made each time, and kept once for its records. */
+    /* A plan that looked at shapes holds for these shapes only: it is made each time, and kept
+     * once for its records. */
     *out_kept = request->call ? NULL : gantry__plan_cache_find(&runtime->plans, &key);
     if (*out_kept && (*out_kept)->plan.device) return GANTRY_OK;
     gantry__plan_t plan;
@@ -53,7 +63,8 @@ gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime, const gantry__p
     if (request->call) key.variant = variant_of(&plan);
     gantry_status_t added = gantry__plan_cache_add(&runtime->plans, &key, &plan, out_kept);
     if (status == GANTRY_OK || added == GANTRY_OK) return status == GANTRY_OK ? added : status;
-    return gantry__place(request, &plan); /* refused, not kept for want of memory: the refusal's message again */
+    /* refused, not kept for want of memory: the refusal's message again */
+    return gantry__place(request, &plan);
 }
 
 static void call_back(gantry_runtime_t *runtime, uint64_t sequence, const gantry__plan_t *plan,
@@ -70,52 +81,51 @@ static void call_back(gantry_runtime_t *runtime, uint64_t sequence, const gantry
 
 static void warn_once(gantry_runtime_t *runtime, gantry__kept_plan_t *kept) {
     const gantry__plan_t *plan = &kept->plan;
-    bool is_fallback = plan->reason == GANTRY_PLACED_SOFT_SAME_TYPE || plan->reason == GANTRY_PLACED_SOFT_OTHER_TYPE ||
-                       plan->reason == GANTRY_PLACED_ONLY_CPU_KERNEL || plan->reason == GANTRY_PLACED_OUT_OF_MEMORY;
+    bool is_fallback = plan->reason == GANTRY_PLACED_SOFT_SAME_TYPE ||
+                       plan->reason == GANTRY_PLACED_SOFT_OTHER_TYPE ||
+                       plan->reason == GANTRY_PLACED_ONLY_CPU_KERNEL ||
+                       plan->reason == GANTRY_PLACED_OUT_OF_MEMORY;
     if (!is_fallback || !gantry__plan_cache_warns(&runtime->plans, kept)) return;
-    gantry__log(&runtime->log, GANTRY_LEVEL_WARNING, "Op %s runs on %s: %s", plan->op->name, plan->device->full_name,
-                gantry_placement_reason_text(plan->reason));
+    gantry__log(&runtime->log, GANTRY_LEVEL_WARNING, "Op %s runs on %s: %s", plan->op->name,
+                plan->device->full_name, gantry_placement_reason_text(plan->reason));
 }
 
-uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t *kept, const char *log_name,
-                               uint64_t bytes_copied) {
+uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t *kept,
+                               const char *log_name, uint64_t bytes_copied) {
     gantry_runtime_t *runtime = scope->runtime;
     const gantry__op_def_t *part_of = scope->called;
     uint64_t sequence = gantry__placement_log_next(&runtime->placements);
     if (!kept) return sequence;
     (void)atomic_fetch_add_explicit(&kept->used, 1, memory_order_relaxed);
     gantry__placement_log_note(&runtime->placements, sequence, kept, part_of, bytes_copied);
-    if (atomic_load_explicit(&runtime->placement_mode, memory_order_relaxed) == GANTRY_PLACEMENT_WARN_ONCE)
+    if (atomic_load_explicit(&runtime->placement_mode, memory_order_relaxed) ==
+        GANTRY_PLACEMENT_WARN_ONCE)
         warn_once(runtime, kept);
     if (atomic_load_explicit(&runtime->log_placement, memory_order_relaxed) && kept->plan.device) {
-        gantry__log(&runtime->log, GANTRY_LEVEL_INFO, "Executing op %s in device %s%s%s%s", log_name,
-                    kept->plan.device->full_name, part_of ? " (part of " : "", part_of ? part_of->name : "",
-                    part_of ? ")" : "");
+        gantry__log(&runtime->log, GANTRY_LEVEL_INFO, "Executing op %s in device %s%s%s%s",
+                    log_name, kept->plan.device->full_name, part_of ? " (part of " : "",
+                    part_of ? part_of->name : "", part_of ? ")" : "");
     }
     if (atomic_load_explicit(&runtime->has_callback, memory_order_relaxed))
         call_back(runtime, sequence, &kept->plan, part_of, bytes_copied);
     return sequence;
 }
 
-gantry_status_t gantry__dispatch_check_policy(gantry_runtime_t *runtime, const gantry__op_def_t *op, uint32_t index,
-                                              const gantry_tensor_t *input, const gantry_logical_device_t *device) {
+gantry_status_t gantry__dispatch_check_policy(gantry_runtime_t *runtime, const gantry__op_def_t *op,
+                                              uint32_t index, const gantry_tensor_t *input,
+                                              const gantry_logical_device_t *device) {
     int policy = atomic_load_explicit(&runtime->device_policy, memory_order_relaxed);
     if (policy == GANTRY_POLICY_SILENT || strcmp(op->name, "Identity") == 0) return GANTRY_OK;
     if (policy == GANTRY_POLICY_SILENT_FOR_INT32 && input->dtype == GANTRY_INT32) return GANTRY_OK;
     if (policy == GANTRY_POLICY_WARN) {
-        gantry__log(&runtime->log, GANTRY_LEVEL_WARNING,
-                    "before computing %s input #%u was expected to be on %s but is actually on %s (operation running "
-                    "on %s). This triggers a "
-                    "copy which can be a performance bottleneck.",
-                    op->name, index, device->full_name, input->device->full_name, device->full_name);
+        gantry__log(
+            &runtime->log, GANTRY_LEVEL_WARNING,
+            "before computing %s input #%u was expected to be on %s but is actually on %s (operation running on %s). This triggers a copy which can be a performance bottleneck.",
+            op->name, index, device->full_name, input->device->full_name, device->full_name);
         return GANTRY_OK;
     }
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
-        "Tensors on conflicting devices: cannot compute %s as input #%u was expected to be on %s but is actually on %s "
-        "(operation running on %s) Tensors can be copied explicitly with gantry_identity in a scope on that device, or "
-        "transparently with gantry_set_device_policy(runtime, GANTRY_POLICY_SILENT). Copying tensors between devices "
-        "may slow "
-        "down your model",
+        "Tensors on conflicting devices: cannot compute %s as input #%u was expected to be on %s but is actually on %s (operation running on %s) Tensors can be copied explicitly with gantry_identity in a scope on that device, or transparently with gantry_set_device_policy(runtime, GANTRY_POLICY_SILENT). Copying tensors between devices may slow down your model",
         op->name, index, device->full_name, input->device->full_name, device->full_name);
 }

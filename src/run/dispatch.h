@@ -5,18 +5,27 @@
 
 #include "run/scope_state.h"
 
-/* The plan for an op under a wish; call carries shapes for kernels that look at them. After a failure *out_kept is the refused plan or NULL. */
-gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime, const gantry__place_request_t *request, gantry__kept_plan_t **out_kept);
+/* The plan for an op under a wish; call carries shapes for kernels that look at them. After a
+ * failure *out_kept is the refused plan or NULL. */
+gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime,
+                                      const gantry__place_request_t *request,
+                                      gantry__kept_plan_t **out_kept);
 
 /* A request filled from the runtime's settings. */
-gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime, const gantry__op_def_t *op, const gantry_attr_t *attrs,
-                                                 const gantry__wish_t *wish, const gantry_logical_device_t *pinned);
+gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime,
+                                                 const gantry__op_def_t *op,
+                                                 const gantry_attr_t *attrs,
+                                                 const gantry__wish_t *wish,
+                                                 const gantry_logical_device_t *pinned);
 
-/* Record, count, callback, log line, warning of an op of this scope; returns the op's sequence number. */
-uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t *kept, const char *log_name, uint64_t bytes_copied);
+/* Record, count, callback, log line, warning of an op of this scope; returns the op's sequence
+ * number. */
+uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t *kept,
+                               const char *log_name, uint64_t bytes_copied);
 
 /* The device policy on input `index` of op that lies on another device than it runs on. */
-gantry_status_t gantry__dispatch_check_policy(gantry_runtime_t *runtime, const gantry__op_def_t *op, uint32_t index,
-                                              const gantry_tensor_t *input, const gantry_logical_device_t *device);
+gantry_status_t gantry__dispatch_check_policy(gantry_runtime_t *runtime, const gantry__op_def_t *op,
+                                              uint32_t index, const gantry_tensor_t *input,
+                                              const gantry_logical_device_t *device);
 
 #endif

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The way of one op:
  *
- *   infer     types and shapes of the results; host inputs are read here when a shape depends on them
+ *   infer     types and shapes of the results; host inputs are read here when a shape depends on
+ *             them
  *   plan      device and kernels, from the plan cache or the placer
  *   gather    inputs: host pointers, or memory on that device (copied there when it lies elsewhere)
  *   allocate  results whose shape is known: in new memory, or in that of a donated input
- *   compute   the kernel makes the other results (their shape depends on data: it reads counts back first) and submits to the device's compute stream,
- *             behind the points its inputs become ready at
- *   publish   results carry the point they are ready at and the faults they depend on; the record is written
+ *   compute   the kernel makes the other results (their shape depends on data: it reads counts back
+ *             first) and submits to the device's compute stream, behind the points its inputs
+ *             become ready at
+ *   publish   results carry the point they are ready at and the faults they depend on; the record
+ *             is written
  *
  * A profile's frame, when there is one, is told of each step (run/profile.h).
- * Where the result is its input's memory (another shape of it, an aligned piece), or known by now, nothing is gathered,
- * allocated or computed. A composed op is inferred here, and then runs its parts, each of which comes this way (run/compose.h).
- * Everything lives on the stack until publish; a failure at any step releases what was made and is kept by the scope. */
+ * Where the result is its input's memory (another shape of it, an aligned piece), or known by now,
+ * nothing is gathered, allocated or computed. A composed op is inferred here, and then runs its
+ * parts, each of which comes this way (run/compose.h). Everything lives on the stack until
+ * publish; a failure at any step releases what was made and is kept by the scope. */
 #include "run/eager.h"
 
 #include <stdio.h>
@@ -51,7 +55,8 @@ typedef struct eager_t {
     gantry_logical_device_t *device;
     const gantry_logical_device_t *exhausted; /* where memory ran out before, or NULL */
     uint32_t choice;                          /* of the plan's kernels */
-    bool in_place;                            /* output 0 is the memory of an input that ends here */
+    /* output 0 is the memory of an input that ends here */
+    bool in_place;
     uint64_t bytes_copied;
     gantry_status_t host_status; /* why host_value gave NULL */
     uint32_t copy_count;         /* of copies */
@@ -99,13 +104,15 @@ static gantry_status_t check_inputs(const eager_t *eager) {
         const gantry_tensor_t *input = eager->inputs[i];
         if (!input) {
             const gantry__op_arg_t *arg = gantry__op_input_arg(eager->op, eager->input_count, i);
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: input %u (%s) is NULL; a tensor is accepted",
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "op %s: input %u (%s) is NULL; a tensor is accepted",
                                 eager->op->name, i, arg ? arg->name : "one too many");
         }
         if (input->runtime != eager->runtime) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "op %s: input %u belongs to another runtime; tensors of the scope's own are accepted",
-                                eager->op->name, i);
+            return gantry__fail(
+                GANTRY_INVALID_ARGUMENT,
+                "op %s: input %u belongs to another runtime; tensors of the scope's own are accepted",
+                eager->op->name, i);
         }
     }
     return GANTRY_OK;
@@ -132,8 +139,8 @@ static const void *host_value(void *caller, uint32_t i) {
 
 static gantry_status_t check_room(const eager_t *eager) {
     if (eager->infer.output_count <= eager->room) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s has %u outputs; room for %zu is given", eager->op->name,
-                        eager->infer.output_count, eager->room);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s has %u outputs; room for %zu is given",
+                        eager->op->name, eager->infer.output_count, eager->room);
 }
 
 static gantry_status_t infer(eager_t *eager) {
@@ -153,7 +160,8 @@ static gantry_status_t infer(eager_t *eager) {
 
 /* ---- plan ---- */
 
-static void fill_arg(gantry_arg_t *arg, gantry_dtype_t dtype, const gantry_shape_t *shape, int64_t elements) {
+static void fill_arg(gantry_arg_t *arg, gantry_dtype_t dtype, const gantry_shape_t *shape,
+                     int64_t elements) {
     arg->struct_size = sizeof *arg;
     arg->dtype = (int32_t)dtype;
     arg->rank = shape->rank;
@@ -177,14 +185,16 @@ static void describe_call(eager_t *eager) {
     abi->kernel = NULL;
     for (uint32_t i = 0; i < eager->input_count; ++i) {
         eager->input_args[i] = &eager->args[i];
-        fill_arg(&eager->args[i], eager->inputs[i]->dtype, &eager->inputs[i]->shape, eager->inputs[i]->elements);
+        fill_arg(&eager->args[i], eager->inputs[i]->dtype, &eager->inputs[i]->shape,
+                 eager->inputs[i]->elements);
     }
     for (uint32_t i = 0; i < eager->infer.output_count; ++i) {
         eager->output_args[i] = &eager->results[i];
         fill_arg(eager->output_args[i], eager->infer.out_dtypes[i], &eager->infer.out_shapes[i],
                  gantry_shape_elements(&eager->infer.out_shapes[i]));
     }
-    for (uint32_t i = 0; i < eager->op->attr_count; ++i) eager->attr_args[i] = &eager->infer.attrs[i];
+    for (uint32_t i = 0; i < eager->op->attr_count; ++i)
+        eager->attr_args[i] = &eager->infer.attrs[i];
 }
 
 /* The first kernel of the plan that takes these shapes; false when all decline. */
@@ -198,23 +208,26 @@ static bool choose_kernel(eager_t *eager) {
     return false;
 }
 
-/* Plans without a look at shapes first, since such a plan is kept. When all kernels of its device decline, places again with the shapes; a
- * device that was not open could not be asked then, so this may go round once more for each device. */
+/* Plans without a look at shapes first, since such a plan is kept. When all kernels of its device
+ * decline, places again with the shapes; a device that was not open could not be asked then, so
+ * this may go round once more for each device. */
 static gantry_status_t plan(eager_t *eager) {
-    gantry__place_request_t request =
-        gantry__dispatch_request(eager->runtime, eager->op, eager->infer.attrs, eager->scope->wish, eager->pinned);
+    gantry__place_request_t request = gantry__dispatch_request(
+        eager->runtime, eager->op, eager->infer.attrs, eager->scope->wish, eager->pinned);
     request.exhausted = eager->exhausted;
     for (;;) {
         GANTRY__TRY(gantry__dispatch_plan(eager->runtime, &request, &eager->kept));
         eager->device = eager->kept->plan.device;
         bool was_open = atomic_load_explicit(&eager->device->is_open, memory_order_acquire);
         GANTRY__TRY(gantry__logical_device_open(eager->device));
-        /* the opening may have given the card to its other view, whose kernels are others; from now on it stays */
+        /* the opening may have given the card to its other view, whose kernels are others; from
+         * now on it stays */
         if (eager->kept->plan.view != gantry__logical_view(eager->device)) continue;
         gantry__call_init(&eager->call, eager->device, NULL, 0);
         if (choose_kernel(eager)) break;
         if (request.call && was_open) {
-            return gantry__fail(GANTRY_INTERNAL, "op %s: the kernels of %s took this call and now decline it",
+            return gantry__fail(GANTRY_INTERNAL,
+                                "op %s: the kernels of %s took this call and now decline it",
                                 eager->op->name, eager->device->name);
         }
         request.call = &eager->call.abi;
@@ -240,14 +253,17 @@ static void bind_arg(gantry_arg_t *arg, const gantry_tensor_t *tensor) {
 }
 
 /* ends_with_op: the copy is for the kernel only, not for a result. */
-static gantry_status_t bring_input(eager_t *eager, uint32_t i, bool ends_with_op, const gantry_tensor_t **out_local) {
+static gantry_status_t bring_input(eager_t *eager, uint32_t i, bool ends_with_op,
+                                   const gantry_tensor_t **out_local) {
     const gantry_tensor_t *input = eager->inputs[i];
     *out_local = input;
     if (input->device == eager->device) return GANTRY_OK;
     GANTRY__TRY(gantry__dispatch_check_policy(eager->runtime, eager->op, i, input, eager->device));
     gantry_tensor_t *copy;
-    const gantry__allocation_t purpose = {
-        .owner = "copy", .tag = eager->scope->tag, .temporary = ends_with_op, .held = eager->call.temporary_count};
+    const gantry__allocation_t purpose = {.owner = "copy",
+                                          .tag = eager->scope->tag,
+                                          .temporary = ends_with_op,
+                                          .held = eager->call.temporary_count};
     GANTRY__TRY(gantry__tensor_copy_to(input, eager->device, &purpose, &copy));
     eager->copies[eager->copy_count++] = copy;
     if (copy->buffer && ends_with_op) ++eager->call.temporary_count;
@@ -277,20 +293,26 @@ static gantry_status_t gather(eager_t *eager) {
         }
         GANTRY__TRY(bring_input(eager, i, true, &eager->used[i]));
         bind_arg(arg, eager->used[i]);
-        if (!gantry__point_is_past(eager->used[i]->ready)) eager->points[eager->point_count++] = eager->used[i]->ready;
+        if (!gantry__point_is_past(eager->used[i]->ready))
+            eager->points[eager->point_count++] = eager->used[i]->ready;
     }
     return GANTRY_OK;
 }
 
-/* An input that ends with this op, whose memory nobody else can reach and which output 0 fits; NULL: none. */
+/* An input that ends with this op, whose memory nobody else can reach and which output 0 fits;
+ * NULL: none. */
 static const gantry_tensor_t *find_donor(const eager_t *eager) {
-    if (eager->scope->donated_count == 0 || !(eager->call.abi.kernel->flags & GANTRY_KERNEL_IN_PLACE)) return NULL;
+    if (eager->scope->donated_count == 0 ||
+        !(eager->call.abi.kernel->flags & GANTRY_KERNEL_IN_PLACE))
+        return NULL;
     const gantry_arg_t *out = eager->output_args[0];
-    const uint64_t out_bytes = (uint64_t)out->element_count * gantry_dtype_size((gantry_dtype_t)out->dtype);
+    const uint64_t out_bytes =
+        (uint64_t)out->element_count * gantry_dtype_size((gantry_dtype_t)out->dtype);
     for (uint32_t i = 0; i < eager->input_count; ++i) {
         const gantry_tensor_t *input = eager->inputs[i];
-        if (eager->used[i] == input && input->elements == out->element_count && input->size_bytes == out_bytes &&
-            gantry__scope_is_donated(eager->scope, input) && gantry__tensor_is_sole(input))
+        if (eager->used[i] == input && input->elements == out->element_count &&
+            input->size_bytes == out_bytes && gantry__scope_is_donated(eager->scope, input) &&
+            gantry__tensor_is_sole(input))
             return input;
     }
     return NULL;
@@ -298,11 +320,12 @@ static const gantry_tensor_t *find_donor(const eager_t *eager) {
 
 /* Output 0 in the donor's memory, behind what other streams still do with it. */
 static gantry_status_t take_over(eager_t *eager, const gantry_tensor_t *donor) {
-    GANTRY__TRY(gantry__tensor_reuse(donor, eager->infer.out_dtypes[0], &eager->infer.out_shapes[0], &eager->made[0]));
+    GANTRY__TRY(gantry__tensor_reuse(donor, eager->infer.out_dtypes[0], &eager->infer.out_shapes[0],
+                                     &eager->made[0]));
     bind_arg(eager->output_args[0], eager->made[0]);
     if (!eager->device->synchronous)
-        eager->point_count +=
-            gantry__buffer_other_uses(donor->buffer, GANTRY_STREAM_COMPUTE, eager->points + eager->point_count);
+        eager->point_count += gantry__buffer_other_uses(donor->buffer, GANTRY_STREAM_COMPUTE,
+                                                        eager->points + eager->point_count);
     eager->in_place = true;
     return GANTRY_OK;
 }
@@ -310,11 +333,13 @@ static gantry_status_t take_over(eager_t *eager, const gantry_tensor_t *donor) {
 static gantry_status_t allocate_output(eager_t *eager, uint32_t i) {
     const gantry_tensor_t *donor = i == 0 ? find_donor(eager) : NULL;
     if (donor) return take_over(eager, donor);
-    const gantry__allocation_t purpose = {.owner = eager->op->name,
-                                          .tag = eager->scope->tag,
-                                          .held = eager->call.temporary_count + eager->call.scratch_count};
+    const gantry__allocation_t purpose = {
+        .owner = eager->op->name,
+        .tag = eager->scope->tag,
+        .held = eager->call.temporary_count + eager->call.scratch_count};
     GANTRY__TRY(gantry__tensor_create(eager->runtime, eager->device, eager->infer.out_dtypes[i],
-                                      &eager->infer.out_shapes[i], GANTRY_STREAM_COMPUTE, &purpose, &eager->made[i]));
+                                      &eager->infer.out_shapes[i], GANTRY_STREAM_COMPUTE, &purpose,
+                                      &eager->made[i]));
     bind_arg(eager->output_args[i], eager->made[i]);
     return GANTRY_OK;
 }
@@ -330,7 +355,8 @@ static gantry_status_t allocate(eager_t *eager) {
 
 /* ---- results whose shape depends on data ---- */
 
-static gantry_status_t check_made_shape(const eager_t *eager, uint32_t index, const gantry_shape_t *given) {
+static gantry_status_t check_made_shape(const eager_t *eager, uint32_t index,
+                                        const gantry_shape_t *given) {
     const gantry_shape_t *inferred = &eager->infer.out_shapes[index];
     bool agrees = given->rank == inferred->rank && gantry_shape_elements(given) >= 0;
     for (int32_t k = 0; agrees && k < given->rank; ++k)
@@ -339,16 +365,19 @@ static gantry_status_t check_made_shape(const eager_t *eager, uint32_t index, co
     char from_kernel[GANTRY_MAX_RANK * 21 + 3], from_op[GANTRY_MAX_RANK * 21 + 3];
     (void)gantry_shape_format(given, from_kernel, sizeof from_kernel);
     (void)gantry_shape_format(inferred, from_op, sizeof from_op);
-    return gantry__fail(GANTRY_INTERNAL, "kernel of %s makes output %u as %s; by the op's definition it is %s",
+    return gantry__fail(GANTRY_INTERNAL,
+                        "kernel of %s makes output %u as %s; by the op's definition it is %s",
                         eager->op->name, index, from_kernel, from_op);
 }
 
 /* For the service allocate_output. */
-static int32_t make_output(gantry__call_t *call, uint32_t index, int32_t rank, const int64_t *dims) {
+static int32_t make_output(gantry__call_t *call, uint32_t index, int32_t rank,
+                           const int64_t *dims) {
     eager_t *eager = call->caller;
     if (index >= eager->made_count || eager->output_args[index]->element_count >= 0) {
-        return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s makes output %u, which %s", eager->op->name, index,
-                                     index < eager->made_count ? "is there already" : "does not exist");
+        return (int32_t)gantry__fail(
+            GANTRY_INTERNAL, "kernel of %s makes output %u, which %s", eager->op->name, index,
+            index < eager->made_count ? "is there already" : "does not exist");
     }
     gantry_shape_t shape = {.rank = rank};
     for (int32_t k = 0; k < rank && k < GANTRY_MAX_RANK; ++k) shape.dims[k] = dims[k];
@@ -362,8 +391,9 @@ static int32_t make_output(gantry__call_t *call, uint32_t index, int32_t rank, c
 static gantry_status_t check_all_made(const eager_t *eager) {
     for (uint32_t i = 0; i < eager->made_count; ++i) {
         if (!eager->made[i])
-            return gantry__fail(GANTRY_INTERNAL, "kernel of %s ended well and did not make output %u", eager->op->name,
-                                i);
+            return gantry__fail(GANTRY_INTERNAL,
+                                "kernel of %s ended well and did not make output %u",
+                                eager->op->name, i);
     }
     return GANTRY_OK;
 }
@@ -374,9 +404,11 @@ static gantry_status_t inherit_faults(eager_t *eager, gantry__fault_t *fault) {
     for (uint32_t k = 0; k < eager->made_count; ++k) {
         for (uint32_t i = 0; i < eager->input_count; ++i) {
             const gantry_tensor_t *input = eager->inputs[i];
-            if (input->fault_count > 0) GANTRY__TRY(gantry__tensor_inherit_faults(eager->made[k], input));
+            if (input->fault_count > 0)
+                GANTRY__TRY(gantry__tensor_inherit_faults(eager->made[k], input));
         }
-        if (fault) GANTRY__TRY(gantry__tensor_add_fault(eager->made[k], gantry__fault_retain(fault)));
+        if (fault)
+            GANTRY__TRY(gantry__tensor_add_fault(eager->made[k], gantry__fault_retain(fault)));
     }
     return GANTRY_OK;
 }
@@ -384,7 +416,9 @@ static gantry_status_t inherit_faults(eager_t *eager, gantry__fault_t *fault) {
 /* For words that tell of a bad value. */
 static void keep_values(const eager_t *eager, gantry__fault_t *fault) {
     const gantry_fault_words_t *words = &fault->words;
-    if (!words->value_text || words->value_input < 0 || words->value_input >= (int32_t)eager->input_count) return;
+    if (!words->value_text || words->value_input < 0 ||
+        words->value_input >= (int32_t)eager->input_count)
+        return;
     const gantry_tensor_t *input = eager->inputs[words->value_input];
     if (input->buffer && input->device == eager->device)
         gantry__fault_keep_values(fault, input->buffer, input->offset_bytes, (int32_t)input->dtype);
@@ -398,7 +432,8 @@ static void mark_uses(eager_t *eager, gantry__point_t point) {
     }
     for (uint32_t i = 0; i < eager->made_count; ++i) {
         if (!eager->made[i]) continue; /* the kernel failed before it made it */
-        if (eager->made[i]->buffer) gantry__buffer_mark_use(eager->made[i]->buffer, GANTRY_STREAM_COMPUTE, point.count);
+        if (eager->made[i]->buffer)
+            gantry__buffer_mark_use(eager->made[i]->buffer, GANTRY_STREAM_COMPUTE, point.count);
         eager->made[i]->ready = point;
     }
 }
@@ -412,11 +447,13 @@ static bool has_work(const eager_t *eager) {
 
 static bool times_kernels(const eager_t *eager) {
     return !eager->device->synchronous &&
-           atomic_load_explicit(&eager->runtime->devices.profiling, memory_order_relaxed) == GANTRY_PROFILE_WAIT;
+           atomic_load_explicit(&eager->runtime->devices.profiling, memory_order_relaxed) ==
+               GANTRY_PROFILE_WAIT;
 }
 
-/* In a profile that times kernels: what is waited for is over before the kernel begins, whatever came of it. Where the device works on alone,
- * what follows is submission, the order of the streams included. */
+/* In a profile that times kernels: what is waited for is over before the kernel begins, whatever
+ * came of it. Where the device works on alone, what follows is submission, the order of the
+ * streams included. */
 static GANTRY__RECORDING void settle_points(const eager_t *eager) {
     for (uint32_t i = 0; times_kernels(eager) && i < eager->point_count; ++i)
         (void)gantry__point_wait(eager->points[i]);
@@ -443,7 +480,8 @@ static GANTRY__RECORDING gantry_status_t call_kernel_recorded(eager_t *eager) {
     if (eager->device->synchronous) (void)gantry__profile_enter(eager->frame, GANTRY__STEP_KERNEL);
     gantry_status_t status = call_kernel(eager);
     if (numbers->launches == launches) ++numbers->launches;
-    for (uint32_t i = 0; i < eager->input_count; ++i) numbers->argument_bytes += eager->inputs[i]->size_bytes;
+    for (uint32_t i = 0; i < eager->input_count; ++i)
+        numbers->argument_bytes += eager->inputs[i]->size_bytes;
     for (uint32_t i = 0; i < eager->made_count; ++i)
         if (eager->made[i]) numbers->argument_bytes += eager->made[i]->size_bytes;
     return status;
@@ -452,7 +490,8 @@ static GANTRY__RECORDING gantry_status_t call_kernel_recorded(eager_t *eager) {
 static gantry_status_t compute(eager_t *eager, const gantry__profile_frame_t *frame) {
     gantry__stream_t *stream = &eager->device->streams[GANTRY_STREAM_COMPUTE];
     if (frame) settle_points(eager);
-    if (eager->point_count > 0) GANTRY__TRY(gantry__stream_wait_for(stream, eager->points, eager->point_count));
+    if (eager->point_count > 0)
+        GANTRY__TRY(gantry__stream_wait_for(stream, eager->points, eager->point_count));
     if (!has_work(eager)) return inherit_faults(eager, NULL);
     eager->call.make_output = make_output;
     eager->call.caller = eager;
@@ -469,15 +508,19 @@ static gantry_status_t compute(eager_t *eager, const gantry__profile_frame_t *fr
     return status;
 }
 
-/* Whether the result is a piece of an input on this device, aligned as kernels expect it, and too large to be copied into the tensor's object. */
+/* Whether the result is a piece of an input on this device, aligned as kernels expect it, and
+ * too large to be copied into the tensor's object. */
 static bool is_piece(const eager_t *eager) {
     if (eager->infer.piece_first < 0) return false;
     const gantry_tensor_t *input = eager->inputs[0];
     const uint64_t base = eager->device->info.base_alignment_bytes, least = PIECE_ALIGNMENT;
-    const uint64_t size = gantry_dtype_size(input->dtype), first = (uint64_t)eager->infer.piece_first * size;
+    const uint64_t size = gantry_dtype_size(input->dtype),
+                   first = (uint64_t)eager->infer.piece_first * size;
     return input->buffer && input->device == eager->device &&
            (uint64_t)eager->output_args[0]->element_count * size > GANTRY__INLINE_BYTES &&
-           (input->buffer->span.offset_bytes + input->offset_bytes + first) % (base > least ? base : least) == 0;
+           (input->buffer->span.offset_bytes + input->offset_bytes + first) %
+                   (base > least ? base : least) ==
+               0;
 }
 
 static gantry_status_t make_piece(eager_t *eager) {
@@ -491,8 +534,9 @@ static gantry_status_t make_piece(eager_t *eager) {
 /* A result that the inputs' elements have no part in. */
 static gantry_status_t make_known(eager_t *eager) {
     const unsigned char value = (unsigned char)eager->infer.known_bool;
-    GANTRY__TRY(gantry__tensor_from_host(eager->runtime, eager->device, GANTRY_BOOL, &eager->infer.out_shapes[0],
-                                         &value, eager->scope->tag, &eager->made[0]));
+    GANTRY__TRY(gantry__tensor_from_host(eager->runtime, eager->device, GANTRY_BOOL,
+                                         &eager->infer.out_shapes[0], &value, eager->scope->tag,
+                                         &eager->made[0]));
     eager->made_count = 1;
     return inherit_faults(eager, NULL);
 }
@@ -533,7 +577,8 @@ static gantry_status_t run(eager_t *eager) {
             (void)gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, 0);
         return status;
     }
-    bool is_alias = (eager->op->flags & GANTRY__OP_ALIAS) != 0, is_view = !is_alias && is_piece(eager);
+    bool is_alias = (eager->op->flags & GANTRY__OP_ALIAS) != 0,
+         is_view = !is_alias && is_piece(eager);
     bool is_known = eager->infer.known_bool >= 0;
     if (is_known) {
         status = make_known(eager);
@@ -547,12 +592,14 @@ static gantry_status_t run(eager_t *eager) {
         if (status == GANTRY_OK) status = allocate(eager);
     }
     (void)gantry__profile_enter(frame, GANTRY__STEP_SCOPE);
-    eager->call.sequence = gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, eager->bytes_copied);
+    eager->call.sequence =
+        gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, eager->bytes_copied);
     if (status == GANTRY_OK && !is_alias && !is_view && !is_known) status = compute(eager, frame);
     return status;
 }
 
-/* The ladder's last rung, when the user allowed it: the op is tried once more on a CPU. The device's own message stays, the CPU's behind it. */
+/* The ladder's last rung, when the user allowed it: the op is tried once more on a CPU. The
+ * device's own message stays, the CPU's behind it. */
 static GANTRY__COLD gantry_status_t run_on_cpu(eager_t *eager) {
     char first[GANTRY__MESSAGE_BYTES];
     (void)snprintf(first, sizeof first, "%s", gantry__message());
@@ -561,12 +608,15 @@ static GANTRY__COLD gantry_status_t run_on_cpu(eager_t *eager) {
     begin(eager);
     eager->exhausted = exhausted;
     if (run(eager) == GANTRY_OK) return GANTRY_OK;
-    return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "%.1400s; and moving op %s to a CPU failed: ", first,
+    return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED,
+                               "%.1400s; and moving op %s to a CPU failed: ", first,
                                eager->op->name);
 }
 
 static bool may_move(const eager_t *eager) {
-    if (!eager->runtime->devices.policy.oom_fallback || eager->pinned || !eager->device || eager->in_place) return false;
+    if (!eager->runtime->devices.policy.oom_fallback || eager->pinned || !eager->device ||
+        eager->in_place)
+        return false;
     return eager->device->index < 0 || strcmp(eager->device->physical->type, "CPU") != 0;
 }
 
@@ -583,32 +633,33 @@ static gantry_status_t run_to_end(eager_t *eager, size_t *output_count) {
     return status;
 }
 
-/* A frame with arrays for so many inputs and outputs: some 150 bytes each, which lists of 64 do not cost the other calls. */
-#define GIVE_ROOM(inlining, name, INPUTS, OUTPUTS)                                         \
-    static inlining gantry_status_t name(eager_t *eager, size_t *output_count) {           \
-        const gantry_shape_t *shapes[INPUTS];                                              \
-        gantry_dtype_t dtypes[INPUTS], out_dtypes[OUTPUTS];                                \
-        gantry_shape_t out_shapes[OUTPUTS];                                                \
-        gantry_tensor_t *copies[INPUTS], *made[OUTPUTS];                                   \
-        const gantry_tensor_t *used[INPUTS];                                               \
-        owned_t owned[INPUTS];                                                             \
-        gantry__point_t points[INPUTS + GANTRY__STREAMS];                                  \
-        gantry_arg_t args[INPUTS], results[OUTPUTS], *output_args[OUTPUTS];                \
-        const gantry_arg_t *input_args[INPUTS];                                            \
-        eager->infer.shapes = shapes;                                                      \
-        eager->infer.dtypes = dtypes;                                                      \
-        eager->infer.out_shapes = out_shapes;                                              \
-        eager->infer.out_dtypes = out_dtypes;                                              \
-        eager->copies = copies;                                                            \
-        eager->owned = owned;                                                              \
-        eager->used = used;                                                                \
-        eager->points = points;                                                            \
-        eager->args = args;                                                                \
-        eager->input_args = input_args;                                                    \
-        eager->made = made;                                                                \
-        eager->results = results;                                                          \
-        eager->output_args = output_args;                                                  \
-        return run_to_end(eager, output_count);                                            \
+/* A frame with arrays for so many inputs and outputs: some 150 bytes each, which lists of 64 do
+ * not cost the other calls. */
+#define GIVE_ROOM(inlining, name, INPUTS, OUTPUTS)                               \
+    static inlining gantry_status_t name(eager_t *eager, size_t *output_count) { \
+        const gantry_shape_t *shapes[INPUTS];                                    \
+        gantry_dtype_t dtypes[INPUTS], out_dtypes[OUTPUTS];                      \
+        gantry_shape_t out_shapes[OUTPUTS];                                      \
+        gantry_tensor_t *copies[INPUTS], *made[OUTPUTS];                         \
+        const gantry_tensor_t *used[INPUTS];                                     \
+        owned_t owned[INPUTS];                                                   \
+        gantry__point_t points[INPUTS + GANTRY__STREAMS];                        \
+        gantry_arg_t args[INPUTS], results[OUTPUTS], *output_args[OUTPUTS];      \
+        const gantry_arg_t *input_args[INPUTS];                                  \
+        eager->infer.shapes = shapes;                                            \
+        eager->infer.dtypes = dtypes;                                            \
+        eager->infer.out_shapes = out_shapes;                                    \
+        eager->infer.out_dtypes = out_dtypes;                                    \
+        eager->copies = copies;                                                  \
+        eager->owned = owned;                                                    \
+        eager->used = used;                                                      \
+        eager->points = points;                                                  \
+        eager->args = args;                                                      \
+        eager->input_args = input_args;                                          \
+        eager->made = made;                                                      \
+        eager->results = results;                                                \
+        eager->output_args = output_args;                                        \
+        return run_to_end(eager, output_count);                                  \
     }
 GIVE_ROOM(inline, run_few, FEW_INPUTS, FEW_OUTPUTS)
 GIVE_ROOM(GANTRY__NOINLINE, run_many_inputs, GANTRY__MAX_INPUTS, FEW_OUTPUTS)
@@ -617,7 +668,8 @@ GIVE_ROOM(GANTRY__NOINLINE, run_many_outputs, GANTRY__MAX_INPUTS, GANTRY__MAX_OU
 static gantry_status_t run_in_room(eager_t *eager, size_t *output_count) {
     if (eager->op->output_count > FEW_OUTPUTS || eager->op->outputs[0].flags & GANTRY__ARG_LIST)
         return run_many_outputs(eager, output_count);
-    return eager->input_count > FEW_INPUTS ? run_many_inputs(eager, output_count) : run_few(eager, output_count);
+    return eager->input_count > FEW_INPUTS ? run_many_inputs(eager, output_count)
+                                           : run_few(eager, output_count);
 }
 
 /* In a row of its own, or of the composed op that the program called. */
@@ -625,20 +677,22 @@ static GANTRY__RECORDING void keep_profile(const eager_t *eager) {
     const gantry__op_def_t *called = eager->scope->called;
     gantry__profile_keep(
         &eager->runtime->profile, eager->frame,
-        &(gantry__profile_key_t){eager->op->id, called ? called->id : GANTRY__PROFILE_NONE, eager->device});
+        &(gantry__profile_key_t){eager->op->id, called ? called->id : GANTRY__PROFILE_NONE,
+                                 eager->device});
 }
 
 gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_t *op,
                                     const gantry_tensor_t *const *inputs, size_t input_count,
                                     const gantry_attr_value_t *attrs, size_t attr_count,
-                                    const gantry_logical_device_t *pinned, const gantry_tensor_t **outputs,
-                                    size_t *output_count) {
+                                    const gantry_logical_device_t *pinned,
+                                    const gantry_tensor_t **outputs, size_t *output_count) {
     const size_t room = *output_count;
     *output_count = 0;
     for (size_t i = 0; i < room; ++i) outputs[i] = NULL;
     GANTRY__TRY(gantry__scope_check(scope));
     if (input_count > GANTRY__MAX_INPUTS) {
-        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s is given %zu inputs; at most %d are accepted", op->name,
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
+                           "op %s is given %zu inputs; at most %d are accepted", op->name,
                            input_count, GANTRY__MAX_INPUTS);
         return gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
     }
@@ -663,37 +717,44 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
     gantry__scope_end_donated(scope, inputs, input_count);
     if (eager.frame) keep_profile(&eager);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
-    if (*failures != before) gantry__forget_since(before); /* an optional step failed, or a device's memory ran out */
+    /* an optional step failed, or a device's memory ran out */
+    if (*failures != before) gantry__forget_since(before);
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op, const gantry_tensor_t *const *inputs,
-                               size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
-                               const gantry_logical_device_t *pinned, const gantry_tensor_t **outputs) {
+gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op,
+                               const gantry_tensor_t *const *inputs, size_t input_count,
+                               const gantry_attr_value_t *attrs, size_t attr_count,
+                               const gantry_logical_device_t *pinned,
+                               const gantry_tensor_t **outputs) {
     size_t count = op->output_count;
-    return gantry__run_op_into(scope, op, inputs, input_count, attrs, attr_count, pinned, outputs, &count);
+    return gantry__run_op_into(scope, op, inputs, input_count, attrs, attr_count, pinned, outputs,
+                               &count);
 }
 
-gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id, const char *log_name,
-                                      gantry_dtype_t dtype, bool integer_variable,
-                                      const gantry_logical_device_t *pinned, gantry_logical_device_t **out_device) {
+gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,
+                                      const char *log_name, gantry_dtype_t dtype,
+                                      bool integer_variable, const gantry_logical_device_t *pinned,
+                                      gantry_logical_device_t **out_device) {
     gantry_runtime_t *runtime = scope->runtime;
     const gantry__op_def_t *op = gantry__op_get(id);
     GANTRY__TRY(gantry__runtime_initialize(runtime, op->name));
     gantry_attr_t attrs[GANTRY__MAX_ATTRS];
     for (uint32_t i = 0; i < op->attr_count; ++i) {
-        attrs[i] =
-            (gantry_attr_t){.struct_size = sizeof attrs[i], .kind = op->attrs[i].kind, .name = op->attrs[i].name};
+        attrs[i] = (gantry_attr_t){
+            .struct_size = sizeof attrs[i], .kind = op->attrs[i].kind, .name = op->attrs[i].name};
         if (op->attrs[i].kind == GANTRY_ATTR_TYPE) attrs[i].i = (int64_t)dtype;
     }
-    gantry__place_request_t request = gantry__dispatch_request(runtime, op, attrs, scope->wish, pinned);
+    gantry__place_request_t request =
+        gantry__dispatch_request(runtime, op, attrs, scope->wish, pinned);
     request.integer_variable = integer_variable;
     gantry__kept_plan_t *kept;
     gantry__profile_frame_t *frame = gantry__device_frame(&runtime->devices);
     gantry__step_t before = gantry__profile_enter(frame, GANTRY__STEP_PLACEMENT);
     gantry_status_t status = gantry__dispatch_plan(runtime, &request, &kept);
     (void)gantry__profile_enter(frame, before);
-    if (status == GANTRY_OK || (kept && !kept->plan.device)) (void)gantry__dispatch_note(scope, kept, log_name, 0);
+    if (status == GANTRY_OK || (kept && !kept->plan.device))
+        (void)gantry__dispatch_note(scope, kept, log_name, 0);
     if (status == GANTRY_OK) *out_device = kept->plan.device;
     return status;
 }

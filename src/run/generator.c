@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Generators: a place in a stream under a lock. A draw takes its part of the stream and runs the op by key and
- * counter. */
+/* Generators: a place in a stream under a lock. A draw takes its part of the stream and runs the op
+ * by key and counter. */
 #include <gantry/random.h>
 
 #include <string.h>
@@ -29,17 +29,22 @@ static gantry__philox_t place_of_seed(int64_t seed) {
 
 /* ---- create and release ---- */
 
-static gantry_status_t check_create(const gantry_runtime_t *runtime, gantry_random_algorithm_t algorithm,
+static gantry_status_t check_create(const gantry_runtime_t *runtime,
+                                    gantry_random_algorithm_t algorithm,
                                     gantry_generator_t **out_generator) {
-    if (!out_generator) return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: out_generator is NULL");
+    if (!out_generator)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: out_generator is NULL");
     *out_generator = NULL;
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (algorithm == GANTRY_RANDOM_PHILOX || algorithm == GANTRY_RANDOM_AUTO) return GANTRY_OK;
-    return gantry__fail((int)algorithm == THREEFRY ? GANTRY_UNIMPLEMENTED : GANTRY_INVALID_ARGUMENT,
-                        "generator: algorithm %d; 1 (Philox) and 3 (automatic: Philox) are accepted", (int)algorithm);
+    return gantry__fail(
+        (int)algorithm == THREEFRY ? GANTRY_UNIMPLEMENTED : GANTRY_INVALID_ARGUMENT,
+        "generator: algorithm %d; 1 (Philox) and 3 (automatic: Philox) are accepted",
+        (int)algorithm);
 }
 
-static gantry_status_t create(gantry_runtime_t *runtime, gantry__philox_t place, gantry_generator_t **out_generator) {
+static gantry_status_t create(gantry_runtime_t *runtime, gantry__philox_t place,
+                              gantry_generator_t **out_generator) {
     gantry_generator_t *generator = gantry__heap_zalloc(&runtime->heap, sizeof *generator);
     if (!generator) return GANTRY_RESOURCE_EXHAUSTED;
     if (gantry__mutex_init(&generator->lock) != 0) {
@@ -52,21 +57,26 @@ static gantry_status_t create(gantry_runtime_t *runtime, gantry__philox_t place,
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_generator_from_seed(gantry_runtime_t *runtime, int64_t seed, gantry_random_algorithm_t algorithm,
+gantry_status_t gantry_generator_from_seed(gantry_runtime_t *runtime, int64_t seed,
+                                           gantry_random_algorithm_t algorithm,
                                            gantry_generator_t **out_generator) {
     GANTRY__TRY(check_create(runtime, algorithm, out_generator));
     return create(runtime, place_of_seed(seed), out_generator);
 }
 
-gantry_status_t gantry_generator_from_state(gantry_runtime_t *runtime, const uint64_t state[GANTRY_RANDOM_STATE_WORDS],
-                                            gantry_random_algorithm_t algorithm, gantry_generator_t **out_generator) {
+gantry_status_t gantry_generator_from_state(gantry_runtime_t *runtime,
+                                            const uint64_t state[GANTRY_RANDOM_STATE_WORDS],
+                                            gantry_random_algorithm_t algorithm,
+                                            gantry_generator_t **out_generator) {
     GANTRY__TRY(check_create(runtime, algorithm, out_generator));
     if (!state)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: the state is NULL; three numbers are accepted");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "generator: the state is NULL; three numbers are accepted");
     return create(runtime, place_of_state(state), out_generator);
 }
 
-gantry_status_t gantry_generator_from_entropy(gantry_runtime_t *runtime, gantry_random_algorithm_t algorithm,
+gantry_status_t gantry_generator_from_entropy(gantry_runtime_t *runtime,
+                                              gantry_random_algorithm_t algorithm,
                                               gantry_generator_t **out_generator) {
     uint64_t state[GANTRY_RANDOM_STATE_WORDS];
     GANTRY__TRY(check_create(runtime, algorithm, out_generator));
@@ -118,7 +128,8 @@ gantry_status_t gantry_generator_set_state(gantry_generator_t *generator,
                                            const uint64_t state[GANTRY_RANDOM_STATE_WORDS]) {
     GANTRY__TRY(check(generator));
     if (!state)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: the state is NULL; three numbers are accepted");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "generator: the state is NULL; three numbers are accepted");
     put(generator, place_of_state(state));
     return GANTRY_OK;
 }
@@ -147,17 +158,20 @@ static bool check_in(gantry_scope_t *scope, const gantry_generator_t *generator)
     if (gantry__scope_check(scope) != GANTRY_OK) return false;
     gantry_status_t status = check(generator);
     if (status == GANTRY_OK && generator->runtime != scope->runtime)
-        status = gantry__fail(GANTRY_INVALID_ARGUMENT, "the generator belongs to another runtime than the scope");
+        status = gantry__fail(GANTRY_INVALID_ARGUMENT,
+                              "the generator belongs to another runtime than the scope");
     if (status != GANTRY_OK) (void)gantry__scope_fail(scope, status);
     return status == GANTRY_OK;
 }
 
-const gantry_tensor_t *gantry_generator_read_state(gantry_scope_t *scope, gantry_generator_t *generator) {
+const gantry_tensor_t *gantry_generator_read_state(gantry_scope_t *scope,
+                                                   gantry_generator_t *generator) {
     gantry__extras_t extras = {.count = 0};
     uint64_t state[GANTRY_RANDOM_STATE_WORDS];
-    if (!check_in(scope, generator) || gantry_generator_get_state(generator, state) != GANTRY_OK) return NULL;
-    const gantry_tensor_t *tensor =
-        gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(GANTRY_RANDOM_STATE_WORDS), state);
+    if (!check_in(scope, generator) || gantry_generator_get_state(generator, state) != GANTRY_OK)
+        return NULL;
+    const gantry_tensor_t *tensor = gantry__add_host(
+        &extras, scope, GANTRY_INT64, GANTRY_SHAPE(GANTRY_RANDOM_STATE_WORDS), state);
     if (tensor) gantry__scope_adopt(scope, extras.tensors[0]);
     return tensor;
 }
@@ -165,13 +179,15 @@ const gantry_tensor_t *gantry_generator_read_state(gantry_scope_t *scope, gantry
 static gantry_status_t assign_state(gantry_generator_t *generator, const gantry_tensor_t *state) {
     const void *data;
     void *owned;
-    if (!state || (state->dtype != GANTRY_INT64 && state->dtype != GANTRY_UINT64) || state->shape.rank != 1 ||
-        state->shape.dims[0] != GANTRY_RANDOM_STATE_WORDS) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: the state is %s; int64[3] or uint64[3] is accepted",
-                            !state ? "NULL"
-                            : state->shape.rank != 1 || state->shape.dims[0] != GANTRY_RANDOM_STATE_WORDS
-                                ? "of another shape"
-                                : gantry_dtype_name(state->dtype));
+    if (!state || (state->dtype != GANTRY_INT64 && state->dtype != GANTRY_UINT64) ||
+        state->shape.rank != 1 || state->shape.dims[0] != GANTRY_RANDOM_STATE_WORDS) {
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "generator: the state is %s; int64[3] or uint64[3] is accepted",
+            !state ? "NULL"
+            : state->shape.rank != 1 || state->shape.dims[0] != GANTRY_RANDOM_STATE_WORDS
+                ? "of another shape"
+                : gantry_dtype_name(state->dtype));
     }
     GANTRY__TRY(gantry__tensor_host_data(state, &data, &owned));
     put(generator, place_of_state(data));
@@ -193,41 +209,48 @@ static gantry__philox_t take_for(gantry_generator_t *generator, int64_t values) 
     return take(generator, values > 0 ? (uint64_t)values : 0);
 }
 
-static const gantry_tensor_t *draw(gantry_scope_t *scope, gantry_generator_t *generator, gantry__op_id_t id,
-                                   const gantry_shape_t *shape, const gantry_tensor_t *const bounds[2],
+static const gantry_tensor_t *draw(gantry_scope_t *scope, gantry_generator_t *generator,
+                                   gantry__op_id_t id, const gantry_shape_t *shape,
+                                   const gantry_tensor_t *const bounds[2],
                                    const gantry_attr_value_t *attr) {
     gantry__extras_t extras = {.count = 0};
     if (!check_in(scope, generator)) return NULL;
-    const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, shape), bounds ? bounds[0] : NULL,
-                                       bounds ? bounds[1] : NULL};
+    const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, shape),
+                                       bounds ? bounds[0] : NULL, bounds ? bounds[1] : NULL};
     if (!inputs[0]) return NULL;
     const gantry__philox_t place = take_for(generator, gantry_shape_elements(shape));
-    const gantry_tensor_t *output = gantry__draw_from(scope, id, &place, inputs, bounds ? 3 : 1, 1, attr);
+    const gantry_tensor_t *output =
+        gantry__draw_from(scope, id, &place, inputs, bounds ? 3 : 1, 1, attr);
     gantry_tensor_release(extras.tensors[0]);
     return output;
 }
 
-#define DEFINE_DRAW(what, token)                                                                         \
-    const gantry_tensor_t *gantry_generator_##what(gantry_scope_t *scope, gantry_generator_t *generator, \
-                                                   gantry_shape_t shape, gantry_dtype_t dtype) {         \
-        const gantry_attr_value_t attr = gantry__attr_type("dtype", dtype);                              \
-        return draw(scope, generator, GANTRY__OP_ID_##token, &shape, NULL, &attr);                       \
+#define DEFINE_DRAW(what, token)                                                                 \
+    const gantry_tensor_t *gantry_generator_##what(gantry_scope_t *scope,                        \
+                                                   gantry_generator_t *generator,                \
+                                                   gantry_shape_t shape, gantry_dtype_t dtype) { \
+        const gantry_attr_value_t attr = gantry__attr_type("dtype", dtype);                      \
+        return draw(scope, generator, GANTRY__OP_ID_##token, &shape, NULL, &attr);               \
     }
 DEFINE_DRAW(uniform, STATELESS_RANDOM_UNIFORM_V2)
 DEFINE_DRAW(normal, STATELESS_RANDOM_NORMAL_V2)
 DEFINE_DRAW(truncated_normal, STATELESS_TRUNCATED_NORMAL_V2)
 DEFINE_DRAW(uniform_full_int, STATELESS_RANDOM_UNIFORM_FULL_INT_V2)
 
-const gantry_tensor_t *gantry_generator_uniform_int(gantry_scope_t *scope, gantry_generator_t *generator,
-                                                    gantry_shape_t shape, const gantry_tensor_t *minval,
+const gantry_tensor_t *gantry_generator_uniform_int(gantry_scope_t *scope,
+                                                    gantry_generator_t *generator,
+                                                    gantry_shape_t shape,
+                                                    const gantry_tensor_t *minval,
                                                     const gantry_tensor_t *maxval) {
     const gantry_tensor_t *bounds[] = {minval, maxval};
-    return draw(scope, generator, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM_INT_V2, &shape, bounds, NULL);
+    return draw(scope, generator, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM_INT_V2, &shape, bounds,
+                NULL);
 }
 
-const gantry_tensor_t *gantry_generator_categorical(gantry_scope_t *scope, gantry_generator_t *generator,
-                                                    const gantry_tensor_t *logits, int32_t num_samples,
-                                                    gantry_dtype_t dtype) {
+const gantry_tensor_t *gantry_generator_categorical(gantry_scope_t *scope,
+                                                    gantry_generator_t *generator,
+                                                    const gantry_tensor_t *logits,
+                                                    int32_t num_samples, gantry_dtype_t dtype) {
     gantry__extras_t extras = {.count = 0};
     const gantry_attr_value_t attr = gantry__attr_type("output_dtype", dtype);
     if (!check_in(scope, generator)) return NULL;
@@ -235,13 +258,14 @@ const gantry_tensor_t *gantry_generator_categorical(gantry_scope_t *scope, gantr
     if (!inputs[1]) return NULL;
     const uint64_t rows = logits && logits->shape.rank == 2 ? (uint64_t)logits->shape.dims[0] : 0;
     const gantry__philox_t place = take_for(generator, (int64_t)(rows * (uint64_t)num_samples));
-    const gantry_tensor_t *output =
-        gantry__draw_from(scope, GANTRY__OP_ID_STATELESS_MULTINOMIAL_V2, &place, inputs, 2, 2, &attr);
+    const gantry_tensor_t *output = gantry__draw_from(scope, GANTRY__OP_ID_STATELESS_MULTINOMIAL_V2,
+                                                      &place, inputs, 2, 2, &attr);
     gantry_tensor_release(extras.tensors[0]);
     return output;
 }
 
-const gantry_tensor_t *gantry_generator_shuffle(gantry_scope_t *scope, gantry_generator_t *generator,
+const gantry_tensor_t *gantry_generator_shuffle(gantry_scope_t *scope,
+                                                gantry_generator_t *generator,
                                                 const gantry_tensor_t *value) {
     if (!check_in(scope, generator)) return NULL;
     const int64_t rows = value && value->shape.rank > 0 ? value->shape.dims[0] : 0;
@@ -257,7 +281,8 @@ static gantry_status_t create_all(gantry_runtime_t *runtime, gantry__philox_t pl
     for (size_t i = 0; i < count; ++i) {
         uint32_t words[4];
         gantry__philox_words(gantry__philox_skip(place, i / 2), words);
-        const gantry__philox_t own = {.key = (uint64_t)words[i % 2 * 2 + 1] << 32 | words[i % 2 * 2]};
+        const gantry__philox_t own = {.key =
+                                          (uint64_t)words[i % 2 * 2 + 1] << 32 | words[i % 2 * 2]};
         gantry_status_t status = create(runtime, own, &out_generators[i]);
         if (status != GANTRY_OK) return status;
     }
@@ -266,10 +291,12 @@ static gantry_status_t create_all(gantry_runtime_t *runtime, gantry__philox_t pl
 
 gantry_status_t gantry_generator_split(gantry_generator_t *generator, size_t count,
                                        gantry_generator_t **out_generators) {
-    if (!out_generators && count > 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: out_generators is NULL");
+    if (!out_generators && count > 0)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: out_generators is NULL");
     for (size_t i = 0; i < count; ++i) out_generators[i] = NULL;
     GANTRY__TRY(check(generator));
-    gantry_status_t status = create_all(generator->runtime, take(generator, count), count, out_generators);
+    gantry_status_t status =
+        create_all(generator->runtime, take(generator, count), count, out_generators);
     for (size_t i = 0; status != GANTRY_OK && i < count; ++i) {
         gantry_generator_release(out_generators[i]);
         out_generators[i] = NULL;

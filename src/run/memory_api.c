@@ -11,28 +11,33 @@
 
 /* ---- settings ---- */
 
-gantry_status_t gantry_set_memory_growth(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
-                                         bool enabled) {
+gantry_status_t gantry_set_memory_growth(gantry_runtime_t *runtime,
+                                         const gantry_physical_device_t *device, bool enabled) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     return gantry__device_set_growth(&runtime->devices, device, enabled);
 }
 
-gantry_status_t gantry_get_memory_growth(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
+gantry_status_t gantry_get_memory_growth(gantry_runtime_t *runtime,
+                                         const gantry_physical_device_t *device,
                                          bool *out_enabled) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (!out_enabled) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_memory_growth: out_enabled is NULL");
+    if (!out_enabled)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_get_memory_growth: out_enabled is NULL");
     GANTRY__TRY(gantry__device_check(&runtime->devices, device));
     *out_enabled = gantry__device_get_growth(&runtime->devices, device);
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_set_memory_limit(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
+gantry_status_t gantry_set_memory_limit(gantry_runtime_t *runtime,
+                                        const gantry_physical_device_t *device,
                                         uint64_t limit_bytes) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     return gantry__device_set_limit(&runtime->devices, device, limit_bytes);
 }
 
-gantry_status_t gantry_set_memory_fraction(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
+gantry_status_t gantry_set_memory_fraction(gantry_runtime_t *runtime,
+                                           const gantry_physical_device_t *device,
                                            double fraction) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     return gantry__device_set_fraction(&runtime->devices, device, fraction);
@@ -42,7 +47,8 @@ gantry_status_t gantry_set_memory_fraction(gantry_runtime_t *runtime, const gant
 
 gantry_status_t gantry_get_memory_info(gantry_runtime_t *runtime, const char *device_name,
                                        gantry_memory_info_t *out_info) {
-    if (!out_info) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_memory_info: out_info is NULL");
+    if (!out_info)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_memory_info: out_info is NULL");
     gantry_logical_device_t *device = NULL;
     GANTRY__TRY(gantry__find_device(runtime, device_name, "gantry_get_memory_info", &device));
     GANTRY__TRY(gantry__logical_device_open(device));
@@ -79,8 +85,8 @@ gantry_status_t gantry_reset_memory_stats(gantry_runtime_t *runtime, const char 
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_trim_memory(gantry_runtime_t *runtime, const char *device_name, uint64_t target_bytes,
-                                   uint64_t *out_pool_bytes) {
+gantry_status_t gantry_trim_memory(gantry_runtime_t *runtime, const char *device_name,
+                                   uint64_t target_bytes, uint64_t *out_pool_bytes) {
     if (out_pool_bytes) *out_pool_bytes = 0;
     gantry_logical_device_t *device = NULL;
     GANTRY__TRY(gantry__find_device(runtime, device_name, "gantry_trim_memory", &device));
@@ -91,8 +97,10 @@ gantry_status_t gantry_trim_memory(gantry_runtime_t *runtime, const char *device
 
 /* ---- host memory ---- */
 
-gantry_status_t gantry_pinned_alloc(gantry_runtime_t *runtime, const char *device_name, size_t bytes, void **out_data) {
-    if (!out_data) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_pinned_alloc: out_data is NULL");
+gantry_status_t gantry_pinned_alloc(gantry_runtime_t *runtime, const char *device_name,
+                                    size_t bytes, void **out_data) {
+    if (!out_data)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_pinned_alloc: out_data is NULL");
     *out_data = NULL;
     gantry_logical_device_t *device = NULL;
     GANTRY__TRY(gantry__find_device(runtime, device_name, "gantry_pinned_alloc", &device));
@@ -118,17 +126,20 @@ static gantry_status_t check_report_call(const report_out_t *out, const char *ca
     if (out->text && out->bytes > 0) out->text[0] = '\0';
     if (out->needed) *out->needed = 0;
     if (out->format != GANTRY_REPORT_TEXT && out->format != GANTRY_REPORT_JSON) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s: format is %d; GANTRY_REPORT_TEXT and GANTRY_REPORT_JSON are accepted", call,
-                            (int)out->format);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "%s: format is %d; GANTRY_REPORT_TEXT and GANTRY_REPORT_JSON are accepted", call,
+            (int)out->format);
     }
     if (!out->text && out->bytes > 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: out is NULL, but out_bytes is %zu", call, out->bytes);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: out is NULL, but out_bytes is %zu", call,
+                            out->bytes);
     return GANTRY_OK;
 }
 
 /* Ends the snapshot. */
-static gantry_status_t write_report(const gantry__heap_t *heap, gantry__memory_report_t *report, report_out_t *out) {
+static gantry_status_t write_report(const gantry__heap_t *heap, gantry__memory_report_t *report,
+                                    report_out_t *out) {
     gantry__text_t text;
     gantry__text_init(&text, heap);
     if (out->format == GANTRY_REPORT_JSON) {
@@ -161,8 +172,9 @@ gantry_status_t gantry_get_memory_report(gantry_runtime_t *runtime, const char *
     return write_report(&runtime->heap, report, &target);
 }
 
-gantry_status_t gantry_get_oom_report(gantry_runtime_t *runtime, const char *device_name, gantry_report_format_t format,
-                                      char *out, size_t out_bytes, size_t *out_needed) {
+gantry_status_t gantry_get_oom_report(gantry_runtime_t *runtime, const char *device_name,
+                                      gantry_report_format_t format, char *out, size_t out_bytes,
+                                      size_t *out_needed) {
     report_out_t target = {format, out, out_bytes, out_needed};
     gantry_logical_device_t *device = NULL;
     gantry__memory_report_t *report;
@@ -170,6 +182,7 @@ gantry_status_t gantry_get_oom_report(gantry_runtime_t *runtime, const char *dev
     GANTRY__TRY(gantry__find_device(runtime, device_name, "gantry_get_oom_report", &device));
     GANTRY__TRY(gantry__logical_device_open(device));
     gantry_status_t status = gantry__allocator_oom_report(&device->allocator, &report);
-    if (status != GANTRY_OK) return gantry__fail_prefix(status, "gantry_get_oom_report of %s: ", device->name);
+    if (status != GANTRY_OK)
+        return gantry__fail_prefix(status, "gantry_get_oom_report of %s: ", device->name);
     return write_report(&runtime->heap, report, &target);
 }

@@ -16,23 +16,26 @@ typedef struct npy_load_t {
     gantry__npy_file_t file;
 } npy_load_t;
 
-static gantry_status_t make_tensor(npy_load_t *load, uint32_t first_stream, gantry_tensor_t **out_tensor) {
+static gantry_status_t make_tensor(npy_load_t *load, uint32_t first_stream,
+                                   gantry_tensor_t **out_tensor) {
     const gantry__npy_view_t *array = &load->file.array;
     const gantry__allocation_t purpose = {.owner = "Const", .tag = load->scope->tag};
-    return gantry__tensor_create(load->scope->runtime, load->device, array->dtype, &array->shape, first_stream,
-                                 &purpose, out_tensor);
+    return gantry__tensor_create(load->scope->runtime, load->device, array->dtype, &array->shape,
+                                 first_stream, &purpose, out_tensor);
 }
 
 static gantry_status_t read_in_place(npy_load_t *load, gantry_tensor_t **out_tensor) {
     GANTRY__TRY(make_tensor(load, GANTRY_STREAM_TO_DEVICE, out_tensor));
-    return gantry__npy_read(&load->scope->runtime->heap, &load->file, (*out_tensor)->data, (*out_tensor)->size_bytes);
+    return gantry__npy_read(&load->scope->runtime->heap, &load->file, (*out_tensor)->data,
+                            (*out_tensor)->size_bytes);
 }
 
 static gantry_status_t read_whole(npy_load_t *load, void *block, gantry_tensor_t **out_tensor) {
     const gantry__npy_view_t *array = &load->file.array;
-    GANTRY__TRY(gantry__npy_read(&load->scope->runtime->heap, &load->file, block, array->data_bytes));
-    return gantry__tensor_from_host(load->scope->runtime, load->device, array->dtype, &array->shape, block,
-                                    load->scope->tag, out_tensor);
+    GANTRY__TRY(
+        gantry__npy_read(&load->scope->runtime->heap, &load->file, block, array->data_bytes));
+    return gantry__tensor_from_host(load->scope->runtime, load->device, array->dtype, &array->shape,
+                                    block, load->scope->tag, out_tensor);
 }
 
 static gantry_status_t read_by_blocks(npy_load_t *load, void *block, gantry_tensor_t **out_tensor) {
@@ -49,23 +52,27 @@ static gantry_status_t read_by_blocks(npy_load_t *load, void *block, gantry_tens
 static gantry_status_t read_elements(npy_load_t *load, gantry_tensor_t **out_tensor) {
     const gantry__npy_view_t *array = &load->file.array;
     const gantry__heap_t *heap = &load->scope->runtime->heap;
-    if (load->device->host_addressable && load->device->synchronous) return read_in_place(load, out_tensor);
-    const bool is_whole = array->data_bytes <= NPY_BLOCK || (array->fortran_order && array->shape.rank > 1);
+    if (load->device->host_addressable && load->device->synchronous)
+        return read_in_place(load, out_tensor);
+    const bool is_whole =
+        array->data_bytes <= NPY_BLOCK || (array->fortran_order && array->shape.rank > 1);
     const size_t block_bytes = is_whole ? array->data_bytes : NPY_BLOCK;
     void *block = gantry__heap_alloc(heap, block_bytes);
     if (!block) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status = is_whole ? read_whole(load, block, out_tensor) : read_by_blocks(load, block, out_tensor);
+    gantry_status_t status =
+        is_whole ? read_whole(load, block, out_tensor) : read_by_blocks(load, block, out_tensor);
     gantry__heap_free(heap, block, block_bytes);
     return status;
 }
 
-static gantry_status_t read_file(gantry_scope_t *scope, const char *path, gantry_tensor_t **out_tensor) {
+static gantry_status_t read_file(gantry_scope_t *scope, const char *path,
+                                 gantry_tensor_t **out_tensor) {
     if (!path) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_load_npy: the path is NULL");
     npy_load_t load = {.scope = scope};
     gantry_status_t status = gantry__npy_open(&scope->runtime->heap, path, NPY_LARGEST, &load.file);
     if (status == GANTRY_OK) {
-        status = gantry__place_core_op(scope, GANTRY__OP_ID_CONST, "_EagerConst", load.file.array.dtype, false, NULL,
-                                       &load.device);
+        status = gantry__place_core_op(scope, GANTRY__OP_ID_CONST, "_EagerConst",
+                                       load.file.array.dtype, false, NULL, &load.device);
     }
     if (status == GANTRY_OK) status = gantry__logical_device_open(load.device);
     if (status == GANTRY_OK) status = read_elements(&load, out_tensor);
@@ -77,7 +84,8 @@ static gantry_status_t read_file(gantry_scope_t *scope, const char *path, gantry
 }
 
 static gantry_status_t load(gantry_scope_t *scope, const char *path, gantry_tensor_t **out_tensor) {
-    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
+    gantry__profile_frame_t room,
+        *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
     gantry_status_t status = read_file(scope, path, out_tensor);
     gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_CONST,
                              *out_tensor ? (*out_tensor)->device : NULL);
@@ -99,7 +107,9 @@ const gantry_tensor_t *gantry_load_npy(gantry_scope_t *scope, const char *path) 
 
 static gantry_status_t save(const gantry_tensor_t *tensor, const char *path) {
     if (!path) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_save_npy: the path is NULL");
-    if (!tensor) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_save_npy: the tensor for %s is NULL", path);
+    if (!tensor)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_save_npy: the tensor for %s is NULL",
+                            path);
     char header[GANTRY__NPY_HEADER_BYTES];
     size_t header_bytes;
     GANTRY__TRY(gantry__npy_header(tensor->dtype, &tensor->shape, header, &header_bytes));
@@ -112,7 +122,8 @@ static gantry_status_t save(const gantry_tensor_t *tensor, const char *path) {
     return status;
 }
 
-gantry_status_t gantry_save_npy(gantry_scope_t *scope, const gantry_tensor_t *tensor, const char *path) {
+gantry_status_t gantry_save_npy(gantry_scope_t *scope, const gantry_tensor_t *tensor,
+                                const char *path) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return status;
     return gantry__scope_fail(scope, save(tensor, path));

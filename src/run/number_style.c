@@ -3,14 +3,15 @@
  *
  *   integers   all as wide as the widest, right-aligned
  *   bools      five characters
- *   reals      positional unless the largest magnitude is 1e8 (float32: 1e6, float16: 1e3) or more, the smallest below
- *              1e-4, or their ratio above 1000; zeros apart, compared in the array's own type. Shortest digits, at most
- *              `precision` behind the point. Points stand in one column: positional numbers are padded with blanks,
- *              scientific ones with further exact digits.
+ *   reals      positional unless the largest magnitude is 1e8 (float32: 1e6, float16: 1e3) or more,
+ *              the smallest below 1e-4, or their ratio above 1000; zeros apart, compared in the
+ *              array's own type. Shortest digits, at most `precision` behind the point. Points
+ *              stand in one column: positional numbers are padded with blanks, scientific ones with
+ *              further exact digits.
  *   complex    a column of real parts, then one of imaginary parts with their signs
  *
- * A scalar is written by itself: positional from 1e-4 up to 1e16 (float64), 1e6 (float32), 1e3 (float16). bfloat16,
- * which NumPy has not, follows float32. */
+ * A scalar is written by itself: positional from 1e-4 up to 1e16 (float64), 1e6 (float32), 1e3
+ * (float16). bfloat16, which NumPy has not, follows float32. */
 #include "run/number_style.h"
 
 #include <inttypes.h>
@@ -25,7 +26,8 @@ typedef struct writer_t {
 } writer_t;
 
 static void put(writer_t *writer, char c, int32_t count) {
-    for (; count > 0 && writer->used < GANTRY__NUMBER_CHARS - 1; --count) writer->out[writer->used++] = c;
+    for (; count > 0 && writer->used < GANTRY__NUMBER_CHARS - 1; --count)
+        writer->out[writer->used++] = c;
 }
 
 static void put_text(writer_t *writer, const char *text) {
@@ -40,14 +42,15 @@ static size_t end(writer_t *writer) {
 /* ---- integers ---- */
 
 static bool is_real(gantry_dtype_t dtype) {
-    return dtype == GANTRY_FLOAT16 || dtype == GANTRY_BFLOAT16 || dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64;
+    return dtype == GANTRY_FLOAT16 || dtype == GANTRY_BFLOAT16 || dtype == GANTRY_FLOAT32 ||
+           dtype == GANTRY_FLOAT64;
 }
 
-#define READ_AS(type, element, out)                                                                                    \
-    do {                                                                                                               \
-        type value_;                                                                                                   \
-        memcpy(&value_, element, sizeof value_);                                                                       \
-        *(out) = value_;                                                                                               \
+#define READ_AS(type, element, out)              \
+    do {                                         \
+        type value_;                             \
+        memcpy(&value_, element, sizeof value_); \
+        *(out) = value_;                         \
     } while (0)
 
 /* Returns the length; 0 for a type that is none. */
@@ -55,20 +58,24 @@ static int print_integer(gantry_dtype_t dtype, const void *element, char out[32]
     int64_t value = 0;
     uint64_t large = 0;
     switch (dtype) {
-    case GANTRY_INT8: READ_AS(int8_t, element, &value); break;
-    case GANTRY_INT16: READ_AS(int16_t, element, &value); break;
-    case GANTRY_INT32: READ_AS(int32_t, element, &value); break;
-    case GANTRY_INT64: READ_AS(int64_t, element, &value); break;
-    case GANTRY_UINT8: READ_AS(uint8_t, element, &value); break;
-    case GANTRY_UINT16: READ_AS(uint16_t, element, &value); break;
-    case GANTRY_UINT32: READ_AS(uint32_t, element, &value); break;
-    case GANTRY_UINT64: READ_AS(uint64_t, element, &large); return snprintf(out, 32, "%" PRIu64, large);
-    default: out[0] = '\0'; return 0;
+        case GANTRY_INT8: READ_AS(int8_t, element, &value); break;
+        case GANTRY_INT16: READ_AS(int16_t, element, &value); break;
+        case GANTRY_INT32: READ_AS(int32_t, element, &value); break;
+        case GANTRY_INT64: READ_AS(int64_t, element, &value); break;
+        case GANTRY_UINT8: READ_AS(uint8_t, element, &value); break;
+        case GANTRY_UINT16: READ_AS(uint16_t, element, &value); break;
+        case GANTRY_UINT32: READ_AS(uint32_t, element, &value); break;
+        case GANTRY_UINT64:
+            READ_AS(uint64_t, element, &large);
+            return snprintf(out, 32, "%" PRIu64, large);
+        default: out[0] = '\0'; return 0;
     }
     return snprintf(out, 32, "%" PRId64, value);
 }
 
-static const char *bool_text(const void *element) { return *(const unsigned char *)element ? "True" : "False"; }
+static const char *bool_text(const void *element) {
+    return *(const unsigned char *)element ? "True" : "False";
+}
 
 /* ---- one real number ---- */
 
@@ -87,7 +94,8 @@ static void put_sign(writer_t *writer, const gantry__real_t *value, bool plus) {
 }
 
 /* Digits of the places from 10^from down to 10^to, a zero where there is none. */
-static void put_places(writer_t *writer, const gantry__decimal_t *decimal, int32_t from, int32_t to) {
+static void put_places(writer_t *writer, const gantry__decimal_t *decimal, int32_t from,
+                       int32_t to) {
     for (int32_t place = from; place >= to; --place) {
         int32_t at = decimal->exponent - place;
         put(writer, at >= 0 && at < decimal->count ? decimal->digits[at] : '0', 1);
@@ -96,7 +104,8 @@ static void put_places(writer_t *writer, const gantry__decimal_t *decimal, int32
 
 static void put_exponent(writer_t *writer, int32_t exponent, int32_t least_digits) {
     char text[16];
-    (void)snprintf(text, sizeof text, "%0*d", (int)least_digits, (int)(exponent < 0 ? -exponent : exponent));
+    (void)snprintf(text, sizeof text, "%0*d", (int)least_digits,
+                   (int)(exponent < 0 ? -exponent : exponent));
     put_text(writer, exponent < 0 ? "e-" : "e+");
     put_text(writer, text);
 }
@@ -142,8 +151,8 @@ static bool wants_scientific(const gantry__float_style_t *style) {
     return large >= 1e6 || (float)small < 1e-4f || (float)large / (float)small > 1000;
 }
 
-static void float_digits(const gantry__float_style_t *style, const gantry__real_t *value, int32_t least,
-                         gantry__decimal_t *out) {
+static void float_digits(const gantry__float_style_t *style, const gantry__real_t *value,
+                         int32_t least, gantry__decimal_t *out) {
     if (style->scientific) {
         gantry__decimal_significant(value, style->precision + 1, least + 1, out);
     } else {
@@ -162,7 +171,8 @@ static void float_measure(gantry__float_style_t *style, const void *element) {
     int32_t exponent_digits = decimal.exponent > -100 && decimal.exponent < 100 ? 2 : 3;
     if (left > style->left) style->left = left;
     if (right > style->right) style->right = right;
-    if (style->scientific && exponent_digits > style->exponent_digits) style->exponent_digits = exponent_digits;
+    if (style->scientific && exponent_digits > style->exponent_digits)
+        style->exponent_digits = exponent_digits;
 }
 
 static int32_t behind_point(const gantry__float_style_t *style) {
@@ -170,8 +180,9 @@ static int32_t behind_point(const gantry__float_style_t *style) {
 }
 
 static void float_finish(gantry__float_style_t *style) {
-    int32_t room = behind_point(style) + 1;                 /* and the point itself */
-    if (style->scientific) style->precision = style->right; /* all show as many digits as the longest needs */
+    int32_t room = behind_point(style) + 1; /* and the point itself */
+    /* all show as many digits as the longest needs */
+    if (style->scientific) style->precision = style->right;
     if (style->any_nan && style->left < 3 - room) style->left = 3 - room;
     int32_t infinity = 3 + (style->plus || style->any_negative_infinite);
     bool any = style->any_nan || style->any_infinite;
@@ -211,7 +222,8 @@ static void put_float(writer_t *writer, const gantry__float_style_t *style, cons
 
 /* ---- a column of any type ---- */
 
-void gantry__number_style_init(gantry__number_style_t *style, gantry_dtype_t dtype, int32_t precision) {
+void gantry__number_style_init(gantry__number_style_t *style, gantry_dtype_t dtype,
+                               int32_t precision) {
     *style = (gantry__number_style_t){.dtype = dtype};
     style->real = (gantry__float_style_t){.dtype = dtype, .precision = precision};
     if (dtype != GANTRY_COMPLEX64) return;
@@ -220,7 +232,9 @@ void gantry__number_style_init(gantry__number_style_t *style, gantry_dtype_t dty
     style->imaginary.plus = true;
 }
 
-static const void *imaginary_part(const void *element) { return (const char *)element + sizeof(float); }
+static const void *imaginary_part(const void *element) {
+    return (const char *)element + sizeof(float);
+}
 
 void gantry__number_style_look(gantry__number_style_t *style, const void *element) {
     char text[32];
@@ -243,7 +257,8 @@ void gantry__number_style_fit(gantry__number_style_t *style) {
 }
 
 void gantry__number_style_measure(gantry__number_style_t *style, const void *element) {
-    if (is_real(style->dtype) || style->dtype == GANTRY_COMPLEX64) float_measure(&style->real, element);
+    if (is_real(style->dtype) || style->dtype == GANTRY_COMPLEX64)
+        float_measure(&style->real, element);
     if (style->dtype == GANTRY_COMPLEX64) float_measure(&style->imaginary, imaginary_part(element));
 }
 
@@ -253,7 +268,8 @@ void gantry__number_style_finish(gantry__number_style_t *style) {
 }
 
 /* The 'j' stands behind the digits, before the padding. */
-static void put_imaginary(writer_t *writer, const gantry__float_style_t *style, const void *element) {
+static void put_imaginary(writer_t *writer, const gantry__float_style_t *style,
+                          const void *element) {
     put_float(writer, style, element);
     int32_t blanks = 0;
     while (writer->out[writer->used - 1] == ' ') {
@@ -270,7 +286,8 @@ size_t gantry__number_style_write(const gantry__number_style_t *style, const voi
     char text[32];
     if (is_real(style->dtype) || style->dtype == GANTRY_COMPLEX64) {
         put_float(&writer, &style->real, element);
-        if (style->dtype == GANTRY_COMPLEX64) put_imaginary(&writer, &style->imaginary, imaginary_part(element));
+        if (style->dtype == GANTRY_COMPLEX64)
+            put_imaginary(&writer, &style->imaginary, imaginary_part(element));
         return end(&writer);
     }
     const char *shown = style->dtype == GANTRY_BOOL ? bool_text(element) : text;
@@ -283,7 +300,8 @@ size_t gantry__number_style_write(const gantry__number_style_t *style, const voi
 /* ---- scalars ---- */
 
 /* point_zero: "1.0", else "1". */
-static void put_scalar(writer_t *writer, gantry_dtype_t dtype, const void *element, bool plus, bool point_zero) {
+static void put_scalar(writer_t *writer, gantry_dtype_t dtype, const void *element, bool plus,
+                       bool point_zero) {
     gantry__decimal_t decimal;
     gantry__real_t value = gantry__real_read(dtype, element);
     if (value.kind == GANTRY__REAL_NAN) value.negative = false;
@@ -319,7 +337,8 @@ static void put_complex_scalar(writer_t *writer, const void *element) {
     put_text(writer, alone ? "j" : "j)");
 }
 
-size_t gantry__number_write_scalar(gantry_dtype_t dtype, const void *element, char out[GANTRY__NUMBER_CHARS]) {
+size_t gantry__number_write_scalar(gantry_dtype_t dtype, const void *element,
+                                   char out[GANTRY__NUMBER_CHARS]) {
     writer_t writer = {out, 0};
     char text[32];
     if (is_real(dtype)) {

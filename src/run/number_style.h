@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the numbers of one array are written so that they stand in columns: NumPy's rules, element by element.
+/* How the numbers of one array are written so that they stand in columns: NumPy's rules, element by
+ * element.
  *
- * Knows nothing of brackets and lines (tensor_format.h does). Use: init, then look at every element that will be shown,
- * then fit, then measure every element again, then finish; after that write any of them. A plain value; externally
- * synchronised. */
+ * Knows nothing of brackets and lines (tensor_format.h does). Use: init, then look at every element
+ * that will be shown, then fit, then measure every element again, then finish; after that write any
+ * of them. A plain value; externally synchronised. */
 #ifndef GANTRY_RUN_NUMBER_STYLE_H
 #define GANTRY_RUN_NUMBER_STYLE_H
 
@@ -38,7 +39,8 @@ typedef struct gantry__number_style_t {
 } gantry__number_style_t;
 
 /* precision: digits behind the point at most, 0 to 32. */
-void gantry__number_style_init(gantry__number_style_t *style, gantry_dtype_t dtype, int32_t precision);
+void gantry__number_style_init(gantry__number_style_t *style, gantry_dtype_t dtype,
+                               int32_t precision);
 void gantry__number_style_look(gantry__number_style_t *style, const void *element);
 void gantry__number_style_fit(gantry__number_style_t *style);
 void gantry__number_style_measure(gantry__number_style_t *style, const void *element);
@@ -48,6 +50,7 @@ size_t gantry__number_style_write(const gantry__number_style_t *style, const voi
                                   char out[GANTRY__NUMBER_CHARS]);
 
 /* One number alone, as Python's str() writes NumPy's scalar. Returns the length. */
-size_t gantry__number_write_scalar(gantry_dtype_t dtype, const void *element, char out[GANTRY__NUMBER_CHARS]);
+size_t gantry__number_write_scalar(gantry_dtype_t dtype, const void *element,
+                                   char out[GANTRY__NUMBER_CHARS]);
 
 #endif

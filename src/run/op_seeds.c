@@ -3,15 +3,17 @@
  *
  *     w[i] = w[i + 397] ^ twist(upper bit of w[i], lower 31 bits of w[i + 1])
  *
- * and are tempered on their way out. Python seeds it from an integer's magnitude, as a list of 32-bit words, lowest
- * first, by the generator's own init_by_array; randint throws away what is beyond the range and draws again. */
+ * and are tempered on their way out. Python seeds it from an integer's magnitude, as a list of
+ * 32-bit words, lowest first, by the generator's own init_by_array; randint throws away what is
+ * beyond the range and draws again. */
 #include "run/op_seeds.h"
 
 enum { WORDS = GANTRY__MERSENNE_WORDS, MIDDLE = 397 };
 
 static void start(uint32_t *w, uint32_t seed) {
     w[0] = seed;
-    for (uint32_t i = 1; i < WORDS; ++i) w[i] = UINT32_C(1812433253) * (w[i - 1] ^ w[i - 1] >> 30) + i;
+    for (uint32_t i = 1; i < WORDS; ++i)
+        w[i] = UINT32_C(1812433253) * (w[i - 1] ^ w[i - 1] >> 30) + i;
 }
 
 /* Mixes word i with the one before; the last word stands before the first. */

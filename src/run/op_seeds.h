@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The seeds that random ops get when a global seed is set and they name none: the numbers that TensorFlow's eager mode
- * takes from Python's random.Random(seed).randint(0, 2^31 - 1), so that both draw the same.
+/* The seeds that random ops get when a global seed is set and they name none: the numbers that
+ * TensorFlow's eager mode takes from Python's random.Random(seed).randint(0, 2^31 - 1), so that
+ * both draw the same.
  *
  * A plain value; threads: externally synchronised. */
 #ifndef GANTRY_RUN_OP_SEEDS_H

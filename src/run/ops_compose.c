@@ -13,8 +13,8 @@ static gantry_status_t status_of(const gantry_scope_t *scope) {
 
 /* ---- putting together and taking apart ---- */
 
-const gantry_tensor_t *gantry_pack(gantry_scope_t *scope, const gantry_tensor_t *const *values, size_t count,
-                                   int32_t axis) {
+const gantry_tensor_t *gantry_pack(gantry_scope_t *scope, const gantry_tensor_t *const *values,
+                                   size_t count, int32_t axis) {
     if (!gantry__is_given(scope, values, count, "gantry_pack: values")) return NULL;
     const gantry_attr_value_t attr = gantry__attr_int("axis", axis);
     return gantry__call_op(scope, GANTRY__OP_ID_PACK, values, count, &attr, 1, NULL);
@@ -23,8 +23,10 @@ const gantry_tensor_t *gantry_pack(gantry_scope_t *scope, const gantry_tensor_t 
 gantry_status_t gantry_unpack(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis,
                               const gantry_tensor_t **outputs, size_t count) {
     if (!gantry__is_given(scope, outputs, count, "gantry_unpack: outputs")) return status_of(scope);
-    const gantry_attr_value_t attrs[] = {gantry__attr_int("num", (int64_t)count), gantry__attr_int("axis", axis)};
-    return gantry__call_op_into(scope, GANTRY__OP_ID_UNPACK, &x, 1, attrs, 2, NULL, outputs, &count);
+    const gantry_attr_value_t attrs[] = {gantry__attr_int("num", (int64_t)count),
+                                         gantry__attr_int("axis", axis)};
+    return gantry__call_op_into(scope, GANTRY__OP_ID_UNPACK, &x, 1, attrs, 2, NULL, outputs,
+                                &count);
 }
 
 gantry_status_t gantry_split(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis,
@@ -33,29 +35,38 @@ gantry_status_t gantry_split(gantry_scope_t *scope, const gantry_tensor_t *x, in
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {gantry__add_host_i32(&extras, scope, axis), x};
     const gantry_attr_value_t attr = gantry__attr_int("num_split", (int64_t)count);
-    return gantry__call_op_into(scope, GANTRY__OP_ID_SPLIT, inputs, 2, &attr, 1, &extras, outputs, &count);
+    return gantry__call_op_into(scope, GANTRY__OP_ID_SPLIT, inputs, 2, &attr, 1, &extras, outputs,
+                                &count);
 }
 
-gantry_status_t gantry_split_v(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *sizes, int32_t axis,
-                               const gantry_tensor_t **outputs, size_t count) {
-    if (!gantry__is_given(scope, outputs, count, "gantry_split_v: outputs")) return status_of(scope);
-    (void)gantry__is_given(scope, sizes, count, "gantry_split_v: sizes"); /* failed, it empties outputs below */
+gantry_status_t gantry_split_v(gantry_scope_t *scope, const gantry_tensor_t *x,
+                               const int64_t *sizes, int32_t axis, const gantry_tensor_t **outputs,
+                               size_t count) {
+    if (!gantry__is_given(scope, outputs, count, "gantry_split_v: outputs"))
+        return status_of(scope);
+    /* failed, it empties outputs below */
+    (void)gantry__is_given(scope, sizes, count, "gantry_split_v: sizes");
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {x, NULL, NULL};
-    if (sizes) inputs[1] = gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE((int64_t)count), sizes);
+    if (sizes)
+        inputs[1] =
+            gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE((int64_t)count), sizes);
     if (inputs[1]) inputs[2] = gantry__add_host_i32(&extras, scope, axis);
     const gantry_attr_value_t attr = gantry__attr_int("num_split", (int64_t)count);
-    return gantry__call_op_into(scope, GANTRY__OP_ID_SPLIT_V, inputs, 3, &attr, 1, &extras, outputs, &count);
+    return gantry__call_op_into(scope, GANTRY__OP_ID_SPLIT_V, inputs, 3, &attr, 1, &extras, outputs,
+                                &count);
 }
 
 /* ---- shapes ---- */
 
-const gantry_tensor_t *gantry_shape(gantry_scope_t *scope, const gantry_tensor_t *x, gantry_dtype_t out_type) {
+const gantry_tensor_t *gantry_shape(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                    gantry_dtype_t out_type) {
     const gantry_attr_value_t attr = gantry__attr_type("out_type", out_type);
     return gantry__call_op(scope, GANTRY__OP_ID_SHAPE, &x, 1, &attr, 1, NULL);
 }
 
-const gantry_tensor_t *gantry_size(gantry_scope_t *scope, const gantry_tensor_t *x, gantry_dtype_t out_type) {
+const gantry_tensor_t *gantry_size(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                   gantry_dtype_t out_type) {
     const gantry_attr_value_t attr = gantry__attr_type("out_type", out_type);
     return gantry__call_op(scope, GANTRY__OP_ID_SIZE, &x, 1, &attr, 1, NULL);
 }
@@ -72,7 +83,8 @@ const gantry_tensor_t *gantry_broadcast_args(gantry_scope_t *scope, const gantry
 
 /* ---- making tensors, rows by number ---- */
 
-const gantry_tensor_t *gantry_eye(gantry_scope_t *scope, int64_t rows, int64_t columns, gantry_dtype_t dtype) {
+const gantry_tensor_t *gantry_eye(gantry_scope_t *scope, int64_t rows, int64_t columns,
+                                  gantry_dtype_t dtype) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {gantry__add_host_i64(&extras, scope, rows), NULL};
     if (inputs[0]) inputs[1] = gantry__add_host_i64(&extras, scope, columns);
@@ -93,8 +105,8 @@ const gantry_tensor_t *gantry_embedding_lookup(gantry_scope_t *scope, const gant
     return gantry__call_op(scope, GANTRY__OP_ID_EMBEDDING_LOOKUP, inputs, 2, NULL, 0, NULL);
 }
 
-const gantry_tensor_t *gantry_boolean_mask(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *mask,
-                                           int32_t axis) {
+const gantry_tensor_t *gantry_boolean_mask(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                           const gantry_tensor_t *mask, int32_t axis) {
     const gantry_tensor_t *inputs[] = {x, mask};
     const gantry_attr_value_t attr = gantry__attr_int("axis", axis);
     return gantry__call_op(scope, GANTRY__OP_ID_BOOLEAN_MASK, inputs, 2, &attr, 1, NULL);
@@ -102,17 +114,21 @@ const gantry_tensor_t *gantry_boolean_mask(gantry_scope_t *scope, const gantry_t
 
 /* ---- normalisation ---- */
 
-gantry_status_t gantry_moments(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_reduce_options_t *options,
-                               const gantry_tensor_t **out_mean, const gantry_tensor_t **out_variance) {
+gantry_status_t gantry_moments(gantry_scope_t *scope, const gantry_tensor_t *x,
+                               const gantry_reduce_options_t *options,
+                               const gantry_tensor_t **out_mean,
+                               const gantry_tensor_t **out_variance) {
     if (out_mean) *out_mean = NULL;
     if (out_variance) *out_variance = NULL;
     if (!gantry__is_given(scope, out_mean, 1, "gantry_moments: out_mean") ||
         !gantry__is_given(scope, out_variance, 1, "gantry_moments: out_variance"))
         return status_of(scope);
     gantry_reduce_options_t o;
-    if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_reduce_options_t, keep_dims, &o)) return status_of(scope);
+    if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_reduce_options_t, keep_dims, &o))
+        return status_of(scope);
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {x, gantry__add_host_axes(&extras, scope, x, &o)}, *outputs[2];
+    const gantry_tensor_t *inputs[] = {x, gantry__add_host_axes(&extras, scope, x, &o)},
+                          *outputs[2];
     const gantry_attr_value_t attr = gantry__attr_bool("keep_dims", true);
     size_t count = 2;
     gantry_status_t status = gantry__call_op_into(scope, GANTRY__OP_ID_MOMENTS, inputs, 2, &attr,
@@ -122,23 +138,28 @@ gantry_status_t gantry_moments(gantry_scope_t *scope, const gantry_tensor_t *x, 
     return status;
 }
 
-const gantry_tensor_t *gantry_batch_norm(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *mean,
-                                         const gantry_tensor_t *variance, const gantry_tensor_t *offset,
+const gantry_tensor_t *gantry_batch_norm(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                         const gantry_tensor_t *mean,
+                                         const gantry_tensor_t *variance,
+                                         const gantry_tensor_t *offset,
                                          const gantry_tensor_t *scale, double variance_epsilon) {
     const gantry_tensor_t *inputs[] = {x, mean, variance, offset, scale};
     const gantry_attr_value_t attr = gantry__attr_float("variance_epsilon", variance_epsilon);
     return gantry__call_op(scope, GANTRY__OP_ID_BATCH_NORM, inputs, 5, &attr, 1, NULL);
 }
 
-gantry_status_t gantry_fused_batch_norm(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *scale,
-                                        const gantry_tensor_t *offset, const gantry_tensor_t *mean,
+gantry_status_t gantry_fused_batch_norm(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                        const gantry_tensor_t *scale, const gantry_tensor_t *offset,
+                                        const gantry_tensor_t *mean,
                                         const gantry_tensor_t *variance,
                                         const gantry_fused_batch_norm_options_t *options,
                                         const gantry_tensor_t *outputs[3]) {
-    if (!gantry__is_given(scope, outputs, 3, "gantry_fused_batch_norm: outputs")) return status_of(scope);
+    if (!gantry__is_given(scope, outputs, 3, "gantry_fused_batch_norm: outputs"))
+        return status_of(scope);
     for (int i = 0; i < 3; ++i) outputs[i] = NULL;
     gantry_fused_batch_norm_options_t o;
-    if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_fused_batch_norm_options_t, channels_first, &o))
+    if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_fused_batch_norm_options_t, channels_first,
+                              &o))
         return status_of(scope);
     const gantry_tensor_t *inputs[] = {x, scale, offset, mean, variance}, *all[6];
     const gantry_attr_value_t attrs[] = {
@@ -148,33 +169,38 @@ gantry_status_t gantry_fused_batch_norm(gantry_scope_t *scope, const gantry_tens
         gantry__attr_float("exponential_avg_factor",
                            o.exponential_avg_factor != 0 ? o.exponential_avg_factor : 1)};
     size_t count = 6;
-    gantry_status_t status =
-        gantry__call_op_into(scope, GANTRY__OP_ID_FUSED_BATCH_NORM, inputs, 5, attrs, 4, NULL, all, &count);
+    gantry_status_t status = gantry__call_op_into(scope, GANTRY__OP_ID_FUSED_BATCH_NORM, inputs, 5,
+                                                  attrs, 4, NULL, all, &count);
     memcpy(outputs, all, 3 * sizeof *outputs);
-    for (int i = 3; i < 6; ++i) gantry_tensor_drop(scope, all[i]); /* for gradients, which the op's name gives */
+    /* for gradients, which the op's name gives */
+    for (int i = 3; i < 6; ++i) gantry_tensor_drop(scope, all[i]);
     return status;
 }
 
-const gantry_tensor_t *gantry_layer_norm(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *scale,
-                                         const gantry_tensor_t *offset, int32_t axis, double epsilon) {
+const gantry_tensor_t *gantry_layer_norm(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                         const gantry_tensor_t *scale,
+                                         const gantry_tensor_t *offset, int32_t axis,
+                                         double epsilon) {
     const gantry_tensor_t *inputs[] = {x, scale, offset};
-    const gantry_attr_value_t attrs[] = {gantry__attr_int("axis", axis), gantry__attr_float("epsilon", epsilon)};
+    const gantry_attr_value_t attrs[] = {gantry__attr_int("axis", axis),
+                                         gantry__attr_float("epsilon", epsilon)};
     return gantry__call_op(scope, GANTRY__OP_ID_LAYER_NORM, inputs, 3, attrs, 2, NULL);
 }
 
-const gantry_tensor_t *gantry_dropout(gantry_scope_t *scope, const gantry_tensor_t *x, double rate, int64_t seed0,
-                                      int64_t seed1) {
+const gantry_tensor_t *gantry_dropout(gantry_scope_t *scope, const gantry_tensor_t *x, double rate,
+                                      int64_t seed0, int64_t seed1) {
     gantry__extras_t extras = {.count = 0};
     const int64_t seed[] = {seed0, seed1};
-    const gantry_tensor_t *inputs[] = {x, gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(2), seed)};
+    const gantry_tensor_t *inputs[] = {
+        x, gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(2), seed)};
     const gantry_attr_value_t attr = gantry__attr_float("rate", rate);
     return gantry__call_op(scope, GANTRY__OP_ID_DROPOUT, inputs, 2, &attr, 1, &extras);
 }
 
 /* ---- Einstein's sum ---- */
 
-const gantry_tensor_t *gantry_einsum(gantry_scope_t *scope, const char *equation, const gantry_tensor_t *const *inputs,
-                                     size_t count) {
+const gantry_tensor_t *gantry_einsum(gantry_scope_t *scope, const char *equation,
+                                     const gantry_tensor_t *const *inputs, size_t count) {
     if (!gantry__is_given(scope, inputs, count, "gantry_einsum: inputs")) return NULL;
     const gantry_attr_value_t attr = gantry__attr_text("equation", equation);
     return gantry__call_op(scope, GANTRY__OP_ID_EINSUM, inputs, count, &attr, 1, NULL);

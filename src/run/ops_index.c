@@ -12,9 +12,11 @@ const gantry_tensor_t *gantry_gather_nd(gantry_scope_t *scope, const gantry_tens
 
 /* The shape's type is that of the indices. */
 static const gantry_tensor_t *add_shape_like(gantry__extras_t *extras, gantry_scope_t *scope,
-                                             const gantry_tensor_t *indices, const gantry_shape_t *shape) {
+                                             const gantry_tensor_t *indices,
+                                             const gantry_shape_t *shape) {
     int32_t narrow[GANTRY_MAX_RANK];
-    bool fits = shape->rank >= 0 && shape->rank <= GANTRY_MAX_RANK && indices && indices->dtype == GANTRY_INT32;
+    bool fits = shape->rank >= 0 && shape->rank <= GANTRY_MAX_RANK && indices &&
+                indices->dtype == GANTRY_INT32;
     for (int32_t d = 0; fits && d < shape->rank; ++d) {
         fits = shape->dims[d] >= INT32_MIN && shape->dims[d] <= INT32_MAX;
         narrow[d] = fits ? (int32_t)shape->dims[d] : 0;
@@ -26,46 +28,52 @@ static const gantry_tensor_t *add_shape_like(gantry__extras_t *extras, gantry_sc
 const gantry_tensor_t *gantry_scatter_nd(gantry_scope_t *scope, const gantry_tensor_t *indices,
                                          const gantry_tensor_t *updates, gantry_shape_t shape) {
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {indices, updates, add_shape_like(&extras, scope, indices, &shape)};
+    const gantry_tensor_t *inputs[] = {indices, updates,
+                                       add_shape_like(&extras, scope, indices, &shape)};
     return gantry__call_op(scope, GANTRY__OP_ID_SCATTER_ND, inputs, 3, NULL, 0, &extras);
 }
 
-#define DEFINE_TENSOR_SCATTER(name, token, op)                                                                         \
-    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *tensor,                         \
-                                         const gantry_tensor_t *indices, const gantry_tensor_t *updates) {             \
-        const gantry_tensor_t *inputs[] = {tensor, indices, updates};                                                  \
-        return gantry__call_op(scope, GANTRY__OP_ID_##token, inputs, 3, NULL, 0, NULL);                                \
+#define DEFINE_TENSOR_SCATTER(name, token, op)                                                 \
+    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *tensor, \
+                                         const gantry_tensor_t *indices,                       \
+                                         const gantry_tensor_t *updates) {                     \
+        const gantry_tensor_t *inputs[] = {tensor, indices, updates};                          \
+        return gantry__call_op(scope, GANTRY__OP_ID_##token, inputs, 3, NULL, 0, NULL);        \
     }
 GANTRY_TENSOR_SCATTER_OPS(DEFINE_TENSOR_SCATTER)
 
-#define DEFINE_SEGMENT(name, token, op)                                                                                \
-    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *data,                           \
-                                         const gantry_tensor_t *segment_ids) {                                         \
-        const gantry_tensor_t *inputs[] = {data, segment_ids};                                                         \
-        return gantry__call_op(scope, GANTRY__OP_ID_##token, inputs, 2, NULL, 0, NULL);                                \
+#define DEFINE_SEGMENT(name, token, op)                                                      \
+    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *data, \
+                                         const gantry_tensor_t *segment_ids) {               \
+        const gantry_tensor_t *inputs[] = {data, segment_ids};                               \
+        return gantry__call_op(scope, GANTRY__OP_ID_##token, inputs, 2, NULL, 0, NULL);      \
     }
 GANTRY_SEGMENT_OPS(DEFINE_SEGMENT)
 
-#define DEFINE_UNSORTED_SEGMENT(name, token, op)                                                                   \
-    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *data,                       \
-                                         const gantry_tensor_t *segment_ids, int64_t num_segments) {               \
-        gantry__extras_t extras = {.count = 0};                                                                    \
-        const gantry_tensor_t *inputs[] = {data, segment_ids, gantry__add_host_i64(&extras, scope, num_segments)}; \
-        return gantry__call_op(scope, GANTRY__OP_ID_##token, inputs, 3, NULL, 0, &extras);                         \
+#define DEFINE_UNSORTED_SEGMENT(name, token, op)                                                \
+    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *data,    \
+                                         const gantry_tensor_t *segment_ids,                    \
+                                         int64_t num_segments) {                                \
+        gantry__extras_t extras = {.count = 0};                                                 \
+        const gantry_tensor_t *inputs[] = {data, segment_ids,                                   \
+                                           gantry__add_host_i64(&extras, scope, num_segments)}; \
+        return gantry__call_op(scope, GANTRY__OP_ID_##token, inputs, 3, NULL, 0, &extras);      \
     }
 GANTRY_UNSORTED_SEGMENT_OPS(DEFINE_UNSORTED_SEGMENT)
 
-const gantry_tensor_t *gantry_bincount(gantry_scope_t *scope, const gantry_tensor_t *arr, int32_t size,
-                                       const gantry_tensor_t *weights) {
+const gantry_tensor_t *gantry_bincount(gantry_scope_t *scope, const gantry_tensor_t *arr,
+                                       int32_t size, const gantry_tensor_t *weights) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {arr, gantry__add_host_i32(&extras, scope, size), weights};
     return gantry__call_op(scope, GANTRY__OP_ID_BINCOUNT, inputs, 3, NULL, 0, &extras);
 }
 
-const gantry_tensor_t *gantry_dense_bincount(gantry_scope_t *scope, const gantry_tensor_t *input, int32_t size,
-                                             const gantry_tensor_t *weights, bool binary) {
+const gantry_tensor_t *gantry_dense_bincount(gantry_scope_t *scope, const gantry_tensor_t *input,
+                                             int32_t size, const gantry_tensor_t *weights,
+                                             bool binary) {
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {input, gantry__add_host_int_like(&extras, scope, input, size), weights};
+    const gantry_tensor_t *inputs[] = {
+        input, gantry__add_host_int_like(&extras, scope, input, size), weights};
     const gantry_attr_value_t attr = gantry__attr_bool("binary_output", binary);
     return gantry__call_op(scope, GANTRY__OP_ID_DENSE_BINCOUNT, inputs, 3, &attr, 1, &extras);
 }
@@ -74,12 +82,14 @@ const gantry_tensor_t *gantry_where(gantry_scope_t *scope, const gantry_tensor_t
     return gantry__call_op(scope, GANTRY__OP_ID_WHERE, &condition, 1, NULL, 0, NULL);
 }
 
-const gantry_tensor_t *gantry_unique(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t **out_idx,
+const gantry_tensor_t *gantry_unique(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                     const gantry_tensor_t **out_idx,
                                      const gantry_tensor_t **out_count) {
     const gantry_tensor_t *outputs[3] = {NULL, NULL, NULL};
     size_t output_count = out_count ? 3 : 2;
-    (void)gantry__call_op_into(scope, out_count ? GANTRY__OP_ID_UNIQUE_WITH_COUNTS : GANTRY__OP_ID_UNIQUE, &x, 1, NULL, 0,
-                               NULL, outputs, &output_count);
+    (void)gantry__call_op_into(scope,
+                               out_count ? GANTRY__OP_ID_UNIQUE_WITH_COUNTS : GANTRY__OP_ID_UNIQUE,
+                               &x, 1, NULL, 0, NULL, outputs, &output_count);
     if (out_idx) *out_idx = outputs[1];
     if (out_count) *out_count = outputs[2];
     return outputs[0];

@@ -9,7 +9,8 @@ const gantry_tensor_t *gantry_matrix_transpose(gantry_scope_t *scope, const gant
     const int32_t rank = x ? x->shape.rank : 0;
     for (int32_t d = 0; d < rank; ++d) perm[d] = d;
     if (x && rank < 2 && scope && scope->status == GANTRY_OK) {
-        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "matrix_transpose: x has %d dimensions; at least 2 are accepted",
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
+                           "matrix_transpose: x has %d dimensions; at least 2 are accepted",
                            (int)rank);
         (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
     }
@@ -20,8 +21,8 @@ const gantry_tensor_t *gantry_matrix_transpose(gantry_scope_t *scope, const gant
     return gantry_transpose(scope, x, perm);
 }
 
-const gantry_tensor_t *gantry_matrix_band_part(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t lower,
-                                               int64_t upper) {
+const gantry_tensor_t *gantry_matrix_band_part(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                               int64_t lower, int64_t upper) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[3] = {x};
     inputs[1] = gantry__add_host_i64(&extras, scope, lower);
@@ -40,7 +41,8 @@ static const gantry_tensor_t *add_band(gantry__extras_t *extras, gantry_scope_t 
     return gantry__add_host(extras, scope, GANTRY_INT32, GANTRY_SHAPE(2), band);
 }
 
-static const gantry_tensor_t *add_side(gantry__extras_t *extras, gantry_scope_t *scope, int32_t size) {
+static const gantry_tensor_t *add_side(gantry__extras_t *extras, gantry_scope_t *scope,
+                                       int32_t size) {
     return gantry__add_host_i32(extras, scope, size != 0 ? size : -1);
 }
 
@@ -59,7 +61,8 @@ const gantry_tensor_t *gantry_matrix_diag(gantry_scope_t *scope, const gantry_te
     inputs[2] = add_side(&extras, scope, o.rows);
     inputs[3] = add_side(&extras, scope, o.columns);
     inputs[4] = o.padding;
-    return gantry__call_op(scope, GANTRY__OP_ID_MATRIX_DIAG, inputs, o.padding ? 5 : 4, &align, 1, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_MATRIX_DIAG, inputs, o.padding ? 5 : 4, &align, 1,
+                           &extras);
 }
 
 const gantry_tensor_t *gantry_matrix_diag_part(gantry_scope_t *scope, const gantry_tensor_t *x,
@@ -70,7 +73,8 @@ const gantry_tensor_t *gantry_matrix_diag_part(gantry_scope_t *scope, const gant
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[3] = {x, NULL, o.padding};
     inputs[1] = add_band(&extras, scope, &o);
-    return gantry__call_op(scope, GANTRY__OP_ID_MATRIX_DIAG_PART, inputs, o.padding ? 3 : 2, &align, 1, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_MATRIX_DIAG_PART, inputs, o.padding ? 3 : 2, &align,
+                           1, &extras);
 }
 
 const gantry_tensor_t *gantry_matrix_set_diag(gantry_scope_t *scope, const gantry_tensor_t *x,

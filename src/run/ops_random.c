@@ -8,13 +8,15 @@
 
 /* ---- fixed by a seed ---- */
 
-static const gantry_tensor_t *add_seed(gantry__extras_t *extras, gantry_scope_t *scope, int64_t seed0, int64_t seed1) {
+static const gantry_tensor_t *add_seed(gantry__extras_t *extras, gantry_scope_t *scope,
+                                       int64_t seed0, int64_t seed1) {
     const int64_t seed[] = {seed0, seed1};
     return gantry__add_host(extras, scope, GANTRY_INT64, GANTRY_SHAPE(2), seed);
 }
 
-static const gantry_tensor_t *by_seed(gantry_scope_t *scope, gantry__op_id_t id, const gantry_shape_t *shape,
-                                      gantry_dtype_t dtype, int64_t seed0, int64_t seed1) {
+static const gantry_tensor_t *by_seed(gantry_scope_t *scope, gantry__op_id_t id,
+                                      const gantry_shape_t *shape, gantry_dtype_t dtype,
+                                      int64_t seed0, int64_t seed1) {
     gantry__extras_t extras = {.count = 0};
     const gantry_attr_value_t attr = gantry__attr_type("dtype", dtype);
     const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, shape), NULL};
@@ -22,51 +24,60 @@ static const gantry_tensor_t *by_seed(gantry_scope_t *scope, gantry__op_id_t id,
     return gantry__call_op(scope, id, inputs, 2, &attr, 1, &extras);
 }
 
-#define DEFINE_BY_SEED(name, token)                                                                         \
-    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, gantry_shape_t shape, gantry_dtype_t dtype, \
-                                         int64_t seed0, int64_t seed1) {                                    \
-        return by_seed(scope, GANTRY__OP_ID_##token, &shape, dtype, seed0, seed1);                          \
+#define DEFINE_BY_SEED(name, token)                                                            \
+    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, gantry_shape_t shape,          \
+                                         gantry_dtype_t dtype, int64_t seed0, int64_t seed1) { \
+        return by_seed(scope, GANTRY__OP_ID_##token, &shape, dtype, seed0, seed1);             \
     }
 DEFINE_BY_SEED(stateless_random_uniform, STATELESS_RANDOM_UNIFORM)
 DEFINE_BY_SEED(stateless_random_normal, STATELESS_RANDOM_NORMAL)
 DEFINE_BY_SEED(stateless_truncated_normal, STATELESS_TRUNCATED_NORMAL)
 DEFINE_BY_SEED(stateless_random_uniform_full_int, STATELESS_RANDOM_UNIFORM_FULL_INT)
 
-const gantry_tensor_t *gantry_stateless_random_uniform_int(gantry_scope_t *scope, gantry_shape_t shape,
-                                                           const gantry_tensor_t *minval, const gantry_tensor_t *maxval,
+const gantry_tensor_t *gantry_stateless_random_uniform_int(gantry_scope_t *scope,
+                                                           gantry_shape_t shape,
+                                                           const gantry_tensor_t *minval,
+                                                           const gantry_tensor_t *maxval,
                                                            int64_t seed0, int64_t seed1) {
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, &shape), NULL, minval, maxval};
+    const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, &shape), NULL, minval,
+                                       maxval};
     if (inputs[0]) inputs[1] = add_seed(&extras, scope, seed0, seed1);
-    return gantry__call_op(scope, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM_INT, inputs, 4, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM_INT, inputs, 4, NULL, 0,
+                           &extras);
 }
 
-const gantry_tensor_t *gantry_stateless_multinomial(gantry_scope_t *scope, const gantry_tensor_t *logits,
-                                                    int32_t num_samples, gantry_dtype_t dtype, int64_t seed0,
-                                                    int64_t seed1) {
+const gantry_tensor_t *gantry_stateless_multinomial(gantry_scope_t *scope,
+                                                    const gantry_tensor_t *logits,
+                                                    int32_t num_samples, gantry_dtype_t dtype,
+                                                    int64_t seed0, int64_t seed1) {
     gantry__extras_t extras = {.count = 0};
     const gantry_attr_value_t attr = gantry__attr_type("output_dtype", dtype);
-    const gantry_tensor_t *inputs[] = {logits, gantry__add_host_i32(&extras, scope, num_samples), NULL};
+    const gantry_tensor_t *inputs[] = {logits, gantry__add_host_i32(&extras, scope, num_samples),
+                                       NULL};
     if (inputs[1]) inputs[2] = add_seed(&extras, scope, seed0, seed1);
-    return gantry__call_op(scope, GANTRY__OP_ID_STATELESS_MULTINOMIAL, inputs, 3, &attr, 1, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_STATELESS_MULTINOMIAL, inputs, 3, &attr, 1,
+                           &extras);
 }
 
-gantry_status_t gantry_stateless_random_get_key_counter(gantry_scope_t *scope, int64_t seed0, int64_t seed1,
+gantry_status_t gantry_stateless_random_get_key_counter(gantry_scope_t *scope, int64_t seed0,
+                                                        int64_t seed1,
                                                         const gantry_tensor_t **out_key,
                                                         const gantry_tensor_t **out_counter) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *outputs[2] = {NULL, NULL};
     size_t count = 2;
     const gantry_tensor_t *seed = add_seed(&extras, scope, seed0, seed1);
-    gantry_status_t status = gantry__call_op_into(scope, GANTRY__OP_ID_STATELESS_RANDOM_GET_KEY_COUNTER, &seed, 1, NULL,
-                                                  0, &extras, outputs, &count);
+    gantry_status_t status =
+        gantry__call_op_into(scope, GANTRY__OP_ID_STATELESS_RANDOM_GET_KEY_COUNTER, &seed, 1, NULL,
+                             0, &extras, outputs, &count);
     if (out_key) *out_key = outputs[0];
     if (out_counter) *out_counter = outputs[1];
     return status;
 }
 
-const gantry_tensor_t *gantry_stateless_shuffle(gantry_scope_t *scope, const gantry_tensor_t *value, int64_t seed0,
-                                                int64_t seed1) {
+const gantry_tensor_t *gantry_stateless_shuffle(gantry_scope_t *scope, const gantry_tensor_t *value,
+                                                int64_t seed0, int64_t seed1) {
     const gantry__philox_t place = gantry__philox_of_seed(seed0, seed1);
     return gantry__draw_from(scope, GANTRY__OP_ID_STATELESS_SHUFFLE, &place, &value, 1, 1, NULL);
 }
@@ -85,7 +96,8 @@ typedef struct attrs_t {
     size_t count;
 } attrs_t;
 
-static attrs_t make_attrs(const gantry_scope_t *scope, const char *type, gantry_dtype_t dtype, const int64_t *seed) {
+static attrs_t make_attrs(const gantry_scope_t *scope, const char *type, gantry_dtype_t dtype,
+                          const int64_t *seed) {
     attrs_t attrs = {.count = 0};
     int64_t seeds[2];
     if (type) attrs.list[attrs.count++] = gantry__attr_type(type, dtype);
@@ -96,41 +108,49 @@ static attrs_t make_attrs(const gantry_scope_t *scope, const char *type, gantry_
     return attrs;
 }
 
-static const gantry_tensor_t *with_state(gantry_scope_t *scope, gantry__op_id_t id, const gantry_shape_t *shape,
-                                         gantry_dtype_t dtype, const int64_t *seed) {
+static const gantry_tensor_t *with_state(gantry_scope_t *scope, gantry__op_id_t id,
+                                         const gantry_shape_t *shape, gantry_dtype_t dtype,
+                                         const int64_t *seed) {
     gantry__extras_t extras = {.count = 0};
     const attrs_t attrs = make_attrs(scope, "dtype", dtype, seed);
     const gantry_tensor_t *input = gantry__add_host_shape(&extras, scope, shape);
     return gantry__call_op(scope, id, &input, 1, attrs.list, attrs.count, &extras);
 }
 
-#define DEFINE_WITH_STATE(name, token)                                                                      \
-    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, gantry_shape_t shape, gantry_dtype_t dtype, \
-                                         const int64_t *seed) {                                             \
-        return with_state(scope, GANTRY__OP_ID_##token, &shape, dtype, seed);                               \
+#define DEFINE_WITH_STATE(name, token)                                                \
+    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, gantry_shape_t shape, \
+                                         gantry_dtype_t dtype, const int64_t *seed) { \
+        return with_state(scope, GANTRY__OP_ID_##token, &shape, dtype, seed);         \
     }
 DEFINE_WITH_STATE(random_uniform, RANDOM_UNIFORM)
 DEFINE_WITH_STATE(random_standard_normal, RANDOM_STANDARD_NORMAL)
 DEFINE_WITH_STATE(truncated_normal, TRUNCATED_NORMAL)
 
 const gantry_tensor_t *gantry_random_uniform_int(gantry_scope_t *scope, gantry_shape_t shape,
-                                                 const gantry_tensor_t *minval, const gantry_tensor_t *maxval,
+                                                 const gantry_tensor_t *minval,
+                                                 const gantry_tensor_t *maxval,
                                                  const int64_t *seed) {
     gantry__extras_t extras = {.count = 0};
     const attrs_t attrs = make_attrs(scope, NULL, GANTRY_DTYPE_NONE, seed);
-    const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, &shape), minval, maxval};
-    return gantry__call_op(scope, GANTRY__OP_ID_RANDOM_UNIFORM_INT, inputs, 3, attrs.list, attrs.count, &extras);
+    const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, &shape), minval,
+                                       maxval};
+    return gantry__call_op(scope, GANTRY__OP_ID_RANDOM_UNIFORM_INT, inputs, 3, attrs.list,
+                           attrs.count, &extras);
 }
 
-const gantry_tensor_t *gantry_multinomial(gantry_scope_t *scope, const gantry_tensor_t *logits, int32_t num_samples,
-                                          gantry_dtype_t dtype, const int64_t *seed) {
+const gantry_tensor_t *gantry_multinomial(gantry_scope_t *scope, const gantry_tensor_t *logits,
+                                          int32_t num_samples, gantry_dtype_t dtype,
+                                          const int64_t *seed) {
     gantry__extras_t extras = {.count = 0};
     const attrs_t attrs = make_attrs(scope, "output_dtype", dtype, seed);
     const gantry_tensor_t *inputs[] = {logits, gantry__add_host_i32(&extras, scope, num_samples)};
-    return gantry__call_op(scope, GANTRY__OP_ID_MULTINOMIAL, inputs, 2, attrs.list, attrs.count, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_MULTINOMIAL, inputs, 2, attrs.list, attrs.count,
+                           &extras);
 }
 
-const gantry_tensor_t *gantry_random_shuffle(gantry_scope_t *scope, const gantry_tensor_t *value, const int64_t *seed) {
+const gantry_tensor_t *gantry_random_shuffle(gantry_scope_t *scope, const gantry_tensor_t *value,
+                                             const int64_t *seed) {
     const attrs_t attrs = make_attrs(scope, NULL, GANTRY_DTYPE_NONE, seed);
-    return gantry__call_op(scope, GANTRY__OP_ID_RANDOM_SHUFFLE, &value, 1, attrs.list, attrs.count, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_RANDOM_SHUFFLE, &value, 1, attrs.list, attrs.count,
+                           NULL);
 }

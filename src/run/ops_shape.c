@@ -6,80 +6,92 @@
 
 #define MOST_ENTRIES 31 /* of a strided slice */
 
-static const gantry_tensor_t *add_i64(gantry__extras_t *extras, gantry_scope_t *scope, const int64_t *values,
-                                      size_t count, const char *what) {
+static const gantry_tensor_t *add_i64(gantry__extras_t *extras, gantry_scope_t *scope,
+                                      const int64_t *values, size_t count, const char *what) {
     static const int64_t none = 0;
     if (!gantry__is_given(scope, values, count, what)) return NULL;
-    return gantry__add_host(extras, scope, GANTRY_INT64, GANTRY_SHAPE((int64_t)count), values ? values : &none);
+    return gantry__add_host(extras, scope, GANTRY_INT64, GANTRY_SHAPE((int64_t)count),
+                            values ? values : &none);
 }
 
-static const gantry_tensor_t *add_axes(gantry__extras_t *extras, gantry_scope_t *scope, const int32_t *axes,
-                                       size_t count, const char *what) {
+static const gantry_tensor_t *add_axes(gantry__extras_t *extras, gantry_scope_t *scope,
+                                       const int32_t *axes, size_t count, const char *what) {
     static const int32_t none = 0;
     if (!gantry__is_given(scope, axes, count, what)) return NULL;
-    return gantry__add_host(extras, scope, GANTRY_INT32, GANTRY_SHAPE((int64_t)count), axes ? axes : &none);
+    return gantry__add_host(extras, scope, GANTRY_INT32, GANTRY_SHAPE((int64_t)count),
+                            axes ? axes : &none);
 }
 
 /* Where none are given, each is `otherwise`; more than an op takes are refused as missing. */
-static const gantry_tensor_t *add_entries(gantry__extras_t *extras, gantry_scope_t *scope, const int64_t *values,
-                                          size_t count, int64_t otherwise, const char *what) {
+static const gantry_tensor_t *add_entries(gantry__extras_t *extras, gantry_scope_t *scope,
+                                          const int64_t *values, size_t count, int64_t otherwise,
+                                          const char *what) {
     int64_t filled[MOST_ENTRIES];
     for (size_t i = 0; i < MOST_ENTRIES; ++i) filled[i] = otherwise;
     return add_i64(extras, scope, values || count > MOST_ENTRIES ? values : filled, count, what);
 }
 
-const gantry_tensor_t *gantry_strided_slice(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *begin,
-                                            const int64_t *end, const int64_t *strides, size_t entry_count,
+const gantry_tensor_t *gantry_strided_slice(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                            const int64_t *begin, const int64_t *end,
+                                            const int64_t *strides, size_t entry_count,
                                             const gantry_strided_slice_options_t *options) {
     gantry_strided_slice_options_t o;
-    if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_strided_slice_options_t, shrink_axis_mask, &o)) return NULL;
+    if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_strided_slice_options_t, shrink_axis_mask, &o))
+        return NULL;
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[4] = {x};
-    const gantry_attr_value_t attrs[] = {
-        gantry__attr_int("begin_mask", o.begin_mask), gantry__attr_int("end_mask", o.end_mask),
-        gantry__attr_int("ellipsis_mask", o.ellipsis_mask), gantry__attr_int("new_axis_mask", o.new_axis_mask),
-        gantry__attr_int("shrink_axis_mask", o.shrink_axis_mask)};
+    const gantry_attr_value_t attrs[] = {gantry__attr_int("begin_mask", o.begin_mask),
+                                         gantry__attr_int("end_mask", o.end_mask),
+                                         gantry__attr_int("ellipsis_mask", o.ellipsis_mask),
+                                         gantry__attr_int("new_axis_mask", o.new_axis_mask),
+                                         gantry__attr_int("shrink_axis_mask", o.shrink_axis_mask)};
     inputs[1] = add_entries(&extras, scope, begin, entry_count, 0, "gantry_strided_slice: begin");
     inputs[2] = add_entries(&extras, scope, end, entry_count, 0, "gantry_strided_slice: end");
-    inputs[3] = add_entries(&extras, scope, strides, entry_count, 1, "gantry_strided_slice: strides");
+    inputs[3] =
+        add_entries(&extras, scope, strides, entry_count, 1, "gantry_strided_slice: strides");
     return gantry__call_op(scope, GANTRY__OP_ID_STRIDED_SLICE, inputs, 4, attrs, 5, &extras);
 }
 
 static const char *mirror_mode(gantry_pad_mode_t mode) {
-    return mode == GANTRY_PAD_REFLECT ? "REFLECT" : mode == GANTRY_PAD_SYMMETRIC ? "SYMMETRIC" : "unknown";
+    return mode == GANTRY_PAD_REFLECT     ? "REFLECT"
+           : mode == GANTRY_PAD_SYMMETRIC ? "SYMMETRIC"
+                                          : "unknown";
 }
 
-const gantry_tensor_t *gantry_pad(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *paddings,
-                                  const gantry_pad_options_t *options) {
+const gantry_tensor_t *gantry_pad(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                  const int64_t *paddings, const gantry_pad_options_t *options) {
     gantry_pad_options_t o;
     if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_pad_options_t, value, &o)) return NULL;
     const gantry_attr_value_t attr = gantry__attr_text("mode", mirror_mode(o.mode));
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[3] = {x, NULL, o.value};
     static const int64_t none[2 * GANTRY_MAX_RANK];
-    inputs[1] = gantry__add_host_of_rank(&extras, scope, x, paddings ? paddings : none, 2, "gantry_pad: paddings");
+    inputs[1] = gantry__add_host_of_rank(&extras, scope, x, paddings ? paddings : none, 2,
+                                         "gantry_pad: paddings");
     if (o.mode != GANTRY_PAD_CONSTANT) {
         return gantry__call_op(scope, GANTRY__OP_ID_MIRROR_PAD, inputs, 2, &attr, 1, &extras);
     }
     return gantry__call_op(scope, GANTRY__OP_ID_PAD, inputs, inputs[2] ? 3 : 2, NULL, 0, &extras);
 }
 
-const gantry_tensor_t *gantry_tile(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *multiples) {
+const gantry_tensor_t *gantry_tile(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                   const int64_t *multiples) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {
         x, gantry__add_host_of_rank(&extras, scope, x, multiples, 1, "gantry_tile: multiples")};
     return gantry__call_op(scope, GANTRY__OP_ID_TILE, inputs, 2, NULL, 0, &extras);
 }
 
-const gantry_tensor_t *gantry_reverse(gantry_scope_t *scope, const gantry_tensor_t *x, const int32_t *axes,
-                                      size_t axis_count) {
+const gantry_tensor_t *gantry_reverse(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                      const int32_t *axes, size_t axis_count) {
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {x, add_axes(&extras, scope, axes, axis_count, "gantry_reverse: axes")};
+    const gantry_tensor_t *inputs[] = {
+        x, add_axes(&extras, scope, axes, axis_count, "gantry_reverse: axes")};
     return gantry__call_op(scope, GANTRY__OP_ID_REVERSE, inputs, 2, NULL, 0, &extras);
 }
 
-const gantry_tensor_t *gantry_roll(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *shifts,
-                                   const int32_t *axes, size_t axis_count) {
+const gantry_tensor_t *gantry_roll(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                   const int64_t *shifts, const int32_t *axes, size_t axis_count) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[3] = {x};
     inputs[1] = add_i64(&extras, scope, shifts, axis_count, "gantry_roll: shifts");
@@ -87,45 +99,55 @@ const gantry_tensor_t *gantry_roll(gantry_scope_t *scope, const gantry_tensor_t 
     return gantry__call_op(scope, GANTRY__OP_ID_ROLL, inputs, 3, NULL, 0, &extras);
 }
 
-static const gantry_tensor_t *call_blocks(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *x,
-                                          int64_t block_size, const char *data_format) {
-    const gantry_attr_value_t attrs[] = {gantry__attr_int("block_size", block_size),
-                                         gantry__attr_text("data_format", data_format ? data_format : "NHWC")};
+static const gantry_tensor_t *call_blocks(gantry_scope_t *scope, gantry__op_id_t id,
+                                          const gantry_tensor_t *x, int64_t block_size,
+                                          const char *data_format) {
+    const gantry_attr_value_t attrs[] = {
+        gantry__attr_int("block_size", block_size),
+        gantry__attr_text("data_format", data_format ? data_format : "NHWC")};
     return gantry__call_op(scope, id, &x, 1, attrs, 2, NULL);
 }
 
-const gantry_tensor_t *gantry_space_to_depth(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t block_size,
-                                             const char *data_format) {
+const gantry_tensor_t *gantry_space_to_depth(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                             int64_t block_size, const char *data_format) {
     return call_blocks(scope, GANTRY__OP_ID_SPACE_TO_DEPTH, x, block_size, data_format);
 }
 
-const gantry_tensor_t *gantry_depth_to_space(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t block_size,
-                                             const char *data_format) {
+const gantry_tensor_t *gantry_depth_to_space(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                             int64_t block_size, const char *data_format) {
     return call_blocks(scope, GANTRY__OP_ID_DEPTH_TO_SPACE, x, block_size, data_format);
 }
 
-static const gantry_tensor_t *call_batch_blocks(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *x,
-                                                const int64_t *block_shape, size_t block_count, const int64_t *ends) {
+static const gantry_tensor_t *call_batch_blocks(gantry_scope_t *scope, gantry__op_id_t id,
+                                                const gantry_tensor_t *x,
+                                                const int64_t *block_shape, size_t block_count,
+                                                const int64_t *ends) {
     const int64_t none[2 * GANTRY_MAX_RANK] = {0}, count = (int64_t)block_count;
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[3] = {x};
-    inputs[1] = add_i64(&extras, scope, block_shape, block_count,
-                        id == GANTRY__OP_ID_SPACE_TO_BATCH_ND ? "gantry_space_to_batch: block_shape"
-                                                              : "gantry_batch_to_space: block_shape");
+    inputs[1] =
+        add_i64(&extras, scope, block_shape, block_count,
+                id == GANTRY__OP_ID_SPACE_TO_BATCH_ND ? "gantry_space_to_batch: block_shape"
+                                                      : "gantry_batch_to_space: block_shape");
     /* more blocks than dimensions are refused, whatever their ends */
     const int64_t given = ends || count <= GANTRY_MAX_RANK ? count : GANTRY_MAX_RANK;
-    inputs[2] = gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(given, 2), ends ? ends : none);
+    inputs[2] =
+        gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(given, 2), ends ? ends : none);
     return gantry__call_op(scope, id, inputs, 3, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_space_to_batch(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                             const int64_t *block_shape, size_t block_count, const int64_t *paddings) {
-    return call_batch_blocks(scope, GANTRY__OP_ID_SPACE_TO_BATCH_ND, x, block_shape, block_count, paddings);
+                                             const int64_t *block_shape, size_t block_count,
+                                             const int64_t *paddings) {
+    return call_batch_blocks(scope, GANTRY__OP_ID_SPACE_TO_BATCH_ND, x, block_shape, block_count,
+                             paddings);
 }
 
 const gantry_tensor_t *gantry_batch_to_space(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                             const int64_t *block_shape, size_t block_count, const int64_t *crops) {
-    return call_batch_blocks(scope, GANTRY__OP_ID_BATCH_TO_SPACE_ND, x, block_shape, block_count, crops);
+                                             const int64_t *block_shape, size_t block_count,
+                                             const int64_t *crops) {
+    return call_batch_blocks(scope, GANTRY__OP_ID_BATCH_TO_SPACE_ND, x, block_shape, block_count,
+                             crops);
 }
 
 const gantry_tensor_t *gantry_invert_permutation(gantry_scope_t *scope, const gantry_tensor_t *x) {

@@ -58,13 +58,17 @@ static void add_spreads(window_call_t *call, const char *name) {
     add_four(call, name, or_one(call->options.dilations[0]), or_one(call->options.dilations[1]));
 }
 
-static bool take_options(window_call_t *call, gantry_scope_t *scope, const gantry_window_options_t *given) {
+static bool take_options(window_call_t *call, gantry_scope_t *scope,
+                         const gantry_window_options_t *given) {
     call->count = 0;
-    return GANTRY__TAKE_OPTIONS(scope, given, gantry_window_options_t, channels_first, &call->options);
+    return GANTRY__TAKE_OPTIONS(scope, given, gantry_window_options_t, channels_first,
+                                &call->options);
 }
 
-/* Padding and format, which all ops have; for_images tells the format's names. False after an InvalidArgument. */
-static bool begin(window_call_t *call, gantry_scope_t *scope, const gantry_window_options_t *options, bool for_images) {
+/* Padding and format, which all ops have; for_images tells the format's names. False after an
+ * InvalidArgument. */
+static bool begin(window_call_t *call, gantry_scope_t *scope,
+                  const gantry_window_options_t *options, bool for_images) {
     static const char *const formats[2][2] = {{"NWC", "NCW"}, {"NHWC", "NCHW"}};
     if (!take_options(call, scope, options)) return false;
     add_text(call, "padding", padding_text(call->options.padding));
@@ -72,8 +76,9 @@ static bool begin(window_call_t *call, gantry_scope_t *scope, const gantry_windo
     return true;
 }
 
-static const gantry_tensor_t *convolve(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *images,
-                                       const gantry_tensor_t *filter, const gantry_window_options_t *options) {
+static const gantry_tensor_t *convolve(gantry_scope_t *scope, gantry__op_id_t id,
+                                       const gantry_tensor_t *images, const gantry_tensor_t *filter,
+                                       const gantry_window_options_t *options) {
     const gantry_tensor_t *inputs[] = {images, filter};
     window_call_t call;
     if (!begin(&call, scope, options, true)) return NULL;
@@ -83,18 +88,21 @@ static const gantry_tensor_t *convolve(gantry_scope_t *scope, gantry__op_id_t id
     return gantry__call_op(scope, id, inputs, 2, call.attrs, call.count, NULL);
 }
 
-const gantry_tensor_t *gantry_conv2d(gantry_scope_t *scope, const gantry_tensor_t *images, const gantry_tensor_t *filter,
+const gantry_tensor_t *gantry_conv2d(gantry_scope_t *scope, const gantry_tensor_t *images,
+                                     const gantry_tensor_t *filter,
                                      const gantry_window_options_t *options) {
     return convolve(scope, GANTRY__OP_ID_CONV_2D, images, filter, options);
 }
 
 const gantry_tensor_t *gantry_depthwise_conv2d(gantry_scope_t *scope, const gantry_tensor_t *images,
-                                               const gantry_tensor_t *filter, const gantry_window_options_t *options) {
+                                               const gantry_tensor_t *filter,
+                                               const gantry_window_options_t *options) {
     return convolve(scope, GANTRY__OP_ID_DEPTHWISE_CONV, images, filter, options);
 }
 
 const gantry_tensor_t *gantry_conv2d_transpose(gantry_scope_t *scope, const gantry_tensor_t *images,
-                                               const gantry_tensor_t *filter, gantry_shape_t output_shape,
+                                               const gantry_tensor_t *filter,
+                                               gantry_shape_t output_shape,
                                                const gantry_window_options_t *options) {
     int32_t sizes[GANTRY_MAX_RANK] = {0};
     gantry__extras_t extras = {.count = 0};
@@ -109,13 +117,16 @@ const gantry_tensor_t *gantry_conv2d_transpose(gantry_scope_t *scope, const gant
     }
     const gantry_tensor_t *inputs[] = {
         images, filter,
-        has_rank ? gantry__add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(output_shape.rank), sizes)
-                 : gantry__add_host_shape(&extras, scope, &output_shape)};
-    return gantry__call_op(scope, GANTRY__OP_ID_CONV_2D_TRANSPOSE, inputs, 3, call.attrs, call.count, &extras);
+        has_rank
+            ? gantry__add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(output_shape.rank), sizes)
+            : gantry__add_host_shape(&extras, scope, &output_shape)};
+    return gantry__call_op(scope, GANTRY__OP_ID_CONV_2D_TRANSPOSE, inputs, 3, call.attrs,
+                           call.count, &extras);
 }
 
 const gantry_tensor_t *gantry_conv1d(gantry_scope_t *scope, const gantry_tensor_t *sequences,
-                                     const gantry_tensor_t *filter, const gantry_window_options_t *options) {
+                                     const gantry_tensor_t *filter,
+                                     const gantry_window_options_t *options) {
     const gantry_tensor_t *inputs[] = {sequences, filter};
     window_call_t call;
     if (!begin(&call, scope, options, false)) return NULL;
@@ -124,8 +135,9 @@ const gantry_tensor_t *gantry_conv1d(gantry_scope_t *scope, const gantry_tensor_
     return gantry__call_op(scope, GANTRY__OP_ID_CONV_1D, inputs, 2, call.attrs, call.count, NULL);
 }
 
-static const gantry_tensor_t *pool_images(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *images,
-                                          int64_t rows, int64_t columns, const gantry_window_options_t *options) {
+static const gantry_tensor_t *pool_images(gantry_scope_t *scope, gantry__op_id_t id,
+                                          const gantry_tensor_t *images, int64_t rows,
+                                          int64_t columns, const gantry_window_options_t *options) {
     window_call_t call;
     if (!begin(&call, scope, options, true)) return NULL;
     add_four(&call, "ksize", rows, columns);
@@ -134,18 +146,21 @@ static const gantry_tensor_t *pool_images(gantry_scope_t *scope, gantry__op_id_t
     return gantry__call_op(scope, id, &images, 1, call.attrs, call.count, NULL);
 }
 
-const gantry_tensor_t *gantry_max_pool2d(gantry_scope_t *scope, const gantry_tensor_t *images, int64_t rows,
-                                         int64_t columns, const gantry_window_options_t *options) {
+const gantry_tensor_t *gantry_max_pool2d(gantry_scope_t *scope, const gantry_tensor_t *images,
+                                         int64_t rows, int64_t columns,
+                                         const gantry_window_options_t *options) {
     return pool_images(scope, GANTRY__OP_ID_MAX_POOL, images, rows, columns, options);
 }
 
-const gantry_tensor_t *gantry_avg_pool2d(gantry_scope_t *scope, const gantry_tensor_t *images, int64_t rows,
-                                         int64_t columns, const gantry_window_options_t *options) {
+const gantry_tensor_t *gantry_avg_pool2d(gantry_scope_t *scope, const gantry_tensor_t *images,
+                                         int64_t rows, int64_t columns,
+                                         const gantry_window_options_t *options) {
     return pool_images(scope, GANTRY__OP_ID_AVG_POOL, images, rows, columns, options);
 }
 
-static const gantry_tensor_t *pool_line(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *sequences,
-                                        int64_t length, const gantry_window_options_t *options) {
+static const gantry_tensor_t *pool_line(gantry_scope_t *scope, gantry__op_id_t id,
+                                        const gantry_tensor_t *sequences, int64_t length,
+                                        const gantry_window_options_t *options) {
     window_call_t call;
     if (!begin(&call, scope, options, false)) return NULL;
     add_int(&call, "ksize", length);
@@ -153,18 +168,20 @@ static const gantry_tensor_t *pool_line(gantry_scope_t *scope, gantry__op_id_t i
     return gantry__call_op(scope, id, &sequences, 1, call.attrs, call.count, NULL);
 }
 
-const gantry_tensor_t *gantry_max_pool1d(gantry_scope_t *scope, const gantry_tensor_t *sequences, int64_t length,
-                                         const gantry_window_options_t *options) {
+const gantry_tensor_t *gantry_max_pool1d(gantry_scope_t *scope, const gantry_tensor_t *sequences,
+                                         int64_t length, const gantry_window_options_t *options) {
     return pool_line(scope, GANTRY__OP_ID_MAX_POOL_1D, sequences, length, options);
 }
 
-const gantry_tensor_t *gantry_avg_pool1d(gantry_scope_t *scope, const gantry_tensor_t *sequences, int64_t length,
-                                         const gantry_window_options_t *options) {
+const gantry_tensor_t *gantry_avg_pool1d(gantry_scope_t *scope, const gantry_tensor_t *sequences,
+                                         int64_t length, const gantry_window_options_t *options) {
     return pool_line(scope, GANTRY__OP_ID_AVG_POOL_1D, sequences, length, options);
 }
 
-const gantry_tensor_t *gantry_extract_image_patches(gantry_scope_t *scope, const gantry_tensor_t *images, int64_t rows,
-                                                    int64_t columns, const gantry_window_options_t *options) {
+const gantry_tensor_t *gantry_extract_image_patches(gantry_scope_t *scope,
+                                                    const gantry_tensor_t *images, int64_t rows,
+                                                    int64_t columns,
+                                                    const gantry_window_options_t *options) {
     window_call_t call;
     if (!take_options(&call, scope, options)) return NULL;
     call.options.channels_first = false;
@@ -173,5 +190,6 @@ const gantry_tensor_t *gantry_extract_image_patches(gantry_scope_t *scope, const
     add_strides(&call);
     add_spreads(&call, "rates");
     add_pads(&call);
-    return gantry__call_op(scope, GANTRY__OP_ID_EXTRACT_IMAGE_PATCHES, &images, 1, call.attrs, call.count, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_EXTRACT_IMAGE_PATCHES, &images, 1, call.attrs,
+                           call.count, NULL);
 }

@@ -47,8 +47,10 @@ static bool is_same(const gantry__profile_key_t *a, const gantry__profile_key_t 
     return a->part_of == b->part_of && a->device == b->device;
 }
 
-static void link_row(gantry__profile_t *profile, gantry__profile_row_t *row, const gantry__profile_key_t *key) {
-    *row = (gantry__profile_row_t){.key = *key, .next_of_subject = profile->of_subject[key->subject]};
+static void link_row(gantry__profile_t *profile, gantry__profile_row_t *row,
+                     const gantry__profile_key_t *key) {
+    *row =
+        (gantry__profile_row_t){.key = *key, .next_of_subject = profile->of_subject[key->subject]};
     profile->of_subject[key->subject] = row;
     if (profile->last) {
         profile->last->next = row;
@@ -86,7 +88,8 @@ void gantry__profile_keep(gantry__profile_t *profile, gantry__profile_frame_t *f
 /* ---- reading ---- */
 
 static const char *subject_name(uint32_t subject) {
-    static const char *const others[] = {"(read)", "(wait)", "(synchronize)", "(scope)", "(others)"};
+    static const char *const others[] = {"(read)", "(wait)", "(synchronize)", "(scope)",
+                                         "(others)"};
     if (subject == GANTRY__PROFILE_NONE) return "";
     return subject < GANTRY__OP_COUNT ? gantry__op_get((gantry__op_id_t)subject)->name
                                       : others[subject - GANTRY__OP_COUNT];
@@ -134,15 +137,16 @@ static gantry_profile_row_t sum_row(const gantry__profile_t *profile) {
     for (const gantry__profile_row_t *row = profile->first; row; row = row->next)
         gantry__profile_add(&sum, &row->numbers);
     gantry_profile_row_t out = public_row(&sum);
-    out.elapsed_ns = (profile->stopped_ns ? profile->stopped_ns : gantry__now_ns()) - profile->started_ns;
+    out.elapsed_ns =
+        (profile->stopped_ns ? profile->stopped_ns : gantry__now_ns()) - profile->started_ns;
     return out;
 }
 
 static gantry_status_t check_started(const gantry__profile_t *profile) {
     if (profile->mode != GANTRY_PROFILE_DEFAULT) return GANTRY_OK;
-    return gantry__fail(GANTRY_FAILED_PRECONDITION,
-                        "no profile was recorded: gantry_profile_start, the option profile or GANTRY_PROFILE=on begins "
-                        "one");
+    return gantry__fail(
+        GANTRY_FAILED_PRECONDITION,
+        "no profile was recorded: gantry_profile_start, the option profile or GANTRY_PROFILE=on begins one");
 }
 
 size_t gantry__profile_count(gantry__profile_t *profile) {
@@ -153,14 +157,16 @@ size_t gantry__profile_count(gantry__profile_t *profile) {
 }
 
 /* The lock is held. */
-static gantry_status_t find_row(const gantry__profile_t *profile, size_t index, gantry_profile_row_t *out_row) {
+static gantry_status_t find_row(const gantry__profile_t *profile, size_t index,
+                                gantry_profile_row_t *out_row) {
     GANTRY__TRY(check_started(profile));
     if (index == GANTRY_PROFILE_TOTAL) {
         *out_row = sum_row(profile);
         return GANTRY_OK;
     }
     if (index >= profile->count)
-        return gantry__fail(GANTRY_OUT_OF_RANGE, "row %zu of the profile is asked for; there are %zu", index,
+        return gantry__fail(GANTRY_OUT_OF_RANGE,
+                            "row %zu of the profile is asked for; there are %zu", index,
                             profile->count);
     const gantry__profile_row_t *row = profile->first;
     while (index-- > 0) row = row->next;
@@ -168,7 +174,8 @@ static gantry_status_t find_row(const gantry__profile_t *profile, size_t index, 
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__profile_row(gantry__profile_t *profile, size_t index, gantry_profile_row_t *out_row) {
+gantry_status_t gantry__profile_row(gantry__profile_t *profile, size_t index,
+                                    gantry_profile_row_t *out_row) {
     gantry__mutex_lock(&profile->lock);
     gantry_status_t status = find_row(profile, index, out_row);
     gantry__mutex_unlock(&profile->lock);
@@ -176,9 +183,11 @@ gantry_status_t gantry__profile_row(gantry__profile_t *profile, size_t index, ga
 }
 
 /* The lock is held. */
-static gantry_status_t take_snapshot(const gantry__profile_t *profile, gantry__profile_snapshot_t *snapshot) {
+static gantry_status_t take_snapshot(const gantry__profile_t *profile,
+                                     gantry__profile_snapshot_t *snapshot) {
     GANTRY__TRY(check_started(profile));
-    snapshot->rows = gantry__heap_alloc(snapshot->heap, (profile->count + 1) * sizeof *snapshot->rows);
+    snapshot->rows =
+        gantry__heap_alloc(snapshot->heap, (profile->count + 1) * sizeof *snapshot->rows);
     if (!snapshot->rows) return GANTRY_RESOURCE_EXHAUSTED;
     snapshot->mode = profile->mode;
     for (const gantry__profile_row_t *row = profile->first; row; row = row->next)
@@ -187,7 +196,8 @@ static gantry_status_t take_snapshot(const gantry__profile_t *profile, gantry__p
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__profile_snapshot(gantry__profile_t *profile, gantry__profile_snapshot_t *out_snapshot) {
+gantry_status_t gantry__profile_snapshot(gantry__profile_t *profile,
+                                         gantry__profile_snapshot_t *out_snapshot) {
     *out_snapshot = (gantry__profile_snapshot_t){.heap = profile->heap};
     gantry__mutex_lock(&profile->lock);
     gantry_status_t status = take_snapshot(profile, out_snapshot);
@@ -196,5 +206,6 @@ gantry_status_t gantry__profile_snapshot(gantry__profile_t *profile, gantry__pro
 }
 
 void gantry__profile_snapshot_deinit(gantry__profile_snapshot_t *snapshot) {
-    gantry__heap_free(snapshot->heap, snapshot->rows, (snapshot->count + 1) * sizeof *snapshot->rows);
+    gantry__heap_free(snapshot->heap, snapshot->rows,
+                      (snapshot->count + 1) * sizeof *snapshot->rows);
 }

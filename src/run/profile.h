@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The record of where the time goes: rows of (op, called op, device), to which closed frames are added.
+/* The record of where the time goes: rows of (op, called op, device), to which closed frames are
+ * added.
  *
- * Owner: the runtime. Rows are added on first use, and only a start takes them away. Thread-safe: one lock, taken once for each call that is
- * recorded and never while anything works. */
+ * Owner: the runtime. Rows are added on first use, and only a start takes them away. Thread-safe:
+ * one lock, taken once for each call that is recorded and never while anything works. */
 #ifndef GANTRY_RUN_PROFILE_H
 #define GANTRY_RUN_PROFILE_H
 
@@ -26,7 +27,7 @@ enum {
 
 typedef struct gantry__profile_key_t {
     uint32_t subject;
-    uint32_t part_of; /* an op, or GANTRY__PROFILE_NONE */
+    uint32_t part_of;                      /* an op, or GANTRY__PROFILE_NONE */
     const gantry_logical_device_t *device; /* or NULL */
 } gantry__profile_key_t;
 
@@ -41,7 +42,7 @@ typedef struct gantry__profile_t {
     const gantry__heap_t *heap;
     gantry__mutex_t lock;
     /* under lock */
-    gantry_profile_mode_t mode; /* of the last start; GANTRY_PROFILE_DEFAULT: there was none */
+    gantry_profile_mode_t mode;      /* of the last start; GANTRY_PROFILE_DEFAULT: there was none */
     uint64_t started_ns, stopped_ns; /* stopped_ns 0: it runs */
     size_t count;
     gantry__profile_row_t *first, *last;
@@ -57,13 +58,15 @@ void gantry__profile_restart(gantry__profile_t *profile, gantry_profile_mode_t m
 void gantry__profile_end(gantry__profile_t *profile);
 
 /* Closes the frame and adds it to its row. */
-void gantry__profile_keep(gantry__profile_t *profile, gantry__profile_frame_t *frame, const gantry__profile_key_t *key);
+void gantry__profile_keep(gantry__profile_t *profile, gantry__profile_frame_t *frame,
+                          const gantry__profile_key_t *key);
 
 /* ---- reading; FailedPrecondition when nothing was ever started ---- */
 
 size_t gantry__profile_count(gantry__profile_t *profile);
 /* index: GANTRY_PROFILE_TOTAL for the sum. OutOfRange names the count. */
-gantry_status_t gantry__profile_row(gantry__profile_t *profile, size_t index, gantry_profile_row_t *out_row);
+gantry_status_t gantry__profile_row(gantry__profile_t *profile, size_t index,
+                                    gantry_profile_row_t *out_row);
 
 typedef struct gantry__profile_snapshot_t {
     const gantry__heap_t *heap;
@@ -73,7 +76,8 @@ typedef struct gantry__profile_snapshot_t {
 } gantry__profile_snapshot_t;
 
 /* The snapshot's rows are its own until deinit. */
-gantry_status_t gantry__profile_snapshot(gantry__profile_t *profile, gantry__profile_snapshot_t *out_snapshot);
+gantry_status_t gantry__profile_snapshot(gantry__profile_t *profile,
+                                         gantry__profile_snapshot_t *out_snapshot);
 void gantry__profile_snapshot_deinit(gantry__profile_snapshot_t *snapshot);
 
 void gantry__profile_write_text(const gantry__profile_snapshot_t *snapshot, gantry__text_t *out);
@@ -86,16 +90,20 @@ static inline bool gantry__profile_is_on(const gantry__device_table_t *devices) 
 }
 
 /* A frame in the caller's room, opened when something is recorded; else NULL, for one branch. */
-static inline gantry__profile_frame_t *gantry__profile_begin_call(const gantry__device_table_t *devices, gantry__profile_frame_t *room) {
+static inline gantry__profile_frame_t *gantry__profile_begin_call(
+    const gantry__device_table_t *devices, gantry__profile_frame_t *room) {
     if (!gantry__profile_is_on(devices)) return NULL;
     gantry__profile_open(room);
     return room;
 }
 
 /* frame may be NULL. */
-static inline void gantry__profile_end_call(gantry__profile_t *profile, gantry__profile_frame_t *frame, uint32_t subject,
+static inline void gantry__profile_end_call(gantry__profile_t *profile,
+                                            gantry__profile_frame_t *frame, uint32_t subject,
                                             const gantry_logical_device_t *device) {
-    if (frame) gantry__profile_keep(profile, frame, &(gantry__profile_key_t){subject, GANTRY__PROFILE_NONE, device});
+    if (frame)
+        gantry__profile_keep(profile, frame,
+                             &(gantry__profile_key_t){subject, GANTRY__PROFILE_NONE, device});
 }
 
 #endif

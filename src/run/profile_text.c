@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A profile for people: a line for each op, the longest first, the parts of a composed op below it.
  *
- * The line of a composed op is the sum of its parts and of what it does itself, so lines that stand out to the left add up to the last one. */
+ * The line of a composed op is the sum of its parts and of what it does itself, so lines that
+ * stand out to the left add up to the last one. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,12 @@ typedef struct place_t {
 /* ---- order ---- */
 
 static bool is_part_of(const gantry_profile_row_t *row, const gantry_profile_row_t *head) {
-    return *row->part_of && !*head->part_of && !*head->device && strcmp(row->part_of, head->op) == 0;
+    return *row->part_of && !*head->part_of && !*head->device &&
+           strcmp(row->part_of, head->op) == 0;
 }
 
-/* The row of the op that the program called; a part whose op has not ended yet stands for itself. */
+/* The row of the op that the program called; a part whose op has not ended yet stands for
+ * itself. */
 static size_t head_of(const gantry__profile_snapshot_t *snapshot, size_t index) {
     if (!*snapshot->rows[index].part_of) return index;
     for (size_t i = 0; i < snapshot->count; ++i) {
@@ -71,16 +74,21 @@ static void write_count(uint64_t count, int width, gantry__text_t *out) {
 }
 
 /* "GPU:0" of "/device:GPU:0". */
-static const char *short_name(const char *device) { return strncmp(device, "/device:", 8) == 0 ? device + 8 : device; }
+static const char *short_name(const char *device) {
+    return strncmp(device, "/device:", 8) == 0 ? device + 8 : device;
+}
 
-static void write_line(const char *indent, const char *name, const gantry_profile_row_t *row, uint64_t all_ns,
-                       gantry__text_t *out) {
-    gantry__text_append(out, "%s%-*s %-9s %9" PRIu64, indent, (int)(26 - strlen(indent)), name, short_name(row->device),
-                        row->calls);
-    gantry__text_append(out, " %9.2f %9.2f %5.1f", row->calls ? (double)row->total_ns * 1e-3 / (double)row->calls : 0,
-                        (double)row->total_ns * 1e-6, all_ns ? (double)row->total_ns * 100 / (double)all_ns : 0);
-    const uint64_t steps[] = {row->scope_ns,   row->placement_ns, row->copy_ns,   row->allocation_ns,
-                              row->program_ns, row->launch_ns,    row->kernel_ns, row->wait_ns};
+static void write_line(const char *indent, const char *name, const gantry_profile_row_t *row,
+                       uint64_t all_ns, gantry__text_t *out) {
+    gantry__text_append(out, "%s%-*s %-9s %9" PRIu64, indent, (int)(26 - strlen(indent)), name,
+                        short_name(row->device), row->calls);
+    gantry__text_append(out, " %9.2f %9.2f %5.1f",
+                        row->calls ? (double)row->total_ns * 1e-3 / (double)row->calls : 0,
+                        (double)row->total_ns * 1e-6,
+                        all_ns ? (double)row->total_ns * 100 / (double)all_ns : 0);
+    const uint64_t steps[] = {row->scope_ns,      row->placement_ns, row->copy_ns,
+                              row->allocation_ns, row->program_ns,   row->launch_ns,
+                              row->kernel_ns,     row->wait_ns};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; ++i) write_ms(steps[i], out);
     write_count(row->launches, 9, out);
     if (row->kernel_ns) {
@@ -94,16 +102,20 @@ static void write_line(const char *indent, const char *name, const gantry_profil
     gantry__text_append(out, "\n");
 }
 
-static void write_head(const gantry_profile_row_t *sum, gantry_profile_mode_t mode, gantry__text_t *out) {
-    gantry__text_append(out, "Profile of %.2f ms, %.2f ms of it in Gantry", (double)sum->elapsed_ns * 1e-6,
-                        (double)sum->total_ns * 1e-6);
+static void write_head(const gantry_profile_row_t *sum, gantry_profile_mode_t mode,
+                       gantry__text_t *out) {
+    gantry__text_append(out, "Profile of %.2f ms, %.2f ms of it in Gantry",
+                        (double)sum->elapsed_ns * 1e-6, (double)sum->total_ns * 1e-6);
     gantry__text_append(out, "%s; milliseconds of all calls together. %s\n",
                         sum->total_ns > sum->elapsed_ns ? " (of several threads, added up)" : "",
-                        mode == GANTRY_PROFILE_WAIT ? "Every op was waited for: kernel is known on all devices."
-                                                    : "Kernels of devices that are not waited for show as wait.");
-    gantry__text_append(out, "%-26s %-9s %9s %9s %9s %5s %8s %8s %8s %8s %8s %8s %8s %8s %9s %7s %10s %9s %7s\n", "op",
-                        "on", "calls", "us/call", "ms", "%", "scope", "placing", "copies", "memory", "program",
-                        "launch", "kernel", "wait", "launches", "GB/s", "MB moved", "allocated", "driver");
+                        mode == GANTRY_PROFILE_WAIT
+                            ? "Every op was waited for: kernel is known on all devices."
+                            : "Kernels of devices that are not waited for show as wait.");
+    gantry__text_append(
+        out, "%-26s %-9s %9s %9s %9s %5s %8s %8s %8s %8s %8s %8s %8s %8s %9s %7s %10s %9s %7s\n",
+        "op", "on", "calls", "us/call", "ms", "%", "scope", "placing", "copies", "memory",
+        "program", "launch", "kernel", "wait", "launches", "GB/s", "MB moved", "allocated",
+        "driver");
 }
 
 static void add_row(gantry_profile_row_t *sum, const gantry_profile_row_t *row) {
@@ -124,14 +136,16 @@ static void add_row(gantry_profile_row_t *sum, const gantry_profile_row_t *row) 
 }
 
 /* The line of a called op, and those of its parts behind it; returns how many rows it was. */
-static size_t write_group(const place_t *places, size_t left, uint64_t all_ns, gantry__text_t *out) {
+static size_t write_group(const place_t *places, size_t left, uint64_t all_ns,
+                          gantry__text_t *out) {
     size_t count = 1;
     gantry_profile_row_t sum = places[0].row;
     while (count < left && places[count].is_part && places[count].head == places[0].head)
         add_row(&sum, &places[count++].row);
     write_line("", sum.op, &sum, all_ns, out);
     if (count > 1) write_line("  ", "(itself)", &places[0].row, all_ns, out);
-    for (size_t i = 1; i < count; ++i) write_line("  ", places[i].row.op, &places[i].row, all_ns, out);
+    for (size_t i = 1; i < count; ++i)
+        write_line("  ", places[i].row.op, &places[i].row, all_ns, out);
     return count;
 }
 
@@ -144,7 +158,8 @@ void gantry__profile_write_text(const gantry__profile_snapshot_t *snapshot, gant
     }
     put_in_order(snapshot, places);
     write_head(sum, snapshot->mode, out);
-    for (size_t i = 0; i < snapshot->count;) i += write_group(places + i, snapshot->count - i, sum->total_ns, out);
+    for (size_t i = 0; i < snapshot->count;)
+        i += write_group(places + i, snapshot->count - i, sum->total_ns, out);
     write_line("", "all", sum, sum->total_ns, out);
     gantry__heap_free(snapshot->heap, places, (snapshot->count + 1) * sizeof *places);
 }
@@ -172,14 +187,16 @@ static void write_object(const gantry_profile_row_t *row, gantry__text_t *out) {
                    {"kernel_ns", row->kernel_ns},
                    {"wait_ns", row->wait_ns},
                    {"elapsed_ns", row->elapsed_ns}};
-    gantry__text_append(out, "{\"op\":\"%s\",\"part_of\":\"%s\",\"device\":\"%s\"", row->op, row->part_of, row->device);
+    gantry__text_append(out, "{\"op\":\"%s\",\"part_of\":\"%s\",\"device\":\"%s\"", row->op,
+                        row->part_of, row->device);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i)
         gantry__text_append(out, ",\"%s\":%" PRIu64, numbers[i].name, numbers[i].value);
     gantry__text_append(out, "}");
 }
 
 void gantry__profile_write_json(const gantry__profile_snapshot_t *snapshot, gantry__text_t *out) {
-    gantry__text_append(out, "{\"mode\":\"%s\",\"rows\":[", snapshot->mode == GANTRY_PROFILE_WAIT ? "wait" : "on");
+    gantry__text_append(out, "{\"mode\":\"%s\",\"rows\":[",
+                        snapshot->mode == GANTRY_PROFILE_WAIT ? "wait" : "on");
     for (size_t i = 0; i < snapshot->count; ++i) {
         if (i > 0) gantry__text_append(out, ",");
         write_object(&snapshot->rows[i], out);

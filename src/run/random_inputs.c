@@ -5,14 +5,17 @@
 
 enum { MOST_GIVEN = 4, PLACE_INPUTS = 3, PHILOX = 1 };
 
-const gantry_tensor_t *gantry__draw_from(gantry_scope_t *scope, gantry__op_id_t id, const gantry__philox_t *place,
-                                         const gantry_tensor_t *const *inputs, uint32_t input_count, uint32_t before,
-                                         const gantry_attr_value_t *attr) {
+const gantry_tensor_t *gantry__draw_from(gantry_scope_t *scope, gantry__op_id_t id,
+                                         const gantry__philox_t *place,
+                                         const gantry_tensor_t *const *inputs, uint32_t input_count,
+                                         uint32_t before, const gantry_attr_value_t *attr) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *all[MOST_GIVEN + PLACE_INPUTS] = {NULL};
     for (uint32_t i = 0; i < input_count; ++i) all[i < before ? i : i + PLACE_INPUTS] = inputs[i];
     all[before] = gantry__add_host(&extras, scope, GANTRY_UINT64, GANTRY_SHAPE(1), &place->key);
-    if (all[before]) all[before + 1] = gantry__add_host(&extras, scope, GANTRY_UINT64, GANTRY_SHAPE(2), place->counter);
+    if (all[before])
+        all[before + 1] =
+            gantry__add_host(&extras, scope, GANTRY_UINT64, GANTRY_SHAPE(2), place->counter);
     if (all[before + 1]) all[before + 2] = gantry__add_host_i32(&extras, scope, PHILOX);
     return gantry__call_op(scope, id, all, input_count + PLACE_INPUTS, attr, attr ? 1 : 0, &extras);
 }

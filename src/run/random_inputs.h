@@ -8,10 +8,12 @@
 #include "run/eager.h"
 #include "run/random_state.h"
 
-/* Runs an op whose inputs are the first `before` of `inputs`, then key, counter and alg of the place, then the other
- * inputs; at most 4 are given. attr may be NULL. NULL after a failure, which the scope keeps. */
-const gantry_tensor_t *gantry__draw_from(gantry_scope_t *scope, gantry__op_id_t id, const gantry__philox_t *place,
-                                         const gantry_tensor_t *const *inputs, uint32_t input_count, uint32_t before,
-                                         const gantry_attr_value_t *attr);
+/* Runs an op whose inputs are the first `before` of `inputs`, then key, counter and alg of the
+ * place, then the other inputs; at most 4 are given. attr may be NULL. NULL after a failure,
+ * which the scope keeps. */
+const gantry_tensor_t *gantry__draw_from(gantry_scope_t *scope, gantry__op_id_t id,
+                                         const gantry__philox_t *place,
+                                         const gantry_tensor_t *const *inputs, uint32_t input_count,
+                                         uint32_t before, const gantry_attr_value_t *attr);
 
 #endif

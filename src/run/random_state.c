@@ -8,7 +8,8 @@
 #include "op/op_infer.h"
 
 #define MOST_SEED INT64_C(0x7fffffff)
-#define SEED_WITHOUT_GLOBAL INT64_C(87654321) /* beside an op's own seed where no global one is set: TensorFlow's */
+/* beside an op's own seed where no global one is set: TensorFlow's */
+#define SEED_WITHOUT_GLOBAL INT64_C(87654321)
 
 typedef struct stream_key_t {
     uint64_t op;    /* its number */
@@ -22,7 +23,8 @@ typedef struct gantry__random_stream_t {
     gantry__philox_t place; /* of the next draw */
 } stream_t;
 
-gantry_status_t gantry__random_state_init(gantry__random_state_t *state, const gantry__heap_t *heap) {
+gantry_status_t gantry__random_state_init(gantry__random_state_t *state,
+                                          const gantry__heap_t *heap) {
     state->heap = heap;
     state->has_seed = false;
     memset(state->streams, 0, sizeof state->streams);
@@ -90,7 +92,8 @@ static gantry_status_t take_unseeded(gantry__random_state_t *state, gantry__phil
 
 /* The stream of this key, made where there is none; NULL when memory is out. The lock is held. */
 static stream_t *find_stream(gantry__random_state_t *state, const stream_key_t *key) {
-    stream_t **bucket = &state->streams[gantry__hash64(key, sizeof *key, 0) % GANTRY__RANDOM_BUCKETS];
+    stream_t **bucket =
+        &state->streams[gantry__hash64(key, sizeof *key, 0) % GANTRY__RANDOM_BUCKETS];
     for (stream_t *stream = *bucket; stream; stream = stream->next) {
         if (memcmp(&stream->key, key, sizeof *key) == 0) return stream;
     }
@@ -101,13 +104,15 @@ static stream_t *find_stream(gantry__random_state_t *state, const stream_key_t *
     return made;
 }
 
-gantry_status_t gantry__random_take(gantry__random_state_t *state, const gantry__infer_t *call, uint64_t blocks,
-                                    gantry__philox_t *out_place) {
-    stream_key_t key = {.op = call->op->id,
-                        .seeds = {gantry__infer_attr(call, "seed")->i, gantry__infer_attr(call, "seed2")->i}};
+gantry_status_t gantry__random_take(gantry__random_state_t *state, const gantry__infer_t *call,
+                                    uint64_t blocks, gantry__philox_t *out_place) {
+    stream_key_t key = {
+        .op = call->op->id,
+        .seeds = {gantry__infer_attr(call, "seed")->i, gantry__infer_attr(call, "seed2")->i}};
     if (key.seeds[0] == 0 && key.seeds[1] == 0) return take_unseeded(state, out_place);
     for (uint32_t i = 0; i < call->op->attr_count; ++i) {
-        if (call->attrs[i].kind == GANTRY_ATTR_TYPE) key.types = key.types << 8 | (uint64_t)call->attrs[i].i;
+        if (call->attrs[i].kind == GANTRY_ATTR_TYPE)
+            key.types = key.types << 8 | (uint64_t)call->attrs[i].i;
     }
     gantry__mutex_lock(&state->lock);
     stream_t *stream = find_stream(state, &key);

@@ -28,7 +28,8 @@ static gantry_status_t read_switches(gantry_runtime_t *runtime) {
     int policy = GANTRY_POLICY_SILENT - 1, mode = GANTRY_PLACEMENT_PREFER - 1;
     GANTRY__TRY(gantry__settings_get_bool(&runtime->settings, "GANTRY_SOFT_PLACEMENT", &soft));
     GANTRY__TRY(gantry__settings_get_bool(&runtime->settings, "GANTRY_LOG_PLACEMENT", &log));
-    GANTRY__TRY(gantry__settings_get_word(&runtime->settings, "GANTRY_DEVICE_POLICY", policies, 4, &policy));
+    GANTRY__TRY(gantry__settings_get_word(&runtime->settings, "GANTRY_DEVICE_POLICY", policies, 4,
+                                          &policy));
     GANTRY__TRY(gantry__settings_get_word(&runtime->settings, "GANTRY_PLACEMENT", modes, 3, &mode));
     atomic_init(&runtime->soft_placement, soft);
     atomic_init(&runtime->log_placement, log);
@@ -51,13 +52,15 @@ static gantry_status_t read_profile(gantry_runtime_t *runtime) {
 /* The CPU backend reads the setting itself when its device is opened. */
 static gantry_status_t read_threads(gantry_runtime_t *runtime) {
     uint64_t threads = 0;
-    GANTRY__TRY(gantry__settings_get_number(&runtime->settings, "GANTRY_CPU_THREADS", GANTRY__MOST_THREADS,
-                                            "threads (0: all cores)", &threads));
+    GANTRY__TRY(gantry__settings_get_number(&runtime->settings, "GANTRY_CPU_THREADS",
+                                            GANTRY__MOST_THREADS, "threads (0: all cores)",
+                                            &threads));
     atomic_init(&runtime->intra_op_threads, (int)threads);
     return GANTRY_OK;
 }
 
-static gantry_status_t init_parts(gantry_runtime_t *runtime, const gantry_runtime_options_t *options) {
+static gantry_status_t init_parts(gantry_runtime_t *runtime,
+                                  const gantry_runtime_options_t *options) {
     gantry_status_t status = gantry__settings_init(&runtime->settings, &runtime->heap);
     if (status != GANTRY_OK) return status;
     status = gantry__options_put(&runtime->settings, options);
@@ -65,17 +68,20 @@ static gantry_status_t init_parts(gantry_runtime_t *runtime, const gantry_runtim
     if (status == GANTRY_OK) status = read_log_level(runtime);
     if (status == GANTRY_OK) status = read_switches(runtime);
     if (status != GANTRY_OK) goto fail_settings;
-    status = gantry__binary_store_init(&runtime->store, &runtime->heap, &runtime->log, &runtime->settings, NULL);
+    status = gantry__binary_store_init(&runtime->store, &runtime->heap, &runtime->log,
+                                       &runtime->settings, NULL);
     if (status != GANTRY_OK) goto fail_settings;
-    status =
-        gantry__backend_set_init(&runtime->backends, &runtime->heap, &runtime->log, &runtime->settings, NULL, NULL);
+    status = gantry__backend_set_init(&runtime->backends, &runtime->heap, &runtime->log,
+                                      &runtime->settings, NULL, NULL);
     if (status != GANTRY_OK) goto fail_store;
-    status = gantry__device_table_init(&runtime->devices, &runtime->heap, &runtime->log, &runtime->settings,
-                                       &runtime->backends);
+    status = gantry__device_table_init(&runtime->devices, &runtime->heap, &runtime->log,
+                                       &runtime->settings, &runtime->backends);
     if (status != GANTRY_OK) goto fail_backends;
-    gantry__settings_warn_of_unknown(&runtime->settings, &runtime->log, runtime->devices.backend_names,
+    gantry__settings_warn_of_unknown(&runtime->settings, &runtime->log,
+                                     runtime->devices.backend_names,
                                      runtime->devices.backend_name_count);
-    runtime->probe = (gantry__view_probe_t){&runtime->heap, &runtime->log, &runtime->store, &runtime->counters};
+    runtime->probe =
+        (gantry__view_probe_t){&runtime->heap, &runtime->log, &runtime->store, &runtime->counters};
     runtime->devices.probe = gantry__view_probe;
     runtime->devices.probe_user = &runtime->probe;
     status = gantry__plan_cache_init(&runtime->plans, &runtime->heap);
@@ -106,8 +112,10 @@ fail_settings:
     return status;
 }
 
-gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given, gantry_runtime_t **out_runtime) {
-    if (!out_runtime) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_runtime_create: out_runtime is NULL");
+gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given,
+                                      gantry_runtime_t **out_runtime) {
+    if (!out_runtime)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_runtime_create: out_runtime is NULL");
     *out_runtime = NULL;
     const uint32_t before = gantry__failures();
     gantry_runtime_options_t options;
@@ -150,15 +158,18 @@ static void release_tables(gantry_runtime_t *runtime, const tables_t *tables, si
 /* Asks the backends for their kernels: no lock is held. */
 static gantry_status_t make_tables(gantry_runtime_t *runtime, tables_t *out_tables) {
     const gantry__device_table_t *devices = &runtime->devices;
-    tables_t tables = {
-        .registries = gantry__heap_zalloc(&runtime->heap, devices->physical_count * sizeof *tables.registries),
-        .programs = gantry__heap_zalloc(&runtime->heap, devices->physical_count * sizeof *tables.programs)};
-    gantry_status_t status = tables.registries && tables.programs ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    tables_t tables = {.registries = gantry__heap_zalloc(
+                           &runtime->heap, devices->physical_count * sizeof *tables.registries),
+                       .programs = gantry__heap_zalloc(
+                           &runtime->heap, devices->physical_count * sizeof *tables.programs)};
+    gantry_status_t status =
+        tables.registries && tables.programs ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     size_t made = 0;
     for (; made < devices->physical_count && status == GANTRY_OK; ++made) {
         const struct gantry_physical_device_t *device = devices->physical[made];
-        status = gantry__kernel_registry_init(&tables.registries[made], &runtime->heap, &runtime->log, device->backend,
-                                              device->backend_index, &device->info);
+        status =
+            gantry__kernel_registry_init(&tables.registries[made], &runtime->heap, &runtime->log,
+                                         device->backend, device->backend_index, &device->info);
         if (status != GANTRY_OK) break;
     }
     if (status != GANTRY_OK) release_tables(runtime, &tables, made);
@@ -174,13 +185,15 @@ static gantry_logical_device_t *find_host(const gantry__device_table_t *devices)
     return NULL;
 }
 
-/* Threads that come here at the same time all do it; the first to finish gives its tables to the runtime. */
+/* Threads that come here at the same time all do it; the first to finish gives its tables to the
+ * runtime. */
 gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runtime, const char *by) {
     if (atomic_load_explicit(&runtime->is_initialized, memory_order_acquire)) return GANTRY_OK;
     const uint32_t before = gantry__failures();
     GANTRY__TRY(gantry__device_table_freeze(&runtime->devices, by));
     gantry_logical_device_t *host = find_host(&runtime->devices);
-    if (!host) return gantry__fail(GANTRY_NOT_FOUND, "No CPU devices are available in this process");
+    if (!host)
+        return gantry__fail(GANTRY_NOT_FOUND, "No CPU devices are available in this process");
     GANTRY__TRY(gantry__logical_device_open(host));
     tables_t tables;
     GANTRY__TRY(make_tables(runtime, &tables));
@@ -207,9 +220,9 @@ static gantry_status_t make_programs(gantry_runtime_t *runtime, gantry_logical_d
                                      gantry__program_cache_t **out_cache) {
     gantry__program_cache_t *cache = gantry__heap_zalloc(&runtime->heap, sizeof *cache);
     if (!cache) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status =
-        gantry__program_cache_init(cache, &runtime->heap, &runtime->log, &runtime->store, &runtime->counters,
-                                   device->backend, device->handle, &gantry__logical_view(device)->info);
+    gantry_status_t status = gantry__program_cache_init(
+        cache, &runtime->heap, &runtime->log, &runtime->store, &runtime->counters, device->backend,
+        device->handle, &gantry__logical_view(device)->info);
     if (status != GANTRY_OK) {
         gantry__heap_free(&runtime->heap, cache, sizeof *cache);
         return status;
@@ -231,7 +244,8 @@ gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logic
     *out_cache = atomic_load(&runtime->programs[position]);
     if (!*out_cache) {
         status = make_programs(runtime, device, out_cache);
-        if (status == GANTRY_OK) atomic_store_explicit(&runtime->programs[position], *out_cache, memory_order_release);
+        if (status == GANTRY_OK)
+            atomic_store_explicit(&runtime->programs[position], *out_cache, memory_order_release);
     }
     gantry__mutex_unlock(&runtime->lock);
     return status;
@@ -241,7 +255,8 @@ gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logic
 
 gantry_status_t gantry__runtime_check(const gantry_runtime_t *runtime) {
     if (!runtime)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the runtime is NULL; one from gantry_runtime_create is accepted");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "the runtime is NULL; one from gantry_runtime_create is accepted");
     if (!gantry__runtime_is_ours(runtime)) return gantry__fork_guard_fail(&runtime->fork);
     if (atomic_load_explicit(&runtime->is_released, memory_order_acquire)) {
         return gantry__fail(GANTRY_FAILED_PRECONDITION,
@@ -251,7 +266,8 @@ gantry_status_t gantry__runtime_check(const gantry_runtime_t *runtime) {
 }
 
 gantry_status_t gantry__runtime_check_well(const gantry_runtime_t *runtime) {
-    if (runtime && !gantry__fork_guard_ask(&runtime->fork)) return gantry__fork_guard_fail(&runtime->fork);
+    if (runtime && !gantry__fork_guard_ask(&runtime->fork))
+        return gantry__fork_guard_fail(&runtime->fork);
     return gantry__runtime_check(runtime);
 }
 
@@ -343,7 +359,8 @@ static void destroy(gantry_runtime_t *runtime) {
 }
 
 void gantry__runtime_drop(gantry_runtime_t *runtime) {
-    if (atomic_fetch_sub_explicit(&runtime->references, 1, memory_order_acq_rel) == 1) destroy(runtime);
+    if (atomic_fetch_sub_explicit(&runtime->references, 1, memory_order_acq_rel) == 1)
+        destroy(runtime);
 }
 
 void gantry_runtime_release(gantry_runtime_t *runtime) {
@@ -371,10 +388,11 @@ gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime) {
 /* What TensorFlow's texts show: the name completed by job, replica and task. */
 static void format_wish(gantry__wish_t *wish) {
     const gantry__device_name_t *name = &wish->reference.name;
-    wish->is_empty = wish->reference.kind == GANTRY__DEVICE_LOGICAL && !name->has_job && !name->has_replica &&
-                     !name->has_task && !name->has_type && !name->has_backend;
+    wish->is_empty = wish->reference.kind == GANTRY__DEVICE_LOGICAL && !name->has_job &&
+                     !name->has_replica && !name->has_task && !name->has_type && !name->has_backend;
     if (wish->reference.kind == GANTRY__DEVICE_LOGICAL) {
-        gantry__device_name_t base = {.has_job = true, .has_replica = true, .has_task = true, .job = "localhost"};
+        gantry__device_name_t base = {
+            .has_job = true, .has_replica = true, .has_task = true, .job = "localhost"};
         gantry__device_name_t full;
         gantry__device_name_merge_unset(name, &base, &full);
         (void)gantry__device_name_format(&full, wish->text, sizeof wish->text);
@@ -383,7 +401,8 @@ static void format_wish(gantry__wish_t *wish) {
     }
 }
 
-gantry_status_t gantry__runtime_wish(gantry_runtime_t *runtime, const gantry__device_reference_t *reference,
+gantry_status_t gantry__runtime_wish(gantry_runtime_t *runtime,
+                                     const gantry__device_reference_t *reference,
                                      const gantry__wish_t **out_wish) {
     gantry__wish_t wish = {.reference = *reference};
     format_wish(&wish);
@@ -406,12 +425,14 @@ gantry_status_t gantry__runtime_wish(gantry_runtime_t *runtime, const gantry__de
 
 /* ---- words ---- */
 
-gantry_status_t gantry__runtime_word(gantry_runtime_t *runtime, const char *text, const char **out_word) {
+gantry_status_t gantry__runtime_word(gantry_runtime_t *runtime, const char *text,
+                                     const char **out_word) {
     size_t length = strlen(text);
     *out_word = NULL;
     gantry__mutex_lock(&runtime->lock);
     gantry__word_node_t *node = runtime->words;
-    while (node && (node->length != length || memcmp(node->text, text, length) != 0)) node = node->next;
+    while (node && (node->length != length || memcmp(node->text, text, length) != 0))
+        node = node->next;
     if (!node) {
         node = gantry__heap_alloc(&runtime->heap, sizeof *node + length + 1);
         if (node) {

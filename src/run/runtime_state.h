@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The runtime's state: everything below it, put together, and what tensors, scopes and ops share.
  *
- * Counted: the creator, every scope, tensor and variable hold one reference each; the last one ends it. After gantry_runtime_release
- * it is only good for releasing the rest. In a child of fork every call is refused, and letting go of something does nothing: locks may be
- * held there by threads that are gone. Thread-safe as its parts say. */
+ * Counted: the creator, every scope, tensor and variable hold one reference each; the last one ends
+ * it. After gantry_runtime_release it is only good for releasing the rest. In a child of fork every
+ * call is refused, and letting go of something does nothing: locks may be held there by threads
+ * that are gone. Thread-safe as its parts say. */
 #ifndef GANTRY_RUN_RUNTIME_STATE_H
 #define GANTRY_RUN_RUNTIME_STATE_H
 
@@ -52,8 +53,8 @@ struct gantry_runtime_t {
     gantry__placement_log_t placements;
     gantry__random_state_t random;
     gantry__profile_t profile; /* whether it is recorded: devices.profiling */
-    /* By position of the physical device. Registries are made at initialisation, one for each view; a program cache with the first op on the
-     * card, of the view that serves it then. */
+    /* By position of the physical device. Registries are made at initialisation, one for each view;
+     * a program cache with the first op on the card, of the view that serves it then. */
     gantry__kernel_registry_t *registries;
     _Atomic(gantry__program_cache_t *) *programs;
     atomic_bool is_initialized;
@@ -80,15 +81,22 @@ gantry_status_t gantry__runtime_check(const gantry_runtime_t *runtime);
 /* The same, and sure of a child on every system: for calls that begin something or wait. */
 gantry_status_t gantry__runtime_check_well(const gantry_runtime_t *runtime);
 /* False in a child of fork. */
-static inline bool gantry__runtime_is_ours(const gantry_runtime_t *runtime) { return gantry__fork_guard_holds(&runtime->fork); }
+static inline bool gantry__runtime_is_ours(const gantry_runtime_t *runtime) {
+    return gantry__fork_guard_holds(&runtime->fork);
+}
 /* Initialises on first use; by names the call or op. */
 gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runtime, const char *by);
-/* The device's program cache, made on first need; NULL where the backend builds no programs or memory is out. */
-gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry__program_cache_t **out_cache);
+/* The device's program cache, made on first need; NULL where the backend builds no programs or
+ * memory is out. */
+gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logical_device_t *device,
+                                         gantry__program_cache_t **out_cache);
 
 /* The one wish object for this reference, so that it can be compared by address. */
-gantry_status_t gantry__runtime_wish(gantry_runtime_t *runtime, const gantry__device_reference_t *reference, const gantry__wish_t **out_wish);
+gantry_status_t gantry__runtime_wish(gantry_runtime_t *runtime,
+                                     const gantry__device_reference_t *reference,
+                                     const gantry__wish_t **out_wish);
 /* The one copy of this text, which lives as long as the runtime. */
-gantry_status_t gantry__runtime_word(gantry_runtime_t *runtime, const char *text, const char **out_word);
+gantry_status_t gantry__runtime_word(gantry_runtime_t *runtime, const char *text,
+                                     const char **out_word);
 
 #endif

@@ -8,11 +8,13 @@
 
 /* ---- errors ---- */
 
-/* Memory may be what the error is about: then the message's beginning has to do, here and as the thread's last message. */
+/* Memory may be what the error is about: then the message's beginning has to do, here and as the
+ * thread's last message. */
 static void set_error(gantry_scope_t *scope, gantry_status_t status, const char *message) {
     scope->status = status;
     (void)snprintf(scope->beginning, sizeof scope->beginning, "%s", message);
-    if (!gantry__runtime_is_ours(scope->runtime)) return; /* the heap may be locked by a thread that is gone */
+    /* the heap may be locked by a thread that is gone */
+    if (!gantry__runtime_is_ours(scope->runtime)) return;
     scope->message = gantry__heap_strdup(&scope->runtime->heap, message);
     if (!scope->message) (void)gantry__fail(status, "%s", scope->beginning);
 }
@@ -25,8 +27,10 @@ gantry_status_t gantry__scope_fail(gantry_scope_t *scope, gantry_status_t status
 
 gantry_status_t gantry__scope_check(gantry_scope_t *scope) {
     if (!scope)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
-    if (!gantry__runtime_is_ours(scope->runtime)) return gantry__fork_guard_fail(&scope->runtime->fork);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "the scope is NULL; one from gantry_scope_begin is accepted");
+    if (!gantry__runtime_is_ours(scope->runtime))
+        return gantry__fork_guard_fail(&scope->runtime->fork);
     if (scope->status != GANTRY_OK) return scope->status;
     gantry_status_t status = gantry__runtime_check(scope->runtime);
     return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);
@@ -34,8 +38,10 @@ gantry_status_t gantry__scope_check(gantry_scope_t *scope) {
 
 gantry_status_t gantry_scope_status(const gantry_scope_t *scope) {
     if (!scope)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
-    if (!gantry__runtime_is_ours(scope->runtime)) return gantry__fork_guard_fail(&scope->runtime->fork);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "the scope is NULL; one from gantry_scope_begin is accepted");
+    if (!gantry__runtime_is_ours(scope->runtime))
+        return gantry__fork_guard_fail(&scope->runtime->fork);
     return scope->status;
 }
 
@@ -60,7 +66,8 @@ static gantry_scope_t *make_scope(gantry_runtime_t *runtime) {
     return scope;
 }
 
-static gantry_status_t read_wish(gantry_scope_t *scope, const gantry__wish_t *outer, const char *device) {
+static gantry_status_t read_wish(gantry_scope_t *scope, const gantry__wish_t *outer,
+                                 const char *device) {
     scope->wish = outer;
     if (!device) return GANTRY_OK;
     if (strcmp(device, GANTRY_DEVICE_NONE) == 0) {
@@ -167,7 +174,8 @@ static gantry_tensor_t *as_owned(const gantry_tensor_t *tensor) {
 
 const gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     if (!scope) {
-        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
+                           "the scope is NULL; one from gantry_scope_begin is accepted");
         return NULL;
     }
     if (!gantry__runtime_is_ours(scope->runtime)) {
@@ -177,9 +185,10 @@ const gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_ten
     gantry_scope_t *target = scope->parent ? scope->parent : scope;
     if (!tensor || tensor->scope != scope) {
         if (scope->status == GANTRY_OK) {
-            (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
-                               "gantry_scope_keep: %s; a tensor that this scope owns is accepted",
-                               tensor ? "the tensor belongs to another owner" : "the tensor is NULL");
+            (void)gantry__fail(
+                GANTRY_INVALID_ARGUMENT,
+                "gantry_scope_keep: %s; a tensor that this scope owns is accepted",
+                tensor ? "the tensor belongs to another owner" : "the tensor is NULL");
             (void)gantry__scope_fail(target, GANTRY_INVALID_ARGUMENT);
         } else {
             (void)gantry__fail(scope->status, "%s", gantry_scope_message(scope));
@@ -207,7 +216,8 @@ static GANTRY__RECORDING void drop_recorded(gantry_scope_t *scope, const gantry_
 }
 
 void gantry_tensor_drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
-    if (!scope || !tensor || tensor->scope != scope || !gantry__runtime_is_ours(scope->runtime)) return;
+    if (!scope || !tensor || tensor->scope != scope || !gantry__runtime_is_ours(scope->runtime))
+        return;
     if (gantry__profile_is_on(&scope->runtime->devices)) {
         drop_recorded(scope, tensor);
     } else {
@@ -216,7 +226,8 @@ void gantry_tensor_drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
 }
 
 const gantry_tensor_t *gantry_tensor_donate(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
-    if (!scope || !tensor || tensor->scope != scope || !gantry__runtime_is_ours(scope->runtime)) return tensor;
+    if (!scope || !tensor || tensor->scope != scope || !gantry__runtime_is_ours(scope->runtime))
+        return tensor;
     if (scope->donated_count < GANTRY_MAX_DONATED && !gantry__scope_is_donated(scope, tensor))
         scope->donated[scope->donated_count++] = tensor;
     return tensor;
@@ -229,7 +240,8 @@ bool gantry__scope_is_donated(const gantry_scope_t *scope, const gantry_tensor_t
     return false;
 }
 
-void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *const *inputs, size_t input_count) {
+void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                               size_t input_count) {
     for (size_t i = 0; i < input_count && scope->donated_count > 0; ++i) {
         if (inputs[i] && gantry__scope_is_donated(scope, inputs[i])) drop(scope, inputs[i]);
     }
@@ -284,9 +296,9 @@ static void flush_devices(gantry_runtime_t *runtime) {
 
 static gantry_status_t end_scope(gantry_scope_t *scope) {
     if (scope->first_child) {
-        (void)gantry__fail(GANTRY_FAILED_PRECONDITION,
-                           "Exiting device scope without proper scope nesting: an inner scope is still open; it is "
-                           "ended too");
+        (void)gantry__fail(
+            GANTRY_FAILED_PRECONDITION,
+            "Exiting device scope without proper scope nesting: an inner scope is still open; it is ended too");
         (void)gantry__scope_fail(scope, GANTRY_FAILED_PRECONDITION);
         destroy_children(scope);
     }
@@ -299,7 +311,8 @@ static gantry_status_t end_scope(gantry_scope_t *scope) {
 
 gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
     if (!scope)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "the scope is NULL; one from gantry_scope_begin is accepted");
     gantry_runtime_t *runtime = scope->runtime;
     if (!gantry__fork_guard_ask(&runtime->fork)) return gantry__fork_guard_fail(&runtime->fork);
     gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
@@ -313,7 +326,8 @@ gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
 
 /* ---- scopes of parts ---- */
 
-void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer, const gantry__op_def_t *composed) {
+void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,
+                               const gantry__op_def_t *composed) {
     *inner = (gantry_scope_t){.runtime = outer->runtime,
                               .parent = outer,
                               .wish = outer->wish,
@@ -333,4 +347,6 @@ gantry_tensor_t *gantry__scope_take(gantry_scope_t *scope, const gantry_tensor_t
     return owned;
 }
 
-gantry_runtime_t *gantry_scope_runtime(const gantry_scope_t *scope) { return scope ? scope->runtime : NULL; }
+gantry_runtime_t *gantry_scope_runtime(const gantry_scope_t *scope) {
+    return scope ? scope->runtime : NULL;
+}

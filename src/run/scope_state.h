@@ -15,10 +15,13 @@ struct gantry_scope_t {
     const gantry__wish_t *wish; /* NULL: none */
     const char *tag;            /* for reports on memory: the runtime's word, or NULL */
     gantry_tensor_t *tensors;   /* owned, newest first */
-    const gantry_tensor_t *donated[GANTRY_MAX_DONATED]; /* of these, those that end with the op that takes them */
+    /* of these, those that end with the op that takes them */
+    const gantry_tensor_t *donated[GANTRY_MAX_DONATED];
     uint32_t donated_count;
     const gantry__op_def_t *composed; /* the composed op whose parts run here, or NULL */
-    const gantry__op_def_t *called;   /* the composed op that the program called, of which that one is a part or which it is; or NULL */
+    /* the composed op that the program called, of which that one is a part or which it is; or
+     * NULL */
+    const gantry__op_def_t *called;
     gantry_status_t status;
     char *message;       /* heap text; NULL while healthy, or when there was no memory for it */
     char beginning[512]; /* of the message, for then */
@@ -36,11 +39,14 @@ gantry_tensor_t *gantry__scope_take(gantry_scope_t *scope, const gantry_tensor_t
 /* Whether the tensor ends with the op that takes it now. */
 bool gantry__scope_is_donated(const gantry_scope_t *scope, const gantry_tensor_t *tensor);
 /* After an op: lets go of what was donated to it. */
-void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *const *inputs, size_t input_count);
+void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                               size_t input_count);
 
-/* A scope in the caller's memory for the parts of a composed op: the outer one's wish and tag, an error of its own. It takes nothing of the heap,
- * hands nothing to the devices at its end, and ends before the call does. */
-void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer, const gantry__op_def_t *composed);
+/* A scope in the caller's memory for the parts of a composed op: the outer one's wish and tag, an
+ * error of its own. It takes nothing of the heap, hands nothing to the devices at its end, and
+ * ends before the call does. */
+void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,
+                               const gantry__op_def_t *composed);
 void gantry__scope_end_parts(gantry_scope_t *inner);
 
 #endif

@@ -9,7 +9,9 @@
 
 /* ---- backends ---- */
 
-size_t gantry_backend_status_count(const gantry_runtime_t *runtime) { return runtime ? runtime->backends.count : 0; }
+size_t gantry_backend_status_count(const gantry_runtime_t *runtime) {
+    return runtime ? runtime->backends.count : 0;
+}
 
 gantry_status_t gantry_backend_status(const gantry_runtime_t *runtime, size_t index,
                                       gantry_backend_status_t *out_status) {
@@ -20,16 +22,18 @@ gantry_status_t gantry_backend_status(const gantry_runtime_t *runtime, size_t in
     }
     const gantry__backend_t *backend = &runtime->backends.items[index];
     bool is_usable = backend->state == GANTRY_BACKEND_USABLE;
-    bool tells = is_usable && GANTRY_ABI_HAS(backend->table, libraries) && backend->table->libraries;
+    bool tells =
+        is_usable && GANTRY_ABI_HAS(backend->table, libraries) && backend->table->libraries;
     const char *libraries = tells ? backend->table->libraries(backend->instance) : NULL;
-    gantry_backend_status_t all = {
-        .state = backend->state,
-        .name = backend->name,
-        .description = backend->table && backend->table->description ? backend->table->description : "",
-        .path = backend->path,
-        .reason = backend->reason,
-        .libraries = libraries ? libraries : "",
-        .device_count = backend->device_count};
+    gantry_backend_status_t all = {.state = backend->state,
+                                   .name = backend->name,
+                                   .description = backend->table && backend->table->description
+                                                      ? backend->table->description
+                                                      : "",
+                                   .path = backend->path,
+                                   .reason = backend->reason,
+                                   .libraries = libraries ? libraries : "",
+                                   .device_count = backend->device_count};
     return gantry__struct_fill(out_status, &all, sizeof all, "gantry_backend_status: out_status");
 }
 
@@ -38,7 +42,8 @@ gantry_status_t gantry_backend_status(const gantry_runtime_t *runtime, size_t in
 gantry_status_t gantry_set_soft_device_placement(gantry_runtime_t *runtime, bool enabled) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     atomic_store(&runtime->soft_placement, enabled);
-    gantry__settings_note_call(&runtime->settings, "GANTRY_SOFT_PLACEMENT", "gantry_set_soft_device_placement");
+    gantry__settings_note_call(&runtime->settings, "GANTRY_SOFT_PLACEMENT",
+                               "gantry_set_soft_device_placement");
     return GANTRY_OK;
 }
 
@@ -49,47 +54,55 @@ bool gantry_get_soft_device_placement(const gantry_runtime_t *runtime) {
 gantry_status_t gantry_set_log_device_placement(gantry_runtime_t *runtime, bool enabled) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     atomic_store(&runtime->log_placement, enabled);
-    gantry__settings_note_call(&runtime->settings, "GANTRY_LOG_PLACEMENT", "gantry_set_log_device_placement");
+    gantry__settings_note_call(&runtime->settings, "GANTRY_LOG_PLACEMENT",
+                               "gantry_set_log_device_placement");
     return GANTRY_OK;
 }
 
 gantry_status_t gantry_set_device_policy(gantry_runtime_t *runtime, gantry_device_policy_t policy) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (policy < GANTRY_POLICY_DEFAULT || policy > GANTRY_POLICY_SILENT_FOR_INT32) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "device policy is %d; explicit, warn, silent and silent_for_int32 are accepted",
-                            (int)policy);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "device policy is %d; explicit, warn, silent and silent_for_int32 are accepted",
+            (int)policy);
     }
-    atomic_store(&runtime->device_policy, (int)(policy == GANTRY_POLICY_DEFAULT ? GANTRY_POLICY_SILENT : policy));
-    gantry__settings_note_call(&runtime->settings, "GANTRY_DEVICE_POLICY", "gantry_set_device_policy");
+    atomic_store(&runtime->device_policy,
+                 (int)(policy == GANTRY_POLICY_DEFAULT ? GANTRY_POLICY_SILENT : policy));
+    gantry__settings_note_call(&runtime->settings, "GANTRY_DEVICE_POLICY",
+                               "gantry_set_device_policy");
     return GANTRY_OK;
 }
 
 gantry_device_policy_t gantry_get_device_policy(const gantry_runtime_t *runtime) {
-    return runtime ? (gantry_device_policy_t)atomic_load(&runtime->device_policy) : GANTRY_POLICY_DEFAULT;
+    return runtime ? (gantry_device_policy_t)atomic_load(&runtime->device_policy)
+                   : GANTRY_POLICY_DEFAULT;
 }
 
 gantry_status_t gantry_set_placement_mode(gantry_runtime_t *runtime, gantry_placement_mode_t mode) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (mode < GANTRY_PLACEMENT_DEFAULT || mode > GANTRY_PLACEMENT_REQUIRE) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "placement mode is %d; prefer, warn once and require are accepted",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "placement mode is %d; prefer, warn once and require are accepted",
                             (int)mode);
     }
-    atomic_store(&runtime->placement_mode, (int)(mode == GANTRY_PLACEMENT_DEFAULT ? GANTRY_PLACEMENT_PREFER : mode));
+    atomic_store(&runtime->placement_mode,
+                 (int)(mode == GANTRY_PLACEMENT_DEFAULT ? GANTRY_PLACEMENT_PREFER : mode));
     gantry__settings_note_call(&runtime->settings, "GANTRY_PLACEMENT", "gantry_set_placement_mode");
     return GANTRY_OK;
 }
 
-/* Under the device table's lock, which freezing takes too: what is accepted here is there when the CPU's device is opened. */
+/* Under the device table's lock, which freezing takes too: what is accepted here is there when
+ * the CPU's device is opened. */
 static gantry_status_t change_threads(gantry_runtime_t *runtime, int32_t threads) {
     char text[16];
     const int present = atomic_load(&runtime->intra_op_threads);
     if (threads == present) return GANTRY_OK;
     if (gantry__device_table_is_frozen(&runtime->devices)) {
-        return gantry__fail(GANTRY_FAILED_PRECONDITION,
-                            "Intra op parallelism cannot be modified after initialization (initialized by %s): it is %d "
-                            "(0: all cores), %d is given",
-                            runtime->devices.frozen_by, present, threads);
+        return gantry__fail(
+            GANTRY_FAILED_PRECONDITION,
+            "Intra op parallelism cannot be modified after initialization (initialized by %s): it is %d (0: all cores), %d is given",
+            runtime->devices.frozen_by, present, threads);
     }
     (void)snprintf(text, sizeof text, "%d", threads);
     GANTRY__TRY(gantry__settings_put_call(&runtime->settings, "GANTRY_CPU_THREADS", text,
@@ -98,10 +111,12 @@ static gantry_status_t change_threads(gantry_runtime_t *runtime, int32_t threads
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_set_intra_op_parallelism_threads(gantry_runtime_t *runtime, int32_t threads) {
+gantry_status_t gantry_set_intra_op_parallelism_threads(gantry_runtime_t *runtime,
+                                                        int32_t threads) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (threads < 0 || threads > GANTRY__MOST_THREADS) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "intra op threads is %d; 0 (all cores) to %d is accepted", threads,
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "intra op threads is %d; 0 (all cores) to %d is accepted", threads,
                             GANTRY__MOST_THREADS);
     }
     gantry__mutex_lock(&runtime->devices.lock);
@@ -116,7 +131,8 @@ int32_t gantry_get_intra_op_parallelism_threads(const gantry_runtime_t *runtime)
 
 /* ---- placements ---- */
 
-gantry_status_t gantry_set_placement_callback(gantry_runtime_t *runtime, gantry_placement_fn callback, void *user) {
+gantry_status_t gantry_set_placement_callback(gantry_runtime_t *runtime,
+                                              gantry_placement_fn callback, void *user) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     gantry__mutex_lock(&runtime->lock);
     runtime->placement_callback = callback;
@@ -132,15 +148,18 @@ gantry_status_t gantry_get_placements(gantry_runtime_t *runtime, size_t capacity
     GANTRY__TRY(gantry__runtime_check(runtime));
     GANTRY__TRY(gantry__list_check(capacity, out_records, out_count, sizeof *out_records,
                                    "gantry_get_placements: out_records", &struct_size));
-    *out_count = gantry__placement_log_read(&runtime->placements, capacity, struct_size, out_records);
+    *out_count =
+        gantry__placement_log_read(&runtime->placements, capacity, struct_size, out_records);
     return GANTRY_OK;
 }
 
 static bool counts_together(const gantry__kept_plan_t *a, const gantry__kept_plan_t *b) {
-    return a->plan.op == b->plan.op && a->plan.reason == b->plan.reason && a->plan.device == b->plan.device;
+    return a->plan.op == b->plan.op && a->plan.reason == b->plan.reason &&
+           a->plan.device == b->plan.device;
 }
 
-/* The uses of all plans of this one's (op, reason, device); 0 when an earlier one in the list stands for them. */
+/* The uses of all plans of this one's (op, reason, device); 0 when an earlier one in the list
+ * stands for them. */
 static uint64_t count_uses(const gantry__kept_plan_t *all, const gantry__kept_plan_t *kept) {
     for (; all != kept; all = all->next_kept) {
         if (counts_together(all, kept)) return 0;
@@ -152,15 +171,18 @@ static uint64_t count_uses(const gantry__kept_plan_t *all, const gantry__kept_pl
     return used;
 }
 
-static void put_count(void *list, size_t index, uint32_t struct_size, const gantry__plan_t *plan, uint64_t used) {
+static void put_count(void *list, size_t index, uint32_t struct_size, const gantry__plan_t *plan,
+                      uint64_t used) {
     gantry_placement_count_t count = {.reason = plan->reason, .count = used};
     (void)snprintf(count.op, sizeof count.op, "%s", plan->op->name);
-    (void)snprintf(count.device, sizeof count.device, "%s", plan->device ? plan->device->full_name : "");
+    (void)snprintf(count.device, sizeof count.device, "%s",
+                   plan->device ? plan->device->full_name : "");
     gantry__struct_fill_at(list, index, struct_size, &count);
 }
 
 gantry_status_t gantry_get_placement_counts(gantry_runtime_t *runtime, size_t capacity,
-                                            gantry_placement_count_t *out_counts, size_t *out_count) {
+                                            gantry_placement_count_t *out_counts,
+                                            size_t *out_count) {
     uint32_t struct_size;
     GANTRY__TRY(gantry__runtime_check(runtime));
     GANTRY__TRY(gantry__list_check(capacity, out_counts, out_count, sizeof *out_counts,

@@ -36,8 +36,8 @@ static void return_object(gantry_runtime_t *runtime, gantry_tensor_t *tensor) {
     if (!keeps) gantry__heap_free(&runtime->heap, tensor, sizeof *tensor);
 }
 
-static gantry_tensor_t *make_object(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry_dtype_t dtype,
-                                    const gantry_shape_t *shape) {
+static gantry_tensor_t *make_object(gantry_runtime_t *runtime, gantry_logical_device_t *device,
+                                    gantry_dtype_t dtype, const gantry_shape_t *shape) {
     gantry_tensor_t *tensor = take_object(runtime);
     if (!tensor) return NULL;
     atomic_init(&tensor->references, 1);
@@ -61,13 +61,15 @@ static gantry_tensor_t *make_object(gantry_runtime_t *runtime, gantry_logical_de
 static void release_faults(gantry_tensor_t *tensor) {
     for (uint32_t i = 0; i < tensor->fault_count; ++i) gantry__fault_release(tensor->faults[i]);
     if (tensor->faults)
-        gantry__heap_free(&tensor->runtime->heap, tensor->faults, tensor->fault_count * sizeof *tensor->faults);
+        gantry__heap_free(&tensor->runtime->heap, tensor->faults,
+                          tensor->fault_count * sizeof *tensor->faults);
 }
 
 gantry_tensor_t *gantry_tensor_retain(const gantry_tensor_t *tensor) {
     if (!tensor) return NULL;
     gantry_tensor_t *mutable_tensor;
-    memcpy(&mutable_tensor, &tensor, sizeof mutable_tensor); /* an owner may release what users see as const */
+    /* an owner may release what users see as const */
+    memcpy(&mutable_tensor, &tensor, sizeof mutable_tensor);
     atomic_fetch_add_explicit(&mutable_tensor->references, 1, memory_order_relaxed);
     return mutable_tensor;
 }
@@ -95,23 +97,28 @@ static gantry_status_t explain_oom(gantry_status_t status, const gantry_tensor_t
     char shape[GANTRY_MAX_RANK * 21 + 3];
     (void)gantry_shape_format(&tensor->shape, shape, sizeof shape);
     return gantry__fail_prefix(
-        status, "OOM when allocating tensor with shape%s and type %s on %s by allocator %s: ", shape,
-        tensorflow_type_name(tensor->dtype), tensor->device->full_name, tensor->device->allocator.name);
+        status,
+        "OOM when allocating tensor with shape%s and type %s on %s by allocator %s: ", shape,
+        tensorflow_type_name(tensor->dtype), tensor->device->full_name,
+        tensor->device->allocator.name);
 }
 
-gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry_dtype_t dtype,
-                                      const gantry_shape_t *shape, uint32_t first_stream,
-                                      const gantry__allocation_t *purpose, gantry_tensor_t **out_tensor) {
+gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_device_t *device,
+                                      gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                      uint32_t first_stream, const gantry__allocation_t *purpose,
+                                      gantry_tensor_t **out_tensor) {
     *out_tensor = NULL;
     GANTRY__TRY(gantry__logical_device_open(device));
     gantry_tensor_t *tensor = make_object(runtime, device, dtype, shape);
     if (!tensor) return GANTRY_RESOURCE_EXHAUSTED;
-    if (device->host_addressable && device->synchronous && tensor->size_bytes <= GANTRY__INLINE_BYTES) {
+    if (device->host_addressable && device->synchronous &&
+        tensor->size_bytes <= GANTRY__INLINE_BYTES) {
         tensor->data = tensor->inline_data;
     } else if (tensor->size_bytes > 0) {
         gantry__allocation_t request = *purpose;
         request.bytes = tensor->size_bytes;
-        gantry_status_t status = gantry__buffer_allocate(device, &request, first_stream, &tensor->buffer);
+        gantry_status_t status =
+            gantry__buffer_allocate(device, &request, first_stream, &tensor->buffer);
         if (status != GANTRY_OK) {
             status = explain_oom(status, tensor);
             gantry_tensor_release(tensor);
@@ -140,8 +147,8 @@ gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t first_byte, const gantry_shape_t *shape,
-                                    gantry_tensor_t **out_tensor) {
+gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t first_byte,
+                                    const gantry_shape_t *shape, gantry_tensor_t **out_tensor) {
     GANTRY__TRY(gantry__tensor_alias(source, shape, out_tensor));
     gantry_tensor_t *tensor = *out_tensor;
     tensor->offset_bytes += first_byte;
@@ -149,8 +156,8 @@ gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t firs
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype_t dtype, const gantry_shape_t *shape,
-                                     gantry_tensor_t **out_tensor) {
+gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype_t dtype,
+                                     const gantry_shape_t *shape, gantry_tensor_t **out_tensor) {
     GANTRY__TRY(gantry__tensor_alias(source, shape, out_tensor));
     (*out_tensor)->dtype = dtype;
     return GANTRY_OK;
@@ -167,8 +174,10 @@ static void count_moved(const gantry_runtime_t *runtime, uint64_t bytes) {
     if (frame) frame->numbers.bytes_moved += bytes;
 }
 
-/* One element goes to a device that works on alone as a fill: ops that take it find it on their own stream. */
-static bool is_filled(const gantry_logical_device_t *device, gantry_dtype_t dtype, const gantry_shape_t *shape) {
+/* One element goes to a device that works on alone as a fill: ops that take it find it on their
+ * own stream. */
+static bool is_filled(const gantry_logical_device_t *device, gantry_dtype_t dtype,
+                      const gantry_shape_t *shape) {
     const size_t size = gantry_dtype_size(dtype);
     return !device->synchronous && (size == 1 || size == 2 || size == 4 || size == 8) &&
            gantry_shape_elements(shape) == 1;
@@ -183,31 +192,35 @@ static bool has_odd_bool(const unsigned char *bytes, size_t count) {
 
 /* To a C program, to NumPy and to TensorFlow what is not 0 is true; kernels count on 1. */
 static gantry_status_t from_odd_bools(gantry_runtime_t *runtime, gantry_logical_device_t *device,
-                                      const gantry_shape_t *shape, const unsigned char *data, const char *tag,
-                                      gantry_tensor_t **out_tensor) {
+                                      const gantry_shape_t *shape, const unsigned char *data,
+                                      const char *tag, gantry_tensor_t **out_tensor) {
     const size_t count = (size_t)gantry_shape_elements(shape);
     *out_tensor = NULL;
     unsigned char *bools = gantry__heap_alloc(&runtime->heap, count);
     if (!bools) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i) bools[i] = data[i] != 0;
-    gantry_status_t status = gantry__tensor_from_host(runtime, device, GANTRY_BOOL, shape, bools, tag, out_tensor);
+    gantry_status_t status =
+        gantry__tensor_from_host(runtime, device, GANTRY_BOOL, shape, bools, tag, out_tensor);
     gantry__heap_free(&runtime->heap, bools, count);
     return status;
 }
 
 gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device,
-                                         gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data,
-                                         const char *tag, gantry_tensor_t **out_tensor) {
+                                         gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                         const void *data, const char *tag,
+                                         gantry_tensor_t **out_tensor) {
     if (dtype == GANTRY_BOOL && has_odd_bool(data, (size_t)gantry_shape_elements(shape)))
         return from_odd_bools(runtime, device, shape, data, tag, out_tensor);
     const gantry__allocation_t purpose = {.owner = "Const", .tag = tag};
     const bool fills = is_filled(device, dtype, shape);
     GANTRY__TRY(gantry__tensor_create(runtime, device, dtype, shape,
-                                      fills ? GANTRY_STREAM_COMPUTE : GANTRY_STREAM_TO_DEVICE, &purpose, out_tensor));
+                                      fills ? GANTRY_STREAM_COMPUTE : GANTRY_STREAM_TO_DEVICE,
+                                      &purpose, out_tensor));
     gantry_tensor_t *tensor = *out_tensor;
     gantry_status_t status = GANTRY_OK;
     if (fills && tensor->buffer) {
-        status = gantry__fill_from_host(tensor->buffer, data, (uint32_t)tensor->size_bytes, &tensor->ready);
+        status = gantry__fill_from_host(tensor->buffer, data, (uint32_t)tensor->size_bytes,
+                                        &tensor->ready);
     } else if (tensor->buffer) {
         status = gantry__copy_from_host(tensor->buffer, data, tensor->size_bytes, &tensor->ready);
     } else if (tensor->size_bytes > 0) {
@@ -229,19 +242,22 @@ static gantry_status_t copy_elements(gantry_tensor_t *target, const gantry_tenso
             count_moved(source->runtime, source->size_bytes);
             return GANTRY_OK;
         }
-        return gantry__copy_from_host(target->buffer, source->data, source->size_bytes, &target->ready);
+        return gantry__copy_from_host(target->buffer, source->data, source->size_bytes,
+                                      &target->ready);
     }
     if (!target->buffer)
-        return gantry__copy_to_host(target->data, source->buffer, source->offset_bytes, source->size_bytes,
-                                    source->ready);
-    return gantry__copy_across(target->buffer, source->buffer, source->offset_bytes, source->size_bytes, source->ready,
-                               &target->ready);
+        return gantry__copy_to_host(target->data, source->buffer, source->offset_bytes,
+                                    source->size_bytes, source->ready);
+    return gantry__copy_across(target->buffer, source->buffer, source->offset_bytes,
+                               source->size_bytes, source->ready, &target->ready);
 }
 
-gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source, gantry_logical_device_t *device,
-                                       const gantry__allocation_t *purpose, gantry_tensor_t **out_tensor) {
-    GANTRY__TRY(gantry__tensor_create(source->runtime, device, source->dtype, &source->shape, GANTRY_STREAM_TO_DEVICE,
-                                      purpose, out_tensor));
+gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source,
+                                       gantry_logical_device_t *device,
+                                       const gantry__allocation_t *purpose,
+                                       gantry_tensor_t **out_tensor) {
+    GANTRY__TRY(gantry__tensor_create(source->runtime, device, source->dtype, &source->shape,
+                                      GANTRY_STREAM_TO_DEVICE, purpose, out_tensor));
     gantry_status_t status = copy_elements(*out_tensor, source);
     if (status == GANTRY_OK) status = gantry__tensor_inherit_faults(*out_tensor, source);
     if (status != GANTRY_OK) {
@@ -254,8 +270,9 @@ gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source, gantry_log
 /* ---- faults ---- */
 
 gantry_status_t gantry__tensor_add_fault(gantry_tensor_t *tensor, gantry__fault_t *fault) {
-    gantry__fault_t **grown = gantry__heap_resize(&tensor->runtime->heap, tensor->faults, tensor->fault_count,
-                                                  tensor->fault_count + 1, sizeof *grown);
+    gantry__fault_t **grown =
+        gantry__heap_resize(&tensor->runtime->heap, tensor->faults, tensor->fault_count,
+                            tensor->fault_count + 1, sizeof *grown);
     if (!grown) {
         gantry__fault_release(fault);
         return GANTRY_RESOURCE_EXHAUSTED;
@@ -265,18 +282,21 @@ gantry_status_t gantry__tensor_add_fault(gantry_tensor_t *tensor, gantry__fault_
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__tensor_inherit_faults(gantry_tensor_t *tensor, const gantry_tensor_t *source) {
+gantry_status_t gantry__tensor_inherit_faults(gantry_tensor_t *tensor,
+                                              const gantry_tensor_t *source) {
     for (uint32_t i = 0; i < source->fault_count; ++i) {
         gantry__fault_t *fault = source->faults[i];
         bool known = atomic_load(&fault->settled) == 1;
-        for (uint32_t j = 0; j < tensor->fault_count && !known; ++j) known = tensor->faults[j] == fault;
+        for (uint32_t j = 0; j < tensor->fault_count && !known; ++j)
+            known = tensor->faults[j] == fault;
         if (!known) GANTRY__TRY(gantry__tensor_add_fault(tensor, gantry__fault_retain(fault)));
     }
     return GANTRY_OK;
 }
 
 gantry_status_t gantry__tensor_settle(const gantry_tensor_t *tensor) {
-    for (uint32_t i = 0; i < tensor->fault_count; ++i) GANTRY__TRY(gantry__fault_settle(tensor->faults[i]));
+    for (uint32_t i = 0; i < tensor->fault_count; ++i)
+        GANTRY__TRY(gantry__fault_settle(tensor->faults[i]));
     return GANTRY_OK;
 }
 
@@ -284,11 +304,13 @@ gantry_status_t gantry__tensor_settle(const gantry_tensor_t *tensor) {
 
 static gantry_status_t check_tensor(const gantry_tensor_t *tensor) {
     if (!tensor)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the tensor is NULL; a tensor that an op made is accepted");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "the tensor is NULL; a tensor that an op made is accepted");
     return gantry__runtime_check_well(tensor->runtime);
 }
 
-gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const void **out_data, void **out_owned) {
+gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const void **out_data,
+                                         void **out_owned) {
     *out_owned = NULL;
     *out_data = NULL;
     GANTRY__TRY(gantry__tensor_settle(tensor));
@@ -302,8 +324,8 @@ gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const vo
     }
     void *copy = gantry__heap_alloc(&tensor->runtime->heap, tensor->size_bytes);
     if (!copy) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status =
-        gantry__copy_to_host(copy, tensor->buffer, tensor->offset_bytes, tensor->size_bytes, tensor->ready);
+    gantry_status_t status = gantry__copy_to_host(copy, tensor->buffer, tensor->offset_bytes,
+                                                  tensor->size_bytes, tensor->ready);
     if (status != GANTRY_OK) {
         gantry__heap_free(&tensor->runtime->heap, copy, tensor->size_bytes);
         return status;
@@ -315,11 +337,13 @@ gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const vo
 static gantry_status_t read_elements(const gantry_tensor_t *tensor, void *out, size_t bytes) {
     if (!out && tensor->size_bytes > 0)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "reading a tensor: out is NULL; the address of %zu bytes is accepted", tensor->size_bytes);
+                            "reading a tensor: out is NULL; the address of %zu bytes is accepted",
+                            tensor->size_bytes);
     if (bytes != tensor->size_bytes) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "reading a tensor of %zu bytes into %zu bytes; exactly its size is accepted",
-                            tensor->size_bytes, bytes);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "reading a tensor of %zu bytes into %zu bytes; exactly its size is accepted",
+            tensor->size_bytes, bytes);
     }
     if (tensor->fault_count > 0) GANTRY__TRY(gantry__tensor_settle(tensor));
     if (bytes == 0) return GANTRY_OK;
@@ -330,13 +354,15 @@ static gantry_status_t read_elements(const gantry_tensor_t *tensor, void *out, s
     return gantry__copy_to_host(out, tensor->buffer, tensor->offset_bytes, bytes, tensor->ready);
 }
 
-static GANTRY__RECORDING gantry_status_t read_recorded(const gantry_tensor_t *tensor, void *out, size_t bytes) {
+static GANTRY__RECORDING gantry_status_t read_recorded(const gantry_tensor_t *tensor, void *out,
+                                                       size_t bytes) {
     gantry__profile_frame_t frame;
     gantry__profile_open(&frame);
     (void)gantry__profile_enter(&frame, GANTRY__STEP_COPY);
     gantry_status_t status = read_elements(tensor, out, bytes);
     if (status == GANTRY_OK) frame.numbers.bytes_moved = bytes;
-    gantry__profile_end_call(&tensor->runtime->profile, &frame, GANTRY__PROFILE_READ, tensor->device);
+    gantry__profile_end_call(&tensor->runtime->profile, &frame, GANTRY__PROFILE_READ,
+                             tensor->device);
     return status;
 }
 
@@ -361,16 +387,17 @@ gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor) {
     return status;
 }
 
-static gantry_status_t read_format_options(const gantry_format_options_t *given, gantry__format_options_t *out_layout) {
+static gantry_status_t read_format_options(const gantry_format_options_t *given,
+                                           gantry__format_options_t *out_layout) {
     gantry_format_options_t options;
     GANTRY__TRY(gantry__struct_read(given, 0, &options, sizeof options, "format options"));
-    *out_layout =
-        (gantry__format_options_t){options.precision, options.threshold, options.edge_items, options.line_width};
+    *out_layout = (gantry__format_options_t){options.precision, options.threshold,
+                                             options.edge_items, options.line_width};
     return GANTRY_OK;
 }
 
-static gantry_status_t format(const gantry_tensor_t *tensor, const gantry_format_options_t *options, char *out,
-                              size_t out_bytes, size_t *out_needed) {
+static gantry_status_t format(const gantry_tensor_t *tensor, const gantry_format_options_t *options,
+                              char *out, size_t out_bytes, size_t *out_needed) {
     gantry__format_options_t layout;
     GANTRY__TRY(read_format_options(options, &layout));
     const void *data;
@@ -391,14 +418,15 @@ static gantry_status_t format(const gantry_tensor_t *tensor, const gantry_format
     return status;
 }
 
-gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor, const gantry_format_options_t *options, char *out,
+gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor,
+                                     const gantry_format_options_t *options, char *out,
                                      size_t out_bytes, size_t *out_needed) {
     if (out && out_bytes > 0) out[0] = '\0';
     if (out_needed) *out_needed = 0;
     GANTRY__TRY(check_tensor(tensor));
     if (!out && out_bytes > 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_tensor_format: out is NULL, but out_bytes is %zu",
-                            out_bytes);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_tensor_format: out is NULL, but out_bytes is %zu", out_bytes);
     gantry_runtime_t *runtime = tensor->runtime;
     gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
     gantry_status_t status = format(tensor, options, out, out_bytes, out_needed);
@@ -408,16 +436,22 @@ gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor, const gantry
 
 /* ---- plain questions ---- */
 
-gantry_dtype_t gantry_tensor_dtype(const gantry_tensor_t *tensor) { return tensor ? tensor->dtype : GANTRY_DTYPE_NONE; }
+gantry_dtype_t gantry_tensor_dtype(const gantry_tensor_t *tensor) {
+    return tensor ? tensor->dtype : GANTRY_DTYPE_NONE;
+}
 
 const gantry_shape_t *gantry_tensor_shape(const gantry_tensor_t *tensor) {
     static const gantry_shape_t none = {.rank = 0};
     return tensor ? &tensor->shape : &none;
 }
 
-int64_t gantry_tensor_elements(const gantry_tensor_t *tensor) { return tensor ? tensor->elements : 0; }
+int64_t gantry_tensor_elements(const gantry_tensor_t *tensor) {
+    return tensor ? tensor->elements : 0;
+}
 
-size_t gantry_tensor_bytes(const gantry_tensor_t *tensor) { return tensor ? tensor->size_bytes : 0; }
+size_t gantry_tensor_bytes(const gantry_tensor_t *tensor) {
+    return tensor ? tensor->size_bytes : 0;
+}
 
 const gantry_logical_device_t *gantry_tensor_device(const gantry_tensor_t *tensor) {
     return tensor ? tensor->device : NULL;

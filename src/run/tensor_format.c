@@ -2,13 +2,14 @@
 /* Layout of an array's text.
  *
  *     [[ 1.   2.5]     each axis but the last puts its parts on lines of their own, with one blank line more between
- * them for each [10.   0. ]]    further axis inside; the last axis is a row, wrapped at line_width. Parts stand one
- * column further in than the array around them. Of a large array only the edges of each axis are shown, with ...
- * between.
+ * them for each [10.   0. ]]    further axis inside; the last axis is a row, wrapped at line_width.
+ * Parts stand one column further in than the array around them. Of a large array only the edges of
+ * each axis are shown, with ... between.
  *
- * Two passes over the shown elements find one style for all of them (number_style.h), a third writes. The trailing
- * blanks of a row's words are held back until it is known that the line goes on, because a line never ends in blanks
- * where it was wrapped. Cost: linear in the elements shown, at most max(threshold, (2 edge_items)^rank). */
+ * Two passes over the shown elements find one style for all of them (number_style.h), a third
+ * writes. The trailing blanks of a row's words are held back until it is known that the line goes
+ * on, because a line never ends in blanks where it was wrapped. Cost: linear in the elements
+ * shown, at most max(threshold, (2 edge_items)^rank). */
 #include "run/tensor_format.h"
 
 #include <stdbool.h>
@@ -28,7 +29,8 @@ typedef struct layout_t {
 } layout_t;
 
 static gantry__format_options_t filled_in(const gantry__format_options_t *options) {
-    gantry__format_options_t full = {.precision = 8, .threshold = 1000, .edge_items = 3, .line_width = 75};
+    gantry__format_options_t full = {
+        .precision = 8, .threshold = 1000, .edge_items = 3, .line_width = 75};
     if (!options) return full;
     if (options->precision > 0) full.precision = options->precision < 32 ? options->precision : 32;
     if (options->threshold > 0) full.threshold = options->threshold;
@@ -69,7 +71,9 @@ typedef struct row_t {
     int32_t blanks; /* held back; counted in column */
 } row_t;
 
-static void append_blanks(gantry__text_t *out, int32_t count) { gantry__text_append(out, "%*s", (int)count, ""); }
+static void append_blanks(gantry__text_t *out, int32_t count) {
+    gantry__text_append(out, "%*s", (int)count, "");
+}
 
 static void flush_blanks(row_t *row) {
     append_blanks(row->out, row->blanks);
@@ -100,14 +104,16 @@ static void append_separator(row_t *row) {
 
 static void append_row(layout_t *layout, int32_t axis, int64_t offset) {
     int32_t closing = axis + 1; /* brackets that may follow: one for each axis */
-    row_t row = {
-        .out = layout->out, .column = axis + 1, .indent = axis + 1, .limit = layout->options.line_width - closing};
+    row_t row = {.out = layout->out,
+                 .column = axis + 1,
+                 .indent = axis + 1,
+                 .limit = layout->options.line_width - closing};
     char word[GANTRY__NUMBER_CHARS];
     int64_t next;
     for (int64_t i = 0; i < layout->shape->dims[axis]; i = next) {
         if (i > 0) append_separator(&row);
-        size_t length = gantry__number_style_write(&layout->style, layout->data + (size_t)(offset + i) * layout->item,
-                                                   word);
+        size_t length = gantry__number_style_write(
+            &layout->style, layout->data + (size_t)(offset + i) * layout->item, word);
         append_word(&row, word, length);
         next = next_shown(layout, axis, i);
         if (next > i + 1) {
@@ -121,7 +127,8 @@ static void append_row(layout_t *layout, int32_t axis, int64_t offset) {
 /* ---- all axes ---- */
 
 static void append_new_lines(layout_t *layout, int32_t axis) {
-    for (int32_t i = layout->shape->rank - 1; i > axis; --i) gantry__text_append_bytes(layout->out, "\n", 1);
+    for (int32_t i = layout->shape->rank - 1; i > axis; --i)
+        gantry__text_append_bytes(layout->out, "\n", 1);
     append_blanks(layout->out, axis + 1);
 }
 
@@ -173,7 +180,8 @@ size_t gantry__format_array(gantry_dtype_t dtype, const gantry_shape_t *shape, c
         char word[GANTRY__NUMBER_CHARS];
         gantry__text_append_bytes(out, word, gantry__number_write_scalar(dtype, data, word));
     } else {
-        layout_t layout = {.shape = shape, .data = data, .item = item, .options = filled_in(options), .out = out};
+        layout_t layout = {
+            .shape = shape, .data = data, .item = item, .options = filled_in(options), .out = out};
         append_array(&layout, dtype);
     }
     return out->length - before;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors inside: where the elements are, when they are ready, what may still turn out to be wrong with them.
+/* Tensors inside: where the elements are, when they are ready, what may still turn out to be wrong
+ * with them.
  *
- * Immutable once made but for reference counts, so any thread may read; the list links belong to the owning scope's thread. */
+ * Immutable once made but for reference counts, so any thread may read; the list links belong to
+ * the owning scope's thread. */
 #ifndef GANTRY_RUN_TENSOR_STATE_H
 #define GANTRY_RUN_TENSOR_STATE_H
 
@@ -20,46 +22,58 @@ struct gantry_tensor_t {
     uint64_t offset_bytes;    /* in the buffer */
     size_t size_bytes;
     int64_t elements;
-    void *data;              /* on a host-addressable device */
+    void *data; /* on a host-addressable device */
     gantry__point_t ready;
     gantry__fault_t **faults; /* NULL: none */
     uint32_t fault_count;
     gantry_shape_t shape;
     gantry_scope_t *scope; /* owner, or NULL */
     struct gantry_tensor_t *next, *previous;
-    _Alignas(16) unsigned char inline_data[GANTRY__INLINE_BYTES]; /* as a heap aligns: kernels ask for no more */
+    /* as a heap aligns: kernels ask for no more */
+    _Alignas(16) unsigned char inline_data[GANTRY__INLINE_BYTES];
 };
 
-/* An uninitialised tensor with memory on the device, whose first writer is first_stream. purpose: all but bytes. Not yet in a scope. */
-gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry_dtype_t dtype,
-                                      const gantry_shape_t *shape, uint32_t first_stream, const gantry__allocation_t *purpose,
+/* An uninitialised tensor with memory on the device, whose first writer is first_stream.
+ * purpose: all but bytes. Not yet in a scope. */
+gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_device_t *device,
+                                      gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                      uint32_t first_stream, const gantry__allocation_t *purpose,
                                       gantry_tensor_t **out_tensor);
 /* Elements that lie side by side in source's buffer, from byte first_byte of source on. */
-gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t first_byte, const gantry_shape_t *shape,
-                                    gantry_tensor_t **out_tensor);
+gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t first_byte,
+                                    const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
 /* The same memory with another shape of as many elements. */
-gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
-/* The same memory for elements of another type of the same size, and another shape of as many. The source is not read any more. */
-gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype_t dtype, const gantry_shape_t *shape,
+gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry_shape_t *shape,
                                      gantry_tensor_t **out_tensor);
+/* The same memory for elements of another type of the same size, and another shape of as many.
+ * The source is not read any more. */
+gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype_t dtype,
+                                     const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
 /* Whether nobody but the one owner of the tensor can reach its memory, which is a buffer. */
 bool gantry__tensor_is_sole(const gantry_tensor_t *tensor);
 /* A copy on another device. */
-gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source, gantry_logical_device_t *device,
-                                       const gantry__allocation_t *purpose, gantry_tensor_t **out_tensor);
-/* A tensor on the device with these elements; of bools what is not 0 becomes 1. tag: the scope's, or NULL. */
-gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry_dtype_t dtype,
-                                         const gantry_shape_t *shape, const void *data, const char *tag,
+gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source,
+                                       gantry_logical_device_t *device,
+                                       const gantry__allocation_t *purpose,
+                                       gantry_tensor_t **out_tensor);
+/* A tensor on the device with these elements; of bools what is not 0 becomes 1. tag: the
+ * scope's, or NULL. */
+gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device,
+                                         gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                         const void *data, const char *tag,
                                          gantry_tensor_t **out_tensor);
 
 /* Adds the faults of source that are not known to be good. */
-gantry_status_t gantry__tensor_inherit_faults(gantry_tensor_t *tensor, const gantry_tensor_t *source);
+gantry_status_t gantry__tensor_inherit_faults(gantry_tensor_t *tensor,
+                                              const gantry_tensor_t *source);
 /* Takes over the caller's reference. */
 gantry_status_t gantry__tensor_add_fault(gantry_tensor_t *tensor, gantry__fault_t *fault);
 /* The first error among the tensor's faults. */
 gantry_status_t gantry__tensor_settle(const gantry_tensor_t *tensor);
 
-/* The elements in host memory: the tensor's own, or a copy in *out_owned (heap memory of size_bytes, the caller's). Waits. */
-gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const void **out_data, void **out_owned);
+/* The elements in host memory: the tensor's own, or a copy in *out_owned (heap memory of
+ * size_bytes, the caller's). Waits. */
+gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const void **out_data,
+                                         void **out_owned);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables: a counted slot that holds a tensor. Reading takes the present tensor, which no assignment changes; assigning swaps in a new one.
+/* Variables: a counted slot that holds a tensor. Reading takes the present tensor, which no
+ * assignment changes; assigning swaps in a new one.
  *
- * assign_add and assign_sub run Add and Sub on the variable's device. They hold the variable's update lock from reading to swapping, so that
- * two of them from two threads both count. */
+ * assign_add and assign_sub run Add and Sub on the variable's device. They hold the variable's
+ * update lock from reading to swapping, so that two of them from two threads both count. */
 #include <gantry/variable.h>
 
 #include <string.h>
@@ -22,11 +23,13 @@ struct gantry_variable_t {
 };
 
 static bool lives_on_cpu_only(gantry_dtype_t dtype) {
-    return dtype == GANTRY_INT32 || dtype == GANTRY_INT16 || dtype == GANTRY_INT8 || dtype == GANTRY_UINT8 ||
-           dtype == GANTRY_UINT16 || dtype == GANTRY_UINT32 || dtype == GANTRY_UINT64;
+    return dtype == GANTRY_INT32 || dtype == GANTRY_INT16 || dtype == GANTRY_INT8 ||
+           dtype == GANTRY_UINT8 || dtype == GANTRY_UINT16 || dtype == GANTRY_UINT32 ||
+           dtype == GANTRY_UINT64;
 }
 
-/* A tensor of the variable's own on its device: tensors are immutable, so one that is there already is shared. */
+/* A tensor of the variable's own on its device: tensors are immutable, so one that is there
+ * already is shared. */
 static gantry_status_t own_value(const gantry_scope_t *scope, const gantry_tensor_t *value,
                                  gantry_logical_device_t *device, gantry_tensor_t **out_value) {
     const gantry__allocation_t purpose = {.owner = "AssignVariableOp", .tag = scope->tag};
@@ -35,18 +38,19 @@ static gantry_status_t own_value(const gantry_scope_t *scope, const gantry_tenso
     return GANTRY_OK;
 }
 
-static gantry_status_t init_variable(gantry_variable_t *variable, gantry_scope_t *scope, const gantry_tensor_t *initial,
-                                     const char *name) {
+static gantry_status_t init_variable(gantry_variable_t *variable, gantry_scope_t *scope,
+                                     const gantry_tensor_t *initial, const char *name) {
     variable->runtime = scope->runtime;
     variable->dtype = initial->dtype;
     variable->shape = initial->shape;
-    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_VAR_HANDLE, "VarHandleOp", initial->dtype,
-                                      lives_on_cpu_only(initial->dtype), NULL, &variable->device));
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_VAR_HANDLE, "VarHandleOp",
+                                      initial->dtype, lives_on_cpu_only(initial->dtype), NULL,
+                                      &variable->device));
     variable->name = gantry__heap_strdup(&scope->runtime->heap, name ? name : "Variable");
     if (!variable->name) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_logical_device_t *device;
-    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ASSIGN_VARIABLE, "AssignVariableOp", initial->dtype, false,
-                                      variable->device, &device));
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ASSIGN_VARIABLE, "AssignVariableOp",
+                                      initial->dtype, false, variable->device, &device));
     return own_value(scope, initial, variable->device, &variable->value);
 }
 
@@ -54,16 +58,19 @@ static gantry_status_t check_value(const gantry_scope_t *scope, const gantry_var
                                    const gantry_tensor_t *value, const char *op) {
     if (!variable) return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: the variable is NULL", op);
     if (variable->runtime != scope->runtime)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: variable %s belongs to another runtime", op,
-                            variable->name);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "op %s: variable %s belongs to another runtime", op, variable->name);
     if (!value)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: the value for variable %s is NULL", op, variable->name);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: the value for variable %s is NULL", op,
+                            variable->name);
     if (value->runtime != scope->runtime)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: the value belongs to another runtime", op);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: the value belongs to another runtime",
+                            op);
     if (value->dtype != variable->dtype) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Trying to assign variable %s with wrong dtype. Expected %s got %s", variable->name,
-                            gantry_dtype_name(variable->dtype), gantry_dtype_name(value->dtype));
+                            "Trying to assign variable %s with wrong dtype. Expected %s got %s",
+                            variable->name, gantry_dtype_name(variable->dtype),
+                            gantry_dtype_name(value->dtype));
     }
     if (!gantry_shape_equal(&value->shape, &variable->shape)) {
         char expected[GANTRY_MAX_RANK * 21 + 3], got[GANTRY_MAX_RANK * 21 + 3];
@@ -90,7 +97,8 @@ static void destroy(gantry_variable_t *variable) {
 static gantry_status_t make(gantry_scope_t *scope, const gantry_tensor_t *initial, const char *name,
                             gantry_variable_t **out_variable) {
     if (!initial || initial->runtime != scope->runtime) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "variable %s: the initial value is %s", name ? name : "Variable",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "variable %s: the initial value is %s",
+                            name ? name : "Variable",
                             initial ? "a tensor of another runtime" : "NULL");
     }
     gantry_variable_t *variable = gantry__heap_zalloc(&scope->runtime->heap, sizeof *variable);
@@ -110,16 +118,18 @@ static gantry_status_t make(gantry_scope_t *scope, const gantry_tensor_t *initia
     return GANTRY_OK;
 }
 
-static gantry_status_t create(gantry_scope_t *scope, const gantry_tensor_t *initial, const char *name,
-                              gantry_variable_t **out_variable) {
-    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
+static gantry_status_t create(gantry_scope_t *scope, const gantry_tensor_t *initial,
+                              const char *name, gantry_variable_t **out_variable) {
+    gantry__profile_frame_t room,
+        *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
     gantry_status_t status = make(scope, initial, name, out_variable);
     gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_VAR_HANDLE,
                              gantry_variable_device(*out_variable));
     return status;
 }
 
-gantry_variable_t *gantry_variable_create(gantry_scope_t *scope, const gantry_tensor_t *initial, const char *name) {
+gantry_variable_t *gantry_variable_create(gantry_scope_t *scope, const gantry_tensor_t *initial,
+                                          const char *name) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
     gantry_variable_t *variable = NULL;
@@ -146,7 +156,9 @@ const gantry_logical_device_t *gantry_variable_device(const gantry_variable_t *v
     return variable ? variable->device : NULL;
 }
 
-const char *gantry_variable_name(const gantry_variable_t *variable) { return variable ? variable->name : ""; }
+const char *gantry_variable_name(const gantry_variable_t *variable) {
+    return variable ? variable->name : "";
+}
 
 /* The caller's own reference to the present value. */
 static gantry_tensor_t *present_value(gantry_variable_t *variable) {
@@ -165,25 +177,31 @@ static void put_value(gantry_variable_t *variable, gantry_tensor_t *value) {
     gantry_tensor_release(old);
 }
 
-static gantry_status_t take_value(gantry_scope_t *scope, gantry_variable_t *variable, gantry_tensor_t **out_tensor) {
-    if (!variable) return gantry__fail(GANTRY_INVALID_ARGUMENT, "op ReadVariableOp: the variable is NULL");
+static gantry_status_t take_value(gantry_scope_t *scope, gantry_variable_t *variable,
+                                  gantry_tensor_t **out_tensor) {
+    if (!variable)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op ReadVariableOp: the variable is NULL");
     if (variable->runtime != scope->runtime)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op ReadVariableOp: variable %s belongs to another runtime",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "op ReadVariableOp: variable %s belongs to another runtime",
                             variable->name);
     gantry_logical_device_t *device;
-    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_READ_VARIABLE, "ReadVariableOp", variable->dtype, false,
-                                      variable->device, &device));
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_READ_VARIABLE, "ReadVariableOp",
+                                      variable->dtype, false, variable->device, &device));
     gantry_tensor_t *value = present_value(variable);
     gantry_status_t status =
-        gantry__tensor_alias(value, &value->shape, out_tensor); /* an object of the scope's own, over the same memory */
+        /* an object of the scope's own, over the same memory */
+        gantry__tensor_alias(value, &value->shape, out_tensor);
     if (status == GANTRY_OK) status = gantry__tensor_inherit_faults(*out_tensor, value);
     gantry_tensor_release(value);
     if (status != GANTRY_OK) gantry_tensor_release(*out_tensor);
     return status;
 }
 
-static gantry_status_t read_variable(gantry_scope_t *scope, gantry_variable_t *variable, gantry_tensor_t **out_tensor) {
-    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
+static gantry_status_t read_variable(gantry_scope_t *scope, gantry_variable_t *variable,
+                                     gantry_tensor_t **out_tensor) {
+    gantry__profile_frame_t room,
+        *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
     gantry_status_t status = take_value(scope, variable, out_tensor);
     gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_READ_VARIABLE,
                              gantry_variable_device(variable));
@@ -203,11 +221,12 @@ const gantry_tensor_t *gantry_variable_read(gantry_scope_t *scope, gantry_variab
     return tensor;
 }
 
-static gantry_status_t set_value(gantry_scope_t *scope, gantry_variable_t *variable, const gantry_tensor_t *value) {
+static gantry_status_t set_value(gantry_scope_t *scope, gantry_variable_t *variable,
+                                 const gantry_tensor_t *value) {
     GANTRY__TRY(check_value(scope, variable, value, "AssignVariableOp"));
     gantry_logical_device_t *device;
-    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ASSIGN_VARIABLE, "AssignVariableOp", variable->dtype, false,
-                                      variable->device, &device));
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ASSIGN_VARIABLE, "AssignVariableOp",
+                                      variable->dtype, false, variable->device, &device));
     gantry_tensor_t *own;
     GANTRY__TRY(own_value(scope, value, variable->device, &own));
     gantry__mutex_lock(&variable->update);
@@ -216,8 +235,10 @@ static gantry_status_t set_value(gantry_scope_t *scope, gantry_variable_t *varia
     return GANTRY_OK;
 }
 
-static gantry_status_t assign(gantry_scope_t *scope, gantry_variable_t *variable, const gantry_tensor_t *value) {
-    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
+static gantry_status_t assign(gantry_scope_t *scope, gantry_variable_t *variable,
+                              const gantry_tensor_t *value) {
+    gantry__profile_frame_t room,
+        *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
     gantry_status_t status = set_value(scope, variable, value);
     gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_ASSIGN_VARIABLE,
                              gantry_variable_device(variable));
@@ -231,19 +252,23 @@ gantry_status_t gantry_variable_assign(gantry_scope_t *scope, gantry_variable_t 
     return gantry__scope_fail(scope, assign(scope, variable, value));
 }
 
-/* Computes with the update lock held. The kernel may not yet have run when the new value is put: the value carries its own point. */
-static gantry_status_t compute_value(gantry_scope_t *scope, gantry_variable_t *variable, const gantry_tensor_t *value,
-                                     gantry__op_id_t variable_op, const char *log_name, gantry__op_id_t arithmetic) {
+/* Computes with the update lock held. The kernel may not yet have run when the new value is put:
+ * the value carries its own point. */
+static gantry_status_t compute_value(gantry_scope_t *scope, gantry_variable_t *variable,
+                                     const gantry_tensor_t *value, gantry__op_id_t variable_op,
+                                     const char *log_name, gantry__op_id_t arithmetic) {
     gantry_status_t status = check_value(scope, variable, value, log_name);
     gantry_logical_device_t *device;
     if (status == GANTRY_OK)
-        status = gantry__place_core_op(scope, variable_op, log_name, variable->dtype, false, variable->device, &device);
+        status = gantry__place_core_op(scope, variable_op, log_name, variable->dtype, false,
+                                       variable->device, &device);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
     gantry__mutex_lock(&variable->update);
     gantry_tensor_t *present = present_value(variable);
     const gantry_tensor_t *inputs[] = {present, value};
     const gantry_tensor_t *result;
-    status = gantry__run_op(scope, gantry__op_get(arithmetic), inputs, 2, NULL, 0, variable->device, &result);
+    status = gantry__run_op(scope, gantry__op_get(arithmetic), inputs, 2, NULL, 0, variable->device,
+                            &result);
     gantry_tensor_release(present);
     if (status == GANTRY_OK) {
         put_value(variable, gantry_tensor_retain(result));
@@ -253,22 +278,27 @@ static gantry_status_t compute_value(gantry_scope_t *scope, gantry_variable_t *v
     return status;
 }
 
-static gantry_status_t update(gantry_scope_t *scope, gantry_variable_t *variable, const gantry_tensor_t *value,
-                              gantry__op_id_t variable_op, const char *log_name, gantry__op_id_t arithmetic) {
+static gantry_status_t update(gantry_scope_t *scope, gantry_variable_t *variable,
+                              const gantry_tensor_t *value, gantry__op_id_t variable_op,
+                              const char *log_name, gantry__op_id_t arithmetic) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return status;
-    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
+    gantry__profile_frame_t room,
+        *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
     status = compute_value(scope, variable, value, variable_op, log_name, arithmetic);
-    gantry__profile_end_call(&scope->runtime->profile, frame, variable_op, gantry_variable_device(variable));
+    gantry__profile_end_call(&scope->runtime->profile, frame, variable_op,
+                             gantry_variable_device(variable));
     return status;
 }
 
 gantry_status_t gantry_variable_assign_add(gantry_scope_t *scope, gantry_variable_t *variable,
                                            const gantry_tensor_t *value) {
-    return update(scope, variable, value, GANTRY__OP_ID_ASSIGN_ADD_VARIABLE, "AssignAddVariableOp", GANTRY__OP_ID_ADD);
+    return update(scope, variable, value, GANTRY__OP_ID_ASSIGN_ADD_VARIABLE, "AssignAddVariableOp",
+                  GANTRY__OP_ID_ADD);
 }
 
 gantry_status_t gantry_variable_assign_sub(gantry_scope_t *scope, gantry_variable_t *variable,
                                            const gantry_tensor_t *value) {
-    return update(scope, variable, value, GANTRY__OP_ID_ASSIGN_SUB_VARIABLE, "AssignSubVariableOp", GANTRY__OP_ID_SUB);
+    return update(scope, variable, value, GANTRY__OP_ID_ASSIGN_SUB_VARIABLE, "AssignSubVariableOp",
+                  GANTRY__OP_ID_SUB);
 }

@@ -20,14 +20,16 @@
 static char output[1 << 20];
 static char folder[64];
 
-/* Runs a shell line in the tests' folder, where $BIN is the programs'. Both streams go to output. */
+/* Runs a shell line in the tests' folder, where $BIN is the programs'. Both streams go to
+ * output. */
 static inline int run(const char *format, ...) {
     char line[4096], command[4200];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    (void)snprintf(command, sizeof command, "cd %s && BIN=%s && { %s; } 2>&1", folder, GANTRY_BIN, line);
+    (void)snprintf(command, sizeof command, "cd %s && BIN=%s && { %s; } 2>&1", folder, GANTRY_BIN,
+                   line);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     size_t size = fread(output, 1, sizeof output - 1, pipe);
@@ -54,16 +56,17 @@ static inline void write_file(const char *name, const char *text) {
     (void)fclose(file);
 }
 
-#define SKIP_BECAUSE(reason)                \
-    do {                                    \
+#define SKIP_BECAUSE(reason)                    \
+    do {                                        \
         print_message("skipped: " reason "\n"); \
-        skip();                             \
+        skip();                                 \
     } while (0)
 
 /* What every test program begins with; 1 when the folder cannot be made. */
 static inline int open_folder(void) {
-    static const char *const others[] = {"GANTRY_BACKENDS",      "GANTRY_BACKEND_PATH",   "GANTRY_VISIBLE_DEVICES",
-                                         "CUDA_VISIBLE_DEVICES", "GANTRY_SOFT_PLACEMENT", "GANTRY_LOG_LEVEL"};
+    static const char *const others[] = {"GANTRY_BACKENDS",        "GANTRY_BACKEND_PATH",
+                                         "GANTRY_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
+                                         "GANTRY_SOFT_PLACEMENT",  "GANTRY_LOG_LEVEL"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i) (void)unsetenv(others[i]);
     (void)snprintf(folder, sizeof folder, "/tmp/gantry_cli_XXXXXX");
     return mkdtemp(folder) ? 0 : 1;

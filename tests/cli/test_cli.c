@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs as a user runs them: the gantry command, the guide, the language identifier. Needs two PoCL devices, like every test that
- * names GPUs here, unless GANTRY_TEST_ALLOW_NO_OPENCL is set. */
+/* The programs as a user runs them: the gantry command, the guide, the language identifier. Needs
+ * two PoCL devices, like every test that names GPUs here, unless GANTRY_TEST_ALLOW_NO_OPENCL is
+ * set. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
@@ -63,7 +64,9 @@ static void ops_lists_every_op(void **state) {
 
 static void settings_tell_values_and_who_set_them(void **state) {
     (void)state;
-    expect_run(0, "GANTRY_MEMORY_LIMIT=CPU:0=64M,*=1G TF_GPU_HOST_MEM_LIMIT_IN_MB=32 $BIN/gantry settings");
+    expect_run(
+        0,
+        "GANTRY_MEMORY_LIMIT=CPU:0=64M,*=1G TF_GPU_HOST_MEM_LIMIT_IN_MB=32 $BIN/gantry settings");
     expect_in_output("memory_limit");
     expect_in_output("64M                      GANTRY_MEMORY_LIMIT");
     expect_in_output("32M                      TF_GPU_HOST_MEM_LIMIT_IN_MB");
@@ -77,7 +80,8 @@ static void settings_tell_values_and_who_set_them(void **state) {
         ++found;
         assert_string_equal(cJSON_GetObjectItem(entry, "value")->valuestring, "64M");
         assert_string_equal(cJSON_GetObjectItem(entry, "source")->valuestring, "environment");
-        assert_string_equal(cJSON_GetObjectItem(entry, "set_by")->valuestring, "GANTRY_MEMORY_LIMIT");
+        assert_string_equal(cJSON_GetObjectItem(entry, "set_by")->valuestring,
+                            "GANTRY_MEMORY_LIMIT");
         assert_true(cJSON_IsFalse(cJSON_GetObjectItem(entry, "frozen")));
     }
     assert_true(found >= 2); /* the rest, and the CPU */
@@ -86,7 +90,8 @@ static void settings_tell_values_and_who_set_them(void **state) {
     expect_in_output("GANTRY_MEMORY_LIMIT is \"2X\"");
 }
 
-/* Each variable of docs/environment.md, as text and as JSON, with what holds where nobody says anything. */
+/* Each variable of docs/environment.md, as text and as JSON, with what holds where nobody says
+ * anything. */
 static void settings_list_every_variable(void **state) {
     (void)state;
     static const struct {
@@ -108,7 +113,8 @@ static void settings_list_every_variable(void **state) {
         (void)snprintf(line, sizeof line, " default (%s)\n", rows[i].name);
         if (!strstr(text, line)) fail_msg("\"%s\" is not in\n%s", line, text);
         cJSON_ArrayForEach(entry, array) {
-            if (strcmp(cJSON_GetObjectItem(entry, "variable")->valuestring, rows[i].name) == 0) found = entry;
+            if (strcmp(cJSON_GetObjectItem(entry, "variable")->valuestring, rows[i].name) == 0)
+                found = entry;
         }
         if (!found) fail_msg("%s is not in\n%s", rows[i].name, output);
         assert_string_equal(cJSON_GetObjectItem(found, "source")->valuestring, "default");
@@ -122,17 +128,20 @@ static void settings_list_every_variable(void **state) {
 
 static void unknown_settings_and_backends_are_warned_of(void **state) {
     (void)state;
-    static const char *const commands[] = {"devices", "settings", "ops", "devices --json", "tune --list"};
+    static const char *const commands[] = {"devices", "settings", "ops", "devices --json",
+                                           "tune --list"};
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) {
         assert_int_not_equal(
-            run("GANTRY_OPENCL_CPUS=gpu GANTRY_BACKENDS=opncl,opencl GANTRY_TEST_ANY=1 $BIN/gantry %s", commands[i]),
+            run("GANTRY_OPENCL_CPUS=gpu GANTRY_BACKENDS=opncl,opencl GANTRY_TEST_ANY=1 $BIN/gantry %s",
+                commands[i]),
             2);
         expect_in_output(
             "warning: GANTRY_OPENCL_CPUS is no setting of Gantry and does nothing; did you mean GANTRY_OPENCL_CPU?");
         expect_in_output("warning: GANTRY_BACKENDS names \"opncl\", a backend that nobody has");
         if (strstr(output, "GANTRY_TEST_ANY")) fail_msg("%s", output);
     }
-    expect_run(0, "GANTRY_OPENCL_CPUS=gpu $BIN/gantry devices --json 2>/dev/null"); /* standard output is JSON alone */
+    /* standard output is JSON alone */
+    expect_run(0, "GANTRY_OPENCL_CPUS=gpu $BIN/gantry devices --json 2>/dev/null");
     assert_int_equal(output[0], '{');
 }
 
@@ -177,7 +186,8 @@ static void expect_text(const char *lines, const cJSON *object, const char *key)
 
 static void expect_part_told(const char *lines, const cJSON *part) {
     char line[512], begin[96];
-    (void)snprintf(begin, sizeof begin, "part %s: ", cJSON_GetObjectItem(part, "logical")->valuestring);
+    (void)snprintf(begin, sizeof begin,
+                   "part %s: ", cJSON_GetObjectItem(part, "logical")->valuestring);
     const char *at = strstr(lines, begin);
     if (!at) fail_msg("\"%s\" is not in\n%s", begin, lines);
     (void)snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
@@ -185,10 +195,12 @@ static void expect_part_told(const char *lines, const cJSON *part) {
         expect_number(line, "limit ", 0);
         expect_number(line, "%.0f bytes", number(part, "memory_limit_bytes"));
     }
-    if (cJSON_GetObjectItem(part, "ordinal")) expect_number(line, "ordinal %.0f", number(part, "ordinal"));
+    if (cJSON_GetObjectItem(part, "ordinal"))
+        expect_number(line, "ordinal %.0f", number(part, "ordinal"));
     if (number(part, "max_work_group_size") > 0)
         expect_number(line, "work-groups of %.0f", number(part, "max_work_group_size"));
-    if (number(part, "local_memory_bytes") > 0) expect_number(line, "%.0f bytes", number(part, "local_memory_bytes"));
+    if (number(part, "local_memory_bytes") > 0)
+        expect_number(line, "%.0f bytes", number(part, "local_memory_bytes"));
     if (number(part, "largest_allocation_bytes") > 0)
         expect_number(line, "%.0f bytes", number(part, "largest_allocation_bytes"));
 }
@@ -209,7 +221,8 @@ static void devices_say_the_same_as_text_and_as_json(void **state) {
     const cJSON *device, *part;
     cJSON_ArrayForEach(device, cJSON_GetObjectItem(all, "devices")) {
         const char *lines = text_about(text, cJSON_GetObjectItem(device, "alias")->valuestring);
-        for (size_t i = 0; i < sizeof keys / sizeof keys[0]; ++i) expect_text(lines, device, keys[i]);
+        for (size_t i = 0; i < sizeof keys / sizeof keys[0]; ++i)
+            expect_text(lines, device, keys[i]);
         expect_text(lines, device, "logical");
         expect_number(lines, "(%.0f bytes), largest", number(device, "total_bytes"));
         expect_number(lines, "(%.0f bytes); local", number(device, "largest_allocation_bytes"));
@@ -219,12 +232,14 @@ static void devices_say_the_same_as_text_and_as_json(void **state) {
         expect_number(lines, "alignment %.0f", number(device, "alignment_bytes"));
         bool is_double = cJSON_IsTrue(cJSON_GetObjectItem(device, "float64"));
         assert_non_null(strstr(lines, is_double ? "with float64" : "without float64"));
-        cJSON_ArrayForEach(part, cJSON_GetObjectItem(device, "parts")) expect_part_told(lines, part);
+        cJSON_ArrayForEach(part, cJSON_GetObjectItem(device, "parts"))
+            expect_part_told(lines, part);
     }
     cJSON_ArrayForEach(device, cJSON_GetObjectItem(all, "backends")) {
         char line[64];
         double count = number(device, "devices");
-        (void)snprintf(line, sizeof line, " %.0f device%s", count, count < 1.5 && count > 0.5 ? " " : "s");
+        (void)snprintf(line, sizeof line, " %.0f device%s", count,
+                       count < 1.5 && count > 0.5 ? " " : "s");
         if (!strstr(text, line)) fail_msg("\"%s\" is not in\n%s", line, text);
     }
     cJSON_Delete(all);
@@ -237,8 +252,7 @@ static void devices_show_the_parts_of_a_split_device(void **state) {
     expect_in_output("part /CPU:1: limit ");
     if (!has_opencl) skip();
     expect_in_output(
-        "part /GPU:0: limit 256.0 MiB (268435456 bytes), ordinal 0, work-groups of 64, local memory 16.0 KiB "
-        "(16384 bytes), largest allocation 8.0 MiB (8388608 bytes)\n");
+        "part /GPU:0: limit 256.0 MiB (268435456 bytes), ordinal 0, work-groups of 64, local memory 16.0 KiB (16384 bytes), largest allocation 8.0 MiB (8388608 bytes)\n");
     expect_in_output("part /GPU:1: limit 512.0 MiB (536870912 bytes), ordinal 1\n");
     expect_in_output("hidden by GANTRY_VISIBLE_DEVICES\n");
     expect_run(0, "GANTRY_LOGICAL_DEVICES=GPU:0=1G,1G $BIN/gantry devices");
@@ -271,14 +285,18 @@ static void programs_take_every_spelling_of_a_device(void **state) {
                                                 "/physical_device:CPU:0"};
     static const struct {
         const char *line, *filter; /* what is behind the line where it shall succeed */
-    } programs[] = {               /* without memory its first chapter fails, behind the device's name */
-                    {"GANTRY_MEMORY_LIMIT=1M $BIN/memory_control --device %s", " 2>&1 | grep 'this did not hold'"},
-                    {"$BIN/language_id --epochs 0 --features 16 --device %s low=low high=high", ""},
-                    {"$BIN/cpu_vs_gpu --size 16 --repeat 1 --devices %s", ""},
-                    {"GANTRY_TUNING_FILE=none $BIN/gantry tune --list --device %s", ""},
-                    {"$BIN/gantry_conformance --device %s --only nothing", " | grep 'the filters leave no case'"},
-                    {"$BIN/gantry_bench --device %s --quick --repeat 1 --case reduce --max-bytes 4096", ""},
-                    {"$BIN/gantry_bench_curves --device %s --case to_device --max-bytes 16 --seconds 0.01", ""}};
+    } programs[] = {
+        /* without memory its first chapter fails, behind the device's name */
+        {"GANTRY_MEMORY_LIMIT=1M $BIN/memory_control --device %s",
+         " 2>&1 | grep 'this did not hold'"},
+        {"$BIN/language_id --epochs 0 --features 16 --device %s low=low high=high", ""},
+        {"$BIN/cpu_vs_gpu --size 16 --repeat 1 --devices %s", ""},
+        {"GANTRY_TUNING_FILE=none $BIN/gantry tune --list --device %s", ""},
+        {"$BIN/gantry_conformance --device %s --only nothing",
+         " | grep 'the filters leave no case'"},
+        {"$BIN/gantry_bench --device %s --quick --repeat 1 --case reduce --max-bytes 4096", ""},
+        {"$BIN/gantry_bench_curves --device %s --case to_device --max-bytes 16 --seconds 0.01",
+         ""}};
     char uuid[64] = "GPU", spelling[128], line[512], command[512];
     write_file("low", "abcde\nbcdea\ncdeab\ndeabc\neabcd\nabced\nbacde\nacbde\nabdce\nbcade\n");
     write_file("high", "vwxyz\nwxyzv\nxyzvw\nyzvwx\nzvwxy\nvwxzy\nwvxyz\nvxwyz\nvwyxz\nwxvyz\n");
@@ -290,15 +308,18 @@ static void programs_take_every_spelling_of_a_device(void **state) {
         cJSON_Delete(all);
     }
     for (size_t p = 0; p < sizeof programs / sizeof programs[0]; ++p) {
-        (void)snprintf(line, sizeof line, "test -x %.*s", (int)strcspn(strstr(programs[p].line, "$BIN"), " "),
+        (void)snprintf(line, sizeof line, "test -x %.*s",
+                       (int)strcspn(strstr(programs[p].line, "$BIN"), " "),
                        strstr(programs[p].line, "$BIN"));
         if (run("%s", line) != 0) {
             print_message("not built, and left out: %s\n", programs[p].line);
             continue;
         }
-        size_t count = sizeof spellings / sizeof spellings[0], cpus = sizeof cpu_spellings / sizeof cpu_spellings[0];
+        size_t count = sizeof spellings / sizeof spellings[0],
+               cpus = sizeof cpu_spellings / sizeof cpu_spellings[0];
         for (size_t i = has_opencl ? 0 : count; i < count + cpus; ++i) {
-            (void)snprintf(spelling, sizeof spelling, i < count ? spellings[i] : cpu_spellings[i - count], uuid);
+            (void)snprintf(spelling, sizeof spelling,
+                           i < count ? spellings[i] : cpu_spellings[i - count], uuid);
             (void)snprintf(command, sizeof command, programs[p].line, spelling);
             (void)strncat(command, programs[p].filter, sizeof command - strlen(command) - 1);
             expect_run(0, command);
@@ -311,10 +332,13 @@ static void programs_take_every_spelling_of_a_device(void **state) {
         }
     }
     expect_run(0, "$BIN/memory_control --device /CPU:0");
-    if (has_opencl) expect_run(0, "$BIN/memory_control --device /job:localhost/replica:0/task:0/device:GPU:0");
+    if (has_opencl)
+        expect_run(0, "$BIN/memory_control --device /job:localhost/replica:0/task:0/device:GPU:0");
     for (size_t i = 0; i < 2; ++i) {
-        expect_run(i ? 1 : 2, i ? "$BIN/gantry tune --list --device /GPU:77" : "$BIN/memory_control --device /GPU:77");
-        expect_in_output("/GPU:77 unknown device. All available devices [/physical_device:CPU:0 = cpu:0");
+        expect_run(i ? 1 : 2, i ? "$BIN/gantry tune --list --device /GPU:77"
+                                : "$BIN/memory_control --device /GPU:77");
+        expect_in_output(
+            "/GPU:77 unknown device. All available devices [/physical_device:CPU:0 = cpu:0");
     }
 }
 
@@ -347,9 +371,11 @@ static void without_opencl_the_cpu_serves_alone_and_says_why(void **state) {
     }
     write_file("a", "aba\nabba\nabab\nbaba\nbab\nbabb\naabb\nbbaa\nabaab\nbabba\n");
     write_file("z", "zyz\nzyyz\nzyzy\nyzyz\nyzy\nyzyy\nzzyy\nyyzz\nzyzzy\nyzyyz\n");
-    expect_run(0,
-               "GANTRY_OPENCL_LIBRARY=/nonexistent/libOpenCL.so $BIN/language_id --epochs 1 --device /GPU:0 a=a z=z");
-    expect_in_output("weights on /job:localhost/replica:0/task:0/device:CPU:0"); /* soft placement */
+    expect_run(
+        0,
+        "GANTRY_OPENCL_LIBRARY=/nonexistent/libOpenCL.so $BIN/language_id --epochs 1 --device /GPU:0 a=a z=z");
+    /* soft placement */
+    expect_in_output("weights on /job:localhost/replica:0/task:0/device:CPU:0");
 }
 
 /* ---- the guide ---- */
@@ -395,9 +421,9 @@ static void memory_chapter_reads_the_same_on_every_backend(void **state) {
     expect_run(2, "$BIN/memory_control --device GPU:99");
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     expect_run(0, "$BIN/memory_control --device GPU:0 | sed s/GPU/CPU/g | diff - cpu.txt");
-    expect_run(0,
-               "$BIN/memory_control --device GPU:1 | sed -e s/GPU_1/CPU_0/g -e s/GPU:2/CPU:1/g -e s/GPU:1/CPU:0/g | "
-               "diff - cpu.txt");
+    expect_run(
+        0,
+        "$BIN/memory_control --device GPU:1 | sed -e s/GPU_1/CPU_0/g -e s/GPU:2/CPU:1/g -e s/GPU:1/CPU:0/g | diff - cpu.txt");
 }
 
 /* ---- the language identifier ---- */
@@ -413,7 +439,8 @@ static void write_languages(void) {
             uint64_t letters = random >> 20;
             for (int i = 0; i < 4 + (int)(letters % 5); ++i) {
                 random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-                words[language][used++] = (char)((language ? 'n' : 'a') + (int)((random >> 33) % 13));
+                words[language][used++] =
+                    (char)((language ? 'n' : 'a') + (int)((random >> 33) % 13));
             }
             words[language][used++] = '\n';
         }
@@ -440,14 +467,18 @@ static void identifier_learns_and_losses_agree_between_devices(void **state) {
     (void)state;
     write_languages();
     double on_cpu[3], on_gpu[3];
-    expect_run(0, "$BIN/language_id --device /CPU:0 --epochs 3 --batch 64 --features 512 low=low high=high");
+    expect_run(
+        0,
+        "$BIN/language_id --device /CPU:0 --epochs 3 --batch 64 --features 512 low=low high=high");
     expect_in_output("of 2 languages");
     expect_in_output("weights on /job:localhost/replica:0/task:0/device:CPU:0");
     assert_int_equal(read_losses(on_cpu, 3), 3);
     assert_true(on_cpu[2] < on_cpu[0]);
     assert_true(held_out_accuracy() > 0.95);
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
-    expect_run(0, "$BIN/language_id --device /GPU:0 --epochs 3 --batch 64 --features 512 low=low high=high");
+    expect_run(
+        0,
+        "$BIN/language_id --device /GPU:0 --epochs 3 --batch 64 --features 512 low=low high=high");
     expect_in_output("weights on /job:localhost/replica:0/task:0/device:GPU:0");
     assert_int_equal(read_losses(on_gpu, 3), 3);
     for (int i = 0; i < 3; ++i) {
@@ -461,23 +492,28 @@ static void identifier_learns_and_losses_agree_between_devices(void **state) {
 static void saved_model_classifies_when_it_is_loaded(void **state) {
     (void)state;
     write_languages();
-    expect_run(0,
-               "$BIN/language_id --device /CPU:0 --epochs 4 --batch 64 --features 512 --save model low=low high=high");
+    expect_run(
+        0,
+        "$BIN/language_id --device /CPU:0 --epochs 4 --batch 64 --features 512 --save model low=low high=high");
     expect_in_output("saved model.w.npy and model.b.npy");
-    expect_run(0,
-               "printf 'abcabc\\nzyxzyx\\n' | $BIN/language_id --device /CPU:0 --features 512 --load model --classify "
-               "low=low high=high");
+    expect_run(
+        0,
+        "printf 'abcabc\\nzyxzyx\\n' | $BIN/language_id --device /CPU:0 --features 512 --load model --classify low=low high=high");
     const char *first = strstr(output, "abcabc"), *second = strstr(output, "zyxzyx");
     assert_true(first && second && first < second);
     assert_int_equal(strncmp(first + 20 + 1, "low", 3), 0);
     assert_int_equal(strncmp(second + 20 + 1, "high", 4), 0);
     expect_run(
-        1, "$BIN/language_id --features 256 --load model --classify low=low high=high </dev/null"); /* another shape */
+        /* another shape */
+        1, "$BIN/language_id --features 256 --load model --classify low=low high=high </dev/null");
     expect_in_output("shapes must be equal");
-    expect_run(1, "$BIN/language_id --features 512 --load missing --classify low=low high=high </dev/null");
+    expect_run(
+        1,
+        "$BIN/language_id --features 512 --load missing --classify low=low high=high </dev/null");
     expect_in_output("missing.w.npy");
     expect_run(0, "head -c 100 model.w.npy >cut.w.npy; cp model.b.npy cut.b.npy");
-    expect_run(1, "$BIN/language_id --features 512 --load cut --classify low=low high=high </dev/null");
+    expect_run(
+        1, "$BIN/language_id --features 512 --load cut --classify low=low high=high </dev/null");
     expect_in_output("cut.w.npy");
 }
 
@@ -502,9 +538,10 @@ int main(void) {
     if (open_folder() != 0) return 1;
     has_opencl = run("$BIN/gantry devices") == 0 && strstr(output, "opencl:1");
     if (!has_opencl && !getenv("GANTRY_TEST_ALLOW_NO_OPENCL")) {
-        (void)fprintf(stderr,
-                      "two PoCL devices are needed; set GANTRY_TEST_ALLOW_NO_OPENCL to leave out what needs them\n%s",
-                      output);
+        (void)fprintf(
+            stderr,
+            "two PoCL devices are needed; set GANTRY_TEST_ALLOW_NO_OPENCL to leave out what needs them\n%s",
+            output);
         return 1;
     }
     const struct CMUnitTest tests[] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry tune as a user runs it, in a second or two: what it keeps, what later programs make of it, and what is left when it is stopped half-way.
- */
+/* gantry tune as a user runs it, in a second or two: what it keeps, what later programs make of it,
+ * and what is left when it is stopped half-way.
+ * */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
@@ -79,7 +80,8 @@ static void cpu_products_are_measured_kept_and_used(void **state) {
     expect_run(0, "$BIN/gantry devices");
     expect_in_output("matrix products of float32 in GFLOP/s: thin by rule (not measured), small ");
     expect_in_output("; measured 20");
-    expect_run(0, "GANTRY_CPU_THREADS=1 $BIN/gantry devices"); /* another number of threads is another machine */
+    /* another number of threads is another machine */
+    expect_run(0, "GANTRY_CPU_THREADS=1 $BIN/gantry devices");
     expect_in_output("not measured, `gantry tune` measures");
     assert_int_equal(names_in("tmp"), 0);
 }
@@ -104,13 +106,13 @@ static void time_that_is_over_ends_it_with_what_is_known(void **state) {
 /* As many busy processes as cores, where no quota keeps them below the machine's. */
 static void busy_machine_is_told(void **state) {
     (void)state;
-    if (run("[ $(nproc) = $(grep -c '^cpu[0-9]' /proc/stat) ] && ! grep -q '^[0-9]' /sys/fs/cgroup/cpu.max "
-            "2>/dev/null"))
+    if (run("[ $(nproc) = $(grep -c '^cpu[0-9]' /proc/stat) ] && ! grep -q '^[0-9]' /sys/fs/cgroup/cpu.max 2>/dev/null"))
         SKIP_BECAUSE("a quota keeps the processes here below the machine's cores");
     use_file("busy");
-    expect_run(0,
-               "for i in $(seq $(nproc)); do timeout 60 sh -c 'while :; do :; done' & BUSY=\"$BUSY $!\"; done; "
-               "$BIN/gantry tune --device cpu:0 --what cpu.matmul.float32.small --seconds 2; kill $BUSY");
+    expect_run(
+        0,
+        "for i in $(seq $(nproc)); do timeout 60 sh -c 'while :; do :; done' & BUSY=\"$BUSY $!\"; done; "
+        "$BIN/gantry tune --device cpu:0 --what cpu.matmul.float32.small --seconds 2; kill $BUSY");
     expect_in_output("of the cores' time meanwhile: tune again when the machine is idle.");
 }
 
@@ -156,7 +158,8 @@ static void clblast_is_searched_when_it_is_asked_for(void **state) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     use_file("clblast");
     expect_run(0, "$BIN/gantry tune --device opencl:0 --what clblast --seconds 0.01 || [ $? = 1 ]");
-    if (strstr(output, "nothing to tune")) SKIP_BECAUSE("the device has nothing to tune: no CLBlast here");
+    if (strstr(output, "nothing to tune"))
+        SKIP_BECAUSE("the device has nothing to tune: no CLBlast here");
     expect_in_output("as it comes");
     expect_in_output("the time is over: 0 of ");
     assert_true(records_in("clblast") <= 2);
@@ -167,14 +170,16 @@ static void clblast_is_searched_when_it_is_asked_for(void **state) {
 static void a_card_has_clblast_searched_by_default(void **state) {
     static const char layer[] = GANTRY_TEST_MODULES "/cuda/standin_opencl.so";
     (void)state;
-    if (!has_opencl || access(layer, R_OK) != 0) SKIP_BECAUSE("no OpenCL device here, or the stand-in is not built");
+    if (!has_opencl || access(layer, R_OK) != 0)
+        SKIP_BECAUSE("no OpenCL device here, or the stand-in is not built");
     use_file("card");
-    const char *line = "OPENCL_LAYERS=" GANTRY_TEST_MODULES
-                       "/cuda/standin_opencl.so GANTRY_STAND_IN_CUDA='devices=1;memory=2G' "
-                       "GANTRY_BACKENDS=cpu,opencl $BIN/gantry tune --device opencl:0 --seconds 1";
+    const char *line =
+        "OPENCL_LAYERS=" GANTRY_TEST_MODULES
+        "/cuda/standin_opencl.so GANTRY_STAND_IN_CUDA='devices=1;memory=2G' GANTRY_BACKENDS=cpu,opencl $BIN/gantry tune --device opencl:0 --seconds 1";
     expect_run(0, line);
     expect_in_output("Stand-in for an NVIDIA GPU");
-    if (strstr(output, "nothing to tune")) SKIP_BECAUSE("the device has nothing to tune: no CLBlast here");
+    if (strstr(output, "nothing to tune"))
+        SKIP_BECAUSE("the device has nothing to tune: no CLBlast here");
     expect_in_output("as it comes, n ");
 }
 
@@ -185,12 +190,13 @@ static void a_device_that_has_nothing_to_tune_is_there_all_the_same(void **state
                                            {"tune --list", "0 records in"},
                                            {"tune --reset", "0 records taken out"}};
     (void)state;
-    if (!has_opencl || access(driver, R_OK) != 0) SKIP_BECAUSE("no OpenCL device here, or the stand-in is not built");
+    if (!has_opencl || access(driver, R_OK) != 0)
+        SKIP_BECAUSE("no OpenCL device here, or the stand-in is not built");
     use_file("none");
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; ++i) {
-        int code = run("GANTRY_BACKEND_PATH=%s/cuda GANTRY_STAND_IN_CUDA='devices=1;memory=2G' GANTRY_CUDA_LIBRARY=%s "
-                       "$BIN/gantry %s --device cuda:0",
-                       GANTRY_TEST_MODULES, driver, lines[i][0]);
+        int code = run(
+            "GANTRY_BACKEND_PATH=%s/cuda GANTRY_STAND_IN_CUDA='devices=1;memory=2G' GANTRY_CUDA_LIBRARY=%s $BIN/gantry %s --device cuda:0",
+            GANTRY_TEST_MODULES, driver, lines[i][0]);
         if (code != 0) fail_msg("exit %d\n%s", code, output);
         expect_in_output(lines[i][1]);
     }
@@ -205,10 +211,9 @@ static void interrupt_leaves_a_sound_file_and_ends_soon(void **state) {
         use_file("stopped");
         (void)run("rm -f stopped");
         /* stopped once the first record is kept, in the middle of the second */
-        int code =
-            run("$BIN/gantry tune --device cpu:0 --seconds 8 > said & PID=$!; for i in $(seq 400); do "
-                "[ -s stopped ] && break; sleep 0.05; done; sleep 0.3; kill -%s $PID; wait $PID",
-                signals[i]);
+        int code = run(
+            "$BIN/gantry tune --device cpu:0 --seconds 8 > said & PID=$!; for i in $(seq 400); do [ -s stopped ] && break; sleep 0.05; done; sleep 0.3; kill -%s $PID; wait $PID",
+            signals[i]);
         assert_int_equal(code, i < 2 ? 130 : 137);
         assert_true(records_in("stopped") >= 1 && records_in("stopped") < 4);
         expect_run(0, "cat said");
@@ -222,9 +227,9 @@ static void interrupt_leaves_a_sound_file_and_ends_soon(void **state) {
 static void two_at_once_lose_nothing(void **state) {
     (void)state;
     use_file("two");
-    expect_run(0,
-               "$BIN/gantry tune --device cpu:0 --what cpu.matmul.float32.small --seconds 0.5 & "
-               "$BIN/gantry tune --device cpu:0 --what cpu.matmul.float32.thin --seconds 0.5 && wait $!");
+    expect_run(
+        0,
+        "$BIN/gantry tune --device cpu:0 --what cpu.matmul.float32.small --seconds 0.5 & $BIN/gantry tune --device cpu:0 --what cpu.matmul.float32.thin --seconds 0.5 && wait $!");
     assert_int_equal(records_in("two"), 2);
 }
 
@@ -252,9 +257,10 @@ static void file_that_cannot_be_written_is_told(void **state) {
 }
 
 static void wrong_words_and_devices_are_refused(void **state) {
-    static const char *const lines[] = {"$BIN/gantry tune nonsense",    "$BIN/gantry tune --seconds",
-                                        "$BIN/gantry tune --seconds 0", "$BIN/gantry tune --seconds x",
-                                        "$BIN/gantry tune --device",    "$BIN/gantry tune --list --reset"};
+    static const char *const lines[] = {
+        "$BIN/gantry tune nonsense",    "$BIN/gantry tune --seconds",
+        "$BIN/gantry tune --seconds 0", "$BIN/gantry tune --seconds x",
+        "$BIN/gantry tune --device",    "$BIN/gantry tune --list --reset"};
     (void)state;
     use_file("none");
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; ++i) {
@@ -277,18 +283,25 @@ int main(void) {
     if (open_folder() != 0) return 1;
     has_opencl = run("$BIN/gantry devices") == 0 && strstr(output, "opencl:1");
     if (!has_opencl && !getenv("GANTRY_TEST_ALLOW_NO_OPENCL")) {
-        (void)fprintf(stderr,
-                      "two PoCL devices are needed; set GANTRY_TEST_ALLOW_NO_OPENCL to leave out what needs them\n");
+        (void)fprintf(
+            stderr,
+            "two PoCL devices are needed; set GANTRY_TEST_ALLOW_NO_OPENCL to leave out what needs them\n");
         return 1;
     }
     const struct CMUnitTest tests[] = {
-        TEST(cpu_products_are_measured_kept_and_used),      TEST(dry_run_keeps_nothing),
-        TEST(time_that_is_over_ends_it_with_what_is_known), TEST(busy_machine_is_told),
-        TEST(list_and_reset_go_by_device_and_name),         TEST(opencl_blocks_are_measured_kept_and_used),
-        TEST(clblast_is_searched_when_it_is_asked_for),     TEST(a_card_has_clblast_searched_by_default),
+        TEST(cpu_products_are_measured_kept_and_used),
+        TEST(dry_run_keeps_nothing),
+        TEST(time_that_is_over_ends_it_with_what_is_known),
+        TEST(busy_machine_is_told),
+        TEST(list_and_reset_go_by_device_and_name),
+        TEST(opencl_blocks_are_measured_kept_and_used),
+        TEST(clblast_is_searched_when_it_is_asked_for),
+        TEST(a_card_has_clblast_searched_by_default),
         TEST(a_device_that_has_nothing_to_tune_is_there_all_the_same),
-        TEST(interrupt_leaves_a_sound_file_and_ends_soon),  TEST(two_at_once_lose_nothing),
-        TEST(file_that_cannot_be_written_is_told),          TEST(wrong_words_and_devices_are_refused),
+        TEST(interrupt_leaves_a_sound_file_and_ends_soon),
+        TEST(two_at_once_lose_nothing),
+        TEST(file_that_cannot_be_written_is_told),
+        TEST(wrong_words_and_devices_are_refused),
     };
     int result = cmocka_run_group_tests(tests, NULL, NULL);
     if (result == 0) (void)run("cd / && rm -r %s", folder);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The conformance program: what every op, scope, variable and allocator must do on one device, whichever it is.
+/* The conformance program: what every op, scope, variable and allocator must do on one device,
+ * whichever it is.
  *
- * Speaks to Gantry through the public API only. One process checks one device (or compares two); the list of ops comes
- * from the golden files, all other checks are tables of functions, one table (group) per subject.
+ * Speaks to Gantry through the public API only. One process checks one device (or compares two);
+ * the list of ops comes from the golden files, all other checks are tables of functions, one table
+ * (group) per subject.
  * Ownership: main owns the conformance_t and all it points to; a check releases what it makes.
  * Threads: externally synchronised; checks run one after the other on the main thread. */
 #ifndef GANTRY_TESTS_CONFORMANCE_H
@@ -29,13 +31,16 @@ typedef struct conformance_options_t {
     const char *skip_file;    /* NULL: none */
     const char *platform;     /* part of its name without which nothing is run; NULL: any */
     const char *expectations; /* file of kernels known to be missing */
-    uint64_t every;           /* run only each n-th case of golden files, sweep and matrix products */
+    /* run only each n-th case of golden files, sweep and matrix products */
+    uint64_t every;
     bool opencl_cpu_as_gpu;
-    bool gpu_forms;   /* the first GPU is one part that imitates small work-groups: kernels take their forms for GPUs */
-    bool all_types;   /* see conformance_spares_type */
+    /* the first GPU is one part that imitates small work-groups: kernels take their forms for
+     * GPUs */
+    bool gpu_forms;
+    bool all_types; /* see conformance_spares_type */
     bool few_types;
     bool once;
-    bool no_float64;  /* the device must be one that lacks float64 */
+    bool no_float64;    /* the device must be one that lacks float64 */
     bool list;          /* print the cases, run nothing */
     bool verbose;       /* log of the library, all reasons of a failure, table per op */
     bool allow_missing; /* exit 77 when the device's backend is unavailable */
@@ -60,9 +65,10 @@ typedef struct conformance_rules_t {
     size_t count;
 } conformance_rules_t;
 
-/* Reads lines of word_count words and a reason (which must be there). 0, or -1 with a text in error. */
-int conformance_rules_load(const char *path, size_t word_count, conformance_rules_t *out_rules, char *error,
-                           size_t error_bytes);
+/* Reads lines of word_count words and a reason (which must be there). 0, or -1 with a text in
+ * error. */
+int conformance_rules_load(const char *path, size_t word_count, conformance_rules_t *out_rules,
+                           char *error, size_t error_bytes);
 void conformance_rules_free(conformance_rules_t *rules);
 
 /* ---- the run ---- */
@@ -77,14 +83,16 @@ typedef struct conformance_t {
     conformance_options_t options;
     gantry_runtime_t *runtime;
     const gantry_logical_device_t *device;
-    const gantry_logical_device_t *other;     /* of options.compare; NULL */
-    const gantry_logical_device_t *elsewhere; /* some device that is not `device`; NULL when there is none */
-    const char *backend;                      /* of device: "cpu", "opencl" */
-    bool lacks_float64;                       /* device does not compute with it */
+    const gantry_logical_device_t *other; /* of options.compare; NULL */
+    /* some device that is not `device`; NULL when there is none */
+    const gantry_logical_device_t *elsewhere;
+    const char *backend; /* of device: "cpu", "opencl" */
+    bool lacks_float64;  /* device does not compute with it */
     conformance_rules_t expectations, skips;
     conformance_row_t rows[CONFORMANCE_MAX_GROUPS];
     size_t row_count;
-    bool is_met[CONFORMANCE_MAX_GROUPS]; /* of the names in options.only, by number: there is such a group */
+    /* of the names in options.only, by number: there is such a group */
+    bool is_met[CONFORMANCE_MAX_GROUPS];
     /* the running case */
     conformance_row_t *row;
     char case_name[160];
@@ -103,7 +111,8 @@ typedef struct conformance_check_t {
     conformance_check_fn run;
 } conformance_check_t;
 
-/* Runtime options as the command line asks for them; more may be set before create. The log goes to c. */
+/* Runtime options as the command line asks for them; more may be set before create. The log goes
+ * to c. */
 gantry_runtime_options_t conformance_runtime_options(conformance_t *c);
 /* Makes the runtime, finds the devices. 0, else the exit code, after saying why. */
 int conformance_open(conformance_t *c);
@@ -113,32 +122,36 @@ void conformance_close(conformance_t *c);
 
 /* ---- report ---- */
 
-/* Starts a case; false when filters, the skip file or --list leave it out: then nothing else is called for it. A name
- * in brackets stands for what no case filter may hide, such as a damaged file. */
+/* Starts a case; false when filters, the skip file or --list leave it out: then nothing else is
+ * called for it. A name in brackets stands for what no case filter may hide, such as a damaged
+ * file. */
 bool conformance_begin(conformance_t *c, const char *group, const char *name);
 /* The case is wrong. The first reason is printed, the others too when verbose. */
-void conformance_fail(conformance_t *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void conformance_fail(conformance_t *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* The case cannot be run here, because. */
-void conformance_skip(conformance_t *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void conformance_skip(conformance_t *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void conformance_end(conformance_t *c);
 /* True when --only names the group, or names nothing. */
 bool conformance_wants(conformance_t *c, const char *group);
 conformance_row_t *conformance_row(conformance_t *c, const char *group); /* made if there is none */
-void conformance_run_checks(conformance_t *c, const char *group, const conformance_check_t *checks, size_t count);
+void conformance_run_checks(conformance_t *c, const char *group, const conformance_check_t *checks,
+                            size_t count);
 /* Table, totals, programs built. Returns the exit code. */
 int conformance_summary(conformance_t *c);
 
 /* For checks: fails the case and goes on. */
-#define CHECK(c, condition, ...)                                                                                       \
-    do {                                                                                                               \
-        if (!(condition)) conformance_fail((c), __VA_ARGS__);                                                          \
+#define CHECK(c, condition, ...)                              \
+    do {                                                      \
+        if (!(condition)) conformance_fail((c), __VA_ARGS__); \
     } while (0)
 
 /* "Status: text of the last failure on this thread". Valid until the next call. */
 const char *conformance_last_error(gantry_status_t status);
 /* Fails unless status is wanted and the text contains part ("" asks nothing). */
-void conformance_check_status(conformance_t *c, const char *what, gantry_status_t status, gantry_status_t wanted,
-                              const char *text, const char *part);
+void conformance_check_status(conformance_t *c, const char *what, gantry_status_t status,
+                              gantry_status_t wanted, const char *text, const char *part);
 /* Ends the scope, fails unless its status is wanted. */
 void conformance_end_scope(conformance_t *c, gantry_scope_t *scope, gantry_status_t wanted);
 
@@ -151,8 +164,8 @@ gantry_scope_t *conformance_scope_on(conformance_t *c, const char *device);
 /* n float32 values 0, 1, 2, ... in a vector. */
 const gantry_tensor_t *conformance_iota(gantry_scope_t *scope, int64_t n);
 /* Fails unless the tensor is a float32 one with these values. */
-void conformance_check_floats(conformance_t *c, const char *what, const gantry_tensor_t *tensor, const float *values,
-                              size_t count);
+void conformance_check_floats(conformance_t *c, const char *what, const gantry_tensor_t *tensor,
+                              const float *values, size_t count);
 
 /* Whether cases of this type are left out with this op: see --all-types and --few-types. */
 bool conformance_spares_type(const conformance_t *c, const char *op, gantry_dtype_t dtype);
@@ -164,21 +177,21 @@ bool conformance_make_pieces(conformance_t *c, gantry_scope_t *scope, const gold
                              const gantry_tensor_t **inputs);
 /* Calls the case's op; empties and fills c->record. */
 gantry_status_t conformance_call(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
-                                 const gantry_tensor_t *const *inputs, const gantry_tensor_t **outputs,
-                                 size_t *output_count);
+                                 const gantry_tensor_t *const *inputs,
+                                 const gantry_tensor_t **outputs, size_t *output_count);
 /* Copies a tensor to the host; data is malloced, also on an empty tensor. */
 gantry_status_t conformance_read(const gantry_tensor_t *tensor, golden_tensor_t *out);
 /* All of it: scope, inputs, call, read. *out_count is 0 after failing the case. */
-void conformance_evaluate(conformance_t *c, const char *device, const golden_case_t *item, golden_tensor_t *outputs,
-                          size_t *out_count);
+void conformance_evaluate(conformance_t *c, const char *device, const golden_case_t *item,
+                          golden_tensor_t *outputs, size_t *out_count);
 void conformance_free_outputs(golden_tensor_t *outputs, size_t count);
 /* Fails unless type, shape and bits are the same; NaN equals NaN. */
 void conformance_check_same(conformance_t *c, const char *what, const golden_tensor_t *expected,
                             const golden_tensor_t *actual);
 /* False when there is no op of that name. */
 bool conformance_find_op(const char *name, gantry_op_info_t *out_info);
-/* The placement of the newest call of op on the device under test: right device, or listed in expectations, or elsewhere because it lacks
- * float64. For a composed op, that of its parts. */
+/* The placement of the newest call of op on the device under test: right device, or listed in
+ * expectations, or elsewhere because it lacks float64. For a composed op, that of its parts. */
 void conformance_check_placement(conformance_t *c, const char *op, const gantry_tensor_t *output);
 
 /* ---- sentinels: tensors on both sides of the place where a result is expected to lie ---- */
@@ -187,18 +200,25 @@ typedef struct conformance_sentinels_t {
     const gantry_tensor_t *sides[2];
 } conformance_sentinels_t;
 
-/* Leaves a hole of `bytes` between two constants, so that a best-fit allocator puts the next result there. */
-void conformance_sentinels_place(conformance_t *c, gantry_scope_t *scope, size_t bytes, conformance_sentinels_t *out);
-void conformance_sentinels_check(conformance_t *c, gantry_scope_t *scope, conformance_sentinels_t *sentinels);
+/* Leaves a hole of `bytes` between two constants, so that a best-fit allocator puts the next
+ * result there. */
+void conformance_sentinels_place(conformance_t *c, gantry_scope_t *scope, size_t bytes,
+                                 conformance_sentinels_t *out);
+void conformance_sentinels_check(conformance_t *c, gantry_scope_t *scope,
+                                 conformance_sentinels_t *sentinels);
 
 /* ---- groups ---- */
 
-void conformance_run_golden(conformance_t *c); /* golden files; with --compare: the bits of both devices */
-void conformance_run_sweep(conformance_t *c);  /* random inputs of many sizes; with --compare likewise */
+/* golden files; with --compare: the bits of both devices */
+void conformance_run_golden(conformance_t *c);
+/* random inputs of many sizes; with --compare likewise */
+void conformance_run_sweep(conformance_t *c);
 void conformance_run_sweep_shape(conformance_t *c);
 void conformance_run_sweep_index(conformance_t *c);
-/* Runs the case; each element of its one result is a sum of k products of numbers up to 1, which float types may miss by k eps. */
-void conformance_check_sums(conformance_t *c, const golden_case_t *item, int64_t k, const golden_tensor_t *expected);
+/* Runs the case; each element of its one result is a sum of k products of numbers up to 1, which
+ * float types may miss by k eps. */
+void conformance_check_sums(conformance_t *c, const golden_case_t *item, int64_t k,
+                            const golden_tensor_t *expected);
 void conformance_run_conv(conformance_t *c);   /* larger convolutions against a plain loop */
 void conformance_run_matmul(conformance_t *c); /* larger products against a plain loop */
 void conformance_run_coverage(conformance_t *c);
@@ -213,7 +233,7 @@ void conformance_run_scopes(conformance_t *c);
 void conformance_run_calls(conformance_t *c);
 void conformance_run_calls_shape(conformance_t *c);
 void conformance_run_lacking(conformance_t *c); /* a device without float64: nothing on others */
-void conformance_run_views(conformance_t *c); /* parts and other shapes of tensors as operands */
+void conformance_run_views(conformance_t *c);   /* parts and other shapes of tensors as operands */
 void conformance_run_memory(conformance_t *c);
 void conformance_run_memory_control(conformance_t *c);
 void conformance_run_threads(conformance_t *c);

@@ -6,46 +6,42 @@
 
 #include "conformance.h"
 
-gantry_scope_t *conformance_scope_on(conformance_t *c, const char *device)
-{
+gantry_scope_t *conformance_scope_on(conformance_t *c, const char *device) {
     gantry_scope_t *scope = gantry_scope_begin(c->runtime, device);
     if (!scope) {
-        fprintf(stderr, "gantry_conformance: no scope on %s: %s\n", device ? device : "(none)", gantry_last_message());
+        fprintf(stderr, "gantry_conformance: no scope on %s: %s\n", device ? device : "(none)",
+                gantry_last_message());
         exit(2);
     }
     return scope;
 }
 
-gantry_scope_t *conformance_scope(conformance_t *c)
-{
+gantry_scope_t *conformance_scope(conformance_t *c) {
     return conformance_scope_on(c, c->options.device);
 }
 
-void conformance_end_scope(conformance_t *c, gantry_scope_t *scope, gantry_status_t wanted)
-{
+void conformance_end_scope(conformance_t *c, gantry_scope_t *scope, gantry_status_t wanted) {
     gantry_status_t status = gantry_scope_end(scope);
     if (status != wanted) {
-        conformance_fail(c, "ending the scope gave %s instead of %s", conformance_last_error(status),
-                         gantry_status_name(wanted));
+        conformance_fail(c, "ending the scope gave %s instead of %s",
+                         conformance_last_error(status), gantry_status_name(wanted));
     }
 }
 
 /* ---- values ---- */
 
-const gantry_tensor_t *conformance_iota(gantry_scope_t *scope, int64_t n)
-{
+const gantry_tensor_t *conformance_iota(gantry_scope_t *scope, int64_t n) {
     float *values = malloc((size_t)n * sizeof *values);
     if (!values) return NULL;
-    for (int64_t i = 0; i < n; i++) values[i] = (float)i;
+    for (int64_t i = 0; i < n; ++i) values[i] = (float)i;
     const gantry_tensor_t *tensor =
         gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(n), values, (size_t)n * sizeof *values);
     free(values);
     return tensor;
 }
 
-void conformance_check_floats(conformance_t *c, const char *what, const gantry_tensor_t *tensor, const float *values,
-                              size_t count)
-{
+void conformance_check_floats(conformance_t *c, const char *what, const gantry_tensor_t *tensor,
+                              const float *values, size_t count) {
     golden_tensor_t got;
     if (!tensor) {
         conformance_fail(c, "%s: no tensor (%s)", what, gantry_last_message());
@@ -55,14 +51,15 @@ void conformance_check_floats(conformance_t *c, const char *what, const gantry_t
     if (status != GANTRY_OK) {
         conformance_fail(c, "%s cannot be read: %s", what, conformance_last_error(status));
     } else if (got.dtype != GANTRY_FLOAT32 || got.bytes != count * sizeof *values) {
-        conformance_fail(c, "%s: %zu bytes of %s instead of %zu floats", what, got.bytes, gantry_dtype_name(got.dtype),
-                         count);
+        conformance_fail(c, "%s: %zu bytes of %s instead of %zu floats", what, got.bytes,
+                         gantry_dtype_name(got.dtype), count);
     } else {
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; ++i) {
             float value;
             memcpy(&value, (const char *)got.data + i * sizeof value, sizeof value);
             if (value == values[i]) continue;
-            conformance_fail(c, "%s: element %zu is %.9g instead of %.9g", what, i, (double)value, (double)values[i]);
+            conformance_fail(c, "%s: element %zu is %.9g instead of %.9g", what, i, (double)value,
+                             (double)values[i]);
             break;
         }
     }
@@ -73,14 +70,12 @@ void conformance_check_floats(conformance_t *c, const char *what, const gantry_t
 
 typedef const gantry_tensor_t *make_fn(gantry_scope_t *scope, const golden_tensor_t *input);
 
-static const gantry_tensor_t *make_constant(gantry_scope_t *scope, const golden_tensor_t *input)
-{
+static const gantry_tensor_t *make_constant(gantry_scope_t *scope, const golden_tensor_t *input) {
     return gantry_constant(scope, input->dtype, input->shape, input->data, input->bytes);
 }
 
 /* Between two pages of bytes that are no numbers: what is read beyond the piece shows. */
-static const gantry_tensor_t *make_piece(gantry_scope_t *scope, const golden_tensor_t *input)
-{
+static const gantry_tensor_t *make_piece(gantry_scope_t *scope, const golden_tensor_t *input) {
     const size_t around = 4096, bytes = around + input->bytes + around;
     const int64_t each = (int64_t)gantry_dtype_size(input->dtype);
     const int64_t begin = (int64_t)around / each, size = (int64_t)input->bytes / each;
@@ -98,13 +93,12 @@ static const gantry_tensor_t *make_piece(gantry_scope_t *scope, const golden_ten
 }
 
 static bool make_inputs(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
-                        const gantry_tensor_t **inputs, make_fn *make)
-{
+                        const gantry_tensor_t **inputs, make_fn *make) {
     if (item->input_count > CONFORMANCE_MAX_INPUTS) {
         conformance_fail(c, "%zu inputs are more than this program takes", item->input_count);
         return false;
     }
-    for (size_t i = 0; i < item->input_count; i++) {
+    for (size_t i = 0; i < item->input_count; ++i) {
         inputs[i] = make(scope, &item->inputs[i]);
         if (!inputs[i]) {
             conformance_fail(c, "input %zu cannot be made: %s", i, gantry_scope_message(scope));
@@ -115,84 +109,83 @@ static bool make_inputs(conformance_t *c, gantry_scope_t *scope, const golden_ca
 }
 
 bool conformance_make_inputs(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
-                             const gantry_tensor_t **inputs)
-{
+                             const gantry_tensor_t **inputs) {
     return make_inputs(c, scope, item, inputs, make_constant);
 }
 
 bool conformance_make_pieces(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
-                             const gantry_tensor_t **inputs)
-{
+                             const gantry_tensor_t **inputs) {
     return make_inputs(c, scope, item, inputs, make_piece);
 }
 
-static gantry_attr_value_t make_attr(const golden_attr_t *attr)
-{
+static gantry_attr_value_t make_attr(const golden_attr_t *attr) {
     gantry_attr_value_t value = {.name = attr->name};
     switch (attr->kind) {
-    case GOLDEN_ATTR_BOOL:
-        value.kind = GANTRY_KIND_BOOL;
-        value.i = attr->bool_value;
-        break;
-    case GOLDEN_ATTR_INT:
-        value.kind = GANTRY_KIND_INT;
-        value.i = attr->int_value;
-        break;
-    case GOLDEN_ATTR_FLOAT:
-        value.kind = GANTRY_KIND_FLOAT;
-        value.f = attr->float_value;
-        break;
-    case GOLDEN_ATTR_TYPE:
-        value.kind = GANTRY_KIND_TYPE;
-        value.i = attr->type_value;
-        break;
-    case GOLDEN_ATTR_SHAPE:
-        value.kind = GANTRY_KIND_SHAPE;
-        value.i = attr->shape_value.rank;
-        value.list = attr->shape_value.dims;
-        break;
-    case GOLDEN_ATTR_INTS:
-        value.kind = GANTRY_KIND_INTS;
-        value.i = (int64_t)attr->int_count;
-        value.list = attr->ints;
-        break;
-    case GOLDEN_ATTR_STRING:
-        value.kind = GANTRY_KIND_STRING;
-        value.s = attr->string_value;
-        break;
+        case GOLDEN_ATTR_BOOL:
+            value.kind = GANTRY_KIND_BOOL;
+            value.i = attr->bool_value;
+            break;
+        case GOLDEN_ATTR_INT:
+            value.kind = GANTRY_KIND_INT;
+            value.i = attr->int_value;
+            break;
+        case GOLDEN_ATTR_FLOAT:
+            value.kind = GANTRY_KIND_FLOAT;
+            value.f = attr->float_value;
+            break;
+        case GOLDEN_ATTR_TYPE:
+            value.kind = GANTRY_KIND_TYPE;
+            value.i = attr->type_value;
+            break;
+        case GOLDEN_ATTR_SHAPE:
+            value.kind = GANTRY_KIND_SHAPE;
+            value.i = attr->shape_value.rank;
+            value.list = attr->shape_value.dims;
+            break;
+        case GOLDEN_ATTR_INTS:
+            value.kind = GANTRY_KIND_INTS;
+            value.i = (int64_t)attr->int_count;
+            value.list = attr->ints;
+            break;
+        case GOLDEN_ATTR_STRING:
+            value.kind = GANTRY_KIND_STRING;
+            value.s = attr->string_value;
+            break;
     }
     return value;
 }
 
 gantry_status_t conformance_call(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
-                                 const gantry_tensor_t *const *inputs, const gantry_tensor_t **outputs,
-                                 size_t *output_count)
-{
+                                 const gantry_tensor_t *const *inputs,
+                                 const gantry_tensor_t **outputs, size_t *output_count) {
     gantry_attr_value_t attrs[16];
     char before[512];
     if (item->attr_count > 16) {
-        fprintf(stderr, "gantry_conformance: %s has %zu attributes\n", item->name, item->attr_count);
+        fprintf(stderr, "gantry_conformance: %s has %zu attributes\n", item->name,
+                item->attr_count);
         exit(2);
     }
-    for (size_t i = 0; i < item->attr_count; i++) attrs[i] = make_attr(&item->attrs[i]);
-    for (size_t i = 0; i < CONFORMANCE_MAX_OUTPUTS; i++) outputs[i] = NULL;
+    for (size_t i = 0; i < item->attr_count; ++i) attrs[i] = make_attr(&item->attrs[i]);
+    for (size_t i = 0; i < CONFORMANCE_MAX_OUTPUTS; ++i) outputs[i] = NULL;
     *output_count = CONFORMANCE_MAX_OUTPUTS;
     c->record = (gantry_placement_record_t){.struct_size = sizeof c->record};
     gantry_set_seed(c->runtime, 0); /* random ops with a state begin anew */
     snprintf(before, sizeof before, "%s", gantry_last_message());
-    gantry_status_t status =
-        gantry_op_call(scope, item->op, inputs, item->input_count, attrs, item->attr_count, outputs, output_count);
+    gantry_status_t status = gantry_op_call(scope, item->op, inputs, item->input_count, attrs,
+                                            item->attr_count, outputs, output_count);
     /* what succeeds leaves no text of what it got round */
-    CHECK(c, status != GANTRY_OK || !*gantry_last_message() || strncmp(before, gantry_last_message(), sizeof before - 1) == 0,
+    CHECK(c,
+          status != GANTRY_OK || !*gantry_last_message() ||
+              strncmp(before, gantry_last_message(), sizeof before - 1) == 0,
           "%s succeeds and leaves the message \"%s\"", item->op, gantry_last_message());
     return status;
 }
 
 /* ---- outputs ---- */
 
-gantry_status_t conformance_read(const gantry_tensor_t *tensor, golden_tensor_t *out)
-{
-    *out = (golden_tensor_t){.dtype = gantry_tensor_dtype(tensor), .shape = *gantry_tensor_shape(tensor)};
+gantry_status_t conformance_read(const gantry_tensor_t *tensor, golden_tensor_t *out) {
+    *out = (golden_tensor_t){.dtype = gantry_tensor_dtype(tensor),
+                             .shape = *gantry_tensor_shape(tensor)};
     out->bytes = gantry_tensor_bytes(tensor);
     out->data = malloc(out->bytes ? out->bytes : 1);
     if (!out->data) {
@@ -203,17 +196,15 @@ gantry_status_t conformance_read(const gantry_tensor_t *tensor, golden_tensor_t 
     return gantry_tensor_read(tensor, out->data, out->bytes);
 }
 
-void conformance_free_outputs(golden_tensor_t *outputs, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
+void conformance_free_outputs(golden_tensor_t *outputs, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
         free(outputs[i].data);
         outputs[i] = (golden_tensor_t){0};
     }
 }
 
-void conformance_evaluate(conformance_t *c, const char *device, const golden_case_t *item, golden_tensor_t *outputs,
-                          size_t *out_count)
-{
+void conformance_evaluate(conformance_t *c, const char *device, const golden_case_t *item,
+                          golden_tensor_t *outputs, size_t *out_count) {
     const gantry_tensor_t *inputs[CONFORMANCE_MAX_INPUTS], *results[CONFORMANCE_MAX_OUTPUTS];
     gantry_scope_t *scope = conformance_scope_on(c, device);
     size_t count = 0;
@@ -223,18 +214,18 @@ void conformance_evaluate(conformance_t *c, const char *device, const golden_cas
         conformance_fail(c, "the call on %s failed: %s", device, gantry_scope_message(scope));
         goto done;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         gantry_status_t status = conformance_read(results[i], &outputs[i]);
         *out_count = i + 1;
-        if (status != GANTRY_OK) conformance_fail(c, "output %zu on %s: %s", i, device, conformance_last_error(status));
+        if (status != GANTRY_OK)
+            conformance_fail(c, "output %zu on %s: %s", i, device, conformance_last_error(status));
     }
 done:
     gantry_scope_end(scope);
 }
 
 void conformance_check_same(conformance_t *c, const char *what, const golden_tensor_t *expected,
-                            const golden_tensor_t *actual)
-{
+                            const golden_tensor_t *actual) {
     char want[128], got[128], why[512];
     if (expected->dtype != actual->dtype || !gantry_shape_equal(&expected->shape, &actual->shape)) {
         gantry_shape_format(&expected->shape, want, sizeof want);
@@ -244,5 +235,6 @@ void conformance_check_same(conformance_t *c, const char *what, const golden_ten
         return;
     }
     const golden_tolerance_t exact = {.exact = true};
-    if (golden_compare(expected, &exact, actual->data, why, sizeof why)) conformance_fail(c, "%s: %s", what, why);
+    if (golden_compare(expected, &exact, actual->data, why, sizeof why))
+        conformance_fail(c, "%s: %s", what, why);
 }

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bad data found while a kernel runs: it surfaces at the read of what depends on it, and nowhere else. */
+/* Bad data found while a kernel runs: it surfaces at the read of what depends on it, and nowhere
+ * else. */
 #include <stdio.h>
 #include <string.h>
 
 #include "conformance.h"
 
-/* [6, 5] / [3, 0] on the device; NULL when the call itself already failed, as it may on a synchronous device. */
-static const gantry_tensor_t *divide_by_zero(gantry_scope_t *scope)
-{
+/* [6, 5] / [3, 0] on the device; NULL when the call itself already failed, as it may on a
+ * synchronous device. */
+static const gantry_tensor_t *divide_by_zero(gantry_scope_t *scope) {
     const int32_t x[] = {6, 5}, y[] = {3, 0};
     return gantry_div(scope, gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(2), x, sizeof x),
                       gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(2), y, sizeof y));
 }
 
-static void check_poisoned(conformance_t *c, const char *what, const gantry_tensor_t *tensor, const char *part)
-{
+static void check_poisoned(conformance_t *c, const char *what, const gantry_tensor_t *tensor,
+                           const char *part) {
     golden_tensor_t got;
     if (!tensor) {
         conformance_fail(c, "%s: no tensor, though the op before it succeeded", what);
@@ -25,27 +26,27 @@ static void check_poisoned(conformance_t *c, const char *what, const gantry_tens
     conformance_check_status(c, what, status, GANTRY_INVALID_ARGUMENT, gantry_last_message(), part);
 }
 
-static void dependants_of_a_fault_fail_too(conformance_t *c)
-{
+static void dependants_of_a_fault_fail_too(conformance_t *c) {
     gantry_scope_t *scope = conformance_scope(c);
     const gantry_tensor_t *bad = divide_by_zero(scope);
     if (!bad) {
         conformance_check_status(c, "the call", gantry_scope_status(scope), GANTRY_INVALID_ARGUMENT,
                                  gantry_scope_message(scope), "division by zero");
     } else {
-        const gantry_tensor_t *sum = gantry_add(scope, bad, bad), *alias = gantry_identity(scope, sum);
+        const gantry_tensor_t *sum = gantry_add(scope, bad, bad),
+                              *alias = gantry_identity(scope, sum);
         const gantry_tensor_t *cast = gantry_cast(scope, alias, GANTRY_FLOAT32);
         check_poisoned(c, "a result of a cast of an alias of a sum", cast, "division by zero");
         check_poisoned(c, "the result itself", bad, "Div");
         check_poisoned(c, "the result once more", bad, "Div");
         gantry_status_t status = gantry_tensor_wait(sum);
-        CHECK(c, status == GANTRY_INVALID_ARGUMENT, "waiting for a dependant gave %s", gantry_status_name(status));
+        CHECK(c, status == GANTRY_INVALID_ARGUMENT, "waiting for a dependant gave %s",
+              gantry_status_name(status));
     }
     gantry_scope_end(scope);
 }
 
-static void others_are_not_touched_by_a_fault(conformance_t *c)
-{
+static void others_are_not_touched_by_a_fault(conformance_t *c) {
     gantry_scope_t *scope = conformance_scope(c);
     const gantry_tensor_t *good = conformance_iota(scope, 3);
     (void)divide_by_zero(scope);
@@ -54,13 +55,13 @@ static void others_are_not_touched_by_a_fault(conformance_t *c)
     conformance_check_floats(c, "an op after the fault", after, (const float[]){0, 2, 4}, 3);
     gantry_scope_end(scope);
     (void)gantry_runtime_synchronize(c->runtime); /* may tell of the fault, once */
-    CHECK(c, gantry_runtime_synchronize(c->runtime) == GANTRY_OK, "the fault is told twice: %s", gantry_last_message());
+    CHECK(c, gantry_runtime_synchronize(c->runtime) == GANTRY_OK, "the fault is told twice: %s",
+          gantry_last_message());
 }
 
 /* Also when the result is gone, once, and never where the call itself was told. */
-static void synchronize_tells_of_a_fault_once(conformance_t *c)
-{
-    for (int drops = 0; drops < 2; drops++) {
+static void synchronize_tells_of_a_fault_once(conformance_t *c) {
+    for (int drops = 0; drops < 2; ++drops) {
         gantry_scope_t *scope = conformance_scope(c);
         const gantry_tensor_t *bad = divide_by_zero(scope);
         bool is_late = bad != NULL;
@@ -69,10 +70,12 @@ static void synchronize_tells_of_a_fault_once(conformance_t *c)
         }
         gantry_status_t status = gantry_runtime_synchronize(c->runtime);
         if (is_late) {
-            conformance_check_status(c, "synchronize", status, GANTRY_INVALID_ARGUMENT, gantry_last_message(),
+            conformance_check_status(c, "synchronize", status, GANTRY_INVALID_ARGUMENT,
+                                     gantry_last_message(),
                                      "Integer division by zero: op Div (number ");
         } else {
-            CHECK(c, status == GANTRY_OK, "synchronize tells what the call told: %s", gantry_last_message());
+            CHECK(c, status == GANTRY_OK, "synchronize tells what the call told: %s",
+                  gantry_last_message());
         }
         status = gantry_runtime_synchronize(c->runtime);
         CHECK(c, status == GANTRY_OK, "the fault is told twice: %s", gantry_last_message());
@@ -96,10 +99,9 @@ typedef struct many_case_t {
 #define COUNTS (-1000)
 
 /* Good numbers but for every 97th from FIRST_BAD on. */
-static const gantry_tensor_t *make_numbers(gantry_scope_t *scope, const many_case_t *item)
-{
+static const gantry_tensor_t *make_numbers(gantry_scope_t *scope, const many_case_t *item) {
     static int32_t numbers[MANY];
-    for (int32_t i = 0; i < MANY; i++) {
+    for (int32_t i = 0; i < MANY; ++i) {
         bool is_bad = i >= FIRST_BAD && (i - FIRST_BAD) % OTHERS == 0;
         numbers[i] = is_bad ? item->bad : item->good == COUNTS ? i : item->good;
     }
@@ -107,8 +109,8 @@ static const gantry_tensor_t *make_numbers(gantry_scope_t *scope, const many_cas
 }
 
 /* Returns how many inputs the op takes. */
-static size_t make_many(gantry_scope_t *scope, const many_case_t *item, const gantry_tensor_t **inputs)
-{
+static size_t make_many(gantry_scope_t *scope, const many_case_t *item,
+                        const gantry_tensor_t **inputs) {
     const gantry_tensor_t *numbers = make_numbers(scope, item);
     size_t count = 2;
     inputs[0] = numbers;
@@ -132,12 +134,12 @@ static size_t make_many(gantry_scope_t *scope, const many_case_t *item, const ga
     return count;
 }
 
-static void check_many(conformance_t *c, const many_case_t *item)
-{
+static void check_many(conformance_t *c, const many_case_t *item) {
     gantry_scope_t *scope = conformance_scope(c);
     const gantry_tensor_t *inputs[3], *outputs[2] = {NULL, NULL};
     size_t input_count = make_many(scope, item, inputs), count = 2;
-    gantry_status_t status = gantry_op_call(scope, item->op, inputs, input_count, NULL, 0, outputs, &count);
+    gantry_status_t status =
+        gantry_op_call(scope, item->op, inputs, input_count, NULL, 0, outputs, &count);
     const char *text = gantry_scope_message(scope);
     bool is_late = status == GANTRY_OK, is_told = *item->told != '*' || is_late;
     char wanted[64];
@@ -152,8 +154,7 @@ static void check_many(conformance_t *c, const many_case_t *item)
 }
 
 /* Work-items all over the device meet bad data at once. */
-static void first_of_many_bad_elements_is_told(conformance_t *c)
-{
+static void first_of_many_bad_elements_is_told(conformance_t *c) {
     static const many_case_t cases[] = {
         {"Gather", 3, 8, 1, "indices", "[70001]"},
         {"GatherNd", 3, -1, 1, "indices", "[70001]"},
@@ -164,40 +165,43 @@ static void first_of_many_bad_elements_is_told(conformance_t *c)
         {"FloorDiv", 3, 0, 1, "*, element ", "70001"},
         {"Pow", 1, -1, 1, "*, element ", "70001"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        for (int k = 0; k < 3; k++) check_many(c, &cases[i]);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        for (int k = 0; k < 3; ++k) check_many(c, &cases[i]);
     }
 }
 
 /* More faults than any table of slots holds. */
-static void dropped_faults_need_no_room(conformance_t *c)
-{
+static void dropped_faults_need_no_room(conformance_t *c) {
     gantry_scope_t *scope = conformance_scope(c);
     const int32_t bad_index[] = {0, 9};
     const gantry_tensor_t *params = conformance_iota(scope, 4);
-    const gantry_tensor_t *indices = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(2), bad_index, sizeof bad_index);
-    for (int i = 0; i < 3000 && c->reasons == 0; i++) {
+    const gantry_tensor_t *indices =
+        gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(2), bad_index, sizeof bad_index);
+    for (int i = 0; i < 3000 && c->reasons == 0; ++i) {
         const gantry_tensor_t *row = gantry_gather(scope, params, indices, 0);
         gantry_status_t status = gantry_scope_status(scope);
-        CHECK(c, row || status == GANTRY_INVALID_ARGUMENT, "gather %d: %s", i, gantry_scope_message(scope));
+        CHECK(c, row || status == GANTRY_INVALID_ARGUMENT, "gather %d: %s", i,
+              gantry_scope_message(scope));
         gantry_tensor_drop(scope, row);
         gantry_scope_clear(scope);
     }
     conformance_check_floats(c, "a good gather after them",
-                             gantry_gather(scope, params, gantry_scalar_i32(scope, 3), 0), (const float[]){3}, 1);
+                             gantry_gather(scope, params, gantry_scalar_i32(scope, 3), 0),
+                             (const float[]){3}, 1);
     conformance_end_scope(c, scope, GANTRY_OK);
-    (void)gantry_runtime_synchronize(c->runtime); /* tells of the first of them where calls did not */
+    /* tells of the first of them where calls did not */
+    (void)gantry_runtime_synchronize(c->runtime);
     CHECK(c, gantry_runtime_synchronize(c->runtime) == GANTRY_OK, "the faults are told twice: %s",
           gantry_last_message());
 }
 
-static void bad_positions_give_defined_values_only(conformance_t *c)
-{
+static void bad_positions_give_defined_values_only(conformance_t *c) {
     gantry_scope_t *scope = conformance_scope(c);
     conformance_sentinels_t sentinels;
     const int64_t wild[] = {INT64_MAX, INT64_MIN, -1, 4};
     const gantry_tensor_t *params = conformance_iota(scope, 4);
-    const gantry_tensor_t *indices = gantry_constant(scope, GANTRY_INT64, GANTRY_SHAPE(4), wild, sizeof wild);
+    const gantry_tensor_t *indices =
+        gantry_constant(scope, GANTRY_INT64, GANTRY_SHAPE(4), wild, sizeof wild);
     conformance_sentinels_place(c, scope, 16, &sentinels);
     const gantry_tensor_t *row = gantry_gather(scope, params, indices, 0);
     if (row) check_poisoned(c, "gather with wild indices", row, "indices[");
@@ -206,8 +210,7 @@ static void bad_positions_give_defined_values_only(conformance_t *c)
     conformance_end_scope(c, scope, GANTRY_OK);
 }
 
-void conformance_run_faults(conformance_t *c)
-{
+void conformance_run_faults(conformance_t *c) {
     static const conformance_check_t checks[] = {
         {"dependants_of_a_fault_fail_too", dependants_of_a_fault_fail_too},
         {"others_are_not_touched_by_a_fault", others_are_not_touched_by_a_fault},

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Golden cases: every op on the device under test, with the values TensorFlow gives.
  *
- * A case that succeeds is run twice from the same inputs: values and placement are checked, the second run must give
- * the same bits and leave its neighbours in memory alone. With --compare, both devices must give the same bits. */
+ * A case that succeeds is run twice from the same inputs: values and placement are checked, the
+ * second run must give the same bits and leave its neighbours in memory alone. With --compare,
+ * both devices must give the same bits. */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <stdio.h>
@@ -13,31 +14,29 @@
 
 /* ---- cases that must fail ---- */
 
-static void check_late_error(conformance_t *c, const golden_case_t *item, const gantry_tensor_t *const *outputs,
-                             size_t count)
-{
+static void check_late_error(conformance_t *c, const golden_case_t *item,
+                             const gantry_tensor_t *const *outputs, size_t count) {
     bool failed = false;
-    for (size_t i = 0; i < count && outputs[i]; i++) {
+    for (size_t i = 0; i < count && outputs[i]; ++i) {
         golden_tensor_t got;
         gantry_status_t status = conformance_read(outputs[i], &got);
         conformance_free_outputs(&got, 1);
         if (status == GANTRY_OK) continue;
         failed = true;
-        conformance_check_status(c, "reading the result", status, item->error_status, gantry_last_message(),
-                                 item->message_contains);
+        conformance_check_status(c, "reading the result", status, item->error_status,
+                                 gantry_last_message(), item->message_contains);
     }
     CHECK(c, failed, "neither the call nor reading its result failed; %s was due",
           gantry_status_name(item->error_status));
 }
 
 static void check_error(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
-                        const gantry_tensor_t *const *inputs)
-{
+                        const gantry_tensor_t *const *inputs) {
     const gantry_tensor_t *outputs[CONFORMANCE_MAX_OUTPUTS];
     size_t count = 0;
     gantry_status_t status = conformance_call(c, scope, item, inputs, outputs, &count);
-    CHECK(c, status == gantry_scope_status(scope), "the call returned %s, the scope has %s", gantry_status_name(status),
-          gantry_status_name(gantry_scope_status(scope)));
+    CHECK(c, status == gantry_scope_status(scope), "the call returned %s, the scope has %s",
+          gantry_status_name(status), gantry_status_name(gantry_scope_status(scope)));
     if (status == GANTRY_OK) {
         check_late_error(c, item, outputs, count);
         status = gantry_scope_end(scope);
@@ -47,22 +46,23 @@ static void check_error(conformance_t *c, gantry_scope_t *scope, const golden_ca
     }
     conformance_check_status(c, "the call", status, item->error_status, gantry_scope_message(scope),
                              item->message_contains);
-    for (size_t i = 0; i < CONFORMANCE_MAX_OUTPUTS; i++)
+    for (size_t i = 0; i < CONFORMANCE_MAX_OUTPUTS; ++i)
         CHECK(c, !outputs[i], "output %zu of a failed call is not NULL", i);
     conformance_end_scope(c, scope, item->error_status);
 }
 
 /* ---- cases that must succeed ---- */
 
-static void check_output(conformance_t *c, const golden_case_t *item, size_t index, const golden_tensor_t *got)
-{
+static void check_output(conformance_t *c, const golden_case_t *item, size_t index,
+                         const golden_tensor_t *got) {
     char shape[128], wanted_shape[128], why[512];
     const golden_tensor_t *wanted = &item->outputs[index];
     if (got->dtype != wanted->dtype || !gantry_shape_equal(&got->shape, &wanted->shape)) {
         gantry_shape_format(&got->shape, shape, sizeof shape);
         gantry_shape_format(&wanted->shape, wanted_shape, sizeof wanted_shape);
-        conformance_fail(c, "output %zu is %s%s instead of %s%s", index, gantry_dtype_name(got->dtype), shape,
-                         gantry_dtype_name(wanted->dtype), wanted_shape);
+        conformance_fail(c, "output %zu is %s%s instead of %s%s", index,
+                         gantry_dtype_name(got->dtype), shape, gantry_dtype_name(wanted->dtype),
+                         wanted_shape);
         return;
     }
     if (golden_compare(wanted, &item->tolerance, got->data, why, sizeof why)) {
@@ -74,24 +74,25 @@ static void check_output(conformance_t *c, const golden_case_t *item, size_t ind
 }
 
 /* Reads what a call gave and compares each output with the golden one. */
-static void check_outputs(conformance_t *c, const golden_case_t *item, const gantry_tensor_t *const *outputs,
-                          size_t count, golden_tensor_t *out_values)
-{
+static void check_outputs(conformance_t *c, const golden_case_t *item,
+                          const gantry_tensor_t *const *outputs, size_t count,
+                          golden_tensor_t *out_values) {
     if (count != item->output_count) {
         conformance_fail(c, "%zu outputs instead of %zu", count, item->output_count);
         return;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         gantry_status_t status = conformance_read(outputs[i], &out_values[i]);
-        if (status != GANTRY_OK) conformance_fail(c, "output %zu: %s", i, conformance_last_error(status));
-        else check_output(c, item, i, &out_values[i]);
+        if (status != GANTRY_OK)
+            conformance_fail(c, "output %zu: %s", i, conformance_last_error(status));
+        else
+            check_output(c, item, i, &out_values[i]);
     }
 }
 
 /* The second run. */
 static void check_again(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
-                        const gantry_tensor_t *const *inputs, const golden_tensor_t *first)
-{
+                        const gantry_tensor_t *const *inputs, const golden_tensor_t *first) {
     const gantry_tensor_t *outputs[CONFORMANCE_MAX_OUTPUTS];
     conformance_sentinels_t sentinels;
     size_t count = 0;
@@ -100,24 +101,26 @@ static void check_again(conformance_t *c, gantry_scope_t *scope, const golden_ca
         conformance_fail(c, "the second call failed: %s", gantry_scope_message(scope));
         return;
     }
-    for (size_t i = 0; i < count && i < item->output_count; i++) {
+    for (size_t i = 0; i < count && i < item->output_count; ++i) {
         golden_tensor_t again;
         gantry_status_t status = conformance_read(outputs[i], &again);
-        if (status != GANTRY_OK) conformance_fail(c, "second run, output %zu: %s", i, conformance_last_error(status));
-        else conformance_check_same(c, "the second run differs from the first", &first[i], &again);
+        if (status != GANTRY_OK)
+            conformance_fail(c, "second run, output %zu: %s", i, conformance_last_error(status));
+        else
+            conformance_check_same(c, "the second run differs from the first", &first[i], &again);
         conformance_free_outputs(&again, 1);
     }
     conformance_sentinels_check(c, scope, &sentinels);
 }
 
 static void check_values(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
-                         const gantry_tensor_t *const *inputs)
-{
+                         const gantry_tensor_t *const *inputs) {
     const gantry_tensor_t *outputs[CONFORMANCE_MAX_OUTPUTS];
     golden_tensor_t first[CONFORMANCE_MAX_OUTPUTS] = {{0}};
     size_t count = 0;
     if (conformance_call(c, scope, item, inputs, outputs, &count) != GANTRY_OK) {
-        conformance_fail(c, "the call failed: %s: %s", gantry_status_name(gantry_scope_status(scope)),
+        conformance_fail(c, "the call failed: %s: %s",
+                         gantry_status_name(gantry_scope_status(scope)),
                          gantry_scope_message(scope));
         gantry_scope_end(scope);
         return;
@@ -129,49 +132,51 @@ static void check_values(conformance_t *c, gantry_scope_t *scope, const golden_c
     conformance_end_scope(c, scope, GANTRY_OK);
 }
 
-static void run_case(conformance_t *c, const golden_case_t *item)
-{
+static void run_case(conformance_t *c, const golden_case_t *item) {
     const gantry_tensor_t *inputs[CONFORMANCE_MAX_INPUTS];
     gantry_scope_t *scope = conformance_scope(c);
-    if (!conformance_make_inputs(c, scope, item, inputs)) gantry_scope_end(scope);
-    else if (item->error_status != GANTRY_OK) check_error(c, scope, item, inputs);
-    else check_values(c, scope, item, inputs);
+    if (!conformance_make_inputs(c, scope, item, inputs))
+        gantry_scope_end(scope);
+    else if (item->error_status != GANTRY_OK)
+        check_error(c, scope, item, inputs);
+    else
+        check_values(c, scope, item, inputs);
 }
 
 /* ---- the same bits on two devices ---- */
 
 /* Matrix products do not, nor what is made of them. */
-static bool promises_bits(const char *op)
-{
+static bool promises_bits(const char *op) {
     gantry_op_info_t info;
     if (strcmp(op, "MatMul") == 0 || strcmp(op, "BatchMatMul") == 0) return false;
     if (!conformance_find_op(op, &info)) return true;
-    for (size_t i = 0; i < info.part_count; i++) {
+    for (size_t i = 0; i < info.part_count; ++i) {
         if (!promises_bits(info.parts[i])) return false;
     }
     return true;
 }
 
-/* Float64 functions of the device's own library (Sin and Cos of large arguments), and what calls them. */
-static bool is_from_library(const golden_case_t *item)
-{
-    static const char *const ops[] = {"Sin",   "Cos",   "Tan",   "Asin", "Acos", "Atan",   "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Atan2",
-                                      "Expm1", "Log1p", "Erfc", "Pow",  "Lgamma", "Elu",  "Selu", "Gelu",  "Xlog1py"};
+/* Float64 functions of the device's own library (Sin and Cos of large arguments), and what calls
+ * them. */
+static bool is_from_library(const golden_case_t *item) {
+    static const char *const ops[] = {"Sin",   "Cos",   "Tan",    "Asin",  "Acos",   "Atan",
+                                      "Sinh",  "Cosh",  "Asinh",  "Acosh", "Atanh",  "Atan2",
+                                      "Expm1", "Log1p", "Erfc",   "Pow",   "Lgamma", "Elu",
+                                      "Selu",  "Gelu",  "Xlog1py"};
     if (item->input_count == 0 || item->inputs[0].dtype != GANTRY_FLOAT64) return false;
-    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; ++i) {
         if (strcmp(item->op, ops[i]) == 0) return true;
     }
     return false;
 }
 
-static void compare_case(conformance_t *c, const golden_case_t *item)
-{
+static void compare_case(conformance_t *c, const golden_case_t *item) {
     golden_tensor_t first[CONFORMANCE_MAX_OUTPUTS] = {{0}}, second[CONFORMANCE_MAX_OUTPUTS] = {{0}};
     size_t first_count = 0, second_count = 0;
     conformance_evaluate(c, c->options.device, item, first, &first_count);
     conformance_evaluate(c, c->options.compare, item, second, &second_count);
     CHECK(c, first_count == second_count, "%zu outputs and %zu", first_count, second_count);
-    for (size_t i = 0; c->reasons == 0 && i < first_count; i++) {
+    for (size_t i = 0; c->reasons == 0 && i < first_count; ++i) {
         conformance_check_same(c, c->options.compare, &first[i], &second[i]);
     }
     conformance_free_outputs(first, CONFORMANCE_MAX_OUTPUTS);
@@ -180,21 +185,22 @@ static void compare_case(conformance_t *c, const golden_case_t *item)
 
 /* ---- files ---- */
 
-static bool is_case_spared(const conformance_t *c, const golden_case_t *item)
-{
-    for (size_t i = 0; i < item->input_count; i++) {
-        if (i > 0 && item->inputs[i].dtype == GANTRY_UINT64) continue; /* the key or counter of random values */
+static bool is_case_spared(const conformance_t *c, const golden_case_t *item) {
+    for (size_t i = 0; i < item->input_count; ++i) {
+        /* the key or counter of random values */
+        if (i > 0 && item->inputs[i].dtype == GANTRY_UINT64) continue;
         if (conformance_spares_type(c, item->op, item->inputs[i].dtype)) return true;
     }
-    for (size_t i = 0; i < item->attr_count; i++) {
+    for (size_t i = 0; i < item->attr_count; ++i) {
         const golden_attr_t *attr = &item->attrs[i];
-        if (attr->kind == GOLDEN_ATTR_TYPE && conformance_spares_type(c, item->op, attr->type_value)) return true;
+        if (attr->kind == GOLDEN_ATTR_TYPE &&
+            conformance_spares_type(c, item->op, attr->type_value))
+            return true;
     }
     return false;
 }
 
-static void run_file(conformance_t *c, const char *op)
-{
+static void run_file(conformance_t *c, const char *op) {
     char path[1024], error[512];
     golden_file_t file;
     snprintf(path, sizeof path, "%s/%s.json", c->options.golden, op);
@@ -204,26 +210,29 @@ static void run_file(conformance_t *c, const char *op)
         conformance_end(c);
         return;
     }
-    for (size_t i = 0; i < file.case_count; i++) {
+    for (size_t i = 0; i < file.case_count; ++i) {
         const golden_case_t *item = &file.cases[i];
-        if (i % c->options.every || is_case_spared(c, item)) continue; /* the first one of every op is always there */
-        if (c->options.compare && (item->error_status != GANTRY_OK || !promises_bits(item->op) || is_from_library(item))) continue;
+        /* the first one of every op is always there */
+        if (i % c->options.every || is_case_spared(c, item)) continue;
+        if (c->options.compare &&
+            (item->error_status != GANTRY_OK || !promises_bits(item->op) || is_from_library(item)))
+            continue;
         if (!conformance_begin(c, item->op, item->name)) continue;
-        if (c->options.compare) compare_case(c, item);
-        else run_case(c, item);
+        if (c->options.compare)
+            compare_case(c, item);
+        else
+            run_case(c, item);
         conformance_end(c);
     }
     golden_free(&file);
 }
 
-static int is_json(const struct dirent *entry)
-{
+static int is_json(const struct dirent *entry) {
     size_t length = strlen(entry->d_name);
     return length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0;
 }
 
-void conformance_run_golden(conformance_t *c)
-{
+void conformance_run_golden(conformance_t *c) {
     struct dirent **entries = NULL;
     int count = scandir(c->options.golden, &entries, is_json, alphasort);
     if (count <= 0) { /* whatever is asked for */
@@ -231,7 +240,7 @@ void conformance_run_golden(conformance_t *c)
         c->row->failed++;
         printf("FAIL golden/(files): there is no golden file in %s\n", c->options.golden);
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; ++i) {
         char op[64];
         snprintf(op, sizeof op, "%.*s", (int)strlen(entries[i]->d_name) - 5, entries[i]->d_name);
         if (conformance_wants(c, op)) run_file(c, op);

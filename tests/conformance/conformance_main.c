@@ -5,11 +5,11 @@
 
 #include "conformance.h"
 
-static int load_rules(conformance_t *c)
-{
+static int load_rules(conformance_t *c) {
     char error[512];
     if (conformance_rules_load(c->options.expectations, 3, &c->expectations, error, sizeof error) ||
-        (c->options.skip_file && conformance_rules_load(c->options.skip_file, 2, &c->skips, error, sizeof error))) {
+        (c->options.skip_file &&
+         conformance_rules_load(c->options.skip_file, 2, &c->skips, error, sizeof error))) {
         printf("FAIL %s\n", error);
         return 1;
     }
@@ -17,8 +17,7 @@ static int load_rules(conformance_t *c)
 }
 
 /* Checks that do not need golden values; none of them concerns two devices at once. */
-static void run_subjects(conformance_t *c)
-{
+static void run_subjects(conformance_t *c) {
     conformance_run_matmul(c);
     conformance_run_conv(c);
     conformance_run_tensors(c);
@@ -38,8 +37,7 @@ static void run_subjects(conformance_t *c)
     conformance_run_memory_control(c);
 }
 
-static int run(conformance_t *c)
-{
+static int run(conformance_t *c) {
     int code = load_rules(c);
     if (code == 0 && !c->options.list) code = conformance_open(c);
     if (code) return code;
@@ -54,8 +52,7 @@ static int run(conformance_t *c)
     return conformance_summary(c);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* what was said before a driver aborts must be seen */
     conformance_t *c = calloc(1, sizeof *c);
     if (!c) return 2;

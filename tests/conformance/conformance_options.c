@@ -49,23 +49,22 @@ typedef struct flag_option_t {
     bool *value;
 } flag_option_t;
 
-static int refuse(const char *what, const char *word)
-{
+static int refuse(const char *what, const char *word) {
     fprintf(stderr, "gantry_conformance: %s %s\n%s", what, word, usage);
     return -1;
 }
 
-static int parse_every(const char *text, uint64_t *out)
-{
+static int parse_every(const char *text, uint64_t *out) {
     char *end;
     *out = strtoull(text, &end, 10);
-    if (*end || *out == 0 || *text == '-') return refuse("--every takes a number from 1 up, not", text);
+    if (*end || *out == 0 || *text == '-')
+        return refuse("--every takes a number from 1 up, not", text);
     return 0;
 }
 
 /* 1 when word was a flag or took value, 0 when it is unknown, -1 when its value is missing. */
-static int take_word(conformance_options_t *o, const char *word, const char *value, bool *out_took_value)
-{
+static int take_word(conformance_options_t *o, const char *word, const char *value,
+                     bool *out_took_value) {
     const flag_option_t flags[] = {
         {"--opencl-cpu-as-gpu", &o->opencl_cpu_as_gpu},
         {"--gpu-forms", &o->gpu_forms},
@@ -79,15 +78,16 @@ static int take_word(conformance_options_t *o, const char *word, const char *val
         {"--verbose", &o->verbose},
     };
     const text_option_t texts[] = {
-        {"--device", &o->device},       {"--compare", &o->compare}, {"--only", &o->only},
-        {"--case", &o->case_part},      {"--golden", &o->golden},   {"--expectations", &o->expectations},
+        {"--device", &o->device},       {"--compare", &o->compare},
+        {"--only", &o->only},           {"--case", &o->case_part},
+        {"--golden", &o->golden},       {"--expectations", &o->expectations},
         {"--skip-file", &o->skip_file}, {"--platform", &o->platform},
     };
     *out_took_value = false;
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; ++i) {
         if (strcmp(word, flags[i].name) == 0) return *flags[i].value = true;
     }
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         if (strcmp(word, texts[i].name) != 0) continue;
         if (!value) return refuse("no value after", word);
         *texts[i].value = value;
@@ -97,18 +97,18 @@ static int take_word(conformance_options_t *o, const char *word, const char *val
     return 0;
 }
 
-int conformance_options_parse(int argc, char **argv, conformance_options_t *out_options)
-{
-    *out_options =
-        (conformance_options_t){.golden = GANTRY_GOLDEN_DIR, .expectations = GANTRY_EXPECTATIONS, .every = 1};
-    for (int i = 1; i < argc; i++) {
+int conformance_options_parse(int argc, char **argv, conformance_options_t *out_options) {
+    *out_options = (conformance_options_t){
+        .golden = GANTRY_GOLDEN_DIR, .expectations = GANTRY_EXPECTATIONS, .every = 1};
+    for (int i = 1; i < argc; ++i) {
         const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(word, "--help") == 0) {
             fputs(usage, stdout);
             return 1;
         }
         if (strcmp(word, "--every") == 0) {
-            if (!value || parse_every(value, &out_options->every)) return value ? -1 : refuse("no value after", word);
+            if (!value || parse_every(value, &out_options->every))
+                return value ? -1 : refuse("no value after", word);
             i++;
             continue;
         }

@@ -5,53 +5,56 @@
 
 #include "conformance.h"
 
-static void the_first_error_stays(conformance_t *c)
-{
+static void the_first_error_stays(conformance_t *c) {
     char first[1024];
     gantry_scope_t *scope = conformance_scope(c);
     const gantry_tensor_t *two = conformance_iota(scope, 2), *three = conformance_iota(scope, 3);
-    CHECK(c, gantry_scope_status(scope) == GANTRY_OK && !*gantry_scope_message(scope), "a new scope has an error");
+    CHECK(c, gantry_scope_status(scope) == GANTRY_OK && !*gantry_scope_message(scope),
+          "a new scope has an error");
     CHECK(c, !gantry_add(scope, two, three), "[2] + [3] gave a tensor");
     snprintf(first, sizeof first, "%s", gantry_scope_message(scope));
-    conformance_check_status(c, "[2] + [3]", gantry_scope_status(scope), GANTRY_INVALID_ARGUMENT, first,
-                             "Incompatible shapes: [2] vs. [3]");
+    conformance_check_status(c, "[2] + [3]", gantry_scope_status(scope), GANTRY_INVALID_ARGUMENT,
+                             first, "Incompatible shapes: [2] vs. [3]");
     CHECK(c, !gantry_add(scope, two, two), "an op in a failed scope gave a tensor");
-    CHECK(c, !gantry_matmul(scope, NULL, two, NULL), "an op of NULL in a failed scope gave a tensor");
+    CHECK(c, !gantry_matmul(scope, NULL, two, NULL),
+          "an op of NULL in a failed scope gave a tensor");
     CHECK(c, !conformance_iota(scope, 2), "a constant in a failed scope was made");
-    CHECK(c, strcmp(first, gantry_scope_message(scope)) == 0, "the message became \"%s\"", gantry_scope_message(scope));
+    CHECK(c, strcmp(first, gantry_scope_message(scope)) == 0, "the message became \"%s\"",
+          gantry_scope_message(scope));
     float values[2];
     CHECK(c, gantry_tensor_read(two, values, sizeof values) == GANTRY_OK,
           "a tensor made before the error cannot be read");
     conformance_end_scope(c, scope, GANTRY_INVALID_ARGUMENT);
 }
 
-static void clear_forgets_the_error(conformance_t *c)
-{
+static void clear_forgets_the_error(conformance_t *c) {
     gantry_scope_t *scope = conformance_scope(c);
     const gantry_tensor_t *two = conformance_iota(scope, 2);
     (void)gantry_add(scope, two, conformance_iota(scope, 3));
     gantry_scope_clear(scope);
-    CHECK(c, gantry_scope_status(scope) == GANTRY_OK && !*gantry_scope_message(scope), "the error is still there");
-    conformance_check_floats(c, "an op after it", gantry_add(scope, two, two), (const float[]){0, 2}, 2);
+    CHECK(c, gantry_scope_status(scope) == GANTRY_OK && !*gantry_scope_message(scope),
+          "the error is still there");
+    conformance_check_floats(c, "an op after it", gantry_add(scope, two, two),
+                             (const float[]){0, 2}, 2);
     conformance_end_scope(c, scope, GANTRY_OK);
 }
 
-static void null_inputs_are_named(conformance_t *c)
-{
+static void null_inputs_are_named(conformance_t *c) {
     gantry_scope_t *scope = conformance_scope(c);
     CHECK(c, !gantry_add(scope, conformance_iota(scope, 2), NULL), "x + NULL gave a tensor");
     conformance_check_status(c, "x + NULL", gantry_scope_status(scope), GANTRY_INVALID_ARGUMENT,
                              gantry_scope_message(scope), "Add");
-    CHECK(c, strstr(gantry_scope_message(scope), "input 1") || strstr(gantry_scope_message(scope), "input y"),
+    CHECK(c,
+          strstr(gantry_scope_message(scope), "input 1") ||
+              strstr(gantry_scope_message(scope), "input y"),
           "the second input is not named: %s", gantry_scope_message(scope));
     gantry_scope_end(scope);
 }
 
-static void a_bad_device_gives_a_failed_scope(conformance_t *c)
-{
-    static const char *const bad[] = {"/GPU:zero", "/device:GPU:0/device:CPU:0", "cpu:-1", "nonsense",
-                                      "/CPU:0trailing"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+static void a_bad_device_gives_a_failed_scope(conformance_t *c) {
+    static const char *const bad[] = {"/GPU:zero", "/device:GPU:0/device:CPU:0", "cpu:-1",
+                                      "nonsense", "/CPU:0trailing"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
         gantry_scope_t *scope = gantry_scope_begin(c->runtime, bad[i]);
         CHECK(c, scope, "%s gave no scope", bad[i]);
         if (!scope) continue;
@@ -62,8 +65,7 @@ static void a_bad_device_gives_a_failed_scope(conformance_t *c)
     }
 }
 
-static void null_arguments_are_refused(conformance_t *c)
-{
+static void null_arguments_are_refused(conformance_t *c) {
     CHECK(c, !gantry_scope_begin(NULL, NULL), "a scope began without a runtime");
     CHECK(c, *gantry_last_message(), "there is no message");
     CHECK(c, gantry_scope_end(NULL) == GANTRY_INVALID_ARGUMENT, "ending NULL was accepted");
@@ -79,20 +81,20 @@ static void null_arguments_are_refused(conformance_t *c)
 /* ---- devices nest ---- */
 
 /* An op in a child scope; where did it run? */
-static void check_child(conformance_t *c, gantry_scope_t *parent, const char *device, const char *wanted)
-{
+static void check_child(conformance_t *c, gantry_scope_t *parent, const char *device,
+                        const char *wanted) {
     gantry_scope_t *child = gantry_scope_begin_in(parent, device);
     CHECK(c, child, "no child scope on %s", device ? device : "(none)");
     if (!child) return;
     const gantry_tensor_t *x = conformance_iota(child, 2), *sum = gantry_add(child, x, x);
     CHECK(c, sum, "%s: %s", device ? device : "(none)", gantry_scope_message(child));
-    CHECK(c, !sum || strcmp(c->record.device, wanted) == 0, "under %s an op ran on %s instead of %s",
-          device ? device : "(none)", c->record.device, wanted);
+    CHECK(c, !sum || strcmp(c->record.device, wanted) == 0,
+          "under %s an op ran on %s instead of %s", device ? device : "(none)", c->record.device,
+          wanted);
     conformance_end_scope(c, child, GANTRY_OK);
 }
 
-static void inner_devices_replace_outer_ones(conformance_t *c)
-{
+static void inner_devices_replace_outer_ones(conformance_t *c) {
     const char *here = gantry_logical_device_full_name(c->device),
                *cpu = "/job:localhost/replica:0/task:0/device:CPU:0";
     gantry_scope_t *scope = conformance_scope(c);
@@ -109,8 +111,7 @@ static void inner_devices_replace_outer_ones(conformance_t *c)
     conformance_end_scope(c, scope, GANTRY_OK);
 }
 
-static void none_cuts_off_outer_devices(conformance_t *c)
-{
+static void none_cuts_off_outer_devices(conformance_t *c) {
     gantry_scope_t *free_scope = conformance_scope_on(c, NULL);
     const gantry_tensor_t *x = conformance_iota(free_scope, 2);
     char free_device[sizeof c->record.device];
@@ -123,44 +124,46 @@ static void none_cuts_off_outer_devices(conformance_t *c)
     conformance_end_scope(c, scope, GANTRY_OK);
 }
 
-static void missing_devices_fall_back_or_fail(conformance_t *c)
-{
+static void missing_devices_fall_back_or_fail(conformance_t *c) {
     gantry_scope_t *scope = conformance_scope_on(c, "/GPU:77");
     const gantry_tensor_t *x = conformance_iota(scope, 2), *sum = gantry_add(scope, x, x);
     CHECK(c, sum, "soft placement is on: %s", gantry_scope_message(scope));
-    CHECK(c, c->record.reason == GANTRY_PLACED_SOFT_SAME_TYPE || c->record.reason == GANTRY_PLACED_SOFT_OTHER_TYPE,
-          "the placement of %s was \"%s\"", c->record.op, gantry_placement_reason_text(c->record.reason));
+    CHECK(c,
+          c->record.reason == GANTRY_PLACED_SOFT_SAME_TYPE ||
+              c->record.reason == GANTRY_PLACED_SOFT_OTHER_TYPE,
+          "the placement of %s was \"%s\"", c->record.op,
+          gantry_placement_reason_text(c->record.reason));
     CHECK(c, c->record.refusal_count > 0, "no refused device is recorded");
     conformance_end_scope(c, scope, GANTRY_OK);
     gantry_set_soft_device_placement(c->runtime, false);
     scope = conformance_scope_on(c, "/GPU:77");
     x = conformance_iota(scope, 2);
     (void)gantry_add(scope, x, x);
-    conformance_check_status(c, "/GPU:77 without soft placement", gantry_scope_status(scope), GANTRY_INVALID_ARGUMENT,
-                             gantry_scope_message(scope), "GPU:77");
+    conformance_check_status(c, "/GPU:77 without soft placement", gantry_scope_status(scope),
+                             GANTRY_INVALID_ARGUMENT, gantry_scope_message(scope), "GPU:77");
     gantry_scope_end(scope);
     gantry_set_soft_device_placement(c->runtime, true);
-    CHECK(c, gantry_get_soft_device_placement(c->runtime), "soft placement cannot be switched back on");
+    CHECK(c, gantry_get_soft_device_placement(c->runtime),
+          "soft placement cannot be switched back on");
 }
 
 /* ---- ownership ---- */
 
-static void a_childs_error_is_its_own(conformance_t *c)
-{
+static void a_childs_error_is_its_own(conformance_t *c) {
     gantry_scope_t *parent = conformance_scope(c), *child = gantry_scope_begin_in(parent, NULL);
     (void)gantry_add(child, conformance_iota(child, 2), conformance_iota(child, 3));
     conformance_end_scope(c, child, GANTRY_INVALID_ARGUMENT);
-    CHECK(c, gantry_scope_status(parent) == GANTRY_OK, "the parent failed too: %s", gantry_scope_message(parent));
+    CHECK(c, gantry_scope_status(parent) == GANTRY_OK, "the parent failed too: %s",
+          gantry_scope_message(parent));
     child = gantry_scope_begin_in(parent, NULL);
     CHECK(c, !gantry_scope_keep(child, NULL), "keeping NULL gave a tensor");
-    CHECK(c, gantry_scope_status(parent) == GANTRY_INVALID_ARGUMENT, "keeping NULL left the parent %s",
-          gantry_status_name(gantry_scope_status(parent)));
+    CHECK(c, gantry_scope_status(parent) == GANTRY_INVALID_ARGUMENT,
+          "keeping NULL left the parent %s", gantry_status_name(gantry_scope_status(parent)));
     gantry_scope_end(child);
     conformance_end_scope(c, parent, GANTRY_INVALID_ARGUMENT);
 }
 
-static void kept_tensors_outlive_their_scope(conformance_t *c)
-{
+static void kept_tensors_outlive_their_scope(conformance_t *c) {
     gantry_scope_t *parent = conformance_scope(c), *child = gantry_scope_begin_in(parent, NULL);
     const gantry_tensor_t *x = conformance_iota(child, 3);
     const gantry_tensor_t *kept = gantry_scope_keep(child, gantry_add(child, x, x));
@@ -170,7 +173,8 @@ static void kept_tensors_outlive_their_scope(conformance_t *c)
     conformance_end_scope(c, parent, GANTRY_OK);
     conformance_check_floats(c, "kept for the caller", mine, (const float[]){0, 4, 16}, 3);
     gantry_scope_t *next = conformance_scope(c);
-    conformance_check_floats(c, "used in another scope", gantry_neg(next, mine), (const float[]){0, -4, -16}, 3);
+    conformance_check_floats(c, "used in another scope", gantry_neg(next, mine),
+                             (const float[]){0, -4, -16}, 3);
     conformance_end_scope(c, next, GANTRY_OK);
     gantry_tensor_t *owned = gantry_tensor_retain(mine);
     gantry_tensor_release(owned);
@@ -178,14 +182,13 @@ static void kept_tensors_outlive_their_scope(conformance_t *c)
     gantry_tensor_release(owned);
 }
 
-static void dropped_tensors_do_not_disturb_others(conformance_t *c)
-{
+static void dropped_tensors_do_not_disturb_others(conformance_t *c) {
     gantry_scope_t *scope = conformance_scope(c), *other = conformance_scope(c);
     const gantry_tensor_t *x = conformance_iota(scope, 1000), *y = gantry_add(scope, x, x),
                           *z = conformance_iota(other, 2);
     gantry_tensor_drop(scope, x);
     gantry_tensor_drop(scope, z); /* another's */
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 100; ++i) {
         const gantry_tensor_t *next = gantry_add(scope, y, gantry_scalar_f32(scope, 1));
         gantry_tensor_drop(scope, y);
         y = next;
@@ -198,32 +201,30 @@ static void dropped_tensors_do_not_disturb_others(conformance_t *c)
     conformance_end_scope(c, scope, GANTRY_OK);
 }
 
-static void ending_a_parent_first_ends_its_children(conformance_t *c)
-{
+static void ending_a_parent_first_ends_its_children(conformance_t *c) {
     gantry_scope_t *parent = conformance_scope(c), *child = gantry_scope_begin_in(parent, NULL);
-    CHECK(c, gantry_scope_begin_in(child, NULL) && conformance_iota(child, 4), "%s", gantry_scope_message(child));
+    CHECK(c, gantry_scope_begin_in(child, NULL) && conformance_iota(child, 4), "%s",
+          gantry_scope_message(child));
     gantry_status_t status = gantry_scope_end(parent);
     CHECK(c, status == GANTRY_FAILED_PRECONDITION, "it gave %s", gantry_status_name(status));
 }
 
-static void scopes_nest_deeply(conformance_t *c)
-{
+static void scopes_nest_deeply(conformance_t *c) {
     gantry_scope_t *scopes[64];
     scopes[0] = conformance_scope(c);
     const gantry_tensor_t *x = conformance_iota(scopes[0], 2);
-    for (int i = 1; i < 64; i++) {
+    for (int i = 1; i < 64; ++i) {
         scopes[i] = gantry_scope_begin_in(scopes[i - 1], i & 1 ? NULL : c->options.device);
         x = gantry_add(scopes[i], x, x);
         CHECK(c, x, "depth %d: %s", i, gantry_scope_message(scopes[i]));
     }
     conformance_check_floats(c, "2^63", x, (const float[]){0, 0x1p63f}, 2);
-    for (int i = 63; i >= 0; i--) conformance_end_scope(c, scopes[i], GANTRY_OK);
+    for (int i = 63; i >= 0; --i) conformance_end_scope(c, scopes[i], GANTRY_OK);
 }
 
 /* ---- the end of a runtime ---- */
 
-static void objects_of_a_released_runtime_are_refused(conformance_t *c)
-{
+static void objects_of_a_released_runtime_are_refused(conformance_t *c) {
     gantry_runtime_options_t options = conformance_runtime_options(c);
     gantry_runtime_t *runtime = NULL;
     CHECK(c, gantry_runtime_create(&options, &runtime) == GANTRY_OK, "%s", gantry_last_message());
@@ -244,8 +245,10 @@ static void objects_of_a_released_runtime_are_refused(conformance_t *c)
     gantry_scope_end(ours);
     gantry_runtime_release(runtime);
     float values[2];
-    gantry_status_t status = kept ? gantry_tensor_read(kept, values, sizeof values) : GANTRY_FAILED_PRECONDITION;
-    conformance_check_status(c, "reading", status, GANTRY_FAILED_PRECONDITION, gantry_last_message(), "");
+    gantry_status_t status =
+        kept ? gantry_tensor_read(kept, values, sizeof values) : GANTRY_FAILED_PRECONDITION;
+    conformance_check_status(c, "reading", status, GANTRY_FAILED_PRECONDITION,
+                             gantry_last_message(), "");
     CHECK(c, !gantry_add(scope, x, x), "an op ran in a released runtime");
     CHECK(c, gantry_scope_status(scope) == GANTRY_FAILED_PRECONDITION, "it gave %s",
           gantry_status_name(gantry_scope_status(scope)));
@@ -254,8 +257,7 @@ static void objects_of_a_released_runtime_are_refused(conformance_t *c)
     gantry_tensor_release(kept);
 }
 
-void conformance_run_scopes(conformance_t *c)
-{
+void conformance_run_scopes(conformance_t *c) {
     static const conformance_check_t checks[] = {
         {"the_first_error_stays", the_first_error_stays},
         {"clear_forgets_the_error", clear_forgets_the_error},

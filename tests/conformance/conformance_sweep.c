@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sweep: each op with random inputs of many sizes, around the borders of vectors, work-groups and blocks.
+/* The sweep: each op with random inputs of many sizes, around the borders of vectors, work-groups
+ * and blocks.
  *
- * Alone, a device must give the same bits twice and leave the neighbours of its result alone; with --compare, two
- * devices must give the same bits, whatever order their hardware would like to add in. Golden files say what is right;
- * this looks at sizes too large for them. */
+ * Alone, a device must give the same bits twice and leave the neighbours of its result alone; with
+ * --compare, two devices must give the same bits, whatever order their hardware would like to add
+ * in. Golden files say what is right; this looks at sizes too large for them. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,13 +16,26 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { F32 = 1, F64 = 2, I32 = 4, I64 = 8, BOOL = 16, HALVES = 96, FLOATS = 3, NUMBERS = 15, ALL = 31 };
+enum {
+    F32 = 1,
+    F64 = 2,
+    I32 = 4,
+    I64 = 8,
+    BOOL = 16,
+    HALVES = 96,
+    FLOATS = 3,
+    NUMBERS = 15,
+    ALL = 31
+};
 
-static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32,   GANTRY_INT64,
-                                        GANTRY_BOOL,    GANTRY_FLOAT16, GANTRY_BFLOAT16};
+static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32,
+                                        GANTRY_INT64,   GANTRY_BOOL,    GANTRY_FLOAT16,
+                                        GANTRY_BFLOAT16};
 
-static const int64_t sizes[] = {1, 2, 3, 7, 16, 63, 64, 65, 127, 256, 1000, 4095, 4096, 4097, 10007, 65536, 100000};
-static const int64_t pairs[][2] = {{3, 1}, {1, 5}, {17, 65}, {64, 64}, {130, 257}, {2, 30011}, {20011, 3}};
+static const int64_t sizes[] = {1,   2,    3,    7,    16,   63,    64,    65,    127,
+                                256, 1000, 4095, 4096, 4097, 10007, 65536, 100000};
+static const int64_t pairs[][2] = {{3, 1},     {1, 5},     {17, 65},  {64, 64},
+                                   {130, 257}, {2, 30011}, {20011, 3}};
 
 /* The case being built. */
 typedef struct sweep_t {
@@ -43,10 +57,10 @@ typedef struct sweep_spec_t {
 
 /* ---- one case ---- */
 
-static bool start(sweep_t *s, const char *op, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
 static bool start(sweep_t *s, const char *op, const char *format, ...)
-{
+    __attribute__((format(printf, 3, 4)));
+
+static bool start(sweep_t *s, const char *op, const char *format, ...) {
     va_list list;
     va_start(list, format);
     int used = snprintf(s->name, sizeof s->name, "random_");
@@ -59,34 +73,29 @@ static bool start(sweep_t *s, const char *op, const char *format, ...)
     return true;
 }
 
-static void add(sweep_t *s, golden_tensor_t tensor)
-{
-    s->inputs[s->item.input_count++] = tensor;
-}
+static void add(sweep_t *s, golden_tensor_t tensor) { s->inputs[s->item.input_count++] = tensor; }
 
-static void add_random(sweep_t *s, gantry_dtype_t dtype, gantry_shape_t shape, sweep_domain_t domain)
-{
+static void add_random(sweep_t *s, gantry_dtype_t dtype, gantry_shape_t shape,
+                       sweep_domain_t domain) {
     add(s, sweep_tensor(s->seed + 1000003 * s->item.input_count, dtype, shape, domain));
 }
 
-static void add_type_attr(sweep_t *s, const char *name, gantry_dtype_t dtype)
-{
+static void add_type_attr(sweep_t *s, const char *name, gantry_dtype_t dtype) {
     snprintf(s->attr_name, sizeof s->attr_name, "%s", name);
     s->attr = (golden_attr_t){.name = s->attr_name, .kind = GOLDEN_ATTR_TYPE, .type_value = dtype};
     s->item.attr_count = 1;
 }
 
-static void add_flag(sweep_t *s, const char *name, bool value)
-{
+static void add_flag(sweep_t *s, const char *name, bool value) {
     snprintf(s->attr_name, sizeof s->attr_name, "%s", name);
     s->attr = (golden_attr_t){.name = s->attr_name, .kind = GOLDEN_ATTR_BOOL, .bool_value = value};
     s->item.attr_count = 1;
 }
 
-/* The second run on the same device, with sentinels. Its inputs: a third of the cases has them as they were, a third lets the op overwrite
- * them, and a third takes pieces of larger tensors. */
-static void run_again(conformance_t *c, const golden_case_t *item, const golden_tensor_t *first, size_t count)
-{
+/* The second run on the same device, with sentinels. Its inputs: a third of the cases has them as
+ * they were, a third lets the op overwrite them, and a third takes pieces of larger tensors. */
+static void run_again(conformance_t *c, const golden_case_t *item, const golden_tensor_t *first,
+                      size_t count) {
     const gantry_tensor_t *inputs[CONFORMANCE_MAX_INPUTS], *outputs[CONFORMANCE_MAX_OUTPUTS];
     conformance_sentinels_t sentinels;
     size_t again_count = 0;
@@ -95,18 +104,21 @@ static void run_again(conformance_t *c, const golden_case_t *item, const golden_
     const bool made = third == 2 ? conformance_make_pieces(c, scope, item, inputs)
                                  : conformance_make_inputs(c, scope, item, inputs);
     if (!made) goto done;
-    for (size_t i = 0; i < item->input_count && third == 1; i++) (void)gantry_tensor_donate(scope, inputs[i]);
+    for (size_t i = 0; i < item->input_count && third == 1; ++i)
+        (void)gantry_tensor_donate(scope, inputs[i]);
     conformance_sentinels_place(c, scope, first[0].bytes, &sentinels);
     if (conformance_call(c, scope, item, inputs, outputs, &again_count) != GANTRY_OK) {
         conformance_fail(c, "the second call failed: %s", gantry_scope_message(scope));
         goto done;
     }
     conformance_check_placement(c, item->op, outputs[0]);
-    for (size_t i = 0; i < count && i < again_count; i++) {
+    for (size_t i = 0; i < count && i < again_count; ++i) {
         golden_tensor_t again;
         gantry_status_t status = conformance_read(outputs[i], &again);
-        if (status != GANTRY_OK) conformance_fail(c, "second run: %s", conformance_last_error(status));
-        else conformance_check_same(c, "the second run differs from the first", &first[i], &again);
+        if (status != GANTRY_OK)
+            conformance_fail(c, "second run: %s", conformance_last_error(status));
+        else
+            conformance_check_same(c, "the second run differs from the first", &first[i], &again);
         conformance_free_outputs(&again, 1);
     }
     conformance_sentinels_check(c, scope, &sentinels);
@@ -114,42 +126,41 @@ done:
     gantry_scope_end(scope);
 }
 
-static void run_elsewhere(conformance_t *c, const golden_case_t *item, const golden_tensor_t *first, size_t count)
-{
+static void run_elsewhere(conformance_t *c, const golden_case_t *item, const golden_tensor_t *first,
+                          size_t count) {
     golden_tensor_t second[CONFORMANCE_MAX_OUTPUTS] = {{0}};
     size_t second_count = 0;
     conformance_evaluate(c, c->options.compare, item, second, &second_count);
     CHECK(c, count == second_count, "%zu outputs and %zu", count, second_count);
-    for (size_t i = 0; c->reasons == 0 && i < count; i++) {
+    for (size_t i = 0; c->reasons == 0 && i < count; ++i) {
         conformance_check_same(c, c->options.compare, &first[i], &second[i]);
     }
     conformance_free_outputs(second, CONFORMANCE_MAX_OUTPUTS);
 }
 
-void sweep_run(conformance_t *c, const golden_case_t *item)
-{
+void sweep_run(conformance_t *c, const golden_case_t *item) {
     golden_tensor_t first[CONFORMANCE_MAX_OUTPUTS] = {{0}};
     size_t count = 0;
     conformance_evaluate(c, c->options.device, item, first, &count);
     if (c->reasons == 0) {
-        if (c->options.compare) run_elsewhere(c, item, first, count);
-        else if (!c->options.once) run_again(c, item, first, count);
+        if (c->options.compare)
+            run_elsewhere(c, item, first, count);
+        else if (!c->options.once)
+            run_again(c, item, first, count);
     }
     conformance_free_outputs(first, CONFORMANCE_MAX_OUTPUTS);
     conformance_end(c);
 }
 
-static void finish(sweep_t *s)
-{
+static void finish(sweep_t *s) {
     sweep_run(s->c, &s->item);
     conformance_free_outputs(s->inputs, s->item.input_count);
 }
 
 /* ---- elementwise ---- */
 
-static void sweep_unary(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
-{
-    for (size_t i = 0; i < COUNT(sizes); i++) {
+static void sweep_unary(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
+    for (size_t i = 0; i < COUNT(sizes); ++i) {
         if (!start(s, spec->op, "%s_%" PRId64, gantry_dtype_name(dtype), sizes[i])) continue;
         add_random(s, dtype, GANTRY_SHAPE(sizes[i]), spec->domain);
         finish(s);
@@ -157,24 +168,23 @@ static void sweep_unary(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dty
 }
 
 /* Two inputs of the shapes; domain of the second. */
-static void binary_case(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype, const char *form, gantry_shape_t x,
-                        gantry_shape_t y)
-{
+static void binary_case(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype,
+                        const char *form, gantry_shape_t x, gantry_shape_t y) {
     char text[2][64];
     gantry_shape_format(&x, text[0], sizeof text[0]);
     gantry_shape_format(&y, text[1], sizeof text[1]);
-    if (!start(s, spec->op, "%s_%s_%s_%s", gantry_dtype_name(dtype), form, text[0], text[1])) return;
+    if (!start(s, spec->op, "%s_%s_%s_%s", gantry_dtype_name(dtype), form, text[0], text[1]))
+        return;
     add_random(s, dtype, x, spec->domain);
     add_random(s, dtype, y, spec->domain);
     finish(s);
 }
 
-static void sweep_binary(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
-{
-    for (size_t i = 0; i < COUNT(sizes); i++) {
+static void sweep_binary(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
+    for (size_t i = 0; i < COUNT(sizes); ++i) {
         binary_case(s, spec, dtype, "same", GANTRY_SHAPE(sizes[i]), GANTRY_SHAPE(sizes[i]));
     }
-    for (size_t i = 0; i < COUNT(pairs); i++) {
+    for (size_t i = 0; i < COUNT(pairs); ++i) {
         int64_t a = pairs[i][0], b = pairs[i][1];
         binary_case(s, spec, dtype, "scalar", GANTRY_SHAPE(a * b), GANTRY_SCALAR);
         binary_case(s, spec, dtype, "scalar_first", GANTRY_SCALAR, GANTRY_SHAPE(a * b));
@@ -183,15 +193,16 @@ static void sweep_binary(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dt
         binary_case(s, spec, dtype, "outer", GANTRY_SHAPE(a, 1), GANTRY_SHAPE(b));
     }
     binary_case(s, spec, dtype, "middle", GANTRY_SHAPE(5, 7, 33), GANTRY_SHAPE(5, 1, 33));
-    binary_case(s, spec, dtype, "rank8", GANTRY_SHAPE(2, 1, 3, 1, 2, 1, 5, 1), GANTRY_SHAPE(1, 3, 1, 2, 1, 2, 1, 7));
+    binary_case(s, spec, dtype, "rank8", GANTRY_SHAPE(2, 1, 3, 1, 2, 1, 5, 1),
+                GANTRY_SHAPE(1, 3, 1, 2, 1, 2, 1, 7));
 }
 
-static void sweep_select(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
-{
-    for (size_t i = 0; i < COUNT(sizes); i++) {
+static void sweep_select(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
+    for (size_t i = 0; i < COUNT(sizes); ++i) {
         const gantry_shape_t all = GANTRY_SHAPE(sizes[i]), others[] = {GANTRY_SCALAR, all};
-        for (size_t k = 0; k < COUNT(others) && (k == 0 || sizes[i] > 1); k++) {
-            if (!start(s, spec->op, "%s_%" PRId64 "%s", gantry_dtype_name(dtype), sizes[i], k ? "_dense" : ""))
+        for (size_t k = 0; k < COUNT(others) && (k == 0 || sizes[i] > 1); ++k) {
+            if (!start(s, spec->op, "%s_%" PRId64 "%s", gantry_dtype_name(dtype), sizes[i],
+                       k ? "_dense" : ""))
                 continue;
             add_random(s, GANTRY_BOOL, all, spec->domain);
             add_random(s, dtype, all, spec->domain);
@@ -201,11 +212,11 @@ static void sweep_select(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dt
     }
 }
 
-static void sweep_cast(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
-{
-    for (size_t to = 0; to < COUNT(dtypes); to++) {
+static void sweep_cast(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
+    for (size_t to = 0; to < COUNT(dtypes); ++to) {
         for (size_t i = 0; i < COUNT(sizes); i += 3) {
-            const char *from_name = gantry_dtype_name(dtype), *to_name = gantry_dtype_name(dtypes[to]);
+            const char *from_name = gantry_dtype_name(dtype),
+                       *to_name = gantry_dtype_name(dtypes[to]);
             if (!start(s, spec->op, "%s_to_%s_%" PRId64, from_name, to_name, sizes[i])) continue;
             add_random(s, dtype, GANTRY_SHAPE(sizes[i]), spec->domain);
             add_type_attr(s, "DstT", dtypes[to]);
@@ -214,97 +225,97 @@ static void sweep_cast(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtyp
     }
 }
 
-static void sweep_add_n(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
-{
+static void sweep_add_n(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
     for (size_t i = 0; i < COUNT(sizes); i += 2) {
         if (!start(s, spec->op, "%s_%" PRId64, gantry_dtype_name(dtype), sizes[i])) continue;
-        for (int k = 0; k < 5; k++) add_random(s, dtype, GANTRY_SHAPE(sizes[i]), spec->domain);
+        for (int k = 0; k < 5; ++k) add_random(s, dtype, GANTRY_SHAPE(sizes[i]), spec->domain);
         finish(s);
     }
 }
 
-static void sweep_bias(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
-{
-    for (size_t i = 0; i < COUNT(pairs); i++) {
-        binary_case(s, spec, dtype, "bias", GANTRY_SHAPE(pairs[i][0], pairs[i][1]), GANTRY_SHAPE(pairs[i][1]));
+static void sweep_bias(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
+    for (size_t i = 0; i < COUNT(pairs); ++i) {
+        binary_case(s, spec, dtype, "bias", GANTRY_SHAPE(pairs[i][0], pairs[i][1]),
+                    GANTRY_SHAPE(pairs[i][1]));
     }
 }
 
 /* ---- along axes ---- */
 
-static bool takes_one_axis(const sweep_spec_t *spec)
-{
-    return strncmp(spec->op, "Arg", 3) == 0;
-}
+static bool takes_one_axis(const sweep_spec_t *spec) { return strncmp(spec->op, "Arg", 3) == 0; }
 
-static void reduce_case(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype, gantry_shape_t shape,
-                        const int32_t *axes, size_t axis_count)
-{
+static void reduce_case(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype,
+                        gantry_shape_t shape, const int32_t *axes, size_t axis_count) {
     char text[64];
     gantry_shape_format(&shape, text, sizeof text);
     int32_t last = axis_count ? axes[axis_count - 1] : -1;
-    if (!start(s, spec->op, "%s_%s_%zu_axes_last_%" PRId32, gantry_dtype_name(dtype), text, axis_count, last)) return;
+    if (!start(s, spec->op, "%s_%s_%zu_axes_last_%" PRId32, gantry_dtype_name(dtype), text,
+               axis_count, last))
+        return;
     add_random(s, dtype, shape, spec->domain);
     add(s, takes_one_axis(spec) ? sweep_scalar_int(last) : sweep_ints(axes, axis_count));
     finish(s);
 }
 
-/* Around the borders of the device forms: what one work-item has under way at once (8 elements of 64, 32 or 8 lanes),
- * chunks of 4096, two levels in one launch (up to 16384), columns for small and large work-groups and single items. */
-static void sweep_long_reductions(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
-{
+/* Around the borders of the device forms: what one work-item has under way at once (8 elements of
+ * 64, 32 or 8 lanes), chunks of 4096, two levels in one launch (up to 16384), columns for small
+ * and large work-groups and single items. */
+static void sweep_long_reductions(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
     static const int64_t lengths[] = {8, 9, 512, 513, 1023, 8192, 8193, 12289, 16384, 16385};
     static const int64_t rows[] = {7, 33, 64, 100, 256, 257, 4097};
     static const int64_t columns[] = {2, 8, 40, 4111};
     const int32_t first = 0, second = 1;
-    for (size_t i = 0; i < COUNT(lengths); i++) {
+    for (size_t i = 0; i < COUNT(lengths); ++i) {
         reduce_case(s, spec, dtype, GANTRY_SHAPE(lengths[i]), &first, 1);
         reduce_case(s, spec, dtype, GANTRY_SHAPE(2, lengths[i]), &second, 1);
     }
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        for (size_t k = 0; k < COUNT(columns); k++) {
-            if (rows[i] * columns[k] > 500000) continue; /* it would show no more, and take seconds */
+    for (size_t i = 0; i < COUNT(rows); ++i) {
+        for (size_t k = 0; k < COUNT(columns); ++k) {
+            /* it would show no more, and take seconds */
+            if (rows[i] * columns[k] > 500000) continue;
             reduce_case(s, spec, dtype, GANTRY_SHAPE(rows[i], columns[k]), &first, 1);
         }
     }
 }
 
-static void sweep_reduce(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
-{
+static void sweep_reduce(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
     const int32_t axes[][2] = {{0, 0}, {1, 0}, {0, 2}, {2, 0}};
-    for (size_t i = 0; i < COUNT(sizes); i++) reduce_case(s, spec, dtype, GANTRY_SHAPE(sizes[i]), axes[0], 1);
-    for (size_t i = 0; i < COUNT(pairs); i++) {
+    for (size_t i = 0; i < COUNT(sizes); ++i)
+        reduce_case(s, spec, dtype, GANTRY_SHAPE(sizes[i]), axes[0], 1);
+    for (size_t i = 0; i < COUNT(pairs); ++i) {
         gantry_shape_t shape = GANTRY_SHAPE(pairs[i][0], pairs[i][1]);
         reduce_case(s, spec, dtype, shape, axes[0], 1);
         reduce_case(s, spec, dtype, shape, axes[1], 1);
     }
     gantry_shape_t box = GANTRY_SHAPE(7, 129, 65);
-    for (int i = 0; i < 4; i++) {
-        if (i != 2) reduce_case(s, spec, dtype, box, axes[i], 1);
-        else if (!takes_one_axis(spec)) reduce_case(s, spec, dtype, box, axes[i], 2);
+    for (int i = 0; i < 4; ++i) {
+        if (i != 2)
+            reduce_case(s, spec, dtype, box, axes[i], 1);
+        else if (!takes_one_axis(spec))
+            reduce_case(s, spec, dtype, box, axes[i], 2);
     }
     if (!takes_one_axis(spec)) reduce_case(s, spec, dtype, box, axes[0], 0);
     sweep_long_reductions(s, spec, dtype);
 }
 
-static void sweep_rows(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
-{
-    for (size_t i = 0; i < COUNT(pairs); i++) {
+static void sweep_rows(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
+    for (size_t i = 0; i < COUNT(pairs); ++i) {
         int64_t a = pairs[i][0], b = pairs[i][1];
-        if (!start(s, spec->op, "%s_%" PRId64 "x%" PRId64, gantry_dtype_name(dtype), a, b)) continue;
+        if (!start(s, spec->op, "%s_%" PRId64 "x%" PRId64, gantry_dtype_name(dtype), a, b))
+            continue;
         add_random(s, dtype, GANTRY_SHAPE(a, b), spec->domain);
         finish(s);
     }
 }
 
-/* Around the borders of chunks of 128; in rows and in columns; the last three of so many sequences that processors take
- * them whole. */
-static void sweep_scan(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
-{
-    static const gantry_shape_t shapes[] = {{1, {129}},      {1, {16385}},      {2, {3, 127}},   {2, {257, 5}},
-                                            {2, {128, 300}}, {3, {2, 1000, 3}}, {2, {1, 20000}}, {2, {300, 7}}, {2, {40, 100}},
-                                            {2, {66, 300}},  {3, {9, 140, 3}},  {2, {65, 260}}};
-    for (size_t i = 0; i < COUNT(shapes); i++) {
+/* Around the borders of chunks of 128; in rows and in columns; the last three of so many sequences
+ * that processors take them whole. */
+static void sweep_scan(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
+    static const gantry_shape_t shapes[] = {{1, {129}},      {1, {16385}},     {2, {3, 127}},
+                                            {2, {257, 5}},   {2, {128, 300}},  {3, {2, 1000, 3}},
+                                            {2, {1, 20000}}, {2, {300, 7}},    {2, {40, 100}},
+                                            {2, {66, 300}},  {3, {9, 140, 3}}, {2, {65, 260}}};
+    for (size_t i = 0; i < COUNT(shapes); ++i) {
         const bool is_last = shapes[i].rank == 1 || shapes[i].dims[1] > shapes[i].dims[0];
         if (!start(s, spec->op, "%s_%zu", gantry_dtype_name(dtype), i)) continue;
         add_random(s, dtype, shapes[i], spec->domain);
@@ -316,9 +327,8 @@ static void sweep_scan(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtyp
 
 /* ---- random numbers and movement ---- */
 
-static void sweep_generator(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
-{
-    for (size_t i = 0; i < COUNT(sizes); i++) {
+static void sweep_generator(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
+    for (size_t i = 0; i < COUNT(sizes); ++i) {
         if (!start(s, spec->op, "%s_%" PRId64, gantry_dtype_name(dtype), sizes[i])) continue;
         int32_t shape = (int32_t)sizes[i];
         add(s, sweep_ints(&shape, 1));
@@ -328,17 +338,17 @@ static void sweep_generator(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t
     }
 }
 
-static void sweep_transpose(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
-{
+static void sweep_transpose(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
     const int32_t perms[][3] = {{1, 0, 2}, {2, 0, 1}, {0, 2, 1}, {2, 1, 0}, {1, 2, 0}};
-    for (size_t i = 0; i < COUNT(pairs); i++) {
+    for (size_t i = 0; i < COUNT(pairs); ++i) {
         int64_t a = pairs[i][0], b = pairs[i][1];
-        if (!start(s, spec->op, "%s_%" PRId64 "x%" PRId64, gantry_dtype_name(dtype), a, b)) continue;
+        if (!start(s, spec->op, "%s_%" PRId64 "x%" PRId64, gantry_dtype_name(dtype), a, b))
+            continue;
         add_random(s, dtype, GANTRY_SHAPE(a, b), spec->domain);
         add(s, sweep_ints(perms[0], 2));
         finish(s);
     }
-    for (size_t i = 0; i < COUNT(perms); i++) {
+    for (size_t i = 0; i < COUNT(perms); ++i) {
         if (!start(s, spec->op, "%s_rank3_perm%zu", gantry_dtype_name(dtype), i)) continue;
         add_random(s, dtype, GANTRY_SHAPE(33, 17, 65), spec->domain);
         add(s, sweep_ints(perms[i], 3));
@@ -346,35 +356,37 @@ static void sweep_transpose(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t
     }
 }
 
-static void sweep_gather(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
-{
-    static const int64_t rows[] = {2, 4, 6, 48}; /* of small elements, which cards may take two or four at a time */
-    for (size_t i = 0; i < COUNT(rows); i++) {
+static void sweep_gather(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
+    /* of small elements, which cards may take two or four at a time */
+    static const int64_t rows[] = {2, 4, 6, 48};
+    for (size_t i = 0; i < COUNT(rows); ++i) {
         if (!start(s, spec->op, "%s_rows_of_%" PRId64, gantry_dtype_name(dtype), rows[i])) continue;
         add_random(s, dtype, GANTRY_SHAPE(37, rows[i]), spec->domain);
         add(s, sweep_indices(s->seed, GANTRY_INT32, GANTRY_SHAPE(5, 7), 37));
         add(s, sweep_scalar_int(0));
         finish(s);
     }
-    for (size_t i = 0; i < COUNT(pairs); i++) {
+    for (size_t i = 0; i < COUNT(pairs); ++i) {
         int64_t a = pairs[i][0], b = pairs[i][1];
-        for (int32_t axis = 0; axis < 2; axis++) {
-            if (!start(s, spec->op, "%s_%" PRId64 "x%" PRId64 "_axis%d", gantry_dtype_name(dtype), a, b, (int)axis))
+        for (int32_t axis = 0; axis < 2; ++axis) {
+            if (!start(s, spec->op, "%s_%" PRId64 "x%" PRId64 "_axis%d", gantry_dtype_name(dtype),
+                       a, b, (int)axis))
                 continue;
             add_random(s, dtype, GANTRY_SHAPE(a, b), spec->domain);
-            add(s, sweep_indices(s->seed, axis ? GANTRY_INT64 : GANTRY_INT32, GANTRY_SHAPE(3, 11), axis ? b : a));
+            add(s, sweep_indices(s->seed, axis ? GANTRY_INT64 : GANTRY_INT32, GANTRY_SHAPE(3, 11),
+                                 axis ? b : a));
             add(s, sweep_scalar_int(axis));
             finish(s);
         }
     }
 }
 
-static void sweep_concat(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
-{
-    for (size_t i = 0; i < COUNT(pairs); i++) {
+static void sweep_concat(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
+    for (size_t i = 0; i < COUNT(pairs); ++i) {
         int64_t a = pairs[i][0], b = pairs[i][1];
-        for (int32_t axis = 0; axis < 2; axis++) {
-            if (!start(s, spec->op, "%s_%" PRId64 "x%" PRId64 "_axis%d", gantry_dtype_name(dtype), a, b, (int)axis))
+        for (int32_t axis = 0; axis < 2; ++axis) {
+            if (!start(s, spec->op, "%s_%" PRId64 "x%" PRId64 "_axis%d", gantry_dtype_name(dtype),
+                       a, b, (int)axis))
                 continue;
             add_random(s, dtype, GANTRY_SHAPE(a, b), spec->domain);
             add_random(s, dtype, axis ? GANTRY_SHAPE(a, 2) : GANTRY_SHAPE(2, b), spec->domain);
@@ -492,14 +504,14 @@ static const sweep_spec_t specs[] = {
     {"Xlogy", F32, SWEEP_ANY, sweep_binary},
 };
 
-void conformance_run_sweep(conformance_t *c)
-{
+void conformance_run_sweep(conformance_t *c) {
     sweep_t s = {.c = c};
-    for (size_t i = 0; i < COUNT(specs); i++) {
+    for (size_t i = 0; i < COUNT(specs); ++i) {
         if (!conformance_wants(c, specs[i].op)) continue;
         s.number = 0; /* the first case of every op is always there */
-        for (size_t t = 0; t < COUNT(dtypes); t++) {
-            if (!(specs[i].types >> t & 1) || conformance_spares_type(c, specs[i].op, dtypes[t])) continue;
+        for (size_t t = 0; t < COUNT(dtypes); ++t) {
+            if (!(specs[i].types >> t & 1) || conformance_spares_type(c, specs[i].op, dtypes[t]))
+                continue;
             specs[i].run(&s, &specs[i], dtypes[t]);
         }
     }

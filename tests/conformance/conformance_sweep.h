@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random inputs for checks, made from a seed by our own generator, so that every machine checks the same values.
+/* Random inputs for checks, made from a seed by our own generator, so that every machine checks the
+ * same values.
  * Ownership: a made tensor's data is malloced. Thread-safe. */
 #ifndef GANTRY_TESTS_CONFORMANCE_SWEEP_H
 #define GANTRY_TESTS_CONFORMANCE_SWEEP_H
@@ -8,24 +9,28 @@
 #include "golden.h"
 
 typedef enum sweep_domain_t {
-    SWEEP_ANY,      /* half of the floats any bits (NaN, infinities, denormals), half in [-8, 8]; integers any */
+    /* half of the floats any bits (NaN, infinities, denormals), half in [-8, 8]; integers any */
+    SWEEP_ANY,
     SWEEP_MODERATE, /* floats in [-8, 8] over many exponents; integers in [-1000, 1000] */
     SWEEP_UNIT,     /* floats in [-1, 1]; integers in [-9, 9] */
     SWEEP_NONZERO   /* as ANY, integers not 0 */
 } sweep_domain_t;
 
 /* Ends the program when memory is out. */
-golden_tensor_t sweep_tensor(uint64_t seed, gantry_dtype_t dtype, gantry_shape_t shape, sweep_domain_t domain);
+golden_tensor_t sweep_tensor(uint64_t seed, gantry_dtype_t dtype, gantry_shape_t shape,
+                             sweep_domain_t domain);
 /* Numbers in [0, limit) of an integer type. */
-golden_tensor_t sweep_indices(uint64_t seed, gantry_dtype_t dtype, gantry_shape_t shape, int64_t limit);
+golden_tensor_t sweep_indices(uint64_t seed, gantry_dtype_t dtype, gantry_shape_t shape,
+                              int64_t limit);
 /* A vector of int32. */
 golden_tensor_t sweep_ints(const int32_t *values, size_t count);
 golden_tensor_t sweep_scalar_int(int32_t value);
 
-uint64_t sweep_hash(const char *text);  /* a seed from a name */
-uint64_t sweep_next(uint64_t *state);   /* any number */
+uint64_t sweep_hash(const char *text); /* a seed from a name */
+uint64_t sweep_next(uint64_t *state);  /* any number */
 
-/* The rest of a case that conformance_begin began: the same bits twice, or on both devices; nothing written beside them. */
+/* The rest of a case that conformance_begin began: the same bits twice, or on both devices;
+ * nothing written beside them. */
 void sweep_run(conformance_t *c, const golden_case_t *item);
 
 #endif

@@ -10,21 +10,21 @@
 #include "conformance.h"
 
 static const gantry_dtype_t all_dtypes[] = {
-    GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32,    GANTRY_UINT8,  GANTRY_INT16,   GANTRY_INT8,   GANTRY_COMPLEX64,
-    GANTRY_INT64,   GANTRY_BOOL,    GANTRY_BFLOAT16, GANTRY_UINT16, GANTRY_FLOAT16, GANTRY_UINT32, GANTRY_UINT64};
+    GANTRY_FLOAT32, GANTRY_FLOAT64,   GANTRY_INT32,  GANTRY_UINT8, GANTRY_INT16,
+    GANTRY_INT8,    GANTRY_COMPLEX64, GANTRY_INT64,  GANTRY_BOOL,  GANTRY_BFLOAT16,
+    GANTRY_UINT16,  GANTRY_FLOAT16,   GANTRY_UINT32, GANTRY_UINT64};
 
 /* Bytes of a pattern that differs from place to place; 0 and 1 only for booleans. */
-static unsigned char *make_bytes(gantry_dtype_t dtype, size_t bytes)
-{
+static unsigned char *make_bytes(gantry_dtype_t dtype, size_t bytes) {
     unsigned char *data = malloc(bytes ? bytes : 1);
     if (!data) exit(2);
-    for (size_t i = 0; i < bytes; i++)
-        data[i] = dtype == GANTRY_BOOL ? (unsigned char)(i % 3 == 0) : (unsigned char)(i * 31 + i / 251);
+    for (size_t i = 0; i < bytes; ++i)
+        data[i] =
+            dtype == GANTRY_BOOL ? (unsigned char)(i % 3 == 0) : (unsigned char)(i * 31 + i / 251);
     return data;
 }
 
-static void check_round_trip(conformance_t *c, gantry_dtype_t dtype, gantry_shape_t shape)
-{
+static void check_round_trip(conformance_t *c, gantry_dtype_t dtype, gantry_shape_t shape) {
     size_t bytes = (size_t)gantry_shape_elements(&shape) * gantry_dtype_size(dtype);
     unsigned char *data = make_bytes(dtype, bytes);
     char text[96];
@@ -32,16 +32,19 @@ static void check_round_trip(conformance_t *c, gantry_dtype_t dtype, gantry_shap
     gantry_scope_t *scope = conformance_scope(c);
     const gantry_tensor_t *tensor = gantry_constant(scope, dtype, shape, data, bytes);
     if (!tensor) {
-        conformance_fail(c, "no constant of %s%s: %s", gantry_dtype_name(dtype), text, gantry_scope_message(scope));
+        conformance_fail(c, "no constant of %s%s: %s", gantry_dtype_name(dtype), text,
+                         gantry_scope_message(scope));
     } else {
         golden_tensor_t got;
         gantry_status_t status = conformance_read(tensor, &got);
-        CHECK(c, status == GANTRY_OK, "%s%s: %s", gantry_dtype_name(dtype), text, conformance_last_error(status));
+        CHECK(c, status == GANTRY_OK, "%s%s: %s", gantry_dtype_name(dtype), text,
+              conformance_last_error(status));
         CHECK(c, got.dtype == dtype && gantry_shape_equal(&got.shape, &shape) && got.bytes == bytes,
               "%s%s came back as another type or shape", gantry_dtype_name(dtype), text);
         CHECK(c, status != GANTRY_OK || got.bytes != bytes || memcmp(got.data, data, bytes) == 0,
               "%s%s came back changed", gantry_dtype_name(dtype), text);
-        CHECK(c, gantry_tensor_elements(tensor) == gantry_shape_elements(&shape), "the number of elements is wrong");
+        CHECK(c, gantry_tensor_elements(tensor) == gantry_shape_elements(&shape),
+              "the number of elements is wrong");
         CHECK(c, gantry_tensor_device(tensor) == c->device, "a constant lies on another device");
         conformance_free_outputs(&got, 1);
     }
@@ -49,9 +52,8 @@ static void check_round_trip(conformance_t *c, gantry_dtype_t dtype, gantry_shap
     conformance_end_scope(c, scope, tensor ? GANTRY_OK : gantry_scope_status(scope));
 }
 
-static void constants_of_all_types_come_back(conformance_t *c)
-{
-    for (size_t i = 0; i < sizeof all_dtypes / sizeof all_dtypes[0]; i++) {
+static void constants_of_all_types_come_back(conformance_t *c) {
+    for (size_t i = 0; i < sizeof all_dtypes / sizeof all_dtypes[0]; ++i) {
         check_round_trip(c, all_dtypes[i], GANTRY_SCALAR);
         check_round_trip(c, all_dtypes[i], GANTRY_SHAPE(0));
         check_round_trip(c, all_dtypes[i], GANTRY_SHAPE(7));
@@ -61,28 +63,30 @@ static void constants_of_all_types_come_back(conformance_t *c)
 }
 
 /* Around the sizes of staging blocks. */
-static void constants_of_many_sizes_come_back(conformance_t *c)
-{
-    static const int64_t sizes[] = {1, 63, 64, 65, 1023, 16383, 16384, 16385, 65536, 1048577, 3000001};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+static void constants_of_many_sizes_come_back(conformance_t *c) {
+    static const int64_t sizes[] = {1,     63,    64,    65,      1023,   16383,
+                                    16384, 16385, 65536, 1048577, 3000001};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i)
         check_round_trip(c, GANTRY_FLOAT32, GANTRY_SHAPE(sizes[i]));
     check_round_trip(c, GANTRY_UINT8, GANTRY_SHAPE(65535));
     check_round_trip(c, GANTRY_UINT8, GANTRY_SHAPE(65537));
 }
 
-static void constant_copies_before_it_returns(conformance_t *c)
-{
+static void constant_copies_before_it_returns(conformance_t *c) {
     const int64_t n = 2000000;
     size_t bytes = (size_t)n * sizeof(float);
     float *values = malloc(bytes), *got = malloc(bytes);
     if (!values || !got) exit(2);
-    for (int64_t i = 0; i < n; i++) values[i] = (float)i;
+    for (int64_t i = 0; i < n; ++i) values[i] = (float)i;
     gantry_scope_t *scope = conformance_scope(c);
-    const gantry_tensor_t *tensor = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(n), values, bytes);
+    const gantry_tensor_t *tensor =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(n), values, bytes);
     memset(values, 0xff, bytes);
-    CHECK(c, tensor && gantry_tensor_read(tensor, got, bytes) == GANTRY_OK, "%s", gantry_last_message());
-    for (int64_t i = 0; i < n && c->reasons == 0; i++) {
-        CHECK(c, got[i] == (float)i, "element %" PRId64 " is %g: memory of the caller was used after the call", i,
+    CHECK(c, tensor && gantry_tensor_read(tensor, got, bytes) == GANTRY_OK, "%s",
+          gantry_last_message());
+    for (int64_t i = 0; i < n && c->reasons == 0; ++i) {
+        CHECK(c, got[i] == (float)i,
+              "element %" PRId64 " is %g: memory of the caller was used after the call", i,
               (double)got[i]);
     }
     gantry_scope_end(scope);
@@ -90,46 +94,47 @@ static void constant_copies_before_it_returns(conformance_t *c)
     free(got);
 }
 
-static void refuse_constant(conformance_t *c, const char *what, gantry_dtype_t dtype, gantry_shape_t shape,
-                            const void *data, size_t bytes)
-{
+static void refuse_constant(conformance_t *c, const char *what, gantry_dtype_t dtype,
+                            gantry_shape_t shape, const void *data, size_t bytes) {
     gantry_scope_t *scope = conformance_scope(c);
     const gantry_tensor_t *tensor = gantry_constant(scope, dtype, shape, data, bytes);
     CHECK(c, !tensor, "%s was accepted", what);
     gantry_status_t status = gantry_scope_status(scope);
-    conformance_check_status(c, what, status, GANTRY_INVALID_ARGUMENT, gantry_scope_message(scope), "");
+    conformance_check_status(c, what, status, GANTRY_INVALID_ARGUMENT, gantry_scope_message(scope),
+                             "");
     CHECK(c, *gantry_scope_message(scope), "%s: there is no message", what);
     gantry_scope_end(scope);
 }
 
 /* What is not 0 is true, and true is 1 wherever it is looked at as a number. */
-static void odd_bools_become_true(conformance_t *c)
-{
+static void odd_bools_become_true(conformance_t *c) {
     static const int64_t sizes[] = {1, 5, 64, 65, 5000, 300000};
     static unsigned char odd[300000], got[300000];
-    for (int64_t i = 0; i < 300000; i++) odd[i] = i % 3 ? (unsigned char)(i % 255) : 0;
+    for (int64_t i = 0; i < 300000; ++i) odd[i] = i % 3 ? (unsigned char)(i % 255) : 0;
     odd[0] = 2;
-    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; ++k) {
         size_t count = (size_t)sizes[k], wrong = 0;
         int64_t trues = 0, sum = -1;
         gantry_scope_t *scope = conformance_scope(c);
-        const gantry_tensor_t *t = gantry_constant(scope, GANTRY_BOOL, GANTRY_SHAPE(sizes[k]), odd, count);
-        const gantry_tensor_t *number = gantry_sum(scope, gantry_cast(scope, t, GANTRY_INT64), NULL);
+        const gantry_tensor_t *t =
+            gantry_constant(scope, GANTRY_BOOL, GANTRY_SHAPE(sizes[k]), odd, count);
+        const gantry_tensor_t *number =
+            gantry_sum(scope, gantry_cast(scope, t, GANTRY_INT64), NULL);
         gantry_status_t status = gantry_tensor_read(t, got, count);
         if (status == GANTRY_OK) status = gantry_tensor_read(number, &sum, sizeof sum);
         CHECK(c, status == GANTRY_OK, "%zu: %s", count, conformance_last_error(status));
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; ++i) {
             trues += odd[i] != 0;
             wrong += got[i] != (odd[i] != 0);
         }
-        CHECK(c, wrong == 0 && sum == trues, "%zu: %zu bytes differ, the sum is %" PRId64 " and not %" PRId64, count,
-              wrong, sum, trues);
+        CHECK(c, wrong == 0 && sum == trues,
+              "%zu: %zu bytes differ, the sum is %" PRId64 " and not %" PRId64, count, wrong, sum,
+              trues);
         conformance_end_scope(c, scope, GANTRY_OK);
     }
 }
 
-static void wrong_constants_are_refused(conformance_t *c)
-{
+static void wrong_constants_are_refused(conformance_t *c) {
     const float v[4] = {1, 2, 3, 4};
     refuse_constant(c, "too few bytes", GANTRY_FLOAT32, GANTRY_SHAPE(4), v, 12);
     refuse_constant(c, "too many bytes", GANTRY_FLOAT32, GANTRY_SHAPE(3), v, sizeof v);
@@ -138,53 +143,62 @@ static void wrong_constants_are_refused(conformance_t *c)
     refuse_constant(c, "no type", GANTRY_DTYPE_NONE, GANTRY_SHAPE(4), v, sizeof v);
     refuse_constant(c, "an unknown type", (gantry_dtype_t)99, GANTRY_SHAPE(4), v, sizeof v);
     refuse_constant(c, "rank 9", GANTRY_FLOAT32, (gantry_shape_t){.rank = 9}, v, sizeof v);
-    refuse_constant(c, "a negative rank", GANTRY_FLOAT32, (gantry_shape_t){.rank = -1}, v, sizeof v);
-    refuse_constant(c, "an overflowing shape", GANTRY_FLOAT32, GANTRY_SHAPE(INT64_MAX, INT64_MAX), v, sizeof v);
-    refuse_constant(c, "overflowing bytes", GANTRY_FLOAT64, GANTRY_SHAPE(INT64_MAX / 4), v, sizeof v);
+    refuse_constant(c, "a negative rank", GANTRY_FLOAT32, (gantry_shape_t){.rank = -1}, v,
+                    sizeof v);
+    refuse_constant(c, "an overflowing shape", GANTRY_FLOAT32, GANTRY_SHAPE(INT64_MAX, INT64_MAX),
+                    v, sizeof v);
+    refuse_constant(c, "overflowing bytes", GANTRY_FLOAT64, GANTRY_SHAPE(INT64_MAX / 4), v,
+                    sizeof v);
 }
 
-static void wrong_reads_are_refused(conformance_t *c)
-{
+static void wrong_reads_are_refused(conformance_t *c) {
     float out[8];
     gantry_scope_t *scope = conformance_scope(c);
     const gantry_tensor_t *t = conformance_iota(scope, 4);
     gantry_status_t status = gantry_tensor_read(t, out, 12);
-    conformance_check_status(c, "too few bytes", status, GANTRY_INVALID_ARGUMENT, gantry_last_message(), "16");
+    conformance_check_status(c, "too few bytes", status, GANTRY_INVALID_ARGUMENT,
+                             gantry_last_message(), "16");
     status = gantry_tensor_read(t, out, sizeof out);
-    conformance_check_status(c, "too many bytes", status, GANTRY_INVALID_ARGUMENT, gantry_last_message(), "16");
+    conformance_check_status(c, "too many bytes", status, GANTRY_INVALID_ARGUMENT,
+                             gantry_last_message(), "16");
     status = gantry_tensor_read(t, NULL, 16);
-    conformance_check_status(c, "no place", status, GANTRY_INVALID_ARGUMENT, gantry_last_message(), "");
+    conformance_check_status(c, "no place", status, GANTRY_INVALID_ARGUMENT, gantry_last_message(),
+                             "");
     status = gantry_tensor_read(NULL, out, 16);
-    conformance_check_status(c, "no tensor", status, GANTRY_INVALID_ARGUMENT, gantry_last_message(), "");
+    conformance_check_status(c, "no tensor", status, GANTRY_INVALID_ARGUMENT, gantry_last_message(),
+                             "");
     CHECK(c, gantry_tensor_wait(t) == GANTRY_OK, "waiting failed: %s", gantry_last_message());
     conformance_end_scope(c, scope, GANTRY_OK);
 }
 
 /* ---- printing ---- */
 
-static void check_text(conformance_t *c, const gantry_tensor_t *tensor, const gantry_format_options_t *options,
-                       const char *wanted)
-{
+static void check_text(conformance_t *c, const gantry_tensor_t *tensor,
+                       const gantry_format_options_t *options, const char *wanted) {
     char text[4096] = "";
     size_t needed = 0;
     gantry_status_t status = gantry_tensor_format(tensor, options, text, sizeof text, &needed);
     CHECK(c, status == GANTRY_OK, "%s", conformance_last_error(status));
     CHECK(c, strcmp(text, wanted) == 0, "printed \"%s\" instead of \"%s\"", text, wanted);
-    CHECK(c, needed == strlen(wanted), "%zu bytes are said to be needed instead of %zu", needed, strlen(wanted));
+    CHECK(c, needed == strlen(wanted), "%zu bytes are said to be needed instead of %zu", needed,
+          strlen(wanted));
 }
 
-static void tensors_print_as_numpy_does(conformance_t *c)
-{
+static void tensors_print_as_numpy_does(conformance_t *c) {
     const float v[] = {1, 2, 3, 4, 5, 6};
     const unsigned char b[] = {1, 0, 0, 1};
     const int64_t i[] = {-1, 20, 300};
     const double d[] = {0.5, 1e-3, 12345.678};
     gantry_scope_t *scope = conformance_scope(c);
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), v, sizeof v);
-    const gantry_tensor_t *y = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2), v, sizeof v);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), v, sizeof v);
+    const gantry_tensor_t *y =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2), v, sizeof v);
     check_text(c, gantry_matmul(scope, x, y, NULL), NULL, "[[22. 28.]\n [49. 64.]]");
-    check_text(c, gantry_constant(scope, GANTRY_BOOL, GANTRY_SHAPE(4), b, sizeof b), NULL, "[ True False False  True]");
-    check_text(c, gantry_constant(scope, GANTRY_INT64, GANTRY_SHAPE(3), i, sizeof i), NULL, "[ -1  20 300]");
+    check_text(c, gantry_constant(scope, GANTRY_BOOL, GANTRY_SHAPE(4), b, sizeof b), NULL,
+               "[ True False False  True]");
+    check_text(c, gantry_constant(scope, GANTRY_INT64, GANTRY_SHAPE(3), i, sizeof i), NULL,
+               "[ -1  20 300]");
     check_text(c, gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SHAPE(3), d, sizeof d), NULL,
                "[5.0000000e-01 1.0000000e-03 1.2345678e+04]");
     check_text(c, gantry_scalar_f32(scope, 3.5f), NULL, "3.5");
@@ -192,19 +206,20 @@ static void tensors_print_as_numpy_does(conformance_t *c)
     const gantry_format_options_t two_digits = {.struct_size = sizeof two_digits, .precision = 2};
     check_text(c, gantry_scalar_f32(scope, 2.0f), &two_digits, "2.0");
     const gantry_tensor_t *many =
-        gantry_range(scope, gantry_scalar_i32(scope, 0), gantry_scalar_i32(scope, 2001), gantry_scalar_i32(scope, 1));
+        gantry_range(scope, gantry_scalar_i32(scope, 0), gantry_scalar_i32(scope, 2001),
+                     gantry_scalar_i32(scope, 1));
     check_text(c, many, NULL, "[   0    1    2 ... 1998 1999 2000]");
     conformance_end_scope(c, scope, GANTRY_OK);
 }
 
-static void text_that_does_not_fit_is_cut(conformance_t *c)
-{
+static void text_that_does_not_fit_is_cut(conformance_t *c) {
     char text[8];
     size_t needed = 0;
     gantry_scope_t *scope = conformance_scope(c);
     const gantry_tensor_t *t = conformance_iota(scope, 4); /* [0. 1. 2. 3.] */
     memset(text, 'x', sizeof text);
-    CHECK(c, gantry_tensor_format(t, NULL, text, 6, &needed) == GANTRY_OK, "%s", gantry_last_message());
+    CHECK(c, gantry_tensor_format(t, NULL, text, 6, &needed) == GANTRY_OK, "%s",
+          gantry_last_message());
     CHECK(c, memcmp(text, "[0. 1\0xx", 8) == 0, "6 bytes hold \"%.8s\"", text);
     CHECK(c, needed == 13, "%zu bytes are said to be needed instead of 13", needed);
     CHECK(c, gantry_tensor_format(t, NULL, NULL, 0, &needed) == GANTRY_OK && needed == 13,
@@ -214,21 +229,20 @@ static void text_that_does_not_fit_is_cut(conformance_t *c)
 
 /* ---- aliases ---- */
 
-static int64_t bytes_in_use(conformance_t *c)
-{
+static int64_t bytes_in_use(conformance_t *c) {
     gantry_memory_info_t info = {.struct_size = sizeof info};
-    CHECK(c, gantry_get_memory_info(c->runtime, c->options.device, &info) == GANTRY_OK, "%s", gantry_last_message());
+    CHECK(c, gantry_get_memory_info(c->runtime, c->options.device, &info) == GANTRY_OK, "%s",
+          gantry_last_message());
     return (int64_t)info.current_bytes;
 }
 
 /* Would take freed memory, and overwrite it. */
-static void make_noise(conformance_t *c, gantry_scope_t *scope, int64_t elements)
-{
-    CHECK(c, gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(elements)), "%s", gantry_scope_message(scope));
+static void make_noise(conformance_t *c, gantry_scope_t *scope, int64_t elements) {
+    CHECK(c, gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(elements)), "%s",
+          gantry_scope_message(scope));
 }
 
-static void aliases_share_memory_and_outlive_their_source(conformance_t *c)
-{
+static void aliases_share_memory_and_outlive_their_source(conformance_t *c) {
     const int64_t n = 1 << 20;
     const float first[] = {0, 1, 2, 3};
     gantry_scope_t *scope = conformance_scope(c);
@@ -250,11 +264,13 @@ static void aliases_share_memory_and_outlive_their_source(conformance_t *c)
     conformance_end_scope(c, scope, GANTRY_OK);
 }
 
-/* Rows of a matrix, and of these again: Slice, StridedSlice, Unpack, Split. Then the matrix goes. */
-static void pieces_share_memory_and_outlive_their_source(conformance_t *c)
-{
-    const int64_t begin[] = {3, 0}, size[] = {8, -1}, from[] = {-4}, to[] = {INT32_MAX}, front[] = {0}, four[] = {4};
-    const float first[] = {8 * 131072, 8 * 131072 + 1, 8 * 131072 + 2, 8 * 131072 + 3}; /* of row 3 + 4 + 1 */
+/* Rows of a matrix, and of these again: Slice, StridedSlice, Unpack, Split. Then the matrix
+ * goes. */
+static void pieces_share_memory_and_outlive_their_source(conformance_t *c) {
+    const int64_t begin[] = {3, 0}, size[] = {8, -1}, from[] = {-4}, to[] = {INT32_MAX},
+                  front[] = {0}, four[] = {4};
+    /* of row 3 + 4 + 1 */
+    const float first[] = {8 * 131072, 8 * 131072 + 1, 8 * 131072 + 2, 8 * 131072 + 3};
     const gantry_tensor_t *rows[4] = {NULL}, *halves[2] = {NULL};
     gantry_scope_t *scope = conformance_scope(c);
     const gantry_tensor_t *flat = conformance_iota(scope, 16 * 131072);
@@ -276,14 +292,14 @@ static void pieces_share_memory_and_outlive_their_source(conformance_t *c)
     gantry_tensor_drop(scope, middle);
     gantry_tensor_drop(scope, last);
     make_noise(c, scope, 16 * 131072);
-    conformance_check_floats(c, "the last piece", gantry_slice(scope, halves[0], front, four), first, 4);
+    conformance_check_floats(c, "the last piece", gantry_slice(scope, halves[0], front, four),
+                             first, 4);
     conformance_end_scope(c, scope, GANTRY_OK);
 }
 
 /* ---- files ---- */
 
-static void npy_files_come_back(conformance_t *c)
-{
+static void npy_files_come_back(conformance_t *c) {
     char path[] = "/tmp/gantry_conformance_XXXXXX";
     const float wanted[] = {0, 1, 2, 3, 4, 5};
     int descriptor = mkstemp(path);
@@ -293,7 +309,8 @@ static void npy_files_come_back(conformance_t *c)
     }
     close(descriptor);
     gantry_scope_t *scope = conformance_scope(c);
-    const gantry_tensor_t *t = gantry_reshape(scope, conformance_iota(scope, 6), GANTRY_SHAPE(2, 3));
+    const gantry_tensor_t *t =
+        gantry_reshape(scope, conformance_iota(scope, 6), GANTRY_SHAPE(2, 3));
     gantry_status_t status = gantry_save_npy(scope, t, path);
     CHECK(c, status == GANTRY_OK, "saving: %s", conformance_last_error(status));
     const gantry_tensor_t *back = gantry_load_npy(scope, path);
@@ -311,18 +328,18 @@ static void npy_files_come_back(conformance_t *c)
 }
 
 /* rows x columns numbers that count from 0 in C order, stored as such or in Fortran order. */
-static void write_counting_file(const char *path, bool fortran, int32_t rows, int32_t columns)
-{
+static void write_counting_file(const char *path, bool fortran, int32_t rows, int32_t columns) {
     FILE *file = fopen(path, "wb");
     char header[128];
-    int length = snprintf(header, sizeof header,
-                          "{'descr': '<i4', 'fortran_order': %s, 'shape': (%" PRId32 ", %" PRId32 ")}\n",
-                          fortran ? "True" : "False", rows, columns);
+    int length =
+        snprintf(header, sizeof header,
+                 "{'descr': '<i4', 'fortran_order': %s, 'shape': (%" PRId32 ", %" PRId32 ")}\n",
+                 fortran ? "True" : "False", rows, columns);
     (void)fwrite("\x93NUMPY\x01\x00", 1, 8, file);
     (void)fputc(length, file);
     (void)fputc(0, file);
     (void)fwrite(header, 1, (size_t)length, file);
-    for (int32_t i = 0; i < rows * columns; i++) {
+    for (int32_t i = 0; i < rows * columns; ++i) {
         int32_t number = fortran ? i % rows * columns + i / rows : i;
         (void)fwrite(&number, sizeof number, 1, file);
     }
@@ -330,11 +347,10 @@ static void write_counting_file(const char *path, bool fortran, int32_t rows, in
 }
 
 /* Larger than what is read at once. */
-static void large_npy_files_are_loaded(conformance_t *c)
-{
+static void large_npy_files_are_loaded(conformance_t *c) {
     enum { ROWS = 1201, COLUMNS = 1103 };
     static int32_t got[ROWS * COLUMNS];
-    for (int fortran = 0; fortran < 2; fortran++) {
+    for (int fortran = 0; fortran < 2; ++fortran) {
         char path[] = "/tmp/gantry_conformance_XXXXXX";
         int descriptor = mkstemp(path);
         if (descriptor < 0) {
@@ -346,7 +362,7 @@ static void large_npy_files_are_loaded(conformance_t *c)
         gantry_scope_t *scope = conformance_scope(c);
         gantry_status_t status = gantry_tensor_read(gantry_load_npy(scope, path), got, sizeof got);
         int32_t wrong = 0;
-        for (int32_t i = 0; i < ROWS * COLUMNS; i++) wrong += got[i] != i;
+        for (int32_t i = 0; i < ROWS * COLUMNS; ++i) wrong += got[i] != i;
         CHECK(c, status == GANTRY_OK && wrong == 0, "%" PRId32 " numbers differ: %s", wrong,
               gantry_scope_message(scope));
         memset(got, 0, sizeof got);
@@ -355,10 +371,9 @@ static void large_npy_files_are_loaded(conformance_t *c)
     }
 }
 
-static void what_is_no_npy_file_is_refused(conformance_t *c)
-{
+static void what_is_no_npy_file_is_refused(conformance_t *c) {
     static const char *const paths[] = {"/dev/zero", "/dev/null", "/tmp"};
-    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; ++i) {
         gantry_scope_t *scope = conformance_scope(c);
         CHECK(c, !gantry_load_npy(scope, paths[i]), "%s was loaded", paths[i]);
         conformance_check_status(c, paths[i], gantry_scope_status(scope), GANTRY_INVALID_ARGUMENT,
@@ -367,8 +382,7 @@ static void what_is_no_npy_file_is_refused(conformance_t *c)
     }
 }
 
-void conformance_run_tensors(conformance_t *c)
-{
+void conformance_run_tensors(conformance_t *c) {
     static const conformance_check_t checks[] = {
         {"constants_of_all_types_come_back", constants_of_all_types_come_back},
         {"constants_of_many_sizes_come_back", constants_of_many_sizes_come_back},
@@ -378,8 +392,10 @@ void conformance_run_tensors(conformance_t *c)
         {"wrong_reads_are_refused", wrong_reads_are_refused},
         {"tensors_print_as_numpy_does", tensors_print_as_numpy_does},
         {"text_that_does_not_fit_is_cut", text_that_does_not_fit_is_cut},
-        {"aliases_share_memory_and_outlive_their_source", aliases_share_memory_and_outlive_their_source},
-        {"pieces_share_memory_and_outlive_their_source", pieces_share_memory_and_outlive_their_source},
+        {"aliases_share_memory_and_outlive_their_source",
+         aliases_share_memory_and_outlive_their_source},
+        {"pieces_share_memory_and_outlive_their_source",
+         pieces_share_memory_and_outlive_their_source},
         {"npy_files_come_back", npy_files_come_back},
         {"large_npy_files_are_loaded", large_npy_files_are_loaded},
         {"what_is_no_npy_file_is_refused", what_is_no_npy_file_is_refused},

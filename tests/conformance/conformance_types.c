@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which element types a run covers on a device that builds a program for each op and type: building them all takes many minutes. */
+/* Which element types a run covers on a device that builds a program for each op and type:
+ * building them all takes many minutes. */
 #include <string.h>
 
 #include "conformance.h"
 
-/* Types of which one stands for the others, chosen by the op's name, so that the ops together cover them all. */
+/* Types of which one stands for the others, chosen by the op's name, so that the ops together
+ * cover them all. */
 static const gantry_dtype_t floats[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16, GANTRY_FLOAT64};
 static const gantry_dtype_t integers[] = {GANTRY_INT8,   GANTRY_UINT8,  GANTRY_INT16,
                                           GANTRY_UINT16, GANTRY_UINT32, GANTRY_UINT64};
 
 /* Whether dtype is one of these and none of them, or another, is to be run with this op. */
-static bool is_spared(gantry_dtype_t dtype, const gantry_dtype_t *types, size_t count, const char *op, bool all)
-{
+static bool is_spared(gantry_dtype_t dtype, const gantry_dtype_t *types, size_t count,
+                      const char *op, bool all) {
     size_t number = 0;
-    for (const char *p = op; *p; p++) number = number * 31 + (unsigned char)*p;
-    for (size_t i = 0; i < count; i++) {
+    for (const char *p = op; *p; ++p) number = number * 31 + (unsigned char)*p;
+    for (size_t i = 0; i < count; ++i) {
         if (types[i] == dtype) return all || i != number % count;
     }
     return false;
 }
 
-bool conformance_spares_type(const conformance_t *c, const char *op, gantry_dtype_t dtype)
-{
+bool conformance_spares_type(const conformance_t *c, const char *op, gantry_dtype_t dtype) {
     const bool builds = strncmp(c->options.device, "cpu", 3) != 0 || c->options.compare != NULL;
     if (!builds || c->options.all_types) return false;
     if (dtype == GANTRY_FLOAT64 && c->lacks_float64) return false; /* no program is built for it */
     return is_spared(dtype, floats, sizeof floats / sizeof floats[0], op, c->options.few_types) ||
-           is_spared(dtype, integers, sizeof integers / sizeof integers[0], op, c->options.few_types);
+           is_spared(dtype, integers, sizeof integers / sizeof integers[0], op,
+                     c->options.few_types);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading golden case files with cJSON. Every field is checked: a file that is cut, or names a type or a size that does
- * not fit its data, is refused with the case's name, so that a broken file never passes as an empty one. */
+/* Reading golden case files with cJSON. Every field is checked: a file that is cut, or names a type
+ * or a size that does not fit its data, is refused with the case's name, so that a broken file
+ * never passes as an empty one. */
 #include "golden.h"
 
 #include <cjson/cJSON.h>
@@ -23,8 +24,7 @@ typedef struct reader_t {
 
 static int refuse(const reader_t *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static int refuse(const reader_t *r, const char *format, ...)
-{
+static int refuse(const reader_t *r, const char *format, ...) {
     char text[512];
     va_list list;
     va_start(list, format);
@@ -37,8 +37,7 @@ static int refuse(const reader_t *r, const char *format, ...)
     return -1;
 }
 
-static int read_text(const reader_t *r, char **out)
-{
+static int read_text(const reader_t *r, char **out) {
     FILE *file = fopen(r->path, "rb");
     if (!file) return refuse(r, "cannot be opened");
     char *text = NULL;
@@ -65,8 +64,7 @@ fail:
     return refuse(r, "cannot be read, or is larger than %zu bytes", GOLDEN_LARGEST_FILE);
 }
 
-static char *copy_text(const char *text)
-{
+static char *copy_text(const char *text) {
     size_t bytes = strlen(text) + 1;
     char *copy = malloc(bytes);
     if (copy) memcpy(copy, text, bytes);
@@ -74,8 +72,8 @@ static char *copy_text(const char *text)
 }
 
 /* A string member; fallback (may be NULL: the member is required) when it is absent. */
-static int read_string(const reader_t *r, const cJSON *object, const char *key, const char *fallback, char **out)
-{
+static int read_string(const reader_t *r, const cJSON *object, const char *key,
+                       const char *fallback, char **out) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
     const char *text = cJSON_IsString(item) ? item->valuestring : item ? NULL : fallback;
     if (!text) return refuse(r, "\"%s\" is missing or not a string", key);
@@ -83,42 +81,40 @@ static int read_string(const reader_t *r, const cJSON *object, const char *key, 
     return *out ? 0 : refuse(r, "out of memory");
 }
 
-/* Integers are exact in JSON's doubles up to 2^53, and no case needs a larger one outside its data. */
-static int to_integer(const reader_t *r, const cJSON *item, int64_t *out)
-{
+/* Integers are exact in JSON's doubles up to 2^53, and no case needs a larger one outside its
+ * data. */
+static int to_integer(const reader_t *r, const cJSON *item, int64_t *out) {
     double value = cJSON_IsNumber(item) ? item->valuedouble : 0.5;
-    if (!(fabs(value) <= 9007199254740992.0) || value != floor(value)) return refuse(r, "an integer was expected");
+    if (!(fabs(value) <= 9007199254740992.0) || value != floor(value))
+        return refuse(r, "an integer was expected");
     *out = (int64_t)value;
     return 0;
 }
 
-static int read_shape(const reader_t *r, const cJSON *item, gantry_shape_t *out)
-{
+static int read_shape(const reader_t *r, const cJSON *item, gantry_shape_t *out) {
     int rank = cJSON_IsArray(item) ? cJSON_GetArraySize(item) : -1;
-    if (rank < 0 || rank > GANTRY_MAX_RANK) return refuse(r, "a shape of at most %d sizes was expected", GANTRY_MAX_RANK);
+    if (rank < 0 || rank > GANTRY_MAX_RANK)
+        return refuse(r, "a shape of at most %d sizes was expected", GANTRY_MAX_RANK);
     memset(out, 0, sizeof *out);
     const cJSON *dim;
-    cJSON_ArrayForEach(dim, item)
-    {
+    cJSON_ArrayForEach(dim, item) {
         if (to_integer(r, dim, &out->dims[out->rank++])) return -1;
     }
     return 0;
 }
 
-static int hex_digit(char c)
-{
+static int hex_digit(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
     return -1;
 }
 
 /* Files hold little-endian elements. */
-static void to_host_order(unsigned char *data, size_t bytes, size_t element)
-{
+static void to_host_order(unsigned char *data, size_t bytes, size_t element) {
     const uint16_t one = 1;
     if (*(const unsigned char *)&one == 1) return;
     for (size_t at = 0; at + element <= bytes; at += element) {
-        for (size_t i = 0; i < element / 2; i++) {
+        for (size_t i = 0; i < element / 2; ++i) {
             unsigned char kept = data[at + i];
             data[at + i] = data[at + element - 1 - i];
             data[at + element - 1 - i] = kept;
@@ -127,46 +123,50 @@ static void to_host_order(unsigned char *data, size_t bytes, size_t element)
 }
 
 /* Decodes "hex", or repeats "cycle_hex" over the tensor. */
-static int read_data(const reader_t *r, const cJSON *item, golden_tensor_t *out)
-{
+static int read_data(const reader_t *r, const cJSON *item, golden_tensor_t *out) {
     const cJSON *hex = cJSON_GetObjectItemCaseSensitive(item, "hex");
     const cJSON *cycle = cJSON_GetObjectItemCaseSensitive(item, "cycle_hex");
     const cJSON *data = hex ? hex : cycle;
     if (!cJSON_IsString(data)) return refuse(r, "a tensor has neither \"hex\" nor \"cycle_hex\"");
     size_t element = gantry_dtype_size(out->dtype);
     size_t given = strlen(data->valuestring) / 2;
-    bool fits = hex ? given == out->bytes : given > 0 && given <= out->bytes && given % element == 0;
+    bool fits =
+        hex ? given == out->bytes : given > 0 && given <= out->bytes && given % element == 0;
     if (!fits || strlen(data->valuestring) % 2) {
-        return refuse(r, "a tensor of %zu bytes has data of %zu hex digits", out->bytes, strlen(data->valuestring));
+        return refuse(r, "a tensor of %zu bytes has data of %zu hex digits", out->bytes,
+                      strlen(data->valuestring));
     }
     unsigned char *bytes = out->data = malloc(out->bytes ? out->bytes : 1);
     if (!bytes) return refuse(r, "out of memory");
-    for (size_t i = 0; i < given; i++) {
-        int high = hex_digit(data->valuestring[2 * i]), low = hex_digit(data->valuestring[2 * i + 1]);
-        if (high < 0 || low < 0) return refuse(r, "a tensor's data is not hexadecimal at digit %zu", 2 * i);
+    for (size_t i = 0; i < given; ++i) {
+        int high = hex_digit(data->valuestring[2 * i]),
+            low = hex_digit(data->valuestring[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return refuse(r, "a tensor's data is not hexadecimal at digit %zu", 2 * i);
         bytes[i] = (unsigned char)(high << 4 | low);
     }
-    for (size_t i = given; i < out->bytes; i++) bytes[i] = bytes[i - given];
+    for (size_t i = given; i < out->bytes; ++i) bytes[i] = bytes[i - given];
     to_host_order(bytes, out->bytes, element);
     return 0;
 }
 
-static int read_tensor(const reader_t *r, const cJSON *item, golden_tensor_t *out)
-{
+static int read_tensor(const reader_t *r, const cJSON *item, golden_tensor_t *out) {
     const cJSON *dtype = cJSON_GetObjectItemCaseSensitive(item, "dtype");
-    out->dtype = cJSON_IsString(dtype) ? gantry_dtype_from_name(dtype->valuestring) : GANTRY_DTYPE_NONE;
+    out->dtype =
+        cJSON_IsString(dtype) ? gantry_dtype_from_name(dtype->valuestring) : GANTRY_DTYPE_NONE;
     if (out->dtype == GANTRY_DTYPE_NONE) {
         return refuse(r, "unknown type %s", cJSON_IsString(dtype) ? dtype->valuestring : "(none)");
     }
     if (read_shape(r, cJSON_GetObjectItemCaseSensitive(item, "shape"), &out->shape)) return -1;
     int64_t elements = gantry_shape_elements(&out->shape);
-    if (elements < 0 || elements > GOLDEN_LARGEST_TENSOR) return refuse(r, "a tensor's shape is negative or too large");
+    if (elements < 0 || elements > GOLDEN_LARGEST_TENSOR)
+        return refuse(r, "a tensor's shape is negative or too large");
     out->bytes = (size_t)elements * gantry_dtype_size(out->dtype);
     return read_data(r, item, out);
 }
 
-static int read_tensors(const reader_t *r, const cJSON *object, const char *key, golden_tensor_t **out, size_t *count)
-{
+static int read_tensors(const reader_t *r, const cJSON *object, const char *key,
+                        golden_tensor_t **out, size_t *count) {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, key);
     if (!cJSON_IsArray(list)) return refuse(r, "\"%s\" is missing or not a list", key);
     size_t total = (size_t)cJSON_GetArraySize(list);
@@ -175,59 +175,55 @@ static int read_tensors(const reader_t *r, const cJSON *object, const char *key,
     *count = total;
     size_t i = 0;
     const cJSON *item;
-    cJSON_ArrayForEach(item, list)
-    {
+    cJSON_ArrayForEach(item, list) {
         if (read_tensor(r, item, &(*out)[i++])) return -1;
     }
     return 0;
 }
 
-static int read_ints(const reader_t *r, const cJSON *list, golden_attr_t *out)
-{
+static int read_ints(const reader_t *r, const cJSON *list, golden_attr_t *out) {
     if (!cJSON_IsArray(list)) return refuse(r, "attribute %s is not a list", out->name);
     size_t total = (size_t)cJSON_GetArraySize(list);
     if (total == 0) return 0;
     out->ints = calloc(total, sizeof *out->ints);
     if (!out->ints) return refuse(r, "out of memory");
     const cJSON *item;
-    cJSON_ArrayForEach(item, list)
-    {
+    cJSON_ArrayForEach(item, list) {
         if (to_integer(r, item, &out->ints[out->int_count++])) return -1;
     }
     return 0;
 }
 
-static int read_attr_value(const reader_t *r, const cJSON *value, golden_attr_t *out)
-{
+static int read_attr_value(const reader_t *r, const cJSON *value, golden_attr_t *out) {
     static const char *const kinds[] = {"bool", "int", "float", "type", "shape", "ints", "string"};
     size_t kind = 0;
-    while (kind < sizeof kinds / sizeof *kinds && strcmp(kinds[kind], value->string ? value->string : "") != 0) kind++;
+    while (kind < sizeof kinds / sizeof *kinds &&
+           strcmp(kinds[kind], value->string ? value->string : "") != 0)
+        kind++;
     out->kind = (golden_attr_kind_t)kind;
     switch (out->kind) {
-    case GOLDEN_ATTR_BOOL:
-        out->bool_value = cJSON_IsTrue(value);
-        return cJSON_IsBool(value) ? 0 : refuse(r, "attribute %s is not a boolean", out->name);
-    case GOLDEN_ATTR_INT:
-        return to_integer(r, value, &out->int_value);
-    case GOLDEN_ATTR_FLOAT:
-        out->float_value = value->valuedouble;
-        return cJSON_IsNumber(value) ? 0 : refuse(r, "attribute %s is not a number", out->name);
-    case GOLDEN_ATTR_TYPE:
-        out->type_value = cJSON_IsString(value) ? gantry_dtype_from_name(value->valuestring) : GANTRY_DTYPE_NONE;
-        return out->type_value ? 0 : refuse(r, "attribute %s is not a known type", out->name);
-    case GOLDEN_ATTR_SHAPE:
-        return read_shape(r, value, &out->shape_value);
-    case GOLDEN_ATTR_INTS:
-        return read_ints(r, value, out);
-    case GOLDEN_ATTR_STRING:
-        out->string_value = cJSON_IsString(value) ? copy_text(value->valuestring) : NULL;
-        return out->string_value ? 0 : refuse(r, "attribute %s is not a string", out->name);
+        case GOLDEN_ATTR_BOOL:
+            out->bool_value = cJSON_IsTrue(value);
+            return cJSON_IsBool(value) ? 0 : refuse(r, "attribute %s is not a boolean", out->name);
+        case GOLDEN_ATTR_INT: return to_integer(r, value, &out->int_value);
+        case GOLDEN_ATTR_FLOAT:
+            out->float_value = value->valuedouble;
+            return cJSON_IsNumber(value) ? 0 : refuse(r, "attribute %s is not a number", out->name);
+        case GOLDEN_ATTR_TYPE:
+            out->type_value = cJSON_IsString(value) ? gantry_dtype_from_name(value->valuestring)
+                                                    : GANTRY_DTYPE_NONE;
+            return out->type_value ? 0 : refuse(r, "attribute %s is not a known type", out->name);
+        case GOLDEN_ATTR_SHAPE: return read_shape(r, value, &out->shape_value);
+        case GOLDEN_ATTR_INTS: return read_ints(r, value, out);
+        case GOLDEN_ATTR_STRING:
+            out->string_value = cJSON_IsString(value) ? copy_text(value->valuestring) : NULL;
+            return out->string_value ? 0 : refuse(r, "attribute %s is not a string", out->name);
     }
-    return refuse(r, "attribute %s is of unknown kind %s", out->name, value->string ? value->string : "(none)");
+    return refuse(r, "attribute %s is of unknown kind %s", out->name,
+                  value->string ? value->string : "(none)");
 }
 
-static int read_attrs(const reader_t *r, const cJSON *object, golden_case_t *out)
-{
+static int read_attrs(const reader_t *r, const cJSON *object, golden_case_t *out) {
     const cJSON *attrs = cJSON_GetObjectItemCaseSensitive(object, "attrs");
     if (!attrs) return 0;
     if (!cJSON_IsObject(attrs)) return refuse(r, "\"attrs\" is not an object");
@@ -235,27 +231,26 @@ static int read_attrs(const reader_t *r, const cJSON *object, golden_case_t *out
     out->attrs = calloc(total ? total : 1, sizeof *out->attrs);
     if (!out->attrs) return refuse(r, "out of memory");
     const cJSON *item;
-    cJSON_ArrayForEach(item, attrs)
-    {
+    cJSON_ArrayForEach(item, attrs) {
         golden_attr_t *attr = &out->attrs[out->attr_count++];
         attr->name = copy_text(item->string);
         if (!attr->name) return refuse(r, "out of memory");
-        if (!cJSON_IsObject(item) || !item->child) return refuse(r, "attribute %s has no value", attr->name);
+        if (!cJSON_IsObject(item) || !item->child)
+            return refuse(r, "attribute %s has no value", attr->name);
         if (read_attr_value(r, item->child, attr)) return -1;
     }
     return 0;
 }
 
 /* Exact when nothing is said. */
-static int read_tolerance(const reader_t *r, const cJSON *object, golden_tolerance_t *out)
-{
+static int read_tolerance(const reader_t *r, const cJSON *object, golden_tolerance_t *out) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, "tolerance");
     out->exact = item == NULL;
     if (!item) return 0;
-    if (!cJSON_IsObject(item) || !item->child) return refuse(r, "\"tolerance\" is not an object, or is empty");
+    if (!cJSON_IsObject(item) || !item->child)
+        return refuse(r, "\"tolerance\" is not an object, or is empty");
     const cJSON *bound;
-    cJSON_ArrayForEach(bound, item)
-    {
+    cJSON_ArrayForEach(bound, item) {
         if (strcmp(bound->string, "exact") == 0 && cJSON_IsTrue(bound)) {
             out->exact = true;
         } else if (strcmp(bound->string, "ulp") == 0) {
@@ -272,22 +267,21 @@ static int read_tolerance(const reader_t *r, const cJSON *object, golden_toleran
     return sound ? 0 : refuse(r, "a bound of \"tolerance\" is negative");
 }
 
-static int read_error(const reader_t *r, const cJSON *object, golden_case_t *out)
-{
+static int read_error(const reader_t *r, const cJSON *object, golden_case_t *out) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, "error");
     if (read_string(r, object, "message_contains", "", &out->message_contains)) return -1;
     if (!item) return 0;
-    for (int code = GANTRY_CANCELLED; code <= GANTRY_DATA_LOSS && cJSON_IsString(item); code++) {
+    for (int code = GANTRY_CANCELLED; code <= GANTRY_DATA_LOSS && cJSON_IsString(item); ++code) {
         if (strcmp(gantry_status_name((gantry_status_t)code), item->valuestring) == 0) {
             out->error_status = (gantry_status_t)code;
             return 0;
         }
     }
-    return refuse(r, "unknown status %s in \"error\"", cJSON_IsString(item) ? item->valuestring : "(not a string)");
+    return refuse(r, "unknown status %s in \"error\"",
+                  cJSON_IsString(item) ? item->valuestring : "(not a string)");
 }
 
-static int read_case(reader_t *r, const cJSON *item, const char *file_op, golden_case_t *out)
-{
+static int read_case(reader_t *r, const cJSON *item, const char *file_op, golden_case_t *out) {
     if (!cJSON_IsObject(item)) return refuse(r, "a case is not an object");
     if (read_string(r, item, "name", NULL, &out->name)) return -1;
     r->case_name = out->name;
@@ -297,40 +291,40 @@ static int read_case(reader_t *r, const cJSON *item, const char *file_op, golden
     if (read_attrs(r, item, out)) return -1;
     if (read_tensors(r, item, "inputs", &out->inputs, &out->input_count)) return -1;
     if (read_tensors(r, item, "outputs", &out->outputs, &out->output_count)) return -1;
-    if (out->error_status != GANTRY_OK) return out->output_count ? refuse(r, "an error case has outputs") : 0;
+    if (out->error_status != GANTRY_OK)
+        return out->output_count ? refuse(r, "an error case has outputs") : 0;
     if (out->output_count == 0) return refuse(r, "there is neither an output nor an error");
     if (read_tolerance(r, item, &out->tolerance)) return -1;
     r->case_name = NULL;
     return 0;
 }
 
-static int read_root(reader_t *r, const cJSON *root, golden_file_t *out)
-{
+static int read_root(reader_t *r, const cJSON *root, golden_file_t *out) {
     int64_t format = 0;
     if (!root) return refuse(r, "not JSON, or cut short");
-    if (to_integer(r, cJSON_GetObjectItemCaseSensitive(root, "format"), &format) || format != GOLDEN_FORMAT) {
+    if (to_integer(r, cJSON_GetObjectItemCaseSensitive(root, "format"), &format) ||
+        format != GOLDEN_FORMAT) {
         return refuse(r, "\"format\" is not %d", GOLDEN_FORMAT);
     }
     if (read_string(r, root, "op", NULL, &out->op)) return -1;
     if (read_string(r, root, "tensorflow_op", "", &out->tensorflow_op)) return -1;
     const cJSON *cases = cJSON_GetObjectItemCaseSensitive(root, "cases");
-    if (!cJSON_IsArray(cases) || cJSON_GetArraySize(cases) == 0) return refuse(r, "\"cases\" is missing or empty");
+    if (!cJSON_IsArray(cases) || cJSON_GetArraySize(cases) == 0)
+        return refuse(r, "\"cases\" is missing or empty");
     size_t total = (size_t)cJSON_GetArraySize(cases);
     out->cases = calloc(total, sizeof *out->cases);
     if (!out->cases) return refuse(r, "out of memory");
     out->case_count = total;
     size_t i = 0;
     const cJSON *item;
-    cJSON_ArrayForEach(item, cases)
-    {
+    cJSON_ArrayForEach(item, cases) {
         r->case_name = NULL;
         if (read_case(r, item, out->op, &out->cases[i++])) return -1;
     }
     return 0;
 }
 
-int golden_load(const char *path, golden_file_t *out, char *error, size_t error_bytes)
-{
+int golden_load(const char *path, golden_file_t *out, char *error, size_t error_bytes) {
     reader_t r = {.path = path, .error = error, .error_bytes = error_bytes};
     memset(out, 0, sizeof *out);
     char *text = NULL;
@@ -343,15 +337,13 @@ int golden_load(const char *path, golden_file_t *out, char *error, size_t error_
     return failed;
 }
 
-static void free_tensors(golden_tensor_t *tensors, size_t count)
-{
-    for (size_t i = 0; i < count; i++) free(tensors[i].data);
+static void free_tensors(golden_tensor_t *tensors, size_t count) {
+    for (size_t i = 0; i < count; ++i) free(tensors[i].data);
     free(tensors);
 }
 
-static void free_case(golden_case_t *item)
-{
-    for (size_t i = 0; i < item->attr_count; i++) {
+static void free_case(golden_case_t *item) {
+    for (size_t i = 0; i < item->attr_count; ++i) {
         free(item->attrs[i].name);
         free(item->attrs[i].ints);
         free(item->attrs[i].string_value);
@@ -365,18 +357,16 @@ static void free_case(golden_case_t *item)
     free(item->source);
 }
 
-void golden_free(golden_file_t *file)
-{
-    for (size_t i = 0; i < file->case_count; i++) free_case(&file->cases[i]);
+void golden_free(golden_file_t *file) {
+    for (size_t i = 0; i < file->case_count; ++i) free_case(&file->cases[i]);
     free(file->cases);
     free(file->op);
     free(file->tensorflow_op);
     memset(file, 0, sizeof *file);
 }
 
-const golden_attr_t *golden_find_attr(const golden_case_t *item, const char *name)
-{
-    for (size_t i = 0; i < item->attr_count; i++) {
+const golden_attr_t *golden_find_attr(const golden_case_t *item, const char *name) {
+    for (size_t i = 0; i < item->attr_count; ++i) {
         if (strcmp(item->attrs[i].name, name) == 0) return &item->attrs[i];
     }
     return NULL;

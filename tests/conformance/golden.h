@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Golden cases: inputs of one op and what it must give, read from tests/golden/cases/<Op>.json (format: tests/golden/README.md).
+/* Golden cases: inputs of one op and what it must give, read from tests/golden/cases/<Op>.json
+ * (format: tests/golden/README.md).
  *
  * Does not run anything; it reads, compares and says how values differ.
- * Ownership: golden_load fills a file whose every pointer belongs to it until golden_free; on failure nothing is left to free.
+ * Ownership: golden_load fills a file whose every pointer belongs to it until golden_free; on
+ * failure nothing is left to free.
  * Threads: externally synchronised (a loaded file may be read by many). */
 #ifndef GANTRY_TESTS_GOLDEN_H
 #define GANTRY_TESTS_GOLDEN_H
@@ -40,7 +42,8 @@ typedef struct golden_attr_t {
     char *string_value;
 } golden_attr_t;
 
-/* An element is right if it is equal (NaN equals NaN), or exact is false and one of the given bounds holds. */
+/* An element is right if it is equal (NaN equals NaN), or exact is false and one of the given
+ * bounds holds. */
 typedef struct golden_tolerance_t {
     bool exact;      /* equal bits, so -0 differs from +0; otherwise they are equal */
     int64_t ulp;     /* distance in units in the last place; 0 when not given */
@@ -60,7 +63,8 @@ typedef struct golden_case_t {
     golden_tolerance_t tolerance;
     gantry_status_t error_status; /* GANTRY_OK: the case must succeed */
     char *message_contains;       /* "" when nothing is asked of the message */
-    char *source;                 /* "tensorflow", "reference" or "numpy": who computed the outputs */
+    /* "tensorflow", "reference" or "numpy": who computed the outputs */
+    char *source;
 } golden_case_t;
 
 typedef struct golden_file_t {
@@ -70,7 +74,8 @@ typedef struct golden_file_t {
     size_t case_count;
 } golden_file_t;
 
-/* Reads a case file. Returns 0, or -1 with a text (file, case, what was wrong) in error, which may be NULL. */
+/* Reads a case file. Returns 0, or -1 with a text (file, case, what was wrong) in error, which
+ * may be NULL. */
 int golden_load(const char *path, golden_file_t *out, char *error, size_t error_bytes);
 
 /* Gives everything back and empties the file; accepts an empty one. */
@@ -80,17 +85,19 @@ void golden_free(golden_file_t *file);
 const golden_attr_t *golden_find_attr(const golden_case_t *item, const char *name);
 
 bool golden_is_float(gantry_dtype_t dtype);
-/* An element of a float type as a number, and a number rounded to one (to the nearest, ties to even). */
+/* An element of a float type as a number, and a number rounded to one (to the nearest, ties to
+ * even). */
 double golden_number_at(gantry_dtype_t dtype, const void *data, size_t index);
 void golden_store_number(gantry_dtype_t dtype, void *data, size_t index, double value);
 
-/* Compares expected->bytes bytes at actual, which has expected's type and shape. Returns 0 when every element is right;
- * otherwise 1, and why (may be NULL) tells how many differ and, for the first, its index, both values and their distance. */
-int golden_compare(const golden_tensor_t *expected, const golden_tolerance_t *tolerance, const void *actual, char *why,
-                   size_t why_bytes);
+/* Compares expected->bytes bytes at actual, which has expected's type and shape. Returns 0 when
+ * every element is right; otherwise 1, and why (may be NULL) tells how many differ and, for the
+ * first, its index, both values and their distance. */
+int golden_compare(const golden_tensor_t *expected, const golden_tolerance_t *tolerance,
+                   const void *actual, char *why, size_t why_bytes);
 
-/* The largest distance in ulp between two arrays of a float type (0 for other types); INT64_MAX when a NaN meets a number
- * or an infinity meets a finite number of the other half. For reports. */
+/* The largest distance in ulp between two arrays of a float type (0 for other types); INT64_MAX
+ * when a NaN meets a number or an infinity meets a finite number of the other half. For reports. */
 int64_t golden_largest_ulp(const golden_tensor_t *expected, const void *actual);
 
 #endif

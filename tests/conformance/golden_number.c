@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of the float types as doubles, and back. By arithmetic, not by the bits of the library's own conversions. */
+/* Elements of the float types as doubles, and back. By arithmetic, not by the bits of the
+ * library's own conversions. */
 #include <math.h>
 #include <string.h>
 
 #include "golden.h"
 
-bool golden_is_float(gantry_dtype_t dtype)
-{
-    return dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64 || dtype == GANTRY_FLOAT16 || dtype == GANTRY_BFLOAT16;
+bool golden_is_float(gantry_dtype_t dtype) {
+    return dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64 || dtype == GANTRY_FLOAT16 ||
+           dtype == GANTRY_BFLOAT16;
 }
 
-static double float16_number(uint16_t bits)
-{
+static double float16_number(uint16_t bits) {
     int exponent = bits >> 10 & 31, fraction = bits & 1023;
     double value = exponent == 0    ? ldexp(fraction, -24)
                    : exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
@@ -19,8 +19,7 @@ static double float16_number(uint16_t bits)
     return bits >> 15 ? -value : value;
 }
 
-double golden_number_at(gantry_dtype_t dtype, const void *data, size_t index)
-{
+double golden_number_at(gantry_dtype_t dtype, const void *data, size_t index) {
     const char *at = (const char *)data + index * gantry_dtype_size(dtype);
     double wide;
     float single;
@@ -40,19 +39,18 @@ double golden_number_at(gantry_dtype_t dtype, const void *data, size_t index)
     return (double)single;
 }
 
-/* value > 0 and finite as a count of the type's steps there, ties to the even count; 2^step is one of them. */
-static double count_steps(double value, int precision, int least_step, int *out_step)
-{
+/* value > 0 and finite as a count of the type's steps there, ties to the even count; 2^step is
+ * one of them. */
+static double count_steps(double value, int precision, int least_step, int *out_step) {
     int exponent;
     (void)frexp(value, &exponent);
     *out_step = exponent - precision < least_step ? least_step : exponent - precision;
     return nearbyint(ldexp(value, -*out_step));
 }
 
-/* Fraction bits of the type, the step of its denormals, and what infinity is without sign. Steps count on from the
- * denormals through all binades, so a value's bits are a sum. */
-static uint16_t half_bits(double value, int fraction_bits, int least_step, uint16_t infinity)
-{
+/* Fraction bits of the type, the step of its denormals, and what infinity is without sign. Steps
+ * count on from the denormals through all binades, so a value's bits are a sum. */
+static uint16_t half_bits(double value, int fraction_bits, int least_step, uint16_t infinity) {
     uint16_t sign = signbit(value) ? 0x8000 : 0;
     int step;
     if (isnan(value)) return (uint16_t)(infinity | infinity >> 1);
@@ -63,12 +61,15 @@ static uint16_t half_bits(double value, int fraction_bits, int least_step, uint1
     return (uint16_t)(sign | (bits >= infinity ? infinity : (uint16_t)bits));
 }
 
-void golden_store_number(gantry_dtype_t dtype, void *data, size_t index, double value)
-{
+void golden_store_number(gantry_dtype_t dtype, void *data, size_t index, double value) {
     char *at = (char *)data + index * gantry_dtype_size(dtype);
     float single = (float)value;
-    uint16_t half = dtype == GANTRY_FLOAT16 ? half_bits(value, 10, -24, 0x7c00) : half_bits(value, 7, -133, 0x7f80);
-    if (dtype == GANTRY_FLOAT64) memcpy(at, &value, sizeof value);
-    else if (dtype == GANTRY_FLOAT32) memcpy(at, &single, sizeof single);
-    else memcpy(at, &half, sizeof half);
+    uint16_t half = dtype == GANTRY_FLOAT16 ? half_bits(value, 10, -24, 0x7c00)
+                                            : half_bits(value, 7, -133, 0x7f80);
+    if (dtype == GANTRY_FLOAT64)
+        memcpy(at, &value, sizeof value);
+    else if (dtype == GANTRY_FLOAT32)
+        memcpy(at, &single, sizeof single);
+    else
+        memcpy(at, &half, sizeof half);
 }

@@ -3,9 +3,11 @@
 #ifndef GANTRY_TESTS_CUDA_HEADERS_COMPARE_H
 #define GANTRY_TESTS_CUDA_HEADERS_COMPARE_H
 
-/* The functions have one type: the same parameters, of which an enumeration and unsigned int count as one. */
-#define SAME_FUNCTION(result, function, parameters)                                                          \
-    _Static_assert(__builtin_types_compatible_p(result(*) parameters, __typeof__(&function)), #function); \
+/* The functions have one type: the same parameters, of which an enumeration and unsigned int
+ * count as one. */
+#define SAME_FUNCTION(result, function, parameters)                                           \
+    _Static_assert(__builtin_types_compatible_p(result(*) parameters, __typeof__(&function)), \
+                   #function);                                                                \
     extern int compared_##function;
 
 #define SAME_NUMBER(ours, theirs) _Static_assert((long long)(ours) == (long long)(theirs), #theirs)

@@ -13,7 +13,8 @@ _Static_assert(sizeof(gantry__nvml_memory_t) == sizeof(nvmlMemory_t), "nvmlMemor
 SAME_NUMBER(offsetof(gantry__nvml_memory_t, total), offsetof(nvmlMemory_t, total));
 SAME_NUMBER(offsetof(gantry__nvml_memory_t, free), offsetof(nvmlMemory_t, free));
 SAME_NUMBER(offsetof(gantry__nvml_memory_t, used), offsetof(nvmlMemory_t, used));
-_Static_assert(sizeof(gantry__nvml_utilization_t) == sizeof(nvmlUtilization_t), "nvmlUtilization_t");
+_Static_assert(sizeof(gantry__nvml_utilization_t) == sizeof(nvmlUtilization_t),
+               "nvmlUtilization_t");
 SAME_NUMBER(offsetof(gantry__nvml_utilization_t, gpu), offsetof(nvmlUtilization_t, gpu));
 SAME_NUMBER(offsetof(gantry__nvml_utilization_t, memory), offsetof(nvmlUtilization_t, memory));
 SAME_NUMBER(GANTRY__NVML_SUCCESS, NVML_SUCCESS);

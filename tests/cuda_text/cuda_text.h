@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of gantry_cuda_text share: the programs that the portable pack asks for, and what NVRTC and ptxas say
- * of each of them.
+/* What the files of gantry_cuda_text share: the programs that the portable pack asks for, and what
+ * NVRTC and ptxas say of each of them.
  *
- * The pack's own host code runs on a device that is described but not there; its calls for kernels and launches are
- * recorded and nothing is executed. Owner: the lists belong to main. Single-threaded; compiling is done in forked
- * processes that share the reports. */
+ * The pack's own host code runs on a device that is described but not there; its calls for kernels
+ * and launches are recorded and nothing is executed. Owner: the lists belong to main.
+ * Single-threaded; compiling is done in forked processes that share the reports. */
 #ifndef TESTS_CUDA_TEXT_H
 #define TESTS_CUDA_TEXT_H
 
@@ -12,7 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TEXT_MOST_KERNELS = 16, TEXT_MOST_PARAMETERS = 32, TEXT_MOST_PROGRAMS = 1024, TEXT_NAME_BYTES = 64 };
+enum {
+    TEXT_MOST_KERNELS = 16,
+    TEXT_MOST_PARAMETERS = 32,
+    TEXT_MOST_PROGRAMS = 1024,
+    TEXT_NAME_BYTES = 64
+};
 
 /* A kernel that was asked for, with the parameters that its launches pass. */
 typedef struct text_kernel_t {
@@ -37,8 +42,8 @@ typedef struct text_list_t {
     uint32_t failures; /* each with a line printed */
 } text_list_t;
 
-/* Runs every kernel definition of the packs over its lines of the case file, as if on GPUs of several sizes. Whatever
- * is wrong is printed and counted in list->failures. */
+/* Runs every kernel definition of the packs over its lines of the case file, as if on GPUs of
+ * several sizes. Whatever is wrong is printed and counted in list->failures. */
 void cuda_text_record(const char *case_file, text_list_t *list);
 
 /* ---- one call, recorded (cuda_text_recorder.c) ---- */
@@ -71,14 +76,16 @@ typedef struct text_compiler_t text_compiler_t;
 text_compiler_t *cuda_text_open_compiler(const char *library);
 void cuda_text_close_compiler(text_compiler_t *compiler);
 void cuda_text_version(const text_compiler_t *compiler, int *out_major, int *out_minor);
-/* Compiles for sm_<architecture> with the options of the CUDA backend; ptxas: file of an assembler that assembles the
- * PTX once more, or NULL. */
-void cuda_text_compile(const text_compiler_t *compiler, const text_list_t *list, const text_program_t *program,
-                       int architecture, const char *ptxas, text_report_t *report);
+/* Compiles for sm_<architecture> with the options of the CUDA backend; ptxas: file of an assembler
+ * that assembles the PTX once more, or NULL. */
+void cuda_text_compile(const text_compiler_t *compiler, const text_list_t *list,
+                       const text_program_t *program, int architecture, const char *ptxas,
+                       text_report_t *report);
 
-/* Reads the assembler's log and the PTX's entries into the report; prints what is beyond the bounds,
- * and kernels that no variant of the source in the list is asked for: they would be dead weight on a GPU. */
-void cuda_text_judge(const text_list_t *list, const text_program_t *program, int architecture, const char *log,
-                     const char *ptx, text_report_t *report);
+/* Reads the assembler's log and the PTX's entries into the report; prints what is beyond the
+ * bounds, and kernels that no variant of the source in the list is asked for: they would be dead
+ * weight on a GPU. */
+void cuda_text_judge(const text_list_t *list, const text_program_t *program, int architecture,
+                     const char *log, const char *ptx, text_report_t *report);
 
 #endif

@@ -13,7 +13,8 @@ enum { MOST_TENSORS = 12, MOST_DIMS = 8, MOST_ATTRS = 8, MOST_KERNEL_DEFS = 512,
 
 /* ---- the packs ---- */
 
-#define PACK(name) int32_t gantry_pack_query_##name(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);
+#define PACK(name) \
+    int32_t gantry_pack_query_##name(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);
 GANTRY_CUDA_TEXT_PACKS
 #undef PACK
 
@@ -30,10 +31,10 @@ typedef struct defs_t {
 } defs_t;
 
 static void collect(defs_t *defs) {
-    for (size_t i = 0; i < COUNT(queries); i++) {
+    for (size_t i = 0; i < COUNT(queries); ++i) {
         const gantry_kernel_pack_t *pack = NULL;
         if (queries[i](GANTRY_ABI_VERSION, &pack) != 0) continue;
-        for (uint32_t k = 0; k < pack->kernel_count && defs->count < MOST_KERNEL_DEFS; k++)
+        for (uint32_t k = 0; k < pack->kernel_count && defs->count < MOST_KERNEL_DEFS; ++k)
             defs->list[defs->count++] = pack->kernels[k];
     }
 }
@@ -47,7 +48,7 @@ static void collect(defs_t *defs) {
 static gantry_backend_device_t tensor_device = {.matmul = GANTRY__OPENCL_MATMUL_TENSOR};
 
 static void collect_tensor(defs_t *defs) {
-    for (size_t i = 0; i < GANTRY__OPENCL_MATMUL_OPS && defs->count < MOST_KERNEL_DEFS; i++)
+    for (size_t i = 0; i < GANTRY__OPENCL_MATMUL_OPS && defs->count < MOST_KERNEL_DEFS; ++i)
         defs->list[defs->count++] = &gantry__opencl_tensor_kernels[i];
 }
 
@@ -92,15 +93,16 @@ typedef struct types_t {
 static const struct {
     const char *name;
     int32_t dtype;
-} names[] = {{"float32", 1}, {"float64", 2},  {"int32", 3},   {"uint8", 4},    {"int16", 5},   {"int8", 6},   {"int64", 9},
-             {"bool", 10},   {"bfloat16", 14}, {"uint16", 17}, {"float16", 19}, {"uint32", 22}, {"uint64", 23}};
+} names[] = {{"float32", 1},  {"float64", 2}, {"int32", 3},  {"uint8", 4},     {"int16", 5},
+             {"int8", 6},     {"int64", 9},   {"bool", 10},  {"bfloat16", 14}, {"uint16", 17},
+             {"float16", 19}, {"uint32", 22}, {"uint64", 23}};
 
 /* 0 when the word is neither a type nor a restricted attribute. */
 static int32_t type_of(const types_t *types, const char *word) {
-    for (size_t i = 0; i < COUNT(names); i++) {
+    for (size_t i = 0; i < COUNT(names); ++i) {
         if (strcmp(names[i].name, word) == 0) return names[i].dtype;
     }
-    for (uint32_t i = 0; i < types->def->type_count; i++) {
+    for (uint32_t i = 0; i < types->def->type_count; ++i) {
         const char *attr = types->def->types[i].attr;
         if (attr && strcmp(attr, word) == 0) return types->chosen[i];
     }
@@ -110,7 +112,7 @@ static int32_t type_of(const types_t *types, const char *word) {
 /* The next combination; false after the last. First call with chosen all 0. */
 static bool next_types(types_t *types) {
     bool first = types->def->type_count == 0 || types->chosen[0] == 0;
-    for (uint32_t i = 0; i < types->def->type_count; i++) {
+    for (uint32_t i = 0; i < types->def->type_count; ++i) {
         uint64_t mask = types->def->types[i].dtype_mask;
         int32_t *dtype = &types->chosen[i];
         bool carry = false;
@@ -164,7 +166,8 @@ static bool read_tensor(const types_t *types, char *word, tensor_t *tensor) {
     if (!open) return false;
     *open = '\0';
     gantry_arg_t *arg = &tensor->arg;
-    *arg = (gantry_arg_t){.struct_size = sizeof *arg, .dtype = type_of(types, word), .in_host_memory = on_host};
+    *arg = (gantry_arg_t){
+        .struct_size = sizeof *arg, .dtype = type_of(types, word), .in_host_memory = on_host};
     arg->element_count = 1;
     arg->dims = tensor->dims;
     int32_t count = 0;
@@ -190,7 +193,11 @@ static bool read_attr(char *word, gantry_attr_t *attr, int64_t list[MOST_DIMS]) 
     char *value = strchr(word, '=');
     if (!value) return false;
     *value++ = '\0';
-    *attr = (gantry_attr_t){.struct_size = sizeof *attr, .kind = GANTRY_ATTR_INT, .name = word, .list = list, .s = value};
+    *attr = (gantry_attr_t){.struct_size = sizeof *attr,
+                            .kind = GANTRY_ATTR_INT,
+                            .name = word,
+                            .list = list,
+                            .s = value};
     if (*value == '[') {
         attr->kind = GANTRY_ATTR_INTS;
         for (char *at = value + 1; *at && *at != ']' && attr->i < MOST_DIMS; at += *at == ',')
@@ -217,12 +224,14 @@ static bool read_call(const char *text, const types_t *types, case_t *item) {
         if (strcmp(word, "->") == 0) {
             output = true;
         } else if (strchr(word, '=')) {
-            if (call->attr_count == MOST_ATTRS || !read_attr(word, &item->attrs[call->attr_count], item->lists[call->attr_count]))
+            if (call->attr_count == MOST_ATTRS ||
+                !read_attr(word, &item->attrs[call->attr_count], item->lists[call->attr_count]))
                 return false;
             item->attr_list[call->attr_count] = &item->attrs[call->attr_count];
             call->attr_count++;
         } else {
-            if (tensors == MOST_TENSORS || !read_tensor(types, word, &item->tensors[tensors])) return false;
+            if (tensors == MOST_TENSORS || !read_tensor(types, word, &item->tensors[tensors]))
+                return false;
             if (output)
                 item->outputs[call->output_count++] = &item->tensors[tensors].arg;
             else
@@ -239,11 +248,12 @@ static bool read_call(const char *text, const types_t *types, case_t *item) {
 
 /* ---- all calls ---- */
 
-static bool run_call(const gantry_kernel_def_t *def, const types_t *types, const char *text, text_list_t *list) {
+static bool run_call(const gantry_kernel_def_t *def, const types_t *types, const char *text,
+                     text_list_t *list) {
     char what[MOST_LINE + 96];
     snprintf(what, sizeof what, "%s: %s", def->op, text);
     text_recorder_t recorder = {.list = list, .what = what};
-    for (size_t size = 0; size < COUNT(sizes); size++) {
+    for (size_t size = 0; size < COUNT(sizes); ++size) {
         case_t item;
         gantry_device_info_t info = describe(size);
         if (!read_call(text, types, &item)) {
@@ -270,7 +280,7 @@ static bool run_call(const gantry_kernel_def_t *def, const types_t *types, const
 
 static void run_op(defs_t *defs, const char *op, const char *text, text_list_t *list) {
     bool found = false;
-    for (size_t i = 0; i < defs->count; i++) {
+    for (size_t i = 0; i < defs->count; ++i) {
         types_t types = {.def = defs->list[i]};
         if (strcmp(defs->list[i]->op, op) != 0) continue;
         found = defs->covered[i] = true;
@@ -293,7 +303,8 @@ static void run_line(defs_t *defs, char *line, text_list_t *list) {
         return;
     }
     *colon = '\0';
-    for (char *op = strtok_r(line, ",", &rest); op; op = strtok_r(NULL, ",", &rest)) run_op(defs, op, colon + 1, list);
+    for (char *op = strtok_r(line, ",", &rest); op; op = strtok_r(NULL, ",", &rest))
+        run_op(defs, op, colon + 1, list);
 }
 
 void cuda_text_record(const char *case_file, text_list_t *list) {
@@ -309,7 +320,7 @@ void cuda_text_record(const char *case_file, text_list_t *list) {
     collect_tensor(&defs);
     while (fgets(line, sizeof line, file)) run_line(&defs, line, list);
     fclose(file);
-    for (size_t i = 0; i < defs.count; i++) {
+    for (size_t i = 0; i < defs.count; ++i) {
         if (defs.covered[i]) continue;
         printf("FAIL op %s of the packs has no line in %s\n", defs.list[i]->op, case_file);
         list->failures++;

@@ -14,8 +14,8 @@ typedef struct nvrtc_program_t nvrtc_program_t;
 struct text_compiler_t {
     void *library;
     int (*version)(int *major, int *minor);
-    int (*create)(nvrtc_program_t **out_program, const char *source, const char *name, int header_count,
-                  const char *const *headers, const char *const *header_names);
+    int (*create)(nvrtc_program_t **out_program, const char *source, const char *name,
+                  int header_count, const char *const *headers, const char *const *header_names);
     int (*destroy)(nvrtc_program_t **program);
     int (*compile)(nvrtc_program_t *program, int option_count, const char *const *options);
     int (*log_size)(nvrtc_program_t *program, size_t *out_bytes);
@@ -43,7 +43,8 @@ text_compiler_t *cuda_text_open_compiler(const char *library) {
         find(compiler, "nvrtcCompileProgram", &compiler->compile) &&
         find(compiler, "nvrtcGetProgramLogSize", &compiler->log_size) &&
         find(compiler, "nvrtcGetProgramLog", &compiler->log) &&
-        find(compiler, "nvrtcGetPTXSize", &compiler->ptx_size) && find(compiler, "nvrtcGetPTX", &compiler->ptx) &&
+        find(compiler, "nvrtcGetPTXSize", &compiler->ptx_size) &&
+        find(compiler, "nvrtcGetPTX", &compiler->ptx) &&
         find(compiler, "nvrtcGetCUBINSize", &compiler->cubin_size)) {
         return compiler;
     }
@@ -65,9 +66,9 @@ void cuda_text_version(const text_compiler_t *compiler, int *out_major, int *out
 
 static char *join_source(const gantry_program_source_t *source) {
     size_t bytes = 1;
-    for (uint32_t i = 0; i < source->part_count; i++) bytes += strlen(source->parts[i]);
+    for (uint32_t i = 0; i < source->part_count; ++i) bytes += strlen(source->parts[i]);
     char *text = malloc(bytes), *at = text;
-    for (uint32_t i = 0; text && i < source->part_count; i++) {
+    for (uint32_t i = 0; text && i < source->part_count; ++i) {
         size_t length = strlen(source->parts[i]);
         memcpy(at, source->parts[i], length);
         at += length;
@@ -86,16 +87,16 @@ static char *take(nvrtc_program_t *program, int (*size)(nvrtc_program_t *, size_
     return text;
 }
 
-static void fail(const text_program_t *program, int architecture, const char *what, const char *text,
-                 text_report_t *report) {
-    printf("FAIL %s \"%s\" sm_%d: %s\n%s\n", program->source->label, program->options, architecture, what,
-           text ? text : "");
+static void fail(const text_program_t *program, int architecture, const char *what,
+                 const char *text, text_report_t *report) {
+    printf("FAIL %s \"%s\" sm_%d: %s\n%s\n", program->source->label, program->options, architecture,
+           what, text ? text : "");
     report->failures++;
 }
 
 /* The PTX once more through the assembler itself. */
-static void assemble(const text_program_t *program, int architecture, const char *ptxas, const char *ptx,
-                     text_report_t *report) {
+static void assemble(const text_program_t *program, int architecture, const char *ptxas,
+                     const char *ptx, text_report_t *report) {
     char name[] = "/tmp/gantry_cuda_text_XXXXXX", command[1024], line[256];
     int file = mkstemp(name);
     if (file < 0 || write(file, ptx, strlen(ptx)) != (ssize_t)strlen(ptx)) {
@@ -103,10 +104,12 @@ static void assemble(const text_program_t *program, int architecture, const char
         return;
     }
     close(file);
-    snprintf(command, sizeof command, "'%s' --gpu-name=sm_%d --warn-on-spills -o /dev/null '%s' 2>&1", ptxas,
-             architecture, name);
+    snprintf(command, sizeof command,
+             "'%s' --gpu-name=sm_%d --warn-on-spills -o /dev/null '%s' 2>&1", ptxas, architecture,
+             name);
     FILE *pipe = popen(command, "r");
-    while (pipe && fgets(line, sizeof line, pipe)) fail(program, architecture, "ptxas says", line, report);
+    while (pipe && fgets(line, sizeof line, pipe))
+        fail(program, architecture, "ptxas says", line, report);
     if (!pipe || pclose(pipe) != 0) fail(program, architecture, "ptxas failed", NULL, report);
     unlink(name);
 }
@@ -118,19 +121,23 @@ static double now(void) {
 }
 
 /* The options of the CUDA backend, the program's own, and the assembler's figures in the log. */
-static int compile(const text_compiler_t *compiler, nvrtc_program_t *program, int architecture, const char *own) {
+static int compile(const text_compiler_t *compiler, nvrtc_program_t *program, int architecture,
+                   const char *own) {
     char gpu[32], words[128];
-    const char *options[16] = {gpu,           "--fmad=false",    "--prec-div=true",   "--prec-sqrt=true",
-                               "--ftz=false", "-default-device", "--ptxas-options=-v"};
+    const char *options[16] = {
+        gpu,           "--fmad=false",    "--prec-div=true",   "--prec-sqrt=true",
+        "--ftz=false", "-default-device", "--ptxas-options=-v"};
     int count = 7;
     snprintf(gpu, sizeof gpu, "--gpu-architecture=sm_%d", architecture);
     snprintf(words, sizeof words, "%s", own);
-    for (char *word = strtok(words, " "); word && count < 16; word = strtok(NULL, " ")) options[count++] = word;
+    for (char *word = strtok(words, " "); word && count < 16; word = strtok(NULL, " "))
+        options[count++] = word;
     return compiler->compile(program, count, options);
 }
 
-void cuda_text_compile(const text_compiler_t *compiler, const text_list_t *list, const text_program_t *program,
-                       int architecture, const char *ptxas, text_report_t *report) {
+void cuda_text_compile(const text_compiler_t *compiler, const text_list_t *list,
+                       const text_program_t *program, int architecture, const char *ptxas,
+                       text_report_t *report) {
     nvrtc_program_t *built = NULL;
     char *source = join_source(program->source), *log = NULL, *ptx = NULL;
     size_t cubin_bytes = 0;

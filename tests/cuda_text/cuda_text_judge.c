@@ -11,31 +11,34 @@
 
 #include "cuda_text.h"
 
-/* A work-item that needs more private memory than this would make the driver reserve it for every resident one. */
+/* A work-item that needs more private memory than this would make the driver reserve it for
+ * every resident one. */
 #define MOST_STACK_BYTES 512
 #define MOST_SPILL_BYTES 0
-#define MOST_SHARED_BYTES (48 << 10) /* of one group, unless a kernel asks for more when it is launched */
+/* of one group, unless a kernel asks for more when it is launched */
+#define MOST_SHARED_BYTES (48 << 10)
 #define MOST_REGISTERS 255
 #define REGISTERS_OF_A_GROUP 65536 /* least of the architectures */
 
-static void fail(const text_program_t *program, int architecture, const char *kernel, const char *what,
-                 unsigned long value, text_report_t *report) {
-    printf("FAIL %s \"%s\" sm_%d, %s: %s %lu\n", program->source->label, program->options, architecture, kernel, what,
-           value);
+static void fail(const text_program_t *program, int architecture, const char *kernel,
+                 const char *what, unsigned long value, text_report_t *report) {
+    printf("FAIL %s \"%s\" sm_%d, %s: %s %lu\n", program->source->label, program->options,
+           architecture, kernel, what, value);
     report->failures++;
 }
 
 static const text_kernel_t *find_kernel(const text_program_t *program, const char *name) {
-    for (uint32_t i = 0; i < program->kernel_count; i++) {
+    for (uint32_t i = 0; i < program->kernel_count; ++i) {
         if (strcmp(program->kernels[i].name, name) == 0) return &program->kernels[i];
     }
     return NULL;
 }
 
 static bool is_asked_for(const text_list_t *list, const text_program_t *program, const char *name) {
-    for (uint32_t i = 0; i < list->count; i++) {
+    for (uint32_t i = 0; i < list->count; ++i) {
         const text_program_t *other = &list->programs[i];
-        if (strcmp(other->source->label, program->source->label) == 0 && find_kernel(other, name)) return true;
+        if (strcmp(other->source->label, program->source->label) == 0 && find_kernel(other, name))
+            return true;
     }
     return false;
 }
@@ -48,8 +51,8 @@ static unsigned long number_before(const char *line, const char *words) {
     return strtoul(at, NULL, 10);
 }
 
-static void judge_line(const text_list_t *list, const text_program_t *program, int architecture, const char *line,
-                       char *kernel, text_report_t *report) {
+static void judge_line(const text_list_t *list, const text_program_t *program, int architecture,
+                       const char *line, char *kernel, text_report_t *report) {
     const char *entry = strstr(line, "Compiling entry function '");
     if (entry) {
         (void)sscanf(entry, "Compiling entry function '%63[^']'", kernel);
@@ -58,25 +61,31 @@ static void judge_line(const text_list_t *list, const text_program_t *program, i
             fail(program, architecture, kernel, "calls that ask for it:", 0, report);
     } else if (strstr(line, " bytes stack frame")) {
         unsigned long stack = number_before(line, " bytes stack frame");
-        unsigned long spills = number_before(line, " bytes spill stores") + number_before(line, " bytes spill loads");
+        unsigned long spills =
+            number_before(line, " bytes spill stores") + number_before(line, " bytes spill loads");
         report->most_stack = stack > report->most_stack ? (uint32_t)stack : report->most_stack;
         report->spills += (uint32_t)spills;
-        if (stack > MOST_STACK_BYTES) fail(program, architecture, kernel, "bytes of stack:", stack, report);
-        if (spills > MOST_SPILL_BYTES) fail(program, architecture, kernel, "bytes spilled:", spills, report);
+        if (stack > MOST_STACK_BYTES)
+            fail(program, architecture, kernel, "bytes of stack:", stack, report);
+        if (spills > MOST_SPILL_BYTES)
+            fail(program, architecture, kernel, "bytes spilled:", spills, report);
     } else if (strstr(line, " registers")) {
         unsigned long registers = number_before(line, " registers");
         unsigned long shared = number_before(line, " bytes smem");
         const text_kernel_t *wanted = find_kernel(program, kernel);
         unsigned long local = wanted ? wanted->local : 0;
-        report->most_registers = registers > report->most_registers ? (uint32_t)registers : report->most_registers;
+        report->most_registers =
+            registers > report->most_registers ? (uint32_t)registers : report->most_registers;
         report->most_shared = shared > report->most_shared ? (uint32_t)shared : report->most_shared;
-        if (registers > MOST_REGISTERS) fail(program, architecture, kernel, "registers:", registers, report);
+        if (registers > MOST_REGISTERS)
+            fail(program, architecture, kernel, "registers:", registers, report);
         if (registers * local > REGISTERS_OF_A_GROUP)
             fail(program, architecture, kernel, "registers of a group:", registers * local, report);
         if (shared + (wanted ? wanted->dynamic : 0) > MOST_SHARED_BYTES)
             fail(program, architecture, kernel, "bytes of shared memory:", shared, report);
     } else if (strstr(line, "warning") || strstr(line, "error")) {
-        printf("FAIL %s \"%s\" sm_%d: %s\n", program->source->label, program->options, architecture, line);
+        printf("FAIL %s \"%s\" sm_%d: %s\n", program->source->label, program->options, architecture,
+               line);
         report->failures++;
     }
 }
@@ -87,13 +96,16 @@ static uint32_t parameter_bytes(const char *text, size_t length) {
     snprintf(one, sizeof one, "%.*s", (int)length, text);
     const char *bracket = strchr(one, '[');
     if (bracket) return (uint32_t)strtoul(bracket + 1, NULL, 10);
-    if (strstr(one, ".u64") || strstr(one, ".b64") || strstr(one, ".s64") || strstr(one, ".f64")) return 8;
-    return strstr(one, ".u32") || strstr(one, ".b32") || strstr(one, ".s32") || strstr(one, ".f32") ? 4 : 0;
+    if (strstr(one, ".u64") || strstr(one, ".b64") || strstr(one, ".s64") || strstr(one, ".f64"))
+        return 8;
+    return strstr(one, ".u32") || strstr(one, ".b32") || strstr(one, ".s32") || strstr(one, ".f32")
+               ? 4
+               : 0;
 }
 
 /* The entry's parameters are those that the host passes. */
-static void judge_entry(const text_program_t *program, int architecture, const text_kernel_t *kernel, const char *ptx,
-                        text_report_t *report) {
+static void judge_entry(const text_program_t *program, int architecture,
+                        const text_kernel_t *kernel, const char *ptx, text_report_t *report) {
     char entry[TEXT_NAME_BYTES + 16];
     uint32_t count = 0;
     snprintf(entry, sizeof entry, ".entry %s(", kernel->name);
@@ -111,36 +123,40 @@ static void judge_entry(const text_program_t *program, int architecture, const t
         count++;
     }
     if (count != kernel->parameter_count)
-        fail(program, architecture, kernel->name, "parameters, unlike what the host passes:", count, report);
+        fail(program, architecture, kernel->name, "parameters, unlike what the host passes:", count,
+             report);
 }
 
 /* Float64 functions of CUDA's own library do as they like: see kernels/math_float64_library.cl. */
 static bool uses_library(const text_program_t *program) {
     bool includes = false;
-    for (uint32_t i = 0; i < program->source->part_count; i++)
+    for (uint32_t i = 0; i < program->source->part_count; ++i)
         includes |= strstr(program->source->parts[i], "gantry__canonical_f64") != NULL;
     const char *type = strstr(program->options, "GANTRY_T_ID=");
     return includes && type && strtol(type + strlen("GANTRY_T_ID="), NULL, 10) == 2;
 }
 
-/* Instructions that would give other bits than other devices: a product and a sum fused where the text has no fma(),
- * denormals flushed, approximations. */
-static void judge_arithmetic(const text_program_t *program, int architecture, const char *ptx, text_report_t *report) {
+/* Instructions that would give other bits than other devices: a product and a sum fused where the
+ * text has no fma(), denormals flushed, approximations. */
+static void judge_arithmetic(const text_program_t *program, int architecture, const char *ptx,
+                             text_report_t *report) {
     static const char *const inexact[] = {".ftz",       "div.full",    "div.approx", "sqrt.approx",
                                           "rcp.approx", "ex2.approx",  "lg2.approx", "sin.approx",
                                           "cos.approx", "tanh.approx", "mad.f32",    "mad.rn"};
     bool fuses = false;
     if (uses_library(program)) return;
-    for (uint32_t i = 0; i < program->source->part_count; i++)
+    for (uint32_t i = 0; i < program->source->part_count; ++i)
         fuses |= strstr(program->source->parts[i], "fma(") != NULL;
-    if (!fuses && strstr(ptx, "fma.")) fail(program, architecture, "PTX", "fma where the text has none:", 1, report);
-    for (size_t i = 0; i < sizeof inexact / sizeof inexact[0]; i++) {
-        if (strstr(ptx, inexact[i])) fail(program, architecture, inexact[i], "in the PTX:", 1, report);
+    if (!fuses && strstr(ptx, "fma."))
+        fail(program, architecture, "PTX", "fma where the text has none:", 1, report);
+    for (size_t i = 0; i < sizeof inexact / sizeof inexact[0]; ++i) {
+        if (strstr(ptx, inexact[i]))
+            fail(program, architecture, inexact[i], "in the PTX:", 1, report);
     }
 }
 
-void cuda_text_judge(const text_list_t *list, const text_program_t *program, int architecture, const char *log,
-                     const char *ptx, text_report_t *report) {
+void cuda_text_judge(const text_list_t *list, const text_program_t *program, int architecture,
+                     const char *log, const char *ptx, text_report_t *report) {
     char kernel[TEXT_NAME_BYTES] = "", line[512];
     for (const char *at = log; *at; at += *at == '\n') {
         size_t length = strcspn(at, "\n");
@@ -150,6 +166,6 @@ void cuda_text_judge(const text_list_t *list, const text_program_t *program, int
     }
     judge_arithmetic(program, architecture, ptx, report);
     if (report->kernels == 0) fail(program, architecture, "log", "kernels in it:", 0, report);
-    for (uint32_t i = 0; i < program->kernel_count; i++)
+    for (uint32_t i = 0; i < program->kernel_count; ++i)
         judge_entry(program, architecture, &program->kernels[i], ptx, report);
 }

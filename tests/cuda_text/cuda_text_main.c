@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_cuda_text: compiles all device text of the portable pack for NVIDIA's architectures, without a card.
+/* gantry_cuda_text: compiles all device text of the portable pack for NVIDIA's architectures,
+ * without a card.
  *
  *   gantry_cuda_text                       every program for one architecture
  *   gantry_cuda_text --every 3             of each source the first program, and every third of all
- *   gantry_cuda_text --all                 for all architectures, and the PTX through ptxas where there is one
+ *   gantry_cuda_text --all                 for all architectures, and the PTX through ptxas where
+ *                                          there is one
  *
  * Exit code: 0 all right, 1 something failed, 2 wrong usage, 77 no NVRTC here. */
 #include <stdatomic.h>
@@ -72,7 +74,7 @@ static int read_options(int argc, char **argv, options_t *o) {
     *o = (options_t){.jobs = 2, .every = 1, .cases = GANTRY_CUDA_TEXT_CASES};
     o->nvrtc = environment && *environment ? environment : GANTRY_CUDA_FOLDER "/lib/libnvrtc.so.12";
     (void)read_architectures("90", o);
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; ++i) {
         const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(word, "--all") == 0) {
             o->all = read_architectures("75,80,90,100,120", o);
@@ -118,15 +120,18 @@ static bool is_chosen(const options_t *o, const text_list_t *list, uint32_t i) {
     return before == i || i % (uint32_t)o->every == 0;
 }
 
-static void work(const options_t *o, const text_list_t *list, const text_compiler_t *compiler, shared_t *shared) {
-    const char *ptxas =
-        o->all && access(GANTRY_CUDA_FOLDER "/bin/ptxas", X_OK) == 0 ? GANTRY_CUDA_FOLDER "/bin/ptxas" : NULL;
+static void work(const options_t *o, const text_list_t *list, const text_compiler_t *compiler,
+                 shared_t *shared) {
+    const char *ptxas = o->all && access(GANTRY_CUDA_FOLDER "/bin/ptxas", X_OK) == 0
+                            ? GANTRY_CUDA_FOLDER "/bin/ptxas"
+                            : NULL;
     const uint32_t kinds = (uint32_t)o->architecture_count, units = list->count * kinds;
     for (uint32_t unit; (unit = atomic_fetch_add(&shared->next, 1)) < units;) {
         const text_program_t *program = &list->programs[unit / kinds];
         if (!is_chosen(o, list, unit / kinds)) continue;
         if (o->architectures[unit % kinds] < least_architecture(program)) continue;
-        cuda_text_compile(compiler, list, program, o->architectures[unit % kinds], ptxas, &shared->reports[unit]);
+        cuda_text_compile(compiler, list, program, o->architectures[unit % kinds], ptxas,
+                          &shared->reports[unit]);
         fflush(stdout);
     }
 }
@@ -134,7 +139,7 @@ static void work(const options_t *o, const text_list_t *list, const text_compile
 /* Each process opens the compiler for itself; a process that dies is a failure. */
 static int work_in_processes(const options_t *o, const text_list_t *list, shared_t *shared) {
     int failures = 0;
-    for (int job = 0; job < o->jobs; job++) {
+    for (int job = 0; job < o->jobs; ++job) {
         fflush(stdout);
         pid_t child = fork();
         if (child == 0) {
@@ -164,8 +169,8 @@ static void add(text_report_t *sum, const text_report_t *one) {
 }
 
 static void print_row(const char *label, uint32_t variants, const text_report_t *sum) {
-    printf("%-38s %8u %8u %9u %8u %7u %7u %8.1f\n", label, variants, sum->kernels, sum->most_registers, sum->most_stack,
-           sum->most_shared, sum->spills, sum->seconds);
+    printf("%-38s %8u %8u %9u %8u %7u %7u %8.1f\n", label, variants, sum->kernels,
+           sum->most_registers, sum->most_stack, sum->most_shared, sum->spills, sum->seconds);
 }
 
 /* One row per source; programs of one source follow each other or not. Returns failures. */
@@ -173,16 +178,18 @@ static uint32_t print_table(const options_t *o, const text_list_t *list, const s
     const uint32_t kinds = (uint32_t)o->architecture_count;
     text_report_t total = {0};
     uint32_t programs = 0;
-    printf("\n%-38s %8s %8s %9s %8s %7s %7s %8s\n", "source", "variants", "kernels", "registers", "stack B", "smem B",
-           "spill B", "seconds");
-    for (uint32_t i = 0; i < list->count; i++) {
+    printf("\n%-38s %8s %8s %9s %8s %7s %7s %8s\n", "source", "variants", "kernels", "registers",
+           "stack B", "smem B", "spill B", "seconds");
+    for (uint32_t i = 0; i < list->count; ++i) {
         const char *label = list->programs[i].source->label;
         text_report_t sum = {0};
         uint32_t variants = 0, before = 0;
         while (strcmp(list->programs[before].source->label, label) != 0) before++;
         if (before < i) continue;
-        for (uint32_t unit = 0; unit < list->count * kinds; unit++) {
-            if (!shared->reports[unit].done || strcmp(list->programs[unit / kinds].source->label, label) != 0) continue;
+        for (uint32_t unit = 0; unit < list->count * kinds; ++unit) {
+            if (!shared->reports[unit].done ||
+                strcmp(list->programs[unit / kinds].source->label, label) != 0)
+                continue;
             variants++;
             add(&sum, &shared->reports[unit]);
         }
@@ -191,15 +198,17 @@ static uint32_t print_table(const options_t *o, const text_list_t *list, const s
         programs += variants;
     }
     print_row("all (variants x architectures)", programs, &total);
-    if (programs == 0) printf("nothing was compiled: no program's source is called %s\n", o->only ? o->only : "anything");
+    if (programs == 0)
+        printf("nothing was compiled: no program's source is called %s\n",
+               o->only ? o->only : "anything");
     return total.failures + (programs == 0);
 }
 
 static void print_list(const text_list_t *list) {
-    for (uint32_t i = 0; i < list->count; i++) {
+    for (uint32_t i = 0; i < list->count; ++i) {
         const text_program_t *program = &list->programs[i];
         printf("%s \"%s\":", program->source->label, program->options);
-        for (uint32_t k = 0; k < program->kernel_count; k++)
+        for (uint32_t k = 0; k < program->kernel_count; ++k)
             printf(" %s/%u", program->kernels[k].name, program->kernels[k].local);
         printf("\n");
     }
@@ -231,7 +240,8 @@ int main(int argc, char **argv) {
         text_compiler_t *compiler = cuda_text_open_compiler(o.nvrtc);
         if (compiler) {
             cuda_text_version(compiler, &major, &minor);
-            printf("NVRTC %d.%d, %u programs for %d architectures\n", major, minor, list->count, o.architecture_count);
+            printf("NVRTC %d.%d, %u programs for %d architectures\n", major, minor, list->count,
+                   o.architecture_count);
             cuda_text_close_compiler(compiler);
             code = compile_all(&o, list);
         } else {

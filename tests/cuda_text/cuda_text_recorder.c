@@ -19,27 +19,34 @@ static int32_t scratch(gantry_op_call_t *call, uint64_t size_bytes, gantry_span_
     return 0;
 }
 
-static text_program_t *find_program(text_list_t *list, const gantry_program_source_t *source, const char *options) {
+static text_program_t *find_program(text_list_t *list, const gantry_program_source_t *source,
+                                    const char *options) {
     text_program_t *program = list->programs;
-    for (; program < list->programs + list->count; program++) {
-        if (strcmp(program->source->label, source->label) == 0 && strcmp(program->options, options) == 0)
+    for (; program < list->programs + list->count; ++program) {
+        if (strcmp(program->source->label, source->label) == 0 &&
+            strcmp(program->options, options) == 0)
             return program;
     }
-    if (list->count == TEXT_MOST_PROGRAMS || strlen(options) >= sizeof program->options) return NULL;
+    if (list->count == TEXT_MOST_PROGRAMS || strlen(options) >= sizeof program->options)
+        return NULL;
     list->count++;
     program->source = source;
     snprintf(program->options, sizeof program->options, "%s", options);
     return program;
 }
 
-static int32_t find_kernel(gantry_op_call_t *call, const gantry_program_source_t *source, const char *options,
-                           const char *name, gantry_backend_kernel_t **out_kernel) {
+static int32_t find_kernel(gantry_op_call_t *call, const gantry_program_source_t *source,
+                           const char *options, const char *name,
+                           gantry_backend_kernel_t **out_kernel) {
     text_program_t *program = find_program(recorder_of(call)->list, source, options);
-    if (!(source->kinds & GANTRY_PROGRAM_CUDA_C)) return refuse(call, "not written for CUDA:", source->label);
+    if (!(source->kinds & GANTRY_PROGRAM_CUDA_C))
+        return refuse(call, "not written for CUDA:", source->label);
     if (!program) return refuse(call, "no room for the program", source->label);
     text_kernel_t *kernel = program->kernels;
-    while (kernel < program->kernels + program->kernel_count && strcmp(kernel->name, name) != 0) kernel++;
-    if (kernel == program->kernels + TEXT_MOST_KERNELS) return refuse(call, "no room for the kernel", name);
+    while (kernel < program->kernels + program->kernel_count && strcmp(kernel->name, name) != 0)
+        kernel++;
+    if (kernel == program->kernels + TEXT_MOST_KERNELS)
+        return refuse(call, "no room for the kernel", name);
     if (kernel == program->kernels + program->kernel_count) {
         program->kernel_count++;
         snprintf(kernel->name, sizeof kernel->name, "%s", name);
@@ -49,10 +56,11 @@ static int32_t find_kernel(gantry_op_call_t *call, const gantry_program_source_t
 }
 
 /* A span is a pointer and a 64-bit offset, a LOCAL its 64-bit size. */
-static uint32_t list_parameters(const gantry_launch_t *launch, uint32_t *parameters, uint32_t *out_dynamic) {
+static uint32_t list_parameters(const gantry_launch_t *launch, uint32_t *parameters,
+                                uint32_t *out_dynamic) {
     uint32_t count = 0;
     *out_dynamic = 0;
-    for (uint32_t i = 0; i < launch->arg_count && count + 2 <= TEXT_MOST_PARAMETERS; i++) {
+    for (uint32_t i = 0; i < launch->arg_count && count + 2 <= TEXT_MOST_PARAMETERS; ++i) {
         const gantry_launch_arg_t *arg = &launch->args[i];
         if (arg->kind == GANTRY_LAUNCH_SPAN) parameters[count++] = 8;
         if (arg->kind == GANTRY_LAUNCH_LOCAL) *out_dynamic += arg->size_bytes;
@@ -61,12 +69,13 @@ static uint32_t list_parameters(const gantry_launch_t *launch, uint32_t *paramet
     return count;
 }
 
-static int32_t launch(gantry_op_call_t *call, gantry_backend_kernel_t *handle, const gantry_launch_t *launch_) {
+static int32_t launch(gantry_op_call_t *call, gantry_backend_kernel_t *handle,
+                      const gantry_launch_t *launch_) {
     text_kernel_t *kernel = (text_kernel_t *)(void *)handle;
     uint32_t parameters[TEXT_MOST_PARAMETERS] = {0}, dynamic;
     uint32_t count = list_parameters(launch_, parameters, &dynamic);
     uint64_t local = 1;
-    for (uint32_t d = 0; d < launch_->dimensions; d++) {
+    for (uint32_t d = 0; d < launch_->dimensions; ++d) {
         uint64_t size = launch_->local_size[d];
         if (size == 0 || launch_->global_size[d] % size != 0 || launch_->global_size[d] == 0)
             return refuse(call, "work-items are no multiple of the group:", kernel->name);
@@ -74,9 +83,10 @@ static int32_t launch(gantry_op_call_t *call, gantry_backend_kernel_t *handle, c
     }
     if (launch_->global_size[0] / launch_->local_size[0] > INT32_MAX)
         return refuse(call, "more than 2^31 - 1 groups:", kernel->name);
-    if (local > call->device_info->max_work_group_size) return refuse(call, "group too large:", kernel->name);
-    if (kernel->launched &&
-        (count != kernel->parameter_count || memcmp(parameters, kernel->parameters, sizeof parameters) != 0))
+    if (local > call->device_info->max_work_group_size)
+        return refuse(call, "group too large:", kernel->name);
+    if (kernel->launched && (count != kernel->parameter_count ||
+                             memcmp(parameters, kernel->parameters, sizeof parameters) != 0))
         return refuse(call, "launched with other arguments than before:", kernel->name);
     memcpy(kernel->parameters, parameters, sizeof parameters);
     kernel->parameter_count = count;
@@ -86,14 +96,16 @@ static int32_t launch(gantry_op_call_t *call, gantry_backend_kernel_t *handle, c
     return 0;
 }
 
-static int32_t copy(gantry_op_call_t *call, const gantry_span_t *target, const gantry_span_t *source) {
+static int32_t copy(gantry_op_call_t *call, const gantry_span_t *target,
+                    const gantry_span_t *source) {
     (void)call;
     (void)target;
     (void)source;
     return 0;
 }
 
-static int32_t fill(gantry_op_call_t *call, const gantry_span_t *target, const void *pattern, uint32_t pattern_bytes) {
+static int32_t fill(gantry_op_call_t *call, const gantry_span_t *target, const void *pattern,
+                    uint32_t pattern_bytes) {
     (void)call;
     (void)target;
     (void)pattern;
@@ -101,7 +113,9 @@ static int32_t fill(gantry_op_call_t *call, const gantry_span_t *target, const v
     return 0;
 }
 
-static int32_t fault(gantry_op_call_t *call, gantry_span_t *out_span) { return scratch(call, 16, out_span); }
+static int32_t fault(gantry_op_call_t *call, gantry_span_t *out_span) {
+    return scratch(call, 16, out_span);
+}
 
 static int32_t fail(gantry_op_call_t *call, int32_t code, const char *text) {
     (void)refuse(call, "the kernel fails:", text);
@@ -109,15 +123,17 @@ static int32_t fail(gantry_op_call_t *call, int32_t code, const char *text) {
 }
 
 /* Results whose shape depends on data have a few elements; what is read back says so, too. */
-static int32_t allocate_output(gantry_op_call_t *call, uint32_t index, int32_t rank, const int64_t *dims) {
+static int32_t allocate_output(gantry_op_call_t *call, uint32_t index, int32_t rank,
+                               const int64_t *dims) {
     gantry_arg_t *out = call->outputs[index];
     out->rank = rank;
     out->element_count = 1;
-    for (int32_t d = 0; d < rank; d++) out->element_count *= dims[d];
+    for (int32_t d = 0; d < rank; ++d) out->element_count *= dims[d];
     return scratch(call, (uint64_t)out->element_count * 8, &out->span);
 }
 
-static int32_t read_back(gantry_op_call_t *call, const gantry_span_t *source, void *target, uint64_t size_bytes) {
+static int32_t read_back(gantry_op_call_t *call, const gantry_span_t *source, void *target,
+                         uint64_t size_bytes) {
     (void)call;
     (void)source;
     memset(target, 0, size_bytes);

@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fault tool: makes one host allocation (on the CPU, or while a real card serves), one slot of the fake backend, one OpenCL call or one
- * call of the stand-in for NVIDIA's libraries fail at a time, in short programs over the public API, and checks what is left of them.
+/* The fault tool: makes one host allocation (on the CPU, or while a real card serves), one slot of
+ * the fake backend, one OpenCL call or one call of the stand-in for NVIDIA's libraries fail at a
+ * time, in short programs over the public API, and checks what is left of them.
  *
- * Words: an event is one call that could fail; a site is the place it comes from (name and return addresses within the library, as
- * offsets in their modules, so that a site keeps its number from run to run of one build); an occurrence is the n-th event of a site.
- * Process: the parent plans, children run; a child that dies is reported with the plan it died in, and another goes on.
+ * Words: an event is one call that could fail; a site is the place it comes from (name and return
+ * addresses within the library, as offsets in their modules, so that a site keeps its number from
+ * run to run of one build); an occurrence is the n-th event of a site. Process: the parent plans,
+ * children run; a child that dies is reported with the plan it died in, and another goes on.
  * Threads: events come from any thread; all else is of the main thread. */
 #ifndef GANTRY_TESTS_FAULTS_H
 #define GANTRY_TESTS_FAULTS_H
 
 #include <gantry/gantry.h>
 
-typedef enum faults_source_t { FAULTS_HOST, FAULTS_FAKE, FAULTS_OPENCL, FAULTS_CUDA, FAULTS_CARD, FAULTS_SOURCES } faults_source_t;
+typedef enum faults_source_t {
+    FAULTS_HOST,
+    FAULTS_FAKE,
+    FAULTS_OPENCL,
+    FAULTS_CUDA,
+    FAULTS_CARD,
+    FAULTS_SOURCES
+} faults_source_t;
 
 /* ---- scenarios ---- */
 
@@ -20,11 +29,15 @@ typedef enum faults_source_t { FAULTS_HOST, FAULTS_FAKE, FAULTS_OPENCL, FAULTS_C
 #define FAULTS_ON_OPENCL (1u << FAULTS_OPENCL)
 #define FAULTS_ON_CUDA (1u << FAULTS_CUDA)
 #define FAULTS_ON_CARD (1u << FAULTS_CARD)
-#define FAULTS_ON_ALL (FAULTS_ON_HOST | FAULTS_ON_FAKE | FAULTS_ON_OPENCL | FAULTS_ON_CUDA | FAULTS_ON_CARD)
-#define FAULTS_WITH_GPUS (1u << 8)   /* host source: beside the CPU, two devices of the fake backend */
-#define FAULTS_SAME_OUTPUT (1u << 9) /* a run that succeeds prints what the run without a fault prints */
-#define FAULTS_COLD (1u << 10)       /* no cache of program binaries */
-#define FAULTS_RUNS_OUT (1u << 11) /* runs out of memory on purpose: that a last way out of it failed may stay untold */
+#define FAULTS_ON_ALL \
+    (FAULTS_ON_HOST | FAULTS_ON_FAKE | FAULTS_ON_OPENCL | FAULTS_ON_CUDA | FAULTS_ON_CARD)
+/* host source: beside the CPU, two devices of the fake backend */
+#define FAULTS_WITH_GPUS (1u << 8)
+/* a run that succeeds prints what the run without a fault prints */
+#define FAULTS_SAME_OUTPUT (1u << 9)
+#define FAULTS_COLD (1u << 10) /* no cache of program binaries */
+/* runs out of memory on purpose: that a last way out of it failed may stay untold */
+#define FAULTS_RUNS_OUT (1u << 11)
 #define FAULTS_ARGS 16
 
 typedef struct faults_scenario_t {
@@ -70,7 +83,8 @@ void faults_sites_stop(void);
 bool faults_sites_is_aimed(void);
 bool faults_sites_fired(void);
 uint64_t faults_sites_occurrence(void); /* aimed at */
-uint64_t faults_sites_choice(void);     /* of the site and occurrence aimed at: the same in every run */
+/* of the site and occurrence aimed at: the same in every run */
+uint64_t faults_sites_choice(void);
 /* Called by the sources: must this event fail? */
 bool faults_event(const char *name);
 
@@ -122,7 +136,8 @@ typedef struct faults_said_t {
     char next_failure[512]; /* "": it went well */
 } faults_said_t;
 
-/* notes: FAULTS_NOTES entries, shared; learning fills them, else they are what is to be expected. */
+/* notes: FAULTS_NOTES entries, shared; learning fills them, else they are what is to be
+ * expected. */
 void faults_calls_begin(const faults_scenario_t *scenario, faults_note_t *notes, bool learning);
 /* Runs the scenario's program; ends what it left behind when it exits. Returns its exit code. */
 int faults_calls_run(const faults_scenario_t *scenario, int argc, char **argv);
@@ -143,10 +158,11 @@ typedef struct faults_totals_t {
 } faults_totals_t;
 
 /* Counts, plans, runs and reports one scenario; adds to the totals. */
-void faults_try(const faults_settings_t *settings, const faults_scenario_t *scenario, faults_totals_t *totals);
+void faults_try(const faults_settings_t *settings, const faults_scenario_t *scenario,
+                faults_totals_t *totals);
 
-/* One run in this process. Returns 'o' (went well in another way), 'e' (the error it should), 'u' (the event did not come)
- * or 'f' with why. */
+/* One run in this process. Returns 'o' (went well in another way), 'e' (the error it should), 'u'
+ * (the event did not come) or 'f' with why. */
 typedef struct faults_child_t {
     const faults_settings_t *settings;
     const faults_scenario_t *scenario;
@@ -156,8 +172,10 @@ typedef struct faults_child_t {
     int threads, files;   /* of a process that has run once */
 } faults_child_t;
 
-/* The run without a fault; learning: counts sites and notes. False with the reason when it does not succeed. */
+/* The run without a fault; learning: counts sites and notes. False with the reason when it does
+ * not succeed. */
 bool faults_run_plain(faults_child_t *child, bool learning, char *out_why, size_t why_bytes);
-char faults_run_one(faults_child_t *child, uint64_t site, uint64_t occurrence, char *out_why, size_t why_bytes);
+char faults_run_one(faults_child_t *child, uint64_t site, uint64_t occurrence, char *out_why,
+                    size_t why_bytes);
 
 #endif

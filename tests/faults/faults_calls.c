@@ -74,29 +74,32 @@ static bool is_expected(uint64_t key) {
 /* status -1: not known. */
 static void note(int status, const char *message, const char *call, const char *file, int line) {
     lock();
-    bool is_other =
-        !is_expected(make_key(file, line, status)) ||
-        (faults_sites_fired() && faults_source_is_told(message)); /* the fault's, where the program expects another */
+    bool is_other = !is_expected(make_key(file, line, status)) ||
+                    /* the fault's, where the program expects another */
+                    (faults_sites_fired() && faults_source_is_told(message));
     if (is_other && !self.said.differs) {
         const char *name = strrchr(file, '/');
         self.said.differs = true;
         self.said.status_known = status >= 0;
         self.said.status = status >= 0 ? (gantry_status_t)status : GANTRY_UNKNOWN;
         (void)snprintf(self.said.call, sizeof self.said.call, "%s", call);
-        (void)snprintf(self.said.place, sizeof self.said.place, "%.80s:%d", name ? name + 1 : file, line);
+        (void)snprintf(self.said.place, sizeof self.said.place, "%.80s:%d", name ? name + 1 : file,
+                       line);
         (void)snprintf(self.said.message, sizeof self.said.message, "%s", message);
     }
     unlock();
 }
 
-gantry_status_t faults_note_status(gantry_status_t status, const char *call, const char *file, int line) {
+gantry_status_t faults_note_status(gantry_status_t status, const char *call, const char *file,
+                                   int line) {
     if (status != GANTRY_OK) note((int)status, gantry_last_message(), call, file, line);
     return status;
 }
 
 gantry_status_t faults_note_scope_status(const gantry_scope_t *scope, const char *file, int line) {
     gantry_status_t status = gantry_scope_status(scope);
-    if (status != GANTRY_OK && scope) note((int)status, gantry_scope_message(scope), "gantry_scope_status", file, line);
+    if (status != GANTRY_OK && scope)
+        note((int)status, gantry_scope_message(scope), "gantry_scope_status", file, line);
     return status;
 }
 
@@ -109,7 +112,8 @@ void faults_note_null(const gantry_scope_t *scope, const char *call, const char 
 static void add_object(kind_t kind, const void *at, const void *parent) {
     if (!at) return;
     lock();
-    if (self.object_count < OBJECTS) self.objects[self.object_count++] = (object_t){kind, at, parent};
+    if (self.object_count < OBJECTS)
+        self.objects[self.object_count++] = (object_t){kind, at, parent};
     unlock();
 }
 
@@ -119,7 +123,8 @@ static void remove_object(kind_t kind, const void *at) {
     lock();
     for (size_t i = self.object_count; i-- > 0;) {
         if (self.objects[i].kind != kind || self.objects[i].at != at) continue;
-        memmove(&self.objects[i], &self.objects[i + 1], (self.object_count - i - 1) * sizeof self.objects[0]);
+        memmove(&self.objects[i], &self.objects[i + 1],
+                (self.object_count - i - 1) * sizeof self.objects[0]);
         --self.object_count;
         break;
     }
@@ -143,13 +148,18 @@ static const object_t *newest(kind_t kind) {
 
 static void end_all_objects(void) {
     const object_t *object;
-    while ((object = newest(SCOPE)) != NULL) (void)faults_scope_end((gantry_scope_t *)(uintptr_t)object->at);
-    while ((object = newest(VARIABLE)) != NULL) faults_variable_release((gantry_variable_t *)(uintptr_t)object->at);
-    while ((object = newest(TENSOR)) != NULL) faults_tensor_release((gantry_tensor_t *)(uintptr_t)object->at);
-    while ((object = newest(RUNTIME)) != NULL) faults_runtime_release((gantry_runtime_t *)(uintptr_t)object->at);
+    while ((object = newest(SCOPE)) != NULL)
+        (void)faults_scope_end((gantry_scope_t *)(uintptr_t)object->at);
+    while ((object = newest(VARIABLE)) != NULL)
+        faults_variable_release((gantry_variable_t *)(uintptr_t)object->at);
+    while ((object = newest(TENSOR)) != NULL)
+        faults_tensor_release((gantry_tensor_t *)(uintptr_t)object->at);
+    while ((object = newest(RUNTIME)) != NULL)
+        faults_runtime_release((gantry_runtime_t *)(uintptr_t)object->at);
 }
 
-gantry_scope_t *faults_scope_begin(gantry_runtime_t *runtime, const char *device, const char *file, int line) {
+gantry_scope_t *faults_scope_begin(gantry_runtime_t *runtime, const char *device, const char *file,
+                                   int line) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
     if (!scope)
         note(-1, gantry_last_message(), "gantry_scope_begin", file, line);
@@ -159,7 +169,8 @@ gantry_scope_t *faults_scope_begin(gantry_runtime_t *runtime, const char *device
     return scope;
 }
 
-gantry_scope_t *faults_scope_begin_in(gantry_scope_t *parent, const char *device, const char *file, int line) {
+gantry_scope_t *faults_scope_begin_in(gantry_scope_t *parent, const char *device, const char *file,
+                                      int line) {
     gantry_scope_t *scope = gantry_scope_begin_in(parent, device);
     if (!scope && parent)
         note(-1, gantry_last_message(), "gantry_scope_begin_in", file, line);
@@ -179,14 +190,16 @@ const gantry_tensor_t *faults_scope_keep(gantry_scope_t *scope, const gantry_ten
     lock();
     const void *parent = NULL;
     for (size_t i = self.object_count; i-- > 0;) {
-        if (self.objects[i].kind == SCOPE && self.objects[i].at == scope) parent = self.objects[i].parent;
+        if (self.objects[i].kind == SCOPE && self.objects[i].at == scope)
+            parent = self.objects[i].parent;
     }
     unlock();
     if (!parent) add_object(TENSOR, kept, NULL);
     return kept;
 }
 
-gantry_variable_t *faults_variable_create(gantry_scope_t *scope, const gantry_tensor_t *initial, const char *name) {
+gantry_variable_t *faults_variable_create(gantry_scope_t *scope, const gantry_tensor_t *initial,
+                                          const char *name) {
     gantry_variable_t *variable = gantry_variable_create(scope, initial, name);
     add_object(VARIABLE, variable, NULL);
     return variable;
@@ -223,13 +236,15 @@ static void watch_log(void *user, gantry_log_level_t level, const char *text) {
 static bool has_reason(const gantry_runtime_t *runtime) {
     for (size_t i = 0; i < gantry_backend_status_count(runtime); ++i) {
         gantry_backend_status_t backend = {.struct_size = sizeof backend};
-        if (gantry_backend_status(runtime, i, &backend) == GANTRY_OK && faults_source_is_told(backend.reason))
+        if (gantry_backend_status(runtime, i, &backend) == GANTRY_OK &&
+            faults_source_is_told(backend.reason))
             return true;
     }
     return false;
 }
 
-gantry_status_t faults_runtime_create(const gantry_runtime_options_t *options, gantry_runtime_t **out_runtime) {
+gantry_status_t faults_runtime_create(const gantry_runtime_options_t *options,
+                                      gantry_runtime_t **out_runtime) {
     gantry_runtime_options_t mine = {.struct_size = sizeof mine};
     if ((options && options->struct_size != sizeof mine) || !out_runtime)
         return gantry_runtime_create(options, out_runtime);
@@ -257,9 +272,11 @@ gantry_status_t faults_runtime_create(const gantry_runtime_options_t *options, g
 static gantry_status_t multiply(gantry_runtime_t *runtime, const char *device, float *out) {
     static const float a[] = {1, 2, 3, 4};
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), a, sizeof a);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), a, sizeof a);
     const gantry_tensor_t *y = gantry_add(scope, gantry_matmul(scope, x, x, NULL), x);
-    gantry_status_t status = y ? gantry_tensor_read(y, out, 4 * sizeof *out) : gantry_scope_status(scope);
+    gantry_status_t status =
+        y ? gantry_tensor_read(y, out, 4 * sizeof *out) : gantry_scope_status(scope);
     gantry_status_t ended = scope ? gantry_scope_end(scope) : GANTRY_UNKNOWN;
     return status != GANTRY_OK ? status : ended;
 }
@@ -272,12 +289,12 @@ static void try_next_on(gantry_runtime_t *runtime, const char *device) {
         faults_source_is_told(gantry_last_message()))
         return; /* the device is gone, as is said */
     if (status != GANTRY_OK)
-        (void)snprintf(self.said.next_failure, sizeof self.said.next_failure, "%s: %s", gantry_status_name(status),
-                       gantry_last_message());
+        (void)snprintf(self.said.next_failure, sizeof self.said.next_failure, "%s: %s",
+                       gantry_status_name(status), gantry_last_message());
     for (int i = 0; status == GANTRY_OK && i < 4; ++i) {
         if (got[i] < wanted[i] || got[i] > wanted[i])
-            (void)snprintf(self.said.next_failure, sizeof self.said.next_failure, "element %d is %g, not %g", i,
-                           (double)got[i], (double)wanted[i]);
+            (void)snprintf(self.said.next_failure, sizeof self.said.next_failure,
+                           "element %d is %g, not %g", i, (double)got[i], (double)wanted[i]);
     }
 }
 
@@ -289,7 +306,8 @@ static void try_next(gantry_runtime_t *runtime) {
 }
 
 void faults_runtime_release(gantry_runtime_t *runtime) {
-    if (runtime && faults_sites_fired() && !self.said.next_was_tried && !self.said.in_create) try_next(runtime);
+    if (runtime && faults_sites_fired() && !self.said.next_was_tried && !self.said.in_create)
+        try_next(runtime);
     remove_object(RUNTIME, runtime);
     gantry_runtime_release(runtime);
 }

@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Included before everything else into each program under test: its calls of the public API go through the tool, which notes what failed
- * and where, gives each runtime the heap and the backends under test, and knows what a program leaves behind that exits.
+/* Included before everything else into each program under test: its calls of the public API go
+ * through the tool, which notes what failed and where, gives each runtime the heap and the backends
+ * under test, and knows what a program leaves behind that exits.
  *
- * Arguments are evaluated once. The list of calls comes from the public headers at configuration (faults_calls.inc). */
+ * Arguments are evaluated once. The list of calls comes from the public headers at configuration
+ * (faults_calls.inc). */
 #ifndef GANTRY_TESTS_FAULTS_CALLS_H
 #define GANTRY_TESTS_FAULTS_CALLS_H
 
 #include <gantry/gantry.h>
 #include <stdlib.h>
 
-gantry_status_t faults_note_status(gantry_status_t status, const char *call, const char *file, int line);
+gantry_status_t faults_note_status(gantry_status_t status, const char *call, const char *file,
+                                   int line);
 gantry_status_t faults_note_scope_status(const gantry_scope_t *scope, const char *file, int line);
 /* A call in that scope gave NULL. */
 void faults_note_null(const gantry_scope_t *scope, const char *call, const char *file, int line);
 
-gantry_status_t faults_runtime_create(const gantry_runtime_options_t *options, gantry_runtime_t **out_runtime);
+gantry_status_t faults_runtime_create(const gantry_runtime_options_t *options,
+                                      gantry_runtime_t **out_runtime);
 void faults_runtime_release(gantry_runtime_t *runtime);
-gantry_scope_t *faults_scope_begin(gantry_runtime_t *runtime, const char *device, const char *file, int line);
-gantry_scope_t *faults_scope_begin_in(gantry_scope_t *parent, const char *device, const char *file, int line);
+gantry_scope_t *faults_scope_begin(gantry_runtime_t *runtime, const char *device, const char *file,
+                                   int line);
+gantry_scope_t *faults_scope_begin_in(gantry_scope_t *parent, const char *device, const char *file,
+                                      int line);
 gantry_status_t faults_scope_end(gantry_scope_t *scope);
 const gantry_tensor_t *faults_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor);
-gantry_variable_t *faults_variable_create(gantry_scope_t *scope, const gantry_tensor_t *initial, const char *name);
+gantry_variable_t *faults_variable_create(gantry_scope_t *scope, const gantry_tensor_t *initial,
+                                          const char *name);
 void faults_variable_release(gantry_variable_t *variable);
 gantry_tensor_t *faults_tensor_retain(const gantry_tensor_t *tensor);
 void faults_tensor_release(gantry_tensor_t *tensor);
@@ -41,14 +48,18 @@ _Noreturn void faults_exit(int code);
 #include "faults_calls.inc"
 
 #define gantry_scope_status(scope) faults_note_scope_status(scope, __FILE__, __LINE__)
-#define gantry_runtime_create(options, out) \
-    faults_note_status(faults_runtime_create(options, out), "gantry_runtime_create", __FILE__, __LINE__)
+#define gantry_runtime_create(options, out)                                                    \
+    faults_note_status(faults_runtime_create(options, out), "gantry_runtime_create", __FILE__, \
+                       __LINE__)
 #define gantry_runtime_release(runtime) faults_runtime_release(runtime)
 #define gantry_scope_begin(runtime, device) faults_scope_begin(runtime, device, __FILE__, __LINE__)
-#define gantry_scope_begin_in(parent, device) faults_scope_begin_in(parent, device, __FILE__, __LINE__)
-#define gantry_scope_end(scope) faults_note_status(faults_scope_end(scope), "gantry_scope_end", __FILE__, __LINE__)
+#define gantry_scope_begin_in(parent, device) \
+    faults_scope_begin_in(parent, device, __FILE__, __LINE__)
+#define gantry_scope_end(scope) \
+    faults_note_status(faults_scope_end(scope), "gantry_scope_end", __FILE__, __LINE__)
 #define gantry_scope_keep(scope, tensor) faults_scope_keep(scope, tensor)
-#define gantry_variable_create(...) FAULTS_OBJECT_OF(faults_variable_create, "gantry_variable_create", __VA_ARGS__)
+#define gantry_variable_create(...) \
+    FAULTS_OBJECT_OF(faults_variable_create, "gantry_variable_create", __VA_ARGS__)
 #define gantry_variable_release(variable) faults_variable_release(variable)
 #define gantry_tensor_retain(tensor) faults_tensor_retain(tensor)
 #define gantry_tensor_release(tensor) faults_tensor_release(tensor)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA source: every call that reaches the stand-in for NVIDIA's driver, NVRTC, cuBLASLt or NVML is an event. */
+/* The CUDA source: every call that reaches the stand-in for NVIDIA's driver, NVRTC, cuBLASLt or
+ * NVML is an event. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -26,19 +27,26 @@ static const fault_t image = {200, GANTRY_INVALID_ARGUMENT, "CUDA_ERROR_INVALID_
 static const fault_t ecc = {214, GANTRY_UNAVAILABLE, "CUDA_ERROR_ECC_UNCORRECTABLE", true};
 static const fault_t missing = {500, GANTRY_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", false};
 static const fault_t address = {700, GANTRY_UNAVAILABLE, "CUDA_ERROR_ILLEGAL_ADDRESS", true};
-static const fault_t resources = {701, GANTRY_RESOURCE_EXHAUSTED, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", false};
+static const fault_t resources = {701, GANTRY_RESOURCE_EXHAUSTED,
+                                  "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", false};
 static const fault_t launch = {719, GANTRY_UNAVAILABLE, "CUDA_ERROR_LAUNCH_FAILED", true};
 static const fault_t unknown = {999, GANTRY_UNKNOWN, "CUDA_ERROR_UNKNOWN", false};
-static const fault_t rtc_memory = {1, GANTRY_RESOURCE_EXHAUSTED, "NVRTC_ERROR_OUT_OF_MEMORY", false};
-static const fault_t rtc_compilation = {6, GANTRY_INVALID_ARGUMENT, "NVRTC_ERROR_COMPILATION", false};
+static const fault_t rtc_memory = {1, GANTRY_RESOURCE_EXHAUSTED, "NVRTC_ERROR_OUT_OF_MEMORY",
+                                   false};
+static const fault_t rtc_compilation = {6, GANTRY_INVALID_ARGUMENT, "NVRTC_ERROR_COMPILATION",
+                                        false};
 static const fault_t rtc_internal = {11, GANTRY_INTERNAL, "NVRTC_ERROR_INTERNAL_ERROR", false};
-static const fault_t blas_memory = {3, GANTRY_RESOURCE_EXHAUSTED, "CUBLAS_STATUS_ALLOC_FAILED", false};
-static const fault_t blas_execution = {13, GANTRY_INTERNAL, "CUBLAS_STATUS_EXECUTION_FAILED", false};
-static const fault_t blas_support = {15, GANTRY_UNIMPLEMENTED, "CUBLAS_STATUS_NOT_SUPPORTED", false};
+static const fault_t blas_memory = {3, GANTRY_RESOURCE_EXHAUSTED, "CUBLAS_STATUS_ALLOC_FAILED",
+                                    false};
+static const fault_t blas_execution = {13, GANTRY_INTERNAL, "CUBLAS_STATUS_EXECUTION_FAILED",
+                                       false};
+static const fault_t blas_support = {15, GANTRY_UNIMPLEMENTED, "CUBLAS_STATUS_NOT_SUPPORTED",
+                                     false};
 static const fault_t monitor = {999, GANTRY_UNKNOWN, "Unknown Error", false};
 
-/* Codes that the function may give, of the first entry whose name begins the function's: usually an ordinary one, the end of memory, and
- * one that no context survives. Without a context there is none to lose. */
+/* Codes that the function may give, of the first entry whose name begins the function's: usually an
+ * ordinary one, the end of memory, and one that no context survives. Without a context there is
+ * none to lose. */
 static const struct {
     const char *function;
     const fault_t *faults[3];
@@ -54,7 +62,8 @@ static const struct {
     {"cuModuleLoadDataEx", {&image, &memory, &launch}},
     {"cuModuleGetFunction", {&missing, &memory, &launch}},
     {"cuFuncGetParamInfo",
-     {&unknown, &memory, &address}}, /* CUDA_ERROR_INVALID_VALUE is how it says that there are no more */
+     /* CUDA_ERROR_INVALID_VALUE is how it says that there are no more */
+     {&unknown, &memory, &address}},
     {"cuLaunchKernel", {&resources, &memory, &launch}},
     {"cu", {&unknown, &memory, &address}},
     {"nvrtc", {&rtc_compilation, &rtc_memory, &rtc_internal}},
@@ -105,7 +114,8 @@ static void *open_stand_in(void) {
                                                {"GANTRY_CUDA_NVML", "libnvml"}};
     char file[1024];
     for (size_t i = sizeof libraries / sizeof *libraries; i-- > 0;) {
-        (void)snprintf(file, sizeof file, "%s/standin_%s.so", GANTRY_FAULTS_STAND_IN, libraries[i][1]);
+        (void)snprintf(file, sizeof file, "%s/standin_%s.so", GANTRY_FAULTS_STAND_IN,
+                       libraries[i][1]);
         (void)setenv(libraries[i][0], file, 1);
     }
     (void)setenv("GANTRY_STAND_IN_CUDA", "devices=2;memory=2G", 1);
@@ -117,12 +127,14 @@ static void *open_stand_in(void) {
 bool faults_cuda_prepare(char *out_why, size_t why_bytes) {
     stand_in_control_fn find = NULL;
     if (!*GANTRY_FAULTS_STAND_IN) {
-        (void)snprintf(out_why, why_bytes, "the CUDA backend or the stand-in for its driver was not built");
+        (void)snprintf(out_why, why_bytes,
+                       "the CUDA backend or the stand-in for its driver was not built");
         return false;
     }
     void *library = open_stand_in(), *symbol = library ? dlsym(library, "stand_in_control") : NULL;
     if (!symbol) {
-        (void)snprintf(out_why, why_bytes, "the stand-in for CUDA's driver cannot be opened: %s", dlerror());
+        (void)snprintf(out_why, why_bytes, "the stand-in for CUDA's driver cannot be opened: %s",
+                       dlerror());
         return false;
     }
     if (!has_cards(library)) {
@@ -141,7 +153,8 @@ bool faults_cuda_prepare(char *out_why, size_t why_bytes) {
 void faults_cuda_reset(void) {
     void *context;
     self.stand_in->reset();
-    while (self.pop_context(&context) == 0) continue; /* cuCtxPopCurrent_v2 may have been what failed */
+    /* cuCtxPopCurrent_v2 may have been what failed */
+    while (self.pop_context(&context) == 0) continue;
     self.stand_in->watch(watch, NULL);
     self.is_left_behind = false;
     for (int kind = 0; kind < STAND_IN_KINDS; ++kind) {
@@ -156,10 +169,11 @@ static bool is_given_back(char *out_why, size_t why_bytes) {
         "modules",  "programs", "cublasLt handles", "cublasLt objects", "uses of NVML"};
     for (int kind = 0; kind < STAND_IN_KINDS; ++kind) {
         long live = self.stand_in->live(kind) - self.live[kind];
-        long abandoned = self.is_left_behind ? 0 : self.stand_in->abandoned(kind) - self.abandoned[kind];
+        long abandoned =
+            self.is_left_behind ? 0 : self.stand_in->abandoned(kind) - self.abandoned[kind];
         if (live == 0 && abandoned == 0) continue;
-        (void)snprintf(out_why, why_bytes, "CUDA: %+ld %s live, %ld ended with their context only", live, names[kind],
-                       abandoned);
+        (void)snprintf(out_why, why_bytes, "CUDA: %+ld %s live, %ld ended with their context only",
+                       live, names[kind], abandoned);
         return false;
     }
     return true;

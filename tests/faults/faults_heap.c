@@ -66,11 +66,13 @@ void *faults_heap_reallocate(void *user, void *ptr, size_t old_bytes, size_t new
 
 bool faults_heap_is_balanced(char *out_why, size_t why_bytes) {
     (void)pthread_mutex_lock(&self.lock);
-    bool is_balanced = self.blocks == 0 && self.bytes == 0 && self.wrong_sizes == 0 && self.wrong_blocks == 0;
+    bool is_balanced =
+        self.blocks == 0 && self.bytes == 0 && self.wrong_sizes == 0 && self.wrong_blocks == 0;
     if (!is_balanced)
-        (void)snprintf(out_why, why_bytes,
-                       "host memory: %ld blocks of %lld bytes live, %ld given back with a wrong size, %ld not ours",
-                       self.blocks, self.bytes, self.wrong_sizes, self.wrong_blocks);
+        (void)snprintf(
+            out_why, why_bytes,
+            "host memory: %ld blocks of %lld bytes live, %ld given back with a wrong size, %ld not ours",
+            self.blocks, self.bytes, self.wrong_sizes, self.wrong_blocks);
     (void)pthread_mutex_unlock(&self.lock);
     return is_balanced;
 }

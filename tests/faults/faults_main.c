@@ -94,7 +94,8 @@ static const char *unknown_scenario(const line_t *line) {
         bool known = false;
         (void)snprintf(name, sizeof name, "%.*s", (int)length, at);
         for (size_t i = 0; i < faults_scenario_count; ++i)
-            known |= (faults_scenarios[i].flags >> line->source & 1) && is_wanted(name, faults_scenarios[i].name);
+            known |= (faults_scenarios[i].flags >> line->source & 1) &&
+                     is_wanted(name, faults_scenarios[i].name);
         if (!known) return at;
         at += length + (at[length] == ',');
     }
@@ -109,8 +110,10 @@ static void clear_environment(void) {
         char name[128];
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(environ[i], "="), environ[i]);
         bool is_kept = (strncmp(name, "GANTRY_", 7) != 0 && strncmp(name, "TF_", 3) != 0) ||
-                       strncmp(name, "GANTRY_CUDA_", 12) == 0 || strcmp(name, "GANTRY_STAND_IN_CUDA") == 0;
-        for (size_t k = 0; k < sizeof kept / sizeof kept[0]; ++k) is_kept |= strcmp(name, kept[k]) == 0;
+                       strncmp(name, "GANTRY_CUDA_", 12) == 0 ||
+                       strcmp(name, "GANTRY_STAND_IN_CUDA") == 0;
+        for (size_t k = 0; k < sizeof kept / sizeof kept[0]; ++k)
+            is_kept |= strcmp(name, kept[k]) == 0;
         if (is_kept || unsetenv(name) != 0) ++i;
     }
 }
@@ -133,24 +136,28 @@ static bool make_folder(char *folder) {
     return true;
 }
 
-static void remove_folder(const char *folder) { (void)nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }
+static void remove_folder(const char *folder) {
+    (void)nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
 
 static int run_all(const line_t *line) {
     faults_totals_t totals = {0};
     struct timespec begin, end;
     const char *unknown = unknown_scenario(line);
     if (unknown) {
-        (void)printf("--scenario %.*s: no scenario of this name with --source %s\n", (int)strcspn(unknown, ","), unknown,
+        (void)printf("--scenario %.*s: no scenario of this name with --source %s\n",
+                     (int)strcspn(unknown, ","), unknown,
                      faults_source_name((faults_source_t)line->source));
         return 2;
     }
     (void)clock_gettime(CLOCK_MONOTONIC, &begin);
     if (!line->list)
-        (void)printf("%-7s %-34s %6s %8s %9s %9s %8s %7s\n", "source", "scenario", "sites", "faults", "went well",
-                     "unreached", "failures", "seconds");
+        (void)printf("%-7s %-34s %6s %8s %9s %9s %8s %7s\n", "source", "scenario", "sites",
+                     "faults", "went well", "unreached", "failures", "seconds");
     for (size_t i = 0; i < faults_scenario_count; ++i) {
         const faults_scenario_t *scenario = &faults_scenarios[i];
-        if (!(scenario->flags >> line->source & 1) || !is_wanted(line->scenarios, scenario->name)) continue;
+        if (!(scenario->flags >> line->source & 1) || !is_wanted(line->scenarios, scenario->name))
+            continue;
         if (line->list)
             (void)printf("%s\n", scenario->name);
         else
@@ -158,17 +165,19 @@ static int run_all(const line_t *line) {
     }
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
     if (line->list) return 0;
-    (void)printf("%s: %" PRIu64 " scenarios, %" PRIu64 " sites, %" PRIu64 " faults, %" PRIu64
-                 " went well another way, %" PRIu64 " did not come, %" PRIu64 " failures; %.1f s\n",
-                 faults_source_name(faults_source), totals.scenarios, totals.sites, totals.runs, totals.fallbacks,
-                 totals.unreached, totals.failures,
-                 (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec));
+    (void)printf(
+        "%s: %" PRIu64 " scenarios, %" PRIu64 " sites, %" PRIu64 " faults, %" PRIu64
+        " went well another way, %" PRIu64 " did not come, %" PRIu64 " failures; %.1f s\n",
+        faults_source_name(faults_source), totals.scenarios, totals.sites, totals.runs,
+        totals.fallbacks, totals.unreached, totals.failures,
+        (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec));
     if (line->settings.site != 0 && totals.runs == totals.unreached) {
         (void)printf("nothing failed: the site does not come in these scenarios\n");
         return 1;
     }
     if (totals.failures == 0 && totals.sites == 0 && line->settings.site == 0) {
-        (void)printf("SKIP no event came from the source: does the OpenCL loader take layers (OPENCL_LAYERS)?\n");
+        (void)printf(
+            "SKIP no event came from the source: does the OpenCL loader take layers (OPENCL_LAYERS)?\n");
         return SKIPPED;
     }
     return totals.failures > 0;
@@ -176,7 +185,8 @@ static int run_all(const line_t *line) {
 
 int main(int argc, char **argv) {
     char why[512], folder[] = "/tmp/gantry_faults_XXXXXX";
-    line_t line = {.settings = {.random_count = 2, .seed = 1, .timeout_s = 30, .program = argv[0]}, .source = -1};
+    line_t line = {.settings = {.random_count = 2, .seed = 1, .timeout_s = 30, .program = argv[0]},
+                   .source = -1};
     if (!parse(argc, argv, &line)) {
         (void)fputs(usage, stderr);
         return 2;

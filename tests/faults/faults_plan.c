@@ -51,8 +51,9 @@ static void *map_shared(size_t bytes) {
 /* A fault that nobody noticed, on standard error: the child's output is the program's. */
 static void print_other_way(const job_t *job, const plan_t *plan) {
     const faults_site_t *site = &job->shared->sites[plan->site];
-    (void)fprintf(stderr, "gantry_faults: went well: %s, occurrence %" PRIu64 " of %" PRIu64 ", from", site->name,
-                  plan->occurrence, site->events);
+    (void)fprintf(stderr,
+                  "gantry_faults: went well: %s, occurrence %" PRIu64 " of %" PRIu64 ", from",
+                  site->name, plan->occurrence, site->events);
     for (uint32_t i = 0; i < site->frame_count; ++i)
         (void)fprintf(stderr, " %s+0x%" PRIx64, site->frames[i].module, site->frames[i].offset);
     (void)fprintf(stderr, "\n");
@@ -60,7 +61,8 @@ static void print_other_way(const job_t *job, const plan_t *plan) {
 
 static void print_tail(const char *title, int file) {
     char text[3000];
-    off_t end = lseek(file, 0, SEEK_END), at = end > (off_t)sizeof text - 1 ? end - (off_t)sizeof text + 1 : 0;
+    off_t end = lseek(file, 0, SEEK_END),
+          at = end > (off_t)sizeof text - 1 ? end - (off_t)sizeof text + 1 : 0;
     ssize_t got = pread(file, text, sizeof text - 1, at);
     if (got <= 0) return;
     text[got] = '\0';
@@ -75,7 +77,8 @@ static const char *wait_for(pid_t child, int *out_code) {
     *out_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     if (WIFSIGNALED(status)) {
         bool is_late = WTERMSIG(status) == SIGALRM;
-        (void)snprintf(text, sizeof text, "%s%s", is_late ? "no end: " : "died: ", strsignal(WTERMSIG(status)));
+        (void)snprintf(text, sizeof text, "%s%s",
+                       is_late ? "no end: " : "died: ", strsignal(WTERMSIG(status)));
         return text;
     }
     (void)snprintf(text, sizeof text, "ended itself with %d", *out_code);
@@ -113,8 +116,8 @@ static _Noreturn void run_in_child(job_t *job) {
     while (shared->next < job->plan_count) {
         plan_t *plan = &job->plans[shared->next];
         shared->why[0] = '\0';
-        plan->result =
-            faults_run_one(&child, shared->sites[plan->site].number, plan->occurrence, shared->why, WHY_BYTES);
+        plan->result = faults_run_one(&child, shared->sites[plan->site].number, plan->occurrence,
+                                      shared->why, WHY_BYTES);
         if (plan->result == 'f') _exit(1);
         if (child.settings->verbose && plan->result == 'o') print_other_way(job, plan);
         ++shared->next;
@@ -174,7 +177,8 @@ static uint64_t plan_site(job_t *job, uint32_t index) {
 static uint64_t make_plans(job_t *job) {
     uint64_t sites = 0;
     for (uint32_t i = 0; i < FAULTS_SITES; ++i) sites += job->shared->sites[i].number != 0;
-    job->plan_bytes = (size_t)(sites + 1) * (size_t)(3 + job->settings->random_count) * sizeof *job->plans;
+    job->plan_bytes =
+        (size_t)(sites + 1) * (size_t)(3 + job->settings->random_count) * sizeof *job->plans;
     job->plans = map_shared(job->plan_bytes);
     sites = 0;
     for (uint32_t i = 0; i < FAULTS_SITES; ++i) sites += plan_site(job, i);
@@ -186,14 +190,15 @@ static uint64_t make_plans(job_t *job) {
 static void print_failure(const job_t *job, const plan_t *plan, const char *end) {
     const faults_site_t *site = &job->shared->sites[plan->site];
     (void)printf("FAIL %s %s: %s, occurrence %" PRIu64 " of %" PRIu64 "\n     %s%s%s\n",
-                 faults_source_name(faults_source), job->scenario->name, site->name, plan->occurrence, site->events,
-                 end, *end ? "; " : "", job->shared->why);
+                 faults_source_name(faults_source), job->scenario->name, site->name,
+                 plan->occurrence, site->events, end, *end ? "; " : "", job->shared->why);
     (void)printf("      from");
     for (uint32_t i = 0; i < site->frame_count; ++i)
         (void)printf(" %s+0x%" PRIx64, site->frames[i].module, site->frames[i].offset);
-    (void)printf("\n      again: %s --source %s --scenario %s --site %" PRIx64 " --occurrence %" PRIu64 " --verbose\n",
-                 job->settings->program, faults_source_name(faults_source), job->scenario->name, site->number,
-                 plan->occurrence);
+    (void)printf("\n      again: %s --source %s --scenario %s --site %" PRIx64
+                 " --occurrence %" PRIu64 " --verbose\n",
+                 job->settings->program, faults_source_name(faults_source), job->scenario->name,
+                 site->number, plan->occurrence);
     if (*end || job->settings->verbose) {
         print_tail("output", job->output);
         print_tail("errors", job->errors);
@@ -201,16 +206,18 @@ static void print_failure(const job_t *job, const plan_t *plan, const char *end)
     (void)fflush(stdout);
 }
 
-static void report(const job_t *job, uint64_t sites, uint64_t failures, double seconds, faults_totals_t *totals) {
+static void report(const job_t *job, uint64_t sites, uint64_t failures, double seconds,
+                   faults_totals_t *totals) {
     uint64_t fallbacks = 0, unreached = 0, runs = 0;
     for (size_t i = 0; i < job->plan_count; ++i) {
         runs += job->plans[i].result != 0;
         fallbacks += job->plans[i].result == 'o';
         unreached += job->plans[i].result == 'u';
     }
-    (void)printf("%-7s %-34s %6" PRIu64 " %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %8" PRIu64 " %7.1f\n",
-                 faults_source_name(faults_source), job->scenario->name, sites, runs, fallbacks, unreached, failures,
-                 seconds);
+    (void)printf("%-7s %-34s %6" PRIu64 " %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %8" PRIu64
+                 " %7.1f\n",
+                 faults_source_name(faults_source), job->scenario->name, sites, runs, fallbacks,
+                 unreached, failures, seconds);
     (void)fflush(stdout);
     ++totals->scenarios;
     totals->sites += sites;
@@ -229,7 +236,8 @@ static bool count_events(job_t *job) {
     if (child == 0) count_in_child(job);
     const char *end = child < 0 ? "no child" : wait_for(child, &code);
     if (!*end && job->shared->is_counted) return true;
-    (void)printf("FAIL %s %s: %s %s\n", faults_source_name(faults_source), job->scenario->name, end, job->shared->why);
+    (void)printf("FAIL %s %s: %s %s\n", faults_source_name(faults_source), job->scenario->name, end,
+                 job->shared->why);
     print_tail("output", job->output);
     print_tail("errors", job->errors);
     return false;
@@ -259,8 +267,10 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-void faults_try(const faults_settings_t *settings, const faults_scenario_t *scenario, faults_totals_t *totals) {
-    job_t job = {.settings = settings, .scenario = scenario, .shared = map_shared(sizeof(shared_t))};
+void faults_try(const faults_settings_t *settings, const faults_scenario_t *scenario,
+                faults_totals_t *totals) {
+    job_t job = {
+        .settings = settings, .scenario = scenario, .shared = map_shared(sizeof(shared_t))};
     double begin = now();
     job.output = memfd_create("output", MFD_CLOEXEC);
     job.errors = memfd_create("errors", MFD_CLOEXEC);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Short programs over the public API that use what examples and conformance checks do not, or use it more closely.
- * They go on as far as they can after an error, as a user's program would, and never look into the tool. */
+/* Short programs over the public API that use what examples and conformance checks do not, or use
+ * it more closely. They go on as far as they can after an error, as a user's program would, and
+ * never look into the tool. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +33,8 @@ static gantry_runtime_t *open_runtime(void) {
 /* 0 when the tensor has these float values; 1 when it cannot be read, 2 when they are wrong. */
 static int expect(const gantry_tensor_t *tensor, const float *wanted, size_t count) {
     float got[64];
-    if (!tensor || count > 64 || gantry_tensor_read(tensor, got, count * sizeof *got) != GANTRY_OK) return 1;
+    if (!tensor || count > 64 || gantry_tensor_read(tensor, got, count * sizeof *got) != GANTRY_OK)
+        return 1;
     for (size_t i = 0; i < count; ++i) {
         if (fabsf(got[i] - wanted[i]) > 1e-5f * fabsf(wanted[i])) {
             (void)printf("element %zu is %g, not %g\n", i, (double)got[i], (double)wanted[i]);
@@ -45,19 +47,22 @@ static int expect(const gantry_tensor_t *tensor, const float *wanted, size_t cou
 /* 1, and a line, unless the call went well. */
 static int tried(gantry_status_t status, const char *call, int line) {
     if (status != GANTRY_OK)
-        (void)printf("line %d: %s: %s: %s\n", line, call, gantry_status_name(status), gantry_last_message());
+        (void)printf("line %d: %s: %s: %s\n", line, call, gantry_status_name(status),
+                     gantry_last_message());
     return status != GANTRY_OK;
 }
 
 #define TRY(call) tried(call, #call, __LINE__)
 
-#define EXPECT(tensor, ...) expect(tensor, (const float[]){__VA_ARGS__}, sizeof((float[]){__VA_ARGS__}) / sizeof(float))
+#define EXPECT(tensor, ...) \
+    expect(tensor, (const float[]){__VA_ARGS__}, sizeof((float[]){__VA_ARGS__}) / sizeof(float))
 
 /* ---- a bit of everything ---- */
 
 static const gantry_tensor_t *sum_on_cpu(gantry_scope_t *scope, const gantry_tensor_t *value) {
     gantry_scope_t *inner = gantry_scope_begin_in(scope, "CPU:0");
-    const gantry_tensor_t *sum = gantry_sum(inner, gantry_exp(inner, gantry_sub(inner, value, value)), NULL);
+    const gantry_tensor_t *sum =
+        gantry_sum(inner, gantry_exp(inner, gantry_sub(inner, value, value)), NULL);
     (void)gantry_scope_keep(inner, sum);
     (void)gantry_scope_end(inner);
     return sum;
@@ -68,10 +73,11 @@ int faults_program_small(int argc, char **argv) {
     gantry_runtime_t *runtime = open_runtime();
     gantry_scope_t *scope = gantry_scope_begin(runtime, argv[1]);
     const int32_t one = 1;
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), six, 4 * sizeof *six);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), six, 4 * sizeof *six);
     const gantry_tensor_t *product = gantry_matmul(scope, x, x, NULL);
-    const gantry_tensor_t *row =
-        gantry_gather(scope, product, gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(1), &one, sizeof one), 0);
+    const gantry_tensor_t *row = gantry_gather(
+        scope, product, gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(1), &one, sizeof one), 0);
     gantry_variable_t *variable = gantry_variable_create(scope, row, "small");
     if (variable) (void)gantry_variable_assign_add(scope, variable, row);
     if (variable) (void)gantry_variable_assign_sub(scope, variable, gantry_ones_like(scope, row));
@@ -94,8 +100,10 @@ int faults_program_matmul(int argc, char **argv) {
     gantry_runtime_t *runtime = open_runtime();
     (void)gantry_set_log_device_placement(runtime, true);
     gantry_scope_t *scope = gantry_scope_begin(runtime, argv[1]);
-    const gantry_tensor_t *a = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), six, sizeof six);
-    const gantry_tensor_t *b = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2), six, sizeof six);
+    const gantry_tensor_t *a =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), six, sizeof six);
+    const gantry_tensor_t *b =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2), six, sizeof six);
     code |= EXPECT(gantry_matmul(scope, a, b, NULL), 22, 28, 49, 64);
     code |= TRY(gantry_scope_end(scope));
     gantry_runtime_release(runtime);
@@ -109,10 +117,12 @@ static int copy_around(gantry_runtime_t *runtime, const char *const *devices, si
     int code = 0;
     for (int i = 0; i < 5000; ++i) many[i] = (float)i;
     gantry_scope_t *scope = gantry_scope_begin(runtime, devices[0]);
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(5000), many, sizeof many);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(5000), many, sizeof many);
     for (size_t round = 0; round < 2 * count; ++round) {
         gantry_scope_t *there = gantry_scope_begin_in(scope, devices[(round + 1) % count]);
-        x = gantry_scope_keep(there, gantry_add(there, gantry_identity(there, x), gantry_scalar_f32(there, 1)));
+        x = gantry_scope_keep(
+            there, gantry_add(there, gantry_identity(there, x), gantry_scalar_f32(there, 1)));
         code |= TRY(gantry_scope_end(there));
     }
     const int64_t begin = 4999, size = 1;
@@ -128,8 +138,10 @@ int faults_program_copies(int argc, char **argv) {
     (void)gantry_set_device_policy(runtime, GANTRY_POLICY_WARN);
     code |= copy_around(runtime, devices, 2);
     (void)gantry_set_device_policy(runtime, GANTRY_POLICY_EXPLICIT);
-    gantry_scope_t *scope = gantry_scope_begin(runtime, devices[0]), *cpu = gantry_scope_begin_in(scope, "CPU:0");
-    const gantry_tensor_t *x = gantry_scope_keep(cpu, gantry_scalar_f32(cpu, 1)), *y = gantry_scalar_f32(scope, 2);
+    gantry_scope_t *scope = gantry_scope_begin(runtime, devices[0]),
+                   *cpu = gantry_scope_begin_in(scope, "CPU:0");
+    const gantry_tensor_t *x = gantry_scope_keep(cpu, gantry_scalar_f32(cpu, 1)),
+                          *y = gantry_scalar_f32(scope, 2);
     code |= TRY(gantry_scope_end(cpu));
     if (x && y) code |= gantry_add(scope, x, y) != NULL; /* refused */
     gantry_scope_clear(scope);
@@ -147,14 +159,16 @@ static int report_memory(gantry_runtime_t *runtime, const char *device) {
     size_t needed = 0;
     int code = 0;
     for (int format = 0; gantry_get_memory_report && format < 2; ++format) {
-        code |=
-            TRY(gantry_get_memory_report(runtime, device, (gantry_report_format_t)format, text, sizeof text, &needed));
-        code |= TRY(gantry_get_oom_report(runtime, device, (gantry_report_format_t)format, text, sizeof text, &needed));
+        code |= TRY(gantry_get_memory_report(runtime, device, (gantry_report_format_t)format, text,
+                                             sizeof text, &needed));
+        code |= TRY(gantry_get_oom_report(runtime, device, (gantry_report_format_t)format, text,
+                                          sizeof text, &needed));
     }
     return code;
 }
 
-static gantry_status_t ask_memory(gantry_runtime_t *runtime, const char *device, gantry_memory_info_t *out_info) {
+static gantry_status_t ask_memory(gantry_runtime_t *runtime, const char *device,
+                                  gantry_memory_info_t *out_info) {
     *out_info = (gantry_memory_info_t){.struct_size = sizeof *out_info};
     return gantry_get_memory_info(runtime, device, out_info);
 }
@@ -166,12 +180,15 @@ static int run_out(gantry_runtime_t *runtime, const char *device) {
     gantry_memory_info_t info;
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
     if (gantry_scope_set_tag) code |= TRY(gantry_scope_set_tag(scope, "big"));
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1 << 20), many, sizeof many);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1 << 20), many, sizeof many);
     if (x) code |= gantry_add(scope, x, x) != NULL; /* 4 MiB beside 4 MiB, of 6 */
     gantry_scope_clear(scope);
     gantry_tensor_drop(scope, x);
-    const gantry_tensor_t *half = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1 << 16), many, sizeof many / 16);
-    const gantry_tensor_t *sum = gantry_sum(scope, gantry_add(scope, half, gantry_scalar_f32(scope, 1)), NULL);
+    const gantry_tensor_t *half =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1 << 16), many, sizeof many / 16);
+    const gantry_tensor_t *sum =
+        gantry_sum(scope, gantry_add(scope, half, gantry_scalar_f32(scope, 1)), NULL);
     code |= EXPECT(sum, 65536);
     code |= TRY(gantry_scope_end(scope));
     if (ask_memory(runtime, device, &info) != GANTRY_OK) return code | 1;
@@ -264,7 +281,9 @@ int faults_program_settings(int argc, char **argv) {
     code |= TRY(gantry_list_logical_devices(runtime, NULL, 8, logical, &count));
     code |= TRY(gantry_find_logical_device(runtime, argv[1], &found));
     if (found)
-        code |= gantry_op_has_kernel(runtime, "MatMul", found, GANTRY_FLOAT32, &has, &source) != GANTRY_OK || !has;
+        code |= gantry_op_has_kernel(runtime, "MatMul", found, GANTRY_FLOAT32, &has, &source) !=
+                    GANTRY_OK ||
+                !has;
     code |= describe(runtime);
     gantry_scope_t *scope = gantry_scope_begin(runtime, argv[1]);
     code |= EXPECT(gantry_add(scope, gantry_scalar_f32(scope, 1), gantry_scalar_f32(scope, 2)), 3);
@@ -284,7 +303,8 @@ int faults_program_profile(int argc, char **argv) {
     size_t needed;
     code |= TRY(gantry_profile_start(runtime, GANTRY_PROFILE_WAIT));
     gantry_scope_t *scope = gantry_scope_begin(runtime, argv[1]);
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), six, sizeof six);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), six, sizeof six);
     code |= EXPECT(gantry_add(scope, x, gantry_scalar_f32(scope, 1)), 2, 3, 4, 5, 6, 7);
     code |= EXPECT(gantry_sum(scope, x, NULL), 21);
     code |= TRY(gantry_scope_end(scope));
@@ -304,7 +324,8 @@ int faults_program_files(int argc, char **argv) {
     gantry_runtime_t *runtime = open_runtime();
     gantry_scope_t *scope = gantry_scope_begin(runtime, argv[1]);
     (void)snprintf(path, sizeof path, "%s/faults.npy", argv[2]);
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), six, sizeof six);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), six, sizeof six);
     code |= TRY(gantry_save_npy(scope, x, path));
     const gantry_tensor_t *back = code == 0 ? gantry_load_npy(scope, path) : NULL;
     code |= EXPECT(back, 1, 2, 3, 4, 5, 6);
@@ -345,8 +366,10 @@ int faults_program_tuning(int argc, char **argv) {
     (void)gantry_runtime_create(&options, &runtime);
     code |= TRY(gantry_list_device_views(runtime, 16, devices, &count));
     for (size_t i = 0; i < count && i < 16; ++i) {
-        code |= TRY(gantry_put_tuning(runtime, devices[i], "cpu.matmul.float32.small.2_threads", "use=own own=1"));
-        code |= TRY(gantry_put_tuning(runtime, devices[i], "opencl.cpu_matmul.float32", "nonsense"));
+        code |= TRY(gantry_put_tuning(runtime, devices[i], "cpu.matmul.float32.small.2_threads",
+                                      "use=own own=1"));
+        code |=
+            TRY(gantry_put_tuning(runtime, devices[i], "opencl.cpu_matmul.float32", "nonsense"));
     }
     code |= TRY(gantry_list_tuning(runtime, count_record, &kept));
     code |= code == 0 && kept == 0 ? 4 : 0;
@@ -367,7 +390,8 @@ static size_t case_count;
 static bool is_small(const golden_case_t *item) {
     size_t bytes = 0;
     for (size_t i = 0; i < item->input_count; ++i) bytes += item->inputs[i].bytes;
-    return item->error_status == GANTRY_OK && item->output_count > 0 && item->outputs[0].bytes > 0 && bytes <= 1024;
+    return item->error_status == GANTRY_OK && item->output_count > 0 &&
+           item->outputs[0].bytes > 0 && bytes <= 1024;
 }
 
 bool faults_program_load(void) {
@@ -378,7 +402,8 @@ bool faults_program_load(void) {
         if (gantry_op_info(i, &info) != GANTRY_OK) return false;
         (void)snprintf(path, sizeof path, "%s/%s.json", GANTRY_GOLDEN_DIR, info.name);
         golden_file_t *file = &files[file_count];
-        if (golden_load(path, file, error, sizeof error)) continue; /* ops of variables have no cases */
+        /* ops of variables have no cases */
+        if (golden_load(path, file, error, sizeof error)) continue;
         ++file_count;
         for (size_t k = 0; k < file->case_count; ++k) {
             if (!is_small(&file->cases[k])) continue;

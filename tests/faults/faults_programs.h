@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tool's own programs, and the names under which it compiles others. Each verifies what it computes: 0 is right. */
+/* The tool's own programs, and the names under which it compiles others. Each verifies what it
+ * computes: 0 is right. */
 #ifndef GANTRY_TESTS_FAULTS_PROGRAMS_H
 #define GANTRY_TESTS_FAULTS_PROGRAMS_H
 
@@ -8,17 +9,21 @@
 int faults_conformance_main(int argc, char **argv);
 
 /* argv[1] is the device. */
-int faults_program_small(int argc, char **argv);    /* a bit of everything on two devices */
-int faults_program_matmul(int argc, char **argv);   /* the guide's product */
-int faults_program_copies(int argc, char **argv);   /* between devices, all policies */
-int faults_program_memory(int argc, char **argv);   /* numbers, limits, an out-of-memory that is survived */
+int faults_program_small(int argc, char **argv);  /* a bit of everything on two devices */
+int faults_program_matmul(int argc, char **argv); /* the guide's product */
+int faults_program_copies(int argc, char **argv); /* between devices, all policies */
+/* numbers, limits, an out-of-memory that is survived */
+int faults_program_memory(int argc, char **argv);
 int faults_program_settings(int argc, char **argv); /* listing, describing, configuring */
 int faults_program_profile(int argc, char **argv);  /* recorded, read, written as text and JSON */
 int faults_program_files(int argc, char **argv);    /* printing and npy; argv[2] is a folder */
-int faults_program_tuning(int argc, char **argv);   /* records kept, read, used and taken out; argv[2] is a folder */
-int faults_program_ops(int argc, char **argv);      /* the first small case of every eighth op; argv[2]: 0 to 7 */
+/* records kept, read, used and taken out; argv[2] is a folder */
+int faults_program_tuning(int argc, char **argv);
+/* the first small case of every eighth op; argv[2]: 0 to 7 */
+int faults_program_ops(int argc, char **argv);
 int faults_program_saved(
-    int argc, char **argv); /* the language identifier: train, save; then load, classify; argv[2] is a folder */
+    /* the language identifier: train, save; then load, classify; argv[2] is a folder */
+    int argc, char **argv);
 
 /* Reads the golden cases that the ops program runs; before any fork. */
 bool faults_program_load(void);

@@ -38,8 +38,8 @@ static bool has_given_back(const faults_child_t *child, char *out_why, size_t wh
         if (threads <= child->threads && files <= child->files) return true;
         (void)nanosleep(&pause, NULL);
     }
-    (void)snprintf(out_why, why_bytes, "%d threads and %d files instead of %d and %d", threads, files, child->threads,
-                   child->files);
+    (void)snprintf(out_why, why_bytes, "%d threads and %d files instead of %d and %d", threads,
+                   files, child->threads, child->files);
     return false;
 }
 
@@ -54,7 +54,8 @@ static uint64_t hash_file(int file) {
     uint64_t hash = UINT64_C(1469598103934665603);
     ssize_t got;
     for (off_t at = 0; (got = pread(file, block, sizeof block, at)) > 0; at += got) {
-        for (ssize_t i = 0; i < got; ++i) hash = (hash ^ (unsigned char)block[i]) * UINT64_C(1099511628211);
+        for (ssize_t i = 0; i < got; ++i)
+            hash = (hash ^ (unsigned char)block[i]) * UINT64_C(1099511628211);
     }
     return hash;
 }
@@ -101,7 +102,8 @@ static int run_program(faults_child_t *child) {
     }
     argv[argc] = NULL;
     begin_output(child);
-    (void)alarm(child->settings->timeout_s * (faults_sites_is_aimed() ? 1 : 20)); /* plain runs build programs */
+    /* plain runs build programs */
+    (void)alarm(child->settings->timeout_s * (faults_sites_is_aimed() ? 1 : 20));
     int code = faults_calls_run(child->scenario, argc, argv);
     (void)fflush(stdout);
     (void)fflush(stderr);
@@ -120,7 +122,8 @@ bool faults_run_plain(faults_child_t *child, bool learning, char *out_why, size_
     faults_sites_stop();
     (void)faults_calls_end();
     (void)alarm(0);
-    if (code == 0 && faults_heap_is_balanced(why, sizeof why) && faults_source_is_clean(why, sizeof why)) {
+    if (code == 0 && faults_heap_is_balanced(why, sizeof why) &&
+        faults_source_is_clean(why, sizeof why)) {
         child->output_hash = hash_file(child->output);
         child->threads = count_threads();
         child->files = count_files();
@@ -130,7 +133,8 @@ bool faults_run_plain(faults_child_t *child, bool learning, char *out_why, size_
     return false;
 }
 
-static char fail(char *out_why, size_t why_bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static char fail(char *out_why, size_t why_bytes, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 static char fail(char *out_why, size_t why_bytes, const char *format, ...) {
     va_list list;
@@ -140,7 +144,8 @@ static char fail(char *out_why, size_t why_bytes, const char *format, ...) {
     return 'f';
 }
 
-/* The program says it itself, of a call that does not go through the tool (by a pointer to a function). */
+/* The program says it itself, of a call that does not go through the tool (by a pointer to a
+ * function). */
 static bool output_tells(const faults_child_t *child) {
     static char text[1 << 16];
     ssize_t got = pread(child->output, text, sizeof text - 1, 0);
@@ -150,7 +155,8 @@ static bool output_tells(const faults_child_t *child) {
 }
 
 static bool ran_out(const faults_child_t *child, const faults_said_t *said) {
-    return (child->scenario->flags & FAULTS_RUNS_OUT) && said->status == GANTRY_RESOURCE_EXHAUSTED &&
+    return (child->scenario->flags & FAULTS_RUNS_OUT) &&
+           said->status == GANTRY_RESOURCE_EXHAUSTED &&
            strstr(said->message, "OOM when allocating");
 }
 
@@ -160,38 +166,44 @@ static char judge_error(const faults_said_t *said, char *out_why, size_t why_byt
     const char *cause = faults_source_cause();
     const char *name = said->status_known ? gantry_status_name(said->status) : "NULL";
     if (said->message[0] == '\0')
-        return fail(out_why, why_bytes, "%s (%s) gave %s without a message", said->call, said->place, name);
-    if (said->in_create) { /* a device or a backend is missing from then on: whoever asks for it is told that */
+        return fail(out_why, why_bytes, "%s (%s) gave %s without a message", said->call,
+                    said->place, name);
+    /* a device or a backend is missing from then on: whoever asks for it is told that */
+    if (said->in_create) {
         if (said->cause_is_told) return 'e';
-        return fail(out_why, why_bytes,
-                    "a runtime was made, but neither log nor backend status has \"%s\"; then %s (%s): %s: %s", cause,
-                    said->call, said->place, name, said->message);
+        return fail(
+            out_why, why_bytes,
+            "a runtime was made, but neither log nor backend status has \"%s\"; then %s (%s): %s: %s",
+            cause, said->call, said->place, name, said->message);
     }
     /* Bad data stays what it is where only its value could not be read, which is told behind it. */
     char unread[64];
-    (void)snprintf(unread, sizeof unread, "the value cannot be read: %s: ", gantry_status_name(wanted));
+    (void)snprintf(unread, sizeof unread,
+                   "the value cannot be read: %s: ", gantry_status_name(wanted));
     if (strstr(said->message, unread) && faults_source_is_told(said->message)) return 'e';
     if (said->status_known && said->status != wanted)
-        return fail(out_why, why_bytes, "%s (%s) gave %s instead of %s: %s", said->call, said->place, name,
-                    gantry_status_name(wanted), said->message);
+        return fail(out_why, why_bytes, "%s (%s) gave %s instead of %s: %s", said->call,
+                    said->place, name, gantry_status_name(wanted), said->message);
     if (!faults_source_is_told(said->message))
-        return fail(out_why, why_bytes, "%s (%s) gave %s without the cause \"%s\": %s", said->call, said->place, name,
-                    cause, said->message);
+        return fail(out_why, why_bytes, "%s (%s) gave %s without the cause \"%s\": %s", said->call,
+                    said->place, name, cause, said->message);
     return 'e';
 }
 
-static char judge(faults_child_t *child, const faults_said_t *said, bool fired, int code, char *out_why,
-                  size_t why_bytes) {
+static char judge(faults_child_t *child, const faults_said_t *said, bool fired, int code,
+                  char *out_why, size_t why_bytes) {
     char why[512];
     if (!fired && (code != 0 || said->differs))
-        return fail(out_why, why_bytes, "the fault did not come, but exit code %d, %s (%s): %s", code, said->call,
-                    said->place, said->message);
+        return fail(out_why, why_bytes, "the fault did not come, but exit code %d, %s (%s): %s",
+                    code, said->call, said->place, said->message);
     if (said->next_failure[0])
-        return fail(out_why, why_bytes, "the next operation failed: %s (first failure: %s (%s): %s)",
+        return fail(out_why, why_bytes,
+                    "the next operation failed: %s (first failure: %s (%s): %s)",
                     said->next_failure, said->call, said->place, said->message);
     if (!faults_heap_is_balanced(why, sizeof why) || !faults_source_is_clean(why, sizeof why) ||
         !has_given_back(child, why, sizeof why))
-        return fail(out_why, why_bytes, "%s (first failure: %s (%s): %s)", why, said->call, said->place, said->message);
+        return fail(out_why, why_bytes, "%s (first failure: %s (%s): %s)", why, said->call,
+                    said->place, said->message);
     if (!fired) return 'u';
     if (said->differs && ran_out(child, said)) return 'e';
     if (said->differs) return judge_error(said, out_why, why_bytes);
@@ -199,14 +211,17 @@ static char judge(faults_child_t *child, const faults_said_t *said, bool fired, 
     if (code != 0 && output_tells(child)) return 'e';
     if (code == 1 && faults_source_is_lost() && said->cause_is_told)
         return 'e'; /* it expects what only that device does */
-    if (code != 0) return fail(out_why, why_bytes, "exit code %d, and no call failed: results are wrong", code);
+    if (code != 0)
+        return fail(out_why, why_bytes, "exit code %d, and no call failed: results are wrong",
+                    code);
     if ((child->scenario->flags & FAULTS_SAME_OUTPUT) && !faults_source_is_lost() &&
         hash_file(child->output) != child->output_hash)
         return fail(out_why, why_bytes, "no call failed, and the program printed other results");
     return 'o';
 }
 
-char faults_run_one(faults_child_t *child, uint64_t site, uint64_t occurrence, char *out_why, size_t why_bytes) {
+char faults_run_one(faults_child_t *child, uint64_t site, uint64_t occurrence, char *out_why,
+                    size_t why_bytes) {
     faults_heap_reset();
     faults_source_reset();
     faults_calls_begin(child->scenario, child->notes, false);
@@ -217,8 +232,9 @@ char faults_run_one(faults_child_t *child, uint64_t site, uint64_t occurrence, c
     const faults_said_t *said = faults_calls_end();
     (void)alarm(0);
     if (child->settings->verbose)
-        (void)fprintf(stderr, "gantry_faults: exit code %d, fault %s, first failure: %s (%s): %s: %s\n", code,
-                      fired ? "came" : "did not come", said->call, said->place, gantry_status_name(said->status),
-                      said->message);
+        (void)fprintf(stderr,
+                      "gantry_faults: exit code %d, fault %s, first failure: %s (%s): %s: %s\n",
+                      code, fired ? "came" : "did not come", said->call, said->place,
+                      gantry_status_name(said->status), said->message);
     return judge(child, said, fired, code, out_why, why_bytes);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of scenarios: the tool's own programs, every example, every group of the conformance program. */
+/* The table of scenarios: the tool's own programs, every example, every group of the conformance
+ * program. */
 #include <stdio.h>
 #include <string.h>
 
@@ -42,8 +43,11 @@ int faults_program_saved(int argc, char **argv) {
 
 #define DEVICE "--device", "%d"
 #define GROUP(name) "conformance." name, faults_conformance_main, FAULTS_ON_ALL
-#define GROUP_ARGS(name) \
-    { DEVICE, "--only", name, "--skip-file", GANTRY_FAULTS_SLOW, "--expectations", GANTRY_FAULTS_EXPECTED }
+#define GROUP_ARGS(name)                                                             \
+    {                                                                                \
+        DEVICE, "--only", name, "--skip-file", GANTRY_FAULTS_SLOW, "--expectations", \
+            GANTRY_FAULTS_EXPECTED                                                   \
+    }
 
 /* clang-format off */
 const faults_scenario_t faults_scenarios[] = {
@@ -67,7 +71,8 @@ const faults_scenario_t faults_scenarios[] = {
     {"ops.7", faults_program_ops, FAULTS_ON_ALL, {"%d", "7"}},
     {"example.gpu_guide", faults_example_gpu_guide, FAULTS_ON_ALL | FAULTS_WITH_GPUS | FAULTS_SAME_OUTPUT, {NULL}},
     {"example.cpu_vs_gpu", faults_example_cpu_vs_gpu, FAULTS_ON_ALL | FAULTS_WITH_GPUS, {"--size", "16", "--repeat", "1", "--devices", "/CPU:0,%d"}},
-    /* the host's faults alone: it checks exact sizes of regions, and a region that a driver refuses is replaced by a smaller one */
+    /* the host's faults alone: it checks exact sizes of regions, and a region that a driver
+     * refuses is replaced by a smaller one */
     {"example.memory_control", faults_example_memory_control, FAULTS_ON_HOST, {"--device", "CPU:0"}},
     {"example.language_id", faults_example_language_id, FAULTS_ON_ALL,
      {DEVICE, "--epochs", "1", "--batch", "40", "--features", "16", "--words", "20", "en=%t/en.txt", "fr=%t/fr.txt"}},
@@ -86,7 +91,8 @@ const faults_scenario_t faults_scenarios[] = {
 
 const size_t faults_scenario_count = sizeof faults_scenarios / sizeof faults_scenarios[0];
 
-static bool write_words(const char *folder, const char *name, const char *const *words, size_t count) {
+static bool write_words(const char *folder, const char *name, const char *const *words,
+                        size_t count) {
     char path[512];
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "w");
@@ -97,11 +103,13 @@ static bool write_words(const char *folder, const char *name, const char *const 
 
 bool faults_write_files(const char *folder) {
     static const char *const english[] = {
-        "window", "though", "water",  "shadow", "weather", "thing", "wheel", "yesterday", "wish",  "sight",  "whole",
-        "white",  "tooth",  "worthy", "shower", "width",   "thumb", "hawk",  "wealth",    "north", "toward", "thank"};
+        "window", "though", "water",  "shadow", "weather", "thing",  "wheel",  "yesterday",
+        "wish",   "sight",  "whole",  "white",  "tooth",   "worthy", "shower", "width",
+        "thumb",  "hawk",   "wealth", "north",  "toward",  "thank"};
     static const char *const french[] = {
-        "maison",   "oiseau", "quatre", "jardin", "bonjour", "cheval", "fromage", "eau",  "rouge",  "jeune", "livre",
-        "beaucoup", "choix",  "quand",  "jamais", "feuille", "soleil", "rue",     "joie", "bateau", "nuage", "loin"};
+        "maison", "oiseau", "quatre", "jardin",   "bonjour", "cheval", "fromage", "eau",
+        "rouge",  "jeune",  "livre",  "beaucoup", "choix",   "quand",  "jamais",  "feuille",
+        "soleil", "rue",    "joie",   "bateau",   "nuage",   "loin"};
     static const char *const some[] = {"worth", "joueur"};
     return write_words(folder, "en.txt", english, sizeof english / sizeof *english) &&
            write_words(folder, "fr.txt", french, sizeof french / sizeof *french) &&

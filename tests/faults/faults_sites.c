@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sites: from the return addresses of an event to a number that is the same in each run of one build. */
+/* Sites: from the return addresses of an event to a number that is the same in each run of one
+ * build. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -112,11 +113,13 @@ static const address_t *find_address(const void *at) {
     return entry;
 }
 
-/* Frames of the library: from the first outside of this program to the next inside. All, when everything is one file. */
+/* Frames of the library: from the first outside of this program to the next inside. All, when
+ * everything is one file. */
 static uint64_t gather(const char *name, void *const *frames, int depth, faults_site_t *out_site) {
     uint64_t hash = hash_text(name);
     int begin = 0, end = depth;
-    while (begin < depth && !find_address(frames[begin])->in_program) ++begin; /* a sanitizer's backtrace */
+    /* a sanitizer's backtrace */
+    while (begin < depth && !find_address(frames[begin])->in_program) ++begin;
     while (begin < depth && find_address(frames[begin])->in_program) ++begin;
     if (begin == depth) begin = depth < 3 ? 0 : 3; /* a static library */
     out_site->frame_count = 0;

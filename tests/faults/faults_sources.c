@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sources of faults: how events come from them, what a fault is there, and what must be given back. */
+/* The sources of faults: how events come from them, what a fault is there, and what must be
+ * given back. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -72,7 +73,8 @@ static void set_fake_devices(void) {
 
 static bool prepare_fake(char *out_why, size_t why_bytes) {
     gantry_fake_control_fn find;
-    void *module = dlopen(GANTRY_FAULTS_FAKE_FOLDER "/libgantry_backend_fake.so", RTLD_NOW | RTLD_LOCAL);
+    void *module =
+        dlopen(GANTRY_FAULTS_FAKE_FOLDER "/libgantry_backend_fake.so", RTLD_NOW | RTLD_LOCAL);
     void *symbol = module ? dlsym(module, GANTRY_FAKE_CONTROL_SYMBOL) : NULL;
     if (!symbol) {
         (void)snprintf(out_why, why_bytes, "the fake backend cannot be opened: %s", dlerror());
@@ -91,7 +93,8 @@ static bool is_fake_clean(char *out_why, size_t why_bytes) {
     for (int kind = 0; kind < GANTRY_FAKE_KINDS; ++kind) {
         uint64_t live = self.fake->live((gantry_fake_kind_t)kind);
         if (live == 0) continue;
-        (void)snprintf(out_why, why_bytes, "fake backend: %llu of kind %s live", (unsigned long long)live, names[kind]);
+        (void)snprintf(out_why, why_bytes, "fake backend: %llu of kind %s live",
+                       (unsigned long long)live, names[kind]);
         return false;
     }
     self.fake->first_violation(text, sizeof text);
@@ -109,16 +112,19 @@ typedef struct fault_t {
 
 static const fault_t resources = {-5, GANTRY_RESOURCE_EXHAUSTED, "CL_OUT_OF_RESOURCES"};
 static const fault_t host_memory = {-6, GANTRY_RESOURCE_EXHAUSTED, "CL_OUT_OF_HOST_MEMORY"};
-static const fault_t allocation = {-4, GANTRY_RESOURCE_EXHAUSTED, "CL_MEM_OBJECT_ALLOCATION_FAILURE"};
+static const fault_t allocation = {-4, GANTRY_RESOURCE_EXHAUSTED,
+                                   "CL_MEM_OBJECT_ALLOCATION_FAILURE"};
 static const fault_t build = {-11, GANTRY_INVALID_ARGUMENT, "CL_BUILD_PROGRAM_FAILURE"};
 static const fault_t binary = {-42, GANTRY_INVALID_ARGUMENT, "CL_INVALID_BINARY"};
 static const fault_t value = {-30, GANTRY_INVALID_ARGUMENT, "CL_INVALID_VALUE"};
 static const fault_t unavailable = {-2, GANTRY_UNAVAILABLE, "CL_DEVICE_NOT_AVAILABLE"};
 static const fault_t map = {-12, GANTRY_RESOURCE_EXHAUSTED, "CL_MAP_FAILURE"};
 static const fault_t argument = {-50, GANTRY_INVALID_ARGUMENT, "CL_INVALID_ARG_VALUE"};
-static const fault_t kernel_definition = {-47, GANTRY_INVALID_ARGUMENT, "CL_INVALID_KERNEL_DEFINITION"};
+static const fault_t kernel_definition = {-47, GANTRY_INVALID_ARGUMENT,
+                                          "CL_INVALID_KERNEL_DEFINITION"};
 
-/* Errors that the function may give by the specification, of the first entry whose name begins the function's. */
+/* Errors that the function may give by the specification, of the first entry whose name begins
+ * the function's. */
 static const struct {
     const char *function;
     const fault_t *faults[3];
@@ -131,7 +137,8 @@ static const struct {
     {"clSetKernelArg", {&argument, &resources, &host_memory}},
     {"clEnqueueMapBuffer", {&map, &allocation, &resources}},
     {"clEnqueue", {&resources, &allocation, &host_memory}},
-    {"clGetDevice", {&host_memory, &resources, &host_memory}}, /* CL_INVALID_VALUE would be "has no such thing" */
+    /* CL_INVALID_VALUE would be "has no such thing" */
+    {"clGetDevice", {&host_memory, &resources, &host_memory}},
     {"clGet", {&host_memory, &resources, &value}},
     {"cl", {&resources, &host_memory, &resources}},
 };
@@ -155,7 +162,8 @@ static bool find_symbol(void *library, const char *name, void *out_function) {
 static bool prepare_opencl(char *out_why, size_t why_bytes) {
     const char *layer = GANTRY_FAULTS_LAYER;
     if (!*layer) {
-        (void)snprintf(out_why, why_bytes, "no layer was built: CL/cl_layer.h or the OpenCL backend is missing");
+        (void)snprintf(out_why, why_bytes,
+                       "no layer was built: CL/cl_layer.h or the OpenCL backend is missing");
         return false;
     }
     (void)setenv("OPENCL_LAYERS", layer, 1);
@@ -171,7 +179,8 @@ static bool prepare_opencl(char *out_why, size_t why_bytes) {
 }
 
 static bool is_layer_clean(char *out_why, size_t why_bytes) {
-    static const char *const names[] = {"contexts", "queues", "buffers", "programs", "kernels", "events"};
+    static const char *const names[] = {"contexts", "queues",  "buffers",
+                                        "programs", "kernels", "events"};
     for (int kind = 0; kind < FAULTS_LAYER_KINDS; ++kind) {
         long more = self.layer_live(kind) - self.live[kind];
         if (more == 0) continue;
@@ -204,9 +213,12 @@ void faults_source_fill(const faults_scenario_t *scenario, gantry_runtime_option
     bool has_fakes = faults_source == FAULTS_FAKE || (scenario->flags & FAULTS_WITH_GPUS);
     options->reallocate = faults_heap_reallocate;
     options->reallocate_user = NULL;
-    if (!options->backends) options->backends = backends[is_driver ? (size_t)faults_source : has_fakes];
-    if (!options->backend_path) options->backend_path = GANTRY_FAULTS_FAKE_FOLDER ":" GANTRY_FAULTS_MODULES;
-    if (!options->kernel_cache) options->kernel_cache = is_driver && !(scenario->flags & FAULTS_COLD) ? self.cache : "";
+    if (!options->backends)
+        options->backends = backends[is_driver ? (size_t)faults_source : has_fakes];
+    if (!options->backend_path)
+        options->backend_path = GANTRY_FAULTS_FAKE_FOLDER ":" GANTRY_FAULTS_MODULES;
+    if (!options->kernel_cache)
+        options->kernel_cache = is_driver && !(scenario->flags & FAULTS_COLD) ? self.cache : "";
     if (options->intra_op_threads == 0) options->intra_op_threads = 1;
     if (options->opencl_cpu_as_gpu == GANTRY_DEFAULT) options->opencl_cpu_as_gpu = GANTRY_ON;
 }
@@ -216,7 +228,8 @@ void faults_source_reset(void) {
     set_fake_devices();
     self.is_lost = false;
     if (faults_source == FAULTS_CUDA) faults_cuda_reset();
-    for (int kind = 0; self.layer_live && kind < FAULTS_LAYER_KINDS; ++kind) self.live[kind] = self.layer_live(kind);
+    for (int kind = 0; self.layer_live && kind < FAULTS_LAYER_KINDS; ++kind)
+        self.live[kind] = self.layer_live(kind);
 }
 
 /* A driver's threads may still be giving things back. */

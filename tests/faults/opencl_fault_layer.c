@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An OpenCL layer between the loader and the drivers: asks a watcher before each call and fails the call when told to, without forwarding
- * it; counts contexts, queues, buffers, programs, kernels and events that live.
+/* An OpenCL layer between the loader and the drivers: asks a watcher before each call and fails the
+ * call when told to, without forwarding it; counts contexts, queues, buffers, programs, kernels and
+ * events that live.
  *
- * Not failed: releases and retains (nobody could do anything about them) and clSetUserEventStatus (whoever waits for that event would wait
- * for ever, whatever the caller does). What the fault is, is the watcher's business. Loaded by the loader through OPENCL_LAYERS, and by
- * the tool before, so that both have the same instance. Thread-safe. */
+ * Not failed: releases and retains (nobody could do anything about them) and clSetUserEventStatus
+ * (whoever waits for that event would wait for ever, whatever the caller does). What the fault is,
+ * is the watcher's business. Loaded by the loader through OPENCL_LAYERS, and by the tool before,
+ * so that both have the same instance. Thread-safe. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <stdatomic.h>
 #include <stddef.h>
@@ -16,7 +18,9 @@
 static _Atomic(faults_layer_watch_fn) watch;
 static atomic_long live[FAULTS_LAYER_KINDS];
 
-EXPORT void gantry_faults_layer_set_watch(faults_layer_watch_fn new_watch) { atomic_store(&watch, new_watch); }
+EXPORT void gantry_faults_layer_set_watch(faults_layer_watch_fn new_watch) {
+    atomic_store(&watch, new_watch);
+}
 
 EXPORT long gantry_faults_layer_live(int kind) { return atomic_load(&live[kind]); }
 
@@ -154,21 +158,24 @@ ENQUEUER(clEnqueueNDRangeKernel,
          (queue, kernel, dimensions, offset, global, local, waits, wait_list, event))
 /* clang-format on */
 
-static CL_API_ENTRY void *CL_API_CALL layer_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-                                                               cl_map_flags flags, size_t offset, size_t size, WAITS,
-                                                               cl_int *code) {
+static CL_API_ENTRY void *CL_API_CALL layer_clEnqueueMapBuffer(cl_command_queue queue,
+                                                               cl_mem buffer, cl_bool blocking,
+                                                               cl_map_flags flags, size_t offset,
+                                                               size_t size, WAITS, cl_int *code) {
     cl_int error = ask("clEnqueueMapBuffer");
     if (error != CL_SUCCESS) {
         if (code) *code = error;
         return NULL;
     }
-    void *mapped =
-        target->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, waits, wait_list, event, code);
+    void *mapped = target->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, waits,
+                                              wait_list, event, code);
     if (mapped && event) count(FAULTS_LAYER_EVENT, 1);
     return mapped;
 }
 
-#define TAKE_COUNTED(stem) TAKE(clRetain##stem) TAKE(clRelease##stem)
+#define TAKE_COUNTED(stem) \
+    TAKE(clRetain##stem)   \
+    TAKE(clRelease##stem)
 
 /* clang-format off */
 LAYER("faults for Gantry's tests",

@@ -56,20 +56,24 @@ static bool load_input(fuzz_input_t *input, const golden_tensor_t *from) {
 static bool load_attr(gantry_attr_value_t *attr, int64_t *ints, const golden_attr_t *from) {
     *attr = (gantry_attr_value_t){.name = from->name, .list = ints};
     switch (from->kind) {
-    case GOLDEN_ATTR_BOOL: attr->kind = GANTRY_KIND_BOOL, attr->i = from->bool_value; break;
-    case GOLDEN_ATTR_INT: attr->kind = GANTRY_KIND_INT, attr->i = from->int_value; break;
-    case GOLDEN_ATTR_FLOAT: attr->kind = GANTRY_KIND_FLOAT, attr->f = from->float_value; break;
-    case GOLDEN_ATTR_TYPE: attr->kind = GANTRY_KIND_TYPE, attr->i = (int64_t)from->type_value; break;
-    case GOLDEN_ATTR_STRING: attr->kind = GANTRY_KIND_STRING, attr->s = from->string_value; break;
-    case GOLDEN_ATTR_SHAPE:
-        attr->kind = GANTRY_KIND_SHAPE, attr->i = from->shape_value.rank;
-        memcpy(ints, from->shape_value.dims, (size_t)from->shape_value.rank * sizeof *ints);
-        break;
-    case GOLDEN_ATTR_INTS:
-        if (from->int_count > FUZZ_MOST_INTS) return false;
-        attr->kind = GANTRY_KIND_INTS, attr->i = (int64_t)from->int_count;
-        if (from->int_count > 0) memcpy(ints, from->ints, from->int_count * sizeof *ints);
-        break;
+        case GOLDEN_ATTR_BOOL: attr->kind = GANTRY_KIND_BOOL, attr->i = from->bool_value; break;
+        case GOLDEN_ATTR_INT: attr->kind = GANTRY_KIND_INT, attr->i = from->int_value; break;
+        case GOLDEN_ATTR_FLOAT: attr->kind = GANTRY_KIND_FLOAT, attr->f = from->float_value; break;
+        case GOLDEN_ATTR_TYPE:
+            attr->kind = GANTRY_KIND_TYPE, attr->i = (int64_t)from->type_value;
+            break;
+        case GOLDEN_ATTR_STRING:
+            attr->kind = GANTRY_KIND_STRING, attr->s = from->string_value;
+            break;
+        case GOLDEN_ATTR_SHAPE:
+            attr->kind = GANTRY_KIND_SHAPE, attr->i = from->shape_value.rank;
+            memcpy(ints, from->shape_value.dims, (size_t)from->shape_value.rank * sizeof *ints);
+            break;
+        case GOLDEN_ATTR_INTS:
+            if (from->int_count > FUZZ_MOST_INTS) return false;
+            attr->kind = GANTRY_KIND_INTS, attr->i = (int64_t)from->int_count;
+            if (from->int_count > 0) memcpy(ints, from->ints, from->int_count * sizeof *ints);
+            break;
     }
     return true;
 }
@@ -92,24 +96,46 @@ bool fuzz_case_load(fuzz_case_t *c, const golden_case_t *item) {
 /* ---- numbers that break things ---- */
 
 static int64_t odd_int(fuzz_random_t *random) {
-    static const int64_t odd[] = {-1,        0,         1,          2,           3,          4,
-                                  7,         8,         9,          -2,          -3,         100,
-                                  65536,     INT32_MAX, INT32_MIN,  INT64_C(1) << 32, INT64_C(1) << 40,
-                                  INT64_MAX, INT64_MIN, INT64_MAX - 1, -(INT64_C(1) << 62), INT64_C(1) << 62};
+    static const int64_t odd[] = {-1,
+                                  0,
+                                  1,
+                                  2,
+                                  3,
+                                  4,
+                                  7,
+                                  8,
+                                  9,
+                                  -2,
+                                  -3,
+                                  100,
+                                  65536,
+                                  INT32_MAX,
+                                  INT32_MIN,
+                                  INT64_C(1) << 32,
+                                  INT64_C(1) << 40,
+                                  INT64_MAX,
+                                  INT64_MIN,
+                                  INT64_MAX - 1,
+                                  -(INT64_C(1) << 62),
+                                  INT64_C(1) << 62};
     return odd[fuzz_below(random, fuzz_below(random, 3) ? 11 : COUNT(odd))];
 }
 
 static double odd_float(fuzz_random_t *random) {
-    static const double odd[] = {0.0, -0.0, 1.0, -1.0, 0.5, 1e-45, 1e-310, 3.5e38, 1e300, -1e300, 88.9, 2.5};
+    static const double odd[] = {0.0,    -0.0,   1.0,   -1.0,   0.5,  1e-45,
+                                 1e-310, 3.5e38, 1e300, -1e300, 88.9, 2.5};
     uint64_t pick = fuzz_below(random, COUNT(odd) + 3);
-    return pick < COUNT(odd) ? odd[pick] : pick == COUNT(odd) ? (double)__builtin_nan("")
-                                       : pick == COUNT(odd) + 1 ? __builtin_inf() : -__builtin_inf();
+    return pick < COUNT(odd)        ? odd[pick]
+           : pick == COUNT(odd)     ? (double)__builtin_nan("")
+           : pick == COUNT(odd) + 1 ? __builtin_inf()
+                                    : -__builtin_inf();
 }
 
 static gantry_dtype_t odd_type(fuzz_random_t *random) {
-    static const gantry_dtype_t types[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32,   GANTRY_UINT8,    GANTRY_INT16,
-                                           GANTRY_INT8,    GANTRY_INT64,   GANTRY_BOOL,    GANTRY_BFLOAT16, GANTRY_UINT16,
-                                           GANTRY_FLOAT16, GANTRY_UINT32,  GANTRY_UINT64,  GANTRY_COMPLEX64};
+    static const gantry_dtype_t types[] = {
+        GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32,  GANTRY_UINT8,    GANTRY_INT16,
+        GANTRY_INT8,    GANTRY_INT64,   GANTRY_BOOL,   GANTRY_BFLOAT16, GANTRY_UINT16,
+        GANTRY_FLOAT16, GANTRY_UINT32,  GANTRY_UINT64, GANTRY_COMPLEX64};
     return types[fuzz_below(random, COUNT(types))];
 }
 
@@ -120,17 +146,20 @@ static void store(fuzz_input_t *input, size_t index, double number, int64_t inte
     } else if (golden_is_float(input->dtype)) {
         golden_store_number(input->dtype, input->data, index, number);
     } else {
-        memcpy(at, &integer, gantry_dtype_size(input->dtype)); /* the low bytes: little-endian, as golden files are */
+        /* the low bytes: little-endian, as golden files are */
+        memcpy(at, &integer, gantry_dtype_size(input->dtype));
     }
 }
 
 /* ---- changes of an input ---- */
 
-/* Gives the input another shape; its bytes are repeated or cut. A shape that is too large is left as it was. */
+/* Gives the input another shape; its bytes are repeated or cut. A shape that is too large is
+ * left as it was. */
 static void reshape(fuzz_input_t *input, const gantry_shape_t *shape) {
     int64_t elements = gantry_shape_elements(shape);
     size_t size = gantry_dtype_size(input->dtype), old = input->bytes;
-    if (elements < 0 || (uint64_t)elements > 4096 || (size_t)elements * size > FUZZ_INPUT_BYTES) return;
+    if (elements < 0 || (uint64_t)elements > 4096 || (size_t)elements * size > FUZZ_INPUT_BYTES)
+        return;
     input->shape = *shape;
     input->bytes = (size_t)elements * size;
     if (old == 0) memset(input->data, 0, input->bytes);
@@ -164,22 +193,23 @@ static void change_dim(fuzz_input_t *input, fuzz_random_t *random) {
 static void change_rank(fuzz_input_t *input, fuzz_random_t *random) {
     gantry_shape_t shape = input->shape;
     switch (fuzz_below(random, 4)) {
-    case 0:
-        if (shape.rank == GANTRY_MAX_RANK) return;
-        memmove(&shape.dims[1], &shape.dims[0], (size_t)shape.rank * sizeof shape.dims[0]);
-        shape.dims[0] = (int64_t)fuzz_below(random, 3);
-        ++shape.rank;
-        break;
-    case 1:
-        if (shape.rank == 0) return;
-        --shape.rank;
-        memmove(&shape.dims[0], &shape.dims[1], (size_t)shape.rank * sizeof shape.dims[0]);
-        break;
-    case 2: shape.rank = 0; break;
-    default:
-        shape.rank = (int32_t)fuzz_below(random, GANTRY_MAX_RANK + 1);
-        for (int32_t d = 0; d < shape.rank; ++d) shape.dims[d] = 1 + (int64_t)fuzz_below(random, 3);
-        break;
+        case 0:
+            if (shape.rank == GANTRY_MAX_RANK) return;
+            memmove(&shape.dims[1], &shape.dims[0], (size_t)shape.rank * sizeof shape.dims[0]);
+            shape.dims[0] = (int64_t)fuzz_below(random, 3);
+            ++shape.rank;
+            break;
+        case 1:
+            if (shape.rank == 0) return;
+            --shape.rank;
+            memmove(&shape.dims[0], &shape.dims[1], (size_t)shape.rank * sizeof shape.dims[0]);
+            break;
+        case 2: shape.rank = 0; break;
+        default:
+            shape.rank = (int32_t)fuzz_below(random, GANTRY_MAX_RANK + 1);
+            for (int32_t d = 0; d < shape.rank; ++d)
+                shape.dims[d] = 1 + (int64_t)fuzz_below(random, 3);
+            break;
     }
     reshape(input, &shape);
 }
@@ -197,17 +227,18 @@ static void change_input(fuzz_case_t *c, const golden_case_t *other, fuzz_random
     fuzz_input_t *input = &c->inputs[i];
     if (input->is_null) return;
     switch (fuzz_below(random, 10)) {
-    case 0: note(c, " type of %zu;", i), change_type(input, random); break;
-    case 1:
-    case 2: note(c, " size of %zu;", i), change_dim(input, random); break;
-    case 3:
-    case 4: note(c, " rank of %zu;", i), change_rank(input, random); break;
-    case 5:
-        if (other->input_count == 0) break;
-        note(c, " %zu from another;", i);
-        if (!load_input(input, &other->inputs[fuzz_below(random, other->input_count)])) input->is_null = true;
-        break;
-    default: note(c, " values of %zu;", i), change_values(input, random); break;
+        case 0: note(c, " type of %zu;", i), change_type(input, random); break;
+        case 1:
+        case 2: note(c, " size of %zu;", i), change_dim(input, random); break;
+        case 3:
+        case 4: note(c, " rank of %zu;", i), change_rank(input, random); break;
+        case 5:
+            if (other->input_count == 0) break;
+            note(c, " %zu from another;", i);
+            if (!load_input(input, &other->inputs[fuzz_below(random, other->input_count)]))
+                input->is_null = true;
+            break;
+        default: note(c, " values of %zu;", i), change_values(input, random); break;
     }
 }
 
@@ -238,19 +269,24 @@ static void change_count(fuzz_case_t *c, fuzz_random_t *random) {
 }
 
 static void change_attr_value(gantry_attr_value_t *attr, int64_t *ints, fuzz_random_t *random) {
-    static const char *const texts[] = {"NHWC", "NCHW", "SAME", "VALID", "REFLECT", "SYMMETRIC", "", "ij,jk->ik", "?"};
+    static const char *const texts[] = {"NHWC",      "NCHW", "SAME",      "VALID", "REFLECT",
+                                        "SYMMETRIC", "",     "ij,jk->ik", "?"};
     switch (attr->kind) {
-    case GANTRY_KIND_BOOL: attr->i = !attr->i; break;
-    case GANTRY_KIND_INT: attr->i = odd_int(random); break;
-    case GANTRY_KIND_FLOAT: attr->f = odd_float(random); break;
-    case GANTRY_KIND_TYPE: attr->i = fuzz_below(random, 8) ? (int64_t)odd_type(random) : odd_int(random); break;
-    case GANTRY_KIND_STRING: attr->s = texts[fuzz_below(random, COUNT(texts))]; break;
-    case GANTRY_KIND_SHAPE:
-    case GANTRY_KIND_INTS:
-        attr->list = ints;
-        if (attr->i > 0 && fuzz_below(random, 2)) ints[fuzz_below(random, (uint64_t)attr->i)] = odd_int(random);
-        else attr->i = (int64_t)fuzz_below(random, FUZZ_MOST_INTS);
-        break;
+        case GANTRY_KIND_BOOL: attr->i = !attr->i; break;
+        case GANTRY_KIND_INT: attr->i = odd_int(random); break;
+        case GANTRY_KIND_FLOAT: attr->f = odd_float(random); break;
+        case GANTRY_KIND_TYPE:
+            attr->i = fuzz_below(random, 8) ? (int64_t)odd_type(random) : odd_int(random);
+            break;
+        case GANTRY_KIND_STRING: attr->s = texts[fuzz_below(random, COUNT(texts))]; break;
+        case GANTRY_KIND_SHAPE:
+        case GANTRY_KIND_INTS:
+            attr->list = ints;
+            if (attr->i > 0 && fuzz_below(random, 2))
+                ints[fuzz_below(random, (uint64_t)attr->i)] = odd_int(random);
+            else
+                attr->i = (int64_t)fuzz_below(random, FUZZ_MOST_INTS);
+            break;
     }
 }
 
@@ -260,35 +296,42 @@ static void change_attr(fuzz_case_t *c, fuzz_random_t *random) {
     gantry_attr_value_t *attr = &c->attrs[i];
     note(c, " attribute %s;", attr->name);
     switch (fuzz_below(random, 8)) {
-    case 0: *attr = c->attrs[--c->attr_count]; break;
-    case 1: attr->name = "nonsense"; break;
-    case 2: attr->kind = (gantry_attr_kind_t)(1 + fuzz_below(random, 7)), attr->list = c->ints[i], attr->s = "x"; break;
-    default: change_attr_value(attr, c->ints[i], random); break;
+        case 0: *attr = c->attrs[--c->attr_count]; break;
+        case 1: attr->name = "nonsense"; break;
+        case 2:
+            attr->kind = (gantry_attr_kind_t)(1 + fuzz_below(random, 7)), attr->list = c->ints[i],
+            attr->s = "x";
+            break;
+        default: change_attr_value(attr, c->ints[i], random); break;
     }
     if (attr->kind == GANTRY_KIND_SHAPE || attr->kind == GANTRY_KIND_INTS) {
-        if (attr->i < 0 || attr->i > FUZZ_MOST_INTS) attr->i = FUZZ_MOST_INTS; /* what lies at list must be there */
+        /* what lies at list must be there */
+        if (attr->i < 0 || attr->i > FUZZ_MOST_INTS) attr->i = FUZZ_MOST_INTS;
     }
 }
 
 void fuzz_case_change(fuzz_case_t *c, const golden_case_t *other, fuzz_random_t *random) {
     switch (fuzz_below(random, 16)) {
-    case 0: swap_inputs(c, random); break;
-    case 1: change_count(c, random); break;
-    case 2: note(c, " was %s;", c->op), (void)snprintf(c->op, sizeof c->op, "%s", other->op); break;
-    case 3:
-        if (c->input_count > 0 && fuzz_below(random, 4) == 0)
-            c->inputs[fuzz_below(random, c->input_count)].is_null = true;
-        break;
-    case 4:
-    case 5:
-    case 6: change_attr(c, random); break;
-    default: change_input(c, other, random); break;
+        case 0: swap_inputs(c, random); break;
+        case 1: change_count(c, random); break;
+        case 2:
+            note(c, " was %s;", c->op), (void)snprintf(c->op, sizeof c->op, "%s", other->op);
+            break;
+        case 3:
+            if (c->input_count > 0 && fuzz_below(random, 4) == 0)
+                c->inputs[fuzz_below(random, c->input_count)].is_null = true;
+            break;
+        case 4:
+        case 5:
+        case 6: change_attr(c, random); break;
+        default: change_input(c, other, random); break;
     }
 }
 
 /* ---- a line of text ---- */
 
-static void put(char *out, size_t bytes, size_t *used, const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void put(char *out, size_t bytes, size_t *used, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 static void put(char *out, size_t bytes, size_t *used, const char *format, ...) {
     va_list list;
@@ -301,15 +344,18 @@ static void put(char *out, size_t bytes, size_t *used, const char *format, ...) 
 static void put_attr(const gantry_attr_value_t *attr, char *out, size_t bytes, size_t *used) {
     put(out, bytes, used, " %s=", attr->name);
     switch (attr->kind) {
-    case GANTRY_KIND_FLOAT: put(out, bytes, used, "%g", attr->f); break;
-    case GANTRY_KIND_STRING: put(out, bytes, used, "\"%s\"", attr->s); break;
-    case GANTRY_KIND_TYPE: put(out, bytes, used, "%s", gantry_dtype_name((gantry_dtype_t)attr->i)); break;
-    case GANTRY_KIND_SHAPE:
-    case GANTRY_KIND_INTS:
-        for (int64_t k = 0; k < attr->i; ++k) put(out, bytes, used, "%s%" PRId64, k ? "," : "[", attr->list[k]);
-        put(out, bytes, used, attr->i ? "]" : "[]");
-        break;
-    default: put(out, bytes, used, "%" PRId64, attr->i); break;
+        case GANTRY_KIND_FLOAT: put(out, bytes, used, "%g", attr->f); break;
+        case GANTRY_KIND_STRING: put(out, bytes, used, "\"%s\"", attr->s); break;
+        case GANTRY_KIND_TYPE:
+            put(out, bytes, used, "%s", gantry_dtype_name((gantry_dtype_t)attr->i));
+            break;
+        case GANTRY_KIND_SHAPE:
+        case GANTRY_KIND_INTS:
+            for (int64_t k = 0; k < attr->i; ++k)
+                put(out, bytes, used, "%s%" PRId64, k ? "," : "[", attr->list[k]);
+            put(out, bytes, used, attr->i ? "]" : "[]");
+            break;
+        default: put(out, bytes, used, "%" PRId64, attr->i); break;
     }
 }
 
@@ -320,9 +366,11 @@ static void put_values(const fuzz_input_t *input, char *out, size_t bytes, size_
         int64_t value = 0;
         memcpy(&value, input->data + i * size, size);
         if (golden_is_float(input->dtype))
-            put(out, bytes, used, "%s%.9g", i ? " " : "{", golden_number_at(input->dtype, input->data, i));
+            put(out, bytes, used, "%s%.9g", i ? " " : "{",
+                golden_number_at(input->dtype, input->data, i));
         else
-            put(out, bytes, used, "%s%" PRId64, i ? " " : "{", (int64_t)((uint64_t)value << (64 - 8 * size)) >> (64 - 8 * size));
+            put(out, bytes, used, "%s%" PRId64, i ? " " : "{",
+                (int64_t)((uint64_t)value << (64 - 8 * size)) >> (64 - 8 * size));
     }
     put(out, bytes, used, "}");
 }
@@ -334,7 +382,8 @@ void fuzz_case_print(const fuzz_case_t *c, char *out, size_t out_bytes) {
         const fuzz_input_t *input = &c->inputs[i];
         char shape[256] = "NULL";
         if (!input->is_null) (void)gantry_shape_format(&input->shape, shape, sizeof shape);
-        put(out, out_bytes, &used, "%s%s%s", i ? ", " : "", input->is_null ? "" : gantry_dtype_name(input->dtype), shape);
+        put(out, out_bytes, &used, "%s%s%s", i ? ", " : "",
+            input->is_null ? "" : gantry_dtype_name(input->dtype), shape);
         if (!input->is_null) put_values(input, out, out_bytes, &used);
     }
     put(out, out_bytes, &used, ")");

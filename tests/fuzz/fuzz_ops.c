@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random calls of every op by name: golden cases, changed at random. Nothing may crash, hang or answer with an internal
- * error, and two devices must agree on whether a call is good and on what comes of it.
+/* Random calls of every op by name: golden cases, changed at random. Nothing may crash, hang or
+ * answer with an internal error, and two devices must agree on whether a call is good and on what
+ * comes of it.
  *
- *     fuzz_ops [--device cpu:0] [--reference cpu:0] [--seconds 60 | --calls N] [--seed N] [--first N] [--only Op,Op]
+ *     fuzz_ops [--device cpu:0] [--reference cpu:0] [--seconds 60 | --calls N] [--seed N] [--first
+ *     N] [--only Op,Op]
  *              [--golden FOLDER] [--verbose]
  *
- * The calls of a seed are always the same: a finding is repeated by the --seed, --first and --calls 1 it is printed with.
- * Build with -fsanitize=address,undefined (preset asan) to see what a plain build survives by luck. Exit code 1: findings;
- * 77: the device is missing. */
+ * The calls of a seed are always the same: a finding is repeated by the --seed, --first and --calls
+ * 1 it is printed with. Build with -fsanitize=address,undefined (preset asan) to see what a plain
+ * build survives by luck. Exit code 1: findings; 77: the device is missing. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <dirent.h>
@@ -26,7 +28,8 @@
 enum { MOST_FILES = 512, MOST_OUTPUTS = 64, HANG_SECONDS = 60, MOST_FINDINGS = 20 };
 
 #define MEMORY_LIMIT (UINT64_C(256) << 20) /* so that an absurd size is refused, not filled */
-#define NEAR 1e-3                          /* of floats on two devices, whose exact bits are the conformance program's */
+/* of floats on two devices, whose exact bits are the conformance program's */
+#define NEAR 1e-3
 
 typedef struct options_t {
     const char *device, *reference, *only, *golden;
@@ -71,7 +74,8 @@ static bool is_wanted(const options_t *options, const char *op) {
     if (!options->only) return true;
     size_t length = strlen(op);
     for (const char *at = strstr(options->only, op); at; at = strstr(at + 1, op)) {
-        if ((at == options->only || at[-1] == ',') && (at[length] == ',' || at[length] == '\0')) return true;
+        if ((at == options->only || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
+            return true;
     }
     return false;
 }
@@ -118,7 +122,9 @@ static bool load_files(const options_t *options) {
     if (!good) fprintf(stderr, "fuzz_ops: %s\n", error);
     if (file_count == 0) fprintf(stderr, "fuzz_ops: no golden files\n");
     const char *unknown = unknown_name(options);
-    if (unknown) fprintf(stderr, "fuzz_ops: --only %.*s: no golden file of this name\n", (int)strcspn(unknown, ","), unknown);
+    if (unknown)
+        fprintf(stderr, "fuzz_ops: --only %.*s: no golden file of this name\n",
+                (int)strcspn(unknown, ","), unknown);
     return good && file_count > 0 && !unknown;
 }
 
@@ -134,7 +140,8 @@ static void free_outcome(outcome_t *outcome) {
 }
 
 static gantry_status_t read_output(const gantry_tensor_t *tensor, golden_tensor_t *out) {
-    *out = (golden_tensor_t){.dtype = gantry_tensor_dtype(tensor), .shape = *gantry_tensor_shape(tensor)};
+    *out = (golden_tensor_t){.dtype = gantry_tensor_dtype(tensor),
+                             .shape = *gantry_tensor_shape(tensor)};
     out->bytes = gantry_tensor_bytes(tensor);
     out->data = calloc(1, out->bytes + 1);
     if (!out->data) abort();
@@ -147,19 +154,25 @@ static void run_in(gantry_scope_t *scope, const fuzz_case_t *c, outcome_t *out) 
     out->count = 0;
     for (size_t i = 0; i < c->input_count; ++i) {
         const fuzz_input_t *input = &c->inputs[i];
-        inputs[i] = input->is_null ? NULL : gantry_constant(scope, input->dtype, input->shape, input->data, input->bytes);
+        inputs[i] = input->is_null ? NULL
+                                   : gantry_constant(scope, input->dtype, input->shape, input->data,
+                                                     input->bytes);
     }
-    (void)gantry_set_seed(gantry_scope_runtime(scope), 0); /* random ops with a state begin anew on each device */
-    out->status = gantry_op_call(scope, c->op, inputs, c->input_count, c->attrs, c->attr_count, outputs, &count);
+    /* random ops with a state begin anew on each device */
+    (void)gantry_set_seed(gantry_scope_runtime(scope), 0);
+    out->status = gantry_op_call(scope, c->op, inputs, c->input_count, c->attrs, c->attr_count,
+                                 outputs, &count);
     (void)snprintf(out->message, sizeof out->message, "%s", gantry_scope_message(scope));
     for (size_t i = 0; i < count && out->status == GANTRY_OK; ++i) {
         out->status = read_output(outputs[i], &out->outputs[i]);
         out->count = i + 1;
-        if (out->status != GANTRY_OK) (void)snprintf(out->message, sizeof out->message, "%s", gantry_last_message());
+        if (out->status != GANTRY_OK)
+            (void)snprintf(out->message, sizeof out->message, "%s", gantry_last_message());
     }
 }
 
-static void run_on(gantry_runtime_t *runtime, const char *device, const fuzz_case_t *c, outcome_t *out) {
+static void run_on(gantry_runtime_t *runtime, const char *device, const fuzz_case_t *c,
+                   outcome_t *out) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
     memset(out, 0, sizeof *out);
     if (!scope) {
@@ -175,15 +188,16 @@ static void run_on(gantry_runtime_t *runtime, const char *device, const fuzz_cas
 
 static const char *judge(const outcome_t *outcome) {
     switch (outcome->status) {
-    case GANTRY_OK:
-    case GANTRY_INVALID_ARGUMENT:
-    case GANTRY_NOT_FOUND:
-    case GANTRY_RESOURCE_EXHAUSTED:
-    case GANTRY_OUT_OF_RANGE:
-    case GANTRY_UNIMPLEMENTED: break;
-    default: return "a status that bad input does not explain";
+        case GANTRY_OK:
+        case GANTRY_INVALID_ARGUMENT:
+        case GANTRY_NOT_FOUND:
+        case GANTRY_RESOURCE_EXHAUSTED:
+        case GANTRY_OUT_OF_RANGE:
+        case GANTRY_UNIMPLEMENTED: break;
+        default: return "a status that bad input does not explain";
     }
-    if (outcome->status != GANTRY_OK && outcome->message[0] == '\0') return "a failure without a message";
+    if (outcome->status != GANTRY_OK && outcome->message[0] == '\0')
+        return "a failure without a message";
     return NULL;
 }
 
@@ -196,14 +210,17 @@ static bool is_near(double a, double b) {
 static bool same_values(const golden_tensor_t *a, const golden_tensor_t *b) {
     if (!golden_is_float(a->dtype)) return memcmp(a->data, b->data, a->bytes) == 0;
     for (size_t i = 0; i < a->bytes / gantry_dtype_size(a->dtype); ++i) {
-        if (!is_near(golden_number_at(a->dtype, a->data, i), golden_number_at(b->dtype, b->data, i))) return false;
+        if (!is_near(golden_number_at(a->dtype, a->data, i),
+                     golden_number_at(b->dtype, b->data, i)))
+            return false;
     }
     return true;
 }
 
 /* Draws that nobody fixed the seed of. */
 static bool is_repeatable(const char *op) {
-    static const char *const ops[] = {"Random", "TruncatedNormal", "Multinomial", "Dropout", "Stateful"};
+    static const char *const ops[] = {"Random", "TruncatedNormal", "Multinomial", "Dropout",
+                                      "Stateful"};
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; ++i) {
         if (strncmp(op, ops[i], strlen(ops[i])) == 0) return false;
     }
@@ -211,13 +228,15 @@ static bool is_repeatable(const char *op) {
 }
 
 static const char *compare(const fuzz_case_t *c, const outcome_t *a, const outcome_t *b) {
-    if (a->status == GANTRY_RESOURCE_EXHAUSTED || b->status == GANTRY_RESOURCE_EXHAUSTED) return NULL;
+    if (a->status == GANTRY_RESOURCE_EXHAUSTED || b->status == GANTRY_RESOURCE_EXHAUSTED)
+        return NULL;
     if (a->status != b->status) return "the devices do not agree on the status";
     if (a->status != GANTRY_OK) return NULL;
     if (a->count != b->count) return "the devices do not agree on the number of outputs";
     for (size_t i = 0; i < a->count; ++i) {
         const golden_tensor_t *x = &a->outputs[i], *y = &b->outputs[i];
-        if (x->dtype != y->dtype || !gantry_shape_equal(&x->shape, &y->shape)) return "types or shapes differ";
+        if (x->dtype != y->dtype || !gantry_shape_equal(&x->shape, &y->shape))
+            return "types or shapes differ";
         if (is_repeatable(c->op) && !same_values(x, y)) return "values differ";
     }
     return NULL;
@@ -226,7 +245,8 @@ static const char *compare(const fuzz_case_t *c, const outcome_t *a, const outco
 /* ---- all calls ---- */
 
 static void make_case(fuzz_case_t *c, const options_t *options, uint64_t number) {
-    fuzz_random_t random = {options->seed * UINT64_C(0x100000001b3) + number * UINT64_C(0x9e3779b97f4a7c15)};
+    fuzz_random_t random = {options->seed * UINT64_C(0x100000001b3) +
+                            number * UINT64_C(0x9e3779b97f4a7c15)};
     while (!fuzz_case_load(c, pick_case(&random))) {
     }
     for (uint64_t changes = fuzz_below(&random, 5); changes > 0; --changes)
@@ -234,8 +254,8 @@ static void make_case(fuzz_case_t *c, const options_t *options, uint64_t number)
     fuzz_case_print(c, current, sizeof current);
 }
 
-static int try_case(gantry_runtime_t *runtime, const options_t *options, const fuzz_case_t *c, uint64_t number,
-                    uint64_t *good) {
+static int try_case(gantry_runtime_t *runtime, const options_t *options, const fuzz_case_t *c,
+                    uint64_t number, uint64_t *good) {
     static outcome_t own, other;
     const char *finding;
     (void)alarm(HANG_SECONDS);
@@ -250,11 +270,13 @@ static int try_case(gantry_runtime_t *runtime, const options_t *options, const f
     }
     if (options->verbose) printf("    %s %s\n", gantry_status_name(own.status), own.message);
     if (finding) {
-        printf("FINDING %s\n    %s\n    %s: %s %s\n", finding, current, options->device, gantry_status_name(own.status),
-               own.message);
+        printf("FINDING %s\n    %s\n    %s: %s %s\n", finding, current, options->device,
+               gantry_status_name(own.status), own.message);
         if (options->reference)
-            printf("    %s: %s %s\n", options->reference, gantry_status_name(other.status), other.message);
-        printf("    again: --seed %" PRIu64 " --first %" PRIu64 " --calls 1\n", options->seed, number);
+            printf("    %s: %s %s\n", options->reference, gantry_status_name(other.status),
+                   other.message);
+        printf("    again: --seed %" PRIu64 " --first %" PRIu64 " --calls 1\n", options->seed,
+               number);
     }
     free_outcome(&own);
     free_outcome(&other);
@@ -275,23 +297,28 @@ static int fuzz(gantry_runtime_t *runtime, const options_t *options) {
     int findings = 0;
     double end = now() + options->seconds;
     if (!fuzz_case_init(&c)) return 2;
-    while ((options->calls ? number < options->first + options->calls : now() < end) && findings < MOST_FINDINGS) {
+    while ((options->calls ? number < options->first + options->calls : now() < end) &&
+           findings < MOST_FINDINGS) {
         make_case(&c, options, number);
         findings += try_case(runtime, options, &c, number, &good);
         ++number;
     }
     (void)alarm(0);
     fuzz_case_deinit(&c);
-    printf("%s%s%s: seed %" PRIu64 ", %" PRIu64 " calls of %zu ops, %" PRIu64 " succeeded, %d findings\n", options->device,
-           options->reference ? " against " : "", options->reference ? options->reference : "", options->seed,
-           number - options->first, file_count, good, findings);
+    printf("%s%s%s: seed %" PRIu64 ", %" PRIu64 " calls of %zu ops, %" PRIu64
+           " succeeded, %d findings\n",
+           options->device, options->reference ? " against " : "",
+           options->reference ? options->reference : "", options->seed, number - options->first,
+           file_count, good, findings);
     if (good == 0) printf("nothing was tried: no call succeeded\n");
     return findings > 0 || good == 0;
 }
 
 static int usage(const char *word) {
-    fprintf(stderr, "fuzz_ops: \"%s\" is not understood; accepted are --device NAME --reference NAME --seconds N --calls N "
-                    "--seed N --first N --only Op,Op --golden FOLDER --verbose\n", word);
+    fprintf(
+        stderr,
+        "fuzz_ops: \"%s\" is not understood; accepted are --device NAME --reference NAME --seconds N --calls N --seed N --first N --only Op,Op --golden FOLDER --verbose\n",
+        word);
     return 2;
 }
 
@@ -304,15 +331,24 @@ static int parse(int argc, char **argv, options_t *o) {
         }
         if (!value) return usage(word);
         ++i;
-        if (strcmp(word, "--device") == 0) o->device = value;
-        else if (strcmp(word, "--reference") == 0) o->reference = value;
-        else if (strcmp(word, "--only") == 0) o->only = value;
-        else if (strcmp(word, "--golden") == 0) o->golden = value;
-        else if (strcmp(word, "--seconds") == 0) o->seconds = atof(value);
-        else if (strcmp(word, "--calls") == 0) o->calls = strtoull(value, NULL, 10);
-        else if (strcmp(word, "--seed") == 0) o->seed = strtoull(value, NULL, 10);
-        else if (strcmp(word, "--first") == 0) o->first = strtoull(value, NULL, 10);
-        else return usage(word);
+        if (strcmp(word, "--device") == 0)
+            o->device = value;
+        else if (strcmp(word, "--reference") == 0)
+            o->reference = value;
+        else if (strcmp(word, "--only") == 0)
+            o->only = value;
+        else if (strcmp(word, "--golden") == 0)
+            o->golden = value;
+        else if (strcmp(word, "--seconds") == 0)
+            o->seconds = atof(value);
+        else if (strcmp(word, "--calls") == 0)
+            o->calls = strtoull(value, NULL, 10);
+        else if (strcmp(word, "--seed") == 0)
+            o->seed = strtoull(value, NULL, 10);
+        else if (strcmp(word, "--first") == 0)
+            o->first = strtoull(value, NULL, 10);
+        else
+            return usage(word);
     }
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer entry for the tuning file's parser: clang -fsanitize=fuzzer,address,undefined. Reading goes on to the end, and a record lies within
- * its line. */
+/* libFuzzer entry for the tuning file's parser: clang -fsanitize=fuzzer,address,undefined. Reading
+ * goes on to the end, and a record lies within its line. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -19,7 +19,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
         gantry__tuning_kind_t kind = gantry__tuning_line_read(text, size, &at, &line, reason);
         if (at <= begin || at > size) abort();
         if (kind != GANTRY__TUNING_RECORD) continue;
-        if (line.measured.bytes != text + begin || line.values.bytes + line.values.length != text + at - 1) abort();
+        if (line.measured.bytes != text + begin ||
+            line.values.bytes + line.values.length != text + at - 1)
+            abort();
         if (gantry__tuning_fault(line.device, line.what, line.values)) abort();
     }
     return 0;

@@ -18,7 +18,8 @@ gantry_shape_t shape_of_pairs(int64_t count, size_t width);
 const gantry_tensor_t *make_some(gantry_scope_t *scope);
 
 int knows_programs(const gantry_backend_t *backend) {
-    return GANTRY_ABI_HAS(backend, program) && backend->program != NULL && GANTRY_ABI_HAS(backend->program, launch);
+    return GANTRY_ABI_HAS(backend, program) && backend->program != NULL &&
+           GANTRY_ABI_HAS(backend->program, launch);
 }
 
 /* Dimensions that are no constants, of several types. */
@@ -29,8 +30,10 @@ gantry_shape_t shape_of_pairs(int64_t count, size_t width) {
 
 const gantry_tensor_t *make_some(gantry_scope_t *scope) {
     const float values[6] = {1, 2, 3, 4, 5, 6};
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), values, sizeof values);
-    const gantry_tensor_t *y = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SCALAR, values, sizeof values[0]);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), values, sizeof values);
+    const gantry_tensor_t *y =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SCALAR, values, sizeof values[0]);
     return gantry_reshape(scope, gantry_add(scope, x, y), GANTRY_SHAPE(3, 2));
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An OpenCL library that counts: what is made and let go of through it, by kind; all else is the real library's, which it depends on.
+/* An OpenCL library that counts: what is made and let go of through it, by kind; all else is the
+ * real library's, which it depends on.
  *
- * Given to the OpenCL backend as GANTRY_OPENCL_LIBRARY. Events count from the call that hands one out. Thread-safe. */
+ * Given to the OpenCL backend as GANTRY_OPENCL_LIBRARY. Events count from the call that hands
+ * one out. Thread-safe. */
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -19,14 +21,34 @@ COUNTED long count_objects_live(count_kind_t kind) { return atomic_load(&live[ki
 
 static void add(count_kind_t kind, long number) { (void)atomic_fetch_add(&live[kind], number); }
 
-#define FUNCTIONS(X)                                                                                                   \
-    X(clCreateContext)                                                                                                 \
-    X(clRetainContext) X(clReleaseContext) X(clCreateCommandQueue) X(clRetainCommandQueue) X(clReleaseCommandQueue)    \
-        X(clCreateBuffer) X(clCreateSubBuffer) X(clRetainMemObject) X(clReleaseMemObject) X(clCreateProgramWithSource) \
-            X(clCreateProgramWithBinary) X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel) X(clCreateUserEvent) \
-                X(clRetainEvent) X(clReleaseEvent) X(clEnqueueMapBuffer) X(clEnqueueUnmapMemObject)                    \
-                    X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer) X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer)       \
-                        X(clEnqueueMarkerWithWaitList) X(clEnqueueBarrierWithWaitList) X(clEnqueueNDRangeKernel)
+#define FUNCTIONS(X)                \
+    X(clCreateContext)              \
+    X(clRetainContext)              \
+    X(clReleaseContext)             \
+    X(clCreateCommandQueue)         \
+    X(clRetainCommandQueue)         \
+    X(clReleaseCommandQueue)        \
+    X(clCreateBuffer)               \
+    X(clCreateSubBuffer)            \
+    X(clRetainMemObject)            \
+    X(clReleaseMemObject)           \
+    X(clCreateProgramWithSource)    \
+    X(clCreateProgramWithBinary)    \
+    X(clReleaseProgram)             \
+    X(clCreateKernel)               \
+    X(clReleaseKernel)              \
+    X(clCreateUserEvent)            \
+    X(clRetainEvent)                \
+    X(clReleaseEvent)               \
+    X(clEnqueueMapBuffer)           \
+    X(clEnqueueUnmapMemObject)      \
+    X(clEnqueueReadBuffer)          \
+    X(clEnqueueWriteBuffer)         \
+    X(clEnqueueCopyBuffer)          \
+    X(clEnqueueFillBuffer)          \
+    X(clEnqueueMarkerWithWaitList)  \
+    X(clEnqueueBarrierWithWaitList) \
+    X(clEnqueueNDRangeKernel)
 
 #define SLOT(name) static __typeof__(&name) real_##name;
 FUNCTIONS(SLOT)
@@ -47,23 +69,27 @@ __attribute__((constructor)) static void find_real(void) {
     if (made_) add(kind, 1);       \
     return made_
 
-COUNTED cl_context clCreateContext(const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
-                                   void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user,
-                                   cl_int *error) {
+COUNTED cl_context clCreateContext(const cl_context_properties *properties, cl_uint count,
+                                   const cl_device_id *devices,
+                                   void(CL_CALLBACK *notify)(const char *, const void *, size_t,
+                                                             void *),
+                                   void *user, cl_int *error) {
     MADE(COUNT_CONTEXT, real_clCreateContext(properties, count, devices, notify, user, error));
 }
 
 COUNTED cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device,
-                                              cl_command_queue_properties properties, cl_int *error) {
+                                              cl_command_queue_properties properties,
+                                              cl_int *error) {
     MADE(COUNT_QUEUE, real_clCreateCommandQueue(context, device, properties, error));
 }
 
-COUNTED cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t bytes, void *host, cl_int *error) {
+COUNTED cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t bytes, void *host,
+                              cl_int *error) {
     MADE(COUNT_BUFFER, real_clCreateBuffer(context, flags, bytes, host, error));
 }
 
-COUNTED cl_mem clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type, const void *info,
-                                 cl_int *error) {
+COUNTED cl_mem clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type,
+                                 const void *info, cl_int *error) {
     MADE(COUNT_BUFFER, real_clCreateSubBuffer(buffer, flags, type, info, error));
 }
 
@@ -72,10 +98,12 @@ COUNTED cl_program clCreateProgramWithSource(cl_context context, cl_uint count, 
     MADE(COUNT_PROGRAM, real_clCreateProgramWithSource(context, count, texts, lengths, error));
 }
 
-COUNTED cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl_device_id *devices,
-                                             const size_t *lengths, const unsigned char **binaries, cl_int *states,
+COUNTED cl_program clCreateProgramWithBinary(cl_context context, cl_uint count,
+                                             const cl_device_id *devices, const size_t *lengths,
+                                             const unsigned char **binaries, cl_int *states,
                                              cl_int *error) {
-    MADE(COUNT_PROGRAM, real_clCreateProgramWithBinary(context, count, devices, lengths, binaries, states, error));
+    MADE(COUNT_PROGRAM,
+         real_clCreateProgramWithBinary(context, count, devices, lengths, binaries, states, error));
 }
 
 COUNTED cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *error) {
@@ -112,56 +140,68 @@ static cl_int count_event(cl_int error, const cl_event *event) {
     return error;
 }
 
-COUNTED void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool wait, cl_map_flags flags, size_t offset,
-                                 size_t bytes, cl_uint count, const cl_event *list, cl_event *event, cl_int *error) {
-    void *mapped = real_clEnqueueMapBuffer(queue, buffer, wait, flags, offset, bytes, count, list, event, error);
+COUNTED void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool wait,
+                                 cl_map_flags flags, size_t offset, size_t bytes, cl_uint count,
+                                 const cl_event *list, cl_event *event, cl_int *error) {
+    void *mapped = real_clEnqueueMapBuffer(queue, buffer, wait, flags, offset, bytes, count, list,
+                                           event, error);
     (void)count_event(mapped ? CL_SUCCESS : CL_MAP_FAILURE, event);
     return mapped;
 }
 
-COUNTED cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem object, void *mapped, cl_uint count,
-                                       const cl_event *list, cl_event *event) {
-    return count_event(real_clEnqueueUnmapMemObject(queue, object, mapped, count, list, event), event);
-}
-
-COUNTED cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool wait, size_t offset, size_t bytes,
-                                   void *target, cl_uint count, const cl_event *list, cl_event *event) {
-    return count_event(real_clEnqueueReadBuffer(queue, buffer, wait, offset, bytes, target, count, list, event), event);
-}
-
-COUNTED cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool wait, size_t offset, size_t bytes,
-                                    const void *source, cl_uint count, const cl_event *list, cl_event *event) {
-    return count_event(real_clEnqueueWriteBuffer(queue, buffer, wait, offset, bytes, source, count, list, event),
+COUNTED cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem object, void *mapped,
+                                       cl_uint count, const cl_event *list, cl_event *event) {
+    return count_event(real_clEnqueueUnmapMemObject(queue, object, mapped, count, list, event),
                        event);
 }
 
-COUNTED cl_int clEnqueueCopyBuffer(cl_command_queue queue, cl_mem source, cl_mem target, size_t source_offset,
-                                   size_t target_offset, size_t bytes, cl_uint count, const cl_event *list,
-                                   cl_event *event) {
+COUNTED cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool wait,
+                                   size_t offset, size_t bytes, void *target, cl_uint count,
+                                   const cl_event *list, cl_event *event) {
     return count_event(
-        real_clEnqueueCopyBuffer(queue, source, target, source_offset, target_offset, bytes, count, list, event),
+        real_clEnqueueReadBuffer(queue, buffer, wait, offset, bytes, target, count, list, event),
         event);
 }
 
-COUNTED cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_bytes,
-                                   size_t offset, size_t bytes, cl_uint count, const cl_event *list, cl_event *event) {
+COUNTED cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool wait,
+                                    size_t offset, size_t bytes, const void *source, cl_uint count,
+                                    const cl_event *list, cl_event *event) {
     return count_event(
-        real_clEnqueueFillBuffer(queue, buffer, pattern, pattern_bytes, offset, bytes, count, list, event), event);
+        real_clEnqueueWriteBuffer(queue, buffer, wait, offset, bytes, source, count, list, event),
+        event);
 }
 
-COUNTED cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count, const cl_event *list,
-                                           cl_event *event) {
+COUNTED cl_int clEnqueueCopyBuffer(cl_command_queue queue, cl_mem source, cl_mem target,
+                                   size_t source_offset, size_t target_offset, size_t bytes,
+                                   cl_uint count, const cl_event *list, cl_event *event) {
+    return count_event(real_clEnqueueCopyBuffer(queue, source, target, source_offset, target_offset,
+                                                bytes, count, list, event),
+                       event);
+}
+
+COUNTED cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const void *pattern,
+                                   size_t pattern_bytes, size_t offset, size_t bytes, cl_uint count,
+                                   const cl_event *list, cl_event *event) {
+    return count_event(real_clEnqueueFillBuffer(queue, buffer, pattern, pattern_bytes, offset,
+                                                bytes, count, list, event),
+                       event);
+}
+
+COUNTED cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count,
+                                           const cl_event *list, cl_event *event) {
     return count_event(real_clEnqueueMarkerWithWaitList(queue, count, list, event), event);
 }
 
-COUNTED cl_int clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint count, const cl_event *list,
-                                            cl_event *event) {
+COUNTED cl_int clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint count,
+                                            const cl_event *list, cl_event *event) {
     return count_event(real_clEnqueueBarrierWithWaitList(queue, count, list, event), event);
 }
 
 COUNTED cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
-                                      const size_t *offset, const size_t *global, const size_t *local, cl_uint count,
-                                      const cl_event *list, cl_event *event) {
-    return count_event(
-        real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count, list, event), event);
+                                      const size_t *offset, const size_t *global,
+                                      const size_t *local, cl_uint count, const cl_event *list,
+                                      cl_event *event) {
+    return count_event(real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
+                                                   count, list, event),
+                       event);
 }

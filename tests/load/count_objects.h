@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Driver objects alive, as the counting OpenCL library sees them. A program finds the function with dlsym(library, COUNT_OBJECTS_SYMBOL). */
+/* Driver objects alive, as the counting OpenCL library sees them. A program finds the function
+ * with dlsym(library, COUNT_OBJECTS_SYMBOL). */
 #ifndef TESTS_LOAD_COUNT_OBJECTS_H
 #define TESTS_LOAD_COUNT_OBJECTS_H
 

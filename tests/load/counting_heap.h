@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A heap that counts what is out: for a runtime's option reallocate. Header only; one count for the whole program. Thread-safe. */
+/* A heap that counts what is out: for a runtime's option reallocate. Header only; one count for
+ * the whole program. Thread-safe. */
 #ifndef TESTS_LOAD_COUNTING_HEAP_H
 #define TESTS_LOAD_COUNTING_HEAP_H
 
@@ -11,7 +12,9 @@ static atomic_long heap_bytes, heap_blocks;
 static void *count_reallocate(void *user, void *ptr, size_t old_bytes, size_t new_bytes) {
     (void)user;
     if (new_bytes == 0) {
-        if (ptr) (void)atomic_fetch_sub(&heap_blocks, 1), (void)atomic_fetch_sub(&heap_bytes, (long)old_bytes);
+        if (ptr)
+            (void)atomic_fetch_sub(&heap_blocks, 1),
+                (void)atomic_fetch_sub(&heap_bytes, (long)old_bytes);
         free(ptr);
         return NULL;
     }

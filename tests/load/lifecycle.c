@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runtimes made, used and released many times: what the process holds afterwards is what it held after ten of them.
+/* Runtimes made, used and released many times: what the process holds afterwards is what it held
+ * after ten of them.
  *
- *   lifecycle [--device cpu|opencl|cuda] [--cycles N] [--together THREADS] [--objects LIBRARY] [--tolerance BYTES]
+ *   lifecycle [--device cpu|opencl|cuda] [--cycles N] [--together THREADS] [--objects LIBRARY]
+ *   [--tolerance BYTES]
  *
- * cpu      memory must not grow by more than the tolerance for each cycle; threads, open files and mappings stay
- * opencl   the same, less what a plain OpenCL program grows by that does the same in this process; with --objects LIBRARY (the counting one
+ * cpu      memory must not grow by more than the tolerance for each cycle; threads, open files and
+ * mappings stay
+ * opencl   the same, less what a plain OpenCL program grows by that does the same in this process;
+ * with --objects LIBRARY (the counting one
  *          of this folder) every context, queue, buffer, program, kernel and event is let go of
- * cuda     on the stand-in for NVIDIA's driver; with --objects LIBRARY (the stand-in's libcuda) each kind of its objects is let go of, and
+ * cuda     on the stand-in for NVIDIA's driver; with --objects LIBRARY (the stand-in's libcuda)
+ * each kind of its objects is let go of, and
  *          none was left to its context. What PoCL behind it grows by is not judged
- * --together  that many threads make runtimes with settings of their own at the same time, two each, and use them by turns
+ * --together  that many threads make runtimes with settings of their own at the same time, two
+ * each, and use them by turns
  *
  * Prints what it measured; exit code 0, 1 after a failure, 77 where the device is not there. */
 #define _GNU_SOURCE /* mallinfo2, malloc_trim */
@@ -73,7 +79,8 @@ static bool use_runtime(gantry_runtime_t *runtime, const char *device) {
     if (variable) (void)gantry_variable_assign_add(scope, variable, product);
     const gantry_tensor_t *value = variable ? gantry_variable_read(scope, variable) : NULL;
     bool good = value && sum && gantry_tensor_read(value, got, sizeof got) == GANTRY_OK &&
-                gantry_tensor_read(sum, &total, sizeof total) == GANTRY_OK && (long)total == (long)SIDE * SIDE * SIDE;
+                gantry_tensor_read(sum, &total, sizeof total) == GANTRY_OK &&
+                (long)total == (long)SIDE * SIDE * SIDE;
     for (int i = 0; i < SIDE * SIDE && good; ++i) good = (int)got[i] == 2 * SIDE;
     if (!good)
         printf("FAIL: on %s: %s\n", device,
@@ -94,12 +101,13 @@ static bool live_once(const options_t *options, raw_work_t *out_work) {
     char library[1024];
     const char *extra[] = {NULL, NULL};
     if (options->objects) {
-        (void)snprintf(library, sizeof library, "GANTRY_%s_LIBRARY=%s", options->device == CUDA ? "CUDA" : "OPENCL",
-                       options->objects);
+        (void)snprintf(library, sizeof library, "GANTRY_%s_LIBRARY=%s",
+                       options->device == CUDA ? "CUDA" : "OPENCL", options->objects);
         extra[0] = library;
     }
     gantry_runtime_options_t settings = plain_options(device_backends[options->device], extra);
-    settings.soft_placement = GANTRY_OFF; /* a device that is not there must not pass for one that costs nothing */
+    /* a device that is not there must not pass for one that costs nothing */
+    settings.soft_placement = GANTRY_OFF;
     gantry_runtime_t *runtime;
     if (gantry_runtime_create(&settings, &runtime) != GANTRY_OK) {
         printf("FAIL: no runtime: %s\n", gantry_last_message());
@@ -108,7 +116,8 @@ static bool live_once(const options_t *options, raw_work_t *out_work) {
     bool good = use_runtime(runtime, device_names[options->device]);
     gantry_program_stats_t stats = {.struct_size = sizeof stats};
     if (gantry_get_program_stats(runtime, &stats) == GANTRY_OK)
-        *out_work = (raw_work_t){(unsigned)(stats.built + stats.loaded), (unsigned)stats.launches, 4};
+        *out_work =
+            (raw_work_t){(unsigned)(stats.built + stats.loaded), (unsigned)stats.launches, 4};
     gantry_runtime_release(runtime);
     return good;
 }
@@ -157,26 +166,28 @@ static bool repeat(const options_t *options, cycle_fn cycle, raw_work_t *work, g
 
 static void print_growth(const char *what, const options_t *options, const growth_t *growth) {
     printf(
-        "%s: %ld cycles in %.2f s (%.3f ms each); resident %.1f -> %.1f MiB, slope %.1f bytes per cycle; C heap slope "
-        "%.1f bytes per "
-        "cycle; threads %ld -> %ld, files %ld -> %ld, mappings %ld -> %ld\n",
+        "%s: %ld cycles in %.2f s (%.3f ms each); resident %.1f -> %.1f MiB, slope %.1f bytes per cycle; C heap slope %.1f bytes per cycle; threads %ld -> %ld, files %ld -> %ld, mappings %ld -> %ld\n",
         what, options->cycles, growth->seconds, growth->seconds * 1e3 / (double)options->cycles,
-        growth->before.resident_bytes / 1048576, growth->after.resident_bytes / 1048576, growth->resident_per_cycle,
-        growth->heap_per_cycle, growth->before.threads, growth->after.threads, growth->before.files,
-        growth->after.files, growth->before.mappings, growth->after.mappings);
+        growth->before.resident_bytes / 1048576, growth->after.resident_bytes / 1048576,
+        growth->resident_per_cycle, growth->heap_per_cycle, growth->before.threads,
+        growth->after.threads, growth->before.files, growth->after.files, growth->before.mappings,
+        growth->after.mappings);
 }
 
-/* Growth without the driver's. A driver whose memory shrank meanwhile is no reason to expect that of ours. */
+/* Growth without the driver's. A driver whose memory shrank meanwhile is no reason to expect
+ * that of ours. */
 static double beyond(double growth, double base) { return base > 0 ? growth - base : growth; }
 
 static bool exceeds(const options_t *options, const growth_t *growth, const growth_t *base) {
-    return beyond(growth->resident_per_cycle, base->resident_per_cycle) > options->tolerance_bytes ||
+    return beyond(growth->resident_per_cycle, base->resident_per_cycle) >
+               options->tolerance_bytes ||
            beyond(growth->heap_per_cycle, base->heap_per_cycle) > options->tolerance_bytes;
 }
 
-/* A heap takes memory in steps, 128 KiB or more, and one window of cycles may happen to see one; what leaks grows in every window. */
-static bool repeat_until_steady(const options_t *options, cycle_fn cycle, raw_work_t *work, const growth_t *base,
-                                growth_t *out) {
+/* A heap takes memory in steps, 128 KiB or more, and one window of cycles may happen to see one;
+ * what leaks grows in every window. */
+static bool repeat_until_steady(const options_t *options, cycle_fn cycle, raw_work_t *work,
+                                const growth_t *base, growth_t *out) {
     for (int window = 0; window < WINDOWS; ++window) {
         if (!repeat(options, cycle, work, out)) return false;
         if (!exceeds(options, out, base)) break;
@@ -188,16 +199,18 @@ static bool repeat_until_steady(const options_t *options, cycle_fn cycle, raw_wo
 static void judge(const options_t *options, const growth_t *growth, const growth_t *base) {
     double extra = beyond(growth->resident_per_cycle, base->resident_per_cycle);
     double heap_extra = beyond(growth->heap_per_cycle, base->heap_per_cycle);
-    long mappings = growth->after.mappings - growth->before.mappings - (base->after.mappings - base->before.mappings);
-    printf("ours less the driver's: resident %.1f, C heap %.1f bytes per cycle; tolerance %.0f%s\n", extra, heap_extra,
-           options->tolerance_bytes,
+    long mappings = growth->after.mappings - growth->before.mappings -
+                    (base->after.mappings - base->before.mappings);
+    printf("ours less the driver's: resident %.1f, C heap %.1f bytes per cycle; tolerance %.0f%s\n",
+           extra, heap_extra, options->tolerance_bytes,
            MEASURE_SANITIZED         ? " (not judged: a sanitizer keeps memory of its own)"
            : options->device == CUDA ? " (not judged: PoCL behind the stand-in grows)"
                                      : "");
     EXPECT(growth->after.threads <= growth->before.threads, "threads stay behind");
     EXPECT(growth->after.files <= growth->before.files, "files stay open");
     EXPECT(atomic_load(&heap_blocks) == 0 && atomic_load(&heap_bytes) == 0,
-           "%ld blocks of host memory, %ld bytes, stay behind", atomic_load(&heap_blocks), atomic_load(&heap_bytes));
+           "%ld blocks of host memory, %ld bytes, stay behind", atomic_load(&heap_blocks),
+           atomic_load(&heap_bytes));
     if (MEASURE_SANITIZED || options->device == CUDA) return;
     EXPECT(mappings <= 8, "%ld mappings stay behind", mappings);
     EXPECT(extra <= options->tolerance_bytes, "resident memory grows");
@@ -205,7 +218,8 @@ static void judge(const options_t *options, const growth_t *growth, const growth
 }
 
 static void judge_stand_in(const options_t *options) {
-    void *library = dlopen(options->objects, RTLD_NOW), *symbol = library ? dlsym(library, "stand_in_control") : NULL;
+    void *library = dlopen(options->objects, RTLD_NOW),
+         *symbol = library ? dlsym(library, "stand_in_control") : NULL;
     char text[256] = "";
     stand_in_control_fn find;
     EXPECT(symbol, "%s is not the stand-in's libcuda", options->objects);
@@ -213,17 +227,21 @@ static void judge_stand_in(const options_t *options) {
     memcpy(&find, &symbol, sizeof find);
     for (int kind = 0; kind < STAND_IN_KINDS; ++kind) {
         long live = find()->live(kind), abandoned = find()->abandoned(kind);
-        EXPECT(live == 0 && abandoned == 0, "kind %d: %ld stay behind, %ld ended with their context", kind, live,
-               abandoned);
+        EXPECT(live == 0 && abandoned == 0,
+               "kind %d: %ld stay behind, %ld ended with their context", kind, live, abandoned);
     }
-    EXPECT(find()->complaints(text, sizeof text) == 0, "no driver would have survived this: %s", text);
-    printf("%llu calls of the stand-in; objects left: none of %d kinds%s\n", (unsigned long long)find()->calls(NULL),
-           STAND_IN_KINDS, failures ? " but those named above" : "");
+    EXPECT(find()->complaints(text, sizeof text) == 0, "no driver would have survived this: %s",
+           text);
+    printf("%llu calls of the stand-in; objects left: none of %d kinds%s\n",
+           (unsigned long long)find()->calls(NULL), STAND_IN_KINDS,
+           failures ? " but those named above" : "");
 }
 
 static void judge_objects(const options_t *options) {
-    static const char *const names[] = {"contexts", "queues", "buffers", "programs", "kernels", "events"};
-    void *library = dlopen(options->objects, RTLD_NOW), *symbol = library ? dlsym(library, COUNT_OBJECTS_SYMBOL) : NULL;
+    static const char *const names[] = {"contexts", "queues",  "buffers",
+                                        "programs", "kernels", "events"};
+    void *library = dlopen(options->objects, RTLD_NOW),
+         *symbol = library ? dlsym(library, COUNT_OBJECTS_SYMBOL) : NULL;
     EXPECT(symbol, "%s has no %s", options->objects, COUNT_OBJECTS_SYMBOL);
     if (!symbol) return;
     count_objects_live_fn live;
@@ -232,7 +250,8 @@ static void judge_objects(const options_t *options) {
         long count = live((count_kind_t)kind);
         EXPECT(count == 0, "%ld %s of the driver stay behind", count, names[kind]);
     }
-    printf("driver objects left: none of %d kinds%s\n", COUNT_KINDS, failures ? " but those named above" : "");
+    printf("driver objects left: none of %d kinds%s\n", COUNT_KINDS,
+           failures ? " but those named above" : "");
 }
 
 #ifdef LIFECYCLE_RAW
@@ -259,7 +278,8 @@ static bool measure_raw(const options_t *options, raw_work_t *work, growth_t *ou
 static void run_one_after_another(const options_t *options) {
     growth_t ours = {.seconds = 0}, raw = {.seconds = 0};
     raw_work_t work = {0, 0, 0}, again;
-    bool good = live_once(options, &work); /* what a cycle does; also fills the cache of program binaries */
+    /* what a cycle does; also fills the cache of program binaries */
+    bool good = live_once(options, &work);
     if (good && options->device == OPENCL) {
         if (work.programs > RAW_PROGRAMS) work.programs = RAW_PROGRAMS;
         printf("a cycle has %u programs and %u launches\n", work.programs, work.launches);
@@ -299,8 +319,9 @@ static void complain(together_t *self, const char *what) {
 }
 
 static bool make_own(together_t *self, long number, own_t *out) {
-    *out = (own_t){
-        .soft = number % 2 == 0, .growth = number % 3 != 0, .limit_bytes = (uint64_t)(4 + number % 5 * 4) << 20};
+    *out = (own_t){.soft = number % 2 == 0,
+                   .growth = number % 3 != 0,
+                   .limit_bytes = (uint64_t)(4 + number % 5 * 4) << 20};
     gantry_runtime_options_t settings = plain_options(device_backends[self->options->device], NULL);
     settings.intra_op_threads = 1 + (int32_t)(number % 3);
     settings.soft_placement = out->soft ? GANTRY_ON : GANTRY_OFF;
@@ -319,14 +340,16 @@ static void use_own(together_t *self, long number, const own_t *own) {
     size_t gpus = 0;
     if (gantry_get_soft_device_placement(own->runtime) != own->soft)
         complain(self, "soft placement is another runtime's");
-    if (gantry_get_memory_info(own->runtime, "CPU:0", &info) != GANTRY_OK) complain(self, "no memory info");
+    if (gantry_get_memory_info(own->runtime, "CPU:0", &info) != GANTRY_OK)
+        complain(self, "no memory info");
     if (info.limit_bytes != own->limit_bytes) complain(self, "the limit is another runtime's");
     if (info.pool_bytes > info.limit_bytes) complain(self, "the pool is over the limit");
     if (gantry_list_logical_devices(own->runtime, "GPU", 0, NULL, &gpus) != GANTRY_OK)
         complain(self, "no list of devices");
     if (number % 4 == 3 && gpus > 0) complain(self, "a hidden GPU is listed");
     if (!use_runtime(own->runtime, gpus > 0 ? "GPU:0" : "CPU:0")) complain(self, "a wrong result");
-    gantry_scope_t *scope = gantry_scope_begin(own->runtime, "GPU:7"); /* no such device: soft placement decides */
+    /* no such device: soft placement decides */
+    gantry_scope_t *scope = gantry_scope_begin(own->runtime, "GPU:7");
     const gantry_tensor_t *x = gantry_scalar_f32(scope, 1);
     if ((x != NULL) != own->soft) complain(self, "soft placement acts as another runtime's");
     (void)gantry_scope_end(scope);
@@ -367,9 +390,11 @@ static void run_together(const options_t *options) {
         lives += selves[i].lives;
         EXPECT(!selves[i].failure, "thread %ld: %s; %s", i, selves[i].failure, selves[i].text);
     }
-    EXPECT(atomic_load(&heap_blocks) == 0, "%ld blocks of host memory stay behind", atomic_load(&heap_blocks));
-    printf("together: %ld threads, %ld runtimes with settings of their own, two at a time each, in %.2f s\n", count,
-           lives, measure_seconds() - start);
+    EXPECT(atomic_load(&heap_blocks) == 0, "%ld blocks of host memory stay behind",
+           atomic_load(&heap_blocks));
+    printf(
+        "together: %ld threads, %ld runtimes with settings of their own, two at a time each, in %.2f s\n",
+        count, lives, measure_seconds() - start);
 }
 
 /* ---- main ---- */
@@ -414,9 +439,7 @@ int main(int argc, char **argv) {
     (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     if (!read_options(argc, argv, &options)) {
         printf(
-            "usage: lifecycle [--device cpu|opencl|cuda] [--cycles N] [--together THREADS] [--objects LIBRARY] "
-            "[--tolerance "
-            "BYTES]\n");
+            "usage: lifecycle [--device cpu|opencl|cuda] [--cycles N] [--together THREADS] [--objects LIBRARY] [--tolerance BYTES]\n");
         return 2;
     }
     if (!has_device(options.device)) {

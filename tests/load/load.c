@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many threads at once on several devices: allocating, freeing, copying, computing, with shared tensors and variables, under a limit.
+/* Many threads at once on several devices: allocating, freeing, copying, computing, with shared
+ * tensors and variables, under a limit.
  *
- *   load [--seconds N] [--threads N] [--limit MIB] [--tight 0|1] [--split 0|1] [--backends LIST] [--seed N]
+ *   load [--seconds N] [--threads N] [--limit MIB] [--tight 0|1] [--split 0|1] [--backends LIST]
+ *   [--seed N]
  *
- * Each thread runs rounds of random kinds in scopes of its own and checks every result. A watcher asks all the time whether what is held
- * (pool and staging) stays within the limit. With --tight 1 the limit is so small that memory runs out: then, and only then, a round may end
- * with ResourceExhausted; what it held is let go of and it is tried again. --split 1 (the default) halves every device where that can be
- * done. At the end counters have counted every addition, and nothing is left.
+ * Each thread runs rounds of random kinds in scopes of its own and checks every result. A watcher
+ * asks all the time whether what is held (pool and staging) stays within the limit. With --tight 1
+ * the limit is so small that memory runs out: then, and only then, a round may end with
+ * ResourceExhausted; what it held is let go of and it is tried again. --split 1 (the default)
+ * halves every device where that can be done. At the end counters have counted every addition, and
+ * nothing is left.
  *
- * Prints what was done; exit code 0, or 1 after a failure. For minutes: load --seconds 300, and the same with --tight 1. */
+ * Prints what was done; exit code 0, or 1 after a failure. For minutes: load --seconds 300, and
+ * the same with --tight 1. */
 #define _GNU_SOURCE /* measure.h */
 #include <inttypes.h>
 #include <pthread.h>
@@ -75,7 +80,9 @@ static uint64_t draw(worker_t *self, uint64_t below) {
     return (self->random * UINT64_C(2685821657736338717) >> 20) % below;
 }
 
-static const char *draw_device(worker_t *self) { return self->world->devices[draw(self, self->world->device_count)]; }
+static const char *draw_device(worker_t *self) {
+    return self->world->devices[draw(self, self->world->device_count)];
+}
 
 static float draw_value(worker_t *self) { return (float)draw(self, 1000); }
 
@@ -88,10 +95,12 @@ static size_t draw_size(worker_t *self) {
 
 /* ---- making and checking ---- */
 
-static const gantry_tensor_t *make_uniform(worker_t *self, gantry_scope_t *scope, size_t count, float value) {
+static const gantry_tensor_t *make_uniform(worker_t *self, gantry_scope_t *scope, size_t count,
+                                           float value) {
     for (size_t i = 0; i < count; ++i) self->values[i] = value;
     (void)atomic_fetch_add(&self->world->bytes, count * sizeof(float));
-    return gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE((int64_t)count), self->values, count * sizeof(float));
+    return gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE((int64_t)count), self->values,
+                           count * sizeof(float));
 }
 
 static bool is_equal(float a, float b) { return !(a < b) && !(a > b); }
@@ -105,7 +114,8 @@ static gantry_status_t expect_uniform(worker_t *self, const gantry_tensor_t *ten
         if (is_equal(self->got[i], value)) continue;
         char text[160];
         (void)snprintf(text, sizeof text, "element %zu of %zu on %s is %g, not %g", i, count,
-                       gantry_logical_device_name(gantry_tensor_device(tensor)), (double)self->got[i], (double)value);
+                       gantry_logical_device_name(gantry_tensor_device(tensor)),
+                       (double)self->got[i], (double)value);
         complain(self->world, "wrong result", text);
         status = GANTRY_INTERNAL;
     }
@@ -118,11 +128,13 @@ static gantry_status_t expect_uniform(worker_t *self, const gantry_tensor_t *ten
 static gantry_status_t compute_chain(worker_t *self, gantry_scope_t *scope) {
     size_t count = draw_size(self);
     float a = draw_value(self), b = draw_value(self);
-    const gantry_tensor_t *x = make_uniform(self, scope, count, a), *y = make_uniform(self, scope, count, b);
+    const gantry_tensor_t *x = make_uniform(self, scope, count, a),
+                          *y = make_uniform(self, scope, count, b);
     const gantry_tensor_t *sum = gantry_add(scope, x, y), *twice = gantry_add(scope, sum, sum);
     gantry_tensor_drop(scope, draw(self, 2) ? x : sum); /* early, with work in flight */
-    return expect_uniform(self, gantry_sub(scope, gantry_mul(scope, twice, gantry_scalar_f32(scope, 3)), y),
-                          6 * (a + b) - b);
+    return expect_uniform(
+        self, gantry_sub(scope, gantry_mul(scope, twice, gantry_scalar_f32(scope, 3)), y),
+        6 * (a + b) - b);
 }
 
 static gantry_status_t copy_around(worker_t *self, gantry_scope_t *scope) {
@@ -139,7 +151,8 @@ static gantry_status_t copy_around(worker_t *self, gantry_scope_t *scope) {
         }
         at = gantry_identity(inner[made], at);
         if (draw(self, 2)) at = gantry_neg(inner[made], gantry_neg(inner[made], at));
-        if (gantry_scope_status(inner[made]) != GANTRY_OK) status = gantry_scope_status(inner[made]);
+        if (gantry_scope_status(inner[made]) != GANTRY_OK)
+            status = gantry_scope_status(inner[made]);
     }
     if (status == GANTRY_OK && at) status = expect_uniform(self, at, value);
     for (size_t i = 0; i < made; ++i) {
@@ -150,7 +163,8 @@ static gantry_status_t copy_around(worker_t *self, gantry_scope_t *scope) {
 }
 
 static gantry_status_t read_shared(worker_t *self, gantry_scope_t *scope) {
-    size_t i = (size_t)draw(self, self->world->device_count), j = (size_t)draw(self, self->world->device_count);
+    size_t i = (size_t)draw(self, self->world->device_count),
+           j = (size_t)draw(self, self->world->device_count);
     const gantry_tensor_t *sum = gantry_add(scope, self->world->shared[i], self->world->shared[j]);
     return expect_uniform(self, sum, (float)(i + j + 2));
 }
@@ -158,8 +172,10 @@ static gantry_status_t read_shared(worker_t *self, gantry_scope_t *scope) {
 static gantry_status_t count_together(worker_t *self, gantry_scope_t *scope) {
     size_t i = (size_t)draw(self, self->world->device_count);
     const double one = 1;
-    const gantry_tensor_t *step = gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SCALAR, &one, sizeof one);
-    gantry_status_t status = step ? gantry_variable_assign_add(scope, self->world->counters[i], step) : GANTRY_UNKNOWN;
+    const gantry_tensor_t *step =
+        gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SCALAR, &one, sizeof one);
+    gantry_status_t status =
+        step ? gantry_variable_assign_add(scope, self->world->counters[i], step) : GANTRY_UNKNOWN;
     if (status == GANTRY_OK) (void)atomic_fetch_add(&self->world->additions[i], 1);
     return status;
 }
@@ -168,7 +184,8 @@ static gantry_status_t count_together(worker_t *self, gantry_scope_t *scope) {
 static gantry_status_t swap_values(worker_t *self, gantry_scope_t *scope) {
     gantry_variable_t *variable = self->world->uniform[draw(self, self->world->device_count)];
     if (draw(self, 2))
-        return gantry_variable_assign(scope, variable, make_uniform(self, scope, SHARED, draw_value(self)));
+        return gantry_variable_assign(scope, variable,
+                                      make_uniform(self, scope, SHARED, draw_value(self)));
     const gantry_tensor_t *value = gantry_variable_read(scope, variable);
     float first = 0;
     const int64_t begin = 0, size = 1;
@@ -182,7 +199,8 @@ static gantry_status_t multiply(worker_t *self, gantry_scope_t *scope) {
     if (side * side > self->largest) side = 8;
     float value = (float)draw(self, 16);
     const gantry_tensor_t *flat = make_uniform(self, scope, side * side, value);
-    const gantry_tensor_t *x = gantry_reshape(scope, flat, GANTRY_SHAPE((int64_t)side, (int64_t)side));
+    const gantry_tensor_t *x =
+        gantry_reshape(scope, flat, GANTRY_SHAPE((int64_t)side, (int64_t)side));
     return expect_uniform(self, gantry_matmul(scope, x, x, NULL), (float)side * value * value);
 }
 
@@ -208,11 +226,13 @@ static gantry_status_t allocate_and_drop(worker_t *self, gantry_scope_t *scope) 
 static gantry_status_t keep_for_later(worker_t *self, gantry_scope_t *scope) {
     size_t at = (size_t)draw(self, KEPT);
     gantry_status_t status = GANTRY_OK;
-    if (self->kept[at].tensor) status = expect_uniform(self, self->kept[at].tensor, self->kept[at].value);
+    if (self->kept[at].tensor)
+        status = expect_uniform(self, self->kept[at].tensor, self->kept[at].value);
     if (status != GANTRY_OK) return status;
     gantry_tensor_release(self->kept[at].tensor);
     self->kept[at].value = draw_value(self);
-    self->kept[at].tensor = gantry_tensor_retain(make_uniform(self, scope, draw_size(self), self->kept[at].value));
+    self->kept[at].tensor =
+        gantry_tensor_retain(make_uniform(self, scope, draw_size(self), self->kept[at].value));
     return GANTRY_OK;
 }
 
@@ -229,7 +249,8 @@ static const round_fn rounds[] = {compute_chain, copy_around, read_shared,      
                                   swap_values,   multiply,    allocate_and_drop, keep_for_later};
 
 /* The round's outcome: the scope's error before the read's. */
-static gantry_status_t try_round(worker_t *self, round_fn round, char *out_message, size_t message_bytes) {
+static gantry_status_t try_round(worker_t *self, round_fn round, char *out_message,
+                                 size_t message_bytes) {
     gantry_scope_t *scope = gantry_scope_begin(self->world->runtime, draw_device(self));
     if (!scope) {
         (void)snprintf(out_message, message_bytes, "no scope: %s", gantry_last_message());
@@ -250,7 +271,8 @@ static void *work(void *user) {
     while (!atomic_load(&world->stop)) {
         round_fn round = rounds[draw(self, sizeof rounds / sizeof rounds[0])];
         gantry_status_t status = try_round(self, round, message, sizeof message);
-        for (int i = 0; status == GANTRY_RESOURCE_EXHAUSTED && world->options->tight && i < RETRIES; ++i) {
+        for (int i = 0; status == GANTRY_RESOURCE_EXHAUSTED && world->options->tight && i < RETRIES;
+             ++i) {
             (void)atomic_fetch_add(&world->exhausted, 1);
             let_go(self);
             if (i > 2) measure_sleep_ms(1);
@@ -275,12 +297,14 @@ static bool check_limit(world_t *world, size_t i) {
     uint64_t held = info.pool_bytes + info.staging_bytes;
     if (held > world->peak_bytes[i]) world->peak_bytes[i] = held;
     world->limit_bytes[i] = info.limit_bytes;
-    if (held <= info.limit_bytes && info.peak_pool_bytes <= info.limit_bytes && info.current_bytes <= info.pool_bytes)
+    if (held <= info.limit_bytes && info.peak_pool_bytes <= info.limit_bytes &&
+        info.current_bytes <= info.pool_bytes)
         return true;
     (void)snprintf(text, sizeof text,
-                   "%s: in use %" PRIu64 ", pool %" PRIu64 " (peak %" PRIu64 "), staging %" PRIu64 ", limit %" PRIu64,
-                   world->devices[i], info.current_bytes, info.pool_bytes, info.peak_pool_bytes, info.staging_bytes,
-                   info.limit_bytes);
+                   "%s: in use %" PRIu64 ", pool %" PRIu64 " (peak %" PRIu64 "), staging %" PRIu64
+                   ", limit %" PRIu64,
+                   world->devices[i], info.current_bytes, info.pool_bytes, info.peak_pool_bytes,
+                   info.staging_bytes, info.limit_bytes);
     complain(world, "the books do not hold", text);
     return false;
 }
@@ -301,12 +325,18 @@ static void split_devices(world_t *world) {
     const gantry_physical_device_t *devices[MOST_DEVICES];
     size_t count = 0;
     uint64_t half = ((uint64_t)world->options->limit_mib << 20) / 2;
-    const gantry_logical_device_config_t parts[2] = {{.memory_limit_bytes = half}, {.memory_limit_bytes = half}};
-    if (gantry_list_physical_devices(world->runtime, NULL, MOST_DEVICES, devices, &count) != GANTRY_OK) return;
+    const gantry_logical_device_config_t parts[2] = {{.memory_limit_bytes = half},
+                                                     {.memory_limit_bytes = half}};
+    if (gantry_list_physical_devices(world->runtime, NULL, MOST_DEVICES, devices, &count) !=
+        GANTRY_OK)
+        return;
     for (size_t i = 0; i < count && i < MOST_DEVICES; ++i) {
         gantry_device_details_t details = {.struct_size = sizeof details};
-        if (gantry_get_device_details(world->runtime, devices[i], &details) != GANTRY_OK || !details.visible) continue;
-        if (gantry_set_logical_device_configuration(world->runtime, devices[i], parts, 2) == GANTRY_OK) {
+        if (gantry_get_device_details(world->runtime, devices[i], &details) != GANTRY_OK ||
+            !details.visible)
+            continue;
+        if (gantry_set_logical_device_configuration(world->runtime, devices[i], parts, 2) ==
+            GANTRY_OK) {
             printf("%s is split in two parts of %" PRIu64 " bytes\n", details.name, half);
         } else {
             printf("%s goes unsplit: %s\n", details.name, gantry_last_message());
@@ -326,13 +356,15 @@ static bool make_shared(world_t *world) {
         world->shared[i] = gantry_tensor_retain(shared);
         world->uniform[i] = gantry_variable_create(scope, shared, "uniform");
         world->counters[i] = gantry_variable_create(
-            scope, gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SCALAR, &zero, sizeof zero), "counter");
+            scope, gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SCALAR, &zero, sizeof zero),
+            "counter");
         if (gantry_scope_end(scope) != GANTRY_OK) return false;
     }
     return true;
 }
 
-/* Does every backend of the list have a device? Without one its share of the load would be missing unseen. */
+/* Does every backend of the list have a device? Without one its share of the load would be
+ * missing unseen. */
 static bool has_backends(world_t *world, const char *list) {
     bool has_all = true;
     for (const char *at = list; at && *at;) {
@@ -354,20 +386,23 @@ static bool has_backends(world_t *world, const char *list) {
 
 static bool open_world(world_t *world) {
     const options_t *options = world->options;
-    const gantry_runtime_options_t settings = {.struct_size = sizeof settings,
-                                               .reallocate = count_reallocate,
-                                               .backends = options->backends,
-                                               .opencl_cpu_as_gpu = GANTRY_ON,
-                                               .soft_placement = GANTRY_OFF,
-                                               .memory_limit_bytes = (uint64_t)options->limit_mib << 20};
+    const gantry_runtime_options_t settings = {
+        .struct_size = sizeof settings,
+        .reallocate = count_reallocate,
+        .backends = options->backends,
+        .opencl_cpu_as_gpu = GANTRY_ON,
+        .soft_placement = GANTRY_OFF,
+        .memory_limit_bytes = (uint64_t)options->limit_mib << 20};
     const gantry_logical_device_t *devices[MOST_DEVICES];
     if (gantry_runtime_create(&settings, &world->runtime) != GANTRY_OK) return false;
     if (!has_backends(world, options->backends)) return false;
     if (options->split) split_devices(world);
-    if (gantry_list_logical_devices(world->runtime, NULL, MOST_DEVICES, devices, &world->device_count) != GANTRY_OK)
+    if (gantry_list_logical_devices(world->runtime, NULL, MOST_DEVICES, devices,
+                                    &world->device_count) != GANTRY_OK)
         return false;
     if (world->device_count > MOST_DEVICES) world->device_count = MOST_DEVICES;
-    for (size_t i = 0; i < world->device_count; ++i) world->devices[i] = gantry_logical_device_name(devices[i]);
+    for (size_t i = 0; i < world->device_count; ++i)
+        world->devices[i] = gantry_logical_device_name(devices[i]);
     return make_shared(world);
 }
 
@@ -380,7 +415,8 @@ static void check_counters(world_t *world) {
         char text[128];
         if (!value || gantry_tensor_read(value, &counted, sizeof counted) != GANTRY_OK)
             complain(world, "no count", gantry_last_message());
-        (void)snprintf(text, sizeof text, "%s: %.0f counted, %" PRIu64 " added", world->devices[i], counted, expected);
+        (void)snprintf(text, sizeof text, "%s: %.0f counted, %" PRIu64 " added", world->devices[i],
+                       counted, expected);
         if ((uint64_t)counted != expected) complain(world, "additions were lost", text);
         (void)gantry_scope_end(scope);
     }
@@ -395,30 +431,37 @@ static void close_world(world_t *world) {
     for (size_t i = 0; i < world->device_count; ++i) {
         gantry_memory_info_t info = {.struct_size = sizeof info};
         (void)gantry_get_memory_info(world->runtime, world->devices[i], &info);
-        printf("%s: %" PRIu64 " additions, at most %.2f of %.2f MiB held, %" PRIu64 " allocations, %" PRIu64
-               " bytes in use at the end\n",
-               world->devices[i], (uint64_t)atomic_load(&world->additions[i]), (double)world->peak_bytes[i] / 1048576,
-               (double)world->limit_bytes[i] / 1048576, info.allocation_count, info.current_bytes);
-        if (info.current_bytes > LEFT_BYTES) complain(world, "memory stays in use", world->devices[i]);
+        printf("%s: %" PRIu64 " additions, at most %.2f of %.2f MiB held, %" PRIu64
+               " allocations, %" PRIu64 " bytes in use at the end\n",
+               world->devices[i], (uint64_t)atomic_load(&world->additions[i]),
+               (double)world->peak_bytes[i] / 1048576, (double)world->limit_bytes[i] / 1048576,
+               info.allocation_count, info.current_bytes);
+        if (info.current_bytes > LEFT_BYTES)
+            complain(world, "memory stays in use", world->devices[i]);
     }
     gantry_runtime_release(world->runtime);
-    if (atomic_load(&heap_blocks) != 0) complain(world, "host memory stays behind", "see the runtime's heap");
+    if (atomic_load(&heap_blocks) != 0)
+        complain(world, "host memory stays behind", "see the runtime's heap");
 }
 
 static void run(world_t *world) {
     static worker_t workers[MOST_THREADS];
     pthread_t threads[MOST_THREADS], watcher;
     const options_t *options = world->options;
-    size_t largest = ((size_t)options->limit_mib << 20) / sizeof(float) / (options->tight ? 8 : 256), started = 0;
+    size_t largest =
+               ((size_t)options->limit_mib << 20) / sizeof(float) / (options->tight ? 8 : 256),
+           started = 0;
     if (largest < SHARED) largest = SHARED;
     bool is_watched = pthread_create(&watcher, NULL, watch, world) == 0;
     for (; started < (size_t)options->threads; ++started) {
         worker_t *self = &workers[started];
-        *self = (worker_t){
-            .world = world, .random = (uint64_t)options->seed * 1000003 + started * 7919 + 1, .largest = largest};
+        *self = (worker_t){.world = world,
+                           .random = (uint64_t)options->seed * 1000003 + started * 7919 + 1,
+                           .largest = largest};
         self->values = malloc(largest * sizeof(float));
         self->got = malloc(largest * sizeof(float));
-        if (!self->values || !self->got || pthread_create(&threads[started], NULL, work, self) != 0) break;
+        if (!self->values || !self->got || pthread_create(&threads[started], NULL, work, self) != 0)
+            break;
     }
     double end = measure_seconds() + options->seconds;
     while (measure_seconds() < end && !atomic_load(&world->stop)) measure_sleep_ms(20);
@@ -430,12 +473,15 @@ static void run(world_t *world) {
     }
     void *questions = NULL;
     if (is_watched) (void)pthread_join(watcher, &questions);
-    if (!is_watched || started < (size_t)options->threads) complain(world, "threads", "not all could be started");
+    if (!is_watched || started < (size_t)options->threads)
+        complain(world, "threads", "not all could be started");
     printf("%.1f s, %zu threads, %zu devices, seed %ld: %" PRIu64 " rounds, %" PRIu64
-           " elements checked, %.1f MiB uploaded, %" PRIu64 " times out of memory, limit checked %" PRIu64 " times\n",
-           options->seconds, started, world->device_count, options->seed, (uint64_t)atomic_load(&world->rounds),
-           (uint64_t)atomic_load(&world->checks), (double)atomic_load(&world->bytes) / 1048576,
-           (uint64_t)atomic_load(&world->exhausted), questions ? *(const uint64_t *)questions : 0);
+           " elements checked, %.1f MiB uploaded, %" PRIu64
+           " times out of memory, limit checked %" PRIu64 " times\n",
+           options->seconds, started, world->device_count, options->seed,
+           (uint64_t)atomic_load(&world->rounds), (uint64_t)atomic_load(&world->checks),
+           (double)atomic_load(&world->bytes) / 1048576, (uint64_t)atomic_load(&world->exhausted),
+           questions ? *(const uint64_t *)questions : 0);
 }
 
 static bool read_options(int argc, char **argv, options_t *out) {
@@ -471,8 +517,7 @@ int main(int argc, char **argv) {
     (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     if (!read_options(argc, argv, &options)) {
         printf(
-            "usage: load [--seconds N] [--threads N] [--limit MIB] [--tight 0|1] [--split 0|1] [--backends LIST] "
-            "[--seed N]\n");
+            "usage: load [--seconds N] [--threads N] [--limit MIB] [--tight 0|1] [--split 0|1] [--backends LIST] [--seed N]\n");
         return 2;
     }
     world.options = &options;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the process holds now: memory, threads, open files, mappings; and how fast memory grows over a run.
+/* What the process holds now: memory, threads, open files, mappings; and how fast memory grows over
+ * a run.
  *
  * Linux only: it reads /proc/self. Header only, for the programs of this folder. */
 #ifndef TESTS_LOAD_MEASURE_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A shared library that opens and is no backend: it exports something, but no gantry_backend_query. */
+/* A shared library that opens and is no backend: it exports something, but no
+ * gantry_backend_query. */
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of the fake backend, its instances and devices.
  *
- * Built several times: GANTRY_FAKE_NAME and GANTRY_FAKE_RANK make a second backend of it; GANTRY_FAKE_ABI one that
- * needs a newer core, with GANTRY_FAKE_RUDE one that hands out its table all the same; GANTRY_FAKE_WITHOUT_COPY one
- * that lacks a required slot; GANTRY_FAKE_OLD_LAYOUT one whose tables end before their last optional slot. */
+ * Built several times: GANTRY_FAKE_NAME and GANTRY_FAKE_RANK make a second backend of it;
+ * GANTRY_FAKE_ABI one that needs a newer core, with GANTRY_FAKE_RUDE one that hands out its table
+ * all the same; GANTRY_FAKE_WITHOUT_COPY one that lacks a required slot; GANTRY_FAKE_OLD_LAYOUT
+ * one whose tables end before their last optional slot. */
 #include "fake_internal.h"
 
 #include <string.h>
@@ -27,13 +28,16 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
         gantry__fake_refuse(&call, fake->open_status, "%s", fake->open_text);
     }
     fake_instance_t *instance =
-        call.error.code == FAKE_OK ? gantry__fake_create(&call, NULL, GANTRY_FAKE_INSTANCE, 0, sizeof *instance) : NULL;
+        call.error.code == FAKE_OK
+            ? gantry__fake_create(&call, NULL, GANTRY_FAKE_INSTANCE, 0, sizeof *instance)
+            : NULL;
     if (instance) {
         instance->object.instance = instance;
         instance->host = host;
         instance->device_count = fake->device_count;
         instance->with_kernels = fake->with_kernels;
-        for (uint32_t i = 0; i < GANTRY_FAKE_DEVICES; ++i) instance->devices[i] = fake->cards[i].settings;
+        for (uint32_t i = 0; i < GANTRY_FAKE_DEVICES; ++i)
+            instance->devices[i] = fake->cards[i].settings;
         *out_instance = (gantry_backend_instance_t *)(uintptr_t)instance->object.number;
     }
     return gantry__fake_end(&call);
@@ -50,9 +54,11 @@ static void close_instance(gantry_backend_instance_t *handle) {
     if (instance) {
         uint64_t children = gantry__fake_children(instance);
         if (children > 0)
-            gantry__fake_violate(&call, "the instance is closed with %llu objects alive", (unsigned long long)children);
+            gantry__fake_violate(&call, "the instance is closed with %llu objects alive",
+                                 (unsigned long long)children);
         gantry__fake_forget(&instance->object);
-        if (children == 0) gantry__fake_release(&instance->object); /* what lives would point to it */
+        /* what lives would point to it */
+        if (children == 0) gantry__fake_release(&instance->object);
     }
     (void)gantry__fake_end(&call);
 }
@@ -103,21 +109,24 @@ static void describe(const gantry_fake_device_t *device, gantry_device_info_t *o
     memcpy(out_info, &info, out_info->struct_size < known ? out_info->struct_size : known);
 }
 
-static int32_t device_info(gantry_backend_instance_t *handle, uint32_t index, gantry_device_info_t *out_info) {
+static int32_t device_info(gantry_backend_instance_t *handle, uint32_t index,
+                           gantry_device_info_t *out_info) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_device_info);
     const fake_instance_t *instance = find_instance(&call, handle);
     if (instance && index >= instance->device_count) {
         gantry__fake_violate(&call, "device %u of %u", index, instance->device_count);
     } else if (instance && instance->devices[index].info_status != FAKE_OK) {
-        gantry__fake_refuse(&call, instance->devices[index].info_status, "device %u does not say what it is", index);
+        gantry__fake_refuse(&call, instance->devices[index].info_status,
+                            "device %u does not say what it is", index);
     } else if (instance && call.error.code == FAKE_OK) {
         describe(&instance->devices[index], out_info);
     }
     return gantry__fake_end(&call);
 }
 
-static int32_t device_open(gantry_backend_instance_t *handle, uint32_t index, gantry_backend_device_t **out_device) {
+static int32_t device_open(gantry_backend_instance_t *handle, uint32_t index,
+                           gantry_backend_device_t **out_device) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_device_open);
     *out_device = NULL;
@@ -125,9 +134,11 @@ static int32_t device_open(gantry_backend_instance_t *handle, uint32_t index, ga
     if (instance && index >= instance->device_count) {
         gantry__fake_violate(&call, "device %u of %u", index, instance->device_count);
     } else if (instance && gantry__fake.cards[index].lost) {
-        gantry__fake_refuse(&call, FAKE_UNAVAILABLE, "device %u of the fake backend is lost", index);
+        gantry__fake_refuse(&call, FAKE_UNAVAILABLE, "device %u of the fake backend is lost",
+                            index);
     } else if (instance && call.error.code == FAKE_OK) {
-        fake_device_t *device = gantry__fake_create(&call, instance, GANTRY_FAKE_DEVICE, 0, sizeof *device);
+        fake_device_t *device =
+            gantry__fake_create(&call, instance, GANTRY_FAKE_DEVICE, 0, sizeof *device);
         if (device) {
             device->index = index;
             device->settings = &instance->devices[index];
@@ -140,10 +151,13 @@ static int32_t device_open(gantry_backend_instance_t *handle, uint32_t index, ga
 static void device_close(gantry_backend_device_t *handle) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_device_close);
-    fake_device_t *device = gantry__fake_find(&call, GANTRY_FAKE_DEVICE, gantry__fake_number(handle));
+    fake_device_t *device =
+        gantry__fake_find(&call, GANTRY_FAKE_DEVICE, gantry__fake_number(handle));
     if (device) {
         uint32_t alive = device->live_objects;
-        if (alive > 0) gantry__fake_violate(&call, "device %u is closed with %u objects alive", device->index, alive);
+        if (alive > 0)
+            gantry__fake_violate(&call, "device %u is closed with %u objects alive", device->index,
+                                 alive);
         gantry__fake_forget(&device->object);
         if (alive == 0) gantry__fake_release(&device->object);
     }
@@ -183,8 +197,8 @@ static const void *get_extension(gantry_backend_instance_t *handle, const char *
     return NULL;
 }
 
-static int32_t card_memory(gantry_backend_instance_t *handle, uint32_t index, uint64_t *out_free_bytes,
-                           uint64_t *out_total_bytes) {
+static int32_t card_memory(gantry_backend_instance_t *handle, uint32_t index,
+                           uint64_t *out_free_bytes, uint64_t *out_total_bytes) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_card_memory);
     gantry__fake_check_layout(&call);
@@ -249,8 +263,10 @@ int32_t gantry_backend_query_fake(uint32_t max_abi, const gantry_backend_t **out
     return query(max_abi, out_backend);
 }
 #else
-GANTRY_BACKEND_EXPORT int32_t gantry_backend_query(uint32_t max_abi, const gantry_backend_t **out_backend);
-GANTRY_BACKEND_EXPORT int32_t gantry_backend_query(uint32_t max_abi, const gantry_backend_t **out_backend) {
+GANTRY_BACKEND_EXPORT int32_t gantry_backend_query(uint32_t max_abi,
+                                                   const gantry_backend_t **out_backend);
+GANTRY_BACKEND_EXPORT int32_t gantry_backend_query(uint32_t max_abi,
+                                                   const gantry_backend_t **out_backend) {
     return query(max_abi, out_backend);
 }
 #endif

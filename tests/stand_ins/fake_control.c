@@ -12,7 +12,8 @@
 #define GANTRY_FAKE_RANK 50
 #endif
 
-fake_state_t gantry__fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+fake_state_t gantry__fake = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                             .changed = PTHREAD_COND_INITIALIZER};
 
 /* ---- defaults ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events. A wait takes the record that is the event's latest when the wait is submitted; the event may then be
- * recorded again. */
+/* Events. A wait takes the record that is the event's latest when the wait is submitted; the event
+ * may then be recorded again. */
 #include "fake_internal.h"
 
 #include <string.h>
@@ -11,7 +11,8 @@ static fake_mark_t *make_mark(fake_call_t *call, fake_instance_t *instance) {
     const gantry_host_t *host = instance->host;
     fake_mark_t *mark = host->reallocate(host->self, NULL, 0, sizeof *mark);
     if (!mark) {
-        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED, "no host memory for a record of an event");
+        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED,
+                            "no host memory for a record of an event");
         return NULL;
     }
     memset(mark, 0, sizeof *mark);
@@ -33,8 +34,9 @@ static int32_t create(gantry_backend_device_t *device, gantry_backend_event_t **
     gantry__fake_begin(&call, FAKE_SLOT_event_create);
     *out_event = NULL;
     fake_device_t *self = gantry__fake_find_device(&call, device);
-    fake_event_t *event =
-        self ? gantry__fake_create(&call, self->object.instance, GANTRY_FAKE_EVENT, 0, sizeof *event) : NULL;
+    fake_event_t *event = self ? gantry__fake_create(&call, self->object.instance,
+                                                     GANTRY_FAKE_EVENT, 0, sizeof *event)
+                               : NULL;
     if (event) {
         event->device = self;
         ++self->live_objects;
@@ -48,7 +50,8 @@ static void destroy(gantry_backend_event_t *handle) {
     gantry__fake_begin(&call, FAKE_SLOT_event_destroy);
     fake_event_t *event = gantry__fake_find(&call, GANTRY_FAKE_EVENT, gantry__fake_number(handle));
     if (event) {
-        if (event->users > 0) gantry__fake_violate(&call, "the event is destroyed while another thread waits for it");
+        if (event->users > 0)
+            gantry__fake_violate(&call, "the event is destroyed while another thread waits for it");
         gantry__fake_forget(&event->object);
         while (event->users > 0) (void)pthread_cond_wait(&gantry__fake.changed, &gantry__fake.lock);
         --event->device->live_objects;
@@ -93,7 +96,8 @@ static int32_t record(gantry_backend_event_t *handle, gantry_backend_stream_t *s
 
 static void report(fake_call_t *call, const fake_mark_t *mark) {
     gantry__fake_order_join(gantry__fake.host_clock, mark->clock);
-    if (mark->error.code != FAKE_OK) gantry__fake_refuse(call, mark->error.code, "%s", mark->error.text);
+    if (mark->error.code != FAKE_OK)
+        gantry__fake_refuse(call, mark->error.code, "%s", mark->error.text);
 }
 
 static fake_event_t *find_recorded(fake_call_t *call, const gantry_backend_event_t *handle) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs: a captured stream's submissions, kept as work that never runs; each launch submits a copy of every piece.
+/* Graphs: a captured stream's submissions, kept as work that never runs; each launch submits a copy
+ * of every piece.
  *
- * A kept piece uses its regions as pending work does, so that one that is freed under a graph is found out, and its
- * host memory must be pinned, whenever it is launched. One stream alone is captured: a second one that waits for an
- * event of the capture is a violation here, though the interface allows it. */
+ * A kept piece uses its regions as pending work does, so that one that is freed under a graph is
+ * found out, and its host memory must be pinned, whenever it is launched. One stream alone is
+ * captured: a second one that waits for an event of the capture is a violation here, though the
+ * interface allows it. */
 #include "fake_internal.h"
 
 #include <string.h>
@@ -31,18 +33,23 @@ void gantry__fake_keep(fake_call_t *call, fake_stream_t *stream, fake_work_t *wo
     graph->last = work;
 }
 
-uint64_t gantry__fake_capture(const fake_stream_t *stream) { return stream->graph ? stream->graph->object.number : 0; }
+uint64_t gantry__fake_capture(const fake_stream_t *stream) {
+    return stream->graph ? stream->graph->object.number : 0;
+}
 
-void gantry__fake_refuse_captured(fake_call_t *call, const fake_stream_t *stream, const char *what) {
+void gantry__fake_refuse_captured(fake_call_t *call, const fake_stream_t *stream,
+                                  const char *what) {
     if (!stream || !stream->graph) return;
     stream->graph->spoilt = true;
     gantry__fake_refuse(call, FAKE_FAILED_PRECONDITION, "%s on a stream that is captured", what);
 }
 
-bool gantry__fake_is_of_capture(fake_call_t *call, const fake_stream_t *stream, const fake_mark_t *mark) {
+bool gantry__fake_is_of_capture(fake_call_t *call, const fake_stream_t *stream,
+                                const fake_mark_t *mark) {
     if (mark->graph == gantry__fake_capture(stream)) return true;
     if (stream->graph) stream->graph->spoilt = true;
-    gantry__fake_refuse(call, FAKE_FAILED_PRECONDITION, "the event was not recorded in the stream's capture");
+    gantry__fake_refuse(call, FAKE_FAILED_PRECONDITION,
+                        "the event was not recorded in the stream's capture");
     return false;
 }
 
@@ -69,9 +76,11 @@ static int32_t begin_capture(gantry_backend_stream_t *handle) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_begin_capture);
     fake_stream_t *stream = gantry__fake_enter_stream(&call, handle);
-    if (stream && stream->graph) gantry__fake_refuse(&call, FAKE_FAILED_PRECONDITION, "a capture has already begun");
+    if (stream && stream->graph)
+        gantry__fake_refuse(&call, FAKE_FAILED_PRECONDITION, "a capture has already begun");
     if (stream && call.error.code == FAKE_OK) {
-        fake_graph_t *graph = gantry__fake_create(&call, stream->object.instance, GANTRY_FAKE_GRAPH, 0, sizeof *graph);
+        fake_graph_t *graph = gantry__fake_create(&call, stream->object.instance, GANTRY_FAKE_GRAPH,
+                                                  0, sizeof *graph);
         if (graph) {
             graph->device = stream->device;
             ++graph->device->live_objects;
@@ -90,7 +99,8 @@ static int32_t end_capture(gantry_backend_stream_t *handle, gantry_backend_graph
     if (stream && !stream->graph) {
         gantry__fake_refuse(&call, FAKE_FAILED_PRECONDITION, "no capture has begun");
     } else if (stream) {
-        if (stream->graph->spoilt) gantry__fake_refuse(&call, FAKE_FAILED_PRECONDITION, "the capture was spoilt");
+        if (stream->graph->spoilt)
+            gantry__fake_refuse(&call, FAKE_FAILED_PRECONDITION, "the capture was spoilt");
         if (call.error.code == FAKE_OK) {
             *out_graph = (gantry_backend_graph_t *)(uintptr_t)stream->graph->object.number;
             stream->graph = NULL;
@@ -103,8 +113,8 @@ static int32_t end_capture(gantry_backend_stream_t *handle, gantry_backend_graph
 
 static void submit_copy(fake_call_t *call, fake_stream_t *stream, const fake_work_t *kept) {
     size_t head = sizeof *kept + kept->operand_count * sizeof(fake_operand_t);
-    fake_work_t *work =
-        gantry__fake_work_create(call, stream, kept->what, kept->run, kept->operand_count, kept->bytes - head);
+    fake_work_t *work = gantry__fake_work_create(call, stream, kept->what, kept->run,
+                                                 kept->operand_count, kept->bytes - head);
     if (!work) return;
     void *params = work->params;
     memcpy(work, kept, kept->bytes);
@@ -120,7 +130,8 @@ static void submit_copy(fake_call_t *call, fake_stream_t *stream, const fake_wor
 /* Behind the last launch, whatever its stream, and marked at its end. */
 static void submit_graph(fake_call_t *call, fake_stream_t *stream, fake_graph_t *graph) {
     if (graph->launched) gantry__fake_submit_wait(call, stream, graph->launched);
-    for (const fake_work_t *kept = graph->first; kept; kept = kept->next) submit_copy(call, stream, kept);
+    for (const fake_work_t *kept = graph->first; kept; kept = kept->next)
+        submit_copy(call, stream, kept);
     gantry__fake_submit_record(call, stream, &graph->launched);
 }
 
@@ -128,8 +139,10 @@ static int32_t launch_graph(gantry_backend_stream_t *handle, gantry_backend_grap
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_graph_launch);
     fake_stream_t *stream = gantry__fake_enter_stream(&call, handle);
-    fake_graph_t *graph = gantry__fake_find(&call, GANTRY_FAKE_GRAPH, gantry__fake_number(graph_handle));
-    if (stream && stream->graph) gantry__fake_refuse(&call, FAKE_FAILED_PRECONDITION, "a capture has begun here");
+    fake_graph_t *graph =
+        gantry__fake_find(&call, GANTRY_FAKE_GRAPH, gantry__fake_number(graph_handle));
+    if (stream && stream->graph)
+        gantry__fake_refuse(&call, FAKE_FAILED_PRECONDITION, "a capture has begun here");
     if (stream && graph && graph->device != stream->device)
         gantry__fake_violate(&call, "the graph is another device's");
     if (stream && graph) submit_graph(&call, stream, graph);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the fake backend share: the module's one state, its objects, and how a slot begins and ends.
+/* What the files of the fake backend share: the module's one state, its objects, and how a slot
+ * begins and ends.
  *
- * One lock guards everything; it is released only while work runs and while a stream is joined. Handles are numbers
- * that are never used twice, so that a handle past its end is recognised instead of followed. Objects come from the
- * host's allocator. */
+ * One lock guards everything; it is released only while work runs and while a stream is joined.
+ * Handles are numbers that are never used twice, so that a handle past its end is recognised
+ * instead of followed. Objects come from the host's allocator. */
 #ifndef TESTS_STAND_INS_FAKE_INTERNAL_H
 #define TESTS_STAND_INS_FAKE_INTERNAL_H
 
@@ -234,17 +235,21 @@ int32_t gantry__fake_end(fake_call_t *call);
 void gantry__fake_refuse(fake_call_t *call, int32_t code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Counts a violation; with a call, refuses it too. */
-void gantry__fake_violate(fake_call_t *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* In the slots that a module of the previous layout does not have: violates when this is such a module. */
+void gantry__fake_violate(fake_call_t *call, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* In the slots that a module of the previous layout does not have: violates when this is such a
+ * module. */
 void gantry__fake_check_layout(fake_call_t *call);
 /* A planned failure of the slot, if this is its turn; the lock is held. */
 bool gantry__fake_take_plan(fake_slot_t slot, fake_error_t *out_error);
 
-/* NULL, with the call refused, when the number names nothing alive of that kind. The lock is held. */
+/* NULL, with the call refused, when the number names nothing alive of that kind. The lock is
+ * held. */
 void *gantry__fake_find(fake_call_t *call, gantry_fake_kind_t kind, uint64_t number);
-/* A zeroed object of that kind with that number (0: one of its own); NULL with the call refused when memory is out. */
-void *gantry__fake_create(fake_call_t *call, fake_instance_t *instance, gantry_fake_kind_t kind, uint64_t number,
-                          size_t bytes);
+/* A zeroed object of that kind with that number (0: one of its own); NULL with the call refused
+ * when memory is out. */
+void *gantry__fake_create(fake_call_t *call, fake_instance_t *instance, gantry_fake_kind_t kind,
+                          uint64_t number, size_t bytes);
 /* Takes the object out of the table; its handle is past its end from now on. */
 void gantry__fake_forget(fake_object_t *object);
 /* Gives a forgotten object's memory back. */
@@ -254,24 +259,32 @@ uint64_t gantry__fake_children(const fake_instance_t *instance);
 /* Found, not lost; else NULL with the call refused. */
 fake_device_t *gantry__fake_find_device(fake_call_t *call, const gantry_backend_device_t *device);
 bool gantry__fake_check_lost(fake_call_t *call, const fake_device_t *device);
-/* As find, and marks the stream as being served; NULL: nothing to leave. leave on the same call before end. */
+/* As find, and marks the stream as being served; NULL: nothing to leave. leave on the same call
+ * before end. */
 fake_stream_t *gantry__fake_enter_stream(fake_call_t *call, gantry_backend_stream_t *stream);
 void gantry__fake_leave_stream(fake_stream_t *stream);
 
-static inline uint64_t gantry__fake_number(const void *handle) { return (uint64_t)(uintptr_t)handle; }
+static inline uint64_t gantry__fake_number(const void *handle) {
+    return (uint64_t)(uintptr_t)handle;
+}
 
-static inline fake_card_t *gantry__fake_card(const fake_device_t *device) { return &gantry__fake.cards[device->index]; }
+static inline fake_card_t *gantry__fake_card(const fake_device_t *device) {
+    return &gantry__fake.cards[device->index];
+}
 
 /* ---- work: the lock is held ---- */
 
 /* Zeroed, with room for operands and params; NULL with the call refused when memory is out. */
-fake_work_t *gantry__fake_work_create(fake_call_t *call, const fake_stream_t *stream, const char *what, fake_run_fn run,
-                                      uint32_t operands, size_t param_bytes);
-/* Checks the span and makes it operand `index`; device is where it must lie. size_bytes may be less than the span's. */
-void gantry__fake_work_operand(fake_call_t *call, fake_work_t *work, uint32_t index, const fake_device_t *device,
-                               const gantry_span_t *span, uint64_t size_bytes, bool writes);
-/* Gives the work to the stream, which owns it from now on, or to what is captured of it; drops it when the call is
- * refused already. work may be NULL. */
+fake_work_t *gantry__fake_work_create(fake_call_t *call, const fake_stream_t *stream,
+                                      const char *what, fake_run_fn run, uint32_t operands,
+                                      size_t param_bytes);
+/* Checks the span and makes it operand `index`; device is where it must lie. size_bytes may be
+ * less than the span's. */
+void gantry__fake_work_operand(fake_call_t *call, fake_work_t *work, uint32_t index,
+                               const fake_device_t *device, const gantry_span_t *span,
+                               uint64_t size_bytes, bool writes);
+/* Gives the work to the stream, which owns it from now on, or to what is captured of it; drops it
+ * when the call is refused already. work may be NULL. */
 void gantry__fake_submit(fake_call_t *call, fake_stream_t *stream, fake_work_t *work);
 void gantry__fake_work_drop(const fake_instance_t *instance, fake_work_t *work);
 /* The host memory of a transfer is its own from now on. */
@@ -286,12 +299,15 @@ void gantry__fake_mark_release(fake_mark_t *mark);     /* NULL is allowed */
 /* ---- captures: the lock is held ---- */
 
 typedef struct fake_graph_t fake_graph_t;
-/* Work of a captured stream; the capture is spoilt when the call is refused already. work may be NULL. */
+/* Work of a captured stream; the capture is spoilt when the call is refused already. work may be
+ * NULL. */
 void gantry__fake_keep(fake_call_t *call, fake_stream_t *stream, fake_work_t *work);
 /* Refuses the call and spoils the capture, if there is one. */
 void gantry__fake_refuse_captured(fake_call_t *call, const fake_stream_t *stream, const char *what);
-/* May the stream wait for the mark: both are of one capture, or of none? Else the call is refused. */
-bool gantry__fake_is_of_capture(fake_call_t *call, const fake_stream_t *stream, const fake_mark_t *mark);
+/* May the stream wait for the mark: both are of one capture, or of none? Else the call is
+ * refused. */
+bool gantry__fake_is_of_capture(fake_call_t *call, const fake_stream_t *stream,
+                                const fake_mark_t *mark);
 uint64_t gantry__fake_capture(const fake_stream_t *stream); /* its graph's number; 0: none */
 void gantry__fake_abandon(fake_stream_t *stream);           /* ends its capture, if there is one */
 
@@ -301,8 +317,8 @@ void gantry__fake_order_begin_stream(fake_stream_t *stream);
 void gantry__fake_order_end_stream(const fake_stream_t *stream);
 /* A new position of the stream, behind all that the host knows to have ended. */
 void gantry__fake_order_submit(fake_stream_t *stream);
-void gantry__fake_order_access(fake_call_t *call, const fake_stream_t *stream, const fake_operand_t *operand,
-                               const char *what);
+void gantry__fake_order_access(fake_call_t *call, const fake_stream_t *stream,
+                               const fake_operand_t *operand, const char *what);
 void gantry__fake_order_join(uint64_t *clock, const uint64_t *with);
 /* Has the host waited for everything that used the region? */
 bool gantry__fake_order_is_known(const fake_region_t *region);

@@ -10,38 +10,47 @@ int64_t gantry__fake_attr(const gantry_op_call_t *op, const char *name) {
     return 0;
 }
 
-int64_t gantry__fake_dtype_bytes(int32_t dtype) { return dtype == FAKE_FLOAT64 || dtype == FAKE_INT64 ? 8 : 4; }
+int64_t gantry__fake_dtype_bytes(int32_t dtype) {
+    return dtype == FAKE_FLOAT64 || dtype == FAKE_INT64 ? 8 : 4;
+}
 
-void gantry__fake_kernel_begin(fake_kernel_work_t *self, const gantry_op_call_t *op, fake_run_fn run, uint32_t operands,
-                               const void *params, size_t param_bytes) {
+void gantry__fake_kernel_begin(fake_kernel_work_t *self, const gantry_op_call_t *op,
+                               fake_run_fn run, uint32_t operands, const void *params,
+                               size_t param_bytes) {
     *self = (fake_kernel_work_t){.op = op};
     gantry__fake_begin(&self->call, FAKE_SLOT_compute);
     /* Not entered: compute() is thread-safe, and the core holds no lock of the stream meanwhile. */
-    self->stream = gantry__fake_find(&self->call, GANTRY_FAKE_STREAM, gantry__fake_number(op->stream));
+    self->stream =
+        gantry__fake_find(&self->call, GANTRY_FAKE_STREAM, gantry__fake_number(op->stream));
     if (self->stream) (void)gantry__fake_check_lost(&self->call, self->stream->device);
     if (self->stream && gantry__fake_number(op->device) != self->stream->device->object.number) {
-        gantry__fake_violate(&self->call, "%s: stream and device of the call do not belong together", op->op);
+        gantry__fake_violate(&self->call,
+                             "%s: stream and device of the call do not belong together", op->op);
     }
-    self->work = self->stream
-                     ? gantry__fake_work_create(&self->call, self->stream, op->kernel->op, run, operands, param_bytes)
-                     : NULL;
+    self->work = self->stream ? gantry__fake_work_create(&self->call, self->stream, op->kernel->op,
+                                                         run, operands, param_bytes)
+                              : NULL;
     if (self->work) memcpy(self->work->params, params, param_bytes);
 }
 
-void gantry__fake_kernel_span(fake_kernel_work_t *self, uint32_t operand, const gantry_span_t *span, uint64_t bytes,
-                              bool writes) {
+void gantry__fake_kernel_span(fake_kernel_work_t *self, uint32_t operand, const gantry_span_t *span,
+                              uint64_t bytes, bool writes) {
     if (self->work)
-        gantry__fake_work_operand(&self->call, self->work, operand, self->stream->device, span, bytes, writes);
+        gantry__fake_work_operand(&self->call, self->work, operand, self->stream->device, span,
+                                  bytes, writes);
 }
 
-static void add_arg(fake_kernel_work_t *self, uint32_t operand, const gantry_arg_t *arg, bool writes) {
+static void add_arg(fake_kernel_work_t *self, uint32_t operand, const gantry_arg_t *arg,
+                    bool writes) {
     if (arg->in_host_memory) {
-        gantry__fake_violate(&self->call, "%s: an argument that the kernel wants on the device lies in host memory",
-                             self->op->op);
+        gantry__fake_violate(
+            &self->call, "%s: an argument that the kernel wants on the device lies in host memory",
+            self->op->op);
         return;
     }
     uint64_t bytes = (uint64_t)arg->element_count * (uint64_t)gantry__fake_dtype_bytes(arg->dtype);
-    if (writes && bytes == 0) gantry__fake_violate(&self->call, "%s: an output is empty", self->op->op);
+    if (writes && bytes == 0)
+        gantry__fake_violate(&self->call, "%s: an output is empty", self->op->op);
     gantry__fake_kernel_span(self, operand, &arg->span, bytes, writes);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of a handful of ops, in C, run by the stream: Add, Sub, Mul (broadcasting), AddN, MatMul, Gather along one
- * axis, Sum of all elements (in two steps, with scratch between them), Cast between float32 and int32; and of ops
- * of tests' own (fake_test_ops.c). What a compute() needs of its call it copies, since the work runs later. */
+/* Kernels of a handful of ops, in C, run by the stream: Add, Sub, Mul (broadcasting), AddN, MatMul,
+ * Gather along one axis, Sum of all elements (in two steps, with scratch between them), Cast
+ * between float32 and int32; and of ops of tests' own (fake_test_ops.c). What a compute() needs
+ * of its call it copies, since the work runs later. */
 #include "fake_kernels.h"
 
 #include <math.h>
@@ -104,8 +105,10 @@ static void broadcast(int64_t *strides, const gantry_arg_t *out, const gantry_ar
 
 static int32_t compute_binary(gantry_op_call_t *op) {
     const gantry_arg_t *out = op->outputs[0];
-    binary_t plan = {
-        .op = *(const char *)op->kernel->data, .dtype = out->dtype, .rank = out->rank, .count = out->element_count};
+    binary_t plan = {.op = *(const char *)op->kernel->data,
+                     .dtype = out->dtype,
+                     .rank = out->rank,
+                     .count = out->element_count};
     for (int32_t d = 0; d < out->rank; ++d) plan.dims[d] = out->dims[d];
     for (int k = 0; k < 2; ++k) broadcast(plan.strides[k], out, op->inputs[k]);
     fake_kernel_work_t work;
@@ -171,8 +174,10 @@ static int32_t run_matmul(fake_work_t *work, fake_error_t *out_error) {
         for (int64_t column = 0; column < p->columns; ++column) {
             double sum = 0;
             for (int64_t k = 0; k < p->inner; ++k) {
-                sum += load_real(p->dtype, work->operands[0].bytes, row * p->steps[0][0] + k * p->steps[0][1]) *
-                       load_real(p->dtype, work->operands[1].bytes, k * p->steps[1][0] + column * p->steps[1][1]);
+                sum += load_real(p->dtype, work->operands[0].bytes,
+                                 row * p->steps[0][0] + k * p->steps[0][1]) *
+                       load_real(p->dtype, work->operands[1].bytes,
+                                 k * p->steps[1][0] + column * p->steps[1][1]);
             }
             store_real(p->dtype, work->operands[2].bytes, row * p->columns + column, sum);
         }
@@ -182,9 +187,12 @@ static int32_t run_matmul(fake_work_t *work, fake_error_t *out_error) {
 
 static int32_t compute_matmul(gantry_op_call_t *op) {
     const gantry_arg_t *a = op->inputs[0], *b = op->inputs[1], *out = op->outputs[0];
-    bool turn_a = gantry__fake_attr(op, "transpose_a") != 0, turn_b = gantry__fake_attr(op, "transpose_b") != 0;
-    product_t plan = {
-        .dtype = out->dtype, .rows = out->dims[0], .columns = out->dims[1], .inner = a->dims[turn_a ? 0 : 1]};
+    bool turn_a = gantry__fake_attr(op, "transpose_a") != 0,
+         turn_b = gantry__fake_attr(op, "transpose_b") != 0;
+    product_t plan = {.dtype = out->dtype,
+                      .rows = out->dims[0],
+                      .columns = out->dims[1],
+                      .inner = a->dims[turn_a ? 0 : 1]};
     plan.steps[0][0] = turn_a ? 1 : a->dims[1];
     plan.steps[0][1] = turn_a ? a->dims[1] : 1;
     plan.steps[1][0] = turn_b ? 1 : b->dims[1];
@@ -220,7 +228,8 @@ static int32_t run_gather(fake_work_t *work, fake_error_t *out_error) {
         int64_t index = (int64_t)load_int(plan->index_dtype, indices, position);
         unsigned char *to = out + i * plan->inner_bytes;
         if (index >= 0 && index < plan->size) {
-            memcpy(to, params + (row * plan->size + index) * plan->inner_bytes, (size_t)plan->inner_bytes);
+            memcpy(to, params + (row * plan->size + index) * plan->inner_bytes,
+                   (size_t)plan->inner_bytes);
             continue;
         }
         memset(to, 0, (size_t)plan->inner_bytes);
@@ -237,7 +246,9 @@ static int32_t compute_gather(gantry_op_call_t *op) {
     const gantry_arg_t *params = op->inputs[0], *indices = op->inputs[1], *axis_arg = op->inputs[2];
     int64_t axis = (int64_t)load_int(axis_arg->dtype, axis_arg->data, 0);
     if (axis < 0) axis += params->rank;
-    gather_t plan = {.index_dtype = indices->dtype, .outer = 1, .inner_bytes = gantry__fake_dtype_bytes(params->dtype)};
+    gather_t plan = {.index_dtype = indices->dtype,
+                     .outer = 1,
+                     .inner_bytes = gantry__fake_dtype_bytes(params->dtype)};
     plan.indices = indices->element_count;
     for (int32_t d = 0; d < params->rank; ++d) {
         if (d < axis) plan.outer *= params->dims[d];
@@ -264,7 +275,9 @@ static int32_t compute_gather(gantry_op_call_t *op) {
     return gantry__fake_kernel_end(&work);
 }
 
-static int32_t supports_gather(const gantry_op_call_t *op) { return gantry__fake_attr(op, "batch_dims") == 0; }
+static int32_t supports_gather(const gantry_op_call_t *op) {
+    return gantry__fake_attr(op, "batch_dims") == 0;
+}
 
 /* ---- Sum ---- */
 
@@ -274,7 +287,8 @@ static int32_t run_partial_sums(fake_work_t *work, fake_error_t *out_error) {
     (void)out_error;
     const many_t *plan = work->params;
     double sums[SUM_PARTS] = {0};
-    for (int64_t i = 0; i < plan->count; ++i) sums[i % SUM_PARTS] += load_real(plan->dtype, work->operands[0].bytes, i);
+    for (int64_t i = 0; i < plan->count; ++i)
+        sums[i % SUM_PARTS] += load_real(plan->dtype, work->operands[0].bytes, i);
     memcpy(work->operands[1].bytes, sums, sizeof sums);
     return FAKE_OK;
 }
@@ -283,7 +297,8 @@ static int32_t run_final_sum(fake_work_t *work, fake_error_t *out_error) {
     (void)out_error;
     const many_t *plan = work->params;
     double sum = 0;
-    for (int64_t i = 0; i < SUM_PARTS; ++i) sum += load_real(FAKE_FLOAT64, work->operands[0].bytes, i);
+    for (int64_t i = 0; i < SUM_PARTS; ++i)
+        sum += load_real(FAKE_FLOAT64, work->operands[0].bytes, i);
     store_real(plan->dtype, work->operands[1].bytes, 0, sum);
     return FAKE_OK;
 }
@@ -306,7 +321,9 @@ static int32_t compute_sum(gantry_op_call_t *op) {
     return gantry__fake_kernel_end(&work);
 }
 
-static int32_t supports_sum(const gantry_op_call_t *op) { return op->outputs[0]->element_count == 1; }
+static int32_t supports_sum(const gantry_op_call_t *op) {
+    return op->outputs[0]->element_count == 1;
+}
 
 /* ---- Cast ---- */
 
@@ -337,7 +354,8 @@ static int32_t run_to_real(fake_work_t *work, fake_error_t *out_error) {
 static int32_t compute_cast(gantry_op_call_t *op) {
     many_t plan = {op->outputs[0]->dtype, op->outputs[0]->element_count};
     fake_kernel_work_t work;
-    gantry__fake_kernel_begin(&work, op, plan.dtype == FAKE_INT32 ? run_to_int : run_to_real, 2, &plan, sizeof plan);
+    gantry__fake_kernel_begin(&work, op, plan.dtype == FAKE_INT32 ? run_to_int : run_to_real, 2,
+                              &plan, sizeof plan);
     gantry__fake_kernel_input(&work, 0, 0);
     gantry__fake_kernel_output(&work, 1, 0);
     return gantry__fake_kernel_end(&work);
@@ -353,8 +371,10 @@ static const gantry_type_constraint_t numbers[] = {{"T", REALS | INTS}};
 static const gantry_type_constraint_t reals[] = {{"T", REALS}};
 static const gantry_type_constraint_t singles[] = {{"T", BIT(FAKE_FLOAT32)}};
 static const gantry_type_constraint_t gathered[] = {{"Tparams", REALS | INTS}, {"Tindices", INTS}};
-static const gantry_type_constraint_t to_int[] = {{"SrcT", BIT(FAKE_FLOAT32)}, {"DstT", BIT(FAKE_INT32)}};
-static const gantry_type_constraint_t to_real[] = {{"SrcT", BIT(FAKE_INT32)}, {"DstT", BIT(FAKE_FLOAT32)}};
+static const gantry_type_constraint_t to_int[] = {{"SrcT", BIT(FAKE_FLOAT32)},
+                                                  {"DstT", BIT(FAKE_INT32)}};
+static const gantry_type_constraint_t to_real[] = {{"SrcT", BIT(FAKE_INT32)},
+                                                   {"DstT", BIT(FAKE_FLOAT32)}};
 static const char *const axis_names[] = {"axis"};
 static const char *const sum_names[] = {"reduction_indices"};
 
@@ -372,10 +392,12 @@ const gantry_kernel_def_t *const gantry__fake_kernels[] = {
     KERNEL("MatMul", reals, compute_matmul, .data = NULL),
     KERNEL("Gather", gathered, compute_gather, .supports = supports_gather, .host_args = axis_names,
            .host_arg_count = 1),
-    KERNEL("Sum", reals, compute_sum, .supports = supports_sum, .host_args = sum_names, .host_arg_count = 1),
+    KERNEL("Sum", reals, compute_sum, .supports = supports_sum, .host_args = sum_names,
+           .host_arg_count = 1),
     KERNEL("Cast", to_int, compute_cast, .data = NULL),
     KERNEL("Cast", to_real, compute_cast, .data = NULL),
     KERNEL("TestCopies", singles, gantry__fake_compute_copies, .data = NULL),
     KERNEL("TestPositive", singles, gantry__fake_compute_positive, .data = NULL),
 };
-const uint32_t gantry__fake_kernel_count = sizeof gantry__fake_kernels / sizeof gantry__fake_kernels[0];
+const uint32_t gantry__fake_kernel_count =
+    sizeof gantry__fake_kernels / sizeof gantry__fake_kernels[0];

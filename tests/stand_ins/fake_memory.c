@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regions: host memory under numbers. A card's bytes are shared by all instances, as a real card's are. */
+/* Regions: host memory under numbers. A card's bytes are shared by all instances, as a real
+ * card's are. */
 #include "fake_internal.h"
 
 #include <stdlib.h>
@@ -23,31 +24,37 @@ static bool check_size(fake_call_t *call, const fake_device_t *device, uint64_t 
     if (size_bytes == 0) {
         gantry__fake_violate(call, "a region of 0 bytes");
     } else if (largest > 0 && size_bytes > largest) {
-        gantry__fake_violate(call, "a region of %llu bytes is larger than the device's largest allocation, %llu",
-                             (unsigned long long)size_bytes, (unsigned long long)largest);
+        gantry__fake_violate(
+            call, "a region of %llu bytes is larger than the device's largest allocation, %llu",
+            (unsigned long long)size_bytes, (unsigned long long)largest);
     } else if (size_bytes > free_bytes(device)) {
-        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED, "device %u has %llu bytes left, %llu are asked for",
-                            device->index, (unsigned long long)free_bytes(device), (unsigned long long)size_bytes);
+        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED,
+                            "device %u has %llu bytes left, %llu are asked for", device->index,
+                            (unsigned long long)free_bytes(device), (unsigned long long)size_bytes);
     }
     return call->error.code == FAKE_OK;
 }
 
 static unsigned char *fresh_bytes(uint64_t size_bytes) {
     unsigned char *bytes = size_bytes <= SIZE_MAX ? malloc((size_t)size_bytes) : NULL;
-    if (bytes) memset(bytes, FRESH_BYTE, (size_t)(size_bytes < FRESH_BYTES ? size_bytes : FRESH_BYTES));
+    if (bytes)
+        memset(bytes, FRESH_BYTE, (size_t)(size_bytes < FRESH_BYTES ? size_bytes : FRESH_BYTES));
     return bytes;
 }
 
-static void make_region(fake_call_t *call, fake_device_t *device, uint64_t size_bytes, gantry_region_t *out_region) {
+static void make_region(fake_call_t *call, fake_device_t *device, uint64_t size_bytes,
+                        gantry_region_t *out_region) {
     unsigned char *bytes = fresh_bytes(size_bytes);
     if (!bytes) {
-        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED, "the host cannot stand in for %llu bytes",
+        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED,
+                            "the host cannot stand in for %llu bytes",
                             (unsigned long long)size_bytes);
         return;
     }
-    uint64_t number = device->settings->flags & GANTRY_DEVICE_HOST_ADDRESSABLE ? gantry__fake_number(bytes) : 0;
-    fake_region_t *region =
-        gantry__fake_create(call, device->object.instance, GANTRY_FAKE_REGION, number, sizeof *region);
+    uint64_t number =
+        device->settings->flags & GANTRY_DEVICE_HOST_ADDRESSABLE ? gantry__fake_number(bytes) : 0;
+    fake_region_t *region = gantry__fake_create(call, device->object.instance, GANTRY_FAKE_REGION,
+                                                number, sizeof *region);
     if (!region) {
         free(bytes);
         return;
@@ -61,12 +68,14 @@ static void make_region(fake_call_t *call, fake_device_t *device, uint64_t size_
     *out_region = region->object.number;
 }
 
-static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes, gantry_region_t *out_region) {
+static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
+                            gantry_region_t *out_region) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_region_alloc);
     *out_region = 0;
     fake_device_t *self = gantry__fake_find_device(&call, device);
-    if (self && check_size(&call, self, size_bytes)) make_region(&call, self, size_bytes, out_region);
+    if (self && check_size(&call, self, size_bytes))
+        make_region(&call, self, size_bytes, out_region);
     return gantry__fake_end(&call);
 }
 
@@ -80,21 +89,25 @@ void gantry__fake_region_unuse(fake_region_t *region) {
     if (--region->pending == 0 && region->dead) drop_region(region);
 }
 
-static void region_free(gantry_backend_device_t *device, gantry_region_t number, uint64_t size_bytes) {
+static void region_free(gantry_backend_device_t *device, gantry_region_t number,
+                        uint64_t size_bytes) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_region_free);
     fake_device_t *self = gantry__fake_find(&call, GANTRY_FAKE_DEVICE, gantry__fake_number(device));
     fake_region_t *region = gantry__fake_find(&call, GANTRY_FAKE_REGION, number);
     if (self && region) {
         if (region->device != self)
-            gantry__fake_violate(&call, "region 0x%llx is another device's", (unsigned long long)number);
+            gantry__fake_violate(&call, "region 0x%llx is another device's",
+                                 (unsigned long long)number);
         if (region->size_bytes != size_bytes) {
-            gantry__fake_violate(&call, "region 0x%llx has %llu bytes, not %llu", (unsigned long long)number,
-                                 (unsigned long long)region->size_bytes, (unsigned long long)size_bytes);
+            gantry__fake_violate(&call, "region 0x%llx has %llu bytes, not %llu",
+                                 (unsigned long long)number, (unsigned long long)region->size_bytes,
+                                 (unsigned long long)size_bytes);
         }
         if (region->pending > 0 || !gantry__fake_order_is_known(region)) {
-            gantry__fake_violate(&call, "region 0x%llx is freed before the host has waited for all that uses it",
-                                 (unsigned long long)number);
+            gantry__fake_violate(
+                &call, "region 0x%llx is freed before the host has waited for all that uses it",
+                (unsigned long long)number);
         }
         --region->device->live_objects;
         gantry__fake.cards[region->device_index].used_bytes -= region->size_bytes;
@@ -119,7 +132,8 @@ bool gantry__fake_is_pinned(const void *memory, uint64_t size_bytes) {
         for (const fake_object_t *object = gantry__fake.buckets[i]; object; object = object->next) {
             if (object->kind != GANTRY_FAKE_HOST_BLOCK || at < object->number) continue;
             uint64_t bytes = ((const host_block_t *)object)->size_bytes;
-            if (at - object->number <= bytes && size_bytes <= bytes - (at - object->number)) return true;
+            if (at - object->number <= bytes && size_bytes <= bytes - (at - object->number))
+                return true;
         }
     }
     return false;
@@ -133,8 +147,9 @@ static int32_t host_alloc(gantry_backend_device_t *device, uint64_t size_bytes, 
     void *bytes = self ? fresh_bytes(size_bytes ? size_bytes : 1) : NULL;
     if (self && !bytes) gantry__fake_refuse(&call, FAKE_RESOURCE_EXHAUSTED, "no pinned memory");
     if (bytes) {
-        host_block_t *block = gantry__fake_create(&call, self->object.instance, GANTRY_FAKE_HOST_BLOCK,
-                                                  gantry__fake_number(bytes), sizeof *block);
+        host_block_t *block =
+            gantry__fake_create(&call, self->object.instance, GANTRY_FAKE_HOST_BLOCK,
+                                gantry__fake_number(bytes), sizeof *block);
         if (block) {
             block->size_bytes = size_bytes;
             *out_ptr = bytes;
@@ -149,7 +164,8 @@ static void host_free(gantry_backend_device_t *device, void *ptr, uint64_t size_
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_host_free);
     (void)gantry__fake_find(&call, GANTRY_FAKE_DEVICE, gantry__fake_number(device));
-    host_block_t *block = gantry__fake_find(&call, GANTRY_FAKE_HOST_BLOCK, gantry__fake_number(ptr));
+    host_block_t *block =
+        gantry__fake_find(&call, GANTRY_FAKE_HOST_BLOCK, gantry__fake_number(ptr));
     if (block) {
         if (block->size_bytes != size_bytes)
             gantry__fake_violate(&call, "pinned memory is given back with another size");
@@ -160,7 +176,8 @@ static void host_free(gantry_backend_device_t *device, void *ptr, uint64_t size_
     (void)gantry__fake_end(&call);
 }
 
-static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes, uint64_t *out_total_bytes) {
+static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes,
+                           uint64_t *out_total_bytes) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_memory_info);
     const fake_device_t *self = gantry__fake_find_device(&call, device);
@@ -174,7 +191,8 @@ static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_b
 
 const gantry_memory_ops_t gantry__fake_memory_ops = {
 #ifdef GANTRY_FAKE_OLD_LAYOUT
-    .struct_size = offsetof(gantry_memory_ops_t, memory_info), /* what lies behind is not for anybody */
+    /* what lies behind is not for anybody */
+    .struct_size = offsetof(gantry_memory_ops_t, memory_info),
 #else
     .struct_size = sizeof gantry__fake_memory_ops,
 #endif

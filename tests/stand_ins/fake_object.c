@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handles, and how a slot begins and ends.
  *
- * A handle is a number, not an address: it is looked up on every use, and since numbers are not used again, a handle
- * past its end is found out. Numbers are multiples of 64, so that they look like aligned pointers. */
+ * A handle is a number, not an address: it is looked up on every use, and since numbers are not
+ * used again, a handle past its end is found out. Numbers are multiples of 64, so that they look
+ * like aligned pointers. */
 #include "fake_control.h"
 
 #include <sched.h>
@@ -99,7 +100,9 @@ void gantry__fake_check_layout(fake_call_t *call) {
 
 /* ---- objects ---- */
 
-static fake_object_t **bucket_of(uint64_t number) { return &gantry__fake.buckets[number / 64 % FAKE_BUCKETS]; }
+static fake_object_t **bucket_of(uint64_t number) {
+    return &gantry__fake.buckets[number / 64 % FAKE_BUCKETS];
+}
 
 void *gantry__fake_find(fake_call_t *call, gantry_fake_kind_t kind, uint64_t number) {
     for (fake_object_t *object = *bucket_of(number); object; object = object->next) {
@@ -107,22 +110,24 @@ void *gantry__fake_find(fake_call_t *call, gantry_fake_kind_t kind, uint64_t num
         if (!call->host) call->host = object->instance->host;
         return object;
     }
-    gantry__fake_violate(call, "%s 0x%llx does not live", kind_names[kind], (unsigned long long)number);
+    gantry__fake_violate(call, "%s 0x%llx does not live", kind_names[kind],
+                         (unsigned long long)number);
     return NULL;
 }
 
-void *gantry__fake_create(fake_call_t *call, fake_instance_t *instance, gantry_fake_kind_t kind, uint64_t number,
-                          size_t bytes) {
+void *gantry__fake_create(fake_call_t *call, fake_instance_t *instance, gantry_fake_kind_t kind,
+                          uint64_t number, size_t bytes) {
     const gantry_host_t *host = call->host;
     fake_object_t *object = host->reallocate(host->self, NULL, 0, bytes);
     if (!object) {
-        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED, "no host memory for a %s of %zu bytes", kind_names[kind],
-                            bytes);
+        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED, "no host memory for a %s of %zu bytes",
+                            kind_names[kind], bytes);
         return NULL;
     }
     memset(object, 0, bytes);
     uint64_t next = ++gantry__fake.last_number * 64;
-    if (kind == GANTRY_FAKE_REGION) next |= UINT64_C(0xfa4e) << 48; /* no user address on 64-bit machines */
+    /* no user address on 64-bit machines */
+    if (kind == GANTRY_FAKE_REGION) next |= UINT64_C(0xfa4e) << 48;
     object->number = number ? number : next;
     object->kind = kind;
     object->bytes = (uint32_t)bytes;
@@ -158,7 +163,8 @@ uint64_t gantry__fake_children(const fake_instance_t *instance) {
 
 bool gantry__fake_check_lost(fake_call_t *call, const fake_device_t *device) {
     if (!gantry__fake_card(device)->lost) return true;
-    gantry__fake_refuse(call, FAKE_UNAVAILABLE, "device %u of the fake backend is lost", device->index);
+    gantry__fake_refuse(call, FAKE_UNAVAILABLE, "device %u of the fake backend is lost",
+                        device->index);
     return false;
 }
 
@@ -171,7 +177,8 @@ fake_device_t *gantry__fake_find_device(fake_call_t *call, const gantry_backend_
 fake_stream_t *gantry__fake_enter_stream(fake_call_t *call, gantry_backend_stream_t *stream) {
     fake_stream_t *found = gantry__fake_find(call, GANTRY_FAKE_STREAM, gantry__fake_number(stream));
     if (!found) return NULL;
-    if (found->busy) gantry__fake_violate(call, "two threads submit to one stream at the same time");
+    if (found->busy)
+        gantry__fake_violate(call, "two threads submit to one stream at the same time");
     found->busy = true;
     gantry__fake_unlock(); /* give a second thread the chance to be found out */
     (void)sched_yield();
@@ -197,7 +204,9 @@ static int32_t find_slot(const char *name) {
 
 uint32_t gantry__fake_slot_count(void) { return FAKE_SLOTS; }
 
-const char *gantry__fake_slot_name(uint32_t slot) { return slot < FAKE_SLOTS ? slot_names[slot] : ""; }
+const char *gantry__fake_slot_name(uint32_t slot) {
+    return slot < FAKE_SLOTS ? slot_names[slot] : "";
+}
 
 int32_t gantry__fake_slot_can_fail(uint32_t slot) { return slot < FAKE_SLOTS && slot_fails[slot]; }
 
@@ -206,12 +215,14 @@ uint64_t gantry__fake_calls(const char *name) {
     if (name && slot < 0) return UINT64_MAX;
     uint64_t sum = 0;
     gantry__fake_lock();
-    for (int32_t i = 0; i < FAKE_SLOTS; ++i) sum += slot < 0 || slot == i ? gantry__fake.calls[i] : 0;
+    for (int32_t i = 0; i < FAKE_SLOTS; ++i)
+        sum += slot < 0 || slot == i ? gantry__fake.calls[i] : 0;
     gantry__fake_unlock();
     return sum;
 }
 
-int32_t gantry__fake_fail_calls(const char *name, uint64_t first, uint64_t count, int32_t status, const char *text) {
+int32_t gantry__fake_fail_calls(const char *name, uint64_t first, uint64_t count, int32_t status,
+                                const char *text) {
     int32_t slot = name ? find_slot(name) : -1;
     if (name && (slot < 0 || !slot_fails[slot])) return 0;
     int32_t done = 0;

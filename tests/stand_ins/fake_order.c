@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who ran before whom: vector clocks over streams.
  *
- * Each stream has a place in the clocks and gives its submissions rising positions. A clock tells, for each place, up
- * to which position everything is known to lie behind. A stream's clock grows when it waits for an event (by the clock
- * at the record), the host's when it waits or asks; a submission begins with the host's.
+ * Each stream has a place in the clocks and gives its submissions rising positions. A clock tells,
+ * for each place, up to which position everything is known to lie behind. A stream's clock grows
+ * when it waits for an event (by the clock at the record), the host's when it waits or asks; a
+ * submission begins with the host's.
  *
  *     stream A:  write x (A1)   record e: {A1}
  *     stream B:                  wait e -> {A1}     read x: A1 is behind, good
  *     stream C:                                     read x: knows nothing of A1: violation
  *
- * A region remembers the accesses that a later one could still collide with; what the host knows to have ended is
- * forgotten. Checked at submission, so that a missing wait is found out whatever the threads happened to do. A place
- * is given to a new stream after the old one has ended; its positions go on rising. The host is one clock for all
- * its threads, which can hide a collision between two threads and never invents one. Cost: places * streams in
- * bytes, accesses remembered per operand in time. */
+ * A region remembers the accesses that a later one could still collide with; what the host knows to
+ * have ended is forgotten. Checked at submission, so that a missing wait is found out whatever the
+ * threads happened to do. A place is given to a new stream after the old one has ended; its
+ * positions go on rising. The host is one clock for all its threads, which can hide a collision
+ * between two threads and never invents one. Cost: places * streams in bytes, accesses
+ * remembered per operand in time. */
 #include "fake_internal.h"
 
 #include <stdlib.h>
@@ -45,7 +47,8 @@ void gantry__fake_order_join(uint64_t *clock, const uint64_t *with) {
 
 void gantry__fake_order_submit(fake_stream_t *stream) {
     gantry__fake_order_join(stream->clock, gantry__fake.host_clock);
-    if (stream->clock_index >= 0) stream->clock[stream->clock_index] = ++gantry__fake.positions[stream->clock_index];
+    if (stream->clock_index >= 0)
+        stream->clock[stream->clock_index] = ++gantry__fake.positions[stream->clock_index];
 }
 
 bool gantry__fake_order_is_known(const fake_region_t *region) {
@@ -60,18 +63,23 @@ static bool is_behind(const fake_stream_t *stream, const fake_access_t *access) 
     return access->clock == stream->clock_index || stream->clock[access->clock] >= access->position;
 }
 
-static void check(fake_call_t *call, const fake_access_t *old, const fake_access_t *now, const fake_stream_t *stream,
-                  const fake_region_t *region, const char *what) {
-    if (old->end <= now->begin || now->end <= old->begin || (!old->writes && !now->writes) || is_behind(stream, old))
+static void check(fake_call_t *call, const fake_access_t *old, const fake_access_t *now,
+                  const fake_stream_t *stream, const fake_region_t *region, const char *what) {
+    if (old->end <= now->begin || now->end <= old->begin || (!old->writes && !now->writes) ||
+        is_behind(stream, old))
         return;
     gantry__fake_violate(
-        call, "%s %s bytes %llu to %llu of region 0x%llx, which another stream %s: nothing orders the two", what,
-        now->writes ? "writes" : "reads", (unsigned long long)now->begin, (unsigned long long)now->end,
-        (unsigned long long)region->object.number, old->writes ? "writes" : "reads");
+        call,
+        "%s %s bytes %llu to %llu of region 0x%llx, which another stream %s: nothing orders the two",
+        what, now->writes ? "writes" : "reads", (unsigned long long)now->begin,
+        (unsigned long long)now->end, (unsigned long long)region->object.number,
+        old->writes ? "writes" : "reads");
 }
 
-/* Can the old access be forgotten for the new one? Whoever is behind the new one is behind the old one, too. */
-static bool is_replaced(const fake_access_t *old, const fake_access_t *now, const fake_stream_t *stream) {
+/* Can the old access be forgotten for the new one? Whoever is behind the new one is behind the
+ * old one, too. */
+static bool is_replaced(const fake_access_t *old, const fake_access_t *now,
+                        const fake_stream_t *stream) {
     if (gantry__fake.host_clock[old->clock] >= old->position) return true;
     if (old->begin < now->begin || old->end > now->end || !is_behind(stream, old)) return false;
     return now->writes || !old->writes;
@@ -80,7 +88,8 @@ static bool is_replaced(const fake_access_t *old, const fake_access_t *now, cons
 static void remember(fake_region_t *region, const fake_access_t *access) {
     if (region->access_count == region->access_capacity) {
         uint32_t capacity = region->access_capacity ? region->access_capacity * 2 : 16;
-        fake_access_t *grown = capacity <= MOST_ACCESSES ? realloc(region->accesses, capacity * sizeof *grown) : NULL;
+        fake_access_t *grown =
+            capacity <= MOST_ACCESSES ? realloc(region->accesses, capacity * sizeof *grown) : NULL;
         if (!grown) return; /* not followed: something may go unnoticed */
         region->accesses = grown;
         region->access_capacity = capacity;
@@ -88,16 +97,17 @@ static void remember(fake_region_t *region, const fake_access_t *access) {
     region->accesses[region->access_count++] = *access;
 }
 
-void gantry__fake_order_access(fake_call_t *call, const fake_stream_t *stream, const fake_operand_t *operand,
-                               const char *what) {
+void gantry__fake_order_access(fake_call_t *call, const fake_stream_t *stream,
+                               const fake_operand_t *operand, const char *what) {
     fake_region_t *region = operand->region;
     if (!region || stream->clock_index < 0) return;
-    fake_access_t now = {operand->offset, operand->offset + operand->size_bytes, stream->clock[stream->clock_index],
-                         stream->clock_index, operand->writes};
+    fake_access_t now = {operand->offset, operand->offset + operand->size_bytes,
+                         stream->clock[stream->clock_index], stream->clock_index, operand->writes};
     uint32_t kept = 0;
     for (uint32_t i = 0; i < region->access_count; ++i) {
         check(call, &region->accesses[i], &now, stream, region, what);
-        if (!is_replaced(&region->accesses[i], &now, stream)) region->accesses[kept++] = region->accesses[i];
+        if (!is_replaced(&region->accesses[i], &now, stream))
+            region->accesses[kept++] = region->accesses[i];
     }
     region->access_count = kept;
     remember(region, &now);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A compiler that understands one word: a text has the kernel X when it contains "kernel X"; "kernel X local=N" declares N
- * bytes of local memory. "#error" anywhere fails
- * the build, with the rest of its line as the log. A binary is the options and the text behind a mark. Three kernels
- * do something: "copy_words" (target span, source span), "fill_words" (span, uint32 value), and the core's "gantry_probe",
- * which is the same; all others only touch their spans. */
+/* A compiler that understands one word: a text has the kernel X when it contains "kernel X";
+ * "kernel X local=N" declares N bytes of local memory. "#error" anywhere fails
+ * the build, with the rest of its line as the log. A binary is the options and the text behind a
+ * mark. Three kernels do something: "copy_words" (target span, source span), "fill_words" (span,
+ * uint32 value), and the core's "gantry_probe", which is the same; all others only touch their
+ * spans. */
 #include "fake_internal.h"
 
 #include <stdio.h>
@@ -29,8 +30,9 @@ typedef struct fake_kernel_t {
 
 static fake_program_t *make_program(fake_call_t *call, fake_device_t *device, uint64_t text_bytes,
                                     gantry_backend_program_t **out_program) {
-    fake_program_t *program = gantry__fake_create(call, device->object.instance, GANTRY_FAKE_PROGRAM, 0,
-                                                  sizeof *program + (size_t)text_bytes);
+    fake_program_t *program =
+        gantry__fake_create(call, device->object.instance, GANTRY_FAKE_PROGRAM, 0,
+                            sizeof *program + (size_t)text_bytes);
     if (!program) return NULL;
     program->device = device;
     program->text_bytes = text_bytes;
@@ -52,8 +54,8 @@ static void compile(fake_call_t *call, const gantry_program_source_t *source, co
     for (uint32_t i = 0; i < source->part_count; ++i) at += sprintf(at, "%s", source->parts[i]);
     const char *error = strstr(program->text, "#error");
     if (!error) return;
-    gantry__fake_refuse(call, FAKE_INVALID_ARGUMENT, "%s cannot be built with \"%s\": %.*s", source->label, options,
-                        (int)strcspn(error, "\n"), error);
+    gantry__fake_refuse(call, FAKE_INVALID_ARGUMENT, "%s cannot be built with \"%s\": %.*s",
+                        source->label, options, (int)strcspn(error, "\n"), error);
 }
 
 static void drop_program(fake_program_t *program) {
@@ -62,8 +64,8 @@ static void drop_program(fake_program_t *program) {
     gantry__fake_release(&program->object);
 }
 
-static int32_t build(gantry_backend_device_t *device, const gantry_program_source_t *source, const char *options,
-                     gantry_backend_program_t **out_program) {
+static int32_t build(gantry_backend_device_t *device, const gantry_program_source_t *source,
+                     const char *options, gantry_backend_program_t **out_program) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_build);
     *out_program = NULL;
@@ -72,7 +74,8 @@ static int32_t build(gantry_backend_device_t *device, const gantry_program_sourc
     if (self && (source->kinds & self->settings->program_kinds) == 0) {
         gantry__fake_violate(&call, "%s is not written for this device", source->label);
     } else if (self) {
-        fake_program_t *program = make_program(&call, self, source_bytes(source, options), out_program);
+        fake_program_t *program =
+            make_program(&call, self, source_bytes(source, options), out_program);
         if (program) compile(&call, source, options, program);
         if (program && call.error.code != FAKE_OK) {
             drop_program(program);
@@ -86,7 +89,8 @@ static void destroy_kernels(const fake_program_t *program) {
     for (uint32_t i = 0; i < FAKE_BUCKETS; ++i) {
         for (fake_object_t *object = gantry__fake.buckets[i]; object;) {
             fake_object_t *next = object->next;
-            if (object->kind == GANTRY_FAKE_KERNEL && ((fake_kernel_t *)(void *)object)->program == program) {
+            if (object->kind == GANTRY_FAKE_KERNEL &&
+                ((fake_kernel_t *)(void *)object)->program == program) {
                 gantry__fake_forget(object);
                 gantry__fake_release(object);
             }
@@ -98,7 +102,8 @@ static void destroy_kernels(const fake_program_t *program) {
 static void program_destroy(gantry_backend_program_t *handle) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_program_destroy);
-    fake_program_t *program = gantry__fake_find(&call, GANTRY_FAKE_PROGRAM, gantry__fake_number(handle));
+    fake_program_t *program =
+        gantry__fake_find(&call, GANTRY_FAKE_PROGRAM, gantry__fake_number(handle));
     if (program) {
         destroy_kernels(program);
         drop_program(program);
@@ -109,11 +114,13 @@ static void program_destroy(gantry_backend_program_t *handle) {
 static int32_t binary(gantry_backend_program_t *handle, void *bytes, uint64_t *size_bytes) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_binary);
-    const fake_program_t *program = gantry__fake_find(&call, GANTRY_FAKE_PROGRAM, gantry__fake_number(handle));
+    const fake_program_t *program =
+        gantry__fake_find(&call, GANTRY_FAKE_PROGRAM, gantry__fake_number(handle));
     if (program && call.error.code == FAKE_OK) {
         if (bytes && *size_bytes < program->text_bytes) {
             gantry__fake_violate(&call, "a binary of %llu bytes does not fit into %llu",
-                                 (unsigned long long)program->text_bytes, (unsigned long long)*size_bytes);
+                                 (unsigned long long)program->text_bytes,
+                                 (unsigned long long)*size_bytes);
         } else if (bytes) {
             memcpy(bytes, program->text, (size_t)program->text_bytes);
         }
@@ -122,15 +129,17 @@ static int32_t binary(gantry_backend_program_t *handle, void *bytes, uint64_t *s
     return gantry__fake_end(&call);
 }
 
-static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, uint64_t size_bytes, const char *label,
-                           gantry_backend_program_t **out_program) {
+static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, uint64_t size_bytes,
+                           const char *label, gantry_backend_program_t **out_program) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_load_binary);
     *out_program = NULL;
     fake_device_t *self = gantry__fake_find_device(&call, device);
     size_t mark = strlen(BINARY_MARK);
-    if (size_bytes <= mark || memcmp(bytes, BINARY_MARK, mark) != 0 || ((const char *)bytes)[size_bytes - 1] != '\0') {
-        gantry__fake_refuse(&call, FAKE_INVALID_ARGUMENT, "%s: %llu bytes are no binary of the fake backend", label,
+    if (size_bytes <= mark || memcmp(bytes, BINARY_MARK, mark) != 0 ||
+        ((const char *)bytes)[size_bytes - 1] != '\0') {
+        gantry__fake_refuse(&call, FAKE_INVALID_ARGUMENT,
+                            "%s: %llu bytes are no binary of the fake backend", label,
                             (unsigned long long)size_bytes);
     } else if (self) {
         fake_program_t *program = make_program(&call, self, size_bytes, out_program);
@@ -151,16 +160,18 @@ static bool has_kernel(const fake_program_t *program, const char *name) {
     return false;
 }
 
-static int32_t kernel_find(gantry_backend_program_t *handle, const char *name, gantry_backend_kernel_t **out_kernel) {
+static int32_t kernel_find(gantry_backend_program_t *handle, const char *name,
+                           gantry_backend_kernel_t **out_kernel) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_kernel_find);
     *out_kernel = NULL;
-    fake_program_t *program = gantry__fake_find(&call, GANTRY_FAKE_PROGRAM, gantry__fake_number(handle));
+    fake_program_t *program =
+        gantry__fake_find(&call, GANTRY_FAKE_PROGRAM, gantry__fake_number(handle));
     if (program && !has_kernel(program, name))
         gantry__fake_refuse(&call, 5 /* NotFound */, "the program has no kernel %s", name);
     if (program && call.error.code == FAKE_OK) {
-        fake_kernel_t *kernel =
-            gantry__fake_create(&call, program->object.instance, GANTRY_FAKE_KERNEL, 0, sizeof *kernel);
+        fake_kernel_t *kernel = gantry__fake_create(&call, program->object.instance,
+                                                    GANTRY_FAKE_KERNEL, 0, sizeof *kernel);
         if (kernel) {
             kernel->program = program;
             (void)snprintf(kernel->name, sizeof kernel->name, "%s", name);
@@ -177,7 +188,9 @@ static uint64_t declared_local_bytes(const fake_kernel_t *kernel) {
     for (const char *at = strstr(kernel->program->text, word); at; at = strstr(at, word)) {
         at += sizeof word - 1;
         size_t length = strlen(kernel->name);
-        if (strncmp(at, kernel->name, length) == 0 && sscanf(at + length, " local=%llu", &bytes) == 1) return bytes;
+        if (strncmp(at, kernel->name, length) == 0 &&
+            sscanf(at + length, " local=%llu", &bytes) == 1)
+            return bytes;
     }
     return 0;
 }
@@ -186,12 +199,14 @@ static int32_t kernel_info(gantry_backend_kernel_t *handle, gantry_kernel_info_t
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_kernel_info);
     gantry__fake_check_layout(&call);
-    const fake_kernel_t *kernel = gantry__fake_find(&call, GANTRY_FAKE_KERNEL, gantry__fake_number(handle));
+    const fake_kernel_t *kernel =
+        gantry__fake_find(&call, GANTRY_FAKE_KERNEL, gantry__fake_number(handle));
     if (kernel && call.error.code == FAKE_OK) {
         gantry_kernel_info_t info = {.struct_size = out_info->struct_size,
                                      .max_work_group_size = 256,
                                      .local_bytes = declared_local_bytes(kernel)};
-        memcpy(out_info, &info, out_info->struct_size < sizeof info ? out_info->struct_size : sizeof info);
+        memcpy(out_info, &info,
+               out_info->struct_size < sizeof info ? out_info->struct_size : sizeof info);
     }
     return gantry__fake_end(&call);
 }
@@ -222,21 +237,24 @@ static int32_t run_nothing(fake_work_t *work, fake_error_t *out_error) {
 static void check_launch(fake_call_t *call, const gantry_launch_t *launch) {
     if (launch->struct_size < sizeof *launch || launch->dimensions < 1 || launch->dimensions > 3 ||
         launch->arg_count > MOST_ARGS) {
-        gantry__fake_violate(call, "a launch of %u dimensions and %u arguments", launch->dimensions, launch->arg_count);
+        gantry__fake_violate(call, "a launch of %u dimensions and %u arguments", launch->dimensions,
+                             launch->arg_count);
         return;
     }
     for (uint32_t i = 0; i < launch->dimensions; ++i) {
         uint64_t local = launch->local_size[i];
         if (launch->global_size[i] == 0 || (local != 0 && launch->global_size[i] % local != 0)) {
             gantry__fake_violate(call, "global size %llu, local size %llu in dimension %u",
-                                 (unsigned long long)launch->global_size[i], (unsigned long long)local, i);
+                                 (unsigned long long)launch->global_size[i],
+                                 (unsigned long long)local, i);
         }
     }
 }
 
 static void submit_launch(fake_call_t *call, fake_stream_t *stream, const fake_kernel_t *kernel,
                           const gantry_launch_t *launch) {
-    bool copies = strcmp(kernel->name, "copy_words") == 0, fills = strcmp(kernel->name, "fill_words") == 0;
+    bool copies = strcmp(kernel->name, "copy_words") == 0,
+         fills = strcmp(kernel->name, "fill_words") == 0;
     fills = fills || strcmp(kernel->name, "gantry_probe") == 0;
     fake_run_fn run = copies ? run_copy_words : fills ? run_fill_words : run_nothing;
     fake_work_t *work = gantry__fake_work_create(call, stream, "launch", run, launch->arg_count, 0);
@@ -245,8 +263,8 @@ static void submit_launch(fake_call_t *call, fake_stream_t *stream, const fake_k
         const gantry_launch_arg_t *arg = &launch->args[i];
         if (arg->kind == GANTRY_LAUNCH_SPAN || arg->kind == GANTRY_LAUNCH_BASE) {
             bool writes = !(copies && spans == 1);
-            gantry__fake_work_operand(call, work, spans++, stream->device, &arg->as.span, arg->as.span.size_bytes,
-                                      writes);
+            gantry__fake_work_operand(call, work, spans++, stream->device, &arg->as.span,
+                                      arg->as.span.size_bytes, writes);
         } else if (arg->kind == GANTRY_LAUNCH_SCALAR && arg->size_bytes == 4) {
             memcpy(work->pattern, arg->as.value, 4);
             for (int byte = 0; byte < 4 && gantry__fake_card(stream->device)->wrong; ++byte)
@@ -258,13 +276,15 @@ static void submit_launch(fake_call_t *call, fake_stream_t *stream, const fake_k
     gantry__fake_submit(call, stream, work);
 }
 
-static int32_t launch_kernel(gantry_backend_stream_t *handle, gantry_backend_kernel_t *kernel_handle,
+static int32_t launch_kernel(gantry_backend_stream_t *handle,
+                             gantry_backend_kernel_t *kernel_handle,
                              const gantry_launch_t *launch) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_launch);
     check_launch(&call, launch);
     fake_stream_t *stream = gantry__fake_enter_stream(&call, handle);
-    const fake_kernel_t *kernel = gantry__fake_find(&call, GANTRY_FAKE_KERNEL, gantry__fake_number(kernel_handle));
+    const fake_kernel_t *kernel =
+        gantry__fake_find(&call, GANTRY_FAKE_KERNEL, gantry__fake_number(kernel_handle));
     if (stream && kernel && kernel->program->device != stream->device)
         gantry__fake_violate(&call, "the kernel is another device's");
     if (stream && kernel) submit_launch(&call, stream, kernel, launch);

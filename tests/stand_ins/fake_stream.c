@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams on threads of their own, and events.
  *
- * A queue's work runs in order; the lock is released while a piece of it runs. An error of a piece stays with its
- * stream until the stream is synchronised: later pieces run all the same, later records carry it, and who waits for
- * such a record gets it, too. */
+ * A queue's work runs in order; the lock is released while a piece of it runs. An error of a piece
+ * stays with its stream until the stream is synchronised: later pieces run all the same, later
+ * records carry it, and who waits for such a record gets it, too. */
 #include "fake_control.h"
 
 #include <errno.h>
@@ -14,14 +14,15 @@ typedef fake_work_t work_t;
 
 /* ---- work ---- */
 
-work_t *gantry__fake_work_create(fake_call_t *call, const fake_stream_t *stream, const char *what, fake_run_fn run,
-                                 uint32_t operands, size_t param_bytes) {
+work_t *gantry__fake_work_create(fake_call_t *call, const fake_stream_t *stream, const char *what,
+                                 fake_run_fn run, uint32_t operands, size_t param_bytes) {
     if (call->error.code != FAKE_OK) return NULL;
     const gantry_host_t *host = stream->object.instance->host;
     size_t head = sizeof(work_t) + operands * sizeof(fake_operand_t);
     work_t *work = host->reallocate(host->self, NULL, 0, head + param_bytes);
     if (!work) {
-        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED, "no host memory for a submission of %s", what);
+        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED, "no host memory for a submission of %s",
+                            what);
         return NULL;
     }
     memset(work, 0, head + param_bytes);
@@ -42,8 +43,9 @@ void gantry__fake_work_drop(const fake_instance_t *instance, work_t *work) {
     (void)host->reallocate(host->self, work, work->bytes, 0);
 }
 
-void gantry__fake_work_operand(fake_call_t *call, work_t *work, uint32_t index, const fake_device_t *device,
-                               const gantry_span_t *span, uint64_t size_bytes, bool writes) {
+void gantry__fake_work_operand(fake_call_t *call, work_t *work, uint32_t index,
+                               const fake_device_t *device, const gantry_span_t *span,
+                               uint64_t size_bytes, bool writes) {
     if (!work || (size_bytes == 0 && span->region == 0)) return;
     fake_region_t *region = gantry__fake_find(call, GANTRY_FAKE_REGION, span->region);
     if (!region) return;
@@ -51,19 +53,22 @@ void gantry__fake_work_operand(fake_call_t *call, work_t *work, uint32_t index, 
         gantry__fake_violate(call, "%s: region 0x%llx lies on another device", work->what,
                              (unsigned long long)span->region);
     }
-    if (span->offset_bytes > region->size_bytes || span->size_bytes > region->size_bytes - span->offset_bytes ||
+    if (span->offset_bytes > region->size_bytes ||
+        span->size_bytes > region->size_bytes - span->offset_bytes ||
         size_bytes > span->size_bytes) {
-        gantry__fake_violate(call,
-                             "%s: %llu bytes at %llu (a span of %llu) are outside of region 0x%llx with %llu bytes",
-                             work->what, (unsigned long long)size_bytes, (unsigned long long)span->offset_bytes,
-                             (unsigned long long)span->size_bytes, (unsigned long long)span->region,
-                             (unsigned long long)region->size_bytes);
+        gantry__fake_violate(
+            call,
+            "%s: %llu bytes at %llu (a span of %llu) are outside of region 0x%llx with %llu bytes",
+            work->what, (unsigned long long)size_bytes, (unsigned long long)span->offset_bytes,
+            (unsigned long long)span->size_bytes, (unsigned long long)span->region,
+            (unsigned long long)region->size_bytes);
         return;
     }
-    if (device->settings->alignment_bytes > 1 && span->offset_bytes % device->settings->alignment_bytes != 0)
+    if (device->settings->alignment_bytes > 1 &&
+        span->offset_bytes % device->settings->alignment_bytes != 0)
         ++gantry__fake.misaligned;
-    work->operands[index] =
-        (fake_operand_t){region, region->bytes + span->offset_bytes, span->offset_bytes, size_bytes, writes};
+    work->operands[index] = (fake_operand_t){region, region->bytes + span->offset_bytes,
+                                             span->offset_bytes, size_bytes, writes};
     ++region->pending;
 }
 
@@ -101,7 +106,8 @@ static void run_piece(const fake_stream_t *stream, work_t *work, fake_error_t *e
     ++gantry__fake.calls[FAKE_SLOT_work];
     if (card->lost) {
         error->code = FAKE_UNAVAILABLE;
-        (void)snprintf(error->text, sizeof error->text, "device %u of the fake backend was lost while %s was pending",
+        (void)snprintf(error->text, sizeof error->text,
+                       "device %u of the fake backend was lost while %s was pending",
                        stream->device->index, work->what);
     } else if (!gantry__fake_take_plan(FAKE_SLOT_work, error)) {
         check_operands_live(work);
@@ -122,7 +128,8 @@ static void run(fake_stream_t *stream, work_t *work) {
             work->mark->done = true;
             break;
         case FAKE_WORK_WAIT:
-            while (!work->mark->done) (void)pthread_cond_wait(&gantry__fake.changed, &gantry__fake.lock);
+            while (!work->mark->done)
+                (void)pthread_cond_wait(&gantry__fake.changed, &gantry__fake.lock);
             error = work->mark->error;
             break;
     }
@@ -168,7 +175,8 @@ void gantry__fake_submit(fake_call_t *call, fake_stream_t *stream, work_t *work)
     if (call->error.code == FAKE_OK) {
         gantry__fake_take_host_memory(call, work);
         gantry__fake_order_submit(stream);
-        if (work->kind == FAKE_WORK_RECORD) memcpy(work->mark->clock, stream->clock, sizeof stream->clock);
+        if (work->kind == FAKE_WORK_RECORD)
+            memcpy(work->mark->clock, stream->clock, sizeof stream->clock);
         for (uint32_t i = 0; i < work->operand_count; ++i)
             gantry__fake_order_access(call, stream, &work->operands[i], work->what);
     }
@@ -185,21 +193,25 @@ void gantry__fake_submit(fake_call_t *call, fake_stream_t *stream, work_t *work)
     run(stream, work);
     gantry__fake_order_join(gantry__fake.host_clock, stream->clock);
     if (stream->error.code == FAKE_OK) return;
-    gantry__fake_refuse(call, stream->error.code, "%s", stream->error.text); /* a synchronous device tells at once */
+    /* a synchronous device tells at once */
+    gantry__fake_refuse(call, stream->error.code, "%s", stream->error.text);
     stream->error.code = FAKE_OK;
 }
 
 /* ---- stream slots ---- */
 
-static void start(fake_call_t *call, fake_device_t *device, int32_t purpose, gantry_backend_stream_t **out_stream) {
-    fake_stream_t *stream = gantry__fake_create(call, device->object.instance, GANTRY_FAKE_STREAM, 0, sizeof *stream);
+static void start(fake_call_t *call, fake_device_t *device, int32_t purpose,
+                  gantry_backend_stream_t **out_stream) {
+    fake_stream_t *stream =
+        gantry__fake_create(call, device->object.instance, GANTRY_FAKE_STREAM, 0, sizeof *stream);
     if (!stream) return;
     stream->device = device;
     stream->purpose = purpose;
     stream->synchronous = (device->settings->flags & GANTRY_DEVICE_SYNCHRONOUS) != 0;
     int failed = stream->synchronous ? 0 : pthread_create(&stream->worker, NULL, serve, stream);
     if (failed) {
-        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED, "no thread for a stream (errno %d)", failed);
+        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED, "no thread for a stream (errno %d)",
+                            failed);
         gantry__fake_forget(&stream->object);
         gantry__fake_release(&stream->object);
         return;
@@ -209,7 +221,8 @@ static void start(fake_call_t *call, fake_device_t *device, int32_t purpose, gan
     *out_stream = (gantry_backend_stream_t *)(uintptr_t)stream->object.number;
 }
 
-static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_backend_stream_t **out_stream) {
+static int32_t create(gantry_backend_device_t *device, int32_t purpose,
+                      gantry_backend_stream_t **out_stream) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_stream_create);
     *out_stream = NULL;
@@ -222,8 +235,8 @@ static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_b
     return gantry__fake_end(&call);
 }
 
-static int32_t create_with_priority(gantry_backend_device_t *device, int32_t purpose, int32_t priority,
-                                    gantry_backend_stream_t **out_stream) {
+static int32_t create_with_priority(gantry_backend_device_t *device, int32_t purpose,
+                                    int32_t priority, gantry_backend_stream_t **out_stream) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_stream_create_with_priority);
     gantry__fake_check_layout(&call);
@@ -232,7 +245,8 @@ static int32_t create_with_priority(gantry_backend_device_t *device, int32_t pur
     int32_t place = priority + FAKE_PRIORITIES / 2;
     if (purpose < 0 || purpose >= FAKE_PURPOSES || place < 0 || place >= FAKE_PRIORITIES) {
         gantry__fake_violate(&call, "a stream of purpose %d and priority %d", purpose, priority);
-    } else if (self && (priority > self->settings->least_priority || priority < self->settings->greatest_priority)) {
+    } else if (self && (priority > self->settings->least_priority ||
+                        priority < self->settings->greatest_priority)) {
         gantry__fake_violate(&call, "priority %d is out of range", priority);
     } else if (self) {
         start(&call, self, purpose, out_stream);
@@ -244,12 +258,14 @@ static int32_t create_with_priority(gantry_backend_device_t *device, int32_t pur
 static void destroy(gantry_backend_stream_t *handle) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_stream_destroy);
-    fake_stream_t *stream = gantry__fake_find(&call, GANTRY_FAKE_STREAM, gantry__fake_number(handle));
+    fake_stream_t *stream =
+        gantry__fake_find(&call, GANTRY_FAKE_STREAM, gantry__fake_number(handle));
     if (stream) {
         if (stream->busy || stream->waiters > 0)
             gantry__fake_violate(&call, "the stream is destroyed while another thread uses it");
         gantry__fake_forget(&stream->object);
-        while (stream->busy || stream->waiters > 0) (void)pthread_cond_wait(&gantry__fake.changed, &gantry__fake.lock);
+        while (stream->busy || stream->waiters > 0)
+            (void)pthread_cond_wait(&gantry__fake.changed, &gantry__fake.lock);
         gantry__fake_abandon(stream);
         stream->ending = true;
         (void)pthread_cond_broadcast(&gantry__fake.changed);
@@ -275,18 +291,21 @@ static int32_t flush(gantry_backend_stream_t *stream) {
 static int32_t synchronize(gantry_backend_stream_t *handle) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_stream_synchronize);
-    fake_stream_t *stream = gantry__fake_find(&call, GANTRY_FAKE_STREAM, gantry__fake_number(handle));
+    fake_stream_t *stream =
+        gantry__fake_find(&call, GANTRY_FAKE_STREAM, gantry__fake_number(handle));
     gantry__fake_refuse_captured(&call, stream, "synchronize");
     if (stream && !stream->graph) {
         uint64_t until = stream->submitted;
         uint64_t clock[FAKE_CLOCKS];
         memcpy(clock, stream->clock, sizeof clock);
         ++stream->waiters;
-        while (stream->ended < until) (void)pthread_cond_wait(&gantry__fake.changed, &gantry__fake.lock);
+        while (stream->ended < until)
+            (void)pthread_cond_wait(&gantry__fake.changed, &gantry__fake.lock);
         --stream->waiters;
         (void)pthread_cond_broadcast(&gantry__fake.changed);
         gantry__fake_order_join(gantry__fake.host_clock, clock);
-        if (stream->error.code != FAKE_OK) gantry__fake_refuse(&call, stream->error.code, "%s", stream->error.text);
+        if (stream->error.code != FAKE_OK)
+            gantry__fake_refuse(&call, stream->error.code, "%s", stream->error.text);
         stream->error.code = FAKE_OK;
         (void)gantry__fake_check_lost(&call, stream->device);
     }
@@ -308,11 +327,13 @@ static int32_t wait_event(gantry_backend_stream_t *handle, gantry_backend_event_
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_stream_wait_event);
     fake_stream_t *stream = gantry__fake_enter_stream(&call, handle);
-    const fake_event_t *event = gantry__fake_find(&call, GANTRY_FAKE_EVENT, gantry__fake_number(event_handle));
+    const fake_event_t *event =
+        gantry__fake_find(&call, GANTRY_FAKE_EVENT, gantry__fake_number(event_handle));
     if (event && !event->mark) gantry__fake_violate(&call, "the event was never recorded");
     if (stream && event && event->object.instance != stream->object.instance)
         gantry__fake_violate(&call, "the event is another instance's");
-    if (stream && event && event->mark && gantry__fake_is_of_capture(&call, stream, event->mark) && !stream->graph)
+    if (stream && event && event->mark && gantry__fake_is_of_capture(&call, stream, event->mark) &&
+        !stream->graph)
         gantry__fake_submit_wait(&call, stream, event->mark);
     gantry__fake_leave_stream(stream);
     return gantry__fake_end(&call);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels for ops that tests define. "TestCopies" copies x to each of its outputs. "TestPositive" gives the elements of x (float32) that are greater than 0, and a mark (int32) for each element.
- * How many there are is found out by one piece of work, read back, and only then is the first output made. Attribute "wrong" (0: nothing)
- * makes the kernel break one rule of gantry_call_services_t. */
+/* Kernels for ops that tests define. "TestCopies" copies x to each of its outputs. "TestPositive"
+ * gives the elements of x (float32) that are greater than 0, and a mark (int32) for each element.
+ * How many there are is found out by one piece of work, read back, and only then is the first
+ * output made. Attribute "wrong" (0: nothing) makes the kernel break one rule of
+ * gantry_call_services_t. */
 #include "fake_kernels.h"
 
 #include <string.h>
@@ -47,7 +49,8 @@ static int32_t run_move(fake_work_t *work, fake_error_t *out_error) {
     return FAKE_OK;
 }
 
-static int32_t submit_count(gantry_op_call_t *op, const positive_t *plan, const gantry_span_t *scratch) {
+static int32_t submit_count(gantry_op_call_t *op, const positive_t *plan,
+                            const gantry_span_t *scratch) {
     fake_kernel_work_t work;
     gantry__fake_kernel_begin(&work, op, run_count, 2, plan, sizeof *plan);
     gantry__fake_kernel_input(&work, 0, 0);
@@ -74,14 +77,17 @@ int32_t gantry__fake_compute_positive(gantry_op_call_t *op) {
         gantry_span_t scratch;
         int32_t code = services->scratch(op, sizeof found, &scratch);
         if (code == FAKE_OK) code = submit_count(op, &plan, &scratch);
-        if (code == FAKE_OK) code = services->read(op, &scratch, &found, wrong == WRONG_TOO_LONG_READ ? 1 << 20 : 8);
+        if (code == FAKE_OK)
+            code = services->read(op, &scratch, &found, wrong == WRONG_TOO_LONG_READ ? 1 << 20 : 8);
         if (code != FAKE_OK) return code;
     }
     if (wrong == WRONG_NONE_MADE) return FAKE_OK;
     if (wrong == WRONG_NO_SUCH_OUTPUT) return services->allocate_output(op, 2, 1, &found);
     if (wrong == WRONG_MADE_ALREADY) return services->allocate_output(op, 1, 1, &plan.count);
-    int32_t code = services->allocate_output(op, 0, wrong == WRONG_RANK ? 2 : 1, (const int64_t[]){found, 1});
-    if (code == FAKE_OK && wrong == WRONG_MADE_TWICE) code = services->allocate_output(op, 0, 1, &found);
+    int32_t code =
+        services->allocate_output(op, 0, wrong == WRONG_RANK ? 2 : 1, (const int64_t[]){found, 1});
+    if (code == FAKE_OK && wrong == WRONG_MADE_TWICE)
+        code = services->allocate_output(op, 0, 1, &found);
     return code == FAKE_OK && plan.count > 0 ? submit_move(op, &plan, found > 0) : code;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Transfers: memcpy and patterns, run by the stream.
  *
- * Host memory belongs to a transfer from its submission to its end: a source that has changed in between is a
- * violation, and a target is spoilt at submission, so that nobody can read a result before it is there. */
+ * Host memory belongs to a transfer from its submission to its end: a source that has changed in
+ * between is a violation, and a target is spoilt at submission, so that nobody can read a result
+ * before it is there. */
 #include "fake_internal.h"
 
 #include <string.h>
@@ -21,7 +22,8 @@ void gantry__fake_take_host_memory(fake_call_t *call, fake_work_t *work) {
     uint64_t bytes = work->operand_count > 0 ? work->operands[0].size_bytes : 0;
     const void *memory = work->host_target ? work->host_target : work->host_source;
     if (work->is_captured && memory && !gantry__fake_is_pinned(memory, bytes)) {
-        gantry__fake_violate(call, "%s in a graph: the host memory is not of host_alloc", work->what);
+        gantry__fake_violate(call, "%s in a graph: the host memory is not of host_alloc",
+                             work->what);
         return;
     }
     if (work->host_source) work->host_sum = sum_of(work->host_source, bytes);
@@ -32,7 +34,8 @@ static int32_t run_to_device(fake_work_t *work, fake_error_t *out_error) {
     (void)out_error;
     if (sum_of(work->host_source, work->operands[0].size_bytes) != work->host_sum) {
         gantry__fake_lock();
-        gantry__fake_violate(NULL, "to_device: the source was written to before the stream had passed");
+        gantry__fake_violate(NULL,
+                             "to_device: the source was written to before the stream had passed");
         gantry__fake_unlock();
     }
     memcpy(work->operands[0].bytes, work->host_source, (size_t)work->operands[0].size_bytes);
@@ -64,13 +67,15 @@ static void check_bytes(fake_call_t *call, const gantry_span_t *span) {
     if (span->size_bytes == 0) gantry__fake_violate(call, "a transfer of 0 bytes");
 }
 
-static int32_t to_device(gantry_backend_stream_t *handle, const gantry_span_t *target, const void *source) {
+static int32_t to_device(gantry_backend_stream_t *handle, const gantry_span_t *target,
+                         const void *source) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_to_device);
     check_bytes(&call, target);
     if (!source) gantry__fake_violate(&call, "the source is NULL");
     fake_stream_t *stream = gantry__fake_enter_stream(&call, handle);
-    fake_work_t *work = stream ? gantry__fake_work_create(&call, stream, "to_device", run_to_device, 1, 0) : NULL;
+    fake_work_t *work =
+        stream ? gantry__fake_work_create(&call, stream, "to_device", run_to_device, 1, 0) : NULL;
     if (work) {
         work->host_source = source;
         gantry__fake_work_operand(&call, work, 0, stream->device, target, target->size_bytes, true);
@@ -86,19 +91,23 @@ static int32_t to_host(gantry_backend_stream_t *handle, void *target, const gant
     check_bytes(&call, source);
     if (!target) gantry__fake_violate(&call, "the target is NULL");
     fake_stream_t *stream = gantry__fake_enter_stream(&call, handle);
-    fake_work_t *work = stream ? gantry__fake_work_create(&call, stream, "to_host", run_to_host, 1, 0) : NULL;
+    fake_work_t *work =
+        stream ? gantry__fake_work_create(&call, stream, "to_host", run_to_host, 1, 0) : NULL;
     if (work) {
         work->host_target = target;
-        gantry__fake_work_operand(&call, work, 0, stream->device, source, source->size_bytes, false);
+        gantry__fake_work_operand(&call, work, 0, stream->device, source, source->size_bytes,
+                                  false);
     }
     gantry__fake_submit(&call, stream, work);
     gantry__fake_leave_stream(stream);
     return gantry__fake_end(&call);
 }
 
-static void check_copy(fake_call_t *call, const gantry_span_t *target, const gantry_span_t *source) {
+static void check_copy(fake_call_t *call, const gantry_span_t *target,
+                       const gantry_span_t *source) {
     check_bytes(call, target);
-    if (target->size_bytes != source->size_bytes) gantry__fake_violate(call, "source and target differ in size");
+    if (target->size_bytes != source->size_bytes)
+        gantry__fake_violate(call, "source and target differ in size");
     bool apart = target->region != source->region ||
                  target->offset_bytes >= source->offset_bytes + source->size_bytes ||
                  source->offset_bytes >= target->offset_bytes + target->size_bytes;
@@ -114,7 +123,8 @@ static void submit_copy(fake_call_t *call, fake_stream_t *stream, const gantry_s
 }
 
 #ifndef GANTRY_FAKE_WITHOUT_COPY
-static int32_t copy(gantry_backend_stream_t *handle, const gantry_span_t *target, const gantry_span_t *source) {
+static int32_t copy(gantry_backend_stream_t *handle, const gantry_span_t *target,
+                    const gantry_span_t *source) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_copy);
     check_copy(&call, target, source);
@@ -142,19 +152,22 @@ static void check_fill(fake_call_t *call, const gantry_span_t *target, uint32_t 
     check_bytes(call, target);
     if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4 && pattern_bytes != 8) {
         gantry__fake_violate(call, "a pattern of %u bytes", pattern_bytes);
-    } else if (target->offset_bytes % pattern_bytes != 0 || target->size_bytes % pattern_bytes != 0) {
-        gantry__fake_violate(call, "a pattern of %u bytes does not divide offset %llu and size %llu", pattern_bytes,
-                             (unsigned long long)target->offset_bytes, (unsigned long long)target->size_bytes);
+    } else if (target->offset_bytes % pattern_bytes != 0 ||
+               target->size_bytes % pattern_bytes != 0) {
+        gantry__fake_violate(
+            call, "a pattern of %u bytes does not divide offset %llu and size %llu", pattern_bytes,
+            (unsigned long long)target->offset_bytes, (unsigned long long)target->size_bytes);
     }
 }
 
-static int32_t fill(gantry_backend_stream_t *handle, const gantry_span_t *target, const void *pattern,
-                    uint32_t pattern_bytes) {
+static int32_t fill(gantry_backend_stream_t *handle, const gantry_span_t *target,
+                    const void *pattern, uint32_t pattern_bytes) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_fill);
     check_fill(&call, target, pattern_bytes);
     fake_stream_t *stream = gantry__fake_enter_stream(&call, handle);
-    fake_work_t *work = stream ? gantry__fake_work_create(&call, stream, "fill", run_fill, 1, 0) : NULL;
+    fake_work_t *work =
+        stream ? gantry__fake_work_create(&call, stream, "fill", run_fill, 1, 0) : NULL;
     if (work) {
         memcpy(work->pattern, pattern, pattern_bytes);
         work->pattern_bytes = pattern_bytes;

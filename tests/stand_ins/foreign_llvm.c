@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Another LLVM, as a program has that exports its own (TensorFlow's libtensorflow_framework.so): functions by LLVM's names that do not
- * understand the objects of a driver's LLVM. Here each ends the process at once, where real ones damage memory first. */
-#define FOREIGN(name, symbol)               \
-    void name(void) __asm__(symbol);        \
+/* Another LLVM, as a program has that exports its own (TensorFlow's libtensorflow_framework.so):
+ * functions by LLVM's names that do not understand the objects of a driver's LLVM. Here each
+ * ends the process at once, where real ones damage memory first. */
+#define FOREIGN(name, symbol)        \
+    void name(void) __asm__(symbol); \
     void name(void) { __builtin_trap(); }
 
 /* What initialisers of libclang call. */

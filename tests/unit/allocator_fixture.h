@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An allocator over a driver that only counts, for unit tests of the allocator and its ladder. Header only. */
+/* An allocator over a driver that only counts, for unit tests of the allocator and its ladder.
+ * Header only. */
 #ifndef TESTS_ALLOCATOR_FIXTURE_H
 #define TESTS_ALLOCATOR_FIXTURE_H
 
@@ -31,8 +32,10 @@ typedef struct driver_t {
     uint64_t asked[MOST_TAKES];
     gantry__allocator_t *must_be_unlocked; /* while the driver is called */
     int found_locked;
-    gantry__bfc_chunk_t *to_free; /* by another thread, as it were, while the first region goes back */
-    uint64_t freed_handle;        /* of its region, whose work nobody has waited for since; 0: none */
+    /* by another thread, as it were, while the first region goes back */
+    gantry__bfc_chunk_t *to_free;
+    /* of its region, whose work nobody has waited for since; 0: none */
+    uint64_t freed_handle;
     int given_too_early;
     uint64_t idle_bytes; /* charged, and given back when asked for */
     int releases;
@@ -56,7 +59,8 @@ static inline gantry_status_t take(void *user, uint64_t size_bytes, uint64_t *ou
     ++driver->takes;
     if (driver->broken != GANTRY_OK) {
         status = gantry__fail(driver->broken, "the driver is broken");
-    } else if (size_bytes > driver->capacity - driver->held || (driver->largest && size_bytes > driver->largest)) {
+    } else if (size_bytes > driver->capacity - driver->held ||
+               (driver->largest && size_bytes > driver->largest)) {
         status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "the driver has no more");
     } else {
         driver->held += size_bytes;
@@ -115,14 +119,20 @@ static inline void open_with(fixture_t *f, gantry__allocator_options_t options) 
     locked_heap_init(&f->heap, -1);
     (void)pthread_mutex_init(&f->driver.lock, NULL);
     f->driver.capacity = UINT64_MAX;
-    gantry__region_source_t source = {.user = &f->driver, .take = take, .give_back = give_back, .wait = wait_for_work,
-                                     .release_idle = release_idle};
-    assert_int_equal(gantry__allocator_init(&f->allocator, &f->heap.heap, &options, &source, "GPU_0_bfc"), GANTRY_OK);
+    gantry__region_source_t source = {.user = &f->driver,
+                                      .take = take,
+                                      .give_back = give_back,
+                                      .wait = wait_for_work,
+                                      .release_idle = release_idle};
+    assert_int_equal(
+        gantry__allocator_init(&f->allocator, &f->heap.heap, &options, &source, "GPU_0_bfc"),
+        GANTRY_OK);
     f->driver.must_be_unlocked = &f->allocator;
 }
 
 static inline void open_all(fixture_t *f, gantry__bfc_options_t bfc) {
-    open_with(f, (gantry__allocator_options_t){.bfc = bfc, .garbage_collection = true, .retry_ms = 10000});
+    open_with(f, (gantry__allocator_options_t){
+                     .bfc = bfc, .garbage_collection = true, .retry_ms = 10000});
 }
 
 static inline void close_all(fixture_t *f) {
@@ -138,7 +148,8 @@ static inline void close_all(fixture_t *f) {
     locked_heap_deinit(&f->heap);
 }
 
-static inline gantry_status_t allocate(fixture_t *f, uint64_t bytes, gantry__bfc_chunk_t **out_chunk) {
+static inline gantry_status_t allocate(fixture_t *f, uint64_t bytes,
+                                       gantry__bfc_chunk_t **out_chunk) {
     const gantry__allocation_t request = {.bytes = bytes, .owner = "Test"};
     return gantry__allocator_allocate(&f->allocator, &request, out_chunk);
 }
@@ -152,7 +163,9 @@ static inline gantry__bfc_chunk_t *get(fixture_t *f, uint64_t bytes) {
     return chunk;
 }
 
-static inline void put(fixture_t *f, gantry__bfc_chunk_t *chunk) { gantry__allocator_free(&f->allocator, chunk); }
+static inline void put(fixture_t *f, gantry__bfc_chunk_t *chunk) {
+    gantry__allocator_free(&f->allocator, chunk);
+}
 
 static inline void expect_refusal(fixture_t *f, uint64_t bytes, const char *tried) {
     gantry__bfc_chunk_t *chunk;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cases that hold for every backend, each against its own fixture, which the test includes before this file; and
- * opening in another environment. */
+/* Cases that hold for every backend, each against its own fixture, which the test includes before
+ * this file; and opening in another environment. */
 #ifndef GANTRY_BACKEND_CASES_H
 #define GANTRY_BACKEND_CASES_H
 
@@ -16,7 +16,8 @@ static inline int32_t just_open(fixture_t *fixture) {
 }
 
 /* What cannot be opened holds nothing. */
-static inline void open_with_option(fixture_t *fixture, const char *name, const char *value, int32_t expected) {
+static inline void open_with_option(fixture_t *fixture, const char *name, const char *value,
+                                    int32_t expected) {
     fixture_init(fixture);
     fixture_set(fixture, name, value);
     assert_int_equal(just_open(fixture), expected);
@@ -24,18 +25,19 @@ static inline void open_with_option(fixture_t *fixture, const char *name, const 
     assert_int_equal(atomic_load(&fixture->bytes), 0);
 }
 
-static inline void check_older_core_is_refused(int32_t (*query)(uint32_t max_abi,
-                                                                const gantry_backend_t **out_backend)) {
+static inline void check_older_core_is_refused(
+    int32_t (*query)(uint32_t max_abi, const gantry_backend_t **out_backend)) {
     const gantry_backend_t *backend = (const gantry_backend_t *)&backend;
 
     assert_int_equal(query(0, &backend), FAILED_PRECONDITION);
     assert_null(backend);
 }
 
-/* A driver reads its environment once per process, so another environment needs a process of its own, made before this
- * one opens the driver. The child prints what went wrong. */
-static inline void check_in_child(const char *variable, const char *value, int32_t (*body)(fixture_t *),
-                                  int32_t expected, const char *part) {
+/* A driver reads its environment once per process, so another environment needs a process of its
+ * own, made before this one opens the driver. The child prints what went wrong. */
+static inline void check_in_child(const char *variable, const char *value,
+                                  int32_t (*body)(fixture_t *), int32_t expected,
+                                  const char *part) {
     int result = -1;
     pid_t child;
 
@@ -49,8 +51,10 @@ static inline void check_in_child(const char *variable, const char *value, int32
         setenv(variable, value, 1);
         fixture_init(&fixture);
         status = body(&fixture);
-        if (status != expected || strstr(fixture_error, part) == NULL || atomic_load(&fixture.bytes) != 0) {
-            printf("status %d, %lld bytes held: %s\n", status, atomic_load(&fixture.bytes), fixture_error);
+        if (status != expected || strstr(fixture_error, part) == NULL ||
+            atomic_load(&fixture.bytes) != 0) {
+            printf("status %d, %lld bytes held: %s\n", status, atomic_load(&fixture.bytes),
+                   fixture_error);
             fflush(stdout);
             _exit(1);
         }
@@ -72,7 +76,8 @@ static inline void skip_unless_it_opens(void) {
         fixture_init(&fixture);
         _exit(just_open(&fixture) == 0 ? 0 : 1);
     }
-    if ((waitpid(child, &result, 0) != child || result != 0) && getenv("GANTRY_TEST_ALLOW_NO_OPENCL") != NULL) {
+    if ((waitpid(child, &result, 0) != child || result != 0) &&
+        getenv("GANTRY_TEST_ALLOW_NO_OPENCL") != NULL) {
         print_message("skipped: the backend does not open here\n");
         skip();
     }
@@ -81,7 +86,7 @@ static inline void skip_unless_it_opens(void) {
 /* Every allocation of open, device_open and the first stream fails once. */
 static inline void open_out_of_memory_gives_all_back(void **state) {
     (void)state;
-    for (int fail_at = 1; fail_at < 300; fail_at++) {
+    for (int fail_at = 1; fail_at < 300; ++fail_at) {
         fixture_t fixture;
         int32_t status;
 
@@ -97,7 +102,8 @@ static inline void open_out_of_memory_gives_all_back(void **state) {
             status = fixture.backend->device_open(fixture.instance, 0, &fixture.device[0]);
         }
         if (status == 0) {
-            status = fixture.backend->stream->create(fixture.device[0], GANTRY_STREAM_COMPUTE, &fixture.stream[0]);
+            status = fixture.backend->stream->create(fixture.device[0], GANTRY_STREAM_COMPUTE,
+                                                     &fixture.stream[0]);
         }
         fixture_close(&fixture);
         if (status == 0) {
@@ -122,7 +128,7 @@ static inline void device_info_small_struct_is_not_written_beyond(void **state) 
     info.struct_size = offsetof(gantry_device_info_t, hardware_name);
     assert_ok(fixture.backend->device_info(fixture.instance, 0, &info));
     assert_int_equal(info.struct_size, offsetof(gantry_device_info_t, hardware_name));
-    for (size_t i = offsetof(gantry_device_info_t, hardware_name); i < sizeof info; i++) {
+    for (size_t i = offsetof(gantry_device_info_t, hardware_name); i < sizeof info; ++i) {
         assert_int_equal(((unsigned char *)&info)[i], 0x5a);
     }
     info.struct_size = sizeof info;
@@ -143,7 +149,7 @@ static inline void transfers_with_offsets_hit_their_bytes_only(void **state) {
 
     (void)state;
     fixture_open(&fixture);
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 1000; ++i) {
         in[i] = (unsigned char)(i * 7 + 1);
     }
     all = fixture_region(&fixture, 0, 1000);
@@ -164,13 +170,15 @@ static inline void transfers_with_offsets_hit_their_bytes_only(void **state) {
     fixture_read(&fixture, 0, part, out);
     assert_ok(fixture.backend->transfer->copy(fixture.stream[0], &part, &part));
     assert_ok(fixture.backend->transfer->fill(fixture.stream[0], &part, in, 1));
-    assert_int_equal(fixture.backend->transfer->copy(fixture.stream[0], &other, &part), INVALID_ARGUMENT);
+    assert_int_equal(fixture.backend->transfer->copy(fixture.stream[0], &other, &part),
+                     INVALID_ARGUMENT);
     fixture_region_free(&fixture, 0, all);
     fixture_close(&fixture);
 }
 
 static inline void fill_of_each_pattern_size_repeats_it(void **state) {
-    static const unsigned char patterns[2][8] = {{1, 2, 3, 4, 5, 6, 7, 8}, {9, 8, 7, 6, 9, 8, 7, 6}};
+    static const unsigned char patterns[2][8] = {{1, 2, 3, 4, 5, 6, 7, 8},
+                                                 {9, 8, 7, 6, 9, 8, 7, 6}};
     static const uint64_t lengths[] = {160, 8, 16, 24, 200};
     fixture_t fixture;
     unsigned char out[256];
@@ -180,21 +188,24 @@ static inline void fill_of_each_pattern_size_repeats_it(void **state) {
     fixture_open(&fixture);
     all = fixture_region(&fixture, 0, 256);
     for (uint32_t bytes = 1; bytes <= 8; bytes *= 2) {
-        for (int p = 0; p < 2; p++) {
-            for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
+        for (int p = 0; p < 2; ++p) {
+            for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; ++l) {
                 gantry_span_t span = {all.region, 40, lengths[l]};
                 unsigned char zero = 0;
 
                 assert_ok(fixture.backend->transfer->fill(fixture.stream[0], &all, &zero, 1));
-                assert_ok(fixture.backend->transfer->fill(fixture.stream[0], &span, patterns[p], bytes));
+                assert_ok(
+                    fixture.backend->transfer->fill(fixture.stream[0], &span, patterns[p], bytes));
                 fixture_read(&fixture, 0, all, out);
-                for (uint32_t i = 0; i < 256; i++) {
-                    assert_int_equal(out[i], i >= 40 && i < 40 + lengths[l] ? patterns[p][(i - 40) % bytes] : 0);
+                for (uint32_t i = 0; i < 256; ++i) {
+                    assert_int_equal(
+                        out[i], i >= 40 && i < 40 + lengths[l] ? patterns[p][(i - 40) % bytes] : 0);
                 }
             }
         }
     }
-    assert_int_equal(fixture.backend->transfer->fill(fixture.stream[0], &all, patterns, 3), INVALID_ARGUMENT);
+    assert_int_equal(fixture.backend->transfer->fill(fixture.stream[0], &all, patterns, 3),
+                     INVALID_ARGUMENT);
     assert_error_has("3 bytes");
     fixture_region_free(&fixture, 0, all);
     fixture_close(&fixture);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of a backend's plug-in interface share: a host that counts memory, keeps errors and hands out options,
- * and two devices opened through that interface alone.
+/* What the tests of a backend's plug-in interface share: a host that counts memory, keeps errors
+ * and hands out options, and two devices opened through that interface alone.
  *
- * Each backend's own fixture includes this one and defines the three functions that are only declared here. Where a
- * backend cannot be opened its tests fail, unless GANTRY_TEST_ALLOW_NO_OPENCL is set: then they are skipped and print
- * why (the stand-in for NVIDIA's driver runs on OpenCL too).
- * Owner: a fixture holds what it opened until fixture_close. Threads: the host's slots are thread-safe. */
+ * Each backend's own fixture includes this one and defines the three functions that are only
+ * declared here. Where a backend cannot be opened its tests fail, unless
+ * GANTRY_TEST_ALLOW_NO_OPENCL is set: then they are skipped and print why (the stand-in for
+ * NVIDIA's driver runs on OpenCL too).
+ * Owner: a fixture holds what it opened until fixture_close. Threads: the host's slots are
+ * thread-safe. */
 #ifndef GANTRY_BACKEND_FIXTURE_H
 #define GANTRY_BACKEND_FIXTURE_H
 
@@ -69,8 +71,8 @@ static inline void fixture_log(void *self, int32_t level, const char *text) {
     }
 }
 
-static inline int32_t fixture_set_error(void *self, int32_t code, const char *domain, int64_t native,
-                                        const char *text) {
+static inline int32_t fixture_set_error(void *self, int32_t code, const char *domain,
+                                        int64_t native, const char *text) {
     (void)self;
     (void)domain;
     (void)native;
@@ -78,7 +80,8 @@ static inline int32_t fixture_set_error(void *self, int32_t code, const char *do
     return code;
 }
 
-static inline void *fixture_reallocate(void *self, void *ptr, uint64_t old_bytes, uint64_t new_bytes) {
+static inline void *fixture_reallocate(void *self, void *ptr, uint64_t old_bytes,
+                                       uint64_t new_bytes) {
     fixture_t *fixture = self;
     void *result;
 
@@ -92,7 +95,8 @@ static inline void *fixture_reallocate(void *self, void *ptr, uint64_t old_bytes
     }
     result = realloc(ptr, (size_t)new_bytes);
     if (result != NULL) {
-        atomic_fetch_add(&fixture->bytes, (long long)new_bytes - (long long)(ptr != NULL ? old_bytes : 0));
+        atomic_fetch_add(&fixture->bytes,
+                         (long long)new_bytes - (long long)(ptr != NULL ? old_bytes : 0));
     }
     return result;
 }
@@ -100,7 +104,7 @@ static inline void *fixture_reallocate(void *self, void *ptr, uint64_t old_bytes
 static inline const char *fixture_option(void *self, const char *name) {
     const fixture_t *fixture = self;
 
-    for (int i = 0; i < FIXTURE_OPTIONS; i++) {
+    for (int i = 0; i < FIXTURE_OPTIONS; ++i) {
         if (fixture->names[i] != NULL && strcmp(fixture->names[i], name) == 0) {
             return fixture->values[i];
         }
@@ -112,7 +116,8 @@ static inline const char *fixture_option(void *self, const char *name) {
 static inline void fixture_set(fixture_t *fixture, const char *name, const char *value) {
     int i = 0;
 
-    while (i < FIXTURE_OPTIONS && fixture->names[i] != NULL && strcmp(fixture->names[i], name) != 0) {
+    while (i < FIXTURE_OPTIONS && fixture->names[i] != NULL &&
+           strcmp(fixture->names[i], name) != 0) {
         i++;
     }
     assert_true(i < FIXTURE_OPTIONS);
@@ -122,7 +127,8 @@ static inline void fixture_set(fixture_t *fixture, const char *name, const char 
 
 /* What fixture_init begins with. */
 static inline void fixture_init_host(fixture_t *fixture,
-                                     int32_t (*query)(uint32_t max_abi, const gantry_backend_t **out_backend)) {
+                                     int32_t (*query)(uint32_t max_abi,
+                                                      const gantry_backend_t **out_backend)) {
     memset(fixture, 0, sizeof *fixture);
     fixture->host = (gantry_host_t){
         .struct_size = sizeof fixture->host,
@@ -137,15 +143,17 @@ static inline void fixture_init_host(fixture_t *fixture,
     assert_int_equal(query(GANTRY_ABI_VERSION, &fixture->backend), 0);
 }
 
-#define assert_ok(expression)                                                                               \
-    do {                                                                                                    \
-        int32_t assert_status_ = (expression);                                                              \
-        if (assert_status_ != 0) fail_msg("%s: status %d: %s", #expression, assert_status_, fixture_error); \
+#define assert_ok(expression)                                                          \
+    do {                                                                               \
+        int32_t assert_status_ = (expression);                                         \
+        if (assert_status_ != 0)                                                       \
+            fail_msg("%s: status %d: %s", #expression, assert_status_, fixture_error); \
     } while (0)
 
-#define assert_error_has(part)                                                                          \
-    do {                                                                                                \
-        if (strstr(fixture_error, part) == NULL) fail_msg("\"%s\" is not in: %s", part, fixture_error); \
+#define assert_error_has(part)                                     \
+    do {                                                           \
+        if (strstr(fixture_error, part) == NULL)                   \
+            fail_msg("\"%s\" is not in: %s", part, fixture_error); \
     } while (0)
 
 /* ---- opening and closing ---- */
@@ -163,9 +171,11 @@ static inline void fixture_open_instance(fixture_t *fixture) {
 }
 
 static inline void fixture_open_devices(fixture_t *fixture) {
-    for (int d = 0; d < FIXTURE_DEVICES; d++) {
-        assert_ok(fixture->backend->device_open(fixture->instance, fixture->index[d], &fixture->device[d]));
-        assert_ok(fixture->backend->stream->create(fixture->device[d], GANTRY_STREAM_COMPUTE, &fixture->stream[d]));
+    for (int d = 0; d < FIXTURE_DEVICES; ++d) {
+        assert_ok(fixture->backend->device_open(fixture->instance, fixture->index[d],
+                                                &fixture->device[d]));
+        assert_ok(fixture->backend->stream->create(fixture->device[d], GANTRY_STREAM_COMPUTE,
+                                                   &fixture->stream[d]));
     }
 }
 
@@ -177,7 +187,7 @@ static inline void fixture_open(fixture_t *fixture) {
 
 /* Gives all back; the backend must hold no memory any more. */
 static inline void fixture_close(fixture_t *fixture) {
-    for (int d = 0; d < FIXTURE_DEVICES; d++) {
+    for (int d = 0; d < FIXTURE_DEVICES; ++d) {
         if (fixture->stream[d] != NULL) {
             fixture->backend->stream->destroy(fixture->stream[d]);
         }
@@ -203,7 +213,8 @@ static inline gantry_span_t fixture_region(fixture_t *fixture, int d, uint64_t b
 }
 
 static inline void fixture_region_free(fixture_t *fixture, int d, gantry_span_t span) {
-    fixture->backend->memory->region_free(fixture->device[d], span.region, span.offset_bytes + span.size_bytes);
+    fixture->backend->memory->region_free(fixture->device[d], span.region,
+                                          span.offset_bytes + span.size_bytes);
 }
 
 static inline void fixture_write(fixture_t *fixture, int d, gantry_span_t span, const void *bytes) {

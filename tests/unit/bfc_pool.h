@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For the tests of the BFC: a pool with a driver that only counts, a host heap that can fail, and a check of all the
- * invariants. Each test program that includes it has its own copy. */
+/* For the tests of the BFC: a pool with a driver that only counts, a host heap that can fail, and a
+ * check of all the invariants. Each test program that includes it has its own copy. */
 #ifndef GANTRY_TESTS_UNIT_BFC_POOL_H
 #define GANTRY_TESTS_UNIT_BFC_POOL_H
 
@@ -65,12 +65,14 @@ static inline uint64_t draw(pool_t *pool) {
 }
 
 /* The caller's loop of bfc.h. *out_region NULL with OK: forbidden, or refused by the driver. */
-static inline gantry_status_t try_extend(pool_t *pool, uint64_t bytes, gantry__bfc_region_t **out_region) {
+static inline gantry_status_t try_extend(pool_t *pool, uint64_t bytes,
+                                         gantry__bfc_region_t **out_region) {
     gantry__bfc_region_t *region;
     *out_region = NULL;
     GANTRY__TRY(gantry__bfc_begin_region(&pool->bfc, bytes, &region));
     if (!region) return GANTRY_OK;
-    while (region->bytes > pool->driver_limit || pool->driver_bytes > pool->driver_limit - region->bytes) {
+    while (region->bytes > pool->driver_limit ||
+           pool->driver_bytes > pool->driver_limit - region->bytes) {
         if (!gantry__bfc_shrink_region(&pool->bfc, region)) {
             gantry__bfc_end_region(&pool->bfc, region);
             return GANTRY_OK;
@@ -88,7 +90,8 @@ static inline bool extend(pool_t *pool, uint64_t bytes) {
     return region != NULL;
 }
 
-static inline gantry_status_t try_get(pool_t *pool, uint64_t bytes, gantry__bfc_chunk_t **out_chunk) {
+static inline gantry_status_t try_get(pool_t *pool, uint64_t bytes,
+                                      gantry__bfc_chunk_t **out_chunk) {
     gantry__bfc_region_t *region;
     GANTRY__TRY(gantry__bfc_allocate(&pool->bfc, bytes, out_chunk));
     if (*out_chunk) return GANTRY_OK;
@@ -126,7 +129,8 @@ static inline bool collect(pool_t *pool, uint64_t bytes) {
     return true;
 }
 
-static inline void expect_stats(const pool_t *pool, uint64_t allocs, uint64_t in_use, uint64_t peak, uint64_t largest) {
+static inline void expect_stats(const pool_t *pool, uint64_t allocs, uint64_t in_use, uint64_t peak,
+                                uint64_t largest) {
     gantry__bfc_stats_t stats;
     gantry__bfc_get_stats(&pool->bfc, &stats);
     assert_int_equal(stats.num_allocs, allocs);
@@ -137,8 +141,8 @@ static inline void expect_stats(const pool_t *pool, uint64_t allocs, uint64_t in
     assert_int_equal(stats.bytes_limit, pool->bfc.options.limit_bytes);
 }
 
-static inline void check_tree(const gantry__bfc_chunk_t *chunk, unsigned bin_class, const gantry__bfc_chunk_t **last,
-                              uint64_t *count) {
+static inline void check_tree(const gantry__bfc_chunk_t *chunk, unsigned bin_class,
+                              const gantry__bfc_chunk_t **last, uint64_t *count) {
     assert_false(chunk->in_use);
     assert_int_equal(chunk->bin_class, bin_class);
     assert_int_equal(gantry__bfc_bins_class(chunk->bytes), bin_class);
@@ -161,7 +165,7 @@ static inline void check_tree(const gantry__bfc_chunk_t *chunk, unsigned bin_cla
 static inline uint64_t check_bins(const gantry__bfc_bins_t *bins) {
     const gantry__bfc_chunk_t *last = NULL; /* sizes rise from class to class, too */
     uint64_t count = 0;
-    for (unsigned i = 0; i < GANTRY__BFC_ROWS * GANTRY__BFC_CLASSES; i++) {
+    for (unsigned i = 0; i < GANTRY__BFC_ROWS * GANTRY__BFC_CLASSES; ++i) {
         unsigned row = i / GANTRY__BFC_CLASSES;
         assert_int_equal(bins->classes[row] >> i % GANTRY__BFC_CLASSES & 1, bins->roots[i] != NULL);
         assert_int_equal(bins->rows >> row & 1, bins->classes[row] != 0);
@@ -174,7 +178,8 @@ static inline uint64_t check_bins(const gantry__bfc_bins_t *bins) {
 }
 
 /* The chunks of one region tile it; adds up what is in use, and returns the number of free ones. */
-static inline uint64_t check_region(const gantry__bfc_region_t *region, uint64_t alignment, gantry__bfc_stats_t *sum) {
+static inline uint64_t check_region(const gantry__bfc_region_t *region, uint64_t alignment,
+                                    gantry__bfc_stats_t *sum) {
     uint64_t end = 0, free_chunks = 0;
     const gantry__bfc_chunk_t *previous = NULL;
     for (const gantry__bfc_chunk_t *chunk = &region->first; chunk; chunk = chunk->next) {
@@ -205,10 +210,12 @@ static inline void check_pool(const gantry__bfc_t *bfc) {
     gantry__bfc_stats_t sum = {0};
     uint64_t free_chunks = 0;
     const gantry__bfc_region_t *previous = NULL;
-    for (const gantry__bfc_region_t *region = gantry__bfc_first_region(bfc); region; region = region->next) {
+    for (const gantry__bfc_region_t *region = gantry__bfc_first_region(bfc); region;
+         region = region->next) {
         assert_true(region->attached);
         assert_ptr_equal(region->previous, previous);
-        assert_true(!previous || (previous->number < region->number && previous->base < region->base));
+        assert_true(!previous ||
+                    (previous->number < region->number && previous->base < region->base));
         free_chunks += check_region(region, bfc->options.alignment, &sum);
         previous = region;
     }
@@ -218,8 +225,10 @@ static inline void check_pool(const gantry__bfc_t *bfc) {
     assert_int_equal(stats.bytes_in_use, sum.bytes_in_use);
     assert_int_equal(stats.requested_bytes_in_use, sum.requested_bytes_in_use);
     assert_int_equal(stats.pool_bytes, sum.pool_bytes);
-    assert_true(stats.bytes_in_use <= stats.peak_bytes_in_use && stats.pool_bytes <= stats.peak_pool_bytes);
-    assert_true(stats.pool_bytes + stats.pending_bytes + stats.charged_bytes + stats.reserved_bytes <=
+    assert_true(stats.bytes_in_use <= stats.peak_bytes_in_use &&
+                stats.pool_bytes <= stats.peak_pool_bytes);
+    assert_true(stats.pool_bytes + stats.pending_bytes + stats.charged_bytes +
+                    stats.reserved_bytes <=
                 stats.bytes_limit);
 }
 

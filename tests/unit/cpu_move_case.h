@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random cases of ops that move elements, on the CPU backend's kernels: shapes, tensors whose elements are all different,
- * and what to compare the result with. Header only; owner and threads as in cpu_kernel_call.h. */
+/* Random cases of ops that move elements, on the CPU backend's kernels: shapes, tensors whose
+ * elements are all different, and what to compare the result with. Header only; owner and
+ * threads as in cpu_kernel_call.h. */
 #ifndef GANTRY_TEST_CPU_MOVE_CASE_H
 #define GANTRY_TEST_CPU_MOVE_CASE_H
 
@@ -24,8 +25,9 @@ static inline uint64_t draw(uint64_t below) {
 }
 
 /* Every other one has another size. */
-static const int32_t some_types[] = {GANTRY_K_BOOL,  GANTRY_K_INT32,    GANTRY_K_FLOAT32, GANTRY_K_INT64,
-                                     GANTRY_K_INT16, GANTRY_K_BFLOAT16, GANTRY_K_FLOAT64, GANTRY_K_FLOAT16};
+static const int32_t some_types[] = {GANTRY_K_BOOL,    GANTRY_K_INT32,  GANTRY_K_FLOAT32,
+                                     GANTRY_K_INT64,   GANTRY_K_INT16,  GANTRY_K_BFLOAT16,
+                                     GANTRY_K_FLOAT64, GANTRY_K_FLOAT16};
 #define SOME_TYPES (sizeof some_types / sizeof some_types[0])
 
 /* Dims of at most `limit` elements, each 1 or more; large and small ones mixed. */
@@ -45,7 +47,8 @@ static inline void draw_dims(int32_t rank, int64_t limit, int64_t *dims) {
     }
 }
 
-static inline gantry_arg_t *draw_tensor(cpu_call_t *owner, int32_t dtype, int32_t rank, const int64_t *dims) {
+static inline gantry_arg_t *draw_tensor(cpu_call_t *owner, int32_t dtype, int32_t rank,
+                                        const int64_t *dims) {
     gantry_arg_t *arg = cpu_tensor(owner, dtype, rank, dims);
     uint32_t size = gantry_k_size(dtype);
     unsigned char *bytes = arg->data;
@@ -57,7 +60,8 @@ static inline gantry_arg_t *draw_tensor(cpu_call_t *owner, int32_t dtype, int32_
     return arg;
 }
 
-static inline gantry_arg_t *host_ints(cpu_call_t *owner, int64_t count, const int64_t *values, int wide) {
+static inline gantry_arg_t *host_ints(cpu_call_t *owner, int64_t count, const int64_t *values,
+                                      int wide) {
     gantry_arg_t *arg = cpu_tensor(owner, wide ? GANTRY_K_INT64 : GANTRY_K_INT32, 1, &count);
     for (int64_t i = 0; i < count; ++i) {
         if (wide) {
@@ -95,18 +99,21 @@ static inline const void *at(const gantry_arg_t *arg, int64_t flat) {
     return (const char *)arg->data + flat * gantry_k_size(arg->dtype);
 }
 
-static inline void expect_element(const gantry_arg_t *out, int64_t flat, const void *element, const char *op) {
+static inline void expect_element(const gantry_arg_t *out, int64_t flat, const void *element,
+                                  const char *op) {
     if (memcmp(at(out, flat), element, gantry_k_size(out->dtype)) != 0) {
         fail_msg("%s: element %" PRId64 " of %" PRId64 " is wrong", op, flat, out->element_count);
     }
 }
 
 static inline void expect_nothing_behind(const gantry_arg_t *out) {
-    assert_int_equal(*(const unsigned char *)at(out, out->element_count), 0xa5); /* as cpu_call_block filled it */
+    /* as cpu_call_block filled it */
+    assert_int_equal(*(const unsigned char *)at(out, out->element_count), 0xa5);
 }
 
 static inline gantry_attr_t int_attr(const char *name, int64_t value) {
-    return (gantry_attr_t){.struct_size = sizeof(gantry_attr_t), .kind = GANTRY_ATTR_INT, .name = name, .i = value};
+    return (gantry_attr_t){
+        .struct_size = sizeof(gantry_attr_t), .kind = GANTRY_ATTR_INT, .name = name, .i = value};
 }
 
 /* ---- many cases ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the CUDA backend's tests share: backend_fixture.h with two cards of the stand-in for NVIDIA's driver. After each
- * life of a fixture the stand-in must hold no object any more. */
+/* What the CUDA backend's tests share: backend_fixture.h with two cards of the stand-in for
+ * NVIDIA's driver. After each life of a fixture the stand-in must hold no object any more. */
 #ifndef GANTRY_CUDA_FIXTURE_H
 #define GANTRY_CUDA_FIXTURE_H
 
@@ -35,7 +35,7 @@ static inline const stand_in_control_t *fixture_control(void) {
 }
 
 static inline void fixture_find_devices(fixture_t *fixture) {
-    for (uint32_t d = 0; d < FIXTURE_DEVICES; d++) {
+    for (uint32_t d = 0; d < FIXTURE_DEVICES; ++d) {
         fixture->index[d] = d;
         fixture->info[d].struct_size = sizeof fixture->info[d];
         assert_ok(fixture->backend->device_info(fixture->instance, d, &fixture->info[d]));
@@ -45,8 +45,9 @@ static inline void fixture_find_devices(fixture_t *fixture) {
 static inline void fixture_expect_nothing_lives(void) {
     const stand_in_control_t *control = fixture_control();
 
-    for (int kind = 0; kind < STAND_IN_KINDS; kind++) {
-        if (control->live(kind) != 0) fail_msg("%ld objects of kind %d still live", control->live(kind), kind);
+    for (int kind = 0; kind < STAND_IN_KINDS; ++kind) {
+        if (control->live(kind) != 0)
+            fail_msg("%ld objects of kind %d still live", control->live(kind), kind);
     }
 }
 

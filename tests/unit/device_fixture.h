@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device table over the CPU backend and the fake modules "fake" and "other", for unit tests. Header only; one
- * table at a time per fixture. */
+/* A device table over the CPU backend and the fake modules "fake" and "other", for unit tests.
+ * Header only; one table at a time per fixture. */
 #ifndef TESTS_DEVICE_FIXTURE_H
 #define TESTS_DEVICE_FIXTURE_H
 
@@ -25,8 +25,8 @@ typedef const gantry_physical_device_t *physical_device_t;
 
 static const gantry_fake_control_t *fake, *other;
 
-/* Every variable of the table is taken out of the environment, controls are reset: fake and other have one GPU
- * each. */
+/* Every variable of the table is taken out of the environment, controls are reset: fake and other
+ * have one GPU each. */
 static inline void device_fixture_clear(void) {
     static const char *const names[] = {
 #define GANTRY__ENVIRONMENT_ROW(name, values, default_value, meaning) name,
@@ -43,14 +43,16 @@ static inline void device_fixture_clear(void) {
 
 /* options may be NULL; only "fake" when path is NULL. What the heap fails at counts from here. */
 static inline gantry_status_t device_fixture_try_open(device_fixture_t *f, const char *path,
-                                                      const gantry_runtime_options_t *options, long fail_at) {
+                                                      const gantry_runtime_options_t *options,
+                                                      long fail_at) {
     static const gantry_runtime_options_t none = {.struct_size = sizeof none};
     locked_heap_init(&f->heap, -1);
     log_lines_init(&f->log);
     assert_int_equal(gantry__settings_init(&f->settings, &f->heap.heap), GANTRY_OK);
     if (!path) path = FAKE_FOLDER("fake");
-    assert_int_equal(gantry__backend_set_init(&f->set, &f->heap.heap, &f->log.log, &f->settings, path, NULL),
-                     GANTRY_OK);
+    assert_int_equal(
+        gantry__backend_set_init(&f->set, &f->heap.heap, &f->log.log, &f->settings, path, NULL),
+        GANTRY_OK);
     assert_int_equal(gantry__options_put(&f->settings, options ? options : &none), GANTRY_OK);
     f->heap.inner.fail_at = fail_at;
     gantry_status_t status =
@@ -65,8 +67,10 @@ static inline gantry_status_t device_fixture_try_open(device_fixture_t *f, const
     return status;
 }
 
-static inline void device_fixture_open(device_fixture_t *f, const char *path, const gantry_runtime_options_t *options) {
-    if (device_fixture_try_open(f, path, options, -1) != GANTRY_OK) fail_msg("%s", gantry__message());
+static inline void device_fixture_open(device_fixture_t *f, const char *path,
+                                       const gantry_runtime_options_t *options) {
+    if (device_fixture_try_open(f, path, options, -1) != GANTRY_OK)
+        fail_msg("%s", gantry__message());
 }
 
 static inline void device_fixture_close(device_fixture_t *f) {
@@ -98,9 +102,11 @@ static inline int device_fixture_tear_down(void **state) {
 }
 
 /* The physical device of that name ("/physical_device:GPU:0") or alias ("fake:0"). */
-static inline physical_device_t device_fixture_physical(const device_fixture_t *f, const char *name) {
+static inline physical_device_t device_fixture_physical(const device_fixture_t *f,
+                                                        const char *name) {
     for (size_t i = 0; i < f->table.physical_count; ++i) {
-        if (strcmp(f->table.physical[i]->name, name) == 0 || strcmp(f->table.physical[i]->alias, name) == 0)
+        if (strcmp(f->table.physical[i]->name, name) == 0 ||
+            strcmp(f->table.physical[i]->alias, name) == 0)
             return f->table.physical[i];
     }
     fail_msg("there is no %s", name);
@@ -113,7 +119,8 @@ static inline gantry_logical_device_t *device_fixture_find(device_fixture_t *f, 
     gantry__device_reference_t reference;
     gantry_logical_device_t *device = NULL;
     gantry_status_t status = gantry__device_reference_from_user(&f->table, text, &reference);
-    if (status == GANTRY_OK) status = gantry__device_reference_find(&f->table, &reference, text, &device);
+    if (status == GANTRY_OK)
+        status = gantry__device_reference_find(&f->table, &reference, text, &device);
     if (out_status) *out_status = status;
     if (status != GANTRY_OK) return NULL;
     return device;
@@ -124,12 +131,13 @@ static inline gantry_logical_device_t *device_fixture_open_gpu(device_fixture_t 
     device_fixture_open(f, NULL, NULL);
     assert_int_equal(gantry__device_table_freeze(&f->table, "this test"), GANTRY_OK);
     gantry_logical_device_t *device = device_fixture_find(f, "GPU:0", NULL);
-    if (!device || gantry__logical_device_open(device) != GANTRY_OK) fail_msg("%s", gantry__message());
+    if (!device || gantry__logical_device_open(device) != GANTRY_OK)
+        fail_msg("%s", gantry__message());
     return device;
 }
 
-static inline void device_fixture_set_gpu(const gantry_fake_control_t *control, uint32_t device, const char *pci,
-                                          const char *uuid, uint32_t flags) {
+static inline void device_fixture_set_gpu(const gantry_fake_control_t *control, uint32_t device,
+                                          const char *pci, const char *uuid, uint32_t flags) {
     gantry_fake_device_t settings;
     control->get_device(device, &settings);
     settings.type = GANTRY_DEVICE_TYPE_GPU;
@@ -147,7 +155,8 @@ static inline void device_fixture_set_three_gpus(void) {
     device_fixture_set_gpu(fake, 2, "0000:b3:00.0", "GPU-bbbb0000-0000-0000-0000-000000000000", 0);
 }
 
-static inline void device_fixture_set_type(const gantry_fake_control_t *control, uint32_t device, int32_t type) {
+static inline void device_fixture_set_type(const gantry_fake_control_t *control, uint32_t device,
+                                           int32_t type) {
     gantry_fake_device_t settings;
     control->get_device(device, &settings);
     settings.type = type;
@@ -175,11 +184,13 @@ static inline void *device_fixture_open_it(void *user) {
 }
 
 /* Opens devices[i % device_count], one thread each, at once. */
-static inline void device_fixture_open_at_once(gantry_logical_device_t *const *devices, int device_count) {
+static inline void device_fixture_open_at_once(gantry_logical_device_t *const *devices,
+                                               int device_count) {
     device_opener_t openers[8];
     for (int i = 0; i < 8; ++i) {
         openers[i] = (device_opener_t){.device = devices[i % device_count]};
-        assert_int_equal(pthread_create(&openers[i].thread, NULL, device_fixture_open_it, &openers[i]), 0);
+        assert_int_equal(
+            pthread_create(&openers[i].thread, NULL, device_fixture_open_it, &openers[i]), 0);
     }
     for (int i = 0; i < 8; ++i) {
         assert_int_equal(pthread_join(openers[i].thread, NULL), 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of device names share: names and references that must parse, and their canonical form. Header only. */
+/* What the tests of device names share: names and references that must parse, and their
+ * canonical form. Header only. */
 #ifndef TESTS_DEVICE_NAME_CASE_H
 #define TESTS_DEVICE_NAME_CASE_H
 
@@ -23,7 +24,8 @@ typedef char line_t[GANTRY__DEVICE_NAME_BYTES];
 
 static inline gantry__device_name_t full(const char *text) {
     gantry__device_name_t name;
-    if (gantry__device_name_parse_full(text, &name) != GANTRY_OK) fail_msg("'%s': %s", text, gantry__message());
+    if (gantry__device_name_parse_full(text, &name) != GANTRY_OK)
+        fail_msg("'%s': %s", text, gantry__message());
     return name;
 }
 
@@ -34,7 +36,8 @@ static inline gantry__device_reference_t user(const char *text) {
     return reference;
 }
 
-static inline void assert_name(const gantry__device_name_t *name, const char *expected, const char *row) {
+static inline void assert_name(const gantry__device_name_t *name, const char *expected,
+                               const char *row) {
     line_t text;
     assert_true(gantry__device_name_format(name, text, sizeof text) < sizeof text);
     if (strcmp(text, expected) != 0) fail_msg("row '%s': got '%s', want '%s'", row, text, expected);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares the float32 functions of the portable text with double precision over all 2^32 inputs, or every n-th.
+ * Compares the float32 functions of the portable text with double precision over all 2^32 inputs,
+ * or every n-th.
  *
- * Not run by default in full: about a minute a function. Prints, for each function, the largest error in units of the
- * exact result's last place and the input that has it; exits 1 when one exceeds its bound or a special case is wrong.
+ * Not run by default in full: about a minute a function. Prints, for each function, the largest
+ * error in units of the exact result's last place and the input that has it; exits 1 when one
+ * exceeds its bound or a special case is wrong.
  *
  *     exhaustive_math_float32 [--full | --stride N] [--threads N] [function ...]
  *
- * The reference is the C library's double function, whose own error (below 1 ulp of double) adds 2e-9 ulp at most.
- * Near a zero of sine and cosine that holds as well, since the C library reduces its argument exactly.
- */
+ * The reference is the C library's double function, whose own error (below 1 ulp of double) adds
+ * 2e-9 ulp at most. Near a zero of sine and cosine that holds as well, since the C library reduces
+ * its argument exactly.
+ * */
 #define _POSIX_C_SOURCE 200809L
 
 #include <inttypes.h>
@@ -52,12 +55,11 @@ typedef struct task {
 } task_t;
 
 /* One loop per function, so that the vector code the CPU backend would run is what is tested. */
-#define FILL(name)                                                                                                     \
-    static void fill_##name(float *restrict y, const float *restrict x, int count)                                    \
-    {                                                                                                                  \
-        for (int i = 0; i < count; i++) {                                                                              \
-            y[i] = gantry_##name##_f32(x[i]);                                                                          \
-        }                                                                                                              \
+#define FILL(name)                                                                   \
+    static void fill_##name(float *restrict y, const float *restrict x, int count) { \
+        for (int i = 0; i < count; ++i) {                                            \
+            y[i] = gantry_##name##_f32(x[i]);                                        \
+        }                                                                            \
     }
 
 #define MATH_FUNCTION(name, reference, bound_ulp, domain) FILL(name)
@@ -65,16 +67,16 @@ typedef struct task {
 #undef MATH_FUNCTION
 
 static const subject_t subjects[] = {
-#define MATH_FUNCTION(name, reference, bound_ulp, domain) {#name, fill_##name, reference, bound_ulp, domain},
+#define MATH_FUNCTION(name, reference, bound_ulp, domain) \
+    {#name, fill_##name, reference, bound_ulp, domain},
 #include "math_float32_functions.def"
 #undef MATH_FUNCTION
 };
 
 enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
 
-static void compare_block(task_t *task, const float *x, const float *y, int count)
-{
-    for (int i = 0; i < count; i++) {
+static void compare_block(task_t *task, const float *x, const float *y, int count) {
+    for (int i = 0; i < count; ++i) {
         double wanted = task->subject->reference((double)x[i]);
         float nearest = (float)wanted;
         task->worst.compared++;
@@ -95,8 +97,7 @@ static void compare_block(task_t *task, const float *x, const float *y, int coun
     }
 }
 
-static void *run_task(void *argument)
-{
+static void *run_task(void *argument) {
     task_t *task = argument;
     float x[BLOCK] = {0.0f};
     float y[BLOCK];
@@ -118,22 +119,23 @@ static void *run_task(void *argument)
     return NULL;
 }
 
-/* The inputs a stride could step over: zeros, denormals, infinities, NaNs, and the ends of each function's range. */
-static void run_specials(task_t *task)
-{
+/* The inputs a stride could step over: zeros, denormals, infinities, NaNs, and the ends of each
+ * function's range. */
+static void run_specials(task_t *task) {
     static const uint32_t specials[] = {
-        0x00000000u, 0x80000000u, 0x00000001u, 0x80000001u, 0x007fffffu, 0x807fffffu, 0x00800000u, 0x80800000u,
-        0x7f800000u, 0xff800000u, 0x7fc00000u, 0xffc00000u, 0x7f800001u, 0xff812345u, 0x7f7fffffu, 0xff7fffffu,
-        0x3f800000u, 0xbf800000u, 0x3f7fffffu, 0x3f800001u, 0x42b17217u, 0x42b17218u, 0xc2aeac4fu, 0xc2aeac50u,
-        0xc2cff1b4u, 0xc2cff1b5u, 0xc2d00000u, 0x42b20000u, 0x3f100000u, 0x3f0fffffu, 0x41200000u, 0x41102cb3u,
-        0x3f3504f3u, 0x3f3504f2u, 0x3fb504f3u, 0x3fb504f4u, 0x3fc90fdbu, 0x40490fdbu, 0x40c90fdbu, 0x41490fdbu,
-        0x3f000000u, 0x3effffffu, 0xbf000001u, 0x3f490fdbu, 0x44800000u, 0xc47fffffu, 0x45800000u, 0x457fffffu,
-        0x42b2d4fcu, 0x42b2d4fdu, 0x6f79be45u, 0xef79be45u, 0x4e800000u, 0x4e800001u, 0xbf7fffffu, 0xbf800001u,
+        0x00000000u, 0x80000000u, 0x00000001u, 0x80000001u, 0x007fffffu, 0x807fffffu, 0x00800000u,
+        0x80800000u, 0x7f800000u, 0xff800000u, 0x7fc00000u, 0xffc00000u, 0x7f800001u, 0xff812345u,
+        0x7f7fffffu, 0xff7fffffu, 0x3f800000u, 0xbf800000u, 0x3f7fffffu, 0x3f800001u, 0x42b17217u,
+        0x42b17218u, 0xc2aeac4fu, 0xc2aeac50u, 0xc2cff1b4u, 0xc2cff1b5u, 0xc2d00000u, 0x42b20000u,
+        0x3f100000u, 0x3f0fffffu, 0x41200000u, 0x41102cb3u, 0x3f3504f3u, 0x3f3504f2u, 0x3fb504f3u,
+        0x3fb504f4u, 0x3fc90fdbu, 0x40490fdbu, 0x40c90fdbu, 0x41490fdbu, 0x3f000000u, 0x3effffffu,
+        0xbf000001u, 0x3f490fdbu, 0x44800000u, 0xc47fffffu, 0x45800000u, 0x457fffffu, 0x42b2d4fcu,
+        0x42b2d4fdu, 0x6f79be45u, 0xef79be45u, 0x4e800000u, 0x4e800001u, 0xbf7fffffu, 0xbf800001u,
     };
     float x[BLOCK];
     float y[BLOCK];
     int count = 0;
-    for (size_t i = 0; i < sizeof specials / sizeof specials[0]; i++) {
+    for (size_t i = 0; i < sizeof specials / sizeof specials[0]; ++i) {
         float input = GANTRY_AS_FLOAT(specials[i]);
         float domain = task->subject->domain;
         if (domain == 0.0f || fabsf(input) <= domain || isnan(input) || isinf(input)) {
@@ -144,8 +146,7 @@ static void run_specials(task_t *task)
     compare_block(task, x, y, count);
 }
 
-static void merge(finding_t *into, const finding_t *from)
-{
+static void merge(finding_t *into, const finding_t *from) {
     uint64_t compared = into->compared + from->compared;
     uint64_t rounded_right = into->rounded_right + from->rounded_right;
     if (from->error_ulp > into->error_ulp) {
@@ -156,53 +157,53 @@ static void merge(finding_t *into, const finding_t *from)
 }
 
 /* Returns whether the subject keeps its bound. */
-static bool run_subject(const subject_t *subject, uint64_t stride, int threads)
-{
+static bool run_subject(const subject_t *subject, uint64_t stride, int threads) {
     task_t tasks[MOST_THREADS];
     pthread_t ids[MOST_THREADS];
     bool started[MOST_THREADS] = {false};
     task_t specials = {.subject = subject};
     run_specials(&specials);
     finding_t worst = specials.worst;
-    for (int i = 0; i < threads; i++) {
+    for (int i = 0; i < threads; ++i) {
         /* Thread i takes a stretch of its own that starts at a multiple of the stride. */
         uint64_t steps = (INPUTS + stride - 1) / stride;
         tasks[i] = (task_t){.subject = subject, .stride = stride};
         tasks[i].first = steps * (uint64_t)i / (uint64_t)threads * stride;
-        tasks[i].end = i + 1 == threads ? INPUTS : steps * (uint64_t)(i + 1) / (uint64_t)threads * stride;
+        tasks[i].end =
+            i + 1 == threads ? INPUTS : steps * (uint64_t)(i + 1) / (uint64_t)threads * stride;
         started[i] = pthread_create(&ids[i], NULL, run_task, &tasks[i]) == 0;
         if (!started[i]) {
             run_task(&tasks[i]);
         }
     }
-    for (int i = 0; i < threads; i++) {
+    for (int i = 0; i < threads; ++i) {
         if (started[i]) {
             pthread_join(ids[i], NULL);
         }
         merge(&worst, &tasks[i].worst);
     }
     bool kept = worst.error_ulp <= subject->bound_ulp;
-    printf("%-8s largest error %.4f ulp at %.9g (0x%08" PRIx32 "): got %.9g, exact %.12g; bound %.4g; %" PRIu64
+    printf("%-8s largest error %.4f ulp at %.9g (0x%08" PRIx32
+           "): got %.9g, exact %.12g; bound %.4g; %" PRIu64
            " inputs, %.2f %% correctly rounded: %s\n",
-           subject->name, worst.error_ulp, (double)worst.input, GANTRY_AS_UINT(worst.input), (double)worst.result,
-           worst.wanted, subject->bound_ulp, worst.compared,
+           subject->name, worst.error_ulp, (double)worst.input, GANTRY_AS_UINT(worst.input),
+           (double)worst.result, worst.wanted, subject->bound_ulp, worst.compared,
            100.0 * (double)worst.rounded_right / (double)worst.compared, kept ? "ok" : "FAILED");
     fflush(stdout);
     return kept;
 }
 
-static int usage(const char *program)
-{
-    fprintf(stderr, "usage: %s [--full | --stride N] [--threads N] [function ...]\nfunctions:", program);
-    for (int i = 0; i < SUBJECTS; i++) {
+static int usage(const char *program) {
+    fprintf(stderr,
+            "usage: %s [--full | --stride N] [--threads N] [function ...]\nfunctions:", program);
+    for (int i = 0; i < SUBJECTS; ++i) {
         fprintf(stderr, " %s", subjects[i].name);
     }
     fputc('\n', stderr);
     return 2;
 }
 
-static bool read_number(const char *text, uint64_t most, uint64_t *out_value)
-{
+static bool read_number(const char *text, uint64_t most, uint64_t *out_value) {
     char *end = NULL;
     unsigned long long value = text == NULL ? 0 : strtoull(text, &end, 10);
     if (value == 0 || value > most || *end != '\0') {
@@ -212,9 +213,8 @@ static bool read_number(const char *text, uint64_t most, uint64_t *out_value)
     return true;
 }
 
-static bool select_subject(const char *name, bool *selected)
-{
-    for (int i = 0; i < SUBJECTS; i++) {
+static bool select_subject(const char *name, bool *selected) {
+    for (int i = 0; i < SUBJECTS; ++i) {
         if (strcmp(name, subjects[i].name) == 0) {
             selected[i] = true;
             return true;
@@ -223,18 +223,18 @@ static bool select_subject(const char *name, bool *selected)
     return false;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     uint64_t stride = DEFAULT_STRIDE;
     uint64_t threads = 2;
     bool selected[SUBJECTS] = {false};
     bool any = false;
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; ++i) {
         if (strcmp(argv[i], "--full") == 0) {
             stride = 1;
         } else if (strcmp(argv[i], "--stride") == 0 && read_number(argv[i + 1], INPUTS, &stride)) {
             i++;
-        } else if (strcmp(argv[i], "--threads") == 0 && read_number(argv[i + 1], MOST_THREADS, &threads)) {
+        } else if (strcmp(argv[i], "--threads") == 0 &&
+                   read_number(argv[i + 1], MOST_THREADS, &threads)) {
             i++;
         } else if (select_subject(argv[i], selected)) {
             any = true;
@@ -243,7 +243,7 @@ int main(int argc, char **argv)
         }
     }
     bool kept = true;
-    for (int i = 0; i < SUBJECTS; i++) {
+    for (int i = 0; i < SUBJECTS; ++i) {
         if (!any || selected[i]) {
             kept = run_subject(&subjects[i], stride, (int)threads) && kept;
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A heap for tests: counts what lives, checks that sizes given back are those asked for, and fails on request.
- * Header only; externally synchronised. */
+/* A heap for tests: counts what lives, checks that sizes given back are those asked for, and fails
+ * on request. Header only; externally synchronised. */
 #ifndef TESTS_FAILING_HEAP_H
 #define TESTS_FAILING_HEAP_H
 
@@ -21,7 +21,8 @@ typedef struct failing_heap_t {
 
 #define FAILING_HEAP_PREFIX 16 /* keeps the block's size and the alignment */
 
-static inline void *failing_heap_reallocate(void *user, void *ptr, size_t old_bytes, size_t new_bytes) {
+static inline void *failing_heap_reallocate(void *user, void *ptr, size_t old_bytes,
+                                            size_t new_bytes) {
     failing_heap_t *self = user;
     char *block = ptr ? (char *)ptr - FAILING_HEAP_PREFIX : NULL;
     if (block && *(size_t *)(void *)block != old_bytes) self->wrong_size = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A host for the fake backend where there is no core: memory from a counting heap, failures as the thread's last
- * message. Header only; thread-safe. */
+/* A host for the fake backend where there is no core: memory from a counting heap, failures as the
+ * thread's last message. Header only; thread-safe. */
 #ifndef TESTS_FAKE_HOST_H
 #define TESTS_FAKE_HOST_H
 
@@ -13,13 +13,15 @@ typedef struct fake_host_t {
     locked_heap_t heap;
 } fake_host_t;
 
-static inline void *fake_host_reallocate(void *self, void *ptr, uint64_t old_bytes, uint64_t new_bytes) {
+static inline void *fake_host_reallocate(void *self, void *ptr, uint64_t old_bytes,
+                                         uint64_t new_bytes) {
     const fake_host_t *host = self;
-    return host->heap.heap.reallocate(host->heap.heap.user, ptr, (size_t)old_bytes, (size_t)new_bytes);
+    return host->heap.heap.reallocate(host->heap.heap.user, ptr, (size_t)old_bytes,
+                                      (size_t)new_bytes);
 }
 
-static inline int32_t fake_host_set_error(void *self, int32_t code, const char *domain, int64_t native_code,
-                                          const char *text) {
+static inline int32_t fake_host_set_error(void *self, int32_t code, const char *domain,
+                                          int64_t native_code, const char *text) {
     (void)self;
     (void)domain;
     (void)native_code;

@@ -19,7 +19,8 @@
 #define FAKE_FOLDER(variant) GANTRY_TEST_MODULES "/" variant
 #define FAKE_FILE(variant, name) FAKE_FOLDER(variant) "/libgantry_backend_" name ".so"
 
-/* The control of a module file; the module is the same one that the library opens by that path. It stays loaded. */
+/* The control of a module file; the module is the same one that the library opens by that path.
+ * It stays loaded. */
 static inline const gantry_fake_control_t *fake_module_control(const char *file) {
     void *module = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!module) fail_msg("%s", dlerror());
@@ -40,7 +41,8 @@ static inline void fake_expect_clean(const gantry_fake_control_t *control) {
 
 static inline void fake_expect_nothing_lives(const gantry_fake_control_t *control) {
     fake_expect_clean(control);
-    for (int kind = 0; kind < GANTRY_FAKE_KINDS; ++kind) assert_int_equal(control->live((gantry_fake_kind_t)kind), 0);
+    for (int kind = 0; kind < GANTRY_FAKE_KINDS; ++kind)
+        assert_int_equal(control->live((gantry_fake_kind_t)kind), 0);
     for (uint32_t device = 0; device < GANTRY_FAKE_DEVICES; ++device) {
         assert_int_equal(control->live_bytes(device), 0);
         assert_int_equal(control->waiting(device), 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far a float32 result lies from the exact one, given in double precision. Knows no function. Thread-safe. */
+/* How far a float32 result lies from the exact one, given in double precision. Knows no
+ * function. Thread-safe. */
 #ifndef FLOAT32_ERROR_H
 #define FLOAT32_ERROR_H
 
@@ -7,18 +8,18 @@
 #include <stdint.h>
 #include <string.h>
 
-#define FLOAT32_NAN_BITS UINT32_C(0x7fc00000) /* the one NaN a function of the portable text gives */
+/* the one NaN a function of the portable text gives */
+#define FLOAT32_NAN_BITS UINT32_C(0x7fc00000)
 
-static inline uint32_t float32_bits(float x)
-{
+static inline uint32_t float32_bits(float x) {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 
-/* Distance of y from the exact result in units of float's last place at that result; infinite for a wrong special. */
-static inline double float32_error_ulp(float y, double wanted)
-{
+/* Distance of y from the exact result in units of float's last place at that result; infinite
+ * for a wrong special. */
+static inline double float32_error_ulp(float y, double wanted) {
     float nearest = (float)wanted;
     if (isnan(wanted)) {
         return float32_bits(y) == FLOAT32_NAN_BITS ? 0.0 : HUGE_VAL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests share that look into a child of fork: it answers by its exit code and never returns into the test; an alarm ends one that
- * hangs. Header only. */
+/* What tests share that look into a child of fork: it answers by its exit code and never returns
+ * into the test; an alarm ends one that hangs. Header only. */
 #ifndef TESTS_FORK_CHILD_H
 #define TESTS_FORK_CHILD_H
 
@@ -29,7 +29,8 @@
 #endif
 #endif
 #ifdef IS_SANITIZED
-#define CHILD_THREADS 1 /* the thread sanitizer starts no threads in a child of a process with several */
+/* the thread sanitizer starts no threads in a child of a process with several */
+#define CHILD_THREADS 1
 #else
 #define IS_SANITIZED false
 #define CHILD_THREADS 2
@@ -38,12 +39,13 @@
 #define HANG_SECONDS 60
 
 /* In a child: ends it. */
-#define CHECK(condition)                                                                                           \
-    do {                                                                                                           \
-        if (!(condition)) {                                                                                        \
-            (void)fprintf(stderr, "in the child, line %d: %s; %s\n", __LINE__, #condition, gantry_last_message()); \
-            _exit(1);                                                                                              \
-        }                                                                                                          \
+#define CHECK(condition)                                                                   \
+    do {                                                                                   \
+        if (!(condition)) {                                                                \
+            (void)fprintf(stderr, "in the child, line %d: %s; %s\n", __LINE__, #condition, \
+                          gantry_last_message());                                          \
+            _exit(1);                                                                      \
+        }                                                                                  \
     } while (0)
 
 static inline void fork_child_expect_success(pid_t child) {
@@ -71,12 +73,14 @@ static inline bool other_threads_sleep(void) {
     assert_non_null(tasks);
     bool all = true;
     for (const struct dirent *task; all && (task = readdir(tasks)) != NULL;)
-        all = task->d_name[0] == '.' || strcmp(task->d_name, self) == 0 || thread_sleeps(task->d_name);
+        all = task->d_name[0] == '.' || strcmp(task->d_name, self) == 0 ||
+              thread_sleeps(task->d_name);
     (void)closedir(tasks);
     return all;
 }
 
-/* The address sanitizer's heap stays locked in a child if another thread was in it at the fork; a thread that sleeps is not. */
+/* The address sanitizer's heap stays locked in a child if another thread was in it at the fork;
+ * a thread that sleeps is not. */
 static inline void wait_until_threads_sleep(void) {
     const struct timespec pause = {.tv_nsec = 1000000};
     for (int i = 0; !other_threads_sleep(); ++i) {

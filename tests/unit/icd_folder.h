@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A folder of .icd files of a test's own, for OCL_ICD_VENDORS, and where PoCL's library lies. Header only. */
+/* A folder of .icd files of a test's own, for OCL_ICD_VENDORS, and where PoCL's library lies.
+ * Header only. */
 #ifndef TESTS_ICD_FOLDER_H
 #define TESTS_ICD_FOLDER_H
 
@@ -34,7 +35,8 @@ static inline const char *icd_folder_file(const icd_folder_t *folder, const char
     return path;
 }
 
-static inline void icd_folder_write(const icd_folder_t *folder, const char *name, const void *bytes, size_t count) {
+static inline void icd_folder_write(const icd_folder_t *folder, const char *name, const void *bytes,
+                                    size_t count) {
     FILE *file = fopen(icd_folder_file(folder, name), "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, count, file), count);
@@ -42,7 +44,8 @@ static inline void icd_folder_write(const icd_folder_t *folder, const char *name
 }
 
 /* A .icd file that names the library. */
-static inline void icd_folder_add(const icd_folder_t *folder, const char *name, const char *library) {
+static inline void icd_folder_add(const icd_folder_t *folder, const char *name,
+                                  const char *library) {
     char line[320];
     int length = snprintf(line, sizeof line, "%s\n", library);
     icd_folder_write(folder, name, line, (size_t)length);
@@ -67,7 +70,8 @@ static inline void icd_folder_tell_pocl(int pipe_end) {
     if (!dlopen(name, RTLD_LAZY | RTLD_LOCAL) || !(file = fopen("/proc/self/maps", "r"))) _exit(1);
     while (fgets(line, sizeof line, file)) {
         const char *path = strchr(line, '/');
-        if (path && strstr(path, "/libpocl.so")) _exit(write(pipe_end, path, strcspn(path, "\n")) > 0 ? 0 : 1);
+        if (path && strstr(path, "/libpocl.so"))
+            _exit(write(pipe_end, path, strcspn(path, "\n")) > 0 ? 0 : 1);
     }
     _exit(1);
 }

@@ -3,11 +3,11 @@
  *
  *     {"Sum", "float32[2,3] int32{1}", "keep_dims=true", "float32[2,1]"}
  *
- * Inputs: type[dims] or type (a scalar) have no contents, and reading them fails; type{values} is a vector of these
- * values, type(value) a scalar, type[dims]{values} any shape. Attributes: true, false, a number, 'string', a type,
- * {ints}, [shape].
- * Expected: type and shape of each result, apart by a blank; or part of the message, behind "!" for InvalidArgument, "~" for
- * Unimplemented. Header only; externally synchronised; owns nothing. */
+ * Inputs: type[dims] or type (a scalar) have no contents, and reading them fails; type{values} is a
+ * vector of these values, type(value) a scalar, type[dims]{values} any shape. Attributes: true,
+ * false, a number, 'string', a type, {ints}, [shape].
+ * Expected: type and shape of each result, apart by a blank; or part of the message, behind "!" for
+ * InvalidArgument, "~" for Unimplemented. Header only; externally synchronised; owns nothing. */
 #ifndef TESTS_INFER_CASE_H
 #define TESTS_INFER_CASE_H
 
@@ -65,7 +65,8 @@ static inline const void *infer_call_host_value(void *caller, uint32_t input) {
 }
 
 /* Copies the word up to one of the stops and returns what follows. */
-static inline const char *infer_take_word(const char *text, const char *stops, char *out, size_t out_bytes) {
+static inline const char *infer_take_word(const char *text, const char *stops, char *out,
+                                          size_t out_bytes) {
     size_t length = strcspn(text, stops);
     assert_true(length < out_bytes);
     memcpy(out, text, length);
@@ -87,7 +88,8 @@ static inline const char *infer_take_ints(const char *text, int64_t *out, size_t
     return at + 1;
 }
 
-static inline const char *infer_take_contents(infer_call_t *self, uint32_t i, const char *text, size_t *out_count) {
+static inline const char *infer_take_contents(infer_call_t *self, uint32_t i, const char *text,
+                                              size_t *out_count) {
     gantry_dtype_t dtype = self->call.dtypes[i];
     const char *at = text + 1;
     *out_count = 0;
@@ -142,7 +144,8 @@ static inline void infer_take_attrs(infer_call_t *self, const char *text) {
         assert_true(i < INFER_CASE_ATTRS);
         gantry_attr_value_t *attr = &self->attrs[i];
         text = infer_take_word(text, "=", self->words[i], sizeof self->words[i]) + 1;
-        *attr = (gantry_attr_value_t){.name = self->words[i], .list = self->lists[i], .s = self->strings[i]};
+        *attr = (gantry_attr_value_t){
+            .name = self->words[i], .list = self->lists[i], .s = self->strings[i]};
         if (*text == '{' || *text == '[') {
             size_t count = 0;
             attr->kind = *text == '{' ? GANTRY_KIND_INTS : GANTRY_KIND_SHAPE;
@@ -155,9 +158,9 @@ static inline void infer_take_attrs(infer_call_t *self, const char *text) {
             char word[32];
             text = infer_take_word(text, " ", word, sizeof word);
             bool truth = strcmp(word, "true") == 0;
-            attr->kind = truth || strcmp(word, "false") == 0                   ? GANTRY_KIND_BOOL
+            attr->kind = truth || strcmp(word, "false") == 0                 ? GANTRY_KIND_BOOL
                          : gantry_dtype_from_name(word) != GANTRY_DTYPE_NONE ? GANTRY_KIND_TYPE
-                                                                               : GANTRY_KIND_INT;
+                                                                             : GANTRY_KIND_INT;
             attr->i = attr->kind == GANTRY_KIND_BOOL   ? truth
                       : attr->kind == GANTRY_KIND_TYPE ? (int64_t)gantry_dtype_from_name(word)
                                                        : strtoll(word, NULL, 10);
@@ -175,10 +178,12 @@ static inline void infer_call_give_arrays(infer_call_t *self) {
     self->call.out_dtypes = self->out_dtypes;
 }
 
-static inline void infer_call_init(infer_call_t *self, const char *op, const char *inputs, const char *attrs) {
+static inline void infer_call_init(infer_call_t *self, const char *op, const char *inputs,
+                                   const char *attrs) {
     memset(self, 0, sizeof *self);
     memset(self->call.attrs, 0x5a, sizeof self->call.attrs); /* the caller clears nothing */
-    for (int i = 0; i < GANTRY__MAX_INPUTS; ++i) memset(&self->shapes[i], i + 1, sizeof self->shapes[i]);
+    for (int i = 0; i < GANTRY__MAX_INPUTS; ++i)
+        memset(&self->shapes[i], i + 1, sizeof self->shapes[i]);
     infer_call_give_arrays(self);
     self->call.op = gantry__op_find(op);
     assert_non_null(self->call.op);
@@ -193,7 +198,8 @@ static inline gantry_status_t infer_call_run(infer_call_t *self) {
 }
 
 static inline void infer_case_fail(const infer_case_t *item, const char *got) {
-    fail_msg("%s(%s; %s) gave %s; expected %s", item->op, item->inputs, item->attrs, got, item->expected);
+    fail_msg("%s(%s; %s) gave %s; expected %s", item->op, item->inputs, item->attrs, got,
+             item->expected);
 }
 
 static inline void infer_case_assert(const infer_case_t *item) {
@@ -202,10 +208,13 @@ static inline void infer_case_assert(const infer_case_t *item) {
     gantry_status_t status = infer_call_run(&self);
     char got[GANTRY__MESSAGE_BYTES];
     if (item->expected[0] == '!' || item->expected[0] == '~') {
-        gantry_status_t wanted = item->expected[0] == '!' ? GANTRY_INVALID_ARGUMENT : GANTRY_UNIMPLEMENTED;
+        gantry_status_t wanted =
+            item->expected[0] == '!' ? GANTRY_INVALID_ARGUMENT : GANTRY_UNIMPLEMENTED;
         const char *message = status == GANTRY_OK ? "no failure" : gantry__message();
-        if (status != wanted || !strstr(message, item->expected + 1)) infer_case_fail(item, message);
-        if (!strstr(message, self.call.op->name)) infer_case_fail(item, "a message without the op's name");
+        if (status != wanted || !strstr(message, item->expected + 1))
+            infer_case_fail(item, message);
+        if (!strstr(message, self.call.op->name))
+            infer_case_fail(item, "a message without the op's name");
         return;
     }
     if (status != GANTRY_OK) infer_case_fail(item, gantry__message());

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Enough of JSON for tests: is a text one valid value (RFC 8259), and where in it is the value of a path. Header only. */
+/* Enough of JSON for tests: is a text one valid value (RFC 8259), and where in it is the value
+ * of a path. Header only. */
 #ifndef TESTS_JSON_READER_H
 #define TESTS_JSON_READER_H
 
@@ -46,7 +47,8 @@ static inline const char *json_skip_number(const char *at) {
     if (at[0] == '0' && isdigit((unsigned char)at[1])) return NULL;
     at = json_skip_digits(at);
     if (at && *at == '.') at = json_skip_digits(at + 1);
-    if (at && (*at == 'e' || *at == 'E')) at = json_skip_digits(at + 1 + (at[1] == '+' || at[1] == '-'));
+    if (at && (*at == 'e' || *at == 'E'))
+        at = json_skip_digits(at + 1 + (at[1] == '+' || at[1] == '-'));
     return at;
 }
 
@@ -86,7 +88,8 @@ static inline bool json_is_valid(const char *text) {
     return end && *json_skip_blank(end) == '\0';
 }
 
-/* The value at a path such as "request.tried.2.rung" in a valid text: names of members and positions of items. NULL: no such. */
+/* The value at a path such as "request.tried.2.rung" in a valid text: names of members and
+ * positions of items. NULL: no such. */
 static inline const char *json_find(const char *at, const char *path) {
     at = json_skip_blank(at);
     while (*path) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The failing heap behind a lock, for tests in which streams of the fake backend use it from their own threads.
- * Header only; thread-safe. */
+/* The failing heap behind a lock, for tests in which streams of the fake backend use it from their
+ * own threads. Header only; thread-safe. */
 #ifndef TESTS_LOCKED_HEAP_H
 #define TESTS_LOCKED_HEAP_H
 
@@ -14,7 +14,8 @@ typedef struct locked_heap_t {
     failing_heap_t inner;
 } locked_heap_t;
 
-static inline void *locked_heap_reallocate(void *user, void *ptr, size_t old_bytes, size_t new_bytes) {
+static inline void *locked_heap_reallocate(void *user, void *ptr, size_t old_bytes,
+                                           size_t new_bytes) {
     locked_heap_t *self = user;
     (void)pthread_mutex_lock(&self->lock);
     void *result = failing_heap_reallocate(&self->inner, ptr, old_bytes, new_bytes);
@@ -29,6 +30,8 @@ static inline void locked_heap_init(locked_heap_t *self, long fail_at) {
     failing_heap_init(&self->inner, fail_at);
 }
 
-static inline void locked_heap_deinit(locked_heap_t *self) { (void)pthread_mutex_destroy(&self->lock); }
+static inline void locked_heap_deinit(locked_heap_t *self) {
+    (void)pthread_mutex_destroy(&self->lock);
+}
 
 #endif

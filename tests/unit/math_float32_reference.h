@@ -1,48 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* References in double for the functions of math_float32_functions.def that the C library does not have, within a few
- * units of double's last place of the exact result, and NaN or infinite where TensorFlow's function is. No state. */
+/* References in double for the functions of math_float32_functions.def that the C library does not
+ * have, within a few units of double's last place of the exact result, and NaN or infinite where
+ * TensorFlow's function is. No state. */
 #ifndef GANTRY_MATH_FLOAT32_REFERENCE_H
 #define GANTRY_MATH_FLOAT32_REFERENCE_H
 
 #include <math.h>
 
-static inline double sigmoid_reference(double x)
-{
-    return 1.0 / (1.0 + exp(-x));
-}
+static inline double sigmoid_reference(double x) { return 1.0 / (1.0 + exp(-x)); }
 
-static inline double softplus_reference(double x)
-{
+static inline double softplus_reference(double x) {
     return x > 0.0 ? x + log1p(exp(-x)) : log1p(exp(x));
 }
 
-static inline double elu_reference(double x)
-{
-    return x < 0.0 ? expm1(x) : x;
-}
+static inline double elu_reference(double x) { return x < 0.0 ? expm1(x) : x; }
 
-static inline double selu_reference(double x)
-{
+static inline double selu_reference(double x) {
     const double scale = 1.0507009873554804934193349852946;
     const double alpha = 1.6732632423543772848170429916717;
     return x < 0.0 ? scale * alpha * expm1(x) : scale * x;
 }
 
-static inline double silu_reference(double x)
-{
+static inline double silu_reference(double x) {
     return x < 0.0 ? x * (exp(x) / (1.0 + exp(x))) : x / (1.0 + exp(-x));
 }
 
-static inline double gelu_tanh_reference(double x)
-{
+static inline double gelu_tanh_reference(double x) {
     const double twice_root = 1.5957691216057307117597842397375;
     const double v = twice_root * (x + 0.044715 * x * x * x);
     return x < 0.0 ? x * (exp(v) / (1.0 + exp(v))) : x / (1.0 + exp(-v));
 }
 
 /* The exact x^2 / 2 is a sum of two doubles; erfc alone would see x / sqrt(2) rounded. */
-static inline double gelu_erf_reference(double x)
-{
+static inline double gelu_erf_reference(double x) {
     const double root = 0.70710678118654752440;
     const double root_low = -4.8336466567264567e-17;
     const double z = x * root;
@@ -51,23 +41,23 @@ static inline double gelu_erf_reference(double x)
     return isinf(x) ? (x > 0.0 ? x : NAN) : 0.5 * x * (erfc(-z) + slope * z_low);
 }
 
-static inline double softsign_reference(double x)
-{
-    return x / (1.0 + fabs(x));
-}
+static inline double softsign_reference(double x) { return x / (1.0 + fabs(x)); }
 
-static inline double rsqrt_reference(double x)
-{
-    return 1.0 / sqrt(x);
-}
+static inline double rsqrt_reference(double x) { return 1.0 / sqrt(x); }
 
 /* log(a) - 1 / (2 a) - w / 12 + ..., a >= 12 */
-#define DIGAMMA_SERIES(a, w, L)                                                                                \
-    (-0.5##L / (a) - (w) * (1.0##L / 12 - (w) * (1.0##L / 120 - (w) * (1.0##L / 252 - (w) * (1.0##L / 240 -    \
-    (w) * (1.0##L / 132 - (w) * (691.0##L / 32760 - (w) * (1.0##L / 12 - (w) * (3617.0##L / 8160)))))))))
+#define DIGAMMA_SERIES(a, w, L)                                 \
+    (-0.5##L / (a) -                                            \
+     (w) *                                                      \
+         (1.0##L / 12 -                                         \
+          (w) * (1.0##L / 120 -                                 \
+                 (w) * (1.0##L / 252 -                          \
+                        (w) * (1.0##L / 240 -                   \
+                               (w) * (1.0##L / 132 -            \
+                                      (w) * (691.0##L / 32760 - \
+                                             (w) * (1.0##L / 12 - (w) * (3617.0##L / 8160)))))))))
 
-static inline long double digamma_reference_long(double x)
-{
+static inline long double digamma_reference_long(double x) {
     const long double pi = 3.14159265358979323846264338327950288L;
     const double t = x < 0.0 ? nearbyint(-x) + x : 0.0; /* exact */
     long double a = x < 0.0 ? 1.0L - (long double)x : (long double)x;
@@ -80,8 +70,7 @@ static inline long double digamma_reference_long(double x)
 }
 
 /* Double is enough but near zeros. long double carries those to 2^-60 where it has 64 bits. */
-static inline double digamma_reference(double x)
-{
+static inline double digamma_reference(double x) {
     if (isnan(x) || (x <= 0.0 && x == floor(x))) {
         return NAN;
     }

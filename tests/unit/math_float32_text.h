@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The float32 functions of the portable text as C, for the tests of them. A further file of functions is added twice:
- * to the includes and to GANTRY_MATH_FLOAT32_FILES. No state. */
+/* The float32 functions of the portable text as C, for the tests of them. A further file of
+ * functions is added twice: to the includes and to GANTRY_MATH_FLOAT32_FILES. No state. */
 #ifndef GANTRY_MATH_FLOAT32_TEXT_H
 #define GANTRY_MATH_FLOAT32_TEXT_H
 
@@ -15,8 +15,9 @@
 #include "../../backends/portable/kernels/math_float32_pow.cl"
 
 /* The same for a device, by name and in this order. */
-#define GANTRY_MATH_FLOAT32_FILES                                                                                      \
-    "dialect.cl", "math_float32.cl", "math_float32_hyperbolic.cl", "math_float32_trig.cl", "math_float32_pair.cl",     \
-        "math_float32_special.cl", "math_float32_activation.cl", "math_float32_gamma.cl", "math_float32_pow.cl"
+#define GANTRY_MATH_FLOAT32_FILES                                                          \
+    "dialect.cl", "math_float32.cl", "math_float32_hyperbolic.cl", "math_float32_trig.cl", \
+        "math_float32_pair.cl", "math_float32_special.cl", "math_float32_activation.cl",   \
+        "math_float32_gamma.cl", "math_float32_pow.cl"
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the calls that null_calls.awk makes are given: a value by type and name, made when it is first asked for, and a place for the result. Beside
- * them stands its table of public structs. */
+/* What the calls that null_calls.awk makes are given: a value by type and name, made when it is
+ * first asked for, and a place for the result. Beside them stands its table of public structs. */
 #ifndef GANTRY_TEST_NULL_CALLS_H
 #define GANTRY_TEST_NULL_CALLS_H
 
@@ -31,7 +31,11 @@ typedef struct public_struct_t {
 extern const public_struct_t public_structs[];
 extern const size_t public_struct_count;
 
-typedef enum null_result_t { NULL_GIVES_NOTHING, NULL_GIVES_STATUS, NULL_GIVES_TENSOR } null_result_t;
+typedef enum null_result_t {
+    NULL_GIVES_NOTHING,
+    NULL_GIVES_STATUS,
+    NULL_GIVES_TENSOR
+} null_result_t;
 
 /* One call. Nothing of it is given back: its process ends. */
 struct null_call_t {
@@ -49,7 +53,7 @@ struct null_call_t {
     char before[2048]; /* the last message */
 };
 
-#define IS_NULL(place) (c->nulls >> (place) & 1)
+#define IS_NULL(place) (c->nulls >> (place)&1)
 
 /* ---- results ---- */
 
@@ -74,7 +78,8 @@ struct null_call_t {
 /* ---- objects ---- */
 
 static inline gantry_runtime_t *given_runtime(null_call_t *c) {
-    const gantry_runtime_options_t options = {.struct_size = sizeof options, .backends = "cpu", .kernel_cache = ""};
+    const gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .backends = "cpu", .kernel_cache = ""};
     if (!c->runtime && gantry_runtime_create(&options, &c->runtime) != GANTRY_OK) abort();
     return c->runtime;
 }
@@ -90,7 +95,8 @@ static inline const gantry_tensor_t *given_tensor(null_call_t *c) {
     const gantry_shape_t shape = {.rank = 1, .dims = {2}};
     if (!c->tensors[0]) {
         gantry_scope_t *home = c->scope ? c->scope : gantry_scope_begin(given_runtime(c), NULL);
-        c->tensors[0] = c->tensors[1] = gantry_constant(home, GANTRY_FLOAT32, shape, values, sizeof values);
+        c->tensors[0] = c->tensors[1] =
+            gantry_constant(home, GANTRY_FLOAT32, shape, values, sizeof values);
     }
     return c->tensors[0];
 }
@@ -100,14 +106,15 @@ static inline gantry_variable_t *given_variable(null_call_t *c) {
         gantry_scope_t *home = gantry_scope_begin(given_runtime(c), NULL);
         const float values[] = {1, 2};
         const gantry_shape_t shape = {.rank = 1, .dims = {2}};
-        c->variable =
-            gantry_variable_create(home, gantry_constant(home, GANTRY_FLOAT32, shape, values, sizeof values), NULL);
+        c->variable = gantry_variable_create(
+            home, gantry_constant(home, GANTRY_FLOAT32, shape, values, sizeof values), NULL);
     }
     return c->variable;
 }
 
 static inline gantry_generator_t *given_generator(null_call_t *c) {
-    if (!c->generator && gantry_generator_from_seed(given_runtime(c), 1, GANTRY_RANDOM_AUTO, &c->generator) != GANTRY_OK)
+    if (!c->generator && gantry_generator_from_seed(given_runtime(c), 1, GANTRY_RANDOM_AUTO,
+                                                    &c->generator) != GANTRY_OK)
         abort();
     return c->generator;
 }
@@ -115,7 +122,8 @@ static inline gantry_generator_t *given_generator(null_call_t *c) {
 static inline const gantry_physical_device_t *given_physical(null_call_t *c) {
     const gantry_physical_device_t *device = NULL;
     size_t count;
-    if (gantry_list_physical_devices(given_runtime(c), "CPU", 1, &device, &count) != GANTRY_OK) abort();
+    if (gantry_list_physical_devices(given_runtime(c), "CPU", 1, &device, &count) != GANTRY_OK)
+        abort();
     return device;
 }
 
@@ -141,21 +149,21 @@ static inline const gantry_logical_device_t *given_logical(null_call_t *c) {
 
 /* ---- lists and places to write to; what is written is not looked at ---- */
 
-#define GIVEN_PLACE(type, count)                  \
+#define GIVEN_PLACE(type, count)                      \
     static inline type *given_place_of_##type(void) { \
-        static type place[count];                 \
-        return place;                             \
+        static type place[count];                     \
+        return place;                                 \
     }
 GIVEN_PLACE(size_t, 1)
 GIVEN_PLACE(uint64_t, 4)
 GIVEN_PLACE(bool, 1)
 
 /* A struct to be filled. */
-#define GIVEN_STRUCT(type)                            \
-    static inline type *given_##type##_p_(void) {     \
-        static type place[2];                         \
-        place[0].struct_size = sizeof place[0];       \
-        return place;                                 \
+#define GIVEN_STRUCT(type)                        \
+    static inline type *given_##type##_p_(void) { \
+        static type place[2];                     \
+        place[0].struct_size = sizeof place[0];   \
+        return place;                             \
     }
 GIVEN_STRUCT(gantry_backend_status_t)
 GIVEN_STRUCT(gantry_device_details_t)
@@ -194,8 +202,10 @@ static inline void *given_pointers(void) {
 #define given_gantry_runtime_t_p_p(c, name) ((gantry_runtime_t **)given_pointers())
 #define given_gantry_generator_t_p_p(c, name) ((gantry_generator_t **)given_pointers())
 #define given_const_gantry_tensor_t_p_p(c, name) ((const gantry_tensor_t **)given_pointers())
-#define given_const_gantry_logical_device_t_p_p(c, name) ((const gantry_logical_device_t **)given_pointers())
-#define given_const_gantry_physical_device_t_p_p(c, name) ((const gantry_physical_device_t **)given_pointers())
+#define given_const_gantry_logical_device_t_p_p(c, name) \
+    ((const gantry_logical_device_t **)given_pointers())
+#define given_const_gantry_physical_device_t_p_p(c, name) \
+    ((const gantry_physical_device_t **)given_pointers())
 
 /* The capacity of outputs goes in by the same place that the count comes out by. */
 static inline size_t *given_count_place(const char *name) {
@@ -215,8 +225,10 @@ static const int32_t given_i32[4] = {0, 0, 0, 0};
 static const uint64_t given_u64[4] = {1, 1, 1, 1};
 static const float given_floats[2] = {1, 2};
 static const gantry_shape_t given_two = {.rank = 1, .dims = {2}};
-static const gantry_attr_value_t given_attrs[2] = {{.name = "T", .kind = GANTRY_KIND_TYPE, .i = GANTRY_FLOAT32},
-                                                   {.name = "N", .kind = GANTRY_KIND_INT, .i = 2}}; /* of AddN */
+static const gantry_attr_value_t given_attrs[2] = {
+    {.name = "T", .kind = GANTRY_KIND_TYPE, .i = GANTRY_FLOAT32},
+    /* of AddN */
+    {.name = "N", .kind = GANTRY_KIND_INT, .i = 2}};
 static const gantry_logical_device_config_t given_configs[2];
 
 #define given_const_gantry_physical_device_t_p_const_p(c, name) given_physical_list(c)
@@ -230,18 +242,24 @@ static const gantry_logical_device_config_t given_configs[2];
 
 /* ---- options ---- */
 
-#define given_const_gantry_runtime_options_t_p(c, name) \
-    (&(gantry_runtime_options_t){.struct_size = sizeof(gantry_runtime_options_t), .backends = "cpu"})
+#define given_const_gantry_runtime_options_t_p(c, name)                           \
+    (&(gantry_runtime_options_t){.struct_size = sizeof(gantry_runtime_options_t), \
+                                 .backends = "cpu"})
 #define given_const_gantry_format_options_t_p(c, name) \
     (&(gantry_format_options_t){.struct_size = sizeof(gantry_format_options_t)})
 #define given_const_gantry_reduce_options_t_p(c, name) (&(gantry_reduce_options_t){.axis_count = 1})
-#define given_const_struct_gantry_reduce_options_t_p(c, name) given_const_gantry_reduce_options_t_p(c, name)
+#define given_const_struct_gantry_reduce_options_t_p(c, name) \
+    given_const_gantry_reduce_options_t_p(c, name)
 #define given_const_gantry_scan_options_t_p(c, name) (&(gantry_scan_options_t){.reverse = true})
-#define given_const_gantry_matmul_options_t_p(c, name) (&(gantry_matmul_options_t){.transpose_a = true})
-#define given_const_gantry_strided_slice_options_t_p(c, name) (&(gantry_strided_slice_options_t){.begin_mask = 1})
-#define given_const_gantry_pad_options_t_p(c, name) (&(gantry_pad_options_t){.mode = GANTRY_PAD_CONSTANT})
+#define given_const_gantry_matmul_options_t_p(c, name) \
+    (&(gantry_matmul_options_t){.transpose_a = true})
+#define given_const_gantry_strided_slice_options_t_p(c, name) \
+    (&(gantry_strided_slice_options_t){.begin_mask = 1})
+#define given_const_gantry_pad_options_t_p(c, name) \
+    (&(gantry_pad_options_t){.mode = GANTRY_PAD_CONSTANT})
 #define given_const_gantry_diagonal_options_t_p(c, name) (&(gantry_diagonal_options_t){.lower = 0})
-#define given_const_gantry_window_options_t_p(c, name) (&(gantry_window_options_t){.channels_first = true})
+#define given_const_gantry_window_options_t_p(c, name) \
+    (&(gantry_window_options_t){.channels_first = true})
 #define given_const_gantry_fused_batch_norm_options_t_p(c, name) \
     (&(gantry_fused_batch_norm_options_t){.inference = true})
 
@@ -253,7 +271,8 @@ static inline const char *given_text(const null_call_t *c, const char *name) {
     } texts[] = {{"device", "CPU:0"},   {"type", "CPU"},     {"path", "/nowhere/no_such_file.npy"},
                  {"equation", "i,i->"}, {"op", "MatMul"},    {"data_format", "NHWC"},
                  {"what", "test.none"}, {"values", "of=no"}, {"tag", "tag"}};
-    if (strcmp(name, "name") == 0 && strcmp(c->function->name, "gantry_find_logical_device") == 0) return "CPU:0";
+    if (strcmp(name, "name") == 0 && strcmp(c->function->name, "gantry_find_logical_device") == 0)
+        return "CPU:0";
     if (strcmp(name, "name") == 0)
         return strcmp(c->function->name, "gantry_get_setting") == 0 ? "memory_limit" : "AddN";
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i)
@@ -267,8 +286,12 @@ static inline size_t given_size(const char *name) {
     return strcmp(name, "index") == 0 ? 0 : strcmp(name, "axis_count") == 0 ? 1 : 2;
 }
 
-static inline void given_callback(void *user, const gantry_placement_record_t *record) { (void)user, (void)record; }
-static inline bool given_visit(void *user, const gantry_tuning_record_t *record) { return !user && !record; }
+static inline void given_callback(void *user, const gantry_placement_record_t *record) {
+    (void)user, (void)record;
+}
+static inline bool given_visit(void *user, const gantry_tuning_record_t *record) {
+    return !user && !record;
+}
 
 #define given_const_char_p(c, name) given_text(c, name)
 #define given_gantry_placement_fn(c, name) given_callback

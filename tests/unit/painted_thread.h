@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread on a small stack that was painted before: what it used of it shows afterwards. Below the stack lies a page that nobody may touch.
+/* A thread on a small stack that was painted before: what it used of it shows afterwards. Below the
+ * stack lies a page that nobody may touch.
  *
  * One at a time; the memory is kept for the next one. Header only. */
 #ifndef TESTS_PAINTED_THREAD_H
@@ -23,14 +24,16 @@ typedef struct painted_thread_t {
     unsigned char *stack;
     size_t bytes; /* of the stack */
     size_t used;  /* by the last body and what it called */
-    size_t taken; /* the same, and what the system keeps at the stack's end: the thread's variables */
+    /* the same, and what the system keeps at the stack's end: the thread's variables */
+    size_t taken;
     void (*body)(void *data);
     void *data;
     const unsigned char *begin;
 } painted_thread_t;
 
 static inline void painted_thread_init(painted_thread_t *thread, size_t bytes) {
-    void *memory = mmap(NULL, PAINTED_GUARD + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory = mmap(NULL, PAINTED_GUARD + bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(memory, MAP_FAILED);
     assert_int_equal(mprotect(memory, PAINTED_GUARD, PROT_NONE), 0);
     thread->stack = (unsigned char *)memory + PAINTED_GUARD;
@@ -51,7 +54,8 @@ static inline void *painted_thread_start(void *data) {
 }
 
 /* Runs the body on the painted stack and waits for it; then thread->used is what it needed. */
-static inline void painted_thread_run(painted_thread_t *thread, void (*body)(void *data), void *data) {
+static inline void painted_thread_run(painted_thread_t *thread, void (*body)(void *data),
+                                      void *data) {
     pthread_attr_t attributes;
     pthread_t id;
     thread->body = body;

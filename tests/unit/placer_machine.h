@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machines made of tables for tests of the placer: devices, their kernels, a request and what came of it. Header only; externally synchronised. */
+/* Machines made of tables for tests of the placer: devices, their kernels, a request and what
+ * came of it. Header only; externally synchronised. */
 #ifndef TESTS_PLACER_MACHINE_H
 #define TESTS_PLACER_MACHINE_H
 
@@ -84,7 +85,8 @@ static inline void begin_machine(void) {
     machine.table.logical = machine.logical_list;
 }
 
-/* index -1: a view reached by alias only. backend: 0 cpu, 1 fake, 2 other. Listed ones come first. */
+/* index -1: a view reached by alias only. backend: 0 cpu, 1 fake, 2 other. Listed ones come
+ * first. */
 static inline int add_device(const char *type, int index, int backend, uint32_t backend_index) {
     int n = (int)machine.table.physical_count++;
     struct gantry_physical_device_t *physical = &machine.physical[n];
@@ -98,16 +100,18 @@ static inline int add_device(const char *type, int index, int backend, uint32_t 
     (void)snprintf(physical->type, sizeof physical->type, "%s", type);
     physical->number = index;
     physical->listed = index >= 0;
-    (void)snprintf(physical->alias, sizeof physical->alias, "%s:%u", backend_names[backend], backend_index);
+    (void)snprintf(physical->alias, sizeof physical->alias, "%s:%u", backend_names[backend],
+                   backend_index);
     logical->physical = physical;
     logical->index = index;
     logical->position = (uint32_t)n;
     if (index >= 0) {
-        (void)snprintf(logical->full_name, sizeof logical->full_name, "/job:localhost/replica:0/task:0/device:%s:%d",
-                       type, index);
+        (void)snprintf(logical->full_name, sizeof logical->full_name,
+                       "/job:localhost/replica:0/task:0/device:%s:%d", type, index);
         ++machine.table.listed_count;
     } else {
-        (void)snprintf(logical->full_name, sizeof logical->full_name, "%s:%u", backend_names[backend], backend_index);
+        (void)snprintf(logical->full_name, sizeof logical->full_name, "%s:%u",
+                       backend_names[backend], backend_index);
     }
     machine.physical_list[n] = physical;
     machine.logical_list[n] = logical;
@@ -120,7 +124,9 @@ static inline int add_device(const char *type, int index, int backend, uint32_t 
 static inline void add_kernel(uint32_t devices, const gantry_kernel_def_t *def) {
     for (size_t i = 0; i < machine.table.physical_count; ++i) {
         gantry__kernel_registry_t *registry = &machine.registries[i];
-        if (devices >> i & 1) registry->entries[registry->count++] = (gantry__kernel_entry_t){def, "table", UINT64_MAX};
+        if (devices >> i & 1)
+            registry->entries[registry->count++] =
+                (gantry__kernel_entry_t){def, "table", UINT64_MAX};
     }
 }
 
@@ -159,8 +165,8 @@ static inline void read_wish(const char *text) {
     if (gantry__device_reference_parse(text, backends, 3, &wish->reference) != GANTRY_OK)
         fail_msg("%s", gantry__message());
     const gantry__device_name_t *name = &wish->reference.name;
-    wish->is_empty = wish->reference.kind == GANTRY__DEVICE_LOGICAL && !name->has_job && !name->has_replica &&
-                     !name->has_task && !name->has_type && !name->has_backend;
+    wish->is_empty = wish->reference.kind == GANTRY__DEVICE_LOGICAL && !name->has_job &&
+                     !name->has_replica && !name->has_task && !name->has_type && !name->has_backend;
     (void)gantry__device_reference_format(&wish->reference, wish->text, sizeof wish->text);
 }
 
@@ -175,8 +181,8 @@ static inline void begin_placing(const char *op, gantry_dtype_t dtype, const cha
     assert_non_null(placing.request.op);
     for (uint32_t i = 0; i < placing.request.op->attr_count; ++i) {
         const gantry__op_attr_t *attr = &placing.request.op->attrs[i];
-        placing.attrs[i] =
-            (gantry_attr_t){.struct_size = sizeof placing.attrs[i], .kind = attr->kind, .name = attr->name};
+        placing.attrs[i] = (gantry_attr_t){
+            .struct_size = sizeof placing.attrs[i], .kind = attr->kind, .name = attr->name};
         if (attr->kind == GANTRY_ATTR_TYPE) placing.attrs[i].i = (int64_t)dtype;
     }
     if (wish) {
@@ -187,17 +193,20 @@ static inline void begin_placing(const char *op, gantry_dtype_t dtype, const cha
 
 static inline void place(void) { placing.status = gantry__place(&placing.request, &placing.plan); }
 
-static inline void expect_placed(const char *full_name, gantry_placement_reason_t reason, uint32_t refusals) {
+static inline void expect_placed(const char *full_name, gantry_placement_reason_t reason,
+                                 uint32_t refusals) {
     if (placing.status != GANTRY_OK) fail_msg("%s", gantry__message());
     assert_non_null(placing.plan.device);
     assert_string_equal(placing.plan.device->full_name, full_name);
-    assert_string_equal(gantry_placement_reason_text(placing.plan.reason), gantry_placement_reason_text(reason));
+    assert_string_equal(gantry_placement_reason_text(placing.plan.reason),
+                        gantry_placement_reason_text(reason));
     assert_int_equal(placing.plan.refusal_count, refusals);
 }
 
 static inline void expect_refusal(uint32_t i, int device, gantry_refusal_t why) {
     assert_ptr_equal(placing.plan.refusals[i].device, device < 0 ? NULL : &machine.logical[device]);
-    assert_string_equal(gantry_refusal_text(placing.plan.refusals[i].why), gantry_refusal_text(why));
+    assert_string_equal(gantry_refusal_text(placing.plan.refusals[i].why),
+                        gantry_refusal_text(why));
 }
 
 static inline void expect_refused(gantry_status_t code, const char *text) {

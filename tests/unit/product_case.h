@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products of a backend's own kernels: through kernel_def and a core of a few lines that gives scratch, programs
- * and launches, checked element by element against sums on the host.
+/* Matrix products of a backend's own kernels: through kernel_def and a core of a few lines that
+ * gives scratch, programs and launches, checked element by element against sums on the host.
  *
  * The test includes its backend's fixture before this file. */
 #ifndef GANTRY_PRODUCT_CASE_H
@@ -15,7 +15,9 @@ enum { FLOAT32 = 1, FLOAT64 = 2, BFLOAT16 = 14, FLOAT16 = 19 };
 
 static const int32_t floats[] = {FLOAT32, FLOAT64};
 
-static inline uint64_t size_of(int32_t dtype) { return dtype == FLOAT64 ? 8 : dtype == FLOAT32 ? 4 : 2; }
+static inline uint64_t size_of(int32_t dtype) {
+    return dtype == FLOAT64 ? 8 : dtype == FLOAT32 ? 4 : 2;
+}
 
 #define MOST_SCRATCH 4
 #define MOST_PROGRAMS 32
@@ -37,7 +39,8 @@ typedef struct core_t {
     size_t dtype_count;
 } core_t;
 
-static inline int32_t take_scratch(gantry_op_call_t *call, uint64_t size_bytes, gantry_span_t *out_span) {
+static inline int32_t take_scratch(gantry_op_call_t *call, uint64_t size_bytes,
+                                   gantry_span_t *out_span) {
     core_t *core = call->core;
 
     if (core->scratch_status != 0) {
@@ -51,12 +54,13 @@ static inline int32_t take_scratch(gantry_op_call_t *call, uint64_t size_bytes, 
     return 0;
 }
 
-static inline int32_t get_kernel(gantry_op_call_t *call, const gantry_program_source_t *source, const char *options,
-                                 const char *name, gantry_backend_kernel_t **out_kernel) {
+static inline int32_t get_kernel(gantry_op_call_t *call, const gantry_program_source_t *source,
+                                 const char *options, const char *name,
+                                 gantry_backend_kernel_t **out_kernel) {
     core_t *core = call->core;
     const gantry_program_ops_t *ops = core->fixture->backend->program;
 
-    for (uint32_t i = 0; i < core->program_count; i++) {
+    for (uint32_t i = 0; i < core->program_count; ++i) {
         if (core->sources[i] == source && strcmp(core->options[i], options) == 0) {
             return ops->kernel_find(core->programs[i], name, out_kernel);
         }
@@ -68,20 +72,26 @@ static inline int32_t get_kernel(gantry_op_call_t *call, const gantry_program_so
     return ops->kernel_find(core->programs[core->program_count++], name, out_kernel);
 }
 
-static inline int32_t launch(gantry_op_call_t *call, gantry_backend_kernel_t *kernel, const gantry_launch_t *what) {
+static inline int32_t launch(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
+                             const gantry_launch_t *what) {
     return ((core_t *)call->core)->fixture->backend->program->launch(call->stream, kernel, what);
 }
 
 static inline int32_t fill(gantry_op_call_t *call, const gantry_span_t *target, const void *pattern,
                            uint32_t pattern_bytes) {
-    return ((core_t *)call->core)->fixture->backend->transfer->fill(call->stream, target, pattern, pattern_bytes);
+    return ((core_t *)call->core)
+        ->fixture->backend->transfer->fill(call->stream, target, pattern, pattern_bytes);
 }
 
-static const gantry_call_services_t services = {
-    .struct_size = sizeof services, .scratch = take_scratch, .kernel = get_kernel, .launch = launch, .fill = fill};
+static const gantry_call_services_t services = {.struct_size = sizeof services,
+                                                .scratch = take_scratch,
+                                                .kernel = get_kernel,
+                                                .launch = launch,
+                                                .fill = fill};
 
 /* With an option of the backend, where name is not NULL. */
-static inline void core_open(core_t *core, fixture_t *fixture, const char *name, const char *value) {
+static inline void core_open(core_t *core, fixture_t *fixture, const char *name,
+                             const char *value) {
     memset(core, 0, sizeof *core);
     core->fixture = fixture;
     core->dtypes = floats;
@@ -95,7 +105,7 @@ static inline void core_open(core_t *core, fixture_t *fixture, const char *name,
 }
 
 static inline void core_close(core_t *core) {
-    for (uint32_t i = 0; i < core->program_count; i++) {
+    for (uint32_t i = 0; i < core->program_count; ++i) {
         core->fixture->backend->program->destroy(core->programs[i]);
     }
     fixture_close(core->fixture);
@@ -118,7 +128,7 @@ typedef struct product_t {
 static inline int64_t elements(int32_t rank, const int64_t *dims) {
     int64_t count = 1;
 
-    for (int32_t i = 0; i < rank; i++) {
+    for (int32_t i = 0; i < rank; ++i) {
         count *= dims[i];
     }
     return count;
@@ -128,7 +138,7 @@ static inline int64_t elements(int32_t rank, const int64_t *dims) {
 static inline int32_t output_dims(const product_t *p, int64_t *out) {
     int32_t rank = p->a_rank > p->b_rank ? p->a_rank : p->b_rank;
 
-    for (int32_t d = 0; d < rank - 2; d++) {
+    for (int32_t d = 0; d < rank - 2; ++d) {
         int32_t a = d - (rank - p->a_rank);
         int32_t b = d - (rank - p->b_rank);
         int64_t a_dim = a >= 0 ? p->a_dims[a] : 1;
@@ -174,13 +184,13 @@ static inline double rounded(int32_t dtype, double value) {
     }
 }
 
-/* Numbers of a few bits, so that every sum is exact, in float32 for halves, and the results must be equal, whatever the
- * order. */
+/* Numbers of a few bits, so that every sum is exact, in float32 for halves, and the results must be
+ * equal, whatever the order. */
 static inline void *make_numbers(int32_t dtype, int64_t count, uint32_t seed) {
     void *data = malloc((size_t)(count > 0 ? count : 1) * 8);
 
     assert_non_null(data);
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; ++i) {
         double value;
 
         seed = seed * 1664525u + 1013904223u;
@@ -191,12 +201,12 @@ static inline void *make_numbers(int32_t dtype, int64_t count, uint32_t seed) {
 }
 
 /* Where matrix `batch` of the output's batches begins in an input. */
-static inline int64_t batch_begin(int32_t rank, const int64_t *dims, int32_t out_rank, const int64_t *out,
-                                  int64_t batch) {
+static inline int64_t batch_begin(int32_t rank, const int64_t *dims, int32_t out_rank,
+                                  const int64_t *out, int64_t batch) {
     int64_t begin = 0;
     int64_t stride = dims[rank - 1] * dims[rank - 2];
 
-    for (int32_t d = out_rank - 3; d >= 0; d--) {
+    for (int32_t d = out_rank - 3; d >= 0; --d) {
         int32_t own = d - (out_rank - rank);
         int64_t index = batch % out[d];
 
@@ -217,24 +227,24 @@ static inline void check_result(const product_t *p, const void *a, const void *b
     int64_t k = p->a_dims[p->a_rank - (p->is_a_transposed ? 2 : 1)];
     int64_t batches = elements(rank - 2, out);
 
-    for (int64_t batch = 0; batch < batches; batch++) {
+    for (int64_t batch = 0; batch < batches; ++batch) {
         int64_t a0 = batch_begin(p->a_rank, p->a_dims, rank, out, batch);
         int64_t b0 = batch_begin(p->b_rank, p->b_dims, rank, out, batch);
 
-        for (int64_t e = 0; e < m * n; e++) {
+        for (int64_t e = 0; e < m * n; ++e) {
             int64_t i = e / n;
             int64_t j = e % n;
             double sum = 0;
 
-            for (int64_t s = 0; s < k; s++) {
+            for (int64_t s = 0; s < k; ++s) {
                 sum += get(a, p->dtype, a0 + (p->is_a_transposed ? s * m + i : i * k + s)) *
                        get(b, p->dtype, b0 + (p->is_b_transposed ? j * k + s : s * n + j));
             }
             sum = rounded(p->dtype, sum);
             if (get(c, p->dtype, batch * m * n + e) != sum) {
-                fail_msg("batch %lld [%lld, %lld] of %lld x %lld x %lld: %g, not %g", (long long)batch, (long long)i,
-                         (long long)j, (long long)m, (long long)k, (long long)n, get(c, p->dtype, batch * m * n + e),
-                         sum);
+                fail_msg("batch %lld [%lld, %lld] of %lld x %lld x %lld: %g, not %g",
+                         (long long)batch, (long long)i, (long long)j, (long long)m, (long long)k,
+                         (long long)n, get(c, p->dtype, batch * m * n + e), sum);
             }
         }
     }
@@ -243,10 +253,10 @@ static inline void check_result(const product_t *p, const void *a, const void *b
 /* The first kernel for the op that takes the call; NULL when none does. */
 static const gantry_kernel_def_t *find_kernel(const core_t *core, const gantry_op_call_t *call) {
     const gantry_kernel_def_t *const *kernels = NULL;
-    uint32_t count =
-        core->fixture->backend->kernels(core->fixture->instance, core->fixture->index[core->card], &kernels);
+    uint32_t count = core->fixture->backend->kernels(core->fixture->instance,
+                                                     core->fixture->index[core->card], &kernels);
 
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         if (strcmp(kernels[i]->op, call->op) == 0 && kernels[i]->supports(call)) {
             assert_true(kernels[i]->priority > 0);
             return kernels[i];
@@ -255,15 +265,17 @@ static const gantry_kernel_def_t *find_kernel(const core_t *core, const gantry_o
     return NULL;
 }
 
-static inline gantry_arg_t make_arg(const product_t *p, int32_t rank, const int64_t *dims, gantry_span_t span) {
-    gantry_arg_t arg = {.struct_size = sizeof arg, .dtype = p->dtype, .rank = rank, .dims = dims, .span = span};
+static inline gantry_arg_t make_arg(const product_t *p, int32_t rank, const int64_t *dims,
+                                    gantry_span_t span) {
+    gantry_arg_t arg = {
+        .struct_size = sizeof arg, .dtype = p->dtype, .rank = rank, .dims = dims, .span = span};
 
     arg.element_count = elements(rank, dims);
     return arg;
 }
 
-/* Runs the product with all three tensors at offsets in one region; c gets the result. Returns compute's
- * status, or Unimplemented when no kernel takes the call. */
+/* Runs the product with all three tensors at offsets in one region; c gets the result. Returns
+ * compute's status, or Unimplemented when no kernel takes the call. */
 static inline int32_t run(core_t *core, const product_t *p, const void *a, const void *b, void *c) {
     fixture_t *fixture = core->fixture;
     uint64_t item = size_of(p->dtype);
@@ -277,13 +289,17 @@ static inline int32_t run(core_t *core, const product_t *p, const void *a, const
     uint64_t b_begin = a_begin + (a_bytes + 511) / 256 * 256;
     uint64_t c_begin = b_begin + (b_bytes + 511) / 256 * 256;
     gantry_span_t all = fixture_region(fixture, card, c_begin + c_bytes + 256);
-    gantry_arg_t x = make_arg(p, p->a_rank, p->a_dims, (gantry_span_t){all.region, a_begin, a_bytes});
-    gantry_arg_t y = make_arg(p, p->b_rank, p->b_dims, (gantry_span_t){all.region, b_begin, b_bytes});
+    gantry_arg_t x =
+        make_arg(p, p->a_rank, p->a_dims, (gantry_span_t){all.region, a_begin, a_bytes});
+    gantry_arg_t y =
+        make_arg(p, p->b_rank, p->b_dims, (gantry_span_t){all.region, b_begin, b_bytes});
     gantry_arg_t z = make_arg(p, rank, out, (gantry_span_t){all.region, c_begin, c_bytes});
     const gantry_arg_t *inputs[] = {&x, &y};
     gantry_arg_t *outputs[] = {&z};
-    gantry_attr_t ta = {.struct_size = sizeof ta, .kind = GANTRY_ATTR_BOOL, .i = p->is_a_transposed};
-    gantry_attr_t tb = {.struct_size = sizeof tb, .kind = GANTRY_ATTR_BOOL, .i = p->is_b_transposed};
+    gantry_attr_t ta = {
+        .struct_size = sizeof ta, .kind = GANTRY_ATTR_BOOL, .i = p->is_a_transposed};
+    gantry_attr_t tb = {
+        .struct_size = sizeof tb, .kind = GANTRY_ATTR_BOOL, .i = p->is_b_transposed};
     const gantry_attr_t *attrs[] = {&ta, &tb};
     gantry_device_info_t info = fixture->info[card];
     gantry_op_call_t call = {.struct_size = sizeof call,
@@ -312,7 +328,8 @@ static inline int32_t run(core_t *core, const product_t *p, const void *a, const
         info.compute_units = core->compute_units;
     }
     assert_ok(
-        fixture->backend->transfer->fill(fixture->stream[card], &all, &(unsigned char){0xff}, 1)); /* NaN everywhere */
+        /* NaN everywhere */
+        fixture->backend->transfer->fill(fixture->stream[card], &all, &(unsigned char){0xff}, 1));
     fixture_write(fixture, card, x.span, a);
     fixture_write(fixture, card, y.span, b);
     call.kernel = find_kernel(core, &call);
@@ -326,11 +343,11 @@ static inline int32_t run(core_t *core, const product_t *p, const void *a, const
     if (status == 0) {
         fixture_read(fixture, card, z.span, c);
         fixture_read(fixture, card, behind, edge);
-        for (int i = 0; i < 256; i++) {
+        for (int i = 0; i < 256; ++i) {
             assert_int_equal(edge[i], 0xff);
         }
     }
-    for (uint32_t i = 0; i < core->scratch_count; i++) {
+    for (uint32_t i = 0; i < core->scratch_count; ++i) {
         fixture_region_free(fixture, card, core->scratch[i]);
     }
     fixture_region_free(fixture, card, all);
@@ -367,11 +384,13 @@ static inline product_t plain(int32_t dtype, int64_t m, int64_t k, int64_t n, in
 }
 
 /* Each shape, m by k by n, plain and transposed, in all types. */
-static inline void check_shapes(core_t *core, const int64_t (*shapes)[3], size_t count, uint32_t shift) {
-    for (size_t s = 0; s < count; s++) {
-        for (int form = 0; form < 4; form++) {
-            for (size_t t = 0; t < core->dtype_count; t++) {
-                product_t p = plain(core->dtypes[t], shapes[s][0], shapes[s][1], shapes[s][2], form & 1, form >> 1);
+static inline void check_shapes(core_t *core, const int64_t (*shapes)[3], size_t count,
+                                uint32_t shift) {
+    for (size_t s = 0; s < count; ++s) {
+        for (int form = 0; form < 4; ++form) {
+            for (size_t t = 0; t < core->dtype_count; ++t) {
+                product_t p = plain(core->dtypes[t], shapes[s][0], shapes[s][1], shapes[s][2],
+                                    form & 1, form >> 1);
 
                 p.shift = shift;
                 check_product(core, &p);
@@ -384,7 +403,8 @@ static inline void check_shapes(core_t *core, const int64_t (*shapes)[3], size_t
 static inline void check_batches(core_t *core) {
     static const product_t products[] = {
         {.a_rank = 3, .b_rank = 3, .a_dims = {5, 7, 9}, .b_dims = {5, 9, 11}},
-        {.a_rank = 3, .b_rank = 2, .a_dims = {5, 7, 9}, .b_dims = {9, 33}}, /* one b: folded into rows */
+        /* one b: folded into rows */
+        {.a_rank = 3, .b_rank = 2, .a_dims = {5, 7, 9}, .b_dims = {9, 33}},
         {.a_rank = 2, .b_rank = 3, .a_dims = {7, 9}, .b_dims = {4, 9, 3}},
         {.a_rank = 5, .b_rank = 4, .a_dims = {2, 1, 3, 7, 9}, .b_dims = {4, 1, 9, 5}},
         {.a_rank = 4,
@@ -393,12 +413,19 @@ static inline void check_batches(core_t *core) {
          .b_dims = {2, 3, 5, 9},
          .is_a_transposed = 1,
          .is_b_transposed = 1},
-        {.a_rank = 8, .b_rank = 8, .a_dims = {2, 1, 2, 1, 2, 1, 3, 4}, .b_dims = {1, 2, 1, 2, 1, 2, 4, 3}},
-        {.a_rank = 3, .b_rank = 3, .a_dims = {3, 40, 70}, .b_dims = {1, 90, 70}, .is_b_transposed = 1},
+        {.a_rank = 8,
+         .b_rank = 8,
+         .a_dims = {2, 1, 2, 1, 2, 1, 3, 4},
+         .b_dims = {1, 2, 1, 2, 1, 2, 4, 3}},
+        {.a_rank = 3,
+         .b_rank = 3,
+         .a_dims = {3, 40, 70},
+         .b_dims = {1, 90, 70},
+         .is_b_transposed = 1},
     };
 
-    for (size_t i = 0; i < sizeof products / sizeof products[0]; i++) {
-        for (size_t t = 0; t < core->dtype_count; t++) {
+    for (size_t i = 0; i < sizeof products / sizeof products[0]; ++i) {
+        for (size_t t = 0; t < core->dtype_count; ++t) {
             product_t p = products[i];
 
             p.dtype = core->dtypes[t];

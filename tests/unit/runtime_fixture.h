@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A runtime over the CPU backend and fake GPUs, on a heap that counts and fails, with its log kept. Header only. */
+/* A runtime over the CPU backend and fake GPUs, on a heap that counts and fails, with its log
+ * kept. Header only. */
 #ifndef TESTS_RUNTIME_FIXTURE_H
 #define TESTS_RUNTIME_FIXTURE_H
 
@@ -27,7 +28,8 @@ static inline void runtime_fixture_clear(void) {
     device_fixture_clear();
 }
 
-/* What every test starts from: the CPU backend with two threads and the fake one, no kernel cache, all log lines kept. */
+/* What every test starts from: the CPU backend with two threads and the fake one, no kernel
+ * cache, all log lines kept. */
 static inline gantry_runtime_options_t runtime_fixture_options(runtime_fixture_t *f) {
     locked_heap_init(&f->heap, -1);
     log_lines_init(&f->log);
@@ -44,8 +46,10 @@ static inline gantry_runtime_options_t runtime_fixture_options(runtime_fixture_t
                                       .kernel_cache = ""};
 }
 
-static inline void runtime_fixture_open_with(runtime_fixture_t *f, const gantry_runtime_options_t *options) {
-    if (gantry_runtime_create(options, &f->runtime) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+static inline void runtime_fixture_open_with(runtime_fixture_t *f,
+                                             const gantry_runtime_options_t *options) {
+    if (gantry_runtime_create(options, &f->runtime) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
 }
 
 /* `gpus` fake GPUs of 64 MiB. */
@@ -80,7 +84,8 @@ static inline int runtime_fixture_set_up(void **state) {
 /* For cmocka, after each test: a failed one must not hold the next ones back. */
 static inline int runtime_fixture_tear_down(void **state) {
     (void)state;
-    for (uint32_t device = 0; device < GANTRY_FAKE_DEVICES; ++device) fake->open_gate(device, UINT32_MAX);
+    for (uint32_t device = 0; device < GANTRY_FAKE_DEVICES; ++device)
+        fake->open_gate(device, UINT32_MAX);
     return 0;
 }
 
@@ -92,24 +97,31 @@ static inline gantry_scope_t *runtime_fixture_scope(runtime_fixture_t *f, const 
     return scope;
 }
 
-static inline const gantry_tensor_t *make_f32(gantry_scope_t *scope, int64_t count, const float *values) {
-    return gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(count), values, (size_t)count * sizeof *values);
+static inline const gantry_tensor_t *make_f32(gantry_scope_t *scope, int64_t count,
+                                              const float *values) {
+    return gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(count), values,
+                           (size_t)count * sizeof *values);
 }
 
-static inline const gantry_tensor_t *make_i32(gantry_scope_t *scope, int64_t count, const int32_t *values) {
-    return gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(count), values, (size_t)count * sizeof *values);
+static inline const gantry_tensor_t *make_i32(gantry_scope_t *scope, int64_t count,
+                                              const int32_t *values) {
+    return gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(count), values,
+                           (size_t)count * sizeof *values);
 }
 
-#define F32(scope, ...) \
-    make_f32(scope, (int64_t)(sizeof((float[]){__VA_ARGS__}) / sizeof(float)), (const float[]){__VA_ARGS__})
-#define I32(scope, ...) \
-    make_i32(scope, (int64_t)(sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t)), (const int32_t[]){__VA_ARGS__})
+#define F32(scope, ...)                                                        \
+    make_f32(scope, (int64_t)(sizeof((float[]){__VA_ARGS__}) / sizeof(float)), \
+             (const float[]){__VA_ARGS__})
+#define I32(scope, ...)                                                            \
+    make_i32(scope, (int64_t)(sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t)), \
+             (const int32_t[]){__VA_ARGS__})
 
 static inline void expect_f32(const gantry_tensor_t *tensor, size_t count, const float *values) {
     float got[256];
     assert_non_null(tensor);
     assert_in_range(count, 0, 256);
-    if (gantry_tensor_read(tensor, got, count * sizeof *got) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_tensor_read(tensor, got, count * sizeof *got) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     for (size_t i = 0; i < count; ++i) {
         if (got[i] < values[i] || got[i] > values[i])
             fail_msg("element %zu is %g, not %g", i, (double)got[i], (double)values[i]);
@@ -123,12 +135,14 @@ static inline void expect_i32(const gantry_tensor_t *tensor, size_t count, const
     int32_t got[256];
     assert_non_null(tensor);
     assert_in_range(count, 0, 256);
-    if (gantry_tensor_read(tensor, got, count * sizeof *got) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_tensor_read(tensor, got, count * sizeof *got) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     for (size_t i = 0; i < count; ++i) assert_int_equal(got[i], values[i]);
 }
 
-#define EXPECT_I32(tensor, ...) \
-    expect_i32(tensor, sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t), (const int32_t[]){__VA_ARGS__})
+#define EXPECT_I32(tensor, ...)                                            \
+    expect_i32(tensor, sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t), \
+               (const int32_t[]){__VA_ARGS__})
 
 static inline void expect_on(const gantry_tensor_t *tensor, const char *device) {
     assert_non_null(tensor);
@@ -141,11 +155,12 @@ static inline void expect_ended_well(gantry_scope_t *scope) {
 }
 
 /* The scope failed like this; the error is taken out of it. */
-#define expect_scope_failure(scope, code, text)                                                               \
-    do {                                                                                                      \
-        assert_int_equal(gantry_scope_status(scope), code);                                                   \
-        if (!strstr(gantry_scope_message(scope), text)) fail_msg("message: %s", gantry_scope_message(scope)); \
-        gantry_scope_clear(scope);                                                                            \
+#define expect_scope_failure(scope, code, text)                   \
+    do {                                                          \
+        assert_int_equal(gantry_scope_status(scope), code);       \
+        if (!strstr(gantry_scope_message(scope), text))           \
+            fail_msg("message: %s", gantry_scope_message(scope)); \
+        gantry_scope_clear(scope);                                \
     } while (0)
 
 /* ---- memory short ---- */
@@ -163,10 +178,11 @@ static inline bool runtime_fixture_feed(runtime_fixture_t *f) {
     return has_failed;
 }
 
-/* Runs the program in a scope on the device; what it returns, or why there is no scope. The text of its error goes to
- * `message`. */
+/* Runs the program in a scope on the device; what it returns, or why there is no scope. The text of
+ * its error goes to `message`. */
 static inline gantry_status_t runtime_fixture_run(runtime_fixture_t *f, const char *device,
-                                                  gantry_status_t (*program)(gantry_scope_t *scope), char message[1024]) {
+                                                  gantry_status_t (*program)(gantry_scope_t *scope),
+                                                  char message[1024]) {
     gantry_scope_t *scope = gantry_scope_begin(f->runtime, device);
     gantry_status_t status = scope ? program(scope) : GANTRY_RESOURCE_EXHAUSTED;
     (void)snprintf(message, 1024, "%s", gantry_last_message());
@@ -174,8 +190,9 @@ static inline gantry_status_t runtime_fixture_run(runtime_fixture_t *f, const ch
     return status;
 }
 
-/* Runs it on a new runtime each time, without memory from the first allocation on, from the second and so on, until it
- * needs no more: memory is short, or all is well, and nothing is left behind. */
+/* Runs it on a new runtime each time, without memory from the first allocation on, from the second
+ * and so on, until it needs no more: memory is short, or all is well, and nothing is left
+ * behind. */
 static inline void runtime_fixture_starve_each(uint32_t gpus, const char *device,
                                                gantry_status_t (*program)(gantry_scope_t *scope)) {
     bool has_failed = true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Configures a physical device as several logical ones past the setters and their checks: before freeze. Header only. */
+/* Configures a physical device as several logical ones past the setters and their checks: before
+ * freeze. Header only. */
 #ifndef TESTS_SPLIT_CARD_H
 #define TESTS_SPLIT_CARD_H
 
@@ -13,8 +14,10 @@
 
 #include "device/device_config.h"
 
-/* The device of that name ("/physical_device:GPU:0") or alias ("fake:0"); NULL when there is none. */
-static inline gantry_physical_device_t *split_card_find(const gantry__device_table_t *table, const char *name) {
+/* The device of that name ("/physical_device:GPU:0") or alias ("fake:0"); NULL when there is
+ * none. */
+static inline gantry_physical_device_t *split_card_find(const gantry__device_table_t *table,
+                                                        const char *name) {
     for (size_t i = 0; i < table->physical_count; ++i) {
         gantry_physical_device_t *device = table->physical[i];
         if (strcmp(device->name, name) == 0 || strcmp(device->alias, name) == 0) return device;
@@ -40,6 +43,7 @@ static inline void split_card(gantry__device_table_t *table, const char *name,
 
 #define SPLIT(table, name, ...)                                                    \
     split_card(table, name, (const gantry_logical_device_config_t[]){__VA_ARGS__}, \
-               sizeof((gantry_logical_device_config_t[]){__VA_ARGS__}) / sizeof(gantry_logical_device_config_t))
+               sizeof((gantry_logical_device_config_t[]){__VA_ARGS__}) /           \
+                   sizeof(gantry_logical_device_config_t))
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The binary interface does not move: sizes and offsets of every struct of backend_abi.h on LP64 systems, as modules
- * in the field were built with them. A struct may grow at its end only: then its size here grows, a line is added,
- * and nothing else changes. */
+/* The binary interface does not move: sizes and offsets of every struct of backend_abi.h on LP64
+ * systems, as modules in the field were built with them. A struct may grow at its end only: then
+ * its size here grows, a line is added, and nothing else changes. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
@@ -13,7 +13,8 @@
 
 #if defined(__LP64__)
 #define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " has another size")
-#define SLOT(type, slot, at) _Static_assert(offsetof(type, slot) == (at), #type "." #slot " has moved")
+#define SLOT(type, slot, at) \
+    _Static_assert(offsetof(type, slot) == (at), #type "." #slot " has moved")
 
 SIZE(gantry_span_t, 24);
 SLOT(gantry_span_t, region, 0);
@@ -257,32 +258,37 @@ SLOT(gantry_kernel_pack_t, kernels, 24);
 
 /* Numbers that travel through the interface. */
 _Static_assert(GANTRY_ABI_VERSION == 1, "a new version needs a new row of tests");
-_Static_assert(GANTRY_LOG_DEBUG == 0 && GANTRY_LOG_INFO == 1 && GANTRY_LOG_WARNING == 2 && GANTRY_LOG_ERROR == 3,
+_Static_assert(GANTRY_LOG_DEBUG == 0 && GANTRY_LOG_INFO == 1 && GANTRY_LOG_WARNING == 2 &&
+                   GANTRY_LOG_ERROR == 3,
                "log levels");
-_Static_assert(GANTRY_DEVICE_TYPE_CPU == 1 && GANTRY_DEVICE_TYPE_GPU == 2 && GANTRY_DEVICE_TYPE_ACCELERATOR == 3,
+_Static_assert(GANTRY_DEVICE_TYPE_CPU == 1 && GANTRY_DEVICE_TYPE_GPU == 2 &&
+                   GANTRY_DEVICE_TYPE_ACCELERATOR == 3,
                "device types");
-_Static_assert(GANTRY_DEVICE_INTEGRATED == 1 && GANTRY_DEVICE_HOST_BACKED == 2 && GANTRY_DEVICE_HOST_ADDRESSABLE == 4 &&
-                   GANTRY_DEVICE_LAZY_COMMIT == 8 && GANTRY_DEVICE_SYNCHRONOUS == 16 &&
-                   GANTRY_DEVICE_KEEPS_PROGRAMS == 32,
+_Static_assert(GANTRY_DEVICE_INTEGRATED == 1 && GANTRY_DEVICE_HOST_BACKED == 2 &&
+                   GANTRY_DEVICE_HOST_ADDRESSABLE == 4 && GANTRY_DEVICE_LAZY_COMMIT == 8 &&
+                   GANTRY_DEVICE_SYNCHRONOUS == 16 && GANTRY_DEVICE_KEEPS_PROGRAMS == 32,
                "device flags");
 _Static_assert(GANTRY_PROGRAM_OPENCL_C == 1 && GANTRY_PROGRAM_CUDA_C == 2, "program kinds");
-_Static_assert(GANTRY_STREAM_COMPUTE == 0 && GANTRY_STREAM_TO_DEVICE == 1 && GANTRY_STREAM_TO_HOST == 2,
+_Static_assert(GANTRY_STREAM_COMPUTE == 0 && GANTRY_STREAM_TO_DEVICE == 1 &&
+                   GANTRY_STREAM_TO_HOST == 2,
                "stream purposes");
-_Static_assert(GANTRY_LAUNCH_SPAN == 0 && GANTRY_LAUNCH_SCALAR == 1 && GANTRY_LAUNCH_LOCAL == 2 && GANTRY_LAUNCH_BASE == 3,
+_Static_assert(GANTRY_LAUNCH_SPAN == 0 && GANTRY_LAUNCH_SCALAR == 1 && GANTRY_LAUNCH_LOCAL == 2 &&
+                   GANTRY_LAUNCH_BASE == 3,
                "launch arguments");
-_Static_assert(GANTRY_ATTR_BOOL == 1 && GANTRY_ATTR_INT == 2 && GANTRY_ATTR_FLOAT == 3 && GANTRY_ATTR_TYPE == 4 &&
-                   GANTRY_ATTR_SHAPE == 5 && GANTRY_ATTR_INTS == 6 && GANTRY_ATTR_STRING == 7,
+_Static_assert(GANTRY_ATTR_BOOL == 1 && GANTRY_ATTR_INT == 2 && GANTRY_ATTR_FLOAT == 3 &&
+                   GANTRY_ATTR_TYPE == 4 && GANTRY_ATTR_SHAPE == 5 && GANTRY_ATTR_INTS == 6 &&
+                   GANTRY_ATTR_STRING == 7,
                "attribute kinds");
-_Static_assert(GANTRY_FAULT_NONE == 0 && GANTRY_FAULT_INDEX_OUT_OF_RANGE == 1 && GANTRY_FAULT_DIVISION_BY_ZERO == 2 &&
-                   GANTRY_FAULT_BAD_PERMUTATION == 3 &&
+_Static_assert(GANTRY_FAULT_NONE == 0 && GANTRY_FAULT_INDEX_OUT_OF_RANGE == 1 &&
+                   GANTRY_FAULT_DIVISION_BY_ZERO == 2 && GANTRY_FAULT_BAD_PERMUTATION == 3 &&
                    GANTRY_FAULT_NEGATIVE_EXPONENT == 4 && GANTRY_FAULT_LABEL_OUT_OF_RANGE == 5,
                "faults");
 _Static_assert(GANTRY_OK == 0 && GANTRY_INVALID_ARGUMENT == 3 && GANTRY_RESOURCE_EXHAUSTED == 8 &&
-                   GANTRY_FAILED_PRECONDITION == 9 && GANTRY_UNIMPLEMENTED == 12 && GANTRY_INTERNAL == 13 &&
-                   GANTRY_UNAVAILABLE == 14 && GANTRY_DATA_LOSS == 15,
+                   GANTRY_FAILED_PRECONDITION == 9 && GANTRY_UNIMPLEMENTED == 12 &&
+                   GANTRY_INTERNAL == 13 && GANTRY_UNAVAILABLE == 14 && GANTRY_DATA_LOSS == 15,
                "status codes, which slots return");
-_Static_assert(GANTRY_FLOAT32 == 1 && GANTRY_FLOAT64 == 2 && GANTRY_INT32 == 3 && GANTRY_INT64 == 9 &&
-                   GANTRY_BOOL == 10,
+_Static_assert(GANTRY_FLOAT32 == 1 && GANTRY_FLOAT64 == 2 && GANTRY_INT32 == 3 &&
+                   GANTRY_INT64 == 9 && GANTRY_BOOL == 10,
                "element types");
 
 static void slot_is_there_when_it_ends_inside(void **state) {
@@ -303,7 +309,8 @@ static void symbol_keeps_its_name(void **state) {
     assert_string_equal(GANTRY_BACKEND_QUERY_SYMBOL, "gantry_backend_query");
 }
 
-/* A device of a module whose tables end before their last optional slots does everything that does not need them. */
+/* A device of a module whose tables end before their last optional slots does everything that
+ * does not need them. */
 static void module_of_previous_layout_works(void **state) {
     (void)state;
     device_fixture_t f;
@@ -311,7 +318,8 @@ static void module_of_previous_layout_works(void **state) {
     previous->reset();
     gantry_fake_device_t settings;
     previous->get_device(0, &settings);
-    settings.flags = GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_LAZY_COMMIT; /* would ask for memory_info */
+    /* would ask for memory_info */
+    settings.flags = GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_LAZY_COMMIT;
     previous->set_device(0, &settings);
     previous->set_device_count(2);
     device_fixture_open(&f, FAKE_FOLDER("previous"), NULL);
@@ -324,8 +332,12 @@ static void module_of_previous_layout_works(void **state) {
     gantry__point_t ready;
     uint32_t values[1000], results[1000];
     for (uint32_t i = 0; i < 1000; ++i) values[i] = i;
-    assert_int_equal(gantry__buffer_create(first, sizeof values, GANTRY_STREAM_TO_DEVICE, "Test", &a), GANTRY_OK);
-    assert_int_equal(gantry__buffer_create(second, sizeof values, GANTRY_STREAM_TO_DEVICE, "Test", &b), GANTRY_OK);
+    assert_int_equal(
+        gantry__buffer_create(first, sizeof values, GANTRY_STREAM_TO_DEVICE, "Test", &a),
+        GANTRY_OK);
+    assert_int_equal(
+        gantry__buffer_create(second, sizeof values, GANTRY_STREAM_TO_DEVICE, "Test", &b),
+        GANTRY_OK);
     assert_int_equal(gantry__copy_from_host(a, values, sizeof values, &ready), GANTRY_OK);
     assert_int_equal(gantry__copy_across(b, a, 0, sizeof values, ready, &ready), GANTRY_OK);
     assert_int_equal(gantry__copy_to_host(results, b, 0, sizeof results, ready), GANTRY_OK);
@@ -346,7 +358,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slot_is_there_when_it_ends_inside),
         cmocka_unit_test(symbol_keeps_its_name),
-        cmocka_unit_test_setup_teardown(module_of_previous_layout_works, set_up, device_fixture_tear_down),
+        cmocka_unit_test_setup_teardown(module_of_previous_layout_works, set_up,
+                                        device_fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ladder of one allocation, over a driver that only counts. The books themselves are tested in test_bfc.c. */
+/* The ladder of one allocation, over a driver that only counts. The books themselves are tested
+ * in test_bfc.c. */
 #define _XOPEN_SOURCE 700
 
 #include "allocator_fixture.h"
@@ -69,10 +70,9 @@ static void limit_binds_before_the_driver_is_asked(void **state) {
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 8 * MIB, .growth = true});
     gantry__bfc_chunk_t *chunk = get(&f, 4 * MIB);
     int takes = f.driver.takes;
-    expect_refusal(&f, 5 * MIB,
-                   "Allocator (GPU_0_bfc) ran out of memory trying to allocate 5242880 bytes: 4194304 in use, 4194304 "
-                   "held from the driver, "
-                   "largest free chunk 0, limit 8388608; tried: reuse, extend");
+    expect_refusal(
+        &f, 5 * MIB,
+        "Allocator (GPU_0_bfc) ran out of memory trying to allocate 5242880 bytes: 4194304 in use, 4194304 held from the driver, largest free chunk 0, limit 8388608; tried: reuse, extend");
     assert_int_equal(f.driver.takes, takes);
     assert_true(f.driver.held <= 8 * MIB);
     gantry__bfc_chunk_t *rest = get(&f, 4 * MIB); /* to the last byte */
@@ -95,7 +95,8 @@ static void request_beyond_all_bounds_is_refused(void **state) {
 static void region_never_exceeds_the_largest_allocation(void **state) {
     (void)state;
     fixture_t f;
-    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .max_region_bytes = 3 * MIB, .growth = true});
+    open_all(&f, (gantry__bfc_options_t){
+                     .limit_bytes = 64 * MIB, .max_region_bytes = 3 * MIB, .growth = true});
     gantry__bfc_chunk_t *chunks[12];
     f.driver.largest = 3 * MIB;
     for (size_t i = 0; i < 12; ++i) chunks[i] = get(&f, 3 * MIB / 2);
@@ -172,7 +173,8 @@ static void region_emptied_after_the_wait_is_waited_for_again(void **state) {
     (void)state;
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 16 * MIB, .growth = true});
-    gantry__bfc_chunk_t *small = get(&f, 2 * MIB), *middle = get(&f, 4 * MIB), *large = get(&f, 8 * MIB);
+    gantry__bfc_chunk_t *small = get(&f, 2 * MIB), *middle = get(&f, 4 * MIB),
+                        *large = get(&f, 8 * MIB);
     put(&f, small);
     f.driver.to_free = large; /* its work is still in flight when another thread lets go of it */
     put(&f, get(&f, 3 * MIB));
@@ -190,12 +192,14 @@ static void regions_in_use_stay(void **state) {
     (void)state;
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 16 * MIB, .growth = true});
-    gantry__bfc_chunk_t *small = get(&f, 2 * MIB), *middle = get(&f, 4 * MIB), *large = get(&f, 8 * MIB);
+    gantry__bfc_chunk_t *small = get(&f, 2 * MIB), *middle = get(&f, 4 * MIB),
+                        *large = get(&f, 8 * MIB);
     uint64_t handle = middle->region->handle;
     put(&f, small);
     put(&f, large);
     expect_refusal(&f, 13 * MIB, "tried: reuse, extend; ");
-    assert_int_equal(f.driver.gives, 0); /* all of it would not have been enough: the pool is kept */
+    /* all of it would not have been enough: the pool is kept */
+    assert_int_equal(f.driver.gives, 0);
     gantry__bfc_chunk_t *fits = get(&f, 12 * MIB);
     assert_int_equal(f.driver.gives, 2);
     assert_int_equal(middle->region->handle, handle);
@@ -259,14 +263,17 @@ static void statistics_are_cleared_to_the_present(void **state) {
 static void bad_options_are_refused(void **state) {
     (void)state;
     driver_t driver = {.capacity = MIB};
-    gantry__region_source_t source = {.user = &driver, .take = take, .give_back = give_back, .wait = wait_for_work};
+    gantry__region_source_t source = {
+        .user = &driver, .take = take, .give_back = give_back, .wait = wait_for_work};
     gantry__allocator_t allocator;
     gantry__allocator_options_t options = {.bfc = {.limit_bytes = 0, .growth = true}};
-    assert_int_equal(gantry__allocator_init(&allocator, &gantry__heap_default, &options, &source, "x"),
-                     GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(
+        gantry__allocator_init(&allocator, &gantry__heap_default, &options, &source, "x"),
+        GANTRY_INVALID_ARGUMENT);
     options.bfc = (gantry__bfc_options_t){.limit_bytes = MIB, .alignment = 1000};
-    assert_int_equal(gantry__allocator_init(&allocator, &gantry__heap_default, &options, &source, "x"),
-                     GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(
+        gantry__allocator_init(&allocator, &gantry__heap_default, &options, &source, "x"),
+        GANTRY_INVALID_ARGUMENT);
 }
 
 static void host_memory_running_out_changes_nothing(void **state) {
@@ -312,7 +319,8 @@ static uint64_t draw(worker_t *self) {
     return self->random >> 11;
 }
 
-/* Allocates and frees at random; a chunk is signed by its last_use, so that one given to two at once shows. */
+/* Allocates and frees at random; a chunk is signed by its last_use, so that one given to two at
+ * once shows. */
 static void *hammer(void *user) {
     worker_t *self = user;
     gantry__bfc_chunk_t *held[16] = {NULL};
@@ -342,7 +350,8 @@ static void threads_share_one_allocator(void **state) {
     fixture_t f;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 24 * MIB, .growth = true});
     f.driver.must_be_unlocked = NULL; /* the other thread may hold it */
-    f.driver.capacity = 20 * MIB;     /* so that limit, driver and giving back all have their turn */
+    /* so that limit, driver and giving back all have their turn */
+    f.driver.capacity = 20 * MIB;
     pthread_t threads[2];
     worker_t workers[2];
     for (size_t i = 0; i < 2; ++i) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Long random sequences on the allocator: a driver that refuses at random, charges, trims, and books of the test's own
- * beside it. Whatever happens, no two chunks overlap, the limit holds whenever the driver is asked, and everything goes
- * back. Growth is held against its bound on traces of programs. */
+/* Long random sequences on the allocator: a driver that refuses at random, charges, trims, and
+ * books of the test's own beside it. Whatever happens, no two chunks overlap, the limit holds
+ * whenever the driver is asked, and everything goes back. Growth is held against its bound on
+ * traces of programs. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -43,9 +44,11 @@ static uint64_t next_random(uint64_t *random) {
 static gantry_status_t take(void *user, uint64_t size_bytes, uint64_t *out_handle) {
     machine_t *machine = user;
     uint64_t held = atomic_fetch_add(&machine->held, size_bytes) + size_bytes;
-    if (held + atomic_load(&machine->charged) > machine->limit) atomic_fetch_add(&machine->over_limit, 1);
+    if (held + atomic_load(&machine->charged) > machine->limit)
+        atomic_fetch_add(&machine->over_limit, 1);
     uint64_t chance = atomic_fetch_add(&machine->random, 1) * UINT64_C(0x9e3779b97f4a7c15) >> 33;
-    if (held > machine->capacity || (machine->refuse_one_in && chance % machine->refuse_one_in == 0)) {
+    if (held > machine->capacity ||
+        (machine->refuse_one_in && chance % machine->refuse_one_in == 0)) {
         atomic_fetch_sub(&machine->held, size_bytes);
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "the driver does not want to");
     }
@@ -74,15 +77,20 @@ static uint64_t release_idle(void *user) {
     return bytes;
 }
 
-static void open_machine(machine_t *machine, gantry__allocator_options_t options, unsigned refuse_one_in) {
+static void open_machine(machine_t *machine, gantry__allocator_options_t options,
+                         unsigned refuse_one_in) {
     memset(machine, 0, sizeof *machine);
     locked_heap_init(&machine->heap, -1);
     machine->limit = options.bfc.limit_bytes;
     machine->capacity = UINT64_MAX;
     machine->refuse_one_in = refuse_one_in;
-    gantry__region_source_t source = {
-        .user = machine, .take = take, .give_back = give_back, .wait = wait_for_work, .release_idle = release_idle};
-    assert_int_equal(gantry__allocator_init(&machine->allocator, &machine->heap.heap, &options, &source, "model"),
+    gantry__region_source_t source = {.user = machine,
+                                      .take = take,
+                                      .give_back = give_back,
+                                      .wait = wait_for_work,
+                                      .release_idle = release_idle};
+    assert_int_equal(gantry__allocator_init(&machine->allocator, &machine->heap.heap, &options,
+                                            &source, "model"),
                      GANTRY_OK);
 }
 
@@ -113,7 +121,8 @@ static void expect_no_overlap(const model_t *model, const gantry__bfc_chunk_t *c
     for (size_t i = 0; i < model->count; ++i) {
         const gantry__bfc_chunk_t *other = model->live[i];
         if (other->region->handle != chunk->region->handle) continue;
-        assert_true(other->offset + other->bytes <= chunk->offset || chunk->offset + chunk->bytes <= other->offset);
+        assert_true(other->offset + other->bytes <= chunk->offset ||
+                    chunk->offset + chunk->bytes <= other->offset);
     }
     assert_true(chunk->offset + chunk->bytes <= chunk->region->bytes);
 }
@@ -124,7 +133,8 @@ static void allocate_one(model_t *model, uint64_t most) {
                                           .owner = "Model",
                                           .temporary = draw(model) % 4 == 0,
                                           .held = (uint32_t)model->temporaries};
-    gantry_status_t status = gantry__allocator_allocate(&model->machine.allocator, &request, &chunk);
+    gantry_status_t status =
+        gantry__allocator_allocate(&model->machine.allocator, &request, &chunk);
     if (status != GANTRY_OK) {
         assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
         assert_null(chunk);
@@ -189,7 +199,8 @@ static void expect_books_agree(model_t *model) {
     assert_int_equal(model->machine.allocator.temporaries, model->temporaries);
 }
 
-static void run_model(gantry__allocator_options_t options, unsigned refuse_one_in, uint64_t most, uint64_t seed) {
+static void run_model(gantry__allocator_options_t options, unsigned refuse_one_in, uint64_t most,
+                      uint64_t seed) {
     model_t *model = calloc(1, sizeof *model);
     assert_non_null(model);
     open_machine(&model->machine, options, refuse_one_in);
@@ -201,7 +212,8 @@ static void run_model(gantry__allocator_options_t options, unsigned refuse_one_i
             charge_or_discharge(model);
         } else if (what < 10) {
             trim(model);
-        } else if (model->count > 0 && (model->count == MOST_LIVE || what % 100 < (filling ? 35u : 65u))) {
+        } else if (model->count > 0 &&
+                   (model->count == MOST_LIVE || what % 100 < (filling ? 35u : 65u))) {
             free_one(model, draw(model) % model->count);
         } else {
             allocate_one(model, most);
@@ -223,10 +235,10 @@ static void run_model(gantry__allocator_options_t options, unsigned refuse_one_i
 
 static void random_sequence_with_growth_keeps_every_promise(void **state) {
     (void)state;
-    run_model(
-        (gantry__allocator_options_t){
-            .bfc = {.limit_bytes = 64 * MIB, .growth = true}, .garbage_collection = true, .retry_ms = 3600000},
-        5, 16 * MIB, 1);
+    run_model((gantry__allocator_options_t){.bfc = {.limit_bytes = 64 * MIB, .growth = true},
+                                            .garbage_collection = true,
+                                            .retry_ms = 3600000},
+              5, 16 * MIB, 1);
 }
 
 static void random_sequence_with_small_steps_keeps_every_promise(void **state) {
@@ -243,8 +255,9 @@ static void random_sequence_with_small_steps_keeps_every_promise(void **state) {
 
 static void random_sequence_without_growth_or_collection_keeps_every_promise(void **state) {
     (void)state;
-    run_model((gantry__allocator_options_t){.bfc = {.limit_bytes = 32 * MIB, .max_region_bytes = 9 * MIB}}, 4, 8 * MIB,
-              3);
+    run_model((gantry__allocator_options_t){.bfc = {.limit_bytes = 32 * MIB,
+                                                    .max_region_bytes = 9 * MIB}},
+              4, 8 * MIB, 3);
 }
 
 /* ---- threads ---- */
@@ -256,10 +269,13 @@ typedef struct worker_t {
     int overlaps;
 } worker_t;
 
-static gantry__bfc_chunk_t *get_signed(worker_t *self, uint64_t bytes, bool temporary, uint32_t held) {
+static gantry__bfc_chunk_t *get_signed(worker_t *self, uint64_t bytes, bool temporary,
+                                       uint32_t held) {
     gantry__bfc_chunk_t *chunk;
-    const gantry__allocation_t request = {.bytes = bytes, .owner = "Work", .temporary = temporary, .held = held};
-    if (gantry__allocator_allocate(&self->machine->allocator, &request, &chunk) != GANTRY_OK) return NULL;
+    const gantry__allocation_t request = {
+        .bytes = bytes, .owner = "Work", .temporary = temporary, .held = held};
+    if (gantry__allocator_allocate(&self->machine->allocator, &request, &chunk) != GANTRY_OK)
+        return NULL;
     chunk->last_use[0] = (uint64_t)(uintptr_t)self;
     return chunk;
 }
@@ -278,10 +294,12 @@ static void *work(void *user) {
         size_t slot = next_random(&self->random) % 8;
         put_signed(self, results[slot]);
         results[slot] = NULL;
-        gantry__bfc_chunk_t *first = get_signed(self, 1 + next_random(&self->random) % MIB, true, 0);
+        gantry__bfc_chunk_t *first =
+            get_signed(self, 1 + next_random(&self->random) % MIB, true, 0);
         gantry__bfc_chunk_t *second =
             first ? get_signed(self, 1 + next_random(&self->random) % (256 * KIB), true, 1) : NULL;
-        if (second) results[slot] = get_signed(self, 1 + next_random(&self->random) % MIB, false, 2);
+        if (second)
+            results[slot] = get_signed(self, 1 + next_random(&self->random) % MIB, false, 2);
         if (results[slot]) ++self->done;
         if (!results[slot]) ++self->refused;
         put_signed(self, second);
@@ -300,12 +318,12 @@ static void *work(void *user) {
 static void threads_that_run_out_of_memory_keep_every_promise(void **state) {
     (void)state;
     static machine_t machine;
-    open_machine(
-        &machine,
-        (gantry__allocator_options_t){.bfc = {.limit_bytes = 12 * MIB, .split_bytes = 64 * KIB, .growth = true},
-                                      .garbage_collection = true,
-                                      .retry_ms = 60000},
-        7);
+    open_machine(&machine,
+                 (gantry__allocator_options_t){
+                     .bfc = {.limit_bytes = 12 * MIB, .split_bytes = 64 * KIB, .growth = true},
+                     .garbage_collection = true,
+                     .retry_ms = 60000},
+                 7);
     worker_t workers[4];
     pthread_t threads[4];
     for (size_t i = 0; i < 4; ++i) {
@@ -326,7 +344,9 @@ static void threads_that_run_out_of_memory_keep_every_promise(void **state) {
     assert_int_equal(stats.bytes_in_use + stats.pending_bytes + stats.charged_bytes, 0);
     assert_int_equal(stats.pool_bytes, atomic_load(&machine.held));
     assert_int_equal(counts.out_of_memory, refused);
-    assert_int_equal(machine.allocator.temporaries + machine.allocator.waiters + machine.allocator.waiters_held, 0);
+    assert_int_equal(
+        machine.allocator.temporaries + machine.allocator.waiters + machine.allocator.waiters_held,
+        0);
     close_machine(&machine);
 }
 
@@ -342,11 +362,13 @@ typedef struct trace_t {
 static void add(trace_t *trace, uint64_t bytes) {
     const gantry__allocation_t request = {.bytes = bytes, .owner = "Trace"};
     gantry__bfc_chunk_t *chunk;
-    assert_int_equal(gantry__allocator_allocate(&trace->machine.allocator, &request, &chunk), GANTRY_OK);
+    assert_int_equal(gantry__allocator_allocate(&trace->machine.allocator, &request, &chunk),
+                     GANTRY_OK);
     trace->live[trace->count++] = chunk;
     trace->in_use += chunk->bytes;
     if (trace->in_use > trace->peak) trace->peak = trace->in_use;
-    assert_true(atomic_load(&trace->machine.held) <= 2 * trace->peak + trace->machine.largest_region);
+    assert_true(atomic_load(&trace->machine.held) <=
+                2 * trace->peak + trace->machine.largest_region);
 }
 
 static void drop(trace_t *trace, size_t index) {
@@ -360,10 +382,11 @@ static trace_t *open_trace(void) {
     trace_t *trace = calloc(1, sizeof *trace);
     assert_non_null(trace);
     trace->random = UINT64_C(88172645463325252);
-    open_machine(&trace->machine,
-                 (gantry__allocator_options_t){.bfc = {.limit_bytes = UINT64_C(1) << 40, .growth = true},
-                                               .garbage_collection = true},
-                 0);
+    open_machine(
+        &trace->machine,
+        (gantry__allocator_options_t){.bfc = {.limit_bytes = UINT64_C(1) << 40, .growth = true},
+                                      .garbage_collection = true},
+        0);
     return trace;
 }
 
@@ -406,7 +429,8 @@ static void random_sizes_hold_at_most_twice_the_peak_and_a_region(void **state) 
         if (trace->count > 0 && (trace->count >= 500 || chance < (i / 5000 % 2 ? 60u : 40u))) {
             drop(trace, next_random(&trace->random) % trace->count);
         } else {
-            add(trace, 1 + next_random(&trace->random) % (256 * MIB >> next_random(&trace->random) % 16));
+            add(trace,
+                1 + next_random(&trace->random) % (256 * MIB >> next_random(&trace->random) % 16));
         }
     }
     close_trace(trace);

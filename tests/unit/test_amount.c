@@ -33,7 +33,8 @@ static void numbers_are_bounded(void **state) {
                  {"18446744073709551616", UINT64_MAX, false, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         uint64_t value = 0;
-        if (gantry__parse_number(cases[i].text, strlen(cases[i].text), cases[i].most, &value) != cases[i].good)
+        if (gantry__parse_number(cases[i].text, strlen(cases[i].text), cases[i].most, &value) !=
+            cases[i].good)
             fail_msg("\"%s\"", cases[i].text);
         assert_int_equal(value, cases[i].value);
     }
@@ -100,7 +101,8 @@ static void fractions_are_over_zero_up_to_one(void **state) {
         double value = 0;
         bool good = gantry__parse_fraction(cases[i].text, strlen(cases[i].text), &value);
         if (good != (cases[i].value > 0)) fail_msg("\"%s\" gives %d", cases[i].text, good);
-        if (value < cases[i].value || value > cases[i].value) fail_msg("\"%s\" is %.17g", cases[i].text, value);
+        if (value < cases[i].value || value > cases[i].value)
+            fail_msg("\"%s\" is %.17g", cases[i].text, value);
     }
 }
 
@@ -144,18 +146,21 @@ static void bytes_are_printed_with_the_largest_unit_that_divides(void **state) {
 
 static void decimals_read_back_as_printed(void **state) {
     (void)state;
-    static const double special[] = {1, 0.5, 0.1, 1.0 / 3, 0.999999999999999889, 1e-9, 100, 30, 12.5, 1.1e-9};
+    static const double special[] = {1,    0.5, 0.1, 1.0 / 3, 0.999999999999999889,
+                                     1e-9, 100, 30,  12.5,    1.1e-9};
     uint64_t random = 88172645463325252u;
     for (int i = 0; i < 5000; ++i) {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        double value = i < 10 ? special[i] : ((double)(random >> 11) + 1) / 9007199254740993.0, back = 0;
+        double value = i < 10 ? special[i] : ((double)(random >> 11) + 1) / 9007199254740993.0,
+               back = 0;
         if (value < 1e-9) continue;
         char text[GANTRY__AMOUNT_BYTES];
         gantry__format_decimal(value, text);
         assert_true(gantry__parse_decimal(text, strlen(text), &back));
-        if (fabs(back - value) > 0) fail_msg("%.17g prints %s, which reads %.17g", value, text, back);
+        if (fabs(back - value) > 0)
+            fail_msg("%.17g prints %s, which reads %.17g", value, text, back);
     }
     char text[GANTRY__AMOUNT_BYTES];
     gantry__format_decimal(0.25, text);

@@ -40,7 +40,8 @@ static void end(fixture_t *f) {
 
 static void open_set(fixture_t *f, const char *path, const char *only) {
     begin(f, -1);
-    gantry_status_t status = gantry__backend_set_init(&f->set, &f->heap.heap, &f->log.log, &f->settings, path, only);
+    gantry_status_t status =
+        gantry__backend_set_init(&f->set, &f->heap.heap, &f->log.log, &f->settings, path, only);
     if (status != GANTRY_OK) fail_msg("%s", gantry__message());
 }
 
@@ -62,8 +63,10 @@ static const gantry__backend_t *only_module(const fixture_t *f) {
     return &f->set.items[found(f) - 1];
 }
 
-static void expect_state(const gantry__backend_t *item, gantry_backend_state_t state, const char *reason) {
-    const char *text = item->reason ? item->reason : "(none)"; /* gcc does not know that fail_msg never returns */
+static void expect_state(const gantry__backend_t *item, gantry_backend_state_t state,
+                         const char *reason) {
+    /* gcc does not know that fail_msg never returns */
+    const char *text = item->reason ? item->reason : "(none)";
     if (!strstr(text, reason)) fail_msg("the reason is \"%s\", not \"%s\"", text, reason);
     assert_int_equal(item->state, state);
     assert_int_equal(*item->reason == '\0', state == GANTRY_BACKEND_USABLE);
@@ -118,9 +121,9 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     (void)state;
-    static const char *const names[] = {"libgantry_backend_bad.so", "libgantry_backend_cut.so", "libother.so",
-                                        "libgantry_backend_.txt", "libgantry_backend_link.so",
-                                        "libgantry_backend_opencl.so"};
+    static const char *const names[] = {
+        "libgantry_backend_bad.so", "libgantry_backend_cut.so",  "libother.so",
+        "libgantry_backend_.txt",   "libgantry_backend_link.so", "libgantry_backend_opencl.so"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) (void)unlink(in_root(names[i]));
     (void)rmdir(root);
     fake_expect_nothing_lives(fake);
@@ -176,7 +179,9 @@ static void file_named_directly_is_usable(void **state) {
 static void environment_path_is_searched(void **state) {
     (void)state;
     fixture_t f;
-    assert_int_equal(setenv("GANTRY_BACKEND_PATH", ":" FAKE_FOLDER("fake") "::" FAKE_FILE("other", "other") ":", 1), 0);
+    assert_int_equal(setenv("GANTRY_BACKEND_PATH",
+                            ":" FAKE_FOLDER("fake") "::" FAKE_FILE("other", "other") ":", 1),
+                     0);
     open_set(&f, NULL, NULL);
     assert_int_equal(found(&f), gantry__builtin_backend_count + 2);
     expect_state(&f.set.items[found(&f) - 2], GANTRY_BACKEND_USABLE, "");
@@ -243,12 +248,14 @@ static void damaged_file_is_refused(void **state) {
     (void)state;
     write_file("libgantry_backend_bad.so", "", 0);
     expect_refused(root, "cannot be opened");
-    write_file("libgantry_backend_bad.so",
-               "this is no library, however long it may be: 0123456789012345678901234567890123456789", 84);
+    write_file(
+        "libgantry_backend_bad.so",
+        "this is no library, however long it may be: 0123456789012345678901234567890123456789", 84);
     expect_refused(root, "cannot be opened");
 }
 
-/* What is cut off may be nothing that the loader needs (names for a debugger); the process lives on in any case. */
+/* What is cut off may be nothing that the loader needs (names for a debugger); the process lives
+ * on in any case. */
 static void cut_module_is_refused(void **state) {
     (void)state;
     int refused = 0;
@@ -258,10 +265,12 @@ static void cut_module_is_refused(void **state) {
         write_cut_module("libgantry_backend_cut.so", part, 10);
         open_set(&f, strcpy(name, in_root("libgantry_backend_cut.so")), NULL);
         const gantry__backend_t *item = only_module(&f);
-        if (item->state != GANTRY_BACKEND_USABLE) expect_state(item, GANTRY_BACKEND_REFUSED, "cannot be opened");
+        if (item->state != GANTRY_BACKEND_USABLE)
+            expect_state(item, GANTRY_BACKEND_REFUSED, "cannot be opened");
         refused += item->state == GANTRY_BACKEND_REFUSED;
         close_set(&f);
-        assert_int_equal(unlink(name), 0); /* the loader knows a file by its inode: the next one is another */
+        /* the loader knows a file by its inode: the next one is another */
+        assert_int_equal(unlink(name), 0);
     }
     assert_true(refused > 0);
 }
@@ -283,13 +292,16 @@ static void module_without_symbol_is_refused(void **state) {
 
 static void module_of_newer_abi_is_refused(void **state) {
     (void)state;
-    expect_refused(FAKE_FOLDER("newer"), "refuses ABI version 1 of this library (FailedPrecondition)");
-    expect_refused(FAKE_FOLDER("rude"), "backend fake speaks ABI version 99; this library speaks 1 to 1");
+    expect_refused(FAKE_FOLDER("newer"),
+                   "refuses ABI version 1 of this library (FailedPrecondition)");
+    expect_refused(FAKE_FOLDER("rude"),
+                   "backend fake speaks ABI version 99; this library speaks 1 to 1");
 }
 
 static void module_without_required_slot_is_refused(void **state) {
     (void)state;
-    expect_refused(FAKE_FOLDER("incomplete"), "backend fake: required slot table->transfer->copy is missing");
+    expect_refused(FAKE_FOLDER("incomplete"),
+                   "backend fake: required slot table->transfer->copy is missing");
 }
 
 static void module_that_claims_another_version_is_refused(void **state) {
@@ -320,7 +332,8 @@ static void backend_not_in_the_list_is_left_out(void **state) {
     (void)state;
     fixture_t f;
     open_set(&f, FAKE_FOLDER("fake"), "other, more");
-    expect_state(only_module(&f), GANTRY_BACKEND_REFUSED, "left out: the list of wanted backends is \"other, more\"");
+    expect_state(only_module(&f), GANTRY_BACKEND_REFUSED,
+                 "left out: the list of wanted backends is \"other, more\"");
     expect_state(&f.set.items[0], GANTRY_BACKEND_USABLE, ""); /* cpu is always there */
     close_set(&f);
     assert_int_equal(fake->calls("open"), 0);
@@ -369,8 +382,8 @@ static const gantry_backend_t *fake_table(void) {
 
 static void table_with_unacceptable_name_is_refused(void **state) {
     (void)state;
-    static const char *const names[] = {NULL,    "",      "Fake",  "1fake",
-                                        "_fake", "fa-ke", "fa ke", "a234567890123456789012345678901x"};
+    static const char *const names[] = {
+        NULL, "", "Fake", "1fake", "_fake", "fa-ke", "fa ke", "a234567890123456789012345678901x"};
     gantry_backend_t table = *fake_table();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         table.name = names[i];
@@ -382,10 +395,10 @@ static void table_with_unacceptable_name_is_refused(void **state) {
     assert_int_equal(gantry__backend_table_check(NULL), GANTRY_INTERNAL);
 }
 
-/* Each pointer-sized slot of a struct set to NULL in turn, and the struct cut in front of it: both are refused,
- * unless it is optional. */
-static void check_slots(const gantry_backend_t *table, void *part, size_t part_bytes, const size_t *optional,
-                        size_t optional_count) {
+/* Each pointer-sized slot of a struct set to NULL in turn, and the struct cut in front of it: both
+ * are refused, unless it is optional. */
+static void check_slots(const gantry_backend_t *table, void *part, size_t part_bytes,
+                        const size_t *optional, size_t optional_count) {
     uint32_t *struct_size = part;
     for (size_t at = 8; at < part_bytes; at += sizeof(void *)) {
         bool is_optional = false;
@@ -459,7 +472,9 @@ static void host_looks_options_up(void **state) {
     close_set(&f);
     begin(&f, -1);
     assert_int_equal(gantry__settings_put(&f.settings, "GANTRY_TEST_OPTION", "option"), GANTRY_OK);
-    assert_int_equal(gantry__backend_set_init(&f.set, &f.heap.heap, &f.log.log, &f.settings, NULL, NULL), GANTRY_OK);
+    assert_int_equal(
+        gantry__backend_set_init(&f.set, &f.heap.heap, &f.log.log, &f.settings, NULL, NULL),
+        GANTRY_OK);
     assert_string_equal(host->option(host->self, "GANTRY_TEST_OPTION"), "option");
     close_set(&f);
     (void)unsetenv("GANTRY_TEST_OPTION");
@@ -470,9 +485,11 @@ static void host_keeps_errors_and_log_lines(void **state) {
     fixture_t f;
     open_set(&f, NULL, NULL);
     const gantry_host_t *host = &f.set.host;
-    assert_int_equal(host->set_error(host->self, GANTRY_NOT_FOUND, "OpenCL", -1, "no device"), GANTRY_NOT_FOUND);
+    assert_int_equal(host->set_error(host->self, GANTRY_NOT_FOUND, "OpenCL", -1, "no device"),
+                     GANTRY_NOT_FOUND);
     assert_string_equal(gantry__message(), "no device (OpenCL -1)");
-    assert_int_equal(host->set_error(host->self, GANTRY_NOT_FOUND, "fake", 0, "100% plain"), GANTRY_NOT_FOUND);
+    assert_int_equal(host->set_error(host->self, GANTRY_NOT_FOUND, "fake", 0, "100% plain"),
+                     GANTRY_NOT_FOUND);
     assert_string_equal(gantry__message(), "100% plain");
     assert_int_equal(host->set_error(host->self, 4711, "", 0, "odd"), GANTRY_UNKNOWN);
     f.log.count = 0;
@@ -522,7 +539,8 @@ static void known_backend_that_is_nowhere_is_stated_with_its_reason(void **state
         assert_string_equal(item->path, "none");
         assert_int_equal(log_lines_with(&f.log, item->name, item->reason), 1);
     }
-    assert_int_equal(absent + gantry__builtin_backend_count, 3); /* cpu, opencl, cuda: inside, or with a reason */
+    /* cpu, opencl, cuda: inside, or with a reason */
+    assert_int_equal(absent + gantry__builtin_backend_count, 3);
     assert_int_equal(f.set.count, found(&f) + absent);
     close_set(&f);
 }
@@ -557,7 +575,8 @@ static void memory_running_out_leaks_nothing(void **state) {
         status = gantry__backend_set_init(&f.set, &f.heap.heap, &f.log.log, &f.settings,
                                           FAKE_FOLDER("fake") ":" FAKE_FOLDER("empty"), NULL);
         if (status == GANTRY_OK) {
-            assert_true(f.heap.inner.calls <= at); /* no shortage goes unseen: a folder left out would be */
+            /* no shortage goes unseen: a folder left out would be */
+            assert_true(f.heap.inner.calls <= at);
             assert_int_equal(found(&f), gantry__builtin_backend_count + 2);
             gantry__backend_set_deinit(&f.set);
         } else {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the driver backends share: calls of the host, errors by number, libraries opened at run time, a compiler's
- * refusal, a program's list of kernels. */
+/* What the driver backends share: calls of the host, errors by number, libraries opened at run
+ * time, a compiler's refusal, a program's list of kernels. */
 #define _POSIX_C_SOURCE 200809L
 #include "backend_fixture.h"
 
@@ -77,7 +77,8 @@ static void mark_is_inherited_by_children_alone(void **state) {
     assert_int_equal(ask_in_child(is_inherited), 1); /* one use is left */
     gantry__process_mark_unset(&mark);
     assert_int_equal(ask_in_child(is_inherited), 0);
-    assert_int_equal(ask_in_child(is_inherited_after_setting_it), 2); /* its own, in the page that the kernel cleared */
+    /* its own, in the page that the kernel cleared */
+    assert_int_equal(ask_in_child(is_inherited_after_setting_it), 2);
 }
 
 /* ---- options ---- */
@@ -141,7 +142,7 @@ static void memory_is_zeroed_and_its_end_is_stated(void **state) {
     text = gantry__host_text(&fixture.host, "Test", "twelve bytes");
     assert_non_null(bytes);
     assert_string_equal(text, "twelve bytes");
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 100; ++i) {
         assert_int_equal(bytes[i], 0);
     }
     atomic_store(&fixture.fail_at, 3);
@@ -155,7 +156,8 @@ static void memory_is_zeroed_and_its_end_is_stated(void **state) {
 
 /* ---- errors by number ---- */
 
-static const gantry__native_error_t known[] = {{-5, RESOURCE_EXHAUSTED, "TEST_FULL"}, {700, UNAVAILABLE, "TEST_LOST"}};
+static const gantry__native_error_t known[] = {{-5, RESOURCE_EXHAUSTED, "TEST_FULL"},
+                                               {700, UNAVAILABLE, "TEST_LOST"}};
 static const gantry__native_errors_t errors = {"Test", "unknown Test error", known, 2};
 
 static void native_number_becomes_code_and_name(void **state) {
@@ -166,9 +168,11 @@ static void native_number_becomes_code_and_name(void **state) {
     fixture_init(&fixture);
     assert_int_equal(gantry__native_check(&fixture.host, &errors, 0, "all is %s", "well"), 0);
     assert_string_equal(fixture_error, "");
-    assert_int_equal(gantry__native_check(&fixture.host, &errors, -5, "taking %d bytes", 7), RESOURCE_EXHAUSTED);
+    assert_int_equal(gantry__native_check(&fixture.host, &errors, -5, "taking %d bytes", 7),
+                     RESOURCE_EXHAUSTED);
     assert_string_equal(fixture_error, "taking 7 bytes: TEST_FULL (-5)");
-    assert_int_equal(gantry__native_check(&fixture.host, &errors, 3000000000, "odd"), GANTRY_K_UNKNOWN);
+    assert_int_equal(gantry__native_check(&fixture.host, &errors, 3000000000, "odd"),
+                     GANTRY_K_UNKNOWN);
     assert_string_equal(fixture_error, "odd: unknown Test error (3000000000)");
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
@@ -185,8 +189,8 @@ typedef struct table_t {
 
 static void library_is_the_first_that_opens(void **state) {
     static const char *const names[] = {"libnot-there.so.7", "libm.so.6"};
-    static const gantry__library_symbol_t symbols[] = {{"cos", offsetof(table_t, cos)},
-                                                       {"no_such_function", offsetof(table_t, none)}};
+    static const gantry__library_symbol_t symbols[] = {
+        {"cos", offsetof(table_t, cos)}, {"no_such_function", offsetof(table_t, none)}};
     fixture_t fixture;
     table_t table = {NULL, NULL};
     char name[64];
@@ -195,7 +199,8 @@ static void library_is_the_first_that_opens(void **state) {
 
     (void)state;
     fixture_init(&fixture);
-    library = gantry__library_open(&fixture.host, "GANTRY_FILE", names, 2, name, sizeof name, reasons, sizeof reasons);
+    library = gantry__library_open(&fixture.host, "GANTRY_FILE", names, 2, name, sizeof name,
+                                   reasons, sizeof reasons);
     assert_non_null(library);
     assert_string_equal(name, "libm.so.6");
     assert_null(gantry__library_resolve(library, symbols, 1, &table));
@@ -212,13 +217,14 @@ static void library_that_is_missing_has_each_ones_reason(void **state) {
 
     (void)state;
     fixture_init(&fixture);
-    assert_null(
-        gantry__library_open(&fixture.host, "GANTRY_FILE", names, 2, name, sizeof name, reasons, sizeof reasons));
+    assert_null(gantry__library_open(&fixture.host, "GANTRY_FILE", names, 2, name, sizeof name,
+                                     reasons, sizeof reasons));
     assert_non_null(strstr(reasons, "libnot-there.so.7: "));
     assert_non_null(strstr(reasons, "; libnot-there.so: "));
-    fixture_set(&fixture, "GANTRY_FILE", "/nonexistent/mine.so"); /* what is asked for is not replaced */
-    assert_null(
-        gantry__library_open(&fixture.host, "GANTRY_FILE", names, 2, name, sizeof name, reasons, sizeof reasons));
+    /* what is asked for is not replaced */
+    fixture_set(&fixture, "GANTRY_FILE", "/nonexistent/mine.so");
+    assert_null(gantry__library_open(&fixture.host, "GANTRY_FILE", names, 2, name, sizeof name,
+                                     reasons, sizeof reasons));
     assert_non_null(strstr(reasons, "/nonexistent/mine.so: "));
     assert_null(strstr(reasons, "libnot-there"));
 }
@@ -244,9 +250,10 @@ static void library_whose_file_is_cut_is_refused(void **state) {
     assert_int_equal(fclose(whole) + fclose(cut), 0);
     assert_int_equal(gantry__library_is_cut("/proc/self/exe"), 0);
     assert_int_equal(gantry__library_is_cut(path), 1);
-    assert_null(
-        gantry__library_open(&fixture.host, "GANTRY_WAY", candidates, 1, name, sizeof name, reasons, sizeof reasons));
-    assert_string_equal(reasons, "/tmp/gantry_test_cut_library.so: the file ends before its content does");
+    assert_null(gantry__library_open(&fixture.host, "GANTRY_WAY", candidates, 1, name, sizeof name,
+                                     reasons, sizeof reasons));
+    assert_string_equal(reasons,
+                        "/tmp/gantry_test_cut_library.so: the file ends before its content does");
     assert_int_equal(unlink(path), 0);
 }
 
@@ -283,7 +290,8 @@ static void refusal_shows_a_long_log_from_its_first_error_on(void **state) {
 static void refusal_for_lack_of_memory_is_exhausted(void **state) {
     static const char *const logs[] = {
         "error: <built-in>:4:10: cannot open file 'opencl-c.h': Cannot allocate memory\nDevice p failed to build\n",
-        "ptxas fatal   : Memory allocation failure\n", "LLVM ERROR: out of memory\n", "std::bad_alloc"};
+        "ptxas fatal   : Memory allocation failure\n", "LLVM ERROR: out of memory\n",
+        "std::bad_alloc"};
     fixture_t fixture;
     gantry__build_failure_t failure = {.domain = "Test",
                                        .code = INVALID_ARGUMENT,
@@ -295,7 +303,7 @@ static void refusal_for_lack_of_memory_is_exhausted(void **state) {
 
     (void)state;
     fixture_init(&fixture);
-    for (size_t i = 0; i < sizeof logs / sizeof logs[0]; i++) {
+    for (size_t i = 0; i < sizeof logs / sizeof logs[0]; ++i) {
         failure.log = logs[i];
         assert_int_equal(gantry__build_failed(&fixture.host, &failure), RESOURCE_EXHAUSTED);
         assert_error_has(logs[i]);
@@ -324,25 +332,28 @@ static void limit_of_the_process_is_told_with_what_is_left(void **state) {
     assert_int_equal(setrlimit(RLIMIT_AS, &set), 0);
     assert_true(gantry__process_has_room(1, text, sizeof text));
     assert_false(gantry__process_has_room(UINT64_C(1) << 50, text, sizeof text));
-    assert_non_null(
-        strstr(text, "the address space (ulimit -v) of this process is limited to 67108864 MiB, of which "));
+    assert_non_null(strstr(
+        text,
+        "the address space (ulimit -v) of this process is limited to 67108864 MiB, of which "));
     assert_non_null(strstr(text, " MiB are left and 1073741824 MiB are needed"));
     gantry__process_limit_text(text, sizeof text);
-    assert_non_null(strstr(text, "; the address space (ulimit -v) of this process is limited to 67108864 MiB"));
+    assert_non_null(
+        strstr(text, "; the address space (ulimit -v) of this process is limited to 67108864 MiB"));
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 }
 
 /* ---- kernels ---- */
 
 static void kernel_list_finds_by_name_and_gives_all_back(void **state) {
-    gantry__kernel_head_t heads[3] = {{.name = (char[]){"a"}}, {.name = (char[]){"ab"}}, {.name = (char[]){"ab"}}};
+    gantry__kernel_head_t heads[3] = {
+        {.name = (char[]){"a"}}, {.name = (char[]){"ab"}}, {.name = (char[]){"ab"}}};
     gantry__kernel_list_t list;
     int taken = 0;
 
     (void)state;
     assert_true(gantry__kernel_list_init(&list));
     assert_null(gantry__kernel_list_find(&list, "a"));
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; ++i) {
         gantry__kernel_list_add(&list, &heads[i]);
     }
     assert_ptr_equal(gantry__kernel_list_find(&list, "a"), &heads[0]);
@@ -359,7 +370,8 @@ static void kernel_list_finds_by_name_and_gives_all_back(void **state) {
 static void kernel_info_of_an_older_caller_is_not_written_beyond(void **state) {
     gantry__kernel_head_t head = {
         .info = {.struct_size = sizeof head.info, .max_work_group_size = 64, .local_bytes = 9}};
-    gantry_kernel_info_t info = {.struct_size = offsetof(gantry_kernel_info_t, local_bytes), .local_bytes = 77};
+    gantry_kernel_info_t info = {.struct_size = offsetof(gantry_kernel_info_t, local_bytes),
+                                 .local_bytes = 77};
 
     (void)state;
     assert_int_equal(gantry__kernel_head_info(&head, &info), 0);

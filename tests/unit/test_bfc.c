@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The BFC against a driver that only counts: TensorFlow's numbers, growth, limits, splitting, merging, host memory.
- * Long random sequences against a model are in test_bfc_model.c; both share bfc_pool.h. */
+/* The BFC against a driver that only counts: TensorFlow's numbers, growth, limits, splitting,
+ * merging, host memory. Long random sequences against a model are in test_bfc_model.c; both
+ * share bfc_pool.h. */
 #include "bfc_pool.h"
 
 #include <string.h>
@@ -12,10 +13,11 @@ static void allocate_every_size_to_1023_counts_as_tensorflow(void **state) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB});
     gantry__bfc_chunk_t *chunks[1023];
-    for (uint64_t i = 0; i < 1023; i++) chunks[i] = must_get(&pool, i * 512 % 1023 + 1); /* each size once, mixed */
+    /* each size once, mixed */
+    for (uint64_t i = 0; i < 1023; ++i) chunks[i] = must_get(&pool, i * 512 % 1023 + 1);
     check_pool(&pool.bfc);
     expect_stats(&pool, 1023, 654336, 654336, 1024);
-    for (size_t i = 0; i < 1023; i++) gantry__bfc_free(&pool.bfc, chunks[i]);
+    for (size_t i = 0; i < 1023; ++i) gantry__bfc_free(&pool.bfc, chunks[i]);
     check_pool(&pool.bfc);
     expect_stats(&pool, 1023, 0, 654336, 1024);
     gantry__bfc_clear_stats(&pool.bfc);
@@ -60,10 +62,10 @@ static void rounds_of_four_sizes_come_back_to_the_first_address(void **state) {
     const gantry__bfc_region_t *region = first->region;
     uint64_t offset = first->offset;
     gantry__bfc_free(&pool.bfc, first);
-    for (int round = 0; round < 1024; round++) {
+    for (int round = 0; round < 1024; ++round) {
         gantry__bfc_chunk_t *chunks[4];
-        for (int i = 0; i < 4; i++) chunks[i] = must_get(&pool, sizes[i]);
-        for (int i = 0; i < 4; i++) gantry__bfc_free(&pool.bfc, chunks[i]);
+        for (int i = 0; i < 4; ++i) chunks[i] = must_get(&pool, sizes[i]);
+        for (int i = 0; i < 4; ++i) gantry__bfc_free(&pool.bfc, chunks[i]);
     }
     expect_stats(&pool, 4097, 0, 4096 + 8 * MIB + 16384 + 41943040, 41943040);
     first = must_get(&pool, 4096);
@@ -77,11 +79,11 @@ static void request_above_the_whole_limit_disturbs_nothing(void **state) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB});
     gantry__bfc_chunk_t *chunks[510];
-    for (size_t i = 0; i < 255; i++) chunks[i] = must_get(&pool, 100 + draw(&pool) % (MIB - 100));
+    for (size_t i = 0; i < 255; ++i) chunks[i] = must_get(&pool, 100 + draw(&pool) % (MIB - 100));
     for (size_t i = 0; i < 255; i += 2) gantry__bfc_free(&pool.bfc, chunks[i]);
     assert_null(get(&pool, GIB + 1));
     check_pool(&pool.bfc);
-    for (size_t i = 255; i < 510; i++) chunks[i] = must_get(&pool, 100 + draw(&pool) % (MIB - 100));
+    for (size_t i = 255; i < 510; ++i) chunks[i] = must_get(&pool, 100 + draw(&pool) % (MIB - 100));
     check_pool(&pool.bfc);
     close_pool(&pool);
 }
@@ -90,13 +92,13 @@ static void bin_summary_counts_as_tensorflow(void **state) {
     (void)state;
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB});
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; ++i) {
         must_get(&pool, UINT64_C(256) << i);
         must_get(&pool, UINT64_C(256) << i);
     }
     gantry__bfc_bin_summary_t bins[GANTRY__BFC_BINS];
     gantry__bfc_summarize_bins(&pool.bfc, bins);
-    for (unsigned i = 0; i < GANTRY__BFC_BINS; i++) {
+    for (unsigned i = 0; i < GANTRY__BFC_BINS; ++i) {
         assert_int_equal(bins[i].chunks_in_use, i < 5 ? 2 : 0);
         assert_int_equal(bins[i].chunks, i < 5 ? 2 : i == 20 ? 1 : 0);
         assert_int_equal(bins[i].bytes_in_use, i < 5 ? 512u << i : 0);
@@ -110,9 +112,19 @@ static void bin_of_a_size_is_its_power_of_two_up_to_20(void **state) {
     static const struct {
         uint64_t bytes;
         unsigned bin;
-    } cases[] = {{0, 0}, {255, 0}, {256, 0}, {511, 0}, {512, 1}, {MIB, 12}, {2 * MIB - 256, 12}, {2 * MIB, 13},
-                 {256 * MIB - 256, 19}, {256 * MIB, 20}, {GIB, 20}, {UINT64_MAX, 20}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    } cases[] = {{0, 0},
+                 {255, 0},
+                 {256, 0},
+                 {511, 0},
+                 {512, 1},
+                 {MIB, 12},
+                 {2 * MIB - 256, 12},
+                 {2 * MIB, 13},
+                 {256 * MIB - 256, 19},
+                 {256 * MIB, 20},
+                 {GIB, 20},
+                 {UINT64_MAX, 20}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         assert_int_equal(gantry__bfc_bin(cases[i].bytes), cases[i].bin);
     }
 }
@@ -122,8 +134,8 @@ static void regions_do_not_join_so_508_of_512_mib_is_refused(void **state) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 512 * MIB, .growth = true});
     gantry__bfc_chunk_t *chunks[128];
-    for (int i = 0; i < 128; i++) chunks[i] = must_get(&pool, 4 * MIB);
-    for (int i = 0; i < 127; i++) gantry__bfc_free(&pool.bfc, chunks[i]);
+    for (int i = 0; i < 128; ++i) chunks[i] = must_get(&pool, 4 * MIB);
+    for (int i = 0; i < 127; ++i) gantry__bfc_free(&pool.bfc, chunks[i]);
     assert_null(get(&pool, 508 * MIB));
     assert_false(collect(&pool, 508 * MIB)); /* the region of the last one is not empty */
     check_pool(&pool.bfc);
@@ -135,8 +147,8 @@ static void collection_leaves_the_one_region_in_use(void **state) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 2 * GIB, .growth = true});
     gantry__bfc_chunk_t *chunks[128];
-    for (int i = 0; i < 128; i++) chunks[i] = must_get(&pool, 4 * MIB);
-    for (int i = 0; i < 127; i++) gantry__bfc_free(&pool.bfc, chunks[i]);
+    for (int i = 0; i < 128; ++i) chunks[i] = must_get(&pool, 4 * MIB);
+    for (int i = 0; i < 127; ++i) gantry__bfc_free(&pool.bfc, chunks[i]);
     assert_true(pool.driver_regions > 1);
     assert_true(collect(&pool, 0));
     check_pool(&pool.bfc);
@@ -145,7 +157,8 @@ static void collection_leaves_the_one_region_in_use(void **state) {
     gantry__bfc_bin_summary_t bins[GANTRY__BFC_BINS];
     gantry__bfc_summarize_bins(&pool.bfc, bins);
     uint64_t free_chunks = 0;
-    for (unsigned i = 0; i < GANTRY__BFC_BINS; i++) free_chunks += bins[i].chunks - bins[i].chunks_in_use;
+    for (unsigned i = 0; i < GANTRY__BFC_BINS; ++i)
+        free_chunks += bins[i].chunks - bins[i].chunks_in_use;
     assert_int_equal(free_chunks, 1);
     close_pool(&pool);
 }
@@ -163,7 +176,8 @@ static void fill_once(pool_t *pool) {
     while (count > 0) gantry__bfc_free(&pool->bfc, chunks[--count]);
 }
 
-/* Begins and attaches one region for a request that the full pool cannot serve; its length, or 0 when refused. */
+/* Begins and attaches one region for a request that the full pool cannot serve; its length, or 0
+ * when refused. */
 static uint64_t extend_once(pool_t *pool, uint64_t bytes) {
     uint64_t before = pool->driver_bytes;
     fill_once(pool);
@@ -207,10 +221,13 @@ static void growth_steps_end_at_the_cap_but_for_one_request_that_needs_more(void
     assert_int_equal(extend_once(&pool, 1), GIB);
     check_pool(&pool.bfc);
     close_pool(&pool);
-    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .max_step_bytes = MIB, .growth = true});
-    for (int i = 0; i < 4; i++) assert_int_equal(extend_once(&pool, 1), MIB); /* the first region, too */
+    open_pool(&pool,
+              (gantry__bfc_options_t){.limit_bytes = GIB, .max_step_bytes = MIB, .growth = true});
+    /* the first region, too */
+    for (int i = 0; i < 4; ++i) assert_int_equal(extend_once(&pool, 1), MIB);
     close_pool(&pool);
-    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .max_step_bytes = MIB}); /* without growth it is no step */
+    /* without growth it is no step */
+    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .max_step_bytes = MIB});
     assert_int_equal(extend_once(&pool, 1), GIB);
     close_pool(&pool);
 }
@@ -219,7 +236,8 @@ static void pool_beyond_the_peak_grows_with_care(void **state) {
     (void)state;
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .growth = true});
-    for (uint64_t bytes = 2 * MIB; bytes <= 64 * MIB; bytes *= 2) (void)must_get(&pool, bytes); /* 126, all in use */
+    /* 126, all in use */
+    for (uint64_t bytes = 2 * MIB; bytes <= 64 * MIB; bytes *= 2) (void)must_get(&pool, bytes);
     gantry__bfc_chunk_t *last = must_get(&pool, 40 * MIB);
     gantry__bfc_chunk_t *rest = must_get(&pool, 44 * MIB); /* the region of 128 holds both */
     assert_int_equal(pool.driver_bytes, 254 * MIB);
@@ -248,7 +266,8 @@ static void growth_off_takes_the_whole_limit_at_once(void **state) {
     assert_int_equal(extend_once(&pool, 0), 100 * MIB);
     assert_int_equal(extend_once(&pool, 0), 0);
     close_pool(&pool);
-    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = MIB, .growth = true}); /* limit below the first region */
+    /* limit below the first region */
+    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = MIB, .growth = true});
     assert_int_equal(extend_once(&pool, 0), MIB);
     close_pool(&pool);
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 255}); /* limit below one chunk */
@@ -259,7 +278,8 @@ static void growth_off_takes_the_whole_limit_at_once(void **state) {
 static void unbounded_limit_grows_as_any_other(void **state) {
     (void)state;
     pool_t pool;
-    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = UINT64_MAX, .max_step_bytes = UINT64_MAX, .growth = true});
+    open_pool(&pool, (gantry__bfc_options_t){
+                         .limit_bytes = UINT64_MAX, .max_step_bytes = UINT64_MAX, .growth = true});
     for (uint64_t expected = 2 * MIB; expected < UINT64_C(1) << 62; expected *= 2) {
         assert_int_equal(extend_once(&pool, 1), expected);
     }
@@ -277,7 +297,7 @@ static void driver_refusal_backs_off_by_tenths_to_the_request(void **state) {
     gantry__bfc_region_t *region;
     assert_int_equal(gantry__bfc_begin_region(&pool.bfc, 700 * 256, &region), GANTRY_OK);
     static const uint64_t expected[] = {1000, 900, 810, 729, 700};
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 5; ++i) {
         assert_int_equal(region->bytes, expected[i] * 256);
         assert_int_equal(gantry__bfc_available_bytes(&pool.bfc), (1000 - expected[i]) * 256);
         assert_int_equal(gantry__bfc_shrink_region(&pool.bfc, region), i < 4);
@@ -306,7 +326,8 @@ static void refused_region_leaves_growth_alone(void **state) {
 static void largest_region_bounds_regions_and_requests(void **state) {
     (void)state;
     pool_t pool;
-    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 100 * MIB, .max_region_bytes = 40 * MIB + 7});
+    open_pool(&pool,
+              (gantry__bfc_options_t){.limit_bytes = 100 * MIB, .max_region_bytes = 40 * MIB + 7});
     assert_int_equal(extend_once(&pool, 40 * MIB + 1), 0);
     assert_int_equal(extend_once(&pool, 40 * MIB), 40 * MIB);
     assert_int_equal(extend_once(&pool, 0), 40 * MIB);
@@ -360,7 +381,8 @@ static void pool_statistics_follow_regions_and_clear(void **state) {
     (void)state;
     pool_t pool;
     gantry__bfc_stats_t stats;
-    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .split_bytes = 128 * MIB, .growth = true});
+    open_pool(&pool, (gantry__bfc_options_t){
+                         .limit_bytes = GIB, .split_bytes = 128 * MIB, .growth = true});
     gantry__bfc_get_stats(&pool.bfc, &stats);
     assert_int_equal(stats.pool_bytes + stats.largest_free_block_bytes, 0);
     gantry__bfc_free(&pool.bfc, must_get(&pool, 6 * MIB));
@@ -422,7 +444,7 @@ static void collected_pool_grows_from_where_its_size_belongs(void **state) {
     (void)state;
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .growth = true});
-    for (int i = 0; i < 4; i++) assert_int_equal(extend_once(&pool, 1), (2 * MIB) << i);
+    for (int i = 0; i < 4; ++i) assert_int_equal(extend_once(&pool, 1), (2 * MIB) << i);
     gantry__bfc_chunk_t *chunk = must_get(&pool, 2 * MIB);
     assert_true(collect(&pool, 0));
     assert_int_equal(pool.driver_bytes, 2 * MIB);
@@ -447,9 +469,10 @@ static void chunk_is_split_at_twice_the_request_or_at_the_threshold(void **state
     assert_int_equal(must_get(&pool, 2048)->bytes, 2048);
     close_pool(&pool);
 
-    for (int i = 0; i < 2; i++) { /* by default 64 KiB; TensorFlow's 128 MiB when asked for */
+    for (int i = 0; i < 2; ++i) { /* by default 64 KiB; TensorFlow's 128 MiB when asked for */
         uint64_t split_bytes = i == 0 ? 64 * 1024 : 128 * MIB;
-        open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 300 * MIB, .split_bytes = i == 0 ? 0 : split_bytes});
+        open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 300 * MIB,
+                                                 .split_bytes = i == 0 ? 0 : split_bytes});
         chunk = must_get(&pool, 300 * MIB - split_bytes);
         assert_int_equal(chunk->bytes, 300 * MIB - split_bytes);
         gantry__bfc_free(&pool.bfc, chunk);
@@ -467,18 +490,19 @@ static void chunk_is_split_at_twice_the_request_or_at_the_threshold(void **state
 static void best_fit_is_least_size_then_oldest_region_then_offset(void **state) {
     (void)state;
     pool_t pool;
-    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .initial_region_bytes = 16384, .growth = true});
+    open_pool(&pool, (gantry__bfc_options_t){
+                         .limit_bytes = GIB, .initial_region_bytes = 16384, .growth = true});
     gantry__bfc_chunk_t *c[32];
-    for (int i = 0; i < 16; i++) c[i] = must_get(&pool, 1024);
+    for (int i = 0; i < 16; ++i) c[i] = must_get(&pool, 1024);
     assert_int_equal(extend_once(&pool, 1), 32768);
-    for (int i = 16; i < 32; i++) c[i] = must_get(&pool, 1024);
+    for (int i = 16; i < 32; ++i) c[i] = must_get(&pool, 1024);
     static const int freed[] = {20, 9, 4, 13, 14, 1, 30, 29}; /* 13-14 and 29-30 merge */
-    for (size_t i = 0; i < 8; i++) gantry__bfc_free(&pool.bfc, c[freed[i]]);
+    for (size_t i = 0; i < 8; ++i) gantry__bfc_free(&pool.bfc, c[freed[i]]);
     static const struct {
         uint64_t bytes;
         int place;
     } expected[] = {{1024, 1}, {1024, 4}, {2048, 13}, {700, 9}, {2048, 29}, {1000, 20}};
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < 6; ++i) {
         gantry__bfc_chunk_t *chunk = must_get(&pool, expected[i].bytes);
         assert_int_equal(chunk->region->number, expected[i].place / 16);
         assert_int_equal(chunk->offset, expected[i].place % 16 * 1024);
@@ -491,11 +515,12 @@ static void freed_chunk_merges_with_next_and_previous(void **state) {
     (void)state;
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 5 * 1024});
-    static const int orders[6][3] = {{1, 2, 3}, {1, 3, 2}, {2, 1, 3}, {2, 3, 1}, {3, 1, 2}, {3, 2, 1}};
-    for (int i = 0; i < 6; i++) {
+    static const int orders[6][3] = {{1, 2, 3}, {1, 3, 2}, {2, 1, 3},
+                                     {2, 3, 1}, {3, 1, 2}, {3, 2, 1}};
+    for (int i = 0; i < 6; ++i) {
         gantry__bfc_chunk_t *c[5];
-        for (int k = 0; k < 5; k++) c[k] = must_get(&pool, 1024);
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < 5; ++k) c[k] = must_get(&pool, 1024);
+        for (int k = 0; k < 3; ++k) {
             gantry__bfc_free(&pool.bfc, c[orders[i][k]]);
             check_pool(&pool.bfc);
         }
@@ -515,7 +540,7 @@ static void alignment_of_4096_binds_offsets_sizes_and_regions(void **state) {
     (void)state;
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 10 * MIB - 1, .alignment = 4096});
-    for (uint64_t i = 1; i < 100; i++) {
+    for (uint64_t i = 1; i < 100; ++i) {
         gantry__bfc_chunk_t *chunk = must_get(&pool, i * 100);
         assert_int_equal(chunk->offset % 4096, 0);
         assert_int_equal(chunk->bytes, (i * 100 + 4095) / 4096 * 4096);
@@ -547,8 +572,9 @@ static void last_use_is_kept_by_split_and_maximum_by_merge(void **state) {
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 4096});
     gantry__bfc_chunk_t *a = must_get(&pool, 2048), *b = must_get(&pool, 2048);
-    for (int i = 0; i < GANTRY__BFC_STREAMS; i++) assert_int_equal(a->last_use[i], 0);
-    const uint64_t used_a[GANTRY__BFC_STREAMS] = {7, 1, 0, 9}, used_b[GANTRY__BFC_STREAMS] = {3, 5, 0, 10};
+    for (int i = 0; i < GANTRY__BFC_STREAMS; ++i) assert_int_equal(a->last_use[i], 0);
+    const uint64_t used_a[GANTRY__BFC_STREAMS] = {7, 1, 0, 9},
+                   used_b[GANTRY__BFC_STREAMS] = {3, 5, 0, 10};
     const uint64_t both[GANTRY__BFC_STREAMS] = {7, 5, 0, 10};
     memcpy(a->last_use, used_a, sizeof used_a);
     memcpy(b->last_use, used_b, sizeof used_b);
@@ -570,7 +596,7 @@ static void allocate_ready_prefers_a_finished_chunk_of_the_same_size(void **stat
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = MIB});
     gantry__bfc_chunk_t *c[40], *chunk;
-    for (int i = 0; i < 40; i++) c[i] = must_get(&pool, i == 39 ? 2048 : 1024);
+    for (int i = 0; i < 40; ++i) c[i] = must_get(&pool, i == 39 ? 2048 : 1024);
     uint64_t completed[GANTRY__BFC_STREAMS] = {UINT64_MAX, 5, 0, 0};
     for (uint64_t i = 0; i < 40; i += 2) c[i]->last_use[1] = i == 6 ? 5 : i + 10;
     c[6]->last_use[0] = 1000; /* the stream that asks */
@@ -589,11 +615,12 @@ static void allocate_ready_prefers_a_finished_chunk_of_the_same_size(void **stat
 
 /* ---- host memory ---- */
 
-/* Some work that needs several slabs and regions; gives back what it can. Returns how often host memory was out. */
+/* Some work that needs several slabs and regions; gives back what it can. Returns how often host
+ * memory was out. */
 static int work_with_failures(pool_t *pool) {
     int failures = 0;
     gantry__bfc_chunk_t *chunks[300] = {NULL};
-    for (int i = 0; i < 900; i++) {
+    for (int i = 0; i < 900; ++i) {
         gantry__bfc_chunk_t **slot = &chunks[draw(pool) % 300];
         if (*slot) {
             gantry__bfc_free(&pool->bfc, *slot);
@@ -610,7 +637,7 @@ static int work_with_failures(pool_t *pool) {
         }
     }
     check_pool(&pool->bfc);
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 300; ++i) {
         if (chunks[i]) gantry__bfc_free(&pool->bfc, chunks[i]);
     }
     check_pool(&pool->bfc);
@@ -619,15 +646,17 @@ static int work_with_failures(pool_t *pool) {
 
 static void host_memory_failing_once_anywhere_changes_nothing(void **state) {
     (void)state;
-    for (uint64_t nth = 1;; nth++) {
+    for (uint64_t nth = 1;; ++nth) {
         pool_t pool;
-        open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .initial_region_bytes = 65536, .growth = true});
+        open_pool(&pool, (gantry__bfc_options_t){
+                             .limit_bytes = GIB, .initial_region_bytes = 65536, .growth = true});
         pool.heap.fail_at = nth;
         int failures = work_with_failures(&pool);
         uint64_t calls = pool.heap.calls;
         close_pool(&pool); /* checks for leaks */
         if (failures == 0) {
-            assert_true(nth > 8 && calls < nth); /* several regions and slabs were refused once each */
+            /* several regions and slabs were refused once each */
+            assert_true(nth > 8 && calls < nth);
             break;
         }
         assert_int_equal(failures, 1);
@@ -637,10 +666,11 @@ static void host_memory_failing_once_anywhere_changes_nothing(void **state) {
 static void chunks_and_regions_reuse_host_memory(void **state) {
     (void)state;
     pool_t pool;
-    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .initial_region_bytes = 65536, .growth = true});
+    open_pool(&pool, (gantry__bfc_options_t){
+                         .limit_bytes = GIB, .initial_region_bytes = 65536, .growth = true});
     assert_int_equal(work_with_failures(&pool), 0);
     uint64_t calls = pool.heap.calls;
-    for (int i = 0; i < 20; i++) assert_int_equal(work_with_failures(&pool), 0);
+    for (int i = 0; i < 20; ++i) assert_int_equal(work_with_failures(&pool), 0);
     assert_true(pool.heap.calls < calls + 5);
     close_pool(&pool);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Long random sequences on the BFC beside a model that does everything by scanning arrays: each call must choose the
- * same chunk, and the invariants hold throughout. */
+/* Long random sequences on the BFC beside a model that does everything by scanning arrays: each
+ * call must choose the same chunk, and the invariants hold throughout. */
 #include "bfc_pool.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static model_chunk_t *at(const model_t *model, place_t place) {
 }
 
 static bool is_ready(const model_chunk_t *chunk, const uint64_t *completed) {
-    for (int i = 0; i < GANTRY__BFC_STREAMS; i++) {
+    for (int i = 0; i < GANTRY__BFC_STREAMS; ++i) {
         if (chunk->last_use[i] > completed[i]) return false;
     }
     return true;
@@ -52,8 +52,8 @@ static bool is_ready(const model_chunk_t *chunk, const uint64_t *completed) {
 
 static place_t choose(const model_t *model, uint64_t rounded) {
     place_t best = {0};
-    for (size_t r = 0; r < model->region_count; r++) {
-        for (size_t c = 0; c < model->regions[r]->count; c++) {
+    for (size_t r = 0; r < model->region_count; ++r) {
+        for (size_t c = 0; c < model->regions[r]->count; ++c) {
             const model_chunk_t *chunk = &model->regions[r]->chunks[c];
             if (chunk->in_use || chunk->bytes < rounded) continue;
             if (!best.found || chunk->bytes < at(model, best)->bytes) best = (place_t){r, c, true};
@@ -66,8 +66,8 @@ static place_t choose(const model_t *model, uint64_t rounded) {
 static place_t choose_ready(const model_t *model, uint64_t rounded, const uint64_t *completed) {
     place_t best = choose(model, rounded);
     int probes = 0;
-    for (size_t r = 0; best.found && r < model->region_count; r++) {
-        for (size_t c = 0; c < model->regions[r]->count; c++) {
+    for (size_t r = 0; best.found && r < model->region_count; ++r) {
+        for (size_t c = 0; c < model->regions[r]->count; ++c) {
             const model_chunk_t *chunk = &model->regions[r]->chunks[c];
             if (chunk->in_use || chunk->bytes != at(model, best)->bytes) continue;
             if (++probes > 8) return best;
@@ -97,7 +97,7 @@ static void merge(model_region_t *region, size_t c) {
     model_chunk_t *a = &region->chunks[c], *b = a + 1;
     if (a->in_use || b->in_use) return;
     a->bytes += b->bytes;
-    for (int i = 0; i < GANTRY__BFC_STREAMS; i++) {
+    for (int i = 0; i < GANTRY__BFC_STREAMS; ++i) {
         a->last_use[i] = a->last_use[i] > b->last_use[i] ? a->last_use[i] : b->last_use[i];
     }
     memmove(b, b + 1, (region->count - c - 2) * sizeof *b);
@@ -105,9 +105,9 @@ static void merge(model_region_t *region, size_t c) {
 }
 
 static place_t locate(const model_t *model, const gantry__bfc_chunk_t *real) {
-    for (size_t r = 0; r < model->region_count; r++) {
+    for (size_t r = 0; r < model->region_count; ++r) {
         if (model->regions[r]->real != real->region) continue;
-        for (size_t c = 0; c < model->regions[r]->count; c++) {
+        for (size_t c = 0; c < model->regions[r]->count; ++c) {
             if (model->regions[r]->chunks[c].offset == real->offset) return (place_t){r, c, true};
         }
     }
@@ -154,7 +154,7 @@ static void extend_both(model_t *model, uint64_t bytes) {
 static void collect_both(model_t *model) {
     size_t kept = 0;
     uint64_t bytes = 0;
-    for (size_t r = 0; r < model->region_count; r++) {
+    for (size_t r = 0; r < model->region_count; ++r) {
         model_region_t *region = model->regions[r];
         if (region->count == 1 && !region->chunks[0].in_use) {
             bytes += region->chunks[0].bytes;
@@ -177,7 +177,7 @@ static bool allocate_both(model_t *model, uint64_t bytes) {
     place_t place;
     if (draw(&model->pool) % 4 == 0) {
         uint64_t completed[GANTRY__BFC_STREAMS];
-        for (int i = 0; i < GANTRY__BFC_STREAMS; i++) {
+        for (int i = 0; i < GANTRY__BFC_STREAMS; ++i) {
             uint64_t behind = draw(&model->pool) % 500;
             completed[i] = model->clock > behind ? model->clock - behind : 0;
         }
@@ -224,7 +224,8 @@ static uint64_t draw_size(model_t *model) {
 static void step(model_t *model, bool filling) {
     uint64_t random = draw(&model->pool) % 100;
     if (draw(&model->pool) % 400 == 0) collect_both(model);
-    if (model->live_count > 0 && (model->live_count == MOST_LIVE || random < (filling ? 35u : 65u))) {
+    if (model->live_count > 0 &&
+        (model->live_count == MOST_LIVE || random < (filling ? 35u : 65u))) {
         free_both(model, draw(&model->pool) % model->live_count);
         return;
     }
@@ -237,18 +238,20 @@ static void step(model_t *model, bool filling) {
     if (!allocate_both(model, bytes)) model->refusals++;
 }
 
-static void run_model(gantry__bfc_options_t options, uint64_t driver_limit, uint64_t largest_request, uint64_t seed) {
+static void run_model(gantry__bfc_options_t options, uint64_t driver_limit,
+                      uint64_t largest_request, uint64_t seed) {
     model_t *model = calloc(1, sizeof *model);
     assert_non_null(model);
     open_pool(&model->pool, options);
     model->pool.driver_limit = driver_limit;
     model->pool.random ^= seed * 0x9e3779b97f4a7c15u;
     model->largest_request = largest_request;
-    for (int i = 0; i < STEPS; i++) {
+    for (int i = 0; i < STEPS; ++i) {
         step(model, i / 7000 % 2 == 0);
         if (i % CHECK_EVERY == 0) expect_same_pool(model);
     }
-    assert_true(model->hits > STEPS / 4 && model->extensions > 0 && model->refusals > 0 && model->ready_changes > 0);
+    assert_true(model->hits > STEPS / 4 && model->extensions > 0 && model->refusals > 0 &&
+                model->ready_changes > 0);
     assert_true(!options.growth || model->collections > 0);
     expect_same_pool(model);
     while (model->live_count > 0) free_both(model, model->live_count - 1);
@@ -262,7 +265,8 @@ static void run_model(gantry__bfc_options_t options, uint64_t driver_limit, uint
 
 static void random_sequence_with_growth_matches_the_model(void **state) {
     (void)state;
-    run_model((gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = true}, UINT64_MAX, 8 * MIB, 1);
+    run_model((gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = true}, UINT64_MAX, 8 * MIB,
+              1);
 }
 
 static void random_sequence_with_one_region_matches_the_model(void **state) {
@@ -272,14 +276,19 @@ static void random_sequence_with_one_region_matches_the_model(void **state) {
 
 static void random_sequence_with_always_splitting_matches_the_model(void **state) {
     (void)state;
-    run_model((gantry__bfc_options_t){.limit_bytes = 64 * MIB, .alignment = 4096, .split_bytes = 4096, .growth = true},
-              UINT64_MAX, 8 * MIB, 3);
+    run_model(
+        (gantry__bfc_options_t){
+            .limit_bytes = 64 * MIB, .alignment = 4096, .split_bytes = 4096, .growth = true},
+        UINT64_MAX, 8 * MIB, 3);
 }
 
 static void random_sequence_with_refusing_driver_matches_the_model(void **state) {
     (void)state;
-    run_model((gantry__bfc_options_t){.limit_bytes = 64 * MIB, .max_region_bytes = 5 * MIB, .split_bytes = MIB,
-                                      .initial_region_bytes = 100000, .growth = true},
+    run_model((gantry__bfc_options_t){.limit_bytes = 64 * MIB,
+                                      .max_region_bytes = 5 * MIB,
+                                      .split_bytes = MIB,
+                                      .initial_region_bytes = 100000,
+                                      .growth = true},
               27 * MIB + 1, 6 * MIB, 4);
 }
 

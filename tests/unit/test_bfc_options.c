@@ -8,9 +8,10 @@ static void bad_options_are_refused_with_the_value(void **state) {
     (void)state;
     static const uint64_t alignments[] = {1, 128, 255, 384, UINT64_C(1) << 41, UINT64_MAX};
     gantry__bfc_t bfc;
-    for (size_t i = 0; i < sizeof alignments / sizeof *alignments; i++) {
+    for (size_t i = 0; i < sizeof alignments / sizeof *alignments; ++i) {
         gantry__bfc_options_t options = {.limit_bytes = GIB, .alignment = alignments[i]};
-        assert_int_equal(gantry__bfc_init(&bfc, &gantry__heap_default, &options), GANTRY_INVALID_ARGUMENT);
+        assert_int_equal(gantry__bfc_init(&bfc, &gantry__heap_default, &options),
+                         GANTRY_INVALID_ARGUMENT);
         char value[32];
         (void)snprintf(value, sizeof value, "%llu", (unsigned long long)alignments[i]);
         assert_non_null(strstr(gantry__message(), value));

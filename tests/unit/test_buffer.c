@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers on the fake backend, which finds out every use of memory that nothing orders behind the former owner's. */
+/* Buffers on the fake backend, which finds out every use of memory that nothing orders behind
+ * the former owner's. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
@@ -11,7 +12,8 @@
 #define TO_HOST GANTRY_STREAM_TO_HOST
 #define BYTES 4096u
 
-static gantry__buffer_t *create(gantry_logical_device_t *device, uint64_t bytes, uint32_t first_stream) {
+static gantry__buffer_t *create(gantry_logical_device_t *device, uint64_t bytes,
+                                uint32_t first_stream) {
     gantry__buffer_t *buffer;
     if (gantry__buffer_create(device, bytes, first_stream, "Test", &buffer) != GANTRY_OK)
         fail_msg("%s", gantry__message());
@@ -22,7 +24,9 @@ static gantry__buffer_t *create(gantry_logical_device_t *device, uint64_t bytes,
 static gantry__point_t fill(gantry__buffer_t *buffer, uint32_t stream, uint32_t value) {
     gantry__stream_t *self = &buffer->device->streams[stream];
     gantry__stream_begin(self);
-    assert_int_equal(buffer->device->backend->transfer->fill(self->handle, &buffer->span, &value, sizeof value), 0);
+    assert_int_equal(
+        buffer->device->backend->transfer->fill(self->handle, &buffer->span, &value, sizeof value),
+        0);
     uint64_t count = gantry__stream_end(self);
     gantry__buffer_mark_use(buffer, stream, count);
     return (gantry__point_t){self, count};
@@ -46,7 +50,8 @@ static void buffer_names_its_memory(void **state) {
 static void buffer_of_addressable_device_has_an_address(void **state) {
     (void)state;
     device_fixture_t f;
-    device_fixture_set_gpu(fake, 0, "", "", GANTRY_DEVICE_HOST_ADDRESSABLE | GANTRY_DEVICE_SYNCHRONOUS);
+    device_fixture_set_gpu(fake, 0, "", "",
+                           GANTRY_DEVICE_HOST_ADDRESSABLE | GANTRY_DEVICE_SYNCHRONOUS);
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     gantry__buffer_t *a = create(device, BYTES, COMPUTE), *b = create(device, BYTES, COMPUTE);
     assert_ptr_equal(b->data, (unsigned char *)(uintptr_t)b->span.region + b->span.offset_bytes);
@@ -61,8 +66,10 @@ static void memory_that_nobody_waits_for_is_preferred(void **state) {
     (void)state;
     device_fixture_t f;
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
-    gantry__buffer_t *busy = create(device, BYTES, COMPUTE), *between = create(device, BYTES, COMPUTE);
-    gantry__buffer_t *done = create(device, BYTES, COMPUTE), *behind = create(device, BYTES, COMPUTE);
+    gantry__buffer_t *busy = create(device, BYTES, COMPUTE),
+                     *between = create(device, BYTES, COMPUTE);
+    gantry__buffer_t *done = create(device, BYTES, COMPUTE),
+                     *behind = create(device, BYTES, COMPUTE);
     uint64_t first = busy->span.offset_bytes, second = done->span.offset_bytes;
     assert_true(first < second);
     assert_int_equal(gantry__point_wait(fill(done, COMPUTE, 1)), GANTRY_OK);
@@ -70,7 +77,8 @@ static void memory_that_nobody_waits_for_is_preferred(void **state) {
     (void)fill(busy, COMPUTE, 2);
     gantry__buffer_release(busy);
     gantry__buffer_release(done);
-    gantry__buffer_t *copied = create(device, BYTES, TO_DEVICE); /* not the lower offset: compute still writes there */
+    /* not the lower offset: compute still writes there */
+    gantry__buffer_t *copied = create(device, BYTES, TO_DEVICE);
     assert_int_equal(copied->span.offset_bytes, second);
     gantry__buffer_t *computed = create(device, BYTES, COMPUTE); /* the same stream needs no wait */
     assert_int_equal(computed->span.offset_bytes, first);
@@ -112,7 +120,8 @@ static void freed_memory_is_reused_on_another_stream_behind_its_last_use(void **
     gantry__buffer_t *next = create(device, BYTES, TO_DEVICE);
     assert_int_equal(next->span.offset_bytes, offset);
     gantry__point_t written = fill(next, TO_DEVICE, 2); /* would be a violation without the wait */
-    assert_false(fake->wait_finished(0, 1, 20));        /* on an open gate, but behind a closed one */
+    /* on an open gate, but behind a closed one */
+    assert_false(fake->wait_finished(0, 1, 20));
     fake->open_gate(0, 7);
     assert_int_equal(gantry__point_wait(written), GANTRY_OK);
     assert_int_equal(fake->finished(0), 2);
@@ -125,7 +134,8 @@ static void former_uses_outlive_an_owner_that_did_nothing(void **state) {
     device_fixture_t f;
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     fake->close_gate(0, 1u << COMPUTE);
-    gantry__buffer_t *old = create(device, BYTES, COMPUTE), *neighbour = create(device, BYTES, COMPUTE);
+    gantry__buffer_t *old = create(device, BYTES, COMPUTE),
+                     *neighbour = create(device, BYTES, COMPUTE);
     uint64_t offset = old->span.offset_bytes;
     (void)fill(old, COMPUTE, 1);
     gantry__buffer_release(old);
@@ -166,7 +176,8 @@ static void merged_memory_remembers_all_its_uses(void **state) {
 static void region_with_work_in_flight_goes_back_after_it(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_limit_bytes = 4 << 20};
+    gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                        .memory_limit_bytes = 4 << 20};
     device_fixture_open(&f, NULL, &options);
     assert_int_equal(gantry__device_table_freeze(&f.table, "this test"), GANTRY_OK);
     gantry_logical_device_t *device = device_fixture_find(&f, "GPU:0", NULL);
@@ -175,7 +186,8 @@ static void region_with_work_in_flight_goes_back_after_it(void **state) {
     gantry__buffer_t *small = create(device, 1 << 20, COMPUTE);
     (void)fill(small, COMPUTE, 1);
     gantry__buffer_release(small);
-    gantry__buffer_t *large = create(device, 4 << 20, COMPUTE); /* needs the room of the small one's region */
+    /* needs the room of the small one's region */
+    gantry__buffer_t *large = create(device, 4 << 20, COMPUTE);
     assert_int_equal(fake->calls("region_free"), 1);
     gantry__buffer_release(large);
     device_fixture_close(&f);
@@ -190,7 +202,8 @@ static void failing_wait_gives_the_memory_back(void **state) {
     (void)fill(old, COMPUTE, 1);
     gantry__buffer_release(old);
     assert_true(fake->fail_calls("stream_wait_event", 1, 1, GANTRY_INTERNAL, "no waits"));
-    expect_failure(gantry__buffer_create(device, BYTES, TO_HOST, "Test", &buffer), GANTRY_INTERNAL, "no waits");
+    expect_failure(gantry__buffer_create(device, BYTES, TO_HOST, "Test", &buffer), GANTRY_INTERNAL,
+                   "no waits");
     assert_null(buffer);
     gantry__bfc_stats_t stats;
     gantry__allocator_stats(&device->allocator, &stats);
@@ -252,18 +265,23 @@ static void random_buffers_on_random_streams_never_collide(void **state) {
         } else { /* another stream takes over: it waits for the last one, as for a tensor's ready point */
             gantry__point_t uses[GANTRY__STREAMS];
             for (uint32_t k = 0; k < GANTRY__STREAMS; ++k) {
-                uses[k] = (gantry__point_t){&h.device->streams[k], atomic_load(&buffers[slot]->last_use[k])};
+                uses[k] = (gantry__point_t){&h.device->streams[k],
+                                            atomic_load(&buffers[slot]->last_use[k])};
             }
-            assert_int_equal(gantry__stream_wait_for(&h.device->streams[stream], uses, GANTRY__STREAMS), GANTRY_OK);
+            assert_int_equal(
+                gantry__stream_wait_for(&h.device->streams[stream], uses, GANTRY__STREAMS),
+                GANTRY_OK);
             (void)fill(buffers[slot], stream, 2);
         }
-        if (draw(&h, 500) == 0) assert_int_equal(gantry__logical_device_synchronize(h.device), GANTRY_OK);
+        if (draw(&h, 500) == 0)
+            assert_int_equal(gantry__logical_device_synchronize(h.device), GANTRY_OK);
     }
     for (int i = 0; i < 12; ++i) gantry__buffer_release(buffers[i]);
     device_fixture_close(&h.f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, device_fixture_set_up, device_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, device_fixture_set_up, device_fixture_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

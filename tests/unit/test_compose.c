@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Composed ops: their parts run under the caller's device and are recorded with the name of the op that was called; failures name it, and
- * leave nothing behind. */
+/* Composed ops: their parts run under the caller's device and are recorded with the name of the op
+ * that was called; failures name it, and leave nothing behind. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -18,7 +18,8 @@ static gantry_status_t split(gantry_scope_t *scope, const gantry_tensor_t *x, in
     return gantry_op_call(scope, "Split", inputs, 2, &attr, 1, outputs, &count);
 }
 
-static const gantry_tensor_t *pack(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y) {
+static const gantry_tensor_t *pack(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                   const gantry_tensor_t *y) {
     const gantry_tensor_t *inputs[] = {x, y}, *output = NULL;
     size_t count = 1;
     (void)gantry_op_call(scope, "Stack", inputs, 2, NULL, 0, &output, &count);
@@ -59,10 +60,12 @@ static void table_lists_parts_of_composed_ops(void **state) {
         uint32_t count;
         const gantry__op_id_t *parts = gantry__op_parts(op, &count);
         assert_int_equal(gantry_op_info(i, &info), GANTRY_OK);
-        if (has_row(op) != ((op->flags & GANTRY__OP_COMPOSED) != 0)) fail_msg("%s: flag and composed.def", op->name);
+        if (has_row(op) != ((op->flags & GANTRY__OP_COMPOSED) != 0))
+            fail_msg("%s: flag and composed.def", op->name);
         assert_int_equal(info.is_composed, has_row(op));
         assert_int_equal(info.part_count, count);
-        for (uint32_t k = 0; k < count; ++k) assert_string_equal(info.parts[k], gantry__op_get(parts[k])->name);
+        for (uint32_t k = 0; k < count; ++k)
+            assert_string_equal(info.parts[k], gantry__op_get(parts[k])->name);
         expect_end(op, 0);
     }
 }
@@ -77,10 +80,12 @@ static void kernels_of_a_composed_op_are_those_of_its_parts(void **state) {
     const char *source;
     assert_int_equal(gantry_list_logical_devices(f.runtime, "CPU", 1, &cpu, &count), GANTRY_OK);
     assert_int_equal(gantry_list_logical_devices(f.runtime, "GPU", 1, &gpu, &count), GANTRY_OK);
-    assert_int_equal(gantry_op_has_kernel(f.runtime, "Split", cpu, GANTRY_INT16, &has, &source), GANTRY_OK);
+    assert_int_equal(gantry_op_has_kernel(f.runtime, "Split", cpu, GANTRY_INT16, &has, &source),
+                     GANTRY_OK);
     assert_true(has);
     assert_string_equal(source, "composed");
-    assert_int_equal(gantry_op_has_kernel(f.runtime, "Split", gpu, GANTRY_FLOAT32, &has, &source), GANTRY_OK);
+    assert_int_equal(gantry_op_has_kernel(f.runtime, "Split", gpu, GANTRY_FLOAT32, &has, &source),
+                     GANTRY_OK);
     assert_false(has); /* the fake has no Slice */
     assert_string_equal(source, "");
     runtime_fixture_close(&f);
@@ -102,7 +107,8 @@ static void parts_are_recorded_with_the_op_that_was_called(void **state) {
     size_t count = 0;
     assert_int_equal(gantry_get_placements(f.runtime, 3, records, &count), GANTRY_OK);
     assert_int_equal(count, 3);
-    assert_string_equal(records[0].op, "Const"); /* split_dim, the program's own; Split itself is placed nowhere */
+    /* split_dim, the program's own; Split itself is placed nowhere */
+    assert_string_equal(records[0].op, "Const");
     assert_string_equal(records[0].part_of, "");
     for (int i = 1; i < 3; ++i) {
         assert_string_equal(records[i].op, "Slice");
@@ -117,7 +123,8 @@ static void parts_are_recorded_with_the_op_that_was_called(void **state) {
 
 static uint64_t bytes_in_use(const runtime_fixture_t *f, const char *device) {
     gantry_memory_info_t info = {.struct_size = sizeof info};
-    if (gantry_get_memory_info(f->runtime, device, &info) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_get_memory_info(f->runtime, device, &info) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     return info.current_bytes;
 }
 
@@ -126,10 +133,12 @@ static void only_results_stay_and_they_have_the_scopes_tag(void **state) {
     runtime_fixture_t f;
     char report[16384];
     runtime_fixture_open(&f, 1);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0"), *gpu = runtime_fixture_scope(&f, "GPU:0");
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0"),
+                   *gpu = runtime_fixture_scope(&f, "GPU:0");
     assert_int_equal(gantry_scope_set_tag(gpu, "words"), GANTRY_OK);
     (void)gantry_embedding_lookup(gpu, F32(gpu, 1, 2, 3), I32(gpu, 0, 1));
-    assert_int_equal(gantry_get_memory_report(f.runtime, "GPU:0", GANTRY_REPORT_TEXT, report, sizeof report, NULL),
+    assert_int_equal(gantry_get_memory_report(f.runtime, "GPU:0", GANTRY_REPORT_TEXT, report,
+                                              sizeof report, NULL),
                      GANTRY_OK);
     const char *line = strstr(report, "Gather");
     if (!line || !strstr(line, "[words]")) fail_msg("%s", report);
@@ -196,8 +205,10 @@ static void scalars_of_halves_are_rounded_to_the_nearest(void **state) {
     const gantry__compose_t c = {.scope = scope};
     for (size_t i = 0; i < COUNT(rows); ++i) {
         uint16_t got[2] = {0};
-        (void)gantry_tensor_read(gantry__compose_scalar(&c, GANTRY_FLOAT16, rows[i].value), &got[0], 2);
-        (void)gantry_tensor_read(gantry__compose_scalar(&c, GANTRY_BFLOAT16, rows[i].value), &got[1], 2);
+        (void)gantry_tensor_read(gantry__compose_scalar(&c, GANTRY_FLOAT16, rows[i].value), &got[0],
+                                 2);
+        (void)gantry_tensor_read(gantry__compose_scalar(&c, GANTRY_BFLOAT16, rows[i].value),
+                                 &got[1], 2);
         if (got[0] != rows[i].float16 || got[1] != rows[i].bfloat16)
             fail_msg("%a is %04x and %04x", rows[i].value, got[0], got[1]);
     }
@@ -217,7 +228,8 @@ static void failing_part_is_told_behind_the_composed_op(void **state) {
     assert_int_equal(split(scope, x, 2, out), GANTRY_INVALID_ARGUMENT); /* no Slice there */
     assert_null(out[0]);
     assert_null(out[1]);
-    if (strncmp(gantry_scope_message(scope), "Split: ", 7) != 0) fail_msg("%s", gantry_scope_message(scope));
+    if (strncmp(gantry_scope_message(scope), "Split: ", 7) != 0)
+        fail_msg("%s", gantry_scope_message(scope));
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "Slice");
     assert_string_equal(last_placement(&f).part_of, "Split"); /* the refused part has its record */
     expect_ended_well(scope);
@@ -255,8 +267,10 @@ static void failing_allocation_leaves_nothing_behind(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1) cmocka_set_test_filter(argv[1]); /* one alone: what a failed test leaves behind fails the next ones */
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    /* one alone: what a failed test leaves behind fails the next ones */
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(table_lists_parts_of_composed_ops),
         TEST(kernels_of_a_composed_op_are_those_of_its_parts),

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cases of TensorFlow's config_test.py and config_vgpu_test.py, table 2.3 of what Gantry follows, row by row through the public calls.
- * "Gantry:" marks where Gantry does something else on purpose; the test is of what Gantry does.
+/* The cases of TensorFlow's config_test.py and config_vgpu_test.py, table 2.3 of what Gantry
+ * follows, row by row through the public calls. "Gantry:" marks where Gantry does something else on
+ * purpose; the test is of what Gantry does.
  *
  * Rows that are not here:
- *   numbers of logical devices of split ones, operations on them, numbering by ordinals: where logical devices are made
- *   an op with a CPU kernel only under /device:GPU:0; device policy with inputs elsewhere: test_eager.c, test_placer.c
- *   inter_op threads: there is no pool between ops
- *   graph mode's default of soft placement; logical names after joining a cluster: neither exists here
- *   get_device_details of a logical device: another type in C, refused by the compiler */
+ *   numbers of logical devices of split ones, operations on them, numbering by ordinals: where
+ *   logical devices are made an op with a CPU kernel only under /device:GPU:0; device policy with
+ *   inputs elsewhere: test_eager.c, test_placer.c inter_op threads: there is no pool between ops
+ *   graph mode's default of soft placement; logical names after joining a cluster: neither exists
+ *   here get_device_details of a logical device: another type in C, refused by the compiler */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
 
 #define MIB (UINT64_C(1) << 20)
 
-static const gantry_physical_device_t *device_of(const runtime_fixture_t *f, const char *type, size_t index) {
+static const gantry_physical_device_t *device_of(const runtime_fixture_t *f, const char *type,
+                                                 size_t index) {
     const gantry_physical_device_t *devices[8];
     size_t count = 0;
     assert_int_equal(gantry_list_physical_devices(f->runtime, type, 8, devices, &count), GANTRY_OK);
@@ -22,8 +24,8 @@ static const gantry_physical_device_t *device_of(const runtime_fixture_t *f, con
     return devices[index];
 }
 
-static gantry_status_t split(const runtime_fixture_t *f, const gantry_physical_device_t *device, size_t count,
-                             uint64_t limit_bytes) {
+static gantry_status_t split(const runtime_fixture_t *f, const gantry_physical_device_t *device,
+                             size_t count, uint64_t limit_bytes) {
     gantry_logical_device_config_t parts[4] = {{0}};
     for (size_t i = 0; i < count; ++i) parts[i].memory_limit_bytes = limit_bytes;
     return gantry_set_logical_device_configuration(f->runtime, device, parts, count);
@@ -47,38 +49,43 @@ static void case_cpu_split_in_two(void **state) {
     const gantry_physical_device_t *cpu = device_of(&f, "CPU", 0);
     gantry_logical_device_config_t parts[4] = {{.struct_size = sizeof parts[0]}};
     size_t count = 9;
-    assert_int_equal(gantry_get_logical_device_configuration(f.runtime, cpu, 4, parts, &count), GANTRY_OK);
+    assert_int_equal(gantry_get_logical_device_configuration(f.runtime, cpu, 4, parts, &count),
+                     GANTRY_OK);
     assert_int_equal(count, 0);
     assert_int_equal(split(&f, cpu, 2, 0), GANTRY_OK);
     initialise(&f);
-    expect_failure(split(&f, cpu, 3, 0), GANTRY_FAILED_PRECONDITION,
-                   "Virtual devices cannot be modified after being initialized (initialized by "
-                   "gantry_runtime_initialize)");
+    expect_failure(
+        split(&f, cpu, 3, 0), GANTRY_FAILED_PRECONDITION,
+        "Virtual devices cannot be modified after being initialized (initialized by gantry_runtime_initialize)");
     assert_int_equal(split(&f, cpu, 2, 0), GANTRY_OK);
-    assert_int_equal(gantry_get_logical_device_configuration(f.runtime, cpu, 4, parts, &count), GANTRY_OK);
+    assert_int_equal(gantry_get_logical_device_configuration(f.runtime, cpu, 4, parts, &count),
+                     GANTRY_OK);
     assert_int_equal(count, 2);
     assert_int_equal(gantry_set_logical_cpu_devices(f.runtime, 2), GANTRY_OK);
-    expect_failure(gantry_set_logical_cpu_devices(f.runtime, 3), GANTRY_FAILED_PRECONDITION, "cannot modify again");
-    expect_failure(gantry_get_logical_device_configuration(f.runtime, cpu, 4, NULL, &count), GANTRY_INVALID_ARGUMENT,
-                   "NULL");
-    expect_failure(gantry_get_logical_device_configuration(f.runtime, NULL, 4, parts, &count), GANTRY_INVALID_ARGUMENT,
-                   "Unrecognized device");
+    expect_failure(gantry_set_logical_cpu_devices(f.runtime, 3), GANTRY_FAILED_PRECONDITION,
+                   "cannot modify again");
+    expect_failure(gantry_get_logical_device_configuration(f.runtime, cpu, 4, NULL, &count),
+                   GANTRY_INVALID_ARGUMENT, "NULL");
+    expect_failure(gantry_get_logical_device_configuration(f.runtime, NULL, 4, parts, &count),
+                   GANTRY_INVALID_ARGUMENT, "Unrecognized device");
     runtime_fixture_close(&f);
 }
 
-/* soft off; set_visible_devices(cpu); op on GPU:0: "Could not satisfy"; then set_visible_devices(gpus) / cpu again: "cannot be
- * modified" / ok */
+/* soft off; set_visible_devices(cpu); op on GPU:0: "Could not satisfy"; then
+ * set_visible_devices(gpus) / cpu again: "cannot be modified" / ok */
 static void case_visible_cpu_only(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    const gantry_physical_device_t *cpu[] = {device_of(&f, "CPU", 0)}, *gpus[] = {device_of(&f, "GPU", 0)};
+    const gantry_physical_device_t *cpu[] = {device_of(&f, "CPU", 0)},
+                                   *gpus[] = {device_of(&f, "GPU", 0)};
     assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
     assert_int_equal(gantry_set_visible_devices(f.runtime, cpu, 1, NULL), GANTRY_OK);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "/device:GPU:0");
     assert_null(gantry_scalar_f32(scope, 1));
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "Could not satisfy device specification");
-    expect_failure(gantry_set_visible_devices(f.runtime, gpus, 1, "GPU"), GANTRY_FAILED_PRECONDITION,
+    expect_failure(gantry_set_visible_devices(f.runtime, gpus, 1, "GPU"),
+                   GANTRY_FAILED_PRECONDITION,
                    "Visible devices cannot be modified after being initialized");
     assert_int_equal(gantry_set_visible_devices(f.runtime, cpu, 1, NULL), GANTRY_OK);
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
@@ -98,7 +105,8 @@ static void case_one_gpu_too_many(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* last GPU split 10 MB + 10 MB; then 20+20, or three of 10 / 10+10 again: "cannot be modified" / ok */
+/* last GPU split 10 MB + 10 MB; then 20+20, or three of 10 / 10+10 again: "cannot be modified" /
+ * ok */
 static void case_last_gpu_split(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -118,9 +126,11 @@ static void case_growth_on_all(void **state) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     for (size_t i = 0; i < 2; ++i)
-        assert_int_equal(gantry_set_memory_growth(f.runtime, device_of(&f, "GPU", i), true), GANTRY_OK);
+        assert_int_equal(gantry_set_memory_growth(f.runtime, device_of(&f, "GPU", i), true),
+                         GANTRY_OK);
     initialise(&f);
-    expect_failure(gantry_set_memory_growth(f.runtime, device_of(&f, "GPU", 0), false), GANTRY_FAILED_PRECONDITION,
+    expect_failure(gantry_set_memory_growth(f.runtime, device_of(&f, "GPU", 0), false),
+                   GANTRY_FAILED_PRECONDITION,
                    "Physical devices cannot be modified after being initialized");
     assert_int_equal(gantry_set_memory_growth(f.runtime, device_of(&f, "GPU", 0), true), GANTRY_OK);
     runtime_fixture_close(&f);
@@ -133,11 +143,13 @@ static void case_growth_on_one_of_two(void **state) {
     for (int visible = 1; visible < 4; ++visible) {
         runtime_fixture_t f;
         runtime_fixture_open(&f, 2);
-        const gantry_physical_device_t *gpus[2] = {device_of(&f, "GPU", 0), device_of(&f, "GPU", 1)};
+        const gantry_physical_device_t *gpus[2] = {device_of(&f, "GPU", 0),
+                                                   device_of(&f, "GPU", 1)};
         assert_int_equal(gantry_set_memory_growth(f.runtime, gpus[0], true), GANTRY_OK);
         assert_int_equal(gantry_set_memory_growth(f.runtime, gpus[1], false), GANTRY_OK);
         size_t first = visible == 2 ? 1 : 0, count = visible == 3 ? 2 : 1;
-        assert_int_equal(gantry_set_visible_devices(f.runtime, gpus + first, count, "GPU"), GANTRY_OK);
+        assert_int_equal(gantry_set_visible_devices(f.runtime, gpus + first, count, "GPU"),
+                         GANTRY_OK);
         initialise(&f);
         const gantry_logical_device_t *device = NULL;
         assert_int_equal(gantry_find_logical_device(f.runtime, "GPU:0", &device), GANTRY_OK);
@@ -146,8 +158,9 @@ static void case_growth_on_one_of_two(void **state) {
     }
 }
 
-/* growth on all GPUs; virtual config without memory_limit: text has "memory limit"; virtual config 10+10: ok, and growth is dropped.
- * Gantry: growth stays; then set_memory_growth(same GPU): "virtual devices". Gantry: allowed */
+/* growth on all GPUs; virtual config without memory_limit: text has "memory limit"; virtual config
+ * 10+10: ok, and growth is dropped. Gantry: growth stays; then set_memory_growth(same GPU):
+ * "virtual devices". Gantry: allowed */
 static void case_growth_and_split(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -187,7 +200,8 @@ static void case_threads(void **state) {
     assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 10), GANTRY_OK);
     assert_int_equal(gantry_get_intra_op_parallelism_threads(f.runtime), 10);
     initialise(&f);
-    expect_failure(gantry_set_intra_op_parallelism_threads(f.runtime, 1), GANTRY_FAILED_PRECONDITION,
+    expect_failure(gantry_set_intra_op_parallelism_threads(f.runtime, 1),
+                   GANTRY_FAILED_PRECONDITION,
                    "Intra op parallelism cannot be modified after initialization");
     assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 10), GANTRY_OK);
     runtime_fixture_close(&f);
@@ -205,22 +219,26 @@ static void case_defaults(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* get_device_details(CPU): {}. Gantry: a CPU has details as well; of a made-up PhysicalDevice: an error */
+/* get_device_details(CPU): {}. Gantry: a CPU has details as well; of a made-up PhysicalDevice:
+ * an error */
 static void case_details(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_device_details_t details = {.struct_size = sizeof details};
-    assert_int_equal(gantry_get_device_details(f.runtime, device_of(&f, "CPU", 0), &details), GANTRY_OK);
+    assert_int_equal(gantry_get_device_details(f.runtime, device_of(&f, "CPU", 0), &details),
+                     GANTRY_OK);
     assert_string_equal(details.name, "/physical_device:CPU:0");
     assert_true(details.total_bytes > 0);
-    expect_failure(gantry_get_device_details(f.runtime, (const gantry_physical_device_t *)(const void *)&f, &details),
+    expect_failure(gantry_get_device_details(
+                       f.runtime, (const gantry_physical_device_t *)(const void *)&f, &details),
                    GANTRY_INVALID_ARGUMENT, "Unrecognized device: ");
     runtime_fixture_close(&f);
 }
 
-/* TF1 config visible_device_list=str(gpu_count): "Invalid visible device index". Gantry: a wrong index ends the list, as CUDA's does, and
- * that is logged; the same on a machine without GPUs: left as it is, no error */
+/* TF1 config visible_device_list=str(gpu_count): "Invalid visible device index". Gantry: a wrong
+ * index ends the list, as CUDA's does, and that is logged; the same on a machine without GPUs:
+ * left as it is, no error */
 static void case_visible_list_option(void **state) {
     (void)state;
     for (uint32_t gpus = 0; gpus < 2; ++gpus) {
@@ -231,14 +249,16 @@ static void case_visible_list_option(void **state) {
         runtime_fixture_open_with(&f, &options);
         const gantry_physical_device_t *visible[2];
         size_t count = 9;
-        assert_int_equal(gantry_get_visible_devices(f.runtime, "GPU", 2, visible, &count), GANTRY_OK);
+        assert_int_equal(gantry_get_visible_devices(f.runtime, "GPU", 2, visible, &count),
+                         GANTRY_OK);
         assert_int_equal(count, 0);
         if (gpus > 0) assert_int_equal(log_lines_with(&f.log, "option visible_devices", "1"), 1);
         runtime_fixture_close(&f);
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorFlow's rules of when a setting may change and of virtual GPUs, row by row: tables 2.2 and 4.3 of what Gantry follows. Each row is
- * named in a comment; "Gantry:" marks where Gantry does something else on purpose, and the test is of what Gantry does.
+/* TensorFlow's rules of when a setting may change and of virtual GPUs, row by row: tables 2.2 and
+ * 4.3 of what Gantry follows. Each row is named in a comment; "Gantry:" marks where Gantry does
+ * something else on purpose, and the test is of what Gantry does.
  *
  * Rows without a test, since what they are about does not exist here:
  *   2.2 set_inter_op_parallelism_threads: there is no pool between ops
  *   2.2 sync/async execution: every device has one order, see streams
- *   2.2 "Memory growth cannot differ between GPU devices": growth is per device (tested in test_device_config.c)
- *   2.2 "Cannot set memory growth on non-GPU devices", "Virtual devices are not supported for <type>": every type has both
- *   2.2 TF1 config imported into TF2; 4.3 device_count and virtual_devices that do not match visible_device_list in number: a split is of a
+ *   2.2 "Memory growth cannot differ between GPU devices": growth is per device (tested in
+ *   test_device_config.c) 2.2 "Cannot set memory growth on non-GPU devices", "Virtual devices are
+ *   not supported for <type>": every type has both 2.2 TF1 config imported into TF2; 4.3
+ *   device_count and virtual_devices that do not match visible_device_list in number: a split is of
+ *   a
  *       named device, so that there is nothing to match
- *   4.3 num_virtual_devices_per_gpu: gantry_set_logical_cpu_devices for CPUs; a GPU's parts are written out
- *   4.3 fraction 1.2 with compute capability 6: unified memory is no part of Gantry; it is refused
- * Rows about operations on logical devices, their numbers and order are tested where logical devices are made. */
+ *   4.3 num_virtual_devices_per_gpu: gantry_set_logical_cpu_devices for CPUs; a GPU's parts are
+ *   written out 4.3 fraction 1.2 with compute capability 6: unified memory is no part of Gantry; it
+ * is refused Rows about operations on logical devices, their numbers and order are tested where
+ * logical devices are made. */
 #define _XOPEN_SOURCE 700
 
 #include "physical_names.h"
 
 #define MIB (UINT64_C(1) << 20)
-#define MODIFIED(what) what " cannot be modified after being initialized (initialized by gantry_matmul)"
+#define MODIFIED(what) \
+    what " cannot be modified after being initialized (initialized by gantry_matmul)"
 
 typedef gantry_logical_device_config_t part_t;
 
@@ -33,7 +38,8 @@ static void freeze(device_fixture_t *f) {
     assert_int_equal(gantry__device_table_freeze(&f->table, "gantry_matmul"), GANTRY_OK);
 }
 
-static gantry_status_t split(device_fixture_t *f, physical_device_t device, size_t count, uint64_t limit_bytes) {
+static gantry_status_t split(device_fixture_t *f, physical_device_t device, size_t count,
+                             uint64_t limit_bytes) {
     part_t parts[GANTRY__MOST_PARTS + 1] = {{0}};
     for (size_t i = 0; i < count; ++i) parts[i].memory_limit_bytes = limit_bytes;
     return gantry__device_set_logical(&f->table, device, parts, count);
@@ -45,14 +51,16 @@ static void rule_set_visible_devices(void **state) {
     (void)state;
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
-    physical_device_t none = (physical_device_t)(const void *)&f, first[] = {gpu(&f, 0)}, strange[] = {none};
+    physical_device_t none = (physical_device_t)(const void *)&f, first[] = {gpu(&f, 0)},
+                      strange[] = {none};
     /* 2.2 set_visible_devices: "Unrecognized device: <repr>" */
     expect_failure(gantry__device_set_visible(&f.table, strange, 1, NULL), GANTRY_INVALID_ARGUMENT,
                    "Unrecognized device: ");
     assert_int_equal(gantry__device_set_visible(&f.table, first, 1, "GPU"), GANTRY_OK);
     assert_string_equal(f.table.visible_by, "gantry_set_visible_devices");
     freeze(&f);
-    /* 2.2 after init, different value: "Visible devices cannot be modified after being initialized"; equal: no-op */
+    /* 2.2 after init, different value: "Visible devices cannot be modified after being
+     * initialized"; equal: no-op */
     expect_failure(gantry__device_set_visible(&f.table, NULL, 0, "GPU"), GANTRY_FAILED_PRECONDITION,
                    MODIFIED("Visible devices"));
     assert_int_equal(gantry__device_set_visible(&f.table, first, 1, "GPU"), GANTRY_OK);
@@ -70,8 +78,10 @@ static void rule_set_memory_growth(void **state) {
     /* 2.2 set_memory_growth: "Unrecognized device: ..." */
     expect_failure(gantry__device_set_growth(&f.table, strange, true), GANTRY_INVALID_ARGUMENT,
                    "Unrecognized device: ");
-    expect_failure(gantry__device_set_growth(&f.table, NULL, true), GANTRY_INVALID_ARGUMENT, "Unrecognized device: ");
-    /* 2.2 "Cannot set memory growth on device when virtual devices configured". Gantry: growth holds for each part */
+    expect_failure(gantry__device_set_growth(&f.table, NULL, true), GANTRY_INVALID_ARGUMENT,
+                   "Unrecognized device: ");
+    /* 2.2 "Cannot set memory growth on device when virtual devices configured". Gantry: growth
+     * holds for each part */
     assert_int_equal(split(&f, gpu(&f, 0), 2, MIB), GANTRY_OK);
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), false), GANTRY_OK);
     assert_false(gantry__device_growth(&f.table, gpu(&f, 0)));
@@ -79,11 +89,13 @@ static void rule_set_memory_growth(void **state) {
     /* 2.2 "Cannot set memory growth on non-GPU and non-Pluggable devices". Gantry: on CPUs, too */
     assert_int_equal(gantry__device_set_growth(&f.table, cpu(&f), false), GANTRY_OK);
     freeze(&f);
-    /* 2.2 after init, different value: "Physical devices cannot be modified after being initialized"; equal: no-op */
-    expect_failure(gantry__device_set_growth(&f.table, gpu(&f, 1), false), GANTRY_FAILED_PRECONDITION,
-                   MODIFIED("Physical devices"));
+    /* 2.2 after init, different value: "Physical devices cannot be modified after being
+     * initialized"; equal: no-op */
+    expect_failure(gantry__device_set_growth(&f.table, gpu(&f, 1), false),
+                   GANTRY_FAILED_PRECONDITION, MODIFIED("Physical devices"));
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), false), GANTRY_OK);
-    expect_failure(gantry__device_set_growth(&f.table, strange, false), GANTRY_INVALID_ARGUMENT, "Unrecognized device");
+    expect_failure(gantry__device_set_growth(&f.table, strange, false), GANTRY_INVALID_ARGUMENT,
+                   "Unrecognized device");
     device_fixture_close(&f);
 }
 
@@ -93,27 +105,35 @@ static void rule_set_logical_device_configuration(void **state) {
     device_fixture_open(&f, NULL, NULL);
     part_t with_priority[2] = {{.has_priority = true}, {.has_priority = true}};
     part_t with_ordinal[2] = {{.has_ordinal = true, .ordinal = 1}, {.has_ordinal = true}};
-    /* 2.2 CPU: "Setting memory limit on CPU virtual devices is currently not supported", the same of priority and
-     * ordinal. Gantry: a CPU's parts have limits and ordinals, and the only priority there is */
+    /* 2.2 CPU: "Setting memory limit on CPU virtual devices is currently not supported", the same
+     * of priority and ordinal. Gantry: a CPU's parts have limits and ordinals, and the only
+     * priority there is */
     assert_int_equal(split(&f, cpu(&f), 2, MIB), GANTRY_OK);
     assert_int_equal(gantry__device_set_logical(&f.table, cpu(&f), with_ordinal, 2), GANTRY_OK);
     assert_int_equal(gantry__device_set_logical(&f.table, cpu(&f), with_priority, 2), GANTRY_OK);
     with_priority[1].priority = -1;
-    expect_failure(gantry__device_set_logical(&f.table, cpu(&f), with_priority, 2), GANTRY_INVALID_ARGUMENT,
-                   "Priority -1 is outside the range of supported priorities [0,0] for virtual device 1 on CPU# 0");
-    /* 2.2 GPU: "Setting memory limit is required for GPU virtual devices"; Gantry: not for one alone (4.3) */
+    expect_failure(
+        gantry__device_set_logical(&f.table, cpu(&f), with_priority, 2), GANTRY_INVALID_ARGUMENT,
+        "Priority -1 is outside the range of supported priorities [0,0] for virtual device 1 on CPU# 0");
+    /* 2.2 GPU: "Setting memory limit is required for GPU virtual devices"; Gantry: not for one
+     * alone (4.3) */
     expect_failure(split(&f, gpu(&f, 0), 2, 0), GANTRY_INVALID_ARGUMENT,
                    "Setting memory limit is required for GPU virtual devices");
     assert_int_equal(split(&f, gpu(&f, 0), 1, 0), GANTRY_OK);
     assert_int_equal(split(&f, gpu(&f, 0), 2, MIB), GANTRY_OK);
     freeze(&f);
-    /* 2.2 after init, different value: "Virtual devices cannot be modified after being initialized"; equal: no-op */
-    expect_failure(split(&f, gpu(&f, 0), 2, 2 * MIB), GANTRY_FAILED_PRECONDITION, MODIFIED("Virtual devices"));
-    expect_failure(split(&f, gpu(&f, 0), 3, MIB), GANTRY_FAILED_PRECONDITION, MODIFIED("Virtual devices"));
-    expect_failure(split(&f, gpu(&f, 1), 1, MIB), GANTRY_FAILED_PRECONDITION, MODIFIED("Virtual devices"));
+    /* 2.2 after init, different value: "Virtual devices cannot be modified after being
+     * initialized"; equal: no-op */
+    expect_failure(split(&f, gpu(&f, 0), 2, 2 * MIB), GANTRY_FAILED_PRECONDITION,
+                   MODIFIED("Virtual devices"));
+    expect_failure(split(&f, gpu(&f, 0), 3, MIB), GANTRY_FAILED_PRECONDITION,
+                   MODIFIED("Virtual devices"));
+    expect_failure(split(&f, gpu(&f, 1), 1, MIB), GANTRY_FAILED_PRECONDITION,
+                   MODIFIED("Virtual devices"));
     assert_int_equal(split(&f, gpu(&f, 0), 2, MIB), GANTRY_OK);
     /* the value is checked before the state */
-    expect_failure(split(&f, gpu(&f, 0), 2, 0), GANTRY_INVALID_ARGUMENT, "Setting memory limit is required");
+    expect_failure(split(&f, gpu(&f, 0), 2, 0), GANTRY_INVALID_ARGUMENT,
+                   "Setting memory limit is required");
     device_fixture_close(&f);
 }
 
@@ -121,18 +141,22 @@ static void rule_set_logical_cpu_devices(void **state) {
     (void)state;
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
-    expect_failure(gantry__device_set_logical_cpus(&f.table, 0), GANTRY_INVALID_ARGUMENT, "is empty");
-    expect_failure(gantry__device_set_logical_cpus(&f.table, 65), GANTRY_INVALID_ARGUMENT, "at most 64 are accepted");
+    expect_failure(gantry__device_set_logical_cpus(&f.table, 0), GANTRY_INVALID_ARGUMENT,
+                   "is empty");
+    expect_failure(gantry__device_set_logical_cpus(&f.table, 65), GANTRY_INVALID_ARGUMENT,
+                   "at most 64 are accepted");
     assert_int_equal(gantry__device_set_logical_cpus(&f.table, 3), GANTRY_OK);
     assert_int_equal(cpu(&f)->part_count, 3);
-    /* 2.2 set_logical_cpu_devices(n): "Virtual CPUs already set, cannot modify again."; Gantry: the same n is fine */
+    /* 2.2 set_logical_cpu_devices(n): "Virtual CPUs already set, cannot modify again."; Gantry:
+     * the same n is fine */
     expect_failure(gantry__device_set_logical_cpus(&f.table, 2), GANTRY_FAILED_PRECONDITION,
                    "Virtual CPUs already set, cannot modify again.");
     assert_int_equal(cpu(&f)->part_count, 3);
     assert_int_equal(gantry__device_set_logical_cpus(&f.table, 3), GANTRY_OK);
     freeze(&f);
     assert_int_equal(gantry__device_set_logical_cpus(&f.table, 3), GANTRY_OK);
-    expect_failure(gantry__device_set_logical_cpus(&f.table, 2), GANTRY_FAILED_PRECONDITION, "cannot modify again.");
+    expect_failure(gantry__device_set_logical_cpus(&f.table, 2), GANTRY_FAILED_PRECONDITION,
+                   "cannot modify again.");
     device_fixture_close(&f);
     /* never set before initialisation */
     device_fixture_open(&f, NULL, NULL);
@@ -162,14 +186,18 @@ static void rule_last_value_before_initialisation_wins(void **state) {
 
 /* ---- 4.3 ---- */
 
-static void set_variable(const char *name, const char *value) { assert_int_equal(setenv(name, value, 1), 0); }
+static void set_variable(const char *name, const char *value) {
+    assert_int_equal(setenv(name, value, 1), 0);
+}
 
-#define NO_FRACTION "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set."
+#define NO_FRACTION \
+    "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set."
 
 static void row_fraction_and_any_split(void **state) {
     (void)state;
     device_fixture_t f;
-    /* 4.3 fraction 0.1 and any virtual_devices entry (even empty): by calls, in either order, ... */
+    /* 4.3 fraction 0.1 and any virtual_devices entry (even empty): by calls, in either order,
+     * ... */
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.1), GANTRY_OK);
     expect_failure(split(&f, gpu(&f, 0), 2, MIB), GANTRY_INVALID_ARGUMENT, NO_FRACTION);
@@ -181,27 +209,33 @@ static void row_fraction_and_any_split(void **state) {
     device_fixture_close(&f);
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(split(&f, gpu(&f, 0), 2, MIB), GANTRY_OK);
-    expect_failure(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.1), GANTRY_INVALID_ARGUMENT, NO_FRACTION);
+    expect_failure(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.1), GANTRY_INVALID_ARGUMENT,
+                   NO_FRACTION);
     assert_int_equal(gpu(&f, 0)->part_count, 2);
     assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0), GANTRY_OK);
     device_fixture_close(&f);
     /* ... in the environment, ... */
     set_variable("GANTRY_MEMORY_FRACTION", "GPU:0=0.1");
     set_variable("GANTRY_LOGICAL_DEVICES", "GPU:0=1M,1M");
-    expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT, NO_FRACTION);
-    assert_non_null(strstr(gantry__message(), "fraction by GANTRY_MEMORY_FRACTION, split by GANTRY_LOGICAL_DEVICES"));
+    expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT,
+                   NO_FRACTION);
+    assert_non_null(strstr(gantry__message(),
+                           "fraction by GANTRY_MEMORY_FRACTION, split by GANTRY_LOGICAL_DEVICES"));
     /* ... and as options */
     gantry_runtime_options_t both = {
         .struct_size = sizeof both, .memory_fraction = 0.1, .logical_devices = "GPU:0=1M,1M"};
     device_fixture_clear();
-    expect_failure(device_fixture_try_open(&f, NULL, &both, -1), GANTRY_INVALID_ARGUMENT, NO_FRACTION);
+    expect_failure(device_fixture_try_open(&f, NULL, &both, -1), GANTRY_INVALID_ARGUMENT,
+                   NO_FRACTION);
 }
 
 static void row_fraction_and_split_of_two_sources(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry_runtime_options_t split_option = {.struct_size = sizeof split_option, .logical_devices = "GPU:0=1M,1M"};
-    gantry_runtime_options_t fraction_option = {.struct_size = sizeof fraction_option, .memory_fraction = 0.5};
+    gantry_runtime_options_t split_option = {.struct_size = sizeof split_option,
+                                             .logical_devices = "GPU:0=1M,1M"};
+    gantry_runtime_options_t fraction_option = {.struct_size = sizeof fraction_option,
+                                                .memory_fraction = 0.5};
     /* Gantry: the higher source wins */
     set_variable("GANTRY_MEMORY_FRACTION", "0.5");
     device_fixture_open(&f, NULL, &split_option);
@@ -214,14 +248,19 @@ static void row_fraction_and_split_of_two_sources(void **state) {
     device_fixture_open(&f, NULL, &fraction_option);
     assert_int_equal(gpu(&f, 0)->part_count, 0);
     assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 32 * MIB);
-    assert_int_equal(log_lines_with(&f.log, "GPU:0 is not split as GANTRY_LOGICAL_DEVICES says", "overrules"), 1);
+    assert_int_equal(
+        log_lines_with(&f.log, "GPU:0 is not split as GANTRY_LOGICAL_DEVICES says", "overrules"),
+        1);
     device_fixture_close(&f);
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.25), GANTRY_OK);
     assert_int_equal(gpu(&f, 0)->part_count, 0);
     assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 16 * MIB);
-    assert_int_equal(log_lines_with(&f.log, "GPU:0 is not split as GANTRY_LOGICAL_DEVICES says", "overrules"), 1);
-    assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0), GANTRY_OK); /* takes it back */
+    assert_int_equal(
+        log_lines_with(&f.log, "GPU:0 is not split as GANTRY_LOGICAL_DEVICES says", "overrules"),
+        1);
+    /* takes it back */
+    assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0), GANTRY_OK);
     assert_int_equal(gpu(&f, 0)->part_count, 2);
     device_fixture_close(&f);
 }
@@ -258,18 +297,21 @@ static void row_priorities(void **state) {
     assert_int_equal(card->parts[0].memory_limit_bytes, 12 * MIB);
     assert_int_equal(card->parts[1].memory_limit_bytes, 45 * MIB);
     assert_int_equal(card->parts[1].priority, -1);
-    /* 4.3 {123, 456}, priorities {0}: the number does not match; in C: on one entry and not on the other, and
-     * 4.3 "Priority must be set for all virtual devices or none" */
+    /* 4.3 {123, 456}, priorities {0}: the number does not match; in C: on one entry and not on the
+     * other, and 4.3 "Priority must be set for all virtual devices or none" */
     parts[1].has_priority = false;
-    expect_failure(gantry__device_set_logical(&f.table, card, parts, 2), GANTRY_INVALID_ARGUMENT,
-                   "priority must be specified for all virtual devices: 1 of the 2 parts of /physical_device:GPU:0");
+    expect_failure(
+        gantry__device_set_logical(&f.table, card, parts, 2), GANTRY_INVALID_ARGUMENT,
+        "priority must be specified for all virtual devices: 1 of the 2 parts of /physical_device:GPU:0");
     /* 4.3 priority outside the stream range */
     parts[1].has_priority = true;
     parts[0].priority = -9999;
-    expect_failure(gantry__device_set_logical(&f.table, card, parts, 2), GANTRY_INVALID_ARGUMENT,
-                   "Priority -9999 is outside the range of supported priorities [-1,1] for virtual device 0 on GPU# 0");
+    expect_failure(
+        gantry__device_set_logical(&f.table, card, parts, 2), GANTRY_INVALID_ARGUMENT,
+        "Priority -9999 is outside the range of supported priorities [-1,1] for virtual device 0 on GPU# 0");
     parts[0].priority = 2;
-    expect_failure(gantry__device_set_logical(&f.table, card, parts, 2), GANTRY_INVALID_ARGUMENT, "Priority 2 is");
+    expect_failure(gantry__device_set_logical(&f.table, card, parts, 2), GANTRY_INVALID_ARGUMENT,
+                   "Priority 2 is");
     assert_int_equal(card->part_count, 2); /* as it was */
     assert_int_equal(card->parts[0].priority, 0);
     device_fixture_close(&f);
@@ -282,27 +324,35 @@ static void row_ordinals(void **state) {
                       {.memory_limit_bytes = 2 * MIB, .has_ordinal = true, .ordinal = 1}};
     part_t without[2] = {{.memory_limit_bytes = MIB}, {.memory_limit_bytes = MIB}};
     device_fixture_open(&f, NULL, NULL);
-    /* 4.3 {1, 2}, ordinals {2, 1}, and {3, 4} on the next: accepted (the numbers: where logical devices are made) */
+    /* 4.3 {1, 2}, ordinals {2, 1}, and {3, 4} on the next: accepted (the numbers: where logical
+     * devices are made) */
     assert_int_equal(gantry__device_set_logical(&f.table, gpu(&f, 0), with, 2), GANTRY_OK);
     assert_int_equal(gantry__device_set_logical(&f.table, gpu(&f, 1), with, 2), GANTRY_OK);
-    /* 4.3 ordinals on some GPUs only: "Device ordinals must be set for all virtual devices or none." */
-    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 1), without, 2), GANTRY_INVALID_ARGUMENT,
-                   "Device ordinals must be set for all virtual devices or none. /physical_device:GPU:1 has none, "
-                   "/physical_device:GPU:0 has them");
-    assert_int_equal(gantry__device_set_logical(&f.table, cpu(&f), without, 2), GANTRY_OK); /* of another type */
-    assert_int_equal(split(&f, gpu(&f, 1), 1, MIB), GANTRY_OK);                             /* one part is no split */
-    assert_int_equal(split(&f, gpu(&f, 0), 1, MIB), GANTRY_OK); /* so the other way can be taken, too */
+    /* 4.3 ordinals on some GPUs only: "Device ordinals must be set for all virtual devices or
+     * none." */
+    expect_failure(
+        gantry__device_set_logical(&f.table, gpu(&f, 1), without, 2), GANTRY_INVALID_ARGUMENT,
+        "Device ordinals must be set for all virtual devices or none. /physical_device:GPU:1 has none, /physical_device:GPU:0 has them");
+    /* of another type */
+    assert_int_equal(gantry__device_set_logical(&f.table, cpu(&f), without, 2), GANTRY_OK);
+    /* one part is no split */
+    assert_int_equal(split(&f, gpu(&f, 1), 1, MIB), GANTRY_OK);
+    /* so the other way can be taken, too */
+    assert_int_equal(split(&f, gpu(&f, 0), 1, MIB), GANTRY_OK);
     assert_int_equal(gantry__device_set_logical(&f.table, gpu(&f, 1), without, 2), GANTRY_OK);
-    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), with, 2), GANTRY_INVALID_ARGUMENT,
-                   "Device ordinals must be set");
-    /* 4.3 wrong count of ordinals; 2.2 "device_ordinals must be specified for all virtual devices" */
+    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), with, 2),
+                   GANTRY_INVALID_ARGUMENT, "Device ordinals must be set");
+    /* 4.3 wrong count of ordinals; 2.2 "device_ordinals must be specified for all virtual
+     * devices" */
     with[1].has_ordinal = false;
-    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), with, 2), GANTRY_INVALID_ARGUMENT,
+    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), with, 2),
+                   GANTRY_INVALID_ARGUMENT,
                    "device_ordinals must be specified for all virtual devices: 1 of the 2 parts");
     with[1].has_ordinal = true;
     with[1].ordinal = -1;
-    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), with, 2), GANTRY_INVALID_ARGUMENT,
-                   "the device ordinal of part 1 of /physical_device:GPU:0 is -1; 0 or more is accepted");
+    expect_failure(
+        gantry__device_set_logical(&f.table, gpu(&f, 0), with, 2), GANTRY_INVALID_ARGUMENT,
+        "the device ordinal of part 1 of /physical_device:GPU:0 is -1; 0 or more is accepted");
     device_fixture_close(&f);
     set_variable("GANTRY_LOGICAL_DEVICES", "GPU:0=1M/ordinal=0,1M/ordinal=1;GPU:1=1M,1M");
     expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT,
@@ -316,20 +366,23 @@ static void row_fraction_above_one(void **state) {
     /* 4.3 fraction 1.2, capability 6: limit = total * 1.2. Gantry: oversubscription is refused */
     static const double wrong[] = {1.2, -0.1, 1e300};
     for (size_t i = 0; i < 3; ++i) {
-        expect_failure(gantry__device_set_fraction(&f.table, gpu(&f, 0), wrong[i]), GANTRY_INVALID_ARGUMENT,
-                       "over 0 up to 1 is accepted");
+        expect_failure(gantry__device_set_fraction(&f.table, gpu(&f, 0), wrong[i]),
+                       GANTRY_INVALID_ARGUMENT, "over 0 up to 1 is accepted");
     }
     double zero = 0;
-    expect_failure(gantry__device_set_fraction(&f.table, gpu(&f, 0), zero / zero), GANTRY_INVALID_ARGUMENT, "nan");
+    expect_failure(gantry__device_set_fraction(&f.table, gpu(&f, 0), zero / zero),
+                   GANTRY_INVALID_ARGUMENT, "nan");
     assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 1), GANTRY_OK);
     assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 64 * MIB);
     assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.5), GANTRY_OK);
     freeze(&f);
     assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.5), GANTRY_OK);
-    expect_failure(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.25), GANTRY_FAILED_PRECONDITION,
-                   MODIFIED("Physical devices"));
-    expect_failure(gantry__device_set_fraction(&f.table, gpu(&f, 0), 1.2), GANTRY_INVALID_ARGUMENT, "over 0 up to 1");
-    expect_failure(gantry__device_set_fraction(&f.table, NULL, 0.25), GANTRY_INVALID_ARGUMENT, "Unrecognized device");
+    expect_failure(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.25),
+                   GANTRY_FAILED_PRECONDITION, MODIFIED("Physical devices"));
+    expect_failure(gantry__device_set_fraction(&f.table, gpu(&f, 0), 1.2), GANTRY_INVALID_ARGUMENT,
+                   "over 0 up to 1");
+    expect_failure(gantry__device_set_fraction(&f.table, NULL, 0.25), GANTRY_INVALID_ARGUMENT,
+                   "Unrecognized device");
     device_fixture_close(&f);
     device_fixture_open(&f, NULL, NULL);
     f.table.physical[gpu(&f, 0)->position]->info.total_bytes = 0;
@@ -344,9 +397,9 @@ static void row_sum_of_limits(void **state) {
     device_fixture_open(&f, NULL, NULL);
     part_t open[3] = {{.memory_limit_bytes = cpu(&f)->info.total_bytes}, {0}, {0}};
     /* 4.3 "The sum of limits is never checked against the card". Gantry: it is */
-    expect_failure(split(&f, gpu(&f, 0), 2, 32 * MIB + 1), GANTRY_INVALID_ARGUMENT,
-                   "the memory limits of the 2 parts of /physical_device:GPU:0 add up to 67108866 bytes; it has "
-                   "67108864");
+    expect_failure(
+        split(&f, gpu(&f, 0), 2, 32 * MIB + 1), GANTRY_INVALID_ARGUMENT,
+        "the memory limits of the 2 parts of /physical_device:GPU:0 add up to 67108866 bytes; it has 67108864");
     expect_failure(split(&f, gpu(&f, 0), 3, UINT64_MAX / 2), GANTRY_INVALID_ARGUMENT, "add up to");
     assert_int_equal(split(&f, gpu(&f, 0), 2, 32 * MIB), GANTRY_OK);
     expect_failure(gantry__device_set_logical(&f.table, cpu(&f), open, 3), GANTRY_INVALID_ARGUMENT,
@@ -364,9 +417,9 @@ static void limit_and_split_fit_each_other(void **state) {
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 8 * MIB), GANTRY_OK);
-    expect_failure(split(&f, gpu(&f, 0), 2, 5 * MIB), GANTRY_INVALID_ARGUMENT,
-                   "set by gantry_set_logical_device_configuration, add up to 10485760 bytes; its limit, "
-                   "set by gantry_set_memory_limit, is 8388608");
+    expect_failure(
+        split(&f, gpu(&f, 0), 2, 5 * MIB), GANTRY_INVALID_ARGUMENT,
+        "set by gantry_set_logical_device_configuration, add up to 10485760 bytes; its limit, set by gantry_set_memory_limit, is 8388608");
     assert_int_equal(split(&f, gpu(&f, 0), 2, 4 * MIB), GANTRY_OK);
     assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 8 * MIB);
     expect_failure(gantry__device_set_limit(&f.table, gpu(&f, 0), 9 * MIB), GANTRY_INVALID_ARGUMENT,
@@ -387,12 +440,15 @@ static void limit_and_split_fit_each_other(void **state) {
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 8 * MIB), GANTRY_OK);
     assert_int_equal(gpu(&f, 0)->part_count, 0);
     assert_int_equal(
-        log_lines_with(&f.log, "is not split as GANTRY_LOGICAL_DEVICES says: gantry_set_memory_limit", "overrules it"),
+        log_lines_with(&f.log,
+                       "is not split as GANTRY_LOGICAL_DEVICES says: gantry_set_memory_limit",
+                       "overrules it"),
         1);
     device_fixture_close(&f);
     set_variable("GANTRY_MEMORY_LIMIT", "8M");
-    expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT,
-                   "set by GANTRY_LOGICAL_DEVICES, add up to 10485760 bytes; its limit, set by GANTRY_MEMORY_LIMIT");
+    expect_failure(
+        device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT,
+        "set by GANTRY_LOGICAL_DEVICES, add up to 10485760 bytes; its limit, set by GANTRY_MEMORY_LIMIT");
 }
 
 static void limit_and_fraction_bound_together(void **state) {
@@ -429,13 +485,15 @@ static void imitation_may_not_exceed_the_device(void **state) {
         {{.memory_limit_bytes = MIB, .max_work_group_size = 257},
          "the work-group size of part 1 of /physical_device:GPU:0 is 257; at most its own 256"},
         {{.memory_limit_bytes = MIB, .local_memory_bytes = 32769}, "the local memory of part 1"},
-        {{.memory_limit_bytes = MIB, .largest_allocation_bytes = 64 * MIB + 1}, "the largest allocation of part 1"}};
+        {{.memory_limit_bytes = MIB, .largest_allocation_bytes = 64 * MIB + 1},
+         "the largest allocation of part 1"}};
     for (size_t i = 0; i < 3; ++i) {
         part_t parts[2] = {{.memory_limit_bytes = MIB}, cases[i].part};
-        expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), parts, 2), GANTRY_INVALID_ARGUMENT,
-                       cases[i].message);
+        expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), parts, 2),
+                       GANTRY_INVALID_ARGUMENT, cases[i].message);
     }
-    part_t fitting[1] = {{.max_work_group_size = 256, .local_memory_bytes = 32768, .largest_allocation_bytes = MIB}};
+    part_t fitting[1] = {
+        {.max_work_group_size = 256, .local_memory_bytes = 32768, .largest_allocation_bytes = MIB}};
     assert_int_equal(gantry__device_set_logical(&f.table, gpu(&f, 0), fitting, 1), GANTRY_OK);
     device_fixture_close(&f);
 }
@@ -464,10 +522,13 @@ static void *set_again_and_again(void *user) {
     const race_t *race = user;
     for (int i = 0; i < 300; ++i) {
         physical_device_t device = gpu(race->f, 0);
-        part_t parts[3] = {{.memory_limit_bytes = MIB}, {.memory_limit_bytes = MIB}, {.memory_limit_bytes = MIB}},
+        part_t parts[3] = {{.memory_limit_bytes = MIB},
+                           {.memory_limit_bytes = MIB},
+                           {.memory_limit_bytes = MIB}},
                got[3];
         size_t count = 0;
-        (void)gantry__device_set_logical(&race->f->table, device, parts, 2 + (size_t)(i + race->number) % 2);
+        (void)gantry__device_set_logical(&race->f->table, device, parts,
+                                         2 + (size_t)(i + race->number) % 2);
         (void)gantry__device_set_growth(&race->f->table, device, i % 2 == 0);
         (void)gantry__device_get_growth(&race->f->table, device);
         (void)gantry__device_get_logical(&race->f->table, device, 3, got, &count);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _DEFAULT_SOURCE /* mincore */
-/* The CPU backend through its table, with a host of the test's own whose memory can run out at any allocation. */
+/* The CPU backend through its table, with a host of the test's own whose memory can run out at
+ * any allocation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,15 +28,14 @@ typedef struct test_host_t {
     const char *simd;
 } test_host_t;
 
-static void host_log(void *self, int32_t level, const char *text)
-{
+static void host_log(void *self, int32_t level, const char *text) {
     test_host_t *host = self;
     host->warnings += level == GANTRY_LOG_WARNING;
     snprintf(host->warning, sizeof host->warning, "%s", text);
 }
 
-static int32_t host_set_error(void *self, int32_t code, const char *domain, int64_t native_code, const char *text)
-{
+static int32_t host_set_error(void *self, int32_t code, const char *domain, int64_t native_code,
+                              const char *text) {
     test_host_t *host = self;
     assert_non_null(domain);
     (void)native_code;
@@ -43,8 +43,7 @@ static int32_t host_set_error(void *self, int32_t code, const char *domain, int6
     return code;
 }
 
-static void *host_reallocate(void *self, void *ptr, uint64_t old_bytes, uint64_t new_bytes)
-{
+static void *host_reallocate(void *self, void *ptr, uint64_t old_bytes, uint64_t new_bytes) {
     test_host_t *host = self;
     assert_true((ptr == NULL) == (old_bytes == 0));
     if (new_bytes == 0) {
@@ -60,16 +59,14 @@ static void *host_reallocate(void *self, void *ptr, uint64_t old_bytes, uint64_t
     return realloc(ptr, (size_t)new_bytes);
 }
 
-static const char *host_option(void *self, const char *name)
-{
+static const char *host_option(void *self, const char *name) {
     test_host_t *host = self;
     return strcmp(name, "GANTRY_CPU_THREADS") == 0 ? host->threads
            : strcmp(name, "GANTRY_CPU_SIMD") == 0  ? host->simd
                                                    : NULL;
 }
 
-static void host_init(test_host_t *host)
-{
+static void host_init(test_host_t *host) {
     *host = (test_host_t){.allocations_left = -1};
     host->host = (gantry_host_t){.struct_size = sizeof host->host,
                                  .abi_version = GANTRY_ABI_VERSION,
@@ -88,8 +85,7 @@ typedef struct opened_t {
     gantry_backend_stream_t *stream;
 } opened_t;
 
-static int set_up(void **state)
-{
+static int set_up(void **state) {
     static opened_t o;
     host_init(&o.host);
     assert_int_equal(gantry_backend_query_cpu(GANTRY_ABI_VERSION, &o.table), 0);
@@ -100,8 +96,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
+static int tear_down(void **state) {
     opened_t *o = *state;
     o->table->stream->destroy(o->stream);
     o->table->device_close(o->device);
@@ -112,40 +107,38 @@ static int tear_down(void **state)
 
 /* ---- table, device, options ---- */
 
-static void query_older_core_is_refused(void **state)
-{
+static void query_older_core_is_refused(void **state) {
     const gantry_backend_t *table = (const void *)1;
     (void)state;
     assert_int_equal(gantry_backend_query_cpu(0, &table), GANTRY_K_FAILED_PRECONDITION);
     assert_null(table);
 }
 
-static void device_info_is_complete(void **state)
-{
+static void device_info_is_complete(void **state) {
     opened_t *o = *state;
     gantry_device_info_t info = {.struct_size = sizeof info};
     assert_int_equal(o->table->device_count(o->instance), 1);
     assert_int_equal(o->table->device_info(o->instance, 0, &info), 0);
     assert_int_equal(info.struct_size, sizeof info);
     assert_int_equal(info.type, GANTRY_DEVICE_TYPE_CPU);
-    assert_int_equal(info.flags,
-                     GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_HOST_ADDRESSABLE | GANTRY_DEVICE_SYNCHRONOUS);
+    assert_int_equal(info.flags, GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_HOST_ADDRESSABLE |
+                                     GANTRY_DEVICE_SYNCHRONOUS);
     assert_true(info.hardware_name[0] != '\0');
     assert_true(info.compute_units >= 1);
     assert_true(info.total_bytes > (UINT64_C(1) << 20));
     assert_true(info.base_alignment_bytes >= 64);
     assert_int_equal(info.program_kinds, 0);
     assert_true((info.dtype_mask & GANTRY_K_ANY) == GANTRY_K_ANY);
-    const char *const texts[] = {info.vendor,      info.driver_version, info.platform_name,      info.platform_version,
-                                 info.pci_address, info.uuid,           info.compute_capability, info.build_hash};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    const char *const texts[] = {
+        info.vendor,      info.driver_version, info.platform_name,      info.platform_version,
+        info.pci_address, info.uuid,           info.compute_capability, info.build_hash};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         assert_non_null(texts[i]);
     }
     assert_non_null(strstr(o->table->libraries(o->instance), "vector code"));
 }
 
-static void device_info_older_caller_is_not_written_beyond_its_size(void **state)
-{
+static void device_info_older_caller_is_not_written_beyond_its_size(void **state) {
     opened_t *o = *state;
     union {
         gantry_device_info_t info;
@@ -155,13 +148,12 @@ static void device_info_older_caller_is_not_written_beyond_its_size(void **state
     u.info.struct_size = offsetof(gantry_device_info_t, vendor);
     assert_int_equal(o->table->device_info(o->instance, 0, &u.info), 0);
     assert_int_equal(u.info.struct_size, offsetof(gantry_device_info_t, vendor));
-    for (size_t i = offsetof(gantry_device_info_t, vendor); i < sizeof u; i++) {
+    for (size_t i = offsetof(gantry_device_info_t, vendor); i < sizeof u; ++i) {
         assert_int_equal(u.bytes[i], 0x77);
     }
 }
 
-static void device_number_one_does_not_exist(void **state)
-{
+static void device_number_one_does_not_exist(void **state) {
     opened_t *o = *state;
     gantry_device_info_t info = {.struct_size = sizeof info};
     gantry_backend_device_t *device = NULL;
@@ -172,27 +164,26 @@ static void device_number_one_does_not_exist(void **state)
     assert_int_equal(o->table->kernels(o->instance, 1, &kernels), 0);
 }
 
-static void kernels_are_well_formed_and_named_once(void **state)
-{
+static void kernels_are_well_formed_and_named_once(void **state) {
     opened_t *o = *state;
     const gantry_kernel_def_t *const *kernels = NULL;
     const uint32_t count = o->table->kernels(o->instance, 0, &kernels);
     assert_true(count > 30);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         assert_int_equal(kernels[i]->struct_size, sizeof(gantry_kernel_def_t));
         assert_non_null(kernels[i]->compute);
-        if ((kernels[i]->type_count == 0) != (kernels[i]->types == NULL)) fail_msg("%s", kernels[i]->op);
+        if ((kernels[i]->type_count == 0) != (kernels[i]->types == NULL))
+            fail_msg("%s", kernels[i]->op);
     }
 }
 
-static void open_without_memory_fails_and_frees_all(void **state)
-{
+static void open_without_memory_fails_and_frees_all(void **state) {
     const gantry_backend_t *table;
     test_host_t host;
     int32_t status = GANTRY_K_RESOURCE_EXHAUSTED;
     (void)state;
     gantry_backend_query_cpu(GANTRY_ABI_VERSION, &table);
-    for (int allowed = 0; status != 0; allowed++) {
+    for (int allowed = 0; status != 0; ++allowed) {
         gantry_backend_instance_t *instance = NULL;
         gantry_backend_device_t *device = NULL;
         gantry_backend_stream_t *stream = NULL;
@@ -214,14 +205,13 @@ static void open_without_memory_fails_and_frees_all(void **state)
     }
 }
 
-static void options_lower_the_level_and_bound_threads(void **state)
-{
+static void options_lower_the_level_and_bound_threads(void **state) {
     static const char *const names[] = {"base", "avx2", "avx512"};
     const gantry_backend_t *table;
     const int best = gantry__cpu_simd_detect(NULL);
     (void)state;
     gantry_backend_query_cpu(GANTRY_ABI_VERSION, &table);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; ++i) {
         test_host_t host;
         gantry_backend_instance_t *instance;
         host_init(&host);
@@ -238,8 +228,7 @@ static void options_lower_the_level_and_bound_threads(void **state)
 }
 
 /* Another thread may be reading it. */
-static void line_of_libraries_stays_when_they_are_opened(void **state)
-{
+static void line_of_libraries_stays_when_they_are_opened(void **state) {
     opened_t *o = *state;
     const char *before = o->table->libraries(o->instance), *after;
     char copy[1024];
@@ -253,13 +242,12 @@ static void line_of_libraries_stays_when_they_are_opened(void **state)
     assert_ptr_equal(o->table->libraries(o->instance), after);
 }
 
-static void options_that_mean_nothing_are_warned_about(void **state)
-{
+static void options_that_mean_nothing_are_warned_about(void **state) {
     static const char *const bad[] = {"-1", "many", "3x", "1025"};
     const gantry_backend_t *table;
     (void)state;
     gantry_backend_query_cpu(GANTRY_ABI_VERSION, &table);
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
         test_host_t host;
         gantry_backend_instance_t *instance;
         host_init(&host);
@@ -273,11 +261,11 @@ static void options_that_mean_nothing_are_warned_about(void **state)
 
 /* ---- memory ---- */
 
-static void region_is_aligned_and_writable_to_its_end(void **state)
-{
-    static const uint64_t sizes[] = {1, 100, 4096, 100000, (2u << 20) - 1, 2u << 20, (5u << 20) + 3};
+static void region_is_aligned_and_writable_to_its_end(void **state) {
+    static const uint64_t sizes[] = {1,        100,           4096, 100000, (2u << 20) - 1,
+                                     2u << 20, (5u << 20) + 3};
     opened_t *o = *state;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
         gantry_region_t region = 0;
         assert_int_equal(o->table->memory->region_alloc(o->device, sizes[i], &region), 0);
         assert_true(region != 0 && region % 64 == 0);
@@ -287,8 +275,7 @@ static void region_is_aligned_and_writable_to_its_end(void **state)
     }
 }
 
-static void region_is_backed_before_it_is_handed_out(void **state)
-{
+static void region_is_backed_before_it_is_handed_out(void **state) {
     static const uint64_t sizes[] = {4096, 1 << 20, 40 << 20};
     opened_t *o = *state;
 
@@ -302,24 +289,24 @@ static void region_is_backed_before_it_is_handed_out(void **state)
     }
 }
 
-static void region_larger_than_the_machine_is_resource_exhausted(void **state)
-{
+static void region_larger_than_the_machine_is_resource_exhausted(void **state) {
     static const uint64_t sizes[] = {UINT64_C(1) << 62, UINT64_MAX, INT64_MAX};
     opened_t *o = *state;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
         gantry_region_t region = 7;
-        assert_int_equal(o->table->memory->region_alloc(o->device, sizes[i], &region), GANTRY_K_RESOURCE_EXHAUSTED);
+        assert_int_equal(o->table->memory->region_alloc(o->device, sizes[i], &region),
+                         GANTRY_K_RESOURCE_EXHAUSTED);
         assert_true(region == 0);
         char number[32];
         snprintf(number, sizeof number, "%llu", (unsigned long long)sizes[i]);
         assert_non_null(strstr(o->host.message, number));
     }
     gantry_region_t region = 7;
-    assert_int_equal(o->table->memory->region_alloc(o->device, 0, &region), GANTRY_K_INVALID_ARGUMENT);
+    assert_int_equal(o->table->memory->region_alloc(o->device, 0, &region),
+                     GANTRY_K_INVALID_ARGUMENT);
 }
 
-static void memory_info_free_is_within_total(void **state)
-{
+static void memory_info_free_is_within_total(void **state) {
     opened_t *o = *state;
     uint64_t free_bytes = 0;
     uint64_t total_bytes = 0;
@@ -330,13 +317,12 @@ static void memory_info_free_is_within_total(void **state)
 
 /* ---- events and transfers ---- */
 
-static void event_recorded_is_done(void **state)
-{
+static void event_recorded_is_done(void **state) {
     opened_t *o = *state;
     gantry_backend_event_t *event;
     int32_t done = 0;
     assert_int_equal(o->table->event->create(o->device, &event), 0);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; ++i) {
         assert_int_equal(o->table->event->record(event, o->stream), 0);
         done = 0;
         assert_int_equal(o->table->event->query(event, &done), 0);
@@ -348,8 +334,7 @@ static void event_recorded_is_done(void **state)
     o->table->event->destroy(event);
 }
 
-static void transfers_of_all_sizes_keep_the_bytes(void **state)
-{
+static void transfers_of_all_sizes_keep_the_bytes(void **state) {
     static const uint64_t sizes[] = {1, 63, 4097, 3000001};
     opened_t *o = *state;
     const gantry_transfer_ops_t *transfer = o->table->transfer;
@@ -358,8 +343,8 @@ static void transfers_of_all_sizes_keep_the_bytes(void **state)
     unsigned char *source = malloc(3000001);
     unsigned char *back = malloc(3000001);
     assert_int_equal(o->table->memory->region_alloc(o->device, bytes, &region), 0);
-    for (size_t i = 0; i < 3000001; i++) source[i] = (unsigned char)(i * 31 >> 3);
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (size_t i = 0; i < 3000001; ++i) source[i] = (unsigned char)(i * 31 >> 3);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
         const gantry_span_t a = {region, 64, sizes[i]};
         const gantry_span_t b = {region, 4000000, sizes[i]};
         memset(back, 0, (size_t)sizes[i]);
@@ -373,9 +358,9 @@ static void transfers_of_all_sizes_keep_the_bytes(void **state)
     free(back);
 }
 
-/* A target that lies so far on in its page is copied to in a way of its own from 2048 bytes on (cpu_copy.h). */
-static void copy_any_distance_within_a_page_writes_its_bytes_alone(void **state)
-{
+/* A target that lies so far on in its page is copied to in a way of its own from 2048 bytes on
+ * (cpu_copy.h). */
+static void copy_any_distance_within_a_page_writes_its_bytes_alone(void **state) {
     enum { PAGE = 4096, MOST = 2048 + 70 };
     opened_t *o = *state;
     const uint64_t sizes[] = {2047, 2048, 2049, 2111, 2112, MOST};
@@ -386,9 +371,9 @@ static void copy_any_distance_within_a_page_writes_its_bytes_alone(void **state)
     assert_int_equal(o->table->memory->region_alloc(o->device, 2 * PAGE, &region), 0);
     unsigned char *memory = (unsigned char *)(uintptr_t)region;
     uint64_t page = (PAGE - region % PAGE) % PAGE;
-    for (int i = 0; i < PAGE; i++) memory[page + (uint64_t)i] = (unsigned char)(1 + i % 251);
-    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
-        for (size_t apart = 1; apart <= 64; apart++) {
+    for (int i = 0; i < PAGE; ++i) memory[page + (uint64_t)i] = (unsigned char)(1 + i % 251);
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
+        for (size_t apart = 1; apart <= 64; ++apart) {
             const gantry_span_t span = {region, page, sizes[s]};
 
             memset(target, 0, 2 * PAGE);
@@ -402,8 +387,7 @@ static void copy_any_distance_within_a_page_writes_its_bytes_alone(void **state)
     o->table->memory->region_free(o->device, region, 2 * PAGE);
 }
 
-static void fill_every_pattern_size_repeats_it_and_stays_inside(void **state)
-{
+static void fill_every_pattern_size_repeats_it_and_stays_inside(void **state) {
     static const unsigned char mixed[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     static const unsigned char equal[8] = {9, 9, 9, 9, 9, 9, 9, 9};
     static const uint64_t counts[] = {1, 3, 1000, 500001};
@@ -412,32 +396,32 @@ static void fill_every_pattern_size_repeats_it_and_stays_inside(void **state)
     assert_int_equal(o->table->memory->region_alloc(o->device, 5000000, &region), 0);
     unsigned char *bytes = (void *)(uintptr_t)region;
     for (uint32_t size = 1; size <= 8; size *= 2) {
-        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
-            for (int p = 0; p < 2; p++) {
+        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; ++c) {
+            for (int p = 0; p < 2; ++p) {
                 const unsigned char *pattern = p ? mixed : equal;
                 const gantry_span_t span = {region, 64, counts[c] * size};
                 memset(bytes, 0xee, (size_t)span.size_bytes + 128);
                 assert_int_equal(o->table->transfer->fill(o->stream, &span, pattern, size), 0);
                 assert_int_equal(bytes[63], 0xee);
                 assert_int_equal(bytes[64 + span.size_bytes], 0xee);
-                for (uint64_t i = 0; i < span.size_bytes; i++) {
+                for (uint64_t i = 0; i < span.size_bytes; ++i) {
                     if (bytes[64 + i] != pattern[i % size])
-                        fail_msg("size %u count %llu byte %llu", size, (unsigned long long)counts[c],
-                                 (unsigned long long)i);
+                        fail_msg("size %u count %llu byte %llu", size,
+                                 (unsigned long long)counts[c], (unsigned long long)i);
                 }
             }
         }
     }
     const gantry_span_t span = {region, 64, 12};
-    assert_int_equal(o->table->transfer->fill(o->stream, &span, mixed, 3), GANTRY_K_INVALID_ARGUMENT);
+    assert_int_equal(o->table->transfer->fill(o->stream, &span, mixed, 3),
+                     GANTRY_K_INVALID_ARGUMENT);
     assert_non_null(strstr(o->host.message, "3 bytes"));
     o->table->memory->region_free(o->device, region, 5000000);
 }
 
 #define WITH_DEVICE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(query_older_core_is_refused),
         WITH_DEVICE(device_info_is_complete),

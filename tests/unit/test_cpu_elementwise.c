@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elementwise kernels of the CPU backend against plain scalar C, over types, shapes, instruction sets and thread
- * counts. */
+/* Elementwise kernels of the CPU backend against plain scalar C, over types, shapes, instruction
+ * sets and thread counts. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,10 +15,12 @@
 
 #define LEVELS (gantry__cpu_simd_detect(NULL) + 1)
 
-static const int32_t all_types[] = {GANTRY_K_FLOAT32, GANTRY_K_FLOAT64, GANTRY_K_INT32,   GANTRY_K_INT64, GANTRY_K_BOOL,
-                                    GANTRY_K_FLOAT16, GANTRY_K_BFLOAT16, GANTRY_K_INT8,  GANTRY_K_INT16, GANTRY_K_UINT8,
-                                    GANTRY_K_UINT16,  GANTRY_K_UINT32,   GANTRY_K_UINT64};
-#define COMMON_TYPES 5 /* these have loops for all shapes; the others go by blocks, whatever the shape */
+static const int32_t all_types[] = {
+    GANTRY_K_FLOAT32, GANTRY_K_FLOAT64,  GANTRY_K_INT32, GANTRY_K_INT64, GANTRY_K_BOOL,
+    GANTRY_K_FLOAT16, GANTRY_K_BFLOAT16, GANTRY_K_INT8,  GANTRY_K_INT16, GANTRY_K_UINT8,
+    GANTRY_K_UINT16,  GANTRY_K_UINT32,   GANTRY_K_UINT64};
+/* these have loops for all shapes; the others go by blocks, whatever the shape */
+#define COMMON_TYPES 5
 #define TYPES (sizeof all_types / sizeof all_types[0])
 
 typedef struct shapes_t {
@@ -53,18 +55,18 @@ static const shapes_t shapes[] = {
 #define LARGE_COUNT 12000 /* elements */
 
 /* Any integer but 0 from the ends of 64 bits: the least of the signed ones by its highest bit. */
-static void store_int(void *element, int32_t dtype, int64_t whole)
-{
+static void store_int(void *element, int32_t dtype, int64_t whole) {
     const uint32_t bytes = gantry_k_size(dtype);
     uint64_t bits = (uint64_t)whole;
     if (whole == INT64_MIN) bits = UINT64_C(1) << (8 * bytes - 1);
     memcpy(element, &bits, bytes);
 }
 
-/* A value that exercises signs, zeros, wrap-around and, for floats, NaN, infinities and denormals. */
-static void store_value(void *data, int32_t dtype, int64_t i, uint32_t salt)
-{
-    static const float specials[] = {0.0f, -0.0f, 1.0f, -1.0f, 1e-40f, -1e-40f, 3e38f, -3e38f, 0.5f, -2.5f};
+/* A value that exercises signs, zeros, wrap-around and, for floats, NaN, infinities and
+ * denormals. */
+static void store_value(void *data, int32_t dtype, int64_t i, uint32_t salt) {
+    static const float specials[] = {0.0f,    -0.0f, 1.0f,   -1.0f, 1e-40f,
+                                     -1e-40f, 3e38f, -3e38f, 0.5f,  -2.5f};
     uint32_t r = (uint32_t)i * 2654435761u + salt * 40503u;
     r ^= r >> 15;
     r *= 2246822519u;
@@ -77,29 +79,31 @@ static void store_value(void *data, int32_t dtype, int64_t i, uint32_t salt)
     } else if (r % 97 == 2) {
         f = NAN;
     }
-    const int64_t whole = r % 7 == 0 ? INT64_MIN : r % 5 == 0 ? -1 : ((int64_t)(int32_t)r * 1000003) | 1;
+    const int64_t whole = r % 7 == 0   ? INT64_MIN
+                          : r % 5 == 0 ? -1
+                                       : ((int64_t)(int32_t)r * 1000003) | 1;
     switch (dtype) {
-    case GANTRY_K_FLOAT32: ((float *)data)[i] = f; break;
-    case GANTRY_K_FLOAT64: ((double *)data)[i] = (double)f * 1.0000000001; break;
-    case GANTRY_K_FLOAT16: ((uint16_t *)data)[i] = gantry_f32_to_f16(f); break;
-    case GANTRY_K_BFLOAT16: ((uint16_t *)data)[i] = gantry_f32_to_bf16(f); break;
-    case GANTRY_K_BOOL: ((uint8_t *)data)[i] = r >> 7 & 1; break;
-    default: store_int((char *)data + i * gantry_k_size(dtype), dtype, whole);
+        case GANTRY_K_FLOAT32: ((float *)data)[i] = f; break;
+        case GANTRY_K_FLOAT64: ((double *)data)[i] = (double)f * 1.0000000001; break;
+        case GANTRY_K_FLOAT16: ((uint16_t *)data)[i] = gantry_f32_to_f16(f); break;
+        case GANTRY_K_BFLOAT16: ((uint16_t *)data)[i] = gantry_f32_to_bf16(f); break;
+        case GANTRY_K_BOOL: ((uint8_t *)data)[i] = r >> 7 & 1; break;
+        default: store_int((char *)data + i * gantry_k_size(dtype), dtype, whole);
     }
 }
 
-static gantry_arg_t *make_values(cpu_call_t *device, int32_t dtype, int32_t rank, const int64_t *dims, uint32_t salt)
-{
+static gantry_arg_t *make_values(cpu_call_t *device, int32_t dtype, int32_t rank,
+                                 const int64_t *dims, uint32_t salt) {
     gantry_arg_t *arg = cpu_tensor(device, dtype, rank, dims);
-    for (int64_t i = 0; i < arg->element_count; i++) {
+    for (int64_t i = 0; i < arg->element_count; ++i) {
         store_value(arg->data, dtype, i, salt);
     }
     return arg;
 }
 
 /* Offset of the element of arg that output position i of shape dims sees. */
-static int64_t broadcast_offset(const gantry_arg_t *arg, int32_t rank, const int64_t *dims, int64_t i)
-{
+static int64_t broadcast_offset(const gantry_arg_t *arg, int32_t rank, const int64_t *dims,
+                                int64_t i) {
     int64_t offset = 0;
     int64_t step = 1;
     for (int32_t d = rank - 1, a = arg->rank - 1; a >= 0; d--, a--) {
@@ -124,26 +128,27 @@ static const struct {
 
 /* ---- the reference: one element ----
  *
- * The first ops have one here; the others' values are in the golden files, and here only their loops are compared. */
+ * The first ops have one here; the others' values are in the golden files, and here only their
+ * loops are compared. */
 
-static int has_reference(size_t op)
-{
+static int has_reference(size_t op) {
     static const int known[] = {
-        GANTRY_K_ROW_Add,     GANTRY_K_ROW_Sub,        GANTRY_K_ROW_Mul,          GANTRY_K_ROW_Div,
-        GANTRY_K_ROW_Maximum, GANTRY_K_ROW_Minimum,    GANTRY_K_ROW_Neg,          GANTRY_K_ROW_Abs,
-        GANTRY_K_ROW_Square,  GANTRY_K_ROW_Relu,       GANTRY_K_ROW_LeakyRelu,    GANTRY_K_ROW_Sqrt,
-        GANTRY_K_ROW_Exp,     GANTRY_K_ROW_Log,        GANTRY_K_ROW_Tanh,         GANTRY_K_ROW_Sigmoid,
-        GANTRY_K_ROW_Equal,   GANTRY_K_ROW_NotEqual,   GANTRY_K_ROW_Less,         GANTRY_K_ROW_LessEqual,
-        GANTRY_K_ROW_Greater, GANTRY_K_ROW_GreaterEqual, GANTRY_K_ROW_LogicalAnd, GANTRY_K_ROW_LogicalOr,
+        GANTRY_K_ROW_Add,          GANTRY_K_ROW_Sub,        GANTRY_K_ROW_Mul,
+        GANTRY_K_ROW_Div,          GANTRY_K_ROW_Maximum,    GANTRY_K_ROW_Minimum,
+        GANTRY_K_ROW_Neg,          GANTRY_K_ROW_Abs,        GANTRY_K_ROW_Square,
+        GANTRY_K_ROW_Relu,         GANTRY_K_ROW_LeakyRelu,  GANTRY_K_ROW_Sqrt,
+        GANTRY_K_ROW_Exp,          GANTRY_K_ROW_Log,        GANTRY_K_ROW_Tanh,
+        GANTRY_K_ROW_Sigmoid,      GANTRY_K_ROW_Equal,      GANTRY_K_ROW_NotEqual,
+        GANTRY_K_ROW_Less,         GANTRY_K_ROW_LessEqual,  GANTRY_K_ROW_Greater,
+        GANTRY_K_ROW_GreaterEqual, GANTRY_K_ROW_LogicalAnd, GANTRY_K_ROW_LogicalOr,
         GANTRY_K_ROW_LogicalNot};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
         if ((size_t)known[i] == op) return 1;
     }
     return 0;
 }
 
-static int no_reference(size_t op)
-{
+static int no_reference(size_t op) {
     fail_msg("no reference for %s", ops[op].name);
     return 0;
 }
@@ -160,21 +165,11 @@ static int no_reference(size_t op)
     if (IS(GreaterEqual)) return x >= y; \
     return 99
 
-static int compare_f(size_t op, double x, double y)
-{
-    COMPARE();
-}
-static int compare_i(size_t op, int64_t x, int64_t y)
-{
-    COMPARE();
-}
-static int compare_u(size_t op, uint64_t x, uint64_t y)
-{
-    COMPARE();
-}
+static int compare_f(size_t op, double x, double y) { COMPARE(); }
+static int compare_i(size_t op, int64_t x, int64_t y) { COMPARE(); }
+static int compare_u(size_t op, uint64_t x, uint64_t y) { COMPARE(); }
 
-static double float_result(size_t op, double x, double y)
-{
+static double float_result(size_t op, double x, double y) {
     if (IS(Add)) return x + y;
     if (IS(Sub)) return x - y;
     if (IS(Mul)) return x * y;
@@ -194,9 +189,9 @@ static double float_result(size_t op, double x, double y)
     return no_reference(op);
 }
 
-/* Modulo 2^64; the caller narrows. x and y were widened with their sign; large uint64 are negative here. */
-static uint64_t int_result(size_t op, int64_t x, int64_t y, int is_unsigned)
-{
+/* Modulo 2^64; the caller narrows. x and y were widened with their sign; large uint64 are
+ * negative here. */
+static uint64_t int_result(size_t op, int64_t x, int64_t y, int is_unsigned) {
     if (is_unsigned) {
         const uint64_t a = (uint64_t)x, b = (uint64_t)y;
         if (IS(Div)) return a / b;
@@ -220,49 +215,43 @@ static uint64_t int_result(size_t op, int64_t x, int64_t y, int is_unsigned)
     return (uint64_t)no_reference(op);
 }
 
-static int same_f(double got, double want, double ulps, double eps, double least)
-{
+static int same_f(double got, double want, double ulps, double eps, double least) {
     if (isnan(want) || isnan(got) || isinf(want) || isinf(got)) {
         return (isnan(want) && isnan(got)) || got == want;
     }
     return fabs(got - want) <= ulps * fmax(fabs(want) * eps, least);
 }
 
-static double load_float(int32_t dtype, const void *p)
-{
+static double load_float(int32_t dtype, const void *p) {
     switch (dtype) {
-    case GANTRY_K_FLOAT32: return (double)*(const float *)p;
-    case GANTRY_K_FLOAT64: return *(const double *)p;
-    case GANTRY_K_FLOAT16: return (double)gantry_f16_to_f32(*(const uint16_t *)p);
-    default: return (double)gantry_bf16_to_f32(*(const uint16_t *)p);
+        case GANTRY_K_FLOAT32: return (double)*(const float *)p;
+        case GANTRY_K_FLOAT64: return *(const double *)p;
+        case GANTRY_K_FLOAT16: return (double)gantry_f16_to_f32(*(const uint16_t *)p);
+        default: return (double)gantry_bf16_to_f32(*(const uint16_t *)p);
     }
 }
 
-static int64_t load_int(int32_t dtype, const void *p)
-{
+static int64_t load_int(int32_t dtype, const void *p) {
     switch (dtype) {
-    case GANTRY_K_INT8: return *(const int8_t *)p;
-    case GANTRY_K_INT16: return *(const int16_t *)p;
-    case GANTRY_K_INT32: return *(const int32_t *)p;
-    case GANTRY_K_UINT16: return *(const uint16_t *)p;
-    case GANTRY_K_UINT32: return *(const uint32_t *)p;
-    case GANTRY_K_INT64:
-    case GANTRY_K_UINT64: return *(const int64_t *)p;
-    default: return *(const uint8_t *)p;
+        case GANTRY_K_INT8: return *(const int8_t *)p;
+        case GANTRY_K_INT16: return *(const int16_t *)p;
+        case GANTRY_K_INT32: return *(const int32_t *)p;
+        case GANTRY_K_UINT16: return *(const uint16_t *)p;
+        case GANTRY_K_UINT32: return *(const uint32_t *)p;
+        case GANTRY_K_INT64:
+        case GANTRY_K_UINT64: return *(const int64_t *)p;
+        default: return *(const uint8_t *)p;
     }
 }
 
-static int in_set(int32_t dtype, uint64_t set)
-{
-    return (GANTRY_K_BIT(dtype) & set) != 0;
-}
+static int in_set(int32_t dtype, uint64_t set) { return (GANTRY_K_BIT(dtype) & set) != 0; }
 
-static int wanted_bool(size_t op, int32_t dtype, const void *x, const void *y)
-{
+static int wanted_bool(size_t op, int32_t dtype, const void *x, const void *y) {
     if (IS(LogicalAnd)) return load_int(dtype, x) && load_int(dtype, y);
     if (IS(LogicalOr)) return load_int(dtype, x) || load_int(dtype, y);
     if (IS(LogicalNot)) return !load_int(dtype, x);
-    if (in_set(dtype, GANTRY_K_FLOATING)) return compare_f(op, load_float(dtype, x), load_float(dtype, y));
+    if (in_set(dtype, GANTRY_K_FLOATING))
+        return compare_f(op, load_float(dtype, x), load_float(dtype, y));
     if (in_set(dtype, GANTRY_K_UNSIGNED)) {
         return compare_u(op, (uint64_t)load_int(dtype, x), (uint64_t)load_int(dtype, y));
     }
@@ -270,31 +259,30 @@ static int wanted_bool(size_t op, int32_t dtype, const void *x, const void *y)
 }
 
 /* What float32 arithmetic gives, rounded to dtype. */
-static double rounded(int32_t dtype, double x)
-{
+static double rounded(int32_t dtype, double x) {
     const float single = (float)x;
     if (dtype == GANTRY_K_FLOAT16) return (double)gantry_f16_to_f32(gantry_f32_to_f16(single));
     if (dtype == GANTRY_K_BFLOAT16) return (double)gantry_bf16_to_f32(gantry_f32_to_bf16(single));
     return dtype == GANTRY_K_FLOAT32 ? (double)single : x;
 }
 
-static void check_float(size_t op, int32_t dtype, const void *x, const void *y, const void *out, double ulps)
-{
+static void check_float(size_t op, int32_t dtype, const void *x, const void *y, const void *out,
+                        double ulps) {
     const double a = load_float(dtype, x), b = load_float(dtype, y), got = load_float(dtype, out);
     const double want = rounded(dtype, float_result(op, a, b));
-    const double eps = dtype == GANTRY_K_FLOAT64    ? 0x1p-52
-                       : dtype == GANTRY_K_FLOAT32  ? 0x1p-23
+    const double eps = dtype == GANTRY_K_FLOAT64   ? 0x1p-52
+                       : dtype == GANTRY_K_FLOAT32 ? 0x1p-23
                        : dtype == GANTRY_K_FLOAT16 ? 0x1p-10
-                                                    : 0x1p-7;
-    const double least = dtype == GANTRY_K_FLOAT64    ? 0x1p-1074
+                                                   : 0x1p-7;
+    const double least = dtype == GANTRY_K_FLOAT64   ? 0x1p-1074
                          : dtype == GANTRY_K_FLOAT16 ? 0x1p-24
-                                                      : eps * 0x1p-126;
-    if (!same_f(got, want, ulps, eps, least)) fail_msg("%s(%a, %a) is %a, not %a", ops[op].name, a, b, got, want);
+                                                     : eps * 0x1p-126;
+    if (!same_f(got, want, ulps, eps, least))
+        fail_msg("%s(%a, %a) is %a, not %a", ops[op].name, a, b, got, want);
 }
 
-static void check_element(size_t op, int32_t dtype, int32_t out_dtype, const void *x, const void *y, const void *out,
-                          double ulps)
-{
+static void check_element(size_t op, int32_t dtype, int32_t out_dtype, const void *x, const void *y,
+                          const void *out, double ulps) {
     if (out_dtype == GANTRY_K_BOOL) {
         assert_int_equal(*(const uint8_t *)out, wanted_bool(op, dtype, x, y));
     } else if (in_set(dtype, GANTRY_K_FLOATING)) {
@@ -303,50 +291,45 @@ static void check_element(size_t op, int32_t dtype, int32_t out_dtype, const voi
         const int64_t a = load_int(dtype, x), b = load_int(dtype, y);
         const uint64_t want = int_result(op, a, b, in_set(dtype, GANTRY_K_UNSIGNED));
         if (memcmp(out, &want, gantry_k_size(dtype)) != 0) { /* the lowest bytes come first */
-            fail_msg("%s(%lld, %lld) of type %d is not %lld", ops[op].name, (long long)a, (long long)b, (int)dtype,
-                     (long long)want);
+            fail_msg("%s(%lld, %lld) of type %d is not %lld", ops[op].name, (long long)a,
+                     (long long)b, (int)dtype, (long long)want);
         }
     }
 }
 
 /* ---- running ---- */
 
-static const gantry_kernel_def_t *find(const char *op)
-{
+static const gantry_kernel_def_t *find(const char *op) {
     const gantry_kernel_def_t *kernel =
         cpu_kernel(gantry__cpu_elementwise_kernels, gantry__cpu_elementwise_kernel_count, op);
     assert_non_null(kernel);
     return kernel;
 }
 
-static int takes(const gantry_kernel_def_t *kernel, int32_t dtype)
-{
-    return kernel->type_count == 0 ? dtype == GANTRY_K_BOOL : (kernel->types[0].dtype_mask & GANTRY_K_BIT(dtype)) != 0;
+static int takes(const gantry_kernel_def_t *kernel, int32_t dtype) {
+    return kernel->type_count == 0 ? dtype == GANTRY_K_BOOL
+                                   : (kernel->types[0].dtype_mask & GANTRY_K_BIT(dtype)) != 0;
 }
 
-static int32_t result_type(size_t op, int32_t dtype)
-{
+static int32_t result_type(size_t op, int32_t dtype) {
     const int predicate = IS(IsNan) || IS(IsInf) || IS(IsFinite) || compare_i(op, 0, 0) != 99;
     return predicate ? GANTRY_K_BOOL : dtype;
 }
 
-static double allowed_ulps(size_t op)
-{
+static double allowed_ulps(size_t op) {
     return IS(Exp) || IS(Log) || IS(Tanh) || IS(Sigmoid) ? 4 : 0;
 }
 
 /* The type of the elements' bits, for comparing them: NaN has several. */
-static int is_nan(int32_t dtype, const void *p)
-{
+static int is_nan(int32_t dtype, const void *p) {
     return in_set(dtype, GANTRY_K_FLOATING) && isnan(load_float(dtype, p));
 }
 
 /* Exponents of 0 to 7. */
-static void make_exponents(gantry_arg_t *y)
-{
+static void make_exponents(gantry_arg_t *y) {
     const uint32_t size = gantry_k_size(y->dtype);
     if (!in_set(y->dtype, GANTRY_K_INTEGERS)) return;
-    for (int64_t i = 0; i < y->element_count; i++) {
+    for (int64_t i = 0; i < y->element_count; ++i) {
         char *element = (char *)y->data + i * size;
         const char low = element[0] & 7;
         memset(element, 0, size);
@@ -354,8 +337,7 @@ static void make_exponents(gantry_arg_t *y)
     }
 }
 
-static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t *s)
-{
+static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t *s) {
     const gantry_kernel_def_t *kernel = find(ops[o].name);
     const int32_t out_dtype = result_type(o, dtype);
     const uint32_t size = gantry_k_size(dtype);
@@ -364,7 +346,8 @@ static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t 
     const uint32_t arity = ops[o].form == BINARY ? 2 : 1;
     const int64_t *dims = arity == 1 ? s->x : s->out;
     const int32_t rank = arity == 1 ? s->x_rank : s->out_rank;
-    const gantry_attr_t alpha = {.struct_size = sizeof alpha, .kind = GANTRY_ATTR_FLOAT, .name = "alpha", .f = ALPHA};
+    const gantry_attr_t alpha = {
+        .struct_size = sizeof alpha, .kind = GANTRY_ATTR_FLOAT, .name = "alpha", .f = ALPHA};
     const gantry_attr_t *const attrs[1] = {&alpha};
     const uint32_t attr_count = ops[o].form == VALUE;
     gantry_arg_t *out = cpu_tensor(device, out_dtype, rank, dims);
@@ -374,13 +357,15 @@ static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t 
 
     if (o == GANTRY_K_ROW_Pow) make_exponents(y_arg);
     assert_int_equal(cpu_compute(device, kernel, in, arity, out, attrs, attr_count), 0);
-    for (int64_t i = 0; has_reference(o) && i < out->element_count; i++) {
+    for (int64_t i = 0; has_reference(o) && i < out->element_count; ++i) {
         const char *x = (const char *)in[0]->data + broadcast_offset(in[0], rank, dims, i) * size;
         const char *y =
-            arity == 1 ? x : (const char *)in[1]->data + broadcast_offset(in[1], rank, dims, i) * size;
-        check_element(o, dtype, out_dtype, x, y, (const char *)out->data + i * out_size, allowed_ulps(o));
+            arity == 1 ? x
+                       : (const char *)in[1]->data + broadcast_offset(in[1], rank, dims, i) * size;
+        check_element(o, dtype, out_dtype, x, y, (const char *)out->data + i * out_size,
+                      allowed_ulps(o));
     }
-    for (int level = 0; level < best; level++) {
+    for (int level = 0; level < best; ++level) {
         device->device.simd_level = level;
         memset(again->data, 0x5a, (size_t)out->element_count * out_size);
         assert_int_equal(cpu_compute(device, kernel, in, arity, again, attrs, attr_count), 0);
@@ -388,8 +373,8 @@ static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t 
             const char *a = (const char *)out->data + i;
             const char *b = (const char *)again->data + i;
             if (!(is_nan(out_dtype, a) && is_nan(out_dtype, b)) && memcmp(a, b, out_size) != 0) {
-                fail_msg("%s: element %lld differs between level %d and %d", ops[o].name, (long long)(i / out_size),
-                         level, best);
+                fail_msg("%s: element %lld differs between level %d and %d", ops[o].name,
+                         (long long)(i / out_size), level, best);
             }
         }
     }
@@ -398,49 +383,45 @@ static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t 
 }
 
 /* Shapes of fewer than LARGE_COUNT results on one thread, the others on two. */
-static void run_all(uint32_t threads)
-{
+static void run_all(uint32_t threads) {
     cpu_call_t device;
     cpu_call_open(&device, -1, threads);
-    for (size_t o = 0; o < OPS; o++) {
-        for (size_t t = 0; t < TYPES; t++) {
+    for (size_t o = 0; o < OPS; ++o) {
+        for (size_t t = 0; t < TYPES; ++t) {
             if (ops[o].form == VARIANT || !takes(find(ops[o].name), all_types[t])) continue;
             const size_t step = !has_reference(o) ? 11 : t < COMMON_TYPES ? 1 : 7;
             for (size_t s = (t + o) % step; s < SHAPES; s += step) {
                 int64_t count = 1;
-                for (int32_t d = 0; d < shapes[s].out_rank; d++) count *= shapes[s].out[d];
-                if ((count >= LARGE_COUNT) == (threads == 2)) run_one(&device, o, all_types[t], &shapes[s]);
+                for (int32_t d = 0; d < shapes[s].out_rank; ++d) count *= shapes[s].out[d];
+                if ((count >= LARGE_COUNT) == (threads == 2))
+                    run_one(&device, o, all_types[t], &shapes[s]);
             }
         }
     }
     cpu_call_close(&device);
 }
 
-static void elementwise_small_shapes_one_thread_matches_scalar_code(void **state)
-{
+static void elementwise_small_shapes_one_thread_matches_scalar_code(void **state) {
     (void)state;
     run_all(1);
 }
 
-static void elementwise_large_shapes_two_threads_matches_scalar_code(void **state)
-{
+static void elementwise_large_shapes_two_threads_matches_scalar_code(void **state) {
     (void)state;
     run_all(2);
 }
 
 /* ---- single facts ---- */
 
-static gantry_arg_t *floats(cpu_call_t *device, int64_t count, const float *values)
-{
+static gantry_arg_t *floats(cpu_call_t *device, int64_t count, const float *values) {
     gantry_arg_t *arg = cpu_tensor(device, GANTRY_K_FLOAT32, 1, &count);
     memcpy(arg->data, values, (size_t)count * sizeof *values);
     return arg;
 }
 
-static void binary_result_is(const char *op, float x, float y, float want)
-{
+static void binary_result_is(const char *op, float x, float y, float want) {
     cpu_call_t device;
-    for (int level = 0; level < LEVELS; level++) {
+    for (int level = 0; level < LEVELS; ++level) {
         cpu_call_open(&device, level, 1);
         const gantry_arg_t *in[2] = {floats(&device, 1, &x), floats(&device, 1, &y)};
         gantry_arg_t *out = cpu_tensor(&device, GANTRY_K_FLOAT32, 1, (int64_t[]){1});
@@ -455,8 +436,7 @@ static void binary_result_is(const char *op, float x, float y, float want)
     }
 }
 
-static void maximum_nan_on_either_side_spreads(void **state)
-{
+static void maximum_nan_on_either_side_spreads(void **state) {
     (void)state;
     binary_result_is("Maximum", NAN, 1.0f, NAN);
     binary_result_is("Maximum", 1.0f, NAN, NAN);
@@ -464,8 +444,7 @@ static void maximum_nan_on_either_side_spreads(void **state)
     binary_result_is("Minimum", 1.0f, NAN, NAN);
 }
 
-static void arithmetic_denormal_is_kept(void **state)
-{
+static void arithmetic_denormal_is_kept(void **state) {
     (void)state;
     binary_result_is("Add", 1e-45f, 1e-45f, 2.8e-45f);
     binary_result_is("Mul", 1e-30f, 1e-10f, 1e-40f);
@@ -473,24 +452,23 @@ static void arithmetic_denormal_is_kept(void **state)
     binary_result_is("Div", 1.0f, 0.0f, INFINITY);
 }
 
-static void division_fails(int32_t dtype, const shapes_t *s, int64_t zero_at)
-{
+static void division_fails(int32_t dtype, const shapes_t *s, int64_t zero_at) {
     cpu_call_t device;
-    for (int level = 0; level < LEVELS; level++) {
+    for (int level = 0; level < LEVELS; ++level) {
         cpu_call_open(&device, level, 2);
         const gantry_arg_t *in[2] = {make_values(&device, dtype, s->x_rank, s->x, 1),
                                      make_values(&device, dtype, s->y_rank, s->y, 2)};
         gantry_arg_t *out = cpu_tensor(&device, dtype, s->out_rank, s->out);
         assert_int_equal(cpu_compute(&device, find("Div"), in, 2, out, NULL, 0), 0);
         memset((char *)in[1]->data + zero_at * gantry_k_size(dtype), 0, gantry_k_size(dtype));
-        assert_int_equal(cpu_compute(&device, find("Div"), in, 2, out, NULL, 0), GANTRY_K_INVALID_ARGUMENT);
+        assert_int_equal(cpu_compute(&device, find("Div"), in, 2, out, NULL, 0),
+                         GANTRY_K_INVALID_ARGUMENT);
         assert_string_equal(device.message, "Integer division by zero");
         cpu_call_close(&device);
     }
 }
 
-static void division_integer_by_zero_is_invalid_argument(void **state)
-{
+static void division_integer_by_zero_is_invalid_argument(void **state) {
     static const shapes_t cases[] = {
         {1, 1, 1, {5}, {5}, {5}},
         {1, 0, 1, {9}, {0}, {9}},
@@ -501,16 +479,17 @@ static void division_integer_by_zero_is_invalid_argument(void **state)
         {2, 2, 2, {90, 1}, {1, 90}, {90, 90}},
     };
     (void)state;
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        int64_t last = cases[c].y_rank == 0 ? 0 : cases[c].y[0] * (cases[c].y_rank == 2 ? cases[c].y[1] : 1) - 1;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
+        int64_t last = cases[c].y_rank == 0
+                           ? 0
+                           : cases[c].y[0] * (cases[c].y_rank == 2 ? cases[c].y[1] : 1) - 1;
         division_fails(GANTRY_K_INT32, &cases[c], last);
         division_fails(GANTRY_K_INT64, &cases[c], last);
         division_fails(GANTRY_K_UINT8, &cases[c], last);
     }
 }
 
-static void add_in_place_gives_the_same(void **state)
-{
+static void add_in_place_gives_the_same(void **state) {
     cpu_call_t device;
     const int64_t count = 100003;
     (void)state;
@@ -525,8 +504,7 @@ static void add_in_place_gives_the_same(void **state)
     cpu_call_close(&device);
 }
 
-static void large_output_past_the_caches_gives_the_same(void **state)
-{
+static void large_output_past_the_caches_gives_the_same(void **state) {
     cpu_call_t device;
     const int64_t count = (INT64_C(26) << 18) + 5; /* 26 MiB of float32 */
     (void)state;
@@ -534,11 +512,11 @@ static void large_output_past_the_caches_gives_the_same(void **state)
     gantry_arg_t *x = make_values(&device, GANTRY_K_INT32, 1, &count, 1);
     gantry_arg_t *out = cpu_tensor(&device, GANTRY_K_INT32, 1, &count);
     const gantry_arg_t *in[2] = {x, x};
-    for (int level = 0; level < LEVELS; level++) {
+    for (int level = 0; level < LEVELS; ++level) {
         device.device.simd_level = level;
         memset(out->data, 1, (size_t)count * 4);
         assert_int_equal(cpu_compute(&device, find("Add"), in, 2, out, NULL, 0), 0);
-        for (int64_t i = 0; i < count; i++) {
+        for (int64_t i = 0; i < count; ++i) {
             if (((int32_t *)out->data)[i] != (int32_t)(2 * ((uint32_t *)x->data)[i])) {
                 fail_msg("element %lld", (long long)i);
             }
@@ -547,8 +525,7 @@ static void large_output_past_the_caches_gives_the_same(void **state)
     cpu_call_close(&device);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elementwise_small_shapes_one_thread_matches_scalar_code),
         cmocka_unit_test(elementwise_large_shapes_two_threads_matches_scalar_code),

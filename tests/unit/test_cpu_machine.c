@@ -15,11 +15,10 @@
 
 #include "cpu/cpu_machine.h"
 
-static void write_below(const char *root, const char *name, const char *text)
-{
+static void write_below(const char *root, const char *name, const char *text) {
     char path[512];
     snprintf(path, sizeof path, "%s%s", root, name);
-    for (char *slash = path + strlen(root) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+    for (char *slash = path + strlen(root) + 1; (slash = strchr(slash, '/')) != NULL; ++slash) {
         *slash = '\0';
         assert_true(mkdir(path, 0700) == 0 || errno == EEXIST);
         *slash = '/';
@@ -30,25 +29,23 @@ static void write_below(const char *root, const char *name, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static int make_root(void **state)
-{
+static int make_root(void **state) {
     static char root[64];
     strcpy(root, "/tmp/gantry_machine_XXXXXX");
     assert_non_null(mkdtemp(root));
-    write_below(root, "/proc/meminfo", "MemTotal:       8000 kB\nMemFree:  100 kB\nMemAvailable:   6000 kB\n");
+    write_below(root, "/proc/meminfo",
+                "MemTotal:       8000 kB\nMemFree:  100 kB\nMemAvailable:   6000 kB\n");
     *state = root;
     return 0;
 }
 
-static int remove_root(void **state)
-{
+static int remove_root(void **state) {
     char command[128];
     snprintf(command, sizeof command, "rm -rf '%s'", (char *)*state);
     return system(command) == 0 ? 0 : -1;
 }
 
-static void memory_is(const char *root, uint64_t free_kib, uint64_t total_kib)
-{
+static void memory_is(const char *root, uint64_t free_kib, uint64_t total_kib) {
     uint64_t free_bytes = 1;
     uint64_t total_bytes = 1;
     gantry__cpu_machine_memory(root, &free_bytes, &total_bytes);
@@ -56,22 +53,21 @@ static void memory_is(const char *root, uint64_t free_kib, uint64_t total_kib)
     assert_int_equal(total_bytes / 1024, total_kib);
 }
 
-static void machine_without_cgroups_has_the_machines_figures(void **state)
-{
+static void machine_without_cgroups_has_the_machines_figures(void **state) {
     memory_is(*state, 6000, 8000);
     assert_int_equal(gantry__cpu_machine_cores(*state, 6), 6);
     assert_int_equal(gantry__cpu_machine_cores(*state, 0), 1);
     memory_is("/nonexistent", 0, 0);
 }
 
-static void machine_cgroup_2_tightest_ancestor_binds(void **state)
-{
+static void machine_cgroup_2_tightest_ancestor_binds(void **state) {
     const char *root = *state;
     write_below(root, "/proc/self/cgroup", "0::/user/app\n");
     write_below(root, "/sys/fs/cgroup/user/app/memory.max", "max\n");
     write_below(root, "/sys/fs/cgroup/user/memory.max", "4096000\n");
     write_below(root, "/sys/fs/cgroup/user/memory.current", "2048000\n");
-    write_below(root, "/sys/fs/cgroup/user/memory.stat", "anon 5\ninactive_file 1024000\nactive_file 3\n");
+    write_below(root, "/sys/fs/cgroup/user/memory.stat",
+                "anon 5\ninactive_file 1024000\nactive_file 3\n");
     write_below(root, "/sys/fs/cgroup/user/app/cpu.max", "150000 100000\n");
     write_below(root, "/sys/fs/cgroup/user/cpu.max", "max 100000\n");
     memory_is(root, 3000, 4000); /* 4000 less (2000 in use less 1000 of droppable cache) */
@@ -79,10 +75,10 @@ static void machine_cgroup_2_tightest_ancestor_binds(void **state)
     assert_int_equal(gantry__cpu_machine_cores(root, 1), 1);
 }
 
-static void machine_cgroup_1_path_missing_inside_a_container_uses_the_mount(void **state)
-{
+static void machine_cgroup_1_path_missing_inside_a_container_uses_the_mount(void **state) {
     const char *root = *state;
-    write_below(root, "/proc/self/cgroup", "4:memory:/docker/abc\n3:cpu,cpuacct:/docker/abc\n0::/\n");
+    write_below(root, "/proc/self/cgroup",
+                "4:memory:/docker/abc\n3:cpu,cpuacct:/docker/abc\n0::/\n");
     write_below(root, "/sys/fs/cgroup/memory/memory.limit_in_bytes", "1024000\n");
     write_below(root, "/sys/fs/cgroup/memory/memory.usage_in_bytes", "9999999\n");
     write_below(root, "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "300000\n");
@@ -95,14 +91,14 @@ static void machine_cgroup_1_path_missing_inside_a_container_uses_the_mount(void
     assert_int_equal(gantry__cpu_machine_cores(root, 8), 8);
 }
 
-static void machine_odd_files_mean_no_limit(void **state)
-{
+static void machine_odd_files_mean_no_limit(void **state) {
     const char *root = *state;
     write_below(root, "/proc/self/cgroup", "nonsense\n:\n::\n4:memory\n0::");
     memory_is(root, 6000, 8000);
     assert_int_equal(gantry__cpu_machine_cores(root, 3), 3);
-    write_below(root, "/proc/cpuinfo",
-                "processor\t: 0\nvendor_id\t: GenuineTest\nmodel name\t: Test CPU @ 3\ncpu MHz\t\t: 2596.120\n");
+    write_below(
+        root, "/proc/cpuinfo",
+        "processor\t: 0\nvendor_id\t: GenuineTest\nmodel name\t: Test CPU @ 3\ncpu MHz\t\t: 2596.120\n");
     gantry__cpu_identity_t identity;
     gantry__cpu_machine_identity(root, &identity);
     assert_string_equal(identity.hardware_name, "Test CPU @ 3");
@@ -113,8 +109,7 @@ static void machine_odd_files_mean_no_limit(void **state)
 }
 
 /* Without cgroups, 8000 KiB of which 6000 are free. */
-static void write_limits(const char *root, const char *space, const char *data)
-{
+static void write_limits(const char *root, const char *space, const char *data) {
     char text[512];
 
     snprintf(text, sizeof text,
@@ -123,12 +118,12 @@ static void write_limits(const char *root, const char *space, const char *data)
              "Max address space         %s            unlimited            bytes     \n",
              data, space);
     write_below(root, "/proc/self/limits", text);
-    write_below(root, "/proc/self/status",
-                "Name:\tprogram\nVmPeak:\t    5000 kB\nVmSize:\t    3000 kB\nVmData:\t     500 kB\n");
+    write_below(
+        root, "/proc/self/status",
+        "Name:\tprogram\nVmPeak:\t    5000 kB\nVmSize:\t    3000 kB\nVmData:\t     500 kB\n");
 }
 
-static void machine_limits_of_the_process_bind(void **state)
-{
+static void machine_limits_of_the_process_bind(void **state) {
     const char *root = *state;
 
     write_limits(root, "unlimited", "unlimited");
@@ -140,15 +135,15 @@ static void machine_limits_of_the_process_bind(void **state)
     memory_is(root, 0, 1000);
     write_limits(root, "unlimited", "2048000");
     memory_is(root, 1500, 2000);
-    write_limits(root, "8601600", "unlimited"); /* more than the machine has, and 5400 KiB of it left */
+    /* more than the machine has, and 5400 KiB of it left */
+    write_limits(root, "8601600", "unlimited");
     memory_is(root, 5400, 8000);
     assert_int_equal(gantry__cpu_machine_room(root), 5400 * 1024);
 }
 
 #define WITH_ROOT(test) cmocka_unit_test_setup_teardown(test, make_root, remove_root)
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_ROOT(machine_without_cgroups_has_the_machines_figures),
         WITH_ROOT(machine_cgroup_2_tightest_ancestor_binds),

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cpu_move_case.h"
 
-static int32_t compute(cpu_call_t *owner, const char *op, const gantry_arg_t *const *inputs, uint32_t count,
-                       gantry_arg_t *out, const gantry_attr_t *attr) {
-    const gantry_kernel_def_t *kernel = cpu_kernel(gantry__cpu_move_kernels, gantry__cpu_move_kernel_count, op);
+static int32_t compute(cpu_call_t *owner, const char *op, const gantry_arg_t *const *inputs,
+                       uint32_t count, gantry_arg_t *out, const gantry_attr_t *attr) {
+    const gantry_kernel_def_t *kernel =
+        cpu_kernel(gantry__cpu_move_kernels, gantry__cpu_move_kernel_count, op);
     assert_non_null(kernel);
     return cpu_compute(owner, kernel, inputs, count, out, &attr, attr ? 1 : 0);
 }
 
 /* ---- one random case of each op ---- */
 
-static void check_transpose(cpu_call_t *owner, int32_t rank, const int64_t *dims, const int64_t *perm, int32_t dtype) {
+static void check_transpose(cpu_call_t *owner, int32_t rank, const int64_t *dims,
+                            const int64_t *perm, int32_t dtype) {
     int64_t out_dims[8], index[8], from[8];
     for (int32_t d = 0; d < rank; ++d) out_dims[d] = dims[perm[d]];
     const gantry_arg_t *x = draw_tensor(owner, dtype, rank, dims);
@@ -51,7 +53,8 @@ static void draw_broadcast(cpu_call_t *owner, int64_t limit) {
     assert_int_equal(compute(owner, "BroadcastTo", inputs, 2, out, NULL), 0);
     for (int64_t i = 0; i < out->element_count; ++i) {
         index_of(out, i, index);
-        for (int32_t d = 0; d < in_rank; ++d) from[d] = in_dims[d] == 1 ? 0 : index[rank - in_rank + d];
+        for (int32_t d = 0; d < in_rank; ++d)
+            from[d] = in_dims[d] == 1 ? 0 : index[rank - in_rank + d];
         expect_element(out, i, at(x, flat_of(x, from)), "BroadcastTo");
     }
     expect_nothing_behind(out);
@@ -70,7 +73,8 @@ static void draw_slice(cpu_call_t *owner, int64_t limit) {
     }
     int wide = (int)draw(2);
     const gantry_arg_t *x = draw_tensor(owner, dtype, rank, dims);
-    const gantry_arg_t *inputs[] = {x, host_ints(owner, rank, begin, wide), host_ints(owner, rank, given, wide)};
+    const gantry_arg_t *inputs[] = {x, host_ints(owner, rank, begin, wide),
+                                    host_ints(owner, rank, given, wide)};
     gantry_arg_t *out = cpu_tensor(owner, dtype, rank, size);
     assert_int_equal(compute(owner, "Slice", inputs, 3, out, NULL), 0);
     for (int64_t i = 0; i < out->element_count; ++i) {
@@ -113,7 +117,8 @@ static void draw_concat(cpu_call_t *owner, int64_t limit) {
     cpu_call_clear(owner);
 }
 
-static gantry_arg_t *draw_indices(cpu_call_t *owner, int32_t rank, const int64_t *dims, int64_t low, int64_t high) {
+static gantry_arg_t *draw_indices(cpu_call_t *owner, int32_t rank, const int64_t *dims, int64_t low,
+                                  int64_t high) {
     gantry_arg_t *arg = cpu_tensor(owner, draw(2) ? GANTRY_K_INT64 : GANTRY_K_INT32, rank, dims);
     for (int64_t i = 0; i < arg->element_count; ++i) {
         int64_t value = low + (int64_t)draw((uint64_t)(high - low));
@@ -126,10 +131,13 @@ static gantry_arg_t *draw_indices(cpu_call_t *owner, int32_t rank, const int64_t
     return arg;
 }
 
-/* params [batch.., outer.., limit, inner..], indices [batch.., picks..], result [batch.., outer.., picks.., inner..] */
+/* params [batch.., outer.., limit, inner..], indices [batch.., picks..], result [batch..,
+ * outer.., picks.., inner..] */
 static void draw_gather(cpu_call_t *owner, int64_t limit) {
-    int32_t batch = (int32_t)draw(3), outer = (int32_t)draw(3), picks = (int32_t)draw(3), inner = (int32_t)draw(2);
-    int32_t rank = batch + outer + 1 + inner, axis = batch + outer, dtype = some_types[draw(SOME_TYPES)];
+    int32_t batch = (int32_t)draw(3), outer = (int32_t)draw(3), picks = (int32_t)draw(3),
+            inner = (int32_t)draw(2);
+    int32_t rank = batch + outer + 1 + inner, axis = batch + outer,
+            dtype = some_types[draw(SOME_TYPES)];
     int64_t dims[8], index_dims[8], out_dims[8], index[8], from[8];
     draw_dims(rank, limit, dims);
     for (int32_t d = 0; d < batch; ++d) index_dims[d] = dims[d];
@@ -139,7 +147,8 @@ static void draw_gather(cpu_call_t *owner, int64_t limit) {
     memcpy(out_dims + axis + picks, dims + axis + 1, (size_t)inner * sizeof dims[0]);
     const gantry_arg_t *params = draw_tensor(owner, dtype, rank, dims);
     const gantry_arg_t *indices = draw_indices(owner, batch + picks, index_dims, 0, dims[axis]);
-    const gantry_arg_t *inputs[] = {params, indices, host_scalar(owner, draw(2) ? axis : axis - rank)};
+    const gantry_arg_t *inputs[] = {params, indices,
+                                    host_scalar(owner, draw(2) ? axis : axis - rank)};
     /* a negative batch_dims counts from the end of indices; 0 has no such form */
     gantry_attr_t attr = int_attr("batch_dims", batch > 0 && picks > 0 && draw(2) ? -picks : batch);
     gantry_arg_t *out = cpu_tensor(owner, dtype, axis + picks + inner, out_dims);
@@ -159,11 +168,14 @@ static void draw_gather(cpu_call_t *owner, int64_t limit) {
 }
 
 static void draw_one_hot(cpu_call_t *owner, int64_t limit) {
-    int32_t rank = (int32_t)draw(8), axis = (int32_t)draw((uint64_t)rank + 1), dtype = some_types[draw(SOME_TYPES)];
+    int32_t rank = (int32_t)draw(8), axis = (int32_t)draw((uint64_t)rank + 1),
+            dtype = some_types[draw(SOME_TYPES)];
     int64_t dims[8] = {0}, out_dims[8], index[8], depth = 1 + (int64_t)draw(12);
     draw_dims(rank, limit, dims);
-    for (int32_t d = 0; d <= rank; ++d) out_dims[d] = d < axis ? dims[d] : d == axis ? depth : dims[d - 1];
-    const gantry_arg_t *indices = draw_indices(owner, rank, dims, -2, depth + 2); /* some are none of the places */
+    for (int32_t d = 0; d <= rank; ++d)
+        out_dims[d] = d < axis ? dims[d] : d == axis ? depth : dims[d - 1];
+    /* some are none of the places */
+    const gantry_arg_t *indices = draw_indices(owner, rank, dims, -2, depth + 2);
     const int64_t two = 2;
     const gantry_arg_t *values = draw_tensor(owner, dtype, 1, &two);
     gantry_arg_t on = *values, off = *values;
@@ -225,7 +237,8 @@ static void transpose_matrices_match_reference(void **state) {
     cpu_call_t owner;
     cpu_call_open(&owner, -1, 3);
     for (size_t i = 0; i < sizeof sides / sizeof sides[0]; ++i) {
-        for (size_t t = 0; t < SOME_TYPES; t += 2) check_transpose(&owner, 2, sides[i], perm, some_types[t]);
+        for (size_t t = 0; t < SOME_TYPES; t += 2)
+            check_transpose(&owner, 2, sides[i], perm, some_types[t]);
     }
     cpu_call_close(&owner);
 }
@@ -243,7 +256,8 @@ static void transpose_permutations_of_four_match_reference(void **state) {
     cpu_call_close(&owner);
 }
 
-static void expect_bad_index(cpu_call_t *owner, const gantry_arg_t *indices, int64_t limit, const char *message) {
+static void expect_bad_index(cpu_call_t *owner, const gantry_arg_t *indices, int64_t limit,
+                             const char *message) {
     const int64_t dims[] = {limit, 2};
     const gantry_arg_t *params = draw_tensor(owner, GANTRY_K_FLOAT32, 2, dims);
     const gantry_arg_t *inputs[] = {params, indices, host_scalar(owner, 0)};
@@ -259,7 +273,8 @@ static void expect_bad_index(cpu_call_t *owner, const gantry_arg_t *indices, int
         static const float zeros[2] = {0, 0};
         int64_t index = gantry_k_host_int(indices, i);
         int good = index >= 0 && index < limit;
-        assert_memory_equal(at(out, 2 * i), good ? at(params, 2 * index) : (const void *)zeros, sizeof zeros);
+        assert_memory_equal(at(out, 2 * i), good ? at(params, 2 * index) : (const void *)zeros,
+                            sizeof zeros);
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU backend's loops for Sin, Cos and Tan of float32, and Sin and Cos of float64, give the bits of the portable text,
- * whatever a block holds. */
+/* The CPU backend's loops for Sin, Cos and Tan of float32, and Sin and Cos of float64, give the
+ * bits of the portable text, whatever a block holds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,11 +24,11 @@ static double wide_x[COUNT];
 static double wide_out[COUNT];
 
 /* Blocks of near arguments, of far ones, and near ones with one far, infinite or NaN among them. */
-static void fill_arguments(void)
-{
-    static const uint32_t odd_ones[] = {0x44800000u, 0xc47fffffu, 0x7f800000u, 0xff800000u, 0x7fc00000u, 0x7f7fffffu};
+static void fill_arguments(void) {
+    static const uint32_t odd_ones[] = {0x44800000u, 0xc47fffffu, 0x7f800000u,
+                                        0xff800000u, 0x7fc00000u, 0x7f7fffffu};
     uint32_t bits = 1;
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; ++i) {
         bits = bits * 1664525u + 1013904223u;
         float near = (float)(int32_t)bits * 0x1p-24f;
         x[i] = i < 700 ? near : i < 1500 ? GANTRY_AS_FLOAT(bits) : near * 7.9f;
@@ -38,17 +38,18 @@ static void fill_arguments(void)
     }
 }
 
-static void assert_loop(int row, float (*function)(float))
-{
+static void assert_loop(int row, float (*function)(float)) {
     static const int64_t counts[] = {0, 1, 255, 256, 257, COUNT};
-    for (int level = 0; level <= gantry__cpu_simd_detect(NULL); level++) {
-        const gantry__cpu_loops_t *loops = &GANTRY_CPU_PICK(level, element_loops)()[row * GANTRY_CPU_TYPES];
-        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+    for (int level = 0; level <= gantry__cpu_simd_detect(NULL); ++level) {
+        const gantry__cpu_loops_t *loops =
+            &GANTRY_CPU_PICK(level, element_loops)()[row * GANTRY_CPU_TYPES];
+        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; ++c) {
             loops->dense(x, x, out, counts[c]);
-            for (int64_t i = 0; i < counts[c]; i++) {
+            for (int64_t i = 0; i < counts[c]; ++i) {
                 if (GANTRY_AS_UINT(out[i]) != GANTRY_AS_UINT(function(x[i]))) {
-                    fail_msg("row %d, level %d, element %d of %d: x = %a gives %a, not %a", row, level, (int)i,
-                             (int)counts[c], (double)x[i], (double)out[i], (double)function(x[i]));
+                    fail_msg("row %d, level %d, element %d of %d: x = %a gives %a, not %a", row,
+                             level, (int)i, (int)counts[c], (double)x[i], (double)out[i],
+                             (double)function(x[i]));
                 }
             }
         }
@@ -56,49 +57,46 @@ static void assert_loop(int row, float (*function)(float))
 }
 
 /* The same arguments made 2^10 times as large, as the limit of float64 is. */
-static void assert_wide_loop(int row, double (*function)(double))
-{
+static void assert_wide_loop(int row, double (*function)(double)) {
     static const int64_t counts[] = {0, 1, 255, 256, 257, COUNT};
     const uint32_t column = gantry__cpu_type_column(GANTRY_K_FLOAT64);
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; ++i) {
         wide_x[i] = (double)x[i] * 1024.0;
     }
-    for (int level = 0; level <= gantry__cpu_simd_detect(NULL); level++) {
-        const gantry__cpu_loops_t *loops = GANTRY_CPU_PICK(level, element_loops)() + (size_t)row * GANTRY_CPU_TYPES + column;
-        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+    for (int level = 0; level <= gantry__cpu_simd_detect(NULL); ++level) {
+        const gantry__cpu_loops_t *loops =
+            GANTRY_CPU_PICK(level, element_loops)() + (size_t)row * GANTRY_CPU_TYPES + column;
+        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; ++c) {
             loops->dense(wide_x, wide_x, wide_out, counts[c]);
-            for (int64_t i = 0; i < counts[c]; i++) {
+            for (int64_t i = 0; i < counts[c]; ++i) {
                 if (GANTRY_AS_ULONG(wide_out[i]) != GANTRY_AS_ULONG(function(wide_x[i]))) {
-                    fail_msg("row %d, level %d, element %d of %d: x = %a gives %a, not %a", row, level, (int)i,
-                             (int)counts[c], wide_x[i], wide_out[i], function(wide_x[i]));
+                    fail_msg("row %d, level %d, element %d of %d: x = %a gives %a, not %a", row,
+                             level, (int)i, (int)counts[c], wide_x[i], wide_out[i],
+                             function(wide_x[i]));
                 }
             }
         }
     }
 }
 
-static void sin_of_near_and_far_blocks_has_the_texts_bits(void **state)
-{
+static void sin_of_near_and_far_blocks_has_the_texts_bits(void **state) {
     (void)state;
     assert_loop(GANTRY_K_ROW_Sin, gantry_sin_f32);
     assert_wide_loop(GANTRY_K_ROW_Sin, gantry_sin_f64);
 }
 
-static void cos_of_near_and_far_blocks_has_the_texts_bits(void **state)
-{
+static void cos_of_near_and_far_blocks_has_the_texts_bits(void **state) {
     (void)state;
     assert_loop(GANTRY_K_ROW_Cos, gantry_cos_f32);
     assert_wide_loop(GANTRY_K_ROW_Cos, gantry_cos_f64);
 }
 
-static void tan_of_near_and_far_blocks_has_the_texts_bits(void **state)
-{
+static void tan_of_near_and_far_blocks_has_the_texts_bits(void **state) {
     (void)state;
     assert_loop(GANTRY_K_ROW_Tan, gantry_tan_f32);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sin_of_near_and_far_blocks_has_the_texts_bits),
         cmocka_unit_test(cos_of_near_and_far_blocks_has_the_texts_bits),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU backend's parallel loop: every index once, whoever calls it and however the threads are busy. */
+/* The CPU backend's parallel loop: every index once, whoever calls it and however the threads
+ * are busy. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -19,19 +20,19 @@ typedef enum refusal_t { NONE, ATTRIBUTES, STACK, THREADS } refusal_t;
 static refusal_t refused;
 static int threads_before; /* refused ones */
 
-static int init_attributes(pthread_attr_t *attributes)
-{
+static int init_attributes(pthread_attr_t *attributes) {
     return refused == ATTRIBUTES ? ENOMEM : pthread_attr_init(attributes);
 }
 
-static int set_stack(pthread_attr_t *attributes, size_t bytes)
-{
+static int set_stack(pthread_attr_t *attributes, size_t bytes) {
     return refused == STACK ? EINVAL : pthread_attr_setstacksize(attributes, bytes);
 }
 
-static int create_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*fn)(void *), void *argument)
-{
-    return refused == THREADS && threads_before-- == 0 ? EAGAIN : pthread_create(thread, attributes, fn, argument);
+static int create_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*fn)(void *),
+                         void *argument) {
+    return refused == THREADS && threads_before-- == 0
+               ? EAGAIN
+               : pthread_create(thread, attributes, fn, argument);
 }
 
 #define pthread_attr_init init_attributes
@@ -53,32 +54,30 @@ typedef struct marks_t {
 
 static marks_t marks;
 
-static void mark(void *context, int64_t begin, int64_t end)
-{
+static void mark(void *context, int64_t begin, int64_t end) {
     marks_t *m = context;
     atomic_fetch_add(&m->parts, 1);
     if (begin % m->grain != 0) {
         atomic_fetch_add(&m->odd_begins, 1);
     }
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t i = begin; i < end; ++i) {
         atomic_fetch_add(&m->seen[i], 1);
     }
 }
 
-static void pool_any_count_and_grain_covers_each_index_once(void **state)
-{
+static void pool_any_count_and_grain_covers_each_index_once(void **state) {
     static const int64_t counts[] = {1, 2, 7, 8, 63, 64, 65, 1000, 99999, MOST};
     static const int64_t grains[] = {1, 2, 3, 64, 1000, 65536, MOST * 2};
     (void)state;
-    for (uint32_t threads = 1; threads <= 3; threads++) {
+    for (uint32_t threads = 1; threads <= 3; ++threads) {
         cpu_call_t device;
         cpu_call_open(&device, 0, threads);
-        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
-            for (size_t g = 0; g < sizeof grains / sizeof grains[0]; g++) {
+        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; ++c) {
+            for (size_t g = 0; g < sizeof grains / sizeof grains[0]; ++g) {
                 memset(&marks, 0, sizeof marks);
                 marks.grain = grains[g];
                 gantry__cpu_parallel_for(&device.device, counts[c], grains[g], mark, &marks);
-                for (int64_t i = 0; i < MOST; i++) {
+                for (int64_t i = 0; i < MOST; ++i) {
                     assert_int_equal(marks.seen[i], i < counts[c]);
                 }
                 assert_int_equal(marks.odd_begins, 0);
@@ -91,22 +90,21 @@ static void pool_any_count_and_grain_covers_each_index_once(void **state)
     }
 }
 
-static void count_calls(void *context, int64_t begin, int64_t end)
-{
+static void count_calls(void *context, int64_t begin, int64_t end) {
     (void)begin;
     (void)end;
     atomic_fetch_add((atomic_int *)context, 1);
 }
 
-static void pool_empty_range_calls_nothing(void **state)
-{
+static void pool_empty_range_calls_nothing(void **state) {
     cpu_call_t device;
     atomic_int calls = 0;
     (void)state;
     cpu_call_open(&device, 0, 2);
     gantry__cpu_parallel_for(&device.device, 0, 1, count_calls, &calls);
     assert_int_equal(calls, 0);
-    gantry__cpu_parallel_for(&device.device, 100, 0, count_calls, &calls); /* a grain of 0 means 1 */
+    /* a grain of 0 means 1 */
+    gantry__cpu_parallel_for(&device.device, 100, 0, count_calls, &calls);
     assert_true(calls > 0);
     cpu_call_close(&device);
 }
@@ -118,21 +116,18 @@ typedef struct nest_t {
     atomic_llong sum;
 } nest_t;
 
-static void add_range(void *context, int64_t begin, int64_t end)
-{
+static void add_range(void *context, int64_t begin, int64_t end) {
     atomic_fetch_add(&((nest_t *)context)->sum, end - begin);
 }
 
-static void inner_loop(void *context, int64_t begin, int64_t end)
-{
+static void inner_loop(void *context, int64_t begin, int64_t end) {
     nest_t *nest = context;
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t i = begin; i < end; ++i) {
         gantry__cpu_parallel_for(nest->device, 100, 1, add_range, nest);
     }
 }
 
-static void pool_nested_loop_runs_on_its_callers_thread(void **state)
-{
+static void pool_nested_loop_runs_on_its_callers_thread(void **state) {
     cpu_call_t device;
     nest_t nest;
     (void)state;
@@ -152,42 +147,39 @@ typedef struct caller_t {
     int64_t wrong;
 } caller_t;
 
-static void square_values(void *context, int64_t begin, int64_t end)
-{
+static void square_values(void *context, int64_t begin, int64_t end) {
     caller_t *caller = context;
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t i = begin; i < end; ++i) {
         caller->values[i] = i * i;
     }
 }
 
 /* Plain, not atomic, memory: the sanitizer must see the loop's edges. */
-static void *call_often(void *context)
-{
+static void *call_often(void *context) {
     caller_t *caller = context;
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < 300; ++round) {
         memset(caller->values, 0, sizeof caller->values);
         gantry__cpu_parallel_for(caller->device, 3000, 10, square_values, caller);
-        for (int64_t i = 0; i < 3000; i++) {
+        for (int64_t i = 0; i < 3000; ++i) {
             caller->wrong += caller->values[i] != i * i;
         }
     }
     return NULL;
 }
 
-static void pool_several_callers_at_once_all_get_their_results(void **state)
-{
+static void pool_several_callers_at_once_all_get_their_results(void **state) {
     enum { CALLERS = 4 };
     static caller_t callers[CALLERS];
     pthread_t threads[CALLERS];
     cpu_call_t device;
     (void)state;
     cpu_call_open(&device, 0, 2);
-    for (int c = 0; c < CALLERS; c++) {
+    for (int c = 0; c < CALLERS; ++c) {
         callers[c].device = &device.device;
         callers[c].wrong = 0;
         assert_int_equal(pthread_create(&threads[c], NULL, call_often, &callers[c]), 0);
     }
-    for (int c = 0; c < CALLERS; c++) {
+    for (int c = 0; c < CALLERS; ++c) {
         pthread_join(threads[c], NULL);
         assert_int_equal(callers[c].wrong, 0);
     }
@@ -196,8 +188,7 @@ static void pool_several_callers_at_once_all_get_their_results(void **state)
 
 /* ---- making one ---- */
 
-static void pool_one_thread_says_so(void **state)
-{
+static void pool_one_thread_says_so(void **state) {
     cpu_call_t device;
     (void)state;
     cpu_call_open(&device, 0, 1);
@@ -206,8 +197,7 @@ static void pool_one_thread_says_so(void **state)
     cpu_call_close(&device);
 }
 
-static void pool_description_tells_threads(void **state)
-{
+static void pool_description_tells_threads(void **state) {
     cpu_call_t device;
     (void)state;
     cpu_call_open(&device, 0, 2);
@@ -216,8 +206,7 @@ static void pool_description_tells_threads(void **state)
     cpu_call_close(&device);
 }
 
-static void *no_memory(void *self, void *ptr, uint64_t old_bytes, uint64_t new_bytes)
-{
+static void *no_memory(void *self, void *ptr, uint64_t old_bytes, uint64_t new_bytes) {
     (void)self;
     (void)ptr;
     (void)old_bytes;
@@ -225,8 +214,7 @@ static void *no_memory(void *self, void *ptr, uint64_t old_bytes, uint64_t new_b
     return NULL;
 }
 
-static void pool_without_memory_is_resource_exhausted(void **state)
-{
+static void pool_without_memory_is_resource_exhausted(void **state) {
     cpu_call_t device;
     gantry__cpu_pool_t *pool = (void *)&device;
     (void)state;
@@ -241,8 +229,7 @@ static void pool_without_memory_is_resource_exhausted(void **state)
 }
 
 /* What start() asks for. */
-static void pool_without_memory_for_threads_runs_on_one(void **state)
-{
+static void pool_without_memory_for_threads_runs_on_one(void **state) {
     cpu_call_t device;
     (void)state;
     cpu_call_open(&device, 0, 3);
@@ -252,21 +239,19 @@ static void pool_without_memory_for_threads_runs_on_one(void **state)
     gantry__cpu_parallel_for(&device.device, 1000, 1, mark, &marks);
     device.host.reallocate = cpu_call_reallocate;
     assert_int_equal(marks.parts, 1);
-    for (int64_t i = 0; i < 1000; i++) {
+    for (int64_t i = 0; i < 1000; ++i) {
         assert_int_equal(marks.seen[i], 1);
     }
     cpu_call_close(&device);
 }
 
-static void keep_line(void *self, int32_t level, const char *text)
-{
+static void keep_line(void *self, int32_t level, const char *text) {
     cpu_call_t *owner = self;
     assert_int_equal(level, GANTRY_LOG_WARNING);
     snprintf(owner->message, sizeof owner->message, "%s", text);
 }
 
-static void pool_runs_on_the_threads_that_could_be_started(void **state)
-{
+static void pool_runs_on_the_threads_that_could_be_started(void **state) {
     static const struct {
         refusal_t refused;
         int threads_before;
@@ -279,7 +264,7 @@ static void pool_runs_on_the_threads_that_could_be_started(void **state)
         {THREADS, 1, 1, "only 1 of 2 threads could be started; loops run on 2"},
     };
     (void)state;
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
         cpu_call_t device;
         cpu_call_open(&device, 0, 3);
         device.host.log = keep_line;
@@ -291,7 +276,7 @@ static void pool_runs_on_the_threads_that_could_be_started(void **state)
         refused = NONE;
         assert_int_equal(device.device.pool->worker_count, cases[c].workers);
         assert_string_equal(device.message, cases[c].line);
-        for (int64_t i = 0; i < 1000; i++) {
+        for (int64_t i = 0; i < 1000; ++i) {
             assert_int_equal(marks.seen[i], 1);
         }
         cpu_call_close(&device);
@@ -299,8 +284,7 @@ static void pool_runs_on_the_threads_that_could_be_started(void **state)
 }
 
 /* Where threads get little by default, as with some C libraries. */
-static void pool_threads_have_room_for_kernels_on_their_stacks(void **state)
-{
+static void pool_threads_have_room_for_kernels_on_their_stacks(void **state) {
     pthread_attr_t before, little, own;
     size_t bytes;
     cpu_call_t device;
@@ -322,9 +306,9 @@ static void pool_threads_have_room_for_kernels_on_their_stacks(void **state)
     cpu_call_close(&device);
 }
 
-/* Workers that sleep and are not woken stand for threads that the system does not run: the loop ends without them. */
-static void pool_loop_does_not_wait_for_threads_that_have_not_begun(void **state)
-{
+/* Workers that sleep and are not woken stand for threads that the system does not run: the loop
+ * ends without them. */
+static void pool_loop_does_not_wait_for_threads_that_have_not_begun(void **state) {
     cpu_call_t device;
     gantry__cpu_pool_t *pool;
     (void)state;
@@ -337,11 +321,11 @@ static void pool_loop_does_not_wait_for_threads_that_have_not_begun(void **state
         rest_a_little();
     }
     atomic_store(&pool->sleepers, 0); /* as it looks to the caller when they are on their way */
-    for (int round = 1; round <= 100; round++) {
+    for (int round = 1; round <= 100; ++round) {
         memset(&marks, 0, sizeof marks);
         marks.grain = 10;
         gantry__cpu_parallel_for(&device.device, 1000, 10, mark, &marks);
-        for (int64_t i = 0; i < 1000; i++) {
+        for (int64_t i = 0; i < 1000; ++i) {
             assert_int_equal(marks.seen[i], 1);
         }
     }
@@ -350,8 +334,7 @@ static void pool_loop_does_not_wait_for_threads_that_have_not_begun(void **state
     cpu_call_close(&device);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pool_any_count_and_grain_covers_each_index_once),
         cmocka_unit_test(pool_empty_range_calls_nothing),

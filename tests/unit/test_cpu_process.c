@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU backend in the processes it meets: with an instruction set below the machine's, on one core of several, beside OpenMP, with each library for
- * matrix products. Results are right, and the process has no more threads than cores and what the user asked OpenMP for.
+/* The CPU backend in the processes it meets: with an instruction set below the machine's, on one
+ * core of several, beside OpenMP, with each library for matrix products. Results are right, and the
+ * process has no more threads than cores and what the user asked OpenMP for.
  *
- * Each case is a process of its own: libraries stay loaded, and affinity is set before the runtime looks. */
+ * Each case is a process of its own: libraries stay loaded, and affinity is set before the
+ * runtime looks. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -50,7 +52,8 @@ static int tell(const char *what) {
 
 /* Small multiples of 1/8: sums are exact in any order. */
 static int product_is_right(gantry_scope_t *scope, int side) {
-    float *a = malloc((size_t)side * (size_t)side * sizeof *a), *c = malloc((size_t)side * (size_t)side * sizeof *c);
+    float *a = malloc((size_t)side * (size_t)side * sizeof *a),
+          *c = malloc((size_t)side * (size_t)side * sizeof *c);
     size_t bytes = (size_t)side * (size_t)side * sizeof *a;
     int wrong = !a || !c;
     for (int i = 0; !wrong && i < side * side; ++i) a[i] = (float)(i * 7919 % 33 - 16) / 8;
@@ -74,11 +77,14 @@ static int sort_is_right(gantry_scope_t *scope) {
     int32_t *values = malloc(COUNT * sizeof *values);
     int wrong = !values;
     for (int i = 0; !wrong && i < COUNT; ++i) values[i] = (int32_t)((int64_t)i * 7919 % COUNT);
-    const gantry_tensor_t *x =
-        wrong ? NULL : gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(COUNT), values, COUNT * sizeof *values);
+    const gantry_tensor_t *x = wrong ? NULL
+                                     : gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(COUNT),
+                                                       values, COUNT * sizeof *values);
     const gantry_tensor_t *sorted = x ? gantry_sort(scope, x, -1, false) : NULL;
-    if (!sorted || gantry_tensor_read(sorted, values, COUNT * sizeof *values) != GANTRY_OK) wrong = tell("sort");
-    for (int i = 0; !wrong && i < COUNT; ++i) wrong = values[i] != i; /* 7919 and COUNT share no factor */
+    if (!sorted || gantry_tensor_read(sorted, values, COUNT * sizeof *values) != GANTRY_OK)
+        wrong = tell("sort");
+    /* 7919 and COUNT share no factor */
+    for (int i = 0; !wrong && i < COUNT; ++i) wrong = values[i] != i;
     free(values);
     return !wrong;
 }
@@ -151,15 +157,19 @@ static int run_case(const case_t *c) {
         asked = OPENMP_THREADS;
         parallel(work_in_parallel, &shared, OPENMP_THREADS, 0);
     }
-    const gantry_runtime_options_t options = {
-        .struct_size = sizeof options, .backends = "cpu", .extra = extra, .intra_op_threads = c->threads};
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .backends = "cpu",
+                                              .extra = extra,
+                                              .intra_op_threads = c->threads};
     if (gantry_runtime_create(&options, &shared.runtime) != GANTRY_OK) return tell("runtime");
     gantry_scope_t *scope = gantry_scope_begin(shared.runtime, "CPU:0");
-    if (!product_is_right(scope, 70) || !product_is_right(scope, 500) || !sort_is_right(scope)) return 1;
+    if (!product_is_right(scope, 70) || !product_is_right(scope, 500) || !sort_is_right(scope))
+        return 1;
     if (gantry_scope_end(scope) != GANTRY_OK) return tell("scope");
     if (parallel) parallel(work_in_parallel, &shared, OPENMP_THREADS, 0);
     if (parallel && shared.right != OPENMP_THREADS) return tell("products in a parallel section");
-    int most = (c->threads ? c->threads : cores()) + asked + THREADS_OF_OTHERS, threads = threads_now();
+    int most = (c->threads ? c->threads : cores()) + asked + THREADS_OF_OTHERS,
+        threads = threads_now();
     if (threads > most) (void)fprintf(stderr, "%d threads; %d are accepted\n", threads, most);
     gantry_runtime_release(shared.runtime);
     return threads > most ? 2 : 0;
@@ -168,8 +178,9 @@ static int run_case(const case_t *c) {
 /* ---- OpenBLAS after us ---- */
 
 typedef void (*set_threads_fn)(int count);
-typedef void (*sgemm_fn)(int order, int a_form, int b_form, int m, int n, int k, float alpha, const float *a, int a_ld,
-                         const float *b, int b_ld, float beta, float *c, int c_ld);
+typedef void (*sgemm_fn)(int order, int a_form, int b_form, int m, int n, int k, float alpha,
+                         const float *a, int a_ld, const float *b, int b_ld, float beta, float *c,
+                         int c_ld);
 
 /* The program's own use of the library that we opened first, with threads. */
 static int use_openblas(void) {
@@ -215,7 +226,8 @@ static void expect_case(const case_t *c) {
     } else if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0) {
         fail_msg("simd %s, matmul %s, %s, %s, %d threads: %s %d", c->simd ? c->simd : "best",
                  c->matmul ? c->matmul : "auto", c->on_one_core ? "one core" : "all cores",
-                 c->beside_openmp ? "beside OpenMP" : "alone", c->threads, WIFEXITED(ended) ? "exit" : "signal",
+                 c->beside_openmp ? "beside OpenMP" : "alone", c->threads,
+                 WIFEXITED(ended) ? "exit" : "signal",
                  WIFEXITED(ended) ? WEXITSTATUS(ended) : WTERMSIG(ended));
     }
 }
@@ -226,7 +238,8 @@ static void every_instruction_set_is_right(void **state) {
     static const char *const levels[] = {"base", "avx2", "avx512"};
     (void)state;
     for (int level = 0; level < 3; ++level) {
-        for (int i = 0; i < 4; ++i) expect_case(&(case_t){.simd = levels[level], .matmul = libraries[i]});
+        for (int i = 0; i < 4; ++i)
+            expect_case(&(case_t){.simd = levels[level], .matmul = libraries[i]});
         expect_case(&(case_t){.simd = levels[level], .matmul = "own", .on_one_core = 1});
     }
 }
@@ -247,7 +260,8 @@ static void beside_openmp_threads_are_the_cores_and_what_was_asked(void **state)
 static void threads_are_as_many_as_asked_for(void **state) {
     (void)state;
     for (int threads = 1; threads <= 5; threads += 2) {
-        for (int i = 0; i < 4; ++i) expect_case(&(case_t){.matmul = libraries[i], .threads = threads});
+        for (int i = 0; i < 4; ++i)
+            expect_case(&(case_t){.matmul = libraries[i], .threads = threads});
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The generator's words against its authors' known answers, and the CPU's stateless random kernels against plain scalar
- * C. */
+/* The generator's words against its authors' known answers, and the CPU's stateless random kernels
+ * against plain scalar C. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,19 +20,19 @@
 
 #define LEVELS (gantry__cpu_simd_detect(NULL) + 1)
 
-static void philox_known_answers_are_met(void **state)
-{
+static void philox_known_answers_are_met(void **state) {
     /* kat_vectors of the Random123 distribution: counter, key, words */
     static const uint32_t cases[][10] = {
         {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
         {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
-        {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb, 0x5001e420,
-         0x24126ea1},
+        {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09,
+         0x94fdcceb, 0x5001e420, 0x24126ea1},
     };
     (void)state;
-    for (size_t c = 0; c < 3; c++) {
+    for (size_t c = 0; c < 3; ++c) {
         const uint32_t *k = cases[c];
-        const gantry_words_t w = gantry_philox((uint64_t)k[1] << 32 | k[0], (uint64_t)k[3] << 32 | k[2], 0, k[4], k[5]);
+        const gantry_words_t w =
+            gantry_philox((uint64_t)k[1] << 32 | k[0], (uint64_t)k[3] << 32 | k[2], 0, k[4], k[5]);
         assert_int_equal(w.a, k[6]);
         assert_int_equal(w.b, k[7]);
         assert_int_equal(w.c, k[8]);
@@ -40,26 +40,23 @@ static void philox_known_answers_are_met(void **state)
     }
 }
 
-static void philox_group_carries_into_the_upper_half(void **state)
-{
+static void philox_group_carries_into_the_upper_half(void **state) {
     const gantry_words_t over = gantry_philox(UINT64_MAX - 1, 41, 3, 5, 6);
     const gantry_words_t want = gantry_philox(1, 42, 0, 5, 6);
     (void)state;
     assert_memory_equal(&over, &want, sizeof over);
 }
 
-static void philox_groups_beyond_32_bits_are_counted(void **state)
-{
+static void philox_groups_beyond_32_bits_are_counted(void **state) {
     const gantry_words_t far = gantry_philox(7, 3, UINT64_C(5) << 33, 5, 6);
     const gantry_words_t want = gantry_philox((UINT64_C(5) << 33) + 7, 3, 0, 5, 6);
     (void)state;
     assert_memory_equal(&far, &want, sizeof far);
 }
 
-static void angle_every_word_is_the_float64_product_rounded_once(void **state)
-{
+static void angle_every_word_is_the_float64_product_rounded_once(void **state) {
     (void)state;
-    for (uint32_t m = 0; m < 1u << 23; m++) {
+    for (uint32_t m = 0; m < 1u << 23; ++m) {
         const float want = (float)(6.283185307179586 * (double)gantry_uniform_f32(m));
         const float got = gantry_angle_f32(m | 0xff800000u); /* upper bits do not matter */
         if (memcmp(&want, &got, sizeof got) != 0) {
@@ -70,22 +67,23 @@ static void angle_every_word_is_the_float64_product_rounded_once(void **state)
 
 /* ---- loops ---- */
 
-/* A loop that begins at a group beyond 2^32 gives what one gives at the start of a stream that lies as far on. */
-static void loops_beyond_2_to_the_32_groups_are_right(void **state)
-{
+/* A loop that begins at a group beyond 2^32 gives what one gives at the start of a stream that
+ * lies as far on. */
+static void loops_beyond_2_to_the_32_groups_are_right(void **state) {
     typedef void (*loop_t)(const gantry_k_draw_t *draw, int64_t first, int64_t groups, void *out);
     static const loop_t loops[] = {
-        gantry__cpu_uniform_f32_base, gantry__cpu_uniform_f64_base,  gantry__cpu_uniform_f16_base,
-        gantry__cpu_normal_f32_base,  gantry__cpu_normal_f64_base,   gantry__cpu_normal_bf16_base,
+        gantry__cpu_uniform_f32_base, gantry__cpu_uniform_f64_base, gantry__cpu_uniform_f16_base,
+        gantry__cpu_normal_f32_base,  gantry__cpu_normal_f64_base,  gantry__cpu_normal_bf16_base,
         gantry__cpu_words_32_base,    gantry__cpu_integers_64_base,
     };
     const int64_t first = (INT64_C(1) << 34) + 3, groups = 300;
-    const gantry_k_draw_t near = {.stream = {.low = (uint64_t)first, .high = 4, .key0 = 5}, .lowest = 2, .range = 99};
+    const gantry_k_draw_t near = {
+        .stream = {.low = (uint64_t)first, .high = 4, .key0 = 5}, .lowest = 2, .range = 99};
     gantry_k_draw_t far = near;
     static _Alignas(16) char got[300 * 16], want[300 * 16];
     (void)state;
     far.stream.low = 0;
-    for (size_t k = 0; k < sizeof loops / sizeof loops[0]; k++) {
+    for (size_t k = 0; k < sizeof loops / sizeof loops[0]; ++k) {
         memset(got, 0, sizeof got);
         memset(want, 0, sizeof want);
         loops[k](&far, first, groups, got);
@@ -96,15 +94,14 @@ static void loops_beyond_2_to_the_32_groups_are_right(void **state)
 
 /* ---- kernels ---- */
 
-static const gantry_kernel_def_t *find(const char *op)
-{
-    const gantry_kernel_def_t *kernel = cpu_kernel(gantry__cpu_random_kernels, gantry__cpu_random_kernel_count, op);
+static const gantry_kernel_def_t *find(const char *op) {
+    const gantry_kernel_def_t *kernel =
+        cpu_kernel(gantry__cpu_random_kernels, gantry__cpu_random_kernel_count, op);
     assert_non_null(kernel);
     return kernel;
 }
 
-static gantry_arg_t *longs(cpu_call_t *device, int64_t count, const int64_t *values)
-{
+static gantry_arg_t *longs(cpu_call_t *device, int64_t count, const int64_t *values) {
     gantry_arg_t *arg = cpu_tensor(device, GANTRY_K_INT64, 1, &count);
     memcpy(arg->data, values, (size_t)count * 8);
     arg->in_host_memory = 1;
@@ -114,35 +111,34 @@ static gantry_arg_t *longs(cpu_call_t *device, int64_t count, const int64_t *val
 static const int64_t key[] = {0x0123456789abcdef};
 static const int64_t counter[] = {-3, 7}; /* the low half overflows soon */
 
-static gantry_arg_t *draw(cpu_call_t *device, const char *op, int32_t dtype, int64_t count)
-{
+static gantry_arg_t *draw(cpu_call_t *device, const char *op, int32_t dtype, int64_t count) {
     const int32_t philox = GANTRY_K_PHILOX;
-    const gantry_arg_t *in[4] = {longs(device, 1, &count), longs(device, 1, key), longs(device, 2, counter),
-                                 cpu_ints(device, 1, &philox)};
+    const gantry_arg_t *in[4] = {longs(device, 1, &count), longs(device, 1, key),
+                                 longs(device, 2, counter), cpu_ints(device, 1, &philox)};
     gantry_arg_t *out = cpu_tensor(device, dtype, 1, &count);
     assert_int_equal(cpu_compute(device, find(op), in, 4, out, NULL, 0), 0);
     return out;
 }
 
-static uint32_t word(int64_t i)
-{
-    const gantry_words_t w =
-        gantry_philox((uint64_t)counter[0], (uint64_t)counter[1], (uint64_t)(i / 4), 0x89abcdef, 0x01234567);
+static uint32_t word(int64_t i) {
+    const gantry_words_t w = gantry_philox((uint64_t)counter[0], (uint64_t)counter[1],
+                                           (uint64_t)(i / 4), 0x89abcdef, 0x01234567);
     const uint32_t words[4] = {w.a, w.b, w.c, w.d};
     return words[i % 4];
 }
 
-static void uniform_all_sizes_and_levels_matches_scalar_code(void **state)
-{
+static void uniform_all_sizes_and_levels_matches_scalar_code(void **state) {
     static const int64_t counts[] = {1, 2, 3, 4, 5, 63, 511, 513, 30001};
     (void)state;
-    for (int level = 0; level < LEVELS; level++) {
-        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+    for (int level = 0; level < LEVELS; ++level) {
+        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; ++c) {
             cpu_call_t device;
             cpu_call_open(&device, level, 2);
-            const float *f = draw(&device, "StatelessRandomUniformV2", GANTRY_K_FLOAT32, counts[c])->data;
-            const double *d = draw(&device, "StatelessRandomUniformV2", GANTRY_K_FLOAT64, counts[c])->data;
-            for (int64_t i = 0; i < counts[c]; i++) {
+            const float *f =
+                draw(&device, "StatelessRandomUniformV2", GANTRY_K_FLOAT32, counts[c])->data;
+            const double *d =
+                draw(&device, "StatelessRandomUniformV2", GANTRY_K_FLOAT64, counts[c])->data;
+            for (int64_t i = 0; i < counts[c]; ++i) {
                 const float want_f = ldexpf((float)(word(i) & 0x7fffff), -23);
                 const uint64_t bits = (uint64_t)(word(2 * i) & 0xfffff) << 32 | word(2 * i + 1);
                 const double want_d = ldexp((double)bits, -52);
@@ -154,13 +150,11 @@ static void uniform_all_sizes_and_levels_matches_scalar_code(void **state)
     }
 }
 
-static int near(double got, double want, double eps)
-{
+static int near(double got, double want, double eps) {
     return fabs(got - want) <= 4 * eps * fabs(want);
 }
 
-static void normal_is_box_muller_and_equal_on_all_levels(void **state)
-{
+static void normal_is_box_muller_and_equal_on_all_levels(void **state) {
     const int64_t count = 50003;
     cpu_call_t device;
     (void)state;
@@ -169,7 +163,8 @@ static void normal_is_box_muller_and_equal_on_all_levels(void **state)
     const double *d = draw(&device, "StatelessRandomNormalV2", GANTRY_K_FLOAT64, count)->data;
     for (int64_t i = 0; i + 1 < count; i += 2) {
         const double u = fmax((double)gantry_uniform_f32(word(i)), (double)1e-7f);
-        const double a = (double)(float)(6.283185307179586 * (double)gantry_uniform_f32(word(i + 1)));
+        const double a =
+            (double)(float)(6.283185307179586 * (double)gantry_uniform_f32(word(i + 1)));
         const double r = sqrt(-2 * log(u));
         assert_true(near((double)f[i], sin(a) * r, 0x1p-23));
         assert_true(near((double)f[i + 1], cos(a) * r, 0x1p-23));
@@ -178,18 +173,19 @@ static void normal_is_box_muller_and_equal_on_all_levels(void **state)
         assert_true(near(d[i], sin(b) * sqrt(-2 * log(v)), 0x1p-52));
         assert_true(near(d[i + 1], cos(b) * sqrt(-2 * log(v)), 0x1p-52));
     }
-    for (int level = 0; level < LEVELS; level++) {
+    for (int level = 0; level < LEVELS; ++level) {
         device.device.simd_level = level;
-        assert_memory_equal(f, draw(&device, "StatelessRandomNormalV2", GANTRY_K_FLOAT32, count)->data,
+        assert_memory_equal(f,
+                            draw(&device, "StatelessRandomNormalV2", GANTRY_K_FLOAT32, count)->data,
                             (size_t)count * 4);
-        assert_memory_equal(d, draw(&device, "StatelessRandomNormalV2", GANTRY_K_FLOAT64, count)->data,
+        assert_memory_equal(d,
+                            draw(&device, "StatelessRandomNormalV2", GANTRY_K_FLOAT64, count)->data,
                             (size_t)count * 8);
     }
     cpu_call_close(&device);
 }
 
-static void seed_of_either_width_is_scrambled_alike(void **state)
-{
+static void seed_of_either_width_is_scrambled_alike(void **state) {
     const int64_t count = 33;
     const int64_t wide[] = {-2, 5};
     const int32_t narrow[] = {-2, 5};
@@ -200,8 +196,10 @@ static void seed_of_either_width_is_scrambled_alike(void **state)
     gantry_arg_t *b = cpu_tensor(&device, GANTRY_K_FLOAT32, 1, &count);
     const gantry_arg_t *by_wide[2] = {longs(&device, 1, &count), longs(&device, 2, wide)};
     const gantry_arg_t *by_narrow[2] = {longs(&device, 1, &count), cpu_ints(&device, 2, narrow)};
-    assert_int_equal(cpu_compute(&device, find("StatelessRandomUniform"), by_wide, 2, a, NULL, 0), 0);
-    assert_int_equal(cpu_compute(&device, find("StatelessRandomUniform"), by_narrow, 2, b, NULL, 0), 0);
+    assert_int_equal(cpu_compute(&device, find("StatelessRandomUniform"), by_wide, 2, a, NULL, 0),
+                     0);
+    assert_int_equal(cpu_compute(&device, find("StatelessRandomUniform"), by_narrow, 2, b, NULL, 0),
+                     0);
     assert_memory_equal(a->data, b->data, (size_t)count * 4);
     const gantry_words_t mix = gantry_philox((uint64_t)-2, 5, 0, 0x3ec8f720u, 0x02461e29u);
     const gantry_words_t first = gantry_philox(0, (uint64_t)mix.d << 32 | mix.c, 0, mix.a, mix.b);
@@ -210,15 +208,14 @@ static void seed_of_either_width_is_scrambled_alike(void **state)
     cpu_call_close(&device);
 }
 
-static void algorithm_unknown_is_invalid_argument(void **state)
-{
+static void algorithm_unknown_is_invalid_argument(void **state) {
     const int64_t count = 4;
     const int32_t threefry = 2;
     cpu_call_t device;
     (void)state;
     cpu_call_open(&device, -1, 1);
-    const gantry_arg_t *in[4] = {longs(&device, 1, &count), longs(&device, 1, key), longs(&device, 2, counter),
-                                 cpu_ints(&device, 1, &threefry)};
+    const gantry_arg_t *in[4] = {longs(&device, 1, &count), longs(&device, 1, key),
+                                 longs(&device, 2, counter), cpu_ints(&device, 1, &threefry)};
     gantry_arg_t *out = cpu_tensor(&device, GANTRY_K_FLOAT32, 1, &count);
     assert_int_equal(cpu_compute(&device, find("StatelessRandomNormalV2"), in, 4, out, NULL, 0),
                      GANTRY_K_INVALID_ARGUMENT);
@@ -226,8 +223,7 @@ static void algorithm_unknown_is_invalid_argument(void **state)
     cpu_call_close(&device);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(philox_known_answers_are_met),
         cmocka_unit_test(philox_group_carries_into_the_upper_half),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions and ArgMax of the CPU backend against plain loops; the sum's tree against its definition, element
- * by element. */
+/* Reductions and ArgMax of the CPU backend against plain loops; the sum's tree against its
+ * definition, element by element. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,64 +16,58 @@
 enum { SUM, MEAN, MAX, MIN, PROD, NORM, OPS };
 static const char *const op_names[] = {"Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm"};
 
-#define DEFINE_TREE(T, name, max_lowest)                                                                        \
-    static T name##_combine(int op, T a, T b)                                                                   \
-    {                                                                                                           \
-        switch (op) {                                                                                           \
-        case MAX:                                                                                               \
-            return b > a || b != b ? b : a;                                                                     \
-        case MIN:                                                                                               \
-            return b < a || b != b ? b : a;                                                                     \
-        case PROD:                                                                                              \
-            return a * b;                                                                                       \
-        default:                                                                                                \
-            return a + b;                                                                                       \
-        }                                                                                                       \
-    }                                                                                                           \
-    static T name##_tree(int op, const T *x, int64_t count)                                                     \
-    {                                                                                                           \
-        T *chunks = malloc((size_t)(count / 4096 + 1) * sizeof(T));                                             \
-        int64_t found = 0;                                                                                      \
-        for (int64_t begin = 0; begin < count; begin += 4096) {                                                 \
-            T lanes[64];                                                                                        \
-            for (int k = 0; k < 64; k++) {                                                                      \
-                lanes[k] = op == MAX ? (T)(max_lowest) : op == MIN ? (T)-(max_lowest) : (T)(op == PROD);        \
-            }                                                                                                   \
-            for (int64_t i = begin; i < count && i < begin + 4096; i++) {                                       \
-                lanes[i % 64] = name##_combine(op, lanes[i % 64], x[i]);                                        \
-            }                                                                                                   \
-            for (int half = 32; half > 0; half /= 2) {                                                          \
-                for (int k = 0; k < half; k++) {                                                                \
-                    lanes[k] = name##_combine(op, lanes[k], lanes[k + half]);                                   \
-                }                                                                                               \
-            }                                                                                                   \
-            chunks[found++] = lanes[0];                                                                         \
-        }                                                                                                       \
-        T result = found == 1 ? chunks[0] : name##_tree(op, chunks, found);                                     \
-        free(chunks);                                                                                           \
-        return result;                                                                                          \
+#define DEFINE_TREE(T, name, max_lowest)                                      \
+    static T name##_combine(int op, T a, T b) {                               \
+        switch (op) {                                                         \
+            case MAX: return b > a || b != b ? b : a;                         \
+            case MIN: return b < a || b != b ? b : a;                         \
+            case PROD: return a * b;                                          \
+            default: return a + b;                                            \
+        }                                                                     \
+    }                                                                         \
+    static T name##_tree(int op, const T *x, int64_t count) {                 \
+        T *chunks = malloc((size_t)(count / 4096 + 1) * sizeof(T));           \
+        int64_t found = 0;                                                    \
+        for (int64_t begin = 0; begin < count; begin += 4096) {               \
+            T lanes[64];                                                      \
+            for (int k = 0; k < 64; ++k) {                                    \
+                lanes[k] = op == MAX   ? (T)(max_lowest)                      \
+                           : op == MIN ? (T) - (max_lowest)                   \
+                                       : (T)(op == PROD);                     \
+            }                                                                 \
+            for (int64_t i = begin; i < count && i < begin + 4096; ++i) {     \
+                lanes[i % 64] = name##_combine(op, lanes[i % 64], x[i]);      \
+            }                                                                 \
+            for (int half = 32; half > 0; half /= 2) {                        \
+                for (int k = 0; k < half; ++k) {                              \
+                    lanes[k] = name##_combine(op, lanes[k], lanes[k + half]); \
+                }                                                             \
+            }                                                                 \
+            chunks[found++] = lanes[0];                                       \
+        }                                                                     \
+        T result = found == 1 ? chunks[0] : name##_tree(op, chunks, found);   \
+        free(chunks);                                                         \
+        return result;                                                        \
     }
 DEFINE_TREE(float, f32, -INFINITY)
 DEFINE_TREE(double, f64, -INFINITY)
 
-#define DEFINE_RESULT(T, name, root)                                   \
-    static T name##_result(int op, T *x, int64_t count)                \
-    {                                                                  \
-        if (op == NORM) {                                              \
-            for (int64_t i = 0; i < count; i++) {                      \
-                x[i] = x[i] * x[i];                                    \
-            }                                                          \
-            return root(name##_tree(op, x, count));                    \
-        }                                                              \
-        T all = count == 1 ? x[0] : name##_tree(op, x, count);         \
-        return op == MEAN && count > 1 ? all / (T)count : all;         \
+#define DEFINE_RESULT(T, name, root)                           \
+    static T name##_result(int op, T *x, int64_t count) {      \
+        if (op == NORM) {                                      \
+            for (int64_t i = 0; i < count; ++i) {              \
+                x[i] = x[i] * x[i];                            \
+            }                                                  \
+            return root(name##_tree(op, x, count));            \
+        }                                                      \
+        T all = count == 1 ? x[0] : name##_tree(op, x, count); \
+        return op == MEAN && count > 1 ? all / (T)count : all; \
     }
 DEFINE_RESULT(float, f32, sqrtf)
 DEFINE_RESULT(double, f64, sqrt)
 
 /* Of a sum that wrapped to a negative number: 0. */
-static int64_t integer_root(int64_t square)
-{
+static int64_t integer_root(int64_t square) {
     int64_t root = square > 0 ? (int64_t)sqrt((double)square) : 0;
     while (root > 0 && (uint64_t)root * (uint64_t)root > (uint64_t)square) {
         root--;
@@ -85,12 +79,12 @@ static int64_t integer_root(int64_t square)
 }
 
 /* Integers: order does not matter. */
-static int64_t integer_reduce(int op, int32_t dtype, const int64_t *x, int64_t count)
-{
+static int64_t integer_reduce(int op, int32_t dtype, const int64_t *x, int64_t count) {
     uint64_t sum = op == PROD;
     int64_t best = x[0];
-    for (int64_t i = 0; i < count; i++) {
-        sum = op == PROD ? sum * (uint64_t)x[i] : sum + (uint64_t)x[i] * (op == NORM ? (uint64_t)x[i] : 1);
+    for (int64_t i = 0; i < count; ++i) {
+        sum = op == PROD ? sum * (uint64_t)x[i]
+                         : sum + (uint64_t)x[i] * (op == NORM ? (uint64_t)x[i] : 1);
         best = (op == MAX && x[i] > best) || (op == MIN && x[i] < best) ? x[i] : best;
     }
     if (op == MEAN) {
@@ -103,14 +97,13 @@ static int64_t integer_reduce(int op, int32_t dtype, const int64_t *x, int64_t c
     return op == SUM || op == PROD ? wrapped : best;
 }
 
-/* Elements of the sequence that belongs to the output element, in row-major order, each widened to 8 bytes unless
- * float32; halves as float32. */
-static int64_t collect(const gantry_arg_t *input, uint32_t mask, int64_t output, void *sequence)
-{
+/* Elements of the sequence that belongs to the output element, in row-major order, each widened to
+ * 8 bytes unless float32; halves as float32. */
+static int64_t collect(const gantry_arg_t *input, uint32_t mask, int64_t output, void *sequence) {
     int64_t found = 0;
-    for (int64_t i = 0; i < input->element_count; i++) {
+    for (int64_t i = 0; i < input->element_count; ++i) {
         int64_t rest = i, place = 0, scale = 1;
-        for (int32_t a = input->rank - 1; a >= 0; a--) {
+        for (int32_t a = input->rank - 1; a >= 0; --a) {
             int64_t at = rest % input->dims[a];
             rest /= input->dims[a];
             if (!(mask >> a & 1u)) {
@@ -137,8 +130,8 @@ static int64_t collect(const gantry_arg_t *input, uint32_t mask, int64_t output,
     return found;
 }
 
-static void check_output(int op, const gantry_arg_t *input, uint32_t mask, const gantry_arg_t *output, int64_t at)
-{
+static void check_output(int op, const gantry_arg_t *input, uint32_t mask,
+                         const gantry_arg_t *output, int64_t at) {
     int64_t *sequence = calloc((size_t)input->element_count + 1, 8);
     int64_t count = collect(input, mask, at, sequence);
     if (input->dtype == F32) {
@@ -153,18 +146,17 @@ static void check_output(int op, const gantry_arg_t *input, uint32_t mask, const
         assert_memory_equal(&expected, (double *)output->data + at, sizeof expected);
     } else {
         int64_t expected = integer_reduce(op, input->dtype, sequence, count);
-        int64_t actual = input->dtype == I32 ? ((int32_t *)output->data)[at] : ((int64_t *)output->data)[at];
+        int64_t actual =
+            input->dtype == I32 ? ((int32_t *)output->data)[at] : ((int64_t *)output->data)[at];
         assert_int_equal(expected, actual);
     }
     free(sequence);
 }
 
-
-static gantry_arg_t *reduced_output(cpu_call_t *cpu, const gantry_arg_t *input, uint32_t mask)
-{
+static gantry_arg_t *reduced_output(cpu_call_t *cpu, const gantry_arg_t *input, uint32_t mask) {
     int64_t sizes[GANTRY_K_MAX_RANK];
     int32_t rank = 0;
-    for (int32_t i = 0; i < input->rank; i++) {
+    for (int32_t i = 0; i < input->rank; ++i) {
         if (!(mask >> i & 1u)) {
             sizes[rank++] = input->dims[i];
         }
@@ -172,11 +164,10 @@ static gantry_arg_t *reduced_output(cpu_call_t *cpu, const gantry_arg_t *input, 
     return cpu_tensor(cpu, input->dtype, rank, sizes);
 }
 
-static gantry_arg_t *axes_of(cpu_call_t *cpu, uint32_t mask)
-{
+static gantry_arg_t *axes_of(cpu_call_t *cpu, uint32_t mask) {
     int32_t axes[GANTRY_K_MAX_RANK];
     int64_t count = 0;
-    for (int32_t i = 0; i < GANTRY_K_MAX_RANK; i++) {
+    for (int32_t i = 0; i < GANTRY_K_MAX_RANK; ++i) {
         if (mask >> i & 1u) {
             axes[count++] = i;
         }
@@ -184,8 +175,8 @@ static gantry_arg_t *axes_of(cpu_call_t *cpu, uint32_t mask)
     return cpu_ints(cpu, count, axes);
 }
 
-static gantry_arg_t *reduce(cpu_call_t *cpu, const char *op, const gantry_arg_t *input, uint32_t mask)
-{
+static gantry_arg_t *reduce(cpu_call_t *cpu, const char *op, const gantry_arg_t *input,
+                            uint32_t mask) {
     gantry_arg_t *output = reduced_output(cpu, input, mask);
     const gantry_arg_t *inputs[] = {input, axes_of(cpu, mask)};
     assert_int_equal(cpu_compute(cpu, kernel_of(op), inputs, 2, output, NULL, 0), 0);
@@ -193,15 +184,15 @@ static gantry_arg_t *reduce(cpu_call_t *cpu, const char *op, const gantry_arg_t 
 }
 
 /* Reduces random data of the shape; looks at `checks` of the outputs. */
-static void check_shape(cpu_call_t *cpu, int op, int32_t dtype, int32_t rank, const int64_t *sizes, uint32_t mask,
-                        int checks)
-{
+static void check_shape(cpu_call_t *cpu, int op, int32_t dtype, int32_t rank, const int64_t *sizes,
+                        uint32_t mask, int checks) {
     gantry_arg_t *input = cpu_tensor(cpu, dtype, rank, sizes);
     randomize(input);
     gantry_arg_t *output = reduce(cpu, op_names[op], input, mask);
-    for (int i = 0; i < checks; i++) {
-        int64_t at = checks >= output->element_count ? i % output->element_count
-                                                     : (int64_t)(random_bits() % (uint64_t)output->element_count);
+    for (int i = 0; i < checks; ++i) {
+        int64_t at = checks >= output->element_count
+                         ? i % output->element_count
+                         : (int64_t)(random_bits() % (uint64_t)output->element_count);
         check_output(op, input, mask, output, at);
     }
     cpu_call_clear(cpu);
@@ -212,17 +203,16 @@ static void check_shape(cpu_call_t *cpu, int op, int32_t dtype, int32_t rank, co
 enum { TYPES = 6 };
 static const int32_t number_dtypes[TYPES] = {F32, F64, I32, I64, F16, BF16};
 
-static void reduction_every_length_follows_the_tree(void **state)
-{
+static void reduction_every_length_follows_the_tree(void **state) {
     static const int64_t more[] = {255, 256, 257, 4095, 4096, 4097, 8191, 8192, 8193, 100000};
     int best = gantry__cpu_simd_detect(NULL);
     (void)state;
-    for (int level = 0; level <= best; level++) {
+    for (int level = 0; level <= best; ++level) {
         cpu_call_t cpu;
         cpu_call_open(&cpu, level, 2);
-        for (int64_t n = 1; n <= 140; n++) {
+        for (int64_t n = 1; n <= 140; ++n) {
             int64_t length = n <= 130 ? n : more[n - 131];
-            for (int k = 0; k < OPS * TYPES; k++) {
+            for (int k = 0; k < OPS * TYPES; ++k) {
                 check_shape(&cpu, k / TYPES, number_dtypes[k % TYPES], 1, &length, 1, 1);
             }
         }
@@ -230,8 +220,7 @@ static void reduction_every_length_follows_the_tree(void **state)
     }
 }
 
-static void reduction_three_levels_follow_the_tree(void **state)
-{
+static void reduction_three_levels_follow_the_tree(void **state) {
     int64_t length = 4096 * 4096 + 5000;
     cpu_call_t cpu;
     (void)state;
@@ -244,47 +233,50 @@ static void reduction_three_levels_follow_the_tree(void **state)
     cpu_call_close(&cpu);
 }
 
-static void reduction_rows_and_columns_follow_the_tree(void **state)
-{
+static void reduction_rows_and_columns_follow_the_tree(void **state) {
     static const int64_t shapes[][3] = {
-        {1, 3, 5},     {7, 10, 1},   {130, 10, 1},  {66, 32, 1},  {66, 33, 1},   {5, 64, 1},   {3, 65, 1},
-        {2, 5000, 1},  {1, 64, 3},   {1, 65, 3},    {4, 100, 2},  {1, 5000, 3},  {2, 9000, 5}, {1, 20, 64},
-        {1, 200, 64},  {1, 130, 65}, {1, 33, 128},  {1, 70, 129}, {3, 70, 200},  {2, 1, 300},  {1, 2, 1500},
-        {1, 63, 1030}, {1, 64, 600}, {2, 65, 2050}, {1, 4097, 3}, {1, 4097, 140},
-        {66, 17, 1},   {130, 63, 1}, {130, 64, 1},  {70, 4, 8},   {9, 3, 8},     {2, 127, 6},  {2, 128, 6}};
+        {1, 3, 5},    {7, 10, 1},     {130, 10, 1}, {66, 32, 1},   {66, 33, 1},  {5, 64, 1},
+        {3, 65, 1},   {2, 5000, 1},   {1, 64, 3},   {1, 65, 3},    {4, 100, 2},  {1, 5000, 3},
+        {2, 9000, 5}, {1, 20, 64},    {1, 200, 64}, {1, 130, 65},  {1, 33, 128}, {1, 70, 129},
+        {3, 70, 200}, {2, 1, 300},    {1, 2, 1500}, {1, 63, 1030}, {1, 64, 600}, {2, 65, 2050},
+        {1, 4097, 3}, {1, 4097, 140}, {66, 17, 1},  {130, 63, 1},  {130, 64, 1}, {70, 4, 8},
+        {9, 3, 8},    {2, 127, 6},    {2, 128, 6}};
     int best = gantry__cpu_simd_detect(NULL);
     (void)state;
-    for (int level = 0; level <= best; level++) {
+    for (int level = 0; level <= best; ++level) {
         cpu_call_t cpu;
         cpu_call_open(&cpu, level, 2);
-        for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s) {
             int step =
-                shapes[s][0] * shapes[s][1] * shapes[s][2] > 50000 ? 7 : 1; /* large ones: each operation on one type */
+                /* large ones: each operation on one type */
+                shapes[s][0] * shapes[s][1] * shapes[s][2] > 50000 ? 7 : 1;
             for (int k = 0; k < OPS * TYPES; k += step) {
-                check_shape(&cpu, k / TYPES, number_dtypes[k % TYPES], 3, shapes[s], 2, step == 1 ? 2 : 1);
+                check_shape(&cpu, k / TYPES, number_dtypes[k % TYPES], 3, shapes[s], 2,
+                            step == 1 ? 2 : 1);
             }
         }
         cpu_call_close(&cpu);
     }
 }
 
-static void reduction_any_axes_follow_the_tree(void **state)
-{
+static void reduction_any_axes_follow_the_tree(void **state) {
     cpu_call_t cpu;
     (void)state;
     cpu_call_open(&cpu, -1, 2);
-    for (int round = 0; round < 360; round++) {
+    for (int round = 0; round < 360; ++round) {
         int64_t sizes[GANTRY_K_MAX_RANK];
         int32_t rank = 1 + (int32_t)(random_bits() % GANTRY_K_MAX_RANK);
         int64_t limit = 12000;
-        for (int32_t i = 0; i < rank; i++) {
+        for (int32_t i = 0; i < rank; ++i) {
             sizes[i] = 1 + (int64_t)(random_bits() % (i % 3 == 0 ? 9u : 4u));
             limit /= sizes[i];
         }
-        sizes[random_bits() % (uint32_t)rank] *= limit > 1 ? 1 + (int64_t)(random_bits() % (uint64_t)limit) : 1;
-        check_shape(&cpu, round % OPS, number_dtypes[round / OPS % TYPES], rank, sizes, random_bits() & ((1u << rank) - 1), 3);
+        sizes[random_bits() % (uint32_t)rank] *=
+            limit > 1 ? 1 + (int64_t)(random_bits() % (uint64_t)limit) : 1;
+        check_shape(&cpu, round % OPS, number_dtypes[round / OPS % TYPES], rank, sizes,
+                    random_bits() & ((1u << rank) - 1), 3);
     }
-    for (int round = 0; round < OPS * 4; round++) {
+    for (int round = 0; round < OPS * 4; ++round) {
         const int64_t big[] = {70, 3, 90, 2};
         const int64_t wide[] = {3, 2, 70, 300};
         check_shape(&cpu, round / 4, number_dtypes[(round + round / 4) % TYPES], 4, big, 5, 4);
@@ -295,9 +287,10 @@ static void reduction_any_axes_follow_the_tree(void **state)
     cpu_call_close(&cpu);
 }
 
-/* Sums data of [rows, columns] over the axes of mask at a level, with threads; *first keeps the first result. */
-static void sum_again(const int64_t *sizes, uint32_t mask, const float *data, int level, uint32_t threads, void **first)
-{
+/* Sums data of [rows, columns] over the axes of mask at a level, with threads; *first keeps the
+ * first result. */
+static void sum_again(const int64_t *sizes, uint32_t mask, const float *data, int level,
+                      uint32_t threads, void **first) {
     cpu_call_t cpu;
     cpu_call_open(&cpu, level, threads);
     gantry_arg_t *input = cpu_tensor(&cpu, F32, 2, sizes);
@@ -312,20 +305,21 @@ static void sum_again(const int64_t *sizes, uint32_t mask, const float *data, in
     cpu_call_close(&cpu);
 }
 
-static void sum_threads_and_levels_give_equal_bits(void **state)
-{
-    static const int64_t shapes[][2] = {{1, 300003}, {300, 1003}, {60000, 3}, {12, 30011}, {40001, 7}};
+static void sum_threads_and_levels_give_equal_bits(void **state) {
+    static const int64_t shapes[][2] = {
+        {1, 300003}, {300, 1003}, {60000, 3}, {12, 30011}, {40001, 7}};
     int best = gantry__cpu_simd_detect(NULL);
     cpu_call_t source;
     (void)state;
     cpu_call_open(&source, 0, 1);
     gantry_arg_t *data = cpu_tensor(&source, F32, 2, (const int64_t[]){1000, 400});
     randomize(data);
-    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
-        for (uint32_t mask = 1; mask <= 3; mask++) {
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s) {
+        for (uint32_t mask = 1; mask <= 3; ++mask) {
             void *first = NULL;
-            for (int run = 0; run < 4; run++) {
-                sum_again(shapes[s], mask, data->data, run < best ? run : best, (uint32_t)(run % 3 + 1), &first);
+            for (int run = 0; run < 4; ++run) {
+                sum_again(shapes[s], mask, data->data, run < best ? run : best,
+                          (uint32_t)(run % 3 + 1), &first);
             }
             free(first);
         }
@@ -334,11 +328,14 @@ static void sum_threads_and_levels_give_equal_bits(void **state)
 }
 
 /* One level over lines of neighbours, beyond the caches. */
-static void reduce_lines(const gantry__cpu_reduce_loops_t *loops, const gantry_arg_t *in, int64_t length, int reads_ahead,
-                         double *out)
-{
-    gantry__cpu_reduce_plan_t plan = {
-        .in = in->data, .out = out, .out_dtype = in->dtype, .reads_ahead = reads_ahead, .block = 1, .blocks = 1};
+static void reduce_lines(const gantry__cpu_reduce_loops_t *loops, const gantry_arg_t *in,
+                         int64_t length, int reads_ahead, double *out) {
+    gantry__cpu_reduce_plan_t plan = {.in = in->data,
+                                      .out = out,
+                                      .out_dtype = in->dtype,
+                                      .reads_ahead = reads_ahead,
+                                      .block = 1,
+                                      .blocks = 1};
     gantry__reduce_shape_plain(in->element_count / length, length, 1, &plan.shape);
     plan.chunks = gantry__reduce_chunks(length);
     plan.units = plan.shape.outer * plan.chunks;
@@ -346,23 +343,24 @@ static void reduce_lines(const gantry__cpu_reduce_loops_t *loops, const gantry_a
     gantry__cpu_reduce_units(loops, &plan, plan.units / 3, plan.units);
 }
 
-/* Where cores look ahead by themselves lines are taken in pairs, whatever the machine that runs this does. */
-static void reduction_of_lines_in_pairs_gives_the_bits_of_single_ones(void **state)
-{
+/* Where cores look ahead by themselves lines are taken in pairs, whatever the machine that runs
+ * this does. */
+static void reduction_of_lines_in_pairs_gives_the_bits_of_single_ones(void **state) {
     static const int64_t lengths[] = {64, 192, 1000, 4096, 61 * 4096, 4097};
     cpu_call_t cpu;
     (void)state;
     cpu_call_open(&cpu, 0, 1);
-    for (int32_t tree = GANTRY_TREE_SUM; tree < GANTRY_TREE_KINDS; tree++) {
-        for (size_t t = 0; t < TYPES; t++) {
+    for (int32_t tree = GANTRY_TREE_SUM; tree < GANTRY_TREE_KINDS; ++tree) {
+        for (size_t t = 0; t < TYPES; ++t) {
             gantry_arg_t *in = cpu_tensor(&cpu, number_dtypes[t], 1, (const int64_t[]){1 << 20});
             randomize(in);
-            for (int level = 0; level <= gantry__cpu_simd_detect(NULL); level++) {
+            for (int level = 0; level <= gantry__cpu_simd_detect(NULL); ++level) {
                 gantry__cpu_reduce_loops_t loops = {0};
-                const int found = tree == GANTRY_TREE_MAX || tree == GANTRY_TREE_MIN
-                                      ? GANTRY_CPU_PICK(level, reduce_find_extreme)(tree, in->dtype, &loops)
-                                      : GANTRY_CPU_PICK(level, reduce_find)(tree, in->dtype, &loops);
-                for (size_t l = 0; found && l < sizeof lengths / sizeof lengths[0]; l++) {
+                const int found =
+                    tree == GANTRY_TREE_MAX || tree == GANTRY_TREE_MIN
+                        ? GANTRY_CPU_PICK(level, reduce_find_extreme)(tree, in->dtype, &loops)
+                        : GANTRY_CPU_PICK(level, reduce_find)(tree, in->dtype, &loops);
+                for (size_t l = 0; found && l < sizeof lengths / sizeof lengths[0]; ++l) {
                     static double single[1 << 14], pairs[1 << 14];
                     in->element_count = (1 << 20) / lengths[l] * lengths[l];
                     memset(single, 0, sizeof single);
@@ -377,14 +375,13 @@ static void reduction_of_lines_in_pairs_gives_the_bits_of_single_ones(void **sta
     cpu_call_close(&cpu);
 }
 
-static void sum_of_one_element_keeps_its_sign(void **state)
-{
+static void sum_of_one_element_keeps_its_sign(void **state) {
     cpu_call_t cpu;
     const int64_t sizes[] = {3, 1};
     (void)state;
     cpu_call_open(&cpu, -1, 1);
     gantry_arg_t *input = cpu_tensor(&cpu, F32, 2, sizes);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; ++i) {
         ((float *)input->data)[i] = -0.0f;
     }
     gantry_arg_t *kept = reduce(&cpu, "Sum", input, 2);
@@ -394,8 +391,7 @@ static void sum_of_one_element_keeps_its_sign(void **state)
     cpu_call_close(&cpu);
 }
 
-static void max_and_min_nan_anywhere_spreads(void **state)
-{
+static void max_and_min_nan_anywhere_spreads(void **state) {
     cpu_call_t cpu;
     const int64_t sizes[] = {3, 200};
     (void)state;
@@ -404,11 +400,11 @@ static void max_and_min_nan_anywhere_spreads(void **state)
         gantry_arg_t *input = cpu_tensor(&cpu, F32, 2, sizes);
         randomize(input);
         ((float *)input->data)[200 + place] = NAN;
-        for (int op = MAX; op <= MIN; op++) {
+        for (int op = MAX; op <= MIN; ++op) {
             float *rows = reduce(&cpu, op_names[op], input, 2)->data;
             float *columns = reduce(&cpu, op_names[op], input, 1)->data;
             assert_true(!isnan(rows[0]) && isnan(rows[1]) && !isnan(rows[2]));
-            for (int64_t i = 0; i < 200; i++) {
+            for (int64_t i = 0; i < 200; ++i) {
                 assert_int_equal(isnan(columns[i]) != 0, i == place);
             }
         }
@@ -417,8 +413,7 @@ static void max_and_min_nan_anywhere_spreads(void **state)
     cpu_call_close(&cpu);
 }
 
-static void reduction_empty_input_gives_identity(void **state)
-{
+static void reduction_empty_input_gives_identity(void **state) {
     cpu_call_t cpu;
     const int64_t sizes[] = {0, 3};
     (void)state;
@@ -441,8 +436,7 @@ static void reduction_empty_input_gives_identity(void **state)
     cpu_call_close(&cpu);
 }
 
-static void mean_of_int32_sums_in_64_bits_and_truncates(void **state)
-{
+static void mean_of_int32_sums_in_64_bits_and_truncates(void **state) {
     static const int32_t values[] = {INT32_MAX, INT32_MAX, 5, -7, 0, 0};
     cpu_call_t cpu;
     const int64_t sizes[] = {2, 3};
@@ -456,14 +450,13 @@ static void mean_of_int32_sums_in_64_bits_and_truncates(void **state)
     cpu_call_close(&cpu);
 }
 
-static void sum_scratch_exhausted_returns_the_status(void **state)
-{
+static void sum_scratch_exhausted_returns_the_status(void **state) {
     cpu_call_t cpu;
     const int64_t sizes[] = {100000};
     static const char *const ops[] = {"Sum", "Mean"};
     (void)state;
     cpu_call_open(&cpu, -1, 2);
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 4; ++k) {
         gantry_arg_t *input = cpu_tensor(&cpu, k < 2 ? F32 : I32, 1, sizes);
         randomize(input);
         gantry_arg_t *output = reduced_output(&cpu, input, 1);
@@ -477,12 +470,11 @@ static void sum_scratch_exhausted_returns_the_status(void **state)
 
 /* ---- ArgMax ---- */
 
-
-static void check_argmax(cpu_call_t *cpu, const gantry_arg_t *input, int32_t axis, int32_t out_dtype)
-{
+static void check_argmax(cpu_call_t *cpu, const gantry_arg_t *input, int32_t axis,
+                         int32_t out_dtype) {
     int64_t sizes[GANTRY_K_MAX_RANK], inner = 1;
     int32_t rank = 0;
-    for (int32_t i = 0; i < input->rank; i++) {
+    for (int32_t i = 0; i < input->rank; ++i) {
         inner *= i > axis ? input->dims[i] : 1;
         if (i != axis) {
             sizes[rank++] = input->dims[i];
@@ -492,10 +484,10 @@ static void check_argmax(cpu_call_t *cpu, const gantry_arg_t *input, int32_t axi
     int32_t negative = axis - input->rank;
     const gantry_arg_t *inputs[] = {input, cpu_ints(cpu, 1, &negative)};
     assert_int_equal(cpu_compute(cpu, kernel_of("ArgMax"), inputs, 2, output, NULL, 0), 0);
-    for (int64_t i = 0; i < output->element_count; i++) {
+    for (int64_t i = 0; i < output->element_count; ++i) {
         int64_t base = i / inner * inner * input->dims[axis] + i % inner, best = 0;
         double value = -INFINITY;
-        for (int64_t k = 0; k < input->dims[axis]; k++) {
+        for (int64_t k = 0; k < input->dims[axis]; ++k) {
             double x = element(input, base + k * inner);
             best = x > value ? k : best;
             value = x > value ? x : value;
@@ -504,24 +496,25 @@ static void check_argmax(cpu_call_t *cpu, const gantry_arg_t *input, int32_t axi
     }
 }
 
-static void argmax_any_axis_finds_the_first_largest(void **state)
-{
+static void argmax_any_axis_finds_the_first_largest(void **state) {
     static const int64_t shapes[][3] = {{3, 5, 7},    {1, 1, 300}, {4, 63, 64},    {2, 65, 129},
                                         {2, 4097, 2}, {1, 3, 300}, {1, 1, 200001}, {2, 5000, 3}};
     static const int32_t dtypes[] = {F32, F64, I32, I64, GANTRY_K_BOOL};
     int best = gantry__cpu_simd_detect(NULL);
     (void)state;
-    for (int level = 0; level <= best; level++) {
+    for (int level = 0; level <= best; ++level) {
         cpu_call_t cpu;
         cpu_call_open(&cpu, level, 2);
-        for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
-            for (int k = 0; k < 15; k++) {
+        for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s) {
+            for (int k = 0; k < 15; ++k) {
                 gantry_arg_t *input = cpu_tensor(&cpu, dtypes[k % 5], 3, shapes[s]);
                 randomize(input);
-                for (int64_t i = 0; i < input->element_count && dtypes[k % 5] == F32; i++) { /* many ties */
+                /* many ties */
+                for (int64_t i = 0; i < input->element_count && dtypes[k % 5] == F32; ++i) {
                     ((float *)input->data)[i] = floorf(((float *)input->data)[i] / 64.0f);
                 }
-                for (int64_t i = 0; i < input->element_count && dtypes[k % 5] == I64; i++) { /* exact as double */
+                /* exact as double */
+                for (int64_t i = 0; i < input->element_count && dtypes[k % 5] == I64; ++i) {
                     ((int64_t *)input->data)[i] /= 4096;
                 }
                 check_argmax(&cpu, input, k / 5, k % 2 ? I32 : I64);
@@ -532,15 +525,14 @@ static void argmax_any_axis_finds_the_first_largest(void **state)
     }
 }
 
-static void argmax_nan_never_wins(void **state)
-{
+static void argmax_nan_never_wins(void **state) {
     cpu_call_t cpu;
     const int64_t sizes[] = {70000};
     (void)state;
     cpu_call_open(&cpu, -1, 2);
     gantry_arg_t *input = cpu_tensor(&cpu, F32, 1, sizes);
     float *x = input->data;
-    for (int64_t i = 0; i < sizes[0]; i++) {
+    for (int64_t i = 0; i < sizes[0]; ++i) {
         x[i] = NAN;
     }
     check_argmax(&cpu, input, 0, I64); /* all NaN: 0 */
@@ -555,8 +547,7 @@ static void argmax_nan_never_wins(void **state)
     cpu_call_close(&cpu);
 }
 
-static void argmax_empty_axis_is_refused(void **state)
-{
+static void argmax_empty_axis_is_refused(void **state) {
     cpu_call_t cpu;
     const int64_t sizes[] = {0, 3}, out_sizes[] = {3};
     int32_t axis = 0;
@@ -564,13 +555,13 @@ static void argmax_empty_axis_is_refused(void **state)
     cpu_call_open(&cpu, -1, 1);
     const gantry_arg_t *inputs[] = {cpu_tensor(&cpu, F32, 2, sizes), cpu_ints(&cpu, 1, &axis)};
     gantry_arg_t *output = cpu_tensor(&cpu, I64, 1, out_sizes);
-    assert_int_equal(cpu_compute(&cpu, kernel_of("ArgMax"), inputs, 2, output, NULL, 0), GANTRY_K_INVALID_ARGUMENT);
+    assert_int_equal(cpu_compute(&cpu, kernel_of("ArgMax"), inputs, 2, output, NULL, 0),
+                     GANTRY_K_INVALID_ARGUMENT);
     assert_non_null(strstr(cpu.message, "no elements"));
     cpu_call_close(&cpu);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reduction_every_length_follows_the_tree),
         cmocka_unit_test(reduction_three_levels_follow_the_tree),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ops that put elements in other places, with random shapes and numbers, against what their definitions say of each
- * element of the result. Kernels take what inference lets through: nothing wrong comes here. */
+/* The ops that put elements in other places, with random shapes and numbers, against what their
+ * definitions say of each element of the result. Kernels take what inference lets through:
+ * nothing wrong comes here. */
 #include "cpu_move_case.h"
 
 /* ---- calls ---- */
@@ -22,8 +23,8 @@ static const gantry_kernel_def_t *find(const char *op) {
 }
 
 /* Half of the calls take the forms of cards. attrs end with one without a name. */
-static int32_t compute(cpu_call_t *owner, const char *op, const gantry_arg_t *const *inputs, uint32_t count,
-                       gantry_arg_t *out, const gantry_attr_t *attrs) {
+static int32_t compute(cpu_call_t *owner, const char *op, const gantry_arg_t *const *inputs,
+                       uint32_t count, gantry_arg_t *out, const gantry_attr_t *attrs) {
     const gantry_attr_t *list[8];
     uint32_t attr_count = 0;
     for (; attrs[attr_count].name; ++attr_count) list[attr_count] = &attrs[attr_count];
@@ -33,19 +34,22 @@ static int32_t compute(cpu_call_t *owner, const char *op, const gantry_arg_t *co
     return cpu_compute(owner, kernel, inputs, count, out, list, attr_count);
 }
 
-static void run(cpu_call_t *owner, const char *op, const gantry_arg_t *const *inputs, uint32_t count, gantry_arg_t *out,
-                const gantry_attr_t *attrs) {
+static void run(cpu_call_t *owner, const char *op, const gantry_arg_t *const *inputs,
+                uint32_t count, gantry_arg_t *out, const gantry_attr_t *attrs) {
     if (compute(owner, op, inputs, count, out, attrs) != 0) fail_msg("%s: %s", op, owner->message);
     expect_nothing_behind(out);
 }
 
 static gantry_attr_t string_attr(const char *name, const char *value) {
-    return (gantry_attr_t){.struct_size = sizeof(gantry_attr_t), .kind = GANTRY_ATTR_STRING, .name = name, .s = value};
+    return (gantry_attr_t){
+        .struct_size = sizeof(gantry_attr_t), .kind = GANTRY_ATTR_STRING, .name = name, .s = value};
 }
 
 static int32_t draw_type(void) { return some_types[draw(SOME_TYPES)]; }
 
-static int64_t draw_between(int64_t least, int64_t most) { return least + (int64_t)draw((uint64_t)(most - least + 1)); }
+static int64_t draw_between(int64_t least, int64_t most) {
+    return least + (int64_t)draw((uint64_t)(most - least + 1));
+}
 
 static gantry_arg_t *host_value(cpu_call_t *owner, int32_t dtype) {
     const int64_t two = 2;
@@ -66,7 +70,8 @@ static void draw_strided_slice(cpu_call_t *owner, int64_t limit) {
     int64_t dims[8], out_dims[8], index[8], start[8], step[8], given[3][24], masks[5] = {0};
     int32_t axis_of[8]; /* of the result's dimensions; -1: a new one */
     draw_dims(rank, limit, dims);
-    int32_t skipped = (int32_t)draw((uint64_t)rank + 1), skip_at = (int32_t)draw((uint64_t)(rank - skipped) + 1);
+    int32_t skipped = (int32_t)draw((uint64_t)rank + 1),
+            skip_at = (int32_t)draw((uint64_t)(rank - skipped) + 1);
     for (int32_t axis = 0; axis <= rank; ++axis) {
         if (axis == skip_at) {
             masks[2] |= INT64_C(1) << entries++;
@@ -83,7 +88,8 @@ static void draw_strided_slice(cpu_call_t *owner, int64_t limit) {
             axis_of[out_rank] = -1;
             out_dims[out_rank++] = 1;
         }
-        const int64_t first = draw_between(0, dims[axis] - 1), stride = (draw(2) ? 1 : -1) * draw_between(1, 4);
+        const int64_t first = draw_between(0, dims[axis] - 1),
+                      stride = (draw(2) ? 1 : -1) * draw_between(1, 4);
         const int shrinks = draw(4) == 0, is_open = !shrinks && draw(2);
         start[axis] = is_open ? (stride > 0 ? 0 : dims[axis] - 1) : first;
         step[axis] = stride;
@@ -93,8 +99,8 @@ static void draw_strided_slice(cpu_call_t *owner, int64_t limit) {
         masks[0] |= (int64_t)is_open << entries;
         masks[4] |= (int64_t)shrinks << entries++;
         if (shrinks) continue;
-        const int64_t most =
-            (stride > 0 ? dims[axis] - 1 - start[axis] : start[axis]) / (stride > 0 ? stride : -stride);
+        const int64_t most = (stride > 0 ? dims[axis] - 1 - start[axis] : start[axis]) /
+                             (stride > 0 ? stride : -stride);
         axis_of[out_rank] = axis;
         out_dims[out_rank++] = 1 + draw_between(0, most);
     }
@@ -103,9 +109,10 @@ static void draw_strided_slice(cpu_call_t *owner, int64_t limit) {
     const gantry_arg_t *inputs[] = {x, host_ints(owner, entries, given[0], wide),
                                     host_ints(owner, entries, given[1], wide),
                                     host_ints(owner, entries, given[2], wide)};
-    const gantry_attr_t attrs[] = {int_attr("begin_mask", masks[0]),       int_attr("end_mask", masks[1]),
-                                   int_attr("ellipsis_mask", masks[2]),    int_attr("new_axis_mask", masks[3]),
-                                   int_attr("shrink_axis_mask", masks[4]), {.name = NULL}};
+    const gantry_attr_t attrs[] = {
+        int_attr("begin_mask", masks[0]),       int_attr("end_mask", masks[1]),
+        int_attr("ellipsis_mask", masks[2]),    int_attr("new_axis_mask", masks[3]),
+        int_attr("shrink_axis_mask", masks[4]), {.name = NULL}};
     gantry_arg_t *out = cpu_tensor(owner, dtype, out_rank, out_dims);
     run(owner, "StridedSlice", inputs, 4, out, attrs);
     for (int64_t i = 0; i < out->element_count; ++i) {
@@ -161,15 +168,22 @@ static void draw_pad(cpu_call_t *owner, int64_t limit) {
     int64_t dims[8], out_dims[8], index[8], paddings[16];
     draw_dims(rank, limit, dims);
     for (int32_t d = 0; d < 2 * rank; ++d) {
-        const int64_t size = dims[d / 2], most = mode == CONSTANT ? 3 : mode == REFLECT ? size - 1 : size;
-        paddings[d] = draw(rank > 4 ? 8 : 2) ? 0 : draw_between(0, most < 3 || draw(8) == 0 ? most : 3);
+        const int64_t size = dims[d / 2], most = mode == CONSTANT  ? 3
+                                                 : mode == REFLECT ? size - 1
+                                                                   : size;
+        paddings[d] =
+            draw(rank > 4 ? 8 : 2) ? 0 : draw_between(0, most < 3 || draw(8) == 0 ? most : 3);
     }
-    for (int32_t d = 0; d < rank; ++d) out_dims[d] = paddings[2 * d] + dims[d] + paddings[2 * d + 1];
-    const gantry_arg_t *x = draw_tensor(owner, dtype, rank, dims), *value = host_value(owner, dtype);
+    for (int32_t d = 0; d < rank; ++d)
+        out_dims[d] = paddings[2 * d] + dims[d] + paddings[2 * d + 1];
+    const gantry_arg_t *x = draw_tensor(owner, dtype, rank, dims),
+                       *value = host_value(owner, dtype);
     const gantry_arg_t *inputs[] = {x, host_ints(owner, 2 * rank, paddings, (int)draw(2)), value};
-    const gantry_attr_t attrs[] = {string_attr("mode", mode == REFLECT ? "REFLECT" : "SYMMETRIC"), {.name = NULL}};
+    const gantry_attr_t attrs[] = {string_attr("mode", mode == REFLECT ? "REFLECT" : "SYMMETRIC"),
+                                   {.name = NULL}};
     gantry_arg_t *out = cpu_tensor(owner, dtype, rank, out_dims);
-    run(owner, mode == CONSTANT ? "Pad" : "MirrorPad", inputs, has_value ? 3 : 2, out, &attrs[mode == CONSTANT]);
+    run(owner, mode == CONSTANT ? "Pad" : "MirrorPad", inputs, has_value ? 3 : 2, out,
+        &attrs[mode == CONSTANT]);
     for (int64_t i = 0; i < out->element_count; ++i) {
         int is_inside = 1;
         index_of(out, i, index);
@@ -261,8 +275,9 @@ static void draw_blocks(cpu_call_t *owner, int64_t limit) {
     depth[c] = (space[c] = sizes[3]) * block * block;
     const gantry_arg_t *x = draw_tensor(owner, dtype, 4, to_depth ? space : depth);
     gantry_arg_t *out = cpu_tensor(owner, dtype, 4, to_depth ? depth : space);
-    const gantry_attr_t attrs[] = {
-        int_attr("block_size", block), string_attr("data_format", is_nchw ? "NCHW" : "NHWC"), {.name = NULL}};
+    const gantry_attr_t attrs[] = {int_attr("block_size", block),
+                                   string_attr("data_format", is_nchw ? "NCHW" : "NHWC"),
+                                   {.name = NULL}};
     run(owner, to_depth ? "SpaceToDepth" : "DepthToSpace", &x, 1, out, attrs);
     const gantry_arg_t *wide = to_depth ? x : out;
     for (int64_t i = 0; i < wide->element_count; ++i) {
@@ -336,21 +351,26 @@ static int64_t length_of(const diagonals_t *m, int64_t d) {
 }
 
 static diagonals_t draw_diagonals(cpu_call_t *owner, int64_t limit) {
-    static const char *const alignments[] = {"LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT"};
+    static const char *const alignments[] = {"LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT",
+                                             "RIGHT_RIGHT"};
     int64_t dims[3];
     draw_dims(3, limit > 5000 ? 5000 : limit, dims);
-    diagonals_t m = {.batch = dims[0], .rows = dims[1], .columns = dims[2], .align = alignments[draw(4)]};
+    diagonals_t m = {
+        .batch = dims[0], .rows = dims[1], .columns = dims[2], .align = alignments[draw(4)]};
     m.lower = draw_between(1 - m.rows, m.columns - 1);
     m.upper = draw(3) ? draw_between(m.lower, m.columns - 1) : m.lower;
-    for (int64_t d = m.lower; d <= m.upper; ++d) m.length = length_of(&m, d) > m.length ? length_of(&m, d) : m.length;
+    for (int64_t d = m.lower; d <= m.upper; ++d)
+        m.length = length_of(&m, d) > m.length ? length_of(&m, d) : m.length;
     const int64_t band[] = {m.lower, m.upper};
     m.k = host_ints(owner, m.lower == m.upper ? 1 : 2, band, 0);
     if (m.lower == m.upper && draw(2)) m.k->rank = 0;
     return m;
 }
 
-static gantry_arg_t *band_tensor(cpu_call_t *owner, const diagonals_t *m, int32_t dtype, int is_drawn) {
-    const int64_t dims[] = {m->batch, m->upper - m->lower + 1, m->length}, one[] = {m->batch, m->length};
+static gantry_arg_t *band_tensor(cpu_call_t *owner, const diagonals_t *m, int32_t dtype,
+                                 int is_drawn) {
+    const int64_t dims[] = {m->batch, m->upper - m->lower + 1, m->length},
+                  one[] = {m->batch, m->length};
     const int is_one = m->lower == m->upper;
     return (is_drawn ? draw_tensor : cpu_tensor)(owner, dtype, is_one ? 2 : 3, is_one ? one : dims);
 }
@@ -359,9 +379,11 @@ static gantry_arg_t *band_tensor(cpu_call_t *owner, const diagonals_t *m, int32_
 static int64_t place_of(const diagonals_t *m, int64_t row, int64_t column) {
     const int64_t d = column - row;
     if (d < m->lower || d > m->upper) return -1;
-    const int left_above = strncmp(m->align, "LEFT", 4) == 0, left_below = strstr(m->align, "_LEFT") != NULL;
+    const int left_above = strncmp(m->align, "LEFT", 4) == 0,
+              left_below = strstr(m->align, "_LEFT") != NULL;
     const int is_left = d > 0 ? left_above : d < 0 ? left_below : left_above || left_below;
-    return (m->upper - d) * m->length + (row < column ? row : column) + (is_left ? 0 : m->length - length_of(m, d));
+    return (m->upper - d) * m->length + (row < column ? row : column) +
+           (is_left ? 0 : m->length - length_of(m, d));
 }
 
 /* MatrixDiag, MatrixSetDiag: what no diagonal holds is `other`, or x's. */
@@ -380,7 +402,8 @@ static void draw_matrix_diag(cpu_call_t *owner, int64_t limit) {
     const int32_t dtype = draw_type();
     const int64_t dims[] = {m.batch, m.rows, m.columns};
     const gantry_attr_t attrs[] = {string_attr("align", m.align), {.name = NULL}};
-    const gantry_arg_t *side = host_ints(owner, 1, (const int64_t[]){-1}, 0); /* inference has used it */
+    /* inference has used it */
+    const gantry_arg_t *side = host_ints(owner, 1, (const int64_t[]){-1}, 0);
     const gantry_arg_t *band = band_tensor(owner, &m, dtype, 1), *value = host_value(owner, dtype);
     gantry_arg_t *out = cpu_tensor(owner, dtype, 3, dims);
     if (draw(2)) {
@@ -429,7 +452,8 @@ static void draw_band_part(cpu_call_t *owner, int64_t limit) {
     run(owner, "MatrixBandPart", inputs, 3, out, &none);
     for (int64_t i = 0; i < out->element_count; ++i) {
         const int64_t row = i / dims[2] % dims[1], column = i % dims[2];
-        const int is_kept = (lower < 0 || row - column <= lower) && (upper < 0 || column - row <= upper);
+        const int is_kept =
+            (lower < 0 || row - column <= lower) && (upper < 0 || column - row <= upper);
         expect_element(out, i, is_kept ? at(x, i) : &zero, "MatrixBandPart");
     }
     cpu_call_clear(owner);
@@ -440,7 +464,8 @@ static void draw_band_part(cpu_call_t *owner, int64_t limit) {
 static void draw_permutation(cpu_call_t *owner, int64_t limit) {
     const int64_t count = 1 + (int64_t)draw((uint64_t)limit);
     const gantry_attr_t none = {.name = NULL};
-    gantry_arg_t *x = cpu_tensor(owner, GANTRY_K_INT64, 1, &count), *out = cpu_tensor(owner, GANTRY_K_INT64, 1, &count);
+    gantry_arg_t *x = cpu_tensor(owner, GANTRY_K_INT64, 1, &count),
+                 *out = cpu_tensor(owner, GANTRY_K_INT64, 1, &count);
     int64_t *values = x->data;
     const gantry_arg_t *inputs[] = {x};
     for (int64_t i = 0; i < count; ++i) {
@@ -452,13 +477,16 @@ static void draw_permutation(cpu_call_t *owner, int64_t limit) {
     for (int64_t i = 0; i < count; ++i) assert_int_equal(((int64_t *)out->data)[values[i]], i);
     const int64_t place = (int64_t)draw((uint64_t)count), kept = values[place];
     values[place] = draw(2) ? count : -1;
-    assert_int_equal(compute(owner, "InvertPermutation", inputs, 1, out, &none), GANTRY_K_INVALID_ARGUMENT);
+    assert_int_equal(compute(owner, "InvertPermutation", inputs, 1, out, &none),
+                     GANTRY_K_INVALID_ARGUMENT);
     assert_non_null(strstr(owner->message, " is not between 0 and "));
     values[place] = (kept + 1) % count;
     if (count > 1) {
         char text[64];
-        (void)snprintf(text, sizeof text, " = %" PRId64 " is duplicated in the input.", values[place]);
-        assert_int_equal(compute(owner, "InvertPermutation", inputs, 1, out, &none), GANTRY_K_INVALID_ARGUMENT);
+        (void)snprintf(text, sizeof text, " = %" PRId64 " is duplicated in the input.",
+                       values[place]);
+        assert_int_equal(compute(owner, "InvertPermutation", inputs, 1, out, &none),
+                         GANTRY_K_INVALID_ARGUMENT);
         assert_non_null(strstr(owner->message, text));
     }
     cpu_call_clear(owner);

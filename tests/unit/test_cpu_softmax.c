@@ -9,8 +9,7 @@
 
 #include "cpu_reduce_case.h"
 
-static void check_softmax(cpu_call_t *cpu, int32_t dtype, int64_t rows, int64_t length)
-{
+static void check_softmax(cpu_call_t *cpu, int32_t dtype, int64_t rows, int64_t length) {
     const int64_t sizes[] = {rows, length};
     double tolerance = dtype == F32 ? 1e-5 : 1e-13;
     gantry_arg_t *input = cpu_tensor(cpu, dtype, 2, sizes);
@@ -20,15 +19,15 @@ static void check_softmax(cpu_call_t *cpu, int32_t dtype, int64_t rows, int64_t 
     gantry_arg_t *logs = cpu_tensor(cpu, dtype, 2, sizes);
     assert_int_equal(cpu_compute(cpu, kernel_of("Softmax"), inputs, 1, soft, NULL, 0), 0);
     assert_int_equal(cpu_compute(cpu, kernel_of("LogSoftmax"), inputs, 1, logs, NULL, 0), 0);
-    for (int64_t row = 0; row < rows; row++) {
+    for (int64_t row = 0; row < rows; ++row) {
         double largest = -INFINITY, sum = 0;
-        for (int64_t i = 0; i < length; i++) {
+        for (int64_t i = 0; i < length; ++i) {
             largest = fmax(largest, element(input, row * length + i));
         }
-        for (int64_t i = 0; i < length; i++) {
+        for (int64_t i = 0; i < length; ++i) {
             sum += exp(element(input, row * length + i) - largest);
         }
-        for (int64_t i = 0; i < length; i++) {
+        for (int64_t i = 0; i < length; ++i) {
             double shifted = element(input, row * length + i) - largest;
             assert_true(fabs(element(soft, row * length + i) - exp(shifted) / sum) <=
                         tolerance * exp(shifted) / sum + 1e-38);
@@ -39,15 +38,15 @@ static void check_softmax(cpu_call_t *cpu, int32_t dtype, int64_t rows, int64_t 
     cpu_call_clear(cpu);
 }
 
-static void softmax_rows_of_any_length_match_the_formula(void **state)
-{
-    static const int64_t lengths[] = {1, 2, 3, 5, 10, 16, 31, 32, 33, 64, 65, 100, 1000, 4096, 4097, 20000};
+static void softmax_rows_of_any_length_match_the_formula(void **state) {
+    static const int64_t lengths[] = {1,  2,  3,  5,   10,   16,   31,   32,
+                                      33, 64, 65, 100, 1000, 4096, 4097, 20000};
     int best = gantry__cpu_simd_detect(NULL);
     (void)state;
-    for (int level = 0; level <= best; level++) {
+    for (int level = 0; level <= best; ++level) {
         cpu_call_t cpu;
         cpu_call_open(&cpu, level, 2);
-        for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) {
             check_softmax(&cpu, F32, 1, lengths[i]);
             check_softmax(&cpu, F32, lengths[i] < 100 ? 131 : 3, lengths[i]);
             check_softmax(&cpu, F64, lengths[i] < 100 ? 67 : 3, lengths[i]);
@@ -56,17 +55,16 @@ static void softmax_rows_of_any_length_match_the_formula(void **state)
     }
 }
 
-static void softmax_levels_threads_and_forms_give_equal_bits(void **state)
-{
+static void softmax_levels_threads_and_forms_give_equal_bits(void **state) {
     static const int64_t shapes[][2] = {{1000, 5}, {300, 32}, {300, 33}, {9, 5000}};
     int best = gantry__cpu_simd_detect(NULL);
     (void)state;
-    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
-        for (int logarithm = 0; logarithm < 2; logarithm++) {
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s) {
+        for (int logarithm = 0; logarithm < 2; ++logarithm) {
             const char *op = logarithm ? "LogSoftmax" : "Softmax";
             size_t bytes = (size_t)(shapes[s][0] * shapes[s][1]) * sizeof(float);
             float *first = NULL;
-            for (int run = 0; run < 2 * (best + 1); run++) {
+            for (int run = 0; run < 2 * (best + 1); ++run) {
                 cpu_call_t cpu;
                 cpu_call_open(&cpu, run / 2, (uint32_t)(run % 2 + 1));
                 gantry_arg_t *input = cpu_tensor(&cpu, F32, 2, shapes[s]);
@@ -81,10 +79,13 @@ static void softmax_levels_threads_and_forms_give_equal_bits(void **state)
                     const int64_t one[] = {1, shapes[s][1]}; /* a row alone takes the other form */
                     gantry_arg_t *row = cpu_tensor(&cpu, F32, 2, one);
                     gantry_arg_t *alone = cpu_tensor(&cpu, F32, 2, one);
-                    memcpy(row->data, (float *)input->data + shapes[s][1], (size_t)shapes[s][1] * sizeof(float));
+                    memcpy(row->data, (float *)input->data + shapes[s][1],
+                           (size_t)shapes[s][1] * sizeof(float));
                     inputs[0] = row;
-                    assert_int_equal(cpu_compute(&cpu, kernel_of(op), inputs, 1, alone, NULL, 0), 0);
-                    assert_memory_equal(alone->data, first + shapes[s][1], (size_t)shapes[s][1] * sizeof(float));
+                    assert_int_equal(cpu_compute(&cpu, kernel_of(op), inputs, 1, alone, NULL, 0),
+                                     0);
+                    assert_memory_equal(alone->data, first + shapes[s][1],
+                                        (size_t)shapes[s][1] * sizeof(float));
                 }
                 assert_memory_equal(first, output->data, bytes);
                 cpu_call_close(&cpu);
@@ -94,9 +95,9 @@ static void softmax_levels_threads_and_forms_give_equal_bits(void **state)
     }
 }
 
-static void softmax_extremes_follow_the_formula(void **state)
-{
-    static const float values[] = {INFINITY, 1, NAN, 1, -INFINITY, -INFINITY, -INFINITY, 1, 1000, -1000};
+static void softmax_extremes_follow_the_formula(void **state) {
+    static const float values[] = {INFINITY,  1,         NAN, 1,    -INFINITY,
+                                   -INFINITY, -INFINITY, 1,   1000, -1000};
     cpu_call_t cpu;
     const int64_t sizes[] = {5, 2};
     (void)state;
@@ -110,12 +111,12 @@ static void softmax_extremes_follow_the_formula(void **state)
     assert_true(isnan(y[0]) && isnan(y[2]) && isnan(y[3]) && isnan(y[4]) && isnan(y[5]));
     assert_true(y[6] == 0.0f && y[7] == 1.0f && y[8] == 1.0f && y[9] == 0.0f);
     assert_int_equal(cpu_compute(&cpu, kernel_of("LogSoftmax"), inputs, 1, output, NULL, 0), 0);
-    assert_true(isnan(y[0]) && isnan(y[3]) && y[6] == -INFINITY && y[7] == 0.0f && y[8] == 0.0f && y[9] == -2000.0f);
+    assert_true(isnan(y[0]) && isnan(y[3]) && y[6] == -INFINITY && y[7] == 0.0f && y[8] == 0.0f &&
+                y[9] == -2000.0f);
     cpu_call_close(&cpu);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(softmax_rows_of_any_length_match_the_formula),
         cmocka_unit_test(softmax_levels_threads_and_forms_give_equal_bits),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many threads the CPU backend has is said by option, environment or a call, until the runtime is initialised. */
+/* How many threads the CPU backend has is said by option, environment or a call, until the
+ * runtime is initialised. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>
@@ -27,7 +28,9 @@ static void work(runtime_fixture_t *f) {
     gantry_scope_t *scope = runtime_fixture_scope(f, "CPU:0");
     const gantry_tensor_t *x = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1 << 20));
     float sum = 0;
-    assert_int_equal(gantry_tensor_read(gantry_sum(scope, gantry_exp(scope, x), NULL), &sum, sizeof sum), GANTRY_OK);
+    assert_int_equal(
+        gantry_tensor_read(gantry_sum(scope, gantry_exp(scope, x), NULL), &sum, sizeof sum),
+        GANTRY_OK);
     expect_ended_well(scope);
 }
 
@@ -51,7 +54,8 @@ static void call_before_initialisation_takes_effect(void **state) {
     const char *before = libraries(&f);
     assert_memory_equal(before, "2 threads;", 10);
     assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 3), GANTRY_OK);
-    assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 4), GANTRY_OK); /* the last one holds */
+    /* the last one holds */
+    assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 4), GANTRY_OK);
     assert_int_equal(gantry_get_intra_op_parallelism_threads(f.runtime), 4);
     assert_memory_equal(libraries(&f), "4 threads;", 10);
     assert_memory_equal(before, "2 threads;", 10); /* a text that was given out stays */
@@ -75,9 +79,9 @@ static void call_after_initialisation_may_only_confirm(void **state) {
     assert_false(setting_of(&f).frozen);
     assert_int_equal(gantry_runtime_initialize(f.runtime), GANTRY_OK);
     assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 2), GANTRY_OK);
-    expect_failure(gantry_set_intra_op_parallelism_threads(f.runtime, 3), GANTRY_FAILED_PRECONDITION,
-                   "cannot be modified after initialization (initialized by gantry_runtime_initialize): it is 2 (0: all "
-                   "cores), 3 is given");
+    expect_failure(
+        gantry_set_intra_op_parallelism_threads(f.runtime, 3), GANTRY_FAILED_PRECONDITION,
+        "cannot be modified after initialization (initialized by gantry_runtime_initialize): it is 2 (0: all cores), 3 is given");
     work(&f);
     assert_int_equal(workers_now(), 1);
     runtime_fixture_close(&f);
@@ -87,15 +91,18 @@ static void number_out_of_range_is_refused(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    expect_failure(gantry_set_intra_op_parallelism_threads(f.runtime, -1), GANTRY_INVALID_ARGUMENT, "0 (all cores) to 1024");
-    expect_failure(gantry_set_intra_op_parallelism_threads(f.runtime, 1025), GANTRY_INVALID_ARGUMENT, "is 1025");
+    expect_failure(gantry_set_intra_op_parallelism_threads(f.runtime, -1), GANTRY_INVALID_ARGUMENT,
+                   "0 (all cores) to 1024");
+    expect_failure(gantry_set_intra_op_parallelism_threads(f.runtime, 1025),
+                   GANTRY_INVALID_ARGUMENT, "is 1025");
     assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 1), GANTRY_OK);
     work(&f);
     assert_int_equal(workers_now(), 0);
     runtime_fixture_close(&f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who multiplies float32 matrices on the CPU backend: records of the tuning file, wrong ones, libraries that are not there. Whoever serves,
- * products are right. */
+/* Who multiplies float32 matrices on the CPU backend: records of the tuning file, wrong ones,
+ * libraries that are not there. Whoever serves, products are right. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -23,12 +23,12 @@
 
 static const char *hidden; /* a part of their names; NULL: none */
 
-void *dlopen(const char *name, int flags)
-{
+void *dlopen(const char *name, int flags) {
     void *(*real)(const char *, int);
     void *symbol = dlsym(RTLD_NEXT, "dlopen");
     memcpy(&real, &symbol, sizeof real);
-    return hidden != NULL && name != NULL && strstr(name, hidden) != NULL ? NULL : real(name, flags);
+    return hidden != NULL && name != NULL && strstr(name, hidden) != NULL ? NULL
+                                                                          : real(name, flags);
 }
 
 /* ---- a host with records ---- */
@@ -38,21 +38,20 @@ static const char *records[4]; /* of each class; NULL: none */
 static char warning[512];
 static int asked;
 
-static void keep_log(void *self, int32_t level, const char *text)
-{
+static void keep_log(void *self, int32_t level, const char *text) {
     (void)self;
     if (level >= GANTRY_LOG_WARNING) {
         snprintf(warning, sizeof warning, "%s", text);
     }
 }
 
-static int32_t find_record(void *self, const gantry_device_info_t *device, const char *what, gantry_tuning_t *out)
-{
+static int32_t find_record(void *self, const gantry_device_info_t *device, const char *what,
+                           gantry_tuning_t *out) {
     (void)self;
     assert_string_equal(device->hardware_name, "A processor");
     assert_int_equal(out->struct_size, sizeof *out);
     asked++;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; ++i) {
         char name[64];
         snprintf(name, sizeof name, "cpu.matmul.float32.%s.2_threads", class_names[i]);
         if (strcmp(name, what) == 0 && records[i] != NULL) {
@@ -66,8 +65,7 @@ static int32_t find_record(void *self, const gantry_device_info_t *device, const
     return 0;
 }
 
-static void open_with(cpu_call_t *cpu, const char *option, const char *const values[4])
-{
+static void open_with(cpu_call_t *cpu, const char *option, const char *const values[4]) {
     const gantry_device_info_t info = {.struct_size = sizeof info, .hardware_name = "A processor"};
     cpu_call_open(cpu, -1, 2);
     cpu->host.log = keep_log;
@@ -77,45 +75,46 @@ static void open_with(cpu_call_t *cpu, const char *option, const char *const val
     cpu->option_count = 1;
     warning[0] = '\0';
     asked = 0;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; ++i) {
         records[i] = values != NULL ? values[i] : NULL;
     }
-    assert_int_equal(gantry__cpu_blas_create(&cpu->host, cpu->device.simd_level, &cpu->device.blas), 0);
+    assert_int_equal(gantry__cpu_blas_create(&cpu->host, cpu->device.simd_level, &cpu->device.blas),
+                     0);
     gantry__cpu_blas_set_device(cpu->device.blas, &info, 2);
 }
 
-static void close_call(cpu_call_t *cpu)
-{
+static void close_call(cpu_call_t *cpu) {
     gantry__cpu_blas_release(cpu->device.blas);
     cpu_call_close(cpu);
     hidden = NULL;
 }
 
 /* One product of each class, of small multiples of 1/8: sums are exact in any order. */
-static void check_products(cpu_call_t *cpu)
-{
-    static const int64_t sizes[][3] = {{9, 200, 130}, {70, 65, 100}, {300, 200, 257}, {900, 1000, 901}};
-    for (int s = 0; s < 4; s++) {
+static void check_products(cpu_call_t *cpu) {
+    static const int64_t sizes[][3] = {
+        {9, 200, 130}, {70, 65, 100}, {300, 200, 257}, {900, 1000, 901}};
+    for (int s = 0; s < 4; ++s) {
         const int64_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2];
         const int64_t a_sizes[] = {m, k}, b_sizes[] = {k, n}, c_sizes[] = {m, n};
-        gantry_arg_t *a = cpu_tensor(cpu, GANTRY_K_FLOAT32, 2, a_sizes), *b = cpu_tensor(cpu, GANTRY_K_FLOAT32, 2, b_sizes),
+        gantry_arg_t *a = cpu_tensor(cpu, GANTRY_K_FLOAT32, 2, a_sizes),
+                     *b = cpu_tensor(cpu, GANTRY_K_FLOAT32, 2, b_sizes),
                      *c = cpu_tensor(cpu, GANTRY_K_FLOAT32, 2, c_sizes);
         const gantry_arg_t *inputs[] = {a, b};
         const gantry_kernel_def_t *kernel =
             cpu_kernel(gantry__cpu_matmul_kernels, gantry__cpu_matmul_kernel_count, "MatMul");
         float *x = a->data, *y = b->data;
         assert_int_equal(gantry__cpu_product_class(m, n, k), s);
-        for (int64_t i = 0; i < m * k; i++) {
+        for (int64_t i = 0; i < m * k; ++i) {
             x[i] = (float)(i * 7919 % 33 - 16) / 8;
         }
-        for (int64_t i = 0; i < k * n; i++) {
+        for (int64_t i = 0; i < k * n; ++i) {
             y[i] = (float)(i * 104729 % 31 - 15) / 8;
         }
         assert_int_equal(cpu_compute(cpu, kernel, inputs, 2, c, NULL, 0), 0);
-        for (int64_t look = 0; look < 300; look++) {
+        for (int64_t look = 0; look < 300; ++look) {
             int64_t i = look * 7 % m, j = look * 13 % n;
             double sum = 0;
-            for (int64_t p = 0; p < k; p++) {
+            for (int64_t p = 0; p < k; ++p) {
                 sum += (double)x[i * k + p] * (double)y[p * n + j];
             }
             assert_true((double)((float *)c->data)[i * n + j] == sum);
@@ -124,16 +123,14 @@ static void check_products(cpu_call_t *cpu)
     }
 }
 
-static void has_in_listing(const cpu_call_t *cpu, const char *part)
-{
+static void has_in_listing(const cpu_call_t *cpu, const char *part) {
     const char *line = gantry__cpu_blas_library(cpu->device.blas);
     if (strstr(line, part) == NULL) {
         fail_msg("\"%s\" is not in: %s", part, line);
     }
 }
 
-static int chosen(const cpu_call_t *cpu, int product_class)
-{
+static int chosen(const cpu_call_t *cpu, int product_class) {
     static const int64_t sides[] = {20, 100, 500, 2000};
     int64_t n = sides[product_class];
     return gantry__cpu_blas_choose(cpu->device.blas, n, n, n);
@@ -141,21 +138,33 @@ static int chosen(const cpu_call_t *cpu, int product_class)
 
 /* ---- values ---- */
 
-static void values_are_read_or_refused_with_a_reason(void **state)
-{
-    static const char *const wrong[] = {"",          "own=1",          "use=mkl",          "use=own use=own", "use=own own",
-                                        "use=own x", "use=own own=1e9", "use=own own=-1",   "use=own own=1 own=2",
-                                        "use=own own=", "use=", "=", "use=own own=1.2.3", "use=own own=.",
+static void values_are_read_or_refused_with_a_reason(void **state) {
+    static const char *const wrong[] = {"",
+                                        "own=1",
+                                        "use=mkl",
+                                        "use=own use=own",
+                                        "use=own own",
+                                        "use=own x",
+                                        "use=own own=1e9",
+                                        "use=own own=-1",
+                                        "use=own own=1 own=2",
+                                        "use=own own=",
+                                        "use=",
+                                        "=",
+                                        "use=own own=1.2.3",
+                                        "use=own own=.",
                                         "use=own own=11111111111111111111111111111111111111"};
     gantry__cpu_tuned_t tuned;
     char reason[80];
     (void)state;
-    assert_int_equal(gantry__cpu_tuned_read("use=onednn own=41.5 onednn=48 openblas=9", &tuned, reason, sizeof reason), 1);
+    assert_int_equal(gantry__cpu_tuned_read("use=onednn own=41.5 onednn=48 openblas=9", &tuned,
+                                            reason, sizeof reason),
+                     1);
     assert_int_equal(tuned.use, GANTRY_CPU_BLAS_ONEDNN);
     assert_string_equal(tuned.figures, "own 41.5, oneDNN 48, OpenBLAS 9");
     assert_int_equal(gantry__cpu_tuned_read("use=own", &tuned, reason, sizeof reason), 1);
     assert_string_equal(tuned.figures, "");
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
         reason[0] = '\0';
         if (gantry__cpu_tuned_read(wrong[i], &tuned, reason, sizeof reason) || reason[0] == '\0') {
             fail_msg("accepted: %s", wrong[i]);
@@ -164,8 +173,7 @@ static void values_are_read_or_refused_with_a_reason(void **state)
     }
 }
 
-static void classes_are_by_side_and_work(void **state)
-{
+static void classes_are_by_side_and_work(void **state) {
     (void)state;
     assert_int_equal(gantry__cpu_product_class(31, 5000, 5000), GANTRY_CPU_PRODUCT_THIN);
     assert_int_equal(gantry__cpu_product_class(5000, 31, 5000), GANTRY_CPU_PRODUCT_THIN);
@@ -178,20 +186,24 @@ static void classes_are_by_side_and_work(void **state)
 
 /* ---- auto ---- */
 
-static void auto_takes_what_was_measured(void **state)
-{
-    static const char *const values[] = {"use=openblas own=10 openblas=12.5", "use=own own=40 onednn=39",
-                                         "use=onednn own=50 onednn=60", "use=own"};
+static void auto_takes_what_was_measured(void **state) {
+    static const char *const values[] = {"use=openblas own=10 openblas=12.5",
+                                         "use=own own=40 onednn=39", "use=onednn own=50 onednn=60",
+                                         "use=own"};
     cpu_call_t cpu;
     (void)state;
     open_with(&cpu, "auto", values);
     has_in_listing(&cpu, "matrix products");
-    has_in_listing(&cpu, "thin OpenBLAS (own 10, OpenBLAS 12.5), small own (own 40, oneDNN 39), middle oneDNN");
+    has_in_listing(
+        &cpu,
+        "thin OpenBLAS (own 10, OpenBLAS 12.5), small own (own 40, oneDNN 39), middle oneDNN");
     has_in_listing(&cpu, "measured 2026-11-22; libraries are opened on first need");
-    int onednn = chosen(&cpu, GANTRY_CPU_PRODUCT_MIDDLE), openblas = chosen(&cpu, GANTRY_CPU_PRODUCT_THIN);
+    int onednn = chosen(&cpu, GANTRY_CPU_PRODUCT_MIDDLE),
+        openblas = chosen(&cpu, GANTRY_CPU_PRODUCT_THIN);
     assert_int_equal(chosen(&cpu, GANTRY_CPU_PRODUCT_SMALL), GANTRY_CPU_BLAS_OWN);
     assert_int_equal(chosen(&cpu, GANTRY_CPU_PRODUCT_LARGE), GANTRY_CPU_BLAS_OWN);
-    assert_true(onednn == GANTRY_CPU_BLAS_ONEDNN || onednn == GANTRY_CPU_BLAS_OWN); /* own: not on this machine */
+    /* own: not on this machine */
+    assert_true(onednn == GANTRY_CPU_BLAS_ONEDNN || onednn == GANTRY_CPU_BLAS_OWN);
     assert_true(openblas == GANTRY_CPU_BLAS_OPENBLAS || openblas == GANTRY_CPU_BLAS_OWN);
     print_message("%s\n", gantry__cpu_blas_library(cpu.device.blas));
     check_products(&cpu);
@@ -199,14 +211,13 @@ static void auto_takes_what_was_measured(void **state)
     close_call(&cpu);
 }
 
-static void auto_without_a_record_keeps_its_rule_and_says_so(void **state)
-{
+static void auto_without_a_record_keeps_its_rule_and_says_so(void **state) {
     cpu_call_t cpu;
     (void)state;
     open_with(&cpu, "auto", NULL);
     has_in_listing(&cpu, "not measured, `gantry tune` measures");
     int serving = chosen(&cpu, GANTRY_CPU_PRODUCT_LARGE);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; ++i) {
         assert_int_equal(chosen(&cpu, i), serving);
     }
     has_in_listing(&cpu, "not measured, `gantry tune` measures");
@@ -214,8 +225,7 @@ static void auto_without_a_record_keeps_its_rule_and_says_so(void **state)
     close_call(&cpu);
 }
 
-static void classes_without_a_record_keep_the_rule(void **state)
-{
+static void classes_without_a_record_keep_the_rule(void **state) {
     static const char *const values[] = {NULL, NULL, NULL, "use=own own=3"};
     cpu_call_t cpu;
     (void)state;
@@ -229,13 +239,12 @@ static void classes_without_a_record_keep_the_rule(void **state)
     close_call(&cpu);
 }
 
-static void an_option_goes_before_records(void **state)
-{
+static void an_option_goes_before_records(void **state) {
     static const char *const values[] = {"use=onednn", "use=onednn", "use=onednn", "use=onednn"};
     cpu_call_t cpu;
     (void)state;
     open_with(&cpu, "own", values);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; ++i) {
         assert_int_equal(chosen(&cpu, i), GANTRY_CPU_BLAS_OWN);
     }
     assert_int_equal(asked, 0);
@@ -245,14 +254,14 @@ static void an_option_goes_before_records(void **state)
 
 /* ---- wrong records ---- */
 
-static void a_library_that_is_not_there_leaves_products_to_our_loops(void **state)
-{
-    static const char *const values[] = {"use=openblas own=1 openblas=2", "use=openblas", "use=openblas", "use=openblas"};
+static void a_library_that_is_not_there_leaves_products_to_our_loops(void **state) {
+    static const char *const values[] = {"use=openblas own=1 openblas=2", "use=openblas",
+                                         "use=openblas", "use=openblas"};
     cpu_call_t cpu;
     (void)state;
     hidden = "openblas";
     open_with(&cpu, "auto", values);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; ++i) {
         assert_int_equal(chosen(&cpu, i), GANTRY_CPU_BLAS_OWN);
     }
     has_in_listing(&cpu, "thin own (own 1, OpenBLAS 2)");
@@ -261,8 +270,7 @@ static void a_library_that_is_not_there_leaves_products_to_our_loops(void **stat
     close_call(&cpu);
 }
 
-static void a_wrong_record_is_warned_of_and_left_out(void **state)
-{
+static void a_wrong_record_is_warned_of_and_left_out(void **state) {
     static const char *const values[] = {"use=mkl", "nonsense", "use=own own=fast", "depth=512"};
     cpu_call_t cpu;
     (void)state;
@@ -276,8 +284,7 @@ static void a_wrong_record_is_warned_of_and_left_out(void **state)
     close_call(&cpu);
 }
 
-static void a_core_without_the_service_is_fine(void **state)
-{
+static void a_core_without_the_service_is_fine(void **state) {
     cpu_call_t cpu;
     (void)state;
     open_with(&cpu, "auto", NULL);
@@ -287,8 +294,7 @@ static void a_core_without_the_service_is_fine(void **state)
     close_call(&cpu);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_read_or_refused_with_a_reason),
         cmocka_unit_test(classes_are_by_side_and_work),

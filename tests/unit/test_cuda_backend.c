@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA backend through its plug-in interface: without any driver, and on two cards of the stand-in for NVIDIA's
- * driver. */
+/* The CUDA backend through its plug-in interface: without any driver, and on two cards of the
+ * stand-in for NVIDIA's driver. */
 #define _GNU_SOURCE
 #include "cuda_fixture.h"
 
@@ -60,13 +60,16 @@ static int32_t open_first_device(fixture_t *fixture) {
 
 /* An old NVRTC: programs as PTX for the newest architecture it knows. */
 static int32_t build_for_a_newer_card(fixture_t *fixture) {
-    static const char *const parts[] = {"__kernel void nothing(__global int *out) { out[0] = 1; }\n"};
-    static const gantry_program_source_t source = {sizeof source, GANTRY_PROGRAM_CUDA_C, "test/ptx", parts, 1};
+    static const char *const parts[] = {
+        "__kernel void nothing(__global int *out) { out[0] = 1; }\n"};
+    static const gantry_program_source_t source = {sizeof source, GANTRY_PROGRAM_CUDA_C, "test/ptx",
+                                                   parts, 1};
     gantry_backend_program_t *program = NULL;
     int32_t status = just_open(fixture);
 
     if (status == 0) {
-        assert_int_equal(fixture->backend->device_open(fixture->instance, 0, &fixture->device[0]), 0);
+        assert_int_equal(fixture->backend->device_open(fixture->instance, 0, &fixture->device[0]),
+                         0);
         status = fixture->backend->program->build(fixture->device[0], &source, "", &program);
         if (status == 0) fixture->backend->program->destroy(program);
         fixture->backend->device_close(fixture->device[0]);
@@ -83,7 +86,8 @@ static int32_t build_without_nvrtc(fixture_t *fixture) {
 static void open_on_other_machines_says_why_not(void **state) {
     (void)state;
     skip_unless_it_opens();
-    check_in_child("GANTRY_STAND_IN_CUDA", "driver=11080", just_open, UNAVAILABLE, "is too old: it supports CUDA 11.8");
+    check_in_child("GANTRY_STAND_IN_CUDA", "driver=11080", just_open, UNAVAILABLE,
+                   "is too old: it supports CUDA 11.8");
     check_in_child("GANTRY_STAND_IN_CUDA", "devices=0", just_open, UNAVAILABLE,
                    "it sees no card: CUDA_ERROR_NO_DEVICE (100)");
     check_in_child("GANTRY_STAND_IN_CUDA", "fail=cuInit:1:999", just_open, UNAVAILABLE,
@@ -93,7 +97,8 @@ static void open_on_other_machines_says_why_not(void **state) {
     check_in_child("GANTRY_STAND_IN_CUDA", "busy=1", open_first_device, UNAVAILABLE,
                    "CUDA_ERROR_DEVICE_UNAVAILABLE (46)");
     check_in_child("GANTRY_STAND_IN_CUDA", "cc=12.0;nvrtc=12040", build_for_a_newer_card, 0, "");
-    check_in_child("GANTRY_STAND_IN_CUDA", "cc=9.0", build_without_nvrtc, UNIMPLEMENTED, "/nonexistent/libnvrtc.so");
+    check_in_child("GANTRY_STAND_IN_CUDA", "cc=9.0", build_without_nvrtc, UNIMPLEMENTED,
+                   "/nonexistent/libnvrtc.so");
 }
 
 /* ---- devices ---- */
@@ -106,7 +111,7 @@ static void devices_are_described_without_a_context(void **state) {
     fixture_open_instance(&fixture);
     assert_int_equal(fixture.backend->device_count(fixture.instance), 2);
     assert_int_equal(fixture_control()->live(STAND_IN_CONTEXTS), 0);
-    for (int d = 0; d < FIXTURE_DEVICES; d++) {
+    for (int d = 0; d < FIXTURE_DEVICES; ++d) {
         const gantry_device_info_t *info = &fixture.info[d];
 
         assert_int_equal(info->type, GANTRY_DEVICE_TYPE_GPU);
@@ -144,7 +149,8 @@ static void libraries_line_names_each_one_or_why_it_is_missing(void **state) {
     printf("  %s\n", line);
     assert_non_null(strstr(line, "libcuda.so (CUDA 12.9) found"));
     assert_non_null(strstr(line, "libnvrtc.so (12.9) found"));
-    assert_non_null(strstr(line, "cuBLASLt missing (cuBLASLt cannot be opened: /nonexistent/libcublasLt.so"));
+    assert_non_null(
+        strstr(line, "cuBLASLt missing (cuBLASLt cannot be opened: /nonexistent/libcublasLt.so"));
     assert_non_null(strstr(line, "libnvml.so"));
     assert_non_null(strstr(line, "; not used yet: "));
     assert_non_null(strstr(line, "libcudnn.so (9.19.0) found"));
@@ -161,8 +167,10 @@ typedef struct toolkit_t {
     char paths[2][64]; /* of its libraries */
 } toolkit_t;
 
-/* With these names in its lib64, the second of which may be NULL, for this library of the stand-in. */
-static void make_toolkit(toolkit_t *toolkit, const char *target, const char *name, const char *other_name) {
+/* With these names in its lib64, the second of which may be NULL, for this library of the
+ * stand-in. */
+static void make_toolkit(toolkit_t *toolkit, const char *target, const char *name,
+                         const char *other_name) {
     char path[64];
 
     memset(toolkit, 0, sizeof *toolkit);
@@ -170,8 +178,9 @@ static void make_toolkit(toolkit_t *toolkit, const char *target, const char *nam
     assert_non_null(mkdtemp(toolkit->folder));
     snprintf(path, sizeof path, "%s/lib64", toolkit->folder);
     assert_int_equal(mkdir(path, 0700), 0);
-    for (int i = 0; i < (other_name != NULL ? 2 : 1); i++) {
-        snprintf(toolkit->paths[i], sizeof toolkit->paths[i], "%s/%s", path, i == 0 ? name : other_name);
+    for (int i = 0; i < (other_name != NULL ? 2 : 1); ++i) {
+        snprintf(toolkit->paths[i], sizeof toolkit->paths[i], "%s/%s", path,
+                 i == 0 ? name : other_name);
         assert_int_equal(symlink(target, toolkit->paths[i]), 0);
     }
     setenv("CUDA_HOME", toolkit->folder, 1);
@@ -181,7 +190,7 @@ static void end_toolkit(toolkit_t *toolkit) {
     char path[64];
 
     unsetenv("CUDA_HOME");
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; ++i) {
         assert_true(toolkit->paths[i][0] == '\0' || unlink(toolkit->paths[i]) == 0);
     }
     snprintf(path, sizeof path, "%s/lib64", toolkit->folder);
@@ -193,7 +202,8 @@ static void end_toolkit(toolkit_t *toolkit) {
 static int32_t tell_nvrtc(fixture_t *fixture) {
     fixture_set(fixture, "GANTRY_CUDA_NVRTC", "");
     if (just_open(fixture) == 0) {
-        snprintf(fixture_error, sizeof fixture_error, "%s", fixture->backend->libraries(fixture->instance));
+        snprintf(fixture_error, sizeof fixture_error, "%s",
+                 fixture->backend->libraries(fixture->instance));
         fixture->backend->close(fixture->instance);
     }
     return UNAVAILABLE;
@@ -205,9 +215,12 @@ static void libraries_suit_the_driver_and_the_oldest_card(void **state) {
     (void)state;
     skip_unless_it_opens();
     make_toolkit(&toolkit, STAND_IN("libnvrtc"), "libnvrtc.so.12", "libnvrtc.so.13");
-    check_in_child("GANTRY_STAND_IN_CUDA", "driver=13000;cc=9.0", tell_nvrtc, UNAVAILABLE, "libnvrtc.so.13");
-    check_in_child("GANTRY_STAND_IN_CUDA", "driver=12090;cc=9.0", tell_nvrtc, UNAVAILABLE, "libnvrtc.so.12");
-    check_in_child("GANTRY_STAND_IN_CUDA", "driver=13000;devices=2;cc=9.0,7.0", tell_nvrtc, UNAVAILABLE, "libnvrtc.so.12");
+    check_in_child("GANTRY_STAND_IN_CUDA", "driver=13000;cc=9.0", tell_nvrtc, UNAVAILABLE,
+                   "libnvrtc.so.13");
+    check_in_child("GANTRY_STAND_IN_CUDA", "driver=12090;cc=9.0", tell_nvrtc, UNAVAILABLE,
+                   "libnvrtc.so.12");
+    check_in_child("GANTRY_STAND_IN_CUDA", "driver=13000;devices=2;cc=9.0,7.0", tell_nvrtc,
+                   UNAVAILABLE, "libnvrtc.so.12");
     end_toolkit(&toolkit);
 }
 
@@ -235,7 +248,8 @@ static void library_in_a_toolkits_folder_is_found(void **state) {
 }
 
 /* The line with other libraries in the places of cuDNN and NCCL. */
-static void expect_places(const char *cudnn, const char *nccl, const char *of_cudnn, const char *of_nccl) {
+static void expect_places(const char *cudnn, const char *nccl, const char *of_cudnn,
+                          const char *of_nccl) {
     fixture_t fixture;
     const char *line;
 
@@ -252,13 +266,16 @@ static void places_of_cudnn_and_nccl_say_why_they_are_empty(void **state) {
     const stand_in_control_t *control = fixture_control();
 
     (void)state;
-    expect_places("/nonexistent/libcudnn_graph.so.9", "/nonexistent/libnccl.so.2",
-                  "not used yet: cuDNN missing (cuDNN cannot be opened: /nonexistent/libcudnn_graph.so.9: ",
-                  "NCCL missing (NCCL cannot be opened: /nonexistent/libnccl.so.2: ");
-    expect_places("libm.so.6", "libm.so.6", "libm.so.6 is no cuDNN: it has no function cudnnGetVersion",
+    expect_places(
+        "/nonexistent/libcudnn_graph.so.9", "/nonexistent/libnccl.so.2",
+        "not used yet: cuDNN missing (cuDNN cannot be opened: /nonexistent/libcudnn_graph.so.9: ",
+        "NCCL missing (NCCL cannot be opened: /nonexistent/libnccl.so.2: ");
+    expect_places("libm.so.6", "libm.so.6",
+                  "libm.so.6 is no cuDNN: it has no function cudnnGetVersion",
                   "libm.so.6 is no NCCL: it has no function ncclGetVersion");
     assert_int_equal(control->set("cudnn=8907;nccl=2804"), 0);
-    expect_places(STAND_IN("libcudnn"), STAND_IN("libnccl"), "libcudnn.so is cuDNN 8.9.7, too old: 9.0.0 or newer",
+    expect_places(STAND_IN("libcudnn"), STAND_IN("libnccl"),
+                  "libcudnn.so is cuDNN 8.9.7, too old: 9.0.0 or newer",
                   "libnccl.so is NCCL 2.8.4, too old: 2.16.2 or newer is needed)");
     assert_int_equal(control->set("cudnn=90000;nccl=21602;fail=ncclGetVersion:1:3"), 0);
     expect_places(STAND_IN("libcudnn"), STAND_IN("libnccl"), "libcudnn.so (9.0.0) found",
@@ -299,10 +316,12 @@ static void memory_is_counted_and_its_end_is_said(void **state) {
 
     (void)state;
     fixture_open(&fixture);
-    assert_int_equal(fixture.backend->memory->region_alloc(fixture.device[0], 0, &region), INVALID_ARGUMENT);
+    assert_int_equal(fixture.backend->memory->region_alloc(fixture.device[0], 0, &region),
+                     INVALID_ARGUMENT);
     assert_true(region == 0);
-    assert_int_equal(fixture.backend->memory->region_alloc(fixture.device[0], (uint64_t)1 << 30, &region),
-                     RESOURCE_EXHAUSTED);
+    assert_int_equal(
+        fixture.backend->memory->region_alloc(fixture.device[0], (uint64_t)1 << 30, &region),
+        RESOURCE_EXHAUSTED);
     assert_error_has("taking 1073741824 bytes");
     assert_error_has("CUDA_ERROR_OUT_OF_MEMORY (2)");
     assert_true(region == 0);
@@ -328,8 +347,10 @@ static void card_memory_needs_no_context(void **state) {
     assert_ok(fixture.backend->card_memory(fixture.instance, 1, &is_free, &total));
     assert_true(is_free == total && total == fixture.info[1].total_bytes);
     assert_int_equal(fixture_control()->live(STAND_IN_CONTEXTS), 0);
-    assert_int_equal(fixture_control()->calls("nvmlDeviceGetHandleByUUID"), 0); /* it may wake other cards */
-    assert_int_equal(fixture.backend->card_memory(fixture.instance, 2, &is_free, &total), INVALID_ARGUMENT);
+    /* it may wake other cards */
+    assert_int_equal(fixture_control()->calls("nvmlDeviceGetHandleByUUID"), 0);
+    assert_int_equal(fixture.backend->card_memory(fixture.instance, 2, &is_free, &total),
+                     INVALID_ARGUMENT);
     assert_error_has("CUDA device 2 does not exist");
     assert_true(is_free == 0 && total == 0);
     fixture_close(&fixture);
@@ -348,7 +369,8 @@ static void card_memory_of_a_part_is_the_parts_own(void **state) {
     assert_ok(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total));
     assert_true(total == fixture.info[0].total_bytes && is_free == total);
     assert_int_equal(control->set("fail=nvmlDeviceGetHandleByUUID:0:6"), 0);
-    assert_int_equal(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total), UNAVAILABLE);
+    assert_int_equal(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total),
+                     UNAVAILABLE);
     assert_error_has("NVML does not answer for this card");
     fixture_open_devices(&fixture); /* whose contexts answer then */
     assert_ok(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total));
@@ -367,17 +389,21 @@ static void card_memory_without_nvml_is_an_open_devices(void **state) {
     fixture_init(&fixture);
     fixture_set(&fixture, "GANTRY_CUDA_NVML", "/nonexistent/libnvidia-ml.so");
     fixture_open_instance(&fixture);
-    assert_int_equal(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total), UNAVAILABLE);
-    assert_error_has("is not known without a context: NVML cannot be opened: /nonexistent/libnvidia-ml.so");
+    assert_int_equal(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total),
+                     UNAVAILABLE);
+    assert_error_has(
+        "is not known without a context: NVML cannot be opened: /nonexistent/libnvidia-ml.so");
     assert_true(is_free == 0 && total == 0);
     fixture_open_devices(&fixture);
     assert_ok(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total));
-    assert_true(total == fixture.info[0].total_bytes && is_free == total - fixture_control()->used_bytes(0));
+    assert_true(total == fixture.info[0].total_bytes &&
+                is_free == total - fixture_control()->used_bytes(0));
     fixture.backend->stream->destroy(fixture.stream[0]);
     fixture.backend->device_close(fixture.device[0]);
     fixture.stream[0] = NULL;
     fixture.device[0] = NULL;
-    assert_int_equal(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total), UNAVAILABLE);
+    assert_int_equal(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total),
+                     UNAVAILABLE);
     assert_ok(fixture.backend->card_memory(fixture.instance, 1, &is_free, &total));
     fixture_close(&fixture);
 }
@@ -393,20 +419,23 @@ static void copy_between_cards_carries_the_bytes(void **state) {
     (void)state;
     fixture_open(&fixture);
     asked = fixture_control()->calls("cuCtxEnablePeerAccess");
-    for (int i = 0; i < 64; i++) {
+    for (int i = 0; i < 64; ++i) {
         in[i] = i * i;
     }
     source = fixture_region(&fixture, 1, sizeof in);
     target = fixture_region(&fixture, 0, sizeof in);
     fixture_write(&fixture, 1, source, in);
-    for (int i = 0; i < 2; i++) {
-        assert_ok(fixture.backend->transfer->copy_peer(fixture.stream[0], &target, fixture.device[1], &source));
+    for (int i = 0; i < 2; ++i) {
+        assert_ok(fixture.backend->transfer->copy_peer(fixture.stream[0], &target,
+                                                       fixture.device[1], &source));
     }
     fixture_read(&fixture, 0, target, out);
     assert_memory_equal(in, out, sizeof in);
-    assert_int_equal(fixture_control()->calls("cuCtxEnablePeerAccess"), asked + 1); /* once a pair */
+    /* once a pair */
+    assert_int_equal(fixture_control()->calls("cuCtxEnablePeerAccess"), asked + 1);
     source.size_bytes = 8;
-    assert_int_equal(fixture.backend->transfer->copy_peer(fixture.stream[0], &target, fixture.device[1], &source),
+    assert_int_equal(fixture.backend->transfer->copy_peer(fixture.stream[0], &target,
+                                                          fixture.device[1], &source),
                      INVALID_ARGUMENT);
     source.size_bytes = sizeof in;
     fixture_region_free(&fixture, 1, source);
@@ -430,10 +459,11 @@ static void copy_from_a_card_opened_again_asks_for_its_memory_again(void **state
     fixture_open_devices(&fixture);
     asked = fixture_control()->calls("cuCtxEnablePeerAccess");
     target = fixture_region(&fixture, 0, sizeof in);
-    for (uint64_t i = 1; i <= 2; i++) {
+    for (uint64_t i = 1; i <= 2; ++i) {
         source = fixture_region(&fixture, 1, sizeof in);
         fixture_write(&fixture, 1, source, in);
-        assert_ok(fixture.backend->transfer->copy_peer(fixture.stream[0], &target, fixture.device[1], &source));
+        assert_ok(fixture.backend->transfer->copy_peer(fixture.stream[0], &target,
+                                                       fixture.device[1], &source));
         fixture_read(&fixture, 0, target, out);
         assert_memory_equal(in, out, sizeof in);
         assert_int_equal(fixture_control()->calls("cuCtxEnablePeerAccess"), asked + i);
@@ -441,7 +471,8 @@ static void copy_from_a_card_opened_again_asks_for_its_memory_again(void **state
         fixture.backend->stream->destroy(fixture.stream[1]);
         fixture.backend->device_close(fixture.device[1]);
         assert_ok(fixture.backend->device_open(fixture.instance, 1, &fixture.device[1]));
-        assert_ok(fixture.backend->stream->create(fixture.device[1], GANTRY_STREAM_COMPUTE, &fixture.stream[1]));
+        assert_ok(fixture.backend->stream->create(fixture.device[1], GANTRY_STREAM_COMPUTE,
+                                                  &fixture.stream[1]));
     }
     fixture_region_free(&fixture, 0, target);
     fixture_close(&fixture);
@@ -481,9 +512,9 @@ static void streams_take_priorities(void **state) {
 
     (void)state;
     fixture_open(&fixture);
-    for (int32_t priority = -3; priority <= 3; priority++) {
-        assert_ok(
-            fixture.backend->stream->create_with_priority(fixture.device[0], GANTRY_STREAM_COMPUTE, priority, &stream));
+    for (int32_t priority = -3; priority <= 3; ++priority) {
+        assert_ok(fixture.backend->stream->create_with_priority(
+            fixture.device[0], GANTRY_STREAM_COMPUTE, priority, &stream));
         fixture.backend->stream->destroy(stream);
     }
     fixture_close(&fixture);
@@ -491,12 +522,14 @@ static void streams_take_priorities(void **state) {
 
 /* ---- loss ---- */
 
-/* Unavailable of an open device means that it is lost: only what no context survives may have that code. */
+/* Unavailable of an open device means that it is lost: only what no context survives may have
+ * that code. */
 static void only_a_dead_device_is_unavailable(void **state) {
-    static const gantry__cu_result_t lost[] = {46, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719};
+    static const gantry__cu_result_t lost[] = {46,  214, 220, 226, 700, 702, 709,
+                                               710, 714, 715, 716, 717, 718, 719};
 
     (void)state;
-    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++) {
+    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; ++i) {
         assert_int_equal(gantry__cuda_error_code(lost[i]), UNAVAILABLE);
     }
     assert_int_equal(gantry__cuda_error_code(1), INVALID_ARGUMENT);
@@ -520,21 +553,23 @@ static void lost_card_is_unavailable_and_the_other_works_on(void **state) {
 
     (void)state;
     fixture_open(&fixture);
-    for (int d = 0; d < FIXTURE_DEVICES; d++) {
+    for (int d = 0; d < FIXTURE_DEVICES; ++d) {
         span[d] = fixture_region(&fixture, d, 4096);
     }
     assert_ok(fixture.backend->event->create(fixture.device[0], &event));
     control->lose(0, 700);
-    assert_int_equal(fixture.backend->transfer->fill(fixture.stream[0], &span[0], &byte, 1), UNAVAILABLE);
+    assert_int_equal(fixture.backend->transfer->fill(fixture.stream[0], &span[0], &byte, 1),
+                     UNAVAILABLE);
     assert_error_has("CUDA_ERROR_ILLEGAL_ADDRESS (700)");
     assert_int_equal(fixture.backend->stream->synchronize(fixture.stream[0]), UNAVAILABLE);
     assert_int_equal(fixture.backend->event->record(event, fixture.stream[0]), UNAVAILABLE);
     assert_int_equal(fixture.backend->event->query(event, &is_done), UNAVAILABLE);
-    assert_int_equal(fixture.backend->memory->memory_info(fixture.device[0], &bytes, &bytes), UNAVAILABLE);
+    assert_int_equal(fixture.backend->memory->memory_info(fixture.device[0], &bytes, &bytes),
+                     UNAVAILABLE);
     assert_ok(fixture.backend->transfer->fill(fixture.stream[1], &span[1], &byte, 1));
     assert_ok(fixture.backend->stream->synchronize(fixture.stream[1]));
     fixture.backend->event->destroy(event);
-    for (int d = 0; d < FIXTURE_DEVICES; d++) {
+    for (int d = 0; d < FIXTURE_DEVICES; ++d) {
         fixture_region_free(&fixture, d, span[d]);
     }
     fixture_close(&fixture);
@@ -545,7 +580,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(query_older_core_is_refused),
         cmocka_unit_test(open_on_other_machines_says_why_not),
-        cmocka_unit_test(libraries_suit_the_driver_and_the_oldest_card), /* forks: before the stand-in is opened here */
+        /* forks: before the stand-in is opened here */
+        cmocka_unit_test(libraries_suit_the_driver_and_the_oldest_card),
         cmocka_unit_test(open_missing_driver_is_unavailable_with_the_loaders_words),
         cmocka_unit_test(open_incomplete_driver_names_the_missing_function),
         cmocka_unit_test(open_unknown_option_is_invalid),

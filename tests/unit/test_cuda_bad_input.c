@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA on machines where something is missing, too old, refused or broken, seen through the public API: a state and a reason, and the
- * other devices keep working. Each machine is a process of its own on the stand-in for NVIDIA's driver, which reads its settings once. */
+/* CUDA on machines where something is missing, too old, refused or broken, seen through the public
+ * API: a state and a reason, and the other devices keep working. Each machine is a process of
+ * its own on the stand-in for NVIDIA's driver, which reads its settings once. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -68,12 +69,14 @@ static void machine_init(machine_t *m) {
 }
 
 static void machine_open(machine_t *m) {
-    EXPECT(gantry_runtime_create(&m->options, &m->runtime) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(gantry_runtime_create(&m->options, &m->runtime) == GANTRY_OK, "%s",
+           gantry_last_message());
     if (!m->runtime) _exit(1);
     m->cuda = (gantry_backend_status_t){.struct_size = sizeof m->cuda};
     for (size_t i = 0; i < gantry_backend_status_count(m->runtime); ++i) {
         gantry_backend_status_t status = {.struct_size = sizeof status};
-        EXPECT(gantry_backend_status(m->runtime, i, &status) == GANTRY_OK, "%s", gantry_last_message());
+        EXPECT(gantry_backend_status(m->runtime, i, &status) == GANTRY_OK, "%s",
+               gantry_last_message());
         if (strstr(status.name, "cuda")) m->cuda = status;
     }
     EXPECT(m->cuda.name, "no CUDA backend among %zu", gantry_backend_status_count(m->runtime));
@@ -90,9 +93,12 @@ static gantry_status_t compute(const machine_t *m, const char *device) {
     static const float values[] = {1, 2, 3, 4};
     float got = 0;
     gantry_scope_t *scope = gantry_scope_begin(m->runtime, device);
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), values, sizeof values);
-    const gantry_tensor_t *sum = gantry_sum(scope, gantry_mul(scope, gantry_add(scope, x, x), x), NULL);
-    gantry_status_t status = sum ? gantry_tensor_read(sum, &got, sizeof got) : gantry_scope_status(scope);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), values, sizeof values);
+    const gantry_tensor_t *sum =
+        gantry_sum(scope, gantry_mul(scope, gantry_add(scope, x, x), x), NULL);
+    gantry_status_t status =
+        sum ? gantry_tensor_read(sum, &got, sizeof got) : gantry_scope_status(scope);
     EXPECT(status != GANTRY_OK || (int)got == 60, "%s computed %g", device, (double)got);
     gantry_status_t ended = scope ? gantry_scope_end(scope) : GANTRY_UNKNOWN;
     return status != GANTRY_OK ? status : ended;
@@ -100,12 +106,15 @@ static gantry_status_t compute(const machine_t *m, const char *device) {
 
 static void expect_computes(const machine_t *m, const char *device) {
     gantry_status_t status = compute(m, device);
-    EXPECT(status == GANTRY_OK, "%s: %s: %s", device, gantry_status_name(status), gantry_last_message());
+    EXPECT(status == GANTRY_OK, "%s: %s: %s", device, gantry_status_name(status),
+           gantry_last_message());
 }
 
-static void expect_refuses(const machine_t *m, const char *device, gantry_status_t wanted, const char *part) {
+static void expect_refuses(const machine_t *m, const char *device, gantry_status_t wanted,
+                           const char *part) {
     gantry_status_t status = compute(m, device);
-    EXPECT(status == wanted, "%s: %s: %s", device, gantry_status_name(status), gantry_last_message());
+    EXPECT(status == wanted, "%s: %s: %s", device, gantry_status_name(status),
+           gantry_last_message());
     EXPECT_TEXT(gantry_last_message(), part);
 }
 
@@ -139,7 +148,8 @@ static void on_machine(const char *settings, void (*body)(machine_t *m)) {
     }
     assert_int_equal(waitpid(child, &result, 0), child);
     if (result != 0)
-        fail_msg("on a machine with \"%s\": %s %d", settings, WIFSIGNALED(result) ? "signal" : "exit code",
+        fail_msg("on a machine with \"%s\": %s %d", settings,
+                 WIFSIGNALED(result) ? "signal" : "exit code",
                  WIFSIGNALED(result) ? WTERMSIG(result) : WEXITSTATUS(result));
 }
 
@@ -183,8 +193,12 @@ static void has_no_driver(machine_t *m) {
     expect_no_cuda(m, "/nonexistent/libcuda.so.1: cannot open shared object file");
 }
 
-static void has_old_driver(machine_t *m) { expect_no_cuda(m, "supports CUDA 11.8, and 12.0 or newer is needed"); }
-static void has_broken_driver(machine_t *m) { expect_no_cuda(m, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803)"); }
+static void has_old_driver(machine_t *m) {
+    expect_no_cuda(m, "supports CUDA 11.8, and 12.0 or newer is needed");
+}
+static void has_broken_driver(machine_t *m) {
+    expect_no_cuda(m, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803)");
+}
 static void has_no_card(machine_t *m) { expect_no_cuda(m, "it sees no card"); }
 
 static void no_driver_leaves_the_cpu_and_a_reason(void **state) {
@@ -197,7 +211,8 @@ static void no_driver_leaves_the_cpu_and_a_reason(void **state) {
 
 /* ---- no programs ---- */
 
-/* Matrix products need no program; what needs one goes to the CPU where that is allowed, and the record says why. */
+/* Matrix products need no program; what needs one goes to the CPU where that is allowed, and the
+ * record says why. */
 static void runs_no_programs(machine_t *m) {
     static const float values[] = {1, 2, 3, 4};
     float got[4] = {0};
@@ -206,18 +221,22 @@ static void runs_no_programs(machine_t *m) {
     machine_open(m);
     EXPECT(m->cuda.state == GANTRY_BACKEND_USABLE, "%s", m->cuda.reason);
     gantry_scope_t *scope = gantry_scope_begin(m->runtime, "GPU:0");
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), values, sizeof values);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), values, sizeof values);
     const gantry_tensor_t *product = gantry_matmul(scope, x, x, NULL);
-    EXPECT(product && gantry_tensor_read(product, got, sizeof got) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(product && gantry_tensor_read(product, got, sizeof got) == GANTRY_OK, "%s",
+           gantry_last_message());
     EXPECT((int)got[3] == 22, "%g", (double)got[3]);
     EXPECT(gantry_scope_end(scope) == GANTRY_OK, "%s", gantry_last_message());
     expect_refuses(m, "GPU:0", GANTRY_INVALID_ARGUMENT, "Could not satisfy device specification");
-    EXPECT(gantry_set_soft_device_placement(m->runtime, true) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(gantry_set_soft_device_placement(m->runtime, true) == GANTRY_OK, "%s",
+           gantry_last_message());
     expect_computes(m, "GPU:0");
-    EXPECT(gantry_get_placements(m->runtime, 1, &record, &count) == GANTRY_OK && count == 1, "%zu", count);
+    EXPECT(gantry_get_placements(m->runtime, 1, &record, &count) == GANTRY_OK && count == 1, "%zu",
+           count);
     EXPECT_TEXT(record.device, "CPU:0");
-    EXPECT(record.refusal_count > 0 && record.refusals[0].why == GANTRY_REFUSED_NO_KERNEL, "%u refusals",
-           record.refusal_count);
+    EXPECT(record.refusal_count > 0 && record.refusals[0].why == GANTRY_REFUSED_NO_KERNEL,
+           "%u refusals", record.refusal_count);
 }
 
 /* ---- no memory to compile in ---- */
@@ -231,13 +250,18 @@ static void compiler_has_no_memory(machine_t *m, const char *error) {
     m->options.oom_fallback = GANTRY_ON;
     machine_open(m);
     expect_computes(m, "GPU:0");
-    EXPECT(gantry_get_placements(m->runtime, 1, &record, &count) == GANTRY_OK && count == 1, "%zu", count);
+    EXPECT(gantry_get_placements(m->runtime, 1, &record, &count) == GANTRY_OK && count == 1, "%zu",
+           count);
     EXPECT_TEXT(record.device, "CPU:0");
     EXPECT(record.reason == GANTRY_PLACED_OUT_OF_MEMORY, "reason %d", (int)record.reason);
 }
 
-static void has_no_memory_for_nvrtc(machine_t *m) { compiler_has_no_memory(m, "NVRTC_ERROR_OUT_OF_MEMORY (1)"); }
-static void has_no_memory_for_loading(machine_t *m) { compiler_has_no_memory(m, "CUDA_ERROR_OUT_OF_MEMORY (2)"); }
+static void has_no_memory_for_nvrtc(machine_t *m) {
+    compiler_has_no_memory(m, "NVRTC_ERROR_OUT_OF_MEMORY (1)");
+}
+static void has_no_memory_for_loading(machine_t *m) {
+    compiler_has_no_memory(m, "CUDA_ERROR_OUT_OF_MEMORY (2)");
+}
 
 static void has_a_limit(machine_t *m) {
     struct rlimit limit;
@@ -245,8 +269,9 @@ static void has_a_limit(machine_t *m) {
     limit.rlim_cur = UINT64_C(1) << 46; /* 64 TiB: sanitizers take some */
     EXPECT(setrlimit(RLIMIT_AS, &limit) == 0, "no limit");
     machine_open(m);
-    EXPECT_TEXT(m->cuda.reason,
-                "CUDA_ERROR_OUT_OF_MEMORY (2); the address space (ulimit -v) of this process is limited to");
+    EXPECT_TEXT(
+        m->cuda.reason,
+        "CUDA_ERROR_OUT_OF_MEMORY (2); the address space (ulimit -v) of this process is limited to");
     expect_computes(m, "CPU:0");
 }
 
@@ -260,19 +285,25 @@ static void compilers_lack_of_memory_is_exhausted_and_falls_back(void **state) {
 static void has_no_nvrtc(machine_t *m) {
     m->extra[1] = "GANTRY_CUDA_NVRTC=/nonexistent/libnvrtc.so.12";
     runs_no_programs(m);
-    EXPECT_TEXT(m->cuda.libraries, "NVRTC missing (NVRTC cannot be opened: /nonexistent/libnvrtc.so.12");
-    EXPECT(log_lines_with(&lines, "CUDA devices run no programs", "/nonexistent/libnvrtc.so.12") == 1, "no warning");
+    EXPECT_TEXT(m->cuda.libraries,
+                "NVRTC missing (NVRTC cannot be opened: /nonexistent/libnvrtc.so.12");
+    EXPECT(
+        log_lines_with(&lines, "CUDA devices run no programs", "/nonexistent/libnvrtc.so.12") == 1,
+        "no warning");
 }
 
 static void has_old_card(machine_t *m) {
     runs_no_programs(m);
-    EXPECT(log_lines_with(&lines, "runs no programs", "compute capability 5.0 is older than any") == 1, "no warning");
+    EXPECT(
+        log_lines_with(&lines, "runs no programs", "compute capability 5.0 is older than any") == 1,
+        "no warning");
 }
 
 static void has_new_card(machine_t *m) {
     machine_open(m);
     expect_computes(m, "GPU:0"); /* as PTX */
-    EXPECT(log_lines_with(&lines, "is 7 % busy as it is opened", "GPU-") == 1, "NVML was not asked, or not heard");
+    EXPECT(log_lines_with(&lines, "is 7 % busy as it is opened", "GPU-") == 1,
+           "NVML was not asked, or not heard");
 }
 
 static void no_compiler_for_the_card_leaves_products_and_the_cpu(void **state) {
@@ -321,20 +352,21 @@ static gantry_program_stats_t compute_and_count(machine_t *m) {
 
 /* The driver refuses what the cache has: of another card, damaged within, too new. */
 static void cache_is_refused(machine_t *m) {
-    static const char *const refusals[] = {"fail=cuModuleLoadDataEx:1:209", "fail=cuModuleLoadDataEx:1:200",
+    static const char *const refusals[] = {"fail=cuModuleLoadDataEx:1:209",
+                                           "fail=cuModuleLoadDataEx:1:200",
                                            "fail=cuModuleLoadDataEx:1:218"};
     (void)snprintf(m->folder, sizeof m->folder, "/tmp/gantry_bad_input_XXXXXX");
     EXPECT(mkdtemp(m->folder), "no folder");
     m->options.kernel_cache = m->folder;
     gantry_program_stats_t first = compute_and_count(m), warm = compute_and_count(m);
-    EXPECT(first.built > 1 && warm.built == 0 && warm.loaded == first.built, "%d built, then %d, %d loaded",
-           (int)first.built, (int)warm.built, (int)warm.loaded);
+    EXPECT(first.built > 1 && warm.built == 0 && warm.loaded == first.built,
+           "%d built, then %d, %d loaded", (int)first.built, (int)warm.built, (int)warm.loaded);
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; ++i) {
         control()->reset();
         set(refusals[i]);
         gantry_program_stats_t stats = compute_and_count(m);
-        EXPECT(stats.built == 1 && stats.bad_entries == 1, "%s: %d built, %d bad", refusals[i], (int)stats.built,
-               (int)stats.bad_entries);
+        EXPECT(stats.built == 1 && stats.bad_entries == 1, "%s: %d built, %d bad", refusals[i],
+               (int)stats.built, (int)stats.bad_entries);
     }
     remove_files(m->folder);
 }
@@ -354,14 +386,18 @@ static void has_little_memory(machine_t *m) {
     m->options.memory_limit_bytes = 3 * sizeof values + 32768;
     machine_open(m);
     gantry_scope_t *scope = gantry_scope_begin(m->runtime, "GPU:0");
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(128, 128), values, sizeof values);
-    const gantry_tensor_t *y = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(128, 128), values, sizeof values);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(128, 128), values, sizeof values);
+    const gantry_tensor_t *y =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(128, 128), values, sizeof values);
     const gantry_tensor_t *product = gantry_matmul(scope, x, y, NULL);
-    EXPECT(product && gantry_tensor_read(product, got, sizeof got) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(product && gantry_tensor_read(product, got, sizeof got) == GANTRY_OK, "%s",
+           gantry_last_message());
     double wanted = 0;
     for (size_t k = 0; k < 128; ++k) wanted += (double)values[k] * (double)values[k * 128];
     EXPECT((int)got[0] == (int)wanted, "%g, not %g", (double)got[0], wanted);
-    EXPECT(gantry_get_memory_info(m->runtime, "GPU:0", &info) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(gantry_get_memory_info(m->runtime, "GPU:0", &info) == GANTRY_OK, "%s",
+           gantry_last_message());
     EXPECT(info.peak_bytes <= info.limit_bytes, "%llu of %llu", (unsigned long long)info.peak_bytes,
            (unsigned long long)info.limit_bytes);
     EXPECT(gantry_scope_end(scope) == GANTRY_OK, "%s", gantry_last_message());
@@ -384,7 +420,8 @@ static void loses_a_card(machine_t *m) {
     machine_open(m);
     expect_computes(m, "GPU:0");
     gantry_scope_t *scope = gantry_scope_begin(m->runtime, "GPU:0");
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(4), values, sizeof values);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(4), values, sizeof values);
     EXPECT(x, "%s", gantry_last_message());
     set("fail=cuLaunchKernel:1:214");
     expect_refuses(m, "GPU:0", GANTRY_UNAVAILABLE, "CUDA_ERROR_ECC_UNCORRECTABLE (214)");
@@ -392,16 +429,19 @@ static void loses_a_card(machine_t *m) {
     EXPECT_TEXT(gantry_last_message(), "GPU:0 was lost");
     EXPECT_TEXT(gantry_last_message(), "CUDA_ERROR_ECC_UNCORRECTABLE");
     (void)gantry_scope_end(scope);
-    EXPECT(log_lines_with(&lines, "GPU:0", "was lost and is not used any more") == 1, "no line of the loss");
+    EXPECT(log_lines_with(&lines, "GPU:0", "was lost and is not used any more") == 1,
+           "no line of the loss");
     expect_computes(m, "GPU:1");
     expect_computes(m, "CPU:0");
     expect_computes(m, "");
-    EXPECT(gantry_get_placements(m->runtime, 1, &record, &count) == GANTRY_OK && count == 1, "%zu", count);
+    EXPECT(gantry_get_placements(m->runtime, 1, &record, &count) == GANTRY_OK && count == 1, "%zu",
+           count);
     EXPECT_TEXT(record.device, "GPU:1");
     expect_computes(m, "GPU:0"); /* soft placement takes another */
-    EXPECT(gantry_get_placements(m->runtime, 1, &record, &count) == GANTRY_OK && count == 1, "%zu", count);
-    EXPECT(record.refusal_count > 0 && record.refusals[0].why == GANTRY_REFUSED_DEVICE_LOST, "%u refusals, %s",
-           record.refusal_count, gantry_refusal_text(record.refusals[0].why));
+    EXPECT(gantry_get_placements(m->runtime, 1, &record, &count) == GANTRY_OK && count == 1, "%zu",
+           count);
+    EXPECT(record.refusal_count > 0 && record.refusals[0].why == GANTRY_REFUSED_DEVICE_LOST,
+           "%u refusals, %s", record.refusal_count, gantry_refusal_text(record.refusals[0].why));
 }
 
 /* However much a message says first, the driver's error at its end stays. */
@@ -432,11 +472,14 @@ static void copies_between_cards(machine_t *m) {
     static const float values[] = {1, 2, 3, 4};
     float got[4] = {0};
     machine_open(m);
-    gantry_scope_t *scope = gantry_scope_begin(m->runtime, "GPU:0"), *other = gantry_scope_begin_in(scope, "GPU:1");
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(4), values, sizeof values);
+    gantry_scope_t *scope = gantry_scope_begin(m->runtime, "GPU:0"),
+                   *other = gantry_scope_begin_in(scope, "GPU:1");
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(4), values, sizeof values);
     for (int i = 0; i < 2; ++i) {
         const gantry_tensor_t *y = gantry_add(other, x, x);
-        EXPECT(y && gantry_tensor_read(y, got, sizeof got) == GANTRY_OK, "%s", gantry_last_message());
+        EXPECT(y && gantry_tensor_read(y, got, sizeof got) == GANTRY_OK, "%s",
+               gantry_last_message());
         EXPECT((int)got[3] == 8, "%g", (double)got[3]);
     }
     EXPECT(gantry_scope_end(other) == GANTRY_OK, "%s", gantry_last_message());
@@ -445,13 +488,15 @@ static void copies_between_cards(machine_t *m) {
 
 static void has_no_peers(machine_t *m) {
     copies_between_cards(m);
-    EXPECT(log_lines_with(&lines, "has no direct access to the memory of", "reach each other's memory") == 1,
+    EXPECT(log_lines_with(&lines, "has no direct access to the memory of",
+                          "reach each other's memory") == 1,
            "the way is not told");
 }
 
 static void refuses_peers(machine_t *m) {
     copies_between_cards(m);
-    EXPECT(log_lines_with(&lines, "has no direct access to the memory of", "CUDA_ERROR_TOO_MANY_PEERS (711)") == 1,
+    EXPECT(log_lines_with(&lines, "has no direct access to the memory of",
+                          "CUDA_ERROR_TOO_MANY_PEERS (711)") == 1,
            "the way is not told");
 }
 
@@ -480,7 +525,8 @@ static void write_module(const char *file, long bytes) {
 }
 
 static void has_damaged_module(machine_t *m) {
-    static const long cuts[] = {1, 64, 1000, 8192, 20000, -4096}; /* all within what is loaded, whatever is built */
+    /* all within what is loaded, whatever is built */
+    static const long cuts[] = {1, 64, 1000, 8192, 20000, -4096};
     char file[128];
     (void)snprintf(m->folder, sizeof m->folder, "/tmp/gantry_bad_input_XXXXXX");
     EXPECT(mkdtemp(m->folder), "no folder");
@@ -489,16 +535,19 @@ static void has_damaged_module(machine_t *m) {
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; ++i) {
         write_module(file, cuts[i]);
         machine_open(m);
-        EXPECT(m->cuda.state == GANTRY_BACKEND_REFUSED || m->cuda.state == GANTRY_BACKEND_UNAVAILABLE,
-               "%ld bytes: state %d", cuts[i], (int)m->cuda.state);
+        EXPECT(
+            m->cuda.state == GANTRY_BACKEND_REFUSED || m->cuda.state == GANTRY_BACKEND_UNAVAILABLE,
+            "%ld bytes: state %d", cuts[i], (int)m->cuda.state);
         EXPECT_TEXT(m->cuda.reason, file);
         expect_computes(m, "CPU:0");
         machine_close(m);
     }
     remove_files(m->folder);
-    m->options.backend_path = GANTRY_TEST_MODULES "/cuda/standin_libnvml.so"; /* a library, and no module */
+    /* a library, and no module */
+    m->options.backend_path = GANTRY_TEST_MODULES "/cuda/standin_libnvml.so";
     m->options.backends = NULL;
-    EXPECT(gantry_runtime_create(&m->options, &m->runtime) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(gantry_runtime_create(&m->options, &m->runtime) == GANTRY_OK, "%s",
+           gantry_last_message());
     expect_computes(m, "CPU:0");
 }
 
@@ -515,19 +564,24 @@ static void shows_cards(machine_t *m) {
     const gantry_physical_device_t *cards[8];
     size_t count = 0;
     machine_open(m);
-    EXPECT(gantry_get_visible_devices(m->runtime, "GPU", 8, cards, &count) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(gantry_get_visible_devices(m->runtime, "GPU", 8, cards, &count) == GANTRY_OK, "%s",
+           gantry_last_message());
     EXPECT(count == strlen(wanted_cards), "%zu cards, not %zu", count, strlen(wanted_cards));
     for (size_t i = 0; i < count && i < strlen(wanted_cards); ++i) {
         gantry_device_details_t details = {.struct_size = sizeof details};
         char address[24];
-        EXPECT(gantry_get_device_details(m->runtime, cards[i], &details) == GANTRY_OK, "%s", gantry_last_message());
-        (void)snprintf(address, sizeof address, "0000:%02x:00.0", 0x17 + 8 * (wanted_cards[i] - '0'));
-        EXPECT(strcmp(details.pci_address, address) == 0, "GPU:%zu is %s, not %s", i, details.pci_address, address);
+        EXPECT(gantry_get_device_details(m->runtime, cards[i], &details) == GANTRY_OK, "%s",
+               gantry_last_message());
+        (void)snprintf(address, sizeof address, "0000:%02x:00.0",
+                       0x17 + 8 * (wanted_cards[i] - '0'));
+        EXPECT(strcmp(details.pci_address, address) == 0, "GPU:%zu is %s, not %s", i,
+               details.pci_address, address);
     }
     if (count > 0) {
         expect_computes(m, "GPU:0");
     } else {
-        EXPECT_TEXT(m->cuda.reason, "it sees no card: CUDA_ERROR_NO_DEVICE (100) (CUDA_VISIBLE_DEVICES=\"");
+        EXPECT_TEXT(m->cuda.reason,
+                    "it sees no card: CUDA_ERROR_NO_DEVICE (100) (CUDA_VISIBLE_DEVICES=\"");
         EXPECT_TEXT(m->cuda.reason, getenv("CUDA_VISIBLE_DEVICES"));
         expect_computes(m, "CPU:0");
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs of the CUDA backend, on two cards of the stand-in: what is captured runs as if it were submitted, as often as
- * it is launched, and a capture that fails leaves a stream that works. */
+/* Graphs of the CUDA backend, on two cards of the stand-in: what is captured runs as if it were
+ * submitted, as often as it is launched, and a capture that fails leaves a stream that works. */
 #define _GNU_SOURCE
 #include <pthread.h>
 
@@ -17,8 +17,8 @@ static const char text[] =
     "        factor * ((__global const int *)(in_base + in_offset))[i];\n"
     "}\n";
 static const char *const parts[] = {text};
-static const gantry_program_source_t source = {sizeof source, GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
-                                               "test/scale", parts, 1};
+static const gantry_program_source_t source = {
+    sizeof source, GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C, "test/scale", parts, 1};
 
 /* A region in four pieces: in, scaled, copied, filled; and pinned memory at both ends. */
 typedef struct bench_t {
@@ -49,7 +49,8 @@ static void bench_open(bench_t *b) {
     assert_ok(b->fixture.backend->program->build(b->fixture.device[0], &source, "", &b->program));
     assert_ok(b->fixture.backend->program->kernel_find(b->program, "scale", &b->kernel));
     assert_ok(b->fixture.backend->memory->host_alloc(b->fixture.device[0], BYTES, (void **)&b->in));
-    assert_ok(b->fixture.backend->memory->host_alloc(b->fixture.device[0], 4 * BYTES, (void **)&b->out));
+    assert_ok(
+        b->fixture.backend->memory->host_alloc(b->fixture.device[0], 4 * BYTES, (void **)&b->out));
 }
 
 static void bench_close(bench_t *b) {
@@ -62,7 +63,8 @@ static void bench_close(bench_t *b) {
     fixture_close(&b->fixture);
 }
 
-static int32_t scale(const bench_t *b, gantry_backend_stream_t *stream, uint64_t from, uint64_t to, int32_t factor) {
+static int32_t scale(const bench_t *b, gantry_backend_stream_t *stream, uint64_t from, uint64_t to,
+                     int32_t factor) {
     gantry_launch_arg_t args[] = {
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = piece(b, from)},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = piece(b, to)},
@@ -92,7 +94,7 @@ static int32_t submit_chain(const bench_t *b) {
 }
 
 static void set_in(const bench_t *b, int32_t seed) {
-    for (int32_t i = 0; i < WORDS; i++) {
+    for (int32_t i = 0; i < WORDS; ++i) {
         b->in[i] = seed * i + 1;
     }
 }
@@ -102,7 +104,7 @@ static void run_directly(const bench_t *b, int32_t expected[4 * WORDS]) {
     assert_ok(submit_chain(b));
     assert_ok(b->streams->synchronize(b->stream));
     memcpy(expected, b->out, 4 * BYTES);
-    for (int32_t i = 0; i < WORDS; i++) {
+    for (int32_t i = 0; i < WORDS; ++i) {
         assert_int_equal(expected[2 * WORDS + i], -21 * b->in[i]);
     }
 }
@@ -147,7 +149,7 @@ static void captured_chain_gives_the_bytes_of_direct_submission(void **state) {
     bench_open(&b);
     graph = capture_chain(&b);
     assert_ok(b.streams->create(b.fixture.device[0], GANTRY_STREAM_COMPUTE, &other));
-    for (int32_t run = 0; run < 3; run++) { /* host memory is read at each launch */
+    for (int32_t run = 0; run < 3; ++run) { /* host memory is read at each launch */
         gantry_backend_stream_t *stream = run == 1 ? other : b.stream;
 
         set_in(&b, 5 + run);
@@ -210,13 +212,13 @@ static void launches_of_one_graph_follow_each_other(void **state) {
     assert_ok(scale(&b, b.stream, 0, 1, -1));
     assert_ok(scale(&b, b.stream, 1, 0, 2));
     assert_ok(b.graphs->end_capture(b.stream, &graph));
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; ++i) {
         assert_ok(b.graphs->launch(i % 2 == 0 ? b.stream : other, graph));
     }
     assert_ok(b.streams->synchronize(b.stream));
     assert_ok(b.streams->synchronize(other));
     fixture_read(&b.fixture, 0, piece(&b, 0), b.out);
-    for (int32_t i = 0; i < WORDS; i++) {
+    for (int32_t i = 0; i < WORDS; ++i) {
         assert_int_equal(b.out[i], 256 * b.in[i]);
     }
     b.graphs->destroy(graph);
@@ -295,11 +297,11 @@ static void branch_that_is_joined_is_part_of_the_graph(void **state) {
     assert_ok(r.b.graphs->begin_capture(r.b.stream));
     submit_branch(&r, 1);
     assert_ok(r.b.graphs->end_capture(r.b.stream, &graph));
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; ++i) {
         assert_ok(r.b.graphs->launch(r.b.stream, graph));
     }
     fixture_read(&r.b.fixture, 0, r.b.all, r.b.out);
-    for (int32_t i = 0; i < WORDS; i++) {
+    for (int32_t i = 0; i < WORDS; ++i) {
         assert_int_equal(r.b.out[WORDS + i], 2 * r.b.in[i]);
         assert_int_equal(r.b.out[2 * WORDS + i], 3 * r.b.in[i]);
         assert_int_equal(r.b.out[3 * WORDS + i], 10 * r.b.in[i]);
@@ -528,7 +530,7 @@ static void every_driver_call_that_fails_leaks_nothing(void **state) {
     int failures = 0;
 
     (void)state;
-    for (int at = 0; at < 100; at++) {
+    for (int at = 0; at < 100; ++at) {
         bench_t b;
         fault_t fault = {at};
         gantry_backend_event_t *event = NULL;
@@ -601,7 +603,8 @@ static void stream_destroyed_during_a_capture_ends_it(void **state) {
     assert_ok(submit_chain(&b));
     b.streams->destroy(b.stream);
     b.fixture.stream[0] = NULL;
-    assert_int_equal(fixture_control()->complaints(NULL, 0), 0); /* the driver was not left with a capture */
+    /* the driver was not left with a capture */
+    assert_int_equal(fixture_control()->complaints(NULL, 0), 0);
     bench_close(&b);
 }
 

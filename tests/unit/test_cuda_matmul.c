@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA backend's matrix products by cuBLASLt, on the stand-in's. The stand-in's products are right; how fast and
- * how exact NVIDIA's are is for a card to show. */
+/* The CUDA backend's matrix products by cuBLASLt, on the stand-in's. The stand-in's products are
+ * right; how fast and how exact NVIDIA's are is for a card to show. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 
@@ -53,8 +53,8 @@ static void products_of_batches_are_right(void **state) {
     core_close(&core);
 }
 
-/* float32 numbers that each shorter type rounds elsewhere: 1 + 2^-20 keeps all its bits in float32 alone, 1 + 2^-9 is no
- * bfloat16, and 2^20 is no float16. */
+/* float32 numbers that each shorter type rounds elsewhere: 1 + 2^-20 keeps all its bits in float32
+ * alone, 1 + 2^-9 is no bfloat16, and 2^20 is no float16. */
 static void float32_products_round_inputs_as_the_option_says(void **state) {
     static const struct {
         const char *precision;
@@ -69,16 +69,18 @@ static void float32_products_round_inputs_as_the_option_says(void **state) {
     product_t p = plain(FLOAT32, 3, 1, 1, 0, 0);
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         fixture_t fixture;
         core_t core;
         float c[3];
 
-        open_all(&core, &fixture, cases[i].precision != NULL ? "GANTRY_CUDA_MATMUL_PRECISION" : NULL,
-                  cases[i].precision);
+        open_all(&core, &fixture,
+                 cases[i].precision != NULL ? "GANTRY_CUDA_MATMUL_PRECISION" : NULL,
+                 cases[i].precision);
         assert_ok(run(&core, &p, a, &one, c));
         assert_memory_equal(c, cases[i].results, sizeof c);
-        check_shapes(&core, shapes, SHAPES, 0); /* the other types do not mind, and small numbers keep their bits */
+        /* the other types do not mind, and small numbers keep their bits */
+        check_shapes(&core, shapes, SHAPES, 0);
         core_close(&core);
     }
 }
@@ -105,7 +107,7 @@ static void product_over_nothing_is_zero(void **state) {
 
     (void)state;
     open_all(&core, &fixture, NULL, NULL);
-    for (size_t t = 0; t < core.dtype_count; t++) {
+    for (size_t t = 0; t < core.dtype_count; ++t) {
         product_t p = plain(core.dtypes[t], 3, 0, 5, 0, 0);
 
         check_product(&core, &p);
@@ -142,7 +144,8 @@ static void product_without_the_library_is_left_to_the_portable_kernels(void **s
     core_close(&core);
     core_open(&core, &fixture, "GANTRY_CUDA_CUBLAS", "libm.so.6");
     assert_int_equal(run(&core, &p, &number, &number, &number), UNIMPLEMENTED);
-    assert_non_null(strstr(fixture.backend->libraries(fixture.instance), "has no function cublasLtGetVersion"));
+    assert_non_null(
+        strstr(fixture.backend->libraries(fixture.instance), "has no function cublasLtGetVersion"));
     core_close(&core);
     fixture_control()->set("fail=cublasLtCreate:*:1");
     core_open(&core, &fixture, NULL, NULL);
@@ -151,7 +154,8 @@ static void product_without_the_library_is_left_to_the_portable_kernels(void **s
     fixture_control()->reset();
 }
 
-/* Each call of the library fails once: an error with the library's own name for it, and nothing left behind. */
+/* Each call of the library fails once: an error with the library's own name for it, and nothing
+ * left behind. */
 static void product_reports_each_failing_call(void **state) {
     static const char *const functions[] = {"cublasLtMatmulDescCreate",
                                             "cublasLtMatmulDescSetAttribute",
@@ -167,7 +171,7 @@ static void product_reports_each_failing_call(void **state) {
     char setting[96];
 
     (void)state;
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; ++i) {
         core_open(&core, &fixture, NULL, NULL); /* no plan is kept yet */
         snprintf(setting, sizeof setting, "fail=%s:*:14", functions[i]);
         assert_int_equal(fixture_control()->set(setting), 0);
@@ -196,7 +200,8 @@ static void product_without_an_algorithm_is_left_to_the_portable_kernels(void **
 
 static uint64_t choices(void) { return fixture_control()->calls("cublasLtMatmulAlgoGetHeuristic"); }
 
-/* The library is asked once per form of product; the forms used last are kept, and all end with the device. */
+/* The library is asked once per form of product; the forms used last are kept, and all end with
+ * the device. */
 static void plans_of_products_are_kept(void **state) {
     fixture_t fixture;
     core_t core;
@@ -208,15 +213,16 @@ static void plans_of_products_are_kept(void **state) {
     core_open(&core, &fixture, NULL, NULL);
     check_product(&core, &p);
     before = choices();
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; ++i) {
         check_product(&core, &p);
     }
     assert_int_equal(choices(), before);
     p.shift = 8; /* less aligned: another choice */
     check_product(&core, &p);
     assert_int_equal(choices(), before + 1);
-    /* a form takes two plans: one that says whether the library has a way at all, and the call's own */
-    for (int64_t m = 10; m < 10 + PLANS; m++) {
+    /* a form takes two plans: one that says whether the library has a way at all, and the call's
+     * own */
+    for (int64_t m = 10; m < 10 + PLANS; ++m) {
         other = plain(FLOAT32, m, 2, 2, 0, 0);
         check_product(&core, &other);
         check_product(&core, &p); /* never the oldest */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs, binaries, kernels and launches of the CUDA backend, on two cards of the stand-in. The text is OpenCL C,
- * since that is what the stand-in runs; the portable texts are both. */
+/* Programs, binaries, kernels and launches of the CUDA backend, on two cards of the stand-in. The
+ * text is OpenCL C, since that is what the stand-in runs; the portable texts are both. */
 #define _GNU_SOURCE
 #include "cuda_fixture.h"
 
@@ -16,11 +16,12 @@ static const char text_end[] =
     "}\n"
     "__kernel void nothing(__global uchar *out_base, const ulong out_offset) { (out_base + out_offset)[0] = 7; }\n";
 static const char *const parts[] = {text_begin, text_end};
-static const gantry_program_source_t source = {sizeof source, GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
-                                               "test/scale", parts, 2};
+static const gantry_program_source_t source = {
+    sizeof source, GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C, "test/scale", parts, 2};
 
-static int32_t launch_groups(fixture_t *fixture, gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
-                             gantry_span_t in, gantry_span_t out, int32_t factor, uint64_t items, uint64_t group) {
+static int32_t launch_groups(fixture_t *fixture, gantry_backend_stream_t *stream,
+                             gantry_backend_kernel_t *kernel, gantry_span_t in, gantry_span_t out,
+                             int32_t factor, uint64_t items, uint64_t group) {
     gantry_launch_arg_t args[] = {
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = in},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = out},
@@ -34,25 +35,28 @@ static int32_t launch_groups(fixture_t *fixture, gantry_backend_stream_t *stream
     return fixture->backend->program->launch(stream, kernel, &launch);
 }
 
-static int32_t launch_scale(fixture_t *fixture, gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
-                            gantry_span_t in, gantry_span_t out, int32_t factor) {
+static int32_t launch_scale(fixture_t *fixture, gantry_backend_stream_t *stream,
+                            gantry_backend_kernel_t *kernel, gantry_span_t in, gantry_span_t out,
+                            int32_t factor) {
     return launch_groups(fixture, stream, kernel, in, out, factor, ITEMS, GROUP);
 }
 
 static int32_t launch_with_any_group(fixture_t *fixture, gantry_backend_stream_t *stream,
-                                     gantry_backend_kernel_t *kernel, gantry_span_t in, gantry_span_t out,
-                                     int32_t factor) {
+                                     gantry_backend_kernel_t *kernel, gantry_span_t in,
+                                     gantry_span_t out, int32_t factor) {
     return launch_groups(fixture, stream, kernel, in, out, factor, ITEMS, 0);
 }
 
-static int32_t launch_by_base(fixture_t *fixture, gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
-                              gantry_span_t in, gantry_span_t out, int32_t factor) {
+static int32_t launch_by_base(fixture_t *fixture, gantry_backend_stream_t *stream,
+                              gantry_backend_kernel_t *kernel, gantry_span_t in, gantry_span_t out,
+                              int32_t factor) {
     return launch_case_by_base(fixture, stream, kernel, in, out, factor, 0);
 }
 
 static int32_t expected_scale(const int32_t *in, int i, int32_t factor) { return factor * in[i]; }
 
-static const program_case_t scale = {&source, "-DFALLBACK=100 -DUNIT=0", launch_scale, expected_scale};
+static const program_case_t scale = {&source, "-DFALLBACK=100 -DUNIT=0", launch_scale,
+                                     expected_scale};
 
 static void launch_with_spans_and_a_scalar_computes(void **state) {
     (void)state;
@@ -93,9 +97,11 @@ static void launch_of_no_whole_groups_is_refused(void **state) {
     program = build(&fixture, &scale, 0);
     kernel = find_scale(&fixture, program);
     region = fixture_region(&fixture, 0, 4096);
-    assert_int_equal(launch_groups(&fixture, stream, kernel, region, region, 1, 65, 16), INVALID_ARGUMENT);
+    assert_int_equal(launch_groups(&fixture, stream, kernel, region, region, 1, 65, 16),
+                     INVALID_ARGUMENT);
     assert_error_has("65 work-items in groups of 16");
-    assert_int_equal(launch_groups(&fixture, stream, kernel, region, region, 1, 0, 0), INVALID_ARGUMENT);
+    assert_int_equal(launch_groups(&fixture, stream, kernel, region, region, 1, 0, 0),
+                     INVALID_ARGUMENT);
     fixture_region_free(&fixture, 0, region);
     fixture.backend->program->destroy(program);
     fixture_close(&fixture);
@@ -121,29 +127,36 @@ static void kernel_info_tells_the_largest_group(void **state) {
 }
 
 static void program_with_a_mistake_carries_the_compilers_words(void **state) {
-    static const char *const wrong[] = {"__kernel void broken(__global int *out) { out[0] = not_there; }\n"};
-    static const gantry_program_source_t bad = {sizeof bad, GANTRY_PROGRAM_CUDA_C, "test/broken", wrong, 1};
-    static const gantry_program_source_t foreign = {sizeof foreign, GANTRY_PROGRAM_OPENCL_C, "test/foreign", wrong, 1};
+    static const char *const wrong[] = {
+        "__kernel void broken(__global int *out) { out[0] = not_there; }\n"};
+    static const gantry_program_source_t bad = {sizeof bad, GANTRY_PROGRAM_CUDA_C, "test/broken",
+                                                wrong, 1};
+    static const gantry_program_source_t foreign = {sizeof foreign, GANTRY_PROGRAM_OPENCL_C,
+                                                    "test/foreign", wrong, 1};
     fixture_t fixture;
     gantry_backend_program_t *program = NULL;
     char options[2048] = "";
 
     (void)state;
     fixture_open(&fixture);
-    assert_int_equal(fixture.backend->program->build(fixture.device[0], &bad, "-DA=1", &program), INVALID_ARGUMENT);
+    assert_int_equal(fixture.backend->program->build(fixture.device[0], &bad, "-DA=1", &program),
+                     INVALID_ARGUMENT);
     assert_null(program);
     assert_error_has("building \"test/broken\" with \"-DA=1\"");
     assert_error_has("NVRTC_ERROR_COMPILATION (6)");
     assert_error_has("not_there");
-    assert_int_equal(fixture.backend->program->build(fixture.device[0], &foreign, "", &program), INVALID_ARGUMENT);
+    assert_int_equal(fixture.backend->program->build(fixture.device[0], &foreign, "", &program),
+                     INVALID_ARGUMENT);
     assert_error_has("is not written in CUDA C");
     memset(options, 'x', sizeof options - 1);
-    assert_int_equal(fixture.backend->program->build(fixture.device[0], &bad, options, &program), INVALID_ARGUMENT);
+    assert_int_equal(fixture.backend->program->build(fixture.device[0], &bad, options, &program),
+                     INVALID_ARGUMENT);
     assert_error_has("take 2047 bytes");
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 100; ++i) {
         memcpy(options + (size_t)i * 5, "-DA  ", 6);
     }
-    assert_int_equal(fixture.backend->program->build(fixture.device[0], &bad, options, &program), INVALID_ARGUMENT);
+    assert_int_equal(fixture.backend->program->build(fixture.device[0], &bad, options, &program),
+                     INVALID_ARGUMENT);
     assert_error_has("build options");
     fixture_close(&fixture);
 }
@@ -180,11 +193,13 @@ static int32_t live_once(fixture_t *fixture) {
     int32_t status = b->open(&fixture->host, &fixture->instance);
 
     if (status == 0) status = b->device_open(fixture->instance, 0, &fixture->device[0]);
-    if (status == 0) status = b->stream->create(fixture->device[0], GANTRY_STREAM_COMPUTE, &fixture->stream[0]);
+    if (status == 0)
+        status = b->stream->create(fixture->device[0], GANTRY_STREAM_COMPUTE, &fixture->stream[0]);
     if (status == 0) status = b->event->create(fixture->device[0], &event);
     if (status == 0) status = b->memory->region_alloc(fixture->device[0], 4096, &span.region);
     if (status == 0) status = b->memory->host_alloc(fixture->device[0], 4096, &host);
-    if (status == 0) status = b->program->build(fixture->device[0], &source, "-DFALLBACK=1 -DUNIT=0", &program);
+    if (status == 0)
+        status = b->program->build(fixture->device[0], &source, "-DFALLBACK=1 -DUNIT=0", &program);
     if (status == 0) status = b->program->kernel_find(program, "scale", &kernel);
     if (status == 0) status = b->transfer->fill(fixture->stream[0], &span, &pattern, 8);
     if (status == 0) status = launch_scale(fixture, fixture->stream[0], kernel, span, span, 2);
@@ -208,7 +223,7 @@ static void each_failing_call_is_an_error_that_leaves_nothing_behind(void **stat
     int wanted = 0;
 
     (void)state;
-    for (wanted = 1; wanted < 400; wanted++) {
+    for (wanted = 1; wanted < 400; ++wanted) {
         fixture_t fixture;
         nth_t nth = {wanted, 0};
         int32_t status;

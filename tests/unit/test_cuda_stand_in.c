@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in for NVIDIA's driver, called directly: what it runs has right results. Skipped, with the reason printed,
- * where PoCL is missing. */
+/* The stand-in for NVIDIA's driver, called directly: what it runs has right results. Skipped, with
+ * the reason printed, where PoCL is missing. */
 #define _POSIX_C_SOURCE 200809L
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,7 +12,8 @@
 /* ---- which cards CUDA_VISIBLE_DEVICES leaves: read once in a process, so each case is a process ---- */
 
 typedef struct visible_case_t {
-    const char *text; /* of three cards, the second being GPU-aa000000-..., the third GPU-ab000000-... */
+    /* of three cards, the second being GPU-aa000000-..., the third GPU-ab000000-... */
+    const char *text;
     int count;
     int first_bus;
 } visible_case_t;
@@ -30,10 +31,10 @@ static int check_visible(const visible_case_t *c) {
     int count = 0;
     int bus = 0;
 
-    setenv("GANTRY_STAND_IN_CUDA",
-           "devices=3;pci=0000:65:00.0,0000:b3:00.0,0000:c1:00.0;uuid=GPU-10000000-0000-0000-0000-000000000000,"
-           "GPU-aa000000-0000-0000-0000-000000000000,GPU-ab000000-0000-0000-0000-000000000000",
-           1);
+    setenv(
+        "GANTRY_STAND_IN_CUDA",
+        "devices=3;pci=0000:65:00.0,0000:b3:00.0,0000:c1:00.0;uuid=GPU-10000000-0000-0000-0000-000000000000,GPU-aa000000-0000-0000-0000-000000000000,GPU-ab000000-0000-0000-0000-000000000000",
+        1);
     if (c->text != NULL) {
         setenv("CUDA_VISIBLE_DEVICES", c->text, 1);
     }
@@ -48,7 +49,7 @@ static int check_visible(const visible_case_t *c) {
 static int visible_result[VISIBLE_CASES];
 
 static void run_visible_cases(void) {
-    for (size_t i = 0; i < VISIBLE_CASES; i++) {
+    for (size_t i = 0; i < VISIBLE_CASES; ++i) {
         pid_t child = fork();
 
         if (child == 0) _exit(check_visible(&visible_cases[i]));
@@ -58,7 +59,7 @@ static void run_visible_cases(void) {
 
 static void visible_devices_are_those_the_driver_would_show(void **state) {
     (void)state;
-    for (size_t i = 0; i < VISIBLE_CASES; i++) {
+    for (size_t i = 0; i < VISIBLE_CASES; ++i) {
         if (visible_result[i] != 0) fail_msg("case %zu: %d", i, visible_result[i]);
     }
 }
@@ -116,7 +117,7 @@ static void copies_and_fills_arrive(void **state) {
     address_t b = make_memory(sizeof values);
 
     (void)state;
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; ++i) {
         values[i] = (float)i;
     }
     a = make_floats(values, COUNT);
@@ -124,7 +125,7 @@ static void copies_and_fills_arrive(void **state) {
     assert_done(cu.cuMemcpyDtoDAsync_v2(b + 40, a + 40, 400, stream));
     assert_done(cu.cuMemsetD32Async(b + 4, 0x3f800000, 2, stream));
     read_floats(b, back, COUNT);
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; ++i) {
         assert_true(back[i] == (i == 1 || i == 2 ? 1.0f : i >= 10 && i < 110 ? (float)i : 0.0f));
     }
     assert_done(cu.cuMemFree_v2(a));
@@ -152,7 +153,7 @@ static void kernel_from_portable_text_adds(void **state) {
     void *parameters[8] = {&x, &none, &x, &none, &base, &offset, &plan, &more};
 
     (void)state;
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; ++i) {
         values[i] = (float)i;
     }
     x = make_floats(values, COUNT);
@@ -166,7 +167,7 @@ static void kernel_from_portable_text_adds(void **state) {
     memset(&plan, 0xff, sizeof plan); /* taken when the call returned */
     more = -1;
     read_floats(out + 64, back, COUNT);
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; ++i) {
         assert_true(back[i] == (float)i * 3.0f + 0.5f);
     }
     assert_done(cu.cuModuleUnload(module));
@@ -193,7 +194,7 @@ static void kernel_with_shared_memory_runs(void **state) {
     assert_done(cu.cuFuncSetAttribute(function, 8, 60000));
     assert_done(cu.cuLaunchKernel(function, 4, 1, 1, 64, 1, 1, 256, stream, parameters, NULL));
     read_floats(out, back, 4);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; ++i) {
         assert_true(back[i] == (float)(64 * i + 63));
     }
     assert_done(cu.cuModuleUnload(module));
@@ -249,23 +250,30 @@ typedef struct blas_t {
     void *d;
 } blas_t;
 
-/* d[2,2] = a[2,3] b[3,2]: with is_row_major all in rows, else in columns with a given as its transpose. */
+/* d[2,2] = a[2,3] b[3,2]: with is_row_major all in rows, else in columns with a given as its
+ * transpose. */
 static void open_blas(blas_t *blas, int32_t is_row_major, uint64_t workspace) {
     int32_t transposed = 1;
 
     assert_done(cu.cublasLtCreate(&blas->handle));
     assert_done(cu.cublasLtMatmulDescCreate(&blas->description, 68, 0));
     assert_done(cu.cublasLtMatmulPreferenceCreate(&blas->preference));
-    assert_done(cu.cublasLtMatmulPreferenceSetAttribute(blas->preference, 1, &workspace, sizeof workspace));
-    assert_done(cu.cublasLtMatrixLayoutCreate(&blas->a, 0, is_row_major ? 2 : 3, is_row_major ? 3 : 2, 3));
+    assert_done(
+        cu.cublasLtMatmulPreferenceSetAttribute(blas->preference, 1, &workspace, sizeof workspace));
+    assert_done(
+        cu.cublasLtMatrixLayoutCreate(&blas->a, 0, is_row_major ? 2 : 3, is_row_major ? 3 : 2, 3));
     assert_done(cu.cublasLtMatrixLayoutCreate(&blas->b, 0, 3, 2, is_row_major ? 2 : 3));
     assert_done(cu.cublasLtMatrixLayoutCreate(&blas->d, 0, 2, 2, 2));
     if (is_row_major) {
-        assert_done(cu.cublasLtMatrixLayoutSetAttribute(blas->a, 1, &is_row_major, sizeof is_row_major));
-        assert_done(cu.cublasLtMatrixLayoutSetAttribute(blas->b, 1, &is_row_major, sizeof is_row_major));
-        assert_done(cu.cublasLtMatrixLayoutSetAttribute(blas->d, 1, &is_row_major, sizeof is_row_major));
+        assert_done(
+            cu.cublasLtMatrixLayoutSetAttribute(blas->a, 1, &is_row_major, sizeof is_row_major));
+        assert_done(
+            cu.cublasLtMatrixLayoutSetAttribute(blas->b, 1, &is_row_major, sizeof is_row_major));
+        assert_done(
+            cu.cublasLtMatrixLayoutSetAttribute(blas->d, 1, &is_row_major, sizeof is_row_major));
     } else {
-        assert_done(cu.cublasLtMatmulDescSetAttribute(blas->description, 3, &transposed, sizeof transposed));
+        assert_done(cu.cublasLtMatmulDescSetAttribute(blas->description, 3, &transposed,
+                                                      sizeof transposed));
     }
 }
 
@@ -286,7 +294,7 @@ static void product_has_the_right_values(void **state) {
     const float zero = 0;
 
     (void)state;
-    for (int32_t is_row_major = 0; is_row_major < 2; is_row_major++) {
+    for (int32_t is_row_major = 0; is_row_major < 2; ++is_row_major) {
         uint64_t result[12] = {0};
         address_t a = make_floats(a_values, 6);
         address_t b = make_floats(is_row_major ? row_b : column_b, 6);
@@ -297,14 +305,17 @@ static void product_has_the_right_values(void **state) {
         float back[4];
 
         open_blas(&blas, is_row_major, 1 << 20);
-        assert_done(cu.cublasLtMatmulAlgoGetHeuristic(blas.handle, blas.description, blas.a, blas.b, blas.d, blas.d,
-                                                      blas.preference, 1, result, &count));
+        assert_done(cu.cublasLtMatmulAlgoGetHeuristic(blas.handle, blas.description, blas.a, blas.b,
+                                                      blas.d, blas.d, blas.preference, 1, result,
+                                                      &count));
         assert_int_equal(count, 1);
         assert_true(result[8] > 0 && result[8] <= 1 << 20);
-        assert_code(7, cu.cublasLtMatmul(blas.handle, blas.description, &one, a, blas.a, b, blas.b, &zero, d, blas.d, d,
-                                         blas.d, result, workspace, result[8] - 1, stream));
-        assert_done(cu.cublasLtMatmul(blas.handle, blas.description, &one, a, blas.a, b, blas.b, &zero, d, blas.d, d,
-                                      blas.d, result, workspace, result[8], stream));
+        assert_code(
+            7, cu.cublasLtMatmul(blas.handle, blas.description, &one, a, blas.a, b, blas.b, &zero,
+                                 d, blas.d, d, blas.d, result, workspace, result[8] - 1, stream));
+        assert_done(cu.cublasLtMatmul(blas.handle, blas.description, &one, a, blas.a, b, blas.b,
+                                      &zero, d, blas.d, d, blas.d, result, workspace, result[8],
+                                      stream));
         read_floats(d, back, 4);
         assert_true(back[0] == 14 && back[3] == 320 && back[1] == (is_row_major ? 140 : 32) &&
                     back[2] == (is_row_major ? 32 : 140));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures of the stand-in for NVIDIA's driver, called directly: what cannot be captured has the codes that the
- * driver's documentation gives it. Skipped, with the reason printed, where PoCL is missing. */
+/* Captures of the stand-in for NVIDIA's driver, called directly: what cannot be captured has the
+ * codes that the driver's documentation gives it. Skipped, with the reason printed, where PoCL
+ * is missing. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <setjmp.h>
@@ -99,7 +100,7 @@ static int begin(void **state) {
     control->reset();
     assert_done(cu.cuDevicePrimaryCtxRetain(&context, 0));
     assert_done(cu.cuCtxPushCurrent_v2(context));
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; ++i) {
         assert_done(cu.cuStreamCreateWithPriority(&streams[i], 1, 0));
     }
     assert_done(cu.cuEventCreate(&event, 2));
@@ -112,12 +113,12 @@ static int end(void **state) {
     assert_int_equal(control->complaints(NULL, 0), 0);
     assert_done(cu.cuMemFree_v2(memory));
     assert_done(cu.cuEventDestroy_v2(event));
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; ++i) {
         assert_done(cu.cuStreamDestroy_v2(streams[i]));
     }
     assert_done(cu.cuCtxPopCurrent_v2(NULL));
     assert_done(cu.cuDevicePrimaryCtxRelease_v2(0));
-    for (int kind = 0; kind < STAND_IN_KINDS; kind++) {
+    for (int kind = 0; kind < STAND_IN_KINDS; ++kind) {
         assert_int_equal(control->live(kind), 0);
     }
     return 0;
@@ -176,10 +177,11 @@ static void mode_says_who_may_take_memory(void **state) {
         unsigned mode;
         int own;       /* the code of the capturing thread's allocation */
         int elsewhere; /* of another thread's */
-    } cases[] = {{GLOBAL, UNSUPPORTED, UNSUPPORTED}, {THREAD_LOCAL, UNSUPPORTED, 0}, {RELAXED, 0, 0}};
+    } cases[] = {
+        {GLOBAL, UNSUPPORTED, UNSUPPORTED}, {THREAD_LOCAL, UNSUPPORTED, 0}, {RELAXED, 0, 0}};
 
     (void)state;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; ++i) {
         uint64_t address = 0;
 
         assert_done(cu.cuStreamBeginCapture_v2(streams[0], cases[i].mode));
@@ -205,13 +207,15 @@ static void calls_that_cannot_be_captured_spoil_the_capture(void **state) {
     const unsigned char pageable[16] = {0};
 
     (void)state;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; ++i) {
         assert_done(cu.cuEventRecord(event, streams[1]));
         assert_done(cu.cuStreamBeginCapture_v2(streams[0], RELAXED));
         switch (i) {
             case 0: assert_code(UNSUPPORTED, cu.cuStreamSynchronize(streams[0])); break;
             case 1: assert_code(UNSUPPORTED, cu.cuStreamQuery(streams[0])); break;
-            case 2: assert_code(UNSUPPORTED, cu.cuMemcpyHtoDAsync_v2(memory, pageable, 16, streams[0])); break;
+            case 2:
+                assert_code(UNSUPPORTED, cu.cuMemcpyHtoDAsync_v2(memory, pageable, 16, streams[0]));
+                break;
             default: assert_code(ISOLATION, cu.cuStreamWaitEvent(streams[0], event, 0)); break;
         }
         assert_code(INVALIDATED, cu.cuMemsetD8Async(memory, 1, 64, streams[0]));
@@ -248,7 +252,7 @@ static void captures_of_two_streams_stay_apart(void **state) {
 /* A branch that works on after it was joined is not joined. */
 static void branch_is_joined_with_all_its_work(void **state) {
     (void)state;
-    for (int late = 0; late < 2; late++) {
+    for (int late = 0; late < 2; ++late) {
         assert_done(cu.cuStreamBeginCapture_v2(streams[0], RELAXED));
         assert_done(cu.cuEventRecord(event, streams[0]));
         assert_done(cu.cuStreamWaitEvent(streams[1], event, 0));

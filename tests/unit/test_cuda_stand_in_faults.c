@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in for NVIDIA's driver is as strict as a driver, and fails when it is told to. Skipped, with the reason
- * printed, where PoCL is missing. */
+/* The stand-in for NVIDIA's driver is as strict as a driver, and fails when it is told to. Skipped,
+ * with the reason printed, where PoCL is missing. */
 #define _POSIX_C_SOURCE 200809L
 #include "stand_in_fixture.h"
 
@@ -13,8 +13,9 @@ static void programs_that_are_wrong_are_refused(void **state) {
     int code = 0;
 
     (void)state;
-    assert_null(compile("\nGANTRY_KERNEL broken(GANTRY_SPAN_OUT(out)) { GANTRY_OUT(float, out)[0] = nothing_known; }\n",
-                        "--gpu-architecture=sm_90", &code, &log));
+    assert_null(compile(
+        "\nGANTRY_KERNEL broken(GANTRY_SPAN_OUT(out)) { GANTRY_OUT(float, out)[0] = nothing_known; }\n",
+        "--gpu-architecture=sm_90", &code, &log));
     assert_int_equal(code, 6);
     assert_non_null(strstr(log, "nothing_known"));
     free(log);
@@ -125,7 +126,7 @@ static void card_is_lost_after_so_many_calls(void **state) {
     assert_int_equal(code, 719);
     assert_int_equal(made, 5);
     assert_code(719, cu.cuStreamSynchronize(stream));
-    for (int i = 0; i < made; i++) {
+    for (int i = 0; i < made; ++i) {
         assert_code(719, cu.cuMemFree_v2(memory[i]));
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA_VISIBLE_DEVICES on fake NVIDIA cards: seen by a fake CUDA that has obeyed it and by another backend that has or has not, or by the
- * latter alone. */
+/* CUDA_VISIBLE_DEVICES on fake NVIDIA cards: seen by a fake CUDA that has obeyed it and by another
+ * backend that has or has not, or by the latter alone. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
@@ -15,7 +15,8 @@ static const char *const uuids[] = {"GPU-aaaa1111-0000-0000-0000-000000000000",
                                     "GPU-aaaa2222-0000-0000-0000-000000000000",
                                     "GPU-bbbb0000-0000-0000-0000-000000000000"};
 
-static void set_nvidia(const gantry_fake_control_t *control, uint32_t device, const char *pci, const char *uuid) {
+static void set_nvidia(const gantry_fake_control_t *control, uint32_t device, const char *pci,
+                       const char *uuid) {
     gantry_fake_device_t settings;
     device_fixture_set_gpu(control, device, pci, uuid, 0);
     control->get_device(device, &settings);
@@ -26,7 +27,8 @@ static void set_nvidia(const gantry_fake_control_t *control, uint32_t device, co
 /* The backend shows these cards of the machine ("20": the third, then the first). */
 static void show(const gantry_fake_control_t *control, const char *cards) {
     control->set_device_count((uint32_t)strlen(cards));
-    for (uint32_t i = 0; cards[i]; ++i) set_nvidia(control, i, addresses[cards[i] - '0'], uuids[cards[i] - '0']);
+    for (uint32_t i = 0; cards[i]; ++i)
+        set_nvidia(control, i, addresses[cards[i] - '0'], uuids[cards[i] - '0']);
 }
 
 static int set_up(void **state) {
@@ -60,7 +62,8 @@ static const char *visible_cards(const device_fixture_t *f) {
 }
 
 static void expect_cards(const device_fixture_t *f, const char *text, const char *cards) {
-    if (strcmp(visible_cards(f), cards) != 0) fail_msg("%s: %s, not %s", text, visible_cards(f), cards);
+    if (strcmp(visible_cards(f), cards) != 0)
+        fail_msg("%s: %s, not %s", text, visible_cards(f), cards);
 }
 
 static void set_variable(const char *name, const char *value) {
@@ -114,7 +117,8 @@ static void hidden_view_is_told_and_reached_by_no_name(void **state) {
     show(cuda, "1");
     show(fake, "012");
     device_fixture_open(&f, WITH_CUDA, NULL);
-    assert_int_equal(log_lines_with(&f.log, "CUDA_VISIBLE_DEVICES hides ", "no device that CUDA shows is this card"),
+    assert_int_equal(log_lines_with(&f.log, "CUDA_VISIBLE_DEVICES hides ",
+                                    "no device that CUDA shows is this card"),
                      2);
     assert_int_equal(gantry__device_table_freeze(&f.table, "this test"), GANTRY_OK);
     static const char *const names[] = {"fake:0", "fake:2", "GPU:1", "GPU-bbbb", "0000:17:00.0"};
@@ -130,7 +134,8 @@ static void our_list_counts_physical_cards_and_overrules_the_order(void **state)
     (void)state;
     static const struct {
         const char *ours, *visible;
-    } cases[] = {{"0,1,2", "02"}, {"2,0", "20"}, {"1", ""}, {"^0", "2"}, {"cuda:0", "2"}, {NULL, "20"}};
+    } cases[] = {{"0,1,2", "02"}, {"2,0", "20"},   {"1", ""},
+                 {"^0", "2"},     {"cuda:0", "2"}, {NULL, "20"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         device_fixture_t f;
         set_variable("CUDA_VISIBLE_DEVICES", "2,0");
@@ -150,7 +155,8 @@ static void cards_of_other_vendors_keep_their_places(void **state) {
     show(cuda, "20");
     show(fake, "02");
     fake->set_device_count(3);
-    device_fixture_set_gpu(fake, 2, "0000:65:00.0", uuids[1], 0); /* another vendor's, between the two */
+    /* another vendor's, between the two */
+    device_fixture_set_gpu(fake, 2, "0000:65:00.0", uuids[1], 0);
     device_fixture_open(&f, WITH_CUDA, NULL);
     expect_cards(&f, "1,0", "210");
     device_fixture_close(&f);
@@ -189,7 +195,8 @@ static const alone_t alone[] = {
     {"GPU-cccc", "012", "", true, false},
     {"GPU-bbbb,0", "012", "20", false, true},
     {"MIG-GPU-bbbb0000-0000-0000-0000-000000000000/1/0", "012", "", true, false},
-    {"MIG-bbbb0000-0000-0000-0000-000000000000", "012", "2", false, false}, /* a part: the record does not say so */
+    /* a part: the record does not say so */
+    {"MIG-bbbb0000-0000-0000-0000-000000000000", "012", "2", false, false},
     {"MIG-cccc0000-0000-0000-0000-000000000000", "012", "", true, false},
     {"0,0", "012", "", true, true}, /* no meaning is stated: none is shown */
     /* no more cards than indices, one of the first beyond the cards: the driver has obeyed */
@@ -216,10 +223,11 @@ static void list_is_applied_where_cuda_cannot_be_asked(void **state) {
         show(fake, it->shown);
         device_fixture_open(&f, NULL, NULL);
         expect_cards(&f, it->text ? it->text : "not set", it->visible);
-        bool has_remark = log_lines_with(&f.log, "CUDA_VISIBLE_DEVICES", "ends the list") +
-                              log_lines_with(&f.log, "CUDA_VISIBLE_DEVICES is empty", "") +
-                              log_lines_with(&f.log, "CUDA_VISIBLE_DEVICES", "no NVIDIA card is visible") >
-                          0;
+        bool has_remark =
+            log_lines_with(&f.log, "CUDA_VISIBLE_DEVICES", "ends the list") +
+                log_lines_with(&f.log, "CUDA_VISIBLE_DEVICES is empty", "") +
+                log_lines_with(&f.log, "CUDA_VISIBLE_DEVICES", "no NVIDIA card is visible") >
+            0;
         bool has_caveat = log_lines_with(&f.log, "its indices were counted by PCI address", "") > 0;
         if (has_remark != it->has_remark) fail_msg("%s: remark", it->text);
         if (has_caveat != it->has_caveat) fail_msg("%s: caveat", it->text);
@@ -253,7 +261,8 @@ static void cuda_that_cannot_be_opened_cannot_be_asked(void **state) {
     show(fake, "012");
     device_fixture_open(&f, WITH_CUDA, NULL);
     expect_cards(&f, "GPU-bbbb", "2");
-    assert_int_equal(log_lines_with(&f.log, "applied without CUDA", "1 of 3 NVIDIA cards are visible"), 1);
+    assert_int_equal(
+        log_lines_with(&f.log, "applied without CUDA", "1 of 3 NVIDIA cards are visible"), 1);
     device_fixture_close(&f);
 }
 
@@ -273,7 +282,8 @@ static void mig_device_is_shown_by_its_uuid(void **state) {
     device_fixture_open(&f, WITH_CUDA, NULL);
     expect_cards(&f, "MIG-b8d5", "x");
     assert_string_equal(f.table.visible[f.table.visible_count - 1]->alias, "cuda:0");
-    assert_ptr_equal(device_fixture_physical(&f, "fake:1")->served_by, device_fixture_physical(&f, "cuda:0"));
+    assert_ptr_equal(device_fixture_physical(&f, "fake:1")->served_by,
+                     device_fixture_physical(&f, "cuda:0"));
     device_fixture_close(&f);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops whose result's shape depends on data: the kernel reads a count back, then makes the result. The op is the test's own; its kernel is the
- * fake backend's (fake_test_ops.c). */
+/* Ops whose result's shape depends on data: the kernel reads a count back, then makes the result.
+ * The op is the test's own; its kernel is the fake backend's (fake_test_ops.c). */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -26,10 +26,14 @@ static const gantry__op_def_t positive = {
     .output_count = 2,
     .attr_count = 2,
     .inputs = (const gantry__op_arg_t[]){{"x", 0, 0}, {NULL, 0, 0}},
-    .outputs = (const gantry__op_arg_t[]){{"y", 0, 0}, {"marks", GANTRY__TYPE_FIXED(GANTRY_INT32), 0}, {NULL, 0, 0}},
-    .attrs = (const gantry__op_attr_t[]){{.name = "T", .kind = GANTRY_ATTR_TYPE, .dtype_mask = ~UINT64_C(0)},
-                                         {.name = "wrong", .kind = GANTRY_ATTR_INT},
-                                         {.name = NULL}},
+    .outputs =
+        (const gantry__op_arg_t[]){
+            {"y", 0, 0}, {"marks", GANTRY__TYPE_FIXED(GANTRY_INT32), 0}, {NULL, 0, 0}},
+    .attrs =
+        (const gantry__op_attr_t[]){
+            {.name = "T", .kind = GANTRY_ATTR_TYPE, .dtype_mask = ~UINT64_C(0)},
+            {.name = "wrong", .kind = GANTRY_ATTR_INT},
+            {.name = NULL}},
     .infer = infer_positive,
     .id = GANTRY__OP_COUNT,
 };
@@ -40,7 +44,8 @@ static gantry_status_t run_wrong(gantry_scope_t *scope, const gantry_tensor_t *x
     return gantry__run_op(scope, &positive, &x, 1, &attr, 1, NULL, outputs);
 }
 
-static gantry_status_t run_positive(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t **outputs) {
+static gantry_status_t run_positive(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                    const gantry_tensor_t **outputs) {
     return run_wrong(scope, x, 0, outputs);
 }
 
@@ -58,7 +63,8 @@ static void result_has_the_size_the_data_give_it(void **state) {
     assert_int_equal(gantry_tensor_elements(out[0]), 3);
     expect_on(out[0], "/device:GPU:0");
     const gantry_tensor_t *second[2]; /* and what follows uses it as any other tensor */
-    assert_int_equal(run_positive(scope, gantry_sub(scope, out[0], F32(scope, 2, 2, 2)), second), GANTRY_OK);
+    assert_int_equal(run_positive(scope, gantry_sub(scope, out[0], F32(scope, 2, 2, 2)), second),
+                     GANTRY_OK);
     EXPECT_F32(second[0], 1, 3);
     assert_string_equal(last_placement(&f).op, "TestPositive");
     expect_ended_well(scope);
@@ -90,7 +96,8 @@ static void empty_results_and_inputs_are_results_too(void **state) {
     assert_int_equal(run_positive(scope, F32(scope, -1, -2), out), GANTRY_OK);
     assert_int_equal(gantry_tensor_elements(out[0]), 0);
     EXPECT_I32(out[1], 0, 0);
-    assert_int_equal(run_positive(scope, gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(0)), out), GANTRY_OK);
+    assert_int_equal(run_positive(scope, gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(0)), out),
+                     GANTRY_OK);
     assert_int_equal(gantry_tensor_elements(out[0]), 0);
     assert_int_equal(gantry_tensor_elements(out[1]), 0);
     expect_ended_well(scope);
@@ -101,7 +108,8 @@ static void input_elsewhere_is_brought_to_the_device(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"), *there = gantry_scope_begin_in(scope, "GPU:1");
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
+                   *there = gantry_scope_begin_in(scope, "GPU:1");
     const gantry_tensor_t *out[2], *x = F32(scope, 1, -1, 2);
     assert_int_equal(run_positive(there, x, out), GANTRY_OK);
     EXPECT_F32(out[0], 1, 2);
@@ -146,7 +154,8 @@ static void call_waits_for_the_count_and_for_nothing_behind_it(void **state) {
     fake->let_pass(0, 2);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(call.status, GANTRY_OK);
-    assert_int_equal(fake->finished(0) - finished, 2); /* what fills the result is held, and the call has returned */
+    /* what fills the result is held, and the call has returned */
+    assert_int_equal(fake->finished(0) - finished, 2);
     assert_int_equal(fake->waiting(0), 1);
     fake->open_gate(0, COMPUTE);
     expect_ended_well(scope);
@@ -157,13 +166,14 @@ static void call_waits_for_the_count_and_for_nothing_behind_it(void **state) {
 
 static void kernel_that_breaks_a_rule_is_an_internal_error(void **state) {
     (void)state;
-    static const char *const texts[] = {NULL,
-                                        "makes output 0 as [2,1]; by the op's definition it is [-1]",
-                                        "ended well and did not make output 0",
-                                        "makes output 0, which is there already",
-                                        "makes output 1, which is there already",
-                                        "makes output 2, which does not exist",
-                                        "reads 1048576 bytes of a span of"};
+    static const char *const texts[] = {
+        NULL,
+        "makes output 0 as [2,1]; by the op's definition it is [-1]",
+        "ended well and did not make output 0",
+        "makes output 0, which is there already",
+        "makes output 1, which is there already",
+        "makes output 2, which does not exist",
+        "reads 1048576 bytes of a span of"};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
@@ -188,7 +198,8 @@ static void size_left_open_without_the_flag_is_refused(void **state) {
     gantry__op_def_t unmarked = positive;
     unmarked.flags = 0;
     const gantry_tensor_t *out[2], *x = F32(scope, 1);
-    assert_int_equal(gantry__run_op(scope, &unmarked, &x, 1, NULL, 0, NULL, out), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry__run_op(scope, &unmarked, &x, 1, NULL, 0, NULL, out),
+                     GANTRY_INVALID_ARGUMENT);
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "[-1]");
     expect_ended_well(scope);
     runtime_fixture_close(&f);
@@ -208,7 +219,8 @@ static void result_beyond_the_limit_is_refused_with_its_shape(void **state) {
     float *values = malloc(400000);
     assert_non_null(values);
     for (int i = 0; i < 100000; ++i) values[i] = 1;
-    const gantry_tensor_t *x = make_f32(scope, 100000, values); /* marks take as much, the result does not fit */
+    /* marks take as much, the result does not fit */
+    const gantry_tensor_t *x = make_f32(scope, 100000, values);
     assert_int_equal(run_positive(scope, x, out), GANTRY_RESOURCE_EXHAUSTED);
     expect_scope_failure(scope, GANTRY_RESOURCE_EXHAUSTED,
                          "OOM when allocating tensor with shape[100000] and type float");
@@ -229,13 +241,15 @@ static gantry_status_t small_program(gantry_scope_t *scope) {
     (void)run_positive(scope, F32(scope, 1, -1, 2), out);
     gantry_status_t status = gantry_scope_status(scope);
     if (status == GANTRY_OK) status = gantry_tensor_read(out[0], got, sizeof got);
-    if (status == GANTRY_OK && (got[0] < 1 || got[1] < 2)) fail_msg("%g %g", (double)got[0], (double)got[1]);
+    if (status == GANTRY_OK && (got[0] < 1 || got[1] < 2))
+        fail_msg("%g %g", (double)got[0], (double)got[1]);
     return status;
 }
 
 static void failing_slot_is_told_and_leaves_nothing_behind(void **state) {
     (void)state;
-    static const char *const slots[] = {"to_host", "compute", "work", "event_create", "event_record", "region_alloc"};
+    static const char *const slots[] = {"to_host",      "compute",      "work",
+                                        "event_create", "event_record", "region_alloc"};
     for (size_t i = 0; i < sizeof slots / sizeof slots[0]; ++i) {
         bool reached = true;
         for (uint64_t n = 1; reached; ++n) {
@@ -246,9 +260,12 @@ static void failing_slot_is_told_and_leaves_nothing_behind(void **state) {
             assert_true(fake->fail_calls(slots[i], n, 1, GANTRY_INTERNAL, "injected here"));
             gantry_status_t status = runtime_fixture_run(&f, "GPU:0", small_program, message);
             reached = fake->calls(slots[i]) - before >= n;
-            if (status != GANTRY_OK && !strstr(message, "injected here")) fail_msg("%s: %s", slots[i], message);
+            if (status != GANTRY_OK && !strstr(message, "injected here"))
+                fail_msg("%s: %s", slots[i], message);
             (void)gantry_runtime_synchronize(f.runtime);
-            if (reached) assert_int_equal(runtime_fixture_run(&f, "GPU:0", small_program, message), GANTRY_OK);
+            if (reached)
+                assert_int_equal(runtime_fixture_run(&f, "GPU:0", small_program, message),
+                                 GANTRY_OK);
             runtime_fixture_close(&f);
             fake->reset();
         }
@@ -261,8 +278,10 @@ static void failing_allocation_leaves_nothing_behind(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1) cmocka_set_test_filter(argv[1]); /* one alone: what a failed test leaves behind fails the next ones */
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    /* one alone: what a failed test leaves behind fails the next ones */
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(result_has_the_size_the_data_give_it),
         TEST(synchronous_device_needs_no_wait),

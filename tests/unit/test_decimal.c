@@ -17,7 +17,8 @@ static gantry__real_t real_of(double value) { return gantry__real_read(GANTRY_FL
 /* "123e-2": digits, then the exponent of the first. */
 static const char *show(const gantry__decimal_t *decimal) {
     static char text[GANTRY__DECIMAL_DIGITS + 16];
-    (void)snprintf(text, sizeof text, "%.*se%d", (int)decimal->count, decimal->digits, (int)decimal->exponent);
+    (void)snprintf(text, sizeof text, "%.*se%d", (int)decimal->count, decimal->digits,
+                   (int)decimal->exponent);
     return text;
 }
 
@@ -79,13 +80,15 @@ static void shortest_of_known_values_is_known(void **state) {
     assert_string_equal(shortest(2.2250738585072014e-308), "22250738585072014e-308");
     assert_string_equal(shortest(1.7976931348623157e308), "17976931348623157e308");
     assert_string_equal(shortest(9007199254740993.0 * 2), "18014398509481984e16");
-    assert_string_equal(shortest(9.5367431640625e-07), "95367431640625e-7"); /* 2^-20: unequal neighbours */
+    /* 2^-20: unequal neighbours */
+    assert_string_equal(shortest(9.5367431640625e-07), "95367431640625e-7");
 }
 
 static void float32_uses_its_own_neighbours(void **state) {
     (void)state;
     const float values[] = {0.1f, 16777216.0f, 3.4028235e38f, 1e-45f, 1.17549435e-38f, 33554432.0f};
-    const char *const expected[] = {"1e-1", "16777216e7", "34028235e38", "1e-45", "11754944e-38", "33554432e7"};
+    const char *const expected[] = {"1e-1",  "16777216e7",   "34028235e38",
+                                    "1e-45", "11754944e-38", "33554432e7"};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; ++i) {
         gantry__decimal_t decimal;
         gantry__real_t value = gantry__real_read(GANTRY_FLOAT32, &values[i]);
@@ -157,17 +160,20 @@ static void bounded_agrees_with_the_c_library(void **state) {
         char shown[GANTRY__DECIMAL_DIGITS];
         memset(shown, '0', sizeof shown); /* a rounding may have ended in a row of nines */
         memcpy(shown, decimal.digits, (size_t)decimal.count);
-        (void)snprintf(text, sizeof text, "%c%s%.*se%+03d", shown[0], digits > 1 ? "." : "", digits - 1, shown + 1,
-                       (int)decimal.exponent);
+        (void)snprintf(text, sizeof text, "%c%s%.*se%+03d", shown[0], digits > 1 ? "." : "",
+                       digits - 1, shown + 1, (int)decimal.exponent);
         assert_string_equal(text, expected);
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reading_takes_every_type_apart),          cmocka_unit_test(shortest_of_known_values_is_known),
-        cmocka_unit_test(float32_uses_its_own_neighbours),         cmocka_unit_test(bounds_round_correctly),
-        cmocka_unit_test(shortest_reads_back_and_no_shorter_does), cmocka_unit_test(bounded_agrees_with_the_c_library),
+        cmocka_unit_test(reading_takes_every_type_apart),
+        cmocka_unit_test(shortest_of_known_values_is_known),
+        cmocka_unit_test(float32_uses_its_own_neighbours),
+        cmocka_unit_test(bounds_round_correctly),
+        cmocka_unit_test(shortest_reads_back_and_no_shorter_does),
+        cmocka_unit_test(bounded_agrees_with_the_c_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

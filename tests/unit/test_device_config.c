@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Setters before and after initialisation: the rules and texts of TensorFlow's config_test.py and
- * config_vgpu_test.py, with Gantry's deviations marked "Gantry:". What needs ops (soft placement, device policy) is
- * tested where ops run. */
+ * config_vgpu_test.py, with Gantry's deviations marked "Gantry:". What needs ops (soft placement,
+ * device policy) is tested where ops run. */
 #define _XOPEN_SOURCE 700
 
 #include "physical_names.h"
@@ -17,11 +17,13 @@ static void freeze(device_fixture_t *f) {
     assert_int_equal(gantry__device_table_freeze(&f->table, "gantry_matmul"), GANTRY_OK);
 }
 
-#define MODIFIED(what) what " cannot be modified after being initialized (initialized by gantry_matmul)"
+#define MODIFIED(what) \
+    what " cannot be modified after being initialized (initialized by gantry_matmul)"
 
 /* ---- visible devices ---- */
 
-static void expect_visible(const device_fixture_t *f, size_t count, const physical_device_t *devices) {
+static void expect_visible(const device_fixture_t *f, size_t count,
+                           const physical_device_t *devices) {
     assert_int_equal(f->table.visible_count, count);
     for (size_t i = 0; i < count; ++i) assert_ptr_equal(f->table.visible[i], devices[i]);
 }
@@ -36,7 +38,8 @@ static void visible_list_of_a_type_keeps_the_order_given(void **state) {
     freeze(&f); /* Gantry: logical numbers follow the order given; TensorFlow's setter ignores it */
     assert_string_equal(device_fixture_find(&f, "GPU:0", NULL)->physical->alias, "fake:1");
     assert_string_equal(device_fixture_find(&f, "GPU:1", NULL)->physical->alias, "fake:0");
-    assert_string_equal(device_fixture_find(&f, "/physical_device:GPU:0", NULL)->physical->alias, "fake:0");
+    assert_string_equal(device_fixture_find(&f, "/physical_device:GPU:0", NULL)->physical->alias,
+                        "fake:0");
     device_fixture_close(&f);
 }
 
@@ -66,7 +69,8 @@ static void visible_list_without_cpu_is_refused(void **state) {
                    "the visible list has no CPU device");
     expect_failure(gantry__device_set_visible(&f.table, NULL, 0, NULL), GANTRY_INVALID_ARGUMENT,
                    "/physical_device:CPU:0");
-    expect_failure(gantry__device_set_visible(&f.table, NULL, 0, "CPU"), GANTRY_INVALID_ARGUMENT, "no CPU device");
+    expect_failure(gantry__device_set_visible(&f.table, NULL, 0, "CPU"), GANTRY_INVALID_ARGUMENT,
+                   "no CPU device");
     assert_int_equal(f.table.visible_count, 3); /* as it was */
     device_fixture_close(&f);
 }
@@ -78,8 +82,8 @@ static void visible_list_of_wrong_devices_is_refused(void **state) {
     device_fixture_set_type(fake, 2, GANTRY_DEVICE_TYPE_CPU);
     device_fixture_open(&f, NULL, NULL);
     device_fixture_open(&g, NULL, NULL);
-    physical_device_t foreign[] = {gpu(&g, 0)}, twice[] = {gpu(&f, 0), gpu(&f, 0)}, of_cpu[] = {cpu(&f)},
-                      none[] = {NULL};
+    physical_device_t foreign[] = {gpu(&g, 0)}, twice[] = {gpu(&f, 0), gpu(&f, 0)},
+                      of_cpu[] = {cpu(&f)}, none[] = {NULL};
     physical_device_t unlisted[] = {device_fixture_physical(&f, "fake:2")};
     expect_failure(gantry__device_set_visible(&f.table, foreign, 1, "GPU"), GANTRY_INVALID_ARGUMENT,
                    "Unrecognized device: ");
@@ -89,8 +93,8 @@ static void visible_list_of_wrong_devices_is_refused(void **state) {
                    "Unrecognized device: /physical_device:CPU:0 is no GPU device");
     expect_failure(gantry__device_set_visible(&f.table, twice, 2, "GPU"), GANTRY_INVALID_ARGUMENT,
                    "/physical_device:GPU:0 is given twice");
-    expect_failure(gantry__device_set_visible(&f.table, unlisted, 1, "CPU"), GANTRY_INVALID_ARGUMENT,
-                   "fake:2 cannot be made visible: a CPU");
+    expect_failure(gantry__device_set_visible(&f.table, unlisted, 1, "CPU"),
+                   GANTRY_INVALID_ARGUMENT, "fake:2 cannot be made visible: a CPU");
     assert_int_equal(f.table.visible_count, 3);
     device_fixture_close(&g);
     device_fixture_close(&f);
@@ -106,7 +110,8 @@ static void visible_list_is_frozen_by_initialisation(void **state) {
     freeze(&f);
     expect_failure(gantry__device_set_visible(&f.table, gpus, 2, "GPU"), GANTRY_FAILED_PRECONDITION,
                    MODIFIED("Visible devices"));
-    assert_int_equal(gantry__device_set_visible(&f.table, only_cpu, 1, NULL), GANTRY_OK); /* equal: fine */
+    /* equal: fine */
+    assert_int_equal(gantry__device_set_visible(&f.table, only_cpu, 1, NULL), GANTRY_OK);
     assert_int_equal(gantry__device_set_visible(&f.table, NULL, 0, "GPU"), GANTRY_OK);
     expect_visible(&f, 1, only_cpu);
     /* the check of the device comes before that of the state */
@@ -122,8 +127,8 @@ static void visible_order_is_frozen_too(void **state) {
     physical_device_t as_is[] = {gpu(&f, 0), gpu(&f, 1)}, turned[] = {gpu(&f, 1), gpu(&f, 0)};
     freeze(&f);
     assert_int_equal(gantry__device_set_visible(&f.table, as_is, 2, "GPU"), GANTRY_OK);
-    expect_failure(gantry__device_set_visible(&f.table, turned, 2, "GPU"), GANTRY_FAILED_PRECONDITION,
-                   MODIFIED("Visible devices"));
+    expect_failure(gantry__device_set_visible(&f.table, turned, 2, "GPU"),
+                   GANTRY_FAILED_PRECONDITION, MODIFIED("Visible devices"));
     device_fixture_close(&f);
 }
 
@@ -153,13 +158,18 @@ static void growth_call_wins_over_option_and_environment(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         device_fixture_t f;
-        gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_growth = cases[i].option};
+        gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                            .memory_growth = cases[i].option};
         device_fixture_clear();
-        if (cases[i].gantry) assert_int_equal(setenv("GANTRY_MEMORY_GROWTH", cases[i].gantry, 1), 0);
-        if (cases[i].tensorflow) assert_int_equal(setenv("TF_FORCE_GPU_ALLOW_GROWTH", cases[i].tensorflow, 1), 0);
+        if (cases[i].gantry)
+            assert_int_equal(setenv("GANTRY_MEMORY_GROWTH", cases[i].gantry, 1), 0);
+        if (cases[i].tensorflow)
+            assert_int_equal(setenv("TF_FORCE_GPU_ALLOW_GROWTH", cases[i].tensorflow, 1), 0);
         device_fixture_open(&f, NULL, &options);
-        if (gantry__device_growth(&f.table, gpu(&f, 0)) != cases[i].growth) fail_msg("case %d", (int)i);
-        assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), !cases[i].growth), GANTRY_OK);
+        if (gantry__device_growth(&f.table, gpu(&f, 0)) != cases[i].growth)
+            fail_msg("case %d", (int)i);
+        assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), !cases[i].growth),
+                         GANTRY_OK);
         assert_int_equal(gantry__device_growth(&f.table, gpu(&f, 0)), !cases[i].growth);
         device_fixture_close(&f);
     }
@@ -171,16 +181,19 @@ static void growth_from_tensorflow_s_variable_is_strict(void **state) {
     assert_int_equal(setenv("TF_FORCE_GPU_ALLOW_GROWTH", "True", 1), 0);
     assert_int_equal(setenv("GANTRY_MEMORY_GROWTH", "0", 1), 0);
     device_fixture_open(&f, NULL, NULL);
-    assert_false(gantry__device_growth(&f.table, gpu(&f, 0))); /* not parsed: as if it were not set */
+    /* not parsed: as if it were not set */
+    assert_false(gantry__device_growth(&f.table, gpu(&f, 0)));
     assert_int_equal(
-        log_lines_with(&f.log,
-                       "TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"True\"",
-                       "Valid values are \"true\" or \"false\""),
+        log_lines_with(
+            &f.log,
+            "TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"True\"",
+            "Valid values are \"true\" or \"false\""),
         1);
     device_fixture_close(&f);
     assert_int_equal(setenv("GANTRY_MEMORY_GROWTH", "2", 1), 0);
-    expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT,
-                   "GANTRY_MEMORY_GROWTH is \"2\": at column 1, \"2\" is not understood; accepted are 0, off");
+    expect_failure(
+        device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT,
+        "GANTRY_MEMORY_GROWTH is \"2\": at column 1, \"2\" is not understood; accepted are 0, off");
 }
 
 static void growth_set_twice_before_initialisation_last_wins(void **state) {
@@ -200,8 +213,8 @@ static void growth_is_frozen_by_initialisation(void **state) {
     device_fixture_open(&g, NULL, NULL);
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), true), GANTRY_OK);
     freeze(&f);
-    expect_failure(gantry__device_set_growth(&f.table, gpu(&f, 0), false), GANTRY_FAILED_PRECONDITION,
-                   MODIFIED("Physical devices"));
+    expect_failure(gantry__device_set_growth(&f.table, gpu(&f, 0), false),
+                   GANTRY_FAILED_PRECONDITION, MODIFIED("Physical devices"));
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), true), GANTRY_OK);
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 1), true),
                      GANTRY_OK); /* Gantry: never set and True are equal */
@@ -217,7 +230,8 @@ static void growth_may_differ_between_devices(void **state) {
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), true), GANTRY_OK);
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 1), false), GANTRY_OK);
-    assert_int_equal(gantry__device_set_growth(&f.table, cpu(&f), false), GANTRY_OK); /* Gantry: CPUs have it as well */
+    /* Gantry: CPUs have it as well */
+    assert_int_equal(gantry__device_set_growth(&f.table, cpu(&f), false), GANTRY_OK);
     freeze(&f); /* Gantry: TensorFlow says "Memory growth cannot differ between GPU devices" here */
     assert_true(gantry__device_growth(&f.table, gpu(&f, 0)));
     assert_false(gantry__device_growth(&f.table, gpu(&f, 1)));
@@ -234,7 +248,8 @@ static void limit_beyond_the_card_is_refused(void **state) {
         gantry__device_set_limit(&f.table, gpu(&f, 0), (64 << 20) + 1), GANTRY_INVALID_ARGUMENT,
         "memory limit 67108865 of /physical_device:GPU:0 is more than the device has: at most 67108864 bytes");
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 64 << 20), GANTRY_OK);
-    assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 0), GANTRY_OK); /* its default */
+    /* its default */
+    assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 0), GANTRY_OK);
     device_fixture_close(&f);
 }
 
@@ -245,8 +260,8 @@ static void limit_is_frozen_by_initialisation(void **state) {
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 1 << 20), GANTRY_OK);
     freeze(&f);
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 1 << 20), GANTRY_OK);
-    expect_failure(gantry__device_set_limit(&f.table, gpu(&f, 0), 2 << 20), GANTRY_FAILED_PRECONDITION,
-                   MODIFIED("Physical devices"));
+    expect_failure(gantry__device_set_limit(&f.table, gpu(&f, 0), 2 << 20),
+                   GANTRY_FAILED_PRECONDITION, MODIFIED("Physical devices"));
     expect_failure(gantry__device_set_limit(&f.table, gpu(&f, 0), 0), GANTRY_FAILED_PRECONDITION,
                    MODIFIED("Physical devices"));
     device_fixture_close(&f);
@@ -255,7 +270,8 @@ static void limit_is_frozen_by_initialisation(void **state) {
 static void limit_of_all_devices_comes_from_option_or_environment(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_limit_bytes = 3 << 20};
+    gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                        .memory_limit_bytes = 3 << 20};
     assert_int_equal(setenv("GANTRY_MEMORY_LIMIT", "5M", 1), 0);
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 5 << 20);
@@ -264,22 +280,24 @@ static void limit_of_all_devices_comes_from_option_or_environment(void **state) 
     assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 3 << 20);
     device_fixture_close(&f);
     assert_int_equal(setenv("GANTRY_MEMORY_LIMIT", "5 apples", 1), 0);
-    expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT,
-                   "GANTRY_MEMORY_LIMIT is \"5 apples\": at column 1, \"5 apples\" is not understood; accepted is a number");
+    expect_failure(
+        device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT,
+        "GANTRY_MEMORY_LIMIT is \"5 apples\": at column 1, \"5 apples\" is not understood; accepted is a number");
 }
 
 static void logical_configuration_of_one_sets_the_limit(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry_logical_device_config_t one = {.memory_limit_bytes = 10 << 20}, other_one = {.memory_limit_bytes = 20 << 20};
+    gantry_logical_device_config_t one = {.memory_limit_bytes = 10 << 20},
+                                   other_one = {.memory_limit_bytes = 20 << 20};
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(gantry__device_set_logical(&f.table, gpu(&f, 0), &one, 1), GANTRY_OK);
     /* Gantry: a CPU may have a limit, too */
     assert_int_equal(gantry__device_set_logical(&f.table, cpu(&f), &one, 1), GANTRY_OK);
     freeze(&f);
     assert_int_equal(gantry__device_set_logical(&f.table, gpu(&f, 0), &one, 1), GANTRY_OK);
-    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), &other_one, 1), GANTRY_FAILED_PRECONDITION,
-                   MODIFIED("Virtual devices"));
+    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), &other_one, 1),
+                   GANTRY_FAILED_PRECONDITION, MODIFIED("Virtual devices"));
     gantry_logical_device_t *device = device_fixture_find(&f, "GPU:0", NULL);
     assert_int_equal(gantry__logical_device_open(device), GANTRY_OK);
     gantry__bfc_stats_t stats;
@@ -291,17 +309,21 @@ static void logical_configuration_of_one_sets_the_limit(void **state) {
 static void logical_configuration_is_checked_at_once(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry_logical_device_config_t two[2] = {{.memory_limit_bytes = 10 << 20}, {.memory_limit_bytes = 10 << 20}}, too_much = {.memory_limit_bytes = UINT64_MAX};
+    gantry_logical_device_config_t two[2] = {{.memory_limit_bytes = 10 << 20},
+                                             {.memory_limit_bytes = 10 << 20}},
+                                   too_much = {.memory_limit_bytes = UINT64_MAX};
     device_fixture_open(&f, NULL, NULL);
-    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), two, 0), GANTRY_INVALID_ARGUMENT, "is empty");
-    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), NULL, 1), GANTRY_INVALID_ARGUMENT, "is NULL");
-    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), &too_much, 1), GANTRY_INVALID_ARGUMENT,
-                   "more than the device has");
+    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), two, 0),
+                   GANTRY_INVALID_ARGUMENT, "is empty");
+    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), NULL, 1),
+                   GANTRY_INVALID_ARGUMENT, "is NULL");
+    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), &too_much, 1),
+                   GANTRY_INVALID_ARGUMENT, "more than the device has");
     expect_failure(gantry__device_set_logical(&f.table, NULL, two, 2), GANTRY_INVALID_ARGUMENT,
                    "Unrecognized device: ");
     freeze(&f);
-    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), two, 2), GANTRY_FAILED_PRECONDITION,
-                   MODIFIED("Virtual devices"));
+    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), two, 2),
+                   GANTRY_FAILED_PRECONDITION, MODIFIED("Virtual devices"));
     device_fixture_close(&f);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options and environment that speak of several devices: the grammar, which device a text means, every bad form, and random bytes. */
+/* Options and environment that speak of several devices: the grammar, which device a text means,
+ * every bad form, and random bytes. */
 #define _XOPEN_SOURCE 700
 
 #include "physical_names.h"
@@ -13,7 +14,9 @@ static int set_up(void **state) {
     return 0;
 }
 
-static void set_variable(const char *name, const char *value) { assert_int_equal(setenv(name, value, 1), 0); }
+static void set_variable(const char *name, const char *value) {
+    assert_int_equal(setenv(name, value, 1), 0);
+}
 
 /* ---- which device ---- */
 
@@ -52,9 +55,11 @@ static void limit_takes_one_value_or_a_list(void **state) {
         device_fixture_open(&f, NULL, NULL);
         for (int g = 0; g < 3; ++g) {
             uint64_t limit = gantry__device_limit(&f.table, gpu(&f, g));
-            if (limit != cases[i].mebibytes[g] * MIB) fail_msg("\"%s\": GPU %d has %ld", cases[i].text, g, (long)limit);
+            if (limit != cases[i].mebibytes[g] * MIB)
+                fail_msg("\"%s\": GPU %d has %ld", cases[i].text, g, (long)limit);
         }
-        if ((gantry__device_limit(&f.table, cpu(&f)) > 0) != cases[i].cpu) fail_msg("\"%s\": CPU", cases[i].text);
+        if ((gantry__device_limit(&f.table, cpu(&f)) > 0) != cases[i].cpu)
+            fail_msg("\"%s\": CPU", cases[i].text);
         device_fixture_close(&f);
     }
 }
@@ -101,8 +106,10 @@ static void device_that_is_not_there_is_warned_of_or_refused(void **state) {
         gantry_runtime_options_t options = {.struct_size = sizeof options, .extra = extra};
         set_variable("GANTRY_MEMORY_LIMIT", texts[i]);
         device_fixture_open(&f, NULL, NULL);
-        assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 2 * MIB); /* what is there is set all the same */
-        assert_int_equal(log_lines_with(&f.log, "GANTRY_MEMORY_LIMIT: ", "is not on this machine"), 1);
+        /* what is there is set all the same */
+        assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 2 * MIB);
+        assert_int_equal(log_lines_with(&f.log, "GANTRY_MEMORY_LIMIT: ", "is not on this machine"),
+                         1);
         device_fixture_close(&f);
         (void)unsetenv("GANTRY_MEMORY_LIMIT");
         (void)snprintf(assignment, sizeof assignment, "GANTRY_MEMORY_LIMIT=%s", texts[i]);
@@ -116,18 +123,24 @@ static void unlisted_view_cannot_be_split(void **state) {
     (void)state;
     device_fixture_t f;
     device_fixture_set_type(fake, 2, GANTRY_DEVICE_TYPE_CPU);
-    gantry_runtime_options_t options = {.struct_size = sizeof options, .logical_devices = "fake:2=1M,1M"};
+    gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                        .logical_devices = "fake:2=1M,1M"};
     set_variable("GANTRY_LOGICAL_DEVICES", "fake:2=1M,1M");
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(device_fixture_physical(&f, "fake:2")->part_count, 0);
-    assert_int_equal(log_lines_with(&f.log, "GANTRY_LOGICAL_DEVICES: fake:2 cannot be configured", "a CPU"), 1);
-    gantry_logical_device_config_t two[2] = {{.memory_limit_bytes = MIB}, {.memory_limit_bytes = MIB}};
-    expect_failure(gantry__device_set_logical(&f.table, device_fixture_physical(&f, "fake:2"), two, 2),
-                   GANTRY_INVALID_ARGUMENT, "fake:2 cannot be split: a CPU: the CPU backend serves the same cores");
+    assert_int_equal(
+        log_lines_with(&f.log, "GANTRY_LOGICAL_DEVICES: fake:2 cannot be configured", "a CPU"), 1);
+    gantry_logical_device_config_t two[2] = {{.memory_limit_bytes = MIB},
+                                             {.memory_limit_bytes = MIB}};
+    expect_failure(
+        gantry__device_set_logical(&f.table, device_fixture_physical(&f, "fake:2"), two, 2),
+        GANTRY_INVALID_ARGUMENT,
+        "fake:2 cannot be split: a CPU: the CPU backend serves the same cores");
     device_fixture_close(&f);
     (void)unsetenv("GANTRY_LOGICAL_DEVICES");
-    expect_failure(device_fixture_try_open(&f, NULL, &options, -1), GANTRY_INVALID_ARGUMENT,
-                   "option logical_devices is \"fake:2=1M,1M\": at column 1, fake:2 cannot be configured");
+    expect_failure(
+        device_fixture_try_open(&f, NULL, &options, -1), GANTRY_INVALID_ARGUMENT,
+        "option logical_devices is \"fake:2=1M,1M\": at column 1, fake:2 cannot be configured");
 }
 
 /* ---- splits ---- */
@@ -135,9 +148,10 @@ static void unlisted_view_cannot_be_split(void **state) {
 static void splits_are_read_with_all_their_keys(void **state) {
     (void)state;
     device_fixture_t f;
-    set_variable("GANTRY_LOGICAL_DEVICES",
-                 "GPU:0=16M / work_group=64 / local=16K/ordinal=0,8M/allocation=2M/ordinal=0;CPU:0=,;"
-                 "fake:1=4M/ordinal=2/priority=0,8M/priority=0/ordinal=1");
+    set_variable(
+        "GANTRY_LOGICAL_DEVICES",
+        "GPU:0=16M / work_group=64 / local=16K/ordinal=0,8M/allocation=2M/ordinal=0;CPU:0=,;"
+        "fake:1=4M/ordinal=2/priority=0,8M/priority=0/ordinal=1");
     device_fixture_open(&f, NULL, NULL);
     const struct gantry_physical_device_t *first = gpu(&f, 0), *second = gpu(&f, 1);
     assert_int_equal(first->part_count, 2);
@@ -159,14 +173,16 @@ static void splits_are_read_with_all_their_keys(void **state) {
 static void texts_of_splits_read_back(void **state) {
     (void)state;
     static const char *const texts[] = {
-        "16M",       "16M,8M",        ",", "1G/priority=-1/ordinal=3/work_group=64/local=16K/allocation=512M,2M",
+        "16M",       "16M,8M",
+        ",",         "1G/priority=-1/ordinal=3/work_group=64/local=16K/allocation=512M,2M",
         "1,1K,1025", "/work_group=7,"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         gantry_logical_device_config_t parts[GANTRY__MOST_PARTS], again[GANTRY__MOST_PARTS];
         size_t count = 0, again_count = 0;
         char out[256];
         gantry__config_text_t text = {"test", texts[i]};
-        gantry__config_item_t item = {.at = texts[i], .value = texts[i], .length = strlen(texts[i])};
+        gantry__config_item_t item = {
+            .at = texts[i], .value = texts[i], .length = strlen(texts[i])};
         assert_int_equal(gantry__config_parts(&text, &item, parts, &count), GANTRY_OK);
         gantry__format_parts(parts, count, out, sizeof out);
         assert_string_equal(out, texts[i]);
@@ -185,7 +201,8 @@ static void bad_text_is_named_with_its_place(void **state) {
     static const struct {
         const char *variable, *text, *message;
     } cases[] = {
-        {"GANTRY_MEMORY_LIMIT", "2X", "at column 1, \"2X\" is not understood; accepted is a number of bytes"},
+        {"GANTRY_MEMORY_LIMIT", "2X",
+         "at column 1, \"2X\" is not understood; accepted is a number of bytes"},
         {"GANTRY_MEMORY_LIMIT", "-1", "at column 1, "},
         {"GANTRY_MEMORY_LIMIT", " ", "at column 2, \"\" is not understood"},
         {"GANTRY_MEMORY_LIMIT", "101%", "at column 1, "},
@@ -193,50 +210,66 @@ static void bad_text_is_named_with_its_place(void **state) {
         {"GANTRY_MEMORY_LIMIT", "1.5G", "at column 1, "},
         {"GANTRY_MEMORY_LIMIT", "99999999999T", "at column 1, "},
         {"GANTRY_MEMORY_LIMIT", "1M,2M", "at column 1, \"1M\" is not of the form DEVICE=VALUE"},
-        {"GANTRY_MEMORY_LIMIT", "GPU:0=1M,2M", "at column 10, \"2M\" is not of the form DEVICE=VALUE"},
+        {"GANTRY_MEMORY_LIMIT", "GPU:0=1M,2M",
+         "at column 10, \"2M\" is not of the form DEVICE=VALUE"},
         {"GANTRY_MEMORY_LIMIT", "GPU:0=1M,", "at column 10, \"\" is not of the form"},
         {"GANTRY_MEMORY_LIMIT", ",GPU:0=1M", "at column 1, "},
         {"GANTRY_MEMORY_LIMIT", "GPU:0=", "at column 7, \"\" is not understood"},
         {"GANTRY_MEMORY_LIMIT", "=1M", "at column 1, there is no device in front of '='"},
         {"GANTRY_MEMORY_LIMIT", "GPU:0==1M", "at column 7, \"=1M\""},
-        {"GANTRY_MEMORY_LIMIT", "GPU:0=1M,GPU:0=2M", "at column 10, /physical_device:GPU:0 is given twice"},
-        {"GANTRY_MEMORY_LIMIT", "GPU:0=1M,fake:0=2M", "at column 10, /physical_device:GPU:0 is given twice"},
+        {"GANTRY_MEMORY_LIMIT", "GPU:0=1M,GPU:0=2M",
+         "at column 10, /physical_device:GPU:0 is given twice"},
+        {"GANTRY_MEMORY_LIMIT", "GPU:0=1M,fake:0=2M",
+         "at column 10, /physical_device:GPU:0 is given twice"},
         {"GANTRY_MEMORY_LIMIT", "*=1M,*=2M", "at column 6, * is given twice"},
         {"GANTRY_MEMORY_LIMIT", "GPU=1M", "at column 1, "},
-        {"GANTRY_MEMORY_LIMIT", "GPU:*=1M", "at column 1, GPU:* names both /physical_device:GPU:0 and "},
+        {"GANTRY_MEMORY_LIMIT", "GPU:*=1M",
+         "at column 1, GPU:* names both /physical_device:GPU:0 and "},
         {"GANTRY_MEMORY_LIMIT", "GPU-aaaa=1M", "at column 1, GPU-aaaa names both"},
-        {"GANTRY_MEMORY_LIMIT", "GPU::0=1M", "at column 1, Malformed device specification 'GPU::0'"},
+        {"GANTRY_MEMORY_LIMIT", "GPU::0=1M",
+         "at column 1, Malformed device specification 'GPU::0'"},
         {"GANTRY_MEMORY_LIMIT", "GPU:-1=1M", "Malformed device specification"},
-        {"GANTRY_MEMORY_FRACTION", "1.2", "over 0 up to 1, such as 0.25 or 25%; oversubscription is not supported"},
+        {"GANTRY_MEMORY_FRACTION", "1.2",
+         "over 0 up to 1, such as 0.25 or 25%; oversubscription is not supported"},
         {"GANTRY_MEMORY_FRACTION", "0", "at column 1, \"0\" is not understood"},
         {"GANTRY_MEMORY_FRACTION", "GPU:1=nan", "at column 7, \"nan\""},
         {"GANTRY_MEMORY_FRACTION", "512M", "at column 1, "},
-        {"GANTRY_MEMORY_GROWTH", "GPU:0=2", "at column 7, \"2\" is not understood; accepted are 0, off, false, no, 1"},
-        {"GANTRY_LOGICAL_DEVICES", "1024M,1024M", "at column 1, \"1024M,1024M\" is not of the form DEVICE=VALUE"},
-        {"GANTRY_LOGICAL_DEVICES", "*=1M,1M", "at column 1, * is not accepted here; a split needs a device's name"},
+        {"GANTRY_MEMORY_GROWTH", "GPU:0=2",
+         "at column 7, \"2\" is not understood; accepted are 0, off, false, no, 1"},
+        {"GANTRY_LOGICAL_DEVICES", "1024M,1024M",
+         "at column 1, \"1024M,1024M\" is not of the form DEVICE=VALUE"},
+        {"GANTRY_LOGICAL_DEVICES", "*=1M,1M",
+         "at column 1, * is not accepted here; a split needs a device's name"},
         {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M,1M;", "at column 13, "},
-        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M,1M;GPU:0=1M", "at column 13, /physical_device:GPU:0 is given twice"},
-        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M,1X", "at column 10, the part \"1X\" is not understood"},
+        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M,1M;GPU:0=1M",
+         "at column 13, /physical_device:GPU:0 is given twice"},
+        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M,1X",
+         "at column 10, the part \"1X\" is not understood"},
         {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M,50%", "at column 10, the part \"50%\""},
         {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/speed=3",
          "at column 10, \"speed=3\" is not understood; accepted are priority="},
         {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/", "at column 10, \"\" is not understood"},
-        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/priority", "at column 10, \"priority\" is not understood"},
+        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/priority",
+         "at column 10, \"priority\" is not understood"},
         {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/priority=x",
          "at column 19, priority is \"x\"; a whole number is accepted"},
-        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/local=1/local=2", "at column 18, local is given twice for one part"},
-        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/work_group=0", "work_group is \"0\"; a number over 0 is accepted"},
+        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/local=1/local=2",
+         "at column 18, local is given twice for one part"},
+        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/work_group=0",
+         "work_group is \"0\"; a number over 0 is accepted"},
         {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/work_group=4294967296", "work_group is"},
-        {"GANTRY_LOGICAL_DEVICES", "CPU:0=,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,",
+        {"GANTRY_LOGICAL_DEVICES",
+         "CPU:0=,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,",
          "CPU:0 gets more than 64 parts"},
         {"GANTRY_LOGICAL_DEVICES", "CPU:0=1M;GPU:0=40M,40M",
-         "at column 10, the memory limits of the 2 parts of /physical_device:GPU:0 add up to 83886080 bytes; it has "
-         "67108864"},
-        {"GANTRY_MEMORY_COLLECT", "maybe", "GANTRY_MEMORY_COLLECT is \"maybe\"; accepted are 0, off"},
+         "at column 10, the memory limits of the 2 parts of /physical_device:GPU:0 add up to 83886080 bytes; it has 67108864"},
+        {"GANTRY_MEMORY_COLLECT", "maybe",
+         "GANTRY_MEMORY_COLLECT is \"maybe\"; accepted are 0, off"},
         {"GANTRY_MEMORY_STEP", "1X", "GANTRY_MEMORY_STEP is \"1X\"; accepted is a number of bytes"},
         {"GANTRY_MEMORY_SPLIT", "-1", "GANTRY_MEMORY_SPLIT is \"-1\""},
         {"GANTRY_PINNED_LIMIT", "50%", "GANTRY_PINNED_LIMIT is \"50%\""},
-        {"GANTRY_OOM_RETRY_MS", "1s", "GANTRY_OOM_RETRY_MS is \"1s\"; a number of milliseconds from 0 to 2147483647"},
+        {"GANTRY_OOM_RETRY_MS", "1s",
+         "GANTRY_OOM_RETRY_MS is \"1s\"; a number of milliseconds from 0 to 2147483647"},
         {"GANTRY_OOM_RETRY_MS", "2147483648", "GANTRY_OOM_RETRY_MS is"},
         {"GANTRY_OOM_FALLBACK", "gpu", "GANTRY_OOM_FALLBACK is \"gpu\"; accepted are off, cpu"},
     };
@@ -244,9 +277,11 @@ static void bad_text_is_named_with_its_place(void **state) {
         device_fixture_t f;
         set_variable(cases[i].variable, cases[i].text);
         gantry_status_t status = device_fixture_try_open(&f, NULL, NULL, -1);
-        if (status != GANTRY_INVALID_ARGUMENT) fail_msg("%s=%s: %d", cases[i].variable, cases[i].text, (int)status);
+        if (status != GANTRY_INVALID_ARGUMENT)
+            fail_msg("%s=%s: %d", cases[i].variable, cases[i].text, (int)status);
         if (!strstr(gantry__message(), cases[i].message)) fail_msg("%s", gantry__message());
-        if (!strstr(gantry__message(), cases[i].text) || !strstr(gantry__message(), cases[i].variable))
+        if (!strstr(gantry__message(), cases[i].text) ||
+            !strstr(gantry__message(), cases[i].variable))
             fail_msg("it does not name what it is about: %s", gantry__message());
         (void)unsetenv(cases[i].variable);
     }
@@ -275,11 +310,13 @@ static uint32_t next_random(uint32_t below) {
     return (uint32_t)(random_state >> 33) % below;
 }
 
-/* Pieces of the grammar and stray bytes in any order: OK or InvalidArgument, nothing else, nothing leaked (the fixture looks). */
+/* Pieces of the grammar and stray bytes in any order: OK or InvalidArgument, nothing else,
+ * nothing leaked (the fixture looks). */
 static void random_texts_do_no_harm(void **state) {
     (void)state;
-    static const char *const variables[] = {"GANTRY_MEMORY_LIMIT",    "GANTRY_MEMORY_FRACTION", "GANTRY_MEMORY_GROWTH",
-                                            "GANTRY_LOGICAL_DEVICES", "GANTRY_OOM_RETRY_MS",    "GANTRY_MEMORY_STEP"};
+    static const char *const variables[] = {"GANTRY_MEMORY_LIMIT",  "GANTRY_MEMORY_FRACTION",
+                                            "GANTRY_MEMORY_GROWTH", "GANTRY_LOGICAL_DEVICES",
+                                            "GANTRY_OOM_RETRY_MS",  "GANTRY_MEMORY_STEP"};
     static const char *const pieces[] = {"GPU:0",
                                          "GPU:1",
                                          "CPU:0",
@@ -316,7 +353,8 @@ static void random_texts_do_no_harm(void **state) {
             bool is_piece = i % 3 != 0;
             const char *piece = pieces[next_random(sizeof pieces / sizeof pieces[0])];
             char byte[2] = {(char)(1 + next_random(255)), '\0'};
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s", is_piece ? piece : byte);
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, "%s", is_piece ? piece : byte);
         }
         const char *variable = variables[i % 6];
         set_variable(variable, text);
@@ -349,7 +387,8 @@ static void memory_running_out_leaves_no_half_table(void **state) {
             assert_true(at > 20);
             return;
         }
-        if (status != GANTRY_RESOURCE_EXHAUSTED) fail_msg("allocation %ld: %s", at, gantry__message());
+        if (status != GANTRY_RESOURCE_EXHAUSTED)
+            fail_msg("allocation %ld: %s", at, gantry__message());
     }
 }
 
@@ -434,27 +473,37 @@ static void forced_growth_is_for_gpus_and_beats_our_variable(void **state) {
     device_fixture_open(&f, NULL, NULL);
     assert_true(gantry__device_growth(&f.table, gpu(&f, 0)));
     assert_false(gantry__device_growth(&f.table, cpu(&f)));
-    assert_int_equal(log_lines_with(&f.log, "TF_FORCE_GPU_ALLOW_GROWTH overrules GANTRY_MEMORY_GROWTH", "GPU:"), 2);
-    assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), false), GANTRY_OK); /* a call beats it */
+    assert_int_equal(
+        log_lines_with(&f.log, "TF_FORCE_GPU_ALLOW_GROWTH overrules GANTRY_MEMORY_GROWTH", "GPU:"),
+        2);
+    /* a call beats it */
+    assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), false), GANTRY_OK);
     assert_false(gantry__device_growth(&f.table, gpu(&f, 0)));
-    assert_int_equal(log_lines_with(&f.log, "gantry_set_memory_growth overrules TF_FORCE_GPU_ALLOW_GROWTH", "off"), 1);
-    assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 1), true), GANTRY_OK); /* they agree: nothing to say */
+    assert_int_equal(
+        log_lines_with(&f.log, "gantry_set_memory_growth overrules TF_FORCE_GPU_ALLOW_GROWTH",
+                       "off"),
+        1);
+    /* they agree: nothing to say */
+    assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 1), true), GANTRY_OK);
     assert_int_equal(log_lines_with(&f.log, "gantry_set_memory_growth overrules", ""), 1);
     device_fixture_close(&f);
     gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_growth = GANTRY_OFF};
     device_fixture_open(&f, NULL, &options); /* and so does an option */
     assert_false(gantry__device_growth(&f.table, gpu(&f, 0)));
-    assert_int_equal(log_lines_with(&f.log, "option memory_growth overrules TF_FORCE_GPU_ALLOW_GROWTH", "off"), 3);
+    assert_int_equal(
+        log_lines_with(&f.log, "option memory_growth overrules TF_FORCE_GPU_ALLOW_GROWTH", "off"),
+        3);
     device_fixture_close(&f);
     device_fixture_clear();
     fake->set_device_count(1);
     set_variable("TF_FORCE_GPU_ALLOW_GROWTH", "yes");
     device_fixture_open(&f, NULL, NULL);
-    assert_int_equal(log_lines_with(&f.log,
-                                    "The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be "
-                                    "parsed: \"yes\". Valid values are \"true\" or \"false\".",
-                                    "Using original config value of 1."),
-                     1);
+    assert_int_equal(
+        log_lines_with(
+            &f.log,
+            "The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"yes\". Valid values are \"true\" or \"false\".",
+            "Using original config value of 1."),
+        1);
     device_fixture_close(&f);
 }
 

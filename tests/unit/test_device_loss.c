@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices that are lost: pending work, results and variables fail with the cause, placement goes elsewhere, other devices work on, and all
- * that was held is given back. */
+/* Devices that are lost: pending work, results and variables fail with the cause, placement goes
+ * elsewhere, other devices work on, and all that was held is given back. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -10,16 +10,19 @@
 #include "runtime_fixture.h"
 
 #define ALL_STREAMS 7u
-#define GPU0_LOST "/job:localhost/replica:0/task:0/device:GPU:0 was lost: device 0 of the fake backend "
+#define GPU0_LOST \
+    "/job:localhost/replica:0/task:0/device:GPU:0 was lost: device 0 of the fake backend "
 
 static void expect_read_fails(const gantry_tensor_t *tensor, const char *text) {
     float values[64];
     char line[64];
     assert_non_null(tensor);
     assert_in_range(gantry_tensor_bytes(tensor), 1, sizeof values);
-    expect_failure(gantry_tensor_read(tensor, values, gantry_tensor_bytes(tensor)), GANTRY_UNAVAILABLE, text);
+    expect_failure(gantry_tensor_read(tensor, values, gantry_tensor_bytes(tensor)),
+                   GANTRY_UNAVAILABLE, text);
     expect_failure(gantry_tensor_wait(tensor), GANTRY_UNAVAILABLE, text);
-    expect_failure(gantry_tensor_format(tensor, NULL, line, sizeof line, NULL), GANTRY_UNAVAILABLE, text);
+    expect_failure(gantry_tensor_format(tensor, NULL, line, sizeof line, NULL), GANTRY_UNAVAILABLE,
+                   text);
 }
 
 /* Loses GPU:0 and has the runtime find out. */
@@ -40,7 +43,8 @@ static void pending_work_and_results_fail_with_the_cause(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"), *elsewhere = runtime_fixture_scope(&f, "GPU:1");
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
+                   *elsewhere = runtime_fixture_scope(&f, "GPU:1");
     gantry_scope_t *host = runtime_fixture_scope(&f, "CPU:0");
     const gantry_tensor_t *x = F32(scope, 1, 2), *y = F32(elsewhere, 5, 6), *h = F32(host, 7, 8);
     const gantry_tensor_t *read = gantry_add(scope, x, x);
@@ -48,7 +52,8 @@ static void pending_work_and_results_fail_with_the_cause(void **state) {
     fake->close_gate(0, ALL_STREAMS);
     const gantry_tensor_t *pending = gantry_add(scope, x, x);
     const gantry_tensor_t *behind = gantry_mul(scope, pending, x);
-    const gantry_tensor_t *index = gantry_gather(scope, x, I32(scope, 1), 0); /* may carry an error of the device */
+    /* may carry an error of the device */
+    const gantry_tensor_t *index = gantry_gather(scope, x, I32(scope, 1), 0);
     fake->set_lost(0, 1);
     expect_read_fails(behind, GPU0_LOST);
     expect_read_fails(pending, GPU0_LOST);
@@ -76,7 +81,8 @@ static void loss_is_logged_once(void **state) {
     const gantry_tensor_t *x = F32(scope, 1, 2);
     lose_first(&f);
     f.log.count = 0;
-    expect_failure(gantry_runtime_synchronize(f.runtime), GANTRY_UNAVAILABLE, GPU0_LOST); /* every time */
+    /* every time */
+    expect_failure(gantry_runtime_synchronize(f.runtime), GANTRY_UNAVAILABLE, GPU0_LOST);
     expect_read_fails(x, GPU0_LOST);
     assert_false(log_lines_with(&f.log, "was lost and is not used any more", ""));
     expect_ended_well(scope);
@@ -87,7 +93,8 @@ static void variables_of_a_lost_device_fail_with_the_cause(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"), *host = runtime_fixture_scope(&f, "CPU:0");
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
+                   *host = runtime_fixture_scope(&f, "CPU:0");
     gantry_variable_t *variable = gantry_variable_create(scope, F32(scope, 1, 2), "v");
     const gantry_tensor_t *h = F32(host, 1, 1);
     assert_int_equal(gantry_variable_assign_add(scope, variable, h), GANTRY_OK);
@@ -101,7 +108,8 @@ static void variables_of_a_lost_device_fail_with_the_cause(void **state) {
     expect_scope_failure(host, GANTRY_UNAVAILABLE, GPU0_LOST);
     assert_int_equal(gantry_variable_assign_sub(host, variable, h), GANTRY_UNAVAILABLE);
     expect_scope_failure(host, GANTRY_UNAVAILABLE, GPU0_LOST);
-    gantry_variable_t *fresh = gantry_variable_create(scope, h, "w"); /* soft placement finds the CPU */
+    /* soft placement finds the CPU */
+    gantry_variable_t *fresh = gantry_variable_create(scope, h, "w");
     assert_string_equal(gantry_logical_device_name(gantry_variable_device(fresh)), "/device:CPU:0");
     gantry_variable_release(fresh);
     gantry_variable_release(variable);
@@ -136,7 +144,8 @@ static void placement_without_a_wish_passes_over_a_lost_device(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL), *host = runtime_fixture_scope(&f, "CPU:0");
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL),
+                   *host = runtime_fixture_scope(&f, "CPU:0");
     const gantry_tensor_t *h = F32(host, 1, 2);
     EXPECT_F32(gantry_add(scope, h, h), 2, 4); /* this plan is kept, and must not be used again */
     assert_string_equal(last_placement(&f).device, "/job:localhost/replica:0/task:0/device:GPU:0");
@@ -149,7 +158,8 @@ static void placement_without_a_wish_passes_over_a_lost_device(void **state) {
         expect_lost_refusal(&record);
     }
     fake->set_lost(1, 1);
-    expect_failure(gantry_runtime_synchronize(f.runtime), GANTRY_UNAVAILABLE, GPU0_LOST); /* the first of them */
+    /* the first of them */
+    expect_failure(gantry_runtime_synchronize(f.runtime), GANTRY_UNAVAILABLE, GPU0_LOST);
     EXPECT_F32(gantry_add(scope, h, h), 2, 4);
     assert_string_equal(last_placement(&f).device, "/job:localhost/replica:0/task:0/device:CPU:0");
     assert_int_equal(last_placement(&f).refusal_count, 2);
@@ -162,7 +172,8 @@ static void wish_for_a_lost_device_falls_back_softly_or_is_refused(void **state)
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"), *host = runtime_fixture_scope(&f, "CPU:0");
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
+                   *host = runtime_fixture_scope(&f, "CPU:0");
     const gantry_tensor_t *h = F32(host, 1, 2);
     EXPECT_F32(gantry_add(scope, h, h), 2, 4);
     lose_first(&f);
@@ -174,10 +185,11 @@ static void wish_for_a_lost_device_falls_back_softly_or_is_refused(void **state)
     assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
     for (int i = 0; i < 2; ++i) {
         assert_null(gantry_add(scope, h, h));
-        assert_non_null(
-            strstr(gantry_scope_message(scope), "Device /job:localhost/replica:0/task:0/device:GPU:0 was lost: "));
-        expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
-                             "Could not satisfy device specification '/job:localhost/replica:0/task:0/device:GPU:0'");
+        assert_non_null(strstr(gantry_scope_message(scope),
+                               "Device /job:localhost/replica:0/task:0/device:GPU:0 was lost: "));
+        expect_scope_failure(
+            scope, GANTRY_INVALID_ARGUMENT,
+            "Could not satisfy device specification '/job:localhost/replica:0/task:0/device:GPU:0'");
         record = last_placement(&f);
         assert_int_equal(record.reason, GANTRY_PLACED_REFUSED);
         expect_lost_refusal(&record);
@@ -198,17 +210,19 @@ static gantry_status_t use_device(gantry_runtime_t *runtime) {
     const gantry_tensor_t *taken = gantry_gather(scope, x, I32(scope, 1), 0);
     static const float zeros[100000];
     const gantry_tensor_t *large = make_f32(scope, 100000, zeros);
-    const gantry_tensor_t *sum = gantry_add(scope,
-                                            gantry_matmul(scope, gantry_reshape(scope, x, GANTRY_SHAPE(1, 2)),
-                                                          gantry_reshape(scope, x, GANTRY_SHAPE(2, 1)), NULL),
-                                            taken);
+    const gantry_tensor_t *sum =
+        gantry_add(scope,
+                   gantry_matmul(scope, gantry_reshape(scope, x, GANTRY_SHAPE(1, 2)),
+                                 gantry_reshape(scope, x, GANTRY_SHAPE(2, 1)), NULL),
+                   taken);
     (void)large;
     gantry_status_t read = sum ? gantry_tensor_read(sum, values, sizeof *values) : GANTRY_UNKNOWN;
     gantry_status_t ended = gantry_scope_end(scope);
     return ended != GANTRY_OK ? ended : read;
 }
 
-/* Each slot in turn says Unavailable from its first call on; whoever waits must hear it again to believe it. */
+/* Each slot in turn says Unavailable from its first call on; whoever waits must hear it again to
+ * believe it. */
 static void every_slot_can_tell_of_the_loss(void **state) {
     (void)state;
     static const char *const slots[] = {
@@ -220,9 +234,11 @@ static void every_slot_can_tell_of_the_loss(void **state) {
         assert_int_equal(gantry_runtime_initialize(f.runtime), GANTRY_OK);
         gantry_logical_device_t *device = f.runtime->devices.logical[1];
         assert_int_equal(gantry__logical_device_open(device), GANTRY_OK);
-        assert_true(fake->fail_calls(slots[i], 1, UINT64_MAX, GANTRY_UNAVAILABLE, "fell off the bus"));
+        assert_true(
+            fake->fail_calls(slots[i], 1, UINT64_MAX, GANTRY_UNAVAILABLE, "fell off the bus"));
         bool is_waiting = strcmp(slots[i], "stream_synchronize") == 0;
-        if (!is_waiting && use_device(f.runtime) != GANTRY_UNAVAILABLE) fail_msg("%s: the op did not fail", slots[i]);
+        if (!is_waiting && use_device(f.runtime) != GANTRY_UNAVAILABLE)
+            fail_msg("%s: the op did not fail", slots[i]);
         if (is_waiting) assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_UNAVAILABLE);
         if (!gantry__device_is_lost(device)) fail_msg("%s: the device is not lost", slots[i]);
         assert_string_equal(device->physical->lost_text, "fell off the bus");
@@ -275,15 +291,20 @@ static void sibling_on_the_same_card_is_lost_with_it(void **state) {
     gantry__buffer_t *buffer, *other_buffer;
     fake->set_device_count(2);
     device_fixture_open(&f, NULL, NULL);
-    gantry_logical_device_t *first = open_device(&f, "GPU:0"), *other_card = open_device(&f, "GPU:1");
-    gantry_logical_device_t *sibling = calloc(1, sizeof *sibling); /* a second part of the same card */
+    gantry_logical_device_t *first = open_device(&f, "GPU:0"),
+                            *other_card = open_device(&f, "GPU:1");
+    /* a second part of the same card */
+    gantry_logical_device_t *sibling = calloc(1, sizeof *sibling);
     sibling->table = first->table;
     sibling->physical = first->physical;
     sibling->backend = first->backend;
     (void)snprintf(sibling->full_name, sizeof sibling->full_name, "the other half");
     assert_int_equal(gantry__logical_device_open(sibling), GANTRY_OK);
-    assert_int_equal(gantry__buffer_create(sibling, sizeof bytes, GANTRY_STREAM_TO_DEVICE, "Test", &buffer), GANTRY_OK);
-    assert_int_equal(gantry__buffer_create(other_card, sizeof bytes, GANTRY_STREAM_TO_DEVICE, "Test", &other_buffer),
+    assert_int_equal(
+        gantry__buffer_create(sibling, sizeof bytes, GANTRY_STREAM_TO_DEVICE, "Test", &buffer),
+        GANTRY_OK);
+    assert_int_equal(gantry__buffer_create(other_card, sizeof bytes, GANTRY_STREAM_TO_DEVICE,
+                                           "Test", &other_buffer),
                      GANTRY_OK);
     assert_int_equal(gantry__copy_from_host(buffer, bytes, sizeof bytes, &ready), GANTRY_OK);
     fake->set_lost(0, 1);
@@ -304,17 +325,21 @@ static void sibling_on_the_same_card_is_lost_with_it(void **state) {
     device_fixture_close(&f);
 }
 
-/* An error that came with another device's event is said once; it must not lose who inherited it. */
+/* An error that came with another device's event is said once; it must not lose who inherited
+ * it. */
 static void device_that_waited_for_a_lost_one_lives(void **state) {
     (void)state;
     device_fixture_t f;
     fake->set_device_count(2);
     device_fixture_open(&f, NULL, NULL);
     gantry_logical_device_t *dying = open_device(&f, "GPU:0"), *living = open_device(&f, "GPU:1");
-    gantry__stream_t *there = &dying->streams[GANTRY_STREAM_COMPUTE], *here = &living->streams[GANTRY_STREAM_COMPUTE];
+    gantry__stream_t *there = &dying->streams[GANTRY_STREAM_COMPUTE],
+                     *here = &living->streams[GANTRY_STREAM_COMPUTE];
     gantry__buffer_t *buffers[2];
-    assert_int_equal(gantry__buffer_create(dying, 64, GANTRY_STREAM_COMPUTE, "Test", &buffers[0]), GANTRY_OK);
-    assert_int_equal(gantry__buffer_create(living, 64, GANTRY_STREAM_COMPUTE, "Test", &buffers[1]), GANTRY_OK);
+    assert_int_equal(gantry__buffer_create(dying, 64, GANTRY_STREAM_COMPUTE, "Test", &buffers[0]),
+                     GANTRY_OK);
+    assert_int_equal(gantry__buffer_create(living, 64, GANTRY_STREAM_COMPUTE, "Test", &buffers[1]),
+                     GANTRY_OK);
     const uint32_t zero = 0;
     fake->close_gate(0, ALL_STREAMS);
     gantry__stream_begin(there);
@@ -330,7 +355,8 @@ static void device_that_waited_for_a_lost_one_lives(void **state) {
     expect_failure(gantry__point_wait(behind), GANTRY_UNAVAILABLE,
                    "device 0 of the fake backend was lost while fill was pending");
     assert_false(gantry__device_is_lost(living));
-    assert_true(gantry__device_is_lost(dying)); /* asked at once, since the error may have come from there */
+    /* asked at once, since the error may have come from there */
+    assert_true(gantry__device_is_lost(dying));
     expect_failure(gantry__point_wait(written), GANTRY_UNAVAILABLE, GPU0_LOST);
     assert_int_equal(gantry__stream_wait_for(here, &written, 1), GANTRY_UNAVAILABLE);
     assert_int_equal(gantry__stream_follow(here, &written, 1), GANTRY_OK); /* the order alone */
@@ -343,7 +369,8 @@ static void device_that_waited_for_a_lost_one_lives(void **state) {
     device_fixture_close(&f);
 }
 
-/* A failure that is met on another device is forgotten by the driver of the one where it happened. */
+/* A failure that is met on another device is forgotten by the driver of the one where it
+ * happened. */
 static void failure_met_elsewhere_spoils_no_later_work_at_home(void **state) {
     (void)state;
     device_fixture_t f;
@@ -352,9 +379,12 @@ static void failure_met_elsewhere_spoils_no_later_work_at_home(void **state) {
     fake->set_device_count(2);
     device_fixture_open(&f, NULL, NULL);
     gantry_logical_device_t *home = open_device(&f, "GPU:0"), *away = open_device(&f, "GPU:1");
-    gantry__stream_t *there = &home->streams[GANTRY_STREAM_TO_DEVICE], *here = &away->streams[GANTRY_STREAM_COMPUTE];
+    gantry__stream_t *there = &home->streams[GANTRY_STREAM_TO_DEVICE],
+                     *here = &away->streams[GANTRY_STREAM_COMPUTE];
     gantry__buffer_t *buffer;
-    assert_int_equal(gantry__buffer_create(home, sizeof bytes, GANTRY_STREAM_TO_DEVICE, "Test", &buffer), GANTRY_OK);
+    assert_int_equal(
+        gantry__buffer_create(home, sizeof bytes, GANTRY_STREAM_TO_DEVICE, "Test", &buffer),
+        GANTRY_OK);
     assert_int_equal(gantry__logical_device_synchronize(home), GANTRY_OK);
     fake->close_gate(0, ALL_STREAMS);
     assert_true(fake->fail_calls("work", 1, 1, GANTRY_INTERNAL, "the bus is cut"));
@@ -363,7 +393,8 @@ static void failure_met_elsewhere_spoils_no_later_work_at_home(void **state) {
     assert_int_equal(gantry__stream_wait_for(here, &ready, 1), GANTRY_OK);
     fake->open_gate(0, ALL_STREAMS);
     expect_failure(gantry__stream_synchronize(here), GANTRY_INTERNAL, "the bus is cut");
-    expect_failure(gantry__point_wait(ready), GANTRY_INTERNAL, "the bus is cut"); /* kept where it happened */
+    /* kept where it happened */
+    expect_failure(gantry__point_wait(ready), GANTRY_INTERNAL, "the bus is cut");
     assert_int_equal(gantry__copy_from_host(buffer, bytes, sizeof bytes, &ready), GANTRY_OK);
     memset(bytes, 0, sizeof bytes);
     assert_int_equal(gantry__copy_to_host(bytes, buffer, 0, sizeof bytes, ready), GANTRY_OK);
@@ -378,17 +409,20 @@ static void copy_between_cards_loses_the_one_that_is_gone(void **state) {
     for (uint32_t gone = 0; gone < 2; ++gone) {
         runtime_fixture_t f;
         runtime_fixture_open(&f, 2);
-        gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"), *away = runtime_fixture_scope(&f, "GPU:1");
+        gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
+                       *away = runtime_fixture_scope(&f, "GPU:1");
         const gantry_tensor_t *x = F32(scope, 1, 2), *y = F32(away, 5, 6);
         assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
         fake->set_lost(gone, 1);
         assert_null(gantry_add(away, y, x)); /* x is to be copied to GPU:1 */
-        expect_scope_failure(away, GANTRY_UNAVAILABLE, gone == 0 ? "device:GPU:0 was lost" : "device:GPU:1 was lost");
+        expect_scope_failure(away, GANTRY_UNAVAILABLE,
+                             gone == 0 ? "device:GPU:0 was lost" : "device:GPU:1 was lost");
         gantry_scope_t *living = gone == 0 ? away : scope;
         const gantry_tensor_t *there = gone == 0 ? y : x;
         EXPECT_F32(gantry_sub(living, there, there), 0, 0);
-        assert_string_equal(last_placement(&f).device, gone == 0 ? "/job:localhost/replica:0/task:0/device:GPU:1"
-                                                                 : "/job:localhost/replica:0/task:0/device:GPU:0");
+        assert_string_equal(last_placement(&f).device,
+                            gone == 0 ? "/job:localhost/replica:0/task:0/device:GPU:1"
+                                      : "/job:localhost/replica:0/task:0/device:GPU:0");
         expect_ended_well(scope);
         expect_ended_well(away);
         runtime_fixture_close(&f);
@@ -424,7 +458,8 @@ static void *keep_uploading(void *data) {
                 gantry_scope_clear(scope);
             }
         }
-        if (atomic_load(self->stop) && self->lost_rounds == 0) self->lost_rounds = -1; /* it lives on the CPU by now */
+        /* it lives on the CPU by now */
+        if (atomic_load(self->stop) && self->lost_rounds == 0) self->lost_rounds = -1;
         (void)gantry_scope_end(scope);
     }
     return NULL;
@@ -460,7 +495,8 @@ static void threads_at_work_on_a_device_hear_of_its_loss(void **state) {
 
 int main(int argc, char **argv) {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(pending_work_and_results_fail_with_the_cause),
         TEST(loss_is_logged_once),

@@ -7,11 +7,13 @@ static void assert_empty(const gantry__device_name_t *name) {
     assert_true(gantry__device_name_is_equal(name, &empty));
 }
 
-static void assert_malformed(gantry_status_t status, const char *text, const char *what, int column) {
+static void assert_malformed(gantry_status_t status, const char *text, const char *what,
+                             int column) {
     char expected[512];
     assert_int_equal(status, GANTRY_INVALID_ARGUMENT);
-    (void)snprintf(expected, sizeof expected, "Malformed device specification '%s': %s at column %d; accepted: ", text,
-                   what, column);
+    (void)snprintf(expected, sizeof expected,
+                   "Malformed device specification '%s': %s at column %d; accepted: ", text, what,
+                   column);
     if (strncmp(gantry__message(), expected, strlen(expected)) != 0)
         fail_msg("got '%s', want it to begin '%s'", gantry__message(), expected);
 }
@@ -24,7 +26,8 @@ static void full_name_well_formed_gives_canonical_form(void **state) {
         const char *text, *canonical;
     } rows[] = {
         {"/job:foo/replica:1/task:2/device:GPU:3", "/job:foo/replica:1/task:2/device:GPU:3"},
-        {"/job:foo_bar/replica:1/task:2/device:GPU:3", "/job:foo_bar/replica:1/task:2/device:GPU:3"},
+        {"/job:foo_bar/replica:1/task:2/device:GPU:3",
+         "/job:foo_bar/replica:1/task:2/device:GPU:3"},
         {"/job:*/replica:4/gpu:*", "/replica:4/device:GPU:*"},
         {"/job:*/replica:4/device:GPU:*", "/replica:4/device:GPU:*"},
         {"/job:*/device:GPU/replica:4", "/replica:4/device:GPU:*"},
@@ -36,7 +39,8 @@ static void full_name_well_formed_gives_canonical_form(void **state) {
         {"/GPU:0", "/device:GPU:0"},
         {"/gpu:0", "/device:GPU:0"},
         {"/device:GPU:0", "/device:GPU:0"},
-        {"/device:gpu:0", "/device:GPU:0"}, /* deviation: TensorFlow's C++ keeps gpu, which then matches no device */
+        /* deviation: TensorFlow's C++ keeps gpu, which then matches no device */
+        {"/device:gpu:0", "/device:GPU:0"},
         {"/device:Cpu:0", "/device:CPU:0"}, /* deviation, as above */
         {"/device:*", ""},
         {"/device:*:*", ""},
@@ -47,10 +51,11 @@ static void full_name_well_formed_gives_canonical_form(void **state) {
         {"/device:GPU@opencl/task:1", "/task:1/device:GPU:*@opencl"},
         {"/gpu:*@third_party", "/device:GPU:*@third_party"},
     };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); ++i) {
         gantry__device_name_t name = full(rows[i].text), local_or_full;
         assert_name(&name, rows[i].canonical, rows[i].text);
-        assert_int_equal(gantry__device_name_parse_full_or_local(rows[i].text, &local_or_full), GANTRY_OK);
+        assert_int_equal(gantry__device_name_parse_full_or_local(rows[i].text, &local_or_full),
+                         GANTRY_OK);
         assert_true(gantry__device_name_is_equal(&name, &local_or_full));
     }
 }
@@ -76,13 +81,15 @@ static void full_name_malformed_is_refused_with_column(void **state) {
         {"/opencl:0", "an unknown component", 2},
         {"GPU:0", "no leading slash", 1},
         {"/gpu", "an unknown component", 2},
-        {"/gpu:1/cpu:0", "a second device", 8},        /* deviation: the last one wins in TensorFlow */
-        {"/task:1/task:1", "a repeated component", 9}, /* deviation, as above */
-        {"/job:*/job:foo", "a repeated component", 8}, /* deviation, as above */
+        /* deviation: the last one wins in TensorFlow */
+        {"/gpu:1/cpu:0", "a second device", 8},
+        {"/task:1/task:1", "a repeated component", 9},       /* deviation, as above */
+        {"/job:*/job:foo", "a repeated component", 8},       /* deviation, as above */
         {"/gpu:4294967296", "a number above 2147483647", 6}, /* deviation: TensorFlow reads GPU:0 */
         {"/replica:2147483648", "a number above 2147483647", 10},
         {"/task:99999999999999999999999999", "a number above 2147483647", 7},
-        {"/device:*:0", "an index without a type", 11}, /* deviation: it would match no name that can be printed */
+        /* deviation: it would match no name that can be printed */
+        {"/device:*:0", "an index without a type", 11},
         {"/device:*@opencl", "a backend without a type", 10},
         {"/device:", "no device type", 9},
         {"/device::0", "no device type", 9},
@@ -99,10 +106,10 @@ static void full_name_malformed_is_refused_with_column(void **state) {
         {"/device:GPU:0@", "no backend name", 15},
         {"/physical_device:GPU:0", "an unknown component", 2},
     };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); ++i) {
         gantry__device_name_t name;
-        assert_malformed(gantry__device_name_parse_full(rows[i].text, &name), rows[i].text, rows[i].what,
-                         rows[i].column);
+        assert_malformed(gantry__device_name_parse_full(rows[i].text, &name), rows[i].text,
+                         rows[i].what, rows[i].column);
         assert_empty(&name);
         assert_false(gantry__device_name_try_full(rows[i].text, &name));
         assert_empty(&name);
@@ -128,16 +135,20 @@ static void full_name_of_longest_words_passes_and_longer_is_refused(void **state
     char text[300], word[80];
     memset(word, 'a', sizeof word);
     gantry__device_name_t name;
-    (void)snprintf(text, sizeof text, "/job:%.63s/replica:2147483647/task:2147483647/device:%.63s:2147483647@%.31s",
+    (void)snprintf(text, sizeof text,
+                   "/job:%.63s/replica:2147483647/task:2147483647/device:%.63s:2147483647@%.31s",
                    word, word, word);
     name = full(text);
     assert_name(&name, text, text); /* and it fits into GANTRY__DEVICE_NAME_BYTES */
     (void)snprintf(text, sizeof text, "/job:%.64s", word);
-    assert_malformed(gantry__device_name_parse_full(text, &name), text, "a word that is too long", 69);
+    assert_malformed(gantry__device_name_parse_full(text, &name), text, "a word that is too long",
+                     69);
     (void)snprintf(text, sizeof text, "/device:%.64s:0", word);
-    assert_malformed(gantry__device_name_parse_full(text, &name), text, "a word that is too long", 72);
+    assert_malformed(gantry__device_name_parse_full(text, &name), text, "a word that is too long",
+                     72);
     (void)snprintf(text, sizeof text, "/gpu:0@%.32s", word);
-    assert_malformed(gantry__device_name_parse_full(text, &name), text, "a word that is too long", 39);
+    assert_malformed(gantry__device_name_parse_full(text, &name), text, "a word that is too long",
+                     39);
 }
 
 static void malformed_long_text_is_cut_in_the_message(void **state) {
@@ -148,7 +159,8 @@ static void malformed_long_text_is_cut_in_the_message(void **state) {
     gantry__device_reference_t reference;
     assert_int_equal(gantry__device_reference_parse(text, backends, COUNT(backends), &reference),
                      GANTRY_INVALID_ARGUMENT);
-    assert_non_null(strstr(gantry__message(), "xxx...': an unknown component at column 1; accepted: GPU:0"));
+    assert_non_null(
+        strstr(gantry__message(), "xxx...': an unknown component at column 1; accepted: GPU:0"));
     assert_non_null(strstr(gantry__message(), "opencl:0, GPU:0@opencl"));
 }
 
@@ -160,11 +172,21 @@ static void local_name_table(void **state) {
         {"CPU:10", "/device:CPU:10"},
         {"myspecialdevice:3", "/device:myspecialdevice:3"},
         {"gpu:3", "/device:GPU:3"}, /* deviation: TensorFlow's local parser keeps the case */
-        {"cpu:abc", NULL}, {"abc:", NULL}, {"abc", NULL}, {"myspecialdevice", NULL}, {"", NULL}, {"/CPU:0", NULL},
-        {"CPU:-1", NULL}, {"CPU:*", NULL}, {"CPU:1/", NULL}, {"CPU:1 ", NULL}, {" CPU:1", NULL}, {":0", NULL},
+        {"cpu:abc", NULL},
+        {"abc:", NULL},
+        {"abc", NULL},
+        {"myspecialdevice", NULL},
+        {"", NULL},
+        {"/CPU:0", NULL},
+        {"CPU:-1", NULL},
+        {"CPU:*", NULL},
+        {"CPU:1/", NULL},
+        {"CPU:1 ", NULL},
+        {" CPU:1", NULL},
+        {":0", NULL},
         {"CPU:99999999999", NULL},
     };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); ++i) {
         gantry__device_name_t name;
         gantry_status_t status = gantry__device_name_parse_local(rows[i].text, &name);
         assert_int_equal(status, rows[i].result ? GANTRY_OK : GANTRY_INVALID_ARGUMENT);
@@ -173,7 +195,8 @@ static void local_name_table(void **state) {
     gantry__device_name_t name;
     assert_malformed(gantry__device_name_parse_local("cpu:abc", &name), "cpu:abc", "no number", 5);
     assert_int_equal(gantry__device_name_parse_full_or_local("CPU:10", &name), GANTRY_OK);
-    assert_int_equal(gantry__device_name_parse_full_or_local("myspecialdevice", &name), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry__device_name_parse_full_or_local("myspecialdevice", &name),
+                     GANTRY_INVALID_ARGUMENT);
 }
 
 static void full_name_every_subset_of_parts_round_trips(void **state) {
@@ -181,18 +204,24 @@ static void full_name_every_subset_of_parts_round_trips(void **state) {
     static const struct {
         const char *device, *canonical;
     } devices[] = {
-        {"/CPU:3", "/device:CPU:3"}, {"/GPU:3", "/device:GPU:3"}, {"/cpu:3", "/device:CPU:3"},
-        {"/gpu:3", "/device:GPU:3"}, {"/device:CPU:3", "/device:CPU:3"}, {"/device:GPU:3", "/device:GPU:3"},
-        {"/device:cpu:3", "/device:CPU:3"}, /* deviation: TensorFlow keeps the case of an explicit type */
+        {"/CPU:3", "/device:CPU:3"},
+        {"/GPU:3", "/device:GPU:3"},
+        {"/cpu:3", "/device:CPU:3"},
+        {"/gpu:3", "/device:GPU:3"},
+        {"/device:CPU:3", "/device:CPU:3"},
+        {"/device:GPU:3", "/device:GPU:3"},
+        /* deviation: TensorFlow keeps the case of an explicit type */
+        {"/device:cpu:3", "/device:CPU:3"},
         {"/device:gpu:3", "/device:GPU:3"}, /* deviation, as above */
         {"/device:someDevice:3", "/device:someDevice:3"},
     };
-    for (unsigned parts = 0; parts < 16; parts++) {
-        for (size_t i = 0; i < COUNT(devices); i++) {
+    for (unsigned parts = 0; parts < 16; ++parts) {
+        for (size_t i = 0; i < COUNT(devices); ++i) {
             line_t text, expected;
             const char *job = parts & 1 ? "/job:foo" : "", *replica = parts & 2 ? "/replica:3" : "";
             const char *task = parts & 4 ? "/task:2" : "";
-            (void)snprintf(text, sizeof text, "%s%s%s%s", job, replica, task, parts & 8 ? devices[i].device : "");
+            (void)snprintf(text, sizeof text, "%s%s%s%s", job, replica, task,
+                           parts & 8 ? devices[i].device : "");
             (void)snprintf(expected, sizeof expected, "%s%s%s%s", job, replica, task,
                            parts & 8 ? devices[i].canonical : "");
             gantry__device_name_t name = full(text), again = full(expected);
@@ -213,10 +242,11 @@ static void format_local_prints_the_device_part(void **state) {
         {"/job:foo/gpu:*", "/device:GPU:*"},
         {"/job:foo", ""},
     };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); ++i) {
         gantry__device_name_t name = full(rows[i][0]);
         line_t text;
-        assert_int_equal(gantry__device_name_format_local(&name, text, sizeof text), strlen(rows[i][1]));
+        assert_int_equal(gantry__device_name_format_local(&name, text, sizeof text),
+                         strlen(rows[i][1]));
         assert_string_equal(text, rows[i][1]);
     }
 }
@@ -226,7 +256,7 @@ static void format_into_a_short_buffer_cuts_and_counts(void **state) {
     gantry__device_name_t name = gantry__device_name_local("GPU", 12);
     const char *whole = "/job:localhost/replica:0/task:0/device:GPU:12";
     line_t text;
-    for (size_t bytes = 0; bytes <= strlen(whole) + 1; bytes++) {
+    for (size_t bytes = 0; bytes <= strlen(whole) + 1; ++bytes) {
         memset(text, '#', sizeof text);
         assert_int_equal(gantry__device_name_format(&name, text, bytes), strlen(whole));
         if (bytes > 0) {
@@ -240,8 +270,15 @@ static void format_into_a_short_buffer_cuts_and_counts(void **state) {
 
 static void local_name_of_unusual_parts_formats(void **state) {
     (void)state;
-    gantry__device_name_t name = {.has_job = true, .has_replica = true, .has_task = true, .has_type = true,
-                                  .has_index = true, .job = "hello", .replica = 1, .task = 2, .type = "CPU",
+    gantry__device_name_t name = {.has_job = true,
+                                  .has_replica = true,
+                                  .has_task = true,
+                                  .has_type = true,
+                                  .has_index = true,
+                                  .job = "hello",
+                                  .replica = 1,
+                                  .task = 2,
+                                  .type = "CPU",
                                   .index = 3};
     assert_name(&name, "/job:hello/replica:1/task:2/device:CPU:3", "FullName");
 }
@@ -255,7 +292,8 @@ static void user_name_well_formed_gives_canonical_form(void **state) {
     } rows[] = {
         {"", ""},
         {"/", ""},
-        {"/job:localhost/replica:0/task:0/device:GPU:0", "/job:localhost/replica:0/task:0/device:GPU:0"},
+        {"/job:localhost/replica:0/task:0/device:GPU:0",
+         "/job:localhost/replica:0/task:0/device:GPU:0"},
         {"/job:localhost/GPU:0", "/job:localhost/device:GPU:0"},
         {"job:localhost/GPU:0", "/job:localhost/device:GPU:0"},
         {"/GPU:0", "/device:GPU:0"},
@@ -290,7 +328,7 @@ static void user_name_well_formed_gives_canonical_form(void **state) {
         {"gpu@OpenCL", "/device:GPU:*@opencl"},
         {"/job:localhost/task:0/cpu:1@fake", "/job:localhost/task:0/device:CPU:1@fake"},
     };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); ++i) {
         gantry__device_reference_t reference = user(rows[i].text), tried;
         assert_int_equal(reference.kind, GANTRY__DEVICE_LOGICAL);
         assert_name(&reference.name, rows[i].canonical, rows[i].text);
@@ -316,7 +354,8 @@ static void user_alias_is_classified(void **state) {
         {"opencl", GANTRY__DEVICE_BACKEND_ALIAS, "opencl"},
         {"opencl:*", GANTRY__DEVICE_BACKEND_ALIAS, "opencl"},
         {"/cuda:0", GANTRY__DEVICE_BACKEND_ALIAS, "cuda:0"},
-        {"/device:cuda:0", GANTRY__DEVICE_BACKEND_ALIAS, "cuda:0"}, /* a backend's name is no device type */
+        /* a backend's name is no device type */
+        {"/device:cuda:0", GANTRY__DEVICE_BACKEND_ALIAS, "cuda:0"},
         {"GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", GANTRY__DEVICE_UUID_PREFIX,
          "UUID:GPU-8932f937-d72c-4106-c12f-20bd9faed9f6"},
         {"GPU-8932", GANTRY__DEVICE_UUID_PREFIX, "UUID:GPU-8932"},
@@ -330,10 +369,11 @@ static void user_alias_is_classified(void **state) {
         {"pci:00000000:AF:1f.7", GANTRY__DEVICE_PCI_ADDRESS, "0000:af:1f.7"},
         {"65:0.1", GANTRY__DEVICE_PCI_ADDRESS, "0000:65:00.1"},
     };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); ++i) {
         gantry__device_reference_t reference = user(rows[i].text);
         line_t text;
-        assert_int_equal(gantry__device_reference_format(&reference, text, sizeof text), strlen(rows[i].formatted));
+        assert_int_equal(gantry__device_reference_format(&reference, text, sizeof text),
+                         strlen(rows[i].formatted));
         assert_string_equal(text, rows[i].formatted);
         assert_int_equal(reference.kind, rows[i].kind);
     }
@@ -397,14 +437,16 @@ static void user_name_malformed_is_refused_with_column(void **state) {
         {"0000:65:20.0", "an unknown component", 1}, /* device numbers end at 1f */
         {"0000:65:00.8", "an unknown component", 1},
     };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); ++i) {
         gantry__device_reference_t reference;
-        assert_malformed(gantry__device_reference_parse(rows[i].text, backends, COUNT(backends), &reference),
-                         rows[i].text, rows[i].what, rows[i].column);
+        assert_malformed(
+            gantry__device_reference_parse(rows[i].text, backends, COUNT(backends), &reference),
+            rows[i].text, rows[i].what, rows[i].column);
         assert_empty(&reference.name);
         assert_int_equal(reference.kind, GANTRY__DEVICE_LOGICAL);
         assert_string_equal(reference.text, "");
-        assert_false(gantry__device_reference_try(rows[i].text, backends, COUNT(backends), &reference));
+        assert_false(
+            gantry__device_reference_try(rows[i].text, backends, COUNT(backends), &reference));
     }
 }
 
@@ -436,7 +478,8 @@ static void user_uuid_longer_than_the_room_is_refused(void **state) {
     gantry__device_reference_t reference;
     assert_true(gantry__device_reference_try(text, NULL, 0, &reference));
     text[5 + GANTRY__DEVICE_ID_BYTES - 1] = 'a';
-    assert_malformed(gantry__device_reference_parse(text, NULL, 0, &reference), text, "a UUID that is too long", 6);
+    assert_malformed(gantry__device_reference_parse(text, NULL, 0, &reference), text,
+                     "a UUID that is too long", 6);
 }
 
 static void uuid_prefix_matches_without_regard_to_case_and_tag(void **state) {
@@ -466,13 +509,29 @@ static void pci_address_table(void **state) {
     static const struct {
         const char *text, *normal; /* "": refused */
     } rows[] = {
-        {"0000:65:00.0", "0000:65:00.0"}, {"65:00.0", "0000:65:00.0"}, {"00000000:65:00.0", "0000:65:00.0"},
-        {"12345678:FF:1F.7", "12345678:ff:1f.7"}, {"0:1:2.3", "0000:01:02.3"}, {"pci:1:2.3", "0000:01:02.3"},
-        {"", ""}, {":", ""}, {"::.", ""}, {"65:00", ""}, {"0000:65:00", ""}, {"0000:65:00.", ""},
-        {"0000:65:00.0 ", ""}, {"123456789:65:00.0", ""}, {"0000:165:00.0", ""}, {"0000:65:20.0", ""},
-        {"0000:65:00.8", ""}, {"0000:65:00.00", ""}, {"g:65:00.0", ""}, {"0:0:0:0.0", ""}, {"-1:0.0", ""},
+        {"0000:65:00.0", "0000:65:00.0"},
+        {"65:00.0", "0000:65:00.0"},
+        {"00000000:65:00.0", "0000:65:00.0"},
+        {"12345678:FF:1F.7", "12345678:ff:1f.7"},
+        {"0:1:2.3", "0000:01:02.3"},
+        {"pci:1:2.3", "0000:01:02.3"},
+        {"", ""},
+        {":", ""},
+        {"::.", ""},
+        {"65:00", ""},
+        {"0000:65:00", ""},
+        {"0000:65:00.", ""},
+        {"0000:65:00.0 ", ""},
+        {"123456789:65:00.0", ""},
+        {"0000:165:00.0", ""},
+        {"0000:65:20.0", ""},
+        {"0000:65:00.8", ""},
+        {"0000:65:00.00", ""},
+        {"g:65:00.0", ""},
+        {"0:0:0:0.0", ""},
+        {"-1:0.0", ""},
     };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); ++i) {
         char text[GANTRY__PCI_BYTES] = "x";
         assert_int_equal(gantry__pci_normalise(rows[i].text, text), rows[i].normal[0] != '\0');
         assert_string_equal(text, rows[i].normal);
@@ -491,14 +550,51 @@ static uint32_t next_random(uint32_t *seed) {
 /* Pieces of the grammar, so that well-formed texts are not too rare, and odd characters. */
 static void random_text(uint32_t *seed, char *text, size_t text_bytes) {
     static const char *const pieces[] = {
-        "/", ":", "*", "@", "-", " ", "0", "1", "7", "2147483647", "99999999999", "a", "_", ".", "\x80", "%n", "/job:",
-        "/replica:", "/task:", "/device:", "/physical_device:", "job:", "GPU", "cpu", "gpu:0", "/gpu:*", "opencl",
-        "fake:1", "cuda", "UUID:", "GPU-", "MIG-", "PCI:", "0000:65:00.0", "65:", "ab", "f937", "localhost",
-        "/job:foo", "@opencl", ":3",
+        "/",
+        ":",
+        "*",
+        "@",
+        "-",
+        " ",
+        "0",
+        "1",
+        "7",
+        "2147483647",
+        "99999999999",
+        "a",
+        "_",
+        ".",
+        "\x80",
+        "%n",
+        "/job:",
+        "/replica:",
+        "/task:",
+        "/device:",
+        "/physical_device:",
+        "job:",
+        "GPU",
+        "cpu",
+        "gpu:0",
+        "/gpu:*",
+        "opencl",
+        "fake:1",
+        "cuda",
+        "UUID:",
+        "GPU-",
+        "MIG-",
+        "PCI:",
+        "0000:65:00.0",
+        "65:",
+        "ab",
+        "f937",
+        "localhost",
+        "/job:foo",
+        "@opencl",
+        ":3",
     };
     size_t length = 0;
     text[0] = '\0';
-    for (uint32_t n = next_random(seed) % 6; n > 0; n--) {
+    for (uint32_t n = next_random(seed) % 6; n > 0; --n) {
         const char *piece = pieces[next_random(seed) % COUNT(pieces)];
         if (length + strlen(piece) >= text_bytes) return;
         memcpy(text + length, piece, strlen(piece) + 1);
@@ -510,7 +606,7 @@ static void random_texts_round_trip_and_never_crash(void **state) {
     (void)state;
     uint32_t seed = 20240607;
     unsigned accepted_full = 0, accepted_user = 0;
-    for (int i = 0; i < 200000; i++) {
+    for (int i = 0; i < 200000; ++i) {
         char text[128];
         line_t printed;
         random_text(&seed, text, sizeof text);
@@ -519,7 +615,8 @@ static void random_texts_round_trip_and_never_crash(void **state) {
             accepted_full++;
             (void)gantry__device_name_format(&name, printed, sizeof printed);
             again = full(printed);
-            if (!gantry__device_name_is_equal(&name, &again)) fail_msg("'%s' printed as '%s'", text, printed);
+            if (!gantry__device_name_is_equal(&name, &again))
+                fail_msg("'%s' printed as '%s'", text, printed);
         }
         gantry__device_reference_t reference, second;
         if (gantry__device_reference_try(text, backends, COUNT(backends), &reference)) {
@@ -538,7 +635,7 @@ static void random_texts_round_trip_and_never_crash(void **state) {
 static void random_names_full_grammar_is_part_of_the_user_grammar(void **state) {
     (void)state;
     uint32_t seed = 7;
-    for (int i = 0; i < 50000; i++) {
+    for (int i = 0; i < 50000; ++i) {
         char text[128];
         random_text(&seed, text, sizeof text);
         gantry__device_name_t name;

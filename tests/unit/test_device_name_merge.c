@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How device names relate and combine: TensorFlow's case tables, with Gantry's deviations marked. */
+/* How device names relate and combine: TensorFlow's case tables, with Gantry's deviations
+ * marked. */
 #include "device_name_case.h"
 
 /* ---- Relations. */
@@ -18,15 +19,17 @@ static void complete_specification_table(void **state) {
         {"/gpu:*", "/job:work/replica:1/task:2/device:GPU:3", true},
         {"/cpu:*", "/job:worker/replica:1/task:2/device:GPU:3", false},
         {"/device:GPU:2", "/job:worker/replica:1/task:2/device:GPU:1", false},
-        {"/gpu:*", "/replica:1/task:2/device:GPU:3", false}, /* deviation: TensorFlow ends the process */
+        /* deviation: TensorFlow ends the process */
+        {"/gpu:*", "/replica:1/task:2/device:GPU:3", false},
         {"/gpu:3@opencl", "/job:work/replica:1/task:2/device:GPU:3@opencl", true},
         {"/gpu:3", "/job:work/replica:1/task:2/device:GPU:3@opencl", true},
         {"/gpu:3@opencl", "/job:work/replica:1/task:2/device:GPU:3", false},
         {"/gpu:3@opencl", "/job:work/replica:1/task:2/device:GPU:3@cuda", false},
     };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); ++i) {
         gantry__device_name_t pattern = full(rows[i].pattern), device = full(rows[i].device);
-        assert_int_equal(gantry__device_name_is_complete_specification(&pattern, &device), rows[i].holds);
+        assert_int_equal(gantry__device_name_is_complete_specification(&pattern, &device),
+                         rows[i].holds);
     }
 }
 
@@ -59,7 +62,7 @@ static void specification_table(void **state) {
         {"/job:work/replica:*/task:0", "/job:work/replica:1/task:2/device:GPU:3", false},
         {"/job:work/replica:0/task:2", "/job:work/replica:*/task:2/device:GPU:3", false},
     };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); ++i) {
         gantry__device_name_t less = full(rows[i].less), more = full(rows[i].more);
         assert_int_equal(gantry__device_name_is_specification(&less, &more), rows[i].holds);
     }
@@ -73,7 +76,8 @@ static void same_address_space_and_compatible_table(void **state) {
     } rows[] = {
         {"/job:foo/replica:1/task:2/cpu:3", "/job:foo/replica:1/task:2/device:GPU:4", true, false},
         {"/job:foo/replica:1/task:2/cpu:3", "/job:foo/replica:1/task:3/device:GPU:4", false, false},
-        {"/job:foo/replica:1/task:2/cpu:3", "/job:foo/replica:10/task:2/device:GPU:4", false, false},
+        {"/job:foo/replica:1/task:2/cpu:3", "/job:foo/replica:10/task:2/device:GPU:4", false,
+         false},
         {"/job:foo/replica:1/task:2/cpu:3", "/job:bar/replica:1/task:2/device:GPU:4", false, false},
         {"/job:foo/replica:1/cpu:3", "/job:foo/replica:1/cpu:3", false, true},
         {"/job:work/replica:1/task:3/device:GPU:*", "/device:CPU:*", false, false},
@@ -84,7 +88,7 @@ static void same_address_space_and_compatible_table(void **state) {
         {"/gpu:1@opencl", "/gpu:1@cuda", false, false},
         {"", "", false, true},
     };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); ++i) {
         gantry__device_name_t a = full(rows[i].a), b = full(rows[i].b);
         assert_int_equal(gantry__device_name_is_same_address_space(&a, &b), rows[i].same_space);
         assert_int_equal(gantry__device_name_is_same_address_space(&b, &a), rows[i].same_space);
@@ -98,33 +102,51 @@ static int sign(int value) { return (value > 0) - (value < 0); }
 static void compare_sorts_in_the_order_of_the_table(void **state) {
     (void)state;
     static const char *const ascending[] = {
-        "/unparsable", "unparseablename", /* texts that do not parse */
+        "/unparsable",
+        "unparseablename", /* texts that do not parse */
         "",
-        "/device:CPU:*", "/device:CPU:0", "/device:CPU:1", "/device:GPU:2", "/device:GPU:10", /* numbers as numbers */
-        "/task:0/device:CPU:0", "/task:0/device:CPU:1",
-        "/replica:0/task:0/device:CPU:0", "/replica:0/task:0/device:CPU:1",
+        /* numbers as numbers */
+        "/device:CPU:*",
+        "/device:CPU:0",
+        "/device:CPU:1",
+        "/device:GPU:2",
+        "/device:GPU:10",
+        "/task:0/device:CPU:0",
+        "/task:0/device:CPU:1",
+        "/replica:0/task:0/device:CPU:0",
+        "/replica:0/task:0/device:CPU:1",
         "/job:foo/device:CPU:7",
-        "/job:foo/replica:0/task:0/device:CPU:0", "/job:foo/replica:0/task:0/device:CPU:1",
-        "/job:foo/replica:0/task:0/device:GPU:0", "/job:foo/replica:0/task:0/device:GPU:0@cuda",
-        "/job:foo/replica:0/task:0/device:GPU:0@opencl", "/job:foo/replica:0/task:1/device:CPU:0",
-        "/job:foo/replica:1/task:0/device:CPU:0", "/job:goo/replica:0/task:0/device:CPU:0",
+        "/job:foo/replica:0/task:0/device:CPU:0",
+        "/job:foo/replica:0/task:0/device:CPU:1",
+        "/job:foo/replica:0/task:0/device:GPU:0",
+        "/job:foo/replica:0/task:0/device:GPU:0@cuda",
+        "/job:foo/replica:0/task:0/device:GPU:0@opencl",
+        "/job:foo/replica:0/task:1/device:CPU:0",
+        "/job:foo/replica:1/task:0/device:CPU:0",
+        "/job:goo/replica:0/task:0/device:CPU:0",
     };
-    for (size_t i = 0; i < COUNT(ascending); i++)
-        for (size_t j = 0; j < COUNT(ascending); j++)
-            if (sign(gantry__device_name_compare_texts(ascending[i], ascending[j])) != (i > j) - (i < j))
+    for (size_t i = 0; i < COUNT(ascending); ++i)
+        for (size_t j = 0; j < COUNT(ascending); ++j)
+            if (sign(gantry__device_name_compare_texts(ascending[i], ascending[j])) !=
+                (i > j) - (i < j))
                 fail_msg("'%s' against '%s'", ascending[i], ascending[j]);
     assert_int_equal(gantry__device_name_compare_texts("/job:foo/replica:0/task:0/cpu:0",
-                                                       "/task:0/replica:0/job:foo/device:CPU:0"), 0);
+                                                       "/task:0/replica:0/job:foo/device:CPU:0"),
+                     0);
 }
 
 static void every_registered_spelling_is_one_device(void **state) {
     (void)state;
-    /* TensorFlow registers each device under several texts; here the parser gives them one meaning. */
+    /* TensorFlow registers each device under several texts; here the parser gives them one
+     * meaning. */
     gantry__device_name_t device = full("/job:foo/replica:10/task:0/device:GPU:1");
     static const char *const spellings[] = {"/job:foo/replica:10/task:0/device:GPU:1",
-                                            "/job:foo/replica:10/task:0/gpu:1", "/device:GPU:1", "GPU:1", "/gpu:1",
+                                            "/job:foo/replica:10/task:0/gpu:1",
+                                            "/device:GPU:1",
+                                            "GPU:1",
+                                            "/gpu:1",
                                             "gpu:1"};
-    for (size_t i = 0; i < COUNT(spellings); i++) {
+    for (size_t i = 0; i < COUNT(spellings); ++i) {
         gantry__device_reference_t reference = user(spellings[i]);
         assert_true(gantry__device_name_is_complete_specification(&reference.name, &device));
     }
@@ -150,40 +172,53 @@ static void local_builder_is_complete_and_cuts_long_types(void **state) {
 
 static const struct {
     const char *a, *b;
-    const char *merge, *soft, *override; /* beginning with "incompatible": refused; override: a then b */
+    /* beginning with "incompatible": refused; override: a then b */
+    const char *merge, *soft, *override;
     const char *unset_ab, *unset_ba;
 } merge_rows[] = {
     {"", "", "", "", "", "", ""},
-    {"/job:foo/replica:1/task:2/cpu:1", "/job:foo/replica:1/task:2/cpu:1", "/job:foo/replica:1/task:2/device:CPU:1",
+    {"/job:foo/replica:1/task:2/cpu:1", "/job:foo/replica:1/task:2/cpu:1",
      "/job:foo/replica:1/task:2/device:CPU:1", "/job:foo/replica:1/task:2/device:CPU:1",
-     "/job:foo/replica:1/task:2/device:CPU:1", "/job:foo/replica:1/task:2/device:CPU:1"},
+     "/job:foo/replica:1/task:2/device:CPU:1", "/job:foo/replica:1/task:2/device:CPU:1",
+     "/job:foo/replica:1/task:2/device:CPU:1"},
     {"", "/job:foo", "/job:foo", "/job:foo", "/job:foo", "/job:foo", "/job:foo"},
     {"", "/replica:2", "/replica:2", "/replica:2", "/replica:2", "/replica:2", "/replica:2"},
     {"", "/task:7", "/task:7", "/task:7", "/task:7", "/task:7", "/task:7"},
-    {"", "/device:GPU:1", "/device:GPU:1", "/device:GPU:1", "/device:GPU:1", "/device:GPU:1", "/device:GPU:1"},
-    {"", "/gpu:*", "/device:GPU:*", "/device:GPU:*", "/device:GPU:*", "/device:GPU:*", "/device:GPU:*"},
-    {"/job:foo", "/task:7", "/job:foo/task:7", "/job:foo/task:7", "/job:foo/task:7", "/job:foo/task:7",
-     "/job:foo/task:7"},
-    {"/job:foo", "/device:GPU:1", "/job:foo/device:GPU:1", "/job:foo/device:GPU:1", "/job:foo/device:GPU:1",
-     "/job:foo/device:GPU:1", "/job:foo/device:GPU:1"},
-    {"/job:foo/replica:0", "/replica:0/task:1", "/job:foo/replica:0/task:1", "/job:foo/replica:0/task:1",
-     "/job:foo/replica:0/task:1", "/job:foo/replica:0/task:1", "/job:foo/replica:0/task:1"},
-    {"/gpu:*", "/gpu:*", "/device:GPU:*", "/device:GPU:*", "/device:GPU:*", "/device:GPU:*", "/device:GPU:*"},
-    {"/device:GPU:1", "/gpu:*", "/device:GPU:1", "/device:GPU:1", "/device:GPU:1", "/device:GPU:1", "/device:GPU:1"},
+    {"", "/device:GPU:1", "/device:GPU:1", "/device:GPU:1", "/device:GPU:1", "/device:GPU:1",
+     "/device:GPU:1"},
+    {"", "/gpu:*", "/device:GPU:*", "/device:GPU:*", "/device:GPU:*", "/device:GPU:*",
+     "/device:GPU:*"},
+    {"/job:foo", "/task:7", "/job:foo/task:7", "/job:foo/task:7", "/job:foo/task:7",
+     "/job:foo/task:7", "/job:foo/task:7"},
+    {"/job:foo", "/device:GPU:1", "/job:foo/device:GPU:1", "/job:foo/device:GPU:1",
+     "/job:foo/device:GPU:1", "/job:foo/device:GPU:1", "/job:foo/device:GPU:1"},
+    {"/job:foo/replica:0", "/replica:0/task:1", "/job:foo/replica:0/task:1",
+     "/job:foo/replica:0/task:1", "/job:foo/replica:0/task:1", "/job:foo/replica:0/task:1",
+     "/job:foo/replica:0/task:1"},
+    {"/gpu:*", "/gpu:*", "/device:GPU:*", "/device:GPU:*", "/device:GPU:*", "/device:GPU:*",
+     "/device:GPU:*"},
+    {"/device:GPU:1", "/gpu:*", "/device:GPU:1", "/device:GPU:1", "/device:GPU:1", "/device:GPU:1",
+     "/device:GPU:1"},
     {"/job:foo", "/job:bar", JOBS, JOBS, JOBS, "/job:foo", "/job:bar"},
     {"/replica:0", "/replica:1", REPLICAS, REPLICAS, REPLICAS, "/replica:0", "/replica:1"},
     {"/task:0", "/task:1", TASKS, TASKS, TASKS, "/task:0", "/task:1"},
-    {"/gpu:*", "/cpu:*", "incompatible types", "", "/device:CPU:*", "/device:GPU:*", "/device:CPU:*"},
-    {"/device:GPU:0", "/device:GPU:1", "incompatible ids", "/device:GPU:*", "/device:GPU:1", "/device:GPU:0",
+    {"/gpu:*", "/cpu:*", "incompatible types", "", "/device:CPU:*", "/device:GPU:*",
+     "/device:CPU:*"},
+    {"/device:GPU:0", "/device:GPU:1", "incompatible ids", "/device:GPU:*", "/device:GPU:1",
+     "/device:GPU:0", "/device:GPU:1"},
+    {"/device:GPU:1", "/device:GPU:2", "incompatible ids", "/device:GPU:*", "/device:GPU:2",
+     "/device:GPU:1", "/device:GPU:2"},
+    {"/gpu:0", "/cpu:1", "incompatible types", "", "/device:CPU:1", "/device:GPU:0",
+     "/device:CPU:1"},
+    /* deviation, unset: TensorFlow carries the index over to the other type, GPU:1; here it
+     * stays with its type */
+    {"/gpu:*", "/cpu:1", "incompatible types", "", "/device:CPU:1", "/device:GPU:*",
+     "/device:CPU:1"},
+    {"/cpu:*", "/device:GPU:1", "incompatible types", "", "/device:GPU:1", "/device:CPU:*",
      "/device:GPU:1"},
-    {"/device:GPU:1", "/device:GPU:2", "incompatible ids", "/device:GPU:*", "/device:GPU:2", "/device:GPU:1",
-     "/device:GPU:2"},
-    {"/gpu:0", "/cpu:1", "incompatible types", "", "/device:CPU:1", "/device:GPU:0", "/device:CPU:1"},
-    /* deviation, unset: TensorFlow carries the index over to the other type, GPU:1; here it stays with its type */
-    {"/gpu:*", "/cpu:1", "incompatible types", "", "/device:CPU:1", "/device:GPU:*", "/device:CPU:1"},
-    {"/cpu:*", "/device:GPU:1", "incompatible types", "", "/device:GPU:1", "/device:CPU:*", "/device:GPU:1"},
     /* deviation, override: TensorFlow gives CPU:1; a new type clears the index */
-    {"/device:GPU:1", "/cpu:*", "incompatible types", "", "/device:CPU:*", "/device:GPU:1", "/device:CPU:*"},
+    {"/device:GPU:1", "/cpu:*", "incompatible types", "", "/device:CPU:*", "/device:GPU:1",
+     "/device:CPU:*"},
     {"/job:foo/CPU:*", "/device:GPU:1", "incompatible types", "/job:foo", "/job:foo/device:GPU:1",
      "/job:foo/device:CPU:*", "/job:foo/device:GPU:1"},
     {"/cpu:*", "/job:foo/device:GPU:1", "incompatible types", "/job:foo", "/job:foo/device:GPU:1",
@@ -192,17 +227,20 @@ static const struct {
      "/task:0/device:CPU:*", "/task:0/device:GPU:1"},
     {"/task:0/cpu:*", "/device:GPU:1", "incompatible types", "/task:0", "/task:0/device:GPU:1",
      "/task:0/device:CPU:*", "/task:0/device:GPU:1"},
-    {"/job:foo/device:GPU", "/job:bar", JOBS, JOBS, JOBS, "/job:foo/device:GPU:*", "/job:bar/device:GPU:*"},
+    {"/job:foo/device:GPU", "/job:bar", JOBS, JOBS, JOBS, "/job:foo/device:GPU:*",
+     "/job:bar/device:GPU:*"},
     /* the field that only Gantry has */
     {"/gpu:1@opencl", "/gpu:1@cuda", "incompatible backends", "/device:GPU:1", "/device:GPU:1@cuda",
      "/device:GPU:1@opencl", "/device:GPU:1@cuda"},
-    {"/gpu:1@opencl", "/cpu:*", "incompatible types", "", "/device:CPU:*", "/device:GPU:1@opencl", "/device:CPU:*"},
-    {"/gpu:1@opencl", "/gpu:*", "/device:GPU:1@opencl", "/device:GPU:1@opencl", "/device:GPU:1@opencl",
-     "/device:GPU:1@opencl", "/device:GPU:1@opencl"},
+    {"/gpu:1@opencl", "/cpu:*", "incompatible types", "", "/device:CPU:*", "/device:GPU:1@opencl",
+     "/device:CPU:*"},
+    {"/gpu:1@opencl", "/gpu:*", "/device:GPU:1@opencl", "/device:GPU:1@opencl",
+     "/device:GPU:1@opencl", "/device:GPU:1@opencl", "/device:GPU:1@opencl"},
 };
 
-static void assert_merge(gantry_status_t status, const gantry__device_name_t *merged, const char *expected,
-                         const gantry__device_name_t *a, const gantry__device_name_t *b) {
+static void assert_merge(gantry_status_t status, const gantry__device_name_t *merged,
+                         const char *expected, const gantry__device_name_t *a,
+                         const gantry__device_name_t *b) {
     if (strncmp(expected, "incompatible", 12) != 0) {
         assert_int_equal(status, GANTRY_OK);
         assert_name(merged, expected, expected);
@@ -212,7 +250,8 @@ static void assert_merge(gantry_status_t status, const gantry__device_name_t *me
     line_t text_a, text_b;
     (void)gantry__device_name_format(a, text_a, sizeof text_a);
     (void)gantry__device_name_format(b, text_b, sizeof text_b);
-    (void)snprintf(message, sizeof message, "Cannot merge devices with %s: '%s' and '%s'", expected, text_a, text_b);
+    (void)snprintf(message, sizeof message, "Cannot merge devices with %s: '%s' and '%s'", expected,
+                   text_a, text_b);
     assert_int_equal(status, GANTRY_INVALID_ARGUMENT);
     assert_string_equal(gantry__message(), message);
     assert_name(merged, "/job:untouched", expected);
@@ -220,23 +259,30 @@ static void assert_merge(gantry_status_t status, const gantry__device_name_t *me
 
 static void merge_table(void **state) {
     (void)state;
-    for (size_t i = 0; i < COUNT(merge_rows); i++) {
-        gantry__device_name_t a = full(merge_rows[i].a), b = full(merge_rows[i].b), out = full("/job:untouched");
-        assert_merge(gantry__device_name_merge(&a, &b, false, &out), &out, merge_rows[i].merge, &a, &b);
+    for (size_t i = 0; i < COUNT(merge_rows); ++i) {
+        gantry__device_name_t a = full(merge_rows[i].a), b = full(merge_rows[i].b),
+                              out = full("/job:untouched");
+        assert_merge(gantry__device_name_merge(&a, &b, false, &out), &out, merge_rows[i].merge, &a,
+                     &b);
         out = full("/job:untouched");
-        assert_merge(gantry__device_name_merge(&b, &a, false, &out), &out, merge_rows[i].merge, &b, &a);
+        assert_merge(gantry__device_name_merge(&b, &a, false, &out), &out, merge_rows[i].merge, &b,
+                     &a);
         out = full("/job:untouched");
-        assert_merge(gantry__device_name_merge(&a, &b, true, &out), &out, merge_rows[i].soft, &a, &b);
+        assert_merge(gantry__device_name_merge(&a, &b, true, &out), &out, merge_rows[i].soft, &a,
+                     &b);
         out = full("/job:untouched");
-        assert_merge(gantry__device_name_merge(&b, &a, true, &out), &out, merge_rows[i].soft, &b, &a);
+        assert_merge(gantry__device_name_merge(&b, &a, true, &out), &out, merge_rows[i].soft, &b,
+                     &a);
     }
 }
 
 static void merge_override_and_unset_table(void **state) {
     (void)state;
-    for (size_t i = 0; i < COUNT(merge_rows); i++) {
-        gantry__device_name_t a = full(merge_rows[i].a), b = full(merge_rows[i].b), out = full("/job:untouched");
-        assert_merge(gantry__device_name_merge_override(&a, &b, &out), &out, merge_rows[i].override, &a, &b);
+    for (size_t i = 0; i < COUNT(merge_rows); ++i) {
+        gantry__device_name_t a = full(merge_rows[i].a), b = full(merge_rows[i].b),
+                              out = full("/job:untouched");
+        assert_merge(gantry__device_name_merge_override(&a, &b, &out), &out, merge_rows[i].override,
+                     &a, &b);
         gantry__device_name_merge_unset(&a, &b, &out);
         assert_name(&out, merge_rows[i].unset_ab, merge_rows[i].a);
         gantry__device_name_merge_unset(&b, &a, &b); /* the result may be an input */
@@ -253,7 +299,7 @@ static void ensure_specification_copies_set_fields(void **state) {
         {"/job:foo/task:1", "/task:2/cpu:0", "/job:foo/task:2/device:CPU:0"},
         {"/device:GPU:3", "/cpu:*", "/device:CPU:*"}, /* deviation: a new type clears the index */
     };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); ++i) {
         gantry__device_name_t more = full(rows[i][0]), less = full(rows[i][1]), out;
         gantry__device_name_ensure_specification(&more, &less, &out);
         assert_name(&out, rows[i][2], rows[i][0]);
@@ -266,8 +312,10 @@ static void canonicalize_table(void **state) {
     static const struct {
         const char *text, *base, *result, *error;
     } rows[] = {
-        {"/job:foo/replica:10/task:0/device:CPU:1", base, "/job:foo/replica:10/task:0/device:CPU:1", NULL},
-        {"/job:foo/task:0/replica:10/device:CPU:1", base, "/job:foo/replica:10/task:0/device:CPU:1", NULL},
+        {"/job:foo/replica:10/task:0/device:CPU:1", base, "/job:foo/replica:10/task:0/device:CPU:1",
+         NULL},
+        {"/job:foo/task:0/replica:10/device:CPU:1", base, "/job:foo/replica:10/task:0/device:CPU:1",
+         NULL},
         {"/job:foo/task:0/replica:10/cpu:1", base, "/job:foo/replica:10/task:0/device:CPU:1", NULL},
         {"CPU:0", base, "/job:foo/replica:10/task:0/device:CPU:0", NULL},
         {"", base, base, NULL},
@@ -277,7 +325,8 @@ static void canonicalize_table(void **state) {
         {"/job:foo/task:0/replica/cpu:1", base, "",
          "Could not parse /job:foo/task:0/replica/cpu:1 into a device specification."},
         {"nonsense", base, "", "Could not parse nonsense into a device specification."},
-        {"/device:CPU:0", "/device:CPU:0", "", "Basename: /device:CPU:0 should be fully specified."},
+        {"/device:CPU:0", "/device:CPU:0", "",
+         "Basename: /device:CPU:0 should be fully specified."},
         {"/device:CPU:0", "/job:foo/replica:0/task:0/cpu:*", "",
          "Basename: /job:foo/replica:0/task:0/cpu:* should be fully specified."},
         {"/device:CPU:0", "/job:foo/task:0/replica/cpu:1", "",
@@ -285,9 +334,10 @@ static void canonicalize_table(void **state) {
         {NULL, base, "", "Could not parse NULL into a device specification."},
         {"CPU:0", NULL, "", "Could not parse basename: NULL into a device specification."},
     };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); ++i) {
         line_t out = "left over";
-        gantry_status_t status = gantry__device_name_canonicalize(rows[i].text, rows[i].base, out, sizeof out);
+        gantry_status_t status =
+            gantry__device_name_canonicalize(rows[i].text, rows[i].base, out, sizeof out);
         assert_int_equal(status, rows[i].error ? GANTRY_INVALID_ARGUMENT : GANTRY_OK);
         assert_string_equal(out, rows[i].result);
         if (rows[i].error) assert_string_equal(gantry__message(), rows[i].error);
@@ -306,9 +356,10 @@ static void split_name_table(void **state) {
         {"gpu:3", NULL, NULL},
         {"/job:foo/task:2/replica:1", NULL, NULL},
     };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); ++i) {
         line_t task = "x", device = "x";
-        assert_int_equal(gantry__device_name_split(rows[i].text, task, device), rows[i].task != NULL);
+        assert_int_equal(gantry__device_name_split(rows[i].text, task, device),
+                         rows[i].task != NULL);
         assert_string_equal(task, rows[i].task ? rows[i].task : "");
         assert_string_equal(device, rows[i].device ? rows[i].device : "");
     }
@@ -325,7 +376,8 @@ static void scope_merge_table(void **state) {
         {"", "/task:1/cpu:0", "/task:1/device:CPU:0"},
         {"/task:1/cpu:0", "/job:boo/device:GPU:0", "/job:boo/task:1/device:GPU:0"},
         {"/job:boo/task:1/device:GPU:0", "/job:muu/cpu:2", "/job:muu/task:1/device:CPU:2"},
-        {"/job:muu/task:1/device:CPU:2", "/job:muu/device:MyFunnyDevice:2", "/job:muu/task:1/device:MyFunnyDevice:2"},
+        {"/job:muu/task:1/device:CPU:2", "/job:muu/device:MyFunnyDevice:2",
+         "/job:muu/task:1/device:MyFunnyDevice:2"},
         /* the nest of tf.device */
         {"", "/device:GPU:0", "/device:GPU:0"},
         {"/device:GPU:0", "/job:worker", "/job:worker/device:GPU:0"},
@@ -353,15 +405,17 @@ static void scope_merge_table(void **state) {
         {"GPU-8932", "/job:localhost", "UUID:GPU-8932"},
         {"CPU:0", "65:00.0", "0000:65:00.0"},
         {"/physical_device:GPU:1", "/", "/physical_device:GPU:1"},
-        {"/physical_device:GPU:1", "gpu", "/device:GPU:*"}, /* two numberings: the index cannot be inherited */
+        /* two numberings: the index cannot be inherited */
+        {"/physical_device:GPU:1", "gpu", "/device:GPU:*"},
     };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); ++i) {
         gantry__device_reference_t outer = user(rows[i].outer), inner = user(rows[i].inner), out;
         line_t text;
         gantry__device_reference_merge_scope(&outer, &inner, &out);
         (void)gantry__device_reference_format(&out, text, sizeof text);
         if (strcmp(text, rows[i].result) != 0)
-            fail_msg("'%s' in '%s': got '%s', want '%s'", rows[i].inner, rows[i].outer, text, rows[i].result);
+            fail_msg("'%s' in '%s': got '%s', want '%s'", rows[i].inner, rows[i].outer, text,
+                     rows[i].result);
         gantry__device_reference_merge_scope(&outer, &inner, &outer);
         assert_true(gantry__device_name_is_equal(&outer.name, &out.name));
     }

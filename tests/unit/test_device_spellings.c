@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every entry that takes a device's name takes every spelling of it, and says why it takes no other text. */
+/* Every entry that takes a device's name takes every spelling of it, and says why it takes no
+ * other text. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -86,14 +87,16 @@ static const char *name_of_physical(runtime_fixture_t *f, const gantry_physical_
     return strcmp(details.alias, "fake:1") == 0 ? "/device:GPU:1" : "/device:CPU:0";
 }
 
-static gantry_status_t find_logical(runtime_fixture_t *f, const char *name, const char **out_meant) {
+static gantry_status_t find_logical(runtime_fixture_t *f, const char *name,
+                                    const char **out_meant) {
     const gantry_logical_device_t *device;
     gantry_status_t status = gantry_find_logical_device(f->runtime, name, &device);
     if (status == GANTRY_OK) *out_meant = gantry_logical_device_name(device);
     return status;
 }
 
-static gantry_status_t find_physical(runtime_fixture_t *f, const char *name, const char **out_meant) {
+static gantry_status_t find_physical(runtime_fixture_t *f, const char *name,
+                                     const char **out_meant) {
     const gantry_physical_device_t *device;
     gantry_status_t status = gantry_find_physical_device(f->runtime, name, &device);
     if (status == GANTRY_OK) *out_meant = name_of_physical(f, device);
@@ -104,7 +107,8 @@ static gantry_status_t find_physical(runtime_fixture_t *f, const char *name, con
 static gantry_status_t memory_info(runtime_fixture_t *f, const char *name, const char **out_meant) {
     gantry_memory_info_t info = {.struct_size = sizeof info};
     gantry_status_t status = gantry_get_memory_info(f->runtime, name, &info);
-    if (status == GANTRY_OK) *out_meant = info.limit_bytes == 61 * MIB ? "/device:GPU:1" : "/device:CPU:0";
+    if (status == GANTRY_OK)
+        *out_meant = info.limit_bytes == 61 * MIB ? "/device:GPU:1" : "/device:CPU:0";
     return status;
 }
 
@@ -127,14 +131,16 @@ static gantry_status_t pin(runtime_fixture_t *f, const char *name, const char **
 
 static gantry_status_t report(runtime_fixture_t *f, const char *name, const char **out_meant) {
     char text[4096];
-    gantry_status_t status = gantry_get_memory_report(f->runtime, name, GANTRY_REPORT_TEXT, text, sizeof text, NULL);
+    gantry_status_t status =
+        gantry_get_memory_report(f->runtime, name, GANTRY_REPORT_TEXT, text, sizeof text, NULL);
     if (status == GANTRY_OK) *out_meant = strstr(text, "GPU") ? "/device:GPU:1" : "/device:CPU:0";
     return status;
 }
 
 static gantry_status_t oom_report(runtime_fixture_t *f, const char *name, const char **out_meant) {
     char text[64];
-    gantry_status_t status = gantry_get_oom_report(f->runtime, name, GANTRY_REPORT_TEXT, text, sizeof text, NULL);
+    gantry_status_t status =
+        gantry_get_oom_report(f->runtime, name, GANTRY_REPORT_TEXT, text, sizeof text, NULL);
     bool had_none = status == GANTRY_NOT_FOUND && !strstr(gantry_last_message(), "unknown device");
     return status == GANTRY_OK || had_none ? memory_info(f, name, out_meant) : status;
 }
@@ -164,7 +170,8 @@ static gantry_status_t inner_scope(runtime_fixture_t *f, const char *name, const
 static const struct {
     const char *name;
     call_fn call;
-    bool is_wish; /* a pattern that several devices match is fine, and the ops' errors say why nothing does */
+    /* a pattern that several devices match is fine, and the ops' errors say why nothing does */
+    bool is_wish;
 } calls[] = {{"gantry_find_logical_device", find_logical, false},
              {"gantry_find_physical_device", find_physical, false},
              {"gantry_get_memory_info", memory_info, false},
@@ -192,7 +199,8 @@ static void every_call_takes_every_spelling(void **state) {
     assert_int_equal(gantry_set_memory_limit(f.runtime, card, 61 * MIB), GANTRY_OK);
     assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
     for (size_t c = 0; c < COUNT(calls); ++c) {
-        for (size_t i = 0; i < COUNT(of_card); ++i) expect_meant(&f, c, of_card[i], "/device:GPU:1");
+        for (size_t i = 0; i < COUNT(of_card); ++i)
+            expect_meant(&f, c, of_card[i], "/device:GPU:1");
         for (size_t i = 0; i < COUNT(of_cpu); ++i) expect_meant(&f, c, of_cpu[i], "/device:CPU:0");
     }
     runtime_fixture_close(&f);
@@ -223,8 +231,9 @@ static void every_call_says_why_it_takes_no_other(void **state) {
 /* ---- settings ---- */
 
 /* What the setting of the card is, after "<setting>=<name>=<value>". */
-static void expect_setting(const char *variable, const char *setting, const char *name, const char *value,
-                           const char *wanted, const char *alias, bool is_option) {
+static void expect_setting(const char *variable, const char *setting, const char *name,
+                           const char *value, const char *wanted, const char *alias,
+                           bool is_option) {
     char text[160], assignment[256];
     runtime_fixture_t f;
     const char *const extra[] = {assignment, NULL};
@@ -237,7 +246,8 @@ static void expect_setting(const char *variable, const char *setting, const char
     open_with(&f, &(gantry_runtime_options_t){.extra = is_option ? extra : NULL});
     assert_int_equal(gantry_find_physical_device(f.runtime, alias, &card), GANTRY_OK);
     assert_int_equal(gantry_get_setting(f.runtime, setting, card, &got), GANTRY_OK);
-    if (strcmp(got.value, wanted) != 0) fail_msg("%s=%s: %s is \"%s\"", variable, text, alias, got.value);
+    if (strcmp(got.value, wanted) != 0)
+        fail_msg("%s=%s: %s is \"%s\"", variable, text, alias, got.value);
     runtime_fixture_close(&f);
 }
 
@@ -251,18 +261,18 @@ static void every_setting_takes_every_spelling(void **state) {
                     {"GANTRY_LOGICAL_DEVICES", "logical_devices", "1M,2M", "1M,2M"}};
     for (size_t s = 0; s < COUNT(settings); ++s) {
         for (size_t i = 0; i < COUNT(of_card); ++i)
-            expect_setting(settings[s].variable, settings[s].setting, of_card[i], settings[s].value, settings[s].wanted,
-                           "fake:1", i % 2);
+            expect_setting(settings[s].variable, settings[s].setting, of_card[i], settings[s].value,
+                           settings[s].wanted, "fake:1", i % 2);
         for (size_t i = 0; i < COUNT(of_cpu); ++i)
-            expect_setting(settings[s].variable, settings[s].setting, of_cpu[i], settings[s].value, settings[s].wanted,
-                           "cpu:0", i % 2);
+            expect_setting(settings[s].variable, settings[s].setting, of_cpu[i], settings[s].value,
+                           settings[s].wanted, "cpu:0", i % 2);
     }
 }
 
 static void every_setting_says_why_it_takes_no_other(void **state) {
     (void)state;
-    static const char *const variables[] = {"GANTRY_MEMORY_LIMIT", "GANTRY_MEMORY_FRACTION", "GANTRY_MEMORY_GROWTH",
-                                            "GANTRY_LOGICAL_DEVICES"};
+    static const char *const variables[] = {"GANTRY_MEMORY_LIMIT", "GANTRY_MEMORY_FRACTION",
+                                            "GANTRY_MEMORY_GROWTH", "GANTRY_LOGICAL_DEVICES"};
     for (size_t v = 0; v < COUNT(variables); ++v) {
         for (size_t i = 0; i < COUNT(bad); ++i) {
             char assignment[256];
@@ -272,10 +282,11 @@ static void every_setting_says_why_it_takes_no_other(void **state) {
             (void)snprintf(assignment, sizeof assignment, "%s=%s=1", variables[v], bad[i].text);
             device_fixture_set_three_gpus();
             options.extra = extra;
-            const char *why = strcmp(bad[i].why, "unknown device") == 0           ? "is not on this machine"
+            const char *why = strcmp(bad[i].why, "unknown device") == 0 ? "is not on this machine"
                               : strcmp(bad[i].why, "Multiple devices match") == 0 ? "names both"
                                                                                   : bad[i].why;
-            expect_failure(gantry_runtime_create(&options, &f.runtime), GANTRY_INVALID_ARGUMENT, why);
+            expect_failure(gantry_runtime_create(&options, &f.runtime), GANTRY_INVALID_ARGUMENT,
+                           why);
             locked_heap_deinit(&f.heap);
         }
     }
@@ -297,7 +308,8 @@ static void visible_list_takes_every_spelling(void **state) {
     for (size_t i = 0; i < COUNT(of_card); ++i) {
         runtime_fixture_t f;
         open_with(&f, &(gantry_runtime_options_t){.visible_devices = of_card[i]});
-        if (strcmp(only_visible(&f), "fake:1") != 0) fail_msg("\"%s\" shows %s", of_card[i], only_visible(&f));
+        if (strcmp(only_visible(&f), "fake:1") != 0)
+            fail_msg("\"%s\" shows %s", of_card[i], only_visible(&f));
         runtime_fixture_close(&f);
     }
 }
@@ -306,10 +318,13 @@ static void visible_list_says_why_it_takes_no_other(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(bad); ++i) {
         runtime_fixture_t f;
-        if (strcmp(bad[i].text, "GPU") == 0 || strcmp(bad[i].text, "fake") == 0) continue; /* all of them, here */
+        /* all of them, here */
+        if (strcmp(bad[i].text, "GPU") == 0 || strcmp(bad[i].text, "fake") == 0) continue;
         open_with(&f, &(gantry_runtime_options_t){.visible_devices = bad[i].text});
-        if (strcmp(only_visible(&f), "none") != 0) fail_msg("\"%s\" shows %s", bad[i].text, only_visible(&f));
-        assert_int_equal(log_lines_with(&f.log, "option visible_devices: entry 1", "ends the list: "), 1);
+        if (strcmp(only_visible(&f), "none") != 0)
+            fail_msg("\"%s\" shows %s", bad[i].text, only_visible(&f));
+        assert_int_equal(
+            log_lines_with(&f.log, "option visible_devices: entry 1", "ends the list: "), 1);
         runtime_fixture_close(&f);
     }
 }
@@ -318,13 +333,16 @@ static void visible_list_says_why_it_takes_no_other(void **state) {
 
 typedef gantry_status_t (*list_fn)(gantry_runtime_t *runtime, const char *type, size_t *out_count);
 
-static gantry_status_t list_physical(gantry_runtime_t *runtime, const char *type, size_t *out_count) {
+static gantry_status_t list_physical(gantry_runtime_t *runtime, const char *type,
+                                     size_t *out_count) {
     return gantry_list_physical_devices(runtime, type, 0, NULL, out_count);
 }
-static gantry_status_t list_visible(gantry_runtime_t *runtime, const char *type, size_t *out_count) {
+static gantry_status_t list_visible(gantry_runtime_t *runtime, const char *type,
+                                    size_t *out_count) {
     return gantry_get_visible_devices(runtime, type, 0, NULL, out_count);
 }
-static gantry_status_t list_logical(gantry_runtime_t *runtime, const char *type, size_t *out_count) {
+static gantry_status_t list_logical(gantry_runtime_t *runtime, const char *type,
+                                    size_t *out_count) {
     return gantry_list_logical_devices(runtime, type, 0, NULL, out_count);
 }
 
@@ -343,9 +361,11 @@ static void lists_take_a_type_in_any_case_and_refuse_a_name(void **state) {
         assert_int_equal(lists[i](f.runtime, "TPU", &count), GANTRY_OK);
         assert_int_equal(count, 0);
         for (size_t n = 0; n < COUNT(names); ++n)
-            expect_failure(lists[i](f.runtime, names[n], &count), GANTRY_INVALID_ARGUMENT, "a type such as \"GPU\"");
+            expect_failure(lists[i](f.runtime, names[n], &count), GANTRY_INVALID_ARGUMENT,
+                           "a type such as \"GPU\"");
     }
-    expect_failure(gantry_set_visible_devices(f.runtime, NULL, 0, "GPU:0"), GANTRY_INVALID_ARGUMENT, "a type such as");
+    expect_failure(gantry_set_visible_devices(f.runtime, NULL, 0, "GPU:0"), GANTRY_INVALID_ARGUMENT,
+                   "a type such as");
     runtime_fixture_close(&f);
 }
 
@@ -356,7 +376,8 @@ static void card_behind_a_number_is_the_visible_one(void **state) {
     runtime_fixture_t f;
     const gantry_physical_device_t *card;
     size_t count;
-    open_with(&f, &(gantry_runtime_options_t){.visible_devices = "2,0", .logical_devices = "fake:2=1M,1M"});
+    open_with(&f, &(gantry_runtime_options_t){.visible_devices = "2,0",
+                                              .logical_devices = "fake:2=1M,1M"});
     gantry_device_details_t details = {.struct_size = sizeof details};
     static const struct {
         const char *before, *after, *alias;
@@ -371,19 +392,23 @@ static void card_behind_a_number_is_the_visible_one(void **state) {
         assert_int_equal(gantry_list_logical_devices(f.runtime, "GPU", 0, NULL, &count), GANTRY_OK);
         assert_int_equal(count, 3);
     }
-    assert_int_equal(gantry_find_physical_device(f.runtime, "GPU:1", &card), GANTRY_OK); /* the second part */
+    /* the second part */
+    assert_int_equal(gantry_find_physical_device(f.runtime, "GPU:1", &card), GANTRY_OK);
     assert_int_equal(gantry_get_device_details(f.runtime, card, &details), GANTRY_OK);
     assert_string_equal(details.alias, "fake:2");
-    expect_failure(gantry_find_physical_device(f.runtime, NULL, &card), GANTRY_INVALID_ARGUMENT, "the device is NULL");
+    expect_failure(gantry_find_physical_device(f.runtime, NULL, &card), GANTRY_INVALID_ARGUMENT,
+                   "the device is NULL");
     expect_failure(gantry_find_physical_device(f.runtime, "GPU:0", NULL), GANTRY_INVALID_ARGUMENT,
                    "out_device is NULL");
-    expect_failure(gantry_find_physical_device(NULL, "GPU:0", &card), GANTRY_INVALID_ARGUMENT, "the runtime is NULL");
+    expect_failure(gantry_find_physical_device(NULL, "GPU:0", &card), GANTRY_INVALID_ARGUMENT,
+                   "the runtime is NULL");
     expect_failure(gantry_find_physical_device(f.runtime, "GPU:9", &card), GANTRY_NOT_FOUND,
                    "GPU:9 unknown device. All available devices [/physical_device:CPU:0 = cpu:0, ");
     runtime_fixture_close(&f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

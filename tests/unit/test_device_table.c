@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device table on fake cards: one order, one name per card, aliases, look-up, listing, logical devices at work. */
+/* The device table on fake cards: one order, one name per card, aliases, look-up, listing,
+ * logical devices at work. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
@@ -38,7 +39,8 @@ static void devices_are_ordered_discrete_then_integrated_by_address(void **state
                  "fake:3"); /* without address: behind those with one, as the backend has them */
     expect_alias(&f, "/physical_device:GPU:4", "fake:5");
     expect_alias(&f, "/physical_device:GPU:5", "fake:0");
-    for (size_t i = 0; i < f.table.physical_count; ++i) assert_int_equal(f.table.physical[i]->position, i);
+    for (size_t i = 0; i < f.table.physical_count; ++i)
+        assert_int_equal(f.table.physical[i]->position, i);
     device_fixture_close(&f);
 }
 
@@ -63,7 +65,8 @@ static void machine_without_gpu_has_its_cpu(void **state) {
     assert_string_equal(f.table.physical[0]->name, "/physical_device:CPU:0");
     freeze(&f);
     assert_int_equal(f.table.listed_count, f.table.physical_count);
-    assert_string_equal(f.table.logical[0]->full_name, "/job:localhost/replica:0/task:0/device:CPU:0");
+    assert_string_equal(f.table.logical[0]->full_name,
+                        "/job:localhost/replica:0/task:0/device:CPU:0");
     device_fixture_close(&f);
 }
 
@@ -78,7 +81,8 @@ static void device_that_does_not_answer_is_left_out(void **state) {
     device_fixture_open(&f, NULL, NULL);
     expect_alias(&f, "/physical_device:GPU:0", "fake:0");
     expect_alias(&f, "/physical_device:GPU:1", "fake:2"); /* the backend's own number stays */
-    assert_int_equal(log_lines_with(&f.log, "Device fake:1 is left out", "does not say what it is"), 1);
+    assert_int_equal(log_lines_with(&f.log, "Device fake:1 is left out", "does not say what it is"),
+                     1);
     device_fixture_close(&f);
     settings.info_status = GANTRY_RESOURCE_EXHAUSTED;
     fake->set_device(1, &settings);
@@ -95,7 +99,8 @@ static void card_seen_by_two_backends_is_one_device(void **state) {
     device_fixture_set_gpu(fake, 1, "0000:b0:00.0", "", 0);
     device_fixture_set_gpu(other, 0, "0000:af:00.0", "GPU-11111111-0000-0000-0000-000000000000", 0);
     device_fixture_open(&f, BOTH, NULL);
-    expect_alias(&f, "/physical_device:GPU:0", "other:0"); /* of higher rank, though it was found later */
+    /* of higher rank, though it was found later */
+    expect_alias(&f, "/physical_device:GPU:0", "other:0");
     expect_alias(&f, "/physical_device:GPU:1", "fake:1");
     physical_device_t view = device_fixture_physical(&f, "fake:0");
     assert_false(view->listed);
@@ -127,7 +132,8 @@ static void views_are_joined_by_uuid_when_an_address_is_missing(void **state) {
     device_fixture_open(&f, BOTH, NULL);
     assert_false(device_fixture_physical(&f, "fake:0")->listed);
     device_fixture_close(&f);
-    device_fixture_set_gpu(fake, 0, "0000:b0:00.0", uuid, 0); /* addresses decide where both are known */
+    /* addresses decide where both are known */
+    device_fixture_set_gpu(fake, 0, "0000:b0:00.0", uuid, 0);
     device_fixture_open(&f, BOTH, NULL);
     assert_true(device_fixture_physical(&f, "fake:0")->listed);
     device_fixture_close(&f);
@@ -136,7 +142,8 @@ static void views_are_joined_by_uuid_when_an_address_is_missing(void **state) {
 static void different_cards_are_not_joined(void **state) {
     (void)state;
     static const char *const addresses[][2] = {
-        {"0000:af:00.0", "0000:af:00.1"}, /* another function: a part of a card is a device of its own */
+        /* another function: a part of a card is a device of its own */
+        {"0000:af:00.0", "0000:af:00.1"},
         {"0000:af:00.0", "0001:af:00.0"},
         {"", ""},
         {"nonsense", "nonsense"},
@@ -159,11 +166,13 @@ static void two_devices_of_one_backend_are_never_joined(void **state) {
     device_fixture_set_gpu(fake, 0, "0000:af:00.0", "GPU-1", 0);
     device_fixture_set_gpu(fake, 1, "0000:af:00.0", "GPU-1", 0);
     device_fixture_open(&f, NULL, NULL);
-    assert_true(device_fixture_physical(&f, "fake:0")->listed && device_fixture_physical(&f, "fake:1")->listed);
+    assert_true(device_fixture_physical(&f, "fake:0")->listed &&
+                device_fixture_physical(&f, "fake:1")->listed);
     device_fixture_close(&f);
 }
 
-/* What two backends say of their devices, and which of them are one card: "00 11" joins fake:0 with other:0 and fake:1 with other:1. */
+/* What two backends say of their devices, and which of them are one card: "00 11" joins fake:0
+ * with other:0 and fake:1 with other:1. */
 typedef struct match_case_t {
     const char *of_fake[2][2], *of_other[2][2]; /* PCI address, UUID; NULL: no such device */
     const char *joined;
@@ -182,7 +191,9 @@ static const match_case_t match_cases[] = {
     {{{A, U}}, {{A, V}}, "00"}, /* the address decides where both have one */
     {{{A, U}}, {{B, U}}, ""},
     {{{"", U}}, {{A, "11111111-2222-3333-4444-555555555555"}}, "00"}, /* with or without the tag */
-    {{{"", "gpu-ABCDEF11-2222-3333-4444-555555555555"}}, {{"", "GPU-abcdef11-2222-3333-4444-555555555555"}}, "00"},
+    {{{"", "gpu-ABCDEF11-2222-3333-4444-555555555555"}},
+     {{"", "GPU-abcdef11-2222-3333-4444-555555555555"}},
+     "00"},
     {{{"", "GPU-11111111"}}, {{"", U}}, ""}, /* a prefix is not the same */
     {{{"", U}}, {{"", M}}, ""},              /* a part is not the card */
     {{{"", M}}, {{"", "mig-11111111-2222-3333-4444-555555555555"}}, "00"},
@@ -222,8 +233,8 @@ static void views_are_matched_one_to_one(void **state) {
             (void)snprintf(alias, sizeof alias, "fake:%u", view);
             physical_device_t card = device_fixture_physical(&f, alias)->served_by;
             if (card)
-                used += (size_t)snprintf(joined + used, sizeof joined - used, "%s%u%u", used ? " " : "", view,
-                                         card->backend_index);
+                used += (size_t)snprintf(joined + used, sizeof joined - used, "%s%u%u",
+                                         used ? " " : "", view, card->backend_index);
         }
         if (strcmp(joined, match_cases[i].joined) != 0) fail_msg("case %zu: \"%s\"", i, joined);
         device_fixture_close(&f);
@@ -238,11 +249,13 @@ static void equal_ranks_leave_the_card_to_the_first(void **state) {
     fake->set_rank(60);
     device_fixture_open(&f, BOTH, NULL);
     expect_alias(&f, "/physical_device:GPU:0", "fake:0");
-    assert_ptr_equal(device_fixture_physical(&f, "other:0")->served_by, device_fixture_physical(&f, "fake:0"));
+    assert_ptr_equal(device_fixture_physical(&f, "other:0")->served_by,
+                     device_fixture_physical(&f, "fake:0"));
     device_fixture_close(&f);
 }
 
-/* The view in the middle has what the outer two lack: all three are one card, and the middle one has no view of its own. */
+/* The view in the middle has what the outer two lack: all three are one card, and the middle one
+ * has no view of its own. */
 static void third_view_is_joined_through_another(void **state) {
     (void)state;
     device_fixture_t f;
@@ -298,13 +311,15 @@ static void cpu_is_a_gpu_by_option_or_environment(void **state) {
         const char *environment;
         bool is_gpu;
     } cases[] = {
-        {GANTRY_DEFAULT, NULL, false},  {GANTRY_DEFAULT, "gpu", true}, {GANTRY_DEFAULT, "GPU", true},
-        {GANTRY_DEFAULT, "off", false}, {GANTRY_DEFAULT, "", false},   {GANTRY_ON, NULL, true},
-        {GANTRY_ON, "off", true},       {GANTRY_OFF, "gpu", false},
+        {GANTRY_DEFAULT, NULL, false}, {GANTRY_DEFAULT, "gpu", true},
+        {GANTRY_DEFAULT, "GPU", true}, {GANTRY_DEFAULT, "off", false},
+        {GANTRY_DEFAULT, "", false},   {GANTRY_ON, NULL, true},
+        {GANTRY_ON, "off", true},      {GANTRY_OFF, "gpu", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         device_fixture_t f;
-        gantry_runtime_options_t options = {.struct_size = sizeof options, .opencl_cpu_as_gpu = cases[i].option};
+        gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                            .opencl_cpu_as_gpu = cases[i].option};
         if (cases[i].environment) {
             assert_int_equal(setenv("GANTRY_OPENCL_CPU", cases[i].environment, 1), 0);
         } else {
@@ -348,9 +363,9 @@ static void device_without_uuid_gets_a_stable_one(void **state) {
             const char *uuid = device_fixture_physical(&f, alias)->uuid;
             unsigned part[5];
             int length = 0;
-            assert_int_equal(
-                sscanf(uuid, "GPU-%8x-%4x-%4x-%4x-%12x%n", &part[0], &part[1], &part[2], &part[3], &part[4], &length),
-                5);
+            assert_int_equal(sscanf(uuid, "GPU-%8x-%4x-%4x-%4x-%12x%n", &part[0], &part[1],
+                                    &part[2], &part[3], &part[4], &length),
+                             5);
             assert_int_equal(strlen(uuid), 40);
             if (round == 0) (void)snprintf(first[i], sizeof first[i], "%s", uuid);
             assert_string_equal(uuid, first[i]);
@@ -366,7 +381,8 @@ static void given_uuid_is_kept(void **state) {
     device_fixture_t f;
     device_fixture_set_gpu(fake, 0, "", "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", 0);
     device_fixture_open(&f, NULL, NULL);
-    assert_string_equal(device_fixture_physical(&f, "fake:0")->uuid, "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6");
+    assert_string_equal(device_fixture_physical(&f, "fake:0")->uuid,
+                        "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6");
     device_fixture_close(&f);
 }
 
@@ -414,7 +430,8 @@ static void every_spelling_finds_its_device(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         const gantry_logical_device_t *device = device_fixture_find(&f, cases[i][0], NULL);
         if (!device) fail_msg("%s: %s", cases[i][0], gantry__message());
-        if (strcmp(device->physical->alias, cases[i][1]) != 0) fail_msg("%s: %s", cases[i][0], device->physical->alias);
+        if (strcmp(device->physical->alias, cases[i][1]) != 0)
+            fail_msg("%s: %s", cases[i][0], device->physical->alias);
     }
     device_fixture_close(&f);
 }
@@ -427,8 +444,7 @@ static void look_up_of_nothing_or_several_fails(void **state) {
         const char *message;
     } cases[] = {
         {"GPU:2", GANTRY_NOT_FOUND,
-         "GPU:2 unknown device. All available devices [/job:localhost/replica:0/task:0/device:CPU:0, "
-         "/job:localhost/replica:0/task:0/device:GPU:0, /job:localhost/replica:0/task:0/device:GPU:1]."},
+         "GPU:2 unknown device. All available devices [/job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0, /job:localhost/replica:0/task:0/device:GPU:1]."},
         {"/job:worker/device:GPU:0", GANTRY_NOT_FOUND, "unknown device"},
         {"/replica:1/device:GPU:0", GANTRY_NOT_FOUND, "unknown device"},
         {"/task:1/device:GPU:0", GANTRY_NOT_FOUND, "unknown device"},
@@ -530,7 +546,8 @@ static void freeze_makes_logical_devices_once(void **state) {
     assert_string_equal(f.table.frozen_by, "this test");
     assert_int_equal(f.table.listed_count, 3);
     assert_string_equal(f.table.logical[1]->name, "/device:GPU:0");
-    assert_string_equal(f.table.logical[2]->full_name, "/job:localhost/replica:0/task:0/device:GPU:1");
+    assert_string_equal(f.table.logical[2]->full_name,
+                        "/job:localhost/replica:0/task:0/device:GPU:1");
     assert_int_equal(f.table.logical[2]->index, 1);
     assert_int_equal(fake->calls("device_open"), 0); /* nothing is opened yet */
     device_fixture_close(&f);
@@ -560,7 +577,8 @@ static void freeze_tells_once_what_was_found(void **state) {
     freeze(&f);
     assert_int_equal(log_lines_with(&f.log, "Backend fake", "2 devices; no libraries"), 1);
     assert_int_equal(log_lines_with(&f.log, "Backend other", "1 device; no libraries"), 1);
-    assert_int_equal(log_lines_with(&f.log, "Found device /device:GPU:0 (", "name: Fake Device"), 1);
+    assert_int_equal(log_lines_with(&f.log, "Found device /device:GPU:0 (", "name: Fake Device"),
+                     1);
     assert_int_equal(log_lines_with(&f.log, "Found device", "total memory: 64 MB"), 3);
     for (int i = 0; i < f.log.count; ++i) assert_int_equal(f.log.levels[i], GANTRY_LEVEL_INFO);
     device_fixture_close(&f);
@@ -595,7 +613,8 @@ static void memory_running_out_leaks_nothing(void **state) {
     assert_true(at > 20);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, device_fixture_set_up, device_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, device_fixture_set_up, device_fixture_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

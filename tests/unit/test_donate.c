@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors that are given to the op that takes them: what is made in their place, and when it must not be. */
+/* Tensors that are given to the op that takes them: what is made in their place, and when it
+ * must not be. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -31,10 +32,12 @@ static const gantry_tensor_t *make_steps(gantry_scope_t *scope, float step) {
 
 static void expect_steps(const gantry_tensor_t *tensor, float step) {
     static float got[COUNT];
-    if (gantry_tensor_read(tensor, got, sizeof got) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_tensor_read(tensor, got, sizeof got) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     for (int i = 0; i < COUNT; ++i) {
         float wanted = (float)i * step;
-        if (got[i] < wanted || got[i] > wanted) fail_msg("element %d is %g, not %g", i, (double)got[i], (double)wanted);
+        if (got[i] < wanted || got[i] > wanted)
+            fail_msg("element %d is %g, not %g", i, (double)got[i], (double)wanted);
     }
 }
 
@@ -65,7 +68,8 @@ static void donated_operand_is_where_the_result_is_made(void **state) {
         begin(&t, devices[i]);
         const gantry_tensor_t *sum = gantry_add(t.scope, gantry_tensor_donate(t.scope, t.x), t.y);
         assert_true(place_of(sum) == t.place);
-        const gantry_tensor_t *difference = gantry_sub(t.scope, t.y, gantry_tensor_donate(t.scope, sum));
+        const gantry_tensor_t *difference =
+            gantry_sub(t.scope, t.y, gantry_tensor_donate(t.scope, sum));
         assert_true(place_of(difference) == t.place);
         expect_steps(difference, -1);
         expect_steps(t.y, 2);
@@ -90,9 +94,11 @@ static void donated_operand_of_another_type_of_that_size_serves(void **state) {
     test_t t;
     begin(&t, "CPU:0");
     static uint8_t bytes[COUNT];
-    const gantry_tensor_t *small = gantry_constant(t.scope, GANTRY_UINT8, GANTRY_SHAPE(COUNT), bytes, sizeof bytes);
+    const gantry_tensor_t *small =
+        gantry_constant(t.scope, GANTRY_UINT8, GANTRY_SHAPE(COUNT), bytes, sizeof bytes);
     const uint64_t place = place_of(small);
-    const gantry_tensor_t *equal = gantry_equal(t.scope, gantry_tensor_donate(t.scope, small), small);
+    const gantry_tensor_t *equal =
+        gantry_equal(t.scope, gantry_tensor_donate(t.scope, small), small);
     assert_int_equal(gantry_tensor_dtype(equal), GANTRY_BOOL);
     assert_true(place_of(equal) == place);
     bool got[COUNT];
@@ -131,7 +137,8 @@ static void donated_alias_of_a_donated_tensor_is_made_in_place(void **state) {
     (void)state;
     test_t t;
     begin(&t, "CPU:0");
-    const gantry_tensor_t *alias = gantry_reshape(t.scope, gantry_tensor_donate(t.scope, t.x), GANTRY_SHAPE(COUNT));
+    const gantry_tensor_t *alias =
+        gantry_reshape(t.scope, gantry_tensor_donate(t.scope, t.x), GANTRY_SHAPE(COUNT));
     const gantry_tensor_t *sum = gantry_add(t.scope, gantry_tensor_donate(t.scope, alias), t.y);
     assert_true(place_of(sum) == t.place);
     expect_steps(sum, 3);
@@ -155,7 +162,8 @@ static void donated_operand_of_another_kind_of_op_only_ends(void **state) {
     (void)state;
     test_t t;
     begin(&t, "CPU:0");
-    const gantry_tensor_t *sums = gantry_cumsum(t.scope, gantry_tensor_donate(t.scope, t.x), 0, NULL);
+    const gantry_tensor_t *sums =
+        gantry_cumsum(t.scope, gantry_tensor_donate(t.scope, t.x), 0, NULL);
     assert_true(place_of(sums) != t.place);
     assert_int_equal(tensors_of(t.scope), 2);
     end(&t);
@@ -211,7 +219,8 @@ static void donated_tensors_beyond_the_most_stay_the_scopes(void **state) {
     (void)state;
     test_t t;
     begin(&t, "CPU:0");
-    for (int i = 0; i < GANTRY_MAX_DONATED; ++i) (void)gantry_tensor_donate(t.scope, make_steps(t.scope, 3));
+    for (int i = 0; i < GANTRY_MAX_DONATED; ++i)
+        (void)gantry_tensor_donate(t.scope, make_steps(t.scope, 3));
     (void)gantry_tensor_donate(t.scope, t.x);
     const gantry_tensor_t *sum = gantry_add(t.scope, t.x, t.y);
     assert_true(place_of(sum) != t.place);
@@ -230,7 +239,8 @@ static void donated_operand_ends_with_an_op_that_fails(void **state) {
     end(&t);
 }
 
-/* The parts of composed ops make their results in place of each other's; the program's own tensors stay. */
+/* The parts of composed ops make their results in place of each other's; the program's own
+ * tensors stay. */
 static void composed_op_leaves_its_inputs_alone(void **state) {
     (void)state;
     test_t t;
@@ -254,8 +264,10 @@ static void each_allocation_that_fails_loses_nothing(void **state) {
         const gantry_tensor_t *sum = gantry_add(t.scope, given, t.y);
         t.f.heap.inner.fail_at = -1;
         well = sum != NULL;
-        if (well) expect_steps(sum, 3);
-        else expect_scope_failure(t.scope, GANTRY_RESOURCE_EXHAUSTED, "");
+        if (well)
+            expect_steps(sum, 3);
+        else
+            expect_scope_failure(t.scope, GANTRY_RESOURCE_EXHAUSTED, "");
         assert_int_equal(tensors_of(t.scope), well ? 3 : 2);
     }
     assert_true(well);
@@ -263,7 +275,8 @@ static void each_allocation_that_fails_loses_nothing(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(donated_operand_is_where_the_result_is_made),
         TEST(donated_square_is_made_in_place),

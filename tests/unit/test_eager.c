@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Eager execution on fake GPUs that a test holds: calls return before the device works, results are right, inputs follow the device policy.
- * What fails is tested in test_eager_faults.c, memory in test_eager_memory.c. */
+/* Eager execution on fake GPUs that a test holds: calls return before the device works, results are
+ * right, inputs follow the device policy. What fails is tested in test_eager_faults.c, memory in
+ * test_eager_memory.c. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -128,7 +129,8 @@ static void devices_work_side_by_side(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
-    gantry_scope_t *first = runtime_fixture_scope(&f, "GPU:0"), *second = runtime_fixture_scope(&f, "GPU:1");
+    gantry_scope_t *first = runtime_fixture_scope(&f, "GPU:0"),
+                   *second = runtime_fixture_scope(&f, "GPU:1");
     const gantry_tensor_t *x = F32(first, 1, 2), *y = F32(second, 3, 4);
     drain(0);
     fake->close_gate(0, COMPUTE);
@@ -152,8 +154,10 @@ static void ops_give_right_results_on_both_backends(void **state) {
     for (size_t i = 0; i < 3; ++i) {
         gantry_scope_t *scope = runtime_fixture_scope(&f, devices[i]);
         const float values[] = {1, 2, 3, 4, 5, 6};
-        const gantry_tensor_t *a = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), values, sizeof values);
-        const gantry_tensor_t *b = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2), values, sizeof values);
+        const gantry_tensor_t *a =
+            gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), values, sizeof values);
+        const gantry_tensor_t *b =
+            gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2), values, sizeof values);
         const gantry_tensor_t *c = gantry_matmul(scope, a, b, NULL);
         EXPECT_F32(c, 22, 28, 49, 64);
         EXPECT_F32(gantry_sum(scope, c, NULL), 163);
@@ -195,7 +199,8 @@ static void add_n_takes_as_many_inputs_as_an_op_may_have(void **state) {
         for (int i = 0; i < 65; ++i) values[i] = F32(scope, (float)i, 1);
         EXPECT_F32(gantry_add_n(scope, values, 64), 64 * 63 / 2, 64);
         assert_null(gantry_add_n(scope, values, 65));
-        expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "op AddN is given 65 inputs; at most 64 are accepted");
+        expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                             "op AddN is given 65 inputs; at most 64 are accepted");
         EXPECT_F32(gantry_add_n(scope, values + 1, 1), 1, 1);
         expect_ended_well(scope);
     }
@@ -208,18 +213,21 @@ static void bad_inputs_are_named(void **state) {
     runtime_fixture_open(&f, 1);
     gantry_runtime_options_t options = runtime_fixture_options(&other_world);
     runtime_fixture_open_with(&other_world, &options);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL), *foreign = runtime_fixture_scope(&other_world, NULL);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL),
+                   *foreign = runtime_fixture_scope(&other_world, NULL);
     const gantry_tensor_t *x = F32(scope, 1, 2), *y = F32(foreign, 1, 2);
     assert_null(gantry_add(scope, x, NULL));
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "op Add: input 1 (y) is NULL");
     assert_null(gantry_add(scope, x, y));
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "op Add: input 1 belongs to another runtime");
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                         "op Add: input 1 belongs to another runtime");
     assert_null(gantry_add(scope, x, F32(scope, 1, 2, 3)));
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "[2]");
     assert_null(gantry_add(scope, x, I32(scope, 1, 2)));
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "int32");
     assert_null(gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2), NULL, 8));
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "constant: data is NULL; the address of 8 bytes is accepted");
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                         "constant: data is NULL; the address of 8 bytes is accepted");
     assert_null(gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(INT64_MAX / 2, 8), "", 8));
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "constant: shape");
     assert_null(gantry_constant(scope, GANTRY_FLOAT32, (gantry_shape_t){.rank = 9}, "", 8));
@@ -240,41 +248,54 @@ static void generic_call_refuses_what_it_cannot_run(void **state) {
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
     const gantry_tensor_t *x = F32(scope, 1, 2), *inputs[] = {x, x, x}, *output = x;
     size_t count = 1;
-    assert_int_equal(gantry_op_call(scope, "AddV2", inputs, 2, NULL, 0, &output, &count), GANTRY_OK);
+    assert_int_equal(gantry_op_call(scope, "AddV2", inputs, 2, NULL, 0, &output, &count),
+                     GANTRY_OK);
     assert_int_equal(count, 1);
     EXPECT_F32(output, 2, 4);
-    assert_int_equal(gantry_op_call(scope, "NoSuchOp", inputs, 2, NULL, 0, &output, &count), GANTRY_NOT_FOUND);
+    assert_int_equal(gantry_op_call(scope, "NoSuchOp", inputs, 2, NULL, 0, &output, &count),
+                     GANTRY_NOT_FOUND);
     assert_null(output);
     expect_scope_failure(scope, GANTRY_NOT_FOUND, "Op type not registered 'NoSuchOp'");
-    assert_int_equal(gantry_op_call(scope, NULL, inputs, 2, NULL, 0, &output, &count), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_op_call(scope, NULL, inputs, 2, NULL, 0, &output, &count),
+                     GANTRY_INVALID_ARGUMENT);
     gantry_scope_clear(scope);
-    assert_int_equal(gantry_op_call(scope, "VarHandleOp", NULL, 0, NULL, 0, &output, &count), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_op_call(scope, "VarHandleOp", NULL, 0, NULL, 0, &output, &count),
+                     GANTRY_INVALID_ARGUMENT);
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "is not called by name");
-    assert_int_equal(gantry_op_call(scope, "Add", NULL, 2, NULL, 0, &output, &count), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_op_call(scope, "Add", NULL, 2, NULL, 0, &output, &count),
+                     GANTRY_INVALID_ARGUMENT);
     gantry_scope_clear(scope);
-    assert_int_equal(gantry_op_call(scope, "Add", inputs, 2, NULL, 1, &output, &count), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_op_call(scope, "Add", inputs, 2, NULL, 1, &output, &count),
+                     GANTRY_INVALID_ARGUMENT);
     gantry_scope_clear(scope);
     count = 0;
-    assert_int_equal(gantry_op_call(scope, "Add", inputs, 2, NULL, 0, &output, &count), GANTRY_INVALID_ARGUMENT);
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "op Add has 1 outputs; room for 0 is given");
+    assert_int_equal(gantry_op_call(scope, "Add", inputs, 2, NULL, 0, &output, &count),
+                     GANTRY_INVALID_ARGUMENT);
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                         "op Add has 1 outputs; room for 0 is given");
     count = 1;
-    assert_int_equal(gantry_op_call(scope, "Add", inputs, 3, NULL, 0, &output, &count), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_op_call(scope, "Add", inputs, 3, NULL, 0, &output, &count),
+                     GANTRY_INVALID_ARGUMENT);
     gantry_scope_clear(scope);
-    assert_int_equal(gantry_op_call(NULL, "Add", inputs, 2, NULL, 0, &output, &count), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_op_call(NULL, "Add", inputs, 2, NULL, 0, &output, &count),
+                     GANTRY_INVALID_ARGUMENT);
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
 
-/* A kernel that does not take these shapes sends the op elsewhere: the fake sums only to one element. */
+/* A kernel that does not take these shapes sends the op elsewhere: the fake sums only to one
+ * element. */
 static void declined_shapes_are_placed_again(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     const float values[] = {1, 2, 3, 4, 5, 6};
-    const gantry_tensor_t *a = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), values, sizeof values);
+    const gantry_tensor_t *a =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), values, sizeof values);
     const int32_t axis = 0;
-    const gantry_tensor_t *columns = gantry_sum(scope, a, &(gantry_reduce_options_t){.axes = &axis, .axis_count = 1});
+    const gantry_tensor_t *columns =
+        gantry_sum(scope, a, &(gantry_reduce_options_t){.axes = &axis, .axis_count = 1});
     expect_on(columns, "/device:CPU:0");
     gantry_placement_record_t record = last_placement(&f);
     assert_int_equal(record.reason, GANTRY_PLACED_SOFT_OTHER_TYPE);
@@ -299,8 +320,10 @@ static void inputs_from_another_device_follow_the_policy(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
-    gantry_scope_t *cpu = runtime_fixture_scope(&f, "CPU:0"), *gpu = runtime_fixture_scope(&f, "GPU:0");
-    const gantry_tensor_t *x = F32(cpu, 1, 2, 3), *n = I32(cpu, 4, 5), *y = F32(gpu, 1, 1, 1), *m = I32(gpu, 1, 1);
+    gantry_scope_t *cpu = runtime_fixture_scope(&f, "CPU:0"),
+                   *gpu = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *x = F32(cpu, 1, 2, 3), *n = I32(cpu, 4, 5), *y = F32(gpu, 1, 1, 1),
+                          *m = I32(gpu, 1, 1);
 
     EXPECT_F32(gantry_add(gpu, x, y), 2, 3, 4); /* silent is the default */
     assert_int_equal(last_placement(&f).bytes_copied, 12);
@@ -311,8 +334,7 @@ static void inputs_from_another_device_follow_the_policy(void **state) {
     assert_int_equal(
         log_lines_with(
             &f.log,
-            "before computing Add input #0 was expected to be on /job:localhost/replica:0/task:0/device:GPU:0 "
-            "but is actually on /job:localhost/replica:0/task:0/device:CPU:0",
+            "before computing Add input #0 was expected to be on /job:localhost/replica:0/task:0/device:GPU:0 but is actually on /job:localhost/replica:0/task:0/device:CPU:0",
             "performance bottleneck"),
         1);
 
@@ -320,16 +342,17 @@ static void inputs_from_another_device_follow_the_policy(void **state) {
     assert_null(gantry_add(gpu, y, x));
     expect_scope_failure(
         gpu, GANTRY_INVALID_ARGUMENT,
-        "Tensors on conflicting devices: cannot compute Add as input #1 was expected to be on "
-        "/job:localhost/replica:0/task:0/device:GPU:0 but is actually on /job:localhost/replica:0/task:0/device:CPU:0 "
-        "(operation running on /job:localhost/replica:0/task:0/device:GPU:0) Tensors can be copied explicitly");
+        "Tensors on conflicting devices: cannot compute Add as input #1 was expected to be on /job:localhost/replica:0/task:0/device:GPU:0 but is actually on /job:localhost/replica:0/task:0/device:CPU:0 (operation running on /job:localhost/replica:0/task:0/device:GPU:0) Tensors can be copied explicitly");
     assert_null(gantry_add(gpu, n, m));
     gantry_scope_clear(gpu);
-    EXPECT_F32(gantry_add(gpu, gantry_identity(gpu, x), y), 2, 3, 4); /* Identity is the explicit copy */
+    /* Identity is the explicit copy */
+    EXPECT_F32(gantry_add(gpu, gantry_identity(gpu, x), y), 2, 3, 4);
     assert_null(gantry_reshape(gpu, x, GANTRY_SHAPE(3, 1)));
-    expect_scope_failure(gpu, GANTRY_INVALID_ARGUMENT, "Tensors on conflicting devices: cannot compute Reshape");
+    expect_scope_failure(gpu, GANTRY_INVALID_ARGUMENT,
+                         "Tensors on conflicting devices: cannot compute Reshape");
 
-    assert_int_equal(gantry_set_device_policy(f.runtime, GANTRY_POLICY_SILENT_FOR_INT32), GANTRY_OK);
+    assert_int_equal(gantry_set_device_policy(f.runtime, GANTRY_POLICY_SILENT_FOR_INT32),
+                     GANTRY_OK);
     EXPECT_I32(gantry_add(gpu, n, m), 5, 6);
     assert_null(gantry_add(gpu, x, y));
     expect_scope_failure(gpu, GANTRY_INVALID_ARGUMENT,
@@ -338,8 +361,8 @@ static void inputs_from_another_device_follow_the_policy(void **state) {
     assert_int_equal(gantry_set_device_policy(f.runtime, GANTRY_POLICY_DEFAULT), GANTRY_OK);
     EXPECT_F32(gantry_add(cpu, x, y), 2, 3, 4);
     expect_on(gantry_add(cpu, x, y), "/device:CPU:0");
-    expect_failure(gantry_set_device_policy(f.runtime, (gantry_device_policy_t)9), GANTRY_INVALID_ARGUMENT,
-                   "device policy is 9");
+    expect_failure(gantry_set_device_policy(f.runtime, (gantry_device_policy_t)9),
+                   GANTRY_INVALID_ARGUMENT, "device policy is 9");
     expect_ended_well(cpu);
     expect_ended_well(gpu);
     runtime_fixture_close(&f);
@@ -349,7 +372,8 @@ static void copies_are_counted_per_op(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
-    gantry_scope_t *first = runtime_fixture_scope(&f, "GPU:0"), *second = runtime_fixture_scope(&f, "GPU:1");
+    gantry_scope_t *first = runtime_fixture_scope(&f, "GPU:0"),
+                   *second = runtime_fixture_scope(&f, "GPU:1");
     const gantry_tensor_t *x = F32(first, 1, 2, 3, 4), *y = F32(second, 1, 1, 1, 1);
     EXPECT_F32(gantry_add(first, x, x), 2, 4, 6, 8);
     assert_int_equal(last_placement(&f).bytes_copied, 0);
@@ -359,7 +383,8 @@ static void copies_are_counted_per_op(void **state) {
     assert_int_equal(last_placement(&f).bytes_copied, 32);
     EXPECT_F32(gantry_identity(second, x), 1, 2, 3, 4);
     assert_int_equal(last_placement(&f).bytes_copied, 16);
-    EXPECT_F32(gantry_gather(first, x, I32(first, 3), 0), 4); /* the axis lives on the host: not a copy to the device */
+    /* the axis lives on the host: not a copy to the device */
+    EXPECT_F32(gantry_gather(first, x, I32(first, 3), 0), 4);
     assert_int_equal(last_placement(&f).bytes_copied, 0);
     expect_ended_well(first);
     expect_ended_well(second);
@@ -367,8 +392,10 @@ static void copies_are_counted_per_op(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1) cmocka_set_test_filter(argv[1]); /* one alone: what a failed test leaves behind fails the next ones */
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    /* one alone: what a failed test leaves behind fails the next ones */
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(op_call_returns_while_the_device_is_held),
         TEST(ending_a_scope_hands_its_work_to_the_device_once),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Eager execution that goes wrong: errors found on the device and work that dies surface where they belong, and whatever allocation or slot
- * of a backend fails leaves a runtime that goes on. */
+/* Eager execution that goes wrong: errors found on the device and work that dies surface where they
+ * belong, and whatever allocation or slot of a backend fails leaves a runtime that goes on. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -12,7 +12,8 @@
 
 #define BAD_INDEX " is not in [0, 3): op Gather (number "
 
-static void expect_read_fails(const gantry_tensor_t *tensor, gantry_status_t code, const char *text) {
+static void expect_read_fails(const gantry_tensor_t *tensor, gantry_status_t code,
+                              const char *text) {
     float values[64];
     assert_non_null(tensor);
     size_t bytes = gantry_tensor_bytes(tensor);
@@ -40,7 +41,8 @@ static void bad_index_surfaces_at_the_read_of_what_depends_on_it(void **state) {
     EXPECT_F32(after, 60, 40);
     expect_read_fails(bad, GANTRY_INVALID_ARGUMENT, BAD_INDEX);
     expect_read_fails(poisoned, GANTRY_INVALID_ARGUMENT, BAD_INDEX);
-    expect_read_fails(view, GANTRY_INVALID_ARGUMENT, "on /job:localhost/replica:0/task:0/device:GPU:0, input 1");
+    expect_read_fails(view, GANTRY_INVALID_ARGUMENT,
+                      "on /job:localhost/replica:0/task:0/device:GPU:0, input 1");
     EXPECT_F32(rows, 10, 20, 30);
     expect_ended_well(scope);
     runtime_fixture_close(&f);
@@ -78,9 +80,11 @@ static void bad_index_is_found_by_an_op_that_needs_the_value_at_once(void **stat
     const gantry_tensor_t *inputs[] = {dims, gantry_scalar_f32(scope, 1)}, *output;
     size_t count = 1;
     assert_int_equal(gantry_scope_status(scope), GANTRY_OK);
-    assert_int_equal(gantry_op_call(scope, "Fill", inputs, 2, NULL, 0, &output, &count), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_op_call(scope, "Fill", inputs, 2, NULL, 0, &output, &count),
+                     GANTRY_INVALID_ARGUMENT);
     assert_null(output);
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "indices[1] = 7 is not in [0, 2): op Gather (number ");
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                         "indices[1] = 7 is not in [0, 2): op Gather (number ");
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
@@ -92,7 +96,8 @@ static void results_that_may_be_bad_may_be_many(void **state) {
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     const gantry_tensor_t *rows = F32(scope, 10, 20, 30), *index = I32(scope, 1);
     gantry_scope_t *many = gantry_scope_begin_in(scope, NULL);
-    for (int i = 0; i < 2 * GANTRY__FAULT_SLOTS; ++i) assert_non_null(gantry_gather(many, rows, index, 0));
+    for (int i = 0; i < 2 * GANTRY__FAULT_SLOTS; ++i)
+        assert_non_null(gantry_gather(many, rows, index, 0));
     expect_ended_well(many);
     for (int i = 0; i < 3 * GANTRY__FAULT_SLOTS; ++i) {
         const gantry_tensor_t *row = gantry_gather(scope, rows, index, 0);
@@ -107,13 +112,15 @@ static void synchronize_tells_what_a_kernel_found_once(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"), *elsewhere = runtime_fixture_scope(&f, "GPU:1");
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
+                   *elsewhere = runtime_fixture_scope(&f, "GPU:1");
     const gantry_tensor_t *rows = F32(scope, 10, 20, 30);
     const gantry_tensor_t *bad = gantry_gather(scope, rows, I32(scope, 0, 3), 0);
     (void)gantry_gather(elsewhere, F32(elsewhere, 1, 2), I32(elsewhere, 5), 0); /* a later op */
     expect_failure(gantry_runtime_synchronize(f.runtime), GANTRY_INVALID_ARGUMENT, BAD_INDEX);
     assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
-    expect_read_fails(bad, GANTRY_INVALID_ARGUMENT, BAD_INDEX); /* who depends on it is told all the same */
+    /* who depends on it is told all the same */
+    expect_read_fails(bad, GANTRY_INVALID_ARGUMENT, BAD_INDEX);
     EXPECT_F32(gantry_gather(scope, rows, I32(scope, 2, 1), 0), 30, 20);
     assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
     const gantry_tensor_t *again = gantry_gather(scope, rows, I32(scope, 0, 4), 0);
@@ -142,7 +149,8 @@ static uint64_t bytes_in_use(runtime_fixture_t *f) {
     return info.requested_bytes;
 }
 
-/* As the CPU does, whoever owns the indices meanwhile; they are kept no longer than somebody may be told. */
+/* As the CPU does, whoever owns the indices meanwhile; they are kept no longer than somebody may
+ * be told. */
 static void bad_index_is_told_with_its_value(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -173,11 +181,14 @@ static void bad_index_is_told_with_its_value(void **state) {
             assert_int_equal(gantry_tensor_wait(row), GANTRY_OK);
             assert_true(bytes_in_use(&f) < before + 2 * sizeof many);
         }
-        gantry_tensor_drop(scope, row); /* nobody can be told any more but by synchronize, without the value */
+        /* nobody can be told any more but by synchronize, without the value */
+        gantry_tensor_drop(scope, row);
         assert_int_equal(bytes_in_use(&f), before);
         gantry_status_t status = gantry_runtime_synchronize(f.runtime);
         assert_int_equal(status, is_good ? GANTRY_OK : GANTRY_INVALID_ARGUMENT);
-        if (!is_good) assert_non_null(strstr(gantry_last_message(), "indices[1000] is not in [0, 3): op Gather"));
+        if (!is_good)
+            assert_non_null(
+                strstr(gantry_last_message(), "indices[1000] is not in [0, 3): op Gather"));
     }
     expect_ended_well(scope);
     runtime_fixture_close(&f);
@@ -207,7 +218,8 @@ static void failed_work_surfaces_in_its_dependants_on_that_stream(void **state) 
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"), *elsewhere = runtime_fixture_scope(&f, "GPU:1");
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
+                   *elsewhere = runtime_fixture_scope(&f, "GPU:1");
     const gantry_tensor_t *x = F32(scope, 1, 2), *y = F32(elsewhere, 5, 6);
     const gantry_tensor_t *before = gantry_add(scope, x, x);
     EXPECT_F32(before, 2, 4);
@@ -232,7 +244,8 @@ static void failed_work_surfaces_in_its_dependants_on_that_stream(void **state) 
     runtime_fixture_close(&f);
 }
 
-/* A dependant that was submitted after an event behind the failed work, and before the failure was known. */
+/* A dependant that was submitted after an event behind the failed work, and before the failure
+ * was known. */
 static void failed_work_poisons_what_was_submitted_before_it_was_known(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -244,7 +257,8 @@ static void failed_work_poisons_what_was_submitted_before_it_was_known(void **st
     assert_true(fake->fail_calls("work", 1, 1, GANTRY_INTERNAL, "the card coughed"));
     const gantry_tensor_t *bad = gantry_add(scope, x, x), *gone = gantry_add(scope, x, x);
     gantry_tensor_drop(scope, gone);
-    const gantry_tensor_t *reuser = F32(scope, 7, 7); /* its upload waits for an event behind bad and gone */
+    /* its upload waits for an event behind bad and gone */
+    const gantry_tensor_t *reuser = F32(scope, 7, 7);
     const gantry_tensor_t *worse = gantry_mul(scope, bad, x);
     fake->open_gate(0, COMPUTE);
     expect_read_fails(bad, GANTRY_INTERNAL, "the card coughed");
@@ -285,10 +299,12 @@ static void failed_upload_spoils_no_later_one(void **state) {
         assert_true(fake->fail_calls("work", 1, 1, GANTRY_INTERNAL, "the bus is cut"));
         const gantry_tensor_t *bad = F32(scope, 3, 4);
         const gantry_tensor_t *sum =
-            gantry_add(scope, x, bad); /* the compute stream waits for the upload: it inherits the error */
+            /* the compute stream waits for the upload: it inherits the error */
+            gantry_add(scope, x, bad);
         fake->open_gate(0, TO_DEVICE);
         float got[2];
-        expect_failure(gantry_tensor_read(round == 1 ? bad : sum, got, sizeof got), GANTRY_INTERNAL, "the bus is cut");
+        expect_failure(gantry_tensor_read(round == 1 ? bad : sum, got, sizeof got), GANTRY_INTERNAL,
+                       "the bus is cut");
         const gantry_tensor_t *good = F32(scope, 5, 6); /* nobody has synchronised anything */
         EXPECT_F32(good, 5, 6);
         EXPECT_F32(gantry_add(scope, good, x), 6, 8);
@@ -333,7 +349,8 @@ static void lost_device_fails_with_the_cause_and_others_go_on(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"), *elsewhere = runtime_fixture_scope(&f, "GPU:1");
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
+                   *elsewhere = runtime_fixture_scope(&f, "GPU:1");
     const gantry_tensor_t *x = F32(scope, 1, 2), *y = F32(elsewhere, 5, 6);
     assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
     fake->close_gate(0, COMPUTE);
@@ -371,13 +388,15 @@ static void *reallocate_or_fail(void *user, void *ptr, size_t old_bytes, size_t 
 #define ENOUGH_CALLS 1000000
 
 /* A bit of everything on both devices; the first error, or OK with right results. */
-static gantry_status_t small_program(gantry_runtime_t *runtime, char *out_message, size_t message_bytes) {
+static gantry_status_t small_program(gantry_runtime_t *runtime, char *out_message,
+                                     size_t message_bytes) {
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
     out_message[0] = '\0';
     gantry_scope_t *scope = gantry_scope_begin(runtime, "GPU:0");
     if (!scope) return status;
     const float rows[] = {1, 2, 3, 4};
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), rows, sizeof rows);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), rows, sizeof rows);
     const gantry_tensor_t *product = gantry_matmul(scope, x, x, NULL);
     const gantry_tensor_t *taken = gantry_gather(scope, product, I32(scope, 1), 0);
     gantry_variable_t *variable = gantry_variable_create(scope, taken, "small");
@@ -398,12 +417,14 @@ static gantry_status_t small_program(gantry_runtime_t *runtime, char *out_messag
         read = gantry_tensor_read(value, got, sizeof got);
         if (read == GANTRY_OK) read = gantry_tensor_read(sum, &ones, sizeof ones);
         if (read == GANTRY_OK) read = gantry_tensor_format(value, NULL, text, sizeof text, NULL);
-        if (read != GANTRY_OK) (void)snprintf(out_message, message_bytes, "%s", gantry_last_message());
+        if (read != GANTRY_OK)
+            (void)snprintf(out_message, message_bytes, "%s", gantry_last_message());
         if (read == GANTRY_OK) {
             assert_string_equal(text, "[[30. 44.]]");
             assert_int_equal((int)ones, 2);
         }
-    } else if (read == GANTRY_OK) { /* an inner scope that memory was short for is no error of this one */
+    } else if (read ==
+               GANTRY_OK) { /* an inner scope that memory was short for is no error of this one */
         read = GANTRY_RESOURCE_EXHAUSTED;
     }
     gantry_variable_release(variable);
@@ -430,10 +451,12 @@ static void exhaust_heap(bool keeps_failing) {
         atomic_store(&failure.left, ENOUGH_CALLS);
         if (status != GANTRY_OK) {
             ++failures;
-            if (status != GANTRY_RESOURCE_EXHAUSTED) fail_msg("allocation %ld: status %d, %s", n, (int)status, message);
+            if (status != GANTRY_RESOURCE_EXHAUSTED)
+                fail_msg("allocation %ld: status %d, %s", n, (int)status, message);
         }
         status = small_program(f.runtime, message, sizeof message); /* the next one works */
-        if (status != GANTRY_OK) fail_msg("after allocation %ld: status %d, %s", n, (int)status, message);
+        if (status != GANTRY_OK)
+            fail_msg("after allocation %ld: status %d, %s", n, (int)status, message);
         runtime_fixture_close(&f);
         if (!reached) break;
     }
@@ -472,12 +495,14 @@ static void every_slot_of_a_backend_may_fail(void **state) {
                 if (!strstr(message, "injected here"))
                     fail_msg("%s, call %d: the cause is not told: %s", name, (int)n, message);
             }
-            /* work that failed is told to those who depend on it, and to who waits for its stream */
+            /* work that failed is told to those who depend on it, and to who waits for its
+             * stream */
             if (strcmp(name, "work") == 0) (void)gantry_runtime_synchronize(f.runtime);
             if (reached) {
                 status = small_program(f.runtime, message, sizeof message);
                 if (status != GANTRY_OK)
-                    fail_msg("after %s, call %d: status %d, %s", name, (int)n, (int)status, message);
+                    fail_msg("after %s, call %d: status %d, %s", name, (int)n, (int)status,
+                             message);
             }
             runtime_fixture_close(&f);
             fake->reset();
@@ -488,8 +513,10 @@ static void every_slot_of_a_backend_may_fail(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1) cmocka_set_test_filter(argv[1]); /* one alone: what a failed test leaves behind fails the next ones */
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    /* one alone: what a failed test leaves behind fails the next ones */
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(bad_index_surfaces_at_the_read_of_what_depends_on_it),
         TEST(bad_index_poisons_across_devices),

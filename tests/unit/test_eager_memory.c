@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device memory under eager execution: what is dropped with work in flight is reused, and only behind that work. */
+/* Device memory under eager execution: what is dropped with work in flight is reused, and only
+ * behind that work. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -39,8 +40,8 @@ static void stress_make(stress_t *s, int slot, int size) {
     s->slots[slot].owner = scope;
     s->slots[slot].size = size;
     for (int64_t i = 0; i < s->sizes[size]; ++i) s->slots[slot].values[i] = draw(s, UINT32_MAX);
-    s->slots[slot].tensor = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(s->sizes[size]), s->slots[slot].values,
-                                            (size_t)s->sizes[size] * 4);
+    s->slots[slot].tensor = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(s->sizes[size]),
+                                            s->slots[slot].values, (size_t)s->sizes[size] * 4);
     if (!s->slots[slot].tensor) fail_msg("%s", gantry_scope_message(scope));
 }
 
@@ -49,7 +50,8 @@ static void stress_compute(stress_t *s, int target, int a, int b) {
     uint32_t op = draw(s, 3);
     const gantry_tensor_t *x = s->slots[a].tensor, *y = s->slots[b].tensor;
     bool gives = (target == a || target == b) && scope == s->slots[target].owner && draw(s, 2) == 0;
-    if (gives) (void)gantry_tensor_donate(scope, s->slots[target].tensor); /* the result may be made in its place */
+    /* the result may be made in its place */
+    if (gives) (void)gantry_tensor_donate(scope, s->slots[target].tensor);
     const gantry_tensor_t *z = op == 0   ? gantry_add(scope, x, y)
                                : op == 1 ? gantry_sub(scope, x, y)
                                          : gantry_mul(scope, x, y);
@@ -58,7 +60,8 @@ static void stress_compute(stress_t *s, int target, int a, int b) {
         uint32_t v = s->slots[a].values[i], w = s->slots[b].values[i];
         s->slots[target].values[i] = op == 0 ? v + w : op == 1 ? v - w : v * w;
     }
-    if (!gives) gantry_tensor_drop(s->slots[target].owner, s->slots[target].tensor); /* perhaps with readers in flight */
+    /* perhaps with readers in flight */
+    if (!gives) gantry_tensor_drop(s->slots[target].owner, s->slots[target].tensor);
     s->slots[target].owner = scope;
     s->slots[target].tensor = z;
 }
@@ -66,11 +69,13 @@ static void stress_compute(stress_t *s, int target, int a, int b) {
 static void stress_check(const stress_t *s, int slot) {
     static uint32_t got[4096];
     size_t bytes = (size_t)s->sizes[s->slots[slot].size] * 4;
-    if (gantry_tensor_read(s->slots[slot].tensor, got, bytes) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_tensor_read(s->slots[slot].tensor, got, bytes) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     assert_memory_equal(got, s->slots[slot].values, bytes);
 }
 
-static void begin_stress(stress_t *s, runtime_fixture_t *f, uint64_t seed, const char *const *devices) {
+static void begin_stress(stress_t *s, runtime_fixture_t *f, uint64_t seed,
+                         const char *const *devices) {
     static uint32_t values[STRESS_TENSORS][4096];
     gantry_runtime_options_t options = runtime_fixture_options(f);
     options.memory_limit_bytes = 1 << 20; /* so that memory is reused all the time */
@@ -108,7 +113,8 @@ static void stress_step(stress_t *s) {
     }
 }
 
-/* The fake counts it as a violation when two streams touch the same bytes with nothing to order them. */
+/* The fake counts it as a violation when two streams touch the same bytes with nothing to order
+ * them. */
 static void memory_freed_in_flight_is_reused_safely(void **state) {
     (void)state;
     static const char *const devices[] = {"CPU:0", "GPU:0", "GPU:1"};
@@ -152,7 +158,8 @@ static void dropped_tensors_come_back_to_the_pool(void **state) {
     runtime_fixture_open_with(&f, &options);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     static const float values[128 * 1024];
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(128 * 1024), values, sizeof values);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(128 * 1024), values, sizeof values);
     for (int i = 0; i < 40; ++i) { /* 20 MiB pass through 4 */
         const gantry_tensor_t *y = gantry_add(scope, x, x);
         assert_non_null(y);
@@ -163,9 +170,9 @@ static void dropped_tensors_come_back_to_the_pool(void **state) {
     int held = 1;
     while (held < 16 && (kept[held] = gantry_add(scope, x, x)) != NULL) ++held;
     assert_in_range(held, 6, 8);
-    expect_scope_failure(scope, GANTRY_RESOURCE_EXHAUSTED,
-                         "OOM when allocating tensor with shape[131072] and type float on "
-                         "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc: ");
+    expect_scope_failure(
+        scope, GANTRY_RESOURCE_EXHAUSTED,
+        "OOM when allocating tensor with shape[131072] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc: ");
     gantry_tensor_drop(scope, kept[1]);
     assert_non_null(gantry_add(scope, x, x)); /* room again */
     expect_ended_well(scope);
@@ -178,8 +185,10 @@ static void dropped_tensors_come_back_to_the_pool(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1) cmocka_set_test_filter(argv[1]); /* one alone: what a failed test leaves behind fails the next ones */
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    /* one alone: what a failed test leaves behind fails the next ones */
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(memory_freed_in_flight_is_reused_safely),
         TEST(memory_freed_behind_a_held_stream_is_reused_safely),

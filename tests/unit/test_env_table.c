@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/environment.md against the table that the library is written from, and the table against the sources. */
+/* docs/environment.md against the table that the library is written from, and the table against
+ * the sources. */
 #define _XOPEN_SOURCE 700
 
 #include <ctype.h>
@@ -18,7 +19,8 @@
 static const struct {
     const char *name, *values, *default_value, *meaning;
 } rows[] = {
-#define GANTRY__ENVIRONMENT_ROW(name, values, default_value, meaning) {name, values, default_value, meaning},
+#define GANTRY__ENVIRONMENT_ROW(name, values, default_value, meaning) \
+    {name, values, default_value, meaning},
 #include "base/environment.def"
 #undef GANTRY__ENVIRONMENT_ROW
 };
@@ -43,8 +45,8 @@ static void page_has_exactly_the_tables_rows(void **state) {
         if (strncmp(line, "| `", 3) != 0) continue;
         if (found == ROWS) fail_msg("docs/environment.md has a row too many: %s", line);
         char wanted[512];
-        (void)snprintf(wanted, sizeof wanted, "| `%s` | %s | %s | %s |", rows[found].name, rows[found].values,
-                       rows[found].default_value, rows[found].meaning);
+        (void)snprintf(wanted, sizeof wanted, "| `%s` | %s | %s | %s |", rows[found].name,
+                       rows[found].values, rows[found].default_value, rows[found].meaning);
         assert_string_equal(line, wanted);
         ++found;
     }
@@ -65,12 +67,15 @@ static void check_source(const char *path) {
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; ++i) {
         for (const char *at = strstr(text, prefixes[i]); at; at = strstr(at + 1, prefixes[i])) {
             const char *end = at + 1;
-            while (isupper((unsigned char)*end) || isdigit((unsigned char)*end) || *end == '_') ++end;
-            if (strncmp(at + 1, "CUDA_ERROR_", 11) == 0 || strncmp(at + 1, "CUDA_SUCCESS", 12) == 0) continue; /* names of codes */
+            while (isupper((unsigned char)*end) || isdigit((unsigned char)*end) || *end == '_')
+                ++end;
+            /* names of codes */
+            if (strncmp(at + 1, "CUDA_ERROR_", 11) == 0 || strncmp(at + 1, "CUDA_SUCCESS", 12) == 0)
+                continue;
             if (end[-1] == '_') continue; /* the beginning of names */
             if (*end == '"' && !is_in_table(at + 1, (size_t)(end - at - 1))) {
-                fail_msg("%s reads %.*s, which src/base/environment.def does not list", path, (int)(end - at - 1),
-                         at + 1);
+                fail_msg("%s reads %.*s, which src/base/environment.def does not list", path,
+                         (int)(end - at - 1), at + 1);
             }
         }
     }
@@ -78,7 +83,8 @@ static void check_source(const char *path) {
 
 static void sources_read_nothing_that_the_table_lacks(void **state) {
     (void)state;
-    static const char *const patterns[] = {"/src/*/*.c", "/backends/*/*.c", "/examples/*.c", "/tools/*/*.c"};
+    static const char *const patterns[] = {"/src/*/*.c", "/backends/*/*.c", "/examples/*.c",
+                                           "/tools/*/*.c"};
     size_t files = 0;
     for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; ++p) {
         char pattern[1024];

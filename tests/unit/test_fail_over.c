@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One card seen by two fake backends: the one that serves it cannot be used, and the other takes over; or nothing can. "other" is of higher
- * rank, so /GPU:0 is other:0 with fake:0 behind it. */
+/* One card seen by two fake backends: the one that serves it cannot be used, and the other takes
+ * over; or nothing can. "other" is of higher rank, so /GPU:0 is other:0 with fake:0 behind it. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -46,7 +46,8 @@ static void close_both(runtime_fixture_t *f) {
 
 static gantry_logical_device_t *find(const runtime_fixture_t *f, const char *name) {
     const gantry_logical_device_t *device;
-    if (gantry_find_logical_device(f->runtime, name, &device) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_find_logical_device(f->runtime, name, &device) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     return f->runtime->devices.logical[device->position];
 }
 
@@ -63,7 +64,9 @@ static void expect_adds(runtime_fixture_t *f) {
 static gantry_device_details_t details_of(const runtime_fixture_t *f, const char *alias) {
     for (size_t i = 0; i < f->runtime->devices.physical_count; ++i) {
         gantry_device_details_t details = {.struct_size = sizeof details};
-        assert_int_equal(gantry_get_device_details(f->runtime, f->runtime->devices.physical[i], &details), GANTRY_OK);
+        assert_int_equal(
+            gantry_get_device_details(f->runtime, f->runtime->devices.physical[i], &details),
+            GANTRY_OK);
         if (strcmp(details.alias, alias) == 0) return details;
     }
     fail_msg("no record says %s", alias);
@@ -83,14 +86,16 @@ static void view_that_works_serves(void **state) {
     (void)state;
     runtime_fixture_t f;
     open_both(&f);
-    assert_int_equal(other->calls("device_open") + fake->calls("device_open"), 0); /* nothing before it is needed */
+    /* nothing before it is needed */
+    assert_int_equal(other->calls("device_open") + fake->calls("device_open"), 0);
     expect_adds(&f);
     expect_served_by(&f, "other:0", "");
     assert_string_equal(details_of(&f, "other:0").note, "");
     assert_string_equal(details_of(&f, "other:0").other_view, "fake:0");
     assert_string_equal(details_of(&f, "fake:0").other_view, "other:0");
     assert_string_equal(details_of(&f, "cpu:0").other_view, "");
-    assert_int_equal(other->calls("launch"), 1); /* the probe: the fake's own kernels are not launched */
+    /* the probe: the fake's own kernels are not launched */
+    assert_int_equal(other->calls("launch"), 1);
     assert_int_equal(fake->calls("device_open"), 0);
     expect_adds(&f);
     assert_int_equal(other->calls("build"), 1); /* once */
@@ -139,9 +144,11 @@ static void other_view_takes_over_with_the_reason(void **state) {
         expect_served_by(&f, "fake:0", it->text);
         gantry_device_details_t failed = details_of(&f, "other:0");
         assert_false(failed.listed);
-        assert_non_null(strstr(failed.note, "cannot be used, fake:0 serves this card in its place"));
+        assert_non_null(
+            strstr(failed.note, "cannot be used, fake:0 serves this card in its place"));
         assert_non_null(strstr(failed.note, it->text));
-        assert_int_equal(log_lines_with(&f.log, "/physical_device:GPU:0: fake:0 serves", it->text), 1);
+        assert_int_equal(log_lines_with(&f.log, "/physical_device:GPU:0: fake:0 serves", it->text),
+                         1);
         assert_int_equal(log_lines_with(&f.log, "Created device", "device: fake:0"), 1);
         assert_ptr_equal(find(&f, "GPU:0"), before); /* the same device for who holds it */
         assert_int_equal(other->live(GANTRY_FAKE_DEVICE), 0);
@@ -177,7 +184,8 @@ static void view_that_builds_no_programs_does_not_serve(void **state) {
     expect_adds(&f);
     expect_served_by(&f, "fake:0", "other:0 builds no programs (its compiler was not found)");
     assert_int_equal(other->calls("device_open"), 0);
-    assert_int_equal(other->calls("libraries"), fake->calls("libraries")); /* by the listing alone: it opens them */
+    /* by the listing alone: it opens them */
+    assert_int_equal(other->calls("libraries"), fake->calls("libraries"));
     close_both(&f);
     set_card(fake, 0); /* nor the other one's: then it makes no difference */
     open_both(&f);
@@ -195,16 +203,19 @@ static void names_follow_who_serves(void **state) {
     assert_int_equal(find(&f, "fake:0")->index, -1);
     assert_ptr_equal(find(&f, "other:0"), find(&f, "GPU:0"));
     expect_adds(&f);
-    static const char *const names[] = {"fake:0", "fake", "GPU:0@fake", "0000:af:00.0", "/physical_device:GPU:0"};
+    static const char *const names[] = {"fake:0", "fake", "GPU:0@fake", "0000:af:00.0",
+                                        "/physical_device:GPU:0"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         if (find(&f, names[i]) != find(&f, "GPU:0")) fail_msg("%s", names[i]);
     }
     static const char *const gone[] = {"other:0", "other", "GPU:0@other"};
     for (size_t i = 0; i < sizeof gone / sizeof gone[0]; ++i) {
         assert_int_equal(gantry_find_logical_device(f.runtime, gone[i], &device), GANTRY_NOT_FOUND);
-        if (!strstr(gantry_last_message(), "in place of other:0: ")) fail_msg("%s", gantry_last_message());
+        if (!strstr(gantry_last_message(), "in place of other:0: "))
+            fail_msg("%s", gantry_last_message());
     }
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "other:0"); /* asked for by name: softly elsewhere */
+    /* asked for by name: softly elsewhere */
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "other:0");
     expect_on(gantry_add(scope, F32(scope, 1), F32(scope, 2)), "/device:GPU:0");
     expect_ended_well(scope);
     close_both(&f);
@@ -238,13 +249,15 @@ static void settings_hold_for_the_view_that_serves(void **state) {
     static const char *const extra[] = {"GANTRY_MEMORY_LIMIT=GPU:0=16M", NULL};
     options.extra = extra;
     runtime_fixture_open_with(&f, &options);
-    assert_int_equal(gantry_set_memory_growth(f.runtime, f.runtime->devices.physical[1], false), GANTRY_OK);
+    assert_int_equal(gantry_set_memory_growth(f.runtime, f.runtime->devices.physical[1], false),
+                     GANTRY_OK);
     assert_true(other->fail_calls("device_open", 1, 1, GANTRY_UNAVAILABLE, "gone"));
     gantry_memory_info_t info = {.struct_size = sizeof info};
     assert_int_equal(gantry_get_memory_info(f.runtime, "GPU:0", &info), GANTRY_OK);
     assert_int_equal(info.limit_bytes, 16 * MIB);
     expect_adds(&f);
-    if (fake->live_bytes(0) < 12 * MIB || fake->live_bytes(0) > 16 * MIB) /* no growth: all at once, but for staging */
+    /* no growth: all at once, but for staging */
+    if (fake->live_bytes(0) < 12 * MIB || fake->live_bytes(0) > 16 * MIB)
         fail_msg("%d bytes", (int)fake->live_bytes(0));
     close_both(&f);
 }
@@ -254,13 +267,18 @@ static void parts_go_over_together(void **state) {
     runtime_fixture_t f;
     gantry_fake_device_t settings;
     fake->get_device(0, &settings);
-    settings.least_priority = settings.greatest_priority = 0; /* has none: the parts' are of no effect */
+    /* has none: the parts' are of no effect */
+    settings.least_priority = settings.greatest_priority = 0;
     fake->set_device(0, &settings);
     open_both(&f);
     const gantry_logical_device_config_t parts[] = {
         {.memory_limit_bytes = 8 * MIB, .has_priority = true, .priority = -1},
-        {.memory_limit_bytes = 4 * MIB, .has_priority = true, .priority = 1, .max_work_group_size = 64}};
-    assert_int_equal(gantry_set_logical_device_configuration(f.runtime, f.runtime->devices.physical[1], parts, 2),
+        {.memory_limit_bytes = 4 * MIB,
+         .has_priority = true,
+         .priority = 1,
+         .max_work_group_size = 64}};
+    assert_int_equal(gantry_set_logical_device_configuration(
+                         f.runtime, f.runtime->devices.physical[1], parts, 2),
                      GANTRY_OK);
     assert_true(other->fail_calls("device_open", 1, 1, GANTRY_UNAVAILABLE, "gone"));
     expect_adds(&f);
@@ -306,7 +324,8 @@ static void both_views_failing_fail_with_both_reasons(void **state) {
     assert_true(fake->fail_calls("device_open", 1, 1, GANTRY_INTERNAL, "too new"));
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     assert_null(gantry_add(scope, F32(scope, 1), F32(scope, 2)));
-    expect_scope_failure(scope, GANTRY_UNAVAILABLE, "/device:GPU:0 (other:0) cannot be opened: too old");
+    expect_scope_failure(scope, GANTRY_UNAVAILABLE,
+                         "/device:GPU:0 (other:0) cannot be opened: too old");
     (void)gantry_scope_end(scope);
     assert_int_equal(log_lines_with(&f.log, "serves this card", ""), 0);
     expect_adds(&f); /* the next one tries again */
@@ -318,8 +337,8 @@ static void both_views_failing_fail_with_both_reasons(void **state) {
     assert_true(other->fail_calls("device_open", 1, 2, GANTRY_UNAVAILABLE, "too old"));
     assert_true(fake->fail_calls("device_open", 1, 1, GANTRY_INTERNAL, "too new"));
     assert_int_equal(gantry__logical_device_open(find(&f, "GPU:0")), GANTRY_UNAVAILABLE);
-    assert_non_null(
-        strstr(gantry_last_message(), "; nor can fake:0: /device:GPU:0 (fake:0) cannot be opened: too new"));
+    assert_non_null(strstr(gantry_last_message(),
+                           "; nor can fake:0: /device:GPU:0 (fake:0) cannot be opened: too new"));
     close_both(&f);
 }
 
@@ -339,7 +358,8 @@ static void short_memory_is_no_reason_to_change(void **state) {
     (void)state;
     runtime_fixture_t f;
     open_both(&f);
-    assert_true(other->fail_calls("device_open", 1, 1, GANTRY_RESOURCE_EXHAUSTED, "no room for a context"));
+    assert_true(
+        other->fail_calls("device_open", 1, 1, GANTRY_RESOURCE_EXHAUSTED, "no room for a context"));
     assert_int_equal(gantry__logical_device_open(find(&f, "GPU:0")), GANTRY_RESOURCE_EXHAUSTED);
     expect_adds(&f);
     expect_served_by(&f, "other:0", "");
@@ -357,7 +377,8 @@ static void lost_later_is_lost(void **state) {
     (void)gantry_add(scope, F32(scope, 1), F32(scope, 2));
     expect_scope_failure(scope, GANTRY_UNAVAILABLE, "was lost");
     (void)gantry_scope_end(scope);
-    assert_int_equal(fake->calls("device_open"), 0); /* tensors may lie there: nobody moves under them */
+    /* tensors may lie there: nobody moves under them */
+    assert_int_equal(fake->calls("device_open"), 0);
     other->set_lost(0, 0);
     close_both(&f);
 }
@@ -370,19 +391,22 @@ static void plans_made_before_do_not_hold(void **state) {
     open_both(&f);
     bool has = false;
     const char *source;
-    assert_int_equal(gantry_op_has_kernel(f.runtime, "Add", find(&f, "GPU:0"), GANTRY_FLOAT32, &has, &source),
-                     GANTRY_OK);
+    assert_int_equal(
+        gantry_op_has_kernel(f.runtime, "Add", find(&f, "GPU:0"), GANTRY_FLOAT32, &has, &source),
+        GANTRY_OK);
     assert_string_equal(source, "other");
     assert_true(other->fail_calls("device_open", 1, 3, GANTRY_UNAVAILABLE, "gone"));
     assert_true(fake->fail_calls("device_open", 1, 1, GANTRY_INTERNAL, "not yet"));
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"); /* leaves a plan with other's kernels */
+    /* leaves a plan with other's kernels */
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     assert_null(gantry_add(scope, F32(scope, 1), F32(scope, 2)));
     gantry_scope_clear(scope);
     (void)gantry_scope_end(scope);
     expect_adds(&f);
     assert_int_equal(other->calls("compute"), 0);
-    assert_int_equal(gantry_op_has_kernel(f.runtime, "Add", find(&f, "GPU:0"), GANTRY_FLOAT32, &has, &source),
-                     GANTRY_OK);
+    assert_int_equal(
+        gantry_op_has_kernel(f.runtime, "Add", find(&f, "GPU:0"), GANTRY_FLOAT32, &has, &source),
+        GANTRY_OK);
     assert_string_equal(source, "fake");
     close_both(&f);
 }
@@ -399,8 +423,10 @@ static void threads_meet_at_the_first_opening(void **state) {
         runtime_fixture_t f;
         pthread_t threads[4];
         open_both(&f);
-        assert_true(other->fail_calls(round % 2 ? "launch" : "device_open", 1, 1, GANTRY_UNAVAILABLE, "gone"));
-        for (int i = 0; i < 4; ++i) assert_int_equal(pthread_create(&threads[i], NULL, add_in_a_thread, &f), 0);
+        assert_true(other->fail_calls(round % 2 ? "launch" : "device_open", 1, 1,
+                                      GANTRY_UNAVAILABLE, "gone"));
+        for (int i = 0; i < 4; ++i)
+            assert_int_equal(pthread_create(&threads[i], NULL, add_in_a_thread, &f), 0);
         for (int i = 0; i < 40; ++i) {
             gantry_device_details_t details = {.struct_size = sizeof details};
             (void)gantry_get_device_details(f.runtime, f.runtime->devices.physical[1], &details);
@@ -429,7 +455,8 @@ static void free_memory_is_asked_of_the_other_view(void **state) {
     assert_int_equal(gantry_get_memory_info(f.runtime, "fake:0", &info), GANTRY_OK);
     assert_true(info.driver_free_bytes == 0 && info.driver_total_bytes == 0);
     assert_true(other->fail_calls("device_open", 1, 1, GANTRY_UNAVAILABLE, "gone"));
-    assert_int_equal(gantry_get_memory_info(f.runtime, "GPU:0", &info), GANTRY_OK); /* after fail-over, too */
+    /* after fail-over, too */
+    assert_int_equal(gantry_get_memory_info(f.runtime, "GPU:0", &info), GANTRY_OK);
     assert_true(info.driver_free_bytes == 5 * MIB);
     close_both(&f);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fake backend watches its caller: what it must find out, and what its kernels and its compiler do. */
+/* The fake backend watches its caller: what it must find out, and what its kernels and its
+ * compiler do. */
 #define _XOPEN_SOURCE 700
 
 #include "fake_host.h"
@@ -33,7 +34,8 @@ static void open_all(fixture_t *f) {
         assert_int_equal(f->backend->device_open(f->instance, i, &f->devices[i]), 0);
         assert_int_equal(f->backend->memory->region_alloc(f->devices[i], BYTES, &f->regions[i]), 0);
     }
-    for (int32_t i = 0; i < 2; ++i) assert_int_equal(f->backend->stream->create(f->devices[0], i, &f->streams[i]), 0);
+    for (int32_t i = 0; i < 2; ++i)
+        assert_int_equal(f->backend->stream->create(f->devices[0], i, &f->streams[i]), 0);
 }
 
 static void close_all(fixture_t *f) {
@@ -51,7 +53,8 @@ static void close_all(fixture_t *f) {
 static void expect_violation(const char *word) {
     char text[256];
     fake->first_violation(text, sizeof text);
-    if (fake->violations() == 0 || !strstr(text, word)) fail_msg("\"%s\" was not found out: \"%s\"", word, text);
+    if (fake->violations() == 0 || !strstr(text, word))
+        fail_msg("\"%s\" was not found out: \"%s\"", word, text);
     fake->reset();
 }
 
@@ -103,7 +106,8 @@ static void spans_outside_are_found_out(void **state) {
     fixture_t f;
     open_all(&f);
     const gantry_span_t bad[] = {span(f.regions[0], 0, BYTES + 4), span(f.regions[0], BYTES, 4),
-                                 span(f.regions[0], UINT64_MAX - 3, 8), span(f.regions[0], 4, UINT64_MAX - 3)};
+                                 span(f.regions[0], UINT64_MAX - 3, 8),
+                                 span(f.regions[0], 4, UINT64_MAX - 3)};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
         assert_int_equal(fill(&f, bad[i], 4), FAILED);
         expect_violation("outside of region");
@@ -137,7 +141,8 @@ static void wrong_sizes_are_found_out(void **state) {
     f.backend->memory->region_free(f.devices[0], region, 256);
     expect_violation("has 512 bytes, not 256");
     fake->set_capacity(0, 8192);
-    assert_int_equal(f.backend->memory->region_alloc(f.devices[0], 8192, &region), GANTRY_RESOURCE_EXHAUSTED);
+    assert_int_equal(f.backend->memory->region_alloc(f.devices[0], 8192, &region),
+                     GANTRY_RESOURCE_EXHAUSTED);
     assert_int_equal(fake->violations(), 0); /* asking for too much is nobody's fault */
     close_all(&f);
 }
@@ -187,15 +192,18 @@ static void unordered_work_is_found_out(void **state) {
     gantry_span_t first = span(f.regions[0], 0, 64), second = span(f.regions[0], 64, 64),
                   target = span(f.regions[0], 256, 64);
     assert_int_equal(fill(&f, first, 4), 0);
-    assert_int_equal(f.backend->transfer->copy(f.streams[1], &target, &second), 0); /* other bytes */
+    /* other bytes */
+    assert_int_equal(f.backend->transfer->copy(f.streams[1], &target, &second), 0);
     assert_int_equal(f.backend->event->create(f.devices[0], &event), 0);
     assert_int_equal(f.backend->event->record(event, f.streams[0]), 0);
     assert_int_equal(f.backend->stream->wait_event(f.streams[1], event), 0);
     assert_int_equal(f.backend->transfer->copy(f.streams[1], &target, &first), 0); /* in order */
-    assert_int_equal(fill(&f, second, 4), FAILED);                                 /* the first copy reads it */
+    /* the first copy reads it */
+    assert_int_equal(fill(&f, second, 4), FAILED);
     f.backend->event->destroy(event);
     for (int i = 0; i < 2; ++i) assert_int_equal(f.backend->stream->synchronize(f.streams[i]), 0);
-    expect_violation("writes bytes 64 to 128"); /* with nothing in flight: it starts the counts again */
+    /* with nothing in flight: it starts the counts again */
+    expect_violation("writes bytes 64 to 128");
     assert_int_equal(fill(&f, second, 4), 0); /* the host has waited */
     assert_int_equal(f.backend->stream->synchronize(f.streams[0]), 0);
     close_all(&f);
@@ -279,9 +287,11 @@ static void programs_are_built_loaded_and_run(void **state) {
     gantry_backend_kernel_t *kernel;
     open_all(&f);
     const gantry_program_ops_t *ops = f.backend->program;
-    assert_int_equal(build(&f, "kernel fill_words(x)\n#error no such thing\n", &program), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(build(&f, "kernel fill_words(x)\n#error no such thing\n", &program),
+                     GANTRY_INVALID_ARGUMENT);
     assert_null(program);
-    assert_string_equal(gantry__message(), "test/program cannot be built with \"-DX=1\": #error no such thing");
+    assert_string_equal(gantry__message(),
+                        "test/program cannot be built with \"-DX=1\": #error no such thing");
     assert_int_equal(build(&f, "kernel fill_words(x)\nkernel other\n", &program), 0);
     char binary[256];
     uint64_t size = 0;
@@ -289,15 +299,21 @@ static void programs_are_built_loaded_and_run(void **state) {
     assert_true(size > 0 && size <= sizeof binary);
     assert_int_equal(ops->binary(program, binary, &size), 0);
     ops->destroy(program);
-    assert_int_equal(ops->load_binary(f.devices[0], "rubbish", 7, "test/program", &loaded), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(ops->load_binary(f.devices[0], "rubbish", 7, "test/program", &loaded),
+                     GANTRY_INVALID_ARGUMENT);
     assert_int_equal(ops->load_binary(f.devices[0], binary, size, "test/program", &loaded), 0);
-    assert_int_equal(ops->kernel_find(loaded, "fill", &kernel), GANTRY_NOT_FOUND); /* the beginning of a name is none */
+    /* the beginning of a name is none */
+    assert_int_equal(ops->kernel_find(loaded, "fill", &kernel), GANTRY_NOT_FOUND);
     assert_int_equal(ops->kernel_find(loaded, "fill_words", &kernel), 0);
     uint32_t value = 77, results[4];
-    gantry_launch_arg_t args[2] = {{.kind = GANTRY_LAUNCH_SPAN, .as.span = span(f.regions[0], 0, 16)},
-                                   {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = 4, .as.value = &value}};
-    gantry_launch_t launch = {
-        .struct_size = sizeof launch, .dimensions = 1, .global_size = {4}, .args = args, .arg_count = 2};
+    gantry_launch_arg_t args[2] = {
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = span(f.regions[0], 0, 16)},
+        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = 4, .as.value = &value}};
+    gantry_launch_t launch = {.struct_size = sizeof launch,
+                              .dimensions = 1,
+                              .global_size = {4},
+                              .args = args,
+                              .arg_count = 2};
     assert_int_equal(ops->launch(f.streams[0], kernel, &launch), 0);
     gantry_span_t source = span(f.regions[0], 0, 16);
     assert_int_equal(f.backend->transfer->to_host(f.streams[0], results, &source), 0);
@@ -389,20 +405,24 @@ static void capture_that_is_spoilt_gives_no_graph(void **state) {
     int32_t done;
     open_all(&f);
     assert_int_equal(f.backend->event->create(f.devices[0], &event), 0);
-    assert_int_equal(f.backend->graph->end_capture(f.streams[0], &graph), GANTRY_FAILED_PRECONDITION);
+    assert_int_equal(f.backend->graph->end_capture(f.streams[0], &graph),
+                     GANTRY_FAILED_PRECONDITION);
     for (int cause = 0; cause < 3; ++cause) {
         assert_int_equal(f.backend->event->record(event, f.streams[0]), 0);
         assert_int_equal(f.backend->graph->begin_capture(f.streams[0]), 0);
         assert_int_equal(f.backend->graph->begin_capture(f.streams[0]), GANTRY_FAILED_PRECONDITION);
         if (cause == 0) {
-            assert_int_equal(f.backend->stream->synchronize(f.streams[0]), GANTRY_FAILED_PRECONDITION);
+            assert_int_equal(f.backend->stream->synchronize(f.streams[0]),
+                             GANTRY_FAILED_PRECONDITION);
         } else if (cause == 1) {
-            assert_int_equal(f.backend->stream->wait_event(f.streams[0], event), GANTRY_FAILED_PRECONDITION);
+            assert_int_equal(f.backend->stream->wait_event(f.streams[0], event),
+                             GANTRY_FAILED_PRECONDITION);
         } else {
             assert_true(fake->fail_calls("fill", 1, 1, GANTRY_RESOURCE_EXHAUSTED, "x"));
             assert_int_equal(fill(&f, span(f.regions[0], 0, 64), 4), GANTRY_RESOURCE_EXHAUSTED);
         }
-        assert_int_equal(f.backend->graph->end_capture(f.streams[0], &graph), GANTRY_FAILED_PRECONDITION);
+        assert_int_equal(f.backend->graph->end_capture(f.streams[0], &graph),
+                         GANTRY_FAILED_PRECONDITION);
         assert_int_equal(f.backend->stream->synchronize(f.streams[0]), 0);
     }
     assert_int_equal(f.backend->graph->begin_capture(f.streams[0]), 0);

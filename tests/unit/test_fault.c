@@ -16,12 +16,14 @@ typedef struct slot_t {
 static gantry__fault_t *run_kernel(gantry_logical_device_t *device, const slot_t *found) {
     gantry__fault_t *fault;
     gantry_span_t span;
-    if (gantry__fault_create(device, "Gather", 17, &fault, &span) != GANTRY_OK) fail_msg("%s", gantry__message());
+    if (gantry__fault_create(device, "Gather", 17, &fault, &span) != GANTRY_OK)
+        fail_msg("%s", gantry__message());
     assert_int_equal(span.size_bytes, GANTRY__FAULT_BYTES);
     span.size_bytes = sizeof *found;
     gantry__stream_t *compute = &device->streams[GANTRY_STREAM_COMPUTE];
     gantry__stream_begin(compute);
-    if (found) assert_int_equal(device->backend->transfer->to_device(compute->handle, &span, found), 0);
+    if (found)
+        assert_int_equal(device->backend->transfer->to_device(compute->handle, &span, found), 0);
     fault->point = (gantry__point_t){compute, gantry__stream_end(compute)};
     return fault;
 }
@@ -44,20 +46,15 @@ static void bad_data_is_told_with_op_and_position(void **state) {
         const char *text;
     } cases[] = {
         {{GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5},
-         "an index is out of range: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, "
-         "input 1, element 5"},
+         "an index is out of range: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, input 1, element 5"},
         {{GANTRY_FAULT_NEGATIVE_EXPONENT, 1, 7},
-         "Integers to negative integer powers are not allowed: op Gather (number 17) on "
-         "/job:localhost/replica:0/task:0/device:GPU:0, input 1, element 7"},
+         "Integers to negative integer powers are not allowed: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, input 1, element 7"},
         {{GANTRY_FAULT_DIVISION_BY_ZERO, 0, 3},
-         "Integer division by zero: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, "
-         "input 0, element 3"},
+         "Integer division by zero: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, input 0, element 3"},
         {{GANTRY_FAULT_BAD_PERMUTATION, 0, 2},
-         "an index is not between 0 and the count, or duplicated in the input: op Gather (number 17) on "
-         "/job:localhost/replica:0/task:0/device:GPU:0, input 0, element 2"},
+         "an index is not between 0 and the count, or duplicated in the input: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, input 0, element 2"},
         {{GANTRY_FAULT_LABEL_OUT_OF_RANGE, 2, 4},
-         "Received a label value which is outside the valid range: op Gather (number 17) on "
-         "/job:localhost/replica:0/task:0/device:GPU:0, input 2, element 4"},
+         "Received a label value which is outside the valid range: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, input 2, element 4"},
         {{99, 0, -1},
          "error 99: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, input 0, element -1"},
     };
@@ -85,10 +82,19 @@ static void kernels_words_take_the_place_and_the_accepted(void **state) {
         int64_t position;
         const char *text;
     } cases[] = {
-        {{.text = "indices@ is not in [0, #)", .place_rank = 2, .place_dims = {3, 4}, .accepted_count = 1, .accepted = {9}},
-         7, "indices[1,3] is not in [0, 9): op Gather (number 17) on "},
-        {{.text = "x@, shape [#]", .place_rank = 0, .accepted_count = 3, .accepted = {2, 3, 4}}, 0, "x, shape [2,3,4]: op"},
-        {{.text = "x@ # @", .place_rank = 1, .place_dims = {0}}, INT64_MAX, "x[9223372036854775807]  [92233720368547758"},
+        {{.text = "indices@ is not in [0, #)",
+          .place_rank = 2,
+          .place_dims = {3, 4},
+          .accepted_count = 1,
+          .accepted = {9}},
+         7,
+         "indices[1,3] is not in [0, 9): op Gather (number 17) on "},
+        {{.text = "x@, shape [#]", .place_rank = 0, .accepted_count = 3, .accepted = {2, 3, 4}},
+         0,
+         "x, shape [2,3,4]: op"},
+        {{.text = "x@ # @", .place_rank = 1, .place_dims = {0}},
+         INT64_MAX,
+         "x[9223372036854775807]  [92233720368547758"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         device_fixture_t f;
@@ -112,7 +118,8 @@ static void longest_words_are_cut(void **state) {
     gantry_fault_words_t words = {.text = text, .accepted_count = 8};
     for (int i = 0; i < 8; ++i) words.accepted[i] = INT64_MIN;
     set_words(fault, words);
-    expect_failure(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT, "-9223372036854775808,-9223372036854775808");
+    expect_failure(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT,
+                   "-9223372036854775808,-9223372036854775808");
     assert_non_null(strstr(gantry__message(), ": op Gather (number 17) on "));
     gantry__fault_release(fault);
     device_fixture_close(&f);
@@ -131,7 +138,8 @@ static void words_beyond_their_bounds_are_not_taken(void **state) {
     slot_t slot = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5};
     gantry__fault_t *fault = run_kernel(device_fixture_open_gpu(&f), &slot);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) gantry__fault_set_words(fault, &bad[i]);
-    expect_failure(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT, "an index is out of range: op Gather");
+    expect_failure(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT,
+                   "an index is out of range: op Gather");
     gantry__fault_release(fault);
     device_fixture_close(&f);
 }
@@ -202,7 +210,8 @@ static void expect_told(gantry_logical_device_t *device, const char *text) {
 static void what_nobody_read_is_told_once_and_first_things_first(void **state) {
     (void)state;
     device_fixture_t f;
-    const slot_t seventh = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 7}, ninth = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 9};
+    const slot_t seventh = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 7},
+                 ninth = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 9};
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     expect_told(device, NULL);
     assert_int_equal(fake->calls("to_host"), 0);
@@ -214,7 +223,8 @@ static void what_nobody_read_is_told_once_and_first_things_first(void **state) {
     assert_int_equal(fake->calls("to_host"), 1); /* all slots at once */
     expect_told(device, NULL);
     assert_int_equal(device->faults.free_count, GANTRY__FAULT_SLOTS);
-    for (int k = 0; k < 2; ++k) expect_failure(gantry__fault_settle(held), GANTRY_INVALID_ARGUMENT, "element 9");
+    for (int k = 0; k < 2; ++k)
+        expect_failure(gantry__fault_settle(held), GANTRY_INVALID_ARGUMENT, "element 9");
     gantry__fault_release(held);
     gantry__fault_t *read = submit_kernel(device, &ninth);
     expect_failure(gantry__fault_settle(read), GANTRY_INVALID_ARGUMENT, "element 9");
@@ -234,7 +244,8 @@ static void any_number_of_submitted_results_may_be_unread(void **state) {
         held[i] = submit_kernel(device, i == 2 || i == 2000 ? &bad : NULL);
     assert_in_range(fake->calls("to_host"), 4, 6); /* half the slots at once */
     for (int i = 0; i < 3 * GANTRY__FAULT_SLOTS; ++i) {
-        assert_int_equal(gantry__fault_settle(held[i]), i == 2 || i == 2000 ? GANTRY_INVALID_ARGUMENT : GANTRY_OK);
+        assert_int_equal(gantry__fault_settle(held[i]),
+                         i == 2 || i == 2000 ? GANTRY_INVALID_ARGUMENT : GANTRY_OK);
         gantry__fault_release(held[i]);
     }
     expect_told(device, NULL);
@@ -284,8 +295,8 @@ static void too_many_unread_results_are_refused(void **state) {
     gantry_span_t span;
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     for (int i = 0; i < GANTRY__FAULT_SLOTS; ++i) faults[i] = run_kernel(device, NULL);
-    expect_failure(gantry__fault_create(device, "Gather", 1, &refused, &span), GANTRY_RESOURCE_EXHAUSTED,
-                   "1024 ops that may find an error");
+    expect_failure(gantry__fault_create(device, "Gather", 1, &refused, &span),
+                   GANTRY_RESOURCE_EXHAUSTED, "1024 ops that may find an error");
     gantry__fault_release(faults[7]);
     faults[7] = run_kernel(device, NULL);
     for (int i = 0; i < GANTRY__FAULT_SLOTS; ++i) gantry__fault_release(faults[i]);
@@ -301,7 +312,9 @@ static void slots_wait_for_the_former_use_of_their_memory(void **state) {
     static const uint32_t values[GANTRY__FAULT_SLOTS * GANTRY__FAULT_BYTES / 4];
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     fake->close_gate(0, 1u << GANTRY_STREAM_TO_DEVICE);
-    assert_int_equal(gantry__buffer_create(device, sizeof values, GANTRY_STREAM_TO_DEVICE, "Test", &buffer), GANTRY_OK);
+    assert_int_equal(
+        gantry__buffer_create(device, sizeof values, GANTRY_STREAM_TO_DEVICE, "Test", &buffer),
+        GANTRY_OK);
     assert_int_equal(gantry__copy_from_host(buffer, values, sizeof values, &ready), GANTRY_OK);
     gantry__buffer_release(buffer);
     gantry__fault_t *fault = run_kernel(device, NULL);
@@ -321,19 +334,20 @@ static void failing_steps_leave_nothing(void **state) {
         fake->reset();
         gantry_logical_device_t *device = device_fixture_open_gpu(&f);
         assert_true(fake->fail_calls(slots[i], 1, 100, GANTRY_INTERNAL, "broken slot"));
-        expect_failure(gantry__fault_create(device, "Gather", 1, &fault, &span), GANTRY_INTERNAL, "broken slot");
+        expect_failure(gantry__fault_create(device, "Gather", 1, &fault, &span), GANTRY_INTERNAL,
+                       "broken slot");
         assert_null(fault);
         assert_true(!device->faults.is_ready || device->faults.free_count == GANTRY__FAULT_SLOTS);
         device_fixture_close(&f);
     }
 }
 
-/* A settle that fails knows nothing yet: the next one may know. And nothing may write to its memory after it has
- * returned. */
+/* A settle that fails knows nothing yet: the next one may know. And nothing may write to its memory
+ * after it has returned. */
 static void failing_read_is_not_an_answer(void **state) {
     (void)state;
-    static const char *const slots[] = {"stream_wait_event", "to_host", "event_create", "event_record",
-                                        "event_synchronize"};
+    static const char *const slots[] = {"stream_wait_event", "to_host", "event_create",
+                                        "event_record", "event_synchronize"};
     for (size_t i = 0; i < sizeof slots / sizeof slots[0]; ++i) {
         device_fixture_t f;
         slot_t slot = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5};
@@ -385,7 +399,8 @@ static void threads_are_told_the_same(void **state) {
     device_fixture_close(&f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, device_fixture_set_up, device_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, device_fixture_set_up, device_fixture_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -39,14 +39,16 @@ static gantry_status_t write_text(const char *path, const char *text) {
 static void expect_content(const char *path, const char *text) {
     void *bytes;
     size_t size;
-    assert_int_equal(gantry__file_read(&gantry__heap_default, path, SIZE_MAX, &bytes, &size), GANTRY_OK);
+    assert_int_equal(gantry__file_read(&gantry__heap_default, path, SIZE_MAX, &bytes, &size),
+                     GANTRY_OK);
     assert_int_equal(size, strlen(text));
     assert_memory_equal(bytes, text, size);
     gantry__heap_free(&gantry__heap_default, bytes, size);
 }
 
 static void expect_message(const char *a, const char *b) {
-    if (!strstr(gantry__message(), a) || !strstr(gantry__message(), b)) fail_msg("message: %s", gantry__message());
+    if (!strstr(gantry__message(), a) || !strstr(gantry__message(), b))
+        fail_msg("message: %s", gantry__message());
 }
 
 static size_t names_in_root(void) {
@@ -60,7 +62,8 @@ static size_t names_in_root(void) {
 static int make_root(void **state) {
     (void)state;
     const char *base = getenv("TMPDIR");
-    (void)snprintf(root, sizeof root, "%s/gantry_test_files.XXXXXX", base && base[0] ? base : "/tmp");
+    (void)snprintf(root, sizeof root, "%s/gantry_test_files.XXXXXX",
+                   base && base[0] ? base : "/tmp");
     return mkdtemp(root) ? 0 : -1;
 }
 
@@ -108,7 +111,8 @@ static void write_large_then_read_gives_same_bytes(void **state) {
     failing_heap_init(&heap, -1);
     void *back;
     size_t back_size;
-    assert_int_equal(gantry__file_read(&heap.heap, in_root("large"), size, &back, &back_size), GANTRY_OK);
+    assert_int_equal(gantry__file_read(&heap.heap, in_root("large"), size, &back, &back_size),
+                     GANTRY_OK);
     assert_int_equal(back_size, size);
     assert_memory_equal(back, bytes, size);
     gantry__heap_free(&heap.heap, back, back_size);
@@ -125,10 +129,12 @@ static void read_above_the_cap_is_refused(void **state) {
     void *bytes;
     size_t size;
     assert_int_equal(write_text(in_root("ten"), "0123456789"), GANTRY_OK);
-    assert_int_equal(gantry__file_read(&gantry__heap_default, in_root("ten"), 9, &bytes, &size), GANTRY_OUT_OF_RANGE);
+    assert_int_equal(gantry__file_read(&gantry__heap_default, in_root("ten"), 9, &bytes, &size),
+                     GANTRY_OUT_OF_RANGE);
     expect_message("/ten", "more than the 9 bytes");
     assert_null(bytes);
-    assert_int_equal(gantry__file_read(&gantry__heap_default, in_root("ten"), 10, &bytes, &size), GANTRY_OK);
+    assert_int_equal(gantry__file_read(&gantry__heap_default, in_root("ten"), 10, &bytes, &size),
+                     GANTRY_OK);
     gantry__heap_free(&gantry__heap_default, bytes, size);
 }
 
@@ -150,7 +156,8 @@ static void what_is_no_plain_file_is_refused_by_name(void **state) {
                  {root, "it is a directory"}};
     (void)alarm(60); /* a pipe that is waited for ends the test */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        gantry_status_t status = gantry__file_read(&gantry__heap_default, cases[i].path, 300000, &bytes, &size);
+        gantry_status_t status =
+            gantry__file_read(&gantry__heap_default, cases[i].path, 300000, &bytes, &size);
         assert_int_equal(status, GANTRY_INVALID_ARGUMENT);
         expect_message(cases[i].path, cases[i].kind);
         assert_null(bytes);
@@ -158,7 +165,8 @@ static void what_is_no_plain_file_is_refused_by_name(void **state) {
     }
     (void)alarm(0);
     (void)close(listener);
-    assert_int_equal(gantry__file_check_plain(in_root("no")), GANTRY_OK); /* whoever opens it says so */
+    /* whoever opens it says so */
+    assert_int_equal(gantry__file_check_plain(in_root("no")), GANTRY_OK);
 }
 
 /* Files of /proc say that they have 0 bytes. */
@@ -179,7 +187,8 @@ static void missing_file_is_not_found_by_name(void **state) {
     void *bytes;
     size_t size;
     uint64_t told;
-    assert_int_equal(gantry__file_read(&gantry__heap_default, in_root("no"), 9, &bytes, &size), GANTRY_NOT_FOUND);
+    assert_int_equal(gantry__file_read(&gantry__heap_default, in_root("no"), 9, &bytes, &size),
+                     GANTRY_NOT_FOUND);
     expect_message("/no'", "No such file");
     assert_int_equal(gantry__file_size(in_root("no"), &told), GANTRY_NOT_FOUND);
     assert_int_equal(gantry__file_remove(in_root("no")), GANTRY_OK);
@@ -192,7 +201,8 @@ static void directory_in_place_of_file_is_refused(void **state) {
     void *bytes;
     size_t size;
     uint64_t told;
-    assert_int_equal(gantry__file_read(&gantry__heap_default, root, 9, &bytes, &size), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry__file_read(&gantry__heap_default, root, 9, &bytes, &size),
+                     GANTRY_INVALID_ARGUMENT);
     expect_message(root, "directory");
     assert_int_equal(write_text(root, "x"), GANTRY_INVALID_ARGUMENT);
     assert_int_equal(gantry__file_size(root, &told), GANTRY_INVALID_ARGUMENT);
@@ -205,13 +215,15 @@ static void empty_or_null_path_is_refused(void **state) {
     size_t size;
     uint64_t told;
     gantry__directory_names_t names;
-    assert_int_equal(gantry__file_read(&gantry__heap_default, NULL, 9, &bytes, &size), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry__file_read(&gantry__heap_default, NULL, 9, &bytes, &size),
+                     GANTRY_INVALID_ARGUMENT);
     expect_message("path", "NULL");
     assert_int_equal(gantry__file_write("", NULL, 0, 0), GANTRY_INVALID_ARGUMENT);
     assert_int_equal(gantry__file_remove(""), GANTRY_INVALID_ARGUMENT);
     assert_int_equal(gantry__file_size(NULL, &told), GANTRY_INVALID_ARGUMENT);
     assert_int_equal(gantry__directory_make(NULL), GANTRY_INVALID_ARGUMENT);
-    assert_int_equal(gantry__directory_list(&gantry__heap_default, "", &names), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry__directory_list(&gantry__heap_default, "", &names),
+                     GANTRY_INVALID_ARGUMENT);
 }
 
 static void write_to_full_device_reports_and_leaves_it(void **state) {
@@ -247,7 +259,8 @@ static void write_through_link_keeps_the_link(void **state) {
 static void failed_write_keeps_the_old_file(void **state) {
     (void)state;
     if (geteuid() == 0) {
-        /* the superuser may write anywhere: provoke the failure by a name that is too long for the temporary */
+        /* the superuser may write anywhere: provoke the failure by a name that is too long for
+         * the temporary */
         char name[256];
         memset(name, 'n', 250);
         name[250] = '\0';
@@ -297,7 +310,8 @@ static void listing_is_sorted_and_complete(void **state) {
     (void)state;
     gantry__directory_names_t names;
     assert_int_equal(gantry__directory_make(in_root("list/z")), GANTRY_OK);
-    assert_int_equal(gantry__directory_list(&gantry__heap_default, in_root("list/z"), &names), GANTRY_OK);
+    assert_int_equal(gantry__directory_list(&gantry__heap_default, in_root("list/z"), &names),
+                     GANTRY_OK);
     assert_int_equal(names.count, 0);
     gantry__directory_names_deinit(&names);
     for (int i = 29; i >= 0; --i) {
@@ -305,13 +319,15 @@ static void listing_is_sorted_and_complete(void **state) {
         (void)snprintf(name, sizeof name, "list/n%02d", i);
         assert_int_equal(write_text(in_root(name), "x"), GANTRY_OK);
     }
-    assert_int_equal(gantry__directory_list(&gantry__heap_default, in_root("list"), &names), GANTRY_OK);
+    assert_int_equal(gantry__directory_list(&gantry__heap_default, in_root("list"), &names),
+                     GANTRY_OK);
     assert_int_equal(names.count, 31);
     assert_string_equal(names.names[0], "n00");
     assert_string_equal(names.names[29], "n29");
     assert_string_equal(names.names[30], "z");
     gantry__directory_names_deinit(&names);
-    assert_int_equal(gantry__directory_list(&gantry__heap_default, in_root("none"), &names), GANTRY_NOT_FOUND);
+    assert_int_equal(gantry__directory_list(&gantry__heap_default, in_root("none"), &names),
+                     GANTRY_NOT_FOUND);
     expect_message("/none'", "No such file");
     gantry__directory_names_deinit(&names); /* harmless after a failure */
 }
@@ -325,7 +341,8 @@ static void memory_running_out_leaks_nothing(void **state) {
     for (long at = 0; at < 3; ++at) {
         gantry__directory_names_t names;
         failing_heap_init(&heap, at);
-        assert_int_equal(gantry__directory_list(&heap.heap, in_root("few"), &names), GANTRY_RESOURCE_EXHAUSTED);
+        assert_int_equal(gantry__directory_list(&heap.heap, in_root("few"), &names),
+                         GANTRY_RESOURCE_EXHAUSTED);
         assert_int_equal(heap.live_blocks, 0);
         assert_false(heap.wrong_size);
     }
@@ -333,7 +350,8 @@ static void memory_running_out_leaks_nothing(void **state) {
         void *bytes;
         size_t size;
         failing_heap_init(&heap, at);
-        assert_int_equal(gantry__file_read(&heap.heap, in_root("few/a"), 9, &bytes, &size), GANTRY_RESOURCE_EXHAUSTED);
+        assert_int_equal(gantry__file_read(&heap.heap, in_root("few/a"), 9, &bytes, &size),
+                         GANTRY_RESOURCE_EXHAUSTED);
         assert_int_equal(heap.live_blocks, 0);
         assert_false(heap.wrong_size);
     }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PoCL in a program that exports another LLVM: an op runs, where the driver's initialisers would be bound to the other one and end the process;
- * and where the driver cannot be kept apart from it, the backend says so.
+/* PoCL in a program that exports another LLVM: an op runs, where the driver's initialisers would be
+ * bound to the other one and end the process; and where the driver cannot be kept apart from it,
+ * the backend says so.
  *
- * What is in a process stays there, so each test is a process of its own, this program with the test's number. */
+ * What is in a process stays there, so each test is a process of its own, this program with the
+ * test's number. */
 #define _DEFAULT_SOURCE
 
 #include "fork_child.h"
@@ -34,8 +36,10 @@ static void compute(gantry_runtime_t *runtime, const char *expected) {
     static const float values[] = {1, 2, 3, 4, 5, 6};
     float got[4];
     gantry_scope_t *scope = gantry_scope_begin(runtime, "/GPU:0");
-    const gantry_tensor_t *a = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), values, sizeof values);
-    const gantry_tensor_t *b = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2), values, sizeof values);
+    const gantry_tensor_t *a =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), values, sizeof values);
+    const gantry_tensor_t *b =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2), values, sizeof values);
     const gantry_tensor_t *product = gantry_matmul(scope, a, b, NULL);
     CHECK(product && gantry_tensor_read(product, got, sizeof got) == GANTRY_OK);
     CHECK((int)got[0] == 22 && (int)got[1] == 28 && (int)got[2] == 49 && (int)got[3] == 64);
@@ -43,15 +47,19 @@ static void compute(gantry_runtime_t *runtime, const char *expected) {
     CHECK(gantry_scope_end(scope) == GANTRY_OK);
 }
 
-static void export_llvm(void) { CHECK(dlopen(STAND_IN("foreign_llvm"), RTLD_NOW | RTLD_GLOBAL) != NULL); }
+static void export_llvm(void) {
+    CHECK(dlopen(STAND_IN("foreign_llvm"), RTLD_NOW | RTLD_GLOBAL) != NULL);
+}
 
 static void expect_refused(void) {
     gantry_runtime_t *runtime = open_opencl();
     CHECK(status.state == GANTRY_BACKEND_UNAVAILABLE);
-    if (!strstr(status.reason, "this process exports another LLVM (") || !strstr(status.reason, "libforeign_llvm.so") ||
+    if (!strstr(status.reason, "this process exports another LLVM (") ||
+        !strstr(status.reason, "libforeign_llvm.so") ||
         !strstr(status.reason, "its malloc is not the C library's"))
         (void)fprintf(stderr, "%s\n", status.reason);
-    CHECK(strstr(status.reason, "this process exports another LLVM (") && strstr(status.reason, "libforeign_llvm.so"));
+    CHECK(strstr(status.reason, "this process exports another LLVM (") &&
+          strstr(status.reason, "libforeign_llvm.so"));
     CHECK(strstr(status.reason, "its malloc is not the C library's"));
     compute(runtime, "/device:CPU:0");
     gantry_runtime_release(runtime);
@@ -61,7 +69,8 @@ static void expect_refused(void) {
 
 static void op_runs_beside_another_llvm(void) {
     export_llvm();
-    if (IS_SANITIZED) { /* a sanitizer's malloc, and it ends a process that asks for RTLD_DEEPBIND */
+    /* a sanitizer's malloc, and it ends a process that asks for RTLD_DEEPBIND */
+    if (IS_SANITIZED) {
         expect_refused();
         return;
     }
@@ -80,7 +89,8 @@ static void driver_named_as_the_library_is_refused_and_ends_nobody(void) {
         return;
     }
     gantry_runtime_t *runtime = open_opencl();
-    CHECK(status.state == GANTRY_BACKEND_UNAVAILABLE && strstr(status.reason, "it is a driver that a loader opens"));
+    CHECK(status.state == GANTRY_BACKEND_UNAVAILABLE &&
+          strstr(status.reason, "it is a driver that a loader opens"));
     gantry_runtime_release(runtime);
 }
 
@@ -103,8 +113,8 @@ typedef struct case_t {
 
 static const case_t cases[] = {
     {"op_runs_beside_another_llvm", op_runs_beside_another_llvm, NULL},
-    {"driver_named_as_the_library_is_refused_and_ends_nobody", driver_named_as_the_library_is_refused_and_ends_nobody,
-     NULL},
+    {"driver_named_as_the_library_is_refused_and_ends_nobody",
+     driver_named_as_the_library_is_refused_and_ends_nobody, NULL},
     {"another_malloc_and_another_llvm_are_refused", another_malloc_and_another_llvm_are_refused,
      STAND_IN("foreign_malloc")},
     {"another_malloc_alone_is_none_of_our_business", another_malloc_alone_is_none_of_our_business,
@@ -151,7 +161,8 @@ int main(int count, char **arguments) {
     (void)setenv("GANTRY_TUNING_FILE", "", 1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         if (IS_SANITIZED && cases[i].preload) {
-            print_message("skipped: %s: the sanitizer's malloc is another one already\n", cases[i].name);
+            print_message("skipped: %s: the sanitizer's malloc is another one already\n",
+                          cases[i].name);
         } else {
             failed += !run_case(i);
         }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child of fork: what the parent made is refused there and touched by nothing, a runtime of its own works, and the parent goes on.
+/* A child of fork: what the parent made is refused there and touched by nothing, a runtime of its
+ * own works, and the parent goes on.
  *
- * A child answers by its exit code and never returns into the test; an alarm ends one that hangs. */
+ * A child answers by its exit code and never returns into the test; an alarm ends one that
+ * hangs. */
 #define _DEFAULT_SOURCE
 
 #include <pthread.h>
@@ -64,7 +66,8 @@ static void end_world(world_t *world) {
 
 static void refused_here(world_t *world) {
     char text[160];
-    (void)snprintf(text, sizeof text, "the runtime was created in process %ld; a child of fork must create its own",
+    (void)snprintf(text, sizeof text,
+                   "the runtime was created in process %ld; a child of fork must create its own",
                    (long)getppid());
 #define REFUSED(expression) \
     CHECK((expression) == GANTRY_FAILED_PRECONDITION && strcmp(gantry_last_message(), text) == 0)
@@ -182,8 +185,10 @@ static void grandchild_is_a_child_too(void **state) {
 /* ---- a runtime of its own ---- */
 
 static void compute_here(world_t *world) {
-    const gantry_runtime_options_t options = {
-        .struct_size = sizeof options, .backends = "cpu", .kernel_cache = "", .intra_op_threads = CHILD_THREADS};
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .backends = "cpu",
+                                              .kernel_cache = "",
+                                              .intra_op_threads = CHILD_THREADS};
     enum { SIDE = 192 };
     static float ones[SIDE * SIDE], got[SIDE * SIDE];
     gantry_runtime_t *runtime;
@@ -192,7 +197,8 @@ static void compute_here(world_t *world) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
     CHECK(scope != NULL);
     for (size_t i = 0; i < SIDE * SIDE; ++i) ones[i] = 1;
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(SIDE, SIDE), ones, sizeof ones);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(SIDE, SIDE), ones, sizeof ones);
     const gantry_tensor_t *product = gantry_matmul(scope, x, x, NULL);
     CHECK(product && gantry_tensor_read(product, got, sizeof got) == GANTRY_OK);
     for (size_t i = 0; i < SIDE * SIDE; ++i) CHECK((int)got[i] == SIDE);
@@ -233,8 +239,10 @@ static void *keep_computing(void *user) {
         const gantry_tensor_t *x = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(SIDE, SIDE));
         const gantry_tensor_t *product = gantry_matmul(scope, x, x, NULL);
         const gantry_tensor_t *sum =
-            gantry_add(scope, product, gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SCALAR, &seven, sizeof seven));
-        if (!sum || gantry_tensor_read(sum, got, SIDE * SIDE * sizeof *got) != GANTRY_OK || (int)got[SIDE] != SIDE + 7)
+            gantry_add(scope, product,
+                       gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SCALAR, &seven, sizeof seven));
+        if (!sum || gantry_tensor_read(sum, got, SIDE * SIDE * sizeof *got) != GANTRY_OK ||
+            (int)got[SIDE] != SIDE + 7)
             self->failure = "wrong or no result in the parent";
         if (gantry_scope_end(scope) != GANTRY_OK) self->failure = "the scope failed";
         ++self->rounds;
@@ -246,7 +254,8 @@ static void *keep_computing(void *user) {
 static void refused_and_compute_here(world_t *world) {
     CHECK(gantry_scope_begin(world->f.runtime, NULL) == NULL);
     gantry_runtime_release(world->f.runtime);
-    if (!IS_SANITIZED) compute_here(world); /* the sanitizers' heaps stay locked by threads that are gone */
+    /* the sanitizers' heaps stay locked by threads that are gone */
+    if (!IS_SANITIZED) compute_here(world);
 }
 
 static void forking_in_the_midst_of_ops_hangs_nobody(void **state) {
@@ -257,7 +266,9 @@ static void forking_in_the_midst_of_ops_hangs_nobody(void **state) {
     make_world(&world);
     atomic_bool stop = false;
     compute_here(
-        &world); /* a library's first use, in the midst of which the thread sanitizer's pthread_once does not survive a fork */
+        /* a library's first use, in the midst of which the thread sanitizer's pthread_once does
+         * not survive a fork */
+        &world);
     static const char *const devices[] = {"CPU:0", "GPU:0", "CPU:0"};
     worker_t workers[3];
     pthread_t threads[3];
@@ -307,7 +318,9 @@ static void guard_asks_for_the_process_where_the_kernel_wipes_nothing(void **sta
     assert_true(gantry__fork_guard_holds(&guard) && gantry__fork_guard_ask(&guard));
     if (guard.wipes) run_child(wiped_here, NULL);
 #if defined(MADV_KEEPONFORK)
-    if (guard.wipes) assert_int_equal(madvise((void *)(uintptr_t)guard.mark, guard.page_bytes, MADV_KEEPONFORK), 0);
+    if (guard.wipes)
+        assert_int_equal(madvise((void *)(uintptr_t)guard.mark, guard.page_bytes, MADV_KEEPONFORK),
+                         0);
     guard.wipes = false;
 #endif
     if (!guard.wipes) run_child(asked_here, NULL);
@@ -320,7 +333,8 @@ static void guard_asks_for_the_process_where_the_kernel_wipes_nothing(void **sta
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(everything_of_the_parent_is_refused_in_a_child),
         TEST(letting_go_in_a_child_touches_nothing),

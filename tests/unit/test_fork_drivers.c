@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child of fork whose parent had a driver open: the driver's threads are not there, and a runtime of the child's own shall refuse that
- * backend with the reason and compute on the CPU, not hang. OpenCL on PoCL, CUDA on the stand-in, which runs on PoCL, too.
+/* A child of fork whose parent had a driver open: the driver's threads are not there, and a runtime
+ * of the child's own shall refuse that backend with the reason and compute on the CPU, not hang.
+ * OpenCL on PoCL, CUDA on the stand-in, which runs on PoCL, too.
  *
- * What a process had open cannot be undone, so each test is a process of its own, forked before any driver is opened: the parent. */
+ * What a process had open cannot be undone, so each test is a process of its own, forked before
+ * any driver is opened: the parent. */
 #define _DEFAULT_SOURCE
 
 #include "fork_child.h"
@@ -41,12 +43,15 @@ static gantry_runtime_t *create_with_driver(void) {
 static gantry_backend_status_t status_of(gantry_runtime_t *runtime) {
     gantry_backend_status_t status = {.struct_size = sizeof status, .reason = ""};
     for (size_t i = 0; i < gantry_backend_status_count(runtime); ++i) {
-        if (gantry_backend_status(runtime, i, &status) == GANTRY_OK && strcmp(status.name, driver->backend) == 0) break;
+        if (gantry_backend_status(runtime, i, &status) == GANTRY_OK &&
+            strcmp(status.name, driver->backend) == 0)
+            break;
     }
     return status;
 }
 
-/* A product that several threads share, and a sum: whether all is right and on the device of this name. */
+/* A product that several threads share, and a sum: whether all is right and on the device of
+ * this name. */
 static bool computes(gantry_runtime_t *runtime, const char *asked, const char *expected) {
     static float got[SIDE * SIDE];
     gantry_scope_t *scope = gantry_scope_begin(runtime, asked);
@@ -76,7 +81,8 @@ static void refused_in_child(void) {
     CHECK(runtime != NULL);
     gantry_backend_status_t status = status_of(runtime);
     char reason[96];
-    (void)snprintf(reason, sizeof reason, "this process is a child of fork, and its parent had %s open", driver->word);
+    (void)snprintf(reason, sizeof reason,
+                   "this process is a child of fork, and its parent had %s open", driver->word);
     CHECK(status.state == GANTRY_BACKEND_UNAVAILABLE && status.device_count == 0);
     CHECK(strstr(status.reason, reason) && strstr(status.reason, "exec"));
     CHECK(computes(runtime, "/GPU:0", "/device:CPU:0"));
@@ -126,11 +132,13 @@ static void child_of_a_parent_that_computed_runs_on_the_cpu_and_says_why(void **
 static void child_of_a_parent_that_released_its_runtime_is_told_the_same(void **state) {
     (void)state;
     gantry_runtime_t *runtime = create_with_driver();
-    if (!runtime || status_of(runtime).state != GANTRY_BACKEND_USABLE) fail_msg("%s", gantry_last_message());
+    if (!runtime || status_of(runtime).state != GANTRY_BACKEND_USABLE)
+        fail_msg("%s", gantry_last_message());
     gantry_runtime_release(runtime);
     run_child(refused_in_child);
     runtime = create_with_driver();
-    if (!runtime || !computes(runtime, "/GPU:0", "/device:GPU:0")) fail_msg("%s", gantry_last_message());
+    if (!runtime || !computes(runtime, "/GPU:0", "/device:GPU:0"))
+        fail_msg("%s", gantry_last_message());
     gantry_runtime_release(runtime);
 }
 
@@ -208,7 +216,9 @@ static int run_case(const case_t *it) {
         set_machine();
         exit(cmocka_run_group_tests_name(it->driver->backend, tests, NULL, NULL));
     }
-    return parent > 0 && waitpid(parent, &state, 0) == parent && WIFEXITED(state) ? WEXITSTATUS(state) : 1;
+    return parent > 0 && waitpid(parent, &state, 0) == parent && WIFEXITED(state)
+               ? WEXITSTATUS(state)
+               : 1;
 }
 
 int main(void) {
@@ -225,10 +235,11 @@ int main(void) {
     };
     int failed = 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        if (cases[i].driver == &cuda &&
-            (access(STAND_IN("libcuda"), R_OK) != 0 || access(MODULES "/libgantry_backend_cuda.so", R_OK) != 0)) {
-            print_message("skipped: %s on cuda: the stand-in for NVIDIA's driver or the CUDA backend is not built\n",
-                          cases[i].name);
+        if (cases[i].driver == &cuda && (access(STAND_IN("libcuda"), R_OK) != 0 ||
+                                         access(MODULES "/libgantry_backend_cuda.so", R_OK) != 0)) {
+            print_message(
+                "skipped: %s on cuda: the stand-in for NVIDIA's driver or the CUDA backend is not built\n",
+                cases[i].name);
             continue;
         }
         failed += run_case(&cases[i]) != 0;

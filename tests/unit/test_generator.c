@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Generators: their state, the threads that share one, what is refused. That the numbers are TensorFlow's on every
- * device is shown by conformance_draws.c. */
+/* Generators: their state, the threads that share one, what is refused. That the numbers are
+ * TensorFlow's on every device is shown by conformance_draws.c. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -32,7 +32,8 @@ static void state_begins_as_tensorflows(void **state) {
     expect_state(g, 1234, 0, 0);
     expect_state(negative, (uint64_t)-5, UINT64_MAX, UINT64_MAX);
     const uint64_t numbers[] = {1, 2, 3};
-    assert_int_equal(gantry_generator_from_state(f.runtime, numbers, GANTRY_RANDOM_AUTO, &second), GANTRY_OK);
+    assert_int_equal(gantry_generator_from_state(f.runtime, numbers, GANTRY_RANDOM_AUTO, &second),
+                     GANTRY_OK);
     expect_state(second, 1, 2, 3);
     uint64_t key = 0;
     assert_int_equal(gantry_generator_key(second, &key), GANTRY_OK);
@@ -51,9 +52,11 @@ static void skip_moves_as_tensorflows(void **state) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_generator_t *g = make_generator(&f, 1234);
-    assert_int_equal(gantry_generator_skip(g, (UINT64_C(1) << 57) + 3), GANTRY_OK); /* the product wraps */
+    /* the product wraps */
+    assert_int_equal(gantry_generator_skip(g, (UINT64_C(1) << 57) + 3), GANTRY_OK);
     expect_state(g, 2002, 0, 0);
-    assert_int_equal(gantry_generator_set_state(g, (const uint64_t[]){UINT64_MAX - 4, 7, 9}), GANTRY_OK);
+    assert_int_equal(gantry_generator_set_state(g, (const uint64_t[]){UINT64_MAX - 4, 7, 9}),
+                     GANTRY_OK);
     assert_int_equal(gantry_generator_skip(g, 3), GANTRY_OK);
     expect_state(g, 763, 8, 9);
     gantry_generator_release(g);
@@ -70,7 +73,8 @@ static void draws_move_by_their_number_of_values(void **state) {
     expect_state(g, 6 * 256, 0, 0);
     assert_non_null(gantry_generator_normal(scope, g, GANTRY_SCALAR, GANTRY_FLOAT64));
     expect_state(g, 7 * 256, 0, 0);
-    assert_non_null(gantry_generator_truncated_normal(scope, g, GANTRY_SHAPE(0, 3), GANTRY_FLOAT16));
+    assert_non_null(
+        gantry_generator_truncated_normal(scope, g, GANTRY_SHAPE(0, 3), GANTRY_FLOAT16));
     expect_state(g, 7 * 256, 0, 0);
     assert_non_null(gantry_generator_shuffle(scope, g, I32(scope, 1, 2, 3)));
     expect_state(g, 10 * 256, 0, 0);
@@ -107,7 +111,8 @@ static void entropy_gives_generators_that_differ(void **state) {
     runtime_fixture_open(&f, 0);
     for (int i = 0; i < 2; ++i) {
         gantry_generator_t *g;
-        assert_int_equal(gantry_generator_from_entropy(f.runtime, GANTRY_RANDOM_PHILOX, &g), GANTRY_OK);
+        assert_int_equal(gantry_generator_from_entropy(f.runtime, GANTRY_RANDOM_PHILOX, &g),
+                         GANTRY_OK);
         assert_int_equal(gantry_generator_get_state(g, states[i]), GANTRY_OK);
         gantry_generator_release(g);
     }
@@ -130,9 +135,10 @@ static void *draw_many(void *context) {
     drawer_t *drawer = context;
     gantry_scope_t *scope = gantry_scope_begin(drawer->f->runtime, "CPU:0");
     for (int i = 0; i < DRAWS; ++i) {
-        const gantry_tensor_t *t =
-            gantry_generator_uniform_full_int(scope, drawer->generator, GANTRY_SHAPE(EACH), GANTRY_UINT64);
-        if (!t || gantry_tensor_read(t, drawer->drawn + i * EACH, EACH * sizeof(uint64_t)) != GANTRY_OK)
+        const gantry_tensor_t *t = gantry_generator_uniform_full_int(
+            scope, drawer->generator, GANTRY_SHAPE(EACH), GANTRY_UINT64);
+        if (!t ||
+            gantry_tensor_read(t, drawer->drawn + i * EACH, EACH * sizeof(uint64_t)) != GANTRY_OK)
             drawer->failed = true;
     }
     if (gantry_scope_end(scope) != GANTRY_OK) drawer->failed = true;
@@ -180,12 +186,15 @@ static void wrong_arguments_are_refused(void **state) {
     runtime_fixture_open(&f, 0);
     gantry_generator_t *g, *none = make_generator(&f, 1);
     uint64_t word;
-    assert_int_equal(gantry_generator_from_seed(f.runtime, 1, (gantry_random_algorithm_t)2, &g), GANTRY_UNIMPLEMENTED);
+    assert_int_equal(gantry_generator_from_seed(f.runtime, 1, (gantry_random_algorithm_t)2, &g),
+                     GANTRY_UNIMPLEMENTED);
     assert_null(g);
     assert_int_equal(gantry_generator_from_seed(f.runtime, 1, (gantry_random_algorithm_t)9, &g),
                      GANTRY_INVALID_ARGUMENT);
-    assert_int_equal(gantry_generator_from_seed(f.runtime, 1, GANTRY_RANDOM_PHILOX, NULL), GANTRY_INVALID_ARGUMENT);
-    assert_int_equal(gantry_generator_from_state(f.runtime, NULL, GANTRY_RANDOM_PHILOX, &g), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_generator_from_seed(f.runtime, 1, GANTRY_RANDOM_PHILOX, NULL),
+                     GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_generator_from_state(f.runtime, NULL, GANTRY_RANDOM_PHILOX, &g),
+                     GANTRY_INVALID_ARGUMENT);
     assert_int_equal(gantry_generator_get_state(none, NULL), GANTRY_INVALID_ARGUMENT);
     assert_int_equal(gantry_generator_set_state(none, NULL), GANTRY_INVALID_ARGUMENT);
     assert_int_equal(gantry_generator_key(none, NULL), GANTRY_INVALID_ARGUMENT);
@@ -202,15 +211,18 @@ static void wrong_states_and_strangers_fail_the_scope(void **state) {
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
     gantry_generator_t *g = make_generator(&f, 4);
-    const gantry_tensor_t *narrow = I32(scope, 1, 2, 3), *wrong[] = {NULL, narrow, gantry_scalar_i64(scope, 1)};
+    const gantry_tensor_t *narrow = I32(scope, 1, 2, 3),
+                          *wrong[] = {NULL, narrow, gantry_scalar_i64(scope, 1)};
     for (size_t i = 0; i < 3; ++i) {
-        assert_int_equal(gantry_generator_assign_state(scope, g, wrong[i]), GANTRY_INVALID_ARGUMENT);
+        assert_int_equal(gantry_generator_assign_state(scope, g, wrong[i]),
+                         GANTRY_INVALID_ARGUMENT);
         assert_int_equal(gantry_scope_status(scope), GANTRY_INVALID_ARGUMENT);
         gantry_scope_clear(scope);
     }
     expect_state(g, 4, 0, 0);
     assert_null(gantry_generator_uniform(scope, NULL, GANTRY_SHAPE(2), GANTRY_FLOAT32));
-    assert_null(gantry_generator_uniform(scope, g, GANTRY_SHAPE(2), GANTRY_FLOAT32)); /* the scope has failed */
+    /* the scope has failed */
+    assert_null(gantry_generator_uniform(scope, g, GANTRY_SHAPE(2), GANTRY_FLOAT32));
     gantry_scope_clear(scope);
     assert_null(gantry_generator_uniform(scope, g, GANTRY_SHAPE(2), GANTRY_INT32));
     gantry_scope_clear(scope);
@@ -219,7 +231,8 @@ static void wrong_states_and_strangers_fail_the_scope(void **state) {
     gantry_runtime_t *second;
     gantry_generator_t *stranger;
     assert_int_equal(gantry_runtime_create(NULL, &second), GANTRY_OK);
-    assert_int_equal(gantry_generator_from_seed(second, 1, GANTRY_RANDOM_PHILOX, &stranger), GANTRY_OK);
+    assert_int_equal(gantry_generator_from_seed(second, 1, GANTRY_RANDOM_PHILOX, &stranger),
+                     GANTRY_OK);
     assert_null(gantry_generator_uniform(scope, stranger, GANTRY_SHAPE(2), GANTRY_FLOAT32));
     assert_non_null(strstr(gantry_scope_message(scope), "another runtime"));
     gantry_scope_clear(scope);
@@ -238,7 +251,8 @@ static void after_the_runtime_only_release_is_left(void **state) {
     gantry_runtime_t *runtime = f.runtime;
     gantry_runtime_release(runtime);
     assert_int_equal(gantry_generator_skip(g, 1), GANTRY_FAILED_PRECONDITION);
-    assert_int_equal(gantry_generator_from_seed(runtime, 1, GANTRY_RANDOM_PHILOX, &second), GANTRY_FAILED_PRECONDITION);
+    assert_int_equal(gantry_generator_from_seed(runtime, 1, GANTRY_RANDOM_PHILOX, &second),
+                     GANTRY_FAILED_PRECONDITION);
     assert_int_equal(gantry_set_seed(runtime, 1), GANTRY_FAILED_PRECONDITION);
     gantry_generator_release(g);
     runtime_fixture_expect_no_leak(&f);
@@ -251,7 +265,8 @@ static void without_memory_nothing_is_left_behind(void **state) {
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
     gantry_generator_t *g = make_generator(&f, 4), *parts[4];
-    const gantry_tensor_t *value = I32(scope, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17);
+    const gantry_tensor_t *value =
+        I32(scope, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17);
     for (long fail_at = 0;; ++fail_at) { /* each allocation of each call once */
         runtime_fixture_starve(&f, fail_at);
         gantry_status_t split = gantry_generator_split(g, 4, parts);
@@ -265,7 +280,8 @@ static void without_memory_nothing_is_left_behind(void **state) {
             gantry_generator_release(parts[i]);
         }
         if (is_done) break;
-        if (!shuffled || !drawn) assert_int_equal(gantry_scope_status(scope), GANTRY_RESOURCE_EXHAUSTED);
+        if (!shuffled || !drawn)
+            assert_int_equal(gantry_scope_status(scope), GANTRY_RESOURCE_EXHAUSTED);
         gantry_scope_clear(scope);
         assert_in_range(fail_at, 0, 200);
     }
@@ -281,13 +297,17 @@ static void key_and_counter_draw_what_the_seed_draws(void **state) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
-    const gantry_tensor_t *inputs[4] = {gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(1), &(int32_t){5}, 4)};
-    assert_int_equal(gantry_stateless_random_get_key_counter(scope, 3, -4, &inputs[1], &inputs[2]), GANTRY_OK);
+    const gantry_tensor_t *inputs[4] = {
+        gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(1), &(int32_t){5}, 4)};
+    assert_int_equal(gantry_stateless_random_get_key_counter(scope, 3, -4, &inputs[1], &inputs[2]),
+                     GANTRY_OK);
     inputs[3] = gantry_scalar_i32(scope, GANTRY_RANDOM_PHILOX);
-    const gantry_tensor_t *by_key = NULL,
-                          *by_seed = gantry_stateless_random_uniform(scope, GANTRY_SHAPE(5), GANTRY_FLOAT32, 3, -4);
+    const gantry_tensor_t *by_key = NULL, *by_seed = gantry_stateless_random_uniform(
+                                              scope, GANTRY_SHAPE(5), GANTRY_FLOAT32, 3, -4);
     size_t count = 1;
-    assert_int_equal(gantry_op_call(scope, "StatelessRandomUniformV2", inputs, 4, NULL, 0, &by_key, &count), GANTRY_OK);
+    assert_int_equal(
+        gantry_op_call(scope, "StatelessRandomUniformV2", inputs, 4, NULL, 0, &by_key, &count),
+        GANTRY_OK);
     float a[5], b[5];
     assert_int_equal(gantry_tensor_read(by_key, a, sizeof a), GANTRY_OK);
     assert_int_equal(gantry_tensor_read(by_seed, b, sizeof b), GANTRY_OK);
@@ -296,7 +316,8 @@ static void key_and_counter_draw_what_the_seed_draws(void **state) {
     runtime_fixture_close(&f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

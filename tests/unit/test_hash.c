@@ -19,9 +19,12 @@ static gantry__hash128_t hash_of_two(const char *a, size_t a_bytes, const char *
     return hasher.state;
 }
 
-static bool is_equal(gantry__hash128_t a, gantry__hash128_t b) { return a.low == b.low && a.high == b.high; }
+static bool is_equal(gantry__hash128_t a, gantry__hash128_t b) {
+    return a.low == b.low && a.high == b.high;
+}
 
-/* The published values of XXH3 with seed 0: file names in a cache must not change with a library. */
+/* The published values of XXH3 with seed 0: file names in a cache must not change with a
+ * library. */
 static void short_hash_is_xxh3(void **state) {
     (void)state;
     assert_true(gantry__hash64("", 0, 0) == UINT64_C(0x2d06800538d394c2));
@@ -71,7 +74,8 @@ static void similar_inputs_differ(void **state) {
         hashes[i] = hasher.state;
     }
     qsort(hashes, 4096, sizeof hashes[0], compare_hashes);
-    for (uint32_t i = 1; i < 4096; ++i) assert_int_not_equal(compare_hashes(&hashes[i - 1], &hashes[i]), 0);
+    for (uint32_t i = 1; i < 4096; ++i)
+        assert_int_not_equal(compare_hashes(&hashes[i - 1], &hashes[i]), 0);
 }
 
 int main(void) {

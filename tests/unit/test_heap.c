@@ -29,7 +29,8 @@ static void size_zero_is_an_allocation_like_another(void **state) {
     failing_heap_init(&heap, -1);
     void *a = gantry__heap_alloc(&heap.heap, 0), *b = gantry__heap_zalloc(&heap.heap, 0);
     assert_true(a && b && a != b);
-    a = gantry__heap_resize(&heap.heap, a, 1, 0, 1); /* what was asked for 0 is given back as 1: see free */
+    /* what was asked for 0 is given back as 1: see free */
+    a = gantry__heap_resize(&heap.heap, a, 1, 0, 1);
     assert_non_null(a);
     gantry__heap_free(&heap.heap, a, 0);
     gantry__heap_free(&heap.heap, b, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the OpenCL backend says of the drivers that the loader is told of: each that is missing or damaged by its own sentence, in the reason
- * when none remains and among the libraries when others serve; and a driver that is named twice, which is counted once.
+/* What the OpenCL backend says of the drivers that the loader is told of: each that is missing or
+ * damaged by its own sentence, in the reason when none remains and among the libraries when others
+ * serve; and a driver that is named twice, which is counted once.
  *
  * A loader reads its list once per process, so each test is a process of its own. */
 #define _XOPEN_SOURCE 700
@@ -32,7 +33,8 @@ static void open_opencl(opened_t *opened) {
                                               .backends = "cpu,opencl",
                                               .opencl_cpu_as_gpu = GANTRY_ON,
                                               .kernel_cache = ""};
-    if (gantry_runtime_create(&options, &opened->runtime) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_runtime_create(&options, &opened->runtime) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     opened->status = (gantry_backend_status_t){.struct_size = sizeof opened->status};
     for (size_t i = 0; i < gantry_backend_status_count(opened->runtime); ++i) {
         assert_int_equal(gantry_backend_status(opened->runtime, i, &opened->status), GANTRY_OK);
@@ -54,7 +56,8 @@ static void expect_reason(const char *part) {
     gantry_runtime_release(opened.runtime);
 }
 
-/* PoCL's devices, each once, and a line of libraries that says this (as the log does; NULL: neither says anything). */
+/* PoCL's devices, each once, and a line of libraries that says this (as the log does; NULL:
+ * neither says anything). */
 static void expect_devices(const char *part) {
     opened_t opened;
     const gantry_physical_device_t *gpus[8];
@@ -62,7 +65,8 @@ static void expect_devices(const char *part) {
     open_opencl(&opened);
     if (opened.status.state != GANTRY_BACKEND_USABLE) fail_msg("%s", opened.status.reason);
     assert_int_equal(opened.status.device_count, DEVICES);
-    assert_int_equal(gantry_list_physical_devices(opened.runtime, "GPU", 8, gpus, &count), GANTRY_OK);
+    assert_int_equal(gantry_list_physical_devices(opened.runtime, "GPU", 8, gpus, &count),
+                     GANTRY_OK);
     assert_int_equal(count, DEVICES);
     if (part) {
         expect_part(opened.status.libraries, part);
@@ -73,7 +77,9 @@ static void expect_devices(const char *part) {
     gantry_runtime_release(opened.runtime);
 }
 
-static void set_vendors(const char *value) { assert_int_equal(setenv("OCL_ICD_VENDORS", value, 1), 0); }
+static void set_vendors(const char *value) {
+    assert_int_equal(setenv("OCL_ICD_VENDORS", value, 1), 0);
+}
 
 /* ---- the list itself ---- */
 
@@ -81,14 +87,16 @@ static void missing_folder_is_named(void **state) {
     char expected[256];
     (void)state;
     set_vendors(icd_folder_file(&folder, "missing"));
-    (void)snprintf(expected, sizeof expected, "OCL_ICD_VENDORS is \"%s/missing\", which does not exist", folder.path);
+    (void)snprintf(expected, sizeof expected,
+                   "OCL_ICD_VENDORS is \"%s/missing\", which does not exist", folder.path);
     expect_reason(expected);
 }
 
 static void empty_folder_is_named(void **state) {
     char expected[256];
     (void)state;
-    (void)snprintf(expected, sizeof expected, "OCL_ICD_VENDORS is \"%s\", which holds no .icd file", folder.path);
+    (void)snprintf(expected, sizeof expected, "OCL_ICD_VENDORS is \"%s\", which holds no .icd file",
+                   folder.path);
     expect_reason(expected);
 }
 
@@ -124,14 +132,16 @@ static void library_as_the_list_that_is_missing_is_named(void **state) {
 static void missing_library_is_named(void **state) {
     (void)state;
     icd_folder_add(&folder, "gone.icd", "libgantry_none.so.1");
-    expect_reason("/gone.icd names libgantry_none.so.1, which cannot be opened: libgantry_none.so.1: cannot open");
+    expect_reason(
+        "/gone.icd names libgantry_none.so.1, which cannot be opened: libgantry_none.so.1: cannot open");
 }
 
 static void text_in_place_of_a_library_is_named(void **state) {
     char expected[512];
     (void)state;
     icd_folder_add(&folder, "libtext.so", "this is no library, whatever its name says");
-    (void)snprintf(expected, sizeof expected, "/text.icd names %s/libtext.so, which cannot be opened: ", folder.path);
+    (void)snprintf(expected, sizeof expected,
+                   "/text.icd names %s/libtext.so, which cannot be opened: ", folder.path);
     icd_folder_add(&folder, "text.icd", icd_folder_file(&folder, "libtext.so"));
     expect_reason(expected);
 }
@@ -155,8 +165,7 @@ static void library_that_is_no_driver_is_named(void **state) {
     (void)state;
     icd_folder_add(&folder, "math.icd", "libm.so.6");
     expect_reason(
-        "/math.icd names libm.so.6, which is no OpenCL driver: it has no function "
-        "clGetExtensionFunctionAddress");
+        "/math.icd names libm.so.6, which is no OpenCL driver: it has no function clGetExtensionFunctionAddress");
 }
 
 static void empty_file_is_named(void **state) {
@@ -191,7 +200,8 @@ static void driver_of_two_paths_and_a_link_is_counted_once(void **state) {
     char other[320];
     char *slash = strrchr(pocl, '/');
     (void)state;
-    (void)snprintf(other, sizeof other, "%.*s/.%s", (int)(slash - pocl), pocl, slash); /* .../lib/./libpocl.so */
+    /* .../lib/./libpocl.so */
+    (void)snprintf(other, sizeof other, "%.*s/.%s", (int)(slash - pocl), pocl, slash);
     icd_folder_add(&folder, "a.icd", pocl);
     icd_folder_add(&folder, "b.icd", other);
     assert_int_equal(symlink("a.icd", icd_folder_file(&folder, "c.icd")), 0);
@@ -204,8 +214,7 @@ static void driver_in_place_of_a_loader_says_where_it_belongs(void **state) {
     (void)state;
     assert_int_equal(setenv("GANTRY_OPENCL_LIBRARY", pocl, 1), 0);
     expect_reason(
-        "it is a driver that a loader opens: leave GANTRY_OPENCL_LIBRARY to a loader, and name the driver with "
-        "OCL_ICD_VENDORS");
+        "it is a driver that a loader opens: leave GANTRY_OPENCL_LIBRARY to a loader, and name the driver with OCL_ICD_VENDORS");
 }
 
 /* ---- processes ---- */
@@ -223,7 +232,9 @@ static int run_alone(const struct CMUnitTest *test) {
         _exit(_cmocka_run_group_tests("icd_vendors", test, 1, NULL, NULL));
     }
     int failed = child < 0 || waitpid(child, &state, 0) != child || state != 0;
-    if (failed) (void)fprintf(stderr, "%s: %s %d\n", test->name, WIFSIGNALED(state) ? "signal" : "state", state & 0x7f);
+    if (failed)
+        (void)fprintf(stderr, "%s: %s %d\n", test->name, WIFSIGNALED(state) ? "signal" : "state",
+                      state & 0x7f);
     icd_folder_remove(&folder);
     return failed;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may include whom: every #include of the tree against the table of docs/architecture.md (x <- y: y may include x
- * and all to its left).
+/* Who may include whom: every #include of the tree against the table of docs/architecture.md (x <-
+ * y: y may include x and all to its left).
  *
  *     include/gantry <- base <- {backend, io} <- memory <- device <- kernel <- op <- place <- run
  *                    <- graph <- gradient <- train
@@ -8,7 +8,8 @@
  *     include/gantry/backend_abi.h <- tests/stand_ins
  *     include/gantry <- examples, bench, tools, tests/conformance, tests/packaging
  *     any header of src/ <- tests/unit, tests/faults, tests/fuzz, bench/internal
- * A quoted name without folder is a file of the same folder. Vendor headers stay in the backends. */
+ * A quoted name without folder is a file of the same folder. Vendor headers stay in the
+ * backends. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>
@@ -29,20 +30,24 @@
 static const struct {
     const char *name;
     int height;
-} layers[] = {{"base", 0}, {"backend", 1}, {"io", 1},  {"memory", 2}, {"device", 3},   {"kernel", 4},
-              {"op", 5},   {"place", 6},   {"run", 7}, {"graph", 8},  {"gradient", 9}, {"train", 10}};
+} layers[] = {{"base", 0},   {"backend", 1}, {"io", 1},       {"memory", 2},
+              {"device", 3}, {"kernel", 4},  {"op", 5},       {"place", 6},
+              {"run", 7},    {"graph", 8},   {"gradient", 9}, {"train", 10}};
 
 /* The height of the first folder of text, -1 when it is no layer; *out_length is that folder's. */
 static int layer_of(const char *text, size_t *out_length) {
     *out_length = strcspn(text, "/");
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; ++i) {
-        if (strlen(layers[i].name) == *out_length && strncmp(text, layers[i].name, *out_length) == 0)
+        if (strlen(layers[i].name) == *out_length &&
+            strncmp(text, layers[i].name, *out_length) == 0)
             return layers[i].height;
     }
     return -1;
 }
 
-static bool begins_with(const char *text, const char *start) { return strncmp(text, start, strlen(start)) == 0; }
+static bool begins_with(const char *text, const char *start) {
+    return strncmp(text, start, strlen(start)) == 0;
+}
 
 static bool is_vendor_header(const char *name) {
     static const char *const starts[] = {"CL/",  "cuda",    "nvrtc", "cublas", "cudnn",  "nccl",
@@ -83,8 +88,10 @@ static bool may_include(const char *file, const char *name, bool quoted) {
     if (begins_with(file, "src/")) return may_core_include(file + 4, name, quoted);
     if (begins_with(file, "backends/")) return may_backend_include(file + 9, name, quoted);
     if (begins_with(file, "tests/stand_ins/"))
-        return is_plain(name, quoted) && (!is_public(name) || strcmp(name, "gantry/backend_abi.h") == 0);
-    if (begins_with(file, "tests/conformance/") || begins_with(file, "tests/packaging/")) return is_plain(name, quoted);
+        return is_plain(name, quoted) &&
+               (!is_public(name) || strcmp(name, "gantry/backend_abi.h") == 0);
+    if (begins_with(file, "tests/conformance/") || begins_with(file, "tests/packaging/"))
+        return is_plain(name, quoted);
     if (begins_with(file, "tests/") || begins_with(file, "bench/internal/")) return true;
     return is_plain(name, quoted); /* examples, bench, tools */
 }
@@ -143,7 +150,8 @@ static void rules_refuse_what_they_should(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         if (may_include(cases[i].file, cases[i].name, cases[i].quoted) != cases[i].allowed) {
-            fail_msg("%s includes %s: %s", cases[i].file, cases[i].name, cases[i].allowed ? "refused" : "allowed");
+            fail_msg("%s includes %s: %s", cases[i].file, cases[i].name,
+                     cases[i].allowed ? "refused" : "allowed");
         }
     }
 }
@@ -206,7 +214,8 @@ static void walk_folder(walk_t *walk, const char *path) {
         struct stat info;
         char below[PATH_MAX / 2];
         if (entry->d_name[0] == '.') continue;
-        if (snprintf(below, sizeof below, "%s/%s", path, entry->d_name) >= (int)sizeof below) continue;
+        if (snprintf(below, sizeof below, "%s/%s", path, entry->d_name) >= (int)sizeof below)
+            continue;
         (void)snprintf(full, sizeof full, "%s/%s", GANTRY_TEST_SOURCE_DIR, below);
         if (stat(full, &info) != 0) continue;
         if (S_ISDIR(info.st_mode)) {
@@ -220,7 +229,8 @@ static void walk_folder(walk_t *walk, const char *path) {
 
 static void tree_keeps_the_directions(void **state) {
     (void)state;
-    static const char *const folders[] = {"include", "src", "backends", "tools", "examples", "bench", "tests"};
+    static const char *const folders[] = {"include",  "src",   "backends", "tools",
+                                          "examples", "bench", "tests"};
     walk_t walk = {0, 0, 0};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; ++i) walk_folder(&walk, folders[i]);
     print_message("%d files with %d includes\n", walk.files, walk.includes);

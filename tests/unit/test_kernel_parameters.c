@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Structures that kernels take by value, in the device text: what Mesa's Rusticl takes amiss in them.
+/* Structures that kernels take by value, in the device text: what Mesa's Rusticl takes amiss in
+ * them.
  *
- * An array of two dimensions is 24 bytes to it where it holds 24 elements. A parameter that is read at an index which is no
- * constant is read at one work-item's index for all: arrays come in by GANTRY_VALUE (launch.cl), which copies them there. */
+ * An array of two dimensions is 24 bytes to it where it holds 24 elements. A parameter that is read
+ * at an index which is no constant is read at one work-item's index for all: arrays come in by
+ * GANTRY_VALUE (launch.cl), which copies them there. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>
@@ -30,10 +32,12 @@ static int read_texts(const char *folder, char *text) {
     for (const struct dirent *entry; (entry = readdir(listing)) != NULL;) {
         const char *dot = strrchr(entry->d_name, '.');
         if (!dot || strcmp(dot, ".cl") != 0) continue;
-        (void)snprintf(path, sizeof path, "%s/%s/%s", GANTRY_TEST_SOURCE_DIR, folder, entry->d_name);
+        (void)snprintf(path, sizeof path, "%s/%s/%s", GANTRY_TEST_SOURCE_DIR, folder,
+                       entry->d_name);
         FILE *file = fopen(path, "r");
         if (!file) fail_msg("%s cannot be read", path);
-        const size_t length = strlen(text), got = fread(text + length, 1, TEXT_BYTES - 1 - length, file);
+        const size_t length = strlen(text),
+                     got = fread(text + length, 1, TEXT_BYTES - 1 - length, file);
         text[length + got] = '\0';
         (void)fclose(file);
         files++;
@@ -46,7 +50,11 @@ static int load(void **state) {
     char *text = calloc(1, TEXT_BYTES);
     if (!text) return -1;
     *state = text;
-    return read_texts("backends/portable/kernels", text) + read_texts("backends/opencl/kernels", text) > 60 ? 0 : -1;
+    return read_texts("backends/portable/kernels", text) +
+                       read_texts("backends/opencl/kernels", text) >
+                   60
+               ? 0
+               : -1;
 }
 
 static int unload(void **state) {
@@ -54,7 +62,8 @@ static int unload(void **state) {
     return 0;
 }
 
-/* What stands between the braces of `typedef struct ... {...} name;`, *out_length bytes; NULL when there is none. */
+/* What stands between the braces of `typedef struct ... {...} name;`, *out_length bytes; NULL
+ * when there is none. */
 static const char *members_of(const char *text, const char *name, size_t *out_length) {
     char tail[128];
     (void)snprintf(tail, sizeof tail, "} %s;", name);
@@ -66,9 +75,9 @@ static const char *members_of(const char *text, const char *name, size_t *out_le
 
 static void no_member_has_two_dimensions(void **state) {
     int structures = 0, breaches = 0;
-    for (const char *at = *state; (at = strstr(at, "typedef struct ")) != NULL; structures++) {
+    for (const char *at = *state; (at = strstr(at, "typedef struct ")) != NULL; ++structures) {
         const char *end = at + strcspn(at, "}");
-        for (at += strcspn(at, "{"); at < end; at++) {
+        for (at += strcspn(at, "{"); at < end; ++at) {
             if (at[0] != ']' || at[1] != '[') continue;
             print_error("%.*s\n", (int)(end - at < 80 ? end - at : 80), at);
             breaches++;
@@ -86,7 +95,9 @@ static bool holds_array(const char *text, const char *name) {
     for (const char *at = members; at && at < members + length; at += strcspn(at, ";") + 1) {
         char type[64] = "";
         if (memchr(at, '[', strcspn(at, ";"))) return true;
-        if (sscanf(at, " %63[a-z0-9_]", type) == 1 && strcmp(type, name) != 0 && holds_array(text, type)) return true;
+        if (sscanf(at, " %63[a-z0-9_]", type) == 1 && strcmp(type, name) != 0 &&
+            holds_array(text, type))
+            return true;
     }
     return false;
 }
@@ -100,11 +111,14 @@ static void kernels_copy_structures_with_arrays(void **state) {
             char type[64] = "";
             at += strlen("const ");
             if (sscanf(at, "%63[A-Za-z0-9_]", type) != 1) continue;
-            const bool is_any = strcmp(type, "P") == 0; /* whatever the item's text says (item.cl) */
+            /* whatever the item's text says (item.cl) */
+            const bool is_any = strcmp(type, "P") == 0;
             if (!is_any && !members_of(text, type, &(size_t){0})) continue;
             values++;
             if (!is_any && !holds_array(text, type)) continue;
-            print_error("a kernel takes \"const %s\", which holds an array: GANTRY_VALUE(%s, ...)\n", type, type);
+            print_error(
+                "a kernel takes \"const %s\", which holds an array: GANTRY_VALUE(%s, ...)\n", type,
+                type);
             breaches++;
         }
         at = end;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of a device made of tables, beside the real packs: which types each takes where the device does not compute with all of them. */
+/* The kernels of a device made of tables, beside the real packs: which types each takes where
+ * the device does not compute with all of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,11 +48,13 @@ static void open_registry(uint64_t dtype_mask) {
     static const gantry_backend_t table = {
         .struct_size = sizeof table, .name = "own", .kernels = own_kernels, .program = &programs};
     const gantry__backend_t backend = {.table = &table};
-    const gantry_device_info_t info = {
-        .struct_size = sizeof info, .dtype_mask = dtype_mask, .program_kinds = GANTRY_PROGRAM_OPENCL_C};
+    const gantry_device_info_t info = {.struct_size = sizeof info,
+                                       .dtype_mask = dtype_mask,
+                                       .program_kinds = GANTRY_PROGRAM_OPENCL_C};
     const gantry__log_t log = {0};
     failing_heap_init(&heap, -1);
-    assert_int_equal(gantry__kernel_registry_init(&registry, &heap.heap, &log, &backend, 0, &info), GANTRY_OK);
+    assert_int_equal(gantry__kernel_registry_init(&registry, &heap.heap, &log, &backend, 0, &info),
+                     GANTRY_OK);
 }
 
 static void close_registry(void) {
@@ -62,11 +65,14 @@ static void close_registry(void) {
 /* ---- what it says ---- */
 
 /* Whether the op's first kernel takes first and second as types of these names. */
-static bool takes(const char *op, const char *first_name, gantry_dtype_t first, const char *second_name,
-                  gantry_dtype_t second, gantry_dtype_t *out_lacking) {
+static bool takes(const char *op, const char *first_name, gantry_dtype_t first,
+                  const char *second_name, gantry_dtype_t second, gantry_dtype_t *out_lacking) {
     const gantry_attr_t attrs[] = {
         {.struct_size = sizeof attrs[0], .kind = GANTRY_ATTR_TYPE, .name = first_name, .i = first},
-        {.struct_size = sizeof attrs[0], .kind = GANTRY_ATTR_TYPE, .name = second_name, .i = second}};
+        {.struct_size = sizeof attrs[0],
+         .kind = GANTRY_ATTR_TYPE,
+         .name = second_name,
+         .i = second}};
     size_t count;
     const gantry__kernel_entry_t *entries = gantry__kernel_registry_find(&registry, op, &count);
     if (count == 0) fail_msg("%s has no kernel", op);
@@ -137,7 +143,8 @@ static void kernel_that_takes_the_type_nowhere_lacks_nothing(void **state) {
     open_registry(NO_FLOAT64);
     assert_false(takes_one("Exp", GANTRY_INT32, &lacking));
     assert_int_equal(lacking, GANTRY_DTYPE_NONE);
-    assert_false(takes("Cast", "SrcT", GANTRY_FLOAT64, "DstT", GANTRY_COMPLEX64, &lacking)); /* not even with float64 */
+    /* not even with float64 */
+    assert_false(takes("Cast", "SrcT", GANTRY_FLOAT64, "DstT", GANTRY_COMPLEX64, &lacking));
     assert_int_equal(lacking, GANTRY_DTYPE_NONE);
     close_registry();
 }
@@ -146,11 +153,13 @@ static void type_that_is_computed_with_unasked_may_be_lacking(void **state) {
     (void)state;
     gantry_dtype_t lacking;
     open_registry(NO_FLOAT64);
-    assert_false(takes("StatelessMultinomial", "T", GANTRY_FLOAT32, "output_dtype", GANTRY_INT64, &lacking));
+    assert_false(
+        takes("StatelessMultinomial", "T", GANTRY_FLOAT32, "output_dtype", GANTRY_INT64, &lacking));
     assert_int_equal(lacking, GANTRY_FLOAT64);
     close_registry();
     open_registry(ALL_TYPES);
-    assert_true(takes("StatelessMultinomial", "T", GANTRY_FLOAT32, "output_dtype", GANTRY_INT64, NULL));
+    assert_true(
+        takes("StatelessMultinomial", "T", GANTRY_FLOAT32, "output_dtype", GANTRY_INT64, NULL));
     close_registry();
 }
 

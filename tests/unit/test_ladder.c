@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an allocation does when nothing fits: waiting, giving back, charges, trim, the report it leaves. A test that
- * should not wait has an allocator that would wait for an hour. */
+/* What an allocation does when nothing fits: waiting, giving back, charges, trim, the report it
+ * leaves. A test that should not wait has an allocator that would wait for an hour. */
 #define _XOPEN_SOURCE 700
 
 #include "allocator_fixture.h"
@@ -10,16 +10,18 @@
 #define HOUR_MS 3600000u
 
 static void open_for(fixture_t *f, uint64_t limit_bytes, uint32_t retry_ms, bool explicit_retry) {
-    open_with(f, (gantry__allocator_options_t){.bfc = {.limit_bytes = limit_bytes, .split_bytes = 256, .growth = true},
-                                               .garbage_collection = true,
-                                               .explicit_retry = explicit_retry,
-                                               .retry_ms = retry_ms});
+    open_with(f, (gantry__allocator_options_t){
+                     .bfc = {.limit_bytes = limit_bytes, .split_bytes = 256, .growth = true},
+                     .garbage_collection = true,
+                     .explicit_retry = explicit_retry,
+                     .retry_ms = retry_ms});
 }
 
 static gantry__bfc_chunk_t *get_temporary(fixture_t *f, uint64_t bytes) {
     gantry__bfc_chunk_t *chunk;
     const gantry__allocation_t request = {.bytes = bytes, .owner = "Scratch", .temporary = true};
-    if (gantry__allocator_allocate(&f->allocator, &request, &chunk) != GANTRY_OK) fail_msg("%s", gantry__message());
+    if (gantry__allocator_allocate(&f->allocator, &request, &chunk) != GANTRY_OK)
+        fail_msg("%s", gantry__message());
     return chunk;
 }
 
@@ -40,13 +42,15 @@ typedef struct asker_t {
 
 static void *ask(void *user) {
     asker_t *asker = user;
-    asker->status = gantry__allocator_allocate(&asker->f->allocator, &asker->request, &asker->chunk);
+    asker->status =
+        gantry__allocator_allocate(&asker->f->allocator, &asker->request, &asker->chunk);
     return NULL;
 }
 
 static void begin_to_ask(asker_t *asker, fixture_t *f, gantry__allocation_t request) {
     *asker = (asker_t){.f = f, .request = request};
-    if (f->driver.must_be_unlocked) f->driver.must_be_unlocked = NULL; /* another thread may hold the lock */
+    /* another thread may hold the lock */
+    if (f->driver.must_be_unlocked) f->driver.must_be_unlocked = NULL;
     assert_int_equal(pthread_create(&asker->thread, NULL, ask, asker), 0);
 }
 
@@ -91,7 +95,8 @@ static void own_temporary_memory_is_not_waited_for(void **state) {
     open_for(&f, 8 * MIB, HOUR_MS, false);
     gantry__bfc_chunk_t *temporary = get_temporary(&f, 6 * MIB);
     const gantry__allocation_t request = {.bytes = 4 * MIB, .owner = "Test", .held = 1};
-    assert_int_equal(gantry__allocator_allocate(&f.allocator, &request, &chunk), GANTRY_RESOURCE_EXHAUSTED);
+    assert_int_equal(gantry__allocator_allocate(&f.allocator, &request, &chunk),
+                     GANTRY_RESOURCE_EXHAUSTED);
     assert_null(strstr(gantry__message(), "wait"));
     put(&f, temporary);
     close_all(&f);
@@ -103,11 +108,13 @@ static void second_of_two_ops_that_would_wait_for_each_other_serves_the_first(vo
     asker_t first;
     gantry__bfc_chunk_t *chunk;
     open_for(&f, 8 * MIB, HOUR_MS, false);
-    gantry__bfc_chunk_t *of_first = get_temporary(&f, 2 * MIB), *of_second = get_temporary(&f, 4 * MIB);
+    gantry__bfc_chunk_t *of_first = get_temporary(&f, 2 * MIB),
+                        *of_second = get_temporary(&f, 4 * MIB);
     const gantry__allocation_t request = {.bytes = 4 * MIB, .owner = "Test", .held = 1};
     begin_to_ask(&first, &f, request);
     until_waiting(&f, 1);
-    assert_int_equal(gantry__allocator_allocate(&f.allocator, &request, &chunk), GANTRY_RESOURCE_EXHAUSTED);
+    assert_int_equal(gantry__allocator_allocate(&f.allocator, &request, &chunk),
+                     GANTRY_RESOURCE_EXHAUSTED);
     put(&f, of_second); /* its op has failed, and ends */
     expect_served(&first);
     put(&f, of_first);
@@ -141,7 +148,8 @@ static void region_on_its_way_to_another_thread_is_waited_for(void **state) {
     (void)state;
     fixture_t f;
     asker_t taker, waiter;
-    open_with(&f, (gantry__allocator_options_t){.bfc = {.limit_bytes = 8 * MIB}, .retry_ms = HOUR_MS});
+    open_with(&f,
+              (gantry__allocator_options_t){.bfc = {.limit_bytes = 8 * MIB}, .retry_ms = HOUR_MS});
     (void)pthread_mutex_lock(&f.driver.lock); /* the driver takes its time */
     begin_to_ask(&taker, &f, (gantry__allocation_t){.bytes = MIB, .owner = "Test"});
     while (stats_of(&f).pending_bytes == 0) (void)sched_yield();
@@ -242,15 +250,17 @@ static void idle_staging_goes_back_before_memory_is_refused(void **state) {
 static void pool_beyond_twice_the_peak_loses_empty_regions_before_it_grows(void **state) {
     (void)state;
     fixture_t f;
-    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 1024 * MIB, .max_step_bytes = 2 * MIB, .growth = true});
+    open_all(&f, (gantry__bfc_options_t){
+                     .limit_bytes = 1024 * MIB, .max_step_bytes = 2 * MIB, .growth = true});
     gantry__bfc_chunk_t *chunks[10];
     for (size_t i = 0; i < 10; ++i) chunks[i] = get(&f, 2 * MIB);
     for (size_t i = 1; i < 10; ++i) put(&f, chunks[i]);
     f.allocator.bfc.stats.peak_bytes_in_use = 2 * MIB; /* as if the rest had been waste */
     put(&f, get(&f, 3 * MIB));
     assert_int_equal(f.driver.gives, 5);
-    assert_int_equal(f.driver.held, 10 * MIB + 3 * MIB); /* twice the 2 + 3 in use, and one region */
-    assert_int_equal(counts_of(&f).collected, 0);        /* a matter of growth, not of need */
+    /* twice the 2 + 3 in use, and one region */
+    assert_int_equal(f.driver.held, 10 * MIB + 3 * MIB);
+    assert_int_equal(counts_of(&f).collected, 0); /* a matter of growth, not of need */
     put(&f, chunks[0]);
     close_all(&f);
 }
@@ -266,7 +276,8 @@ static void charge_counts_against_the_limit_and_empties_the_pool(void **state) {
     gantry__bfc_chunk_t *small = get(&f, 2 * MIB);
     put(&f, get(&f, 3 * MIB));
     assert_int_equal(f.driver.held, 5 * MIB);
-    assert_false(gantry__allocator_charge(&f.allocator, 3 * MIB + 1)); /* not even after giving back */
+    /* not even after giving back */
+    assert_false(gantry__allocator_charge(&f.allocator, 3 * MIB + 1));
     assert_int_equal(f.driver.gives, 0);
     assert_true(gantry__allocator_charge(&f.allocator, 3 * MIB));
     assert_int_equal(f.driver.gives, 1);
@@ -343,7 +354,8 @@ static void taking_all_ends_where_the_driver_has_no_more(void **state) {
 
 static gantry__memory_report_t *must_have_report(fixture_t *f) {
     gantry__memory_report_t *report;
-    if (gantry__allocator_oom_report(&f->allocator, &report) != GANTRY_OK) fail_msg("%s", gantry__message());
+    if (gantry__allocator_oom_report(&f->allocator, &report) != GANTRY_OK)
+        fail_msg("%s", gantry__message());
     return report;
 }
 
@@ -363,13 +375,16 @@ static void refusal_keeps_what_was_asked_and_tried(void **state) {
     const gantry__allocation_t tagged = {.bytes = 3 * MIB, .owner = owner, .tag = tag};
     assert_int_equal(gantry__allocator_allocate(&f.allocator, &tagged, &other), GANTRY_OK);
     put(&f, small);
-    const gantry__allocation_t hopeless = {.bytes = 4 * MIB - 1, .owner = "Conv2D", .tag = "decoder"};
-    assert_int_equal(gantry__allocator_allocate(&f.allocator, &hopeless, &none), GANTRY_RESOURCE_EXHAUSTED);
+    const gantry__allocation_t hopeless = {
+        .bytes = 4 * MIB - 1, .owner = "Conv2D", .tag = "decoder"};
+    assert_int_equal(gantry__allocator_allocate(&f.allocator, &hopeless, &none),
+                     GANTRY_RESOURCE_EXHAUSTED);
     const char *const parts[] = {"tried: reuse, extend, give back empty regions, extend",
-                                 "biggest owner MatMul [encoder] with 3145728", "driver: the driver has no more",
-                                 "gantry_get_oom_report"};
+                                 "biggest owner MatMul [encoder] with 3145728",
+                                 "driver: the driver has no more", "gantry_get_oom_report"};
     for (size_t i = 0; i < 4; ++i) {
-        if (!strstr(gantry__message(), parts[i])) fail_msg("%s not in: %s", parts[i], gantry__message());
+        if (!strstr(gantry__message(), parts[i]))
+            fail_msg("%s not in: %s", parts[i], gantry__message());
     }
     put(&f, other);
     owner[0] = tag[0] = '?'; /* texts may end before the report is read */
@@ -414,7 +429,8 @@ static void refusal_without_host_memory_is_still_a_refusal(void **state) {
     expect_refusal(&f, MIB, "in use, 8388608 held from the driver");
     assert_non_null(strstr(gantry__message(), "no host memory to keep a report"));
     f.heap.inner.fail_at = -1;
-    assert_int_equal(gantry__allocator_oom_report(&f.allocator, &report), GANTRY_RESOURCE_EXHAUSTED);
+    assert_int_equal(gantry__allocator_oom_report(&f.allocator, &report),
+                     GANTRY_RESOURCE_EXHAUSTED);
     assert_non_null(strstr(gantry__message(), "could not be kept"));
     expect_refusal(&f, MIB, "gantry_get_oom_report");
     free_report(&f, must_have_report(&f));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_last_message is of a call that failed: what succeeds leaves it or empties it, whatever it met on its way. */
+/* gantry_last_message is of a call that failed: what succeeds leaves it or empties it, whatever
+ * it met on its way. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -7,7 +8,8 @@
 #include "runtime_fixture.h"
 
 /* Every module that is refused, one after the other, and one that is used. */
-static const char several[] = FAKE_FOLDER("newer") ":" FAKE_FOLDER("rude") ":" FAKE_FOLDER("incomplete") ":" FAKE_FOLDER("empty") ":" FAKE_FOLDER("fake");
+static const char several[] = FAKE_FOLDER("newer") ":" FAKE_FOLDER("rude") ":" FAKE_FOLDER(
+    "incomplete") ":" FAKE_FOLDER("empty") ":" FAKE_FOLDER("fake");
 
 static void expect_no_message(const char *after) {
     if (*gantry_last_message()) fail_msg("after %s: \"%s\"", after, gantry_last_message());
@@ -83,7 +85,8 @@ static void call_that_succeeds_at_once_leaves_the_message(void **state) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     assert_int_equal(gantry_runtime_initialize(f.runtime), GANTRY_OK);
-    assert_int_equal(gantry_set_placement_mode(f.runtime, (gantry_placement_mode_t)7), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_set_placement_mode(f.runtime, (gantry_placement_mode_t)7),
+                     GANTRY_INVALID_ARGUMENT);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
     expect_ended_well(scope);
     assert_non_null(strstr(gantry_last_message(), "placement mode is 7"));
@@ -96,17 +99,22 @@ static void memory_that_is_found_in_the_end_leaves_no_message(void **state) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
-    assert_int_equal(gantry_set_placement_mode(f.runtime, (gantry_placement_mode_t)7), GANTRY_INVALID_ARGUMENT);
-    assert_int_equal(fake->fail_calls("region_alloc", 1, 1, GANTRY_RESOURCE_EXHAUSTED, "no region of that size"), 1);
+    assert_int_equal(gantry_set_placement_mode(f.runtime, (gantry_placement_mode_t)7),
+                     GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(
+        fake->fail_calls("region_alloc", 1, 1, GANTRY_RESOURCE_EXHAUSTED, "no region of that size"),
+        1);
     static float values[1 << 16];
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1 << 16), values, sizeof values);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1 << 16), values, sizeof values);
     if (!x) fail_msg("%s", gantry_scope_message(scope));
     expect_no_message("an allocation that the driver refused at first");
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -19,15 +19,15 @@ static gantry_logical_device_t *open_table(device_fixture_t *f) {
     return device_fixture_find(f, "GPU:0", NULL);
 }
 
-static gantry_status_t allocate(gantry_logical_device_t *device, uint64_t bytes, gantry__bfc_chunk_t **out_chunk) {
+static gantry_status_t allocate(gantry_logical_device_t *device, uint64_t bytes,
+                                gantry__bfc_chunk_t **out_chunk) {
     const gantry__allocation_t request = {.bytes = bytes, .owner = "Test"};
     return gantry__allocator_allocate(&device->allocator, &request, out_chunk);
 }
 
 static gantry__bfc_chunk_t *get(gantry_logical_device_t *device, uint64_t bytes) {
     gantry__bfc_chunk_t *chunk;
-    if (allocate(device, bytes, &chunk) != GANTRY_OK)
-        fail_msg("%s", gantry__message());
+    if (allocate(device, bytes, &chunk) != GANTRY_OK) fail_msg("%s", gantry__message());
     return chunk;
 }
 
@@ -49,11 +49,13 @@ static void device_is_opened_on_first_need_only(void **state) {
     assert_int_equal(gantry__logical_device_open(device), GANTRY_OK);
     assert_int_equal(fake->calls("device_open"), 1);
     assert_int_equal(fake->calls("stream_create"), GANTRY__STREAMS);
-    assert_int_equal(fake->live(GANTRY_FAKE_REGION), 0); /* memory is taken with the first request */
+    /* memory is taken with the first request */
+    assert_int_equal(fake->live(GANTRY_FAKE_REGION), 0);
     assert_string_equal(device->allocator.name, "GPU_0_bfc");
     assert_int_equal(
-        log_lines_with(&f.log, "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 64 MB memory",
-                       "device: fake:0, name: Fake Device 0, pci bus id: none"),
+        log_lines_with(
+            &f.log, "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 64 MB memory",
+            "device: fake:0, name: Fake Device 0, pci bus id: none"),
         1);
     device_fixture_close(&f);
     assert_int_equal(fake->calls("device_close"), 1);
@@ -64,15 +66,19 @@ static void failing_step_of_opening_leaves_nothing(void **state) {
     static const struct {
         const char *slot;
         uint64_t call;
-    } cases[] = {{"device_open", 1}, {"stream_create", 1}, {"stream_create", 2}, {"stream_create", 3}};
+    } cases[] = {
+        {"device_open", 1}, {"stream_create", 1}, {"stream_create", 2}, {"stream_create", 3}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         device_fixture_t f;
         fake->reset();
         gantry_logical_device_t *device = open_table(&f);
-        assert_true(fake->fail_calls(cases[i].slot, cases[i].call, 1, GANTRY_UNAVAILABLE, "the driver says no"));
-        expect_failure(gantry__logical_device_open(device), GANTRY_UNAVAILABLE, "the driver says no");
+        assert_true(fake->fail_calls(cases[i].slot, cases[i].call, 1, GANTRY_UNAVAILABLE,
+                                     "the driver says no"));
+        expect_failure(gantry__logical_device_open(device), GANTRY_UNAVAILABLE,
+                       "the driver says no");
         if (i == 0)
-            assert_string_equal(gantry__message(), "/device:GPU:0 (fake:0) cannot be opened: the driver says no");
+            assert_string_equal(gantry__message(),
+                                "/device:GPU:0 (fake:0) cannot be opened: the driver says no");
         assert_int_equal(fake->live(GANTRY_FAKE_DEVICE), 0);
         assert_int_equal(fake->live(GANTRY_FAKE_STREAM), 0);
         assert_int_equal(gantry__logical_device_open(device), GANTRY_OK); /* the next try works */
@@ -206,9 +212,9 @@ static void failing_touch_is_a_lack_of_memory(void **state) {
         gantry_logical_device_t *device = device_fixture_open_gpu(&f);
         assert_true(fake->fail_calls(slots[i], 1, 100, GANTRY_INTERNAL, "no pages"));
         gantry_status_t status = allocate(device, MIB, &chunk);
-        assert_int_equal(status, i == 3
-                                     ? GANTRY_OK
-                                     : GANTRY_RESOURCE_EXHAUSTED); /* without an event the whole stream is waited for */
+        assert_int_equal(status, i == 3 ? GANTRY_OK
+                                        /* without an event the whole stream is waited for */
+                                        : GANTRY_RESOURCE_EXHAUSTED);
         assert_int_equal(fake->waiting(0), 0);
         assert_int_equal(fake->live(GANTRY_FAKE_REGION), i == 3);
         if (chunk) gantry__allocator_free(&device->allocator, chunk);

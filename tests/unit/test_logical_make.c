@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Logical devices from configured cards: how many, their numbers and names, what each one is opened with, and who is
- * opened and closed when. */
+/* Logical devices from configured cards: how many, their numbers and names, what each one is opened
+ * with, and who is opened and closed when. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
@@ -21,7 +21,8 @@ static int set_up(void **state) {
 }
 
 static void freeze(device_fixture_t *f) {
-    if (gantry__device_table_freeze(&f->table, "this test") != GANTRY_OK) fail_msg("%s", gantry__message());
+    if (gantry__device_table_freeze(&f->table, "this test") != GANTRY_OK)
+        fail_msg("%s", gantry__message());
 }
 
 static gantry_logical_device_t *find(device_fixture_t *f, const char *name) {
@@ -63,8 +64,10 @@ static void parts_are_numbered_card_by_card(void **state) {
     expect_part(&f, "GPU:3", "fake:2", 0);
     expect_part(&f, "GPU:5", "fake:2", 2);
     assert_string_equal(find(&f, "GPU:5")->name, "/device:GPU:5");
-    assert_string_equal(find(&f, "GPU:5")->full_name, "/job:localhost/replica:0/task:0/device:GPU:5");
-    assert_int_equal(log_lines_with(&f.log, "Found device /device:GPU:4 (fake:2, part 2 of 3)", ""), 1);
+    assert_string_equal(find(&f, "GPU:5")->full_name,
+                        "/job:localhost/replica:0/task:0/device:GPU:5");
+    assert_int_equal(log_lines_with(&f.log, "Found device /device:GPU:4 (fake:2, part 2 of 3)", ""),
+                     1);
     device_fixture_close(&f);
 }
 
@@ -116,14 +119,16 @@ static void hidden_card_has_no_parts(void **state) {
 static void cards_names_match_all_their_parts(void **state) {
     (void)state;
     device_fixture_t f;
-    static const char *const names[] = {"fake:0", "/physical_device:GPU:0", "GPU-11111111", "0000:17:00.0"};
+    static const char *const names[] = {"fake:0", "/physical_device:GPU:0", "GPU-11111111",
+                                        "0000:17:00.0"};
     device_fixture_set_gpu(fake, 0, "0000:17:00.0", "GPU-11111111-2222-3333-4444-555555555555", 0);
     device_fixture_open(&f, NULL, NULL);
     SPLIT(&f.table, CARD(0), PART(8), PART(8));
     freeze(&f);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         gantry__device_reference_t reference;
-        assert_int_equal(gantry__device_reference_from_user(&f.table, names[i], &reference), GANTRY_OK);
+        assert_int_equal(gantry__device_reference_from_user(&f.table, names[i], &reference),
+                         GANTRY_OK);
         assert_true(gantry__device_reference_matches(&reference, find(&f, "GPU:0")));
         assert_true(gantry__device_reference_matches(&reference, find(&f, "GPU:1")));
         assert_false(gantry__device_reference_matches(&reference, find(&f, "GPU:2")));
@@ -174,7 +179,10 @@ static void parts_share_the_card_and_nothing_else(void **state) {
     assert_string_equal(a->allocator.name, "GPU_0_bfc");
     assert_string_equal(b->allocator.name, "GPU_1_bfc");
     assert_int_equal(
-        log_lines_with(&f.log, "Created device /job:localhost/replica:0/task:0/device:GPU:1 with 24 MB", "fake:0"), 1);
+        log_lines_with(&f.log,
+                       "Created device /job:localhost/replica:0/task:0/device:GPU:1 with 24 MB",
+                       "fake:0"),
+        1);
     gantry__logical_device_close(a);
     assert_int_equal(fake->live(GANTRY_FAKE_DEVICE), 1); /* the other part still uses it */
     assert_int_equal(gantry__logical_device_synchronize(b), GANTRY_OK);
@@ -193,14 +201,17 @@ static void parts_without_a_limit_share_what_is_left(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         device_fixture_t f;
-        gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_limit_bytes = cases[i].limit * MIB};
+        gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                            .memory_limit_bytes = cases[i].limit * MIB};
         device_fixture_open(&f, NULL, &options);
-        SPLIT(&f.table, CARD(0), PART(cases[i].parts[0]), PART(cases[i].parts[1]), PART(cases[i].parts[2]));
+        SPLIT(&f.table, CARD(0), PART(cases[i].parts[0]), PART(cases[i].parts[1]),
+              PART(cases[i].parts[2]));
         freeze(&f);
         for (int k = 0; k < 3; ++k) {
             char name[8];
             (void)snprintf(name, sizeof name, "GPU:%d", k);
-            if (cases[i].expected[k] == 0) continue; /* the setter refuses a sum that leaves nothing */
+            /* the setter refuses a sum that leaves nothing */
+            if (cases[i].expected[k] == 0) continue;
             assert_int_equal(find_open(&f, name)->limit_bytes / MIB, cases[i].expected[k]);
         }
         device_fixture_close(&f);
@@ -222,7 +233,8 @@ static void priority_reaches_the_streams(void **state) {
     (void)find_open(&f, "GPU:2");
     assert_int_equal(fake->streams_with_priority(0, 1), GANTRY__STREAMS);
     assert_int_equal(fake->streams_with_priority(0, -1), GANTRY__STREAMS);
-    assert_int_equal(fake->calls("stream_create"), GANTRY__STREAMS); /* of the card that has no parts */
+    /* of the card that has no parts */
+    assert_int_equal(fake->calls("stream_create"), GANTRY__STREAMS);
     device_fixture_close(&f);
 }
 
@@ -247,8 +259,10 @@ static void failing_stream_with_priority_leaves_the_part_closed(void **state) {
     device_fixture_open(&f, NULL, NULL);
     SPLIT(&f.table, CARD(0), {.has_priority = true, .priority = 0});
     freeze(&f);
-    assert_true(fake->fail_calls("stream_create_with_priority", 2, 1, GANTRY_UNAVAILABLE, "no more queues"));
-    expect_failure(gantry__logical_device_open(find(&f, "GPU:0")), GANTRY_UNAVAILABLE, "no more queues");
+    assert_true(fake->fail_calls("stream_create_with_priority", 2, 1, GANTRY_UNAVAILABLE,
+                                 "no more queues"));
+    expect_failure(gantry__logical_device_open(find(&f, "GPU:0")), GANTRY_UNAVAILABLE,
+                   "no more queues");
     assert_int_equal(fake->live(GANTRY_FAKE_DEVICE) + fake->live(GANTRY_FAKE_STREAM), 0);
     (void)find_open(&f, "GPU:0");
     device_fixture_close(&f);
@@ -257,11 +271,14 @@ static void failing_stream_with_priority_leaves_the_part_closed(void **state) {
 static void part_imitates_less_and_never_more(void **state) {
     (void)state;
     device_fixture_t f;
-    device_fixture_open(&f, NULL, NULL); /* 256 work-items, 32 KiB of local memory, no bound of an allocation */
-    SPLIT(&f.table, CARD(0), {.max_work_group_size = 64, .local_memory_bytes = 16384, .largest_allocation_bytes = MIB},
+    /* 256 work-items, 32 KiB of local memory, no bound of an allocation */
+    device_fixture_open(&f, NULL, NULL);
+    SPLIT(&f.table, CARD(0),
+          {.max_work_group_size = 64, .local_memory_bytes = 16384, .largest_allocation_bytes = MIB},
           {.max_work_group_size = 1024, .local_memory_bytes = 65536}, {.memory_limit_bytes = MIB});
     freeze(&f);
-    const gantry_logical_device_t *a = find(&f, "GPU:0"), *b = find(&f, "GPU:1"), *c = find(&f, "GPU:2");
+    const gantry_logical_device_t *a = find(&f, "GPU:0"), *b = find(&f, "GPU:1"),
+                                  *c = find(&f, "GPU:2");
     assert_int_equal(a->info.max_work_group_size, 64);
     assert_int_equal(a->info.local_memory_bytes, 16384);
     assert_int_equal(a->info.largest_allocation_bytes, MIB);
@@ -278,14 +295,16 @@ static void imitated_largest_allocation_bounds_regions(void **state) {
     (void)state;
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
-    SPLIT(&f.table, CARD(0), {.memory_limit_bytes = 16 * MIB, .largest_allocation_bytes = MIB}, PART(16));
+    SPLIT(&f.table, CARD(0), {.memory_limit_bytes = 16 * MIB, .largest_allocation_bytes = MIB},
+          PART(16));
     freeze(&f);
     gantry_logical_device_t *devices[2] = {find_open(&f, "GPU:0"), find_open(&f, "GPU:1")};
     const gantry__allocation_t request = {.bytes = 3 * MIB / 2, .owner = "Test"};
     gantry__bfc_chunk_t *chunk;
-    expect_failure(gantry__allocator_allocate(&devices[0]->allocator, &request, &chunk), GANTRY_RESOURCE_EXHAUSTED,
-                   "GPU_0_bfc");
-    assert_int_equal(gantry__allocator_allocate(&devices[1]->allocator, &request, &chunk), GANTRY_OK);
+    expect_failure(gantry__allocator_allocate(&devices[0]->allocator, &request, &chunk),
+                   GANTRY_RESOURCE_EXHAUSTED, "GPU_0_bfc");
+    assert_int_equal(gantry__allocator_allocate(&devices[1]->allocator, &request, &chunk),
+                     GANTRY_OK);
     gantry__allocator_free(&devices[1]->allocator, chunk);
     device_fixture_close(&f);
 }
@@ -348,13 +367,14 @@ static void host_backed_card_of_a_silent_driver_is_held_to_the_machine(void **st
         fake->set_device(0, &settings);
         device_fixture_open(&f, NULL, is_growing ? NULL : &options);
         freeze(&f);
-        assert_true(fake->fail_calls("memory_info", 1, UINT64_MAX, GANTRY_UNIMPLEMENTED, "not told"));
+        assert_true(
+            fake->fail_calls("memory_info", 1, UINT64_MAX, GANTRY_UNIMPLEMENTED, "not told"));
         const gantry_logical_device_t *cpu = find_open(&f, "CPU:0");
         gantry_logical_device_t *gpu = find_open(&f, "GPU:0");
         if (is_growing) {
             const gantry__allocation_t request = {.bytes = UINT64_C(1) << 49, .owner = "Test"};
-            expect_failure(gantry__allocator_allocate(&gpu->allocator, &request, &chunk), GANTRY_RESOURCE_EXHAUSTED,
-                           "ran out of memory");
+            expect_failure(gantry__allocator_allocate(&gpu->allocator, &request, &chunk),
+                           GANTRY_RESOURCE_EXHAUSTED, "ran out of memory");
             assert_int_equal(fake->calls("region_alloc"), 0); /* it would have said yes */
         } else {
             assert_true(gpu->limit_bytes < cpu->info.total_bytes);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The portable functions have the same bits on an OpenCL device as in C: one text, compiled both ways, on 1 Mi inputs.
- * Functions of float64 that are the device's own are near those of the C library. Positions are divided as by `/`.
+ * The portable functions have the same bits on an OpenCL device as in C: one text, compiled both
+ * ways, on 1 Mi inputs. Functions of float64 that are the device's own are near those of the C
+ * library. Positions are divided as by `/`.
  *
- * Uses the first CPU device of the first platform that has one (the pthread device of PoCL where PoCL is installed).
- * Without a platform or device the tests are skipped with the reason printed. Reads the text from the source tree:
- * GANTRY_KERNELS_FOLDER, else backends/portable/kernels below the current folder.
- */
+ * Uses the first CPU device of the first platform that has one (the pthread device of PoCL where
+ * PoCL is installed). Without a platform or device the tests are skipped with the reason printed.
+ * Reads the text from the source tree: GANTRY_KERNELS_FOLDER, else backends/portable/kernels below
+ * the current folder.
+ * */
 #define _POSIX_C_SOURCE 200809L
 #define CL_TARGET_OPENCL_VERSION 120
 
@@ -36,31 +38,64 @@
 
 enum { COUNT = 1 << 20, LIBRARY_COUNT = 1 << 17, LOCAL_SIZE = 64, LIBRARY_ULP = 4 };
 
-/* Every function tested: C loops, kernels and their tables all come from these lists and math_float32_functions.def.
- * Those of two arguments have (x, z). The library's are the C library's in C and the device's own there. */
-#define PAIRS_F32(X) X(atan2) X(pow)
-#define FUNCTIONS_F64(X)                                                                                               \
-    X(exp) X(log) X(tanh) X(sigmoid) X(sqrt) X(sin_4pi) X(cos_4pi) X(softplus) X(silu) X(gelu_tanh) X(softsign)        \
-    X(rsqrt) X(digamma) X(erf)
-#define NEAR_F64(X) X(sin) X(cos) /* the library's for what is not near */
-#define LIBRARY_F64(X)                                                                                                 \
-    X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(erfc) X(expm1) X(log1p) X(lgamma)      \
-    X(elu) X(selu) X(gelu_erf)
-#define LIBRARY_PAIRS_F64(X) X(atan2) X(pow) X(fmod)
+/* Every function tested: C loops, kernels and their tables all come from these lists and
+ * math_float32_functions.def. Those of two arguments have (x, z). The library's are the C
+ * library's in C and the device's own there. */
+#define PAIRS_F32(X) \
+    X(atan2)         \
+    X(pow)
+#define FUNCTIONS_F64(X) \
+    X(exp)               \
+    X(log)               \
+    X(tanh)              \
+    X(sigmoid)           \
+    X(sqrt)              \
+    X(sin_4pi)           \
+    X(cos_4pi)           \
+    X(softplus)          \
+    X(silu)              \
+    X(gelu_tanh)         \
+    X(softsign)          \
+    X(rsqrt)             \
+    X(digamma)           \
+    X(erf)
+#define NEAR_F64(X) \
+    X(sin)          \
+    X(cos) /* the library's for what is not near */
+#define LIBRARY_F64(X) \
+    X(tan)             \
+    X(asin)            \
+    X(acos)            \
+    X(atan)            \
+    X(sinh)            \
+    X(cosh)            \
+    X(asinh)           \
+    X(acosh)           \
+    X(atanh)           \
+    X(erfc)            \
+    X(expm1)           \
+    X(log1p)           \
+    X(lgamma)          \
+    X(elu)             \
+    X(selu)            \
+    X(gelu_erf)
+#define LIBRARY_PAIRS_F64(X) \
+    X(atan2)                 \
+    X(pow)                   \
+    X(fmod)
 #define ONE(name) +1
 enum { LIBRARY_PAIRS = 0 LIBRARY_PAIRS_F64(ONE) };
 
-#define LOOP(name, type, width, ...)                                                                                   \
-    static void loop_##name##_##width(void *restrict out, const void *restrict xs, const void *restrict zs,           \
-                                      size_t count)                                                                    \
-    {                                                                                                                  \
-        type *restrict y = out;                                                                                        \
-        const type *restrict x = xs;                                                                                   \
-        const type *restrict z = zs;                                                                                   \
-        (void)z;                                                                                                       \
-        for (size_t i = 0; i < count; i++) {                                                                           \
-            y[i] = gantry_##name##_##width(__VA_ARGS__);                                                               \
-        }                                                                                                              \
+#define LOOP(name, type, width, ...)                                               \
+    static void loop_##name##_##width(void *restrict out, const void *restrict xs, \
+                                      const void *restrict zs, size_t count) {     \
+        type *restrict y = out;                                                    \
+        const type *restrict x = xs;                                               \
+        const type *restrict z = zs;                                               \
+        (void)z;                                                                   \
+        for (size_t i = 0; i < count; ++i) {                                       \
+            y[i] = gantry_##name##_##width(__VA_ARGS__);                           \
+        }                                                                          \
     }
 #define LOOP_F32(name, ...) LOOP(name, float, f32, x[i])
 #define LOOP_PAIR_F32(name) LOOP(name, float, f32, x[i], z[i])
@@ -103,7 +138,8 @@ typedef struct inputs {
     size_t count; /* of each */
 } inputs_t;
 
-typedef size_t (*compare_fn)(const subject_t *subject, const inputs_t *inputs, const void *device, const void *host);
+typedef size_t (*compare_fn)(const subject_t *subject, const inputs_t *inputs, const void *device,
+                             const void *host);
 
 typedef struct fixture {
     cl_device_id device;
@@ -115,11 +151,10 @@ typedef struct fixture {
 } fixture_t;
 
 /* The files of the text, one after the other; NULL when one cannot be read. The caller frees it. */
-static char *read_text(const char *const *names, size_t count)
-{
+static char *read_text(const char *const *names, size_t count) {
     char *text = NULL;
     size_t length = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         char path[1024];
         snprintf(path, sizeof path, "%s/%s", GANTRY_KERNELS_FOLDER, names[i]);
         FILE *file = fopen(path, "rb");
@@ -140,16 +175,16 @@ static char *read_text(const char *const *names, size_t count)
     return text;
 }
 
-static bool find_device(fixture_t *fixture)
-{
+static bool find_device(fixture_t *fixture) {
     cl_platform_id platforms[8];
     cl_uint platform_count = 0;
     if (clGetPlatformIDs(8, platforms, &platform_count) != CL_SUCCESS || platform_count == 0) {
         fixture->skip_reason = "no OpenCL platform";
         return false;
     }
-    for (cl_uint i = 0; i < platform_count && i < 8; i++) {
-        if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_CPU, 1, &fixture->device, NULL) == CL_SUCCESS) {
+    for (cl_uint i = 0; i < platform_count && i < 8; ++i) {
+        if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_CPU, 1, &fixture->device, NULL) ==
+            CL_SUCCESS) {
             return true;
         }
     }
@@ -157,9 +192,9 @@ static bool find_device(fixture_t *fixture)
     return false;
 }
 
-/* Division need not be correctly rounded for equal bits of these functions except the square root. */
-static bool read_device(fixture_t *fixture)
-{
+/* Division need not be correctly rounded for equal bits of these functions except the square
+ * root. */
+static bool read_device(fixture_t *fixture) {
     char name[256] = "";
     cl_device_fp_config single = 0;
     cl_device_fp_config wide = 0;
@@ -172,16 +207,17 @@ static bool read_device(fixture_t *fixture)
     snprintf(fixture->build_options, sizeof fixture->build_options, "-cl-std=CL1.2%s",
              rounded ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
     print_message("device %s: float32 denormals %s, divide and square root %s, float64 %s\n", name,
-                  denormals ? "kept" : "flushed", rounded ? "correctly rounded" : "not correctly rounded",
+                  denormals ? "kept" : "flushed",
+                  rounded ? "correctly rounded" : "not correctly rounded",
                   fixture->has_float64 ? "yes" : "no");
     if (!rounded || !denormals) {
-        fixture->skip_reason = "the device does not keep denormals or round divisions and square roots correctly";
+        fixture->skip_reason =
+            "the device does not keep denormals or round divisions and square roots correctly";
     }
     return rounded && denormals;
 }
 
-static int open_device(void **state)
-{
+static int open_device(void **state) {
     static fixture_t fixture;
     *state = &fixture;
     setenv("POCL_DEVICES", "pthread", 1);
@@ -197,8 +233,7 @@ static int open_device(void **state)
     return code == CL_SUCCESS ? 0 : -1;
 }
 
-static int close_device(void **state)
-{
+static int close_device(void **state) {
     fixture_t *fixture = *state;
     if (fixture->queue != NULL) {
         clReleaseCommandQueue(fixture->queue);
@@ -209,52 +244,53 @@ static int close_device(void **state)
     return 0;
 }
 
-static cl_program build_program(const fixture_t *fixture, const char *text, const subject_t *subjects, size_t count,
-                                unsigned lanes)
-{
+static cl_program build_program(const fixture_t *fixture, const char *text,
+                                const subject_t *subjects, size_t count, unsigned lanes) {
     char kernels[8192] = "";
     char options[320];
     char width[12] = "";
     size_t used = 0;
     snprintf(options, sizeof options, "%s", fixture->build_options);
     if (lanes > 1) {
-        snprintf(options, sizeof options, "%s -DGANTRY_MATH_LANES=%u", fixture->build_options, lanes);
+        snprintf(options, sizeof options, "%s -DGANTRY_MATH_LANES=%u", fixture->build_options,
+                 lanes);
         snprintf(width, sizeof width, "%u", lanes);
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         used += (size_t)snprintf(kernels + used, sizeof kernels - used,
-                                 "KERNEL(%s, %s%s, gantry_%s(%s))\n", subjects[i].name, subjects[i].type, width,
-                                 subjects[i].name, subjects[i].arguments);
+                                 "KERNEL(%s, %s%s, gantry_%s(%s))\n", subjects[i].name,
+                                 subjects[i].type, width, subjects[i].name, subjects[i].arguments);
     }
-    const char *parts[] = {text,
-                           "#define KERNEL(name, T, value) \\\n"
-                           "__kernel void run_##name(__global const T *x, __global const T *z, __global T *y) \\\n"
-                           "{ size_t i = get_global_id(0); y[i] = value; }\n",
-                           kernels};
+    const char *parts[] = {
+        text,
+        "#define KERNEL(name, T, value) \\\n"
+        "__kernel void run_##name(__global const T *x, __global const T *z, __global T *y) \\\n"
+        "{ size_t i = get_global_id(0); y[i] = value; }\n",
+        kernels};
     cl_int code = CL_SUCCESS;
     cl_program program = clCreateProgramWithSource(fixture->context, 3, parts, NULL, &code);
     assert_int_equal(code, CL_SUCCESS);
     if (clBuildProgram(program, 1, &fixture->device, options, NULL, NULL) != CL_SUCCESS) {
         static char log[16384];
-        clGetProgramBuildInfo(program, fixture->device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
+        clGetProgramBuildInfo(program, fixture->device, CL_PROGRAM_BUILD_LOG, sizeof log, log,
+                              NULL);
         fail_msg("build with \"%s\" failed:\n%s", options, log);
     }
     return program;
 }
 
-static cl_mem input_buffer(const fixture_t *fixture, const void *values, size_t bytes)
-{
+static cl_mem input_buffer(const fixture_t *fixture, const void *values, size_t bytes) {
     cl_int code = CL_SUCCESS;
     cl_mem buffer = clCreateBuffer(fixture->context, CL_MEM_READ_ONLY, bytes, NULL, &code);
     assert_int_equal(code, CL_SUCCESS);
-    assert_int_equal(clEnqueueWriteBuffer(fixture->queue, buffer, CL_TRUE, 0, bytes, values, 0, NULL, NULL),
-                     CL_SUCCESS);
+    assert_int_equal(
+        clEnqueueWriteBuffer(fixture->queue, buffer, CL_TRUE, 0, bytes, values, 0, NULL, NULL),
+        CL_SUCCESS);
     return buffer;
 }
 
-static void run_on_device(const fixture_t *fixture, cl_program program, const subject_t *subject, unsigned lanes,
-                          const inputs_t *inputs, void *y)
-{
+static void run_on_device(const fixture_t *fixture, cl_program program, const subject_t *subject,
+                          unsigned lanes, const inputs_t *inputs, void *y) {
     char name[64];
     size_t bytes = inputs->count * subject->size_bytes;
     size_t global = inputs->count / lanes;
@@ -272,15 +308,15 @@ static void run_on_device(const fixture_t *fixture, cl_program program, const su
     clSetKernelArg(kernel, 2, sizeof out, &out);
     code = clEnqueueNDRangeKernel(fixture->queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
     assert_int_equal(code, CL_SUCCESS);
-    assert_int_equal(clEnqueueReadBuffer(fixture->queue, out, CL_TRUE, 0, bytes, y, 0, NULL, NULL), CL_SUCCESS);
+    assert_int_equal(clEnqueueReadBuffer(fixture->queue, out, CL_TRUE, 0, bytes, y, 0, NULL, NULL),
+                     CL_SUCCESS);
     clReleaseMemObject(x);
     clReleaseMemObject(z);
     clReleaseMemObject(out);
     clReleaseKernel(kernel);
 }
 
-static uint64_t bits_at(const void *values, size_t index, size_t size_bytes)
-{
+static uint64_t bits_at(const void *values, size_t index, size_t size_bytes) {
     uint32_t narrow = 0;
     uint64_t wide = 0;
     if (size_bytes == 4) {
@@ -291,11 +327,11 @@ static uint64_t bits_at(const void *values, size_t index, size_t size_bytes)
     return wide;
 }
 
-/* Distance in units of the last place of wanted or 1, whichever is greater; infinite where a special result differs.
- * An infinity is as good as what is nearly one. */
-static double distance_in_ulp(double got, double wanted)
-{
-    bool huge = fabs(got) > 0x1.ffp1023 && fabs(wanted) > 0x1.ffp1023 && signbit(got) == signbit(wanted);
+/* Distance in units of the last place of wanted or 1, whichever is greater; infinite where a
+ * special result differs. An infinity is as good as what is nearly one. */
+static double distance_in_ulp(double got, double wanted) {
+    bool huge =
+        fabs(got) > 0x1.ffp1023 && fabs(wanted) > 0x1.ffp1023 && signbit(got) == signbit(wanted);
     if (GANTRY_AS_ULONG(got) == GANTRY_AS_ULONG(wanted) || huge) {
         return 0.0;
     }
@@ -306,17 +342,18 @@ static double distance_in_ulp(double got, double wanted)
 }
 
 /* Number of unequal results; the first is printed. */
-static size_t compare_bits(const subject_t *subject, const inputs_t *inputs, const void *device, const void *host)
-{
+static size_t compare_bits(const subject_t *subject, const inputs_t *inputs, const void *device,
+                           const void *host) {
     size_t unequal = 0;
-    for (size_t i = 0; i < inputs->count; i++) {
+    for (size_t i = 0; i < inputs->count; ++i) {
         uint64_t got = bits_at(device, i, subject->size_bytes);
         uint64_t wanted = bits_at(host, i, subject->size_bytes);
         if (got != wanted && unequal++ == 0) {
-            print_message("%s(%s): x 0x%llx, z 0x%llx give 0x%llx on the device, 0x%llx in C\n", subject->name,
-                          subject->arguments, (unsigned long long)bits_at(inputs->x, i, subject->size_bytes),
-                          (unsigned long long)bits_at(inputs->z, i, subject->size_bytes), (unsigned long long)got,
-                          (unsigned long long)wanted);
+            print_message("%s(%s): x 0x%llx, z 0x%llx give 0x%llx on the device, 0x%llx in C\n",
+                          subject->name, subject->arguments,
+                          (unsigned long long)bits_at(inputs->x, i, subject->size_bytes),
+                          (unsigned long long)bits_at(inputs->z, i, subject->size_bytes),
+                          (unsigned long long)got, (unsigned long long)wanted);
         }
     }
     if (unequal != 0) {
@@ -326,49 +363,50 @@ static size_t compare_bits(const subject_t *subject, const inputs_t *inputs, con
 }
 
 /* 1 when some results are further apart than LIBRARY_ULP; the furthest are printed. */
-static size_t compare_nearness(const subject_t *subject, const inputs_t *inputs, const void *device, const void *host)
-{
+static size_t compare_nearness(const subject_t *subject, const inputs_t *inputs, const void *device,
+                               const void *host) {
     const double *x = inputs->x;
     const double *z = inputs->z;
     const double *got = device;
     const double *wanted = host;
     size_t furthest = 0;
     double most = 0.0;
-    for (size_t i = 0; i < inputs->count; i++) {
+    for (size_t i = 0; i < inputs->count; ++i) {
         double distance = distance_in_ulp(got[i], wanted[i]);
         if (distance > most) {
             most = distance;
             furthest = i;
         }
     }
-    print_message("%s(%s): x = %a, z = %a give %.17g on the device, %.17g in C: %.1f ulp\n", subject->name,
-                  subject->arguments, x[furthest], z[furthest], got[furthest], wanted[furthest], most);
+    print_message("%s(%s): x = %a, z = %a give %.17g on the device, %.17g in C: %.1f ulp\n",
+                  subject->name, subject->arguments, x[furthest], z[furthest], got[furthest],
+                  wanted[furthest], most);
     return most > LIBRARY_ULP ? 1 : 0;
 }
 
 /* The same bits for what is near, and near results for the rest. */
-static size_t compare_near_bits(const subject_t *subject, const inputs_t *inputs, const void *device, const void *host)
-{
+static size_t compare_near_bits(const subject_t *subject, const inputs_t *inputs,
+                                const void *device, const void *host) {
     const double *x = inputs->x;
     size_t unequal = compare_nearness(subject, inputs, device, host);
-    for (size_t i = 0; i < inputs->count; i++) {
+    for (size_t i = 0; i < inputs->count; ++i) {
         bool is_near = fabs(x[i]) < GANTRY_NEAR_LIMIT_F64;
         unequal += is_near && bits_at(device, i, sizeof *x) != bits_at(host, i, sizeof *x) ? 1 : 0;
     }
     return unequal;
 }
 
-/* Runs each subject on the device and in C and gives both results to compare, which must return 0. */
-static void compare_all(const fixture_t *fixture, const char *text, const subject_t *subjects, size_t count,
-                        unsigned lanes, const inputs_t *inputs, compare_fn compare)
-{
+/* Runs each subject on the device and in C and gives both results to compare, which must return
+ * 0. */
+static void compare_all(const fixture_t *fixture, const char *text, const subject_t *subjects,
+                        size_t count, unsigned lanes, const inputs_t *inputs, compare_fn compare) {
     cl_program program = build_program(fixture, text, subjects, count, lanes);
     void *device = malloc(inputs->count * 8);
     void *host = malloc(inputs->count * 8);
     assert_non_null(device);
     assert_non_null(host);
     size_t unequal = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         run_on_device(fixture, program, &subjects[i], lanes, inputs, device);
         subjects[i].loop(host, inputs->x, inputs->z, inputs->count);
         unequal += compare(&subjects[i], inputs, device, host);
@@ -379,8 +417,7 @@ static void compare_all(const fixture_t *fixture, const char *text, const subjec
     assert_int_equal(unequal, 0);
 }
 
-static void skip_with_reason(const fixture_t *fixture)
-{
+static void skip_with_reason(const fixture_t *fixture) {
     if (fixture->skip_reason != NULL) {
         print_message("skipped: %s\n", fixture->skip_reason);
         skip();
@@ -388,39 +425,40 @@ static void skip_with_reason(const fixture_t *fixture)
 }
 
 /* xorshift64*: the test needs repeatable bits, nothing more. */
-static uint64_t next_bits(uint64_t *state)
-{
+static uint64_t next_bits(uint64_t *state) {
     *state ^= *state >> 12;
     *state ^= *state << 25;
     *state ^= *state >> 27;
     return *state * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-/* In turn: any bits; the range where the functions bend; the range of exp and of the two quarter-turn functions. */
-static double next_in_range(uint64_t *state, size_t index, double wide)
-{
+/* In turn: any bits; the range where the functions bend; the range of exp and of the two
+ * quarter-turn functions. */
+static double next_in_range(uint64_t *state, size_t index, double wide) {
     double unit = (double)(next_bits(state) >> 11) * 0x1p-53;
-    return index % 4 == 1 ? 20.0 * unit - 10.0 : index % 4 == 2 ? 2.0 * wide * unit - wide : 12.566 * unit;
+    return index % 4 == 1   ? 20.0 * unit - 10.0
+           : index % 4 == 2 ? 2.0 * wide * unit - wide
+                            : 12.566 * unit;
 }
 
-/* The second arguments: the first ones in another order, half of them beside others of their kind. */
-static void *make_partners(const void *x, size_t count, size_t size_bytes)
-{
+/* The second arguments: the first ones in another order, half of them beside others of their
+ * kind. */
+static void *make_partners(const void *x, size_t count, size_t size_bytes) {
     char *z = malloc(count * size_bytes);
     assert_non_null(z);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         size_t from = (i * 5 + i / 4 % 2) % count;
         memcpy(z + i * size_bytes, (const char *)x + from * size_bytes, size_bytes);
     }
     return z;
 }
 
-static void compare_float32(const fixture_t *fixture, unsigned lanes)
-{
+static void compare_float32(const fixture_t *fixture, unsigned lanes) {
     static const uint32_t specials[] = {
-        0x00000000u, 0x80000000u, 0x00000001u, 0x80000001u, 0x007fffffu, 0x807fffffu, 0x00800000u, 0x80800000u,
-        0x7f800000u, 0xff800000u, 0x7fc00000u, 0xffc00000u, 0x7f800001u, 0xff812345u, 0x7f7fffffu, 0xff7fffffu,
-        0x3f800000u, 0xbf800000u, 0x42b17217u, 0x42b17218u, 0xc2aeac50u, 0xc2cff1b4u, 0xc2cff1b5u, 0x3f700000u,
+        0x00000000u, 0x80000000u, 0x00000001u, 0x80000001u, 0x007fffffu, 0x807fffffu,
+        0x00800000u, 0x80800000u, 0x7f800000u, 0xff800000u, 0x7fc00000u, 0xffc00000u,
+        0x7f800001u, 0xff812345u, 0x7f7fffffu, 0xff7fffffu, 0x3f800000u, 0xbf800000u,
+        0x42b17217u, 0x42b17218u, 0xc2aeac50u, 0xc2cff1b4u, 0xc2cff1b5u, 0x3f700000u,
     };
     enum { SPECIALS = sizeof specials / sizeof specials[0] };
     static const char *const files[] = {GANTRY_MATH_FLOAT32_FILES};
@@ -430,35 +468,36 @@ static void compare_float32(const fixture_t *fixture, unsigned lanes)
     assert_non_null(text);
     assert_non_null(x);
     uint64_t seed = 88172645463325252u;
-    for (size_t i = 0; i < COUNT; i++) {
+    for (size_t i = 0; i < COUNT; ++i) {
         uint32_t bits = i < SPECIALS ? specials[i] : (uint32_t)(next_bits(&seed) >> 32);
-        x[i] = i < SPECIALS || i % 4 == 0 ? GANTRY_AS_FLOAT(bits) : (float)next_in_range(&seed, i, 105.0);
+        x[i] = i < SPECIALS || i % 4 == 0 ? GANTRY_AS_FLOAT(bits)
+                                          : (float)next_in_range(&seed, i, 105.0);
     }
     void *z = make_partners(x, COUNT, sizeof *x);
     const inputs_t inputs = {x, z, COUNT};
-    compare_all(fixture, text, subjects_f32, sizeof subjects_f32 / sizeof subjects_f32[0], lanes, &inputs,
-                compare_bits);
+    compare_all(fixture, text, subjects_f32, sizeof subjects_f32 / sizeof subjects_f32[0], lanes,
+                &inputs, compare_bits);
     free(text);
     free(x);
     free(z);
 }
 
-static void compare_float64(const fixture_t *fixture, size_t count, const subject_t *subjects, size_t subject_count,
-                            unsigned lanes, compare_fn compare)
-{
+static void compare_float64(const fixture_t *fixture, size_t count, const subject_t *subjects,
+                            size_t subject_count, unsigned lanes, compare_fn compare) {
     skip_with_reason(fixture);
     if (!fixture->has_float64) {
         print_message("skipped: the device has no float64\n");
         skip();
     }
-    static const char *const files[] = {"dialect.cl",           "math_float64.cl",     "math_float64_library.cl",
-                                        "math_float64_trig.cl", "math_float64_erf.cl", "math_float64_special.cl"};
+    static const char *const files[] = {
+        "dialect.cl",           "math_float64.cl",     "math_float64_library.cl",
+        "math_float64_trig.cl", "math_float64_erf.cl", "math_float64_special.cl"};
     char *text = read_text(files, sizeof files / sizeof files[0]);
     double *x = malloc(count * sizeof *x);
     assert_non_null(text);
     assert_non_null(x);
     uint64_t seed = 362436069u;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         x[i] = i % 4 == 0 ? GANTRY_AS_DOUBLE(next_bits(&seed)) : next_in_range(&seed, i, 750.0);
     }
     void *z = make_partners(x, count, sizeof *x);
@@ -469,37 +508,35 @@ static void compare_float64(const fixture_t *fixture, size_t count, const subjec
     free(z);
 }
 
-static void compare_own_float64(const fixture_t *fixture, unsigned lanes)
-{
+static void compare_own_float64(const fixture_t *fixture, unsigned lanes) {
     size_t count = sizeof subjects_f64 / sizeof subjects_f64[0];
     compare_float64(fixture, COUNT, subjects_f64, count, lanes, compare_bits);
-    compare_float64(fixture, LIBRARY_COUNT, subjects_near, sizeof subjects_near / sizeof subjects_near[0], lanes,
-                    compare_near_bits);
+    compare_float64(fixture, LIBRARY_COUNT, subjects_near,
+                    sizeof subjects_near / sizeof subjects_near[0], lanes, compare_near_bits);
 }
 
 /* Those of two arguments have no lanes. */
-static void compare_library(const fixture_t *fixture, unsigned lanes)
-{
+static void compare_library(const fixture_t *fixture, unsigned lanes) {
     size_t count = sizeof subjects_library / sizeof subjects_library[0];
-    compare_float64(fixture, LIBRARY_COUNT, subjects_library, 
+    compare_float64(fixture, LIBRARY_COUNT, subjects_library,
                     lanes > 1 ? count - LIBRARY_PAIRS : count, lanes, compare_nearness);
 }
 
 /* The C side divides plainly. */
-static void loop_divide_position(void *restrict out, const void *restrict xs, const void *restrict zs, size_t count)
-{
+static void loop_divide_position(void *restrict out, const void *restrict xs,
+                                 const void *restrict zs, size_t count) {
     int64_t *restrict y = out;
     const int64_t *restrict x = xs;
     const int64_t *restrict z = zs;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         y[i] = x[i] / z[i];
     }
 }
 
 /* Positions and sizes of every length, half of them within 4 of a power of two. */
-static void positions_opencl_and_c_divide_alike(void **state)
-{
-    static const subject_t subject = {"divide_position", "x[i], z[i]", "long", 8, loop_divide_position};
+static void positions_opencl_and_c_divide_alike(void **state) {
+    static const subject_t subject = {"divide_position", "x[i], z[i]", "long", 8,
+                                      loop_divide_position};
     static const char *const files[] = {"dialect.cl"};
     static int64_t x[LIBRARY_COUNT], z[LIBRARY_COUNT];
     const fixture_t *fixture = *state;
@@ -507,11 +544,14 @@ static void positions_opencl_and_c_divide_alike(void **state)
     char *text = read_text(files, 1);
     assert_non_null(text);
     uint64_t seed = 521288629u;
-    for (size_t i = 0; i < LIBRARY_COUNT; i++) {
+    for (size_t i = 0; i < LIBRARY_COUNT; ++i) {
         uint64_t bits = next_bits(&seed);
         unsigned up = (unsigned)(bits >> 58) % 63, down = (unsigned)(bits >> 52) % 63;
-        x[i] = (int64_t)(i % 2 ? (bits >> 1) >> up : (UINT64_C(1) << up) + (bits & 7)) - (i % 2 ? 0 : 4);
-        z[i] = (int64_t)(i % 4 < 2 ? next_bits(&seed) >> (1 + down) : (UINT64_C(1) << down) + (bits >> 3 & 7)) - 4;
+        x[i] = (int64_t)(i % 2 ? (bits >> 1) >> up : (UINT64_C(1) << up) + (bits & 7)) -
+               (i % 2 ? 0 : 4);
+        z[i] = (int64_t)(i % 4 < 2 ? next_bits(&seed) >> (1 + down)
+                                   : (UINT64_C(1) << down) + (bits >> 3 & 7)) -
+               4;
         x[i] = x[i] < 0 ? 0 : x[i];
         z[i] = z[i] < 1 ? 1 : z[i];
     }
@@ -520,38 +560,31 @@ static void positions_opencl_and_c_divide_alike(void **state)
     free(text);
 }
 
-static void float32_functions_opencl_and_c_give_equal_bits(void **state)
-{
+static void float32_functions_opencl_and_c_give_equal_bits(void **state) {
     compare_float32(*state, 1);
 }
 
-static void float32_functions_sixteen_lanes_and_c_give_equal_bits(void **state)
-{
+static void float32_functions_sixteen_lanes_and_c_give_equal_bits(void **state) {
     compare_float32(*state, 16);
 }
 
-static void float64_functions_opencl_and_c_give_equal_bits(void **state)
-{
+static void float64_functions_opencl_and_c_give_equal_bits(void **state) {
     compare_own_float64(*state, 1);
 }
 
-static void float64_functions_eight_lanes_and_c_give_equal_bits(void **state)
-{
+static void float64_functions_eight_lanes_and_c_give_equal_bits(void **state) {
     compare_own_float64(*state, 8);
 }
 
-static void library_functions_opencl_and_c_give_near_results(void **state)
-{
+static void library_functions_opencl_and_c_give_near_results(void **state) {
     compare_library(*state, 1);
 }
 
-static void library_functions_eight_lanes_and_c_give_near_results(void **state)
-{
+static void library_functions_eight_lanes_and_c_give_near_results(void **state) {
     compare_library(*state, 8);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(positions_opencl_and_c_divide_alike),
         cmocka_unit_test(float32_functions_opencl_and_c_give_equal_bits),

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares the float64 functions of the portable text with long double, on random inputs of several ranges.
+ * Compares the float64 functions of the portable text with long double, on random inputs of several
+ * ranges.
  *
- * An argument gives the number of inputs per function and range (default 100,000). Where long double is no wider than
- * double the comparison is skipped with that reason; special values are tested everywhere.
- */
+ * An argument gives the number of inputs per function and range (default 100,000). Where long
+ * double is no wider than double the comparison is skipped with that reason; special values are
+ * tested everywhere.
+ * */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,12 +39,11 @@ typedef struct subject {
 
 static long samples = 100000;
 
-#define FILL(name)                                                                                                     \
-    static void fill_##name(double *restrict y, const double *restrict x, int count)                                  \
-    {                                                                                                                  \
-        for (int i = 0; i < count; i++) {                                                                              \
-            y[i] = gantry_##name##_f64(x[i]);                                                                          \
-        }                                                                                                              \
+#define FILL(name)                                                                     \
+    static void fill_##name(double *restrict y, const double *restrict x, int count) { \
+        for (int i = 0; i < count; ++i) {                                              \
+            y[i] = gantry_##name##_f64(x[i]);                                          \
+        }                                                                              \
     }
 
 FILL(exp)
@@ -67,49 +68,79 @@ FILL(digamma)
 
 #define FOUR_PI 12.566370614359172
 
-static long double sigmoid_reference_long(long double x)
-{
-    return 1.0L / (1.0L + expl(-x));
-}
+static long double sigmoid_reference_long(long double x) { return 1.0L / (1.0L + expl(-x)); }
 
 static const subject_t subjects[] = {
     {"exp", fill_exp, expl, 1.0, {{0, 0}, {-1, 1}, {-746, -707}, {-720, 720}}},
     {"log", fill_log, logl, 1.0, {{0, 0}, {0.5, 2}, {0.99, 1.01}, {0, 1e-307}}},
     {"tanh", fill_tanh, tanhl, 1.0, {{0, 0}, {-0.6, 0.6}, {-3, 3}, {-21, 21}}},
-    {"sigmoid", fill_sigmoid, sigmoid_reference_long, 1.0, {{0, 0}, {-1, 1}, {-746, -690}, {-50, 50}}},
+    {"sigmoid",
+     fill_sigmoid,
+     sigmoid_reference_long,
+     1.0,
+     {{0, 0}, {-1, 1}, {-746, -690}, {-50, 50}}},
     {"sqrt", fill_sqrt, sqrtl, 0.5, {{0, 0}, {0, 1e-307}, {0.5, 2}, {0, 1e300}}},
     {"sin", fill_sin, sinl, 1.0, {{-0x1p20, 0x1p20}, {-20, 20}, {-0.8, 0.8}, {0, 0}}},
     {"cos", fill_cos, cosl, 1.0, {{-0x1p20, 0x1p20}, {-20, 20}, {-0.8, 0.8}, {0, 0}}},
     {"erf", fill_erf, erfl, 1.5, {{0, 0}, {-0.5, 0.5}, {-2, 2}, {-6.5, 6.5}}},
-    {"sin_4pi", fill_sin_4pi, sinl, 1.0, {{-FOUR_PI, FOUR_PI}, {-0.8, 0.8}, {-1e-300, 1e-300}, {3.14159, 3.1416}}},
-    {"cos_4pi", fill_cos_4pi, cosl, 1.0, {{-FOUR_PI, FOUR_PI}, {-0.8, 0.8}, {-1e-7, 1e-7}, {4.71238, 4.71239}}},
-    {"softplus", fill_softplus, softplus_reference_long, 3.0, {{0, 0}, {-1, 1}, {-746, -30}, {-50, 50}}},
+    {"sin_4pi",
+     fill_sin_4pi,
+     sinl,
+     1.0,
+     {{-FOUR_PI, FOUR_PI}, {-0.8, 0.8}, {-1e-300, 1e-300}, {3.14159, 3.1416}}},
+    {"cos_4pi",
+     fill_cos_4pi,
+     cosl,
+     1.0,
+     {{-FOUR_PI, FOUR_PI}, {-0.8, 0.8}, {-1e-7, 1e-7}, {4.71238, 4.71239}}},
+    {"softplus",
+     fill_softplus,
+     softplus_reference_long,
+     3.0,
+     {{0, 0}, {-1, 1}, {-746, -30}, {-50, 50}}},
     {"elu", fill_elu, elu_reference_long, 2.0, {{0, 0}, {-1, 1}, {-1e-9, 1e-9}, {-50, 50}}},
     {"selu", fill_selu, selu_reference_long, 3.0, {{0, 0}, {-1, 1}, {-1e-9, 1e-9}, {-50, 50}}},
     {"silu", fill_silu, silu_reference_long, 4.0, {{0, 0}, {-1, 1}, {-750, -650}, {-50, 50}}},
-    {"gelu_tanh", fill_gelu_tanh, gelu_tanh_reference_long, 4.0, {{0, 0}, {-1, 1}, {-22, -15}, {-15, 10}}},
-    {"gelu_erf", fill_gelu_erf, gelu_erf_reference_long, 4.25, {{-1e-5, 1e-5}, {-1, 1}, {-37, -5}, {-6, 9}}},
-    {"softsign", fill_softsign, softsign_reference_long, 1.5, {{0, 0}, {-1, 1}, {-1e-9, 1e-9}, {-50, 50}}},
+    {"gelu_tanh",
+     fill_gelu_tanh,
+     gelu_tanh_reference_long,
+     4.0,
+     {{0, 0}, {-1, 1}, {-22, -15}, {-15, 10}}},
+    {"gelu_erf",
+     fill_gelu_erf,
+     gelu_erf_reference_long,
+     4.25,
+     {{-1e-5, 1e-5}, {-1, 1}, {-37, -5}, {-6, 9}}},
+    {"softsign",
+     fill_softsign,
+     softsign_reference_long,
+     1.5,
+     {{0, 0}, {-1, 1}, {-1e-9, 1e-9}, {-50, 50}}},
     {"rsqrt", fill_rsqrt, rsqrt_reference_long, 1.5, {{0, 0}, {0, 1e-307}, {0.5, 2}, {0, 1e300}}},
-    {"digamma", fill_digamma, digamma_reference_of_long, 5.0, {{0, 1.45}, {1.47, 2}, {2, 7}, {7, 1e300}}},
+    {"digamma",
+     fill_digamma,
+     digamma_reference_of_long,
+     5.0,
+     {{0, 1.45}, {1.47, 2}, {2, 7}, {7, 1e300}}},
     /* away from the zeros, near which the error is absolute */
-    {"digamma", fill_digamma, digamma_reference_of_long, 6.0,
+    {"digamma",
+     fill_digamma,
+     digamma_reference_of_long,
+     6.0,
      {{-0.35, -1e-300}, {-3.5, -2.8}, {-9.6, -8.9}, {-10000.6, -1e4}}},
 };
 
 enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
 
 /* xorshift64*: the test needs repeatable bits, nothing more. */
-static uint64_t next_bits(uint64_t *state)
-{
+static uint64_t next_bits(uint64_t *state) {
     *state ^= *state >> 12;
     *state ^= *state << 25;
     *state ^= *state >> 27;
     return *state * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-static double next_input(uint64_t *state, const double *range)
-{
+static double next_input(uint64_t *state, const double *range) {
     uint64_t bits = next_bits(state);
     if (range[0] == range[1]) {
         return GANTRY_AS_DOUBLE(bits);
@@ -117,9 +148,9 @@ static double next_input(uint64_t *state, const double *range)
     return range[0] + (range[1] - range[0]) * ((double)(bits >> 11) * 0x1p-53);
 }
 
-/* Distance of y from the exact result in units of double's last place there; infinite for a wrong special. */
-static double error_in_ulp(double y, long double wanted)
-{
+/* Distance of y from the exact result in units of double's last place there; infinite for a
+ * wrong special. */
+static double error_in_ulp(double y, long double wanted) {
     double nearest = (double)wanted;
     if (isnan(wanted)) {
         return GANTRY_AS_ULONG(y) == UINT64_C(0x7ff8000000000000) ? 0.0 : HUGE_VAL;
@@ -140,17 +171,17 @@ static double error_in_ulp(double y, long double wanted)
     return (double)(fabsl(value - capped) * ldexpl(1.0L, 52 - exponent));
 }
 
-static double worst_of_range(const subject_t *subject, const double *range, uint64_t *state, double *out_input)
-{
+static double worst_of_range(const subject_t *subject, const double *range, uint64_t *state,
+                             double *out_input) {
     double x[BLOCK];
     double y[BLOCK];
     double worst = 0.0;
     for (long done = 0; done < samples; done += BLOCK) {
-        for (int i = 0; i < BLOCK; i++) {
+        for (int i = 0; i < BLOCK; ++i) {
             x[i] = next_input(state, range);
         }
         subject->fill(y, x, BLOCK);
-        for (int i = 0; i < BLOCK; i++) {
+        for (int i = 0; i < BLOCK; ++i) {
             double error = error_in_ulp(y[i], subject->reference((long double)x[i]));
             if (error > worst) {
                 worst = error;
@@ -161,45 +192,43 @@ static double worst_of_range(const subject_t *subject, const double *range, uint
     return worst;
 }
 
-static void skip_without_wider_reference(void)
-{
+static void skip_without_wider_reference(void) {
     if (sizeof(long double) == sizeof(double) || LDBL_MANT_DIG < 64) {
         print_message("skipped: long double is no wider than double here\n");
         skip();
     }
 }
 
-static void functions_random_inputs_stay_within_their_bounds(void **state)
-{
+static void functions_random_inputs_stay_within_their_bounds(void **state) {
     (void)state;
     skip_without_wider_reference();
     uint64_t seed = UINT64_C(0x9e3779b97f4a7c15);
     int failures = 0;
-    for (int i = 0; i < SUBJECTS; i++) {
-        for (int j = 0; j < RANGES; j++) {
+    for (int i = 0; i < SUBJECTS; ++i) {
+        for (int j = 0; j < RANGES; ++j) {
             const double *range = subjects[i].ranges[j];
             double input = 0.0;
             double worst = worst_of_range(&subjects[i], range, &seed, &input);
-            print_message("%-8s [%g, %g]: largest error %.4f ulp at %.17g\n", subjects[i].name, range[0], range[1],
-                          worst, input);
+            print_message("%-8s [%g, %g]: largest error %.4f ulp at %.17g\n", subjects[i].name,
+                          range[0], range[1], worst, input);
             failures += worst <= subjects[i].bound_ulp ? 0 : 1;
         }
     }
     assert_int_equal(failures, 0);
 }
 
-/* The doubles next to multiples of pi/4: there a result is least, or the reduction goes over to the next quarter. */
-static void quarter_functions_next_to_their_bends_stay_within_their_bounds(void **state)
-{
+/* The doubles next to multiples of pi/4: there a result is least, or the reduction goes over to
+ * the next quarter. */
+static void quarter_functions_next_to_their_bends_stay_within_their_bounds(void **state) {
     (void)state;
     skip_without_wider_reference();
     double worst = 0.0;
-    for (int eighth = -16; eighth <= 16; eighth++) {
+    for (int eighth = -16; eighth <= 16; ++eighth) {
         double v = FOUR_PI / 16 * eighth;
-        for (int i = 0; i < 64; i++) {
+        for (int i = 0; i < 64; ++i) {
             v = nextafter(v, 0.0);
         }
-        for (int i = 0; i < 128 && fabs(v) <= FOUR_PI; i++) {
+        for (int i = 0; i < 128 && fabs(v) <= FOUR_PI; ++i) {
             worst = fmax(worst, error_in_ulp(gantry_sin_4pi_f64(v), sinl((long double)v)));
             worst = fmax(worst, error_in_ulp(gantry_cos_4pi_f64(v), cosl((long double)v)));
             v = nextafter(v, eighth < 0 ? -HUGE_VAL : HUGE_VAL);
@@ -210,14 +239,13 @@ static void quarter_functions_next_to_their_bends_stay_within_their_bounds(void 
 }
 
 /* The doubles about multiples of pi/2 up to the limit of the near ones: there a result is least. */
-static void sine_and_cosine_next_to_multiples_of_a_quarter_stay_within_their_bounds(void **state)
-{
+static void sine_and_cosine_next_to_multiples_of_a_quarter_stay_within_their_bounds(void **state) {
     (void)state;
     skip_without_wider_reference();
     double worst = 0.0;
     for (long n = 1; n < 680000; n += n < 5000 ? 1 : 37) {
         double v = (double)((long double)n * 1.57079632679489661923L);
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 3; ++i) {
             double x = i == 0 ? v : nextafter(v, i == 1 ? 0.0 : HUGE_VAL);
             worst = fmax(worst, error_in_ulp(gantry_sin_f64(x), sinl((long double)x)));
             worst = fmax(worst, error_in_ulp(gantry_cos_f64(x), cosl((long double)x)));
@@ -227,13 +255,11 @@ static void sine_and_cosine_next_to_multiples_of_a_quarter_stay_within_their_bou
     assert_true(worst <= 1.0);
 }
 
-static void assert_bits(double got, double wanted)
-{
+static void assert_bits(double got, double wanted) {
     assert_true(GANTRY_AS_ULONG(got) == GANTRY_AS_ULONG(wanted));
 }
 
-static void functions_special_inputs_give_the_ieee_results(void **state)
-{
+static void functions_special_inputs_give_the_ieee_results(void **state) {
     (void)state;
     double nan_result = GANTRY_NAN_F64;
     double infinity = GANTRY_INFINITY_F64;
@@ -288,23 +314,46 @@ static void functions_special_inputs_give_the_ieee_results(void **state)
     assert_bits(gantry_cos_4pi_f64(other_nan), nan_result);
 }
 
-/* Zeros, denormals, infinities, NaNs, integers, and arguments at which something overflows or vanishes. */
-static void functions_special_inputs_agree_with_their_references(void **state)
-{
+/* Zeros, denormals, infinities, NaNs, integers, and arguments at which something overflows or
+ * vanishes. */
+static void functions_special_inputs_agree_with_their_references(void **state) {
     static const double inputs[] = {
-        0.0,   -0.0,  4.94065645841246544e-324, -4.94065645841246544e-324, 2.2e-308, -2.2e-308, HUGE_VAL, -HUGE_VAL,
-        1.0,   -1.0,  2.0, -2.0, 0.5, 24.0, 40.0, -40.0, 709.0, 1000.0, -1000.0, 1e300, -1e300, 1e308,
-        -4503599627370497.0, 1e16, -4.5e15,
+        0.0,
+        -0.0,
+        4.94065645841246544e-324,
+        -4.94065645841246544e-324,
+        2.2e-308,
+        -2.2e-308,
+        HUGE_VAL,
+        -HUGE_VAL,
+        1.0,
+        -1.0,
+        2.0,
+        -2.0,
+        0.5,
+        24.0,
+        40.0,
+        -40.0,
+        709.0,
+        1000.0,
+        -1000.0,
+        1e300,
+        -1e300,
+        1e308,
+        -4503599627370497.0,
+        1e16,
+        -4.5e15,
     };
     (void)state;
     int failures = 0;
-    for (int i = 0; i < SUBJECTS && LDBL_MANT_DIG >= 64; i++) {
-        for (size_t j = 0; j <= sizeof inputs / sizeof inputs[0]; j++) {
+    for (int i = 0; i < SUBJECTS && LDBL_MANT_DIG >= 64; ++i) {
+        for (size_t j = 0; j <= sizeof inputs / sizeof inputs[0]; ++j) {
             double x = j == 0 ? GANTRY_AS_DOUBLE(UINT64_C(0xfff0000000000123)) : inputs[j - 1];
             double y = 0.0;
             subjects[i].fill(&y, &x, 1);
             double error = error_in_ulp(y, subjects[i].reference((long double)x));
-            if (!(error <= subjects[i].bound_ulp) && (strstr(subjects[i].name, "_4pi") == NULL || fabs(x) < FOUR_PI)) {
+            if (!(error <= subjects[i].bound_ulp) &&
+                (strstr(subjects[i].name, "_4pi") == NULL || fabs(x) < FOUR_PI)) {
                 print_message("%s(%.17g) is %.17g: %g ulp\n", subjects[i].name, x, y, error);
                 failures++;
             }
@@ -313,8 +362,7 @@ static void functions_special_inputs_agree_with_their_references(void **state)
     assert_int_equal(failures, 0);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_special_inputs_give_the_ieee_results),
         cmocka_unit_test(functions_special_inputs_agree_with_their_references),

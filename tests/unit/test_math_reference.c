@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tests' own digamma (math_float32_reference.h), which judges gantry_digamma_f32 and _f64, against mpmath's. */
+/* The tests' own digamma (math_float32_reference.h), which judges gantry_digamma_f32 and _f64,
+ * against mpmath's. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -18,16 +19,16 @@ static const struct digamma_value {
 #include "digamma_table.inc"
 };
 
-static void digamma_reference_of_the_table_is_as_mpmath_has_it(void **state)
-{
+static void digamma_reference_of_the_table_is_as_mpmath_has_it(void **state) {
     (void)state;
     double worst = 0.0;
     double at = 0.0;
     if (LDBL_MANT_DIG < 64) {
-        print_message("skipped: long double is no wider than double here, and then not enough near a zero\n");
+        print_message(
+            "skipped: long double is no wider than double here, and then not enough near a zero\n");
         skip();
     }
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i) {
         const double got = digamma_reference((double)table[i].x);
         /* In units of float32's last place, which is what the test of all inputs counts in. */
         const int exponent = ilogbl(table[i].y) < -126 ? -126 : ilogbl(table[i].y);
@@ -41,8 +42,7 @@ static void digamma_reference_of_the_table_is_as_mpmath_has_it(void **state)
     assert_true(worst < 1e-3);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digamma_reference_of_the_table_is_as_mpmath_has_it),
     };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public calls on memory: numbers, giving back, reports, and the words that scopes put on what they allocate. */
+/* Public calls on memory: numbers, giving back, reports, and the words that scopes put on what
+ * they allocate. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -13,20 +14,23 @@
 
 static gantry_memory_info_t info_of(const runtime_fixture_t *f, const char *device) {
     gantry_memory_info_t info = {.struct_size = sizeof info};
-    if (gantry_get_memory_info(f->runtime, device, &info) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_get_memory_info(f->runtime, device, &info) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     return info;
 }
 
 static char *report_of(const runtime_fixture_t *f, bool oom, gantry_report_format_t format) {
     size_t needed = 0;
-    gantry_status_t status = oom ? gantry_get_oom_report(f->runtime, "GPU:0", format, NULL, 0, &needed)
-                                 : gantry_get_memory_report(f->runtime, "GPU:0", format, NULL, 0, &needed);
+    gantry_status_t status =
+        oom ? gantry_get_oom_report(f->runtime, "GPU:0", format, NULL, 0, &needed)
+            : gantry_get_memory_report(f->runtime, "GPU:0", format, NULL, 0, &needed);
     if (status != GANTRY_OK) fail_msg("%s", gantry_last_message());
     char *text = malloc(needed + 100);
     assert_non_null(text);
     size_t again = 0;
-    status = oom ? gantry_get_oom_report(f->runtime, "GPU:0", format, text, needed + 100, &again)
-                 : gantry_get_memory_report(f->runtime, "GPU:0", format, text, needed + 100, &again);
+    status =
+        oom ? gantry_get_oom_report(f->runtime, "GPU:0", format, text, needed + 100, &again)
+            : gantry_get_memory_report(f->runtime, "GPU:0", format, text, needed + 100, &again);
     assert_int_equal(status, GANTRY_OK);
     assert_int_equal(again, needed);
     assert_int_equal(strlen(text), needed);
@@ -38,7 +42,8 @@ static const gantry_tensor_t *try_zeros(gantry_scope_t *scope, gantry_shape_t sh
     size_t floats = (size_t)gantry_shape_elements(&shape);
     void *values = calloc(floats, sizeof(float));
     assert_non_null(values);
-    const gantry_tensor_t *tensor = gantry_constant(scope, GANTRY_FLOAT32, shape, values, floats * sizeof(float));
+    const gantry_tensor_t *tensor =
+        gantry_constant(scope, GANTRY_FLOAT32, shape, values, floats * sizeof(float));
     free(values);
     return tensor;
 }
@@ -57,7 +62,8 @@ static void info_follows_what_is_allocated(void **state) {
     runtime_fixture_open(&f, 2);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     gantry_memory_info_t info = info_of(&f, "GPU:0");
-    assert_int_equal(info.pool_bytes + info.requested_bytes + info.region_count + info.extended_count, 0);
+    assert_int_equal(
+        info.pool_bytes + info.requested_bytes + info.region_count + info.extended_count, 0);
     const gantry_tensor_t *tensor = zeros(scope, 250);
     info = info_of(&f, "GPU:0");
     assert_int_equal(info.requested_bytes, 1000);
@@ -126,7 +132,8 @@ static void tags_mark_what_a_scope_allocates(void **state) {
     gantry_scope_t *early = gantry_scope_begin_in(outer, NULL);
     assert_int_equal(gantry_scope_set_tag(outer, word), GANTRY_OK);
     word[0] = '?'; /* the runtime has its own copy */
-    gantry_scope_t *inner = gantry_scope_begin_in(outer, NULL), *head = gantry_scope_begin_in(outer, NULL);
+    gantry_scope_t *inner = gantry_scope_begin_in(outer, NULL),
+                   *head = gantry_scope_begin_in(outer, NULL);
     assert_int_equal(gantry_scope_set_tag(head, "head \"1\""), GANTRY_OK);
     (void)zeros(early, 64);    /* untagged */
     (void)F32(inner, 1, 2, 3); /* by inheritance */
@@ -135,7 +142,8 @@ static void tags_mark_what_a_scope_allocates(void **state) {
     assert_int_equal(gantry_scope_set_tag(head, NULL), GANTRY_OK);
     (void)zeros(head, 65536);
     assert_int_equal(gantry_scope_set_tag(head, ""), GANTRY_OK); /* none, too */
-    char *json = report_of(&f, false, GANTRY_REPORT_JSON), *text = report_of(&f, false, GANTRY_REPORT_TEXT);
+    char *json = report_of(&f, false, GANTRY_REPORT_JSON),
+         *text = report_of(&f, false, GANTRY_REPORT_TEXT);
     static const char *const tags[] = {"\"\"", "\"encoder\"", "\"head \\\"1\\\"\"", "\"encoder\""};
     for (long i = 0; i < 4; ++i) {
         char path[32];
@@ -164,7 +172,8 @@ static void tag_of_a_bad_scope_or_without_memory_is_refused(void **state) {
     runtime_fixture_starve(&f, 0);
     assert_int_equal(gantry_scope_set_tag(scope, "x"), GANTRY_RESOURCE_EXHAUSTED);
     f.heap.inner.fail_at = -1;
-    assert_int_equal(gantry_scope_set_tag(scope, "x"), GANTRY_RESOURCE_EXHAUSTED); /* the scope has failed */
+    /* the scope has failed */
+    assert_int_equal(gantry_scope_set_tag(scope, "x"), GANTRY_RESOURCE_EXHAUSTED);
     gantry_scope_clear(scope);
     assert_int_equal(gantry_scope_set_tag(scope, "x"), GANTRY_OK);
     assert_int_equal(gantry_scope_set_tag(scope, "x"), GANTRY_OK);
@@ -176,7 +185,8 @@ static void temporary_memory_ends_with_its_op(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    gantry_scope_t *host = runtime_fixture_scope(&f, "CPU:0"), *scope = runtime_fixture_scope(&f, "GPU:0");
+    gantry_scope_t *host = runtime_fixture_scope(&f, "CPU:0"),
+                   *scope = runtime_fixture_scope(&f, "GPU:0");
     const gantry_tensor_t *away = zeros(host, 1000);
     const gantry_tensor_t *sum = gantry_add(scope, away, away),
                           *alias = gantry_reshape(scope, away, GANTRY_SHAPE(10, 100));
@@ -199,15 +209,16 @@ static void out_of_memory_leaves_a_report(void **state) {
     runtime_fixture_open(&f, 1);
     size_t needed = 7;
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
-    assert_int_equal(gantry_get_oom_report(f.runtime, "GPU:0", GANTRY_REPORT_TEXT, NULL, 0, &needed), GANTRY_NOT_FOUND);
+    assert_int_equal(
+        gantry_get_oom_report(f.runtime, "GPU:0", GANTRY_REPORT_TEXT, NULL, 0, &needed),
+        GANTRY_NOT_FOUND);
     assert_int_equal(needed, 0);
     assert_int_equal(gantry_scope_set_tag(scope, "weights"), GANTRY_OK);
     (void)zeros(scope, 10 << 20); /* 40 MiB */
     assert_int_equal(gantry_scope_set_tag(scope, "activations"), GANTRY_OK);
     assert_null(try_zeros(scope, GANTRY_SHAPE(1 << 10, 1 << 13)));
     const char *const parts[] = {
-        "OOM when allocating tensor with shape[1024,8192] and type float on "
-        "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc: ",
+        "OOM when allocating tensor with shape[1024,8192] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc: ",
         "33554432 bytes",
         "in use",
         "held from the driver",
@@ -226,7 +237,8 @@ static void out_of_memory_leaves_a_report(void **state) {
     assert_true(strlen(gantry_scope_message(scope)) < 2047);
     gantry_scope_clear(scope);
     assert_int_equal(info_of(&f, "GPU:0").out_of_memory_count, 1);
-    char *json = report_of(&f, true, GANTRY_REPORT_JSON), *text = report_of(&f, true, GANTRY_REPORT_TEXT);
+    char *json = report_of(&f, true, GANTRY_REPORT_JSON),
+         *text = report_of(&f, true, GANTRY_REPORT_TEXT);
     assert_true(json_has(json, "out_of_memory", "true"));
     assert_true(json_has(json, "request.bytes", "33554432"));
     assert_true(json_has(json, "request.tag", "\"activations\""));
@@ -248,11 +260,13 @@ static void report_is_cut_to_fit(void **state) {
     runtime_fixture_open(&f, 1);
     char out[8] = "xxxxxxx", one[1] = {'x'};
     size_t needed = 0;
-    assert_int_equal(gantry_get_memory_report(f.runtime, "GPU:0", GANTRY_REPORT_TEXT, out, sizeof out, &needed),
-                     GANTRY_OK);
+    assert_int_equal(
+        gantry_get_memory_report(f.runtime, "GPU:0", GANTRY_REPORT_TEXT, out, sizeof out, &needed),
+        GANTRY_OK);
     assert_string_equal(out, "Memory ");
     assert_true(needed > 1000);
-    assert_int_equal(gantry_get_memory_report(f.runtime, "GPU:0", GANTRY_REPORT_TEXT, one, 1, NULL), GANTRY_OK);
+    assert_int_equal(gantry_get_memory_report(f.runtime, "GPU:0", GANTRY_REPORT_TEXT, one, 1, NULL),
+                     GANTRY_OK);
     assert_int_equal(one[0], '\0');
     runtime_fixture_close(&f);
 }
@@ -262,29 +276,35 @@ static void bad_report_calls_are_refused(void **state) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     char out[16] = "x";
-    assert_int_equal(gantry_get_memory_report(f.runtime, "GPU:0", (gantry_report_format_t)7, out, sizeof out, NULL),
+    assert_int_equal(gantry_get_memory_report(f.runtime, "GPU:0", (gantry_report_format_t)7, out,
+                                              sizeof out, NULL),
                      GANTRY_INVALID_ARGUMENT);
     assert_non_null(strstr(gantry_last_message(), "format is 7"));
     assert_string_equal(out, "");
     assert_int_equal(gantry_get_oom_report(f.runtime, "GPU:0", GANTRY_REPORT_JSON, NULL, 10, NULL),
                      GANTRY_INVALID_ARGUMENT);
-    assert_int_equal(gantry_get_memory_report(f.runtime, "GPU:7", GANTRY_REPORT_JSON, out, sizeof out, NULL),
-                     GANTRY_NOT_FOUND);
-    assert_int_equal(gantry_get_memory_report(NULL, "GPU:0", GANTRY_REPORT_JSON, out, sizeof out, NULL),
-                     GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(
+        gantry_get_memory_report(f.runtime, "GPU:7", GANTRY_REPORT_JSON, out, sizeof out, NULL),
+        GANTRY_NOT_FOUND);
+    assert_int_equal(
+        gantry_get_memory_report(NULL, "GPU:0", GANTRY_REPORT_JSON, out, sizeof out, NULL),
+        GANTRY_INVALID_ARGUMENT);
     for (long at = 0; at < 3; ++at) { /* open by now: only the report needs memory */
-        assert_int_equal(gantry_get_memory_report(f.runtime, "GPU:0", GANTRY_REPORT_JSON, out, sizeof out, NULL),
-                         GANTRY_OK);
+        assert_int_equal(
+            gantry_get_memory_report(f.runtime, "GPU:0", GANTRY_REPORT_JSON, out, sizeof out, NULL),
+            GANTRY_OK);
         runtime_fixture_starve(&f, at);
-        assert_int_equal(gantry_get_memory_report(f.runtime, "GPU:0", GANTRY_REPORT_JSON, out, sizeof out, NULL),
-                         GANTRY_RESOURCE_EXHAUSTED);
+        assert_int_equal(
+            gantry_get_memory_report(f.runtime, "GPU:0", GANTRY_REPORT_JSON, out, sizeof out, NULL),
+            GANTRY_RESOURCE_EXHAUSTED);
         f.heap.inner.fail_at = -1;
     }
     runtime_fixture_close(&f);
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(info_follows_what_is_allocated),
         TEST(info_of_an_older_caller_ends_where_its_struct_ends),

@@ -92,14 +92,16 @@ static void map_shows_what_is_in_use(void **state) {
     assert_string_equal(report->map, expected);
     assert_int_equal(report->free_chunks, 2);
     assert_int_equal(report->stats.largest_free_block_bytes, 29 * 4096 - 256);
-    assert_int_equal(report->fragmentation, 4087); /* 20 of 48.9375 cells are not in the largest hole */
+    /* 20 of 48.9375 cells are not in the largest hole */
+    assert_int_equal(report->fragmentation, 4087);
     free(report);
     close_pool(&pool);
 }
 
 static void map_has_100_characters_for_pools_of_any_length(void **state) {
     (void)state;
-    static const uint64_t lengths[] = {256, 512, 99 * 256, 101 * 256, GIB, (UINT64_C(1) << 62) + 256};
+    static const uint64_t lengths[] = {256,       512, 99 * 256,
+                                       101 * 256, GIB, (UINT64_C(1) << 62) + 256};
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) {
         pool_t pool;
         open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = lengths[i]});
@@ -157,8 +159,10 @@ static void more_names_sizes_regions_and_chunks_than_there_is_room_for_are_count
     enum { COUNT = 1500 };
     pool_t pool;
     static char names[COUNT][8];
-    open_pool(&pool, (gantry__bfc_options_t){
-                         .limit_bytes = GIB, .max_step_bytes = 2 * MIB, .split_bytes = 256, .growth = true});
+    open_pool(
+        &pool,
+        (gantry__bfc_options_t){
+            .limit_bytes = GIB, .max_step_bytes = 2 * MIB, .split_bytes = 256, .growth = true});
     uint64_t bytes = 0;
     for (int i = 0; i < COUNT; ++i) {
         (void)snprintf(names[i], sizeof names[i], "Op%d", i);
@@ -178,7 +182,8 @@ static void more_names_sizes_regions_and_chunks_than_there_is_room_for_are_count
     assert_int_equal(by_size, bytes);
     assert_int_equal(by_bin, bytes);
     assert_string_equal(report->names[GANTRY__REPORT_NAMES - 1].op, "(others)");
-    for (uint32_t i = 0; i < report->owner_count; ++i) assert_true(report->owners[i] != GANTRY__REPORT_NAMES - 1);
+    for (uint32_t i = 0; i < report->owner_count; ++i)
+        assert_true(report->owners[i] != GANTRY__REPORT_NAMES - 1);
     for (uint32_t i = 1; i + 1 < report->size_count; ++i)
         assert_true(report->sizes[i - 1].bytes < report->sizes[i].bytes);
     char *text = written(report, false), *json = written(report, true);
@@ -211,11 +216,12 @@ static void strings_of_json_are_escaped(void **state) {
     (void)state;
     static const struct {
         const char *tag, *json;
-    } cases[] = {
-        {"a\"b\\c", "\"a\\\"b\\\\c\""},
-        {"line\n\ttab\x01\x7f", "\"line\\u000a\\u0009tab\\u0001\\u007f\""},
-        {"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80", "\"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80\""},
-        {"bad \xff\xc3 \xed\xa0\x80 \xc0\x80!", "\"bad \\ufffd\\ufffd \\ufffd\\ufffd\\ufffd \\ufffd\\ufffd!\""}};
+    } cases[] = {{"a\"b\\c", "\"a\\\"b\\\\c\""},
+                 {"line\n\ttab\x01\x7f", "\"line\\u000a\\u0009tab\\u0001\\u007f\""},
+                 {"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80",
+                  "\"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80\""},
+                 {"bad \xff\xc3 \xed\xa0\x80 \xc0\x80!",
+                  "\"bad \\ufffd\\ufffd \\ufffd\\ufffd\\ufffd \\ufffd\\ufffd!\""}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         pool_t pool;
         open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = MIB, .split_bytes = 256});

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Gantry's allocator holds for the bench's traces, against its bounds: for programs at most twice the peak in use
- * plus one region at every moment, for all no more than the model of TensorFlow's rules holds. No time is measured. */
+/* What Gantry's allocator holds for the bench's traces, against its bounds: for programs at most
+ * twice the peak in use plus one region at every moment, for all no more than the model of
+ * TensorFlow's rules holds. No time is measured. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,8 @@ static void make(memory_trace_t *trace, const trace_recipe_t *recipe, uint64_t v
     assert_true(trace->count > 500);
 }
 
-static trace_figures_t replay(const memory_trace_t *trace, const subject_t *subject, uint64_t limit_bytes) {
+static trace_figures_t replay(const memory_trace_t *trace, const subject_t *subject,
+                              uint64_t limit_bytes) {
     trace_figures_t figures;
     assert_true(trace_replay(trace, subject, limit_bytes, &figures));
     return figures;
@@ -54,7 +56,8 @@ static void traces_of_programs_hold_at_most_twice_the_peak_and_a_region(void **s
         memory_trace_t trace;
         make(&trace, recipe, (uint64_t)i % SEEDS);
         trace_figures_t figures = replay(&trace, &subject_gantry, TRACE_NO_LIMIT);
-        if (figures.worst_bound > 1) fail_msg("%s, %d: %f of the bound", trace.name, i % SEEDS, figures.worst_bound);
+        if (figures.worst_bound > 1)
+            fail_msg("%s, %d: %f of the bound", trace.name, i % SEEDS, figures.worst_bound);
         assert_int_equal(figures.failed, 0);
         memory_trace_deinit(&trace);
     }

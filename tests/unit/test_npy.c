@@ -42,7 +42,8 @@ static file_t make_file(unsigned major, const char *header, const void *data, si
 
 static const float six_floats[6] = {1, 2, 3, 4, 5, 6};
 
-/* Parses from a block of exactly the file's size, so that a read past its end is seen by the sanitizer. */
+/* Parses from a block of exactly the file's size, so that a read past its end is seen by the
+ * sanitizer. */
 static gantry_status_t parse_exact(const file_t *file, size_t size) {
     unsigned char *block = malloc(size ? size : 1);
     assert_non_null(block);
@@ -80,61 +81,82 @@ static const header_row_t header_rows[] = {
     {"{'descr': '|u1', 'fortran_order': False, 'shape': (24,), }", GANTRY_OK, NULL},
     {"{'descr': '|b1', 'fortran_order': False, 'shape': (24,), }", GANTRY_OK, NULL},
     {"{'descr': '<c8', 'fortran_order': True, 'shape': (3, 1), }", GANTRY_OK, NULL},
-    {"{'descr': '<f2', 'fortran_order': False, 'shape': (1, 1, 2, 1, 3, 2, 1, 1), }", GANTRY_OK, NULL},
-    {"{'descr': '<f2', 'fortran_order': False, 'shape': (1, 1, 2, 1, 3, 2, 1, 1, 1), }", GANTRY_UNIMPLEMENTED,
-     "8 dimensions"},
-    {"{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }", GANTRY_DATA_LOSS, "20 bytes of elements and has 24"},
-    {"{'descr': '<f4', 'fortran_order': False, 'shape': (), }", GANTRY_DATA_LOSS, "followed by something else"},
-    {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3), }", GANTRY_DATA_LOSS, "0 bytes of elements"},
+    {"{'descr': '<f2', 'fortran_order': False, 'shape': (1, 1, 2, 1, 3, 2, 1, 1), }", GANTRY_OK,
+     NULL},
+    {"{'descr': '<f2', 'fortran_order': False, 'shape': (1, 1, 2, 1, 3, 2, 1, 1, 1), }",
+     GANTRY_UNIMPLEMENTED, "8 dimensions"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }", GANTRY_DATA_LOSS,
+     "20 bytes of elements and has 24"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (), }", GANTRY_DATA_LOSS,
+     "followed by something else"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3), }", GANTRY_DATA_LOSS,
+     "0 bytes of elements"},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (7,), }", GANTRY_DATA_LOSS, "truncated"},
-    {"{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000,), }", GANTRY_DATA_LOSS, "truncated"},
-    {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", GANTRY_INVALID_ARGUMENT,
-     "too large"},
-    {"{'descr': '<f8', 'fortran_order': False, 'shape': (2305843009213693952,), }", GANTRY_INVALID_ARGUMENT,
-     "too large"},
-    {"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 4294967296, 4294967296), }", GANTRY_INVALID_ARGUMENT,
-     "too large"},
-    {"{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775808,), }", GANTRY_INVALID_ARGUMENT,
-     "below 2^63"},
-    {"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999999,), }", GANTRY_INVALID_ARGUMENT,
-     "below 2^63"},
-    {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2, -3), }", GANTRY_INVALID_ARGUMENT, "never negative"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000,), }", GANTRY_DATA_LOSS,
+     "truncated"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }",
+     GANTRY_INVALID_ARGUMENT, "too large"},
+    {"{'descr': '<f8', 'fortran_order': False, 'shape': (2305843009213693952,), }",
+     GANTRY_INVALID_ARGUMENT, "too large"},
+    {"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 4294967296, 4294967296), }",
+     GANTRY_INVALID_ARGUMENT, "too large"},
+    {"{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775808,), }",
+     GANTRY_INVALID_ARGUMENT, "below 2^63"},
+    {"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999999,), }",
+     GANTRY_INVALID_ARGUMENT, "below 2^63"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2, -3), }", GANTRY_INVALID_ARGUMENT,
+     "never negative"},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (6), }", GANTRY_INVALID_ARGUMENT, "','"},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': 6, }", GANTRY_INVALID_ARGUMENT, "tuple"},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': [6], }", GANTRY_INVALID_ARGUMENT, "tuple"},
-    {"{'descr': '<f4', 'fortran_order': False, 'shape': (,), }", GANTRY_INVALID_ARGUMENT, "a dimension"},
-    {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,,3), }", GANTRY_INVALID_ARGUMENT, "a dimension"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (,), }", GANTRY_INVALID_ARGUMENT,
+     "a dimension"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,,3), }", GANTRY_INVALID_ARGUMENT,
+     "a dimension"},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (2 3), }", GANTRY_INVALID_ARGUMENT, "','"},
-    {"{'descr': '<f4', 'fortran_order': False, 'shape': (6.0,), }", GANTRY_INVALID_ARGUMENT, "'.0,), }'"},
-    {"{'descr': '<f4', 'fortran_order': 0, 'shape': (6,), }", GANTRY_INVALID_ARGUMENT, "True or False"},
-    {"{'descr': '<f4', 'fortran_order': 'False', 'shape': (6,), }", GANTRY_INVALID_ARGUMENT, "True or False"},
-    {"{'descr': '|O', 'fortran_order': False, 'shape': (3,), }", GANTRY_UNIMPLEMENTED, "Python objects"},
-    {"{'descr': 'O8', 'fortran_order': False, 'shape': (3,), }", GANTRY_UNIMPLEMENTED, "Python objects"},
-    {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (6,), }", GANTRY_UNIMPLEMENTED, "records"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (6.0,), }", GANTRY_INVALID_ARGUMENT,
+     "'.0,), }'"},
+    {"{'descr': '<f4', 'fortran_order': 0, 'shape': (6,), }", GANTRY_INVALID_ARGUMENT,
+     "True or False"},
+    {"{'descr': '<f4', 'fortran_order': 'False', 'shape': (6,), }", GANTRY_INVALID_ARGUMENT,
+     "True or False"},
+    {"{'descr': '|O', 'fortran_order': False, 'shape': (3,), }", GANTRY_UNIMPLEMENTED,
+     "Python objects"},
+    {"{'descr': 'O8', 'fortran_order': False, 'shape': (3,), }", GANTRY_UNIMPLEMENTED,
+     "Python objects"},
+    {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (6,), }", GANTRY_UNIMPLEMENTED,
+     "records"},
     {"{'descr': '<U6', 'fortran_order': False, 'shape': (1,), }", GANTRY_UNIMPLEMENTED, "'<U6'"},
     {"{'descr': '|S24', 'fortran_order': False, 'shape': (1,), }", GANTRY_UNIMPLEMENTED, "'|S24'"},
-    {"{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (3,), }", GANTRY_UNIMPLEMENTED, "'<M8[ns]'"},
+    {"{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (3,), }", GANTRY_UNIMPLEMENTED,
+     "'<M8[ns]'"},
     {"{'descr': '<f16', 'fortran_order': False, 'shape': (1,), }", GANTRY_UNIMPLEMENTED, "'<f16'"},
     {"{'descr': '<c16', 'fortran_order': False, 'shape': (1,), }", GANTRY_UNIMPLEMENTED, "'<c16'"},
     {"{'descr': '|f4', 'fortran_order': False, 'shape': (6,), }", GANTRY_UNIMPLEMENTED, "'|f4'"},
     {"{'descr': '', 'fortran_order': False, 'shape': (6,), }", GANTRY_UNIMPLEMENTED, "''"},
     {"{'descr': '<', 'fortran_order': False, 'shape': (6,), }", GANTRY_UNIMPLEMENTED, "'<'"},
-    {"{'descr': '\x01\x7f\x80zz', 'fortran_order': False, 'shape': (6,), }", GANTRY_UNIMPLEMENTED, "'\?\?\?zz'"},
-    {"{'descr': 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'fortran_order': False}", GANTRY_UNIMPLEMENTED,
-     "aaa...'"},
-    {"{'descr': None, 'fortran_order': False, 'shape': (6,), }", GANTRY_INVALID_ARGUMENT, "('descr')"},
+    {"{'descr': '\x01\x7f\x80zz', 'fortran_order': False, 'shape': (6,), }", GANTRY_UNIMPLEMENTED,
+     "'\?\?\?zz'"},
+    {"{'descr': 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'fortran_order': False}",
+     GANTRY_UNIMPLEMENTED, "aaa...'"},
+    {"{'descr': None, 'fortran_order': False, 'shape': (6,), }", GANTRY_INVALID_ARGUMENT,
+     "('descr')"},
     {"{'descr': '<f4, 'fortran_order': False, 'shape': (6,), }", GANTRY_UNIMPLEMENTED, "'<f4, '"},
-    {"{'descr': '<f4', 'fortran_order': False, }", GANTRY_INVALID_ARGUMENT, "lacks the key 'shape'"},
+    {"{'descr': '<f4', 'fortran_order': False, }", GANTRY_INVALID_ARGUMENT,
+     "lacks the key 'shape'"},
     {"{'fortran_order': False, 'shape': (6,)}", GANTRY_INVALID_ARGUMENT, "lacks the key 'descr'"},
     {"{'descr': '<f4', 'shape': (6,)}", GANTRY_INVALID_ARGUMENT, "lacks the key 'fortran_order'"},
     {"{}", GANTRY_INVALID_ARGUMENT, "lacks the key"},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,), 'more': 1}", GANTRY_INVALID_ARGUMENT,
      "unknown key 'more'"},
-    {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (6,)}", GANTRY_INVALID_ARGUMENT,
-     "second key 'descr'"},
-    {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,)} + 1", GANTRY_INVALID_ARGUMENT, "nothing more"},
-    {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,)", GANTRY_INVALID_ARGUMENT, "ends where"},
-    {"{'descr': '<f4' 'fortran_order': False, 'shape': (6,)}", GANTRY_INVALID_ARGUMENT, "',' or '}'"},
+    {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (6,)}",
+     GANTRY_INVALID_ARGUMENT, "second key 'descr'"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,)} + 1", GANTRY_INVALID_ARGUMENT,
+     "nothing more"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,)", GANTRY_INVALID_ARGUMENT,
+     "ends where"},
+    {"{'descr': '<f4' 'fortran_order': False, 'shape': (6,)}", GANTRY_INVALID_ARGUMENT,
+     "',' or '}'"},
     {"{'descr' '<f4', 'fortran_order': False, 'shape': (6,)}", GANTRY_INVALID_ARGUMENT, "':'"},
     {"{, }", GANTRY_INVALID_ARGUMENT, "a key"},
     {"{'de\\x73cr': '<f4'}", GANTRY_INVALID_ARGUMENT, "a key"},
@@ -204,23 +226,27 @@ static void big_endian_is_converted(void **state) {
     const unsigned char complexes[] = {0x3f, 0x80, 0, 0, 0x40, 0, 0, 0};
     const unsigned char shorts[] = {0x01, 0x02};
     gantry__npy_view_t view;
-    file_t file = make_file(1, "{'descr': '>i4', 'fortran_order': False, 'shape': (2,), }", ints, sizeof ints);
+    file_t file = make_file(1, "{'descr': '>i4', 'fortran_order': False, 'shape': (2,), }", ints,
+                            sizeof ints);
     int32_t int_values[2];
     assert_int_equal(gantry__npy_parse(file.bytes, file.size, &view), GANTRY_OK);
     gantry__npy_copy(&view, int_values);
     assert_int_equal(int_values[0], 258);
     assert_int_equal(int_values[1], -2);
-    file = make_file(1, "{'descr': '>f8', 'fortran_order': False, 'shape': (), }", doubles, sizeof doubles);
+    file = make_file(1, "{'descr': '>f8', 'fortran_order': False, 'shape': (), }", doubles,
+                     sizeof doubles);
     double double_value;
     assert_int_equal(gantry__npy_parse(file.bytes, file.size, &view), GANTRY_OK);
     gantry__npy_copy(&view, &double_value);
     assert_true(double_value == 1.5);
-    file = make_file(1, "{'descr': '>c8', 'fortran_order': False, 'shape': (1,), }", complexes, sizeof complexes);
+    file = make_file(1, "{'descr': '>c8', 'fortran_order': False, 'shape': (1,), }", complexes,
+                     sizeof complexes);
     float complex_value[2];
     assert_int_equal(gantry__npy_parse(file.bytes, file.size, &view), GANTRY_OK);
     gantry__npy_copy(&view, complex_value);
     assert_true(complex_value[0] == 1.0f && complex_value[1] == 2.0f);
-    file = make_file(1, "{'descr': '>u2', 'fortran_order': False, 'shape': (1,), }", shorts, sizeof shorts);
+    file = make_file(1, "{'descr': '>u2', 'fortran_order': False, 'shape': (1,), }", shorts,
+                     sizeof shorts);
     uint16_t short_value;
     assert_int_equal(gantry__npy_parse(file.bytes, file.size, &view), GANTRY_OK);
     gantry__npy_copy(&view, &short_value);
@@ -230,8 +256,8 @@ static void big_endian_is_converted(void **state) {
 static void fortran_order_is_turned_to_rows(void **state) {
     (void)state;
     gantry__npy_view_t view;
-    file_t file = make_file(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", six_floats,
-                            sizeof six_floats);
+    file_t file = make_file(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }",
+                            six_floats, sizeof six_floats);
     assert_int_equal(gantry__npy_parse(file.bytes, file.size, &view), GANTRY_OK);
     assert_true(view.fortran_order);
     float rows[6];
@@ -241,14 +267,16 @@ static void fortran_order_is_turned_to_rows(void **state) {
     /* rank 4: the element at (i, j, k, l) is stored at i + 2 (j + 3 (k + 2 l)) */
     unsigned char bytes[24], out[24];
     for (unsigned i = 0; i < 24; ++i) bytes[i] = (unsigned char)i;
-    file = make_file(1, "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3, 2, 2), }", bytes, sizeof bytes);
+    file = make_file(1, "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3, 2, 2), }", bytes,
+                     sizeof bytes);
     assert_int_equal(gantry__npy_parse(file.bytes, file.size, &view), GANTRY_OK);
     gantry__npy_copy(&view, out);
     for (unsigned i = 0; i < 2; ++i)
         for (unsigned j = 0; j < 3; ++j)
             for (unsigned k = 0; k < 2; ++k)
                 for (unsigned l = 0; l < 2; ++l)
-                    assert_int_equal(out[((i * 3 + j) * 2 + k) * 2 + l], i + 2 * (j + 3 * (k + 2 * l)));
+                    assert_int_equal(out[((i * 3 + j) * 2 + k) * 2 + l],
+                                     i + 2 * (j + 3 * (k + 2 * l)));
 }
 
 static void bool_bytes_become_zero_or_one(void **state) {
@@ -256,7 +284,8 @@ static void bool_bytes_become_zero_or_one(void **state) {
     const unsigned char bytes[4] = {0, 1, 2, 255};
     gantry__npy_view_t view;
     unsigned char out[4];
-    file_t file = make_file(1, "{'descr': '|b1', 'fortran_order': False, 'shape': (4,), }", bytes, sizeof bytes);
+    file_t file = make_file(1, "{'descr': '|b1', 'fortran_order': False, 'shape': (4,), }", bytes,
+                            sizeof bytes);
     assert_int_equal(gantry__npy_parse(file.bytes, file.size, &view), GANTRY_OK);
     gantry__npy_copy(&view, out);
     const unsigned char expected[4] = {0, 1, 1, 1};
@@ -278,7 +307,9 @@ static const written_row_t written_rows[] = {
     {GANTRY_FLOAT64,
      {8, {1, 2, 3, 4, 5, 6, 7, 8}},
      "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 3, 4, 5, 6, 7, 8), }"},
-    {GANTRY_UINT8, {2, {1234567, 1}}, "{'descr': '|u1', 'fortran_order': False, 'shape': (1234567, 1), }"},
+    {GANTRY_UINT8,
+     {2, {1234567, 1}},
+     "{'descr': '|u1', 'fortran_order': False, 'shape': (1234567, 1), }"},
     {GANTRY_COMPLEX64, {1, {2}}, "{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }"},
 };
 
@@ -291,7 +322,9 @@ static void header_written_is_numpys(void **state) {
         memcpy(expected, "\x93NUMPY\x01\x00v\x00", 10);
         memcpy(expected + 10, written_rows[i].dict, strlen(written_rows[i].dict));
         expected[127] = '\n';
-        assert_int_equal(gantry__npy_header(written_rows[i].dtype, &written_rows[i].shape, header, &bytes), GANTRY_OK);
+        assert_int_equal(
+            gantry__npy_header(written_rows[i].dtype, &written_rows[i].shape, header, &bytes),
+            GANTRY_OK);
         assert_int_equal(bytes, sizeof expected);
         assert_memory_equal(header, expected, sizeof expected);
     }
@@ -313,12 +346,15 @@ static void unwritable_types_and_shapes_are_refused(void **state) {
     (void)state;
     char header[GANTRY__NPY_HEADER_BYTES];
     size_t bytes;
-    assert_int_equal(gantry__npy_header(GANTRY_BFLOAT16, &GANTRY_SHAPE(2), header, &bytes), GANTRY_UNIMPLEMENTED);
+    assert_int_equal(gantry__npy_header(GANTRY_BFLOAT16, &GANTRY_SHAPE(2), header, &bytes),
+                     GANTRY_UNIMPLEMENTED);
     assert_non_null(strstr(gantry__message(), "bfloat16"));
-    assert_int_equal(gantry__npy_header(GANTRY_FLOAT32, &GANTRY_SHAPE(-2), header, &bytes), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry__npy_header(GANTRY_FLOAT32, &GANTRY_SHAPE(-2), header, &bytes),
+                     GANTRY_INVALID_ARGUMENT);
     assert_non_null(strstr(gantry__message(), "[-2]"));
     gantry_shape_t nine = {.rank = 9};
-    assert_int_equal(gantry__npy_header(GANTRY_FLOAT32, &nine, header, &bytes), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry__npy_header(GANTRY_FLOAT32, &nine, header, &bytes),
+                     GANTRY_INVALID_ARGUMENT);
 }
 
 /* ---- files ---- */
@@ -328,7 +364,8 @@ static char file_path[PATH_MAX];
 static int make_path(void **state) {
     (void)state;
     const char *base = getenv("TMPDIR");
-    (void)snprintf(file_path, sizeof file_path, "%s/gantry_test_npy.XXXXXX", base && base[0] ? base : "/tmp");
+    (void)snprintf(file_path, sizeof file_path, "%s/gantry_test_npy.XXXXXX",
+                   base && base[0] ? base : "/tmp");
     int fd = mkstemp(file_path);
     return fd < 0 ? -1 : close(fd);
 }
@@ -348,7 +385,8 @@ typedef struct loaded_t {
     unsigned char data[4096];
 } loaded_t;
 
-static gantry_status_t load_from(const gantry__heap_t *heap, const char *path, size_t max_bytes, loaded_t *out) {
+static gantry_status_t load_from(const gantry__heap_t *heap, const char *path, size_t max_bytes,
+                                 loaded_t *out) {
     gantry__npy_file_t file;
     gantry_status_t status = gantry__npy_open(heap, path, max_bytes, &file);
     out->array = file.array;
@@ -360,20 +398,24 @@ static gantry_status_t load_from(const gantry__heap_t *heap, const char *path, s
     return status;
 }
 
-static gantry_status_t load(loaded_t *out) { return load_from(&gantry__heap_default, file_path, SIZE_MAX, out); }
+static gantry_status_t load(loaded_t *out) {
+    return load_from(&gantry__heap_default, file_path, SIZE_MAX, out);
+}
 
 static void saved_array_loads_back(void **state) {
     (void)state;
     failing_heap_t heap;
     failing_heap_init(&heap, -1);
     static loaded_t loaded;
-    assert_int_equal(gantry__npy_save(file_path, GANTRY_FLOAT32, &GANTRY_SHAPE(3, 2), six_floats), GANTRY_OK);
+    assert_int_equal(gantry__npy_save(file_path, GANTRY_FLOAT32, &GANTRY_SHAPE(3, 2), six_floats),
+                     GANTRY_OK);
     assert_int_equal(load_from(&heap.heap, file_path, SIZE_MAX, &loaded), GANTRY_OK);
     assert_int_equal(loaded.array.dtype, GANTRY_FLOAT32);
     assert_true(gantry_shape_equal(&loaded.array.shape, &GANTRY_SHAPE(3, 2)));
     assert_int_equal(loaded.array.data_bytes, sizeof six_floats);
     assert_memory_equal(loaded.data, six_floats, sizeof six_floats);
-    assert_int_equal(gantry__npy_save(file_path, GANTRY_INT64, &GANTRY_SHAPE(0, 2), NULL), GANTRY_OK);
+    assert_int_equal(gantry__npy_save(file_path, GANTRY_INT64, &GANTRY_SHAPE(0, 2), NULL),
+                     GANTRY_OK);
     assert_int_equal(load_from(&heap.heap, file_path, SIZE_MAX, &loaded), GANTRY_OK);
     assert_int_equal(loaded.array.data_bytes, 0);
     assert_true(gantry_shape_equal(&loaded.array.shape, &GANTRY_SHAPE(0, 2)));
@@ -387,8 +429,8 @@ static void elements_are_loaded_from_any_offset(void **state) {
     const double values[2] = {1.5, -2.5};
     for (int blanks = 0; blanks < 16; ++blanks) {
         char header[128];
-        (void)snprintf(header, sizeof header, "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}%*s\n", blanks,
-                       "");
+        (void)snprintf(header, sizeof header,
+                       "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}%*s\n", blanks, "");
         for (unsigned major = 1; major <= 3; ++major) {
             file_t file = make_file(major, header, values, sizeof values);
             put_file(&file);
@@ -433,10 +475,12 @@ static void load_failures_name_the_file(void **state) {
     assert_non_null(strstr(gantry__message(), file_path));
     assert_non_null(strstr(gantry__message(), "24 bytes of elements and has 23: it is truncated"));
     assert_int_equal(load_from(&gantry__heap_default, file_path, 50, &loaded), GANTRY_OUT_OF_RANGE);
-    assert_int_equal(load_from(&gantry__heap_default, "/nowhere/a.npy", 50, &loaded), GANTRY_NOT_FOUND);
-    assert_non_null(strstr(gantry__message(), "/nowhere/a.npy"));
-    assert_int_equal(gantry__npy_save("/nowhere/a.npy", GANTRY_FLOAT32, &GANTRY_SHAPE(6), six_floats),
+    assert_int_equal(load_from(&gantry__heap_default, "/nowhere/a.npy", 50, &loaded),
                      GANTRY_NOT_FOUND);
+    assert_non_null(strstr(gantry__message(), "/nowhere/a.npy"));
+    assert_int_equal(
+        gantry__npy_save("/nowhere/a.npy", GANTRY_FLOAT32, &GANTRY_SHAPE(6), six_floats),
+        GANTRY_NOT_FOUND);
 }
 
 /* A pipe nobody writes to would be waited for, and /dev/zero never ends. */
@@ -453,7 +497,8 @@ static void what_is_no_plain_file_is_named_and_not_read(void **state) {
     } cases[] = {{"/dev/zero", "a device"}, {"/dev", "a directory"}, {path, "a pipe"}};
     (void)alarm(60); /* a pipe that is waited for ends the test */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        assert_int_equal(load_from(&heap.heap, cases[i].path, SIZE_MAX, &loaded), GANTRY_INVALID_ARGUMENT);
+        assert_int_equal(load_from(&heap.heap, cases[i].path, SIZE_MAX, &loaded),
+                         GANTRY_INVALID_ARGUMENT);
         assert_non_null(strstr(gantry__message(), cases[i].path));
         assert_non_null(strstr(gantry__message(), cases[i].kind));
     }
@@ -472,7 +517,8 @@ static void large_file_that_is_none_costs_no_memory(void **state) {
     (void)state;
     static loaded_t loaded;
     failing_heap_t heap;
-    file_t zeros = {.size = 64}, array = make_file(1, header_rows[0].header, six_floats, sizeof six_floats);
+    file_t zeros = {.size = 64},
+           array = make_file(1, header_rows[0].header, six_floats, sizeof six_floats);
     file_t header = make_file(3, header_rows[0].header, six_floats, sizeof six_floats);
     failing_heap_init(&heap, -1);
     heap.most_bytes = 4096;
@@ -491,20 +537,24 @@ static void large_file_that_is_none_costs_no_memory(void **state) {
 /* Between opening and reading. */
 static void file_that_changes_its_length_is_refused(void **state) {
     (void)state;
-    static const char *const headers[] = {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
-                                          "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }"};
+    static const char *const headers[] = {
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
+        "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }"};
     static const struct {
         long change;
         const char *text;
-    } cases[] = {{-1, "24 bytes of elements and has 23: it is truncated"}, {+1, "followed by something else"}};
+    } cases[] = {{-1, "24 bytes of elements and has 23: it is truncated"},
+                 {+1, "followed by something else"}};
     for (size_t i = 0; i < 4; ++i) {
         float target[6];
         gantry__npy_file_t opened;
         file_t file = make_file(1, headers[i / 2], six_floats, sizeof six_floats);
         put_file(&file);
-        assert_int_equal(gantry__npy_open(&gantry__heap_default, file_path, SIZE_MAX, &opened), GANTRY_OK);
+        assert_int_equal(gantry__npy_open(&gantry__heap_default, file_path, SIZE_MAX, &opened),
+                         GANTRY_OK);
         assert_int_equal(truncate(file_path, (long)file.size + cases[i % 2].change), 0);
-        assert_int_equal(gantry__npy_read(&gantry__heap_default, &opened, target, sizeof target), GANTRY_DATA_LOSS);
+        assert_int_equal(gantry__npy_read(&gantry__heap_default, &opened, target, sizeof target),
+                         GANTRY_DATA_LOSS);
         assert_non_null(strstr(gantry__message(), cases[i % 2].text));
         assert_non_null(strstr(gantry__message(), file_path));
         gantry__npy_close(&opened);
@@ -514,8 +564,8 @@ static void file_that_changes_its_length_is_refused(void **state) {
 static void memory_running_out_leaks_nothing(void **state) {
     (void)state;
     static loaded_t loaded;
-    file_t file = make_file(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", six_floats,
-                            sizeof six_floats);
+    file_t file = make_file(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }",
+                            six_floats, sizeof six_floats);
     put_file(&file);
     for (long at = 0; at < 3; ++at) {
         failing_heap_t heap;
@@ -531,16 +581,22 @@ static void memory_running_out_leaks_nothing(void **state) {
 static void large_fortran_order_is_turned_block_by_block(void **state) {
     (void)state;
     enum { ROWS = 700, COLUMNS = 1100 };
-    int32_t *columns = malloc(ROWS * COLUMNS * sizeof *columns), *rows = malloc(ROWS * COLUMNS * sizeof *rows);
+    int32_t *columns = malloc(ROWS * COLUMNS * sizeof *columns),
+            *rows = malloc(ROWS * COLUMNS * sizeof *rows);
     assert_non_null(columns);
     assert_non_null(rows);
     for (int32_t i = 0; i < ROWS * COLUMNS; ++i) columns[i] = i;
-    file_t file = make_file(1, "{'descr': '<i4', 'fortran_order': True, 'shape': (700, 1100), }", NULL, 0);
-    const gantry__file_piece_t pieces[] = {{file.bytes, file.size}, {columns, ROWS * COLUMNS * sizeof *columns}};
+    file_t file =
+        make_file(1, "{'descr': '<i4', 'fortran_order': True, 'shape': (700, 1100), }", NULL, 0);
+    const gantry__file_piece_t pieces[] = {{file.bytes, file.size},
+                                           {columns, ROWS * COLUMNS * sizeof *columns}};
     assert_int_equal(gantry__file_write(file_path, pieces, 2, 0), GANTRY_OK);
     gantry__npy_file_t opened;
-    assert_int_equal(gantry__npy_open(&gantry__heap_default, file_path, SIZE_MAX, &opened), GANTRY_OK);
-    assert_int_equal(gantry__npy_read(&gantry__heap_default, &opened, rows, ROWS * COLUMNS * sizeof *rows), GANTRY_OK);
+    assert_int_equal(gantry__npy_open(&gantry__heap_default, file_path, SIZE_MAX, &opened),
+                     GANTRY_OK);
+    assert_int_equal(
+        gantry__npy_read(&gantry__heap_default, &opened, rows, ROWS * COLUMNS * sizeof *rows),
+        GANTRY_OK);
     gantry__npy_close(&opened);
     for (int32_t i = 0; i < ROWS; ++i)
         for (int32_t j = 0; j < COLUMNS; ++j) assert_int_equal(rows[i * COLUMNS + j], i + j * ROWS);
@@ -562,18 +618,20 @@ static void mutate(file_t *file, uint64_t *seed) {
     for (uint64_t changes = 1 + next_random(seed) % 4; changes > 0; --changes) {
         size_t at = next_random(seed) % file->size;
         switch (next_random(seed) % 5) {
-        case 0: file->bytes[at] = (unsigned char)next_random(seed); break;
-        case 1: file->bytes[at] = (unsigned char)tokens[next_random(seed) % (sizeof tokens - 1)]; break;
-        case 2: file->bytes[at] ^= (unsigned char)(1u << (next_random(seed) % 8)); break;
-        case 3: /* take a byte out */
-            memmove(file->bytes + at, file->bytes + at + 1, file->size - at - 1);
-            if (file->size > 1) --file->size;
-            break;
-        default: /* put one in */
-            if (file->size == sizeof file->bytes) break;
-            memmove(file->bytes + at + 1, file->bytes + at, file->size - at);
-            ++file->size;
-            break;
+            case 0: file->bytes[at] = (unsigned char)next_random(seed); break;
+            case 1:
+                file->bytes[at] = (unsigned char)tokens[next_random(seed) % (sizeof tokens - 1)];
+                break;
+            case 2: file->bytes[at] ^= (unsigned char)(1u << (next_random(seed) % 8)); break;
+            case 3: /* take a byte out */
+                memmove(file->bytes + at, file->bytes + at + 1, file->size - at - 1);
+                if (file->size > 1) --file->size;
+                break;
+            default: /* put one in */
+                if (file->size == sizeof file->bytes) break;
+                memmove(file->bytes + at + 1, file->bytes + at, file->size - at);
+                ++file->size;
+                break;
         }
     }
 }
@@ -584,8 +642,8 @@ static void mutated_files_never_break_the_parser(void **state) {
     long accepted = 0;
     const size_t rows = sizeof header_rows / sizeof header_rows[0];
     for (int i = 0; i < 400000; ++i) {
-        file_t file = make_file(1 + (unsigned)(i % 3), header_rows[(size_t)i % rows].header, six_floats,
-                                sizeof six_floats);
+        file_t file = make_file(1 + (unsigned)(i % 3), header_rows[(size_t)i % rows].header,
+                                six_floats, sizeof six_floats);
         mutate(&file, &seed);
         if (parse_exact(&file, file.size) == GANTRY_OK) ++accepted;
     }
@@ -605,12 +663,18 @@ int main(void) {
         cmocka_unit_test(longest_header_fits),
         cmocka_unit_test(unwritable_types_and_shapes_are_refused),
         cmocka_unit_test_setup_teardown(saved_array_loads_back, make_path, remove_path),
-        cmocka_unit_test_setup_teardown(elements_are_loaded_from_any_offset, make_path, remove_path),
-        cmocka_unit_test_setup_teardown(file_is_loaded_as_its_bytes_are_parsed, make_path, remove_path),
-        cmocka_unit_test_setup_teardown(what_is_no_plain_file_is_named_and_not_read, make_path, remove_path),
-        cmocka_unit_test_setup_teardown(large_file_that_is_none_costs_no_memory, make_path, remove_path),
-        cmocka_unit_test_setup_teardown(file_that_changes_its_length_is_refused, make_path, remove_path),
-        cmocka_unit_test_setup_teardown(large_fortran_order_is_turned_block_by_block, make_path, remove_path),
+        cmocka_unit_test_setup_teardown(elements_are_loaded_from_any_offset, make_path,
+                                        remove_path),
+        cmocka_unit_test_setup_teardown(file_is_loaded_as_its_bytes_are_parsed, make_path,
+                                        remove_path),
+        cmocka_unit_test_setup_teardown(what_is_no_plain_file_is_named_and_not_read, make_path,
+                                        remove_path),
+        cmocka_unit_test_setup_teardown(large_file_that_is_none_costs_no_memory, make_path,
+                                        remove_path),
+        cmocka_unit_test_setup_teardown(file_that_changes_its_length_is_refused, make_path,
+                                        remove_path),
+        cmocka_unit_test_setup_teardown(large_fortran_order_is_turned_block_by_block, make_path,
+                                        remove_path),
         cmocka_unit_test_setup_teardown(load_failures_name_the_file, make_path, remove_path),
         cmocka_unit_test_setup_teardown(memory_running_out_leaks_nothing, make_path, remove_path),
         cmocka_unit_test(mutated_files_never_break_the_parser),

@@ -18,7 +18,8 @@ static void make_file(const char *order) {
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     memset(header, ' ', sizeof header);
-    int length = snprintf(header, sizeof header, "{'descr': '<i4', 'fortran_order': %s, 'shape': (1024, %d), }", order,
+    int length = snprintf(header, sizeof header,
+                          "{'descr': '<i4', 'fortran_order': %s, 'shape': (1024, %d), }", order,
                           ELEMENTS / 1024);
     header[length] = ' ';
     header[sizeof header - 1] = '\n';
@@ -47,7 +48,8 @@ static void load_takes_no_second_copy_of_the_file(void **state) {
     static const struct {
         const char *device, *order;
         size_t most_bytes;
-    } cases[] = {{"CPU:0", "False", 64 << 10}, {"CPU:0", "True", 1 << 20}, {"GPU:0", "False", 4 << 20}};
+    } cases[] = {
+        {"CPU:0", "False", 64 << 10}, {"CPU:0", "True", 1 << 20}, {"GPU:0", "False", 4 << 20}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         runtime_fixture_t f;
         make_file(cases[i].order);
@@ -95,7 +97,8 @@ static int remove_path(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(load_takes_no_second_copy_of_the_file),
         TEST(failed_load_leaves_nothing),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every exported function with NULL in each place, and in all sets of places of functions that have few. The functions come from the headers
- * (null_calls.awk). Each is called in a child process, so that one that dies is named. */
+/* Every exported function with NULL in each place, and in all sets of places of functions that have
+ * few. The functions come from the headers (null_calls.awk). Each is called in a child process,
+ * so that one that dies is named. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
 #include <setjmp.h>
@@ -30,7 +31,8 @@ static const struct {
 static bool is_optional(const null_function_t *function, uint32_t place) {
     for (size_t i = 0; i < sizeof may_be_null / sizeof may_be_null[0]; ++i) {
         if (strcmp(may_be_null[i].place, function->places[place]) == 0 &&
-            (strcmp(may_be_null[i].function, "*") == 0 || strcmp(may_be_null[i].function, function->name) == 0))
+            (strcmp(may_be_null[i].function, "*") == 0 ||
+             strcmp(may_be_null[i].function, function->name) == 0))
             return true;
     }
     return false;
@@ -44,8 +46,9 @@ typedef struct progress_t {
 } progress_t;
 
 static const char *message_of(const null_call_t *c) {
-    return c->gives == NULL_GIVES_TENSOR && c->scope && *gantry_scope_message(c->scope) ? gantry_scope_message(c->scope)
-                                                                                        : gantry_last_message();
+    return c->gives == NULL_GIVES_TENSOR && c->scope && *gantry_scope_message(c->scope)
+               ? gantry_scope_message(c->scope)
+               : gantry_last_message();
 }
 
 /* One place that must not be NULL is: the call has failed, by InvalidArgument, and says so. */
@@ -57,22 +60,26 @@ static bool is_told(const null_call_t *c) {
 }
 
 static bool has_succeeded(const null_call_t *c) {
-    return c->gives == NULL_GIVES_STATUS ? c->status == GANTRY_OK : c->gives == NULL_GIVES_TENSOR && c->object != NULL;
+    return c->gives == NULL_GIVES_STATUS ? c->status == GANTRY_OK
+                                         : c->gives == NULL_GIVES_TENSOR && c->object != NULL;
 }
 
 static void call_with(const null_function_t *function, progress_t *progress) {
     null_call_t c = {.function = function, .nulls = progress->nulls};
-    if (progress->initialized && gantry_runtime_initialize(given_runtime(&c)) != GANTRY_OK) _exit(3);
+    if (progress->initialized && gantry_runtime_initialize(given_runtime(&c)) != GANTRY_OK)
+        _exit(3);
     (void)snprintf(c.before, sizeof c.before, "%s", gantry_last_message());
     function->call(&c);
-    if (has_succeeded(&c) && *gantry_last_message() && strcmp(gantry_last_message(), c.before) != 0) {
-        (void)snprintf(progress->complaint, sizeof progress->complaint, "it succeeds, and leaves \"%.300s\"",
-                       gantry_last_message());
+    if (has_succeeded(&c) && *gantry_last_message() &&
+        strcmp(gantry_last_message(), c.before) != 0) {
+        (void)snprintf(progress->complaint, sizeof progress->complaint,
+                       "it succeeds, and leaves \"%.300s\"", gantry_last_message());
         _exit(1);
     }
-    if (c.gives == NULL_GIVES_STATUS && (c.status == GANTRY_INTERNAL || c.status == GANTRY_UNKNOWN)) {
-        (void)snprintf(progress->complaint, sizeof progress->complaint, "%s: %.300s", gantry_status_name(c.status),
-                       gantry_last_message());
+    if (c.gives == NULL_GIVES_STATUS &&
+        (c.status == GANTRY_INTERNAL || c.status == GANTRY_UNKNOWN)) {
+        (void)snprintf(progress->complaint, sizeof progress->complaint, "%s: %.300s",
+                       gantry_status_name(c.status), gantry_last_message());
         _exit(1);
     }
     for (uint32_t i = 0; i < function->place_count; ++i) {
@@ -93,14 +100,16 @@ static void call_all(const null_function_t *function, progress_t *progress) {
         for (; progress->nulls < sets; ++progress->nulls) {
             uint32_t nulls = progress->nulls;
             bool is_single = (nulls & (nulls - 1)) == 0;
-            if (function->place_count <= MOST_SETS_OF || is_single || nulls == sets - 1) call_with(function, progress);
+            if (function->place_count <= MOST_SETS_OF || is_single || nulls == sets - 1)
+                call_with(function, progress);
         }
         if (progress->initialized) return;
     }
 }
 
 static void print_failure(const null_function_t *function, const progress_t *progress, int state) {
-    print_error("%s, %s runtime, NULL:", function->name, progress->initialized ? "initialised" : "fresh");
+    print_error("%s, %s runtime, NULL:", function->name,
+                progress->initialized ? "initialised" : "fresh");
     for (uint32_t i = 0; i < function->place_count; ++i)
         if (progress->nulls >> i & 1) print_error(" %s", function->places[i]);
     if (WIFSIGNALED(state)) {
@@ -113,7 +122,8 @@ static void print_failure(const null_function_t *function, const progress_t *pro
 /* cmocka's handlers, which the child has too, would go on with the parent's test. */
 static void end_by_signals(void) {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; ++i) (void)signal(signals[i], SIG_DFL);
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; ++i)
+        (void)signal(signals[i], SIG_DFL);
 }
 
 /* Returns how many sets of places fail. */
@@ -149,7 +159,8 @@ static void every_function_with_null_in_each_place_returns(void **state) {
     assert_true(progress != MAP_FAILED);
     int failures = 0;
     assert_true(null_function_count > 300); /* the generator has seen the macros' functions */
-    for (size_t i = 0; i < null_function_count; ++i) failures += try_function(&null_functions[i], progress);
+    for (size_t i = 0; i < null_function_count; ++i)
+        failures += try_function(&null_functions[i], progress);
     (void)munmap(progress, sizeof *progress);
     if (failures > 0) fail_msg("%d sets of NULL places fail", failures);
 }
@@ -161,7 +172,9 @@ static void every_place_that_may_be_null_exists(void **state) {
         bool found = false;
         for (size_t i = 0; i < null_function_count && !found; ++i) {
             const null_function_t *function = &null_functions[i];
-            if (strcmp(may_be_null[k].function, "*") != 0 && strcmp(may_be_null[k].function, function->name) != 0) continue;
+            if (strcmp(may_be_null[k].function, "*") != 0 &&
+                strcmp(may_be_null[k].function, function->name) != 0)
+                continue;
             for (uint32_t p = 0; p < function->place_count; ++p)
                 found = found || strcmp(function->places[p], may_be_null[k].place) == 0;
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ladder's last rung: an op whose device has no memory for it runs on a CPU when the user allowed that, and the record says so. */
+/* The ladder's last rung: an op whose device has no memory for it runs on a CPU when the user
+ * allowed that, and the record says so. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -27,7 +28,8 @@ static const gantry_tensor_t *make_large(gantry_scope_t *scope) {
 }
 
 static void expect_doubled(const gantry_tensor_t *tensor) {
-    if (gantry_tensor_read(tensor, got, sizeof got) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_tensor_read(tensor, got, sizeof got) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     for (int i = 0; i < ELEMENTS; ++i) assert_true(got[i] == 2 * values[i]);
 }
 
@@ -37,7 +39,9 @@ static void op_without_memory_is_an_error_by_default(void **state) {
     gantry_scope_t *scope = begin(&f, GANTRY_DEFAULT, "/GPU:0");
     const gantry_tensor_t *a = make_large(scope), *b = make_large(scope);
     assert_null(gantry_add(scope, a, b));
-    expect_scope_failure(scope, GANTRY_RESOURCE_EXHAUSTED, "OOM when allocating tensor with shape[40000] and type float on /job:localhost");
+    expect_scope_failure(
+        scope, GANTRY_RESOURCE_EXHAUSTED,
+        "OOM when allocating tensor with shape[40000] and type float on /job:localhost");
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
@@ -75,7 +79,8 @@ static void op_that_the_policy_keeps_in_place_fails_with_both_reasons(void **sta
     assert_int_equal(gantry_set_device_policy(f.runtime, GANTRY_POLICY_EXPLICIT), GANTRY_OK);
     assert_null(gantry_add(scope, a, b));
     assert_non_null(strstr(gantry_scope_message(scope), "OOM when allocating tensor"));
-    expect_scope_failure(scope, GANTRY_RESOURCE_EXHAUSTED, "moving op Add to a CPU failed: Tensors on conflicting devices");
+    expect_scope_failure(scope, GANTRY_RESOURCE_EXHAUSTED,
+                         "moving op Add to a CPU failed: Tensors on conflicting devices");
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
@@ -97,11 +102,14 @@ static void op_on_a_variable_is_never_moved(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(op_without_memory_is_an_error_by_default, runtime_fixture_set_up, runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(op_without_memory_runs_on_the_cpu_when_allowed, runtime_fixture_set_up, runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(op_that_the_policy_keeps_in_place_fails_with_both_reasons, runtime_fixture_set_up,
+        cmocka_unit_test_setup_teardown(op_without_memory_is_an_error_by_default,
+                                        runtime_fixture_set_up, runtime_fixture_tear_down),
+        cmocka_unit_test_setup_teardown(op_without_memory_runs_on_the_cpu_when_allowed,
+                                        runtime_fixture_set_up, runtime_fixture_tear_down),
+        cmocka_unit_test_setup_teardown(op_that_the_policy_keeps_in_place_fails_with_both_reasons,
+                                        runtime_fixture_set_up, runtime_fixture_tear_down),
+        cmocka_unit_test_setup_teardown(op_on_a_variable_is_never_moved, runtime_fixture_set_up,
                                         runtime_fixture_tear_down),
-        cmocka_unit_test_setup_teardown(op_on_a_variable_is_never_moved, runtime_fixture_set_up, runtime_fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What gantry__op_infer does before and after an op's own shape function: counts, attributes, types, sizes. */
+/* What gantry__op_infer does before and after an op's own shape function: counts, attributes,
+ * types, sizes. */
 #include "infer_case.h"
 
 /* ---- counts ---- */
@@ -39,10 +40,12 @@ static void counts_input_arg_maps_flat_inputs_to_definitions(void **state) {
     const gantry__op_def_t *concat = gantry__op_find("Concat"), *gather = gantry__op_find("Gather");
     for (uint32_t count = 2; count < 6; ++count) {
         for (uint32_t i = 0; i < count; ++i) {
-            assert_string_equal(gantry__op_input_arg(concat, count, i)->name, i + 1 < count ? "values" : "axis");
+            assert_string_equal(gantry__op_input_arg(concat, count, i)->name,
+                                i + 1 < count ? "values" : "axis");
         }
     }
-    for (uint32_t i = 0; i < 3; ++i) assert_ptr_equal(gantry__op_input_arg(gather, 3, i), &gather->inputs[i]);
+    for (uint32_t i = 0; i < 3; ++i)
+        assert_ptr_equal(gantry__op_input_arg(gather, 3, i), &gather->inputs[i]);
     assert_null(gantry__op_input_arg(gather, 3, 3));
     assert_null(gantry__op_input_arg(gather, 5, 4));
     assert_null(gantry__op_input_arg(concat, 4, 4));
@@ -94,10 +97,12 @@ static void attrs_defaults_of_every_kind(void **state) {
 static void attrs_given_in_any_order_are_taken(void **state) {
     (void)state;
     static const infer_case_t cases[] = {
-        {"MatMul", "float32[3,2] float32[4,3]", "transpose_b=true T=float32 transpose_a=true", "float32[2,4]"},
+        {"MatMul", "float32[3,2] float32[4,3]", "transpose_b=true T=float32 transpose_a=true",
+         "float32[2,4]"},
         {"Squeeze", "float32[1,2,1]", "squeeze_dims={2}", "float32[1,2]"},
         {"Squeeze", "float32[1,2,1]", "axis={2}", "float32[1,2]"},
-        {"BatchMatMulV3", "float32[2,3] float32[3,4]", "Ta=float32 Tb=float32 Tout=float32", "float32[2,4]"},
+        {"BatchMatMulV3", "float32[2,3] float32[3,4]", "Ta=float32 Tb=float32 Tout=float32",
+         "float32[2,4]"},
         {"AddN", "float32[2] float32[2]", "N=2", "float32[2]"},
         {"Concat", "float32[2] float32[2] int32(0)", "N=2", "float32[4]"},
         {"MatMul", "float32[2,2] float32[2,2]", "grad_a=true", "float32[2,2]"},
@@ -110,22 +115,32 @@ static void attrs_bad_ones_are_refused_by_name(void **state) {
     static const infer_case_t cases[] = {
         {"MatMul", "float32[2,2] float32[2,2]", "transpose_q=true",
          "!MatMul: attribute 'transpose_q' does not exist for this operation; it has T, transpose_a, transpose_b"},
-        {"LogicalNot", "bool[2]", "T=bool", "!attribute 'T' does not exist for this operation; it has none"},
+        {"LogicalNot", "bool[2]", "T=bool",
+         "!attribute 'T' does not exist for this operation; it has none"},
         {"MatMul", "float32[2,2] float32[2,2]", "axis={1}", "!attribute 'axis' does not exist"},
-        {"MatMul", "float32[2,2] float32[2,2]", "transpose_a=1", "!expecting bool value for attr transpose_a, got int"},
+        {"MatMul", "float32[2,2] float32[2,2]", "transpose_a=1",
+         "!expecting bool value for attr transpose_a, got int"},
         {"MatMul", "float32[2,2] float32[2,2]", "T=1", "!expecting type value for attr T, got int"},
-        {"OneHot", "int32[2] int32(3) float32 float32", "axis=true", "!expecting int value for attr axis, got bool"},
-        {"Squeeze", "float32[1]", "squeeze_dims=[0]", "!expecting list of ints value for attr squeeze_dims, got shape"},
+        {"OneHot", "int32[2] int32(3) float32 float32", "axis=true",
+         "!expecting int value for attr axis, got bool"},
+        {"Squeeze", "float32[1]", "squeeze_dims=[0]",
+         "!expecting list of ints value for attr squeeze_dims, got shape"},
         {"BiasAdd", "float32[2,3] float32[3]", "data_format=float32",
          "!expecting string value for attr data_format, got type"},
-        {"MatMul", "float32[2,2] float32[2,2]", "transpose_a=true transpose_a=true", "!'transpose_a' is given twice"},
-        {"Squeeze", "float32[1]", "axis={0} squeeze_dims={0}", "!attribute 'squeeze_dims' is given twice"},
-        {"BatchMatMul", "float32[2,2] float32[2,2]", "Ta=float32 Tb=float64", "!attribute 'T' is given twice"},
+        {"MatMul", "float32[2,2] float32[2,2]", "transpose_a=true transpose_a=true",
+         "!'transpose_a' is given twice"},
+        {"Squeeze", "float32[1]", "axis={0} squeeze_dims={0}",
+         "!attribute 'squeeze_dims' is given twice"},
+        {"BatchMatMul", "float32[2,2] float32[2,2]", "Ta=float32 Tb=float64",
+         "!attribute 'T' is given twice"},
         {"AddN", "float32[2] float32[2]", "N=3", "!attribute 'N' is 3, but the list has 2 tensors"},
         {"AddN", "float32[2] float32[2]", "N=0", "!attribute 'N' is 0, but the list has 2 tensors"},
-        {"VarHandleOp", "", "dtype=float32", "!VarHandleOp: attribute 'shape' (shape) must be given"},
-        {"VarHandleOp", "", "shape=[2]", "!VarHandleOp: attribute 'dtype' (type) must be given; accepted are float32"},
-        {"VarHandleOp", "", "dtype=float32 shape=[2,-1]", "!attribute 'shape': dimension -1 must be >= 0"},
+        {"VarHandleOp", "", "dtype=float32",
+         "!VarHandleOp: attribute 'shape' (shape) must be given"},
+        {"VarHandleOp", "", "shape=[2]",
+         "!VarHandleOp: attribute 'dtype' (type) must be given; accepted are float32"},
+        {"VarHandleOp", "", "dtype=float32 shape=[2,-1]",
+         "!attribute 'shape': dimension -1 must be >= 0"},
         {"VarHandleOp", "", "dtype=float32 shape=[1,1,1,1,1,1,1,1,1]",
          "!attribute 'shape' has 9 entries; accepted are 0 to 8"},
     };
@@ -141,32 +156,42 @@ static void attrs_malformed_values_are_refused(void **state) {
         const char *message;
     } rows[] = {
         {"Identity", {.kind = GANTRY_KIND_TYPE}, "Identity: an attribute's name is NULL"},
-        {"Identity", {.name = "T", .kind = GANTRY_KIND_TYPE, .i = 77},
+        {"Identity",
+         {.name = "T", .kind = GANTRY_KIND_TYPE, .i = 77},
          "value for attr 'T' of invalid is not in the list"},
-        {"Identity", {.name = "T", .kind = GANTRY_KIND_TYPE, .i = -1},
+        {"Identity",
+         {.name = "T", .kind = GANTRY_KIND_TYPE, .i = -1},
          "value for attr 'T' of invalid is not in the list"},
-        {"Identity", {.name = "T", .kind = GANTRY_KIND_TYPE, .i = 0},
+        {"Identity",
+         {.name = "T", .kind = GANTRY_KIND_TYPE, .i = 0},
          "value for attr 'T' of invalid is not in the list"},
-        {"Identity", {.name = "T", .kind = (gantry_attr_kind_t)99},
+        {"Identity",
+         {.name = "T", .kind = (gantry_attr_kind_t)99},
          "expecting type value for attr T, got unknown kind"},
         {"Identity", {.name = "T"}, "expecting type value for attr T, got unknown kind"},
-        {"Squeeze", {.name = "squeeze_dims", .kind = GANTRY_KIND_INTS, .i = -1},
+        {"Squeeze",
+         {.name = "squeeze_dims", .kind = GANTRY_KIND_INTS, .i = -1},
          "has -1 entries; accepted are 0 or more"},
-        {"Squeeze", {.name = "squeeze_dims", .kind = GANTRY_KIND_INTS, .i = 1}, "has 1 entries at NULL"},
+        {"Squeeze",
+         {.name = "squeeze_dims", .kind = GANTRY_KIND_INTS, .i = 1},
+         "has 1 entries at NULL"},
     };
     static infer_call_t self;
     for (size_t i = 0; i < COUNT(rows); ++i) {
         infer_call_init(&self, rows[i].op, "float32[1]", "");
         assert_int_equal(gantry__op_infer(&self.call, &rows[i].attr, 1), GANTRY_INVALID_ARGUMENT);
-        if (!strstr(gantry__message(), rows[i].message)) fail_msg("row %zu: %s", i, gantry__message());
+        if (!strstr(gantry__message(), rows[i].message))
+            fail_msg("row %zu: %s", i, gantry__message());
     }
     const gantry_attr_value_t no_dims = {.name = "squeeze_dims", .kind = GANTRY_KIND_INTS};
     infer_call_init(&self, "Squeeze", "float32[1]", "");
-    assert_int_equal(gantry__op_infer(&self.call, &no_dims, 1), GANTRY_OK); /* an empty list may be NULL */
+    /* an empty list may be NULL */
+    assert_int_equal(gantry__op_infer(&self.call, &no_dims, 1), GANTRY_OK);
     infer_call_init(&self, "Sum", "float32[1] int32{0}", "keep_dims=true");
     self.attrs[0].i = 2;
     assert_int_equal(infer_call_run(&self), GANTRY_INVALID_ARGUMENT);
-    assert_string_equal(gantry__message(), "Sum: bool attribute 'keep_dims' is 2; accepted are 0 and 1");
+    assert_string_equal(gantry__message(),
+                        "Sum: bool attribute 'keep_dims' is 2; accepted are 0 and 1");
     infer_call_init(&self, "BiasAdd", "float32[2,2] float32[2]", "data_format='x'");
     self.attrs[0].s = NULL;
     assert_int_equal(infer_call_run(&self), GANTRY_INVALID_ARGUMENT);
@@ -208,10 +233,14 @@ static void types_that_disagree_are_refused_as_tensorflow_does(void **state) {
          "!cannot compute Add as input #0(zero-based) was expected to be a int32 tensor but is a float32 tensor"},
         {"Select", "float32[2] float32[2] float32[2]", "",
          "!cannot compute Select as input #0(zero-based) was expected to be a bool tensor but is a float32 tensor"},
-        {"AddN", "float32[2] float32[2] float64[2]", "", "!input #2(zero-based) was expected to be a float32 tensor"},
-        {"Concat", "float32[2] int32[2] int32(0)", "", "!input #1(zero-based) was expected to be a float32 tensor"},
-        {"Slice", "float32[2] int32{0} int64{1}", "", "!input #2(zero-based) was expected to be a int32 tensor"},
-        {"OneHot", "int32[2] int64(3) float32 float32", "", "!input #1(zero-based) was expected to be a int32 tensor"},
+        {"AddN", "float32[2] float32[2] float64[2]", "",
+         "!input #2(zero-based) was expected to be a float32 tensor"},
+        {"Concat", "float32[2] int32[2] int32(0)", "",
+         "!input #1(zero-based) was expected to be a float32 tensor"},
+        {"Slice", "float32[2] int32{0} int64{1}", "",
+         "!input #2(zero-based) was expected to be a int32 tensor"},
+        {"OneHot", "int32[2] int64(3) float32 float32", "",
+         "!input #1(zero-based) was expected to be a int32 tensor"},
         {"StatelessRandomUniformV2", "int32{2} int64{1} int64{1,2} int32(1)", "",
          "!input #1(zero-based) was expected to be a uint64 tensor but is a int64 tensor"},
         {"Add", "bool[2] bool[2]", "",
@@ -220,15 +249,18 @@ static void types_that_disagree_are_refused_as_tensorflow_does(void **state) {
          "!Add: value for attr 'T' of complex64 is not in the list of allowed values: float32, float64, int32, uint8"},
         {"MatMul", "float16[2,3] float32[3,4]", "",
          "!cannot compute MatMul as input #1(zero-based) was expected to be a float16 tensor but is a float32 tensor"},
-        {"Exp", "int32[2]", "", "!value for attr 'T' of int32 is not in the list of allowed values: float32, float64"},
-        {"Equal", "complex64[2] complex64[2]", "", "!value for attr 'T' of complex64 is not in the list"},
+        {"Exp", "int32[2]", "",
+         "!value for attr 'T' of int32 is not in the list of allowed values: float32, float64"},
+        {"Equal", "complex64[2] complex64[2]", "",
+         "!value for attr 'T' of complex64 is not in the list"},
         {"Sum", "float32[2] float32{0}", "",
          "!value for attr 'Tidx' of float32 is not in the list of allowed values: int32, int64"},
         {"Gather", "float32[2] float32[2] int32(0)", "", "!value for attr 'Tindices' of float32"},
-        {"Cast", "float32[2]", "",
-         "!Cast: attribute 'DstT' (type) must be given; accepted are "},
-        {"Cast", "float32[2]", "DstT=complex64", "!value for attr 'DstT' of complex64 is not in the list"},
-        {"ArgMax", "float32[2] int32(0)", "output_type=float32", "!value for attr 'output_type' of float32"},
+        {"Cast", "float32[2]", "", "!Cast: attribute 'DstT' (type) must be given; accepted are "},
+        {"Cast", "float32[2]", "DstT=complex64",
+         "!value for attr 'DstT' of complex64 is not in the list"},
+        {"ArgMax", "float32[2] int32(0)", "output_type=float32",
+         "!value for attr 'output_type' of float32"},
     };
     infer_cases_assert(cases, COUNT(cases));
 }
@@ -241,7 +273,8 @@ static void types_of_the_caller_out_of_range_are_refused(void **state) {
         infer_call_init(&self, "Identity", "float32[1]", "");
         self.call.dtypes[0] = (gantry_dtype_t)numbers[i];
         assert_int_equal(infer_call_run(&self), GANTRY_INVALID_ARGUMENT);
-        assert_non_null(strstr(gantry__message(), "of invalid is not in the list of allowed values: float32"));
+        assert_non_null(
+            strstr(gantry__message(), "of invalid is not in the list of allowed values: float32"));
     }
 }
 
@@ -257,16 +290,22 @@ static void sizes_that_overflow_are_refused(void **state) {
         {"Fill", "int64{2305843009213693951} float32", "", "float32[2305843009213693951]"},
         {"Fill", "int64{9223372036854775807} bool", "", "bool[9223372036854775807]"},
         {"Fill", "int64{0,9223372036854775807} float32", "", "float32[0,9223372036854775807]"},
-        {"Fill", "int64{0,4294967296,4294967296} float32", "", "!would have more than 2**63 - 1 elements"},
-        {"Cast", "bool[2305843009213693952]", "DstT=float64", "!would have more than 2**63 - 1 bytes"},
+        {"Fill", "int64{0,4294967296,4294967296} float32", "",
+         "!would have more than 2**63 - 1 elements"},
+        {"Cast", "bool[2305843009213693952]", "DstT=float64",
+         "!would have more than 2**63 - 1 bytes"},
         {"Add", "float32[4294967296,1] float32[1,4294967296]", "",
          "!shape [4294967296,4294967296] of the float32 result"},
-        {"MatMul", "float32[4294967296,0] float32[0,4294967296]", "", "!would have more than 2**63 - 1 elements"},
-        {"Range", "int64(0) int64(2305843009213693952) int64(1)", "", "!would have more than 2**63 - 1 bytes"},
+        {"MatMul", "float32[4294967296,0] float32[0,4294967296]", "",
+         "!would have more than 2**63 - 1 elements"},
+        {"Range", "int64(0) int64(2305843009213693952) int64(1)", "",
+         "!would have more than 2**63 - 1 bytes"},
         {"OneHot", "int32[4294967296,2147483648] int32(2) float32 float32", "",
          "!would have more than 2**63 - 1 elements"},
-        {"VarHandleOp", "", "dtype=float32 shape=[4611686018427387904]", "!would have more than 2**63 - 1 bytes"},
-        {"Fill", "int32{2147483647,2147483647} float64", "", "!would have more than 2**63 - 1 bytes"},
+        {"VarHandleOp", "", "dtype=float32 shape=[4611686018427387904]",
+         "!would have more than 2**63 - 1 bytes"},
+        {"Fill", "int32{2147483647,2147483647} float64", "",
+         "!would have more than 2**63 - 1 bytes"},
         {"Fill", "int32{46341,46341,2} float32", "", "float32[46341,46341,2]"},
     };
     infer_cases_assert(cases, COUNT(cases));
@@ -279,12 +318,15 @@ static void host_value_that_fails_keeps_its_message(void **state) {
     static const struct {
         const char *op, *inputs, *message;
     } rows[] = {
-        {"Sum", "float32[2] int32[1]", "Sum: input 1 (reduction_indices) cannot be read: no contents"},
+        {"Sum", "float32[2] int32[1]",
+         "Sum: input 1 (reduction_indices) cannot be read: no contents"},
         {"Reshape", "float32[2] int32[1]", "Reshape: input 1 (shape) cannot be read: no contents"},
-        {"Concat", "float32[2] float32[2] float32[2] int32", "Concat: input 3 (axis) cannot be read: no contents"},
+        {"Concat", "float32[2] float32[2] float32[2] int32",
+         "Concat: input 3 (axis) cannot be read: no contents"},
         {"Fill", "int32[1] float32", "Fill: input 0 (dims) cannot be read: no contents"},
         {"Range", "int32(1) int32(2) int32", "Range: input 2 (delta) cannot be read: no contents"},
-        {"Slice", "float32[2] int32{0} int32[1]", "Slice: input 2 (size) cannot be read: no contents"},
+        {"Slice", "float32[2] int32{0} int32[1]",
+         "Slice: input 2 (size) cannot be read: no contents"},
     };
     static infer_call_t self;
     for (size_t i = 0; i < COUNT(rows); ++i) {
@@ -294,7 +336,8 @@ static void host_value_that_fails_keeps_its_message(void **state) {
     }
 }
 
-/* Only what the definition marks as a host argument may be asked for: anything else is on a device. */
+/* Only what the definition marks as a host argument may be asked for: anything else is on a
+ * device. */
 static void host_value_is_asked_for_host_arguments_only(void **state) {
     (void)state;
     static const struct {
@@ -314,9 +357,11 @@ static void host_value_is_asked_for_host_arguments_only(void **state) {
     for (size_t i = 0; i < COUNT(rows); ++i) {
         infer_call_init(&self, rows[i].op, rows[i].inputs, "");
         assert_int_equal(infer_call_run(&self), GANTRY_OK);
-        if (self.read != rows[i].read) fail_msg("%s read %llx", rows[i].op, (unsigned long long)self.read);
+        if (self.read != rows[i].read)
+            fail_msg("%s read %llx", rows[i].op, (unsigned long long)self.read);
         for (uint32_t k = 0; k < self.call.input_count; ++k) {
-            const gantry__op_arg_t *arg = gantry__op_input_arg(self.call.op, self.call.input_count, k);
+            const gantry__op_arg_t *arg =
+                gantry__op_input_arg(self.call.op, self.call.input_count, k);
             if (self.read >> k & 1) assert_true(arg->flags & GANTRY__ARG_HOST);
         }
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every op's inference with shapes, numbers and attributes at the edges of what their types hold: it answers, and what it accepts has
- * dimensions and a size that exist. Overflow on the way is found by UndefinedBehaviorSanitizer. */
+/* Every op's inference with shapes, numbers and attributes at the edges of what their types hold:
+ * it answers, and what it accepts has dimensions and a size that exist. Overflow on the way is
+ * found by UndefinedBehaviorSanitizer. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,20 +24,23 @@ static uint32_t draw(extreme_t *e, uint32_t below) {
 
 /* Mostly small, so that some calls are accepted. */
 static int64_t draw_number(extreme_t *e) {
-    static const int64_t edges[] = {INT64_MAX,     INT64_MAX - 1,  INT64_MIN,         INT64_MIN + 1, INT32_MAX,
-                                    INT32_MIN,     UINT32_MAX,     INT64_C(1) << 32,  INT64_MAX / 2, INT64_C(3) << 30,
-                                    INT64_C(1) << 62, INT64_MAX / 3, -INT64_MAX / 2};
+    static const int64_t edges[] = {
+        INT64_MAX,        INT64_MAX - 1, INT64_MIN,        INT64_MIN + 1, INT32_MAX,
+        INT32_MIN,        UINT32_MAX,    INT64_C(1) << 32, INT64_MAX / 2, INT64_C(3) << 30,
+        INT64_C(1) << 62, INT64_MAX / 3, -INT64_MAX / 2};
     return draw(e, 4) ? (int64_t)draw(e, 7) - 2 : edges[draw(e, (uint32_t)COUNT(edges))];
 }
 
-/* A tensor that can exist: when its dimensions multiply to more than a number holds, one of them becomes 0. */
+/* A tensor that can exist: when its dimensions multiply to more than a number holds, one of them
+ * becomes 0. */
 static void draw_shape(extreme_t *e, gantry_shape_t *out) {
     *out = (gantry_shape_t){.rank = (int32_t)draw(e, 6)};
     for (int32_t i = 0; i < out->rank; ++i) {
         const int64_t number = draw_number(e);
         out->dims[i] = number < 0 ? -(number + 1) : number;
     }
-    if (out->rank > 0 && gantry_shape_elements(out) < 0) out->dims[draw(e, (uint32_t)out->rank)] = 0;
+    if (out->rank > 0 && gantry_shape_elements(out) < 0)
+        out->dims[draw(e, (uint32_t)out->rank)] = 0;
 }
 
 static const void *host_value(void *caller, uint32_t input) {
@@ -55,10 +59,14 @@ static void fill_host(extreme_t *e, uint32_t i) {
         const float single = (float)number;
         const double twice = (double)number;
         char *at = (char *)e->host[i];
-        if (dtype == GANTRY_INT32) memcpy(at + k * 4, &(int32_t){(int32_t)(uint32_t)number}, 4);
-        else if (dtype == GANTRY_FLOAT32) memcpy(at + k * 4, &single, 4);
-        else if (dtype == GANTRY_FLOAT64) memcpy(at + k * 8, &twice, 8);
-        else memcpy(at + k * 8, &number, 8);
+        if (dtype == GANTRY_INT32)
+            memcpy(at + k * 4, &(int32_t){(int32_t)(uint32_t)number}, 4);
+        else if (dtype == GANTRY_FLOAT32)
+            memcpy(at + k * 4, &single, 4);
+        else if (dtype == GANTRY_FLOAT64)
+            memcpy(at + k * 8, &twice, 8);
+        else
+            memcpy(at + k * 8, &number, 8);
     }
 }
 
@@ -73,7 +81,8 @@ static gantry_dtype_t any_of(extreme_t *e, uint64_t mask) {
 static void draw_inputs(extreme_t *e, const gantry_dtype_t *types) {
     const gantry__op_def_t *op = e->it.call.op;
     uint32_t lists = 0;
-    for (uint32_t i = 0; i < op->input_count; ++i) lists += (op->inputs[i].flags & GANTRY__ARG_LIST) != 0;
+    for (uint32_t i = 0; i < op->input_count; ++i)
+        lists += (op->inputs[i].flags & GANTRY__ARG_LIST) != 0;
     e->it.call.input_count = op->input_count + (lists ? draw(e, 4) : 0);
     for (uint32_t i = 0; i < e->it.call.input_count; ++i) {
         const gantry__op_arg_t *arg = gantry__op_input_arg(op, e->it.call.input_count, i);
@@ -91,21 +100,24 @@ static void draw_inputs(extreme_t *e, const gantry_dtype_t *types) {
 }
 
 static void draw_attr(extreme_t *e, uint32_t i, gantry_dtype_t type) {
-    static const char *const words[] = {"SAME", "VALID", "EXPLICIT", "NHWC",  "NCHW",        "NWC",       "NCW",
-                                        "",     "left",  "ij,jk->ik", "i...->...", "CONSTANT", "REFLECT", "SYMMETRIC"};
+    static const char *const words[] = {
+        "SAME", "VALID", "EXPLICIT",  "NHWC",      "NCHW",     "NWC",     "NCW",
+        "",     "left",  "ij,jk->ik", "i...->...", "CONSTANT", "REFLECT", "SYMMETRIC"};
     const gantry__op_attr_t *attr = &e->it.call.op->attrs[i];
     gantry_attr_value_t *value = &e->it.attrs[e->it.attr_count++];
     *value = (gantry_attr_value_t){.name = attr->name, .kind = (gantry_attr_kind_t)attr->kind};
     const uint32_t count = draw(e, 3) ? 4 : draw(e, HOST_ELEMENTS + 1);
     for (uint32_t k = 0; k < HOST_ELEMENTS; ++k) e->lists[i][k] = draw(e, 2) ? 1 : draw_number(e);
     switch (attr->kind) {
-    case GANTRY_ATTR_BOOL: value->i = draw(e, 2); break;
-    case GANTRY_ATTR_TYPE: value->i = (int64_t)type; break;
-    case GANTRY_ATTR_FLOAT: value->f = draw(e, 2) ? 0.5 : (double)draw_number(e); break;
-    case GANTRY_ATTR_STRING: value->s = draw(e, 2) && attr->s ? attr->s : words[draw(e, (uint32_t)COUNT(words))]; break;
-    case GANTRY_ATTR_SHAPE:
-    case GANTRY_ATTR_INTS: value->i = count, value->list = e->lists[i]; break;
-    default: value->i = draw_number(e);
+        case GANTRY_ATTR_BOOL: value->i = draw(e, 2); break;
+        case GANTRY_ATTR_TYPE: value->i = (int64_t)type; break;
+        case GANTRY_ATTR_FLOAT: value->f = draw(e, 2) ? 0.5 : (double)draw_number(e); break;
+        case GANTRY_ATTR_STRING:
+            value->s = draw(e, 2) && attr->s ? attr->s : words[draw(e, (uint32_t)COUNT(words))];
+            break;
+        case GANTRY_ATTR_SHAPE:
+        case GANTRY_ATTR_INTS: value->i = count, value->list = e->lists[i]; break;
+        default: value->i = draw_number(e);
     }
 }
 
@@ -130,7 +142,8 @@ static void expect_results_that_exist(const extreme_t *e) {
     assert_in_range(call->output_count, 0, GANTRY__MAX_OUTPUTS);
     for (uint32_t i = 0; i < call->output_count; ++i) {
         const gantry_shape_t *shape = &call->out_shapes[i];
-        bool exists = shape->rank >= 0 && shape->rank <= GANTRY_MAX_RANK && gantry_dtype_size(call->out_dtypes[i]) > 0;
+        bool exists = shape->rank >= 0 && shape->rank <= GANTRY_MAX_RANK &&
+                      gantry_dtype_size(call->out_dtypes[i]) > 0;
         bool waits = false;
         for (int32_t k = 0; exists && k < shape->rank; ++k) {
             exists = shape->dims[k] >= (may_wait ? -1 : 0);
@@ -154,8 +167,10 @@ static void inference_of_extreme_calls_answers(void **state) {
         for (long n = 0; n < calls; ++n) {
             draw_call(&e, op);
             const gantry_status_t status = infer_call_run(&e.it);
-            if (status == GANTRY_OK) expect_results_that_exist(&e);
-            else assert_non_null(strstr(gantry__message(), op->name));
+            if (status == GANTRY_OK)
+                expect_results_that_exist(&e);
+            else
+                assert_non_null(strstr(gantry__message(), op->name));
             accepted += status == GANTRY_OK;
         }
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of the ops that put elements in other places, and every way to get them wrong; texts are TensorFlow's where it has one. The
- * numbers that TensorFlow could be asked about are in the golden cases; here are those of which it would make too much. */
+/* Shapes of the ops that put elements in other places, and every way to get them wrong; texts are
+ * TensorFlow's where it has one. The numbers that TensorFlow could be asked about are in the
+ * golden cases; here are those of which it would make too much. */
 #include "infer_case.h"
 
 #define LARGEST "9223372036854775807"
@@ -11,9 +12,11 @@ static void optional_inputs_may_be_left_out_from_the_end(void **state) {
     static const infer_case_t cases[] = {
         {"Pad", "float32[2] int32[1,2]{1,1}", "", "float32[4]"},
         {"PadV2", "float32[2] int32[1,2]{1,1} float32(5)", "", "float32[4]"},
-        {"Pad", "float32[2]", "", "!Pad takes 2 to 3 inputs (input, paddings, constant_values), got 1"},
+        {"Pad", "float32[2]", "",
+         "!Pad takes 2 to 3 inputs (input, paddings, constant_values), got 1"},
         {"Pad", "float32[2] int32[1,2]{1,1} float32(5) float32", "", "!Pad takes 2 to 3 inputs"},
-        {"Pad", "float32[2] int32[1,2]{1,1} int32(5)", "", "!input #2(zero-based) was expected to be a float32 tensor"},
+        {"Pad", "float32[2] int32[1,2]{1,1} int32(5)", "",
+         "!input #2(zero-based) was expected to be a float32 tensor"},
         {"MatrixDiag", "float32[3]", "", "float32[3,3]"},
         {"MatrixDiag", "float32[3] int32(1)", "", "float32[4,4]"},
         {"MatrixDiag", "float32[3] int32(1) int32(3)", "", "float32[3,4]"},
@@ -34,14 +37,15 @@ static void sizes_beyond_64_bits_are_refused(void **state) {
     (void)state;
     static const infer_case_t cases[] = {
         {"Pad", "float32[3] int64[1,2]{" LARGEST ",0}", "", "!more than 2**63 - 1"},
-        {"Pad", "float32[3] int64[1,2]{4611686018427387904,4611686018427387904}", "", "!more than 2**63 - 1"},
+        {"Pad", "float32[3] int64[1,2]{4611686018427387904,4611686018427387904}", "",
+         "!more than 2**63 - 1"},
         {"Pad", "float32[3,3] int64[2,2]{4294967296,0,4294967296,0}", "", "!more than 2**63 - 1"},
         {"Pad", "float32[0] int64[1,2]{" LOWEST ",0}", "", "!Paddings must be non-negative"},
         {"Pad", "float32[0] int64[1,2]{0," LARGEST "}", "", "!more than 2**63 - 1 bytes"},
         {"MirrorPad", "float32[3] int64[1,2]{" LARGEST ",0}", "mode='SYMMETRIC'",
          "!no greater than the dimension size"},
-        {"MirrorPad", "bool[4611686018427387904] int64[1,2]{4611686018427387904,0}", "mode='SYMMETRIC'",
-         "!more than 2**63 - 1"},
+        {"MirrorPad", "bool[4611686018427387904] int64[1,2]{4611686018427387904,0}",
+         "mode='SYMMETRIC'", "!more than 2**63 - 1"},
         {"Tile", "float32[3] int64{" LARGEST "}", "", "!more than 2**63 - 1"},
         {"Tile", "float32[3,4] int64{1099511627776,1099511627776}", "", "!more than 2**63 - 1"},
         {"Tile", "float32[0] int64{" LARGEST "}", "", "float32[0]"},
@@ -50,24 +54,34 @@ static void sizes_beyond_64_bits_are_refused(void **state) {
         {"Roll", "float32[3] int64{" LOWEST "} int64{0}", "", "float32[3]"},
         {"Reverse", "float32[3] int64{" LOWEST "}", "", "!is out of valid range [-1, 0]"},
         {"Reverse", "float32[3] int64{" LARGEST "}", "", "!is out of valid range [-1, 0]"},
-        {"SpaceToDepth", "bool[1,2147483647,2147483647,4]", "block_size=2147483647", "!would give a dimension"},
+        {"SpaceToDepth", "bool[1,2147483647,2147483647,4]", "block_size=2147483647",
+         "!would give a dimension"},
         {"SpaceToDepth", "float32[1,4,4,3]", "block_size=" LARGEST, "!out of range for an int32"},
         {"SpaceToDepth", "float32[1,4,4,3]", "block_size=" LOWEST, "!must be at least minimum 2"},
-        {"DepthToSpace", "bool[1,4611686018427387904,1,4]", "block_size=2", "!would give a dimension"},
+        {"DepthToSpace", "bool[1,4611686018427387904,1,4]", "block_size=2",
+         "!would give a dimension"},
         {"DepthToSpace", "float32[1,4,4,3]", "block_size=46341",
          "!Block size should be > 1 and <= 46340 but was: 46341"},
-        {"SpaceToBatchND", "bool[4,4] int64{4} int64[1,2]{" LARGEST ",0}", "", "!would give a dimension"},
-        {"SpaceToBatchND", "bool[4611686018427387904,4] int64{4} int64[1,2]{0,0}", "", "!would give a dimension"},
-        {"BatchToSpaceND", "bool[4,4] int64{4611686018427387904} int64[1,2]{0,0}", "", "!would give a dimension"},
-        {"BatchToSpaceND", "bool[4,4] int64{2} int64[1,2]{" LARGEST "," LARGEST "}", "", "!must be non-negative"},
+        {"SpaceToBatchND", "bool[4,4] int64{4} int64[1,2]{" LARGEST ",0}", "",
+         "!would give a dimension"},
+        {"SpaceToBatchND", "bool[4611686018427387904,4] int64{4} int64[1,2]{0,0}", "",
+         "!would give a dimension"},
+        {"BatchToSpaceND", "bool[4,4] int64{4611686018427387904} int64[1,2]{0,0}", "",
+         "!would give a dimension"},
+        {"BatchToSpaceND", "bool[4,4] int64{2} int64[1,2]{" LARGEST "," LARGEST "}", "",
+         "!must be non-negative"},
         {"MatrixDiag", "bool[" LARGEST "]", "", "!are too long"},
         {"MatrixDiag", "bool[4294967296]", "", "!more than 2**63 - 1"},
         {"MatrixDiag", "float32[3] int32(2147483647)", "", "!more than 2**63 - 1 bytes"},
-        {"MatrixDiagPart", "float32[3,4] int32(-2147483648)", "", "!lower_diag_index is out of bound: -2147483648"},
+        {"MatrixDiagPart", "float32[3,4] int32(-2147483648)", "",
+         "!lower_diag_index is out of bound: -2147483648"},
         {"InvertPermutation", "int64[2147483648]", "", "!must have <= int32 max elements"},
-        {"StridedSlice", "float32[3] int64{" LOWEST "} int64{" LARGEST "} int64{" LARGEST "}", "", "float32[1]"},
-        {"StridedSlice", "float32[3] int64{" LARGEST "} int64{" LOWEST "} int64{" LOWEST "}", "", "float32[1]"},
-        {"StridedSlice", "float32[3] int64{" LOWEST "} int64{0} int64{1}", "shrink_axis_mask=1", "!out of bounds"},
+        {"StridedSlice", "float32[3] int64{" LOWEST "} int64{" LARGEST "} int64{" LARGEST "}", "",
+         "float32[1]"},
+        {"StridedSlice", "float32[3] int64{" LARGEST "} int64{" LOWEST "} int64{" LOWEST "}", "",
+         "float32[1]"},
+        {"StridedSlice", "float32[3] int64{" LOWEST "} int64{0} int64{1}", "shrink_axis_mask=1",
+         "!out of bounds"},
         {"StridedSlice", "bool[" LARGEST "] int64{0} int64{0} int64{-1}", "begin_mask=1 end_mask=1",
          "bool[" LARGEST "]"},
     };
@@ -77,10 +91,12 @@ static void sizes_beyond_64_bits_are_refused(void **state) {
 static void results_of_more_than_8_dimensions_are_refused(void **state) {
     (void)state;
     static const infer_case_t cases[] = {
-        {"StridedSlice", "float32[1,1,1,1,1,1,1,2] int32{0} int32{0} int32{1}", "new_axis_mask=1", "!9 dimensions"},
+        {"StridedSlice", "float32[1,1,1,1,1,1,1,2] int32{0} int32{0} int32{1}", "new_axis_mask=1",
+         "!9 dimensions"},
         {"StridedSlice", "float32[1,1,1,1,1,1,1,2] int32{0,0} int32{0,0} int32{1,1}",
          "new_axis_mask=1 shrink_axis_mask=2", "float32[1,1,1,1,1,1,1,2]"},
-        {"StridedSlice", "float32 int32{0,0,0,0,0,0,0,0,0} int32{0,0,0,0,0,0,0,0,0} int32{1,1,1,1,1,1,1,1,1}",
+        {"StridedSlice",
+         "float32 int32{0,0,0,0,0,0,0,0,0} int32{0,0,0,0,0,0,0,0,0} int32{1,1,1,1,1,1,1,1,1}",
          "new_axis_mask=511", "!9 dimensions"},
         {"MatrixDiag", "float32[1,1,1,1,1,1,1,2]", "", "!9 dimensions"},
         {"MatrixDiag", "float32[1,1,1,1,1,1,2,2] int32{0,1}", "", "float32[1,1,1,1,1,1,2,2]"},
@@ -93,10 +109,14 @@ static void numbers_that_cannot_be_read_are_reported(void **state) {
     static const struct {
         const char *op, *inputs;
     } calls[] = {
-        {"Pad", "float32[2] int32[1,2]"},         {"Tile", "float32[2] int32[1]"},
-        {"Reverse", "float32[2] int32[1]"},       {"Roll", "float32[2] int32[1] int32[1]"},
-        {"MatrixDiag", "float32[2] int32"},       {"MatrixDiag", "float32[2] int32(0) int32"},
-        {"MatrixDiagPart", "float32[2,2] int32"}, {"StridedSlice", "float32[2] int32[1] int32[1] int32[1]"},
+        {"Pad", "float32[2] int32[1,2]"},
+        {"Tile", "float32[2] int32[1]"},
+        {"Reverse", "float32[2] int32[1]"},
+        {"Roll", "float32[2] int32[1] int32[1]"},
+        {"MatrixDiag", "float32[2] int32"},
+        {"MatrixDiag", "float32[2] int32(0) int32"},
+        {"MatrixDiagPart", "float32[2,2] int32"},
+        {"StridedSlice", "float32[2] int32[1] int32[1] int32[1]"},
     };
     for (size_t i = 0; i < COUNT(calls); ++i) {
         static infer_call_t self;

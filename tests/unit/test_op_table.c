@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of ops, the ways to name one, and the public listing: complete, consistent, and as TensorFlow spells it. */
+/* The table of ops, the ways to name one, and the public listing: complete, consistent, and as
+ * TensorFlow spells it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +32,8 @@ static void table_every_listed_op_is_defined(void **state) {
         assert_int_equal(op->id, i);
         assert_non_null(op->infer);
         if (!op->summary || !op->summary[0]) fail_msg("%s has no summary", listed[i]);
-        if (i > 0 && strcmp(listed[i - 1], listed[i]) >= 0) fail_msg("%s is not in order", listed[i]);
+        if (i > 0 && strcmp(listed[i - 1], listed[i]) >= 0)
+            fail_msg("%s is not in order", listed[i]);
     }
     assert_null(gantry__op_get(GANTRY__OP_COUNT));
 }
@@ -43,7 +45,8 @@ static void assert_args(const gantry__op_def_t *op, const gantry__op_arg_t *args
         lists += (args[k].flags & GANTRY__ARG_LIST) != 0;
         if (args[k].type < 0) {
             assert_true(gantry_dtype_size((gantry_dtype_t)-args[k].type) > 0);
-        } else if ((uint32_t)args[k].type >= op->attr_count || op->attrs[args[k].type].kind != GANTRY_ATTR_TYPE) {
+        } else if ((uint32_t)args[k].type >= op->attr_count ||
+                   op->attrs[args[k].type].kind != GANTRY_ATTR_TYPE) {
             fail_msg("%s: the type of %s is no type attribute", op->name, args[k].name);
         }
     }
@@ -59,8 +62,10 @@ static void assert_output_list(const gantry__op_def_t *op) {
         if (op->attrs[k].counts_outputs) assert_int_equal(op->attrs[k].kind, GANTRY_ATTR_INT);
     }
     bool list = false;
-    for (uint32_t k = 0; k < op->output_count; ++k) list |= (op->outputs[k].flags & GANTRY__ARG_LIST) != 0;
-    if (counting != list || (list && op->output_count != 1)) fail_msg("%s: its list of outputs", op->name);
+    for (uint32_t k = 0; k < op->output_count; ++k)
+        list |= (op->outputs[k].flags & GANTRY__ARG_LIST) != 0;
+    if (counting != list || (list && op->output_count != 1))
+        fail_msg("%s: its list of outputs", op->name);
 }
 
 static void assert_attrs(const gantry__op_def_t *op) {
@@ -68,10 +73,13 @@ static void assert_attrs(const gantry__op_def_t *op) {
         const gantry__op_attr_t *attr = &op->attrs[k];
         bool is_type = attr->kind == GANTRY_ATTR_TYPE;
         assert_in_range(attr->kind, GANTRY_ATTR_BOOL, GANTRY_ATTR_STRING);
-        if (is_type && k > 0 && op->attrs[k - 1].kind != GANTRY_ATTR_TYPE) fail_msg("%s: types come first", op->name);
-        if (is_type != (attr->dtype_mask != 0)) fail_msg("%s: %s's set of types", op->name, attr->name);
+        if (is_type && k > 0 && op->attrs[k - 1].kind != GANTRY_ATTR_TYPE)
+            fail_msg("%s: types come first", op->name);
+        if (is_type != (attr->dtype_mask != 0))
+            fail_msg("%s: %s's set of types", op->name, attr->name);
         bool has_default = is_type && attr->i != GANTRY_DTYPE_NONE;
-        if (has_default && !(attr->dtype_mask >> attr->i & 1)) fail_msg("%s: %s's default", op->name, attr->name);
+        if (has_default && !(attr->dtype_mask >> attr->i & 1))
+            fail_msg("%s: %s's default", op->name, attr->name);
         if (attr->kind == GANTRY_ATTR_STRING && !attr->required) assert_non_null(attr->s);
         for (uint32_t j = 0; j < k; ++j) assert_string_not_equal(op->attrs[j].name, attr->name);
     }
@@ -104,13 +112,14 @@ static void table_definitions_are_consistent(void **state) {
 static void table_flags_mark_aliases_and_variables(void **state) {
     (void)state;
     static const char *const aliases[] = {"ExpandDims", "Identity", "Reshape", "Squeeze"};
-    static const char *const variables[] = {"AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp",
-                                            "ReadVariableOp", "VarHandleOp"};
+    static const char *const variables[] = {"AssignAddVariableOp", "AssignSubVariableOp",
+                                            "AssignVariableOp", "ReadVariableOp", "VarHandleOp"};
     size_t alias_count = 0, variable_count = 0, sequenced_count = 0;
     for (size_t i = 0; i < GANTRY__OP_COUNT; ++i) {
         const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)i);
         if (op->flags & GANTRY__OP_ALIAS) assert_string_equal(op->name, aliases[alias_count++]);
-        if (op->flags & GANTRY__OP_VARIABLE) assert_string_equal(op->name, variables[variable_count++]);
+        if (op->flags & GANTRY__OP_VARIABLE)
+            assert_string_equal(op->name, variables[variable_count++]);
         if (op->flags & GANTRY__OP_SEQUENCED) ++sequenced_count;
     }
     assert_int_equal(alias_count, COUNT(aliases));
@@ -156,11 +165,27 @@ static void find_aliases_and_suffixes_give_the_op(void **state) {
 
 static void find_unknown_name_gives_null(void **state) {
     (void)state;
-    static const char *const names[] = {"", "A", "Ad", "Adds", "add", "Add ", "AddN2", "MatMu", "V2", "Zzz",
-                                        "AddV", "AddV1", "AddV5", "AddV22", "AddV2V2", "RealDivV2",
-                                        "StatelessRandomUniformV3", "StatelessRandomUniformV2V2"};
+    static const char *const names[] = {"",
+                                        "A",
+                                        "Ad",
+                                        "Adds",
+                                        "add",
+                                        "Add ",
+                                        "AddN2",
+                                        "MatMu",
+                                        "V2",
+                                        "Zzz",
+                                        "AddV",
+                                        "AddV1",
+                                        "AddV5",
+                                        "AddV22",
+                                        "AddV2V2",
+                                        "RealDivV2",
+                                        "StatelessRandomUniformV3",
+                                        "StatelessRandomUniformV2V2"};
     for (size_t i = 0; i < COUNT(names); ++i) {
-        if (gantry__op_find(names[i])) fail_msg("'%s' gives %s", names[i], gantry__op_find(names[i])->name);
+        if (gantry__op_find(names[i]))
+            fail_msg("'%s' gives %s", names[i], gantry__op_find(names[i])->name);
     }
     assert_null(gantry__op_find(NULL));
 }
@@ -187,14 +212,17 @@ static void info_lists_names_of_every_op(void **state) {
         for (size_t k = 0; k < info.input_count; ++k) {
             char expected[64];
             const uint32_t flags = op->inputs[k].flags;
-            const char *mark = flags & GANTRY__ARG_LIST ? "..." : flags & GANTRY__ARG_OPTIONAL ? "?" : "";
+            const char *mark = flags & GANTRY__ARG_LIST       ? "..."
+                               : flags & GANTRY__ARG_OPTIONAL ? "?"
+                                                              : "";
             (void)snprintf(expected, sizeof expected, "%s%s", op->inputs[k].name, mark);
             assert_string_equal(info.inputs[k], expected);
         }
         for (size_t k = 0; k < info.output_count; ++k) {
             char expected[64];
             bool list = (op->outputs[k].flags & GANTRY__ARG_LIST) != 0;
-            (void)snprintf(expected, sizeof expected, "%s%s", op->outputs[k].name, list ? "..." : "");
+            (void)snprintf(expected, sizeof expected, "%s%s", op->outputs[k].name,
+                           list ? "..." : "");
             assert_string_equal(info.outputs[k], expected);
         }
         for (size_t k = 0; k < info.attr_count; ++k) {
@@ -245,14 +273,15 @@ static void info_beyond_the_list_is_out_of_range(void **state) {
     assert_string_equal(info.name, "untouched");
     char expected[64];
     size_t count = gantry_op_count();
-    (void)snprintf(expected, sizeof expected, "op %zu does not exist: there are %zu ops, 0 to %zu", count, count,
-                   count - 1);
+    (void)snprintf(expected, sizeof expected, "op %zu does not exist: there are %zu ops, 0 to %zu",
+                   count, count, count - 1);
     assert_string_equal(gantry__message(), expected);
 }
 
 static void info_struct_size_bounds_what_is_written(void **state) {
     (void)state;
-    gantry_op_info_t info = {.struct_size = offsetof(gantry_op_info_t, summary), .summary = "untouched"};
+    gantry_op_info_t info = {.struct_size = offsetof(gantry_op_info_t, summary),
+                             .summary = "untouched"};
     assert_int_equal(gantry_op_info(0, &info), GANTRY_OK);
     assert_string_equal(info.name, listed[0]);
     assert_string_equal(info.summary, "untouched");

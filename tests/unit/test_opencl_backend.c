@@ -44,13 +44,15 @@ static void open_unknown_matmul_is_invalid(void **state) {
 static void open_without_platforms_says_what_to_install(void **state) {
     (void)state;
     skip_unless_it_opens();
-    check_in_child("OCL_ICD_VENDORS", "/nonexistent", just_open, UNAVAILABLE, "install pocl-opencl-icd");
+    check_in_child("OCL_ICD_VENDORS", "/nonexistent", just_open, UNAVAILABLE,
+                   "install pocl-opencl-icd");
 }
 
 static void open_platform_without_devices_names_it(void **state) {
     (void)state;
     skip_unless_it_opens();
-    check_in_child("POCL_DEVICES", "none-such", just_open, UNAVAILABLE, "Portable Computing Language");
+    check_in_child("POCL_DEVICES", "none-such", just_open, UNAVAILABLE,
+                   "Portable Computing Language");
 }
 
 /* ---- devices ---- */
@@ -60,23 +62,26 @@ static void devices_two_of_pocl_are_found(void **state) {
 
     (void)state;
     fixture_open(&fixture);
-    for (int d = 0; d < FIXTURE_DEVICES; d++) {
+    for (int d = 0; d < FIXTURE_DEVICES; ++d) {
         const gantry_device_info_t *info = &fixture.info[d];
 
         assert_int_equal(info->type, GANTRY_DEVICE_TYPE_CPU);
-        assert_int_equal(info->flags,
-                         GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_LAZY_COMMIT | GANTRY_DEVICE_KEEPS_PROGRAMS);
-        assert_true(info->compute_units > 0 && info->total_bytes > 0 && info->largest_allocation_bytes > 0);
+        assert_int_equal(info->flags, GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_LAZY_COMMIT |
+                                          GANTRY_DEVICE_KEEPS_PROGRAMS);
+        assert_true(info->compute_units > 0 && info->total_bytes > 0 &&
+                    info->largest_allocation_bytes > 0);
         assert_true(info->largest_allocation_bytes <= info->total_bytes);
         assert_true(info->base_alignment_bytes >= 128 &&
                     (info->base_alignment_bytes & (info->base_alignment_bytes - 1)) == 0);
         assert_true(info->base_alignment_bytes <= 4096);
-        assert_true(info->local_memory_bytes > 0 && info->max_work_group_size > 0 && info->parameter_bytes >= 256);
+        assert_true(info->local_memory_bytes > 0 && info->max_work_group_size > 0 &&
+                    info->parameter_bytes >= 256);
         assert_true(info->native_vector_width >= 1);
         assert_int_equal(info->program_kinds, GANTRY_PROGRAM_OPENCL_C);
         assert_true((info->dtype_mask & (1u << 1)) != 0 && (info->dtype_mask & (1u << 2)) != 0 &&
                     (info->dtype_mask & (1u << 10)) != 0);
-        assert_true(info->hardware_name[0] != '\0' && info->driver_version[0] != '\0' && info->vendor[0] != '\0');
+        assert_true(info->hardware_name[0] != '\0' && info->driver_version[0] != '\0' &&
+                    info->vendor[0] != '\0');
         assert_string_equal(info->pci_address, "");
         assert_string_equal(info->uuid, "");
         assert_string_equal(info->compute_capability, "");
@@ -109,17 +114,19 @@ static void region_of_wrong_size_is_refused(void **state) {
 
     (void)state;
     fixture_open(&fixture);
-    assert_int_equal(fixture.backend->memory->region_alloc(fixture.device[0], 0, &region), INVALID_ARGUMENT);
+    assert_int_equal(fixture.backend->memory->region_alloc(fixture.device[0], 0, &region),
+                     INVALID_ARGUMENT);
     assert_true(region == 0);
-    assert_int_equal(
-        fixture.backend->memory->region_alloc(fixture.device[0], fixture.info[0].largest_allocation_bytes + 1, &region),
-        RESOURCE_EXHAUSTED);
+    assert_int_equal(fixture.backend->memory->region_alloc(
+                         fixture.device[0], fixture.info[0].largest_allocation_bytes + 1, &region),
+                     RESOURCE_EXHAUSTED);
     assert_error_has("are accepted");
     assert_true(region == 0);
     fixture_close(&fixture);
 }
 
-/* Bytes of this process's memory for which huge pages were asked; -1 where the system does not tell. */
+/* Bytes of this process's memory for which huge pages were asked; -1 where the system does not
+ * tell. */
 static long long advised_bytes(void) {
     FILE *file = fopen("/proc/self/smaps", "r");
     char line[512];
@@ -130,7 +137,8 @@ static long long advised_bytes(void) {
         return -1;
     }
     while (fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, "Size: %lld kB", &kib) != 1 && strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " hg") != NULL) {
+        if (sscanf(line, "Size: %lld kB", &kib) != 1 && strncmp(line, "VmFlags:", 8) == 0 &&
+            strstr(line, " hg") != NULL) {
             sum += kib * 1024;
         }
     }
@@ -168,9 +176,12 @@ static void host_memory_is_given_and_taken_back(void **state) {
     memset(ptr, 7, 100000);
     fixture.backend->memory->host_free(fixture.device[0], ptr, 100000);
     atomic_store(&fixture.fail_at, atomic_load(&fixture.allocations) + 1);
-    assert_int_equal(fixture.backend->memory->host_alloc(fixture.device[0], 100000, &unused), RESOURCE_EXHAUSTED);
+    assert_int_equal(fixture.backend->memory->host_alloc(fixture.device[0], 100000, &unused),
+                     RESOURCE_EXHAUSTED);
     assert_null(unused);
-    assert_int_equal(fixture.backend->memory->memory_info(fixture.device[0], &free_bytes, &total_bytes), UNIMPLEMENTED);
+    assert_int_equal(
+        fixture.backend->memory->memory_info(fixture.device[0], &free_bytes, &total_bytes),
+        UNIMPLEMENTED);
     assert_error_has("free memory");
     fixture_close(&fixture);
 }
@@ -194,14 +205,17 @@ static void transfer_beyond_its_region_is_refused(void **state) {
 /* Unavailable of an open device means that it is lost: only what says so may have that code. */
 static void only_a_dead_device_is_unavailable(void **state) {
     enum { INTERNAL = 13 };
-    static const int32_t cases[][2] = {
-        {-2 /* CL_DEVICE_NOT_AVAILABLE */, UNAVAILABLE},    {-36 /* CL_INVALID_COMMAND_QUEUE */, UNAVAILABLE},
-        {-34 /* CL_INVALID_CONTEXT */, UNAVAILABLE},        {-3 /* CL_COMPILER_NOT_AVAILABLE */, UNIMPLEMENTED},
-        {-16 /* CL_LINKER_NOT_AVAILABLE */, UNIMPLEMENTED}, {-5 /* CL_OUT_OF_RESOURCES */, RESOURCE_EXHAUSTED},
-        {-38 /* CL_INVALID_MEM_OBJECT */, INTERNAL},        {-48 /* CL_INVALID_KERNEL */, INTERNAL}};
+    static const int32_t cases[][2] = {{-2 /* CL_DEVICE_NOT_AVAILABLE */, UNAVAILABLE},
+                                       {-36 /* CL_INVALID_COMMAND_QUEUE */, UNAVAILABLE},
+                                       {-34 /* CL_INVALID_CONTEXT */, UNAVAILABLE},
+                                       {-3 /* CL_COMPILER_NOT_AVAILABLE */, UNIMPLEMENTED},
+                                       {-16 /* CL_LINKER_NOT_AVAILABLE */, UNIMPLEMENTED},
+                                       {-5 /* CL_OUT_OF_RESOURCES */, RESOURCE_EXHAUSTED},
+                                       {-38 /* CL_INVALID_MEM_OBJECT */, INTERNAL},
+                                       {-48 /* CL_INVALID_KERNEL */, INTERNAL}};
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         assert_int_equal(gantry__opencl_error_code(cases[i][0]), cases[i][1]);
     }
 }
@@ -210,7 +224,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(query_older_core_is_refused),
         cmocka_unit_test(
-            open_without_platforms_says_what_to_install), /* these two fork: before OpenCL is opened here */
+            /* these two fork: before OpenCL is opened here */
+            open_without_platforms_says_what_to_install),
         cmocka_unit_test(open_platform_without_devices_names_it),
         cmocka_unit_test(open_missing_library_is_unavailable),
         cmocka_unit_test(open_library_without_opencl_is_unavailable),

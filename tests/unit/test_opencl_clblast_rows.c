@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of tuned parameters for CLBlast: what is read, what is refused with which reason, and which reach a device. */
+/* Rows of tuned parameters for CLBlast: what is read, what is refused with which reason, and
+ * which reach a device. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 
@@ -30,7 +31,8 @@ static void row_is_read(void **state) {
     assert_string_equal(names[15], "VWN");
     assert_int_equal(row.values[15], 2);
     assert_int_equal(
-        gantry__clblast_row_read("* - float64\tGemmRoutine XGEMM_MIN_INDIRECT_SIZE=448", &row, reason, sizeof reason),
+        gantry__clblast_row_read("* - float64\tGemmRoutine XGEMM_MIN_INDIRECT_SIZE=448", &row,
+                                 reason, sizeof reason),
         1);
     assert_int_equal(row.precision, 64);
     assert_int_equal(row.values[0], 448);
@@ -59,7 +61,7 @@ static void bad_row_is_refused_with_its_reason(void **state) {
     char reason[160];
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         assert_int_equal(gantry__clblast_row_read(cases[i].line, &row, reason, sizeof reason), 0);
         if (strstr(reason, cases[i].reason) == NULL) {
             fail_msg("%s: %s", cases[i].line, reason);
@@ -69,12 +71,12 @@ static void bad_row_is_refused_with_its_reason(void **state) {
 
 /* Each parameter set to what makes CLBlast compute wrong or not build. */
 static void row_of_sizes_that_do_not_divide_is_refused(void **state) {
-    static const char *const wrong[] = {"GEMMK=1", "KREG=2",   "KWG=24",  "KWI=3",  "MDIMA=24", "MDIMC=0",
-                                        "MWG=96",  "NDIMB=48", "NDIMC=5", "NWG=72", "SA=2",     "SB=7",
-                                        "STRM=2",  "STRN=3",   "VWM=3",   "VWN=16"};
+    static const char *const wrong[] = {
+        "GEMMK=1", "KREG=2", "KWG=24", "KWI=3", "MDIMA=24", "MDIMC=0", "MWG=96", "NDIMB=48",
+        "NDIMC=5", "NWG=72", "SA=2",   "SB=7",  "STRM=2",   "STRN=3",  "VWM=3",  "VWN=16"};
 
     (void)state;
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
         gantry__clblast_row_t row;
         char reason[160];
         char line[320];
@@ -86,7 +88,8 @@ static void row_of_sizes_that_do_not_divide_is_refused(void **state) {
         at = strstr(GOOD, name);
         assert_non_null(at);
         at += 1;
-        snprintf(line, sizeof line, "%.*s%s%s", (int)(at - GOOD), GOOD, wrong[i], at + strcspn(at, " "));
+        snprintf(line, sizeof line, "%.*s%s%s", (int)(at - GOOD), GOOD, wrong[i],
+                 at + strcspn(at, " "));
         if (gantry__clblast_row_read(line, &row, reason, sizeof reason)) {
             fail_msg("accepted: %s", line);
         }
@@ -101,7 +104,7 @@ static void shipped_rows_are_right(void **state) {
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         gantry__clblast_row_t row;
         char reason[160];
 
@@ -144,7 +147,8 @@ static void file_with_a_bad_line_is_refused_with_its_number(void **state) {
     fixture_t fixture;
 
     (void)state;
-    open_with_file(&fixture, "# tuned\n\n" GOOD "\n  \t\nNVIDIA 9.0 float32 GemmRoutine\n", INVALID_ARGUMENT);
+    open_with_file(&fixture, "# tuned\n\n" GOOD "\n  \t\nNVIDIA 9.0 float32 GemmRoutine\n",
+                   INVALID_ARGUMENT);
     assert_error_has("line 5: XGEMM_MIN_INDIRECT_SIZE is missing");
     assert_error_has("/tmp/gantry_rows_");
     open_with_file(&fixture,
@@ -152,7 +156,7 @@ static void file_with_a_bad_line_is_refused_with_its_number(void **state) {
                    "ELF\x02\x01",
                    INVALID_ARGUMENT);
     assert_error_has("line 1: ");
-    for (int i = 0; i < 65; i++) {
+    for (int i = 0; i < 65; ++i) {
         strcat(many, "NVIDIA 9.0 float32 GemmRoutine XGEMM_MIN_INDIRECT_SIZE=448\n");
     }
     open_with_file(&fixture, many, INVALID_ARGUMENT);
@@ -188,8 +192,7 @@ static void rows_reach_the_device_they_are_for(void **state) {
         &fixture,
         GOOD
         "\n* * float32 GemmRoutine XGEMM_MIN_INDIRECT_SIZE=448\n"
-        "* - float64 Xgemm GEMMK=0 KREG=1 KWG=8192 KWI=2 MDIMA=8 MDIMC=8 MWG=256 NDIMB=8 NDIMC=8 NWG=256 SA=1 SB=1 "
-        "STRM=0 STRN=0 VWM=1 VWN=1\n",
+        "* - float64 Xgemm GEMMK=0 KREG=1 KWG=8192 KWI=2 MDIMA=8 MDIMC=8 MWG=256 NDIMB=8 NDIMC=8 NWG=256 SA=1 SB=1 STRM=0 STRN=0 VWM=1 VWN=1\n",
         0);
     if (strstr(fixture.backend->libraries(fixture.instance), "CLBlast missing") != NULL) {
         fixture_close(&fixture);

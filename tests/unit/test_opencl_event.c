@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of the OpenCL backend: order between streams of one device and of two, whose contexts differ. */
+/* Events of the OpenCL backend: order between streams of one device and of two, whose contexts
+ * differ. */
 #define _GNU_SOURCE
 #include "opencl_fixture.h"
 
 static const char *const slow_parts[] = {
     "__kernel void slow(__global uchar *base, const ulong offset, const ulong steps)\n{\n"
     "    uint x = 1;\n"
-    "    for (ulong i = 0; i < steps; i++) x = x * 1664525u + 1013904223u + (uint)(i >> 7);\n"
+    "    for (ulong i = 0; i < steps; ++i) x = x * 1664525u + 1013904223u + (uint)(i >> 7);\n"
     "    ((__global uint *)(base + offset))[get_global_id(0)] = x | 1u;\n"
     "}\n"};
-static const gantry_program_source_t slow_source = {sizeof slow_source, GANTRY_PROGRAM_OPENCL_C, "test/slow",
-                                                    slow_parts, 1};
+static const gantry_program_source_t slow_source = {sizeof slow_source, GANTRY_PROGRAM_OPENCL_C,
+                                                    "test/slow", slow_parts, 1};
 
 static gantry_backend_program_t *build_slow(fixture_t *fixture) {
     gantry_backend_program_t *program = NULL;
@@ -20,8 +21,8 @@ static gantry_backend_program_t *build_slow(fixture_t *fixture) {
 }
 
 /* Some tens of milliseconds of work that ends by writing a number that is not 0. */
-static void launch_slow(fixture_t *fixture, gantry_backend_stream_t *stream, gantry_backend_program_t *program,
-                        gantry_span_t target) {
+static void launch_slow(fixture_t *fixture, gantry_backend_stream_t *stream,
+                        gantry_backend_program_t *program, gantry_span_t target) {
     gantry_backend_kernel_t *kernel = NULL;
     uint64_t steps = 20000000;
     gantry_launch_arg_t args[] = {
@@ -67,7 +68,7 @@ static void event_between_streams_orders_their_work(void **state) {
     copy = (gantry_span_t){region.region, 128, 4};
     assert_ok(fixture.backend->stream->create(fixture.device[0], GANTRY_STREAM_TO_HOST, &second));
     assert_ok(fixture.backend->event->create(fixture.device[0], &event));
-    for (int round = 0; round < 3; round++) { /* an event serves again */
+    for (int round = 0; round < 3; ++round) { /* an event serves again */
         gantry_span_t first = {region.region, 0, 4};
 
         assert_ok(fixture.backend->transfer->fill(fixture.stream[0], &region, &(uint32_t){0}, 4));

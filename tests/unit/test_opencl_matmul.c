@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL backend's own matrix products, CLBlast's and the one for processors, on PoCL: product_case.h runs
- * and checks them. */
+/* The OpenCL backend's own matrix products, CLBlast's and the one for processors, on PoCL:
+ * product_case.h runs and checks them. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 
@@ -24,12 +24,13 @@ static void cpu_matmul_small_shapes_are_exact(void **state) {
     core_close(&core);
 }
 
-/* Several blocks in each direction, several work-items, both ways of taking b, the transposed product, few rows, few
- * columns. */
+/* Several blocks in each direction, several work-items, both ways of taking b, the transposed
+ * product, few rows, few columns. */
 static void cpu_matmul_block_edges_are_exact(void **state) {
-    static const int64_t shapes[][3] = {{300, 257, 97}, {245, 513, 64}, {31, 300, 130}, {700, 260, 6}, {1, 600, 500},
-                                        {500, 600, 1},  {8, 40, 2100},  {3, 900, 800},  {800, 900, 3}, {40, 2100, 9},
-                                        {1, 607, 515},  {2, 403, 1031}, {4, 901, 800}};
+    static const int64_t shapes[][3] = {
+        {300, 257, 97}, {245, 513, 64}, {31, 300, 130}, {700, 260, 6}, {1, 600, 500},
+        {500, 600, 1},  {8, 40, 2100},  {3, 900, 800},  {800, 900, 3}, {40, 2100, 9},
+        {1, 607, 515},  {2, 403, 1031}, {4, 901, 800}};
     fixture_t fixture;
     core_t core;
 
@@ -40,14 +41,15 @@ static void cpu_matmul_block_edges_are_exact(void **state) {
 }
 
 static void cpu_matmul_narrow_vectors_are_exact(void **state) {
-    static const int64_t shapes[][3] = {{13, 33, 37}, {64, 600, 33}, {3, 5, 70}, {2, 1103, 1000}, {100, 700, 6}};
+    static const int64_t shapes[][3] = {
+        {13, 33, 37}, {64, 600, 33}, {3, 5, 70}, {2, 1103, 1000}, {100, 700, 6}};
     static const uint32_t widths[] = {1, 4, 8};
     fixture_t fixture;
     core_t core;
 
     (void)state;
     open_choice(&core, &fixture, "cpu");
-    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
+    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; ++w) {
         core.vector_width = widths[w];
         check_shapes(&core, shapes, sizeof shapes / sizeof shapes[0], 0);
     }
@@ -76,14 +78,14 @@ static void cpu_matmul_twice_gives_the_same_bits(void **state) {
     (void)state;
     assert_true(a != NULL && b != NULL && c != NULL);
     open_choice(&core, &fixture, "cpu");
-    for (int i = 0; i < M * K; i++) {
+    for (int i = 0; i < M * K; ++i) {
         a[i] = 1.0f / (float)(i % 1013 + 1);
     }
-    for (int i = 0; i < K * N; i++) {
+    for (int i = 0; i < K * N; ++i) {
         b[i] = 1.0f / (float)(i % 997 + 3);
     }
     assert_ok(run(&core, &p, a, b, c));
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; ++i) {
         assert_ok(run(&core, &p, a, b, c + M * N));
         assert_memory_equal(c, c + M * N, M * N * sizeof *c);
     }
@@ -97,7 +99,7 @@ static void matmul_over_nothing_is_zero(void **state) {
     static const char *const choices[] = {"cpu", "clblast"};
 
     (void)state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; ++i) {
         fixture_t fixture;
         core_t core;
         product_t p = plain(FLOAT64, 3, 0, 5, 0, 0);
@@ -122,13 +124,19 @@ static void cpu_matmul_without_scratch_returns_its_error(void **state) {
 }
 
 static int has_clblast(const core_t *core) {
-    return strstr(core->fixture->backend->libraries(core->fixture->instance), "CLBlast missing") == NULL;
+    return strstr(core->fixture->backend->libraries(core->fixture->instance), "CLBlast missing") ==
+           NULL;
 }
 
 /* A few only: on a processor each new kernel of CLBlast takes seconds to build. */
 static void clblast_small_shapes_and_batches_are_exact(void **state) {
     static const product_t batches[] = {
-        {.dtype = FLOAT32, .is_batched = 1, .a_rank = 3, .b_rank = 2, .a_dims = {5, 7, 9}, .b_dims = {9, 33}},
+        {.dtype = FLOAT32,
+         .is_batched = 1,
+         .a_rank = 3,
+         .b_rank = 2,
+         .a_dims = {5, 7, 9},
+         .b_dims = {9, 33}},
         {.dtype = FLOAT32,
          .is_batched = 1,
          .a_rank = 5,
@@ -147,7 +155,7 @@ static void clblast_small_shapes_and_batches_are_exact(void **state) {
         core_close(&core);
         skip();
     }
-    for (size_t i = 0; i < SMALL_SHAPES; i++) {
+    for (size_t i = 0; i < SMALL_SHAPES; ++i) {
         p = plain(FLOAT32, small_shapes[i][0], small_shapes[i][1], small_shapes[i][2], 0, 0);
         check_product(&core, &p);
     }
@@ -155,7 +163,7 @@ static void clblast_small_shapes_and_batches_are_exact(void **state) {
     check_product(&core, &p);
     p = plain(FLOAT64, 13, 33, 37, 0, 0);
     check_product(&core, &p);
-    for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {
+    for (size_t i = 0; i < sizeof batches / sizeof batches[0]; ++i) {
         check_product(&core, &batches[i]);
     }
     core_close(&core);
@@ -163,10 +171,11 @@ static void clblast_small_shapes_and_batches_are_exact(void **state) {
 
 /* "portable" leaves the op to the pack, and a forced choice is the only one that says yes. */
 static void matmul_choice_decides_who_supports_it(void **state) {
-    static const char *const choices[] = {"portable", "tensor", "cpu", "auto", "tensor_emulated"}; /* no NVIDIA card */
+    /* no NVIDIA card */
+    static const char *const choices[] = {"portable", "tensor", "cpu", "auto", "tensor_emulated"};
 
     (void)state;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; ++i) {
         fixture_t fixture;
         core_t core;
         const gantry_kernel_def_t *const *kernels = NULL;
@@ -179,7 +188,7 @@ static void matmul_choice_decides_who_supports_it(void **state) {
         call.device_info = &fixture.info[0];
         count = fixture.backend->kernels(fixture.instance, fixture.index[0], &kernels);
         assert_int_equal(count, 7); /* and one of ConvolveImages */
-        for (uint32_t j = 0; j < count; j++) {
+        for (uint32_t j = 0; j < count; ++j) {
             yes += strstr(kernels[j]->op, "MatMul") && kernels[j]->supports(&call) != 0;
         }
         assert_int_equal(yes, i < 2 ? 0 : 2);

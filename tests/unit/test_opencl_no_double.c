@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in for a device without double precision: what the backend says of it, and that text which uses double is really not built. */
+/* The stand-in for a device without double precision: what the backend says of it, and that text
+ * which uses double is really not built. */
 #define _GNU_SOURCE
 #include "opencl_fixture.h"
 
@@ -11,18 +12,20 @@ static void float64_is_the_only_type_that_lacks(void **state) {
 
     (void)state;
     fixture_open(&fixture);
-    for (int d = 0; d < FIXTURE_DEVICES; d++) {
+    for (int d = 0; d < FIXTURE_DEVICES; ++d) {
         uint64_t mask = fixture.info[d].dtype_mask;
 
         assert_true((mask & BIT(FLOAT64)) == 0);
-        assert_true((mask & BIT(FLOAT32)) != 0 && (mask & BIT(INT64)) != 0 && (mask & BIT(FLOAT16)) != 0);
+        assert_true((mask & BIT(FLOAT32)) != 0 && (mask & BIT(INT64)) != 0 &&
+                    (mask & BIT(FLOAT16)) != 0);
     }
     fixture_close(&fixture);
 }
 
 static int32_t build(fixture_t *fixture, const char *text) {
     const char *const parts[] = {text};
-    const gantry_program_source_t source = {sizeof source, GANTRY_PROGRAM_OPENCL_C, "test/no_double", parts, 1};
+    const gantry_program_source_t source = {sizeof source, GANTRY_PROGRAM_OPENCL_C,
+                                            "test/no_double", parts, 1};
     gantry_backend_program_t *program = NULL;
     int32_t status = fixture->backend->program->build(fixture->device[0], &source, "", &program);
 
@@ -44,7 +47,7 @@ static void text_that_uses_double_is_not_built(void **state) {
 
     (void)state;
     fixture_open(&fixture);
-    for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) {
+    for (size_t i = 0; i < sizeof uses / sizeof uses[0]; ++i) {
         assert_int_equal(build(&fixture, uses[i]), INVALID_ARGUMENT);
         assert_error_has("poisoned");
     }
@@ -52,10 +55,11 @@ static void text_that_uses_double_is_not_built(void **state) {
 }
 
 static void text_without_double_is_built(void **state) {
-    static const char text[] = "#if defined(cl_khr_fp64) || defined(cl_khr_fp16) || defined(__opencl_c_fp64)\n"
-                               "#error these are not here\n"
-                               "#endif\n"
-                               "__kernel void f(__global float *x) { x[0] = x[1] * (sizeof(1.0) == 4 ? 1 : -1); }\n";
+    static const char text[] =
+        "#if defined(cl_khr_fp64) || defined(cl_khr_fp16) || defined(__opencl_c_fp64)\n"
+        "#error these are not here\n"
+        "#endif\n"
+        "__kernel void f(__global float *x) { x[0] = x[1] * (sizeof(1.0) == 4 ? 1 : -1); }\n";
     fixture_t fixture;
 
     (void)state;

@@ -19,11 +19,12 @@ static const char text_end[] =
     "    ((__global int *)(out_base + out_offset))[i] = factor * group[get_local_size(0) - 1 - get_local_id(0)];\n"
     "}\n";
 static const char *const text_parts[] = {text_begin, text_end};
-static const gantry_program_source_t test_source = {sizeof test_source, GANTRY_PROGRAM_OPENCL_C, "test/scale",
-                                                    text_parts, 2};
+static const gantry_program_source_t test_source = {sizeof test_source, GANTRY_PROGRAM_OPENCL_C,
+                                                    "test/scale", text_parts, 2};
 
-static int32_t launch_scale(fixture_t *fixture, gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
-                            gantry_span_t in, gantry_span_t out, int32_t factor) {
+static int32_t launch_scale(fixture_t *fixture, gantry_backend_stream_t *stream,
+                            gantry_backend_kernel_t *kernel, gantry_span_t in, gantry_span_t out,
+                            int32_t factor) {
     gantry_launch_arg_t args[] = {
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = in},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = out},
@@ -35,8 +36,9 @@ static int32_t launch_scale(fixture_t *fixture, gantry_backend_stream_t *stream,
     return fixture->backend->program->launch(stream, kernel, &launch);
 }
 
-static int32_t launch_by_base(fixture_t *fixture, gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
-                              gantry_span_t in, gantry_span_t out, int32_t factor) {
+static int32_t launch_by_base(fixture_t *fixture, gantry_backend_stream_t *stream,
+                              gantry_backend_kernel_t *kernel, gantry_span_t in, gantry_span_t out,
+                              int32_t factor) {
     return launch_case_by_base(fixture, stream, kernel, in, out, factor, GROUP * sizeof(int32_t));
 }
 
@@ -70,22 +72,27 @@ static void kernel_of_unknown_name_is_not_found(void **state) {
 }
 
 static void build_of_bad_text_shows_the_compilers_log(void **state) {
-    static const char *const parts[] = {"__kernel void broken(__global int *x)\n{\n    x[0] = undeclared_thing;\n}\n"};
-    static const gantry_program_source_t source = {sizeof source, GANTRY_PROGRAM_OPENCL_C, "test/broken", parts, 1};
-    static const gantry_program_source_t cuda = {sizeof cuda, GANTRY_PROGRAM_CUDA_C, "test/cuda", parts, 1};
+    static const char *const parts[] = {
+        "__kernel void broken(__global int *x)\n{\n    x[0] = undeclared_thing;\n}\n"};
+    static const gantry_program_source_t source = {sizeof source, GANTRY_PROGRAM_OPENCL_C,
+                                                   "test/broken", parts, 1};
+    static const gantry_program_source_t cuda = {sizeof cuda, GANTRY_PROGRAM_CUDA_C, "test/cuda",
+                                                 parts, 1};
     gantry_backend_program_t *program = NULL;
     fixture_t fixture;
 
     (void)state;
     fixture_open(&fixture);
-    assert_int_equal(fixture.backend->program->build(fixture.device[0], &source, "-DSOME=1", &program),
-                     INVALID_ARGUMENT);
+    assert_int_equal(
+        fixture.backend->program->build(fixture.device[0], &source, "-DSOME=1", &program),
+        INVALID_ARGUMENT);
     assert_null(program);
     assert_error_has("\"test/broken\"");
     assert_error_has("-DSOME=1");
     assert_error_has("CL_BUILD_PROGRAM_FAILURE");
     assert_error_has("undeclared_thing");
-    assert_int_equal(fixture.backend->program->build(fixture.device[0], &cuda, "", &program), INVALID_ARGUMENT);
+    assert_int_equal(fixture.backend->program->build(fixture.device[0], &cuda, "", &program),
+                     INVALID_ARGUMENT);
     assert_error_has("not written in OpenCL C");
     fixture_close(&fixture);
 }
@@ -96,12 +103,13 @@ static void build_out_of_memory_gives_all_back(void **state) {
 
     (void)state;
     fixture_open(&fixture);
-    for (int more = 1; status != 0 && more < 20; more++) {
+    for (int more = 1; status != 0 && more < 20; ++more) {
         gantry_backend_program_t *program = NULL;
         gantry_backend_kernel_t *kernel = NULL;
 
         atomic_store(&fixture.fail_at, atomic_load(&fixture.allocations) + more);
-        status = fixture.backend->program->build(fixture.device[0], &test_source, "-DFALLBACK=100", &program);
+        status = fixture.backend->program->build(fixture.device[0], &test_source, "-DFALLBACK=100",
+                                                 &program);
         if (status == 0) {
             status = fixture.backend->program->kernel_find(program, "scale", &kernel);
             fixture.backend->program->destroy(program);
@@ -140,19 +148,23 @@ static void *launch_often(void *argument) {
     int32_t in[ITEMS];
 
     worker->is_good =
-        out != NULL && fixture->backend->stream->create(fixture->device[0], GANTRY_STREAM_COMPUTE, &stream) == 0 &&
-        fixture->backend->memory->region_alloc(fixture->device[0], region.size_bytes, &region.region) == 0;
-    for (int r = 0; r < ROUNDS && worker->is_good; r++) {
+        out != NULL &&
+        fixture->backend->stream->create(fixture->device[0], GANTRY_STREAM_COMPUTE, &stream) == 0 &&
+        fixture->backend->memory->region_alloc(fixture->device[0], region.size_bytes,
+                                               &region.region) == 0;
+    for (int r = 0; r < ROUNDS && worker->is_good; ++r) {
         gantry_span_t target = {region.region, (uint64_t)r * 256, 256};
 
-        worker->is_good = launch_scale(fixture, stream, worker->kernel, worker->in, target, worker->factor + r) == 0;
+        worker->is_good = launch_scale(fixture, stream, worker->kernel, worker->in, target,
+                                       worker->factor + r) == 0;
     }
-    worker->is_good = worker->is_good && fixture->backend->transfer->to_host(stream, out, &region) == 0 &&
+    worker->is_good = worker->is_good &&
+                      fixture->backend->transfer->to_host(stream, out, &region) == 0 &&
                       fixture->backend->stream->synchronize(stream) == 0;
-    for (int i = 0; i < ITEMS; i++) {
+    for (int i = 0; i < ITEMS; ++i) {
         in[i] = i;
     }
-    for (int i = 0; i < ROUNDS * ITEMS && worker->is_good; i++) {
+    for (int i = 0; i < ROUNDS * ITEMS && worker->is_good; ++i) {
         worker->is_good = out[i] == expected_scale(in, i % ITEMS, worker->factor + i / ITEMS);
     }
     if (stream != NULL) {
@@ -179,15 +191,15 @@ static void launches_of_one_kernel_from_two_threads_keep_their_arguments(void **
     program = build(&fixture, &scale, 0);
     kernel = find_scale(&fixture, program);
     in = fixture_region(&fixture, 0, sizeof values);
-    for (int i = 0; i < ITEMS; i++) {
+    for (int i = 0; i < ITEMS; ++i) {
         values[i] = i;
     }
     fixture_write(&fixture, 0, in, values);
-    for (int t = 0; t < THREADS; t++) {
+    for (int t = 0; t < THREADS; ++t) {
         workers[t] = (worker_t){&fixture, kernel, in, t == 0 ? 1000 : -100000, 0};
         assert_int_equal(pthread_create(&threads[t], NULL, launch_often, &workers[t]), 0);
     }
-    for (int t = 0; t < THREADS; t++) {
+    for (int t = 0; t < THREADS; ++t) {
         pthread_join(threads[t], NULL);
         assert_true(workers[t].is_good);
     }
@@ -201,12 +213,14 @@ static void launches_of_one_kernel_from_two_threads_keep_their_arguments(void **
 static __typeof__(&clSetKernelArg) driver_set_argument;
 static int set_arguments;
 
-static cl_int CL_API_CALL count_argument(cl_kernel kernel, cl_uint index, size_t bytes, const void *value) {
+static cl_int CL_API_CALL count_argument(cl_kernel kernel, cl_uint index, size_t bytes,
+                                         const void *value) {
     set_arguments++;
     return driver_set_argument(kernel, index, bytes, value);
 }
 
-/* A kernel with its input and room for two outputs, on a device whose driver is asked through the test's functions. */
+/* A kernel with its input and room for two outputs, on a device whose driver is asked through
+ * the test's functions. */
 typedef struct told_t {
     fixture_t fixture;
     gantry__opencl_symbols_t asked;
@@ -230,7 +244,7 @@ static void open_told(told_t *told) {
     told->in = fixture_region(&told->fixture, 0, sizeof values);
     told->out = fixture_region(&told->fixture, 0, 2 * sizeof values);
     told->out.size_bytes = sizeof values;
-    for (int i = 0; i < ITEMS; i++) {
+    for (int i = 0; i < ITEMS; ++i) {
         values[i] = i;
     }
     fixture_write(&told->fixture, 0, told->in, values);
@@ -249,10 +263,11 @@ static int told_of_launch(told_t *told, int32_t factor) {
     int32_t values[ITEMS], result[ITEMS];
 
     set_arguments = 0;
-    assert_ok(launch_scale(&told->fixture, told->fixture.stream[0], told->kernel, told->in, told->out, factor));
+    assert_ok(launch_scale(&told->fixture, told->fixture.stream[0], told->kernel, told->in,
+                           told->out, factor));
     fixture_read(&told->fixture, 0, told->in, values);
     fixture_read(&told->fixture, 0, told->out, result);
-    for (int i = 0; i < ITEMS; i++) {
+    for (int i = 0; i < ITEMS; ++i) {
         assert_int_equal(result[i], expected_scale(values, i, factor));
     }
     return set_arguments;
@@ -277,7 +292,8 @@ static void arguments_of_the_last_launch_are_not_told_again(void **state) {
     close_told(&told);
 }
 
-static cl_int CL_API_CALL refuse_factor(cl_kernel kernel, cl_uint index, size_t bytes, const void *value) {
+static cl_int CL_API_CALL refuse_factor(cl_kernel kernel, cl_uint index, size_t bytes,
+                                        const void *value) {
     return index == 4 ? CL_OUT_OF_HOST_MEMORY : driver_set_argument(kernel, index, bytes, value);
 }
 
@@ -289,8 +305,9 @@ static void an_argument_that_was_refused_is_told_again(void **state) {
     open_told(&told);
     assert_int_equal(told_of_launch(&told, 3), 6);
     told.asked.clSetKernelArg = refuse_factor;
-    assert_int_equal(launch_scale(&told.fixture, told.fixture.stream[0], told.kernel, told.in, told.out, 4),
-                     RESOURCE_EXHAUSTED);
+    assert_int_equal(
+        launch_scale(&told.fixture, told.fixture.stream[0], told.kernel, told.in, told.out, 4),
+        RESOURCE_EXHAUSTED);
     told.asked.clSetKernelArg = count_argument;
     assert_int_equal(told_of_launch(&told, 3), 2);
     close_told(&told);
@@ -302,15 +319,16 @@ static const char *const needs_parts[] = {
     "__kernel void tile(__global int *out, const ulong offset, __local int *more)\n{\n    __local int mine[300];\n"
     "    mine[get_local_id(0)] = more[0] = 1;\n    barrier(CLK_LOCAL_MEM_FENCE);\n"
     "    out[get_global_id(0) + offset] = mine[(get_local_id(0) + 1) % get_local_size(0)];\n}\n"};
-static const gantry_program_source_t needs_source = {sizeof needs_source, GANTRY_PROGRAM_OPENCL_C, "test/needs",
-                                                     needs_parts, 1};
+static const gantry_program_source_t needs_source = {sizeof needs_source, GANTRY_PROGRAM_OPENCL_C,
+                                                     "test/needs", needs_parts, 1};
 
 static void kernel_info_tells_what_the_text_declares(void **state) {
     fixture_t fixture;
     gantry_backend_program_t *program = NULL;
     gantry_backend_kernel_t *kernel = NULL;
     gantry_kernel_info_t info = {.struct_size = sizeof info};
-    gantry_kernel_info_t head = {.struct_size = offsetof(gantry_kernel_info_t, local_bytes), .local_bytes = 77};
+    gantry_kernel_info_t head = {.struct_size = offsetof(gantry_kernel_info_t, local_bytes),
+                                 .local_bytes = 77};
 
     (void)state;
     fixture_open(&fixture);
@@ -318,14 +336,16 @@ static void kernel_info_tells_what_the_text_declares(void **state) {
     assert_ok(fixture.backend->program->kernel_find(program, "tile", &kernel));
     assert_ok(fixture.backend->program->kernel_info(kernel, &info));
     if (info.local_bytes == 0 && !strstr(fixture.info[0].platform_version, "PoCL 3.")) {
-        print_message("%s does not tell how much local memory a kernel declares: taken as 0\n", fixture.info[0].platform_version);
+        print_message("%s does not tell how much local memory a kernel declares: taken as 0\n",
+                      fixture.info[0].platform_version);
     } else {
         assert_int_equal(info.local_bytes, 1200); /* the argument is not counted */
     }
     assert_in_range(info.max_work_group_size, 1, fixture.info[0].max_work_group_size);
     assert_ok(fixture.backend->program->kernel_info(kernel, &head));
     assert_int_equal(head.max_work_group_size, info.max_work_group_size);
-    assert_int_equal(head.local_bytes, 77); /* an older caller's struct is not written beyond its end */
+    /* an older caller's struct is not written beyond its end */
+    assert_int_equal(head.local_bytes, 77);
     fixture.backend->program->destroy(program);
     fixture_close(&fixture);
 }
@@ -339,12 +359,12 @@ static void streams_of_every_priority_work(void **state) {
     (void)state;
     fixture_open(&fixture);
     assert_true(fixture.info[0].greatest_priority <= fixture.info[0].least_priority);
-    for (int32_t priority = -1; priority <= 1; priority++) {
+    for (int32_t priority = -1; priority <= 1; ++priority) {
         gantry_span_t span = fixture_region(&fixture, 0, 4);
         uint32_t wanted = (uint32_t)(priority + 7);
 
-        assert_ok(fixture.backend->stream->create_with_priority(fixture.device[0], GANTRY_STREAM_COMPUTE, priority,
-                                                                &stream));
+        assert_ok(fixture.backend->stream->create_with_priority(
+            fixture.device[0], GANTRY_STREAM_COMPUTE, priority, &stream));
         assert_ok(fixture.backend->transfer->fill(stream, &span, &wanted, 4));
         assert_ok(fixture.backend->stream->synchronize(stream));
         fixture_read(&fixture, 0, span, &value);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL backend's matrix product on tensor cores, emulated on PoCL: the kernel is the card's, but for what one
- * fragment's product is. */
+/* The OpenCL backend's matrix product on tensor cores, emulated on PoCL: the kernel is the card's,
+ * but for what one fragment's product is. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 
@@ -8,33 +8,38 @@
 
 #include "product_case.h"
 
-/* Other versions than the one the emulation was made on may build it wrong: PoCL 6 does now and then, with one and the
- * same text. */
+/* Other versions than the one the emulation was made on may build it wrong: PoCL 6 does now and
+ * then, with one and the same text. */
 static void open_emulated(core_t *core, fixture_t *fixture) {
     core_open(core, fixture, "GANTRY_OPENCL_MATMUL", "tensor_emulated");
     if (strstr(fixture->info[0].platform_version, "PoCL 3.") == NULL) {
-        print_message("skipped: the emulation is for PoCL 3, this is %s\n", fixture->info[0].platform_version);
+        print_message("skipped: the emulation is for PoCL 3, this is %s\n",
+                      fixture->info[0].platform_version);
         core_close(core);
         skip();
     }
     core->dtype_count = 1; /* float32 */
 }
 
-/* Tiles of either size; with rows of whole float4 and without; several steps of k, the last not full. */
+/* Tiles of either size; with rows of whole float4 and without; several steps of k, the last not
+ * full. */
 static void tensor_matmul_shapes_are_exact(void **state) {
-    static const int64_t shapes[][3] = {{1, 1, 1},     {3, 5, 7},     {16, 8, 8},      {64, 16, 64},
-                                        {65, 33, 130}, {128, 36, 60}, {200, 100, 132}, {129, 17, 1100}};
+    static const int64_t shapes[][3] = {{1, 1, 1},       {3, 5, 7},      {16, 8, 8},
+                                        {64, 16, 64},    {65, 33, 130},  {128, 36, 60},
+                                        {200, 100, 132}, {129, 17, 1100}};
     fixture_t fixture;
     core_t core;
 
     (void)state;
     open_emulated(&core, &fixture);
-    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
-        for (int form = 0; form < 4; form++) {
-            product_t p = plain(FLOAT32, shapes[s][0], shapes[s][1], shapes[s][2], form & 1, form >> 1);
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s) {
+        for (int form = 0; form < 4; ++form) {
+            product_t p =
+                plain(FLOAT32, shapes[s][0], shapes[s][1], shapes[s][2], form & 1, form >> 1);
 
             core.compute_units =
-                form == 0 || form == 3 ? 1 : 1000; /* large tiles, small tiles: each form of either operand in both */
+                /* large tiles, small tiles: each form of either operand in both */
+                form == 0 || form == 3 ? 1 : 1000;
             check_product(&core, &p);
         }
     }
@@ -57,15 +62,15 @@ static float random_float(uint32_t *seed, float least) {
 }
 
 /* Largest errors of c and of sums by fmaf, in parts of sum |a b|, against float64. */
-static void measure_errors(const float *a, const float *b, const float *c, int m, int k, int n, double *out_own,
-                           double *out_plain) {
+static void measure_errors(const float *a, const float *b, const float *c, int m, int k, int n,
+                           double *out_own, double *out_plain) {
     *out_own = *out_plain = 0;
-    for (int e = 0; e < m * n; e++) {
+    for (int e = 0; e < m * n; ++e) {
         double sum = 0;
         double size = 0;
         float plain_sum = 0;
 
-        for (int p = 0; p < k; p++) {
+        for (int p = 0; p < k; ++p) {
             float x = a[e / n * k + p];
             float y = b[p * n + e % n];
 
@@ -78,7 +83,8 @@ static void measure_errors(const float *a, const float *b, const float *c, int m
     }
 }
 
-/* Three products of TF32 are near float32's accuracy, and one would miss the bound by two decimals. */
+/* Three products of TF32 are near float32's accuracy, and one would miss the bound by two
+ * decimals. */
 static void tensor_matmul_errs_as_little_as_float32(void **state) {
     enum { M = 70, K = 1500, N = 90 };
     static const float least[] = {-1, 0}; /* random signs; all positive, where a bias shows */
@@ -93,20 +99,20 @@ static void tensor_matmul_errs_as_little_as_float32(void **state) {
     (void)state;
     assert_true(a != NULL && b != NULL && c != NULL);
     open_emulated(&core, &fixture);
-    for (int kind = 0; kind < 2; kind++) {
+    for (int kind = 0; kind < 2; ++kind) {
         double own;
         double plain_error;
 
-        for (int i = 0; i < M * K; i++) {
+        for (int i = 0; i < M * K; ++i) {
             a[i] = random_float(&seed, least[kind]);
         }
-        for (int i = 0; i < K * N; i++) {
+        for (int i = 0; i < K * N; ++i) {
             b[i] = random_float(&seed, least[kind]);
         }
         assert_ok(run(&core, &p, a, b, c));
         measure_errors(a, b, c, M, K, N, &own, &plain_error);
-        print_message("from %g to 1: largest error %.3g of sum |a b|, float32 in one sum %.3g\n", (double)least[kind],
-                      own, plain_error);
+        print_message("from %g to 1: largest error %.3g of sum |a b|, float32 in one sum %.3g\n",
+                      (double)least[kind], own, plain_error);
         assert_true(own <= 0x1p-19);
         assert_true(own <= plain_error);
     }
@@ -119,8 +125,9 @@ static void tensor_matmul_errs_as_little_as_float32(void **state) {
 /* One step of k holds what cannot be split: then every sum is float32's own, in rising order. */
 static void tensor_matmul_of_special_values_is_that_of_float32(void **state) {
     enum { M = 20, K = 16, N = 24 };
-    static const float values[] = {INFINITY,    -INFINITY, NAN,         0x1.fffffep127f, -0x1p60f,
-                                   0x1.fp-113f, 0x1p-149f, 0x1.8p-127f, 0x1p100f,        -0x1p-120f};
+    static const float values[] = {INFINITY, -INFINITY,   NAN,       0x1.fffffep127f,
+                                   -0x1p60f, 0x1.fp-113f, 0x1p-149f, 0x1.8p-127f,
+                                   0x1p100f, -0x1p-120f};
     fixture_t fixture;
     core_t core;
     product_t p = plain(FLOAT32, M, K, N, 0, 0);
@@ -131,23 +138,24 @@ static void tensor_matmul_of_special_values_is_that_of_float32(void **state) {
 
     (void)state;
     open_emulated(&core, &fixture);
-    for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
-        for (int i = 0; i < M * K; i++) {
+    for (size_t v = 0; v < sizeof values / sizeof values[0]; ++v) {
+        for (int i = 0; i < M * K; ++i) {
             a[i] = random_float(&seed, -1);
         }
-        for (int i = 0; i < K * N; i++) {
+        for (int i = 0; i < K * N; ++i) {
             b[i] = random_float(&seed, -1);
         }
         (v % 2 ? a : b)[v * 31] = values[v];
         assert_ok(run(&core, &p, a, b, c));
-        for (int e = 0; e < M * N; e++) {
+        for (int e = 0; e < M * N; ++e) {
             float sum = 0;
 
-            for (int i = 0; i < K; i++) {
+            for (int i = 0; i < K; ++i) {
                 sum = fmaf(a[e / N * K + i], b[i * N + e % N], sum);
             }
             if (!(isnan(sum) && isnan(c[e])) && sum != c[e]) {
-                fail_msg("with %a: %a at %d, float32 has %a", (double)values[v], (double)c[e], e, (double)sum);
+                fail_msg("with %a: %a at %d, float32 has %a", (double)values[v], (double)c[e], e,
+                         (double)sum);
             }
         }
     }
@@ -166,18 +174,18 @@ static void tensor_matmul_keeps_an_infinity_to_its_row(void **state) {
 
     (void)state;
     open_emulated(&core, &fixture);
-    for (int i = 0; i < K * N; i++) {
+    for (int i = 0; i < K * N; ++i) {
         b[i] = 1;
     }
-    for (int i = 0; i < M * K; i++) {
+    for (int i = 0; i < M * K; ++i) {
         a[i] = i % 3 == 0;
     }
     a[2 * K + 40] = -INFINITY;
     assert_ok(run(&core, &p, a, b, c));
-    for (int e = 0; e < M * N; e++) {
+    for (int e = 0; e < M * N; ++e) {
         float sum = 0;
 
-        for (int i = 0; i < K; i++) {
+        for (int i = 0; i < K; ++i) {
             sum += a[e / N * K + i];
         }
         assert_true(c[e] == sum);

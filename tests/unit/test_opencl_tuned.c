@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of the tuning file on OpenCL devices: block sizes of the product for processors, and CLBlast's parameters. Sizes as odd as they may
- * be give right products; others are refused with file, line and reason. */
+/* Records of the tuning file on OpenCL devices: block sizes of the product for processors, and
+ * CLBlast's parameters. Sizes as odd as they may be give right products; others are refused with
+ * file, line and reason. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 
@@ -14,7 +15,8 @@ static const char *wanted; /* the record's name, and its values */
 static const char *values;
 static char said[2048];
 
-static int32_t find_record(void *self, const gantry_device_info_t *device, const char *what, gantry_tuning_t *out) {
+static int32_t find_record(void *self, const gantry_device_info_t *device, const char *what,
+                           gantry_tuning_t *out) {
     (void)self;
     assert_string_equal(device->platform_name, "Portable Computing Language");
     if (wanted == NULL || strcmp(what, wanted) != 0) {
@@ -35,7 +37,8 @@ static void keep_log(void *self, int32_t level, const char *text) {
     snprintf(said + length, sizeof said - length, "%s\n", text);
 }
 
-static void open_tuned(core_t *core, fixture_t *fixture, const char *choice, const char *what, const char *record) {
+static void open_tuned(core_t *core, fixture_t *fixture, const char *choice, const char *what,
+                       const char *record) {
     memset(core, 0, sizeof *core);
     core->fixture = fixture;
     core->dtypes = floats;
@@ -69,28 +72,33 @@ static void sizes_are_read_or_refused_with_a_reason(void **state) {
     char reason[192];
 
     (void)state;
-    assert_int_equal(
-        gantry__opencl_cpu_blocks_read("direct=0 rows=4 columns=16 depth=16", &blocks, reason, sizeof reason), 1);
-    assert_true(blocks.depth == 16 && blocks.rows == 4 && blocks.columns == 16 && blocks.direct == 0);
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    assert_int_equal(gantry__opencl_cpu_blocks_read("direct=0 rows=4 columns=16 depth=16", &blocks,
+                                                    reason, sizeof reason),
+                     1);
+    assert_true(blocks.depth == 16 && blocks.rows == 4 && blocks.columns == 16 &&
+                blocks.direct == 0);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
         reason[0] = '\0';
-        if (gantry__opencl_cpu_blocks_read(wrong[i], &blocks, reason, sizeof reason) || reason[0] == '\0') {
+        if (gantry__opencl_cpu_blocks_read(wrong[i], &blocks, reason, sizeof reason) ||
+            reason[0] == '\0') {
             fail_msg("accepted: %s", wrong[i]);
         }
-        assert_true(blocks.depth == 16 && blocks.rows == 4 && blocks.columns == 16 && blocks.direct == 0);
+        assert_true(blocks.depth == 16 && blocks.rows == 4 && blocks.columns == 16 &&
+                    blocks.direct == 0);
     }
 }
 
 /* The least, the most, and what divides nothing. */
 static void odd_sizes_give_right_products(void **state) {
-    static const char *const odd[] = {"depth=16 rows=4 columns=16 direct=0",
-                                      "depth=4096 rows=1024 columns=16384 direct=1024",
-                                      "depth=17 rows=5 columns=17 direct=1", "depth=100 rows=1000 columns=33 direct=3"};
-    static const int64_t shapes[][3] = {{300, 257, 97}, {31, 300, 130}, {700, 260, 6}, {3, 900, 800},
-                                        {1, 600, 500},  {65, 65, 65},   {40, 2100, 9}};
+    static const char *const odd[] = {
+        "depth=16 rows=4 columns=16 direct=0", "depth=4096 rows=1024 columns=16384 direct=1024",
+        "depth=17 rows=5 columns=17 direct=1", "depth=100 rows=1000 columns=33 direct=3"};
+    static const int64_t shapes[][3] = {{300, 257, 97}, {31, 300, 130}, {700, 260, 6},
+                                        {3, 900, 800},  {1, 600, 500},  {65, 65, 65},
+                                        {40, 2100, 9}};
 
     (void)state;
-    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; ++i) {
         fixture_t fixture;
         core_t core;
 
@@ -107,7 +115,8 @@ static void sizes_of_float64_are_its_own(void **state) {
     core_t core;
 
     (void)state;
-    open_tuned(&core, &fixture, "auto", "opencl.cpu_matmul.float64", "depth=16 rows=4 columns=16 direct=0");
+    open_tuned(&core, &fixture, "auto", "opencl.cpu_matmul.float64",
+               "depth=16 rows=4 columns=16 direct=0");
     core.dtype_count = 2;
     check_shapes(&core, shapes, 2, 0);
     assert_int_equal(fixture.device[0]->cpu_blocks[0].depth, GANTRY__OPENCL_CPU_BLOCKS.depth);
@@ -121,9 +130,11 @@ static void absurd_sizes_are_told_and_left_out(void **state) {
     core_t core;
 
     (void)state;
-    open_tuned(&core, &fixture, "cpu", "opencl.cpu_matmul.float32", "depth=0 rows=0 columns=0 direct=0");
+    open_tuned(&core, &fixture, "cpu", "opencl.cpu_matmul.float32",
+               "depth=0 rows=0 columns=0 direct=0");
     check_shapes(&core, shapes, 1, 0);
-    assert_non_null(strstr(said, "Tuning file /a/file, line 7: opencl.cpu_matmul.float32 is not used: a size is out"));
+    assert_non_null(strstr(
+        said, "Tuning file /a/file, line 7: opencl.cpu_matmul.float32 is not used: a size is out"));
     core_close(&core);
 }
 
@@ -136,13 +147,12 @@ static void clblast_takes_records(void **state) {
         {"clblast.xgemm.float32", "KWG=3", "clblast.xgemm.float32 is not used: GEMMK is missing"},
         {"clblast.xgemm.float32", "", "clblast.xgemm.float32 is not used: GEMMK is missing"},
         {"clblast.xgemm.float32",
-         "GEMMK=0 KREG=1 KWG=8192 KWI=2 MDIMA=8 MDIMC=8 MWG=256 NDIMB=8 NDIMC=8 NWG=256 SA=1 SB=1 STRM=0 STRN=0 VWM=1 "
-         "VWN=1",
+         "GEMMK=0 KREG=1 KWG=8192 KWI=2 MDIMA=8 MDIMC=8 MWG=256 NDIMB=8 NDIMC=8 NWG=256 SA=1 SB=1 STRM=0 STRN=0 VWM=1 VWN=1",
          "are left out: they take more"},
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         fixture_t fixture;
         core_t core;
 
@@ -166,7 +176,8 @@ static void a_file_of_rows_goes_before_records(void **state) {
     int file = mkstemp(path);
 
     (void)state;
-    assert_true(file >= 0 && write(file, row, sizeof row - 1) == (ssize_t)sizeof row - 1 && close(file) == 0);
+    assert_true(file >= 0 && write(file, row, sizeof row - 1) == (ssize_t)sizeof row - 1 &&
+                close(file) == 0);
     said[0] = '\0';
     wanted = "clblast.gemm_routine.float32";
     values = "nonsense";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C functions of ops_compose.h: each gives what its op gives (golden cases check the ops themselves), refuses what it should, and leaves nothing
- * behind whatever allocation fails. */
+/* The C functions of ops_compose.h: each gives what its op gives (golden cases check the ops
+ * themselves), refuses what it should, and leaves nothing behind whatever allocation fails. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -10,21 +10,24 @@
 static void expect_i64(const gantry_tensor_t *tensor, size_t count, const int64_t *values) {
     int64_t got[8];
     assert_non_null(tensor);
-    if (gantry_tensor_read(tensor, got, count * sizeof *got) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_tensor_read(tensor, got, count * sizeof *got) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     for (size_t i = 0; i < count; ++i) assert_int_equal(got[i], values[i]);
 }
 
 static void expect_near(const gantry_tensor_t *tensor, size_t count, const float *values) {
     float got[64];
     assert_non_null(tensor);
-    if (gantry_tensor_read(tensor, got, count * sizeof *got) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_tensor_read(tensor, got, count * sizeof *got) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     for (size_t i = 0; i < count; ++i) {
         if (!(got[i] - values[i] < 1e-5f && values[i] - got[i] < 1e-5f))
             fail_msg("element %zu is %g, not %g", i, (double)got[i], (double)values[i]);
     }
 }
 
-#define EXPECT_NEAR(tensor, ...) expect_near(tensor, COUNT(((float[]){__VA_ARGS__})), (const float[]){__VA_ARGS__})
+#define EXPECT_NEAR(tensor, ...) \
+    expect_near(tensor, COUNT(((float[]){__VA_ARGS__})), (const float[]){__VA_ARGS__})
 
 /* [[1, 2, 3], [4, 5, 6]] */
 static const gantry_tensor_t *matrix(gantry_scope_t *scope) {
@@ -54,7 +57,8 @@ static void shapes(gantry_scope_t *scope) {
 
 static void made(gantry_scope_t *scope) {
     EXPECT_F32(gantry_eye(scope, 2, 3, GANTRY_FLOAT32), 1, 0, 0, 0, 1, 0);
-    EXPECT_F32(gantry_lin_space(scope, gantry_scalar_f32(scope, 1), gantry_scalar_f32(scope, 3), 3), 1, 2, 3);
+    EXPECT_F32(gantry_lin_space(scope, gantry_scalar_f32(scope, 1), gantry_scalar_f32(scope, 3), 3),
+               1, 2, 3);
     const gantry_tensor_t *x = matrix(scope), *even = gantry_equal(scope, x, F32(scope, 2, 4, 6));
     EXPECT_F32(gantry_boolean_mask(scope, x, even, 0), 6);
     EXPECT_F32(gantry_embedding_lookup(scope, matrix(scope), I32(scope, 1, 1)), 4, 5, 6, 4, 5, 6);
@@ -66,22 +70,26 @@ static void normalised(gantry_scope_t *scope) {
     const gantry_tensor_t *x = matrix(scope), *mean, *variance, *out[3];
     const int32_t last = 1;
     assert_int_equal(
-        gantry_moments(scope, x, &(gantry_reduce_options_t){.axes = &last, .axis_count = 1}, &mean, &variance),
+        gantry_moments(scope, x, &(gantry_reduce_options_t){.axes = &last, .axis_count = 1}, &mean,
+                       &variance),
         GANTRY_OK);
     EXPECT_NEAR(mean, 2, 5);
     EXPECT_NEAR(variance, 2.0f / 3, 2.0f / 3);
     assert_int_equal(gantry_moments(scope, x, NULL, &mean, &variance), GANTRY_OK);
     EXPECT_NEAR(mean, 3.5f);
     const gantry_tensor_t *ones = F32(scope, 1, 1, 1), *threes = F32(scope, 3, 3, 3);
-    EXPECT_NEAR(gantry_batch_norm(scope, x, ones, threes, ones, threes, 1), 1, 2.5f, 4, 5.5f, 7, 8.5f);
-    EXPECT_NEAR(gantry_layer_norm(scope, x, ones, threes, -1, 1e-9), 3 - 1.2247449f, 3, 3 + 1.2247449f, 3 - 1.2247449f,
-                3, 3 + 1.2247449f);
+    EXPECT_NEAR(gantry_batch_norm(scope, x, ones, threes, ones, threes, 1), 1, 2.5f, 4, 5.5f, 7,
+                8.5f);
+    EXPECT_NEAR(gantry_layer_norm(scope, x, ones, threes, -1, 1e-9), 3 - 1.2247449f, 3,
+                3 + 1.2247449f, 3 - 1.2247449f, 3, 3 + 1.2247449f);
     const gantry_tensor_t *image = gantry_reshape(scope, x, GANTRY_SHAPE(1, 2, 1, 3));
-    assert_int_equal(gantry_fused_batch_norm(scope, image, ones, threes, ones, ones, NULL, out), GANTRY_OK);
+    assert_int_equal(gantry_fused_batch_norm(scope, image, ones, threes, ones, ones, NULL, out),
+                     GANTRY_OK);
     EXPECT_NEAR(out[1], 2.5f, 3.5f, 4.5f);
     EXPECT_NEAR(out[2], 4.5f, 4.5f, 4.5f);
     const gantry_fused_batch_norm_options_t options = {.inference = true, .epsilon = 3};
-    assert_int_equal(gantry_fused_batch_norm(scope, image, ones, threes, ones, ones, &options, out), GANTRY_OK);
+    assert_int_equal(gantry_fused_batch_norm(scope, image, ones, threes, ones, ones, &options, out),
+                     GANTRY_OK);
     EXPECT_NEAR(out[0], 3, 3.5f, 4, 4.5f, 5, 5.5f);
     EXPECT_NEAR(out[1], 1, 1, 1);
     const gantry_tensor_t *none = gantry_dropout(scope, x, 0, 1, 2);
@@ -93,7 +101,8 @@ static void functions_give_what_their_ops_give(void **state) {
     static const char *const devices[] = {"CPU:0", NULL};
     for (size_t i = 0; i < COUNT(devices); ++i) {
         runtime_fixture_t f;
-        runtime_fixture_open(&f, 1); /* without a wish: parts that the fake GPU has run there, the others on the CPU */
+        /* without a wish: parts that the fake GPU has run there, the others on the CPU */
+        runtime_fixture_open(&f, 1);
         gantry_scope_t *scope = runtime_fixture_scope(&f, devices[i]);
         pieces(scope);
         shapes(scope);
@@ -111,7 +120,8 @@ static void dropout_keeps_about_what_it_should(void **state) {
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
     static float got[10000];
     const gantry_tensor_t *x = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(10000));
-    assert_int_equal(gantry_tensor_read(gantry_dropout(scope, x, 0.75, 3, 4), got, sizeof got), GANTRY_OK);
+    assert_int_equal(gantry_tensor_read(gantry_dropout(scope, x, 0.75, 3, 4), got, sizeof got),
+                     GANTRY_OK);
     int kept = 0;
     for (int i = 0; i < 10000; ++i) {
         assert_true(got[i] <= 0 || (got[i] >= 4 && got[i] <= 4));
@@ -143,7 +153,8 @@ static void bad_id_is_told_with_the_op_that_was_called(void **state) {
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     float got[2];
-    const gantry_tensor_t *rows = gantry_embedding_lookup(scope, F32(scope, 1, 2, 3), I32(scope, 0, 3));
+    const gantry_tensor_t *rows =
+        gantry_embedding_lookup(scope, F32(scope, 1, 2, 3), I32(scope, 0, 3));
     assert_int_equal(gantry_scope_status(scope), GANTRY_OK); /* found on the device */
     expect_failure(gantry_tensor_read(rows, got, sizeof got), GANTRY_INVALID_ARGUMENT,
                    "indices[1] = 3 is not in [0, 3): op Gather of EmbeddingLookup (number ");
@@ -161,7 +172,8 @@ static void bad_calls_are_refused(void **state) {
     const gantry_tensor_t *x = matrix(scope), *out[65] = {x};
     assert_int_equal(gantry_unpack(scope, x, 0, out, 3), GANTRY_INVALID_ARGUMENT);
     assert_null(out[0]);
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "Unpack: Input shape axis 0 must equal 3, got shape [2,3]");
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                         "Unpack: Input shape axis 0 must equal 3, got shape [2,3]");
     assert_int_equal(gantry_split(scope, x, 0, out, 65), GANTRY_INVALID_ARGUMENT);
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "Split: attribute 'num_split' is 65");
     assert_null(gantry_pack(scope, out, 0, 0));
@@ -171,11 +183,13 @@ static void bad_calls_are_refused(void **state) {
     assert_null(gantry_einsum(scope, NULL, &x, 1));
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "string attribute 'equation' is NULL");
     assert_null(gantry_einsum(scope, "ij->ik", &x, 1));
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "Einsum: label 'k' of the output is in no input");
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                         "Einsum: label 'k' of the output is in no input");
     assert_null(gantry_einsum(scope, "i..j->ij", &x, 1));
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "a period outside of an ellipsis");
     assert_null(gantry_dropout(scope, x, 1, 1, 2));
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "Dropout: rate must be in the range [0, 1), got 1");
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                         "Dropout: rate must be in the range [0, 1), got 1");
     assert_null(gantry_shape(scope, x, GANTRY_FLOAT32));
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "value for attr 'out_type' of float32");
     assert_null(gantry_shape(NULL, x, GANTRY_INT32));
@@ -190,9 +204,11 @@ static uint32_t draw(uint64_t *random, uint32_t below) {
 
 /* Subscripts of up to three labels or ellipses; now and then something else in between. */
 static void append_subscripts(uint64_t *random, char *equation) {
-    static const char *const tokens[] = {"i", "j", "k", "i", "j", "k", "..."}, *const odd[] = {",", "->", ".", "-",
-                                                                                               " "};
-    for (uint32_t left = draw(random, 4); left > 0; --left) strcat(equation, tokens[draw(random, COUNT(tokens))]);
+    static const char *const tokens[] = {"i", "j", "k", "i", "j", "k", "..."}, *const odd[] = {
+                                                                                   ",", "->", ".",
+                                                                                   "-", " "};
+    for (uint32_t left = draw(random, 4); left > 0; --left)
+        strcat(equation, tokens[draw(random, COUNT(tokens))]);
     if (draw(random, 16) == 0) strcat(equation, odd[draw(random, COUNT(odd))]);
 }
 
@@ -202,7 +218,8 @@ static void any_equation_is_answered(void **state) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
-    const gantry_tensor_t *x = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2)), *inputs[] = {x, x};
+    const gantry_tensor_t *x = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2)),
+                          *inputs[] = {x, x};
     uint64_t random = 7;
     int answered = 0;
     for (int i = 0; i < 20000; ++i) {
@@ -215,7 +232,8 @@ static void any_equation_is_answered(void **state) {
         append_subscripts(&random, equation);
         const gantry_tensor_t *y = gantry_einsum(scope, equation, inputs, count);
         gantry_status_t status = gantry_scope_status(scope);
-        if (status != GANTRY_OK && status != GANTRY_INVALID_ARGUMENT && status != GANTRY_UNIMPLEMENTED)
+        if (status != GANTRY_OK && status != GANTRY_INVALID_ARGUMENT &&
+            status != GANTRY_UNIMPLEMENTED)
             fail_msg("'%s': %s", equation, gantry_scope_message(scope));
         answered += y != NULL;
         gantry_tensor_drop(scope, y);
@@ -231,7 +249,8 @@ static void any_equation_is_answered(void **state) {
 static void run_all(gantry_scope_t *scope) {
     static const int64_t sizes[] = {1, 2};
     const gantry_tensor_t *x = matrix(scope), *out[6], *mean, *variance;
-    const gantry_tensor_t *ones = F32(scope, 1, 1, 1), *image = gantry_reshape(scope, x, GANTRY_SHAPE(1, 2, 1, 3));
+    const gantry_tensor_t *ones = F32(scope, 1, 1, 1),
+                          *image = gantry_reshape(scope, x, GANTRY_SHAPE(1, 2, 1, 3));
     (void)gantry_unpack(scope, x, 0, out, 2);
     (void)gantry_pack(scope, out, 2, 0);
     (void)gantry_split(scope, x, 1, out, 3);
@@ -263,7 +282,8 @@ static void failing_allocation_leaves_nothing_behind(void **state) {
         run_all(scope);
         reached = runtime_fixture_feed(&f);
         gantry_status_t status = gantry_scope_status(scope);
-        if (status != GANTRY_OK && status != GANTRY_RESOURCE_EXHAUSTED) fail_msg("%s", gantry_scope_message(scope));
+        if (status != GANTRY_OK && status != GANTRY_RESOURCE_EXHAUSTED)
+            fail_msg("%s", gantry_scope_message(scope));
         failures += status != GANTRY_OK;
         if (!reached) assert_int_equal(status, GANTRY_OK);
         gantry_scope_clear(scope);
@@ -275,8 +295,10 @@ static void failing_allocation_leaves_nothing_behind(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1) cmocka_set_test_filter(argv[1]); /* one alone: what a failed test leaves behind fails the next ones */
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    /* one alone: what a failed test leaves behind fails the next ones */
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(functions_give_what_their_ops_give),
         TEST(dropout_keeps_about_what_it_should),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C functions of ops_index.h and ops_sort.h on the CPU: each gives what its header says, and what is refused says why. What the ops give
- * in detail is in the golden files. */
+/* The C functions of ops_index.h and ops_sort.h on the CPU: each gives what its header says, and
+ * what is refused says why. What the ops give in detail is in the golden files. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -15,20 +15,26 @@ static void end(runtime_fixture_t *f, gantry_scope_t *scope) {
     runtime_fixture_close(f);
 }
 
-static const gantry_tensor_t *ints(gantry_scope_t *scope, gantry_shape_t shape, const int32_t *values) {
-    return gantry_constant(scope, GANTRY_INT32, shape, values, (size_t)gantry_shape_elements(&shape) * sizeof *values);
+static const gantry_tensor_t *ints(gantry_scope_t *scope, gantry_shape_t shape,
+                                   const int32_t *values) {
+    return gantry_constant(scope, GANTRY_INT32, shape, values,
+                           (size_t)gantry_shape_elements(&shape) * sizeof *values);
 }
 
-static const gantry_tensor_t *longs(gantry_scope_t *scope, gantry_shape_t shape, const int64_t *values) {
-    return gantry_constant(scope, GANTRY_INT64, shape, values, (size_t)gantry_shape_elements(&shape) * sizeof *values);
+static const gantry_tensor_t *longs(gantry_scope_t *scope, gantry_shape_t shape,
+                                    const int64_t *values) {
+    return gantry_constant(scope, GANTRY_INT64, shape, values,
+                           (size_t)gantry_shape_elements(&shape) * sizeof *values);
 }
 
-static const gantry_tensor_t *floats(gantry_scope_t *scope, gantry_shape_t shape, const float *values) {
-    return gantry_constant(scope, GANTRY_FLOAT32, shape, values, (size_t)gantry_shape_elements(&shape) * sizeof *values);
+static const gantry_tensor_t *floats(gantry_scope_t *scope, gantry_shape_t shape,
+                                     const float *values) {
+    return gantry_constant(scope, GANTRY_FLOAT32, shape, values,
+                           (size_t)gantry_shape_elements(&shape) * sizeof *values);
 }
 
-static void expect(const gantry_tensor_t *tensor, gantry_dtype_t dtype, gantry_shape_t shape, const void *values,
-                   size_t bytes) {
+static void expect(const gantry_tensor_t *tensor, gantry_dtype_t dtype, gantry_shape_t shape,
+                   const void *values, size_t bytes) {
     unsigned char actual[256];
     if (!tensor) fail_msg("%s", gantry_last_message());
     assert_int_equal(gantry_tensor_dtype(tensor), dtype);
@@ -38,14 +44,18 @@ static void expect(const gantry_tensor_t *tensor, gantry_dtype_t dtype, gantry_s
     assert_memory_equal(actual, values, bytes);
 }
 
-#define EXPECT_INTS(tensor, shape, ...) \
-    expect(tensor, GANTRY_INT32, shape, (const int32_t[]){__VA_ARGS__}, sizeof((const int32_t[]){__VA_ARGS__}))
-#define EXPECT_LONGS(tensor, shape, ...) \
-    expect(tensor, GANTRY_INT64, shape, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}))
-#define EXPECT_FLOATS(tensor, shape, ...) \
-    expect(tensor, GANTRY_FLOAT32, shape, (const float[]){__VA_ARGS__}, sizeof((const float[]){__VA_ARGS__}))
-#define EXPECT_BOOLS(tensor, shape, ...) \
-    expect(tensor, GANTRY_BOOL, shape, (const bool[]){__VA_ARGS__}, sizeof((const bool[]){__VA_ARGS__}))
+#define EXPECT_INTS(tensor, shape, ...)                                 \
+    expect(tensor, GANTRY_INT32, shape, (const int32_t[]){__VA_ARGS__}, \
+           sizeof((const int32_t[]){__VA_ARGS__}))
+#define EXPECT_LONGS(tensor, shape, ...)                                \
+    expect(tensor, GANTRY_INT64, shape, (const int64_t[]){__VA_ARGS__}, \
+           sizeof((const int64_t[]){__VA_ARGS__}))
+#define EXPECT_FLOATS(tensor, shape, ...)                               \
+    expect(tensor, GANTRY_FLOAT32, shape, (const float[]){__VA_ARGS__}, \
+           sizeof((const float[]){__VA_ARGS__}))
+#define EXPECT_BOOLS(tensor, shape, ...)                            \
+    expect(tensor, GANTRY_BOOL, shape, (const bool[]){__VA_ARGS__}, \
+           sizeof((const bool[]){__VA_ARGS__}))
 
 /* ---- sorting ---- */
 
@@ -53,7 +63,8 @@ static void sort_and_argsort_order_along_the_axis(void **state) {
     (void)state;
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f);
-    const gantry_tensor_t *x = ints(scope, GANTRY_SHAPE(2, 3), (const int32_t[]){3, 1, 2, -1, 1, 5});
+    const gantry_tensor_t *x =
+        ints(scope, GANTRY_SHAPE(2, 3), (const int32_t[]){3, 1, 2, -1, 1, 5});
     EXPECT_INTS(gantry_sort(scope, x, -1, false), GANTRY_SHAPE(2, 3), 1, 2, 3, -1, 1, 5);
     EXPECT_INTS(gantry_sort(scope, x, 0, true), GANTRY_SHAPE(2, 3), 3, 1, 5, -1, 1, 2);
     EXPECT_INTS(gantry_argsort(scope, x, 1, true), GANTRY_SHAPE(2, 3), 0, 2, 1, 2, 1, 0);
@@ -65,7 +76,8 @@ static void top_k_gives_values_and_where_they_stand(void **state) {
     (void)state;
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f);
-    const gantry_tensor_t *x = floats(scope, GANTRY_SHAPE(5), (const float[]){2, 7, 1, 7, 3}), *indices = NULL;
+    const gantry_tensor_t *x = floats(scope, GANTRY_SHAPE(5), (const float[]){2, 7, 1, 7, 3}),
+                          *indices = NULL;
     EXPECT_FLOATS(gantry_top_k(scope, x, 3, &indices), GANTRY_SHAPE(3), 7, 7, 3);
     EXPECT_INTS(indices, GANTRY_SHAPE(3), 1, 3, 4);
     EXPECT_FLOATS(gantry_top_k(scope, x, 1, NULL), GANTRY_SHAPE(1), 7);
@@ -88,7 +100,8 @@ static void bounds_lie_around_equal_elements(void **state) {
     (void)state;
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f);
-    const gantry_tensor_t *sorted = ints(scope, GANTRY_SHAPE(1, 5), (const int32_t[]){1, 3, 3, 3, 9});
+    const gantry_tensor_t *sorted =
+        ints(scope, GANTRY_SHAPE(1, 5), (const int32_t[]){1, 3, 3, 3, 9});
     const gantry_tensor_t *values = ints(scope, GANTRY_SHAPE(1, 3), (const int32_t[]){3, 0, 10});
     EXPECT_INTS(gantry_lower_bound(scope, sorted, values), GANTRY_SHAPE(1, 3), 1, 0, 5);
     EXPECT_INTS(gantry_upper_bound(scope, sorted, values), GANTRY_SHAPE(1, 3), 4, 0, 5);
@@ -102,12 +115,15 @@ static void gather_nd_and_scatter_nd_go_by_rows_of_indices(void **state) {
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f);
     const gantry_tensor_t *x = floats(scope, GANTRY_SHAPE(2, 2), (const float[]){1, 2, 3, 4});
-    const gantry_tensor_t *at = ints(scope, GANTRY_SHAPE(3, 2), (const int32_t[]){1, 0, 0, 0, 1, 0});
+    const gantry_tensor_t *at =
+        ints(scope, GANTRY_SHAPE(3, 2), (const int32_t[]){1, 0, 0, 0, 1, 0});
     const gantry_tensor_t *wide = longs(scope, GANTRY_SHAPE(3, 1), (const int64_t[]){2, 0, 2});
     const gantry_tensor_t *updates = floats(scope, GANTRY_SHAPE(3), (const float[]){1, 2, 4});
     EXPECT_FLOATS(gantry_gather_nd(scope, x, at), GANTRY_SHAPE(3), 3, 1, 3);
-    EXPECT_FLOATS(gantry_scatter_nd(scope, at, updates, GANTRY_SHAPE(2, 2)), GANTRY_SHAPE(2, 2), 2, 0, 5, 0);
-    EXPECT_FLOATS(gantry_scatter_nd(scope, wide, updates, GANTRY_SHAPE(4)), GANTRY_SHAPE(4), 2, 0, 5, 0);
+    EXPECT_FLOATS(gantry_scatter_nd(scope, at, updates, GANTRY_SHAPE(2, 2)), GANTRY_SHAPE(2, 2), 2,
+                  0, 5, 0);
+    EXPECT_FLOATS(gantry_scatter_nd(scope, wide, updates, GANTRY_SHAPE(4)), GANTRY_SHAPE(4), 2, 0,
+                  5, 0);
     end(&f, scope);
 }
 
@@ -133,9 +149,11 @@ static void index_outside_the_tensor_is_refused(void **state) {
     gantry_scope_t *scope = begin(&f);
     const gantry_tensor_t *x = floats(scope, GANTRY_SHAPE(3), (const float[]){1, 2, 3});
     const gantry_tensor_t *at = ints(scope, GANTRY_SHAPE(2, 1), (const int32_t[]){2, 3});
-    assert_null(gantry_tensor_scatter_add(scope, x, at, floats(scope, GANTRY_SHAPE(2), (const float[]){1, 2})));
+    assert_null(gantry_tensor_scatter_add(scope, x, at,
+                                          floats(scope, GANTRY_SHAPE(2), (const float[]){1, 2})));
     assert_int_equal(gantry_scope_status(scope), GANTRY_INVALID_ARGUMENT);
-    assert_non_null(strstr(gantry_scope_message(scope), "indices[1] = [3] does not index into shape [3]"));
+    assert_non_null(
+        strstr(gantry_scope_message(scope), "indices[1] = [3] does not index into shape [3]"));
     (void)gantry_scope_end(scope);
     runtime_fixture_close(&f);
 }
@@ -163,11 +181,14 @@ static void segment_id_that_no_tensor_can_hold_is_refused(void **state) {
     const gantry_tensor_t *x = ints(scope, GANTRY_SHAPE(2, 2), (const int32_t[]){1, 2, 3, 4});
     static const int64_t lasts[] = {INT64_MAX, INT64_MAX - 1, INT64_MAX / 8};
     for (size_t i = 0; i < sizeof lasts / sizeof lasts[0]; ++i) {
-        assert_null(gantry_segment_sum(scope, x, longs(scope, GANTRY_SHAPE(2), (const int64_t[]){0, lasts[i]})));
-        expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "more elements than a tensor can have");
+        assert_null(gantry_segment_sum(
+            scope, x, longs(scope, GANTRY_SHAPE(2), (const int64_t[]){0, lasts[i]})));
+        expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                             "more elements than a tensor can have");
     }
     const gantry_tensor_t *rows_of_none = ints(scope, GANTRY_SHAPE(2, 2, 0), (const int32_t[]){0});
-    assert_null(gantry_segment_sum(scope, rows_of_none, longs(scope, GANTRY_SHAPE(2), (const int64_t[]){0, INT64_MAX / 2})));
+    assert_null(gantry_segment_sum(
+        scope, rows_of_none, longs(scope, GANTRY_SHAPE(2), (const int64_t[]){0, INT64_MAX / 2})));
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "more elements than a tensor can have");
     end(&f, scope);
 }
@@ -208,7 +229,8 @@ static void where_and_unique_make_results_of_the_datas_length(void **state) {
     (void)state;
     runtime_fixture_t f;
     gantry_scope_t *scope = begin(&f);
-    const gantry_tensor_t *x = ints(scope, GANTRY_SHAPE(5), (const int32_t[]){4, 0, 4, 7, 0}), *idx = NULL, *count = NULL;
+    const gantry_tensor_t *x = ints(scope, GANTRY_SHAPE(5), (const int32_t[]){4, 0, 4, 7, 0}),
+                          *idx = NULL, *count = NULL;
     EXPECT_LONGS(gantry_where(scope, x), GANTRY_SHAPE(3, 1), 0, 2, 3);
     EXPECT_INTS(gantry_unique(scope, x, &idx, NULL), GANTRY_SHAPE(3), 4, 0, 7);
     EXPECT_INTS(idx, GANTRY_SHAPE(5), 0, 1, 0, 2, 1);
@@ -223,7 +245,8 @@ static void failing_allocation_leaves_nothing_behind(void **state) {
     for (long n = 0; reached; ++n) {
         runtime_fixture_t f;
         gantry_scope_t *scope = begin(&f);
-        const gantry_tensor_t *x = ints(scope, GANTRY_SHAPE(5), (const int32_t[]){4, 0, 4, 7, 0}), *count = NULL;
+        const gantry_tensor_t *x = ints(scope, GANTRY_SHAPE(5), (const int32_t[]){4, 0, 4, 7, 0}),
+                              *count = NULL;
         runtime_fixture_starve(&f, n);
         const gantry_tensor_t *y = gantry_unique(scope, x, NULL, &count);
         reached = runtime_fixture_feed(&f);
@@ -236,7 +259,8 @@ static void failing_allocation_leaves_nothing_behind(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(sort_and_argsort_order_along_the_axis),
         TEST(top_k_gives_values_and_where_they_stand),

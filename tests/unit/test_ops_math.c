@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The elementwise C functions of ops.h: each runs the op of its name. What the ops give is the golden files' to say. */
+/* The elementwise C functions of ops.h: each runs the op of its name. What the ops give is the
+ * golden files' to say. */
 #include <string.h>
 
 #include "cpu_scope.h"
@@ -12,36 +13,42 @@ static const gantry_tensor_t *operand(const cpu_scope_t *f, const char *op, int 
     static const int32_t ints[2][COUNT] = {{5, -6, 7}, {3, 1, 2}};
     static const bool bools[2][COUNT] = {{true, false, true}, {true, true, false}};
     if (strncmp(op, "Logical", 7) == 0) {
-        return gantry_constant(f->scope, GANTRY_BOOL, GANTRY_SHAPE(COUNT), bools[second], sizeof bools[0]);
+        return gantry_constant(f->scope, GANTRY_BOOL, GANTRY_SHAPE(COUNT), bools[second],
+                               sizeof bools[0]);
     }
     if (strncmp(op, "Bitwise", 7) == 0 || strstr(op, "Shift") || strcmp(op, "Invert") == 0) {
-        return gantry_constant(f->scope, GANTRY_INT32, GANTRY_SHAPE(COUNT), ints[second], sizeof ints[0]);
+        return gantry_constant(f->scope, GANTRY_INT32, GANTRY_SHAPE(COUNT), ints[second],
+                               sizeof ints[0]);
     }
-    return gantry_constant(f->scope, GANTRY_FLOAT32, GANTRY_SHAPE(COUNT), floats[second], sizeof floats[0]);
+    return gantry_constant(f->scope, GANTRY_FLOAT32, GANTRY_SHAPE(COUNT), floats[second],
+                           sizeof floats[0]);
 }
 
 static void check_same(const cpu_scope_t *f, const char *op, const gantry_tensor_t *got,
-                       const gantry_tensor_t *const *inputs, size_t input_count, const gantry_attr_value_t *attrs,
-                       size_t attr_count) {
+                       const gantry_tensor_t *const *inputs, size_t input_count,
+                       const gantry_attr_value_t *attrs, size_t attr_count) {
     const gantry_tensor_t *wanted = NULL;
     size_t count = 1;
     char values[2][COUNT * sizeof(float)] = {{0}, {1}};
     if (!got) fail_msg("%s: %s", op, gantry_scope_message(f->scope));
-    assert_int_equal(gantry_op_call(f->scope, op, inputs, input_count, attrs, attr_count, &wanted, &count), GANTRY_OK);
+    assert_int_equal(
+        gantry_op_call(f->scope, op, inputs, input_count, attrs, attr_count, &wanted, &count),
+        GANTRY_OK);
     assert_int_equal(gantry_tensor_dtype(got), gantry_tensor_dtype(wanted));
     assert_int_equal(gantry_tensor_bytes(got), gantry_tensor_bytes(wanted));
     const size_t bytes = gantry_tensor_bytes(got);
     assert_int_equal(gantry_tensor_read(got, values[0], bytes), GANTRY_OK);
     assert_int_equal(gantry_tensor_read(wanted, values[1], bytes), GANTRY_OK);
-    if (memcmp(values[0], values[1], bytes) != 0) fail_msg("gantry_... of %s gives something else", op);
+    if (memcmp(values[0], values[1], bytes) != 0)
+        fail_msg("gantry_... of %s gives something else", op);
 }
 
 static void unary_functions_run_the_op_of_their_name(void **state) {
     const cpu_scope_t *f = *state;
-#define CHECK_UNARY(name, token, op)                                         \
-    {                                                                        \
-        const gantry_tensor_t *x = operand(f, op, 0);                        \
-        check_same(f, op, gantry_##name(f->scope, x), &x, 1, NULL, 0);       \
+#define CHECK_UNARY(name, token, op)                                   \
+    {                                                                  \
+        const gantry_tensor_t *x = operand(f, op, 0);                  \
+        check_same(f, op, gantry_##name(f->scope, x), &x, 1, NULL, 0); \
     }
     GANTRY_UNARY_OPS(CHECK_UNARY)
 }
@@ -62,11 +69,14 @@ static void functions_with_attributes_pass_them_on(void **state) {
     const gantry_attr_value_t alpha = {.name = "alpha", .kind = GANTRY_KIND_FLOAT, .f = 0.5};
     check_same(f, "LeakyRelu", gantry_leaky_relu(f->scope, x, 0.5f), &x, 1, &alpha, 1);
     for (int approximate = 0; approximate < 2; ++approximate) {
-        const gantry_attr_value_t attr = {.name = "approximate", .kind = GANTRY_KIND_BOOL, .i = approximate};
+        const gantry_attr_value_t attr = {
+            .name = "approximate", .kind = GANTRY_KIND_BOOL, .i = approximate};
         check_same(f, "Gelu", gantry_gelu(f->scope, x, approximate), &x, 1, &attr, 1);
     }
-    const gantry_tensor_t *inputs[] = {x, gantry_scalar_f32(f->scope, -0.25f), gantry_scalar_f32(f->scope, 1.0f)};
-    check_same(f, "ClipByValue", gantry_clip_by_value(f->scope, x, inputs[1], inputs[2]), inputs, 3, NULL, 0);
+    const gantry_tensor_t *inputs[] = {x, gantry_scalar_f32(f->scope, -0.25f),
+                                       gantry_scalar_f32(f->scope, 1.0f)};
+    check_same(f, "ClipByValue", gantry_clip_by_value(f->scope, x, inputs[1], inputs[2]), inputs, 3,
+               NULL, 0);
 }
 
 /* Other names of TensorFlow's for the same ops. */
@@ -79,10 +89,14 @@ static void aliases_are_the_same_ops(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(unary_functions_run_the_op_of_their_name, cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(binary_functions_run_the_op_of_their_name, cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(functions_with_attributes_pass_them_on, cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(aliases_are_the_same_ops, cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(unary_functions_run_the_op_of_their_name, cpu_scope_set_up,
+                                        cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(binary_functions_run_the_op_of_their_name, cpu_scope_set_up,
+                                        cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(functions_with_attributes_pass_them_on, cpu_scope_set_up,
+                                        cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(aliases_are_the_same_ops, cpu_scope_set_up,
+                                        cpu_scope_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C functions of ops_window.h: that options become the attributes they stand for. What the ops give is the golden
- * files' to say. */
+/* The C functions of ops_window.h: that options become the attributes they stand for. What the ops
+ * give is the golden files' to say. */
 #include <string.h>
 
 #include "cpu_scope.h"
@@ -14,7 +14,8 @@ static const gantry_tensor_t *counted(const cpu_scope_t *f, gantry_shape_t shape
     return gantry_constant(f->scope, GANTRY_FLOAT32, shape, values, (size_t)count * sizeof *values);
 }
 
-static void check(const cpu_scope_t *f, const gantry_tensor_t *got, gantry_shape_t shape, const float *wanted) {
+static void check(const cpu_scope_t *f, const gantry_tensor_t *got, gantry_shape_t shape,
+                  const float *wanted) {
     float values[256];
     if (!got) fail_msg("%s", gantry_scope_message(f->scope));
     assert_true(gantry_shape_equal(gantry_tensor_shape(got), &shape));
@@ -28,8 +29,10 @@ static void conv2d_without_options_keeps_the_size(void **state) {
     /* ones over {1..9}: sums of the 2 x 2 to the right and below, cut at the border */
     const float sums[] = {12, 16, 9, 24, 28, 15, 15, 17, 9};
     const float ones[] = {1, 1, 1, 1};
-    const gantry_tensor_t *filter = gantry_constant(f->scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2, 1, 1), ones, sizeof ones);
-    check(f, gantry_conv2d(f->scope, counted(f, GANTRY_SHAPE(1, 3, 3, 1)), filter, NULL), GANTRY_SHAPE(1, 3, 3, 1), sums);
+    const gantry_tensor_t *filter =
+        gantry_constant(f->scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2, 1, 1), ones, sizeof ones);
+    check(f, gantry_conv2d(f->scope, counted(f, GANTRY_SHAPE(1, 3, 3, 1)), filter, NULL),
+          GANTRY_SHAPE(1, 3, 3, 1), sums);
 }
 
 static void conv2d_with_all_options_does_as_they_say(void **state) {
@@ -39,12 +42,14 @@ static void conv2d_with_all_options_does_as_they_say(void **state) {
                                              .padding = GANTRY_PADDING_EXPLICIT,
                                              .explicit_paddings = {1, 0, 0, 1},
                                              .channels_first = true};
-    /* rows -1 + {0, 1} and 1 + {0, 1}; columns c and c + 2 of {1 2 3; 4 5 6; 7 8 9} with one column of 0 behind */
+    /* rows -1 + {0, 1} and 1 + {0, 1}; columns c and c + 2 of {1 2 3; 4 5 6; 7 8 9} with one
+     * column of 0 behind */
     const float wanted[] = {4, 2, 26, 13};
     const float ones[] = {1, 1, 1, 1};
-    const gantry_tensor_t *filter = gantry_constant(f->scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2, 1, 1), ones, sizeof ones);
-    check(f, gantry_conv2d(f->scope, counted(f, GANTRY_SHAPE(1, 1, 3, 3)), filter, &options), GANTRY_SHAPE(1, 1, 2, 2),
-          wanted);
+    const gantry_tensor_t *filter =
+        gantry_constant(f->scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2, 1, 1), ones, sizeof ones);
+    check(f, gantry_conv2d(f->scope, counted(f, GANTRY_SHAPE(1, 1, 3, 3)), filter, &options),
+          GANTRY_SHAPE(1, 1, 2, 2), wanted);
 }
 
 static void depthwise_conv2d_valid_has_outputs_per_channel(void **state) {
@@ -54,7 +59,8 @@ static void depthwise_conv2d_valid_has_outputs_per_channel(void **state) {
     const float wanted[] = {1, 10, 200, 2000};
     check(f,
           gantry_depthwise_conv2d(f->scope, counted(f, GANTRY_SHAPE(1, 1, 1, 2)),
-                                  gantry_constant(f->scope, GANTRY_FLOAT32, GANTRY_SHAPE(1, 1, 2, 2), filter, sizeof filter),
+                                  gantry_constant(f->scope, GANTRY_FLOAT32,
+                                                  GANTRY_SHAPE(1, 1, 2, 2), filter, sizeof filter),
                                   &valid),
           GANTRY_SHAPE(1, 1, 1, 4), wanted);
 }
@@ -64,27 +70,34 @@ static void conv2d_transpose_makes_the_larger_image(void **state) {
     const gantry_window_options_t options = {.strides = {2, 2}, .padding = GANTRY_PADDING_VALID};
     const float ones[] = {1, 1, 1, 1};
     const float wanted[] = {1, 1, 2, 2, 1, 1, 2, 2};
-    const gantry_tensor_t *filter = gantry_constant(f->scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2, 1, 1), ones, sizeof ones);
+    const gantry_tensor_t *filter =
+        gantry_constant(f->scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2, 1, 1), ones, sizeof ones);
     check(f,
-          gantry_conv2d_transpose(f->scope, counted(f, GANTRY_SHAPE(1, 1, 2, 1)), filter, GANTRY_SHAPE(1, 2, 4, 1), &options),
+          gantry_conv2d_transpose(f->scope, counted(f, GANTRY_SHAPE(1, 1, 2, 1)), filter,
+                                  GANTRY_SHAPE(1, 2, 4, 1), &options),
           GANTRY_SHAPE(1, 2, 4, 1), wanted);
 }
 
 static void conv1d_takes_the_first_stride_and_dilation(void **state) {
     const cpu_scope_t *f = *state;
-    const gantry_window_options_t options = {.strides = {2}, .dilations = {3}, .padding = GANTRY_PADDING_VALID};
+    const gantry_window_options_t options = {
+        .strides = {2}, .dilations = {3}, .padding = GANTRY_PADDING_VALID};
     const float ones[] = {1, 1};
     const float wanted[] = {5, 9};
-    const gantry_tensor_t *filter = gantry_constant(f->scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 1, 1), ones, sizeof ones);
-    check(f, gantry_conv1d(f->scope, counted(f, GANTRY_SHAPE(1, 6, 1)), filter, &options), GANTRY_SHAPE(1, 2, 1), wanted);
+    const gantry_tensor_t *filter =
+        gantry_constant(f->scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 1, 1), ones, sizeof ones);
+    check(f, gantry_conv1d(f->scope, counted(f, GANTRY_SHAPE(1, 6, 1)), filter, &options),
+          GANTRY_SHAPE(1, 2, 1), wanted);
 }
 
 static void pools_take_windows_and_strides(void **state) {
     const cpu_scope_t *f = *state;
     const gantry_window_options_t options = {.strides = {1, 2}, .padding = GANTRY_PADDING_VALID};
     const gantry_window_options_t line = {.strides = {2}, .channels_first = true};
-    const float most[] = {6, 8}, mean[] = {3.5f, 5.5f}, most_1d[] = {2, 4, 5}, mean_1d[] = {1.5f, 3.5f, 5};
-    const gantry_tensor_t *image = counted(f, GANTRY_SHAPE(1, 2, 4, 1)), *sequence = counted(f, GANTRY_SHAPE(1, 1, 5));
+    const float most[] = {6, 8}, mean[] = {3.5f, 5.5f}, most_1d[] = {2, 4, 5},
+                mean_1d[] = {1.5f, 3.5f, 5};
+    const gantry_tensor_t *image = counted(f, GANTRY_SHAPE(1, 2, 4, 1)),
+                          *sequence = counted(f, GANTRY_SHAPE(1, 1, 5));
     check(f, gantry_max_pool2d(f->scope, image, 2, 2, &options), GANTRY_SHAPE(1, 1, 2, 1), most);
     check(f, gantry_avg_pool2d(f->scope, image, 2, 2, &options), GANTRY_SHAPE(1, 1, 2, 1), mean);
     check(f, gantry_max_pool1d(f->scope, sequence, 2, &line), GANTRY_SHAPE(1, 1, 3), most_1d);
@@ -95,8 +108,10 @@ static void extract_image_patches_lays_windows_side_by_side(void **state) {
     const cpu_scope_t *f = *state;
     const gantry_window_options_t valid = {.padding = GANTRY_PADDING_VALID};
     const float wanted[] = {1, 2, 2, 3};
-    check(f, gantry_extract_image_patches(f->scope, counted(f, GANTRY_SHAPE(1, 1, 3, 1)), 1, 2, &valid),
-          GANTRY_SHAPE(1, 1, 2, 2), wanted);
+    check(
+        f,
+        gantry_extract_image_patches(f->scope, counted(f, GANTRY_SHAPE(1, 1, 3, 1)), 1, 2, &valid),
+        GANTRY_SHAPE(1, 1, 2, 2), wanted);
 }
 
 static void a_window_of_no_rows_is_refused(void **state) {
@@ -118,21 +133,32 @@ static void a_shape_of_too_many_dimensions_is_refused(void **state) {
     const cpu_scope_t *f = *state;
     const gantry_tensor_t *x = counted(f, GANTRY_SHAPE(1, 2, 2, 1));
     assert_null(gantry_conv2d_transpose(f->scope, x, x, (gantry_shape_t){.rank = 1000}, NULL));
-    assert_non_null(strstr(gantry_scope_message(f->scope), "a shape has rank 1000; 0 to 8 is accepted"));
+    assert_non_null(
+        strstr(gantry_scope_message(f->scope), "a shape has rank 1000; 0 to 8 is accepted"));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(conv2d_without_options_keeps_the_size, cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(conv2d_with_all_options_does_as_they_say, cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(depthwise_conv2d_valid_has_outputs_per_channel, cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(conv2d_transpose_makes_the_larger_image, cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(conv1d_takes_the_first_stride_and_dilation, cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(pools_take_windows_and_strides, cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(extract_image_patches_lays_windows_side_by_side, cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(a_window_of_no_rows_is_refused, cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(a_padding_that_does_not_exist_is_refused, cpu_scope_set_up, cpu_scope_tear_down),
-        cmocka_unit_test_setup_teardown(a_shape_of_too_many_dimensions_is_refused, cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(conv2d_without_options_keeps_the_size, cpu_scope_set_up,
+                                        cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(conv2d_with_all_options_does_as_they_say, cpu_scope_set_up,
+                                        cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(depthwise_conv2d_valid_has_outputs_per_channel,
+                                        cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(conv2d_transpose_makes_the_larger_image, cpu_scope_set_up,
+                                        cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(conv1d_takes_the_first_stride_and_dilation,
+                                        cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(pools_take_windows_and_strides, cpu_scope_set_up,
+                                        cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(extract_image_patches_lays_windows_side_by_side,
+                                        cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(a_window_of_no_rows_is_refused, cpu_scope_set_up,
+                                        cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(a_padding_that_does_not_exist_is_refused, cpu_scope_set_up,
+                                        cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(a_shape_of_too_many_dimensions_is_refused, cpu_scope_set_up,
+                                        cpu_scope_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops with as many outputs as an attribute says. The op is the test's own; its kernel is the fake backend's (fake_test_ops.c). */
+/* Ops with as many outputs as an attribute says. The op is the test's own; its kernel is the
+ * fake backend's (fake_test_ops.c). */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -21,9 +22,10 @@ static const gantry__op_def_t copies = {
     .inputs = (const gantry__op_arg_t[]){{"x", 0, 0}, {NULL, 0, 0}},
     .outputs = (const gantry__op_arg_t[]){{"y", 0, GANTRY__ARG_LIST}, {NULL, 0, 0}},
     .attrs =
-        (const gantry__op_attr_t[]){{.name = "T", .kind = GANTRY_ATTR_TYPE, .dtype_mask = ~UINT64_C(0)},
-                                    {.name = "num", .kind = GANTRY_ATTR_INT, .required = true, .counts_outputs = true},
-                                    {.name = NULL}},
+        (const gantry__op_attr_t[]){
+            {.name = "T", .kind = GANTRY_ATTR_TYPE, .dtype_mask = ~UINT64_C(0)},
+            {.name = "num", .kind = GANTRY_ATTR_INT, .required = true, .counts_outputs = true},
+            {.name = NULL}},
     .infer = infer_copies,
     .id = GANTRY__OP_COUNT,
 };
@@ -66,14 +68,15 @@ static void no_output_at_all_is_possible(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void expect_refused(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t num, size_t room,
-                           const char *text) {
+static void expect_refused(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t num,
+                           size_t room, const char *text) {
     const gantry_tensor_t *out[GANTRY_MAX_OP_OUTPUTS];
     size_t count = room;
     for (size_t k = 0; k < GANTRY_MAX_OP_OUTPUTS; ++k) out[k] = x;
     assert_int_equal(run_copies(scope, x, num, out, &count), GANTRY_INVALID_ARGUMENT);
     assert_int_equal(count, 0);
-    for (size_t k = 0; k < GANTRY_MAX_OP_OUTPUTS; ++k) assert_ptr_equal(out[k], k < room ? NULL : x);
+    for (size_t k = 0; k < GANTRY_MAX_OP_OUTPUTS; ++k)
+        assert_ptr_equal(out[k], k < room ? NULL : x);
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, text);
 }
 
@@ -88,7 +91,8 @@ static void wrong_number_is_refused(void **state) {
     expect_refused(scope, x, 65, GANTRY_MAX_OP_OUTPUTS, "attribute 'num' is 65");
     const gantry_tensor_t *out;
     size_t count = 1;
-    assert_int_equal(gantry__run_op_into(scope, &copies, &x, 1, NULL, 0, NULL, &out, &count), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry__run_op_into(scope, &copies, &x, 1, NULL, 0, NULL, &out, &count),
+                     GANTRY_INVALID_ARGUMENT);
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "attribute 'num' (int) must be given");
     expect_ended_well(scope);
     runtime_fixture_close(&f);
@@ -116,8 +120,10 @@ static void failure_at_any_output_leaves_nothing_behind(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1) cmocka_set_test_filter(argv[1]); /* one alone: what a failed test leaves behind fails the next ones */
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    /* one alone: what a failed test leaves behind fails the next ones */
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(attribute_counts_the_outputs),
         TEST(no_output_at_all_is_possible),

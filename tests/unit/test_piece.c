@@ -16,7 +16,8 @@ typedef struct box_t {
 
 static gantry__piece_t piece_of(const box_t *box) {
     gantry__piece_t piece = {.first = 0};
-    for (int i = 0; i < 3; ++i) gantry__piece_extend(&piece, box->size[i], box->begin[i], box->count[i], box->stride[i]);
+    for (int i = 0; i < 3; ++i)
+        gantry__piece_extend(&piece, box->size[i], box->begin[i], box->count[i], box->stride[i]);
     return piece;
 }
 
@@ -29,9 +30,12 @@ static bool lie_side_by_side(const box_t *box, int64_t *out_first) {
             for (int64_t k = 0; k < box->count[2]; ++k) {
                 const int64_t at[] = {i, j, k};
                 int64_t position = 0;
-                for (int d = 0; d < 3; ++d) position = position * box->size[d] + box->begin[d] + at[d] * box->stride[d];
-                if (*out_first < 0) *out_first = position;
-                else if (position != last + 1) return false;
+                for (int d = 0; d < 3; ++d)
+                    position = position * box->size[d] + box->begin[d] + at[d] * box->stride[d];
+                if (*out_first < 0)
+                    *out_first = position;
+                else if (position != last + 1)
+                    return false;
                 last = position;
             }
         }

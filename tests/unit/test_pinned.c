@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pinned host memory for programs: served by the backend, bounded, found again by its address alone. */
+/* Pinned host memory for programs: served by the backend, bounded, found again by its address
+ * alone. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -8,24 +9,27 @@
 
 static void *pinned(const runtime_fixture_t *f, const char *device, size_t bytes) {
     void *data = NULL;
-    if (gantry_pinned_alloc(f->runtime, device, bytes, &data) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_pinned_alloc(f->runtime, device, bytes, &data) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     assert_non_null(data);
     return data;
 }
 
-static void expect_refused(const runtime_fixture_t *f, const char *device, size_t bytes, gantry_status_t status,
-                           const char *words) {
+static void expect_refused(const runtime_fixture_t *f, const char *device, size_t bytes,
+                           gantry_status_t status, const char *words) {
     void *data = &data;
     assert_int_equal(gantry_pinned_alloc(f->runtime, device, bytes, &data), status);
     assert_null(data);
-    if (!strstr(gantry_last_message(), words)) fail_msg("\"%s\" has no \"%s\"", gantry_last_message(), words);
+    if (!strstr(gantry_last_message(), words))
+        fail_msg("\"%s\" has no \"%s\"", gantry_last_message(), words);
 }
 
 static void memory_comes_from_the_backend_and_goes_back(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    assert_int_equal(gantry_pinned_free(f.runtime, pinned(&f, "GPU:0", 1)), GANTRY_OK); /* opens the device */
+    /* opens the device */
+    assert_int_equal(gantry_pinned_free(f.runtime, pinned(&f, "GPU:0", 1)), GANTRY_OK);
     uint64_t made = fake->calls("host_alloc"), ended = fake->calls("host_free");
     void *data = pinned(&f, "GPU:0", MIB);
     assert_int_equal(fake->calls("host_alloc"), made + 1);
@@ -63,9 +67,9 @@ static void more_than_the_bound_is_refused_with_the_numbers(void **state) {
     options.pinned_limit_bytes = 4 * MIB;
     runtime_fixture_open_with(&f, &options);
     void *first = pinned(&f, "GPU:0", 3 * MIB);
-    expect_refused(&f, "GPU:1", MIB + 1, GANTRY_RESOURCE_EXHAUSTED,
-                   "gantry_pinned_alloc: 1048577 bytes of pinned memory for /device:GPU:1 are not to be had: of at most "
-                   "4194304 for all devices (pinned_limit) 3145728 are taken");
+    expect_refused(
+        &f, "GPU:1", MIB + 1, GANTRY_RESOURCE_EXHAUSTED,
+        "gantry_pinned_alloc: 1048577 bytes of pinned memory for /device:GPU:1 are not to be had: of at most 4194304 for all devices (pinned_limit) 3145728 are taken");
     expect_refused(&f, "GPU:1", SIZE_MAX, GANTRY_RESOURCE_EXHAUSTED, "are not to be had");
     void *second = pinned(&f, "GPU:1", MIB);
     assert_int_equal(gantry_pinned_free(f.runtime, first), GANTRY_OK);
@@ -116,7 +120,8 @@ static void running_out_leaks_nothing(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(memory_comes_from_the_backend_and_goes_back),
         TEST(tensors_are_made_from_it_and_read_into_it),

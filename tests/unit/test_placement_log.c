@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was placed where: the ring and its wrap, counts per (op, reason, device), the callback, the log line, warnings that come once. */
+/* What was placed where: the ring and its wrap, counts per (op, reason, device), the callback,
+ * the log line, warnings that come once. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -18,7 +19,8 @@ static size_t read_records(const runtime_fixture_t *f, size_t capacity) {
 }
 
 /* On all devices together. */
-static uint64_t count_of(const runtime_fixture_t *f, const char *op, gantry_placement_reason_t reason) {
+static uint64_t count_of(const runtime_fixture_t *f, const char *op,
+                         gantry_placement_reason_t reason) {
     gantry_placement_count_t counts[32] = {{.struct_size = sizeof counts[0]}};
     size_t count = 0;
     uint64_t found = 0;
@@ -40,7 +42,8 @@ static void record_tells_all_about_a_placement(void **state) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
     assert_int_equal(read_records(&f, 4), 0);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "gpu:1"), *plain = runtime_fixture_scope(&f, NULL);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "gpu:1"),
+                   *plain = runtime_fixture_scope(&f, NULL);
     const gantry_tensor_t *x = F32(plain, 1, 2);
     (void)gantry_add(scope, x, x);
     assert_int_equal(read_records(&f, 8), 2);
@@ -69,7 +72,8 @@ static void fallback_is_recorded_with_its_refusals(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:1"), *missing = runtime_fixture_scope(&f, "GPU:5");
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:1"),
+                   *missing = runtime_fixture_scope(&f, "GPU:5");
     const gantry_tensor_t *x = F32(scope, 1, 2);
     (void)gantry_exp(scope, x); /* the fake has no Exp */
     gantry_placement_record_t record = last_placement(&f);
@@ -107,7 +111,8 @@ static void ring_keeps_the_newest_in_order(void **state) {
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
     uint64_t made = 0;
-    for (int i = 0; i < GANTRY__PLACEMENTS + 100; ++i, ++made) gantry_tensor_drop(scope, gantry_scalar_i32(scope, i));
+    for (int i = 0; i < GANTRY__PLACEMENTS + 100; ++i, ++made)
+        gantry_tensor_drop(scope, gantry_scalar_i32(scope, i));
     assert_int_equal(read_records(&f, GANTRY__PLACEMENTS + 8), GANTRY__PLACEMENTS);
     for (size_t i = 0; i < GANTRY__PLACEMENTS; ++i)
         assert_int_equal(records[i].sequence, made - GANTRY__PLACEMENTS + 1 + i);
@@ -116,8 +121,10 @@ static void ring_keeps_the_newest_in_order(void **state) {
     assert_int_equal(records[0].sequence, made - 2);
     assert_int_equal(read_records(&f, 0), 0);
     size_t count;
-    expect_failure(gantry_get_placements(f.runtime, 1, NULL, &count), GANTRY_INVALID_ARGUMENT, "NULL");
-    expect_failure(gantry_get_placements(f.runtime, 1, records, NULL), GANTRY_INVALID_ARGUMENT, "NULL");
+    expect_failure(gantry_get_placements(f.runtime, 1, NULL, &count), GANTRY_INVALID_ARGUMENT,
+                   "NULL");
+    expect_failure(gantry_get_placements(f.runtime, 1, records, NULL), GANTRY_INVALID_ARGUMENT,
+                   "NULL");
     assert_int_equal(count_of(&f, "Const", GANTRY_PLACED_EXPLICIT), made); /* counts go on */
     expect_ended_well(scope);
     runtime_fixture_close(&f);
@@ -149,10 +156,12 @@ static void counts_are_kept_per_op_reason_and_device(void **state) {
     uint64_t on_second = 0;
     for (size_t i = 0; i < count; ++i) {
         assert_int_equal(list[i].struct_size, sizeof list[i]);
-        if (strcmp(list[i].op, "Add") == 0 && strcmp(list[i].device, LOCAL("GPU:1")) == 0) on_second += list[i].count;
+        if (strcmp(list[i].op, "Add") == 0 && strcmp(list[i].device, LOCAL("GPU:1")) == 0)
+            on_second += list[i].count;
     }
     assert_int_equal(on_second, 4);
-    expect_failure(gantry_get_placement_counts(f.runtime, 1, NULL, &count), GANTRY_INVALID_ARGUMENT, "NULL");
+    expect_failure(gantry_get_placement_counts(f.runtime, 1, NULL, &count), GANTRY_INVALID_ARGUMENT,
+                   "NULL");
     runtime_fixture_close(&f);
 }
 
@@ -199,15 +208,22 @@ static void log_has_tensorflows_line_when_it_is_asked_for(void **state) {
     assert_int_equal(log_lines_with(&f.log, "Executing op", ""), 0);
     assert_int_equal(gantry_set_log_device_placement(f.runtime, true), GANTRY_OK);
     const float values[] = {1, 2, 3, 4};
-    const gantry_tensor_t *m = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), values, sizeof values);
+    const gantry_tensor_t *m =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), values, sizeof values);
     (void)gantry_matmul(scope, m, m, NULL);
     gantry_variable_t *v = gantry_variable_create(scope, x, NULL);
     (void)gantry_variable_assign_add(scope, v, x);
-    assert_int_equal(log_lines_with(&f.log, "Executing op _EagerConst in device " LOCAL("GPU:0"), ""), 1);
-    assert_int_equal(log_lines_with(&f.log, "Executing op MatMul in device " LOCAL("GPU:0"), ""), 1);
-    assert_int_equal(log_lines_with(&f.log, "Executing op VarHandleOp in device " LOCAL("GPU:0"), ""), 1);
-    assert_int_equal(log_lines_with(&f.log, "Executing op AssignVariableOp in device " LOCAL("GPU:0"), ""), 1);
-    assert_int_equal(log_lines_with(&f.log, "Executing op AssignAddVariableOp in device " LOCAL("GPU:0"), ""), 1);
+    assert_int_equal(
+        log_lines_with(&f.log, "Executing op _EagerConst in device " LOCAL("GPU:0"), ""), 1);
+    assert_int_equal(log_lines_with(&f.log, "Executing op MatMul in device " LOCAL("GPU:0"), ""),
+                     1);
+    assert_int_equal(
+        log_lines_with(&f.log, "Executing op VarHandleOp in device " LOCAL("GPU:0"), ""), 1);
+    assert_int_equal(
+        log_lines_with(&f.log, "Executing op AssignVariableOp in device " LOCAL("GPU:0"), ""), 1);
+    assert_int_equal(
+        log_lines_with(&f.log, "Executing op AssignAddVariableOp in device " LOCAL("GPU:0"), ""),
+        1);
     assert_int_equal(gantry_set_log_device_placement(f.runtime, false), GANTRY_OK);
     (void)gantry_matmul(scope, m, m, NULL);
     assert_int_equal(log_lines_with(&f.log, "Executing op MatMul", ""), 1);
@@ -229,9 +245,11 @@ static void warning_comes_once_per_op_and_reason(void **state) {
         (void)gantry_tanh(scope, x);
         expect_ended_well(scope);
     }
-    assert_int_equal(log_lines_with(&f.log, "Op Exp runs on " LOCAL("CPU:0"), "another type of device"), 1);
+    assert_int_equal(
+        log_lines_with(&f.log, "Op Exp runs on " LOCAL("CPU:0"), "another type of device"), 1);
     assert_int_equal(log_lines_with(&f.log, "Op Tanh runs on", ""), 1);
-    assert_int_equal(log_lines_with(&f.log, "Op Const runs on", "another device of the type asked for"), 1);
+    assert_int_equal(
+        log_lines_with(&f.log, "Op Const runs on", "another device of the type asked for"), 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
     (void)gantry_exp(scope, F32(scope, 1, 2)); /* another reason: another warning */
     assert_int_equal(log_lines_with(&f.log, "Op Exp runs on", "no GPU has a kernel for this"), 1);
@@ -278,8 +296,10 @@ static void records_of_many_threads_are_whole(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1) cmocka_set_test_filter(argv[1]); /* one alone: what a failed test leaves behind fails the next ones */
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    /* one alone: what a failed test leaves behind fails the next ones */
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(record_tells_all_about_a_placement),
         TEST(fallback_is_recorded_with_its_refusals),

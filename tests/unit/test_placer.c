@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The placer on machines made of tables: every rule, every reason for passing a device over, every error text.
+/* The placer on machines made of tables: every rule, every reason for passing a device over, every
+ * error text.
  *
- * The cases of TensorFlow's eager placement (7.4 and those of config_test.py that place ops) are here, with Gantry's deviations marked
- * "Gantry:". The kernels of an op are a mask of the machine's devices, so that a case says what it is about. */
+ * The cases of TensorFlow's eager placement (7.4 and those of config_test.py that place ops) are
+ * here, with Gantry's deviations marked "Gantry:". The kernels of an op are a mask of the
+ * machine's devices, so that a case says what it is about. */
 #include "placer_machine.h"
 
 /* ---- nothing asked ---- */
@@ -17,7 +19,8 @@ static void unasked_op_prefers_the_first_gpu(void **state) {
     assert_int_equal(placing.plan.kernel_count, 1);
     assert_ptr_equal(placing.plan.kernels[0]->def, &add_float);
     place_add("");
-    expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_GPU_PREFERRED, 0); /* an empty text asks for nothing */
+    /* an empty text asks for nothing */
+    expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_GPU_PREFERRED, 0);
 }
 
 static void unasked_op_takes_the_second_gpu_when_only_it_has_a_kernel(void **state) {
@@ -78,9 +81,10 @@ static void unasked_op_that_no_device_takes_is_refused(void **state) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0 | GPU0, &add_int);
     place_add(NULL);
-    expect_refused(GANTRY_INVALID_ARGUMENT,
-                   "No supported device found in available devices [" LOCAL("CPU:0") ", " LOCAL("GPU:0") ", " LOCAL(
-                       "GPU:1") "]. enable_soft_placement=1. Supported devices types []. Op Add of type float32.");
+    expect_refused(
+        GANTRY_INVALID_ARGUMENT,
+        "No supported device found in available devices [" LOCAL("CPU:0") ", " LOCAL("GPU:0") ", " LOCAL(
+            "GPU:1") "]. enable_soft_placement=1. Supported devices types []. Op Add of type float32.");
     assert_int_equal(placing.plan.refusal_count, 3);
     expect_refusal(0, 1, GANTRY_REFUSED_NO_KERNEL_FOR_TYPE);
     expect_refusal(1, 2, GANTRY_REFUSED_NO_KERNEL);
@@ -108,11 +112,16 @@ static void device_asked_for_is_taken_when_it_has_a_kernel(void **state) {
     add_kernel(CPU0 | GPU0 | GPU1, &add_float);
     static const struct {
         const char *wish, *device;
-    } cases[] = {
-        {"CPU:0", LOCAL("CPU:0")},         {"/cpu:0", LOCAL("CPU:0")}, {"GPU:1", LOCAL("GPU:1")},
-        {"/device:GPU:1", LOCAL("GPU:1")}, {"gpu:0", LOCAL("GPU:0")},  {LOCAL("GPU:1"), LOCAL("GPU:1")},
-        {"fake:1", LOCAL("GPU:1")},        {"FAKE:0", LOCAL("GPU:0")}, {"/physical_device:GPU:1", LOCAL("GPU:1")},
-        {"GPU:1@fake", LOCAL("GPU:1")}};
+    } cases[] = {{"CPU:0", LOCAL("CPU:0")},
+                 {"/cpu:0", LOCAL("CPU:0")},
+                 {"GPU:1", LOCAL("GPU:1")},
+                 {"/device:GPU:1", LOCAL("GPU:1")},
+                 {"gpu:0", LOCAL("GPU:0")},
+                 {LOCAL("GPU:1"), LOCAL("GPU:1")},
+                 {"fake:1", LOCAL("GPU:1")},
+                 {"FAKE:0", LOCAL("GPU:0")},
+                 {"/physical_device:GPU:1", LOCAL("GPU:1")},
+                 {"GPU:1@fake", LOCAL("GPU:1")}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         for (int soft = 0; soft < 2; ++soft) {
             begin_placing("Add", GANTRY_FLOAT32, cases[i].wish);
@@ -144,10 +153,15 @@ static void partial_name_takes_the_first_device_with_a_kernel(void **state) {
     static const struct {
         const char *wish, *device;
         uint32_t refusals;
-    } cases[] = {
-        {"GPU", LOCAL("GPU:1"), 1},        {"/gpu:*", LOCAL("GPU:1"), 1},         {"/device:GPU:*", LOCAL("GPU:1"), 1},
-        {"CPU", LOCAL("CPU:0"), 0},        {"/job:localhost", LOCAL("GPU:1"), 1}, {"/task:0", LOCAL("GPU:1"), 1},
-        {"/replica:0", LOCAL("GPU:1"), 1}, {"/task:0/cpu:*", LOCAL("CPU:0"), 0},  {"fake", LOCAL("GPU:1"), 1}};
+    } cases[] = {{"GPU", LOCAL("GPU:1"), 1},
+                 {"/gpu:*", LOCAL("GPU:1"), 1},
+                 {"/device:GPU:*", LOCAL("GPU:1"), 1},
+                 {"CPU", LOCAL("CPU:0"), 0},
+                 {"/job:localhost", LOCAL("GPU:1"), 1},
+                 {"/task:0", LOCAL("GPU:1"), 1},
+                 {"/replica:0", LOCAL("GPU:1"), 1},
+                 {"/task:0/cpu:*", LOCAL("CPU:0"), 0},
+                 {"fake", LOCAL("GPU:1"), 1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         place_add(cases[i].wish);
         expect_placed(cases[i].device, GANTRY_PLACED_PARTIAL, cases[i].refusals);
@@ -226,7 +240,8 @@ static void gpu_asked_where_there_is_none_falls_to_the_cpu(void **state) {
     (void)state;
     make_cpu_only();
     add_kernel(CPU0, &add_float);
-    static const char *const wishes[] = {"GPU:0", "GPU:42", "GPU:*", "fake:0", "fake", "GPU-8932f", "CPU:2"};
+    static const char *const wishes[] = {"GPU:0", "GPU:42",    "GPU:*", "fake:0",
+                                         "fake",  "GPU-8932f", "CPU:2"};
     for (size_t i = 0; i < 6; ++i) {
         place_add(wishes[i]);
         expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_SOFT_OTHER_TYPE, 1);
@@ -239,7 +254,8 @@ static void gpu_asked_where_there_is_none_falls_to_the_cpu(void **state) {
 static void hidden_card_is_told_apart_from_a_missing_one(void **state) {
     (void)state;
     make_cpu_and_two_gpus();
-    /* GPU:1 exists but is not among the logical devices; numbers of cards and of logical devices are two things */
+    /* GPU:1 exists but is not among the logical devices; numbers of cards and of logical devices
+     * are two things */
     machine.table.logical_count = machine.table.listed_count = 2;
     add_kernel(CPU0 | GPU0, &add_float);
     place_add("/physical_device:GPU:1");
@@ -270,14 +286,18 @@ static void expect_refused_hard(const char *wish, const char *text) {
     expect_refused(GANTRY_INVALID_ARGUMENT, text);
 }
 
-#define ALL_DEVICES "All available devices [" LOCAL("CPU:0") ", " LOCAL("GPU:0") ", " LOCAL("GPU:1") "]."
+#define ALL_DEVICES \
+    "All available devices [" LOCAL("CPU:0") ", " LOCAL("GPU:0") ", " LOCAL("GPU:1") "]."
 
 static void missing_device_without_soft_placement_is_refused(void **state) {
     (void)state;
     make_cpu_and_two_gpus();
     add_kernel(CPU0 | GPU0 | GPU1, &add_float);
-    expect_refused_hard(LOCAL("GPU:2"), "Could not satisfy device specification '" LOCAL("GPU:2") "'. enable_soft_placement=0. "
-                        "Supported device types [CPU, GPU]. " ALL_DEVICES " Op Add");
+    expect_refused_hard(
+        LOCAL("GPU:2"),
+        "Could not satisfy device specification '" LOCAL(
+            "GPU:2") "'. enable_soft_placement=0. Supported device types [CPU, GPU]. " ALL_DEVICES
+                     " Op Add");
     assert_int_equal(placing.plan.refusal_count, 1);
     expect_refusal(0, -1, GANTRY_REFUSED_NO_SUCH_DEVICE);
     expect_refused_hard("CPU:2", "Could not satisfy device specification");
@@ -288,8 +308,10 @@ static void missing_kernel_without_soft_placement_is_refused(void **state) {
     (void)state;
     make_cpu_and_two_gpus();
     add_kernel(CPU0, &add_float);
-    expect_refused_hard(LOCAL("GPU:0"), "Could not satisfy device specification '" LOCAL("GPU:0") "'. enable_soft_placement=0. "
-                        "Supported device types [CPU]. " ALL_DEVICES);
+    expect_refused_hard(
+        LOCAL("GPU:0"),
+        "Could not satisfy device specification '" LOCAL(
+            "GPU:0") "'. enable_soft_placement=0. Supported device types [CPU]. " ALL_DEVICES);
     expect_refusal(0, 1, GANTRY_REFUSED_NO_KERNEL);
     expect_refused_hard("GPU:*", "Could not satisfy device specification");
     make_cpu_and_two_gpus();
@@ -303,9 +325,9 @@ static void place_that_is_not_here_is_unknown_even_softly(void **state) {
     (void)state;
     make_cpu_and_two_gpus();
     add_kernel(CPU0 | GPU0 | GPU1, &add_float);
-    static const char *const wishes[] = {"/job:worker/replica:0/task:0/device:GPU:0",
-                                         "/job:localhost/replica:1/task:0/device:CPU:0",
-                                         "/job:localhost/replica:0/task:3/device:CPU:0", "/job:worker", "/task:1"};
+    static const char *const wishes[] = {
+        "/job:worker/replica:0/task:0/device:GPU:0", "/job:localhost/replica:1/task:0/device:CPU:0",
+        "/job:localhost/replica:0/task:3/device:CPU:0", "/job:worker", "/task:1"};
     for (size_t i = 0; i < 5; ++i) {
         for (int soft = 0; soft < 2; ++soft) {
             begin_placing("Add", GANTRY_FLOAT32, wishes[i]);
@@ -331,7 +353,9 @@ static void required_placement_never_falls_back(void **state) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0 | GPU1, &add_float);
     place_required("GPU:0");
-    expect_refused(GANTRY_INVALID_ARGUMENT, "GANTRY_PLACEMENT=require (option placement_mode, gantry_set_placement_mode) allows no fall-back");
+    expect_refused(
+        GANTRY_INVALID_ARGUMENT,
+        "GANTRY_PLACEMENT=require (option placement_mode, gantry_set_placement_mode) allows no fall-back");
     place_required("GPU:7");
     expect_refused(GANTRY_INVALID_ARGUMENT, "Could not satisfy device specification");
     place_required("CPU:0"); /* asked for is asked for */
@@ -345,8 +369,9 @@ static void required_placement_without_gpu_is_an_error(void **state) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0, &add_float);
     place_required(NULL);
-    expect_refused(GANTRY_INVALID_ARGUMENT,
-                   "GANTRY_PLACEMENT=require (option placement_mode, gantry_set_placement_mode) allows no fall-back");
+    expect_refused(
+        GANTRY_INVALID_ARGUMENT,
+        "GANTRY_PLACEMENT=require (option placement_mode, gantry_set_placement_mode) allows no fall-back");
     make_cpu_only();
     add_kernel(CPU0, &add_float);
     place_required(NULL);
@@ -366,9 +391,10 @@ static void required_integer_variable_has_its_one_home(void **state) {
     begin_placing("VarHandleOp", GANTRY_INT32, "GPU:0"); /* asked for and not had */
     placing.request.require = placing.request.integer_variable = true;
     place();
-    expect_refused(GANTRY_INVALID_ARGUMENT,
-                   "GANTRY_PLACEMENT=require (option placement_mode, gantry_set_placement_mode) allows no fall-back; "
-                   "accepted: for an integer variable but int64 a scope that asks for the CPU or for no device.");
+    expect_refused(
+        GANTRY_INVALID_ARGUMENT,
+        "GANTRY_PLACEMENT=require (option placement_mode, gantry_set_placement_mode) allows no fall-back; "
+        "accepted: for an integer variable but int64 a scope that asks for the CPU or for no device.");
 }
 
 /* ---- variables ---- */
@@ -407,7 +433,8 @@ static void integer_variable_on_a_gpu_without_soft_placement_is_the_guides_error
 static void other_variables_live_where_they_are_asked(void **state) {
     (void)state;
     make_cpu_and_two_gpus();
-    begin_placing("VarHandleOp", GANTRY_INT64, "GPU:1"); /* int64 is no integer variable in this sense */
+    /* int64 is no integer variable in this sense */
+    begin_placing("VarHandleOp", GANTRY_INT64, "GPU:1");
     place();
     expect_placed(LOCAL("GPU:1"), GANTRY_PLACED_EXPLICIT, 0);
     begin_placing("VarHandleOp", GANTRY_FLOAT32, NULL);
@@ -427,7 +454,8 @@ static void op_on_a_variable_runs_where_it_lives(void **state) {
         expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_WITH_VARIABLE, 0);
     }
     begin_placing("Add", GANTRY_FLOAT32, NULL);
-    placing.request.pinned = &machine.logical[2]; /* no kernel there, and no falling back: the variable is there */
+    /* no kernel there, and no falling back: the variable is there */
+    placing.request.pinned = &machine.logical[2];
     place();
     expect_refused(GANTRY_INVALID_ARGUMENT, "No supported device found");
     expect_refusal(0, 2, GANTRY_REFUSED_NO_KERNEL);
@@ -441,7 +469,8 @@ static void kernel_that_declines_is_passed_over_only_when_shapes_are_known(void 
     add_kernel(GPU0, &add_picky);
     add_kernel(CPU0 | GPU1, &add_willing);
     place_add(NULL);
-    expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_GPU_PREFERRED, 0); /* it may take the shapes that come */
+    /* it may take the shapes that come */
+    expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_GPU_PREFERRED, 0);
     begin_placing("Add", GANTRY_FLOAT32, NULL);
     placing.request.call = &placing.call;
     place();
@@ -490,7 +519,8 @@ static void make_gpu_without_float64(void) {
     machine.physical[gpu].info.dtype_mask = ~DOUBLE_BIT;
     add_kernel(CPU0 | GPU0, &add_floats);
     add_kernel(CPU0 | GPU0, &transpose_any);
-    for (size_t i = 0; i < machine.registries[gpu].count; ++i) machine.entries[gpu][i].dtype_mask = ~DOUBLE_BIT;
+    for (size_t i = 0; i < machine.registries[gpu].count; ++i)
+        machine.entries[gpu][i].dtype_mask = ~DOUBLE_BIT;
 }
 
 static void place_on_gpu(const char *op, gantry_dtype_t dtype, bool soft) {
@@ -527,12 +557,14 @@ static void type_that_the_device_lacks_is_named_without_soft_placement(void **st
     (void)state;
     make_gpu_without_float64();
     place_on_gpu("Add", GANTRY_FLOAT64, false);
-    expect_refused(GANTRY_INVALID_ARGUMENT, " Op Add. Device " LOCAL("GPU:0") " does not compute with float64.");
+    expect_refused(GANTRY_INVALID_ARGUMENT,
+                   " Op Add. Device " LOCAL("GPU:0") " does not compute with float64.");
     expect_refusal(0, 1, GANTRY_REFUSED_DEVICE_LACKS_TYPE);
     begin_placing("Add", GANTRY_FLOAT64, NULL);
     placing.request.require = true;
     place();
-    expect_refused(GANTRY_INVALID_ARGUMENT, " does not compute with float64. GANTRY_PLACEMENT=require ");
+    expect_refused(GANTRY_INVALID_ARGUMENT,
+                   " does not compute with float64. GANTRY_PLACEMENT=require ");
 }
 
 static void variable_lives_where_its_type_is_computed_with(void **state) {
@@ -543,8 +575,10 @@ static void variable_lives_where_its_type_is_computed_with(void **state) {
     expect_refusal(0, 1, GANTRY_REFUSED_DEVICE_LACKS_TYPE);
     place_on_gpu("VarHandleOp", GANTRY_FLOAT64, false);
     expect_refused(GANTRY_INVALID_ARGUMENT,
-                   "Supported device types [CPU]. All available devices [" LOCAL("CPU:0") ", " LOCAL("GPU:0") "].");
-    expect_refused(GANTRY_INVALID_ARGUMENT, "Device " LOCAL("GPU:0") " does not compute with float64.");
+                   "Supported device types [CPU]. All available devices [" LOCAL(
+                       "CPU:0") ", " LOCAL("GPU:0") "].");
+    expect_refused(GANTRY_INVALID_ARGUMENT,
+                   "Device " LOCAL("GPU:0") " does not compute with float64.");
     place_on_gpu("VarHandleOp", GANTRY_FLOAT32, false);
     expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_EXPLICIT, 0);
     place_on_gpu("Const", GANTRY_FLOAT64, false); /* a constant may lie anywhere */
@@ -573,9 +607,11 @@ static void every_reason_has_its_own_text(void **state) {
     }
     for (int i = 1; i <= GANTRY_REFUSED_DEVICE_LACKS_TYPE; ++i) {
         for (int j = 1; j < i; ++j)
-            assert_string_not_equal(gantry_refusal_text((gantry_refusal_t)i), gantry_refusal_text((gantry_refusal_t)j));
+            assert_string_not_equal(gantry_refusal_text((gantry_refusal_t)i),
+                                    gantry_refusal_text((gantry_refusal_t)j));
     }
-    assert_string_equal(gantry_placement_reason_text((gantry_placement_reason_t)99), "invalid reason");
+    assert_string_equal(gantry_placement_reason_text((gantry_placement_reason_t)99),
+                        "invalid reason");
     assert_string_equal(gantry_refusal_text((gantry_refusal_t)99), "invalid refusal");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Positions in tensors of more elements than 32 bits can count: the division that device text makes of them, and items of
- * kernels on both sides of the border, compiled as C. Their tensors take 4 GiB of addresses, of which a few pages are
- * touched. */
+/* Positions in tensors of more elements than 32 bits can count: the division that device text makes
+ * of them, and items of kernels on both sides of the border, compiled as C. Their tensors take 4
+ * GiB of addresses, of which a few pages are touched. */
 #define _DEFAULT_SOURCE
 
 #include <setjmp.h>
@@ -20,11 +20,10 @@
 #define BORDER (INT64_C(1) << 32)
 
 /* 0 ... 4, and up to 4 away from each power of two. */
-static size_t make_numbers(int64_t *numbers)
-{
+static size_t make_numbers(int64_t *numbers) {
     size_t count = 0;
-    for (int bit = 2; bit < 63; bit++) {
-        for (int64_t away = -4; away <= 4; away++) {
+    for (int bit = 2; bit < 63; ++bit) {
+        for (int64_t away = -4; away <= 4; ++away) {
             numbers[count++] = (INT64_C(1) << bit) + away;
         }
     }
@@ -32,14 +31,14 @@ static size_t make_numbers(int64_t *numbers)
     return count;
 }
 
-static void divided_positions_are_those_of_64_bits(void **state)
-{
+static void divided_positions_are_those_of_64_bits(void **state) {
     static int64_t numbers[61 * 9 + 1];
     const size_t count = make_numbers(numbers);
     (void)state;
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < count; k++) {
-            if (numbers[k] > 0 && gantry_divide_position(numbers[i], numbers[k]) != numbers[i] / numbers[k]) {
+    for (size_t i = 0; i < count; ++i) {
+        for (size_t k = 0; k < count; ++k) {
+            if (numbers[k] > 0 &&
+                gantry_divide_position(numbers[i], numbers[k]) != numbers[i] / numbers[k]) {
                 fail_msg("%lld / %lld", (long long)numbers[i], (long long)numbers[k]);
             }
         }
@@ -49,9 +48,8 @@ static void divided_positions_are_those_of_64_bits(void **state)
 /* ---- items ---- */
 
 /* The functions of a family for elements of a byte. */
-static const gantry_k_item_fn *functions_of(const gantry_k_items_t *items)
-{
-    for (const gantry_k_item_row_t *row = items->rows[0]; row->functions != NULL; row++) {
+static const gantry_k_item_fn *functions_of(const gantry_k_items_t *items) {
+    for (const gantry_k_item_row_t *row = items->rows[0]; row->functions != NULL; ++row) {
         if (row->t == 10) {
             return row->functions;
         }
@@ -63,8 +61,7 @@ static const gantry_k_item_fn *functions_of(const gantry_k_items_t *items)
 enum { GANTRY_MATRIX_ITEMS(NAME) };
 enum { GANTRY_SCATTER_ITEMS(NAME) };
 
-static uint8_t *reserve(size_t bytes)
-{
+static uint8_t *reserve(size_t bytes) {
     void *memory = sizeof bytes < 8 ? MAP_FAILED
                                     : mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -75,29 +72,30 @@ static uint8_t *reserve(size_t bytes)
     return memory;
 }
 
-/* Rows of 3 in matrices of 5 columns that keep their diagonal: position 2^32 is in the midst of one. */
-static void matrices_beyond_32_bits_keep_their_band(void **state)
-{
+/* Rows of 3 in matrices of 5 columns that keep their diagonal: position 2^32 is in the midst of
+ * one. */
+static void matrices_beyond_32_bits_keep_their_band(void **state) {
     extern const gantry_k_items_t gantry__cpu_matrix_items;
     const size_t bytes = (size_t)BORDER + 4096;
     uint8_t *x = reserve(bytes), *out = reserve(bytes);
     void *const spans[] = {x, out};
-    gantry_band_t p = {.work = {.count = (int64_t)bytes}, .runs = {5, 1, 5}, .rows = 3, .columns = 5};
+    gantry_band_t p = {
+        .work = {.count = (int64_t)bytes}, .runs = {5, 1, 5}, .rows = 3, .columns = 5};
     (void)state;
-    for (int64_t i = BORDER - 40; i < BORDER + 40; i++) {
+    for (int64_t i = BORDER - 40; i < BORDER + 40; ++i) {
         x[i] = 7;
     }
     functions_of(&gantry__cpu_matrix_items)[ITEM_band](spans, &p, BORDER - 40, BORDER + 40);
-    for (int64_t i = BORDER - 40; i < BORDER + 40; i++) {
+    for (int64_t i = BORDER - 40; i < BORDER + 40; ++i) {
         assert_int_equal(out[i], i % 5 == i / 5 % 3 ? 7 : 0);
     }
     munmap(x, bytes);
     munmap(out, bytes);
 }
 
-/* The end of the row-th slice that is gathered: number `slice` of the tensor's, of `inner` elements. */
-static void check_gather_nd(int64_t inner, int64_t row, int64_t slice)
-{
+/* The end of the row-th slice that is gathered: number `slice` of the tensor's, of `inner`
+ * elements. */
+static void check_gather_nd(int64_t inner, int64_t row, int64_t slice) {
     extern const gantry_k_items_t gantry__cpu_scatter_items;
     const size_t bytes = (size_t)BORDER + (1 << 20);
     uint8_t *params = reserve(2 * bytes), *out = reserve(2 * bytes), *memory = reserve(5 * bytes);
@@ -106,12 +104,12 @@ static void check_gather_nd(int64_t inner, int64_t row, int64_t slice)
     int32_t *indices = (int32_t *)(void *)memory;
     gantry_slices_t p = {.depth = 1, .inner = inner, .dims = {slice + 1}};
     indices[row] = (int32_t)slice;
-    for (int64_t e = 0; e < 8; e++) {
+    for (int64_t e = 0; e < 8; ++e) {
         params[slice * inner + (inner < 8 ? e % inner : inner - 8 + e)] = (uint8_t)(e + 1);
     }
     const int64_t begin = (row + 1) * inner - (inner < 8 ? inner : 8), end = (row + 1) * inner;
     functions_of(&gantry__cpu_scatter_items)[ITEM_gather_nd](spans, &p, begin, end);
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t i = begin; i < end; ++i) {
         assert_int_equal(out[i], params[slice * inner + i - row * inner]);
         assert_int_not_equal(out[i], 0);
     }
@@ -121,8 +119,7 @@ static void check_gather_nd(int64_t inner, int64_t row, int64_t slice)
     munmap(memory, 5 * bytes);
 }
 
-static void slices_beyond_32_bits_are_gathered(void **state)
-{
+static void slices_beyond_32_bits_are_gathered(void **state) {
     (void)state;
     check_gather_nd(BORDER - 1, 0, 1);
     check_gather_nd(BORDER, 0, 1);
@@ -131,8 +128,7 @@ static void slices_beyond_32_bits_are_gathered(void **state)
     check_gather_nd(3, BORDER / 3, 2);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(divided_positions_are_those_of_64_bits),
         cmocka_unit_test(matrices_beyond_32_bits_keep_their_band),

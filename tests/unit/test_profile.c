@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles: counts of known sequences, on the CPU backend and on fake GPUs; nothing recorded while off; steps add up; threads. */
+/* Profiles: counts of known sequences, on the CPU backend and on fake GPUs; nothing recorded
+ * while off; steps add up; threads. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -19,12 +20,14 @@
 
 static gantry_profile_row_t read_row(runtime_fixture_t *f, size_t index) {
     gantry_profile_row_t row = {.struct_size = sizeof row};
-    if (gantry_profile_read(f->runtime, index, &row) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_profile_read(f->runtime, index, &row) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     return row;
 }
 
 /* The row of an op; calls 0: there is none. device NULL: any. */
-static gantry_profile_row_t find_row(runtime_fixture_t *f, const char *op, const char *part_of, const char *device) {
+static gantry_profile_row_t find_row(runtime_fixture_t *f, const char *op, const char *part_of,
+                                     const char *device) {
     for (size_t i = 0; i < gantry_profile_row_count(f->runtime); ++i) {
         gantry_profile_row_t row = read_row(f, i);
         if (strcmp(row.op, op) == 0 && strcmp(row.part_of, part_of) == 0 &&
@@ -35,8 +38,8 @@ static gantry_profile_row_t find_row(runtime_fixture_t *f, const char *op, const
 }
 
 static uint64_t steps_of(const gantry_profile_row_t *row) {
-    return row->scope_ns + row->placement_ns + row->copy_ns + row->allocation_ns + row->program_ns + row->launch_ns +
-           row->kernel_ns + row->wait_ns;
+    return row->scope_ns + row->placement_ns + row->copy_ns + row->allocation_ns + row->program_ns +
+           row->launch_ns + row->kernel_ns + row->wait_ns;
 }
 
 static const gantry_tensor_t *make_large(gantry_scope_t *scope) {
@@ -59,7 +62,9 @@ static void start(runtime_fixture_t *f, gantry_profile_mode_t mode) {
     assert_int_equal(gantry_profile_start(f->runtime, mode), GANTRY_OK);
 }
 
-static void stop(runtime_fixture_t *f) { assert_int_equal(gantry_profile_stop(f->runtime), GANTRY_OK); }
+static void stop(runtime_fixture_t *f) {
+    assert_int_equal(gantry_profile_stop(f->runtime), GANTRY_OK);
+}
 
 /* ---- tests ---- */
 
@@ -71,10 +76,12 @@ static void profile_never_started_is_refused(void **state) {
     EXPECT_F32(gantry_add(scope, x, x), 2, 4, 6, 8);
     gantry_profile_row_t row = {.struct_size = sizeof row};
     char text[64];
-    expect_failure(gantry_profile_read(f.runtime, 0, &row), GANTRY_FAILED_PRECONDITION, "no profile was recorded");
+    expect_failure(gantry_profile_read(f.runtime, 0, &row), GANTRY_FAILED_PRECONDITION,
+                   "no profile was recorded");
     expect_failure(gantry_profile_format(f.runtime, GANTRY_REPORT_TEXT, text, sizeof text, NULL),
                    GANTRY_FAILED_PRECONDITION, "gantry_profile_start");
-    expect_failure(gantry_profile_stop(f.runtime), GANTRY_FAILED_PRECONDITION, "nothing is recorded");
+    expect_failure(gantry_profile_stop(f.runtime), GANTRY_FAILED_PRECONDITION,
+                   "nothing is recorded");
     assert_int_equal(gantry_profile_row_count(f.runtime), 0);
     close_with(&f, scope);
 }
@@ -85,18 +92,23 @@ static void profile_bad_arguments_are_refused(void **state) {
     runtime_fixture_open(&f, 0);
     gantry_profile_row_t row = {.struct_size = 2};
     size_t needed;
-    expect_failure(gantry_profile_start(f.runtime, GANTRY_PROFILE_OFF), GANTRY_INVALID_ARGUMENT, "mode is 1");
-    expect_failure(gantry_profile_start(f.runtime, (gantry_profile_mode_t)4), GANTRY_INVALID_ARGUMENT, "mode is 4");
-    expect_failure(gantry_profile_start(NULL, GANTRY_PROFILE_ON), GANTRY_INVALID_ARGUMENT, "runtime is NULL");
+    expect_failure(gantry_profile_start(f.runtime, GANTRY_PROFILE_OFF), GANTRY_INVALID_ARGUMENT,
+                   "mode is 1");
+    expect_failure(gantry_profile_start(f.runtime, (gantry_profile_mode_t)4),
+                   GANTRY_INVALID_ARGUMENT, "mode is 4");
+    expect_failure(gantry_profile_start(NULL, GANTRY_PROFILE_ON), GANTRY_INVALID_ARGUMENT,
+                   "runtime is NULL");
     start(&f, GANTRY_PROFILE_ON);
-    expect_failure(gantry_profile_read(f.runtime, GANTRY_PROFILE_TOTAL, NULL), GANTRY_INVALID_ARGUMENT, "NULL");
-    expect_failure(gantry_profile_read(f.runtime, GANTRY_PROFILE_TOTAL, &row), GANTRY_INVALID_ARGUMENT, "struct_size");
+    expect_failure(gantry_profile_read(f.runtime, GANTRY_PROFILE_TOTAL, NULL),
+                   GANTRY_INVALID_ARGUMENT, "NULL");
+    expect_failure(gantry_profile_read(f.runtime, GANTRY_PROFILE_TOTAL, &row),
+                   GANTRY_INVALID_ARGUMENT, "struct_size");
     row.struct_size = sizeof row;
     expect_failure(gantry_profile_read(f.runtime, 0, &row), GANTRY_OUT_OF_RANGE, "there are 0");
     expect_failure(gantry_profile_format(f.runtime, (gantry_report_format_t)7, NULL, 0, &needed),
                    GANTRY_INVALID_ARGUMENT, "format is 7");
-    expect_failure(gantry_profile_format(f.runtime, GANTRY_REPORT_TEXT, NULL, 9, &needed), GANTRY_INVALID_ARGUMENT,
-                   "out is NULL");
+    expect_failure(gantry_profile_format(f.runtime, GANTRY_REPORT_TEXT, NULL, 9, &needed),
+                   GANTRY_INVALID_ARGUMENT, "out is NULL");
     runtime_fixture_close(&f);
 }
 
@@ -113,7 +125,8 @@ static void cpu_ops_are_counted_as_they_ran(void **state) {
     assert_int_equal(gantry_tensor_read(sum, got, sizeof got), GANTRY_OK);
     stop(&f);
     (void)gantry_add(scope, x, x); /* not recorded either */
-    gantry_profile_row_t add = find_row(&f, "Add", "", "/device:CPU:0"), constant = find_row(&f, "Const", "", NULL);
+    gantry_profile_row_t add = find_row(&f, "Add", "", "/device:CPU:0"),
+                         constant = find_row(&f, "Const", "", NULL);
     assert_int_equal(add.calls, 2);
     assert_int_equal(add.launches, 2);
     assert_int_equal(add.allocations, 2);
@@ -184,8 +197,10 @@ static void parts_of_composed_ops_have_rows_of_their_own(void **state) {
     const gantry_tensor_t *y = gantry_var(scope, x, NULL);
     assert_non_null(y);
     (void)gantry_sub(scope, x, ones);
-    gantry_profile_row_t whole = find_row(&f, "Var", "", NULL), mean = find_row(&f, "Mean", "Var", NULL);
-    gantry_profile_row_t part = find_row(&f, "Sub", "Var", NULL), alone = find_row(&f, "Sub", "", NULL);
+    gantry_profile_row_t whole = find_row(&f, "Var", "", NULL),
+                         mean = find_row(&f, "Mean", "Var", NULL);
+    gantry_profile_row_t part = find_row(&f, "Sub", "Var", NULL),
+                         alone = find_row(&f, "Sub", "", NULL);
     assert_int_equal(whole.calls, 1);
     assert_int_equal(whole.launches, 0);
     assert_string_equal(whole.device, "");
@@ -200,7 +215,8 @@ static void copies_between_devices_are_counted_once(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
-    gantry_scope_t *gpu = runtime_fixture_scope(&f, "GPU:0"), *second = runtime_fixture_scope(&f, "GPU:1");
+    gantry_scope_t *gpu = runtime_fixture_scope(&f, "GPU:0"),
+                   *second = runtime_fixture_scope(&f, "GPU:1");
     const gantry_tensor_t *x = make_large(gpu);
     start(&f, GANTRY_PROFILE_ON);
     const gantry_tensor_t *moved = gantry_identity(second, x);
@@ -284,8 +300,8 @@ static void variables_have_rows_and_their_sums_too(void **state) {
     assert_int_equal(gantry_variable_assign_add(scope, v, x), GANTRY_OK);
     assert_int_equal(gantry_variable_assign(scope, v, x), GANTRY_OK);
     EXPECT_F32(gantry_variable_read(scope, v), 1, 2);
-    static const char *const once[] = {"VarHandleOp", "AssignAddVariableOp", "Add", "AssignVariableOp",
-                                       "ReadVariableOp"};
+    static const char *const once[] = {"VarHandleOp", "AssignAddVariableOp", "Add",
+                                       "AssignVariableOp", "ReadVariableOp"};
     for (size_t i = 0; i < sizeof once / sizeof once[0]; ++i)
         assert_int_equal(find_row(&f, once[i], "", NULL).calls, 1);
     gantry_variable_release(v);
@@ -309,11 +325,13 @@ static void the_environment_and_the_option_start_it(void **state) {
     gantry_runtime_options_t options = runtime_fixture_options(&f);
     options.profile = GANTRY_PROFILE_OFF;
     runtime_fixture_open_with(&f, &options);
-    expect_failure(gantry_profile_stop(f.runtime), GANTRY_FAILED_PRECONDITION, "nothing is recorded");
+    expect_failure(gantry_profile_stop(f.runtime), GANTRY_FAILED_PRECONDITION,
+                   "nothing is recorded");
     runtime_fixture_close(&f);
     assert_int_equal(setenv("GANTRY_PROFILE", "yes", 1), 0);
     options = runtime_fixture_options(&f);
-    expect_failure(gantry_runtime_create(&options, &f.runtime), GANTRY_INVALID_ARGUMENT, "GANTRY_PROFILE");
+    expect_failure(gantry_runtime_create(&options, &f.runtime), GANTRY_INVALID_ARGUMENT,
+                   "GANTRY_PROFILE");
     runtime_fixture_expect_no_leak(&f);
     locked_heap_deinit(&f.heap);
 }
@@ -330,19 +348,25 @@ static void formats_tell_rows_and_their_length(void **state) {
     stop(&f);
     static char text[16384];
     size_t needed;
-    assert_int_equal(gantry_profile_format(f.runtime, GANTRY_REPORT_TEXT, text, sizeof text, &needed), GANTRY_OK);
+    assert_int_equal(
+        gantry_profile_format(f.runtime, GANTRY_REPORT_TEXT, text, sizeof text, &needed),
+        GANTRY_OK);
     assert_int_equal(strlen(text), needed);
     assert_non_null(strstr(text, "\nVar "));
     assert_non_null(strstr(text, "\n  (itself) "));
     assert_non_null(strstr(text, "\n  Mean "));
     assert_non_null(strstr(text, "\nall "));
     char small[9];
-    assert_int_equal(gantry_profile_format(f.runtime, GANTRY_REPORT_TEXT, small, sizeof small, &needed), GANTRY_OK);
+    assert_int_equal(
+        gantry_profile_format(f.runtime, GANTRY_REPORT_TEXT, small, sizeof small, &needed),
+        GANTRY_OK);
     assert_string_equal(small, "Profile ");
-    assert_int_equal(gantry_profile_format(f.runtime, GANTRY_REPORT_JSON, text, sizeof text, &needed), GANTRY_OK);
+    assert_int_equal(
+        gantry_profile_format(f.runtime, GANTRY_REPORT_JSON, text, sizeof text, &needed),
+        GANTRY_OK);
     assert_int_equal(strlen(text), needed);
-    assert_non_null(
-        strstr(text, "{\"op\":\"Mean\",\"part_of\":\"Var\",\"device\":\"/device:CPU:0\",\"calls\":2,"));
+    assert_non_null(strstr(
+        text, "{\"op\":\"Mean\",\"part_of\":\"Var\",\"device\":\"/device:CPU:0\",\"calls\":2,"));
     close_with(&f, scope);
 }
 
@@ -368,7 +392,8 @@ static void threads_are_added_up(void **state) {
     assert_int_equal(gantry_runtime_initialize(f.runtime), GANTRY_OK);
     start(&f, GANTRY_PROFILE_ON);
     pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; ++i) assert_int_equal(pthread_create(&threads[i], NULL, add_often, f.runtime), 0);
+    for (int i = 0; i < THREADS; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, add_often, f.runtime), 0);
     for (int i = 0; i < 20; ++i) (void)read_row(&f, GANTRY_PROFILE_TOTAL);
     for (int i = 0; i < THREADS; ++i) {
         void *failed;
@@ -398,7 +423,8 @@ static void rows_without_memory_are_added_to_others(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(profile_never_started_is_refused),
         TEST(profile_bad_arguments_are_refused),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Program binaries on disk, with real drivers (PoCL, which keeps its own besides, and Oclgrind, which does not): a second process with a warm cache builds nothing, and no entry, however damaged, and
- * no folder, however unusable, is an error. */
+/* Program binaries on disk, with real drivers (PoCL, which keeps its own besides, and Oclgrind,
+ * which does not): a second process with a warm cache builds nothing, and no entry, however
+ * damaged, and no folder, however unusable, is an error. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>
@@ -35,17 +36,22 @@ static gantry_status_t compute(gantry_runtime_t *runtime) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, "opencl:0");
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
     const float values[] = {1, 2, 3, 4, 5, 6};
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), values, sizeof values);
-    const gantry_tensor_t *sum = gantry_sum(scope, gantry_mul(scope, gantry_add(scope, x, x), x), NULL);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), values, sizeof values);
+    const gantry_tensor_t *sum =
+        gantry_sum(scope, gantry_mul(scope, gantry_add(scope, x, x), x), NULL);
     float got = 0;
-    gantry_status_t status = sum ? gantry_tensor_read(sum, &got, sizeof got) : gantry_scope_status(scope);
+    gantry_status_t status =
+        sum ? gantry_tensor_read(sum, &got, sizeof got) : gantry_scope_status(scope);
     if (status == GANTRY_OK && (int)got != 182) status = GANTRY_DATA_LOSS;
-    if (status != GANTRY_OK) (void)fprintf(stderr, "%s: %s\n", gantry_status_name(status), gantry_last_message());
+    if (status != GANTRY_OK)
+        (void)fprintf(stderr, "%s: %s\n", gantry_status_name(status), gantry_last_message());
     (void)gantry_scope_end(scope);
     return status;
 }
 
-/* cache NULL: the default folder. Several backends in one process are several worlds: this runs in the test itself, too. */
+/* cache NULL: the default folder. Several backends in one process are several worlds: this runs
+ * in the test itself, too. */
 static gantry_status_t run(const char *cache, gantry_program_stats_t *out_stats) {
     *out_stats = (gantry_program_stats_t){.struct_size = sizeof *out_stats};
     log_lines_init(&lines);
@@ -114,7 +120,8 @@ static void make_folder(folder_t *folder) {
     (void)snprintf(folder->cache, sizeof folder->cache, "%s/a/kernels", folder->path);
 }
 
-static void for_each_entry(const char *folder, void (*visit)(const char *file, int i), int *out_count) {
+static void for_each_entry(const char *folder, void (*visit)(const char *file, int i),
+                           int *out_count) {
     DIR *opened = opendir(folder);
     int count = 0;
     for (struct dirent *entry = opened ? readdir(opened) : NULL; entry; entry = readdir(opened)) {
@@ -194,9 +201,13 @@ static void write_over(const char *file, long offset, const void *bytes, size_t 
     (void)close(opened);
 }
 
-static void flip_in_payload(const char *file, int i) { write_over(file, HEADER_BYTES + 8 * (i + 1), "\xa5\x5a", 2); }
+static void flip_in_payload(const char *file, int i) {
+    write_over(file, HEADER_BYTES + 8 * (i + 1), "\xa5\x5a", 2);
+}
 
-static void flip_in_header(const char *file, int i) { write_over(file, i % HEADER_BYTES, "\x7f", 1); }
+static void flip_in_header(const char *file, int i) {
+    write_over(file, i % HEADER_BYTES, "\x7f", 1);
+}
 
 static void cut(const char *file, int i) {
     struct stat info;
@@ -223,7 +234,8 @@ static void put_in_anothers_name(const char *file, int i) {
 /* Good for the store, refused by the driver. */
 static void fill_with_nonsense(const char *file, int i) {
     (void)i;
-    static const char nonsense[] = "this is no program binary of any driver, but its checksum is right";
+    static const char nonsense[] =
+        "this is no program binary of any driver, but its checksum is right";
     uint64_t size = sizeof nonsense, checksum = gantry__hash64(nonsense, sizeof nonsense, 0);
     write_over(file, 8, &size, sizeof size);
     write_over(file, 16, &checksum, sizeof checksum);
@@ -236,16 +248,16 @@ static void bad_entries_are_built_again_and_counted(void **state) {
     folder_t folder;
     make_folder(&folder);
     int first = (int)run_here(folder.cache).built;
-    static void (*const ways[])(const char *, int) = {flip_in_payload, flip_in_header,       cut,
-                                                      lengthen,        put_in_anothers_name, fill_with_nonsense};
+    static void (*const ways[])(const char *, int) = {
+        flip_in_payload, flip_in_header, cut, lengthen, put_in_anothers_name, fill_with_nonsense};
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; ++i) {
         int count;
         for_each_entry(folder.cache, ways[i], &count);
         assert_int_equal(count, first);
         gantry_program_stats_t stats = run_here(folder.cache);
         if ((int)stats.bad_entries != first || (int)stats.built != first || stats.loaded != 0) {
-            fail_msg("way %zu: %d bad, %d built, %d loaded of %d", i, (int)stats.bad_entries, (int)stats.built,
-                     (int)stats.loaded, first);
+            fail_msg("way %zu: %d bad, %d built, %d loaded of %d", i, (int)stats.bad_entries,
+                     (int)stats.built, (int)stats.loaded, first);
         }
         assert_true(log_lines_with(&lines, "it is built again", "") > 0);
         stats = run_here(folder.cache);
@@ -262,9 +274,10 @@ static void folder_that_takes_no_file_is_told_once(void **state) {
     gantry_program_stats_t stats = run_here("/proc/self");
     assert_true(stats.built > 1);
     assert_int_equal(log_lines_with(&lines, "not kept", ""), 1);
-    assert_int_equal(log_lines_with(&lines, "Program binaries are not kept: cannot write '/proc/self/",
-                                    "; GANTRY_KERNEL_CACHE names another folder, or \"\" none"),
-                     1);
+    assert_int_equal(
+        log_lines_with(&lines, "Program binaries are not kept: cannot write '/proc/self/",
+                       "; GANTRY_KERNEL_CACHE names another folder, or \"\" none"),
+        1);
 }
 
 static void unusable_folder_is_no_error(void **state) {
@@ -290,8 +303,10 @@ static void unusable_folder_is_no_error(void **state) {
 
 /* PoCL, whose binaries are kept in folders only that somebody named. */
 static bool driver_keeps_programs(void) {
-    gantry_runtime_options_t options = {
-        .struct_size = sizeof options, .backend_path = MODULES, .backends = "cpu,opencl", .kernel_cache = ""};
+    gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                        .backend_path = MODULES,
+                                        .backends = "cpu,opencl",
+                                        .kernel_cache = ""};
     gantry_runtime_t *runtime;
     assert_int_equal(gantry_runtime_create(&options, &runtime), GANTRY_OK);
     const gantry_physical_device_t *views[8];
@@ -301,7 +316,8 @@ static bool driver_keeps_programs(void) {
     for (size_t i = 0; i < count && i < 8; ++i) {
         gantry_device_details_t details = {.struct_size = sizeof details};
         assert_int_equal(gantry_get_device_details(runtime, views[i], &details), GANTRY_OK);
-        if (strcmp(details.alias, "opencl:0") == 0) keeps = strstr(details.platform, "Portable Computing") != NULL;
+        if (strcmp(details.alias, "opencl:0") == 0)
+            keeps = strstr(details.platform, "Portable Computing") != NULL;
     }
     gantry_runtime_release(runtime);
     return keeps;
@@ -336,8 +352,10 @@ static void folder_comes_from_option_or_environment_or_home(void **state) {
 /* ---- */
 
 static int skip_without_opencl(void) {
-    gantry_runtime_options_t options = {
-        .struct_size = sizeof options, .backend_path = MODULES, .backends = "cpu,opencl", .kernel_cache = ""};
+    gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                        .backend_path = MODULES,
+                                        .backends = "cpu,opencl",
+                                        .kernel_cache = ""};
     gantry_runtime_t *runtime;
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) return 0;
     const gantry_logical_device_t *device;

@@ -9,8 +9,7 @@
 
 #include "portable/program_options.h"
 
-static void numbers_are_written_in_full(void **state)
-{
+static void numbers_are_written_in_full(void **state) {
     gantry_k_options_t options = {.text = "", .length = 0};
 
     (void)state;
@@ -21,24 +20,24 @@ static void numbers_are_written_in_full(void **state)
     assert_int_equal(options.length, strlen(options.text));
 }
 
-static void programs_are_told_how_items_run(void **state)
-{
+static void programs_are_told_how_items_run(void **state) {
     gantry_device_info_t info = {.type = GANTRY_DEVICE_TYPE_CPU};
     const gantry_op_call_t call = {.device_info = &info};
 
     (void)state;
-    assert_string_equal(gantry_k_options_of_type(&call, GANTRY_K_FLOAT64).text, "-DGANTRY_SERIAL=1 -DGANTRY_T_ID=2");
+    assert_string_equal(gantry_k_options_of_type(&call, GANTRY_K_FLOAT64).text,
+                        "-DGANTRY_SERIAL=1 -DGANTRY_T_ID=2");
     info.sub_group_size = 8; /* a processor that makes lanes of work-items */
-    assert_string_equal(gantry_k_options(&call).text, "-DGANTRY_SERIAL=0 -DGANTRY_COPY_PARAMETERS=1");
+    assert_string_equal(gantry_k_options(&call).text,
+                        "-DGANTRY_SERIAL=0 -DGANTRY_COPY_PARAMETERS=1");
     info.type = GANTRY_DEVICE_TYPE_GPU;
     assert_string_equal(gantry_k_options(&call).text, "-DGANTRY_SERIAL=0");
 }
 
 /* Never beyond the text's end, whatever the length of what is there. */
-static void a_definition_without_room_is_left_out(void **state)
-{
+static void a_definition_without_room_is_left_out(void **state) {
     (void)state;
-    for (size_t length = 1; length < 40; length++) {
+    for (size_t length = 1; length < 40; ++length) {
         struct {
             gantry_k_options_t options;
             char guard[16];
@@ -57,8 +56,7 @@ static void a_definition_without_room_is_left_out(void **state)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_written_in_full),
         cmocka_unit_test(programs_are_told_how_items_run),

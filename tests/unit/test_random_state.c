@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams of random numbers on the host: the counter, seeds as TensorFlow's Python chooses them, and what is
- * remembered of a stream. */
+/* Streams of random numbers on the host: the counter, seeds as TensorFlow's Python chooses them,
+ * and what is remembered of a stream. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,15 +20,16 @@ static void philox_known_answers_are_met(void **state) {
     static const uint32_t cases[][10] = {
         {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
         {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
-        {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb, 0x5001e420,
-         0x24126ea1},
+        {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09,
+         0x94fdcceb, 0x5001e420, 0x24126ea1},
     };
     (void)state;
     for (size_t c = 0; c < 3; ++c) {
         const uint32_t *k = cases[c];
         uint32_t words[4];
         gantry__philox_words(
-            (gantry__philox_t){{(uint64_t)k[1] << 32 | k[0], (uint64_t)k[3] << 32 | k[2]}, (uint64_t)k[5] << 32 | k[4]},
+            (gantry__philox_t){{(uint64_t)k[1] << 32 | k[0], (uint64_t)k[3] << 32 | k[2]},
+                               (uint64_t)k[5] << 32 | k[4]},
             words);
         assert_memory_equal(words, k + 6, sizeof words);
     }
@@ -53,7 +54,8 @@ static void philox_skip_carries_through_128_bits(void **state) {
 
 static void philox_of_seed_is_what_tensorflow_makes_of_it(void **state) {
     (void)state; /* tf.raw_ops.StatelessRandomGetKeyCounter(seed=[1, 2]) */
-    expect_place(gantry__philox_of_seed(1, 2), 0, UINT64_C(17830669156045600267), UINT64_C(10413732777507651514));
+    expect_place(gantry__philox_of_seed(1, 2), 0, UINT64_C(17830669156045600267),
+                 UINT64_C(10413732777507651514));
 }
 
 /* More values than 2^32 move the counter on by more than 2^40. */
@@ -124,12 +126,13 @@ static void op_seeds_join_the_global_one_as_in_tensorflow(void **state) {
 
 /* ---- streams ---- */
 
-static gantry_status_t take(fixture_t *f, gantry__op_id_t op, gantry_dtype_t dtype, int64_t seed, int64_t seed2,
-                            uint64_t blocks, gantry__philox_t *out_place) {
+static gantry_status_t take(fixture_t *f, gantry__op_id_t op, gantry_dtype_t dtype, int64_t seed,
+                            int64_t seed2, uint64_t blocks, gantry__philox_t *out_place) {
     gantry__infer_t call = {.op = gantry__op_get(op)};
     for (uint32_t i = 0; i < call.op->attr_count; ++i) {
         const gantry__op_attr_t *attr = &call.op->attrs[i];
-        call.attrs[i] = (gantry_attr_t){.struct_size = sizeof call.attrs[i], .kind = attr->kind, .name = attr->name};
+        call.attrs[i] = (gantry_attr_t){
+            .struct_size = sizeof call.attrs[i], .kind = attr->kind, .name = attr->name};
         if (attr->kind == GANTRY_ATTR_TYPE) call.attrs[i].i = (int64_t)dtype;
         if (strcmp(attr->name, "seed") == 0) call.attrs[i].i = seed;
         if (strcmp(attr->name, "seed2") == 0) call.attrs[i].i = seed2;
@@ -137,8 +140,9 @@ static gantry_status_t take(fixture_t *f, gantry__op_id_t op, gantry_dtype_t dty
     return gantry__random_take(&f->random, &call, blocks, out_place);
 }
 
-#define TAKE(f, dtype, seed, seed2, blocks, place) \
-    assert_int_equal(take(f, GANTRY__OP_ID_RANDOM_UNIFORM, dtype, seed, seed2, blocks, place), GANTRY_OK)
+#define TAKE(f, dtype, seed, seed2, blocks, place)                                             \
+    assert_int_equal(take(f, GANTRY__OP_ID_RANDOM_UNIFORM, dtype, seed, seed2, blocks, place), \
+                     GANTRY_OK)
 
 static void take_goes_on_where_the_last_one_ended(void **state) {
     (void)state;
@@ -164,9 +168,11 @@ static void take_streams_differ_by_op_types_and_seeds(void **state) {
     assert_int_equal(place.counter[0], 0);
     TAKE(&f, GANTRY_FLOAT32, 2, 1, 256, &place);
     assert_int_equal(place.counter[0], 0);
-    assert_int_equal(take(&f, GANTRY__OP_ID_TRUNCATED_NORMAL, GANTRY_FLOAT32, 1, 2, 256, &place), GANTRY_OK);
+    assert_int_equal(take(&f, GANTRY__OP_ID_TRUNCATED_NORMAL, GANTRY_FLOAT32, 1, 2, 256, &place),
+                     GANTRY_OK);
     assert_int_equal(place.counter[0], 0);
-    for (int64_t seed = 10; seed < 1000; ++seed) TAKE(&f, GANTRY_FLOAT32, seed, 3, 256, &place); /* crowded buckets */
+    /* crowded buckets */
+    for (int64_t seed = 10; seed < 1000; ++seed) TAKE(&f, GANTRY_FLOAT32, seed, 3, 256, &place);
     for (int64_t seed = 10; seed < 1000; ++seed) {
         TAKE(&f, GANTRY_FLOAT32, seed, 3, 256, &place);
         expect_place(place, 256, 3, (uint64_t)seed);
@@ -201,7 +207,8 @@ static void take_without_any_seed_never_repeats(void **state) {
     open(&f);
     for (int i = 0; i < 64; ++i) {
         TAKE(&f, GANTRY_FLOAT32, 0, 0, 256, &places[i]);
-        for (int k = 0; k < i; ++k) assert_memory_not_equal(&places[i], &places[k], sizeof places[i]);
+        for (int k = 0; k < i; ++k)
+            assert_memory_not_equal(&places[i], &places[k], sizeof places[i]);
     }
     close(&f);
 }
@@ -235,10 +242,12 @@ static void *take_many(void *context) {
     taker_t *taker = context;
     for (int i = 0; i < TAKES; ++i) {
         gantry__philox_t place;
-        if (take(taker->f, GANTRY__OP_ID_RANDOM_UNIFORM, GANTRY_FLOAT32, 1, 2, 1, &place) != GANTRY_OK) {
+        if (take(taker->f, GANTRY__OP_ID_RANDOM_UNIFORM, GANTRY_FLOAT32, 1, 2, 1, &place) !=
+            GANTRY_OK) {
             taker->failed = true;
         } else {
-            ++taker->seen[place.counter[0]]; /* no other thread has this place, or ThreadSanitizer tells */
+            /* no other thread has this place, or ThreadSanitizer tells */
+            ++taker->seen[place.counter[0]];
         }
     }
     return NULL;

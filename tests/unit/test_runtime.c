@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runtimes: options against environment against calls, several side by side, made and released many times, released under live objects. */
+/* Runtimes: options against environment against calls, several side by side, made and released
+ * many times, released under live objects. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>
@@ -36,17 +37,20 @@ static void options_of_another_version_are_understood_or_refused(void **state) {
     static const uint32_t wrong[] = {0, 3, sizeof options + 1, UINT32_MAX};
     for (size_t i = 0; i < 4; ++i) {
         options.struct_size = wrong[i];
-        expect_failure(try_create(&f, &options), GANTRY_INVALID_ARGUMENT, "runtime options: struct_size is");
+        expect_failure(try_create(&f, &options), GANTRY_INVALID_ARGUMENT,
+                       "runtime options: struct_size is");
     }
     options.struct_size =
-        offsetof(gantry_runtime_options_t, soft_placement); /* an older program's: the rest is not read */
+        /* an older program's: the rest is not read */
+        offsetof(gantry_runtime_options_t, soft_placement);
     options.soft_placement = (gantry_choice_t)77;
     options.kernel_cache = (const char *)&options;
     (void)setenv("GANTRY_KERNEL_CACHE", "", 1);
     runtime_fixture_open_with(&f, &options);
     assert_true(gantry_get_soft_device_placement(f.runtime));
     runtime_fixture_close(&f);
-    expect_failure(gantry_runtime_create(NULL, NULL), GANTRY_INVALID_ARGUMENT, "out_runtime is NULL");
+    expect_failure(gantry_runtime_create(NULL, NULL), GANTRY_INVALID_ARGUMENT,
+                   "out_runtime is NULL");
 }
 
 static void choices_out_of_range_are_refused(void **state) {
@@ -68,7 +72,8 @@ static void choices_out_of_range_are_refused(void **state) {
     static const char *const extra[] = {"NO_EQUALS_SIGN", NULL};
     bad = good;
     bad.extra = extra;
-    expect_failure(try_create(&f, &bad), GANTRY_INVALID_ARGUMENT, "extra option \"NO_EQUALS_SIGN\"");
+    expect_failure(try_create(&f, &bad), GANTRY_INVALID_ARGUMENT,
+                   "extra option \"NO_EQUALS_SIGN\"");
 }
 
 static void plain_defaults_need_no_options(void **state) {
@@ -89,19 +94,26 @@ static void plain_defaults_need_no_options(void **state) {
 /* What a setting is, seen from outside, as a number of its own meaning. */
 typedef long (*probe_t)(runtime_fixture_t *f);
 
-static long probe_soft(runtime_fixture_t *f) { return gantry_get_soft_device_placement(f->runtime); }
+static long probe_soft(runtime_fixture_t *f) {
+    return gantry_get_soft_device_placement(f->runtime);
+}
 
-static long probe_policy(runtime_fixture_t *f) { return (long)gantry_get_device_policy(f->runtime); }
+static long probe_policy(runtime_fixture_t *f) {
+    return (long)gantry_get_device_policy(f->runtime);
+}
 
-static long probe_threads(runtime_fixture_t *f) { return gantry_get_intra_op_parallelism_threads(f->runtime); }
+static long probe_threads(runtime_fixture_t *f) {
+    return gantry_get_intra_op_parallelism_threads(f->runtime);
+}
 
 static long probe_log_placement(runtime_fixture_t *f) {
     gantry_scope_t *scope = runtime_fixture_scope(f, "GPU:0");
     f->log.count = 0;
     (void)gantry_scalar_f32(scope, 1);
     expect_ended_well(scope);
-    return log_lines_with(&f->log, "Executing op _EagerConst in device /job:localhost/replica:0/task:0/device:GPU:0",
-                          "");
+    return log_lines_with(
+        &f->log, "Executing op _EagerConst in device /job:localhost/replica:0/task:0/device:GPU:0",
+        "");
 }
 
 /* 1 prefer, 2 warn once, 3 require: by what an op without GPU kernel does. */
@@ -111,7 +123,9 @@ static long probe_mode(runtime_fixture_t *f) {
     gantry_scope_t *free_scope = runtime_fixture_scope(f, NULL);
     f->log.count = 0;
     bool refused = !gantry_exp(free_scope, x);
-    long mode = refused ? 3 : log_lines_with(&f->log, "Op Exp runs on", "no GPU has a kernel") ? 2 : 1;
+    long mode = refused                                                            ? 3
+                : log_lines_with(&f->log, "Op Exp runs on", "no GPU has a kernel") ? 2
+                                                                                   : 1;
     (void)gantry_scope_end(free_scope);
     expect_ended_well(scope);
     return mode;
@@ -120,7 +134,8 @@ static long probe_mode(runtime_fixture_t *f) {
 static const gantry_physical_device_t *first_gpu(runtime_fixture_t *f) {
     const gantry_physical_device_t *device = NULL;
     size_t count = 0;
-    assert_int_equal(gantry_list_physical_devices(f->runtime, "GPU", 1, &device, &count), GANTRY_OK);
+    assert_int_equal(gantry_list_physical_devices(f->runtime, "GPU", 1, &device, &count),
+                     GANTRY_OK);
     assert_true(count > 0);
     return device;
 }
@@ -162,7 +177,9 @@ static long probe_log_level(runtime_fixture_t *f) {
 static gantry_status_t call_soft_off(runtime_fixture_t *f) {
     return gantry_set_soft_device_placement(f->runtime, false);
 }
-static gantry_status_t call_log_on(runtime_fixture_t *f) { return gantry_set_log_device_placement(f->runtime, true); }
+static gantry_status_t call_log_on(runtime_fixture_t *f) {
+    return gantry_set_log_device_placement(f->runtime, true);
+}
 static gantry_status_t call_policy(runtime_fixture_t *f) {
     return gantry_set_device_policy(f->runtime, GANTRY_POLICY_SILENT_FOR_INT32);
 }
@@ -182,7 +199,9 @@ static gantry_status_t call_no_gpus(runtime_fixture_t *f) {
 static void option_soft_on(gantry_runtime_options_t *o) { o->soft_placement = GANTRY_ON; }
 static void option_log_off(gantry_runtime_options_t *o) { o->log_placement = GANTRY_OFF; }
 static void option_policy(gantry_runtime_options_t *o) { o->device_policy = GANTRY_POLICY_WARN; }
-static void option_mode(gantry_runtime_options_t *o) { o->placement_mode = GANTRY_PLACEMENT_WARN_ONCE; }
+static void option_mode(gantry_runtime_options_t *o) {
+    o->placement_mode = GANTRY_PLACEMENT_WARN_ONCE;
+}
 static void option_growth(gantry_runtime_options_t *o) { o->memory_growth = GANTRY_ON; }
 static void option_limit(gantry_runtime_options_t *o) { o->memory_limit_bytes = 6 << 20; }
 static void option_visible(gantry_runtime_options_t *o) { o->visible_devices = "0,1"; }
@@ -203,21 +222,22 @@ static const struct setting_t {
 } settings_table[] = {
     {"GANTRY_SOFT_PLACEMENT", "off", probe_soft, 1, 0, 1, 0, option_soft_on, call_soft_off},
     {"GANTRY_LOG_PLACEMENT", "1", probe_log_placement, 0, 1, 0, 1, option_log_off, call_log_on},
-    {"GANTRY_DEVICE_POLICY", "explicit", probe_policy, GANTRY_POLICY_SILENT, GANTRY_POLICY_EXPLICIT, GANTRY_POLICY_WARN,
-     GANTRY_POLICY_SILENT_FOR_INT32, option_policy, call_policy},
-    {"GANTRY_DEVICE_POLICY", "explicit", probe_policy, GANTRY_POLICY_SILENT, GANTRY_POLICY_EXPLICIT, GANTRY_POLICY_WARN,
-     GANTRY_POLICY_SILENT_FOR_INT32, option_extra, call_policy},
+    {"GANTRY_DEVICE_POLICY", "explicit", probe_policy, GANTRY_POLICY_SILENT, GANTRY_POLICY_EXPLICIT,
+     GANTRY_POLICY_WARN, GANTRY_POLICY_SILENT_FOR_INT32, option_policy, call_policy},
+    {"GANTRY_DEVICE_POLICY", "explicit", probe_policy, GANTRY_POLICY_SILENT, GANTRY_POLICY_EXPLICIT,
+     GANTRY_POLICY_WARN, GANTRY_POLICY_SILENT_FOR_INT32, option_extra, call_policy},
     {"GANTRY_PLACEMENT", "require", probe_mode, 1, 3, 2, 3, option_mode, call_mode},
     {"GANTRY_MEMORY_GROWTH", "0", probe_growth, 1, 0, 1, 0, option_growth, call_growth},
     {"TF_FORCE_GPU_ALLOW_GROWTH", "false", probe_growth, 1, 0, 1, 0, option_growth, call_growth},
     {"GANTRY_MEMORY_LIMIT", "5M", probe_limit, 64, 5, 6, 7, option_limit, call_limit},
     {"GANTRY_VISIBLE_DEVICES", "1", probe_gpus, 3, 1, 2, 0, option_visible, call_no_gpus},
     {"GANTRY_CPU_THREADS", "1", probe_threads, 0, 1, 3, 0, option_threads, NULL},
-    {"GANTRY_LOG_LEVEL", "error", probe_log_level, GANTRY_LEVEL_INFO, GANTRY_LEVEL_ERROR + 1, GANTRY_LEVEL_WARNING, 0,
-     option_level, NULL},
+    {"GANTRY_LOG_LEVEL", "error", probe_log_level, GANTRY_LEVEL_INFO, GANTRY_LEVEL_ERROR + 1,
+     GANTRY_LEVEL_WARNING, 0, option_level, NULL},
 };
 
-static void expect_setting(const struct setting_t *setting, bool environment, bool option, bool call, long expected) {
+static void expect_setting(const struct setting_t *setting, bool environment, bool option,
+                           bool call, long expected) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = runtime_fixture_options(&f);
     fake->set_device_count(3);
@@ -227,11 +247,12 @@ static void expect_setting(const struct setting_t *setting, bool environment, bo
     if (option) setting->set_option(&options);
     runtime_fixture_open_with(&f, &options);
     (void)unsetenv(setting->name); /* read at creation */
-    if (call && setting->set_call(&f) != GANTRY_OK) fail_msg("%s: %s", setting->name, gantry_last_message());
+    if (call && setting->set_call(&f) != GANTRY_OK)
+        fail_msg("%s: %s", setting->name, gantry_last_message());
     long got = setting->probe(&f);
     if (got != expected)
-        fail_msg("%s: %ld, not %ld (environment %d, option %d, call %d)", setting->name, got, expected, environment,
-                 option, call);
+        fail_msg("%s: %ld, not %ld (environment %d, option %d, call %d)", setting->name, got,
+                 expected, environment, option, call);
     runtime_fixture_close(&f);
 }
 
@@ -253,10 +274,12 @@ static void bad_values_in_the_environment_are_named(void **state) {
     (void)state;
     static const struct {
         const char *name, *value;
-    } cases[] = {{"GANTRY_SOFT_PLACEMENT", "maybe"}, {"GANTRY_LOG_PLACEMENT", "2"}, {"GANTRY_DEVICE_POLICY", "quiet"},
-                 {"GANTRY_PLACEMENT", "insist"},     {"GANTRY_LOG_LEVEL", "loud"},  {"GANTRY_MEMORY_GROWTH", "some"},
-                 {"GANTRY_MEMORY_LIMIT", "12Q"},     {"GANTRY_MEMORY_LIMIT", "-1"}, {"GANTRY_OPENCL_CPU", "cpu"},
-                 {"GANTRY_CPU_THREADS", "many"},     {"GANTRY_CPU_THREADS", "-2"}};
+    } cases[] = {{"GANTRY_SOFT_PLACEMENT", "maybe"}, {"GANTRY_LOG_PLACEMENT", "2"},
+                 {"GANTRY_DEVICE_POLICY", "quiet"},  {"GANTRY_PLACEMENT", "insist"},
+                 {"GANTRY_LOG_LEVEL", "loud"},       {"GANTRY_MEMORY_GROWTH", "some"},
+                 {"GANTRY_MEMORY_LIMIT", "12Q"},     {"GANTRY_MEMORY_LIMIT", "-1"},
+                 {"GANTRY_OPENCL_CPU", "cpu"},       {"GANTRY_CPU_THREADS", "many"},
+                 {"GANTRY_CPU_THREADS", "-2"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         runtime_fixture_t f;
         gantry_runtime_options_t options = runtime_fixture_options(&f);
@@ -264,8 +287,10 @@ static void bad_values_in_the_environment_are_named(void **state) {
         options.log_level = GANTRY_LEVEL_DEFAULT;
         (void)setenv(cases[i].name, cases[i].value, 1);
         gantry_status_t status = try_create(&f, &options);
-        if (status != GANTRY_INVALID_ARGUMENT) fail_msg("%s=%s: status %d", cases[i].name, cases[i].value, (int)status);
-        if (!strstr(gantry_last_message(), cases[i].name) || !strstr(gantry_last_message(), cases[i].value)) {
+        if (status != GANTRY_INVALID_ARGUMENT)
+            fail_msg("%s=%s: status %d", cases[i].name, cases[i].value, (int)status);
+        if (!strstr(gantry_last_message(), cases[i].name) ||
+            !strstr(gantry_last_message(), cases[i].value)) {
             fail_msg("%s=%s: %s", cases[i].name, cases[i].value, gantry_last_message());
         }
         (void)unsetenv(cases[i].name);
@@ -307,20 +332,26 @@ static void frozen_settings_tell_who_froze_them(void **state) {
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
     const gantry_tensor_t *x = gantry_scalar_f32(scope, 1);
-    assert_int_equal(gantry_set_memory_growth(f.runtime, first_gpu(&f), true), GANTRY_OK); /* an equal value is fine */
-    expect_failure(gantry_set_memory_growth(f.runtime, first_gpu(&f), false), GANTRY_FAILED_PRECONDITION,
-                   "Physical devices cannot be modified after being initialized (initialized by Const)");
-    expect_failure(gantry_set_visible_devices(f.runtime, NULL, 0, "GPU"), GANTRY_FAILED_PRECONDITION,
-                   "Visible devices cannot be modified");
-    gantry_logical_device_config_t configs[2] = {{.memory_limit_bytes = 1 << 20}, {.memory_limit_bytes = 1 << 20}};
+    /* an equal value is fine */
+    assert_int_equal(gantry_set_memory_growth(f.runtime, first_gpu(&f), true), GANTRY_OK);
+    expect_failure(
+        gantry_set_memory_growth(f.runtime, first_gpu(&f), false), GANTRY_FAILED_PRECONDITION,
+        "Physical devices cannot be modified after being initialized (initialized by Const)");
+    expect_failure(gantry_set_visible_devices(f.runtime, NULL, 0, "GPU"),
+                   GANTRY_FAILED_PRECONDITION, "Visible devices cannot be modified");
+    gantry_logical_device_config_t configs[2] = {{.memory_limit_bytes = 1 << 20},
+                                                 {.memory_limit_bytes = 1 << 20}};
     expect_failure(gantry_set_logical_device_configuration(f.runtime, first_gpu(&f), configs, 2),
-                   GANTRY_FAILED_PRECONDITION, "Virtual devices cannot be modified after being initialized");
+                   GANTRY_FAILED_PRECONDITION,
+                   "Virtual devices cannot be modified after being initialized");
     assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 2), GANTRY_OK);
-    expect_failure(gantry_set_intra_op_parallelism_threads(f.runtime, 5), GANTRY_FAILED_PRECONDITION,
+    expect_failure(gantry_set_intra_op_parallelism_threads(f.runtime, 5),
+                   GANTRY_FAILED_PRECONDITION,
                    "Intra op parallelism cannot be modified after initialization");
-    expect_failure(gantry_set_intra_op_parallelism_threads(f.runtime, -5), GANTRY_INVALID_ARGUMENT, "-5");
-    expect_failure(gantry_set_placement_mode(f.runtime, (gantry_placement_mode_t)7), GANTRY_INVALID_ARGUMENT,
-                   "placement mode is 7");
+    expect_failure(gantry_set_intra_op_parallelism_threads(f.runtime, -5), GANTRY_INVALID_ARGUMENT,
+                   "-5");
+    expect_failure(gantry_set_placement_mode(f.runtime, (gantry_placement_mode_t)7),
+                   GANTRY_INVALID_ARGUMENT, "placement mode is 7");
     EXPECT_F32(x, 1);
     expect_ended_well(scope);
     runtime_fixture_close(&f);
@@ -351,33 +382,42 @@ static void answers_carry_the_callers_size(void **state) {
     assert_true(count >= 2);
     assert_int_equal(gantry_backend_status(f.runtime, 0, &backend), GANTRY_OK);
     assert_int_equal(backend.struct_size, sizeof backend);
-    expect_failure(gantry_backend_status(f.runtime, count, &backend), GANTRY_OUT_OF_RANGE, "there are");
-    expect_failure(gantry_backend_status(f.runtime, 0, NULL), GANTRY_INVALID_ARGUMENT, "out_status is NULL");
+    expect_failure(gantry_backend_status(f.runtime, count, &backend), GANTRY_OUT_OF_RANGE,
+                   "there are");
+    expect_failure(gantry_backend_status(f.runtime, 0, NULL), GANTRY_INVALID_ARGUMENT,
+                   "out_status is NULL");
     backend.struct_size = 0;
-    expect_failure(gantry_backend_status(f.runtime, 0, &backend), GANTRY_INVALID_ARGUMENT, "struct_size is 0");
-    backend =
-        (gantry_backend_status_t){.struct_size = offsetof(gantry_backend_status_t, reason), .reason = "untouched"};
+    expect_failure(gantry_backend_status(f.runtime, 0, &backend), GANTRY_INVALID_ARGUMENT,
+                   "struct_size is 0");
+    backend = (gantry_backend_status_t){.struct_size = offsetof(gantry_backend_status_t, reason),
+                                        .reason = "untouched"};
     assert_int_equal(gantry_backend_status(f.runtime, 0, &backend), GANTRY_OK);
     assert_string_equal(backend.reason, "untouched");
     gantry_device_details_t details = {.struct_size = 0};
-    expect_failure(gantry_get_device_details(f.runtime, first_gpu(&f), &details), GANTRY_INVALID_ARGUMENT,
-                   "struct_size");
+    expect_failure(gantry_get_device_details(f.runtime, first_gpu(&f), &details),
+                   GANTRY_INVALID_ARGUMENT, "struct_size");
     details.struct_size = sizeof details;
     assert_int_equal(gantry_get_device_details(f.runtime, first_gpu(&f), &details), GANTRY_OK);
     assert_string_equal(details.alias, "fake:0");
     expect_failure(
-        gantry_get_device_details(f.runtime, (const gantry_physical_device_t *)(const void *)&details, &details),
+        gantry_get_device_details(
+            f.runtime, (const gantry_physical_device_t *)(const void *)&details, &details),
         GANTRY_INVALID_ARGUMENT, "Unrecognized device");
-    gantry_memory_info_t info = {.struct_size = offsetof(gantry_memory_info_t, pool_bytes), .pool_bytes = 77};
+    gantry_memory_info_t info = {.struct_size = offsetof(gantry_memory_info_t, pool_bytes),
+                                 .pool_bytes = 77};
     assert_int_equal(gantry_get_memory_info(f.runtime, "GPU:0", &info), GANTRY_OK);
     assert_int_equal(info.pool_bytes, 77);
     info.struct_size = 2;
-    expect_failure(gantry_get_memory_info(f.runtime, "GPU:0", &info), GANTRY_INVALID_ARGUMENT, "struct_size is 2");
+    expect_failure(gantry_get_memory_info(f.runtime, "GPU:0", &info), GANTRY_INVALID_ARGUMENT,
+                   "struct_size is 2");
     info.struct_size = sizeof info;
-    expect_failure(gantry_get_memory_info(f.runtime, "GPU:9", &info), GANTRY_NOT_FOUND, "GPU:9 unknown device.");
-    expect_failure(gantry_get_memory_info(f.runtime, NULL, &info), GANTRY_INVALID_ARGUMENT, "the device is NULL");
+    expect_failure(gantry_get_memory_info(f.runtime, "GPU:9", &info), GANTRY_NOT_FOUND,
+                   "GPU:9 unknown device.");
+    expect_failure(gantry_get_memory_info(f.runtime, NULL, &info), GANTRY_INVALID_ARGUMENT,
+                   "the device is NULL");
     gantry_program_stats_t stats = {.struct_size = 0};
-    expect_failure(gantry_get_program_stats(f.runtime, &stats), GANTRY_INVALID_ARGUMENT, "struct_size");
+    expect_failure(gantry_get_program_stats(f.runtime, &stats), GANTRY_INVALID_ARGUMENT,
+                   "struct_size");
     runtime_fixture_close(&f);
 }
 
@@ -412,11 +452,13 @@ static void runtimes_live_side_by_side_with_their_own_settings(void **state) {
     assert_int_equal(probe_limit(&b), 64);
     assert_int_equal(probe_soft(&a), 0);
     assert_int_equal(probe_soft(&b), 1);
-    gantry_scope_t *first = runtime_fixture_scope(&a, "GPU:0"), *second = runtime_fixture_scope(&b, "GPU:0");
+    gantry_scope_t *first = runtime_fixture_scope(&a, "GPU:0"),
+                   *second = runtime_fixture_scope(&b, "GPU:0");
     EXPECT_F32(gantry_add(first, F32(first, 1), F32(first, 2)), 3);
     EXPECT_F32(gantry_add(second, F32(second, 3), F32(second, 4)), 7);
     assert_string_equal(last_placement(&a).op, "Add");
-    assert_int_equal(last_placement(&a).sequence, last_placement(&b).sequence); /* each counts its own */
+    /* each counts its own */
+    assert_int_equal(last_placement(&a).sequence, last_placement(&b).sequence);
     assert_int_equal(log_lines_with(&a.log, "Executing op", ""), 0);
     assert_int_equal(log_lines_with(&b.log, "Executing op Add", ""), 1);
     expect_ended_well(first);
@@ -488,7 +530,8 @@ static void released_runtime_is_refused_everywhere(void **state) {
     gantry_program_stats_t stats = {.struct_size = sizeof stats};
     gantry_placement_record_t record = {.struct_size = sizeof record};
     gantry_placement_count_t counted = {.struct_size = sizeof counted};
-#define EXPECT_REFUSED(expression) expect_failure(expression, GANTRY_FAILED_PRECONDITION, "the runtime was released")
+#define EXPECT_REFUSED(expression) \
+    expect_failure(expression, GANTRY_FAILED_PRECONDITION, "the runtime was released")
     EXPECT_REFUSED(gantry_runtime_initialize(runtime));
     assert_null(gantry_scope_begin(runtime, NULL));
     assert_non_null(strstr(gantry_last_message(), "the runtime was released"));
@@ -502,7 +545,8 @@ static void released_runtime_is_refused_everywhere(void **state) {
     EXPECT_REFUSED(gantry_set_memory_growth(runtime, device, true));
     EXPECT_REFUSED(gantry_get_memory_growth(runtime, device, &enabled));
     EXPECT_REFUSED(gantry_set_memory_limit(runtime, device, 0));
-    EXPECT_REFUSED(gantry_set_logical_device_configuration(runtime, device, &(gantry_logical_device_config_t){0}, 1));
+    EXPECT_REFUSED(gantry_set_logical_device_configuration(
+        runtime, device, &(gantry_logical_device_config_t){0}, 1));
     EXPECT_REFUSED(gantry_find_logical_device(runtime, "GPU:0", &logical));
     EXPECT_REFUSED(gantry_get_memory_info(runtime, "GPU:0", &info));
     EXPECT_REFUSED(gantry_reset_memory_stats(runtime, "GPU:0"));
@@ -561,7 +605,8 @@ static void *start(void *user) {
     starter_t *starter = user;
     gantry_scope_t *scope = gantry_scope_begin(starter->runtime, "GPU:0");
     float value = 0;
-    const gantry_tensor_t *x = gantry_add(scope, gantry_scalar_f32(scope, 1), gantry_scalar_f32(scope, 2));
+    const gantry_tensor_t *x =
+        gantry_add(scope, gantry_scalar_f32(scope, 1), gantry_scalar_f32(scope, 2));
     starter->status = x ? gantry_tensor_read(x, &value, sizeof value) : gantry_scope_status(scope);
     if (starter->status == GANTRY_OK && (int)value != 3) starter->status = GANTRY_DATA_LOSS;
     (void)gantry_scope_end(scope);
@@ -588,8 +633,10 @@ static void many_threads_may_make_the_first_op(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1) cmocka_set_test_filter(argv[1]); /* one alone: what a failed test leaves behind fails the next ones */
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    /* one alone: what a failed test leaves behind fails the next ones */
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(options_of_another_version_are_understood_or_refused),
         TEST(choices_out_of_range_are_refused),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scopes: who owns what, the first error, how devices of nested scopes combine, and what is left of one whose runtime was released. */
+/* Scopes: who owns what, the first error, how devices of nested scopes combine, and what is left
+ * of one whose runtime was released. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -26,7 +27,8 @@ static void kept_tensor_belongs_to_the_parent(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    gantry_scope_t *outer = runtime_fixture_scope(&f, "GPU:0"), *inner = gantry_scope_begin_in(outer, NULL);
+    gantry_scope_t *outer = runtime_fixture_scope(&f, "GPU:0"),
+                   *inner = gantry_scope_begin_in(outer, NULL);
     const gantry_tensor_t *x = F32(inner, 5, 6);
     assert_ptr_equal(gantry_scope_keep(inner, x), x);
     assert_null(gantry_scope_keep(inner, x)); /* no longer the inner one's */
@@ -56,10 +58,12 @@ static void keeping_nothing_fails_the_parent(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    gantry_scope_t *outer = runtime_fixture_scope(&f, NULL), *inner = gantry_scope_begin_in(outer, NULL);
+    gantry_scope_t *outer = runtime_fixture_scope(&f, NULL),
+                   *inner = gantry_scope_begin_in(outer, NULL);
     assert_null(gantry_scope_keep(inner, NULL));
     expect_scope_failure(outer, GANTRY_INVALID_ARGUMENT, "gantry_scope_keep: the tensor is NULL");
-    assert_null(gantry_scope_keep(inner, gantry_add(inner, NULL, NULL))); /* the inner one's own error goes up */
+    /* the inner one's own error goes up */
+    assert_null(gantry_scope_keep(inner, gantry_add(inner, NULL, NULL)));
     expect_scope_failure(outer, GANTRY_INVALID_ARGUMENT, "op Add: input 0 (x) is NULL");
     assert_int_equal(gantry_scope_end(inner), GANTRY_INVALID_ARGUMENT);
     assert_null(gantry_scope_keep(outer, NULL));
@@ -73,7 +77,8 @@ static void dropping_takes_only_what_the_scope_owns(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    gantry_scope_t *outer = runtime_fixture_scope(&f, "GPU:0"), *inner = gantry_scope_begin_in(outer, NULL);
+    gantry_scope_t *outer = runtime_fixture_scope(&f, "GPU:0"),
+                   *inner = gantry_scope_begin_in(outer, NULL);
     const gantry_tensor_t *x = F32(outer, 1, 2), *y = F32(outer, 3, 4), *z = F32(outer, 5, 6);
     gantry_tensor_drop(inner, x);
     gantry_tensor_drop(outer, NULL);
@@ -140,7 +145,8 @@ static void error_of_a_child_stays_in_it(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    gantry_scope_t *outer = runtime_fixture_scope(&f, NULL), *inner = gantry_scope_begin_in(outer, NULL);
+    gantry_scope_t *outer = runtime_fixture_scope(&f, NULL),
+                   *inner = gantry_scope_begin_in(outer, NULL);
     assert_null(gantry_add(inner, NULL, NULL));
     assert_int_equal(gantry_scope_status(outer), GANTRY_OK);
     assert_int_equal(gantry_scope_end(inner), GANTRY_INVALID_ARGUMENT);
@@ -215,7 +221,8 @@ static void expect_nested(runtime_fixture_t *f, const char *outer_device, const 
     if (!y) fail_msg("%s in %s: %s", inner_device, outer_device, gantry_scope_message(inner));
     const char *name = gantry_logical_device_name(gantry_tensor_device(y));
     if (strcmp(name, device) != 0)
-        fail_msg("%s in %s: %s", inner_device ? inner_device : "NULL", outer_device ? outer_device : "NULL", name);
+        fail_msg("%s in %s: %s", inner_device ? inner_device : "NULL",
+                 outer_device ? outer_device : "NULL", name);
     expect_ended_well(inner);
     expect_ended_well(outer);
 }
@@ -232,7 +239,8 @@ static void inner_device_replaces_the_outer_one_field_by_field(void **state) {
     expect_nested(&f, "GPU:2", "/job:localhost", "/device:GPU:2");
     expect_nested(&f, "/task:0", "GPU:1", "/device:GPU:1");
     expect_nested(&f, "GPU:1", "", "/device:GPU:1");
-    expect_nested(&f, "GPU:1", GANTRY_DEVICE_NONE, "/device:GPU:0"); /* nothing asked: a GPU is preferred */
+    /* nothing asked: a GPU is preferred */
+    expect_nested(&f, "GPU:1", GANTRY_DEVICE_NONE, "/device:GPU:0");
     expect_nested(&f, "CPU:0", GANTRY_DEVICE_NONE, "/device:GPU:0");
     expect_nested(&f, GANTRY_DEVICE_NONE, NULL, "/device:GPU:0");
     expect_nested(&f, GANTRY_DEVICE_NONE, "GPU:1", "/device:GPU:1");
@@ -251,7 +259,8 @@ static void device_of_another_task_is_unknown(void **state) {
     gantry_scope_t *outer = runtime_fixture_scope(&f, "/job:worker/task:1"),
                    *inner = gantry_scope_begin_in(outer, "GPU:0");
     assert_null(gantry_scalar_f32(inner, 1));
-    expect_scope_failure(inner, GANTRY_INVALID_ARGUMENT, "/job:worker/replica:0/task:1/device:GPU:0 unknown device.");
+    expect_scope_failure(inner, GANTRY_INVALID_ARGUMENT,
+                         "/job:worker/replica:0/task:1/device:GPU:0 unknown device.");
     expect_ended_well(inner);
     inner = gantry_scope_begin_in(outer, "/job:localhost/task:0/GPU:0");
     EXPECT_F32(gantry_scalar_f32(inner, 1), 1);
@@ -272,7 +281,8 @@ static void ending_a_parent_first_ends_its_children_and_is_an_error(void **state
         (void)F32(inner, 1, 2);
         (void)F32(gantry_scope_begin_in(inner, "CPU:0"), 1, 2);
     }
-    expect_failure(gantry_scope_end(outer), GANTRY_FAILED_PRECONDITION, "an inner scope is still open");
+    expect_failure(gantry_scope_end(outer), GANTRY_FAILED_PRECONDITION,
+                   "an inner scope is still open");
     runtime_fixture_close(&f);
 }
 
@@ -341,7 +351,9 @@ static void scope_that_memory_is_short_for_is_no_scope(void **state) {
         gantry_scope_t *starved = gantry_scope_begin_in(scope, "GPU:0");
         f.heap.inner.fail_at = -1;
         if (n == 0) assert_null(starved);
-        if (starved) assert_true(gantry_scope_end(starved) == (n == 1 ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_OK));
+        if (starved)
+            assert_true(gantry_scope_end(starved) ==
+                        (n == 1 ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_OK));
     }
     expect_ended_well(scope);
     runtime_fixture_close(&f);
@@ -386,8 +398,10 @@ static void refusal_keeps_its_text_when_memory_is_short(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1) cmocka_set_test_filter(argv[1]); /* one alone: what a failed test leaves behind fails the next ones */
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    /* one alone: what a failed test leaves behind fails the next ones */
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(ending_a_scope_releases_what_was_made_in_it),
         TEST(kept_tensor_belongs_to_the_parent),

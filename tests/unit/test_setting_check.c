@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings and backends that nobody has are warned of, with the name that was most probably meant. */
+/* Settings and backends that nobody has are warned of, with the name that was most probably
+ * meant. */
 #define _XOPEN_SOURCE 700
 
 #include "base/nearest.h"
 #include "runtime_fixture.h"
 
-static void set(const char *name, const char *value) { assert_int_equal(setenv(name, value, 1), 0); }
+static void set(const char *name, const char *value) {
+    assert_int_equal(setenv(name, value, 1), 0);
+}
 
 static int warnings_of(const runtime_fixture_t *f, const char *text) {
     int found = 0;
@@ -21,7 +24,8 @@ static void expect_warning(const char *const *extra, const char *text) {
     options.extra = extra;
     runtime_fixture_open_with(&f, &options);
     assert_int_equal(gantry_runtime_initialize(f.runtime), GANTRY_OK);
-    if (warnings_of(&f, "is no setting of Gantry") != (text != NULL) || (text && warnings_of(&f, text) != 1))
+    if (warnings_of(&f, "is no setting of Gantry") != (text != NULL) ||
+        (text && warnings_of(&f, text) != 1))
         fail_msg("%s: %d warnings, %s", text ? text : "none", warnings_of(&f, ""), f.log.lines[0]);
     runtime_fixture_close(&f);
 }
@@ -57,8 +61,9 @@ static void unknown_variable_is_warned_of_once(void **state) {
 
 static void what_somebody_may_read_is_not_warned_of(void **state) {
     (void)state;
-    static const char *const names[] = {"GANTRY_TEST_ANYTHING",       "GANTRY_STAND_IN_CUDA",  "GANTRY_FAKE_OPTION",
-                                        "GANTRY_CUDA_NVML",           "GANTRY_OPENCL_LIBRARY", "OTHER_OPENCL_CPUS",
+    static const char *const names[] = {"GANTRY_TEST_ANYTHING",       "GANTRY_STAND_IN_CUDA",
+                                        "GANTRY_FAKE_OPTION",         "GANTRY_CUDA_NVML",
+                                        "GANTRY_OPENCL_LIBRARY",      "OTHER_OPENCL_CPUS",
                                         "TF_FORCE_GPU_ALLOW_GROWTHS", "XGANTRY_OPENCL_CPUS"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) set(names[i], "");
     expect_warning(NULL, NULL);
@@ -70,10 +75,12 @@ static void unknown_backend_is_warned_of(void **state) {
     static const struct {
         const char *list, *text;
     } cases[] = {
-        {"cpu,fak", "names \"fak\", a backend that nobody has; there are cpu, cuda, opencl, fake; did you mean fake?"},
+        {"cpu,fak",
+         "names \"fak\", a backend that nobody has; there are cpu, cuda, opencl, fake; did you mean fake?"},
         {"opncl",
          "names \"opncl\", a backend that nobody has; there are cpu, cuda, opencl, fake; did you mean opencl?"},
-        {" quantum , fake", "names \"quantum\", a backend that nobody has; there are cpu, cuda, opencl, fake"},
+        {" quantum , fake",
+         "names \"quantum\", a backend that nobody has; there are cpu, cuda, opencl, fake"},
         {"cpu,opencl,cuda,fake", NULL}, /* a build may lack them */
         {",", NULL},
         {"", NULL},
@@ -88,7 +95,9 @@ static void unknown_backend_is_warned_of(void **state) {
             assert_int_equal(warnings_of(&f, "a backend that nobody has"), cases[i].text != NULL);
             if (cases[i].text)
                 assert_int_equal(
-                    log_lines_with(&f.log, is_option ? "option backends " : "GANTRY_BACKENDS ", cases[i].text), 1);
+                    log_lines_with(&f.log, is_option ? "option backends " : "GANTRY_BACKENDS ",
+                                   cases[i].text),
+                    1);
             (void)unsetenv("GANTRY_BACKENDS");
             runtime_fixture_close(&f);
         }
@@ -113,7 +122,8 @@ static void nearest_is_near(void **state) {
     assert_null(gantry__nearest("x", long_names, 1));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_get_setting over every setting: each source in turn, what it overruled, and what cannot be asked. */
+/* gantry_get_setting over every setting: each source in turn, what it overruled, and what cannot
+ * be asked. */
 #define _XOPEN_SOURCE 700
 
 #include "base/amount.h"
@@ -8,9 +9,11 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-static gantry_setting_t ask(const runtime_fixture_t *f, const char *name, const gantry_physical_device_t *device) {
+static gantry_setting_t ask(const runtime_fixture_t *f, const char *name,
+                            const gantry_physical_device_t *device) {
     gantry_setting_t setting = {.struct_size = sizeof setting};
-    if (gantry_get_setting(f->runtime, name, device, &setting) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_get_setting(f->runtime, name, device, &setting) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     return setting;
 }
 
@@ -22,8 +25,8 @@ static const gantry_physical_device_t *first(const runtime_fixture_t *f, const c
     return device;
 }
 
-static void expect_setting(const gantry_setting_t *setting, gantry_setting_source_t source, const char *value,
-                           const char *set_by, const char *overruled) {
+static void expect_setting(const gantry_setting_t *setting, gantry_setting_source_t source,
+                           const char *value, const char *set_by, const char *overruled) {
     assert_string_equal(setting->value, value);
     assert_string_equal(setting->set_by, set_by);
     assert_string_equal(setting->overruled, overruled);
@@ -34,17 +37,52 @@ static void expect_setting(const gantry_setting_t *setting, gantry_setting_sourc
 
 static void names_are_a_fixed_list(void **state) {
     (void)state;
-    static const char *const names[] = {
-        "memory_growth", "memory_limit",   "memory_fraction", "logical_devices", "visible_devices",  "pinned_limit",
-        "memory_step",   "memory_split",   "memory_collect",  "oom_retry_ms",    "oom_fallback",     "soft_placement",
-        "log_placement", "placement_mode", "device_policy",   "profile",         "intra_op_threads", "log_level",
-        "kernel_cache",  "opencl_cpu",     "backends",        "backend_path",    "cpu_matmul",       "cpu_simd",
-        "cuda_context",  "cuda_cublas",    "cuda_cudnn",      "cuda_library",    "cuda_matmul_precision",
-        "cuda_nccl",     "cuda_nvml",      "cuda_nvrtc",      "opencl_clblast_parameters", "opencl_library",
-        "opencl_matmul", "tuning_file",    "cuda_device_order", "cuda_home",     "cuda_path",        "cuda_visible_devices",
-        "tf_enable_gpu_garbage_collection", "tf_force_gpu_allow_growth", "tf_gpu_host_mem_limit_in_mb"};
+    static const char *const names[] = {"memory_growth",
+                                        "memory_limit",
+                                        "memory_fraction",
+                                        "logical_devices",
+                                        "visible_devices",
+                                        "pinned_limit",
+                                        "memory_step",
+                                        "memory_split",
+                                        "memory_collect",
+                                        "oom_retry_ms",
+                                        "oom_fallback",
+                                        "soft_placement",
+                                        "log_placement",
+                                        "placement_mode",
+                                        "device_policy",
+                                        "profile",
+                                        "intra_op_threads",
+                                        "log_level",
+                                        "kernel_cache",
+                                        "opencl_cpu",
+                                        "backends",
+                                        "backend_path",
+                                        "cpu_matmul",
+                                        "cpu_simd",
+                                        "cuda_context",
+                                        "cuda_cublas",
+                                        "cuda_cudnn",
+                                        "cuda_library",
+                                        "cuda_matmul_precision",
+                                        "cuda_nccl",
+                                        "cuda_nvml",
+                                        "cuda_nvrtc",
+                                        "opencl_clblast_parameters",
+                                        "opencl_library",
+                                        "opencl_matmul",
+                                        "tuning_file",
+                                        "cuda_device_order",
+                                        "cuda_home",
+                                        "cuda_path",
+                                        "cuda_visible_devices",
+                                        "tf_enable_gpu_garbage_collection",
+                                        "tf_force_gpu_allow_growth",
+                                        "tf_gpu_host_mem_limit_in_mb"};
     assert_int_equal(gantry_setting_count(), sizeof names / sizeof names[0]);
-    for (size_t i = 0; i < gantry_setting_count(); ++i) assert_string_equal(gantry_setting_name(i), names[i]);
+    for (size_t i = 0; i < gantry_setting_count(); ++i)
+        assert_string_equal(gantry_setting_name(i), names[i]);
     assert_null(gantry_setting_name(gantry_setting_count()));
     assert_null(gantry_setting_name(SIZE_MAX));
 }
@@ -61,7 +99,8 @@ static void every_variable_of_the_list_is_documented(void **state) {
         while (at < sizeof documented / sizeof documented[0] &&
                strcmp(documented[at], gantry__setting_rows[i].variable) != 0)
             ++at;
-        if (at == sizeof documented / sizeof documented[0]) fail_msg("%s", gantry__setting_rows[i].variable);
+        if (at == sizeof documented / sizeof documented[0])
+            fail_msg("%s", gantry__setting_rows[i].variable);
     }
 }
 
@@ -71,7 +110,8 @@ static void every_variable_is_a_setting(void **state) {
     static const struct {
         const char *name, *fallback, *meaning;
     } rows[] = {
-#define GANTRY__ENVIRONMENT_ROW(name, values, default_value, meaning) {name, default_value, meaning},
+#define GANTRY__ENVIRONMENT_ROW(name, values, default_value, meaning) \
+    {name, default_value, meaning},
 #include "base/environment.def"
 #undef GANTRY__ENVIRONMENT_ROW
     };
@@ -101,7 +141,8 @@ static void variable_without_an_option_is_told_too(void **state) {
     assert_int_equal(setenv("CUDA_VISIBLE_DEVICES", "", 1), 0);
     runtime_fixture_open_with(&f, &options);
     gantry_setting_t setting = ask(&f, "opencl_matmul", NULL);
-    expect_setting(&setting, GANTRY_FROM_OPTION, "portable", "option GANTRY_OPENCL_MATMUL", "GANTRY_OPENCL_MATMUL=clblast");
+    expect_setting(&setting, GANTRY_FROM_OPTION, "portable", "option GANTRY_OPENCL_MATMUL",
+                   "GANTRY_OPENCL_MATMUL=clblast");
     setting = ask(&f, "cpu_matmul", NULL);
     expect_setting(&setting, GANTRY_FROM_DEFAULT, "auto", "default", "");
     setting = ask(&f, "cuda_visible_devices", NULL);
@@ -140,15 +181,17 @@ static void wrong_questions_are_refused(void **state) {
     expect_failure(gantry_get_setting(f.runtime, "memory", NULL, &setting), GANTRY_NOT_FOUND,
                    "there is no setting \"memory\"; there are memory_growth, memory_limit,");
     assert_non_null(strstr(gantry_last_message(), "backend_path"));
-    expect_failure(gantry_get_setting(f.runtime, NULL, NULL, &setting), GANTRY_INVALID_ARGUMENT, "NULL");
-    expect_failure(gantry_get_setting(f.runtime, "memory_limit", NULL, NULL), GANTRY_INVALID_ARGUMENT, "NULL");
-    expect_failure(gantry_get_setting(f.runtime, "memory_limit", first(&g, "GPU"), &setting), GANTRY_INVALID_ARGUMENT,
-                   "Unrecognized device: ");
-    expect_failure(gantry_get_setting(NULL, "memory_limit", NULL, &setting), GANTRY_INVALID_ARGUMENT,
-                   "runtime is NULL");
+    expect_failure(gantry_get_setting(f.runtime, NULL, NULL, &setting), GANTRY_INVALID_ARGUMENT,
+                   "NULL");
+    expect_failure(gantry_get_setting(f.runtime, "memory_limit", NULL, NULL),
+                   GANTRY_INVALID_ARGUMENT, "NULL");
+    expect_failure(gantry_get_setting(f.runtime, "memory_limit", first(&g, "GPU"), &setting),
+                   GANTRY_INVALID_ARGUMENT, "Unrecognized device: ");
+    expect_failure(gantry_get_setting(NULL, "memory_limit", NULL, &setting),
+                   GANTRY_INVALID_ARGUMENT, "runtime is NULL");
     setting.struct_size = 0;
-    expect_failure(gantry_get_setting(f.runtime, "memory_limit", NULL, &setting), GANTRY_INVALID_ARGUMENT,
-                   "struct_size is 0");
+    expect_failure(gantry_get_setting(f.runtime, "memory_limit", NULL, &setting),
+                   GANTRY_INVALID_ARGUMENT, "struct_size is 0");
     setting.struct_size = offsetof(gantry_setting_t, per_device); /* an older program's */
     memset((char *)&setting + setting.struct_size, 0x5a, sizeof setting - setting.struct_size);
     assert_int_equal(gantry_get_setting(f.runtime, "memory_limit", NULL, &setting), GANTRY_OK);
@@ -188,33 +231,49 @@ static void backends_all(options_t *o) { o->backends = "cpu,fake,other"; }
 /* NULL: the value is not looked at. */
 static const struct row_t {
     const char *name, *fallback;
-    const char *variable, *environment, *environment_value; /* what the variable has and what is told */
+    /* what the variable has and what is told */
+    const char *variable, *environment, *environment_value;
     void (*set)(options_t *options);
     const char *option, *option_value;
 } rows[] = {
-    {"memory_growth", "1", "GANTRY_MEMORY_GROWTH", "on", "1", growth_off, "option memory_growth", "0"},
-    {"memory_limit", "", "GANTRY_MEMORY_LIMIT", "5120K", "5M", limit_6, "option memory_limit_bytes", "6M"},
-    {"memory_fraction", "", "GANTRY_MEMORY_FRACTION", "50%", "0.5", fraction_quarter, "option memory_fraction", "0.25"},
-    {"logical_devices", "", "GANTRY_LOGICAL_DEVICES", "GPU:0=4M,5M", "4M,5M", split_gpu, "option logical_devices",
-     "1M,2M"},
-    {"visible_devices", "auto", "GANTRY_VISIBLE_DEVICES", "0", "0", visible_none, "option visible_devices", "-1"},
-    {"pinned_limit", "1G", "GANTRY_PINNED_LIMIT", "5M", "5M", pinned_3, "option pinned_limit_bytes", "3145728"},
-    {"memory_step", "1G", "GANTRY_MEMORY_STEP", "5M", "5M", step_3, "option growth_step_bytes", "3145728"},
-    {"memory_split", "64K", "GANTRY_MEMORY_SPLIT", "5M", "5M", rest_3, "option split_bytes", "3145728"},
-    {"memory_collect", "1", "GANTRY_MEMORY_COLLECT", "1", "1", collect_off, "option garbage_collection", "0"},
+    {"memory_growth", "1", "GANTRY_MEMORY_GROWTH", "on", "1", growth_off, "option memory_growth",
+     "0"},
+    {"memory_limit", "", "GANTRY_MEMORY_LIMIT", "5120K", "5M", limit_6, "option memory_limit_bytes",
+     "6M"},
+    {"memory_fraction", "", "GANTRY_MEMORY_FRACTION", "50%", "0.5", fraction_quarter,
+     "option memory_fraction", "0.25"},
+    {"logical_devices", "", "GANTRY_LOGICAL_DEVICES", "GPU:0=4M,5M", "4M,5M", split_gpu,
+     "option logical_devices", "1M,2M"},
+    {"visible_devices", "auto", "GANTRY_VISIBLE_DEVICES", "0", "0", visible_none,
+     "option visible_devices", "-1"},
+    {"pinned_limit", "1G", "GANTRY_PINNED_LIMIT", "5M", "5M", pinned_3, "option pinned_limit_bytes",
+     "3145728"},
+    {"memory_step", "1G", "GANTRY_MEMORY_STEP", "5M", "5M", step_3, "option growth_step_bytes",
+     "3145728"},
+    {"memory_split", "64K", "GANTRY_MEMORY_SPLIT", "5M", "5M", rest_3, "option split_bytes",
+     "3145728"},
+    {"memory_collect", "1", "GANTRY_MEMORY_COLLECT", "1", "1", collect_off,
+     "option garbage_collection", "0"},
     {"oom_retry_ms", "0", "GANTRY_OOM_RETRY_MS", "5", "5", retry_9, "option oom_retry_ms", "9"},
-    {"oom_fallback", "off", "GANTRY_OOM_FALLBACK", "off", "off", fallback_on, "option oom_fallback", "cpu"},
-    {"soft_placement", "1", "GANTRY_SOFT_PLACEMENT", "yes", "1", soft_off, "option soft_placement", "0"},
+    {"oom_fallback", "off", "GANTRY_OOM_FALLBACK", "off", "off", fallback_on, "option oom_fallback",
+     "cpu"},
+    {"soft_placement", "1", "GANTRY_SOFT_PLACEMENT", "yes", "1", soft_off, "option soft_placement",
+     "0"},
     {"log_placement", "0", "GANTRY_LOG_PLACEMENT", "0", "0", log_on, "option log_placement", "1"},
-    {"placement_mode", "prefer", "GANTRY_PLACEMENT", "require", "require", mode_warn, "option placement_mode", "warn"},
-    {"device_policy", "silent", "GANTRY_DEVICE_POLICY", "explicit", "explicit", policy_warn, "option device_policy",
-     "warn"},
+    {"placement_mode", "prefer", "GANTRY_PLACEMENT", "require", "require", mode_warn,
+     "option placement_mode", "warn"},
+    {"device_policy", "silent", "GANTRY_DEVICE_POLICY", "explicit", "explicit", policy_warn,
+     "option device_policy", "warn"},
     {"profile", "off", "GANTRY_PROFILE", "on", "on", profile_wait, "option profile", "wait"},
-    {"intra_op_threads", "0", "GANTRY_CPU_THREADS", "2", "2", threads_3, "option intra_op_threads", "3"},
-    {"log_level", "info", "GANTRY_LOG_LEVEL", "debug", "debug", level_error, "option log_level", "error"},
+    {"intra_op_threads", "0", "GANTRY_CPU_THREADS", "2", "2", threads_3, "option intra_op_threads",
+     "3"},
+    {"log_level", "info", "GANTRY_LOG_LEVEL", "debug", "debug", level_error, "option log_level",
+     "error"},
     {"kernel_cache", NULL, "GANTRY_KERNEL_CACHE", "", "", cache_none, "option kernel_cache", ""},
-    {"opencl_cpu", "off", "GANTRY_OPENCL_CPU", "off", "off", opencl_gpu, "option opencl_cpu_as_gpu", "gpu"},
-    {"backends", "", "GANTRY_BACKENDS", "cpu,fake", "cpu,fake", backends_all, "option backends", "cpu,fake,other"},
+    {"opencl_cpu", "off", "GANTRY_OPENCL_CPU", "off", "off", opencl_gpu, "option opencl_cpu_as_gpu",
+     "gpu"},
+    {"backends", "", "GANTRY_BACKENDS", "cpu,fake", "cpu,fake", backends_all, "option backends",
+     "cpu,fake,other"},
 };
 
 static void open_plain(runtime_fixture_t *f, void (*set)(options_t *options)) {
@@ -243,9 +302,11 @@ static void expect_row(const struct row_t *row, bool environment, bool option) {
         }
         expect_setting(&setting, GANTRY_FROM_OPTION, row->option_value, row->option, lost);
     } else if (environment) {
-        expect_setting(&setting, GANTRY_FROM_ENVIRONMENT, row->environment_value, row->variable, "");
+        expect_setting(&setting, GANTRY_FROM_ENVIRONMENT, row->environment_value, row->variable,
+                       "");
     } else {
-        if (row->fallback) expect_setting(&setting, GANTRY_FROM_DEFAULT, row->fallback, "default", "");
+        if (row->fallback)
+            expect_setting(&setting, GANTRY_FROM_DEFAULT, row->fallback, "default", "");
     }
     runtime_fixture_close(&f);
 }
@@ -268,8 +329,8 @@ static void backend_paths_of_option_and_environment_are_both_searched(void **sta
     options.backends = "cpu,fake,other";
     runtime_fixture_open_with(&f, &options);
     gantry_setting_t setting = ask(&f, "backend_path", NULL);
-    expect_setting(&setting, GANTRY_FROM_OPTION, FAKE_FOLDER("fake") ":" FAKE_FOLDER("other"), "option backend_path",
-                   "");
+    expect_setting(&setting, GANTRY_FROM_OPTION, FAKE_FOLDER("fake") ":" FAKE_FOLDER("other"),
+                   "option backend_path", "");
     bool has_other = false;
     for (size_t i = 0; i < gantry_backend_status_count(f.runtime); ++i) {
         gantry_backend_status_t status = {.struct_size = sizeof status};
@@ -301,15 +362,18 @@ static void calls_win_over_all_and_name_what_lost(void **state) {
     assert_false(setting.frozen);
     setting = ask(&f, "memory_limit", cpu);
     expect_setting(&setting, GANTRY_FROM_OPTION, "4M", "option memory_limit_bytes", "");
-    assert_int_equal(gantry_set_memory_limit(f.runtime, gpu, 0), GANTRY_OK); /* takes the call back */
+    /* takes the call back */
+    assert_int_equal(gantry_set_memory_limit(f.runtime, gpu, 0), GANTRY_OK);
     setting = ask(&f, "memory_limit", gpu);
-    expect_setting(&setting, GANTRY_FROM_OPTION, "4M", "option memory_limit_bytes", "GANTRY_MEMORY_LIMIT=2M");
+    expect_setting(&setting, GANTRY_FROM_OPTION, "4M", "option memory_limit_bytes",
+                   "GANTRY_MEMORY_LIMIT=2M");
 
     setting = ask(&f, "memory_growth", gpu);
     expect_setting(&setting, GANTRY_FROM_ENVIRONMENT, "0", "TF_FORCE_GPU_ALLOW_GROWTH", "");
     assert_int_equal(gantry_set_memory_growth(f.runtime, gpu, true), GANTRY_OK);
     setting = ask(&f, "memory_growth", gpu);
-    expect_setting(&setting, GANTRY_FROM_CALL, "1", "gantry_set_memory_growth", "TF_FORCE_GPU_ALLOW_GROWTH=false");
+    expect_setting(&setting, GANTRY_FROM_CALL, "1", "gantry_set_memory_growth",
+                   "TF_FORCE_GPU_ALLOW_GROWTH=false");
 
     assert_int_equal(gantry_set_memory_fraction(f.runtime, cpu, 0.5), GANTRY_OK);
     setting = ask(&f, "memory_fraction", cpu);
@@ -317,11 +381,12 @@ static void calls_win_over_all_and_name_what_lost(void **state) {
     setting = ask(&f, "memory_limit", cpu); /* the option's limit lost to the fraction */
     expect_setting(&setting, GANTRY_FROM_DEFAULT, "", "default", "option memory_limit_bytes=4M");
 
-    gantry_logical_device_config_t parts[2] = {{.memory_limit_bytes = MIB, .max_work_group_size = 64},
-                                               {.memory_limit_bytes = MIB}};
+    gantry_logical_device_config_t parts[2] = {
+        {.memory_limit_bytes = MIB, .max_work_group_size = 64}, {.memory_limit_bytes = MIB}};
     assert_int_equal(gantry_set_logical_device_configuration(f.runtime, gpu, parts, 2), GANTRY_OK);
     setting = ask(&f, "logical_devices", gpu);
-    expect_setting(&setting, GANTRY_FROM_CALL, "1M/work_group=64,1M", "gantry_set_logical_device_configuration", "");
+    expect_setting(&setting, GANTRY_FROM_CALL, "1M/work_group=64,1M",
+                   "gantry_set_logical_device_configuration", "");
 
     assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
     setting = ask(&f, "soft_placement", NULL);
@@ -330,7 +395,8 @@ static void calls_win_over_all_and_name_what_lost(void **state) {
     assert_int_equal(gantry_set_log_device_placement(f.runtime, true), GANTRY_OK);
     setting = ask(&f, "log_placement", NULL);
     expect_setting(&setting, GANTRY_FROM_CALL, "1", "gantry_set_log_device_placement", "");
-    assert_int_equal(gantry_set_device_policy(f.runtime, GANTRY_POLICY_SILENT_FOR_INT32), GANTRY_OK);
+    assert_int_equal(gantry_set_device_policy(f.runtime, GANTRY_POLICY_SILENT_FOR_INT32),
+                     GANTRY_OK);
     setting = ask(&f, "device_policy", NULL);
     expect_setting(&setting, GANTRY_FROM_CALL, "silent_for_int32", "gantry_set_device_policy", "");
     assert_int_equal(gantry_set_placement_mode(f.runtime, GANTRY_PLACEMENT_REQUIRE), GANTRY_OK);
@@ -350,7 +416,8 @@ static void visible_devices_of_a_call_are_told_as_the_variable_would_list_them(v
     const gantry_physical_device_t *turned[] = {gpus[2], gpus[0]};
     assert_int_equal(gantry_set_visible_devices(f.runtime, turned, 2, "GPU"), GANTRY_OK);
     gantry_setting_t setting = ask(&f, "visible_devices", NULL);
-    expect_setting(&setting, GANTRY_FROM_CALL, "2,0", "gantry_set_visible_devices", "GANTRY_VISIBLE_DEVICES=0,1");
+    expect_setting(&setting, GANTRY_FROM_CALL, "2,0", "gantry_set_visible_devices",
+                   "GANTRY_VISIBLE_DEVICES=0,1");
     assert_int_equal(gantry_set_visible_devices(f.runtime, NULL, 0, "GPU"), GANTRY_OK);
     setting = ask(&f, "visible_devices", NULL);
     assert_string_equal(setting.value, "-1");
@@ -390,13 +457,15 @@ static void tensorflow_s_variables_are_told_by_name(void **state) {
     assert_int_equal(setenv("GANTRY_PINNED_LIMIT", "5M", 1), 0);
     runtime_fixture_open(&f, 1);
     setting = ask(&f, "pinned_limit", NULL);
-    expect_setting(&setting, GANTRY_FROM_ENVIRONMENT, "5M", "GANTRY_PINNED_LIMIT", "TF_GPU_HOST_MEM_LIMIT_IN_MB=64");
+    expect_setting(&setting, GANTRY_FROM_ENVIRONMENT, "5M", "GANTRY_PINNED_LIMIT",
+                   "TF_GPU_HOST_MEM_LIMIT_IN_MB=64");
     runtime_fixture_close(&f);
 }
 
 /* ---- options and extra texts ---- */
 
-static gantry_status_t try_create(runtime_fixture_t *f, const char *assignment, void (*set)(options_t *options)) {
+static gantry_status_t try_create(runtime_fixture_t *f, const char *assignment,
+                                  void (*set)(options_t *options)) {
     const char *extra[] = {assignment, NULL};
     gantry_runtime_options_t options = runtime_fixture_options(f);
     options.extra = extra;
@@ -414,24 +483,28 @@ static void field_and_extra_text_of_one_setting_must_agree(void **state) {
         {"GANTRY_MEMORY_LIMIT=6M", limit_6, NULL},
         {"GANTRY_MEMORY_LIMIT=6144K", limit_6, NULL},
         {"GANTRY_MEMORY_LIMIT=2G", limit_6,
-         "GANTRY_MEMORY_LIMIT is given twice: \"6291456\" by option memory_limit_bytes and \"2G\" by option "
-         "GANTRY_MEMORY_LIMIT"},
+         "GANTRY_MEMORY_LIMIT is given twice: \"6291456\" by option memory_limit_bytes and \"2G\" by option GANTRY_MEMORY_LIMIT"},
         {"GANTRY_MEMORY_GROWTH=off", growth_off, NULL},
-        {"GANTRY_MEMORY_GROWTH=on", growth_off, "by option memory_growth and \"on\" by option GANTRY_MEMORY_GROWTH"},
+        {"GANTRY_MEMORY_GROWTH=on", growth_off,
+         "by option memory_growth and \"on\" by option GANTRY_MEMORY_GROWTH"},
         {"GANTRY_LOGICAL_DEVICES=GPU:0=1M,2M", split_gpu, NULL},
         {"GANTRY_LOGICAL_DEVICES=GPU:0=1M,3M", split_gpu, "by option logical_devices and"},
         {"GANTRY_MEMORY_FRACTION=0.25", fraction_quarter, NULL},
-        {"GANTRY_MEMORY_FRACTION=0.5", fraction_quarter, "\"0.25\" by option memory_fraction and \"0.5\" by"},
-        {"GANTRY_DEVICE_POLICY=silent", policy_warn, "\"warn\" by option device_policy and \"silent\" by"},
+        {"GANTRY_MEMORY_FRACTION=0.5", fraction_quarter,
+         "\"0.25\" by option memory_fraction and \"0.5\" by"},
+        {"GANTRY_DEVICE_POLICY=silent", policy_warn,
+         "\"warn\" by option device_policy and \"silent\" by"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         runtime_fixture_t f;
         fake->set_device_count(1);
         gantry_status_t status = try_create(&f, cases[i].assignment, cases[i].set);
-        if ((status == GANTRY_OK) != !cases[i].message) fail_msg("%s: %s", cases[i].assignment, gantry_last_message());
+        if ((status == GANTRY_OK) != !cases[i].message)
+            fail_msg("%s: %s", cases[i].assignment, gantry_last_message());
         if (cases[i].message) {
             assert_int_equal(status, GANTRY_INVALID_ARGUMENT);
-            if (!strstr(gantry_last_message(), cases[i].message)) fail_msg("%s", gantry_last_message());
+            if (!strstr(gantry_last_message(), cases[i].message))
+                fail_msg("%s", gantry_last_message());
             runtime_fixture_expect_no_leak(&f);
             locked_heap_deinit(&f.heap);
         } else {
@@ -444,11 +517,14 @@ static void extra_text_is_an_option_too(void **state) {
     (void)state;
     runtime_fixture_t f;
     assert_int_equal(setenv("GANTRY_MEMORY_LIMIT", "2M", 1), 0);
-    if (try_create(&f, "GANTRY_MEMORY_LIMIT=50%", NULL) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (try_create(&f, "GANTRY_MEMORY_LIMIT=50%", NULL) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     gantry_setting_t setting = ask(&f, "memory_limit", first(&f, "GPU"));
-    expect_setting(&setting, GANTRY_FROM_OPTION, "50%", "option GANTRY_MEMORY_LIMIT", "GANTRY_MEMORY_LIMIT=2M");
+    expect_setting(&setting, GANTRY_FROM_OPTION, "50%", "option GANTRY_MEMORY_LIMIT",
+                   "GANTRY_MEMORY_LIMIT=2M");
     setting = ask(&f, "memory_limit", NULL);
-    expect_setting(&setting, GANTRY_FROM_OPTION, "50%", "option GANTRY_MEMORY_LIMIT", "GANTRY_MEMORY_LIMIT=2M");
+    expect_setting(&setting, GANTRY_FROM_OPTION, "50%", "option GANTRY_MEMORY_LIMIT",
+                   "GANTRY_MEMORY_LIMIT=2M");
     runtime_fixture_close(&f);
 }
 
@@ -466,7 +542,8 @@ static void fields_out_of_range_are_refused(void **state) {
     }
     bad = good;
     bad.oom_retry_ms = -1;
-    expect_failure(gantry_runtime_create(&bad, &f.runtime), GANTRY_INVALID_ARGUMENT, "oom_retry_ms is -1");
+    expect_failure(gantry_runtime_create(&bad, &f.runtime), GANTRY_INVALID_ARGUMENT,
+                   "oom_retry_ms is -1");
     bad = good;
     bad.oom_fallback = (gantry_choice_t)3;
     expect_failure(gantry_runtime_create(&bad, &f.runtime), GANTRY_INVALID_ARGUMENT,
@@ -480,7 +557,8 @@ static void fields_out_of_range_are_refused(void **state) {
     locked_heap_deinit(&f.heap);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -82,8 +82,8 @@ static void value_stays_as_it_was_first_read(void **state) {
 static void assignments_are_split_at_the_first_equals_sign(void **state) {
     (void)state;
     fixture_t f;
-    static const char *const good[] = {"A=1", "B=", "C=x=y", NULL}, *const bad[] = {"A2=1", "=1", NULL},
-                             *const worse[] = {"plain", NULL};
+    static const char *const good[] = {"A=1", "B=", "C=x=y", NULL},
+                             *const bad[] = {"A2=1", "=1", NULL}, *const worse[] = {"plain", NULL};
     open_settings(&f);
     assert_int_equal(gantry__settings_put_all(&f.settings, NULL), GANTRY_OK);
     assert_int_equal(gantry__settings_put_all(&f.settings, good), GANTRY_OK);
@@ -101,8 +101,9 @@ static void truth_is_read_in_several_words(void **state) {
     static const struct {
         const char *text;
         int value; /* -1: refused, 2: left as it was */
-    } cases[] = {{"0", 0}, {"off", 0}, {"False", 0}, {"NO", 0},    {"1", 1},   {"on", 1}, {"TRUE", 1}, {"yes", 1},
-                 {"", 2},  {"2", -1},  {"of", -1},   {"offf", -1}, {" 1", -1}, {"y", -1}, {"-1", -1},  {"null", -1}};
+    } cases[] = {{"0", 0},    {"off", 0}, {"False", 0}, {"NO", 0},   {"1", 1},   {"on", 1},
+                 {"TRUE", 1}, {"yes", 1}, {"", 2},      {"2", -1},   {"of", -1}, {"offf", -1},
+                 {" 1", -1},  {"y", -1},  {"-1", -1},   {"null", -1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         for (int before = 0; before < 2; ++before) {
             fixture_t f;
@@ -110,8 +111,10 @@ static void truth_is_read_in_several_words(void **state) {
             open_settings(&f);
             assert_int_equal(gantry__settings_put(&f.settings, NAME, cases[i].text), GANTRY_OK);
             gantry_status_t status = gantry__settings_get_bool(&f.settings, NAME, &value);
-            if (status != (cases[i].value < 0 ? GANTRY_INVALID_ARGUMENT : GANTRY_OK)) fail_msg("\"%s\"", cases[i].text);
-            assert_int_equal(value, cases[i].value == 0 || cases[i].value == 1 ? cases[i].value : before);
+            if (status != (cases[i].value < 0 ? GANTRY_INVALID_ARGUMENT : GANTRY_OK))
+                fail_msg("\"%s\"", cases[i].text);
+            assert_int_equal(value,
+                             cases[i].value == 0 || cases[i].value == 1 ? cases[i].value : before);
             if (status != GANTRY_OK) assert_non_null(strstr(gantry__message(), NAME " is \""));
             close_settings(&f);
         }
@@ -124,14 +127,17 @@ static void word_is_one_of_those_accepted(void **state) {
     fixture_t f;
     int value = 7;
     open_settings(&f);
-    assert_int_equal(gantry__settings_get_word(&f.settings, "GANTRY_TEST_UNSET", words, 3, &value), GANTRY_OK);
+    assert_int_equal(gantry__settings_get_word(&f.settings, "GANTRY_TEST_UNSET", words, 3, &value),
+                     GANTRY_OK);
     assert_int_equal(value, 7);
     assert_int_equal(gantry__settings_put(&f.settings, "W1", "Silent"), GANTRY_OK);
     assert_int_equal(gantry__settings_get_word(&f.settings, "W1", words, 3, &value), GANTRY_OK);
     assert_int_equal(value, 2);
     assert_int_equal(gantry__settings_put(&f.settings, "W2", "sil"), GANTRY_OK);
-    assert_int_equal(gantry__settings_get_word(&f.settings, "W2", words, 3, &value), GANTRY_INVALID_ARGUMENT);
-    assert_string_equal(gantry__message(), "option W2 is \"sil\"; accepted are explicit, warn, silent");
+    assert_int_equal(gantry__settings_get_word(&f.settings, "W2", words, 3, &value),
+                     GANTRY_INVALID_ARGUMENT);
+    assert_string_equal(gantry__message(),
+                        "option W2 is \"sil\"; accepted are explicit, warn, silent");
     assert_int_equal(value, 2);
     close_settings(&f);
 }
@@ -206,7 +212,8 @@ static void threads_read_the_same_values(void **state) {
     fixture_t f;
     pthread_t threads[4];
     open_settings(&f);
-    for (int i = 0; i < 4; ++i) assert_int_equal(pthread_create(&threads[i], NULL, read_many, &f), 0);
+    for (int i = 0; i < 4; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, read_many, &f), 0);
     for (int i = 0; i < 4; ++i) assert_int_equal(pthread_join(threads[i], NULL), 0);
     assert_int_equal(f.settings.count, 20);
     close_settings(&f);

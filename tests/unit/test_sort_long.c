@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Long rows on the CPU, of many runs and chunks: the order is the stable one, and sums follow it to the bit. */
+/* Long rows on the CPU, of many runs and chunks: the order is the stable one, and sums follow it
+ * to the bit. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -18,7 +19,7 @@ static float *make_values(void) {
     float *values = malloc(LENGTH * sizeof *values);
     uint32_t state = 7;
     assert_non_null(values);
-    for (int i = 0; i < LENGTH; i++) {
+    for (int i = 0; i < LENGTH; ++i) {
         const uint32_t number = next(&state);
         values[i] = number % 1000 == 0 ? NAN : (float)(number % 5000) / 7 - 300;
     }
@@ -26,13 +27,15 @@ static float *make_values(void) {
 }
 
 static const gantry_tensor_t *put(gantry_scope_t *scope, gantry_dtype_t dtype, const void *values) {
-    return gantry_constant(scope, dtype, GANTRY_SHAPE(LENGTH), values, LENGTH * gantry_dtype_size(dtype));
+    return gantry_constant(scope, dtype, GANTRY_SHAPE(LENGTH), values,
+                           LENGTH * gantry_dtype_size(dtype));
 }
 
 static void *fetch(const gantry_tensor_t *tensor, size_t bytes) {
     void *data = malloc(bytes);
     assert_non_null(data);
-    if (!tensor || gantry_tensor_read(tensor, data, bytes) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (!tensor || gantry_tensor_read(tensor, data, bytes) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     return data;
 }
 
@@ -49,11 +52,13 @@ static void argsort_of_a_long_row_is_the_stable_order(void **state) {
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
     float *values = make_values();
-    for (int descending = 0; descending < 2; descending++) {
-        int32_t *order = fetch(gantry_argsort(scope, put(scope, GANTRY_FLOAT32, values), 0, descending != 0),
-                               LENGTH * sizeof *order);
-        for (int i = 1; i < LENGTH; i++) { /* strictly so: no position comes twice */
-            if (!is_before(values, order[i - 1], order[i], descending != 0)) fail_msg("wrong at %d", i);
+    for (int descending = 0; descending < 2; ++descending) {
+        int32_t *order =
+            fetch(gantry_argsort(scope, put(scope, GANTRY_FLOAT32, values), 0, descending != 0),
+                  LENGTH * sizeof *order);
+        for (int i = 1; i < LENGTH; ++i) { /* strictly so: no position comes twice */
+            if (!is_before(values, order[i - 1], order[i], descending != 0))
+                fail_msg("wrong at %d", i);
         }
         free(order);
     }
@@ -89,7 +94,7 @@ static void segment_sums_add_in_the_order_of_positions(void **state) {
     int32_t *ids = malloc(LENGTH * sizeof *ids);
     uint32_t random = 3;
     assert_non_null(ids);
-    for (int i = 0; i < LENGTH; i++) {
+    for (int i = 0; i < LENGTH; ++i) {
         if (values[i] != values[i]) values[i] = 1e30f;
         ids[i] = (int32_t)(next(&random) % (SEGMENTS + 1)) - 1;
         if (ids[i] >= 0) expected[ids[i]] += values[i];
@@ -114,14 +119,15 @@ static void unique_of_a_long_row_numbers_values_by_their_first_coming(void **sta
     uint32_t random = 9;
     const gantry_tensor_t *idx = NULL;
     assert_non_null(x);
-    for (int i = 0; i < LENGTH; i++) x[i] = (int32_t)(next(&random) % 9000);
+    for (int i = 0; i < LENGTH; ++i) x[i] = (int32_t)(next(&random) % 9000);
     const gantry_tensor_t *y = gantry_unique(scope, put(scope, GANTRY_INT32, x), &idx, NULL);
     assert_non_null(y);
     const int64_t count = gantry_tensor_shape(y)->dims[0];
-    int32_t *values = fetch(y, (size_t)count * sizeof *values), *numbers = fetch(idx, LENGTH * sizeof *numbers);
+    int32_t *values = fetch(y, (size_t)count * sizeof *values),
+            *numbers = fetch(idx, LENGTH * sizeof *numbers);
     int32_t number_of[9000];
-    for (int i = 0; i < 9000; i++) number_of[i] = -1;
-    for (int i = 0; i < LENGTH; i++) {
+    for (int i = 0; i < 9000; ++i) number_of[i] = -1;
+    for (int i = 0; i < LENGTH; ++i) {
         if (number_of[x[i]] < 0) number_of[x[i]] = seen++;
         assert_int_equal(numbers[i], number_of[x[i]]);
         assert_int_equal(values[numbers[i]], x[i]);
@@ -135,7 +141,8 @@ static void unique_of_a_long_row_numbers_values_by_their_first_coming(void **sta
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(argsort_of_a_long_row_is_the_stable_order),
         TEST(top_k_of_a_long_row_begins_its_descending_order),

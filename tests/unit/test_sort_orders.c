@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sort, ArgSort and TopK on the CPU beside a plain stable sort: every type, rows of all the lengths that choose another
- * way, data that digits take badly, any number of threads and each instruction set. */
+/* Sort, ArgSort and TopK on the CPU beside a plain stable sort: every type, rows of all the lengths
+ * that choose another way, data that digits take badly, any number of threads and each
+ * instruction set. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -12,10 +13,17 @@ typedef struct type_t {
 } type_t;
 
 static const type_t types[] = {
-    {GANTRY_INT8, false, true, 0},      {GANTRY_UINT8, false, false, 0},        {GANTRY_INT16, false, true, 0},
-    {GANTRY_UINT16, false, false, 0},   {GANTRY_FLOAT16, true, true, 0x7c00},   {GANTRY_BFLOAT16, true, true, 0x7f80},
-    {GANTRY_INT32, false, true, 0},     {GANTRY_UINT32, false, false, 0},       {GANTRY_FLOAT32, true, true, 0x7f800000},
-    {GANTRY_INT64, false, true, 0},     {GANTRY_UINT64, false, false, 0},
+    {GANTRY_INT8, false, true, 0},
+    {GANTRY_UINT8, false, false, 0},
+    {GANTRY_INT16, false, true, 0},
+    {GANTRY_UINT16, false, false, 0},
+    {GANTRY_FLOAT16, true, true, 0x7c00},
+    {GANTRY_BFLOAT16, true, true, 0x7f80},
+    {GANTRY_INT32, false, true, 0},
+    {GANTRY_UINT32, false, false, 0},
+    {GANTRY_FLOAT32, true, true, 0x7f800000},
+    {GANTRY_INT64, false, true, 0},
+    {GANTRY_UINT64, false, false, 0},
     {GANTRY_FLOAT64, true, true, UINT64_C(0x7ff0000000000000)},
 };
 
@@ -26,15 +34,25 @@ typedef struct shape_t {
     int64_t outer, length, inner;
 } shape_t;
 
-typedef enum { RANDOM_BITS, SMALL_NUMBERS, FEW, ALIKE, RISING, FALLING, EVEN_STEPS, ONE_FAR, PATTERNS } pattern_t;
+typedef enum {
+    RANDOM_BITS,
+    SMALL_NUMBERS,
+    FEW,
+    ALIKE,
+    RISING,
+    FALLING,
+    EVEN_STEPS,
+    ONE_FAR,
+    PATTERNS
+} pattern_t;
 
 typedef struct rows_t {
     const type_t *type;
     shape_t shape;
     int64_t count;
-    uint64_t *bits;  /* of each element */
-    int64_t *ranks;  /* in the elements' order; equal ones have the same */
-    int32_t *order;  /* of each row, where it lies in the tensor: the stable one */
+    uint64_t *bits; /* of each element */
+    int64_t *ranks; /* in the elements' order; equal ones have the same */
+    int32_t *order; /* of each row, where it lies in the tensor: the stable one */
 } rows_t;
 
 static uint64_t next(uint64_t *state) {
@@ -48,14 +66,15 @@ static uint64_t mask_of(const type_t *type) {
 
 static uint64_t make_bits(pattern_t pattern, int64_t i, int64_t count, uint64_t *random) {
     switch (pattern) {
-    case RANDOM_BITS: return next(random);
-    case SMALL_NUMBERS: return next(random) % 1000;
-    case FEW: return (next(random) % 3) * UINT64_C(0x4000800040008040); /* the signs' bits of some types: -0 */
-    case ALIKE: return 42;
-    case RISING: return (uint64_t)i;
-    case FALLING: return (uint64_t)(count - i);
-    case EVEN_STEPS: return (uint64_t)(i * 40503 % 65536 + i / 65536 * 65536) * 16;
-    default: return i == count / 3 ? UINT64_C(0x7e7e7e7e7e7e7e7e) : next(random) % 50000;
+        case RANDOM_BITS: return next(random);
+        case SMALL_NUMBERS: return next(random) % 1000;
+        /* the signs' bits of some types: -0 */
+        case FEW: return (next(random) % 3) * UINT64_C(0x4000800040008040);
+        case ALIKE: return 42;
+        case RISING: return (uint64_t)i;
+        case FALLING: return (uint64_t)(count - i);
+        case EVEN_STEPS: return (uint64_t)(i * 40503 % 65536 + i / 65536 * 65536) * 16;
+        default: return i == count / 3 ? UINT64_C(0x7e7e7e7e7e7e7e7e) : next(random) % 50000;
     }
 }
 
@@ -68,14 +87,15 @@ static int64_t rank_of(const type_t *type, uint64_t bits) {
                : bits == magnitude        ? (int64_t)magnitude
                                           : -(int64_t)magnitude;
     }
-    return type->is_signed ? (int64_t)(bits << unused) >> unused : (int64_t)(bits ^ UINT64_C(1) << 63);
+    return type->is_signed ? (int64_t)(bits << unused) >> unused
+                           : (int64_t)(bits ^ UINT64_C(1) << 63);
 }
 
-static void merge(const rows_t *rows, const int32_t *from, int32_t *to, const int64_t *ranks, int64_t begin,
-                  int64_t middle, int64_t end, bool descending) {
+static void merge(const rows_t *rows, const int32_t *from, int32_t *to, const int64_t *ranks,
+                  int64_t begin, int64_t middle, int64_t end, bool descending) {
     const int64_t step = rows->shape.inner;
     int64_t a = begin, b = middle;
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t i = begin; i < end; ++i) {
         bool takes_a = b == end;
         if (a < middle && b < end) {
             const int64_t x = ranks[from[a] * step], y = ranks[from[b] * step];
@@ -86,9 +106,10 @@ static void merge(const rows_t *rows, const int32_t *from, int32_t *to, const in
 }
 
 /* Sorts one row's places by merging. */
-static void sort_row(const rows_t *rows, const int64_t *ranks, int32_t *places, int32_t *room, bool descending) {
+static void sort_row(const rows_t *rows, const int64_t *ranks, int32_t *places, int32_t *room,
+                     bool descending) {
     const int64_t length = rows->shape.length;
-    for (int64_t i = 0; i < length; i++) places[i] = (int32_t)i;
+    for (int64_t i = 0; i < length; ++i) places[i] = (int32_t)i;
     for (int64_t width = 1; width < length; width *= 2) {
         for (int64_t begin = 0; begin < length; begin += 2 * width) {
             const int64_t middle = begin + width < length ? begin + width : length;
@@ -101,12 +122,13 @@ static void sort_row(const rows_t *rows, const int64_t *ranks, int32_t *places, 
 
 static void sort_rows(rows_t *rows, bool descending) {
     const shape_t s = rows->shape;
-    int32_t *places = malloc((size_t)s.length * sizeof *places), *room = malloc((size_t)s.length * sizeof *room);
+    int32_t *places = malloc((size_t)s.length * sizeof *places),
+            *room = malloc((size_t)s.length * sizeof *room);
     assert_true(places && room);
-    for (int64_t row = 0; row < s.outer * s.inner; row++) {
+    for (int64_t row = 0; row < s.outer * s.inner; ++row) {
         const int64_t first = row / s.inner * s.length * s.inner + row % s.inner;
         sort_row(rows, rows->ranks + first, places, room, descending);
-        for (int64_t i = 0; i < s.length; i++) rows->order[first + i * s.inner] = places[i];
+        for (int64_t i = 0; i < s.length; ++i) rows->order[first + i * s.inner] = places[i];
     }
     free(places);
     free(room);
@@ -114,12 +136,13 @@ static void sort_rows(rows_t *rows, bool descending) {
 
 static void make_rows(rows_t *rows, const type_t *type, shape_t shape, pattern_t pattern) {
     uint64_t random = (uint64_t)pattern + 1;
-    *rows = (rows_t){.type = type, .shape = shape, .count = shape.outer * shape.length * shape.inner};
+    *rows =
+        (rows_t){.type = type, .shape = shape, .count = shape.outer * shape.length * shape.inner};
     rows->bits = malloc((size_t)rows->count * sizeof *rows->bits);
     rows->ranks = malloc((size_t)rows->count * sizeof *rows->ranks);
     rows->order = malloc((size_t)rows->count * sizeof *rows->order);
     assert_true(rows->bits && rows->ranks && rows->order);
-    for (int64_t i = 0; i < rows->count; i++) {
+    for (int64_t i = 0; i < rows->count; ++i) {
         rows->bits[i] = make_bits(pattern, i, rows->count, &random) & mask_of(type);
         rows->ranks[i] = rank_of(type, rows->bits[i]);
     }
@@ -135,10 +158,11 @@ static const gantry_tensor_t *put_rows(gantry_scope_t *scope, const rows_t *rows
     const size_t size = gantry_dtype_size(rows->type->dtype), bytes = (size_t)rows->count * size;
     char *data = malloc(bytes);
     assert_non_null(data);
-    for (int64_t i = 0; i < rows->count; i++) memcpy(data + (size_t)i * size, &rows->bits[i], size); /* little-endian */
-    const gantry_tensor_t *out =
-        gantry_constant(scope, rows->type->dtype, GANTRY_SHAPE(rows->shape.outer, rows->shape.length, rows->shape.inner),
-                        data, bytes);
+    /* little-endian */
+    for (int64_t i = 0; i < rows->count; ++i) memcpy(data + (size_t)i * size, &rows->bits[i], size);
+    const gantry_tensor_t *out = gantry_constant(
+        scope, rows->type->dtype,
+        GANTRY_SHAPE(rows->shape.outer, rows->shape.length, rows->shape.inner), data, bytes);
     free(data);
     return out;
 }
@@ -146,7 +170,8 @@ static const gantry_tensor_t *put_rows(gantry_scope_t *scope, const rows_t *rows
 static void *fetch(const gantry_tensor_t *tensor, size_t bytes) {
     void *data = malloc(bytes);
     assert_non_null(data);
-    if (!tensor || gantry_tensor_read(tensor, data, bytes) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (!tensor || gantry_tensor_read(tensor, data, bytes) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     return data;
 }
 
@@ -157,57 +182,69 @@ static uint64_t bits_at(const char *data, size_t size, int64_t i) {
 }
 
 static int64_t element_at(const rows_t *rows, int64_t i) {
-    const int64_t step = rows->shape.inner, first = i / (rows->shape.length * step) * rows->shape.length * step + i % step;
+    const int64_t step = rows->shape.inner,
+                  first = i / (rows->shape.length * step) * rows->shape.length * step + i % step;
     return first + rows->order[i] * step;
 }
 
-static void check_order(gantry_scope_t *scope, const rows_t *rows, const gantry_tensor_t *x, bool descending) {
+static void check_order(gantry_scope_t *scope, const rows_t *rows, const gantry_tensor_t *x,
+                        bool descending) {
     const size_t size = gantry_dtype_size(rows->type->dtype);
     char *values = fetch(gantry_sort(scope, x, 1, descending), (size_t)rows->count * size);
-    int32_t *order = fetch(gantry_argsort(scope, x, 1, descending), (size_t)rows->count * sizeof *order);
-    for (int64_t i = 0; i < rows->count; i++) {
-        if (order[i] != rows->order[i] || bits_at(values, size, i) != rows->bits[element_at(rows, i)])
-            fail_msg("%s [%d,%d,%d] %s: wrong at %d", gantry_dtype_name(rows->type->dtype), (int)rows->shape.outer,
-                     (int)rows->shape.length, (int)rows->shape.inner, descending ? "down" : "up", (int)i);
+    int32_t *order =
+        fetch(gantry_argsort(scope, x, 1, descending), (size_t)rows->count * sizeof *order);
+    for (int64_t i = 0; i < rows->count; ++i) {
+        if (order[i] != rows->order[i] ||
+            bits_at(values, size, i) != rows->bits[element_at(rows, i)])
+            fail_msg("%s [%d,%d,%d] %s: wrong at %d", gantry_dtype_name(rows->type->dtype),
+                     (int)rows->shape.outer, (int)rows->shape.length, (int)rows->shape.inner,
+                     descending ? "down" : "up", (int)i);
     }
     free(values);
     free(order);
 }
 
 /* rows in descending order, of inner 1. */
-static void check_top(gantry_scope_t *scope, const rows_t *rows, const gantry_tensor_t *x, int32_t k) {
+static void check_top(gantry_scope_t *scope, const rows_t *rows, const gantry_tensor_t *x,
+                      int32_t k) {
     const size_t size = gantry_dtype_size(rows->type->dtype);
     const int64_t length = rows->shape.length, kept = rows->shape.outer * k;
-    const gantry_tensor_t *indices = NULL,
-                          *rows_of_x = gantry_reshape(scope, x, GANTRY_SHAPE(rows->shape.outer, length));
+    const gantry_tensor_t *indices = NULL, *rows_of_x = gantry_reshape(
+                                               scope, x, GANTRY_SHAPE(rows->shape.outer, length));
     char *values = fetch(gantry_top_k(scope, rows_of_x, k, &indices), (size_t)kept * size);
     int32_t *order = fetch(indices, (size_t)kept * sizeof *order);
-    for (int64_t i = 0; i < kept; i++) {
+    for (int64_t i = 0; i < kept; ++i) {
         const int64_t at = i / k * length + i % k;
-        if (order[i] != rows->order[at] || bits_at(values, size, i) != rows->bits[element_at(rows, at)])
-            fail_msg("top %d of %s [%d,%d]: wrong at %d", (int)k, gantry_dtype_name(rows->type->dtype),
-                     (int)rows->shape.outer, (int)length, (int)i);
+        if (order[i] != rows->order[at] ||
+            bits_at(values, size, i) != rows->bits[element_at(rows, at)])
+            fail_msg("top %d of %s [%d,%d]: wrong at %d", (int)k,
+                     gantry_dtype_name(rows->type->dtype), (int)rows->shape.outer, (int)length,
+                     (int)i);
     }
     free(values);
     free(order);
 }
 
-static void check_rows(gantry_scope_t *scope, const type_t *type, shape_t shape, pattern_t pattern) {
+static void check_rows(gantry_scope_t *scope, const type_t *type, shape_t shape,
+                       pattern_t pattern) {
     rows_t rows;
     make_rows(&rows, type, shape, pattern);
     const gantry_tensor_t *x = put_rows(scope, &rows);
-    for (int descending = 0; descending < 2; descending++) {
+    for (int descending = 0; descending < 2; ++descending) {
         sort_rows(&rows, descending != 0);
         check_order(scope, &rows, x, descending != 0);
     }
-    for (int64_t k = 1; shape.inner == 1 && k <= shape.length; k *= 29) check_top(scope, &rows, x, (int32_t)k);
+    for (int64_t k = 1; shape.inner == 1 && k <= shape.length; k *= 29)
+        check_top(scope, &rows, x, (int32_t)k);
     free_rows(&rows);
 }
 
-/* A few rows are sorted by digits, each by itself; many short ones side by side in groups, of which the last may be
- * small; a longer one is cut into parts. From 131072 elements on rows are always put in buckets. */
-static const shape_t shapes[] = {{3, 1, 1},  {5, 16, 1}, {3, 17, 2},  {4, 64, 1},  {3, 65, 1},   {3, 700, 1}, {1, 4100, 2},
-                                 {50, 7, 1}, {9, 17, 2}, {16, 64, 1}, {1, 130, 9}, {34, 290, 1}};
+/* A few rows are sorted by digits, each by itself; many short ones side by side in groups, of which
+ * the last may be small; a longer one is cut into parts. From 131072 elements on rows are always
+ * put in buckets. */
+static const shape_t shapes[] = {{3, 1, 1},  {5, 16, 1},  {3, 17, 2},   {4, 64, 1},
+                                 {3, 65, 1}, {3, 700, 1}, {1, 4100, 2}, {50, 7, 1},
+                                 {9, 17, 2}, {16, 64, 1}, {1, 130, 9},  {34, 290, 1}};
 static const shape_t in_parts = {1, 33000, 1};
 
 static gantry_scope_t *open_with(runtime_fixture_t *f, int32_t threads, const char *simd) {
@@ -222,10 +259,11 @@ static gantry_scope_t *open_with(runtime_fixture_t *f, int32_t threads, const ch
 /* Types, each step-th of them, with all patterns. */
 static void check_types(gantry_scope_t *scope, size_t first, size_t step) {
     for (size_t t = first; t < TYPES; t += step) {
-        for (int pattern = 0; pattern < PATTERNS; pattern++) {
-            for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
+        for (int pattern = 0; pattern < PATTERNS; ++pattern) {
+            for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s)
                 check_rows(scope, &types[t], shapes[s], (pattern_t)pattern);
-            if ((t + (size_t)pattern) % 4 == 0) check_rows(scope, &types[t], in_parts, (pattern_t)pattern);
+            if ((t + (size_t)pattern) % 4 == 0)
+                check_rows(scope, &types[t], in_parts, (pattern_t)pattern);
         }
     }
 }
@@ -239,7 +277,8 @@ static void orders_with_two_threads_are_stable(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* As many buckets as there are at most; the length is one at which bins behind the last key would begin one more. */
+/* As many buckets as there are at most; the length is one at which bins behind the last key
+ * would begin one more. */
 static void orders_of_a_very_long_row_are_stable(void **state) {
     (void)state;
     static const shape_t very_long = {1, 1 << 20, 1};
@@ -280,10 +319,11 @@ static void top_of_the_largest_is_the_first_of_them(void **state) {
     const gantry_tensor_t *indices = NULL;
     memset(bits, 255, sizeof bits);
     bits[LENGTH] = 254; /* of the second row */
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_UINT8, GANTRY_SHAPE(2, LENGTH), bits, sizeof bits);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_UINT8, GANTRY_SHAPE(2, LENGTH), bits, sizeof bits);
     uint8_t *values = fetch(gantry_top_k(scope, x, TOP, &indices), 2 * TOP);
     int32_t *order = fetch(indices, 2 * TOP * sizeof *order);
-    for (int i = 0; i < 2 * TOP; i++) {
+    for (int i = 0; i < 2 * TOP; ++i) {
         assert_int_equal(values[i], 255);
         assert_int_equal(order[i], i < TOP ? i : i - TOP + 1);
     }
@@ -298,17 +338,19 @@ static void every_short_row_of_zeros_and_ones_is_sorted(void **state) {
     (void)state;
     runtime_fixture_t f;
     gantry_scope_t *scope = open_with(&f, 2, NULL);
-    for (int64_t length = 3; length <= 13; length++) {
+    for (int64_t length = 3; length <= 13; ++length) {
         const int64_t rows = INT64_C(1) << length, count = rows * length;
         uint8_t *bits = malloc((size_t)count);
         assert_non_null(bits);
-        for (int64_t i = 0; i < count; i++) bits[i] = (uint8_t)(i / length >> i % length & 1);
-        const gantry_tensor_t *x = gantry_constant(scope, GANTRY_UINT8, GANTRY_SHAPE(rows, length), bits, (size_t)count);
+        for (int64_t i = 0; i < count; ++i) bits[i] = (uint8_t)(i / length >> i % length & 1);
+        const gantry_tensor_t *x =
+            gantry_constant(scope, GANTRY_UINT8, GANTRY_SHAPE(rows, length), bits, (size_t)count);
         uint8_t *sorted = fetch(gantry_sort(scope, x, 1, false), (size_t)count);
-        for (int64_t i = 0; i < count; i++) {
+        for (int64_t i = 0; i < count; ++i) {
             int64_t ones = 0;
-            for (int64_t e = 0; e < length; e++) ones += i / length >> e & 1;
-            if (sorted[i] != (i % length >= length - ones)) fail_msg("length %d, row %d", (int)length, (int)(i / length));
+            for (int64_t e = 0; e < length; ++e) ones += i / length >> e & 1;
+            if (sorted[i] != (i % length >= length - ones))
+                fail_msg("length %d, row %d", (int)length, (int)(i / length));
         }
         free(sorted);
         free(bits);
@@ -317,8 +359,9 @@ static void every_short_row_of_zeros_and_ones_is_sorted(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* All rows of two sorted runs of zeros and ones, the first as long as can be, which a network of powers of two merges last:
- * with shorter rows sorted, a network that sorts these sorts all rows. */
+/* All rows of two sorted runs of zeros and ones, the first as long as can be, which a network of
+ * powers of two merges last: with shorter rows sorted, a network that sorts these sorts all
+ * rows. */
 static void every_merge_of_zeros_and_ones_is_sorted(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -329,15 +372,18 @@ static void every_merge_of_zeros_and_ones_is_sorted(void **state) {
         const int64_t others = length - run + 1, rows = (run + 1) * others, count = rows * length;
         uint8_t *bits = malloc((size_t)count);
         assert_non_null(bits);
-        for (int64_t i = 0; i < count; i++) {
-            const int64_t place = i % length, first = i / length / others, second = i / length % others;
+        for (int64_t i = 0; i < count; ++i) {
+            const int64_t place = i % length, first = i / length / others,
+                          second = i / length % others;
             bits[i] = place < run ? place >= first : place - run >= second;
         }
-        const gantry_tensor_t *x = gantry_constant(scope, GANTRY_UINT8, GANTRY_SHAPE(rows, length), bits, (size_t)count);
+        const gantry_tensor_t *x =
+            gantry_constant(scope, GANTRY_UINT8, GANTRY_SHAPE(rows, length), bits, (size_t)count);
         uint8_t *sorted = fetch(gantry_sort(scope, x, 1, false), (size_t)count);
-        for (int64_t i = 0; i < count; i++) {
+        for (int64_t i = 0; i < count; ++i) {
             const int64_t zeros = i / length / others + i / length % others;
-            if (sorted[i] != (i % length >= zeros)) fail_msg("length %d, row %d", (int)length, (int)(i / length));
+            if (sorted[i] != (i % length >= zeros))
+                fail_msg("length %d, row %d", (int)length, (int)(i / length));
         }
         free(sorted);
         free(bits);
@@ -351,8 +397,9 @@ static void orders_of_rows_side_by_side_are_stable(void **state) {
     (void)state;
     runtime_fixture_t f;
     gantry_scope_t *scope = open_with(&f, 2, NULL);
-    static const int64_t lengths[] = {512, 1025, 16385, 32768}; /* with and without positions, wide vectors or narrow */
-    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+    /* with and without positions, wide vectors or narrow */
+    static const int64_t lengths[] = {512, 1025, 16385, 32768};
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) {
         check_rows(scope, &types[FLOAT32], (shape_t){33, lengths[i], 1}, RANDOM_BITS);
         check_rows(scope, &types[TYPES - 1], (shape_t){1, lengths[i], 35}, FEW);
     }
@@ -365,7 +412,7 @@ static void orders_of_long_rows_are_stable(void **state) {
     static const pattern_t patterns[] = {RANDOM_BITS, FEW, EVEN_STEPS, ONE_FAR};
     runtime_fixture_t f;
     gantry_scope_t *scope = open_with(&f, 2, NULL);
-    for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; p++) {
+    for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; ++p) {
         check_rows(scope, &types[FLOAT32], (shape_t){1, 140000, 1}, patterns[p]);
         check_rows(scope, &types[TYPES - 1], (shape_t){2, 132000, 1}, patterns[p]);
     }
@@ -374,7 +421,8 @@ static void orders_of_long_rows_are_stable(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(orders_with_two_threads_are_stable),
         TEST(orders_of_a_very_long_row_are_stable),

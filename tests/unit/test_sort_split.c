@@ -23,18 +23,22 @@
 #define sort_runs functions_3_0[0]
 
 /* What the split must be: merging one by one, of equal keys a's first. */
-static int64_t count_by_merging(const uint32_t *keys, int64_t a_count, int64_t b_count, int64_t diagonal) {
+static int64_t count_by_merging(const uint32_t *keys, int64_t a_count, int64_t b_count,
+                                int64_t diagonal) {
     int64_t a = 0, b = 0;
     while (a + b < diagonal) {
-        if (a < a_count && (b >= b_count || keys[a] <= keys[a_count + b])) a++;
-        else b++;
+        if (a < a_count && (b >= b_count || keys[a] <= keys[a_count + b]))
+            a++;
+        else
+            b++;
     }
     return a;
 }
 
 static void check_all_diagonals(const uint32_t *keys, int64_t a_count, int64_t b_count) {
-    for (int64_t d = 0; d <= a_count + b_count; d++) {
-        assert_int_equal(split(keys, a_count, b_count, d), count_by_merging(keys, a_count, b_count, d));
+    for (int64_t d = 0; d <= a_count + b_count; ++d) {
+        assert_int_equal(split(keys, a_count, b_count, d),
+                         count_by_merging(keys, a_count, b_count, d));
     }
 }
 
@@ -62,11 +66,12 @@ static void split_with_an_empty_run_takes_all_of_the_other(void **state) {
 static void split_of_any_runs_is_what_merging_takes(void **state) {
     (void)state;
     uint32_t keys[24], random = 1;
-    for (int round = 0; round < 500; round++) {
+    for (int round = 0; round < 500; ++round) {
         const int64_t a_count = round % 13, b_count = round / 13 % 12;
-        for (int64_t i = 0; i < a_count + b_count; i++) {
+        for (int64_t i = 0; i < a_count + b_count; ++i) {
             random = random * 1664525u + 1013904223u;
-            keys[i] = (i == 0 || i == a_count ? 0 : keys[i - 1]) + (random >> 30); /* ascending, with repeats */
+            /* ascending, with repeats */
+            keys[i] = (i == 0 || i == a_count ? 0 : keys[i - 1]) + (random >> 30);
         }
         check_all_diagonals(keys, a_count, b_count);
     }
@@ -78,20 +83,23 @@ static void keys_are_in_the_order_of_their_elements(void **state) {
     static const int32_t ints[] = {INT32_MIN, -1, 0, 1, INT32_MAX};
     const gantry_order_t of_floats = gantry__sort_order(GANTRY_K_FLOAT32, 0);
     const gantry_order_t of_ints = gantry__sort_order(GANTRY_K_INT32, 0);
-    for (size_t i = 1; i < sizeof floats / sizeof floats[0]; i++) {
-        assert_true(key_of(GANTRY_AS_INT(floats[i - 1]), &of_floats) < key_of(GANTRY_AS_INT(floats[i]), &of_floats));
+    for (size_t i = 1; i < sizeof floats / sizeof floats[0]; ++i) {
+        assert_true(key_of(GANTRY_AS_INT(floats[i - 1]), &of_floats) <
+                    key_of(GANTRY_AS_INT(floats[i]), &of_floats));
     }
-    for (size_t i = 1; i < sizeof ints / sizeof ints[0]; i++) {
+    for (size_t i = 1; i < sizeof ints / sizeof ints[0]; ++i) {
         assert_true(key_of(ints[i - 1], &of_ints) < key_of(ints[i], &of_ints));
     }
     assert_true(key_of(GANTRY_AS_INT(-0.0f), &of_floats) == key_of(0, &of_floats));
     assert_true(key_of(GANTRY_AS_INT(-NAN), &of_floats) == UINT32_MAX);
-    assert_true(key_of(GANTRY_AS_INT(NAN), &of_floats) > key_of(GANTRY_AS_INT(INFINITY), &of_floats));
+    assert_true(key_of(GANTRY_AS_INT(NAN), &of_floats) >
+                key_of(GANTRY_AS_INT(INFINITY), &of_floats));
 }
 
 static void keys_in_descending_order_are_turned_round(void **state) {
     (void)state;
-    const gantry_order_t up = gantry__sort_order(GANTRY_K_INT32, 0), down = gantry__sort_order(GANTRY_K_INT32, 1);
+    const gantry_order_t up = gantry__sort_order(GANTRY_K_INT32, 0),
+                         down = gantry__sort_order(GANTRY_K_INT32, 1);
     assert_true(key_of(5, &up) > key_of(-5, &up));
     assert_true(key_of(5, &down) < key_of(-5, &down));
 }
@@ -103,8 +111,10 @@ static void run_is_sorted_and_equal_elements_keep_their_order(void **state) {
     const gantry_sort_runs_t two_runs = {
         .order = gantry__sort_order(GANTRY_K_INT32, 0), .length = 10, .inner = 1, .runs = 2};
     sort_runs((void *const[]){x, keys, positions}, &two_runs, 0, 2);
-    assert_memory_equal(positions, ((const int32_t[]){3, 7, 6, 1, 4, 0, 2, 5, 9, 8}), sizeof positions);
-    for (int i = 0; i < 10; i++) assert_int_equal(keys[i], key_of(x[positions[i]], &two_runs.order));
+    assert_memory_equal(positions, ((const int32_t[]){3, 7, 6, 1, 4, 0, 2, 5, 9, 8}),
+                        sizeof positions);
+    for (int i = 0; i < 10; ++i)
+        assert_int_equal(keys[i], key_of(x[positions[i]], &two_runs.order));
 }
 
 int main(void) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stack that calls need of their thread (GANTRY_STACK_BYTES): painted before and looked at afterwards, for every golden case of every op,
- * and for calls of every kind on a thread of 128 KiB. An op's name as argument prints what its cases need; "all" prints all. */
+/* The stack that calls need of their thread (GANTRY_STACK_BYTES): painted before and looked at
+ * afterwards, for every golden case of every op, and for calls of every kind on a thread of 128
+ * KiB. An op's name as argument prints what its cases need; "all" prints all. */
 #define _GNU_SOURCE
 #include "painted_thread.h"
 
@@ -20,8 +21,10 @@ static const char *printed = "";
 /* limit_bytes 0: none. What a library for products needs is its own affair. */
 static gantry_runtime_t *make_runtime(uint64_t limit_bytes) {
     const char *const extra[] = {"GANTRY_CPU_MATMUL=own", NULL};
-    const gantry_runtime_options_t options = {
-        .struct_size = sizeof options, .backends = "cpu", .memory_limit_bytes = limit_bytes, .extra = extra};
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .backends = "cpu",
+                                              .memory_limit_bytes = limit_bytes,
+                                              .extra = extra};
     gantry_runtime_t *runtime = NULL;
     assert_int_equal(gantry_runtime_create(&options, &runtime), GANTRY_OK);
     return runtime;
@@ -35,11 +38,12 @@ typedef struct cases_t {
 } cases_t;
 
 static gantry_attr_value_t attr_of(const golden_attr_t *attr) {
-    gantry_attr_value_t value = {.name = attr->name, .f = attr->float_value, .s = attr->string_value};
+    gantry_attr_value_t value = {
+        .name = attr->name, .f = attr->float_value, .s = attr->string_value};
     static const gantry_attr_kind_t kinds[] = {
-        [GOLDEN_ATTR_BOOL] = GANTRY_KIND_BOOL,   [GOLDEN_ATTR_INT] = GANTRY_KIND_INT,
-        [GOLDEN_ATTR_FLOAT] = GANTRY_KIND_FLOAT, [GOLDEN_ATTR_TYPE] = GANTRY_KIND_TYPE,
-        [GOLDEN_ATTR_SHAPE] = GANTRY_KIND_SHAPE, [GOLDEN_ATTR_INTS] = GANTRY_KIND_INTS,
+        [GOLDEN_ATTR_BOOL] = GANTRY_KIND_BOOL,    [GOLDEN_ATTR_INT] = GANTRY_KIND_INT,
+        [GOLDEN_ATTR_FLOAT] = GANTRY_KIND_FLOAT,  [GOLDEN_ATTR_TYPE] = GANTRY_KIND_TYPE,
+        [GOLDEN_ATTR_SHAPE] = GANTRY_KIND_SHAPE,  [GOLDEN_ATTR_INTS] = GANTRY_KIND_INTS,
         [GOLDEN_ATTR_STRING] = GANTRY_KIND_STRING};
     value.kind = kinds[attr->kind];
     value.list = attr->kind == GOLDEN_ATTR_SHAPE ? attr->shape_value.dims : attr->ints;
@@ -65,7 +69,8 @@ static void run_case(gantry_runtime_t *runtime, const golden_case_t *item) {
         inputs[i] = gantry_constant(scope, input->dtype, input->shape, input->data, input->bytes);
     }
     for (size_t i = 0; i < item->attr_count; ++i) attrs[i] = attr_of(&item->attrs[i]);
-    (void)gantry_op_call(scope, item->op, inputs, item->input_count, attrs, item->attr_count, outputs, &count);
+    (void)gantry_op_call(scope, item->op, inputs, item->input_count, attrs, item->attr_count,
+                         outputs, &count);
     for (size_t i = 0; i < count; ++i) {
         const size_t bytes = gantry_tensor_bytes(outputs[i]);
         if (bytes <= sizeof elements) (void)gantry_tensor_read(outputs[i], elements, bytes);
@@ -75,7 +80,8 @@ static void run_case(gantry_runtime_t *runtime, const golden_case_t *item) {
 
 static void run_cases(void *data) {
     cases_t *cases = data;
-    for (size_t i = 0; i < cases->file.case_count; ++i) run_case(cases->runtime, &cases->file.cases[i]);
+    for (size_t i = 0; i < cases->file.case_count; ++i)
+        run_case(cases->runtime, &cases->file.cases[i]);
 }
 
 static size_t measure_file(painted_thread_t *thread, gantry_runtime_t *runtime, const char *name) {
@@ -84,7 +90,8 @@ static size_t measure_file(painted_thread_t *thread, gantry_runtime_t *runtime, 
     (void)snprintf(path, sizeof path, "%s/%s", CASES, name);
     if (golden_load(path, &cases.file, error, sizeof error)) fail_msg("%s", error);
     painted_thread_run(thread, run_cases, &cases);
-    if (strcmp(printed, "all") == 0 || strcmp(printed, cases.file.op) == 0) printf("%6zu %s\n", thread->used, name);
+    if (strcmp(printed, "all") == 0 || strcmp(printed, cases.file.op) == 0)
+        printf("%6zu %s\n", thread->used, name);
     golden_free(&cases.file);
     return thread->used;
 }
@@ -101,8 +108,8 @@ static void op_of_every_golden_case_needs_no_more_than_promised(void **state) {
         if (!strstr(entry->d_name, ".json")) continue;
         const size_t used = measure_file(&thread, runtime, entry->d_name);
         if (used > GANTRY_STACK_BYTES)
-            fail_msg("%s: an op needs %zu bytes of the stack; at most %d are promised", entry->d_name, used,
-                     GANTRY_STACK_BYTES);
+            fail_msg("%s: an op needs %zu bytes of the stack; at most %d are promised",
+                     entry->d_name, used, GANTRY_STACK_BYTES);
         most = used > most ? used : most;
         ++files;
     }
@@ -115,8 +122,10 @@ static void op_of_every_golden_case_needs_no_more_than_promised(void **state) {
 
 /* ---- a small thread ---- */
 
-static const gantry_tensor_t *ones(gantry_scope_t *scope, gantry_dtype_t dtype, gantry_shape_t shape) {
-    return gantry_cast(scope, gantry_broadcast_to(scope, gantry_scalar_f32(scope, 1), shape), dtype);
+static const gantry_tensor_t *ones(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                   gantry_shape_t shape) {
+    return gantry_cast(scope, gantry_broadcast_to(scope, gantry_scalar_f32(scope, 1), shape),
+                       dtype);
 }
 
 static void call_matrices(gantry_scope_t *scope) {
@@ -132,7 +141,8 @@ static void call_matrices(gantry_scope_t *scope) {
         (void)gantry_matmul(scope, stack, stack, NULL);
         (void)gantry_einsum(scope, "bij,bkj->ik", pair, 2);
         (void)gantry_conv2d(scope, images, ones(scope, types[i], GANTRY_SHAPE(3, 3, 8, 16)), NULL);
-        (void)gantry_depthwise_conv2d(scope, images, ones(scope, types[i], GANTRY_SHAPE(3, 3, 8, 2)), NULL);
+        (void)gantry_depthwise_conv2d(scope, images,
+                                      ones(scope, types[i], GANTRY_SHAPE(3, 3, 8, 2)), NULL);
     }
 }
 
@@ -140,11 +150,14 @@ static void call_rows(gantry_scope_t *scope) {
     const gantry_dtype_t types[] = {GANTRY_FLOAT32, GANTRY_FLOAT64};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
         const gantry_tensor_t *short_rows = ones(scope, types[i], GANTRY_SHAPE(500, 63));
-        const gantry_tensor_t *long_rows = ones(scope, types[i], GANTRY_SHAPE(3, 20000)), *loss, *slope, *indices;
+        const gantry_tensor_t *long_rows = ones(scope, types[i], GANTRY_SHAPE(3, 20000)), *loss,
+                              *slope, *indices;
         const gantry_tensor_t *rows[] = {short_rows, long_rows};
         for (size_t k = 0; k < 2; ++k) {
-            (void)gantry_sum(scope, rows[k], &(gantry_reduce_options_t){.axes = (int32_t[]){1}, .axis_count = 1});
-            (void)gantry_sum(scope, rows[k], &(gantry_reduce_options_t){.axes = (int32_t[]){0}, .axis_count = 1});
+            (void)gantry_sum(scope, rows[k],
+                             &(gantry_reduce_options_t){.axes = (int32_t[]){1}, .axis_count = 1});
+            (void)gantry_sum(scope, rows[k],
+                             &(gantry_reduce_options_t){.axes = (int32_t[]){0}, .axis_count = 1});
             (void)gantry_softmax(scope, rows[k]);
             (void)gantry_log_softmax(scope, rows[k]);
             (void)gantry_softmax_cross_entropy_with_logits(scope, rows[k], rows[k], &loss, &slope);
@@ -157,7 +170,8 @@ static void call_rows(gantry_scope_t *scope) {
 /* As many inputs and outputs as there can be. */
 static void call_lists(gantry_scope_t *scope) {
     static const gantry_tensor_t *parts[GANTRY_MAX_OP_OUTPUTS];
-    const gantry_tensor_t *whole = ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(GANTRY_MAX_OP_OUTPUTS, 5));
+    const gantry_tensor_t *whole =
+        ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(GANTRY_MAX_OP_OUTPUTS, 5));
     (void)gantry_split(scope, whole, 0, parts, GANTRY_MAX_OP_OUTPUTS);
     (void)gantry_unpack(scope, whole, 0, parts, GANTRY_MAX_OP_OUTPUTS);
     (void)gantry_pack(scope, parts, GANTRY_MAX_OP_INPUTS, 0);
@@ -204,15 +218,16 @@ static void thread_of_128_kib_runs_all_from_the_runtime_on(void **state) {
     painted_thread_t thread;
     painted_thread_init(&thread, SMALL_BYTES);
     painted_thread_run(&thread, live_on_a_small_thread, NULL);
-    printf("a runtime's whole life and large calls: %zu bytes, with the thread's variables %zu\n", thread.used,
-           thread.taken);
+    printf("a runtime's whole life and large calls: %zu bytes, with the thread's variables %zu\n",
+           thread.used, thread.taken);
     assert_in_range(thread.used, 1, GANTRY_STACK_BYTES);
     painted_thread_deinit(&thread);
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(op_of_every_golden_case_needs_no_more_than_promised),
-                                       cmocka_unit_test(thread_of_128_kib_runs_all_from_the_runtime_on)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(op_of_every_golden_case_needs_no_more_than_promised),
+        cmocka_unit_test(thread_of_128_kib_runs_all_from_the_runtime_on)};
     printed = argc > 1 ? argv[1] : "";
 #if !defined(__OPTIMIZE__)
     printf("SKIP: frames of a build without optimisation are larger than promised\n");

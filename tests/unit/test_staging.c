@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Staging: the pinned blocks that small copies pass through, their number, their bounds and their way back. */
+/* Staging: the pinned blocks that small copies pass through, their number, their bounds and
+ * their way back. */
 #define _XOPEN_SOURCE 700
 
 #include "transfer_fixture.h"
@@ -56,9 +57,11 @@ static void staging_without_pinned_memory_uses_what_it_has(void **state) {
     open_all(&t);
     gantry__buffer_t *buffer = create(t.gpus[0], SMALL);
     uint32_t *values = numbers(SMALL, 1);
-    assert_true(fake->fail_calls("host_alloc", 1, UINT64_MAX, GANTRY_RESOURCE_EXHAUSTED, "no pinned memory"));
+    assert_true(fake->fail_calls("host_alloc", 1, UINT64_MAX, GANTRY_RESOURCE_EXHAUSTED,
+                                 "no pinned memory"));
     fake->set_delay(0, 2);
-    assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK); /* from the caller's memory */
+    /* from the caller's memory */
+    assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
     assert_int_equal(fake->waiting(0), 0);
     assert_int_equal(t.f.table.pinned_bytes, 0);
     gantry__buffer_release(buffer);
@@ -67,9 +70,11 @@ static void staging_without_pinned_memory_uses_what_it_has(void **state) {
     fake->set_device_count(2);
     open_all(&t);
     buffer = create(t.gpus[0], SMALL);
-    assert_true(fake->fail_calls("host_alloc", 2, UINT64_MAX, GANTRY_RESOURCE_EXHAUSTED, "no pinned memory"));
+    assert_true(fake->fail_calls("host_alloc", 2, UINT64_MAX, GANTRY_RESOURCE_EXHAUSTED,
+                                 "no pinned memory"));
     fake->set_delay(0, 2);
-    for (int i = 0; i < 5; ++i) assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
+    for (int i = 0; i < 5; ++i)
+        assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
     assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), 1);
     free(values);
     gantry__buffer_release(buffer);
@@ -82,7 +87,8 @@ static void open_limited(fixture_t *t, uint64_t limit_bytes) {
     assert_int_equal(gantry__device_table_freeze(&t->f.table, "this test"), GANTRY_OK);
     t->gpus[0] = device_fixture_find(&t->f, "GPU:0", NULL);
     t->gpus[1] = device_fixture_find(&t->f, "GPU:1", NULL);
-    for (int i = 0; i < 2; ++i) assert_int_equal(gantry__logical_device_open(t->gpus[i]), GANTRY_OK);
+    for (int i = 0; i < 2; ++i)
+        assert_int_equal(gantry__logical_device_open(t->gpus[i]), GANTRY_OK);
 }
 
 static void expect_books(const gantry_logical_device_t *device) {
@@ -93,7 +99,8 @@ static void expect_books(const gantry_logical_device_t *device) {
     assert_true(stats.pool_bytes + stats.charged_bytes <= stats.bytes_limit);
 }
 
-/* Held copies, more than blocks may be made: the rest goes from the caller's memory, one after the other. */
+/* Held copies, more than blocks may be made: the rest goes from the caller's memory, one after
+ * the other. */
 static void copy_held_ones(gantry__buffer_t *buffer, int count) {
     gantry__point_t ready;
     uint32_t values[SMALL / 4] = {0};
@@ -138,7 +145,8 @@ static void pinned_memory_of_all_devices_has_one_bound(void **state) {
     copy_held_ones(a, 10);
     copy_held_ones(b, 10);
     assert_true(fake->live(GANTRY_FAKE_HOST_BLOCK) <= 3);
-    assert_int_equal(t.f.table.pinned_bytes, fake->live(GANTRY_FAKE_HOST_BLOCK) * GANTRY__STAGING_BLOCK_BYTES);
+    assert_int_equal(t.f.table.pinned_bytes,
+                     fake->live(GANTRY_FAKE_HOST_BLOCK) * GANTRY__STAGING_BLOCK_BYTES);
     gantry__buffer_release(a);
     gantry__buffer_release(b);
     device_fixture_close(&t.f);
@@ -158,7 +166,8 @@ static void idle_staging_is_given_back_and_made_again(void **state) {
     assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
     expect_books(t.gpus[0]);
     uint64_t released = gantry__staging_release_idle(t.gpus[0]);
-    assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), 1); /* work is on its way out of that one */
+    /* work is on its way out of that one */
+    assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), 1);
     assert_int_equal(released, reserved - GANTRY__STAGING_BLOCK_BYTES);
     expect_books(t.gpus[0]);
     fake->open_gate(0, 7);
@@ -186,10 +195,13 @@ static void take_all_leaves_staging_its_part(void **state) {
     assert_int_equal(gantry__logical_device_open(t.gpus[0]), GANTRY_OK);
     gantry__buffer_t *buffer = create(t.gpus[0], SMALL);
     uint32_t values[SMALL / 4] = {7};
-    assert_int_equal(gantry__staging_bytes(t.gpus[0]), GANTRY__STAGING_BLOCKS * GANTRY__STAGING_BLOCK_BYTES);
-    assert_int_equal(fake->live_bytes(0) + gantry__staging_bytes(t.gpus[0]), t.gpus[0]->limit_bytes);
+    assert_int_equal(gantry__staging_bytes(t.gpus[0]),
+                     GANTRY__STAGING_BLOCKS * GANTRY__STAGING_BLOCK_BYTES);
+    assert_int_equal(fake->live_bytes(0) + gantry__staging_bytes(t.gpus[0]),
+                     t.gpus[0]->limit_bytes);
     fake->close_gate(0, 7);
-    assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK); /* not waited for */
+    /* not waited for */
+    assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
     fake->open_gate(0, 7);
     gantry__buffer_release(buffer);
     device_fixture_close(&t.f);

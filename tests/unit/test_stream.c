@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams, points and events on the fake backend, linked statically: gates and delays decide when work ends, and the
- * fake itself finds out work that nothing orders. */
+/* Streams, points and events on the fake backend, linked statically: gates and delays decide when
+ * work ends, and the fake itself finds out work that nothing orders. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -51,8 +51,9 @@ static void open_all(fixture_t *f, uint32_t flags) {
         assert_int_equal(f->backend->device_open(f->instance, i, &f->devices[i]), 0);
         assert_int_equal(f->backend->memory->region_alloc(f->devices[i], BYTES, &f->regions[i]), 0);
         for (uint32_t k = 0; k < GANTRY__STREAMS; ++k) {
-            assert_int_equal(gantry__stream_init(&f->streams[i][k], &f->host.heap.heap, f->backend, f->devices[i],
-                                                 f->devices[i], k, NULL, (flags & GANTRY_DEVICE_SYNCHRONOUS) != 0),
+            assert_int_equal(gantry__stream_init(&f->streams[i][k], &f->host.heap.heap, f->backend,
+                                                 f->devices[i], f->devices[i], k, NULL,
+                                                 (flags & GANTRY_DEVICE_SYNCHRONOUS) != 0),
                              GANTRY_OK);
         }
     }
@@ -85,7 +86,8 @@ static gantry__point_t fill(fixture_t *f, uint32_t device, uint32_t stream, uint
     return (gantry__point_t){self, gantry__stream_end(self)};
 }
 
-static gantry__point_t read_back(fixture_t *f, uint32_t device, uint32_t stream, uint32_t *out_values) {
+static gantry__point_t read_back(fixture_t *f, uint32_t device, uint32_t stream,
+                                 uint32_t *out_values) {
     gantry__stream_t *self = &f->streams[device][stream];
     gantry_span_t span = whole(f, device);
     gantry__stream_begin(self);
@@ -185,9 +187,11 @@ static void sibling_waits_on_the_device(void **state) {
     open_all(&f, 0);
     fake->close_gate(0, 1u << COMPUTE);
     gantry__point_t written = fill(&f, 0, COMPUTE, 42);
-    assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_HOST], &written, 1), GANTRY_OK); /* returns at once */
+    /* returns at once */
+    assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_HOST], &written, 1), GANTRY_OK);
     gantry__point_t read = read_back(&f, 0, TO_HOST, values);
-    assert_false(fake->wait_finished(0, 1, 20)); /* the reader's gate is open, its work waits all the same */
+    /* the reader's gate is open, its work waits all the same */
+    assert_false(fake->wait_finished(0, 1, 20));
     fake->open_gate(0, 7);
     assert_int_equal(gantry__point_wait(read), GANTRY_OK);
     expect_values(values, 42);
@@ -202,7 +206,8 @@ static void missing_wait_is_found_out(void **state) {
     open_all(&f, 0);
     (void)fill(&f, 0, COMPUTE, 42);
     span = whole(&f, 0);
-    assert_int_equal(f.backend->transfer->to_host(f.streams[0][TO_HOST].handle, values, &span), GANTRY_INTERNAL);
+    assert_int_equal(f.backend->transfer->to_host(f.streams[0][TO_HOST].handle, values, &span),
+                     GANTRY_INTERNAL);
     char text[256];
     assert_int_equal(fake->violations(), 1);
     fake->first_violation(text, sizeof text);
@@ -259,10 +264,12 @@ static void stream_waits_for_another_device(void **state) {
     fake->close_gate(0, 7);
     gantry__stream_t *reader = &f.streams[1][COMPUTE];
     gantry__point_t written = fill(&f, 0, COMPUTE, 7);
-    for (int i = 0; i < 2; ++i) assert_int_equal(gantry__stream_wait_for(reader, &written, 1), GANTRY_OK);
+    for (int i = 0; i < 2; ++i)
+        assert_int_equal(gantry__stream_wait_for(reader, &written, 1), GANTRY_OK);
     gantry_span_t target = whole(&f, 1), source = whole(&f, 0);
     gantry__stream_begin(reader);
-    assert_int_equal(f.backend->transfer->copy_peer(reader->handle, &target, f.devices[0], &source), 0);
+    assert_int_equal(f.backend->transfer->copy_peer(reader->handle, &target, f.devices[0], &source),
+                     0);
     gantry__point_t copied = {reader, gantry__stream_end(reader)};
     assert_false(fake->wait_finished(1, 1, 20));
     fake->open_gate(0, 7);
@@ -278,9 +285,9 @@ static void stream_of_another_backend_makes_the_thread_wait(void **state) {
     gantry__stream_t foreign;
     open_all(&f, 0);
     gantry_backend_t copy = *f.backend; /* another backend, as far as streams know */
-    assert_int_equal(
-        gantry__stream_init(&foreign, &f.host.heap.heap, &copy, f.devices[1], f.devices[1], COMPUTE, NULL, false),
-        GANTRY_OK);
+    assert_int_equal(gantry__stream_init(&foreign, &f.host.heap.heap, &copy, f.devices[1],
+                                         f.devices[1], COMPUTE, NULL, false),
+                     GANTRY_OK);
     fake->set_delay(0, 10);
     gantry__point_t written = fill(&f, 0, COMPUTE, 7);
     assert_int_equal(gantry__stream_wait_for(&foreign, &written, 1), GANTRY_OK);
@@ -313,9 +320,9 @@ static void synchronous_stream_waits_on_the_thread(void **state) {
     fixture_t f;
     gantry__stream_t at_once;
     open_all(&f, 0);
-    assert_int_equal(
-        gantry__stream_init(&at_once, &f.host.heap.heap, f.backend, f.devices[1], f.devices[1], COMPUTE, NULL, true),
-        GANTRY_OK);
+    assert_int_equal(gantry__stream_init(&at_once, &f.host.heap.heap, f.backend, f.devices[1],
+                                         f.devices[1], COMPUTE, NULL, true),
+                     GANTRY_OK);
     fake->set_delay(0, 10);
     gantry__point_t written = fill(&f, 0, COMPUTE, 7);
     assert_int_equal(gantry__stream_wait_for(&at_once, &written, 1), GANTRY_OK);
@@ -369,15 +376,16 @@ static void stream_that_cannot_be_made_leaves_nothing(void **state) {
     gantry__stream_t stream;
     open_all(&f, 0);
     assert_true(fake->fail_calls("stream_create", 1, 1, GANTRY_UNAVAILABLE, "no more queues"));
-    assert_int_equal(
-        gantry__stream_init(&stream, &f.host.heap.heap, f.backend, f.devices[0], NULL, COMPUTE, NULL, false),
-        GANTRY_UNAVAILABLE);
+    assert_int_equal(gantry__stream_init(&stream, &f.host.heap.heap, f.backend, f.devices[0], NULL,
+                                         COMPUTE, NULL, false),
+                     GANTRY_UNAVAILABLE);
     assert_string_equal(gantry__message(), "no more queues");
     gantry__stream_deinit(&stream); /* harmless */
     close_all(&f);
 }
 
-/* Without an event the thread waits for the stream instead: nothing is in flight when a wait has returned. */
+/* Without an event the thread waits for the stream instead: nothing is in flight when a wait has
+ * returned. */
 static void failing_event_slots_leave_no_work_behind(void **state) {
     (void)state;
     static const struct {
@@ -393,7 +401,8 @@ static void failing_event_slots_leave_no_work_behind(void **state) {
         fake->set_delay(0, 5);
         gantry__point_t point = fill(&f, 0, COMPUTE, 1);
         assert_true(fake->fail_calls(cases[i].slot, 1, 1, GANTRY_INTERNAL, "broken slot"));
-        assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_HOST], &point, 1), cases[i].waited);
+        assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_HOST], &point, 1),
+                         cases[i].waited);
         if (cases[i].waited != GANTRY_OK) assert_string_equal(gantry__message(), "broken slot");
         assert_int_equal(gantry__point_wait(point), cases[i].passed);
         if (cases[i].passed != GANTRY_OK) assert_string_equal(gantry__message(), "broken slot");
@@ -449,7 +458,8 @@ static void failed_work_is_told_to_every_reader(void **state) {
     for (int i = 0; i < 3; ++i) {
         assert_int_equal(gantry__point_wait(failed), GANTRY_INTERNAL);
         assert_string_equal(gantry__message(), "the kernel died");
-        assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_HOST], &failed, 1), GANTRY_INTERNAL);
+        assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_HOST], &failed, 1),
+                         GANTRY_INTERNAL);
     }
     assert_int_equal(gantry__point_wait(good), GANTRY_OK); /* what was good before stays good */
     gantry__point_t later = fill(&f, 0, COMPUTE, 3);
@@ -466,7 +476,8 @@ static void fail_some(fixture_t *f, gantry__point_t *points, uint32_t count, uin
         (void)snprintf(text, sizeof text, "piece %u died", i);
         if (i % every == 0) assert_true(fake->fail_calls("work", 1, 1, GANTRY_INTERNAL, text));
         points[i] = fill(f, 0, COMPUTE, i);
-        assert_int_equal(gantry__point_wait(points[i]), i % every == 0 ? GANTRY_INTERNAL : GANTRY_OK);
+        assert_int_equal(gantry__point_wait(points[i]),
+                         i % every == 0 ? GANTRY_INTERNAL : GANTRY_OK);
     }
 }
 
@@ -492,7 +503,8 @@ static void more_failures_than_are_kept_apart_join_the_nearest(void **state) {
     gantry__point_t points[FIRST], near[4];
     open_all(&f, 0);
     fail_some(&f, points, FIRST, APART);
-    fail_some(&f, near, 4, 2); /* near[0] and near[2] fail: two ranges too many, one good result between them */
+    /* near[0] and near[2] fail: two ranges too many, one good result between them */
+    fail_some(&f, near, 4, 2);
     for (uint32_t i = 0; i < 4; ++i) {
         gantry_status_t expected = i == 3 ? GANTRY_OK : GANTRY_INTERNAL; /* near[1] is the price */
         if (i != 1) assert_int_equal(gantry__point_wait(near[i]), expected);
@@ -519,7 +531,8 @@ static void failed_work_is_told_across_streams(void **state) {
     gantry__point_t read = read_back(&f, 0, TO_HOST, values);
     fake->open_gate(0, 7);
     assert_int_equal(gantry__point_wait(read), GANTRY_INTERNAL);
-    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) (void)gantry__stream_synchronize(&f.streams[0][i]);
+    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i)
+        (void)gantry__stream_synchronize(&f.streams[0][i]);
     close_all(&f);
 }
 
@@ -560,7 +573,8 @@ typedef struct crowd_t {
     int failures;
 } crowd_t;
 
-/* Each thread has a quarter of the region for itself, and works on it by turns on its stream and on the next one. */
+/* Each thread has a quarter of the region for itself, and works on it by turns on its stream and
+ * on the next one. */
 static void *work_in_turns(void *user) {
     crowd_t *self = user;
     fixture_t *f = self->f;
@@ -570,7 +584,8 @@ static void *work_in_turns(void *user) {
         gantry_span_t span = {f->regions[0], self->stream * (BYTES / 4), BYTES / 4};
         uint32_t value = self->stream * 100000u + (uint32_t)i, values[BYTES / 16];
         gantry__stream_begin(first);
-        self->failures += f->backend->transfer->fill(first->handle, &span, &value, sizeof value) != 0;
+        self->failures +=
+            f->backend->transfer->fill(first->handle, &span, &value, sizeof value) != 0;
         gantry__point_t written = {first, gantry__stream_end(first)};
         self->failures += gantry__stream_wait_for(second, &written, 1) != GANTRY_OK;
         gantry__stream_begin(second);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every public struct that begins with struct_size, with every size: it is filled or read so far and no byte further, or the call is
- * InvalidArgument. The rows below are all structs of the headers; what the library hands to a callback has none. */
+/* Every public struct that begins with struct_size, with every size: it is filled or read so far
+ * and no byte further, or the call is InvalidArgument. The rows below are all structs of the
+ * headers; what the library hands to a callback has none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,14 +25,16 @@ static const float elements[4] = {1, 2, 3, 4};
 
 static int open_world(void **state) {
     static world_t w;
-    const gantry_runtime_options_t options = {.struct_size = sizeof options, .backends = "cpu", .kernel_cache = ""};
+    const gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .backends = "cpu", .kernel_cache = ""};
     const gantry_shape_t shape = {.rank = 4, .dims = {1, 2, 2, 1}};
     size_t count = 0;
     assert_int_equal(gantry_runtime_create(&options, &w.runtime), GANTRY_OK);
     w.scope = gantry_scope_begin(w.runtime, NULL);
     w.x = gantry_constant(w.scope, GANTRY_FLOAT32, shape, elements, sizeof elements);
     assert_non_null(gantry_exp(w.scope, w.x));
-    assert_int_equal(gantry_list_physical_devices(w.runtime, "CPU", 1, &w.device, &count), GANTRY_OK);
+    assert_int_equal(gantry_list_physical_devices(w.runtime, "CPU", 1, &w.device, &count),
+                     GANTRY_OK);
     assert_int_equal(gantry_profile_start(w.runtime, GANTRY_PROFILE_ON), GANTRY_OK);
     *state = &w;
     return 0;
@@ -46,16 +49,24 @@ static int close_world(void **state) {
 
 /* ---- structs that the library fills ---- */
 
-static gantry_status_t fill_backend(const world_t *w, void *p) { return gantry_backend_status(w->runtime, 0, p); }
+static gantry_status_t fill_backend(const world_t *w, void *p) {
+    return gantry_backend_status(w->runtime, 0, p);
+}
 static gantry_status_t fill_setting(const world_t *w, void *p) {
     return gantry_get_setting(w->runtime, "memory_growth", NULL, p);
 }
 static gantry_status_t fill_details(const world_t *w, void *p) {
     return gantry_get_device_details(w->runtime, w->device, p);
 }
-static gantry_status_t fill_memory(const world_t *w, void *p) { return gantry_get_memory_info(w->runtime, "CPU:0", p); }
-static gantry_status_t fill_op(const world_t *w, void *p) { return w ? gantry_op_info(0, p) : GANTRY_UNKNOWN; }
-static gantry_status_t fill_programs(const world_t *w, void *p) { return gantry_get_program_stats(w->runtime, p); }
+static gantry_status_t fill_memory(const world_t *w, void *p) {
+    return gantry_get_memory_info(w->runtime, "CPU:0", p);
+}
+static gantry_status_t fill_op(const world_t *w, void *p) {
+    return w ? gantry_op_info(0, p) : GANTRY_UNKNOWN;
+}
+static gantry_status_t fill_programs(const world_t *w, void *p) {
+    return gantry_get_program_stats(w->runtime, p);
+}
 static gantry_status_t fill_profile(const world_t *w, void *p) {
     return gantry_profile_read(w->runtime, GANTRY_PROFILE_TOTAL, p);
 }
@@ -73,7 +84,8 @@ static gantry_status_t fill_config(const world_t *w, void *p) {
 }
 
 /* previous: the size before the last field came. */
-#define FILLED(type, last, call) {#type, sizeof(type), offsetof(type, last), call}
+#define FILLED(type, last, call) \
+    { #type, sizeof(type), offsetof(type, last), call }
 static const struct {
     const char *name;
     size_t size, previous;
@@ -109,10 +121,12 @@ static void fill_with_size(const world_t *w, size_t row, uint32_t struct_size) {
     const gantry_status_t status = filled[row].fill(w, bytes);
     const size_t written = fits ? struct_size : sizeof struct_size;
     if (status != (fits ? GANTRY_OK : GANTRY_INVALID_ARGUMENT))
-        fail_msg("%s with struct_size %u: %s", filled[row].name, struct_size, gantry_status_name(status));
+        fail_msg("%s with struct_size %u: %s", filled[row].name, struct_size,
+                 gantry_status_name(status));
     if (!fits) assert_non_null(strstr(gantry_last_message(), "struct_size is "));
     if (untouched(bytes, written, room) != room - written)
-        fail_msg("%s with struct_size %u: bytes behind it are written", filled[row].name, struct_size);
+        fail_msg("%s with struct_size %u: bytes behind it are written", filled[row].name,
+                 struct_size);
     assert_memory_equal(bytes, &struct_size, sizeof struct_size); /* it stays the caller's */
     free(bytes);
 }
@@ -123,7 +137,8 @@ static void filled_struct_is_written_up_to_its_size(void **state) {
         for (uint32_t size = 0; size <= filled[i].size + BEHIND; ++size) fill_with_size(w, i, size);
         fill_with_size(w, i, (uint32_t)filled[i].previous);
         fill_with_size(w, i, UINT32_MAX);
-        fill_with_size(w, i, (uint32_t)CANARY << 24 | CANARY << 16 | CANARY << 8 | CANARY); /* nobody set it */
+        /* nobody set it */
+        fill_with_size(w, i, (uint32_t)CANARY << 24 | CANARY << 16 | CANARY << 8 | CANARY);
     }
 }
 
@@ -159,7 +174,9 @@ static void list_is_written_in_the_callers_steps(void **state) {
         const uint32_t step = steps[i];
         memset(bytes, CANARY, sizeof bytes);
         memcpy(bytes, &step, sizeof step);
-        assert_int_equal(gantry_get_placements(w->runtime, 2, (gantry_placement_record_t *)(void *)bytes, &count), GANTRY_OK);
+        assert_int_equal(gantry_get_placements(w->runtime, 2,
+                                               (gantry_placement_record_t *)(void *)bytes, &count),
+                         GANTRY_OK);
         assert_int_equal(untouched(bytes, 2 * step, sizeof bytes), sizeof bytes - 2 * step);
         for (size_t k = 0; k < 2; ++k) {
             assert_memory_equal(bytes + k * step, &step, sizeof step);
@@ -176,16 +193,20 @@ static gantry_status_t configure(gantry_runtime_t *runtime, uint32_t struct_size
     memset(bytes, 0, sizeof bytes);
     for (uint64_t i = 0; i < 2; ++i) {
         const uint64_t limit = (i + 1) << 20;
-        memcpy(bytes + i * step + offsetof(gantry_logical_device_config_t, memory_limit_bytes), &limit, sizeof limit);
+        memcpy(bytes + i * step + offsetof(gantry_logical_device_config_t, memory_limit_bytes),
+               &limit, sizeof limit);
     }
     memset(bytes + 2 * step, CANARY, sizeof bytes - 2 * step);
     memcpy(bytes, &struct_size, sizeof struct_size);
-    return gantry_set_logical_device_configuration(runtime, device, (gantry_logical_device_config_t *)(void *)bytes, 2);
+    return gantry_set_logical_device_configuration(
+        runtime, device, (gantry_logical_device_config_t *)(void *)bytes, 2);
 }
 
 static void list_is_read_in_the_callers_steps(void **state) {
-    const gantry_runtime_options_t options = {.struct_size = sizeof options, .backends = "cpu", .kernel_cache = ""};
-    const size_t whole = sizeof(gantry_logical_device_config_t), old = offsetof(gantry_logical_device_config_t, has_ordinal);
+    const gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .backends = "cpu", .kernel_cache = ""};
+    const size_t whole = sizeof(gantry_logical_device_config_t),
+                 old = offsetof(gantry_logical_device_config_t, has_ordinal);
     gantry_runtime_t *runtime;
     (void)state;
     assert_int_equal(gantry_runtime_create(&options, &runtime), GANTRY_OK);
@@ -220,9 +241,12 @@ static gantry_status_t read_runtime(const world_t *w, const void *p) {
 static gantry_status_t read_format(const world_t *w, const void *p) {
     return gantry_tensor_format(w->x, p, NULL, 0, NULL);
 }
-static gantry_status_t read_reduce(const world_t *w, const void *p) { return of_scope(w, gantry_sum(w->scope, w->x, p)); }
+static gantry_status_t read_reduce(const world_t *w, const void *p) {
+    return of_scope(w, gantry_sum(w->scope, w->x, p));
+}
 static gantry_status_t read_matmul(const world_t *w, const void *p) {
-    const gantry_tensor_t *square = gantry_reshape(w->scope, w->x, (gantry_shape_t){.rank = 2, .dims = {2, 2}});
+    const gantry_tensor_t *square =
+        gantry_reshape(w->scope, w->x, (gantry_shape_t){.rank = 2, .dims = {2, 2}});
     return of_scope(w, gantry_matmul(w->scope, square, square, p));
 }
 static gantry_status_t read_scan(const world_t *w, const void *p) {
@@ -243,12 +267,14 @@ static gantry_status_t read_diagonal(const world_t *w, const void *p) {
     return of_scope(w, gantry_matrix_diag(w->scope, w->x, p));
 }
 static gantry_status_t read_batch_norm(const world_t *w, const void *p) {
-    const gantry_tensor_t *outputs[3], *one = gantry_ones(w->scope, GANTRY_FLOAT32, (gantry_shape_t){.rank = 1, .dims = {1}});
+    const gantry_tensor_t *outputs[3],
+        *one = gantry_ones(w->scope, GANTRY_FLOAT32, (gantry_shape_t){.rank = 1, .dims = {1}});
     (void)gantry_fused_batch_norm(w->scope, w->x, one, one, one, one, p, outputs);
     return of_scope(w, outputs[0]);
 }
 
-#define READ(type, zero_is_fine, call) {#type, sizeof(type), zero_is_fine, call}
+#define READ(type, zero_is_fine, call) \
+    { #type, sizeof(type), zero_is_fine, call }
 static const struct {
     const char *name;
     size_t size;
@@ -279,8 +305,8 @@ static void read_with_size(const world_t *w, size_t row, uint32_t struct_size) {
     const bool fits = given >= sizeof struct_size && given <= size;
     const gantry_status_t status = read_rows[row].read(w, bytes);
     if (status != (fits ? GANTRY_OK : GANTRY_INVALID_ARGUMENT)) {
-        fail_msg("%s with struct_size %u: %s, %s", read_rows[row].name, struct_size, gantry_status_name(status),
-                 gantry_last_message());
+        fail_msg("%s with struct_size %u: %s, %s", read_rows[row].name, struct_size,
+                 gantry_status_name(status), gantry_last_message());
     }
     free(bytes);
 }
@@ -288,7 +314,8 @@ static void read_with_size(const world_t *w, size_t row, uint32_t struct_size) {
 static void options_are_read_up_to_their_size(void **state) {
     const world_t *w = *state;
     for (size_t i = 0; i < READ_ROWS; ++i) {
-        for (uint32_t size = 0; size <= read_rows[i].size + 8; size += size < 8 ? 1 : 4) read_with_size(w, i, size);
+        for (uint32_t size = 0; size <= read_rows[i].size + 8; size += size < 8 ? 1 : 4)
+            read_with_size(w, i, size);
         read_with_size(w, i, UINT32_MAX);
     }
 }
@@ -308,8 +335,10 @@ static void every_struct_has_a_size_or_is_a_plain_value(void **state) {
     assert_true(public_struct_count > 20);
     for (size_t i = 0; i < public_struct_count; ++i) {
         const char *name = public_structs[i].name;
-        bool is_plain = strcmp(name, "gantry_shape_t") == 0 || strcmp(name, "gantry_attr_value_t") == 0;
-        if (public_structs[i].has_size == is_plain) fail_msg("%s: a plain value, or a struct with struct_size?", name);
+        bool is_plain =
+            strcmp(name, "gantry_shape_t") == 0 || strcmp(name, "gantry_attr_value_t") == 0;
+        if (public_structs[i].has_size == is_plain)
+            fail_msg("%s: a plain value, or a struct with struct_size?", name);
         if (!is_plain && !has_row(name)) fail_msg("%s has no row here", name);
     }
 }

@@ -9,7 +9,8 @@
 
 static uint64_t bytes_in_use(const runtime_fixture_t *f, const char *device) {
     gantry_memory_info_t info = {.struct_size = sizeof info};
-    if (gantry_get_memory_info(f->runtime, device, &info) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_get_memory_info(f->runtime, device, &info) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     return info.current_bytes;
 }
 
@@ -21,7 +22,8 @@ static void tensor_tells_what_it_is(void **state) {
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     const double values[6] = {0};
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SHAPE(2, 3), values, sizeof values);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SHAPE(2, 3), values, sizeof values);
     assert_int_equal(gantry_tensor_dtype(x), GANTRY_FLOAT64);
     assert_int_equal(gantry_tensor_elements(x), 6);
     assert_int_equal(gantry_tensor_bytes(x), 48);
@@ -41,10 +43,11 @@ static void questions_about_no_tensor_have_plain_answers(void **state) {
     assert_null(gantry_tensor_retain(NULL));
     gantry_tensor_release(NULL);
     char text[8] = "x";
-    expect_failure(gantry_tensor_read(NULL, text, 1), GANTRY_INVALID_ARGUMENT, "the tensor is NULL");
-    expect_failure(gantry_tensor_wait(NULL), GANTRY_INVALID_ARGUMENT, "the tensor is NULL");
-    expect_failure(gantry_tensor_format(NULL, NULL, text, sizeof text, NULL), GANTRY_INVALID_ARGUMENT,
+    expect_failure(gantry_tensor_read(NULL, text, 1), GANTRY_INVALID_ARGUMENT,
                    "the tensor is NULL");
+    expect_failure(gantry_tensor_wait(NULL), GANTRY_INVALID_ARGUMENT, "the tensor is NULL");
+    expect_failure(gantry_tensor_format(NULL, NULL, text, sizeof text, NULL),
+                   GANTRY_INVALID_ARGUMENT, "the tensor is NULL");
     assert_string_equal(text, "");
 }
 
@@ -67,7 +70,8 @@ static void only_its_own_size_is_read(void **state) {
                        "reading a tensor of 12 bytes into 0 bytes");
         expect_failure(gantry_tensor_read(x, NULL, 12), GANTRY_INVALID_ARGUMENT, "out is NULL");
         assert_null(gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3), NULL, 12));
-        expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "constant: data is NULL; the address of 12 bytes");
+        expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                             "constant: data is NULL; the address of 12 bytes");
         for (int i = 0; i < 4; ++i) assert_int_equal((int)values[i], 9);
         assert_int_equal(gantry_tensor_read(x, values, 12), GANTRY_OK);
         assert_int_equal((int)values[2], 3);
@@ -92,7 +96,8 @@ static void tensors_of_all_sizes_come_back_as_they_went(void **state) {
                        *back = runtime_fixture_scope(&f, devices[1 - d]);
         for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
             size_t bytes = (size_t)sizes[s] * 4;
-            const gantry_tensor_t *x = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(sizes[s]), values, bytes);
+            const gantry_tensor_t *x =
+                gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(sizes[s]), values, bytes);
             const gantry_tensor_t *copy = gantry_identity(back, x);
             memset(got, 0, bytes);
             assert_int_equal(gantry_tensor_read(x, got, bytes), GANTRY_OK);
@@ -108,16 +113,18 @@ static void tensors_of_all_sizes_come_back_as_they_went(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* One element of up to 8 bytes is a fill on the stream of the ops; all else is copied on the stream of transfers. */
+/* One element of up to 8 bytes is a fill on the stream of the ops; all else is copied on the
+ * stream of transfers. */
 static void single_elements_are_made_on_the_stream_of_the_ops(void **state) {
     (void)state;
     static const struct {
         gantry_dtype_t dtype;
         int64_t elements;
         uint32_t stream;
-    } cases[] = {{GANTRY_UINT8, 1, GANTRY_STREAM_COMPUTE},     {GANTRY_FLOAT16, 1, GANTRY_STREAM_COMPUTE},
-                 {GANTRY_FLOAT32, 1, GANTRY_STREAM_COMPUTE},   {GANTRY_INT64, 1, GANTRY_STREAM_COMPUTE},
-                 {GANTRY_FLOAT32, 2, GANTRY_STREAM_TO_DEVICE}, {GANTRY_UINT8, 3, GANTRY_STREAM_TO_DEVICE}};
+    } cases[] = {
+        {GANTRY_UINT8, 1, GANTRY_STREAM_COMPUTE},     {GANTRY_FLOAT16, 1, GANTRY_STREAM_COMPUTE},
+        {GANTRY_FLOAT32, 1, GANTRY_STREAM_COMPUTE},   {GANTRY_INT64, 1, GANTRY_STREAM_COMPUTE},
+        {GANTRY_FLOAT32, 2, GANTRY_STREAM_TO_DEVICE}, {GANTRY_UINT8, 3, GANTRY_STREAM_TO_DEVICE}};
     static const unsigned char bytes[] = {0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -125,7 +132,8 @@ static void single_elements_are_made_on_the_stream_of_the_ops(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         unsigned char got[sizeof bytes] = {0};
         size_t size = (size_t)cases[i].elements * gantry_dtype_size(cases[i].dtype);
-        const gantry_tensor_t *x = gantry_constant(scope, cases[i].dtype, GANTRY_SHAPE(cases[i].elements), bytes, size);
+        const gantry_tensor_t *x =
+            gantry_constant(scope, cases[i].dtype, GANTRY_SHAPE(cases[i].elements), bytes, size);
         assert_non_null(x);
         assert_int_equal(x->ready.stream->index, cases[i].stream);
         assert_int_equal(gantry_tensor_read(x, got, size), GANTRY_OK);
@@ -142,7 +150,8 @@ static void formatting_cuts_to_fit_and_tells_the_whole_length(void **state) {
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     const float values[] = {22, 28, 49, 64};
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), values, sizeof values);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), values, sizeof values);
     char text[64];
     size_t needed = 0;
     assert_int_equal(gantry_tensor_format(x, NULL, text, sizeof text, &needed), GANTRY_OK);
@@ -156,18 +165,20 @@ static void formatting_cuts_to_fit_and_tells_the_whole_length(void **state) {
     assert_int_equal(gantry_tensor_format(x, NULL, text, 1, NULL), GANTRY_OK);
     assert_string_equal(text, "");
     const gantry_tensor_t *y = F32(scope, 1.0F / 3, 1);
-    gantry_format_options_t options = {.struct_size = sizeof options, .precision = 3, .line_width = 4};
+    gantry_format_options_t options = {
+        .struct_size = sizeof options, .precision = 3, .line_width = 4};
     assert_int_equal(gantry_tensor_format(y, &options, text, sizeof text, NULL), GANTRY_OK);
     assert_string_equal(text, "[0.333\n 1.   ]");
-    options.struct_size = offsetof(gantry_format_options_t, line_width); /* a program built before that field */
+    /* a program built before that field */
+    options.struct_size = offsetof(gantry_format_options_t, line_width);
     assert_int_equal(gantry_tensor_format(y, &options, text, sizeof text, NULL), GANTRY_OK);
     assert_string_equal(text, "[0.333 1.   ]");
     options.struct_size = 0;
-    expect_failure(gantry_tensor_format(y, &options, text, sizeof text, NULL), GANTRY_INVALID_ARGUMENT,
-                   "struct_size is 0");
+    expect_failure(gantry_tensor_format(y, &options, text, sizeof text, NULL),
+                   GANTRY_INVALID_ARGUMENT, "struct_size is 0");
     options.struct_size = sizeof options + 4;
-    expect_failure(gantry_tensor_format(y, &options, text, sizeof text, NULL), GANTRY_INVALID_ARGUMENT,
-                   "struct_size is 24");
+    expect_failure(gantry_tensor_format(y, &options, text, sizeof text, NULL),
+                   GANTRY_INVALID_ARGUMENT, "struct_size is 24");
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
@@ -184,7 +195,8 @@ static void *retain_and_release(void *user) {
     float value = 0;
     for (int i = 0; i < 2000; ++i) {
         gantry_tensor_t *mine = gantry_tensor_retain(owner->tensor);
-        if (i % 200 == 0 && owner->status == GANTRY_OK) owner->status = gantry_tensor_read(mine, &value, sizeof value);
+        if (i % 200 == 0 && owner->status == GANTRY_OK)
+            owner->status = gantry_tensor_read(mine, &value, sizeof value);
         if (i % 200 == 0 && (int)value != 7) owner->status = GANTRY_DATA_LOSS;
         gantry_tensor_release(mine);
     }
@@ -248,7 +260,8 @@ static void reshaped_tensor_shares_memory_and_outlives_its_source(void **state) 
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     const float values[] = {1, 2, 3, 4, 5, 6};
-    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), values, sizeof values);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), values, sizeof values);
     EXPECT_F32(x, 1, 2, 3, 4, 5, 6);
     uint64_t before = bytes_in_use(&f, "GPU:0"), computed = fake->calls("compute");
     const gantry_tensor_t *y = gantry_reshape(scope, x, GANTRY_SHAPE(3, -1));
@@ -307,8 +320,10 @@ static void reading_with_no_host_memory_is_an_error_and_no_more(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1) cmocka_set_test_filter(argv[1]); /* one alone: what a failed test leaves behind fails the next ones */
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    /* one alone: what a failed test leaves behind fails the next ones */
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(tensor_tells_what_it_is),
         TEST(questions_about_no_tensor_have_plain_answers),

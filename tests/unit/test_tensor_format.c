@@ -13,7 +13,8 @@
 #include "failing_heap.h"
 #include "run/tensor_format.h"
 
-/* An array with NumPy's text for it. Its elements are bits, or, where that is NULL, 0, step, 2 step... */
+/* An array with NumPy's text for it. Its elements are bits, or, where that is NULL, 0, step, 2
+ * step... */
 typedef struct format_case_t {
     const char *name;
     gantry_dtype_t dtype;
@@ -49,8 +50,8 @@ static void text_of_every_case_is_numpys(void **state) {
         gantry__text_t text;
         gantry__text_init(&text, &gantry__heap_default);
         void *ramp = row->bits ? NULL : make_ramp(row, (size_t)gantry_shape_elements(&row->shape));
-        size_t length = gantry__format_array(row->dtype, &row->shape, row->bits ? row->bits : ramp, &row->options,
-                                             &text);
+        size_t length = gantry__format_array(row->dtype, &row->shape, row->bits ? row->bits : ramp,
+                                             &row->options, &text);
         free(ramp);
         assert_int_equal(length, text.length);
         if (strcmp(gantry__text_get(&text), row->text) != 0) {
@@ -108,7 +109,8 @@ static void foolish_options_are_survived(void **state) {
                                                 {.precision = -5, .threshold = -1},
                                                 {.edge_items = INT32_MAX, .threshold = 1}};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i) {
-        assert_true(gantry__format_array(GANTRY_FLOAT64, &GANTRY_SHAPE(3), values, &options[i], &text) > 10);
+        assert_true(gantry__format_array(GANTRY_FLOAT64, &GANTRY_SHAPE(3), values, &options[i],
+                                         &text) > 10);
     }
     gantry__text_deinit(&text);
 }

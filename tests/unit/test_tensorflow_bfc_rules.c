@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model of TensorFlow's allocator rules that the bench compares with, against the figures that TensorFlow's own
- * tests of its allocator state (tensorflow_semantics 5.7), and back-off and growth from the rules' text. */
+/* The model of TensorFlow's allocator rules that the bench compares with, against the figures that
+ * TensorFlow's own tests of its allocator state (tensorflow_semantics 5.7), and back-off and
+ * growth from the rules' text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,9 +15,11 @@
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 
-static tensorflow_bfc_rules_t *open_rules(tensorflow_bfc_rules_t *rules, uint64_t limit_bytes, bool growth) {
-    tensorflow_bfc_rules_init(rules,
-                              &(rules_options_t){.limit_bytes = limit_bytes, .growth = growth, .collection = true});
+static tensorflow_bfc_rules_t *open_rules(tensorflow_bfc_rules_t *rules, uint64_t limit_bytes,
+                                          bool growth) {
+    tensorflow_bfc_rules_init(
+        rules,
+        &(rules_options_t){.limit_bytes = limit_bytes, .growth = growth, .collection = true});
     return rules;
 }
 
@@ -26,8 +29,8 @@ static rules_chunk_t *get(tensorflow_bfc_rules_t *rules, uint64_t bytes) {
     return chunk;
 }
 
-static void check_stats(const tensorflow_bfc_rules_t *rules, uint64_t allocs, uint64_t in_use, uint64_t peak,
-                        uint64_t largest) {
+static void check_stats(const tensorflow_bfc_rules_t *rules, uint64_t allocs, uint64_t in_use,
+                        uint64_t peak, uint64_t largest) {
     rules_stats_t stats;
     tensorflow_bfc_rules_stats(rules, &stats);
     assert_false(rules->broken);
@@ -38,13 +41,15 @@ static void check_stats(const tensorflow_bfc_rules_t *rules, uint64_t allocs, ui
 }
 
 static int by_address(const void *a, const void *b) {
-    const rules_chunk_t *x = *(const rules_chunk_t *const *)a, *y = *(const rules_chunk_t *const *)b;
+    const rules_chunk_t *x = *(const rules_chunk_t *const *)a,
+                        *y = *(const rules_chunk_t *const *)b;
     return (x->address > y->address) - (x->address < y->address);
 }
 
 static void check_no_overlap(rules_chunk_t **chunks, size_t count) {
     qsort(chunks, count, sizeof(rules_chunk_t *), by_address);
-    for (size_t i = 1; i < count; ++i) assert_true(chunks[i - 1]->address + chunks[i - 1]->bytes <= chunks[i]->address);
+    for (size_t i = 1; i < count; ++i)
+        assert_true(chunks[i - 1]->address + chunks[i - 1]->bytes <= chunks[i]->address);
 }
 
 static void rules_sizes_1_to_1023_give_the_stated_numbers(void **state) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies between the host, two fake cards and the CPU: what is waited for and what is not, and what a failure leaves. */
+/* Copies between the host, two fake cards and the CPU: what is waited for and what is not, and
+ * what a failure leaves. */
 #define _XOPEN_SOURCE 700
 
 #include "transfer_fixture.h"
@@ -55,7 +56,8 @@ static void part_of_a_buffer_is_read(void **state) {
     assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
     assert_int_equal(gantry__copy_to_host(part, buffer, 40, sizeof part, ready), GANTRY_OK);
     expect_numbers(part, sizeof part, 110);
-    assert_int_equal(gantry__copy_to_host(part, buffer, SMALL, 0, ready), GANTRY_OK); /* nothing, at the end */
+    /* nothing, at the end */
+    assert_int_equal(gantry__copy_to_host(part, buffer, SMALL, 0, ready), GANTRY_OK);
     free(values);
     gantry__buffer_release(before);
     gantry__buffer_release(buffer);
@@ -92,8 +94,10 @@ static void *copy_many(void *user) {
     for (uint32_t i = 0; i < 200; ++i) {
         gantry__point_t ready;
         for (uint32_t k = 0; k < 256; ++k) values[k] = self->number * 1000000u + i * 1000u + k;
-        self->failures += gantry__copy_from_host(self->buffer, values, sizeof values, &ready) != GANTRY_OK;
-        self->failures += gantry__copy_to_host(results, self->buffer, 0, sizeof results, ready) != GANTRY_OK;
+        self->failures +=
+            gantry__copy_from_host(self->buffer, values, sizeof values, &ready) != GANTRY_OK;
+        self->failures +=
+            gantry__copy_to_host(results, self->buffer, 0, sizeof results, ready) != GANTRY_OK;
         self->failures += memcmp(values, results, sizeof values) != 0;
     }
     return NULL;
@@ -129,11 +133,15 @@ static void every_pair_of_devices_is_copied_between(void **state) {
             for (int size = 0; size < 3; ++size) {
                 gantry__point_t ready, copied;
                 uint32_t bytes = sizes[size];
-                gantry__buffer_t *source = create(devices[from], 2 * bytes), *target = create(devices[to], bytes);
+                gantry__buffer_t *source = create(devices[from], 2 * bytes),
+                                 *target = create(devices[to], bytes);
                 uint32_t *values = numbers(2 * bytes, 7), *results = numbers(bytes, 0);
-                assert_int_equal(gantry__copy_from_host(source, values, 2 * bytes, &ready), GANTRY_OK);
-                assert_int_equal(gantry__copy_across(target, source, bytes, bytes, ready, &copied), GANTRY_OK);
-                assert_int_equal(gantry__copy_to_host(results, target, 0, bytes, copied), GANTRY_OK);
+                assert_int_equal(gantry__copy_from_host(source, values, 2 * bytes, &ready),
+                                 GANTRY_OK);
+                assert_int_equal(gantry__copy_across(target, source, bytes, bytes, ready, &copied),
+                                 GANTRY_OK);
+                assert_int_equal(gantry__copy_to_host(results, target, 0, bytes, copied),
+                                 GANTRY_OK);
                 expect_numbers(results, bytes, 7 + bytes / 4);
                 free(values);
                 free(results);
@@ -171,7 +179,8 @@ static void copy_across_waits_for_its_source(void **state) {
 
 static void failing_slots_are_reported_and_leave_no_work_behind(void **state) {
     (void)state;
-    static const char *const slots[] = {"to_device", "event_create", "event_record", "event_synchronize", "work"};
+    static const char *const slots[] = {"to_device", "event_create", "event_record",
+                                        "event_synchronize", "work"};
     for (size_t i = 0; i < 2 * sizeof slots / sizeof slots[0]; ++i) {
         fixture_t t;
         gantry__point_t ready;
@@ -186,9 +195,9 @@ static void failing_slots_are_reported_and_leave_no_work_behind(void **state) {
         gantry_status_t status = gantry__copy_from_host(buffer, values, bytes, &ready);
         if (status != GANTRY_OK) assert_string_equal(gantry__message(), "broken slot");
         if (i / 2 == 0) assert_int_equal(status, GANTRY_INTERNAL);
-        if (bytes == LARGE)
-            assert_int_equal(fake->waiting(0), 0); /* the caller's memory is the caller's again, come what may */
-        (void)gantry__point_wait(ready);           /* where a small one meets its failure */
+        if (bytes == LARGE) /* the caller's memory is the caller's again, come what may */
+            assert_int_equal(fake->waiting(0), 0);
+        (void)gantry__point_wait(ready); /* where a small one meets its failure */
         fake->set_delay(0, 0);
         assert_int_equal(gantry__copy_from_host(buffer, values, bytes, &ready), GANTRY_OK);
         memset(values, 0, bytes);

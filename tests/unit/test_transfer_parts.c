@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies on the device's side, between two parts of the first fake card (0, 1) and the second card (2): they wait for
- * nobody, and who may touch which memory when. */
+/* Copies on the device's side, between two parts of the first fake card (0, 1) and the second card
+ * (2): they wait for nobody, and who may touch which memory when. */
 #define _XOPEN_SOURCE 700
 
 #include "transfer_fixture.h"
@@ -14,7 +14,8 @@ typedef struct parts_t {
 static void open_parts(parts_t *t) {
     static const char *const names[] = {"GPU:0", "GPU:1", "GPU:2"};
     device_fixture_open(&t->f, NULL, NULL);
-    SPLIT(&t->f.table, "fake:0", {.memory_limit_bytes = 16u << 20}, {.memory_limit_bytes = 16u << 20});
+    SPLIT(&t->f.table, "fake:0", {.memory_limit_bytes = 16u << 20},
+          {.memory_limit_bytes = 16u << 20});
     assert_int_equal(gantry__device_table_freeze(&t->f.table, "this test"), GANTRY_OK);
     for (int i = 0; i < 3; ++i) {
         t->gpus[i] = device_fixture_find(&t->f, names[i], NULL);
@@ -45,7 +46,8 @@ static void close_copy(parts_t *t) {
 static gantry__point_t fill(gantry__buffer_t *buffer, uint32_t stream_index, uint32_t value) {
     gantry__stream_t *stream = &buffer->device->streams[stream_index];
     gantry__stream_begin(stream);
-    assert_int_equal(buffer->device->backend->transfer->fill(stream->handle, &buffer->span, &value, 4), 0);
+    assert_int_equal(
+        buffer->device->backend->transfer->fill(stream->handle, &buffer->span, &value, 4), 0);
     gantry__point_t point = {stream, gantry__stream_end(stream)};
     gantry__buffer_mark_use(buffer, stream_index, point.count);
     return point;
@@ -53,11 +55,13 @@ static gantry__point_t fill(gantry__buffer_t *buffer, uint32_t stream_index, uin
 
 static void expect_filled(gantry__buffer_t *buffer, gantry__point_t ready, uint32_t value) {
     uint32_t results[SMALL / 4];
-    if (gantry__copy_to_host(results, buffer, 0, SMALL, ready) != GANTRY_OK) fail_msg("%s", gantry__message());
+    if (gantry__copy_to_host(results, buffer, 0, SMALL, ready) != GANTRY_OK)
+        fail_msg("%s", gantry__message());
     for (uint32_t i = 0; i < SMALL / 4; ++i) assert_int_equal(results[i], value);
 }
 
-/* All streams of both cards are held; the copy is submitted all the same, touches no host memory, and is behind the source's writer. */
+/* All streams of both cards are held; the copy is submitted all the same, touches no host
+ * memory, and is behind the source's writer. */
 static void copies_on_the_device_wait_for_nobody(void **state) {
     (void)state;
     for (int to = 1; to < 3; ++to) {
@@ -67,11 +71,13 @@ static void copies_on_the_device_wait_for_nobody(void **state) {
         fake->close_gate(0, 7);
         fake->close_gate(1, 7);
         gantry__point_t written = fill(t.source, COMPUTE, 4711);
-        assert_int_equal(gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied), GANTRY_OK);
+        assert_int_equal(gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied),
+                         GANTRY_OK);
         assert_ptr_equal(copied.stream, &t.gpus[to]->streams[TO_DEVICE]);
         assert_false(gantry__point_is_past(copied));
         assert_int_equal(fake->calls(to == 1 ? "copy" : "copy_peer"), 1);
-        assert_int_equal(fake->calls("to_host") + fake->calls("to_device") + fake->calls("host_alloc"), 0);
+        assert_int_equal(
+            fake->calls("to_host") + fake->calls("to_device") + fake->calls("host_alloc"), 0);
         fake->open_gate(0, 7);
         fake->open_gate(1, 7);
         expect_filled(t.target, copied, 4711);
@@ -79,7 +85,8 @@ static void copies_on_the_device_wait_for_nobody(void **state) {
     }
 }
 
-/* The source is let go while the copy is held, and its memory belongs to another buffer that the device writes at once. */
+/* The source is let go while the copy is held, and its memory belongs to another buffer that the
+ * device writes at once. */
 static void source_of_a_copy_is_reused_behind_it(void **state) {
     (void)state;
     for (int to = 1; to < 3; ++to) {
@@ -90,9 +97,11 @@ static void source_of_a_copy_is_reused_behind_it(void **state) {
             gantry__point_t written = fill(t.source, COMPUTE, 1);
             uint64_t place = t.source->span.offset_bytes;
             fake->close_gate(to == 1 ? 0 : 1, 1u << TO_DEVICE);
-            assert_int_equal(gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied), GANTRY_OK);
+            assert_int_equal(gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied),
+                             GANTRY_OK);
             gantry__buffer_release(t.source);
-            assert_int_equal(gantry__buffer_create(t.gpus[0], SMALL, by, "Test", &t.source), GANTRY_OK);
+            assert_int_equal(gantry__buffer_create(t.gpus[0], SMALL, by, "Test", &t.source),
+                             GANTRY_OK);
             assert_int_equal(t.source->span.offset_bytes, place);
             (void)fill(t.source, by, 2);
             fake->open_gate(0, 7);
@@ -113,9 +122,11 @@ static void target_of_a_copy_is_reused_behind_it(void **state) {
         gantry__point_t written = fill(t.source, COMPUTE, 1);
         uint64_t place = t.target->span.offset_bytes;
         fake->close_gate(to == 1 ? 0 : 1, 1u << TO_DEVICE);
-        assert_int_equal(gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied), GANTRY_OK);
+        assert_int_equal(gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied),
+                         GANTRY_OK);
         gantry__buffer_release(t.target);
-        assert_int_equal(gantry__buffer_create(t.gpus[to], SMALL, COMPUTE, "Test", &t.target), GANTRY_OK);
+        assert_int_equal(gantry__buffer_create(t.gpus[to], SMALL, COMPUTE, "Test", &t.target),
+                         GANTRY_OK);
         assert_int_equal(t.target->span.offset_bytes, place);
         written = fill(t.target, COMPUTE, 2);
         fake->open_gate(0, 7);
@@ -140,7 +151,8 @@ static void target_of_a_copy_is_free_of_former_uses(void **state) {
                 gantry__buffer_release(t.target);
                 t.target = create(t.gpus[to], SMALL);
             }
-            assert_int_equal(gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied), GANTRY_OK);
+            assert_int_equal(gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied),
+                             GANTRY_OK);
             fake->open_gate(0, 7);
             fake->open_gate(1, 7);
             expect_filled(t.target, copied, 8);
@@ -155,14 +167,17 @@ static void missing_way_between_cards_is_found_out_once(void **state) {
     gantry__point_t copied;
     open_copy(&t, 2);
     gantry__point_t written = fill(t.source, COMPUTE, 6);
-    assert_true(fake->fail_calls("copy_peer", 1, UINT64_MAX, GANTRY_UNIMPLEMENTED, "no peers here"));
+    assert_true(
+        fake->fail_calls("copy_peer", 1, UINT64_MAX, GANTRY_UNIMPLEMENTED, "no peers here"));
     for (int i = 0; i < 3; ++i) {
-        assert_int_equal(gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied), GANTRY_OK);
+        assert_int_equal(gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied),
+                         GANTRY_OK);
         expect_filled(t.target, copied, 6);
     }
     assert_int_equal(fake->calls("copy_peer"), 1);
     assert_int_equal(
-        log_lines_with(&t.f.log, "from /physical_device:GPU:0 to /physical_device:GPU:1 go through the host",
+        log_lines_with(&t.f.log,
+                       "from /physical_device:GPU:0 to /physical_device:GPU:1 go through the host",
                        "no peers here"),
         1);
     gantry__buffer_t *back = create(t.gpus[1], SMALL); /* the other direction was not asked about */
@@ -174,7 +189,8 @@ static void missing_way_between_cards_is_found_out_once(void **state) {
 
 static void failing_copy_on_the_device_leaves_no_work_behind(void **state) {
     (void)state;
-    static const char *const slots[] = {"copy", "stream_wait_event", "event_create", "event_record", "work"};
+    static const char *const slots[] = {"copy", "stream_wait_event", "event_create", "event_record",
+                                        "work"};
     for (size_t i = 0; i < 2 * sizeof slots / sizeof slots[0]; ++i) {
         const char *slot = i < 2 ? (i == 0 ? "copy" : "copy_peer") : slots[i / 2];
         for (uint64_t call = 1; call <= 2; ++call) {
@@ -184,17 +200,21 @@ static void failing_copy_on_the_device_leaves_no_work_behind(void **state) {
             gantry__point_t written = fill(t.source, COMPUTE, 5);
             fake->set_delay(0, 3);
             assert_true(fake->fail_calls(slot, call, 1, GANTRY_INTERNAL, "broken slot"));
-            gantry_status_t status = gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied);
+            gantry_status_t status =
+                gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied);
             if (status != GANTRY_OK) assert_string_equal(gantry__message(), "broken slot");
-            gantry__buffer_release(t.source); /* freed and written again at once: nothing of the copy may be left */
-            assert_int_equal(gantry__buffer_create(t.gpus[0], SMALL, COMPUTE, "Test", &t.source), GANTRY_OK);
+            /* freed and written again at once: nothing of the copy may be left */
+            gantry__buffer_release(t.source);
+            assert_int_equal(gantry__buffer_create(t.gpus[0], SMALL, COMPUTE, "Test", &t.source),
+                             GANTRY_OK);
             written = fill(t.source, COMPUTE, 6);
             (void)gantry__point_wait(written);
-            (void)gantry__logical_device_synchronize(t.gpus[0]); /* where a failure of the work itself is met */
+            /* where a failure of the work itself is met */
+            (void)gantry__logical_device_synchronize(t.gpus[0]);
             (void)gantry__logical_device_synchronize(t.gpus[1 + i % 2]);
             written = fill(t.source, COMPUTE, 6);
-            for (uint64_t k = 0; k < 2; ++k)
-                (void)gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied); /* takes what is planned */
+            for (uint64_t k = 0; k < 2; ++k) /* takes what is planned */
+                (void)gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied);
             (void)gantry__logical_device_synchronize(t.gpus[0]);
             (void)gantry__logical_device_synchronize(t.gpus[1 + i % 2]);
             written = fill(t.source, COMPUTE, 7);
@@ -214,7 +234,8 @@ static void poisoned_source_is_not_copied(void **state) {
     assert_true(fake->fail_calls("work", 1, 1, GANTRY_DATA_LOSS, "bad kernel"));
     gantry__point_t written = fill(t.source, COMPUTE, 5);
     assert_int_equal(gantry__point_wait(written), GANTRY_DATA_LOSS);
-    expect_failure(gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied), GANTRY_DATA_LOSS, "bad kernel");
+    expect_failure(gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied),
+                   GANTRY_DATA_LOSS, "bad kernel");
     assert_int_equal(fake->calls("copy"), 0);
     close_copy(&t);
 }
@@ -226,7 +247,8 @@ static void parts_of_a_synchronous_card_copy_at_once(void **state) {
     device_fixture_set_gpu(fake, 0, "", "", GANTRY_DEVICE_SYNCHRONOUS);
     open_copy(&t, 1);
     gantry__point_t written = fill(t.source, COMPUTE, 5);
-    assert_int_equal(gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied), GANTRY_OK);
+    assert_int_equal(gantry__copy_across(t.target, t.source, 0, SMALL, written, &copied),
+                     GANTRY_OK);
     assert_int_equal(fake->calls("copy"), 1);
     expect_filled(t.target, copied, 5);
     close_copy(&t);

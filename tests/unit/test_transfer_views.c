@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies between two views of one card, which two backends serve: through the host, block by block. */
+/* Copies between two views of one card, which two backends serve: through the host, block by
+ * block. */
 #define _XOPEN_SOURCE 700
 
 #include "transfer_fixture.h"
@@ -17,12 +18,14 @@ static void open_views(fixture_t *t) {
     t->gpus[0] = device_fixture_find(&t->f, "GPU:0", NULL);
     t->gpus[1] = device_fixture_find(&t->f, "GPU:0@fake", NULL);
     assert_ptr_not_equal(t->gpus[0], t->gpus[1]);
-    for (int i = 0; i < 2; ++i) assert_int_equal(gantry__logical_device_open(t->gpus[i]), GANTRY_OK);
+    for (int i = 0; i < 2; ++i)
+        assert_int_equal(gantry__logical_device_open(t->gpus[i]), GANTRY_OK);
 }
 
 static void two_views_of_a_card_copy_through_the_host_in_blocks(void **state) {
     (void)state;
-    static const uint32_t sizes[] = {4, SMALL, 65536, 65540, BLOCK, BLOCK + 4, 2 * BLOCK, THREE_BLOCKS};
+    static const uint32_t sizes[] = {4,     SMALL,     65536,     65540,
+                                     BLOCK, BLOCK + 4, 2 * BLOCK, THREE_BLOCKS};
     fixture_t t;
     open_views(&t);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
@@ -33,10 +36,12 @@ static void two_views_of_a_card_copy_through_the_host_in_blocks(void **state) {
                          *c = create(t.gpus[0], bytes);
         assert_int_equal(gantry__copy_from_host(a, values, bytes + 64, &ready), GANTRY_OK);
         uint64_t reads = other->calls("to_host"), writes = fake->calls("to_device");
-        assert_int_equal(gantry__copy_across(b, a, 64, bytes, ready, &ready), GANTRY_OK); /* from within the source */
+        /* from within the source */
+        assert_int_equal(gantry__copy_across(b, a, 64, bytes, ready, &ready), GANTRY_OK);
         assert_int_equal(other->calls("to_host") - reads, blocks);
         assert_int_equal(fake->calls("to_device") - writes, blocks);
-        assert_int_equal(gantry__copy_across(c, b, 0, bytes, ready, &ready), GANTRY_OK); /* and back */
+        /* and back */
+        assert_int_equal(gantry__copy_across(c, b, 0, bytes, ready, &ready), GANTRY_OK);
         memset(values, 0, bytes);
         assert_int_equal(gantry__copy_to_host(values, c, 0, bytes, ready), GANTRY_OK);
         expect_numbers(values, bytes, 7 + 16);
@@ -57,21 +62,24 @@ typedef struct crossing_t {
 
 static void *cross(void *user) {
     crossing_t *it = user;
-    it->status = gantry__copy_across(it->target, it->source, 0, THREE_BLOCKS, it->ready, &it->ready);
+    it->status =
+        gantry__copy_across(it->target, it->source, 0, THREE_BLOCKS, it->ready, &it->ready);
     return NULL;
 }
 
 static void expect_arrival(crossing_t *it, uint32_t first) {
     uint32_t *values = numbers(THREE_BLOCKS, 0);
     if (it->status != GANTRY_OK) fail_msg("%s", gantry__message());
-    assert_int_equal(gantry__copy_to_host(values, it->target, 0, THREE_BLOCKS, it->ready), GANTRY_OK);
+    assert_int_equal(gantry__copy_to_host(values, it->target, 0, THREE_BLOCKS, it->ready),
+                     GANTRY_OK);
     expect_numbers(values, THREE_BLOCKS, first);
     free(values);
 }
 
 static crossing_t make_crossing(fixture_t *t, uint32_t first) {
     uint32_t *values = numbers(THREE_BLOCKS, first);
-    crossing_t it = {.target = create(t->gpus[1], THREE_BLOCKS), .source = create(t->gpus[0], THREE_BLOCKS)};
+    crossing_t it = {.target = create(t->gpus[1], THREE_BLOCKS),
+                     .source = create(t->gpus[0], THREE_BLOCKS)};
     assert_int_equal(gantry__copy_from_host(it.source, values, THREE_BLOCKS, &it.ready), GANTRY_OK);
     free(values);
     return it;
@@ -102,7 +110,8 @@ static void large_copy_pins_two_blocks_and_keeps_them(void **state) {
     expect_arrival(&it, 3);
     assert_int_equal(fake->calls("host_alloc"), 2);
     end_crossing(&it);
-    device_fixture_close(&t.f); /* and what is kept then goes with the device: the fake would tell */
+    /* and what is kept then goes with the device: the fake would tell */
+    device_fixture_close(&t.f);
     assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), 0);
 }
 
@@ -116,7 +125,8 @@ static void large_copy_without_pinned_memory_takes_what_there_is(void **state) {
     expect_arrival(&it, 5);
     assert_int_equal(fake->calls("host_alloc"), 0);
     t.f.table.policy.pinned_limit_bytes = UINT64_C(1) << 30;
-    assert_true(fake->fail_calls("host_alloc", 1, 1, GANTRY_RESOURCE_EXHAUSTED, "no pinned memory"));
+    assert_true(
+        fake->fail_calls("host_alloc", 1, 1, GANTRY_RESOURCE_EXHAUSTED, "no pinned memory"));
     (void)cross(&it);
     expect_arrival(&it, 5);
     assert_int_equal(t.f.table.pinned_bytes, 0);
@@ -166,7 +176,8 @@ static void small_copy_passes_through_staging_and_is_not_waited_for(void **state
     assert_int_equal(gantry__copy_across(b, a, 0, SMALL, ready, &ready), GANTRY_OK);
     t.f.heap.inner.most_bytes = 0;
     assert_true(fake->waiting(0) >= 1);
-    assert_int_equal(t.f.table.pinned_bytes, 2 * GANTRY__STAGING_BLOCK_BYTES); /* one block of each device */
+    /* one block of each device */
+    assert_int_equal(t.f.table.pinned_bytes, 2 * GANTRY__STAGING_BLOCK_BYTES);
     fake->open_gate(0, 7);
     memset(values, 0, SMALL);
     assert_int_equal(gantry__copy_to_host(values, b, 0, SMALL, ready), GANTRY_OK);
@@ -177,14 +188,16 @@ static void small_copy_passes_through_staging_and_is_not_waited_for(void **state
     device_fixture_close(&t.f);
 }
 
-/* While the first block's writing is held back, the second one is read; the third must not be: it needs the first one's memory. */
+/* While the first block's writing is held back, the second one is read; the third must not be:
+ * it needs the first one's memory. */
 static void next_block_is_read_while_the_last_one_is_written(void **state) {
     (void)state;
     fixture_t t;
     pthread_t thread;
     open_views(&t);
     uint32_t *values = numbers(THREE_BLOCKS, 3);
-    crossing_t it = {.target = create(t.gpus[1], THREE_BLOCKS), .source = create(t.gpus[0], THREE_BLOCKS)};
+    crossing_t it = {.target = create(t.gpus[1], THREE_BLOCKS),
+                     .source = create(t.gpus[0], THREE_BLOCKS)};
     assert_int_equal(gantry__copy_from_host(it.source, values, THREE_BLOCKS, &it.ready), GANTRY_OK);
     uint64_t before = other->finished(0), reads = other->calls("to_host");
     fake->close_gate(0, 1u << TO_DEVICE);
@@ -210,16 +223,20 @@ static void failure_between_backends_ends_the_copy_and_frees_its_blocks(void **s
         bool at_source;
         const char *slot;
         uint64_t call;
-    } cases[] = {{true, "to_host", 1},    {true, "to_host", 3}, {false, "to_device", 1}, {false, "to_device", 2},
-                 {false, "to_device", 3}, {true, "work", 2},    {false, "work", 1},      {false, "work", 3}};
+    } cases[] = {{true, "to_host", 1},    {true, "to_host", 3},    {false, "to_device", 1},
+                 {false, "to_device", 2}, {false, "to_device", 3}, {true, "work", 2},
+                 {false, "work", 1},      {false, "work", 3}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         fixture_t t;
         open_views(&t);
         uint32_t *values = numbers(THREE_BLOCKS, 3);
-        crossing_t it = {.target = create(t.gpus[1], THREE_BLOCKS), .source = create(t.gpus[0], THREE_BLOCKS)};
-        assert_int_equal(gantry__copy_from_host(it.source, values, THREE_BLOCKS, &it.ready), GANTRY_OK);
+        crossing_t it = {.target = create(t.gpus[1], THREE_BLOCKS),
+                         .source = create(t.gpus[0], THREE_BLOCKS)};
+        assert_int_equal(gantry__copy_from_host(it.source, values, THREE_BLOCKS, &it.ready),
+                         GANTRY_OK);
         const gantry_fake_control_t *control = cases[i].at_source ? other : fake;
-        assert_true(control->fail_calls(cases[i].slot, cases[i].call, 1, GANTRY_INTERNAL, "a hiccup"));
+        assert_true(
+            control->fail_calls(cases[i].slot, cases[i].call, 1, GANTRY_INTERNAL, "a hiccup"));
         (void)cross(&it);
         if (it.status != GANTRY_INTERNAL || !strstr(gantry__message(), "a hiccup"))
             fail_msg("case %zu: %d: %s", i, (int)it.status, gantry__message());
@@ -236,8 +253,10 @@ static void copy_between_backends_without_host_memory_is_refused(void **state) {
     (void)state;
     fixture_t t;
     open_views(&t);
-    crossing_t it = {.target = create(t.gpus[1], THREE_BLOCKS), .source = create(t.gpus[0], THREE_BLOCKS)};
-    assert_true(fake->fail_calls("host_alloc", 1, UINT64_MAX, GANTRY_RESOURCE_EXHAUSTED, "no pinned memory"));
+    crossing_t it = {.target = create(t.gpus[1], THREE_BLOCKS),
+                     .source = create(t.gpus[0], THREE_BLOCKS)};
+    assert_true(fake->fail_calls("host_alloc", 1, UINT64_MAX, GANTRY_RESOURCE_EXHAUSTED,
+                                 "no pinned memory"));
     t.f.heap.inner.fail_at = 0;
     (void)cross(&it);
     t.f.heap.inner.fail_at = -1;

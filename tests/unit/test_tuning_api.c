@@ -46,7 +46,8 @@ static int remove_file(void **state) {
 static bool keep_record(void *user, const gantry_tuning_record_t *record) {
     char(*texts)[1024] = user;
     assert_int_equal(record->struct_size, sizeof *record);
-    (void)snprintf(*texts + strlen(*texts), sizeof *texts - strlen(*texts), "%s=%s;", record->what, record->values);
+    (void)snprintf(*texts + strlen(*texts), sizeof *texts - strlen(*texts), "%s=%s;", record->what,
+                   record->values);
     return strcmp(record->what, "last") != 0;
 }
 
@@ -90,9 +91,11 @@ static void name_says_what_decides_speed(void **state) {
     assert_int_equal(gantry_get_tuning_name(f.runtime, cpu, sizeof name, name), GANTRY_OK);
     assert_non_null(strstr(name, "; Host 1; "));
     assert_non_null(strstr(name, " units; "));
-    assert_int_equal(gantry_get_tuning_name(f.runtime, cpu, sizeof small, small), GANTRY_OUT_OF_RANGE);
+    assert_int_equal(gantry_get_tuning_name(f.runtime, cpu, sizeof small, small),
+                     GANTRY_OUT_OF_RANGE);
     runtime_fixture_close(&f);
-    const gantry_device_info_t odd = {.struct_size = sizeof odd, .hardware_name = "a\tcard\n", .compute_units = 3};
+    const gantry_device_info_t odd = {
+        .struct_size = sizeof odd, .hardware_name = "a\tcard\n", .compute_units = 3};
     gantry__tuning_key(&odd, name);
     assert_string_equal(name, "a card ;  ; 3 units; 0 lanes");
 }
@@ -123,7 +126,8 @@ static void without_a_file_calls_say_why(void **state) {
     assert_int_equal(gantry_get_tuning_file(f.runtime, &file), GANTRY_FAILED_PRECONDITION);
     assert_null(file);
     assert_non_null(strstr(gantry_last_message(), "GANTRY_TUNING_FILE is empty"));
-    assert_int_equal(gantry_put_tuning(f.runtime, device_of(&f, "CPU"), "a", "1"), GANTRY_FAILED_PRECONDITION);
+    assert_int_equal(gantry_put_tuning(f.runtime, device_of(&f, "CPU"), "a", "1"),
+                     GANTRY_FAILED_PRECONDITION);
     expect_records(&f, "");
     runtime_fixture_close(&f);
 }
@@ -142,7 +146,8 @@ static void host_service_finds_the_devices_record(void **state) {
     assert_int_equal(record.line, 2);
     assert_int_equal(record.struct_size, sizeof record);
     assert_int_equal(host->tuning(host->self, &cpu->info, "a.y", &record), 0);
-    gantry_tuning_t old = {.struct_size = offsetof(gantry_tuning_t, measured)}; /* a module of an older interface */
+    /* a module of an older interface */
+    gantry_tuning_t old = {.struct_size = offsetof(gantry_tuning_t, measured)};
     assert_int_equal(host->tuning(host->self, &cpu->info, "a.x", &old), 1);
     assert_string_equal(old.values, "n=1");
     assert_null(old.measured);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tuning file on disk: what is kept and found, what is passed over with which reason, several processes at once, one that is killed. */
+/* The tuning file on disk: what is kept and found, what is passed over with which reason,
+ * several processes at once, one that is killed. */
 #define _DEFAULT_SOURCE
 #define _XOPEN_SOURCE 700
 
@@ -42,8 +43,10 @@ static void open_as(fixture_t *f, const char *file) {
     failing_heap_init(&f->heap, -1);
     log_lines_init(&f->log);
     assert_int_equal(gantry__settings_init(&f->settings, &f->heap.heap), GANTRY_OK);
-    if (file) assert_int_equal(gantry__settings_put(&f->settings, "GANTRY_TUNING_FILE", file), GANTRY_OK);
-    assert_int_equal(gantry__tuning_store_init(&f->store, &f->heap.heap, &f->log.log, &f->settings), GANTRY_OK);
+    if (file)
+        assert_int_equal(gantry__settings_put(&f->settings, "GANTRY_TUNING_FILE", file), GANTRY_OK);
+    assert_int_equal(gantry__tuning_store_init(&f->store, &f->heap.heap, &f->log.log, &f->settings),
+                     GANTRY_OK);
 }
 
 static void open_store(fixture_t *f) { open_as(f, path); }
@@ -111,8 +114,10 @@ static void what_is_put_is_found_by_the_next_store(void **state) {
     assert_int_equal(gantry__tuning_store_put(&f.store, "A", "x.y", "n=1 m=2"), GANTRY_OK);
     assert_int_equal(gantry__tuning_store_put(&f.store, "B", "x.y", "n=3"), GANTRY_OK);
     assert_int_equal(gantry__tuning_store_put(&f.store, "A", "x.z", "n=4"), GANTRY_OK);
-    assert_int_equal(gantry__tuning_store_put(&f.store, "A", "x.y", "n=5"), GANTRY_OK); /* in place of the first */
-    assert_null(gantry__tuning_store_find(&f.store, "A", "x.y"));                       /* read once, before */
+    /* in place of the first */
+    assert_int_equal(gantry__tuning_store_put(&f.store, "A", "x.y", "n=5"), GANTRY_OK);
+    /* read once, before */
+    assert_null(gantry__tuning_store_find(&f.store, "A", "x.y"));
     assert_int_equal(records_in(&f), 3);
     close_store(&f);
     open_store(&f);
@@ -131,8 +136,8 @@ static void removing_takes_a_device_a_kind_or_all(void **state) {
     fixture_t f;
     size_t removed = 99;
     (void)state;
-    write_file(GANTRY__TUNING_HEAD "# kept\n" LINE("A", "x.y", "1") LINE("A", "x.z", "2") LINE("B", "x.y", "3")
-                   LINE("B", "w", "4"));
+    write_file(GANTRY__TUNING_HEAD "# kept\n" LINE("A", "x.y", "1") LINE("A", "x.z", "2")
+                   LINE("B", "x.y", "3") LINE("B", "w", "4"));
     open_store(&f);
     assert_int_equal(gantry__tuning_store_remove(&f.store, "A", "x", &removed), GANTRY_OK);
     assert_int_equal(removed, 2);
@@ -165,19 +170,22 @@ static void texts_that_cannot_be_kept_are_refused(void **state) {
 static void wrong_lines_are_passed_over_and_told_once(void **state) {
     fixture_t f;
     (void)state;
-    write_file(GANTRY__TUNING_HEAD "garbage\n" LINE("A", "x", "1") TIME "\tA\tBAD\t1\n" LINE("A", "y", "2") TIME
-               "\tA\tx\tcut off");
+    write_file(GANTRY__TUNING_HEAD "garbage\n" LINE("A", "x", "1") TIME
+               "\tA\tBAD\t1\n" LINE("A", "y", "2") TIME "\tA\tx\tcut off");
     open_store(&f);
     assert_string_equal(gantry__tuning_store_find(&f.store, "A", "x")->values, "1");
     assert_string_equal(gantry__tuning_store_find(&f.store, "A", "y")->values, "2");
     assert_null(gantry__tuning_store_find(&f.store, "A", "z"));
     assert_int_equal(records_in(&f), 2);
     assert_int_equal(f.log.count, 3);
-    assert_int_equal(log_lines_with(&f.log, path, "line 2 is passed over: a record is time, device"), 1);
+    assert_int_equal(
+        log_lines_with(&f.log, path, "line 2 is passed over: a record is time, device"), 1);
     assert_int_equal(log_lines_with(&f.log, path, "line 4 is passed over: what was tuned"), 1);
-    assert_int_equal(log_lines_with(&f.log, path, "line 6 is passed over: the file ends within it"), 1);
+    assert_int_equal(log_lines_with(&f.log, path, "line 6 is passed over: the file ends within it"),
+                     1);
     assert_int_equal(f.log.levels[0], GANTRY_LEVEL_WARNING);
-    assert_int_equal(gantry__tuning_store_put(&f.store, "A", "z", "3"), GANTRY_OK); /* drops what was wrong */
+    /* drops what was wrong */
+    assert_int_equal(gantry__tuning_store_put(&f.store, "A", "z", "3"), GANTRY_OK);
     close_store(&f);
     open_store(&f);
     assert_string_equal(gantry__tuning_store_find(&f.store, "A", "z")->values, "3");
@@ -203,7 +211,8 @@ static void foreign_files_are_not_read_and_not_written(void **state) {
     static const char *const texts[] = {"gantry tuning 2\nanything", "#!/bin/sh\nexit 0\n",
                                         "\x7f"
                                         "ELF"};
-    static const char *const reasons[] = {"version 2, version 1 is read", "no tuning file", "no tuning file"};
+    static const char *const reasons[] = {"version 2, version 1 is read", "no tuning file",
+                                          "no tuning file"};
     (void)state;
     for (size_t i = 0; i < 3; ++i) {
         fixture_t f;
@@ -214,9 +223,11 @@ static void foreign_files_are_not_read_and_not_written(void **state) {
         assert_null(gantry__tuning_store_find(&f.store, "A", "y"));
         assert_int_equal(f.log.count, 1);
         assert_int_equal(log_lines_with(&f.log, path, reasons[i]), 1);
-        assert_int_equal(gantry__tuning_store_put(&f.store, "A", "x", "1"), GANTRY_FAILED_PRECONDITION);
+        assert_int_equal(gantry__tuning_store_put(&f.store, "A", "x", "1"),
+                         GANTRY_FAILED_PRECONDITION);
         assert_non_null(strstr(gantry__message(), reasons[i]));
-        assert_int_equal(gantry__tuning_store_remove(&f.store, NULL, NULL, &removed), GANTRY_FAILED_PRECONDITION);
+        assert_int_equal(gantry__tuning_store_remove(&f.store, NULL, NULL, &removed),
+                         GANTRY_FAILED_PRECONDITION);
         expect_file(texts[i]);
         close_store(&f);
     }
@@ -230,7 +241,8 @@ static void another_devices_record_is_told_and_not_used(void **state) {
     assert_null(gantry__tuning_store_find(&f.store, "A", "x"));
     assert_null(gantry__tuning_store_find(&f.store, "A", "x"));
     assert_int_equal(f.log.count, 1);
-    assert_int_equal(log_lines_with(&f.log, path, "line 2: x was measured on \"another machine\""), 1);
+    assert_int_equal(log_lines_with(&f.log, path, "line 2: x was measured on \"another machine\""),
+                     1);
     assert_int_equal(f.log.levels[0], GANTRY_LEVEL_INFO);
     close_store(&f);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of a tuning file: what is a record, what is nothing, what is wrong and why, and any bytes at all. */
+/* Lines of a tuning file: what is a record, what is nothing, what is wrong and why, and any
+ * bytes at all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -60,7 +61,8 @@ static void wrong_line_has_its_reason(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         gantry__tuning_line_t line;
         char reason[GANTRY__TUNING_REASON_BYTES] = "";
-        if (read_one(cases[i].line, &line, reason) != GANTRY__TUNING_WRONG || !strstr(reason, cases[i].reason))
+        if (read_one(cases[i].line, &line, reason) != GANTRY__TUNING_WRONG ||
+            !strstr(reason, cases[i].reason))
             fail_msg("case %zu: %s", i, reason);
     }
 }
@@ -70,10 +72,12 @@ static void too_long_fields_are_wrong(void **state) {
     (void)state;
     memset(name, 'a', sizeof name);
     const gantry__part_t fine = {name, 20};
-    const gantry__part_t device = {name, GANTRY__TUNING_DEVICE_BYTES}, what = {name, GANTRY__TUNING_WHAT_BYTES},
+    const gantry__part_t device = {name, GANTRY__TUNING_DEVICE_BYTES},
+                         what = {name, GANTRY__TUNING_WHAT_BYTES},
                          values = {name, GANTRY__TUNING_VALUES_BYTES};
     assert_null(gantry__tuning_fault(fine, fine, fine));
-    assert_null(gantry__tuning_fault((gantry__part_t){name, device.length - 1}, (gantry__part_t){name, what.length - 1},
+    assert_null(gantry__tuning_fault((gantry__part_t){name, device.length - 1},
+                                     (gantry__part_t){name, what.length - 1},
                                      (gantry__part_t){name, values.length - 1}));
     assert_non_null(gantry__tuning_fault(device, fine, fine));
     assert_non_null(gantry__tuning_fault(fine, what, fine));
@@ -100,14 +104,16 @@ static void head_tells_our_files_from_others(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         size_t first = 99;
         char reason[GANTRY__TUNING_REASON_BYTES] = "";
-        bool is_good = gantry__tuning_head_read(cases[i].text, strlen(cases[i].text), &first, reason);
+        bool is_good =
+            gantry__tuning_head_read(cases[i].text, strlen(cases[i].text), &first, reason);
         if (is_good != !cases[i].reason || (cases[i].reason && !strstr(reason, cases[i].reason)))
             fail_msg("case %zu: %s", i, reason);
         assert_int_equal(first, is_good && *cases[i].text ? sizeof GANTRY__TUNING_HEAD - 1 : 0);
     }
 }
 
-/* A good file with bytes changed, cut and doubled: every line is read to its end, and what is read lies within the text. */
+/* A good file with bytes changed, cut and doubled: every line is read to its end, and what is
+ * read lies within the text. */
 static void any_bytes_are_read_within_their_bounds(void **state) {
     static const char good[] = GANTRY__TUNING_HEAD RECORD "\n# c\n\n" RECORD "\n";
     static const char bytes[] = "\t\n#\0\x7f\xff =9Z";

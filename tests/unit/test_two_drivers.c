@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One card behind two real drivers: who serves it, that the other view computes when the first cannot, copies between both, and that settings
- * hold for whichever serves. */
+/* One card behind two real drivers: who serves it, that the other view computes when the first
+ * cannot, copies between both, and that settings hold for whichever serves. */
 #define _XOPEN_SOURCE 700
 
 #include "icd_folder.h"
@@ -81,9 +81,11 @@ static void opencl_serves_without_a_usable_cuda(void **state) {
         if (strcmp(status.name, "cuda") == 0) break;
     }
     assert_int_equal(status.state, GANTRY_BACKEND_UNAVAILABLE);
-    assert_non_null(strstr(status.reason, "is too old: it supports CUDA 11.8, and 12.0 or newer is needed"));
+    assert_non_null(
+        strstr(status.reason, "is too old: it supports CUDA 11.8, and 12.0 or newer is needed"));
     two_drivers_expect_product(&t, "/GPU:0", "/device:GPU:0");
-    two_drivers_expect_served(&t, GPU_0, "opencl:0", REASONS("served without CUDA: ", "is too old"));
+    two_drivers_expect_served(&t, GPU_0, "opencl:0",
+                              REASONS("served without CUDA: ", "is too old"));
     two_drivers_close(&t);
 }
 
@@ -92,11 +94,13 @@ static void expect_taken_over(const char *const *reasons) {
     gantry_device_details_t failed;
     two_drivers_open(&t, NULL);
     two_drivers_expect_product(&t, "/GPU:0", "/device:GPU:0");
-    two_drivers_expect_served(&t, GPU_0, "opencl:0", REASONS("opencl:0 serves this card in place of cuda:0: "));
+    two_drivers_expect_served(&t, GPU_0, "opencl:0",
+                              REASONS("opencl:0 serves this card in place of cuda:0: "));
     two_drivers_expect_served(&t, GPU_0, "opencl:0", reasons);
     (void)two_drivers_record(&t, "cuda:0", &failed);
     assert_non_null(strstr(failed.note, "cannot be used, opencl:0 serves this card in its place"));
-    assert_int_equal(log_lines_with(&t.log, "opencl:0 serves this card in place of cuda:0", reasons[0]), 1);
+    assert_int_equal(
+        log_lines_with(&t.log, "opencl:0 serves this card in place of cuda:0", reasons[0]), 1);
     two_drivers_expect_product(&t, "/GPU:0", "/device:GPU:0"); /* and it stays so */
     two_drivers_close(&t);
 }
@@ -113,12 +117,14 @@ static void opencl_takes_over_where_nvrtc_is_missing(void **state) {
 
 static void opencl_takes_over_when_the_first_launch_fails(void **state) {
     (void)state;
-    expect_taken_over(REASONS("the first launch on cuda:0 failed at the launch", "CUDA_ERROR_LAUNCH_FAILED (719)"));
+    expect_taken_over(REASONS("the first launch on cuda:0 failed at the launch",
+                              "CUDA_ERROR_LAUNCH_FAILED (719)"));
 }
 
 static void opencl_takes_over_when_the_first_launch_runs_into_an_error(void **state) {
     (void)state;
-    expect_taken_over(REASONS("the first launch on cuda:0 failed at", "CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
+    expect_taken_over(
+        REASONS("the first launch on cuda:0 failed at", "CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
 }
 
 /* One of two cards: the other one stays with CUDA. */
@@ -150,14 +156,18 @@ static uint8_t *noise(size_t bytes) {
 static void expect_copied(two_drivers_t *t, const char *from, const char *to, size_t bytes) {
     uint8_t *data = noise(bytes), *got = malloc(bytes);
     gantry_scope_t *source = two_drivers_scope(t, from), *target = two_drivers_scope(t, to);
-    const gantry_tensor_t *x = gantry_constant(source, GANTRY_UINT8, GANTRY_SHAPE((int64_t)bytes), data, bytes);
+    const gantry_tensor_t *x =
+        gantry_constant(source, GANTRY_UINT8, GANTRY_SHAPE((int64_t)bytes), data, bytes);
     assert_non_null(got);
-    const gantry_tensor_t *first = gantry_identity(source, x), *there = gantry_identity(target, first);
+    const gantry_tensor_t *first = gantry_identity(source, x),
+                          *there = gantry_identity(target, first);
     if (!there) fail_msg("%s to %s: %s", from, to, gantry_scope_message(target));
     assert_ptr_not_equal(gantry_tensor_device(first), gantry_tensor_device(there));
     const gantry_tensor_t *back = gantry_identity(source, there);
-    if (!back || gantry_tensor_read(back, got, bytes) != GANTRY_OK) fail_msg("%s", gantry_last_message());
-    if (memcmp(got, data, bytes) != 0) fail_msg("%zu bytes from %s to %s and back differ", bytes, from, to);
+    if (!back || gantry_tensor_read(back, got, bytes) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    if (memcmp(got, data, bytes) != 0)
+        fail_msg("%zu bytes from %s to %s and back differ", bytes, from, to);
     two_drivers_end_scope(target);
     two_drivers_end_scope(source);
     free(got);
@@ -194,7 +204,8 @@ static void expect_limit_binds(two_drivers_t *t, const char *device, uint64_t li
 }
 
 static void expect_settings_hold(const char *alias) {
-    static const char *const extra[] = {"GANTRY_LOGICAL_DEVICES=GPU:0=12M,20M", "GANTRY_MEMORY_LIMIT=GPU:1=24M", NULL};
+    static const char *const extra[] = {"GANTRY_LOGICAL_DEVICES=GPU:0=12M,20M",
+                                        "GANTRY_MEMORY_LIMIT=GPU:1=24M", NULL};
     two_drivers_t t;
     gantry_device_details_t details;
     two_drivers_open(&t, extra);
@@ -232,9 +243,10 @@ int main(void) {
         CASE(opencl_serves_without_a_usable_cuda, ONE ";driver=11080", NULL, NULL, NULL),
         CASE(opencl_takes_over_from_a_busy_card, ONE ";busy=1", NULL, NULL, NULL),
         CASE(opencl_takes_over_where_nvrtc_is_missing, ONE, NULL, "/nonexistent/libnvrtc.so", NULL),
-        CASE(opencl_takes_over_when_the_first_launch_fails, ONE ";fail=cuLaunchKernel:1:719", NULL, NULL, NULL),
-        CASE(opencl_takes_over_when_the_first_launch_runs_into_an_error, ONE ";fail=cuStreamSynchronize:1:700", NULL,
+        CASE(opencl_takes_over_when_the_first_launch_fails, ONE ";fail=cuLaunchKernel:1:719", NULL,
              NULL, NULL),
+        CASE(opencl_takes_over_when_the_first_launch_runs_into_an_error,
+             ONE ";fail=cuStreamSynchronize:1:700", NULL, NULL, NULL),
         CASE(other_card_stays_with_cuda, TWO ";busy=1,0", NULL, NULL, NULL),
         CASE(copies_between_the_views_keep_every_bit, TWO, NULL, NULL, NULL),
         CASE(settings_hold_for_the_cuda_view, TWO, NULL, NULL, NULL),

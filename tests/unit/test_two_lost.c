@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A card that is lost in the middle of things, on the stand-in for NVIDIA's driver: what depends on it fails with the cause, the other card and
- * the processor go on, and nothing is left behind. */
+/* A card that is lost in the middle of things, on the stand-in for NVIDIA's driver: what depends on
+ * it fails with the cause, the other card and the processor go on, and nothing is left behind. */
 #define _XOPEN_SOURCE 700
 
 #include "two_drivers.h"
@@ -11,11 +11,13 @@ static const gantry_tensor_t *square(gantry_scope_t *scope, int seed) {
     return two_drivers_floats(scope, SIDE, SIDE, seed);
 }
 
-/* Unavailable where the loss is met; once it is known nothing is placed there any more, and without soft placement that is the failure. */
+/* Unavailable where the loss is met; once it is known nothing is placed there any more, and
+ * without soft placement that is the failure. */
 static void expect_lost(const gantry_scope_t *scope, const char *cause) {
     gantry_status_t status = gantry_scope_status(scope);
     assert_true(status == GANTRY_UNAVAILABLE || status == GANTRY_INVALID_ARGUMENT);
-    if (!strstr(gantry_scope_message(scope), "device:GPU:0 was lost: ")) fail_msg("%s", gantry_scope_message(scope));
+    if (!strstr(gantry_scope_message(scope), "device:GPU:0 was lost: "))
+        fail_msg("%s", gantry_scope_message(scope));
     if (!strstr(gantry_scope_message(scope), cause)) fail_msg("%s", gantry_scope_message(scope));
 }
 
@@ -37,14 +39,25 @@ typedef struct loss_t {
     const char *name;
 } loss_t;
 
-static const loss_t losses[] = {
-    {719, "CUDA_ERROR_LAUNCH_FAILED"}, {700, "CUDA_ERROR_ILLEGAL_ADDRESS"}, {214, "CUDA_ERROR_ECC_UNCORRECTABLE"}};
+static const loss_t losses[] = {{719, "CUDA_ERROR_LAUNCH_FAILED"},
+                                {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+                                {214, "CUDA_ERROR_ECC_UNCORRECTABLE"}};
 
-typedef enum use_t { READ, OP, COPY_TO_SIBLING, COPY_FROM_SIBLING, COPY_TO_HOST, CONSTANT, SYNCHRONIZE, USES } use_t;
+typedef enum use_t {
+    READ,
+    OP,
+    COPY_TO_SIBLING,
+    COPY_FROM_SIBLING,
+    COPY_TO_HOST,
+    CONSTANT,
+    SYNCHRONIZE,
+    USES
+} use_t;
 
-static void use_lost_card(two_drivers_t *t, use_t use, const gantry_tensor_t *there, const gantry_tensor_t *elsewhere,
-                          const char *cause) {
-    static const char *const devices[USES] = {"GPU:0", "GPU:0", "GPU:1", "GPU:0", "CPU:0", "GPU:0", "GPU:0"};
+static void use_lost_card(two_drivers_t *t, use_t use, const gantry_tensor_t *there,
+                          const gantry_tensor_t *elsewhere, const char *cause) {
+    static const char *const devices[USES] = {"GPU:0", "GPU:0", "GPU:1", "GPU:0",
+                                              "CPU:0", "GPU:0", "GPU:0"};
     gantry_scope_t *scope = two_drivers_scope(t, devices[use]);
     const gantry_tensor_t *made = NULL;
     switch (use) {
@@ -54,7 +67,9 @@ static void use_lost_card(two_drivers_t *t, use_t use, const gantry_tensor_t *th
         case COPY_TO_HOST: made = gantry_identity(scope, there); break;
         case COPY_FROM_SIBLING: made = gantry_identity(scope, elsewhere); break;
         case CONSTANT: made = gantry_identity(scope, square(scope, 1)); break;
-        default: assert_int_equal(gantry_runtime_synchronize(t->runtime), GANTRY_UNAVAILABLE); break;
+        default:
+            assert_int_equal(gantry_runtime_synchronize(t->runtime), GANTRY_UNAVAILABLE);
+            break;
     }
     if (made) expect_read_fails(made, cause); /* the failure came later, with what depends on it */
     if (!made && use != READ && use != SYNCHRONIZE) expect_lost(scope, cause);
@@ -105,7 +120,8 @@ static int32_t lie_in_wait(void *self, const char *function) {
 static bool is_right(const gantry_tensor_t *tensor, const float *expected) {
     static float values[SIDE * SIDE];
     gantry_status_t status = gantry_tensor_read(tensor, values, sizeof values);
-    if (status == GANTRY_OK && memcmp(values, expected, sizeof values) != 0) fail_msg("a result is wrong");
+    if (status == GANTRY_OK && memcmp(values, expected, sizeof values) != 0)
+        fail_msg("a result is wrong");
     if (status != GANTRY_OK && status != GANTRY_UNAVAILABLE) fail_msg("%s", gantry_last_message());
     return status == GANTRY_OK;
 }
@@ -122,9 +138,11 @@ static void work(two_drivers_t *t, const float *expected, int *right, int *lost)
     gantry_scope_t *const scopes[] = {card, other, host};
     for (int i = 0; i < 3; ++i) {
         gantry_status_t status = gantry_scope_status(scopes[i]);
-        if (status != GANTRY_OK && !strstr(gantry_scope_message(scopes[i]), "CUDA_ERROR_LAUNCH_FAILED"))
+        if (status != GANTRY_OK &&
+            !strstr(gantry_scope_message(scopes[i]), "CUDA_ERROR_LAUNCH_FAILED"))
             fail_msg("%s", gantry_scope_message(
-                               scopes[i])); /* while it is opened it is not called lost, but cannot be opened */
+                               /* while it is opened it is not called lost, but cannot be opened */
+                               scopes[i]));
         gantry_scope_clear(scopes[i]);
         (void)gantry_scope_end(scopes[i]);
     }
@@ -167,8 +185,8 @@ static void card_lost_at_any_call_spoils_nothing_else(void **state) {
         ambush_t ambush = {0, 1 + i * whole.calls / TRIES};
         run_with(&ambush, expected, &right, &lost);
     }
-    print_message("%d calls; lost at %d of them: %d results right, %d lost with the card\n", (int)whole.calls, TRIES,
-                  right, lost);
+    print_message("%d calls; lost at %d of them: %d results right, %d lost with the card\n",
+                  (int)whole.calls, TRIES, right, lost);
     assert_true(right > 3 && lost > 0);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of one card behind two real drivers: what is free as either view sees it, and who pays for the driver's context. The stand-in's context
- * takes 8 MiB of a card of 64 MiB. */
+/* Memory of one card behind two real drivers: what is free as either view sees it, and who pays for
+ * the driver's context. The stand-in's context takes 8 MiB of a card of 64 MiB. */
 #define _XOPEN_SOURCE 700
 
 #include <poll.h>
@@ -15,7 +15,8 @@ static const gantry_tensor_t *make(gantry_scope_t *scope, uint64_t bytes) {
 }
 
 static void must_make(gantry_scope_t *scope, uint64_t bytes) {
-    if (!make(scope, bytes)) fail_msg("%d MiB: %s", (int)(bytes / MIB), gantry_scope_message(scope));
+    if (!make(scope, bytes))
+        fail_msg("%d MiB: %s", (int)(bytes / MIB), gantry_scope_message(scope));
 }
 
 /* ---- what is free ---- */
@@ -27,9 +28,12 @@ static void opencl_reads_free_memory_through_nvml(void **state) {
     two_drivers_open(&t, NULL);
     gantry_memory_info_t info = two_drivers_memory(&t, "GPU:0@opencl");
     assert_int_equal(info.driver_total_bytes, TOTAL);
-    assert_int_equal(info.driver_free_bytes, TOTAL - 16 * MIB - CONTEXT); /* another process has 16 MiB */
-    assert_int_equal(control->live(STAND_IN_CONTEXTS), 0);                /* CUDA made no context to tell */
-    gantry_scope_t *scope = two_drivers_scope(&t, "GPU:0@opencl"), *card = two_drivers_scope(&t, "GPU:0");
+    /* another process has 16 MiB */
+    assert_int_equal(info.driver_free_bytes, TOTAL - 16 * MIB - CONTEXT);
+    /* CUDA made no context to tell */
+    assert_int_equal(control->live(STAND_IN_CONTEXTS), 0);
+    gantry_scope_t *scope = two_drivers_scope(&t, "GPU:0@opencl"),
+                   *card = two_drivers_scope(&t, "GPU:0");
     must_make(scope, 10 * MIB);
     must_make(card, 6 * MIB);
     info = two_drivers_memory(&t, "GPU:0@opencl");
@@ -46,10 +50,13 @@ static void opencl_that_took_over_reads_it_too(void **state) {
     (void)state;
     two_drivers_open(&t, NULL);
     two_drivers_expect_product(&t, "GPU:0", "/device:GPU:0");
-    two_drivers_expect_served(&t, "/physical_device:GPU:0", "opencl:0", REASONS("CUDA_ERROR_DEVICE_UNAVAILABLE (46)"));
+    two_drivers_expect_served(&t, "/physical_device:GPU:0", "opencl:0",
+                              REASONS("CUDA_ERROR_DEVICE_UNAVAILABLE (46)"));
     gantry_memory_info_t info = two_drivers_memory(&t, "GPU:0");
-    /* PoCL gives a buffer back a moment after it was released: the first launch's small ones may still count. */
-    for (int i = 0; i < 500 && info.driver_free_bytes + two_drivers_control()->used_bytes(0) != TOTAL; ++i) {
+    /* PoCL gives a buffer back a moment after it was released: the first launch's small ones may
+     * still count. */
+    for (int i = 0;
+         i < 500 && info.driver_free_bytes + two_drivers_control()->used_bytes(0) != TOTAL; ++i) {
         (void)poll(NULL, 0, 10);
         info = two_drivers_memory(&t, "GPU:0");
     }
@@ -65,7 +72,8 @@ static void without_nvml_an_open_device_tells(void **state) {
     gantry_memory_info_t info = two_drivers_memory(&t, "GPU:0@opencl");
     assert_int_equal(info.driver_free_bytes + info.driver_total_bytes, 0);
     assert_int_equal(info.context_bytes, 0);
-    info = two_drivers_memory(&t, "GPU:0"); /* opens it with CUDA; what that took could not be measured */
+    /* opens it with CUDA; what that took could not be measured */
+    info = two_drivers_memory(&t, "GPU:0");
     assert_int_equal(info.driver_total_bytes, TOTAL);
     assert_int_equal(info.context_bytes + info.context_charged_bytes, 0);
     info = two_drivers_memory(&t, "GPU:0@opencl");
@@ -75,7 +83,8 @@ static void without_nvml_an_open_device_tells(void **state) {
 
 /* ---- who pays for the context ---- */
 
-/* So much and not more can be taken on the device, where `charged` of the limit is the context's. */
+/* So much and not more can be taken on the device, where `charged` of the limit is the
+ * context's. */
 static void expect_room(two_drivers_t *t, const char *device, uint64_t limit, uint64_t charged) {
     gantry_memory_info_t info = two_drivers_memory(t, device);
     assert_int_equal(info.limit_bytes, limit);
@@ -90,7 +99,8 @@ static void expect_room(two_drivers_t *t, const char *device, uint64_t limit, ui
     }
     gantry_scope_clear(scope);
     must_make(scope,
-              limit - charged - 4 * MIB); /* some of it is staging, and small things have a region of their own */
+              /* some of it is staging, and small things have a region of their own */
+              limit - charged - 4 * MIB);
     info = two_drivers_memory(t, device);
     assert_true(info.pool_bytes + info.staging_bytes + charged <= limit);
     two_drivers_end_scope(scope);
@@ -117,7 +127,8 @@ static void limit_in_bytes_leaves_it_beside(void **state) {
     (void)state;
     expect_room_with("GANTRY_MEMORY_LIMIT=16M", 16 * MIB, 0);
     expect_room_with("GANTRY_MEMORY_LIMIT=56M", 56 * MIB, 0);
-    expect_room_with("GANTRY_MEMORY_LIMIT=59M", 59 * MIB, 3 * MIB); /* which has no room beside it */
+    /* which has no room beside it */
+    expect_room_with("GANTRY_MEMORY_LIMIT=59M", 59 * MIB, 3 * MIB);
     expect_room_with("GANTRY_MEMORY_LIMIT=64M", TOTAL, CONTEXT);
 }
 
@@ -128,16 +139,19 @@ static void share_smaller_than_the_context_is_refused(void **state) {
     (void)state;
     two_drivers_open(&t, extra);
     for (int i = 0; i < 2; ++i) {
-        assert_int_equal(gantry_get_memory_info(t.runtime, "GPU:0", &info), GANTRY_RESOURCE_EXHAUSTED);
-        if (!strstr(gantry_last_message(),
-                    "/device:GPU:0 has a limit of 6710886 bytes; the driver's context alone takes 8388608"))
+        assert_int_equal(gantry_get_memory_info(t.runtime, "GPU:0", &info),
+                         GANTRY_RESOURCE_EXHAUSTED);
+        if (!strstr(
+                gantry_last_message(),
+                "/device:GPU:0 has a limit of 6710886 bytes; the driver's context alone takes 8388608"))
             fail_msg("%s", gantry_last_message());
     }
     two_drivers_expect_product(&t, "CPU:0", "/device:CPU:0");
     two_drivers_close(&t);
 }
 
-/* The first tensor takes all that is free but the reserve, and that is there: the context was taken before. */
+/* The first tensor takes all that is free but the reserve, and that is there: the context was
+ * taken before. */
 static void whole_card_at_once_leaves_the_context_out(void **state) {
     static const char *const extra[] = {"GANTRY_MEMORY_GROWTH=0", NULL};
     two_drivers_t t;
@@ -150,7 +164,8 @@ static void whole_card_at_once_leaves_the_context_out(void **state) {
     gantry_scope_t *scope = two_drivers_scope(&t, "GPU:0");
     must_make(scope, 4 * MIB);
     info = two_drivers_memory(&t, "GPU:0");
-    if (info.pool_bytes + info.staging_bytes > is_free || info.pool_bytes + info.staging_bytes + MIB < is_free)
+    if (info.pool_bytes + info.staging_bytes > is_free ||
+        info.pool_bytes + info.staging_bytes + MIB < is_free)
         fail_msg("%d bytes of %d", (int)info.pool_bytes, (int)is_free);
     assert_int_equal(info.region_count, 1);
     two_drivers_end_scope(scope);
@@ -177,8 +192,10 @@ static void parts_pay_in_proportion(void **state) {
             two_drivers_t t;
             two_drivers_open(&t, extra);
             int second = 1 - first;
-            expect_room(&t, first ? "GPU:1" : "GPU:0", splits[i].limits[first], splits[i].charged[first]);
-            expect_room(&t, second ? "GPU:1" : "GPU:0", splits[i].limits[second], splits[i].charged[second]);
+            expect_room(&t, first ? "GPU:1" : "GPU:0", splits[i].limits[first],
+                        splits[i].charged[first]);
+            expect_room(&t, second ? "GPU:1" : "GPU:0", splits[i].limits[second],
+                        splits[i].charged[second]);
             assert_true(two_drivers_control()->used_bytes(0) <= TOTAL);
             two_drivers_close(&t);
         }
@@ -191,11 +208,13 @@ static void report_has_it_as_a_line_of_its_own(void **state) {
     two_drivers_t t;
     (void)state;
     two_drivers_open(&t, extra);
-    assert_int_equal(gantry_get_memory_report(t.runtime, "GPU:0", GANTRY_REPORT_TEXT, text, sizeof text, NULL),
-                     GANTRY_OK);
+    assert_int_equal(
+        gantry_get_memory_report(t.runtime, "GPU:0", GANTRY_REPORT_TEXT, text, sizeof text, NULL),
+        GANTRY_OK);
     if (!strstr(text, "; the driver's context: 8388608; ")) fail_msg("%s", text);
-    assert_int_equal(gantry_get_memory_report(t.runtime, "GPU:0", GANTRY_REPORT_JSON, text, sizeof text, NULL),
-                     GANTRY_OK);
+    assert_int_equal(
+        gantry_get_memory_report(t.runtime, "GPU:0", GANTRY_REPORT_JSON, text, sizeof text, NULL),
+        GANTRY_OK);
     if (!strstr(text, ",\"context_bytes\":8388608,")) fail_msg("%s", text);
     two_drivers_close(&t);
 }

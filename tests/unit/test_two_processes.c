@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two processes that share one card of 128 MiB, each with a share of it by GANTRY_MEMORY_FRACTION. They take turns where a test needs an order, and
- * work at once where it does not. */
+/* Two processes that share one card of 128 MiB, each with a share of it by GANTRY_MEMORY_FRACTION.
+ * They take turns where a test needs an order, and work at once where it does not. */
 #define _DEFAULT_SOURCE
 #define _XOPEN_SOURCE 700
 
@@ -13,7 +13,8 @@
 
 /* ---- turns: bytes through a pipe each way; the end of the other process ends the wait ---- */
 
-static int pipes[2][2]; /* [0]: the second process reads, the first one writes; [1]: the other way */
+/* [0]: the second process reads, the first one writes; [1]: the other way */
+static int pipes[2][2];
 
 static void tell(int who) { assert_int_equal(write(pipes[who][1], "!", 1), 1); }
 
@@ -47,12 +48,14 @@ static void open_shared(two_drivers_t *t, const char *fraction) {
     two_drivers_open(t, extra);
 }
 
-/* Takes the whole share in pieces; what refuses at last is the limit, not the card. Returns what was taken. */
+/* Takes the whole share in pieces; what refuses at last is the limit, not the card. Returns what
+ * was taken. */
 static uint64_t fill(two_drivers_t *t, gantry_scope_t *scope) {
     uint64_t bytes = 0;
     while (make(scope, MIB)) bytes += MIB;
     assert_int_equal(gantry_scope_status(scope), GANTRY_RESOURCE_EXHAUSTED);
-    if (strstr(gantry_scope_message(scope), "driver: ")) fail_msg("%s", gantry_scope_message(scope));
+    if (strstr(gantry_scope_message(scope), "driver: "))
+        fail_msg("%s", gantry_scope_message(scope));
     gantry_scope_clear(scope);
     assert_true(two_drivers_control()->used_bytes(0) <= two_drivers_memory(t, "GPU:0").limit_bytes);
     return bytes;
@@ -116,9 +119,9 @@ static void first_of_too_much(void **state) {
 }
 
 static void second_of_too_much(void **state) {
-    static const char *const words[] = {"OOM when allocating tensor",
-                                        "limit 93952409 (8388608 of it the driver's context)",
-                                        "driver: ", " of 134217728 bytes are free: ", "CUDA_ERROR_OUT_OF_MEMORY (2)"};
+    static const char *const words[] = {
+        "OOM when allocating tensor", "limit 93952409 (8388608 of it the driver's context)",
+        "driver: ", " of 134217728 bytes are free: ", "CUDA_ERROR_OUT_OF_MEMORY (2)"};
     two_drivers_t t;
     (void)state;
     keep_own_ends(1);
@@ -152,11 +155,13 @@ static void one_that_stays(void **state) {
     gantry_memory_info_t before = two_drivers_memory(&t, "GPU:0");
     tell(0);
     await(0);
-    assert_true(two_drivers_memory(&t, "GPU:0").driver_free_bytes + 32 * MIB <= before.driver_free_bytes);
+    assert_true(two_drivers_memory(&t, "GPU:0").driver_free_bytes + 32 * MIB <=
+                before.driver_free_bytes);
     tell(0);
     assert_int_equal(read(pipes[1][0], &byte, 1), 0); /* it has ended */
-    for (int i = 0;
-         i < PATIENCE_S * 100 && two_drivers_memory(&t, "GPU:0").driver_free_bytes != before.driver_free_bytes; ++i)
+    for (int i = 0; i < PATIENCE_S * 100 &&
+                    two_drivers_memory(&t, "GPU:0").driver_free_bytes != before.driver_free_bytes;
+         ++i)
         (void)usleep(10000); /* until its parent has seen it, too */
     assert_int_equal(two_drivers_memory(&t, "GPU:0").driver_free_bytes, before.driver_free_bytes);
     two_drivers_close(&t);
@@ -179,7 +184,8 @@ static void one_that_dies(void **state) {
 
 typedef void (*body_fn)(void **state);
 
-static int run_pair(const char *first_name, body_fn first, const char *second_name, body_fn second) {
+static int run_pair(const char *first_name, body_fn first, const char *second_name,
+                    body_fn second) {
     char path[] = "/tmp/gantry_shared_card_XXXXXX", machine[128];
     int file = mkstemp(path);
     if (file < 0 || pipe(pipes[0]) != 0 || pipe(pipes[1]) != 0) return 1;
@@ -188,7 +194,8 @@ static int run_pair(const char *first_name, body_fn first, const char *second_na
                                          {second_name, second, machine, NULL, NULL, NULL}};
     pid_t children[2] = {two_drivers_start(&cases[0]), two_drivers_start(&cases[1])};
     for (int i = 0; i < 2; ++i) close_pipe(i, 0), close_pipe(i, 1);
-    int failed = two_drivers_end(children[1]) != 0; /* the second may die while the first one waits for that */
+    /* the second may die while the first one waits for that */
+    int failed = two_drivers_end(children[1]) != 0;
     failed += two_drivers_end(children[0]) != 0;
     (void)close(file);
     (void)unlink(path);

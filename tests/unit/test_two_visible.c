@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA_VISIBLE_DEVICES in every form, for both views of three cards: with a CUDA that works, and with OpenCL alone; with an OpenCL that obeys the
- * variable itself, and with one that does not. */
+/* CUDA_VISIBLE_DEVICES in every form, for both views of three cards: with a CUDA that works, and
+ * with OpenCL alone; with an OpenCL that obeys the variable itself, and with one that does not. */
 #define _XOPEN_SOURCE 700
 
 #include "two_drivers.h"
@@ -13,8 +13,9 @@ static const char *const addresses[] = {CARD_0, CARD_1, "0000:27:00.0"};
 
 typedef struct row_t {
     const char *text;
-    const char *cards;  /* "20": those of the machine behind /GPU:0, /GPU:1, ... */
-    bool is_ours_alone; /* the driver's own reading is not known: where nobody but Gantry applies it */
+    const char *cards; /* "20": those of the machine behind /GPU:0, /GPU:1, ... */
+    /* the driver's own reading is not known: where nobody but Gantry applies it */
+    bool is_ours_alone;
 } row_t;
 
 static const row_t rows[] = {
@@ -50,8 +51,9 @@ static const char *address_of(two_drivers_t *t, const char *name) {
     const gantry_logical_device_t *device;
     gantry_device_details_t details = {.struct_size = sizeof details};
     if (gantry_find_logical_device(t->runtime, name, &device) != GANTRY_OK) return "";
-    assert_int_equal(gantry_get_device_details(t->runtime, gantry_logical_device_physical(device), &details),
-                     GANTRY_OK);
+    assert_int_equal(
+        gantry_get_device_details(t->runtime, gantry_logical_device_physical(device), &details),
+        GANTRY_OK);
     (void)snprintf(text, sizeof text, "%s", details.pci_address);
     return text;
 }
@@ -80,7 +82,8 @@ static void cards_are_shown_and_ordered_once(void **state) {
         (void)snprintf(other, sizeof other, "GPU:%d@opencl", i);
         if (strcmp(address_of(&t, own), expected) != 0)
             fail_msg("%s is %s, not %s", own, address_of(&t, own), expected);
-        if (strcmp(address_of(&t, other), expected) != 0) fail_msg("%s is %s", other, address_of(&t, other));
+        if (strcmp(address_of(&t, other), expected) != 0)
+            fail_msg("%s is %s", other, address_of(&t, other));
         expect_served_by(&t, i);
     }
     for (int card = 0; card < 3; ++card) { /* a hidden card is hidden under every name */
@@ -96,7 +99,8 @@ static int run_row(bool obeys) {
                    has_cuda ? 12090 : 11080, obeys);
     (void)snprintf(name, sizeof name, "%s, %s, OpenCL %s", row->text ? row->text : "not set",
                    has_cuda ? "CUDA" : "no CUDA", obeys ? "obeys" : "shows all");
-    const two_drivers_case_t it = {name, cards_are_shown_and_ordered_once, machine, row->text, NULL, NULL};
+    const two_drivers_case_t it = {name, cards_are_shown_and_ordered_once, machine, row->text, NULL,
+                                   NULL};
     return two_drivers_end(two_drivers_start(&it)) != 0;
 }
 

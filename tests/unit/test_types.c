@@ -65,21 +65,23 @@ static void elements_are_the_product_of_dimensions(void **state) {
         {GANTRY_SHAPE(INT64_MAX, 2), -1},
         {GANTRY_SHAPE(INT64_C(1) << 32, INT64_C(1) << 31), -1},
         {GANTRY_SHAPE(INT64_C(1) << 31, INT64_C(1) << 31), INT64_C(1) << 62},
-        {GANTRY_SHAPE(0, INT64_MAX, INT64_MAX), -1}, /* one part of it is too large to walk, empty or not */
+        /* one part of it is too large to walk, empty or not */
+        {GANTRY_SHAPE(0, INT64_MAX, INT64_MAX), -1},
         {GANTRY_SHAPE(-1), -1},
         {GANTRY_SHAPE(0, -1), -1},
         {{.rank = -1}, -1},
         {{.rank = 9}, -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        if (gantry_shape_elements(&cases[i].shape) != cases[i].elements) fail_msg("case %d", (int)i);
+        if (gantry_shape_elements(&cases[i].shape) != cases[i].elements)
+            fail_msg("case %d", (int)i);
     }
 }
 
 static void shapes_are_equal_dimension_by_dimension(void **state) {
     (void)state;
-    gantry_shape_t a = GANTRY_SHAPE(2, 3), b = GANTRY_SHAPE(2, 3), c = GANTRY_SHAPE(3, 2), d = GANTRY_SHAPE(2, 3, 1),
-                   scalar = GANTRY_SCALAR;
+    gantry_shape_t a = GANTRY_SHAPE(2, 3), b = GANTRY_SHAPE(2, 3), c = GANTRY_SHAPE(3, 2),
+                   d = GANTRY_SHAPE(2, 3, 1), scalar = GANTRY_SCALAR;
     b.dims[5] = 77; /* beyond the rank */
     assert_true(gantry_shape_equal(&a, &b));
     assert_false(gantry_shape_equal(&a, &c));
@@ -92,8 +94,8 @@ static void shapes_are_written_in_brackets(void **state) {
     (void)state;
     char text[256];
     gantry_shape_t scalar = GANTRY_SCALAR, small = GANTRY_SHAPE(2, 0, 31);
-    gantry_shape_t large =
-        GANTRY_SHAPE(INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN);
+    gantry_shape_t large = GANTRY_SHAPE(INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN,
+                                        INT64_MIN, INT64_MIN, INT64_MIN);
     assert_int_equal(gantry_shape_format(&scalar, text, sizeof text), 2);
     assert_string_equal(text, "[]");
     assert_int_equal(gantry_shape_format(&small, text, sizeof text), 8);

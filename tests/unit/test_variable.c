@@ -8,7 +8,8 @@
 
 #define LOCAL(device) "/job:localhost/replica:0/task:0/device:" device
 
-static gantry_variable_t *make_variable(gantry_scope_t *scope, const gantry_tensor_t *initial, const char *name) {
+static gantry_variable_t *make_variable(gantry_scope_t *scope, const gantry_tensor_t *initial,
+                                        const char *name) {
     gantry_variable_t *variable = gantry_variable_create(scope, initial, name);
     if (!variable) fail_msg("%s", gantry_scope_message(scope));
     return variable;
@@ -77,9 +78,11 @@ static void updates_are_asynchronous_and_in_order(void **state) {
     gantry_variable_t *v = make_variable(scope, F32(scope, 0, 10), NULL);
     assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
     fake->close_gate(0, RUNTIME_FIXTURE_GATE);
-    for (int i = 0; i < 10; ++i) assert_int_equal(gantry_variable_assign_add(scope, v, one), GANTRY_OK);
+    for (int i = 0; i < 10; ++i)
+        assert_int_equal(gantry_variable_assign_add(scope, v, one), GANTRY_OK);
     const gantry_tensor_t *middle = gantry_variable_read(scope, v);
-    for (int i = 0; i < 5; ++i) assert_int_equal(gantry_variable_assign_sub(scope, v, one), GANTRY_OK);
+    for (int i = 0; i < 5; ++i)
+        assert_int_equal(gantry_variable_assign_sub(scope, v, one), GANTRY_OK);
     assert_int_equal(fake->waiting(0), 15);
     fake->open_gate(0, RUNTIME_FIXTURE_GATE);
     EXPECT_F32(gantry_variable_read(scope, v), 5, 15);
@@ -101,7 +104,8 @@ static void *count_up(void *user) {
     counter_t *counter = user;
     gantry_scope_t *scope = gantry_scope_begin(counter->runtime, counter->device);
     const gantry_tensor_t *one = gantry_scalar_i64(scope, 1);
-    for (int i = 0; i < counter->steps; ++i) (void)gantry_variable_assign_add(scope, counter->variable, one);
+    for (int i = 0; i < counter->steps; ++i)
+        (void)gantry_variable_assign_add(scope, counter->variable, one);
     counter->status = gantry_scope_end(scope);
     return NULL;
 }
@@ -118,13 +122,15 @@ static void additions_of_two_threads_both_count(void **state) {
                                 {f.runtime, v, "GPU:1", 200, GANTRY_OK},
                                 {f.runtime, v, "CPU:0", 100, GANTRY_OK}};
         pthread_t threads[3];
-        for (size_t i = 0; i < 3; ++i) assert_int_equal(pthread_create(&threads[i], NULL, count_up, &counters[i]), 0);
+        for (size_t i = 0; i < 3; ++i)
+            assert_int_equal(pthread_create(&threads[i], NULL, count_up, &counters[i]), 0);
         for (size_t i = 0; i < 3; ++i) {
             assert_int_equal(pthread_join(threads[i], NULL), 0);
             assert_int_equal(counters[i].status, GANTRY_OK);
         }
         int64_t value = 0;
-        assert_int_equal(gantry_tensor_read(gantry_variable_read(scope, v), &value, sizeof value), GANTRY_OK);
+        assert_int_equal(gantry_tensor_read(gantry_variable_read(scope, v), &value, sizeof value),
+                         GANTRY_OK);
         assert_int_equal(value, 600);
         expect_ended_well(scope);
         gantry_variable_release(v);
@@ -138,7 +144,8 @@ static void ops_on_a_variable_run_where_it_lives(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
-    gantry_scope_t *home = runtime_fixture_scope(&f, "GPU:1"), *elsewhere = runtime_fixture_scope(&f, "CPU:0");
+    gantry_scope_t *home = runtime_fixture_scope(&f, "GPU:1"),
+                   *elsewhere = runtime_fixture_scope(&f, "CPU:0");
     gantry_variable_t *v = make_variable(home, F32(elsewhere, 1, 2), NULL);
     assert_int_equal(gantry_variable_assign_add(elsewhere, v, F32(elsewhere, 1, 1)), GANTRY_OK);
     gantry_placement_record_t record = last_placement(&f);
@@ -155,7 +162,8 @@ static void ops_on_a_variable_run_where_it_lives(void **state) {
     value = gantry_variable_read(elsewhere, v);
     expect_on(value, "/device:GPU:1");
     EXPECT_F32(value, 7, 8);
-    expect_on(gantry_add(elsewhere, value, value), "/device:CPU:0"); /* its value is an ordinary input */
+    /* its value is an ordinary input */
+    expect_on(gantry_add(elsewhere, value, value), "/device:CPU:0");
     expect_ended_well(home);
     expect_ended_well(elsewhere);
     gantry_variable_release(v);
@@ -175,7 +183,8 @@ static void integer_variable_falls_to_the_cpu_under_soft_placement(void **state)
         const gantry_tensor_t *value = gantry_variable_read(scope, v);
         EXPECT_I32(value, 11, 12);
         expect_on(value, "/device:CPU:0");
-        expect_on(gantry_add(scope, value, value), "/device:GPU:0"); /* integer arithmetic has GPU kernels */
+        /* integer arithmetic has GPU kernels */
+        expect_on(gantry_add(scope, value, value), "/device:GPU:0");
         expect_ended_well(scope);
         gantry_variable_release(v);
     }
@@ -219,7 +228,8 @@ static void integer_variable_is_made_and_updated_where_placement_is_required(voi
     assert_int_equal(records[0].refusals[0].why, GANTRY_REFUSED_INTEGER_VARIABLE);
     assert_int_equal(gantry_variable_assign_add(scope, v, gantry_scalar_i32(scope, 1)), GANTRY_OK);
     int32_t value = 0;
-    assert_int_equal(gantry_tensor_read(gantry_variable_read(scope, v), &value, sizeof value), GANTRY_OK);
+    assert_int_equal(gantry_tensor_read(gantry_variable_read(scope, v), &value, sizeof value),
+                     GANTRY_OK);
     assert_int_equal(value, 8);
     gantry_variable_release(v);
     expect_ended_well(scope);
@@ -236,7 +246,8 @@ static void long_integer_variable_lives_on_the_gpu(void **state) {
     assert_string_equal(gantry_logical_device_name(gantry_variable_device(v)), "/device:GPU:0");
     assert_int_equal(gantry_variable_assign_add(scope, v, gantry_scalar_i64(scope, 1)), GANTRY_OK);
     int64_t value = 0;
-    assert_int_equal(gantry_tensor_read(gantry_variable_read(scope, v), &value, sizeof value), GANTRY_OK);
+    assert_int_equal(gantry_tensor_read(gantry_variable_read(scope, v), &value, sizeof value),
+                     GANTRY_OK);
     assert_true(value == INT64_MIN); /* integers wrap around */
     expect_ended_well(scope);
     gantry_variable_release(v);
@@ -251,17 +262,23 @@ static void wrong_values_are_refused_and_change_nothing(void **state) {
     runtime_fixture_open(&f, 1);
     gantry_runtime_options_t options = runtime_fixture_options(&g);
     runtime_fixture_open_with(&g, &options);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"), *foreign = runtime_fixture_scope(&g, NULL);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"),
+                   *foreign = runtime_fixture_scope(&g, NULL);
     gantry_variable_t *v = make_variable(scope, F32(scope, 1, 2), "w");
-    assert_int_equal(gantry_variable_assign(scope, v, F32(scope, 1, 2, 3)), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_variable_assign(scope, v, F32(scope, 1, 2, 3)),
+                     GANTRY_INVALID_ARGUMENT);
     expect_scope_failure(
         scope, GANTRY_INVALID_ARGUMENT,
         "Cannot update variable w with shape [2] using a Tensor with shape [3], shapes must be equal.");
-    assert_int_equal(gantry_variable_assign_add(scope, v, gantry_scalar_f32(scope, 1)), GANTRY_INVALID_ARGUMENT);
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "shapes must be equal"); /* no broadcasting into a variable */
-    assert_int_equal(gantry_variable_assign_sub(scope, v, I32(scope, 1, 2)), GANTRY_INVALID_ARGUMENT);
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
-                         "Trying to assign variable w with wrong dtype. Expected float32 got int32");
+    assert_int_equal(gantry_variable_assign_add(scope, v, gantry_scalar_f32(scope, 1)),
+                     GANTRY_INVALID_ARGUMENT);
+    /* no broadcasting into a variable */
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "shapes must be equal");
+    assert_int_equal(gantry_variable_assign_sub(scope, v, I32(scope, 1, 2)),
+                     GANTRY_INVALID_ARGUMENT);
+    expect_scope_failure(
+        scope, GANTRY_INVALID_ARGUMENT,
+        "Trying to assign variable w with wrong dtype. Expected float32 got int32");
     assert_int_equal(gantry_variable_assign(scope, v, NULL), GANTRY_INVALID_ARGUMENT);
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "the value for variable w is NULL");
     assert_int_equal(gantry_variable_assign(scope, NULL, NULL), GANTRY_INVALID_ARGUMENT);
@@ -269,12 +286,14 @@ static void wrong_values_are_refused_and_change_nothing(void **state) {
     assert_null(gantry_variable_read(scope, NULL));
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "the variable is NULL");
     assert_null(gantry_variable_create(scope, NULL, "empty"));
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "variable empty: the initial value is NULL");
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                         "variable empty: the initial value is NULL");
     assert_int_equal(gantry_variable_assign(scope, v, F32(foreign, 1, 2)), GANTRY_INVALID_ARGUMENT);
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "belongs to another runtime");
     assert_null(gantry_variable_read(foreign, v));
     expect_scope_failure(foreign, GANTRY_INVALID_ARGUMENT, "variable w belongs to another runtime");
-    assert_int_equal(gantry_variable_assign_add(foreign, v, F32(foreign, 1, 2)), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_variable_assign_add(foreign, v, F32(foreign, 1, 2)),
+                     GANTRY_INVALID_ARGUMENT);
     gantry_scope_clear(foreign);
     EXPECT_F32(gantry_variable_read(scope, v), 1, 2);
     gantry_variable_release(v);
@@ -344,8 +363,10 @@ static void memory_short_during_an_update_changes_nothing(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1) cmocka_set_test_filter(argv[1]); /* one alone: what a failed test leaves behind fails the next ones */
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    /* one alone: what a failed test leaves behind fails the next ones */
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(variable_is_assigned_added_to_and_taken_from),
         TEST(later_assignments_do_not_change_what_was_read),

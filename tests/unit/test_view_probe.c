@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The probe of a card's view on a real driver (PoCL), and a card that a fake backend cannot serve and PoCL takes over, with the portable kernels.
- * One driver has no address of the other's card here, so the test itself says that the two views are one card. */
+/* The probe of a card's view on a real driver (PoCL), and a card that a fake backend cannot serve
+ * and PoCL takes over, with the portable kernels. One driver has no address of the other's card
+ * here, so the test itself says that the two views are one card. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -17,7 +18,8 @@ static gantry_runtime_options_t options_of(runtime_fixture_t *f) {
 
 static struct gantry_physical_device_t *find(const runtime_fixture_t *f, const char *alias) {
     for (size_t i = 0; i < f->runtime->devices.physical_count; ++i) {
-        if (strcmp(f->runtime->devices.physical[i]->alias, alias) == 0) return f->runtime->devices.physical[i];
+        if (strcmp(f->runtime->devices.physical[i]->alias, alias) == 0)
+            return f->runtime->devices.physical[i];
     }
     return NULL;
 }
@@ -42,7 +44,8 @@ static void probe_passes_on_a_real_driver(void **state) {
     const gantry_backend_t *backend = view->backend->table;
     assert_int_equal(backend->device_open(view->backend->instance, 0, &handle), 0);
     for (int i = 0; i < 2; ++i) {
-        if (gantry__view_probe(&f.runtime->probe, view, handle) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+        if (gantry__view_probe(&f.runtime->probe, view, handle) != GANTRY_OK)
+            fail_msg("%s", gantry_last_message());
     }
     backend->device_close(handle);
     runtime_fixture_close(&f);
@@ -69,14 +72,16 @@ static void real_driver_takes_a_card_over(void **state) {
         assert_true(other->fail_calls(slots[i], 1, 1, GANTRY_UNAVAILABLE, "launch timed out"));
         gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
         const gantry_tensor_t *x = F32(scope, 1, 2, 3, 4);
-        const gantry_tensor_t *y = gantry_sqrt(scope, gantry_mul(scope, x, x)); /* the fake has no Sqrt */
+        /* the fake has no Sqrt */
+        const gantry_tensor_t *y = gantry_sqrt(scope, gantry_mul(scope, x, x));
         expect_on(y, "/device:GPU:0");
         EXPECT_F32(y, 1, 2, 3, 4);
         expect_ended_well(scope);
         gantry_memory_info_t info = {.struct_size = sizeof info};
         assert_int_equal(gantry_get_memory_info(f.runtime, "GPU:0", &info), GANTRY_OK);
         assert_int_equal(info.limit_bytes, 32 << 20);
-        assert_int_equal(log_lines_with(&f.log, "opencl:0 serves this card in place of other:0", "launch timed out"),
+        assert_int_equal(log_lines_with(&f.log, "opencl:0 serves this card in place of other:0",
+                                        "launch timed out"),
                          1);
         assert_int_equal(other->calls("compute"), 0);
         runtime_fixture_close(&f);
@@ -95,7 +100,8 @@ static void copies_go_between_a_fake_and_a_real_driver(void **state) {
     float *values = malloc((size_t)count * sizeof *values);
     assert_non_null(values);
     for (int64_t i = 0; i < count; ++i) values[i] = (float)(i % 1000);
-    gantry_scope_t *card = runtime_fixture_scope(&f, "GPU:0"), *view = runtime_fixture_scope(&f, "GPU:0@opencl");
+    gantry_scope_t *card = runtime_fixture_scope(&f, "GPU:0"),
+                   *view = runtime_fixture_scope(&f, "GPU:0@opencl");
     const gantry_tensor_t *x = make_f32(card, count, values), *there = gantry_add(view, x, x);
     expect_on(there, "opencl:0");
     const gantry_tensor_t *back = gantry_add(card, there, x);

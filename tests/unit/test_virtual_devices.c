@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual devices through the public calls, on the CPU and on fake cards: limits bind each part alone, numbers are kept
- * apart, ops run on every part and on no other, and a launch that a smaller card could not run is refused. */
+/* Virtual devices through the public calls, on the CPU and on fake cards: limits bind each part
+ * alone, numbers are kept apart, ops run on every part and on no other, and a launch that a
+ * smaller card could not run is refused. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -19,7 +20,8 @@ static gantry_runtime_options_t begin(runtime_fixture_t *f, uint32_t gpus) {
     return options;
 }
 
-static const gantry_physical_device_t *physical(runtime_fixture_t *f, const char *type, size_t number) {
+static const gantry_physical_device_t *physical(runtime_fixture_t *f, const char *type,
+                                                size_t number) {
     const gantry_physical_device_t *devices[8];
     size_t count = 0;
     assert_int_equal(gantry_list_physical_devices(f->runtime, type, 8, devices, &count), GANTRY_OK);
@@ -29,7 +31,8 @@ static const gantry_physical_device_t *physical(runtime_fixture_t *f, const char
 
 static void configure(runtime_fixture_t *f, const char *type, size_t number,
                       const gantry_logical_device_config_t *parts, size_t count) {
-    if (gantry_set_logical_device_configuration(f->runtime, physical(f, type, number), parts, count) != GANTRY_OK)
+    if (gantry_set_logical_device_configuration(f->runtime, physical(f, type, number), parts,
+                                                count) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
 }
 
@@ -41,7 +44,8 @@ static size_t logical_count(runtime_fixture_t *f, const char *type) {
 
 static gantry_memory_info_t info_of(runtime_fixture_t *f, const char *device) {
     gantry_memory_info_t info = {.struct_size = sizeof info};
-    if (gantry_get_memory_info(f->runtime, device, &info) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_get_memory_info(f->runtime, device, &info) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     return info;
 }
 
@@ -100,8 +104,9 @@ static void alias_of_a_split_card_places_on_its_first_part(void **state) {
     expect_on(gantry_add(scope, x, x), "/device:GPU:1");
     expect_ended_well(scope);
     const gantry_logical_device_t *device;
-    expect_failure(gantry_find_logical_device(f.runtime, "fake:1", &device), GANTRY_INVALID_ARGUMENT,
-                   "Multiple devices match the provided string 'fake:1': '/device:GPU:1' and '/device:GPU:2'.");
+    expect_failure(
+        gantry_find_logical_device(f.runtime, "fake:1", &device), GANTRY_INVALID_ARGUMENT,
+        "Multiple devices match the provided string 'fake:1': '/device:GPU:1' and '/device:GPU:2'.");
     runtime_fixture_close(&f);
 }
 
@@ -117,7 +122,8 @@ static void limits_bind_each_part_alone(void **state) {
         configure(&f, types[t], 0, (gantry_logical_device_config_t[]){PART(8), PART(16)}, 2);
         (void)snprintf(first, sizeof first, "%s:0", types[t]);
         (void)snprintf(second, sizeof second, "%s:1", types[t]);
-        gantry_scope_t *a = runtime_fixture_scope(&f, first), *b = runtime_fixture_scope(&f, second);
+        gantry_scope_t *a = runtime_fixture_scope(&f, first),
+                       *b = runtime_fixture_scope(&f, second);
         assert_non_null(take(a, 5));
         assert_non_null(take(b, 5));
         assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
@@ -182,7 +188,8 @@ static void cpu_is_split_and_a_missing_part_falls_to_the_first(void **state) {
     gantry_scope_t *a = runtime_fixture_scope(&f, "CPU:0"), *b = runtime_fixture_scope(&f, "CPU:1");
     const gantry_tensor_t *big = take(a, 1), *sum = gantry_add(b, big, big);
     expect_on(sum, "/device:CPU:1");
-    assert_int_equal(info_of(&f, "CPU:1").requested_bytes, MIB); /* its copy of the input lived as long as the op */
+    /* its copy of the input lived as long as the op */
+    assert_int_equal(info_of(&f, "CPU:1").requested_bytes, MIB);
     expect_ended_well(a);
     expect_ended_well(b);
     runtime_fixture_close(&f);
@@ -194,8 +201,9 @@ static void too_many_parts_are_refused(void **state) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     for (size_t i = 0; i < 100; ++i) parts[i].memory_limit_bytes = MIB;
-    assert_int_equal(gantry_set_logical_device_configuration(f.runtime, physical(&f, "GPU", 0), parts, 100),
-                     GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(
+        gantry_set_logical_device_configuration(f.runtime, physical(&f, "GPU", 0), parts, 100),
+        GANTRY_INVALID_ARGUMENT);
     runtime_fixture_close(&f);
 }
 
@@ -232,8 +240,9 @@ static void open_launcher(launcher_t *l, const char *name) {
     assert_int_equal(gantry__logical_device_open(l->device), GANTRY_OK);
     memset(&l->store, 0, sizeof l->store);
     memset(&l->counters, 0, sizeof l->counters);
-    assert_int_equal(gantry__program_cache_init(&l->programs, &l->f.heap.heap, &l->f.log.log, &l->store, &l->counters,
-                                                l->device->backend, l->device->handle, &l->device->physical->info),
+    assert_int_equal(gantry__program_cache_init(&l->programs, &l->f.heap.heap, &l->f.log.log,
+                                                &l->store, &l->counters, l->device->backend,
+                                                l->device->handle, &l->device->physical->info),
                      GANTRY_OK);
     memset(&l->call, 0, sizeof l->call);
     gantry__call_init(&l->call, l->device, &l->programs, 1);
@@ -248,7 +257,8 @@ static void close_launcher(launcher_t *l) {
     device_fixture_close(&l->f);
 }
 
-static int32_t launch(launcher_t *l, const char *name, uint64_t x, uint64_t y, uint32_t local_bytes) {
+static int32_t launch(launcher_t *l, const char *name, uint64_t x, uint64_t y,
+                      uint32_t local_bytes) {
     gantry_backend_kernel_t *kernel;
     gantry_op_call_t *abi = &l->call.abi;
     assert_int_equal(abi->services->kernel(abi, &source, "", name, &kernel), GANTRY_OK);
@@ -274,13 +284,12 @@ static void launch_that_a_smaller_card_could_not_run_is_refused(void **state) {
     uint64_t before = fake->calls("launch");
     expect_failure(
         launch(&l, "plain", 16, 8, 0), GANTRY_RESOURCE_EXHAUSTED,
-        "op Test on /device:GPU:0: kernel plain of test/launch needs a work-group of 128 work-items; the limit "
-        "that this logical device imitates is 64 (the card's own is 256)");
+        "op Test on /device:GPU:0: kernel plain of test/launch needs a work-group of 128 work-items; the limit that this logical device imitates is 64 (the card's own is 256)");
     expect_failure(
         launch(&l, "plain", 8, 8, 4100), GANTRY_RESOURCE_EXHAUSTED,
-        "needs 4100 bytes of local memory (0 declared, 4100 as arguments); the limit that this logical device "
-        "imitates is 4096 (the card's own is 32768)");
-    expect_failure(launch(&l, "tile", 8, 8, 1100), GANTRY_RESOURCE_EXHAUSTED, "(3000 declared, 1100 as arguments)");
+        "needs 4100 bytes of local memory (0 declared, 4100 as arguments); the limit that this logical device imitates is 4096 (the card's own is 32768)");
+    expect_failure(launch(&l, "tile", 8, 8, 1100), GANTRY_RESOURCE_EXHAUSTED,
+                   "(3000 declared, 1100 as arguments)");
     assert_int_equal(fake->calls("launch"), before);
     close_launcher(&l);
 }
@@ -330,7 +339,8 @@ static void many_threads_initialise_once(void **state) {
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

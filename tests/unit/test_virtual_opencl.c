@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual devices on a real driver (PoCL) through the public calls: the guide's two halves of 1024 MB, copies between
- * them, and what the portable kernels do where a part imitates a smaller card. */
+/* Virtual devices on a real driver (PoCL) through the public calls: the guide's two halves of 1024
+ * MB, copies between them, and what the portable kernels do where a part imitates a smaller
+ * card. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>
@@ -61,8 +62,8 @@ static const gantry_tensor_t *ramp(gantry_scope_t *scope, int64_t rows, int64_t 
     float *values = malloc(count * sizeof *values);
     assert_non_null(values);
     for (size_t i = 0; i < count; ++i) values[i] = (float)(i % 13);
-    const gantry_tensor_t *tensor =
-        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(rows, columns), values, count * sizeof *values);
+    const gantry_tensor_t *tensor = gantry_constant(
+        scope, GANTRY_FLOAT32, GANTRY_SHAPE(rows, columns), values, count * sizeof *values);
     free(values);
     if (!tensor) fail_msg("%s", gantry_scope_message(scope));
     return tensor;
@@ -70,24 +71,28 @@ static const gantry_tensor_t *ramp(gantry_scope_t *scope, int64_t rows, int64_t 
 
 static gantry_memory_info_t info_of(gantry_runtime_t *runtime, const char *device) {
     gantry_memory_info_t info = {.struct_size = sizeof info};
-    if (gantry_get_memory_info(runtime, device, &info) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_get_memory_info(runtime, device, &info) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     return info;
 }
 
 static void two_halves_of_1024_mb_work_like_two_cards(void **state) {
     (void)state;
-    gantry_runtime_t *runtime = open_split((gantry_logical_device_config_t[]){PART(1024), PART(1024)}, 2);
+    gantry_runtime_t *runtime =
+        open_split((gantry_logical_device_config_t[]){PART(1024), PART(1024)}, 2);
     size_t count = 0;
     assert_int_equal(gantry_list_logical_devices(runtime, "GPU", 0, NULL, &count), GANTRY_OK);
     assert_true(count >= 2);
     gantry_scope_t *a = begin(runtime, "GPU:0"), *b = begin(runtime, "GPU:1");
-    const gantry_tensor_t *x = ramp(a, 300, 1000), *y = gantry_add(a, x, x); /* 1.2 MB: no staging */
+    /* 1.2 MB: no staging */
+    const gantry_tensor_t *x = ramp(a, 300, 1000), *y = gantry_add(a, x, x);
     assert_string_equal(gantry_logical_device_name(gantry_tensor_device(y)), "/device:GPU:0");
     const gantry_tensor_t *z = gantry_add(b, y, y), *sum = gantry_sum(b, z, NULL);
     assert_string_equal(gantry_logical_device_name(gantry_tensor_device(sum)), "/device:GPU:1");
     float got = 0, expected = 0;
     for (int i = 0; i < 300000; ++i) expected += 4.0f * (float)(i % 13);
-    if (gantry_tensor_read(sum, &got, sizeof got) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_tensor_read(sum, &got, sizeof got) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     assert_true(got > expected * 0.9999f && got < expected * 1.0001f);
     gantry_memory_info_t one = info_of(runtime, "GPU:0"), two = info_of(runtime, "GPU:1");
     assert_int_equal(one.limit_bytes, 1024 * MIB);
@@ -109,7 +114,8 @@ static void two_halves_of_1024_mb_work_like_two_cards(void **state) {
 
 static void limit_of_one_half_leaves_the_other_alone(void **state) {
     (void)state;
-    gantry_runtime_t *runtime = open_split((gantry_logical_device_config_t[]){PART(8), PART(64)}, 2);
+    gantry_runtime_t *runtime =
+        open_split((gantry_logical_device_config_t[]){PART(8), PART(64)}, 2);
     gantry_scope_t *a = begin(runtime, "GPU:0"), *b = begin(runtime, "GPU:1");
     const gantry_tensor_t *x = ramp(b, 1024, 3 * 1024); /* 12 MiB */
     assert_non_null(gantry_add(b, x, x));
@@ -168,7 +174,8 @@ static void try_all(const gantry_logical_device_config_t *part, char *out_marks)
     for (size_t i = 0; i < MAKERS; ++i) {
         out_marks[i] = '.';
         for (int k = 0; k < 3; ++k) {
-            const gantry_tensor_t *x = ramp(scope, shapes[k][0], shapes[k][1]), *y = makers[i].make(scope, x);
+            const gantry_tensor_t *x = ramp(scope, shapes[k][0], shapes[k][1]),
+                                  *y = makers[i].make(scope, x);
             if (y) {
                 assert_int_equal(gantry_tensor_wait(y), GANTRY_OK);
                 continue;
@@ -191,13 +198,16 @@ static void portable_kernels_fit_a_card_of_64_items_and_16_kib(void **state) {
     for (int i = 0; i < 2; ++i) {
         char marks[MAKERS + 1];
         assert_int_equal(setenv("GANTRY_OPENCL_MATMUL", choices[i], 1), 0);
-        try_all(&(gantry_logical_device_config_t){.max_work_group_size = 64, .local_memory_bytes = 16384}, marks);
+        try_all(&(gantry_logical_device_config_t){.max_work_group_size = 64,
+                                                  .local_memory_bytes = 16384},
+                marks);
         assert_string_equal(marks, "........");
     }
     assert_int_equal(unsetenv("GANTRY_OPENCL_MATMUL"), 0);
 }
 
-/* Later versions of PoCL say 0 of every kernel; then a limit on local memory has nothing to compare with. */
+/* Later versions of PoCL say 0 of every kernel; then a limit on local memory has nothing to
+ * compare with. */
 static bool driver_tells_local_memory(const char *marks) {
     gantry_runtime_t *runtime;
     const gantry_physical_device_t *device;
@@ -207,7 +217,9 @@ static bool driver_tells_local_memory(const char *marks) {
     assert_int_equal(gantry_list_physical_devices(runtime, "GPU", 1, &device, &devices), GANTRY_OK);
     assert_int_equal(gantry_get_device_details(runtime, device, &details), GANTRY_OK);
     bool tells = strchr(marks, 'x') || strstr(details.platform, "PoCL 3.");
-    if (!tells) print_message("not compared: %s does not tell how much local memory a kernel declares\n", details.platform);
+    if (!tells)
+        print_message("not compared: %s does not tell how much local memory a kernel declares\n",
+                      details.platform);
     gantry_runtime_release(runtime);
     return tells;
 }
@@ -217,14 +229,17 @@ static void card_too_small_for_the_kernels_is_told_so(void **state) {
     char marks[MAKERS + 1];
     try_all(&(gantry_logical_device_config_t){.max_work_group_size = 8}, marks);
     assert_string_equal(
-        marks, ".xxxxxxx"); /* 64 work-items are what the pack is written for; MatMul has a form without groups */
+        /* 64 work-items are what the pack is written for; MatMul has a form without groups */
+        marks, ".xxxxxxx");
     try_all(&(gantry_logical_device_config_t){.local_memory_bytes = 16}, marks);
-    if (driver_tells_local_memory(marks)) assert_string_equal(marks, "xxx.xxx."); /* those that have a form for groups */
+    /* those that have a form for groups */
+    if (driver_tells_local_memory(marks)) assert_string_equal(marks, "xxx.xxx.");
 }
 
 static void tensor_above_the_imitated_largest_allocation_is_refused(void **state) {
     (void)state;
-    gantry_runtime_t *runtime = open_split(&(gantry_logical_device_config_t){.largest_allocation_bytes = 4 * MIB}, 1);
+    gantry_runtime_t *runtime =
+        open_split(&(gantry_logical_device_config_t){.largest_allocation_bytes = 4 * MIB}, 1);
     gantry_scope_t *scope = begin(runtime, "GPU:0");
     const gantry_tensor_t *x = ramp(scope, 1024, 1024); /* exactly */
     const gantry_tensor_t *y = gantry_add(scope, x, x);
@@ -232,8 +247,9 @@ static void tensor_above_the_imitated_largest_allocation_is_refused(void **state
     const gantry_tensor_t *row = ramp(scope, 1, 1025), *column = ramp(scope, 1024, 1);
     assert_null(gantry_add(scope, row, column));
     assert_int_equal(gantry_scope_status(scope), GANTRY_RESOURCE_EXHAUSTED);
-    if (!strstr(gantry_scope_message(scope),
-                "4198400 bytes are more than the largest allocation of /device:GPU:0, 4194304 bytes: Allocator"))
+    if (!strstr(
+            gantry_scope_message(scope),
+            "4198400 bytes are more than the largest allocation of /device:GPU:0, 4194304 bytes: Allocator"))
         fail_msg("%s", gantry_scope_message(scope));
     (void)gantry_scope_end(scope);
     gantry_runtime_release(runtime);
@@ -243,8 +259,10 @@ static void tensor_above_the_imitated_largest_allocation_is_refused(void **state
 static uint64_t calls_of_part(const char *op, const gantry_logical_device_config_t *part) {
     gantry_runtime_t *runtime = open_split(part, 1);
     gantry_scope_t *scope = begin(runtime, "GPU:0");
-    const gantry_tensor_t *image = gantry_reshape(scope, ramp(scope, 8, 8), GANTRY_SHAPE(1, 8, 8, 1));
-    const gantry_tensor_t *filter = gantry_reshape(scope, ramp(scope, 3, 3), GANTRY_SHAPE(3, 3, 1, 1));
+    const gantry_tensor_t *image =
+        gantry_reshape(scope, ramp(scope, 8, 8), GANTRY_SHAPE(1, 8, 8, 1));
+    const gantry_tensor_t *filter =
+        gantry_reshape(scope, ramp(scope, 3, 3), GANTRY_SHAPE(3, 3, 1, 1));
     uint64_t calls = 0;
     assert_int_equal(gantry_profile_start(runtime, GANTRY_PROFILE_ON), GANTRY_OK);
     if (!gantry_conv2d(scope, image, filter, NULL)) fail_msg("%s", gantry_scope_message(scope));
@@ -259,8 +277,8 @@ static uint64_t calls_of_part(const char *op, const gantry_logical_device_config
 }
 
 static void convolutions_make_patches_on_cards_alone(void **state) {
-    const gantry_logical_device_config_t processor = PART(64),
-                                         card = {.max_work_group_size = 64, .local_memory_bytes = 16384};
+    const gantry_logical_device_config_t processor = PART(64), card = {.max_work_group_size = 64,
+                                                                       .local_memory_bytes = 16384};
     (void)state;
     assert_int_equal(calls_of_part("ConvolveImages", &processor), 1);
     assert_int_equal(calls_of_part("ExtractImagePatches", &processor), 0);

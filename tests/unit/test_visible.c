@@ -22,7 +22,8 @@ static const char *visible_cards(const device_fixture_t *f) {
         physical_device_t device = f->table.visible[i];
         has_cpu = has_cpu || strcmp(device->type, "CPU") == 0;
         if (strcmp(device->type, "CPU") == 0) continue;
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%u", used ? " " : "", device->backend_index);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%u", used ? " " : "",
+                                 device->backend_index);
     }
     assert_true(has_cpu);
     return text;
@@ -70,7 +71,8 @@ static void variable_selects_and_orders(void **state) {
             continue;
         }
         assert_int_equal(status, GANTRY_OK);
-        if (strcmp(visible_cards(&f), cases[i].cards) != 0) fail_msg("%s: %s", cases[i].text, visible_cards(&f));
+        if (strcmp(visible_cards(&f), cases[i].cards) != 0)
+            fail_msg("%s: %s", cases[i].text, visible_cards(&f));
         if (log_lines_with(&f.log, "GANTRY_VISIBLE_DEVICES", "") != cases[i].warnings)
             fail_msg("%s: log", cases[i].text);
         device_fixture_close(&f);
@@ -99,7 +101,8 @@ static void call_wins_over_the_variable(void **state) {
     device_fixture_t f;
     set_variable("GANTRY_VISIBLE_DEVICES", "2");
     device_fixture_open(&f, NULL, NULL);
-    physical_device_t wanted[] = {device_fixture_physical(&f, "fake:1"), device_fixture_physical(&f, "fake:0")};
+    physical_device_t wanted[] = {device_fixture_physical(&f, "fake:1"),
+                                  device_fixture_physical(&f, "fake:0")};
     assert_int_equal(gantry__device_set_visible(&f.table, wanted, 2, "GPU"), GANTRY_OK);
     assert_string_equal(visible_cards(&f), "1 0");
     device_fixture_close(&f);
@@ -111,9 +114,12 @@ static void logical_numbers_follow_the_list(void **state) {
     set_variable("GANTRY_VISIBLE_DEVICES", "2,1");
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(gantry__device_table_freeze(&f.table, "this test"), GANTRY_OK);
-    assert_string_equal(device_fixture_find(&f, "GPU:0", NULL)->physical->name, "/physical_device:GPU:2");
-    assert_string_equal(device_fixture_find(&f, "GPU:1", NULL)->physical->name, "/physical_device:GPU:1");
-    assert_string_equal(device_fixture_find(&f, "/physical_device:GPU:2", NULL)->name, "/device:GPU:0");
+    assert_string_equal(device_fixture_find(&f, "GPU:0", NULL)->physical->name,
+                        "/physical_device:GPU:2");
+    assert_string_equal(device_fixture_find(&f, "GPU:1", NULL)->physical->name,
+                        "/physical_device:GPU:1");
+    assert_string_equal(device_fixture_find(&f, "/physical_device:GPU:2", NULL)->name,
+                        "/device:GPU:0");
     assert_string_equal(device_fixture_find(&f, "fake:2", NULL)->name, "/device:GPU:0");
     gantry_status_t status;
     assert_null(device_fixture_find(&f, "fake:0", &status)); /* hidden */
@@ -126,7 +132,8 @@ static void hidden_card_is_hidden_under_every_name(void **state) {
     (void)state;
     device_fixture_t f;
     gantry_status_t status;
-    device_fixture_set_gpu(other, 0, "0000:65:00.0", "", 0); /* serves the card that is fake:1, too */
+    /* serves the card that is fake:1, too */
+    device_fixture_set_gpu(other, 0, "0000:65:00.0", "", 0);
     set_variable("GANTRY_VISIBLE_DEVICES", "0");
     device_fixture_open(&f, FAKE_FOLDER("fake") ":" FAKE_FOLDER("other"), NULL);
     assert_int_equal(gantry__device_table_freeze(&f.table, "this test"), GANTRY_OK);
@@ -158,8 +165,15 @@ static void cuda_s_variable_hides_the_vendor_s_cards_only(void **state) {
     (void)state;
     static const struct {
         const char *text, *cards;
-    } cases[] = {{NULL, "0 1 2"}, {"-1", "0 2"},   {"", "0 2"},    {"\"\"", "0 2"},
-                 {" -1 ", "0 2"}, {"'-1'", "0 2"}, {"0", "0 1 2"}, {"1,0", "0 2"}}; /* the first one is not there */
+    } cases[] = {{NULL, "0 1 2"},
+                 {"-1", "0 2"},
+                 {"", "0 2"},
+                 {"\"\"", "0 2"},
+                 /* the first one is not there */
+                 {" -1 ", "0 2"},
+                 {"'-1'", "0 2"},
+                 {"0", "0 1 2"},
+                 {"1,0", "0 2"}};
     gantry_fake_device_t settings;
     fake->get_device(1, &settings);
     (void)snprintf(settings.vendor, sizeof settings.vendor, "NVIDIA Corporation");
@@ -168,7 +182,8 @@ static void cuda_s_variable_hides_the_vendor_s_cards_only(void **state) {
         device_fixture_t f;
         set_variable("CUDA_VISIBLE_DEVICES", cases[i].text);
         device_fixture_open(&f, NULL, NULL);
-        if (strcmp(visible_cards(&f), cases[i].cards) != 0) fail_msg("%s: %s", cases[i].text, visible_cards(&f));
+        if (strcmp(visible_cards(&f), cases[i].cards) != 0)
+            fail_msg("%s: %s", cases[i].text, visible_cards(&f));
         device_fixture_close(&f);
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The grammar of CUDA_VISIBLE_DEVICES and of GANTRY_VISIBLE_DEVICES, on a machine of four devices. */
+/* The grammar of CUDA_VISIBLE_DEVICES and of GANTRY_VISIBLE_DEVICES, on a machine of four
+ * devices. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +31,8 @@ static bool match_opencl(void *user, const char *entry, size_t position) {
     return strcmp(entry, "opencl:1") == 0 && position == 3;
 }
 
-static const gantry__visible_rules_t cuda_rules = {.variable = "CUDA_VISIBLE_DEVICES", .matches = match_opencl};
+static const gantry__visible_rules_t cuda_rules = {.variable = "CUDA_VISIBLE_DEVICES",
+                                                   .matches = match_opencl};
 static const gantry__visible_rules_t gantry_rules = {
     .variable = "GANTRY_VISIBLE_DEVICES", .allow_extras = true, .matches = match_opencl};
 
@@ -42,12 +44,13 @@ typedef struct outcome_t {
 
 static outcome_t select_with(const gantry__visible_rules_t *rules, const char *text) {
     size_t positions[COUNT(machine) + 1];
-    for (size_t i = 0; i < COUNT(positions); i++) positions[i] = 99;
+    for (size_t i = 0; i < COUNT(positions); ++i) positions[i] = 99;
     gantry__visible_list_t list = {.positions = positions, .count = 77};
-    outcome_t outcome = {.status = gantry__visible_list_select(text, rules, machine, COUNT(machine), &list)};
+    outcome_t outcome = {
+        .status = gantry__visible_list_select(text, rules, machine, COUNT(machine), &list)};
     assert_true(list.count <= COUNT(machine));
     assert_int_equal(positions[COUNT(machine)], 99); /* never writes beyond the devices */
-    for (size_t i = 0; i < list.count; i++) outcome.digits[i] = (char)('0' + positions[i]);
+    for (size_t i = 0; i < list.count; ++i) outcome.digits[i] = (char)('0' + positions[i]);
     memcpy(outcome.reason, list.reason, sizeof outcome.reason);
     return outcome;
 }
@@ -58,7 +61,7 @@ typedef struct row_t {
 } row_t;
 
 static void assert_rows(const gantry__visible_rules_t *rules, const row_t *rows, size_t count) {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         const char *text = rows[i].text ? rows[i].text : "(unset)";
         outcome_t got = select_with(rules, rows[i].text);
         if (got.status != GANTRY_OK) fail_msg("'%s': %s", text, gantry__message());
@@ -112,7 +115,8 @@ static const row_t common_rows[] = {
     {"GPU-8932f937-d72c-4106-c12f-20bd9faed9f60", "", "no device matches it"},
     {"GPU-99", "", "entry 1 'GPU-99' ends the list: no device matches it"},
     {"MIG-7777", "2", ""},
-    {"0,MIG-GPU-8932f937-d72c-4106-c12f-20bd9faed9f6/1/0,1", "0", "ends the list: no device matches it"},
+    {"0,MIG-GPU-8932f937-d72c-4106-c12f-20bd9faed9f6/1/0,1", "0",
+     "ends the list: no device matches it"},
     /* PCI addresses */
     {"0000:b3:00.0,65:00.0", "10", ""},
     {"PCI:0000:AF:00.1", "3", ""},
@@ -177,7 +181,8 @@ static void visible_list_gantry_grammar_table(void **state) {
         {"^0,-1", "", "entry 2 '-1' ends the list"},
         {"^0,nonsense", "", "entry 2 'nonsense' ends the list"},
         {"2,9,^2", "2", "entry 2 '9' ends the list"}, /* nothing is read behind the end */
-        {"^8,9", "", "ends the list: no device matches it; GANTRY_VISIBLE_DEVICES: entry 1 '^8' leaves out nothing"},
+        {"^8,9", "",
+         "ends the list: no device matches it; GANTRY_VISIBLE_DEVICES: entry 1 '^8' leaves out nothing"},
     };
     assert_rows(&gantry_rules, rows, COUNT(rows));
 }
@@ -187,7 +192,8 @@ static void visible_list_device_named_twice_is_refused(void **state) {
     static const struct {
         const char *text, *part;
     } rows[] = {
-        {"1,1", "GANTRY_VISIBLE_DEVICES names device 1 (card B) again in entry 2 '1'; accepted: each device once"},
+        {"1,1",
+         "GANTRY_VISIBLE_DEVICES names device 1 (card B) again in entry 2 '1'; accepted: each device once"},
         {"0,1,00", "names device 0 (card A) again in entry 3 '00'"},
         {"0,GPU-8932f", "names device 0 (card A) again in entry 2 'GPU-8932f'"},
         {"0000:65:00.0,65:0.0", "again in entry 2 '65:0.0'"},
@@ -196,11 +202,12 @@ static void visible_list_device_named_twice_is_refused(void **state) {
         {"2,auto", "names device 2 (slice C) again in entry 2 'auto'"},
         {"1,1,^1", "names device 1"},
     };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); ++i) {
         outcome_t got = select_with(&gantry_rules, rows[i].text);
         assert_int_equal(got.status, GANTRY_INVALID_ARGUMENT);
         assert_string_equal(got.digits, "");
-        if (!strstr(gantry__message(), rows[i].part)) fail_msg("'%s': '%s'", rows[i].text, gantry__message());
+        if (!strstr(gantry__message(), rows[i].part))
+            fail_msg("'%s': '%s'", rows[i].text, gantry__message());
     }
     assert_int_equal(select_with(&cuda_rules, "0,0").status, GANTRY_INVALID_ARGUMENT);
     assert_non_null(strstr(gantry__message(), "CUDA_VISIBLE_DEVICES names device 0"));
@@ -209,7 +216,8 @@ static void visible_list_device_named_twice_is_refused(void **state) {
 static void visible_list_numbers_are_indices_not_positions(void **state) {
     (void)state;
     /* the driver's own order differs from the order of the array */
-    static const gantry__visible_device_t reversed[] = {{1, NULL, NULL, NULL}, {0, NULL, NULL, NULL}};
+    static const gantry__visible_device_t reversed[] = {{1, NULL, NULL, NULL},
+                                                        {0, NULL, NULL, NULL}};
     size_t positions[2];
     gantry__visible_list_t list = {.positions = positions};
     assert_int_equal(gantry__visible_list_select("0", &cuda_rules, reversed, 2, &list), GANTRY_OK);
@@ -220,9 +228,10 @@ static void visible_list_numbers_are_indices_not_positions(void **state) {
 static void visible_list_of_no_devices_is_empty(void **state) {
     (void)state;
     static const char *const texts[] = {NULL, "", "0", "-1", "auto", "^0", "GPU-8932"};
-    for (size_t i = 0; i < COUNT(texts); i++) {
+    for (size_t i = 0; i < COUNT(texts); ++i) {
         gantry__visible_list_t list = {.positions = NULL, .count = 5};
-        assert_int_equal(gantry__visible_list_select(texts[i], &gantry_rules, NULL, 0, &list), GANTRY_OK);
+        assert_int_equal(gantry__visible_list_select(texts[i], &gantry_rules, NULL, 0, &list),
+                         GANTRY_OK);
         assert_int_equal(list.count, 0);
     }
 }
@@ -232,7 +241,8 @@ static void visible_list_without_callback_knows_no_names(void **state) {
     gantry__visible_rules_t rules = {.variable = "GANTRY_VISIBLE_DEVICES", .allow_extras = true};
     outcome_t got = select_with(&rules, "0,opencl:1");
     assert_string_equal(got.digits, "0");
-    assert_non_null(strstr(got.reason, "it is no index, UUID prefix, PCI address, device name, auto or ^entry"));
+    assert_non_null(strstr(
+        got.reason, "it is no index, UUID prefix, PCI address, device name, auto or ^entry"));
 }
 
 static void visible_list_asks_the_callback_for_names_only(void **state) {
@@ -272,15 +282,16 @@ static void visible_list_overlong_text_is_cut_in_the_remark(void **state) {
 
 static void visible_list_random_texts_give_distinct_devices(void **state) {
     (void)state;
-    static const char *const pieces[] = {"0", "1", "2", "3", ",", ",", ",", " ", "^", "-1", "\"", "'", "auto",
-                                         "opencl", ":1", "GPU-", "8932", "f", "MIG-", "65:00.0", "PCI:", "9", "\xff"};
+    static const char *const pieces[] = {
+        "0",    "1",      "2",  "3",    ",",    ",", ",",    " ",       "^",    "-1", "\"",  "'",
+        "auto", "opencl", ":1", "GPU-", "8932", "f", "MIG-", "65:00.0", "PCI:", "9",  "\xff"};
     uint32_t seed = 1;
     unsigned shown = 0, refused = 0;
-    for (int i = 0; i < 100000; i++) {
+    for (int i = 0; i < 100000; ++i) {
         char text[128] = "";
         size_t length = 0;
         seed = seed * 1664525u + 1013904223u;
-        for (uint32_t n = (seed >> 8) % 9; n > 0; n--) {
+        for (uint32_t n = (seed >> 8) % 9; n > 0; --n) {
             seed = seed * 1664525u + 1013904223u;
             const char *piece = pieces[(seed >> 8) % COUNT(pieces)];
             memcpy(text + length, piece, strlen(piece) + 1);
@@ -289,7 +300,7 @@ static void visible_list_random_texts_give_distinct_devices(void **state) {
         outcome_t got = select_with(i % 2 ? &gantry_rules : &cuda_rules, text);
         shown += got.digits[0] != '\0';
         refused += got.status != GANTRY_OK;
-        for (const char *c = got.digits; *c; c++)
+        for (const char *c = got.digits; *c; ++c)
             if (strchr(c + 1, *c)) fail_msg("'%s' gives '%s'", text, got.digits);
     }
     assert_true(shown > 1000);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of copies and staging share: two fake cards and the CPU, opened, and buffers of counted numbers.
- * Header only. */
+/* What the tests of copies and staging share: two fake cards and the CPU, opened, and buffers of
+ * counted numbers. Header only. */
 #ifndef TESTS_TRANSFER_FIXTURE_H
 #define TESTS_TRANSFER_FIXTURE_H
 
@@ -36,7 +36,8 @@ static inline void open_all(fixture_t *t) {
     t->gpus[0] = device_fixture_find(&t->f, "GPU:0", NULL);
     t->gpus[1] = device_fixture_find(&t->f, "GPU:1", NULL);
     t->cpu = device_fixture_find(&t->f, "CPU:0", NULL);
-    for (int i = 0; i < 2; ++i) assert_int_equal(gantry__logical_device_open(t->gpus[i]), GANTRY_OK);
+    for (int i = 0; i < 2; ++i)
+        assert_int_equal(gantry__logical_device_open(t->gpus[i]), GANTRY_OK);
     assert_int_equal(gantry__logical_device_open(t->cpu), GANTRY_OK);
 }
 

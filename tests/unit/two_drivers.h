@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of one card behind two real drivers share: the modules cuda and opencl, over the stand-in for NVIDIA's driver and PoCL that
- * stand_ins/opencl/nvidia_layer.c presents as the same cards. Header only.
+/* What the tests of one card behind two real drivers share: the modules cuda and opencl, over the
+ * stand-in for NVIDIA's driver and PoCL that stand_ins/opencl/nvidia_layer.c presents as the same
+ * cards. Header only.
  *
- * Drivers read their machine once per process, so each test is a process of its own, forked before any driver is opened: its row says
- * what the machine is. A test asks through the public API; at its end nothing may live, in either driver. */
+ * Drivers read their machine once per process, so each test is a process of its own, forked before
+ * any driver is opened: its row says what the machine is. A test asks through the public API; at
+ * its end nothing may live, in either driver. */
 #ifndef TESTS_TWO_DRIVERS_H
 #define TESTS_TWO_DRIVERS_H
 
@@ -73,7 +75,8 @@ static inline void two_drivers_set_machine(const two_drivers_case_t *it) {
     two_drivers_set("GANTRY_CUDA_CUBLAS", STAND_IN("libcublas"));
     two_drivers_set("GANTRY_CUDA_NVML", it->nvml ? it->nvml : STAND_IN("libnvml"));
     two_drivers_set("OPENCL_LAYERS", STAND_IN("opencl"));
-    two_drivers_set("GANTRY_OPENCL_MATMUL", "portable"); /* CLBlast would write NVIDIA's assembler for these cards */
+    /* CLBlast would write NVIDIA's assembler for these cards */
+    two_drivers_set("GANTRY_OPENCL_MATMUL", "portable");
     two_drivers_set("POCL_DEVICES", "pthread pthread pthread");
 }
 
@@ -120,8 +123,10 @@ static inline gantry_runtime_options_t two_drivers_options(two_drivers_t *t) {
                                       .kernel_cache = ""};
 }
 
-static inline void two_drivers_open_with(two_drivers_t *t, const gantry_runtime_options_t *options) {
-    if (gantry_runtime_create(options, &t->runtime) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+static inline void two_drivers_open_with(two_drivers_t *t,
+                                         const gantry_runtime_options_t *options) {
+    if (gantry_runtime_create(options, &t->runtime) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
 }
 
 /* extra: variables for this runtime alone, up to a NULL; may be NULL. */
@@ -131,7 +136,8 @@ static inline void two_drivers_open(two_drivers_t *t, const char *const *extra) 
     two_drivers_open_with(t, &options);
 }
 
-/* What OpenCL had of a card comes back when PoCL is done with it, which may be a moment after its release. */
+/* What OpenCL had of a card comes back when PoCL is done with it, which may be a moment after
+ * its release. */
 static inline uint64_t two_drivers_used_in_the_end(int card) {
     const struct timespec moment = {.tv_nsec = 1000000L};
     const stand_in_control_t *control = two_drivers_control();
@@ -143,11 +149,14 @@ static inline void two_drivers_expect_nothing_lives(void) {
     const stand_in_control_t *control = two_drivers_control();
     char text[256];
     for (int kind = 0; kind < STAND_IN_KINDS; ++kind) {
-        if (control->live(kind) != 0) fail_msg("%ld objects of kind %d live", control->live(kind), kind);
+        if (control->live(kind) != 0)
+            fail_msg("%ld objects of kind %d live", control->live(kind), kind);
         if (control->abandoned(kind) != 0)
-            fail_msg("%ld objects of kind %d ended with their context", control->abandoned(kind), kind);
+            fail_msg("%ld objects of kind %d ended with their context", control->abandoned(kind),
+                     kind);
     }
-    for (int card = 0; card < 3; ++card) assert_int_equal(two_drivers_used_in_the_end(card), 0); /* OpenCL's included */
+    /* OpenCL's included */
+    for (int card = 0; card < 3; ++card) assert_int_equal(two_drivers_used_in_the_end(card), 0);
     if (control->complaints(text, sizeof text) != 0) fail_msg("the stand-in complains: %s", text);
 }
 
@@ -163,7 +172,8 @@ static inline void two_drivers_close(two_drivers_t *t) {
 
 static inline gantry_scope_t *two_drivers_scope(two_drivers_t *t, const char *device) {
     gantry_scope_t *scope = gantry_scope_begin(t->runtime, device);
-    if (!scope || gantry_scope_status(scope) != GANTRY_OK) fail_msg("%s: %s", device, gantry_last_message());
+    if (!scope || gantry_scope_status(scope) != GANTRY_OK)
+        fail_msg("%s: %s", device, gantry_last_message());
     return scope;
 }
 
@@ -172,20 +182,22 @@ static inline void two_drivers_end_scope(gantry_scope_t *scope) {
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
-static inline const gantry_tensor_t *two_drivers_floats(gantry_scope_t *scope, int64_t rows, int64_t columns,
-                                                        int seed) {
+static inline const gantry_tensor_t *two_drivers_floats(gantry_scope_t *scope, int64_t rows,
+                                                        int64_t columns, int seed) {
     size_t count = (size_t)(rows * columns);
     float *values = malloc(count * sizeof *values);
     assert_non_null(values);
     for (size_t i = 0; i < count; ++i) values[i] = (float)((int)(i * 7 + (size_t)seed) % 11 - 5);
-    const gantry_tensor_t *tensor =
-        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(rows, columns), values, count * sizeof *values);
+    const gantry_tensor_t *tensor = gantry_constant(
+        scope, GANTRY_FLOAT32, GANTRY_SHAPE(rows, columns), values, count * sizeof *values);
     free(values);
     return tensor;
 }
 
-/* A product of small whole numbers, so that every order of adding gives the same, on the device; shown_on: where it says it is. */
-static inline void two_drivers_expect_product(two_drivers_t *t, const char *device, const char *shown_on) {
+/* A product of small whole numbers, so that every order of adding gives the same, on the device;
+ * shown_on: where it says it is. */
+static inline void two_drivers_expect_product(two_drivers_t *t, const char *device,
+                                              const char *shown_on) {
     enum { ROWS = 37, INNER = 65, COLUMNS = 29 };
     static float got[ROWS * COLUMNS];
     gantry_scope_t *scope = two_drivers_scope(t, device);
@@ -194,20 +206,24 @@ static inline void two_drivers_expect_product(two_drivers_t *t, const char *devi
     const gantry_tensor_t *product = gantry_matmul(scope, a, b, NULL);
     if (!product) fail_msg("%s: %s", device, gantry_scope_message(scope));
     assert_string_equal(gantry_logical_device_name(gantry_tensor_device(product)), shown_on);
-    if (gantry_tensor_read(product, got, sizeof got) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_tensor_read(product, got, sizeof got) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     for (int i = 0; i < ROWS * COLUMNS; ++i) {
         int sum = 0;
         for (int k = 0; k < INNER; ++k) {
-            int left = (i / COLUMNS * INNER + k) * 7 + 1, right = (k * COLUMNS + i % COLUMNS) * 7 + 2;
+            int left = (i / COLUMNS * INNER + k) * 7 + 1,
+                right = (k * COLUMNS + i % COLUMNS) * 7 + 2;
             sum += (left % 11 - 5) * (right % 11 - 5);
         }
-        if ((int)got[i] != sum) fail_msg("%s: element %d is %g, not %d", device, i, (double)got[i], sum);
+        if ((int)got[i] != sum)
+            fail_msg("%s: element %d is %g, not %d", device, i, (double)got[i], sum);
     }
     two_drivers_end_scope(scope);
 }
 
 /* The record that the alias names now. */
-static inline const gantry_physical_device_t *two_drivers_record(two_drivers_t *t, const char *alias,
+static inline const gantry_physical_device_t *two_drivers_record(two_drivers_t *t,
+                                                                 const char *alias,
                                                                  gantry_device_details_t *out) {
     const gantry_physical_device_t *devices[16];
     size_t count = 0;
@@ -229,7 +245,8 @@ static inline void two_drivers_expect_served(two_drivers_t *t, const char *name,
     assert_string_equal(details.name, name);
     assert_true(details.listed && details.visible);
     for (; *reasons; ++reasons) {
-        if (!strstr(details.note, *reasons)) fail_msg("\"%s\" is not in the note: %s", *reasons, details.note);
+        if (!strstr(details.note, *reasons))
+            fail_msg("\"%s\" is not in the note: %s", *reasons, details.note);
     }
 }
 
@@ -237,7 +254,8 @@ static inline void two_drivers_expect_served(two_drivers_t *t, const char *name,
 
 static inline gantry_memory_info_t two_drivers_memory(two_drivers_t *t, const char *device) {
     gantry_memory_info_t info = {.struct_size = sizeof info};
-    if (gantry_get_memory_info(t->runtime, device, &info) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_get_memory_info(t->runtime, device, &info) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
     return info;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry devices: a table for people, JSON for programs. Both say the same. Initialises the runtime, since only that numbers the parts of split
- * devices and has the CPU backend say what it serves with; opens no other device, but for cards that several backends see: which of them serves
- * such a card shows only when it is opened. */
+/* gantry devices: a table for people, JSON for programs. Both say the same. Initialises the
+ * runtime, since only that numbers the parts of split devices and has the CPU backend say what it
+ * serves with; opens no other device, but for cards that several backends see: which of them
+ * serves such a card shows only when it is opened. */
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,30 +21,35 @@ static const gantry_physical_device_t **list_views(gantry_runtime_t *runtime, si
     *out_count = 0;
     if (gantry_list_device_views(runtime, 0, NULL, out_count) != GANTRY_OK) return NULL;
     const gantry_physical_device_t **views = calloc(*out_count + 1, sizeof *views);
-    if (views && gantry_list_device_views(runtime, *out_count, views, out_count) == GANTRY_OK) return views;
+    if (views && gantry_list_device_views(runtime, *out_count, views, out_count) == GANTRY_OK)
+        return views;
     free(views);
     return NULL;
 }
 
-static gantry_device_details_t details_of(gantry_runtime_t *runtime, const gantry_physical_device_t *device) {
+static gantry_device_details_t details_of(gantry_runtime_t *runtime,
+                                          const gantry_physical_device_t *device) {
     gantry_device_details_t details = {.struct_size = sizeof details};
     (void)gantry_get_device_details(runtime, device, &details);
     return details;
 }
 
-/* Has the runtime decide who serves a card of several views. Writes why the card cannot be opened, "" when it can or need not. */
-static void decide_who_serves(gantry_runtime_t *runtime, const gantry_physical_device_t *device, char *out_error,
-                              size_t out_bytes) {
+/* Has the runtime decide who serves a card of several views. Writes why the card cannot be
+ * opened, "" when it can or need not. */
+static void decide_who_serves(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
+                              char *out_error, size_t out_bytes) {
     gantry_device_details_t details = details_of(runtime, device);
     const gantry_logical_device_t *logical[64];
     size_t count = 0;
     out_error[0] = '\0';
     if (!details.listed || !details.visible || !*details.other_view) return;
-    if (gantry_list_logical_devices(runtime, details.type, 64, logical, &count) != GANTRY_OK) return;
+    if (gantry_list_logical_devices(runtime, details.type, 64, logical, &count) != GANTRY_OK)
+        return;
     for (size_t i = 0; i < count && i < 64; ++i) {
         gantry_memory_info_t info = {.struct_size = sizeof info};
         if (gantry_logical_device_physical(logical[i]) != device) continue;
-        if (gantry_get_memory_info(runtime, gantry_logical_device_full_name(logical[i]), &info) != GANTRY_OK)
+        if (gantry_get_memory_info(runtime, gantry_logical_device_full_name(logical[i]), &info) !=
+            GANTRY_OK)
             (void)snprintf(out_error, out_bytes, "%s", gantry_last_message());
         return;
     }
@@ -81,16 +87,21 @@ static void sort_by_ordinal(gantry_logical_device_config_t *configs, size_t coun
 /* What the parts of a CPU that have no limit share. */
 static uint64_t limit_of(gantry_runtime_t *runtime, const gantry_logical_device_t *device) {
     gantry_memory_info_t info = {.struct_size = sizeof info};
-    if (strcmp(gantry_logical_device_type(device), "CPU") != 0) return 0; /* asking would open a card */
-    if (gantry_get_memory_info(runtime, gantry_logical_device_full_name(device), &info) != GANTRY_OK) return 0;
+    /* asking would open a card */
+    if (strcmp(gantry_logical_device_type(device), "CPU") != 0) return 0;
+    if (gantry_get_memory_info(runtime, gantry_logical_device_full_name(device), &info) !=
+        GANTRY_OK)
+        return 0;
     return info.limit_bytes;
 }
 
-static void add_parts(gantry_runtime_t *runtime, const gantry_physical_device_t *device, shown_t *out) {
+static void add_parts(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
+                      shown_t *out) {
     gantry_logical_device_config_t configs[MOST_PARTS] = {{.struct_size = sizeof configs[0]}};
     const gantry_logical_device_t *logical[256];
     size_t config_count = 0, count = 0, found = 0;
-    if (gantry_get_logical_device_configuration(runtime, device, MOST_PARTS, configs, &config_count) != GANTRY_OK ||
+    if (gantry_get_logical_device_configuration(runtime, device, MOST_PARTS, configs,
+                                                &config_count) != GANTRY_OK ||
         gantry_list_logical_devices(runtime, out->details.type, 256, logical, &count) != GANTRY_OK)
         return;
     sort_by_ordinal(configs, config_count);
@@ -102,26 +113,29 @@ static void add_parts(gantry_runtime_t *runtime, const gantry_physical_device_t 
             part_t *part = &out->parts[out->part_count++];
             part->config = configs[found];
             (void)snprintf(part->name, sizeof part->name, "/%.60s", name);
-            if (part->config.memory_limit_bytes == 0) part->config.memory_limit_bytes = limit_of(runtime, logical[i]);
+            if (part->config.memory_limit_bytes == 0)
+                part->config.memory_limit_bytes = limit_of(runtime, logical[i]);
         }
         ++found;
     }
 }
 
-static void look_at(gantry_runtime_t *runtime, const gantry_physical_device_t *device, shown_t *out) {
+static void look_at(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
+                    shown_t *out) {
     *out = (shown_t){.part_count = 0};
     decide_who_serves(runtime, device, out->error, sizeof out->error);
     out->details = details_of(runtime, device);
-    out->largest_allocation_bytes =
-        out->details.largest_allocation_bytes ? out->details.largest_allocation_bytes : out->details.total_bytes;
+    out->largest_allocation_bytes = out->details.largest_allocation_bytes
+                                        ? out->details.largest_allocation_bytes
+                                        : out->details.total_bytes;
     add_parts(runtime, device, out);
 }
 
 /* ---- text ---- */
 
 static void print_backend(const gantry_backend_status_t *status) {
-    (void)printf("  %-10s %-11s %u device%s  %s\n", status->name, state_name(status->state), status->device_count,
-                 status->device_count == 1 ? " " : "s", status->path);
+    (void)printf("  %-10s %-11s %u device%s  %s\n", status->name, state_name(status->state),
+                 status->device_count, status->device_count == 1 ? " " : "s", status->path);
     if (*status->description) (void)printf("             %s\n", status->description);
     if (*status->libraries) (void)printf("             libraries: %s\n", status->libraries);
     if (*status->reason) (void)printf("             reason: %s\n", status->reason);
@@ -144,9 +158,11 @@ static void print_part(const part_t *part) {
     if (!config->memory_limit_bytes) (void)printf("the device's limit");
     if (config->has_priority) (void)printf(", priority %" PRId32, config->priority);
     if (config->has_ordinal) (void)printf(", ordinal %" PRId32, config->ordinal);
-    if (config->max_work_group_size) (void)printf(", work-groups of %" PRIu32, config->max_work_group_size);
+    if (config->max_work_group_size)
+        (void)printf(", work-groups of %" PRIu32, config->max_work_group_size);
     if (config->local_memory_bytes) print_bytes(", local memory ", config->local_memory_bytes);
-    if (config->largest_allocation_bytes) print_bytes(", largest allocation ", config->largest_allocation_bytes);
+    if (config->largest_allocation_bytes)
+        print_bytes(", largest allocation ", config->largest_allocation_bytes);
     (void)printf("\n");
 }
 
@@ -156,12 +172,14 @@ static void print_hardware(const shown_t *shown) {
     print_bytes("", details->total_bytes);
     print_bytes(", largest allocation ", shown->largest_allocation_bytes);
     print_bytes("; local memory ", details->local_memory_bytes);
-    (void)printf("\n             %u compute units; work-groups of %u; alignment %" PRIu64 "; %s float64\n",
+    (void)printf("\n             %u compute units; work-groups of %u; alignment %" PRIu64
+                 "; %s float64\n",
                  details->compute_units, details->max_work_group_size, details->alignment_bytes,
                  details->float64 ? "with" : "without");
-    (void)printf("             driver: %s%s%s (%s)", details->driver_version, *details->driver_version ? ", " : "",
-                 details->platform, details->vendor);
-    if (*details->compute_capability) (void)printf("; compute capability %s", details->compute_capability);
+    (void)printf("             driver: %s%s%s (%s)", details->driver_version,
+                 *details->driver_version ? ", " : "", details->platform, details->vendor);
+    if (*details->compute_capability)
+        (void)printf("; compute capability %s", details->compute_capability);
     (void)printf("\n");
 }
 
@@ -171,8 +189,8 @@ static void print_device(gantry_runtime_t *runtime, const gantry_physical_device
     const gantry_device_details_t *details = &shown.details;
     (void)printf("  %-10s %s\n", *shown.name ? shown.name : "-", details->hardware_name);
     (void)printf("             names: %s%s%s, %s%s%s\n", details->listed ? details->name : "",
-                 details->listed ? ", " : "", details->alias, details->uuid, *details->pci_address ? ", " : "",
-                 details->pci_address);
+                 details->listed ? ", " : "", details->alias, details->uuid,
+                 *details->pci_address ? ", " : "", details->pci_address);
     print_hardware(&shown);
     for (size_t i = 0; i < shown.part_count; ++i) print_part(&shown.parts[i]);
     if (*details->hidden_by) (void)printf("             hidden by %s\n", details->hidden_by);
@@ -219,7 +237,8 @@ static cJSON *part_json(const part_t *part) {
     if (config->has_ordinal) (void)cJSON_AddNumberToObject(object, "ordinal", config->ordinal);
     (void)cJSON_AddNumberToObject(object, "max_work_group_size", config->max_work_group_size);
     (void)cJSON_AddNumberToObject(object, "local_memory_bytes", (double)config->local_memory_bytes);
-    (void)cJSON_AddNumberToObject(object, "largest_allocation_bytes", (double)config->largest_allocation_bytes);
+    (void)cJSON_AddNumberToObject(object, "largest_allocation_bytes",
+                                  (double)config->largest_allocation_bytes);
     return object;
 }
 
@@ -244,7 +263,8 @@ static cJSON *device_json(gantry_runtime_t *runtime, const gantry_physical_devic
     (void)cJSON_AddStringToObject(object, "other_view", details.other_view);
     (void)cJSON_AddStringToObject(object, "error", shown.error);
     (void)cJSON_AddNumberToObject(object, "total_bytes", (double)details.total_bytes);
-    (void)cJSON_AddNumberToObject(object, "largest_allocation_bytes", (double)shown.largest_allocation_bytes);
+    (void)cJSON_AddNumberToObject(object, "largest_allocation_bytes",
+                                  (double)shown.largest_allocation_bytes);
     (void)cJSON_AddNumberToObject(object, "local_memory_bytes", (double)details.local_memory_bytes);
     (void)cJSON_AddNumberToObject(object, "alignment_bytes", (double)details.alignment_bytes);
     (void)cJSON_AddNumberToObject(object, "compute_units", details.compute_units);
@@ -254,7 +274,8 @@ static cJSON *device_json(gantry_runtime_t *runtime, const gantry_physical_devic
     (void)cJSON_AddBoolToObject(object, "listed", details.listed);
     (void)cJSON_AddStringToObject(object, "hidden_by", details.hidden_by);
     cJSON *parts = cJSON_AddArrayToObject(object, "parts");
-    for (size_t i = 0; i < shown.part_count; ++i) (void)cJSON_AddItemToArray(parts, part_json(&shown.parts[i]));
+    for (size_t i = 0; i < shown.part_count; ++i)
+        (void)cJSON_AddItemToArray(parts, part_json(&shown.parts[i]));
     return object;
 }
 
@@ -270,7 +291,8 @@ static int print_json(gantry_runtime_t *runtime) {
             (void)cJSON_AddItemToArray(backends, backend_json(&status));
     }
     cJSON *devices = cJSON_AddArrayToObject(root, "devices");
-    for (size_t i = 0; views && i < count; ++i) (void)cJSON_AddItemToArray(devices, device_json(runtime, views[i]));
+    for (size_t i = 0; views && i < count; ++i)
+        (void)cJSON_AddItemToArray(devices, device_json(runtime, views[i]));
     char *text = cJSON_Print(root);
     if (text) (void)printf("%s\n", text);
     bool good = text && views;
@@ -281,6 +303,7 @@ static int print_json(gantry_runtime_t *runtime) {
 }
 
 int gantry_tool_devices(gantry_runtime_t *runtime, bool json) {
-    if (gantry_runtime_initialize(runtime) != GANTRY_OK) (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
+    if (gantry_runtime_initialize(runtime) != GANTRY_OK)
+        (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
     return json ? print_json(runtime) : print_all(runtime);
 }

@@ -11,19 +11,18 @@ static const char usage[] =
     "usage: gantry devices [--json] [--opencl-cpu-as-gpu] [--verbose]\n"
     "       gantry settings [--json] [--opencl-cpu-as-gpu]\n"
     "       gantry ops [--json | --markdown]\n"
-    "       gantry tune [--device cpu:0 | opencl:0 ...] [--what NAME] [--seconds N] [--dry-run] [--list | --reset] "
-    "[--verbose]\n"
+    "       gantry tune [--device cpu:0 | opencl:0 ...] [--what NAME] [--seconds N] [--dry-run] [--list | --reset] [--verbose]\n"
     "       gantry version\n"
     "\n"
     "devices   every backend with its state and reason, every device with its names, memory, driver and parts\n"
     "settings  every setting with its value, who set it and what it overruled, of each device where that differs\n"
     "ops       every op with inputs, attributes and the devices' kernels\n"
-    "tune      measures for N seconds (60) who multiplies matrices best and with what sizes, and keeps it for later "
-    "runs\n";
+    "tune      measures for N seconds (60) who multiplies matrices best and with what sizes, and keeps it for later runs\n";
 
 void gantry_tool_log(void *user, gantry_log_level_t level, const char *text) {
     const bool *is_verbose = user;
-    if (level >= GANTRY_LEVEL_WARNING) (void)fprintf(stderr, "%s: ", level == GANTRY_LEVEL_ERROR ? "error" : "warning");
+    if (level >= GANTRY_LEVEL_WARNING)
+        (void)fprintf(stderr, "%s: ", level == GANTRY_LEVEL_ERROR ? "error" : "warning");
     if (level >= GANTRY_LEVEL_WARNING || *is_verbose) (void)fprintf(stderr, "%s\n", text);
 }
 
@@ -34,7 +33,8 @@ static int refuse(const char *word) {
 
 int main(int argc, char **argv) {
     bool is_verbose = false;
-    gantry_runtime_options_t options = {.struct_size = sizeof options, .log = gantry_tool_log, .log_user = &is_verbose};
+    gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .log = gantry_tool_log, .log_user = &is_verbose};
     gantry_tool_format_t format = GANTRY_TOOL_TEXT;
     const char *command = argc > 1 ? argv[1] : "";
     if (strcmp(command, "tune") == 0) {
@@ -60,9 +60,11 @@ int main(int argc, char **argv) {
         (void)printf("gantry %s\n", gantry_version());
         return 0;
     }
-    bool is_devices = strcmp(command, "devices") == 0, is_settings = strcmp(command, "settings") == 0;
+    bool is_devices = strcmp(command, "devices") == 0,
+         is_settings = strcmp(command, "settings") == 0;
     if (!is_devices && !is_settings && strcmp(command, "ops") != 0) return refuse(command);
-    /* a log of information would have backends open their libraries to name them; what is set is told as other programs see it */
+    /* a log of information would have backends open their libraries to name them; what is set is
+     * told as other programs see it */
     if (!is_verbose && !is_settings) options.log_level = GANTRY_LEVEL_WARNING;
     gantry_runtime_t *runtime;
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) {

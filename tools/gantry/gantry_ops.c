@@ -17,7 +17,8 @@ static const type_set_t sets[] = {
     {"floating", 4, {GANTRY_FLOAT16, GANTRY_BFLOAT16, GANTRY_FLOAT32, GANTRY_FLOAT64}},
     {"integers",
      8,
-     {GANTRY_INT8, GANTRY_INT16, GANTRY_INT32, GANTRY_INT64, GANTRY_UINT8, GANTRY_UINT16, GANTRY_UINT32, GANTRY_UINT64}},
+     {GANTRY_INT8, GANTRY_INT16, GANTRY_INT32, GANTRY_INT64, GANTRY_UINT8, GANTRY_UINT16,
+      GANTRY_UINT32, GANTRY_UINT64}},
     {"bool", 1, {GANTRY_BOOL}},
     {"complex64", 1, {GANTRY_COMPLEX64}},
 };
@@ -34,14 +35,18 @@ static void append(char *out, size_t out_bytes, const char *word) {
     (void)snprintf(out + used, out_bytes - used, "%s%s", used ? " " : "", word);
 }
 
-/* Of the set's types those for which the device has a kernel of the op, or the set's name; true when they are all. */
-static bool list_set(gantry_runtime_t *runtime, const char *op, const gantry_logical_device_t *device,
-                     const type_set_t *set, char *out, size_t out_bytes) {
+/* Of the set's types those for which the device has a kernel of the op, or the set's name; true
+ * when they are all. */
+static bool list_set(gantry_runtime_t *runtime, const char *op,
+                     const gantry_logical_device_t *device, const type_set_t *set, char *out,
+                     size_t out_bytes) {
     char some[128] = "";
     size_t count = 0;
     for (size_t i = 0; i < set->count; ++i) {
         bool has = false;
-        if (gantry_op_has_kernel(runtime, op, device, set->types[i], &has, NULL) != GANTRY_OK || !has) continue;
+        if (gantry_op_has_kernel(runtime, op, device, set->types[i], &has, NULL) != GANTRY_OK ||
+            !has)
+            continue;
         append(some, sizeof some, gantry_dtype_name(set->types[i]));
         ++count;
     }
@@ -50,11 +55,12 @@ static bool list_set(gantry_runtime_t *runtime, const char *op, const gantry_log
 }
 
 /* "float32 float64", "floating integers", or "all types". */
-static void list_types(gantry_runtime_t *runtime, const char *op, const gantry_logical_device_t *device, char *out,
-                       size_t out_bytes) {
+static void list_types(gantry_runtime_t *runtime, const char *op,
+                       const gantry_logical_device_t *device, char *out, size_t out_bytes) {
     bool all = true;
     out[0] = '\0';
-    for (size_t i = 0; i < SETS; ++i) all = list_set(runtime, op, device, &sets[i], out, out_bytes) && all;
+    for (size_t i = 0; i < SETS; ++i)
+        all = list_set(runtime, op, device, &sets[i], out, out_bytes) && all;
     if (all) (void)snprintf(out, out_bytes, "all types");
 }
 
@@ -69,11 +75,14 @@ static void list_parts(const gantry_op_info_t *info, char *out, size_t out_bytes
     }
 }
 
-static void print_op(gantry_runtime_t *runtime, const gantry_op_info_t *info, const devices_t *devices) {
+static void print_op(gantry_runtime_t *runtime, const gantry_op_info_t *info,
+                     const devices_t *devices) {
     (void)printf("%s(", info->name);
-    for (size_t i = 0; i < info->input_count; ++i) (void)printf("%s%s", i ? ", " : "", info->inputs[i]);
+    for (size_t i = 0; i < info->input_count; ++i)
+        (void)printf("%s%s", i ? ", " : "", info->inputs[i]);
     (void)printf(") -> ");
-    for (size_t i = 0; i < info->output_count; ++i) (void)printf("%s%s", i ? ", " : "", info->outputs[i]);
+    for (size_t i = 0; i < info->output_count; ++i)
+        (void)printf("%s%s", i ? ", " : "", info->outputs[i]);
     (void)printf("\n    %s\n", info->summary);
     char parts[PARTS_BYTES];
     list_parts(info, parts, sizeof parts);
@@ -82,16 +91,20 @@ static void print_op(gantry_runtime_t *runtime, const gantry_op_info_t *info, co
     for (size_t i = 0; i < devices->count; ++i) {
         char text[128];
         list_types(runtime, info->name, devices->items[i], text, sizeof text);
-        (void)printf("    %s: %s\n", gantry_logical_device_name(devices->items[i]), *text ? text : "no kernel");
+        (void)printf("    %s: %s\n", gantry_logical_device_name(devices->items[i]),
+                     *text ? text : "no kernel");
     }
 }
 
 /* One row of docs/ops.md. */
-static void print_row(gantry_runtime_t *runtime, const gantry_op_info_t *info, const devices_t *devices) {
+static void print_row(gantry_runtime_t *runtime, const gantry_op_info_t *info,
+                      const devices_t *devices) {
     (void)printf("| %s | ", info->name);
-    for (size_t i = 0; i < info->input_count; ++i) (void)printf("%s%s", i ? ", " : "", info->inputs[i]);
+    for (size_t i = 0; i < info->input_count; ++i)
+        (void)printf("%s%s", i ? ", " : "", info->inputs[i]);
     (void)printf(" | ");
-    for (size_t i = 0; i < info->attr_count; ++i) (void)printf("%s%s", i ? "; " : "", info->attrs[i]);
+    for (size_t i = 0; i < info->attr_count; ++i)
+        (void)printf("%s%s", i ? "; " : "", info->attrs[i]);
     char parts[PARTS_BYTES];
     list_parts(info, parts, sizeof parts);
     (void)printf(" | %s%s%s |", info->summary, *parts ? "; " : "", parts);
@@ -105,7 +118,8 @@ static void print_row(gantry_runtime_t *runtime, const gantry_op_info_t *info, c
 
 static void print_head(const devices_t *devices) {
     (void)printf("| op | inputs | attributes | what |");
-    for (size_t i = 0; i < devices->count; ++i) (void)printf(" %s |", gantry_logical_device_name(devices->items[i]));
+    for (size_t i = 0; i < devices->count; ++i)
+        (void)printf(" %s |", gantry_logical_device_name(devices->items[i]));
     (void)printf("\n|---|---|---|---|");
     for (size_t i = 0; i < devices->count; ++i) (void)printf("---|");
     (void)printf("\n");
@@ -113,18 +127,21 @@ static void print_head(const devices_t *devices) {
 
 static cJSON *names_json(const char *const *names, size_t count) {
     cJSON *array = cJSON_CreateArray();
-    for (size_t i = 0; i < count; ++i) (void)cJSON_AddItemToArray(array, cJSON_CreateString(names[i]));
+    for (size_t i = 0; i < count; ++i)
+        (void)cJSON_AddItemToArray(array, cJSON_CreateString(names[i]));
     return array;
 }
 
-static cJSON *op_json(gantry_runtime_t *runtime, const gantry_op_info_t *info, const devices_t *devices) {
+static cJSON *op_json(gantry_runtime_t *runtime, const gantry_op_info_t *info,
+                      const devices_t *devices) {
     cJSON *object = cJSON_CreateObject();
     (void)cJSON_AddStringToObject(object, "name", info->name);
     (void)cJSON_AddStringToObject(object, "summary", info->summary);
     (void)cJSON_AddItemToObject(object, "inputs", names_json(info->inputs, info->input_count));
     (void)cJSON_AddItemToObject(object, "outputs", names_json(info->outputs, info->output_count));
     (void)cJSON_AddItemToObject(object, "attributes", names_json(info->attrs, info->attr_count));
-    if (info->is_composed) (void)cJSON_AddItemToObject(object, "parts", names_json(info->parts, info->part_count));
+    if (info->is_composed)
+        (void)cJSON_AddItemToObject(object, "parts", names_json(info->parts, info->part_count));
     cJSON *kernels = cJSON_AddObjectToObject(object, "kernels");
     for (size_t i = 0; i < devices->count; ++i) {
         char text[128];
@@ -134,7 +151,8 @@ static cJSON *op_json(gantry_runtime_t *runtime, const gantry_op_info_t *info, c
     return object;
 }
 
-static void print_list(gantry_runtime_t *runtime, gantry_tool_format_t format, const devices_t *devices) {
+static void print_list(gantry_runtime_t *runtime, gantry_tool_format_t format,
+                       const devices_t *devices) {
     cJSON *array = cJSON_CreateArray();
     if (format == GANTRY_TOOL_MARKDOWN) print_head(devices);
     for (size_t i = 0; i < gantry_op_count(); ++i) {
@@ -156,7 +174,8 @@ static void print_list(gantry_runtime_t *runtime, gantry_tool_format_t format, c
 
 int gantry_tool_ops(gantry_runtime_t *runtime, gantry_tool_format_t format) {
     devices_t devices;
-    if (gantry_list_logical_devices(runtime, NULL, 32, devices.items, &devices.count) != GANTRY_OK) {
+    if (gantry_list_logical_devices(runtime, NULL, 32, devices.items, &devices.count) !=
+        GANTRY_OK) {
         (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
         return 1;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry settings: every setting, its value, who set it, and what that overruled. Takes no device memory and initialises nothing. */
+/* gantry settings: every setting, its value, who set it, and what that overruled. Takes no
+ * device memory and initialises nothing. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@ static const gantry_physical_device_t **list_devices(gantry_runtime_t *runtime, 
     *out_count = 0;
     if (gantry_list_physical_devices(runtime, NULL, 0, NULL, out_count) != GANTRY_OK) return NULL;
     const gantry_physical_device_t **devices = calloc(*out_count + 1, sizeof *devices);
-    if (devices && gantry_list_physical_devices(runtime, NULL, *out_count, devices, out_count) == GANTRY_OK)
+    if (devices &&
+        gantry_list_physical_devices(runtime, NULL, *out_count, devices, out_count) == GANTRY_OK)
         return devices;
     free(devices);
     return NULL;
@@ -24,7 +26,9 @@ static const gantry_physical_device_t **list_devices(gantry_runtime_t *runtime, 
 
 static const char *name_of(gantry_runtime_t *runtime, const gantry_physical_device_t *device) {
     gantry_device_details_t details = {.struct_size = sizeof details};
-    return device && gantry_get_device_details(runtime, device, &details) == GANTRY_OK ? details.name : "";
+    return device && gantry_get_device_details(runtime, device, &details) == GANTRY_OK
+               ? details.name
+               : "";
 }
 
 /* ---- text ---- */
@@ -42,7 +46,8 @@ static void print_setting(const char *name, const char *device, const gantry_set
 
 /* ---- JSON ---- */
 
-static void add_setting(cJSON *array, const char *name, const char *device, const gantry_setting_t *setting) {
+static void add_setting(cJSON *array, const char *name, const char *device,
+                        const gantry_setting_t *setting) {
     cJSON *object = cJSON_CreateObject();
     (void)cJSON_AddStringToObject(object, "name", name);
     if (setting->per_device) {
@@ -61,8 +66,8 @@ static void add_setting(cJSON *array, const char *name, const char *device, cons
 
 /* ---- both ---- */
 
-static bool tell(gantry_runtime_t *runtime, const char *name, const gantry_physical_device_t *device, cJSON *array,
-                 bool *out_per_device) {
+static bool tell(gantry_runtime_t *runtime, const char *name,
+                 const gantry_physical_device_t *device, cJSON *array, bool *out_per_device) {
     gantry_setting_t setting = {.struct_size = sizeof setting};
     if (gantry_get_setting(runtime, name, device, &setting) != GANTRY_OK) {
         (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry tune: measures what can be chosen on this machine's devices and keeps the best in the user's tuning file, each record as soon as it is
- * known. Ends in time, and at once, with what was kept, when interrupted. */
+/* gantry tune: measures what can be chosen on this machine's devices and keeps the best in the
+ * user's tuning file, each record as soon as it is known. Ends in time, and at once, with what
+ * was kept, when interrupted. */
 #define _XOPEN_SOURCE 700
 
 #include "gantry_tune.h"
@@ -33,7 +34,9 @@ uint64_t tune_now_ns(void) {
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-bool tune_is_over(const tune_t *tune) { return tune_interrupted || tune_now_ns() >= tune->deadline_ns; }
+bool tune_is_over(const tune_t *tune) {
+    return tune_interrupted || tune_now_ns() >= tune->deadline_ns;
+}
 
 void tune_pause(void) { (void)nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL); }
 
@@ -48,7 +51,8 @@ bool tune_wants(const tune_t *tune, const char *what) {
 }
 
 void tune_save(tune_t *tune, const char *what, const char *values) {
-    if (!tune->is_dry && gantry_put_tuning(tune->runtime, tune->device, what, values) != GANTRY_OK) {
+    if (!tune->is_dry &&
+        gantry_put_tuning(tune->runtime, tune->device, what, values) != GANTRY_OK) {
         ++tune->failed;
         printf("  %s  %s\n    not kept: %s\n", what, values, gantry_last_message());
     } else {
@@ -90,7 +94,8 @@ static const char *read_options(int count, char **words, options_t *out) {
             out->device = words[++i];
         } else if (value && strcmp(word, "--what") == 0) {
             out->what = words[++i];
-        } else if (!value || strcmp(word, "--seconds") != 0 || !read_seconds(words[++i], &out->seconds)) {
+        } else if (!value || strcmp(word, "--seconds") != 0 ||
+                   !read_seconds(words[++i], &out->seconds)) {
             return words[i];
         }
     }
@@ -134,18 +139,20 @@ static bool is_known(gantry_runtime_t *runtime, const task_t *tasks, size_t coun
 }
 
 /* Of the device, or of all. */
-static size_t list_tasks(gantry_runtime_t *runtime, const options_t *options, const gantry_physical_device_t *device,
-                         task_t *tasks) {
+static size_t list_tasks(gantry_runtime_t *runtime, const options_t *options,
+                         const gantry_physical_device_t *device, task_t *tasks) {
     const gantry_physical_device_t *views[TUNE_MOST_VIEWS];
     size_t views_count = 0, count = 0;
-    if (gantry_list_device_views(runtime, TUNE_MOST_VIEWS, views, &views_count) != GANTRY_OK) return 0;
+    if (gantry_list_device_views(runtime, TUNE_MOST_VIEWS, views, &views_count) != GANTRY_OK)
+        return 0;
     for (size_t i = 0; i < views_count && i < TUNE_MOST_VIEWS; ++i) {
         gantry_device_details_t details = {.struct_size = sizeof details};
         if (gantry_get_device_details(runtime, views[i], &details) != GANTRY_OK) continue;
         if (device && views[i] != device) continue;
         if (is_known(runtime, tasks, count, views[i])) continue;
         for (size_t k = 0; k < sizeof kinds / sizeof kinds[0] && count < MOST_TASKS; ++k) {
-            if (fits(options, &details, k)) tasks[count++] = (task_t){views[i], details, kinds[k].run};
+            if (fits(options, &details, k))
+                tasks[count++] = (task_t){views[i], details, kinds[k].run};
         }
     }
     return count;
@@ -153,7 +160,8 @@ static size_t list_tasks(gantry_runtime_t *runtime, const options_t *options, co
 
 /* ---- tuning ---- */
 
-static int tune_all(gantry_runtime_t *runtime, const options_t *options, const gantry_physical_device_t *device) {
+static int tune_all(gantry_runtime_t *runtime, const options_t *options,
+                    const gantry_physical_device_t *device) {
     task_t tasks[MOST_TASKS];
     tune_t tune = {.runtime = runtime, .only = options->what, .is_dry = options->is_dry};
     const size_t count = list_tasks(runtime, options, device, tasks);
@@ -177,12 +185,14 @@ static int tune_all(gantry_runtime_t *runtime, const options_t *options, const g
         if (now >= end) printf("  not tuned, the time is over\n");
         if (now < end) tasks[i].run(&tune);
     }
-    printf("%s%zu record%s %s%s\n", tune_interrupted ? "interrupted; " : "", tune.found, tune.found == 1 ? "" : "s",
-           options->is_dry ? "found" : "kept in ", options->is_dry ? "" : path);
+    printf("%s%zu record%s %s%s\n", tune_interrupted ? "interrupted; " : "", tune.found,
+           tune.found == 1 ? "" : "s", options->is_dry ? "found" : "kept in ",
+           options->is_dry ? "" : path);
     double others = tune_machine_others(&machine);
     if (others > BUSY)
-        printf("Other processes had %.0f%% of the cores' time meanwhile: tune again when the machine is idle.\n",
-               100 * others);
+        printf(
+            "Other processes had %.0f%% of the cores' time meanwhile: tune again when the machine is idle.\n",
+            100 * others);
     return tune_interrupted ? INTERRUPTED : tune.failed > 0 ? 1 : 0;
 }
 
@@ -205,7 +215,8 @@ static bool print_record(void *user, const gantry_tuning_record_t *record) {
 }
 
 /* device NULL: of all. */
-static int list_or_reset(gantry_runtime_t *runtime, const options_t *options, const gantry_physical_device_t *device) {
+static int list_or_reset(gantry_runtime_t *runtime, const options_t *options,
+                         const gantry_physical_device_t *device) {
     listing_t listing = {.options = options};
     const char *path = NULL;
     size_t removed = 0;
@@ -220,8 +231,10 @@ static int list_or_reset(gantry_runtime_t *runtime, const options_t *options, co
         (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
         return 1;
     }
-    if (options->resets) printf("%zu record%s taken out of %s\n", removed, removed == 1 ? "" : "s", path);
-    if (!options->resets) printf("%zu record%s in %s\n", listing.count, listing.count == 1 ? "" : "s", path);
+    if (options->resets)
+        printf("%zu record%s taken out of %s\n", removed, removed == 1 ? "" : "s", path);
+    if (!options->resets)
+        printf("%zu record%s in %s\n", listing.count, listing.count == 1 ? "" : "s", path);
     return 0;
 }
 
@@ -229,7 +242,8 @@ static int list_or_reset(gantry_runtime_t *runtime, const options_t *options, co
 
 static int run(gantry_runtime_t *runtime, const options_t *options) {
     const gantry_physical_device_t *device = NULL;
-    if (options->device && gantry_find_physical_device(runtime, options->device, &device) != GANTRY_OK) {
+    if (options->device &&
+        gantry_find_physical_device(runtime, options->device, &device) != GANTRY_OK) {
         (void)fprintf(stderr, "gantry: --device: %s\n", gantry_last_message());
         return 1;
     }
@@ -237,7 +251,8 @@ static int run(gantry_runtime_t *runtime, const options_t *options) {
                                              : tune_all(runtime, options, device);
 }
 
-/* The backend's own name ("opencl:0") for what the user wrote, by a runtime that counts GPUs as the user's others do. */
+/* The backend's own name ("opencl:0") for what the user wrote, by a runtime that counts GPUs as
+ * the user's others do. */
 static bool read_alias(const char *device, char *out, size_t out_bytes) {
     bool is_verbose = false;
     const gantry_runtime_options_t options = {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of `gantry tune` share: the run, its time, one try of a setting, products to measure.
+/* What the parts of `gantry tune` share: the run, its time, one try of a setting, products to
+ * measure.
  *
- * A setting is tried as a user would use it: by an option, or by a record in a tuning file of the try's own, read by a runtime of the try's
- * own. Nothing here knows how a backend uses a record. Externally synchronised. */
+ * A setting is tried as a user would use it: by an option, or by a record in a tuning file of the
+ * try's own, read by a runtime of the try's own. Nothing here knows how a backend uses a record.
+ * Externally synchronised. */
 #ifndef GANTRY_TOOLS_GANTRY_TUNE_H
 #define GANTRY_TOOLS_GANTRY_TUNE_H
 
@@ -32,7 +34,8 @@ extern volatile sig_atomic_t tune_interrupted;
 uint64_t tune_now_ns(void);
 /* The part's time is over, or the user interrupted. */
 bool tune_is_over(const tune_t *tune);
-/* Sleeps until the threads of others, which spin for a while when they have nothing to do, have gone to sleep. */
+/* Sleeps until the threads of others, which spin for a while when they have nothing to do, have
+ * gone to sleep. */
 void tune_pause(void);
 /* Whether records of that name are asked for. */
 bool tune_wants(const tune_t *tune, const char *what);
@@ -54,7 +57,6 @@ double tune_machine_others(const tune_machine_t *self);
 
 #define TUNE_MOST_VIEWS 64
 
-
 /* ---- one setting, tried by a runtime of its own ---- */
 
 typedef struct tune_try_t {
@@ -68,9 +70,10 @@ typedef struct tune_record_t {
     const char *what, *values;
 } tune_record_t;
 
-/* backend: "cpu". settings: "NAME=VALUE" texts, at most 4, NULL-terminated. records may be NULL. False, with the reason on standard error. */
-bool tune_try_open(tune_try_t *self, const tune_t *tune, const char *backend, const char *const *settings,
-                   const tune_record_t *records);
+/* backend: "cpu". settings: "NAME=VALUE" texts, at most 4, NULL-terminated. records may be NULL.
+ * False, with the reason on standard error. */
+bool tune_try_open(tune_try_t *self, const tune_t *tune, const char *backend,
+                   const char *const *settings, const tune_record_t *records);
 void tune_try_close(tune_try_t *self);
 /* What the backend says of its libraries; "" when it cannot be asked. */
 const char *tune_try_libraries(const tune_try_t *self, const char *backend);
@@ -100,9 +103,11 @@ typedef struct tune_product_t {
     double seconds; /* of the fastest product so far; below 0: none */
 } tune_product_t;
 
-/* Computes it once and checks it: sampled elements against sums in double and, but for the first one to be compared, all elements against the
- * first one's. False, with the reason on standard error. */
-bool tune_product_open(tune_product_t *self, const tune_try_t *tried, tune_shape_t shape, tune_matrices_t *matrices, bool is_first);
+/* Computes it once and checks it: sampled elements against sums in double and, but for the first
+ * one to be compared, all elements against the first one's. False, with the reason on standard
+ * error. */
+bool tune_product_open(tune_product_t *self, const tune_try_t *tried, tune_shape_t shape,
+                       tune_matrices_t *matrices, bool is_first);
 /* Times products for some milliseconds. */
 bool tune_product_run(tune_product_t *self);
 void tune_product_close(tune_product_t *self);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CLBlast's parameters: sets of its tiled kernel's, then the smallest product for which that kernel, with the best set, beats the direct one.
- * CLBlast is not tuned for cards that its database does not know. */
+/* CLBlast's parameters: sets of its tiled kernel's, then the smallest product for which that
+ * kernel, with the best set, beats the direct one. CLBlast is not tuned for cards that its
+ * database does not know. */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,9 +26,11 @@ typedef struct search_t {
     bool has_first; /* a result that others are compared with */
 } search_t;
 
-/* GFLOP/s of products of n x n with these parameters, NULL: as CLBlast and Gantry have them; 0 when it failed. */
+/* GFLOP/s of products of n x n with these parameters, NULL: as CLBlast and Gantry have them; 0
+ * when it failed. */
 static double measure(search_t *search, const char *set, int least_indirect, int n) {
-    static const char *const settings[] = {"GANTRY_OPENCL_MATMUL=clblast", "GANTRY_OPENCL_CLBLAST_PARAMETERS=", NULL};
+    static const char *const settings[] = {"GANTRY_OPENCL_MATMUL=clblast",
+                                           "GANTRY_OPENCL_CLBLAST_PARAMETERS=", NULL};
     char routine[48];
     const tune_record_t records[] = {{XGEMM, set}, {ROUTINE, routine}, {NULL, NULL}};
     tune_try_t tried;
@@ -36,10 +39,12 @@ static double measure(search_t *search, const char *set, int least_indirect, int
     (void)snprintf(routine, sizeof routine, "XGEMM_MIN_INDIRECT_SIZE=%d", least_indirect);
     if (!tune_try_open(&tried, search->tune, "opencl", settings, set ? records : NULL)) return 0;
     tune_shape_t shape = {n, n, n};
-    if (tune_product_open(&product, &tried, shape, &search->matrices, !(search->has_first && n == search->side))) {
+    if (tune_product_open(&product, &tried, shape, &search->matrices,
+                          !(search->has_first && n == search->side))) {
         search->has_first = search->has_first || n == search->side;
         bool is_good = true;
-        for (int round = 0; round < ROUNDS && is_good && (round == 0 || !tune_is_over(search->tune)); ++round)
+        for (int round = 0;
+             round < ROUNDS && is_good && (round == 0 || !tune_is_over(search->tune)); ++round)
             is_good = tune_product_run(&product);
         gflops = is_good ? tune_product_gflops(&product) : 0;
         tune_product_close(&product);
@@ -106,8 +111,8 @@ static bool has_clblast(const tune_t *tune) {
     const char *libraries = "";
     for (size_t i = 0; i < gantry_backend_status_count(tune->runtime); ++i) {
         gantry_backend_status_t status = {.struct_size = sizeof status};
-        if (gantry_backend_status(tune->runtime, i, &status) == GANTRY_OK && strcmp(status.name, "opencl") == 0 &&
-            status.state == GANTRY_BACKEND_USABLE)
+        if (gantry_backend_status(tune->runtime, i, &status) == GANTRY_OK &&
+            strcmp(status.name, "opencl") == 0 && status.state == GANTRY_BACKEND_USABLE)
             libraries = status.libraries;
     }
     if (strstr(libraries, "CLBlast") && !strstr(libraries, "CLBlast missing")) return true;
@@ -124,7 +129,8 @@ void tune_clblast(tune_t *tune) {
         return;
     }
     const uint64_t deadline = tune->deadline_ns, now = tune_now_ns();
-    if (now < deadline) tune->deadline_ns = now + (deadline - now) / 4 * 3; /* the rest is for the routine */
+    /* the rest is for the routine */
+    if (now < deadline) tune->deadline_ns = now + (deadline - now) / 4 * 3;
     search.side = find_side(&search);
     int best = search.side > 0 ? try_all(&search) : -1;
     tune->failed += search.side == 0 && !tune_interrupted;

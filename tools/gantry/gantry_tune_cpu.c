@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who multiplies float32 matrices on the CPU backend: our own loops, oneDNN or OpenBLAS, measured per size class in turn, round after round, so
- * that a busy machine slows all alike. */
+/* Who multiplies float32 matrices on the CPU backend: our own loops, oneDNN or OpenBLAS, measured
+ * per size class in turn, round after round, so that a busy machine slows all alike. */
 #include <stdio.h>
 #include <string.h>
 
@@ -51,7 +51,8 @@ static bool open_contest(contest_t *contest, tune_t *tune) {
         const char *settings[] = {servers[i].setting, NULL};
         if (!tune_try_open(&contest->tries[i], tune, "cpu", settings, NULL)) continue;
         contest->takes_part[i] = has_library(&contest->tries[i]);
-        const char *libraries = strstr(tune_try_libraries(&contest->tries[i], "cpu"), "matrix products: ");
+        const char *libraries =
+            strstr(tune_try_libraries(&contest->tries[i], "cpu"), "matrix products: ");
         if (i > 0 && libraries && strncmp(libraries, "matrix products: own", 20) == 0) {
             contest->takes_part[i] = false;
             printf("  %s takes no part: %s\n", servers[i].word, libraries + 17);
@@ -67,15 +68,16 @@ static void close_contest(contest_t *contest) {
 /* ---- one class ---- */
 
 /* Results of the same shape are compared while they are at hand: shape by shape. */
-static void open_all(contest_t *contest, int class, tune_matrices_t *matrices, bool is_in[SERVERS]) {
+static void open_all(contest_t *contest, int class, tune_matrices_t *matrices,
+                     bool is_in[SERVERS]) {
     memset(contest->products, 0, sizeof contest->products);
     for (int i = 0; i < SERVERS; ++i) is_in[i] = contest->takes_part[i];
     for (size_t s = 0; s < classes[class].count; ++s) {
         bool is_first = true;
         for (int i = 0; i < SERVERS; ++i) {
             if (!is_in[i]) continue;
-            is_in[i] = tune_product_open(&contest->products[i][s], &contest->tries[i], classes[class].shapes[s],
-                                         matrices, is_first);
+            is_in[i] = tune_product_open(&contest->products[i][s], &contest->tries[i],
+                                         classes[class].shapes[s], matrices, is_first);
             contest->tune->failed += !is_in[i];
             is_first = is_first && !is_in[i];
         }
@@ -117,7 +119,8 @@ static void conclude(contest_t *contest, int class, const bool is_in[SERVERS], c
     int used = snprintf(values, sizeof values, "use=%s", servers[winner].word);
     for (int i = 0; i < SERVERS; ++i) {
         if (gflops[i] > 0)
-            used += snprintf(values + used, sizeof values - (size_t)used, " %s=%.1f", servers[i].word, gflops[i]);
+            used += snprintf(values + used, sizeof values - (size_t)used, " %s=%.1f",
+                             servers[i].word, gflops[i]);
     }
     tune_save(contest->tune, what, values);
 }
@@ -130,7 +133,8 @@ static void measure_class(contest_t *contest, int class, const char *what) {
         return;
     }
     open_all(contest, class, &matrices, is_in);
-    for (int round = 0; round < MOST_ROUNDS && (round == 0 || !tune_is_over(contest->tune)); ++round)
+    for (int round = 0; round < MOST_ROUNDS && (round == 0 || !tune_is_over(contest->tune));
+         ++round)
         run_round(contest, class, is_in, round);
     if (!tune_interrupted) conclude(contest, class, is_in, what);
     for (int i = 0; i < SERVERS; ++i) {
@@ -151,13 +155,15 @@ void tune_cpu_products(tune_t *tune) {
     for (int i = 0; contest.takes_part[0] && i < CLASSES && !tune_interrupted; ++i) {
         char what[64];
         uint64_t now = tune_now_ns();
-        (void)snprintf(what, sizeof what, "cpu.matmul.float32.%s.%u_threads", classes[i].name, threads);
+        (void)snprintf(what, sizeof what, "cpu.matmul.float32.%s.%u_threads", classes[i].name,
+                       threads);
         if (!tune_wants(tune, what)) continue;
         if (now >= deadline && !is_first) {
             printf("  %s: not measured, the time is over\n", what);
             continue;
         }
-        tune->deadline_ns = now >= deadline ? now : now + (deadline - now) / (uint64_t)(CLASSES - i);
+        tune->deadline_ns =
+            now >= deadline ? now : now + (deadline - now) / (uint64_t)(CLASSES - i);
         is_first = false;
         measure_class(&contest, i, what);
     }

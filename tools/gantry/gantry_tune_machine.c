@@ -8,13 +8,14 @@
 
 #include "gantry_tune.h"
 
-/* /proc/stat's first line, in ticks of all cores: user nice system idle iowait irq softirq steal. */
+/* /proc/stat's first line, in ticks of all cores: user nice system idle iowait irq softirq
+ * steal. */
 static bool read_ticks(double *out_busy, double *out_all) {
     double ticks[8] = {0};
     FILE *file = fopen("/proc/stat", "r");
     if (!file) return false;
-    int count = fscanf(file, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &ticks[0], &ticks[1], &ticks[2], &ticks[3],
-                       &ticks[4], &ticks[5], &ticks[6], &ticks[7]);
+    int count = fscanf(file, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &ticks[0], &ticks[1], &ticks[2],
+                       &ticks[3], &ticks[4], &ticks[5], &ticks[6], &ticks[7]);
     (void)fclose(file);
     *out_all = *out_busy = 0;
     for (int i = 0; i < 8; ++i) {
@@ -38,7 +39,8 @@ void tune_machine_begin(tune_machine_t *self) {
 double tune_machine_others(const tune_machine_t *self) {
     double busy, all;
     long per_second = sysconf(_SC_CLK_TCK);
-    if (!self->is_known || per_second <= 0 || !read_ticks(&busy, &all) || !(all - self->all > 0)) return 0;
+    if (!self->is_known || per_second <= 0 || !read_ticks(&busy, &all) || !(all - self->all > 0))
+        return 0;
     double own = (own_seconds() - self->own_seconds) * (double)per_second;
     double others = (busy - self->busy - own) / (all - self->all);
     return others > 0 ? others : 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Block sizes of Gantry's own matrix product for OpenCL devices of type CPU: one size after the other is changed, and kept changed where that
- * gains. Each candidate is measured in turn with the best so far. */
+/* Block sizes of Gantry's own matrix product for OpenCL devices of type CPU: one size after the
+ * other is changed, and kept changed where that gains. Each candidate is measured in turn with
+ * the best so far. */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +23,8 @@ static const struct {
                   {"columns", {1024, 512, 2048, 4096}},
                   {"direct", {24, 12, 48, 96}}};
 
-static const tune_shape_t shapes[SHAPES] = {{192, 192, 192}, {512, 512, 512}, {1024, 1024, 1024}, {64, 1024, 1024}};
+static const tune_shape_t shapes[SHAPES] = {
+    {192, 192, 192}, {512, 512, 512}, {1024, 1024, 1024}, {64, 1024, 1024}};
 
 /* One set of sizes, opened and checked. */
 typedef struct candidate_t {
@@ -34,7 +36,8 @@ typedef struct candidate_t {
 static void write_values(const blocks_t *blocks, char *out, size_t bytes) {
     int used = 0;
     for (int i = 0; i < SIZES; ++i)
-        used += snprintf(out + used, bytes - (size_t)used, "%s%s=%d", i ? " " : "", sizes[i].name, blocks->sizes[i]);
+        used += snprintf(out + used, bytes - (size_t)used, "%s%s=%d", i ? " " : "", sizes[i].name,
+                         blocks->sizes[i]);
 }
 
 static void close_candidate(candidate_t *self) {
@@ -44,7 +47,8 @@ static void close_candidate(candidate_t *self) {
     tune_try_close(&self->tried);
 }
 
-static bool open_candidate(candidate_t *self, tune_t *tune, const blocks_t *blocks, tune_matrices_t *matrices) {
+static bool open_candidate(candidate_t *self, tune_t *tune, const blocks_t *blocks,
+                           tune_matrices_t *matrices) {
     char values[96];
     const char *const settings[] = {"GANTRY_OPENCL_MATMUL=cpu", NULL};
     const tune_record_t records[] = {{WHAT, values}, {NULL, NULL}};
@@ -86,8 +90,10 @@ static double compare(candidate_t *best, candidate_t *other) {
     return tune_mean_gflops(other->products, SHAPES) / tune_mean_gflops(best->products, SHAPES);
 }
 
-/* Measures the sizes against the best's; true when they are the best from now on. A gain must show twice. */
-static bool try_sizes(tune_t *tune, candidate_t *best, const blocks_t *blocks, tune_matrices_t *matrices) {
+/* Measures the sizes against the best's; true when they are the best from now on. A gain must
+ * show twice. */
+static bool try_sizes(tune_t *tune, candidate_t *best, const blocks_t *blocks,
+                      tune_matrices_t *matrices) {
     candidate_t other;
     char note[48];
     if (!open_candidate(&other, tune, blocks, matrices)) return false;

@@ -79,12 +79,13 @@ static bool check_result(tune_matrices_t *matrices, tune_shape_t s, bool is_firs
 /* ---- one product ---- */
 
 static bool tell(const tune_product_t *self, const char *what) {
-    (void)fprintf(stderr, "gantry: a product of %d x %d x %d: %s\n", self->shape.m, self->shape.n, self->shape.k, what);
+    (void)fprintf(stderr, "gantry: a product of %d x %d x %d: %s\n", self->shape.m, self->shape.n,
+                  self->shape.k, what);
     return false;
 }
 
-bool tune_product_open(tune_product_t *self, const tune_try_t *tried, tune_shape_t s, tune_matrices_t *matrices,
-                       bool is_first) {
+bool tune_product_open(tune_product_t *self, const tune_try_t *tried, tune_shape_t s,
+                       tune_matrices_t *matrices, bool is_first) {
     gantry_scope_t *scope = tried->scope;
     *self = (tune_product_t){.tried = tried, .shape = s, .seconds = -1};
     self->a = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(s.m, s.k), matrices->a,
@@ -92,7 +93,8 @@ bool tune_product_open(tune_product_t *self, const tune_try_t *tried, tune_shape
     self->b = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(s.k, s.n), matrices->b,
                               (size_t)s.k * (size_t)s.n * sizeof(float));
     const gantry_tensor_t *c = gantry_matmul(scope, self->a, self->b, NULL);
-    bool has_run = c && gantry_tensor_read(c, matrices->c, (size_t)s.m * (size_t)s.n * sizeof(float)) == GANTRY_OK;
+    bool has_run = c && gantry_tensor_read(c, matrices->c,
+                                           (size_t)s.m * (size_t)s.n * sizeof(float)) == GANTRY_OK;
     bool is_right = has_run && check_result(matrices, s, is_first);
     if (!has_run) (void)tell(self, c ? gantry_last_message() : gantry_scope_message(scope));
     if (has_run && !is_right) (void)tell(self, "wrong results");
@@ -123,7 +125,8 @@ void tune_product_close(tune_product_t *self) {
 }
 
 double tune_product_gflops(const tune_product_t *self) {
-    return self->seconds > 0 ? 2e-9 * self->shape.m * self->shape.n * self->shape.k / self->seconds : 0;
+    return self->seconds > 0 ? 2e-9 * self->shape.m * self->shape.n * self->shape.k / self->seconds
+                             : 0;
 }
 
 double tune_mean_gflops(const tune_product_t *products, size_t count) {

@@ -16,21 +16,23 @@ static bool put_records(const tune_try_t *self, const char *alias, const tune_re
     const gantry_physical_device_t *device;
     if (gantry_find_physical_device(self->runtime, alias, &device) != GANTRY_OK) return false;
     for (; records && records->what; ++records) {
-        if (gantry_put_tuning(self->runtime, device, records->what, records->values) != GANTRY_OK) return false;
+        if (gantry_put_tuning(self->runtime, device, records->what, records->values) != GANTRY_OK)
+            return false;
     }
     return true;
 }
 
 static bool make_folder(tune_try_t *self) {
     const char *base = getenv("TMPDIR");
-    int length = snprintf(self->folder, sizeof self->folder, "%s/gantry_tune_XXXXXX", base && *base ? base : "/tmp");
+    int length = snprintf(self->folder, sizeof self->folder, "%s/gantry_tune_XXXXXX",
+                          base && *base ? base : "/tmp");
     if (length > 0 && (size_t)length < sizeof self->folder && mkdtemp(self->folder)) return true;
     self->folder[0] = '\0';
     return false;
 }
 
-bool tune_try_open(tune_try_t *self, const tune_t *tune, const char *backend, const char *const *settings,
-                   const tune_record_t *records) {
+bool tune_try_open(tune_try_t *self, const tune_t *tune, const char *backend,
+                   const char *const *settings, const tune_record_t *records) {
     char file[96] = "GANTRY_TUNING_FILE=";
     const char *extra[MOST_SETTINGS + 2] = {file};
     *self = (tune_try_t){0};
@@ -40,11 +42,12 @@ bool tune_try_open(tune_try_t *self, const tune_t *tune, const char *backend, co
         return false;
     }
     if (records) (void)snprintf(file, sizeof file, "GANTRY_TUNING_FILE=%s/records", self->folder);
-    gantry_runtime_options_t options = {.struct_size = sizeof options,
-                                        .backends = backend,
-                                        .extra = extra,
-                                        .opencl_cpu_as_gpu = GANTRY_OFF,
-                                        .intra_op_threads = gantry_get_intra_op_parallelism_threads(tune->runtime)};
+    gantry_runtime_options_t options = {
+        .struct_size = sizeof options,
+        .backends = backend,
+        .extra = extra,
+        .opencl_cpu_as_gpu = GANTRY_OFF,
+        .intra_op_threads = gantry_get_intra_op_parallelism_threads(tune->runtime)};
     if (gantry_runtime_create(&options, &self->runtime) == GANTRY_OK &&
         put_records(self, tune->details.alias, records)) {
         self->scope = gantry_scope_begin(self->runtime, tune->details.alias);
@@ -70,8 +73,8 @@ void tune_try_close(tune_try_t *self) {
 const char *tune_try_libraries(const tune_try_t *self, const char *backend) {
     for (size_t i = 0; i < gantry_backend_status_count(self->runtime); ++i) {
         gantry_backend_status_t status = {.struct_size = sizeof status};
-        if (gantry_backend_status(self->runtime, i, &status) == GANTRY_OK && strcmp(status.name, backend) == 0 &&
-            status.state == GANTRY_BACKEND_USABLE)
+        if (gantry_backend_status(self->runtime, i, &status) == GANTRY_OK &&
+            strcmp(status.name, backend) == 0 && status.state == GANTRY_BACKEND_USABLE)
             return status.libraries;
     }
     return "";

@@ -3,18 +3,21 @@
  *
  * One work-item is one core; it owns tiles of c and needs nobody else. Within a tile:
  *
- *     for each block of columns (nc) and of the sum (kc)    kc x nc of b is packed into panels of NR columns, p major
- *       for each block of rows (mc)                         mc x kc of a is packed into panels of MR rows, p major
+ *     for each block of columns (nc) and of the sum (kc)    kc x nc of b is packed into panels of
+ *     NR columns, p major
+ *       for each block of rows (mc)                         mc x kc of a is packed into panels of
+ *       MR rows, p major
  *         for each panel of b, for each panel of a          MR x NR of c in registers: MR broadcasts, NR of b
  *
- * A panel of b (kc * NR) stays near while all panels of a pass by, the block of a (mc * kc) in the second cache. Packed
- * panels are padded with zeros to full width, so the innermost loop has no edges; only the store of an edge tile goes
- * element by element. The sum over p runs in one order, so an element's value does not depend on how tiles are shared
- * out. Where b's rows lie as they would in a panel and are used a few times only, packing them does not pay: is_direct.
- * Nor does it for rows of a that few panels of b meet: is_plain, they are then read from MR places at a time.
+ * A panel of b (kc * NR) stays near while all panels of a pass by, the block of a (mc * kc) in the
+ * second cache. Packed panels are padded with zeros to full width, so the innermost loop has no
+ * edges; only the store of an edge tile goes element by element. The sum over p runs in one order,
+ * so an element's value does not depend on how tiles are shared out. Where b's rows lie as they
+ * would in a panel and are used a few times only, packing them does not pay: is_direct. Nor does it
+ * for rows of a that few panels of b meet: is_plain, they are then read from MR places at a time.
  *
- * Comes after opencl_cpu_tile.cl. Source of the scheme: Goto and van de Geijn, "Anatomy of High-Performance Matrix
- * Multiplication", 2008. */
+ * Comes after opencl_cpu_tile.cl. Source of the scheme: Goto and van de Geijn, "Anatomy of
+ * High-Performance Matrix Multiplication", 2008. */
 
 /* As problem_t of opencl_cpu_matmul.c. Strides, block sizes and offsets are in elements. */
 typedef struct {
@@ -33,15 +36,16 @@ typedef struct {
 
 /* ---- MR x NR of c ---- */
 
-/* A panel of b is more than the first cache holds. Where a step is of wide vectors its rows are asked for some steps ahead;
- * of narrow ones there are so many steps that asking costs more. */
+/* A panel of b is more than the first cache holds. Where a step is of wide vectors its rows are
+ * asked for some steps ahead; of narrow ones there are so many steps that asking costs more. */
 #define STEPS_AHEAD 8
 #if GANTRY_LANES == 16
 #define FETCH_B(i, v) FETCH(b + STEPS_AHEAD * b_step + v * GANTRY_LANES, 0);
 #else
 #define FETCH_B(i, v)
 #endif
-/* Done four at a time: on a core that shares its decoder with another thread each instruction of a loop's turn counts. */
+/* Done four at a time: on a core that shares its decoder with another thread each instruction of
+ * a loop's turn counts. */
 #define PRODUCT_STEP        \
     {                       \
         VECTORS(FETCH_B, 0) \
@@ -52,9 +56,9 @@ typedef struct {
     }
 
 /* c is set by the first block of the sum and added to by the others. b's rows are b_step apart. */
-static void product_tile(long depth, __global const T *a, __global const T *b, long b_step, __global T *c, long c_row,
-                         long c_col, long rows, long columns, int is_first)
-{
+static void product_tile(long depth, __global const T *a, __global const T *b, long b_step,
+                         __global T *c, long c_row, long c_col, long rows, long columns,
+                         int is_first) {
     __global T *out = c;
 
     ROWS(ROW_CLEAR)
@@ -66,15 +70,15 @@ static void product_tile(long depth, __global const T *a, __global const T *b, l
         for (; p + 4 <= stop; p += 4) {
             PRODUCT_STEP PRODUCT_STEP PRODUCT_STEP PRODUCT_STEP
         }
-        for (; p < stop; p++) {
+        for (; p < stop; ++p) {
             PRODUCT_STEP
         }
     }
     TILE_STORE(c, c_row, c_col, rows, columns, is_first)
 }
 
-/* The same with rows of a as they lie, a_row apart. Rows that are not there are taken for the last one, and not stored.
- * `next` are the ends of rows that are asked for meanwhile. */
+/* The same with rows of a as they lie, a_row apart. Rows that are not there are taken for the last
+ * one, and not stored. `next` are the ends of rows that are asked for meanwhile. */
 #define PLAIN_ROW(i) __global const T *a##i = a + min((long)i, rows - 1) * a_row + depth;
 #define PLAIN_STEP(i)             \
     {                             \
@@ -82,10 +86,9 @@ static void product_tile(long depth, __global const T *a, __global const T *b, l
         VECTORS(STEP, i)          \
     }
 
-static void plain_tile(long depth, __global const T *a, long a_row, __global const T *b, long b_step, __global T *c,
-                       long c_row, long c_col, long rows, long columns, int is_first, __global const T *next,
-                       long next_rows)
-{
+static void plain_tile(long depth, __global const T *a, long a_row, __global const T *b,
+                       long b_step, __global T *c, long c_row, long c_col, long rows, long columns,
+                       int is_first, __global const T *next, long next_rows) {
     __global T *out = c;
 
     ROWS(ROW_CLEAR)
@@ -93,7 +96,7 @@ static void plain_tile(long depth, __global const T *a, long a_row, __global con
     for (long p = -depth; p < 0;) { /* no register for an end: MR are taken by rows */
         const long stop = min(p + LINE_ELEMENTS, 0L);
 
-        for (long i = 0; i < next_rows; i++) {
+        for (long i = 0; i < next_rows; ++i) {
             FETCH(next + i * a_row + p, 0);
         }
         VECTORS(FETCH_OUT, 0)
@@ -109,9 +112,9 @@ static void plain_tile(long depth, __global const T *a, long a_row, __global con
 /* ---- blocks ---- */
 
 /* The panel of b of the columns from j on, and how far apart its rows are. */
-static __global const T *panel_of_b(const problem_t *q, __global const T *packed_b, __global const T *b, long j,
-                                    long columns, long depth, long *b_step)
-{
+static __global const T *panel_of_b(const problem_t *q, __global const T *packed_b,
+                                    __global const T *b, long j, long columns, long depth,
+                                    long *b_step) {
     const int is_direct = q->is_direct && columns - j >= NR;
 
     *b_step = is_direct ? q->b_row : NR;
@@ -119,43 +122,45 @@ static __global const T *panel_of_b(const problem_t *q, __global const T *packed
 }
 
 /* mc x kc of a, packed, by kc x nc of b, packed but for the panels taken as they lie. */
-static void product_block(const problem_t *q, __global const T *packed_a, __global const T *packed_b,
-                          __global const T *b, __global T *c, long rows, long columns, long depth, int is_first)
-{
+static void product_block(const problem_t *q, __global const T *packed_a,
+                          __global const T *packed_b, __global const T *b, __global T *c, long rows,
+                          long columns, long depth, int is_first) {
     for (long j = 0; j < columns; j += NR) {
         long b_step;
         __global const T *panel = panel_of_b(q, packed_b, b, j, columns, depth, &b_step);
 
         for (long i = 0; i < rows; i += MR) {
-            product_tile(depth, packed_a + i * depth, panel, b_step, c + i * q->c_row + j * q->c_col, q->c_row,
-                         q->c_col, rows - i, columns - j, is_first);
+            product_tile(depth, packed_a + i * depth, panel, b_step,
+                         c + i * q->c_row + j * q->c_col, q->c_row, q->c_col, rows - i, columns - j,
+                         is_first);
         }
     }
 }
 
-/* The same with a as it lies: few panels of b, so all of them pass by each panel of a, which comes from far away. Its
- * rows are asked for one panel ahead, some of them while each panel of b passes: hardware is late for so many short ones,
- * and all of them at once would make everybody wait. */
-static void plain_block(const problem_t *q, __global const T *a, __global const T *packed_b, __global const T *b,
-                        __global T *c, long rows, long columns, long depth, int is_first)
-{
+/* The same with a as it lies: few panels of b, so all of them pass by each panel of a, which comes
+ * from far away. Its rows are asked for one panel ahead, some of them while each panel of b passes:
+ * hardware is late for so many short ones, and all of them at once would make everybody wait. */
+static void plain_block(const problem_t *q, __global const T *a, __global const T *packed_b,
+                        __global const T *b, __global T *c, long rows, long columns, long depth,
+                        int is_first) {
     for (long i = 0; i < rows; i += MR, a += MR * q->a_row, c += MR * q->c_row) {
         const long ahead = min((long)MR, rows - i - MR);
 
         for (long j = 0; j < columns; j += NR) {
             long b_step;
             __global const T *panel = panel_of_b(q, packed_b, b, j, columns, depth, &b_step);
-            const long next = ahead * j / columns, next_end = ahead * min(j + NR, columns) / columns;
+            const long next = ahead * j / columns,
+                       next_end = ahead * min(j + NR, columns) / columns;
 
-            plain_tile(depth, a, q->a_row, panel, b_step, c + j * q->c_col, q->c_row, q->c_col, rows - i, columns - j,
-                       is_first, a + (MR + next) * q->a_row + depth, next_end - next);
+            plain_tile(depth, a, q->a_row, panel, b_step, c + j * q->c_col, q->c_row, q->c_col,
+                       rows - i, columns - j, is_first, a + (MR + next) * q->a_row + depth,
+                       next_end - next);
         }
     }
 }
 
-static void product(const problem_t *q, __global const T *a, __global const T *b, __global T *c, __global T *packed_a,
-                    __global T *packed_b, long m, long n)
-{
+static void product(const problem_t *q, __global const T *a, __global const T *b, __global T *c,
+                    __global T *packed_a, __global T *packed_b, long m, long n) {
     for (long j = 0; j < n; j += q->nc) {
         const long columns = min(q->nc, n - j);
 
@@ -170,10 +175,12 @@ static void product(const problem_t *q, __global const T *a, __global const T *b
                 __global T *c_block = c + i * q->c_row + j * q->c_col;
 
                 if (q->is_plain) {
-                    plain_block(q, a_block, packed_b, b_block, c_block, rows, columns, depth, p == 0);
+                    plain_block(q, a_block, packed_b, b_block, c_block, rows, columns, depth,
+                                p == 0);
                 } else {
                     pack_rows(packed_a, a_block, rows, depth, q->a_row, q->a_col);
-                    product_block(q, packed_a, packed_b, b_block, c_block, rows, columns, depth, p == 0);
+                    product_block(q, packed_a, packed_b, b_block, c_block, rows, columns, depth,
+                                  p == 0);
                 }
             }
         }
@@ -183,16 +190,15 @@ static void product(const problem_t *q, __global const T *a, __global const T *b
 /* ---- tiles ---- */
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_matmul(
-    __global const uchar *a_base, const ulong a_offset, __global const uchar *b_base, const ulong b_offset,
-    __global uchar *c_base, const ulong c_offset, __global uchar *scratch_base, const ulong scratch_offset,
-    const problem_t q)
-{
+    __global const uchar *a_base, const ulong a_offset, __global const uchar *b_base,
+    const ulong b_offset, __global uchar *c_base, const ulong c_offset,
+    __global uchar *scratch_base, const ulong scratch_offset, const problem_t q) {
     const long item = (long)get_global_id(0);
     const long items = (long)get_global_size(0);
     __global T *packed_a = (__global T *)(scratch_base + scratch_offset) + item * q.slot;
     __global T *packed_b = packed_a + q.mc * q.kc;
 
-    for (long task = q.tasks * item / items; task < q.tasks * (item + 1) / items; task++) {
+    for (long task = q.tasks * item / items; task < q.tasks * (item + 1) / items; ++task) {
         const long tile = task % (q.tiles_m * q.tiles_n);
         const long batch = task / (q.tiles_m * q.tiles_n);
         const long i0 = part_begin(q.m, MR, tile / q.tiles_n, q.tiles_m);
@@ -201,10 +207,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_matmul(
         const long j1 = part_begin(q.n, NR, tile % q.tiles_n + 1, q.tiles_n);
         __global const T *a = (__global const T *)(a_base + a_offset) + i0 * q.a_row;
         __global const T *b = (__global const T *)(b_base + b_offset) + j0 * q.b_col;
-        __global T *c = (__global T *)(c_base + c_offset) + batch * q.c_batch + i0 * q.c_row + j0 * q.c_col;
+        __global T *c =
+            (__global T *)(c_base + c_offset) + batch * q.c_batch + i0 * q.c_row + j0 * q.c_col;
         long rest = batch;
 
-        for (long d = q.batch_rank - 1; d >= 0; d--) {
+        for (long d = q.batch_rank - 1; d >= 0; --d) {
             a += rest % q.batch_dims[d] * q.a_batch[d];
             b += rest % q.batch_dims[d] * q.b_batch[d];
             rest /= q.batch_dims[d];

@@ -1,40 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the products for processors share: panels and how they are packed, and the tile of c that is kept in
- * registers: GANTRY_MR rows of GANTRY_VECTORS vectors, so that MR * VECTORS accumulators, VECTORS vectors of b and one
- * broadcast fit. Comes after opencl_cpu_types.cl; its option is GANTRY_VECTORS. */
+/* What the products for processors share: panels and how they are packed, and the tile of c that is
+ * kept in registers: GANTRY_MR rows of GANTRY_VECTORS vectors, so that MR * VECTORS accumulators,
+ * VECTORS vectors of b and one broadcast fit. Comes after opencl_cpu_types.cl; its option is
+ * GANTRY_VECTORS. */
 #define Q CAT(T, 4)
 #define STORE CAT(vstore, GANTRY_LANES)
 /* To where elements of memory lie: PoCL's vstore16 makes three stores of a vector. */
 typedef V __attribute__((aligned(sizeof(T)))) loose_t;
-#define STORE_WHOLE(value, v, to) *(__global loose_t *)((to) + (v) * GANTRY_LANES) = (value)
+#define STORE_WHOLE(value, v, to) *(__global loose_t *)((to) + (v)*GANTRY_LANES) = (value)
 #define NR (GANTRY_VECTORS * GANTRY_LANES)
 
 #if GANTRY_VECTORS == 4
-#define VECTORS(X, i) X(i, 0) X(i, 1) X(i, 2) X(i, 3)
+#define VECTORS(X, i) \
+    X(i, 0)           \
+    X(i, 1)           \
+    X(i, 2)           \
+    X(i, 3)
 #elif GANTRY_VECTORS == 2
-#define VECTORS(X, i) X(i, 0) X(i, 1)
+#define VECTORS(X, i) \
+    X(i, 0)           \
+    X(i, 1)
 #else
 #define VECTORS(X, i) X(i, 0)
 #endif
 
-/* Brings a line near before it is needed. Only a hint, worth 3 percent of a large product; OpenCL's own prefetch() does
- * nothing on processors, and not every runtime takes the compiler's builtin, so the one that is known to is asked for
- * by its macro. */
+/* Brings a line near before it is needed. Only a hint, worth 3 percent of a large product; OpenCL's
+ * own prefetch() does nothing on processors, and not every runtime takes the compiler's builtin, so
+ * the one that is known to is asked for by its macro. */
 #if defined(POCL_DEVICE_ADDRESS_BITS) && defined(__clang__)
 #define FETCH(address, is_written) __builtin_prefetch((const void *)(ulong)(address), is_written, 3)
 #else
 #define FETCH(address, is_written)
 #endif
 
-/* The places in c are asked for row by row, one with each line of a: all at once would make everybody wait. */
+/* The places in c are asked for row by row, one with each line of a: all at once would make
+ * everybody wait. */
 #define LINE_ELEMENTS (64 / (long)sizeof(T))
 #define FETCH_OUT(i, v) FETCH(out + v * GANTRY_LANES, 1);
 
 /* ---- packing ---- */
 
 /* Four rows of four elements, turned: to[p * step + i] = from[i * row + p]. */
-static void turn_quad(__global T *to, long step, __global const T *from, long row)
-{
+static void turn_quad(__global T *to, long step, __global const T *from, long row) {
     const Q r0 = vload4(0, from);
     const Q r1 = vload4(0, from + row);
     const Q r2 = vload4(0, from + 2 * row);
@@ -46,21 +53,20 @@ static void turn_quad(__global T *to, long step, __global const T *from, long ro
     vstore4((Q)(r0.s3, r1.s3, r2.s3, r3.s3), 0, to + 3 * step);
 }
 
-/* to[p * width + i] = from[i * across + p * along] for i below width and p below depth; zero where i is not below
- * valid. */
-static void pack_slow(__global T *to, long width, __global const T *from, long valid, long depth, long across,
-                      long along)
-{
-    for (long p = 0; p < depth; p++) {
-        for (long i = 0; i < width; i++) {
+/* to[p * width + i] = from[i * across + p * along] for i below width and p below depth; zero where
+ * i is not below valid. */
+static void pack_slow(__global T *to, long width, __global const T *from, long valid, long depth,
+                      long across, long along) {
+    for (long p = 0; p < depth; ++p) {
+        for (long i = 0; i < width; ++i) {
             to[p * width + i] = i < valid ? from[i * across + p * along] : (T)0;
         }
     }
 }
 
 /* A full panel whose lines run along p: turned in quads, the rest element by element. */
-static void pack_turned(__global T *to, long width, __global const T *from, long depth, long across)
-{
+static void pack_turned(__global T *to, long width, __global const T *from, long depth,
+                        long across) {
     const long quads = depth / 4 * 4;
 
     for (long p = 0; p < quads; p += 4) {
@@ -69,8 +75,8 @@ static void pack_turned(__global T *to, long width, __global const T *from, long
         for (; i + 4 <= width; i += 4) {
             turn_quad(to + p * width + i, width, from + i * across + p, across);
         }
-        for (; i < width; i++) {
-            for (long q = p; q < p + 4; q++) {
+        for (; i < width; ++i) {
+            for (long q = p; q < p + 4; ++q) {
                 to[q * width + i] = from[i * across + q];
             }
         }
@@ -78,8 +84,8 @@ static void pack_turned(__global T *to, long width, __global const T *from, long
     pack_slow(to + quads * width, width, from + quads, width, depth - quads, across, 1);
 }
 
-static void pack_rows(__global T *to, __global const T *from, long rows, long depth, long across, long along)
-{
+static void pack_rows(__global T *to, __global const T *from, long rows, long depth, long across,
+                      long along) {
     for (long i = 0; i < rows; i += MR, to += MR * depth, from += MR * across) {
         if (along == 1 && rows - i >= MR) {
             pack_turned(to, MR, from, depth, across);
@@ -91,9 +97,8 @@ static void pack_rows(__global T *to, __global const T *from, long rows, long de
 
 #define COLUMN_MOVE(p, v) STORE_WHOLE(LOAD(v, from + p * along), v, to + p * NR);
 
-static void pack_columns(__global T *to, __global const T *from, long columns, long depth, long across, long along,
-                         int is_direct)
-{
+static void pack_columns(__global T *to, __global const T *from, long columns, long depth,
+                         long across, long along, int is_direct) {
     for (long j = 0; j < columns; j += NR, to += NR * depth, from += NR * across) {
         const int is_full = columns - j >= NR;
 
@@ -101,7 +106,7 @@ static void pack_columns(__global T *to, __global const T *from, long columns, l
             continue;
         }
         if (is_full && across == 1) {
-            for (long p = 0; p < depth; p++) {
+            for (long p = 0; p < depth; ++p) {
                 VECTORS(COLUMN_MOVE, p)
             }
         } else if (is_full && along == 1) {
@@ -131,27 +136,26 @@ static void pack_columns(__global T *to, __global const T *from, long columns, l
 #define ROW_SPILL(i) VECTORS(SPILL, i)
 
 /* Writes what the registers hold: to a whole tile of adjacent columns, or element by element. */
-#define TILE_STORE(c, c_row, c_col, rows, columns, is_first)                                          \
-    if ((rows) >= MR && (columns) >= NR && (c_col) == 1) {                                            \
-        if (!(is_first)) {                                                                            \
-            ROWS(ROW_ADD)                                                                             \
-        }                                                                                             \
-        ROWS(ROW_STORE)                                                                               \
-    } else {                                                                                          \
-        T tile[MR * NR];                                                                              \
-                                                                                                      \
-        ROWS(ROW_SPILL)                                                                               \
-        for (long i = 0; i < MR && i < (rows); i++) {                                                 \
-            for (long j = 0; j < NR && j < (columns); j++) {                                          \
-                __global T *element = (c) + i * (c_row) + j * (c_col);                                \
-                                                                                                      \
-                *element = (is_first) ? tile[i * NR + j] : *element + tile[i * NR + j];               \
-            }                                                                                         \
-        }                                                                                             \
+#define TILE_STORE(c, c_row, c_col, rows, columns, is_first)                            \
+    if ((rows) >= MR && (columns) >= NR && (c_col) == 1) {                              \
+        if (!(is_first)) {                                                              \
+            ROWS(ROW_ADD)                                                               \
+        }                                                                               \
+        ROWS(ROW_STORE)                                                                 \
+    } else {                                                                            \
+        T tile[MR * NR];                                                                \
+                                                                                        \
+        ROWS(ROW_SPILL)                                                                 \
+        for (long i = 0; i < MR && i < (rows); ++i) {                                   \
+            for (long j = 0; j < NR && j < (columns); ++j) {                            \
+                __global T *element = (c) + i * (c_row) + j * (c_col);                  \
+                                                                                        \
+                *element = (is_first) ? tile[i * NR + j] : *element + tile[i * NR + j]; \
+            }                                                                           \
+        }                                                                               \
     }
 
 /* Where part `index` of `parts` begins, in whole panels. */
-static long part_begin(long size, long panel, long index, long parts)
-{
+static long part_begin(long size, long panel, long index, long parts) {
     return min(size, (size + panel - 1) / panel * index / parts * panel);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The types of the programs for processors. Options: GANTRY_T_ID 1 (float32) or 2 (float64); GANTRY_LANES elements in a
- * vector register; GANTRY_MR rows at a time. */
+/* The types of the programs for processors. Options: GANTRY_T_ID 1 (float32) or 2 (float64);
+ * GANTRY_LANES elements in a vector register; GANTRY_MR rows at a time. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #define CAT_(a, b) a##b
@@ -17,11 +17,35 @@
 #define MR GANTRY_MR
 
 #if MR == 12
-#define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+#define ROWS(X) \
+    X(0)        \
+    X(1)        \
+    X(2)        \
+    X(3)        \
+    X(4)        \
+    X(5)        \
+    X(6)        \
+    X(7)        \
+    X(8)        \
+    X(9)        \
+    X(10)       \
+    X(11)
 #elif MR == 6
-#define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#define ROWS(X) \
+    X(0)        \
+    X(1)        \
+    X(2)        \
+    X(3)        \
+    X(4)        \
+    X(5)
 #elif MR == 4
-#define ROWS(X) X(0) X(1) X(2) X(3)
+#define ROWS(X) \
+    X(0)        \
+    X(1)        \
+    X(2)        \
+    X(3)
 #elif MR == 2
-#define ROWS(X) X(0) X(1)
+#define ROWS(X) \
+    X(0)        \
+    X(1)
 #endif

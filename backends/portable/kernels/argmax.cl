@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ArgMax and ArgMin: the index of the first largest, or least, element. NaN never wins; where nothing is above the lowest
- * value, the answer is 0.
+/* ArgMax and ArgMin: the index of the first largest, or least, element. NaN never wins; where
+ * nothing is above the lowest value, the answer is 0.
  *
- * ArgMin is ArgMax of keys in the reverse order: -x for floats, all bits turned for integers. Halves are compared as
- * float32. Work is by pieces of rows, each giving one index; argmax_join takes the best of a row's pieces. Equal
- * elements: the lower index, so the cut into pieces and lanes does not show.
+ * ArgMin is ArgMax of keys in the reverse order: -x for floats, all bits turned for integers.
+ * Halves are compared as float32. Work is by pieces of rows, each giving one index; argmax_join
+ * takes the best of a row's pieces. Equal elements: the lower index, so the cut into pieces and
+ * lanes does not show.
  *
  * Options: GANTRY_T_ID; GANTRY_SERIAL 1 for the forms of CPUs, 0 for those of GPUs. */
 
@@ -21,11 +22,10 @@
 #if GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF
 #define ARG_REVERSED(x) (-(x))
 #else
-#define ARG_REVERSED(x) ((C)~(x))
+#define ARG_REVERSED(x) ((C) ~(x))
 #endif
 
-GANTRY_FN C key_of(T x, const GANTRY_LONG is_least)
-{
+GANTRY_FN C key_of(T x, const GANTRY_LONG is_least) {
     const C value = GANTRY_WIDEN(x);
     return is_least ? ARG_REVERSED(value) : value;
 }
@@ -48,8 +48,8 @@ typedef struct {
     GANTRY_LONG out_bytes; /* of an index in the output: 2, 4 or 8 */
 } argmax_t;
 
-GANTRY_FN void put_index(GANTRY_SPAN_OUT(out), const argmax_t *plan, GANTRY_LONG at, GANTRY_LONG index)
-{
+GANTRY_FN void put_index(GANTRY_SPAN_OUT(out), const argmax_t *plan, GANTRY_LONG at,
+                         GANTRY_LONG index) {
     if (plan->out_bytes == 8) {
         GANTRY_OUT(GANTRY_LONG, out)[at] = index;
     } else if (plan->out_bytes == 4) {
@@ -60,9 +60,8 @@ GANTRY_FN void put_index(GANTRY_SPAN_OUT(out), const argmax_t *plan, GANTRY_LONG
 }
 
 /* Writes to the output when a sequence is one piece, else to `partial`. */
-GANTRY_FN void store_index(GANTRY_SPAN_OUT(out), GANTRY_GLOBAL GANTRY_LONG *partial, const argmax_t *plan,
-                           GANTRY_LONG unit, GANTRY_LONG index)
-{
+GANTRY_FN void store_index(GANTRY_SPAN_OUT(out), GANTRY_GLOBAL GANTRY_LONG *partial,
+                           const argmax_t *plan, GANTRY_LONG unit, GANTRY_LONG index) {
     if (plan->parts == 1) {
         put_index(out_base, out_offset, plan, unit, index);
     } else {
@@ -71,8 +70,7 @@ GANTRY_FN void store_index(GANTRY_SPAN_OUT(out), GANTRY_GLOBAL GANTRY_LONG *part
 }
 
 /* Unit: ((outer * columns) + column) * parts + part. */
-GANTRY_FN GANTRY_LONG sequence_offset(const argmax_t *plan, GANTRY_LONG sequence)
-{
+GANTRY_FN GANTRY_LONG sequence_offset(const argmax_t *plan, GANTRY_LONG sequence) {
     const GANTRY_LONG outer = gantry_divide_position(sequence, plan->columns);
     return outer * plan->length * plan->columns + sequence - outer * plan->columns;
 }
@@ -81,19 +79,19 @@ GANTRY_FN GANTRY_LONG sequence_offset(const argmax_t *plan, GANTRY_LONG sequence
 
 #define AT_ONCE 8 /* loads that a work-item has under way */
 
-/* The first largest at the places from, from + apart, ... before end of a sequence that begins at x. */
-GANTRY_FN void look_through(GANTRY_GLOBAL const T *x, const argmax_t *plan, GANTRY_LONG from, GANTRY_LONG apart,
-                            GANTRY_LONG end, C *best, GANTRY_LONG *found)
-{
+/* The first largest at the places from, from + apart, ... before end of a sequence that begins
+ * at x. */
+GANTRY_FN void look_through(GANTRY_GLOBAL const T *x, const argmax_t *plan, GANTRY_LONG from,
+                            GANTRY_LONG apart, GANTRY_LONG end, C *best, GANTRY_LONG *found) {
     GANTRY_GLOBAL const T *p = x + from * plan->columns;
     const GANTRY_LONG step = apart * plan->columns;
     GANTRY_LONG i = from;
     for (; i + (AT_ONCE - 1) * apart < end; i += AT_ONCE * apart, p += AT_ONCE * step) {
         C values[AT_ONCE];
-        for (int k = 0; k < AT_ONCE; k++) {
+        for (int k = 0; k < AT_ONCE; ++k) {
             values[k] = key_of(p[k * step], plan->is_least);
         }
-        for (int k = 0; k < AT_ONCE; k++) {
+        for (int k = 0; k < AT_ONCE; ++k) {
             *found = values[k] > *best ? i + k * apart : *found;
             *best = values[k] > *best ? values[k] : *best;
         }
@@ -106,8 +104,8 @@ GANTRY_FN void look_through(GANTRY_GLOBAL const T *x, const argmax_t *plan, GANT
 }
 
 /* One work-item for a unit. */
-GANTRY_KERNEL argmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(partial), const argmax_t plan)
-{
+GANTRY_KERNEL argmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(partial),
+                          const argmax_t plan) {
     const GANTRY_LONG unit = GANTRY_GLOBAL_ID(0);
     if (unit >= plan.units) {
         return;
@@ -125,20 +123,22 @@ GANTRY_KERNEL argmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_
 /* `lanes` work-items for a unit. */
 #define GROUP_MOST 256
 
-GANTRY_KERNEL argmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(partial), const argmax_t plan)
-{
+GANTRY_KERNEL argmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(partial),
+                           const argmax_t plan) {
     GANTRY_LOCAL_ARRAY(C, values, GROUP_MOST);
     GANTRY_LOCAL_ARRAY(GANTRY_LONG, places, GROUP_MOST);
     const int item = (int)GANTRY_LOCAL_ID(0);
     const int lanes = (int)plan.lanes;
     const int lane = item % lanes;
-    const GANTRY_LONG unit = GANTRY_GROUP_ID(0) * ((int)GANTRY_LOCAL_SIZE(0) / lanes) + item / lanes;
+    const GANTRY_LONG unit =
+        GANTRY_GROUP_ID(0) * ((int)GANTRY_LOCAL_SIZE(0) / lanes) + item / lanes;
     const GANTRY_LONG sequence = gantry_divide_position(unit, plan.parts);
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + sequence_offset(&plan, sequence);
     const GANTRY_LONG first = (unit - sequence * plan.parts) * plan.piece;
     const GANTRY_LONG end = first + plan.piece < plan.length ? first + plan.piece : plan.length;
     C best = ARG_LOWEST;
-    GANTRY_LONG found = first + plan.piece; /* behind every place: a lane that found nothing loses ties */
+    /* behind every place: a lane that found nothing loses ties */
+    GANTRY_LONG found = first + plan.piece;
     look_through(x, &plan, unit < plan.units ? first + lane : end, lanes, end, &best, &found);
     values[item] = best;
     places[item] = found;
@@ -157,7 +157,8 @@ GANTRY_KERNEL argmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN
         GANTRY_BARRIER();
     }
     if (lane == 0 && unit < plan.units) {
-        store_index(out_base, out_offset, GANTRY_OUT(GANTRY_LONG, partial), &plan, unit, found < end ? found : first);
+        store_index(out_base, out_offset, GANTRY_OUT(GANTRY_LONG, partial), &plan, unit,
+                    found < end ? found : first);
     }
 }
 
@@ -165,38 +166,39 @@ GANTRY_KERNEL argmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN
 
 /* ---- CPUs: a work-group of one for several units; the loops over lanes and columns become vector code ---- */
 
-/* The largest key of some elements that lie side by side; `lanes` is 64, not a constant lest the loops be unrolled. */
-GANTRY_FN C largest_of(GANTRY_GLOBAL const T *x, int count, int lanes, GANTRY_LONG is_least)
-{
+/* The largest key of some elements that lie side by side; `lanes` is 64, not a constant lest the
+ * loops be unrolled. */
+GANTRY_FN C largest_of(GANTRY_GLOBAL const T *x, int count, int lanes, GANTRY_LONG is_least) {
     C values[LANES];
     C best = ARG_LOWEST;
     int i = 0;
     if (count >= lanes) {
-        for (int k = 0; k < lanes; k++) {
+        for (int k = 0; k < lanes; ++k) {
             values[k] = ARG_LOWEST;
         }
         for (; i + lanes <= count; i += lanes) {
-            for (int k = 0; k < lanes; k++) {
+            for (int k = 0; k < lanes; ++k) {
                 C key = key_of(x[i + k], is_least);
                 values[k] = key > values[k] ? key : values[k];
             }
         }
-        for (int k = 0; k < lanes; k++) {
+        for (int k = 0; k < lanes; ++k) {
             best = values[k] > best ? values[k] : best;
         }
     }
-    for (; i < count; i++) {
+    for (; i < count; ++i) {
         C key = key_of(x[i], is_least);
         best = key > best ? key : best;
     }
     return best;
 }
 
-/* A piece of a row of one column: the largest of each 4096 elements, and its place only where it beats all before. */
-GANTRY_KERNEL argmax_row(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(partial), const argmax_t plan)
-{
+/* A piece of a row of one column: the largest of each 4096 elements, and its place only where it
+ * beats all before. */
+GANTRY_KERNEL argmax_row(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(partial),
+                         const argmax_t plan) {
     const GANTRY_LONG start = GANTRY_GROUP_ID(0) * plan.each;
-    for (GANTRY_LONG unit = start; unit < start + plan.each && unit < plan.units; unit++) {
+    for (GANTRY_LONG unit = start; unit < start + plan.each && unit < plan.units; ++unit) {
         const GANTRY_LONG row = gantry_divide_position(unit, plan.parts);
         GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * plan.length;
         const GANTRY_LONG first = (unit - row * plan.parts) * plan.piece;
@@ -204,8 +206,8 @@ GANTRY_KERNEL argmax_row(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_O
         C best = ARG_LOWEST;
         GANTRY_LONG found = first;
         for (GANTRY_LONG chunk = first; chunk < end; chunk += CHUNK) {
-            C value =
-                largest_of(x + chunk, (int)(end - chunk < CHUNK ? end - chunk : CHUNK), (int)plan.lanes, plan.is_least);
+            C value = largest_of(x + chunk, (int)(end - chunk < CHUNK ? end - chunk : CHUNK),
+                                 (int)plan.lanes, plan.is_least);
             if (value > best) {
                 best = value;
                 found = chunk;
@@ -219,12 +221,12 @@ GANTRY_KERNEL argmax_row(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_O
 }
 
 /* A piece of 64 columns. */
-GANTRY_KERNEL argmax_columns(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(partial), const argmax_t plan)
-{
+GANTRY_KERNEL argmax_columns(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(partial),
+                             const argmax_t plan) {
     C best[LANES];
     int place[LANES];
     const GANTRY_LONG start = GANTRY_GROUP_ID(0) * plan.each;
-    for (GANTRY_LONG unit = start; unit < start + plan.each && unit < plan.units; unit++) {
+    for (GANTRY_LONG unit = start; unit < start + plan.each && unit < plan.units; ++unit) {
         const GANTRY_LONG block = gantry_divide_position(unit, plan.parts);
         const GANTRY_LONG outer = gantry_divide_position(block, plan.blocks);
         const GANTRY_LONG column = (block - outer * plan.blocks) * LANES;
@@ -232,20 +234,21 @@ GANTRY_KERNEL argmax_columns(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SP
         const GANTRY_LONG first = part * plan.piece;
         const int rows = (int)(first + plan.piece < plan.length ? plan.piece : plan.length - first);
         const int width = (int)(plan.columns - column < LANES ? plan.columns - column : LANES);
-        GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + (outer * plan.length + first) * plan.columns + column;
-        for (int i = 0; i < width; i++) {
+        GANTRY_GLOBAL const T *x =
+            GANTRY_IN(T, in) + (outer * plan.length + first) * plan.columns + column;
+        for (int i = 0; i < width; ++i) {
             best[i] = ARG_LOWEST;
             place[i] = 0;
         }
-        for (int row = 0; row < rows; row++) {
+        for (int row = 0; row < rows; ++row) {
             GANTRY_GLOBAL const T *values = x + row * plan.columns;
-            for (int i = 0; i < width; i++) {
+            for (int i = 0; i < width; ++i) {
                 C key = key_of(values[i], plan.is_least);
                 place[i] = key > best[i] ? row : place[i];
                 best[i] = key > best[i] ? key : best[i];
             }
         }
-        for (int i = 0; i < width; i++) {
+        for (int i = 0; i < width; ++i) {
             store_index(out_base, out_offset, GANTRY_OUT(GANTRY_LONG, partial), &plan,
                         (outer * plan.columns + column + i) * plan.parts + part, first + place[i]);
         }
@@ -255,8 +258,8 @@ GANTRY_KERNEL argmax_columns(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SP
 #endif
 
 /* One work-item for a sequence of several pieces. */
-GANTRY_KERNEL argmax_join(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_IN(partial), const argmax_t plan)
-{
+GANTRY_KERNEL argmax_join(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_IN(partial),
+                          const argmax_t plan) {
     const GANTRY_LONG sequence = GANTRY_GLOBAL_ID(0);
     if (sequence >= plan.sequences) {
         return;
@@ -264,7 +267,7 @@ GANTRY_KERNEL argmax_join(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + sequence_offset(&plan, sequence);
     C best = ARG_LOWEST;
     GANTRY_LONG found = 0;
-    for (GANTRY_LONG part = 0; part < plan.parts; part++) {
+    for (GANTRY_LONG part = 0; part < plan.parts; ++part) {
         GANTRY_LONG place = GANTRY_IN(GANTRY_LONG, partial)[sequence * plan.parts + part];
         C value = key_of(x[place * plan.columns], plan.is_least);
         found = value > best ? place : found;

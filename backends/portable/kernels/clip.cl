@@ -9,8 +9,7 @@ typedef gantry_plan_t gantry_clip_t;
 #ifdef GANTRY_ITEM_TEXT
 
 /* A bound that is NaN bounds nothing; where they cross, the lower one is taken. */
-GANTRY_ITEM T GANTRY_ITEM_FN(clip_value)(const T x, const T lower, const T upper)
-{
+GANTRY_ITEM T GANTRY_ITEM_FN(clip_value)(const T x, const T lower, const T upper) {
     const C low = GANTRY_WIDEN(lower), high = GANTRY_WIDEN(upper);
     C value = GANTRY_WIDEN(x);
 
@@ -22,8 +21,7 @@ GANTRY_ITEM T GANTRY_ITEM_FN(clip_value)(const T x, const T lower, const T upper
 /* Bounds of one element: a loop that becomes vector code. */
 GANTRY_ITEM void GANTRY_ITEM_FN(clip_all)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *lower,
                                           GANTRY_GLOBAL const T *upper, GANTRY_GLOBAL T *out,
-                                          GANTRY_PARAMETERS(gantry_clip_t) p, const GANTRY_LONG i)
-{
+                                          GANTRY_PARAMETERS(gantry_clip_t) p, const GANTRY_LONG i) {
     (void)p;
     out[i] = GANTRY_ITEM_FN(clip_value)(x[i], lower[0], upper[0]);
 }
@@ -31,13 +29,12 @@ GANTRY_ITEMS_3_1(clip_all, T, T, T, T, gantry_clip_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(clip)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *lower,
                                       GANTRY_GLOBAL const T *upper, GANTRY_GLOBAL T *out,
-                                      GANTRY_PARAMETERS(gantry_clip_t) p, const GANTRY_LONG i)
-{
+                                      GANTRY_PARAMETERS(gantry_clip_t) p, const GANTRY_LONG i) {
     GANTRY_LONG rest = i;
     GANTRY_LONG lower_at = 0;
     GANTRY_LONG upper_at = 0;
 
-    for (int d = (int)p->rank - 1; d > 0; d--) {
+    for (int d = (int)p->rank - 1; d > 0; --d) {
         const GANTRY_LONG next = gantry_divide_position(rest, p->dims[d]);
         const GANTRY_LONG at = rest - next * p->dims[d];
 

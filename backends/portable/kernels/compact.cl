@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ops whose result is as long as the data says: Where, Unique, UniqueWithCounts. By element size.
  *
- * What goes into the result is counted, the counts are made places by a scan, and then everything is written where it
- * belongs. The scan goes by chunks of 64 and takes levels of them; an item does one chunk:
+ * What goes into the result is counted, the counts are made places by a scan, and then everything
+ * is written where it belongs. The scan goes by chunks of 64 and takes levels of them; an item does
+ * one chunk:
  *
  *     scan_sums      counts  3 1 | 0 2 | 4      sums up to one number     4 2 4     10
  *     scan_spread    places  0 3 | 4 4 | 6      and down again            0 4 6
  *
- * For Unique elements are sorted (sort.cl). The first of equal keys stands for them; where those elements stand is
- * marked, and the scan of the marks numbers the values in the order of their first coming.
+ * For Unique elements are sorted (sort.cl). The first of equal keys stands for them; where those
+ * elements stand is marked, and the scan of the marks numbers the values in the order of their
+ * first coming.
  *
  * Processors list the first of equal keys, their heads, and sort the heads by where they stand:
  *
@@ -42,8 +44,8 @@ typedef struct gantry_unique_t {
     GANTRY_LONG is_wide;  /* indices of 64 bits */
 } gantry_unique_t;
 
-/* Sorted elements in parts. heads, where they stand and their numbers are one after the other: values + 1, values and
- * values of them. */
+/* Sorted elements in parts. heads, where they stand and their numbers are one after the other:
+ * values + 1, values and values of them. */
 typedef struct gantry_heads_t {
     gantry_work_t work;
     GANTRY_LONG count, parts, values;
@@ -57,20 +59,21 @@ typedef struct gantry_heads_t {
 #define K GANTRY_KEY_OF_T
 
 /* Where the chunk ends. */
-GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(chunk_end)(const GANTRY_LONG chunk, const GANTRY_LONG count)
-{
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(chunk_end)(const GANTRY_LONG chunk,
+                                                  const GANTRY_LONG count) {
     const GANTRY_LONG end = (chunk + 1) * GANTRY_SCAN_CHUNK;
 
     return end < count ? end : count;
 }
 
-GANTRY_ITEM void GANTRY_ITEM_FN(scan_sums)(GANTRY_GLOBAL const GANTRY_LONG *counts, GANTRY_GLOBAL GANTRY_LONG *sums,
-                                           GANTRY_PARAMETERS(gantry_scan_t) p, const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(scan_sums)(GANTRY_GLOBAL const GANTRY_LONG *counts,
+                                           GANTRY_GLOBAL GANTRY_LONG *sums,
+                                           GANTRY_PARAMETERS(gantry_scan_t) p,
+                                           const GANTRY_LONG i) {
     const GANTRY_LONG end = GANTRY_ITEM_FN(chunk_end)(i, p->count);
     GANTRY_LONG sum = 0;
 
-    for (GANTRY_LONG e = i * GANTRY_SCAN_CHUNK; e < end; e++) {
+    for (GANTRY_LONG e = i * GANTRY_SCAN_CHUNK; e < end; ++e) {
         sum += counts[e];
     }
     sums[i] = sum;
@@ -78,13 +81,14 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_sums)(GANTRY_GLOBAL const GANTRY_LONG *coun
 GANTRY_ITEMS_1_1(scan_sums, GANTRY_LONG, GANTRY_LONG, gantry_scan_t)
 
 /* Counts become the sums of what is before them. */
-GANTRY_ITEM void GANTRY_ITEM_FN(scan_spread)(GANTRY_GLOBAL const GANTRY_LONG *bases, GANTRY_GLOBAL GANTRY_LONG *counts,
-                                             GANTRY_PARAMETERS(gantry_scan_t) p, const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(scan_spread)(GANTRY_GLOBAL const GANTRY_LONG *bases,
+                                             GANTRY_GLOBAL GANTRY_LONG *counts,
+                                             GANTRY_PARAMETERS(gantry_scan_t) p,
+                                             const GANTRY_LONG i) {
     const GANTRY_LONG end = GANTRY_ITEM_FN(chunk_end)(i, p->count);
     GANTRY_LONG place = p->has_base ? bases[i] : 0;
 
-    for (GANTRY_LONG e = i * GANTRY_SCAN_CHUNK; e < end; e++) {
+    for (GANTRY_LONG e = i * GANTRY_SCAN_CHUNK; e < end; ++e) {
         const GANTRY_LONG count = counts[e];
 
         counts[e] = place;
@@ -95,31 +99,33 @@ GANTRY_ITEMS_1_1(scan_spread, GANTRY_LONG, GANTRY_LONG, gantry_scan_t)
 
 /* ---- Where ---- */
 
-GANTRY_ITEM void GANTRY_ITEM_FN(where_count)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL GANTRY_LONG *counts,
-                                             GANTRY_PARAMETERS(gantry_where_t) p, const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(where_count)(GANTRY_GLOBAL const T *x,
+                                             GANTRY_GLOBAL GANTRY_LONG *counts,
+                                             GANTRY_PARAMETERS(gantry_where_t) p,
+                                             const GANTRY_LONG i) {
     const GANTRY_LONG end = GANTRY_ITEM_FN(chunk_end)(i, p->count);
     GANTRY_LONG count = 0;
 
-    for (GANTRY_LONG e = i * GANTRY_SCAN_CHUNK; e < end; e++) {
+    for (GANTRY_LONG e = i * GANTRY_SCAN_CHUNK; e < end; ++e) {
         count += ((ulong)x[e] & p->mask) != 0;
     }
     counts[i] = count;
 }
 GANTRY_ITEMS_1_1(where_count, T, GANTRY_LONG, gantry_where_t)
 
-GANTRY_ITEM void GANTRY_ITEM_FN(where_write)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const GANTRY_LONG *places,
-                                             GANTRY_GLOBAL GANTRY_LONG *out, GANTRY_PARAMETERS(gantry_where_t) p,
-                                             const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(where_write)(GANTRY_GLOBAL const T *x,
+                                             GANTRY_GLOBAL const GANTRY_LONG *places,
+                                             GANTRY_GLOBAL GANTRY_LONG *out,
+                                             GANTRY_PARAMETERS(gantry_where_t) p,
+                                             const GANTRY_LONG i) {
     const GANTRY_LONG end = GANTRY_ITEM_FN(chunk_end)(i, p->count);
     GANTRY_LONG place = places[i];
 
-    for (GANTRY_LONG e = i * GANTRY_SCAN_CHUNK; e < end; e++) {
+    for (GANTRY_LONG e = i * GANTRY_SCAN_CHUNK; e < end; ++e) {
         GANTRY_LONG rest = e;
 
         if (((ulong)x[e] & p->mask) != 0) {
-            for (GANTRY_LONG d = p->rank - 1; d >= 0; d--) {
+            for (GANTRY_LONG d = p->rank - 1; d >= 0; --d) {
                 const GANTRY_LONG next = gantry_divide_position(rest, p->dims[d]);
 
                 out[place * p->rank + d] = rest - next * p->dims[d];
@@ -133,15 +139,14 @@ GANTRY_ITEMS_2_1(where_write, T, GANTRY_LONG, GANTRY_LONG, gantry_where_t)
 
 /* ---- Unique: items are sorted elements, or (unique_values) elements where they stand ---- */
 
-GANTRY_ITEM int GANTRY_ITEM_FN(is_alone)(const K key, GANTRY_PARAMETERS(gantry_unique_t) p)
-{
+GANTRY_ITEM int GANTRY_ITEM_FN(is_alone)(const K key, GANTRY_PARAMETERS(gantry_unique_t) p) {
     return p->is_float && key == ~(K)0;
 }
 
 /* The first place from `low` on with another key, or with this key or a larger one. */
-GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(find_key)(GANTRY_GLOBAL const K *keys, const K key, const int is_after,
-                                                 const GANTRY_LONG from, const GANTRY_LONG to)
-{
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(find_key)(GANTRY_GLOBAL const K *keys, const K key,
+                                                 const int is_after, const GANTRY_LONG from,
+                                                 const GANTRY_LONG to) {
     GANTRY_LONG low = from, high = to;
 
     while (low < high) {
@@ -154,18 +159,21 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(find_key)(GANTRY_GLOBAL const K *keys, co
     return low;
 }
 
-GANTRY_ITEM void GANTRY_ITEM_FN(unique_marks)(GANTRY_GLOBAL const K *keys, GANTRY_GLOBAL const int *positions,
-                                              GANTRY_GLOBAL GANTRY_LONG *marks, GANTRY_PARAMETERS(gantry_unique_t) p,
-                                              const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(unique_marks)(GANTRY_GLOBAL const K *keys,
+                                              GANTRY_GLOBAL const int *positions,
+                                              GANTRY_GLOBAL GANTRY_LONG *marks,
+                                              GANTRY_PARAMETERS(gantry_unique_t) p,
+                                              const GANTRY_LONG i) {
     marks[positions[i]] = i == 0 || keys[i - 1] != keys[i] || GANTRY_ITEM_FN(is_alone)(keys[i], p);
 }
 GANTRY_ITEMS_2_1(unique_marks, K, int, GANTRY_LONG, gantry_unique_t)
 
-GANTRY_ITEM void GANTRY_ITEM_FN(unique_indices)(GANTRY_GLOBAL const K *keys, GANTRY_GLOBAL const int *positions,
-                                                GANTRY_GLOBAL const GANTRY_LONG *ranks, GANTRY_GLOBAL uchar *out,
-                                                GANTRY_PARAMETERS(gantry_unique_t) p, const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(unique_indices)(GANTRY_GLOBAL const K *keys,
+                                                GANTRY_GLOBAL const int *positions,
+                                                GANTRY_GLOBAL const GANTRY_LONG *ranks,
+                                                GANTRY_GLOBAL uchar *out,
+                                                GANTRY_PARAMETERS(gantry_unique_t) p,
+                                                const GANTRY_LONG i) {
     const GANTRY_LONG first =
         GANTRY_ITEM_FN(is_alone)(keys[i], p) ? i : GANTRY_ITEM_FN(find_key)(keys, keys[i], 0, 0, i);
 
@@ -173,14 +181,17 @@ GANTRY_ITEM void GANTRY_ITEM_FN(unique_indices)(GANTRY_GLOBAL const K *keys, GAN
 }
 GANTRY_ITEMS_3_1(unique_indices, K, int, GANTRY_LONG, uchar, gantry_unique_t)
 
-GANTRY_ITEM void GANTRY_ITEM_FN(unique_counts)(GANTRY_GLOBAL const K *keys, GANTRY_GLOBAL const int *positions,
-                                               GANTRY_GLOBAL const GANTRY_LONG *ranks, GANTRY_GLOBAL uchar *out,
-                                               GANTRY_PARAMETERS(gantry_unique_t) p, const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(unique_counts)(GANTRY_GLOBAL const K *keys,
+                                               GANTRY_GLOBAL const int *positions,
+                                               GANTRY_GLOBAL const GANTRY_LONG *ranks,
+                                               GANTRY_GLOBAL uchar *out,
+                                               GANTRY_PARAMETERS(gantry_unique_t) p,
+                                               const GANTRY_LONG i) {
     const int is_alone = GANTRY_ITEM_FN(is_alone)(keys[i], p);
 
     if (i == 0 || keys[i - 1] != keys[i] || is_alone) {
-        const GANTRY_LONG end = is_alone ? i + 1 : GANTRY_ITEM_FN(find_key)(keys, keys[i], 1, i, p->count);
+        const GANTRY_LONG end =
+            is_alone ? i + 1 : GANTRY_ITEM_FN(find_key)(keys, keys[i], 1, i, p->count);
 
         GANTRY_PUT_INDEX(out, p->is_wide, ranks[positions[i]], end - i);
     }
@@ -188,10 +199,11 @@ GANTRY_ITEM void GANTRY_ITEM_FN(unique_counts)(GANTRY_GLOBAL const K *keys, GANT
 GANTRY_ITEMS_3_1(unique_counts, K, int, GANTRY_LONG, uchar, gantry_unique_t)
 
 /* ranks has one number more than there are elements: how many values there are. */
-GANTRY_ITEM void GANTRY_ITEM_FN(unique_values)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const GANTRY_LONG *ranks,
-                                               GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_unique_t) p,
-                                               const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(unique_values)(GANTRY_GLOBAL const T *x,
+                                               GANTRY_GLOBAL const GANTRY_LONG *ranks,
+                                               GANTRY_GLOBAL T *out,
+                                               GANTRY_PARAMETERS(gantry_unique_t) p,
+                                               const GANTRY_LONG i) {
     if (i < p->count && ranks[i] != ranks[i + 1]) {
         out[ranks[i]] = x[i];
     }
@@ -199,19 +211,20 @@ GANTRY_ITEM void GANTRY_ITEM_FN(unique_values)(GANTRY_GLOBAL const T *x, GANTRY_
 GANTRY_ITEMS_2_1(unique_values, T, GANTRY_LONG, T, gantry_unique_t)
 
 #if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
-GANTRY_ITEM int GANTRY_ITEM_FN(is_head)(GANTRY_GLOBAL const K *keys, const GANTRY_LONG at, const GANTRY_LONG is_float)
-{
+GANTRY_ITEM int GANTRY_ITEM_FN(is_head)(GANTRY_GLOBAL const K *keys, const GANTRY_LONG at,
+                                        const GANTRY_LONG is_float) {
     return at == 0 || keys[at - 1] != keys[at] || (is_float && keys[at] == ~(K)0);
 }
 
 /* How many heads the part has. */
-GANTRY_ITEM void GANTRY_ITEM_FN(heads_count)(GANTRY_GLOBAL const K *keys, GANTRY_GLOBAL GANTRY_LONG *counts,
-                                             GANTRY_PARAMETERS(gantry_heads_t) p, const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(heads_count)(GANTRY_GLOBAL const K *keys,
+                                             GANTRY_GLOBAL GANTRY_LONG *counts,
+                                             GANTRY_PARAMETERS(gantry_heads_t) p,
+                                             const GANTRY_LONG i) {
     const GANTRY_LONG end = p->count * (i + 1) / p->parts, is_float = p->is_float;
     GANTRY_LONG count = 0;
 
-    for (GANTRY_LONG at = p->count * i / p->parts; at < end; at++) {
+    for (GANTRY_LONG at = p->count * i / p->parts; at < end; ++at) {
         count += GANTRY_ITEM_FN(is_head)(keys, at, is_float);
     }
     counts[i] = count;
@@ -219,25 +232,27 @@ GANTRY_ITEM void GANTRY_ITEM_FN(heads_count)(GANTRY_GLOBAL const K *keys, GANTRY
 GANTRY_ITEMS_1_1(heads_count, K, GANTRY_LONG, gantry_heads_t)
 
 /* Heads before those of the part. */
-GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(heads_before)(GANTRY_GLOBAL const GANTRY_LONG *counts, const GANTRY_LONG part)
-{
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(heads_before)(GANTRY_GLOBAL const GANTRY_LONG *counts,
+                                                     const GANTRY_LONG part) {
     GANTRY_LONG sum = 0;
 
-    for (GANTRY_LONG other = 0; other < part; other++) {
+    for (GANTRY_LONG other = 0; other < part; ++other) {
         sum += counts[other];
     }
     return sum;
 }
 
-GANTRY_ITEM void GANTRY_ITEM_FN(heads_write)(GANTRY_GLOBAL const K *keys, GANTRY_GLOBAL const int *positions,
-                                             GANTRY_GLOBAL const GANTRY_LONG *counts, GANTRY_GLOBAL uint *heads,
-                                             GANTRY_PARAMETERS(gantry_heads_t) p, const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(heads_write)(GANTRY_GLOBAL const K *keys,
+                                             GANTRY_GLOBAL const int *positions,
+                                             GANTRY_GLOBAL const GANTRY_LONG *counts,
+                                             GANTRY_GLOBAL uint *heads,
+                                             GANTRY_PARAMETERS(gantry_heads_t) p,
+                                             const GANTRY_LONG i) {
     const GANTRY_LONG end = p->count * (i + 1) / p->parts, is_float = p->is_float;
     GANTRY_GLOBAL uint *stand = heads + p->values + 1;
     GANTRY_LONG value = GANTRY_ITEM_FN(heads_before)(counts, i);
 
-    for (GANTRY_LONG at = p->count * i / p->parts; at < end; at++) {
+    for (GANTRY_LONG at = p->count * i / p->parts; at < end; ++at) {
         if (GANTRY_ITEM_FN(is_head)(keys, at, is_float)) {
             heads[value] = (uint)at;
             stand[value] = (uint)positions[at];
@@ -251,26 +266,28 @@ GANTRY_ITEM void GANTRY_ITEM_FN(heads_write)(GANTRY_GLOBAL const K *keys, GANTRY
 GANTRY_ITEMS_3_1(heads_write, K, int, GANTRY_LONG, uint, gantry_heads_t)
 
 /* order: heads as they stand. An item is a value. */
-GANTRY_ITEM void GANTRY_ITEM_FN(heads_number)(GANTRY_GLOBAL const int *order, GANTRY_GLOBAL uint *heads,
-                                              GANTRY_PARAMETERS(gantry_heads_t) p, const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(heads_number)(GANTRY_GLOBAL const int *order,
+                                              GANTRY_GLOBAL uint *heads,
+                                              GANTRY_PARAMETERS(gantry_heads_t) p,
+                                              const GANTRY_LONG i) {
     heads[2 * p->values + 1 + order[i]] = (uint)i;
 }
 GANTRY_ITEMS_1_1(heads_number, int, uint, gantry_heads_t)
 
-GANTRY_ITEM void GANTRY_ITEM_FN(heads_values)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const uint *stand,
-                                              GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_heads_t) p,
-                                              const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(heads_values)(GANTRY_GLOBAL const T *x,
+                                              GANTRY_GLOBAL const uint *stand, GANTRY_GLOBAL T *out,
+                                              GANTRY_PARAMETERS(gantry_heads_t) p,
+                                              const GANTRY_LONG i) {
     (void)p;
     out[i] = x[stand[i]];
 }
 GANTRY_ITEMS_2_1(heads_values, T, uint, T, gantry_heads_t)
 
-GANTRY_ITEM void GANTRY_ITEM_FN(heads_lengths)(GANTRY_GLOBAL const int *order, GANTRY_GLOBAL const uint *heads,
-                                               GANTRY_GLOBAL uchar *out, GANTRY_PARAMETERS(gantry_heads_t) p,
-                                               const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(heads_lengths)(GANTRY_GLOBAL const int *order,
+                                               GANTRY_GLOBAL const uint *heads,
+                                               GANTRY_GLOBAL uchar *out,
+                                               GANTRY_PARAMETERS(gantry_heads_t) p,
+                                               const GANTRY_LONG i) {
     GANTRY_PUT_INDEX(out, p->is_wide, i, heads[order[i] + 1] - heads[order[i]]);
 }
 GANTRY_ITEMS_2_1(heads_lengths, int, uint, uchar, gantry_heads_t)
@@ -278,18 +295,20 @@ GANTRY_ITEMS_2_1(heads_lengths, int, uint, uchar, gantry_heads_t)
 /* The numbers of a part's elements. */
 GANTRY_ITEM void GANTRY_ITEM_FN(heads_indices)(GANTRY_GLOBAL const int *positions,
                                                GANTRY_GLOBAL const GANTRY_LONG *counts,
-                                               GANTRY_GLOBAL const uint *heads, GANTRY_GLOBAL uchar *out,
-                                               GANTRY_PARAMETERS(gantry_heads_t) p, const GANTRY_LONG i)
-{
+                                               GANTRY_GLOBAL const uint *heads,
+                                               GANTRY_GLOBAL uchar *out,
+                                               GANTRY_PARAMETERS(gantry_heads_t) p,
+                                               const GANTRY_LONG i) {
     const GANTRY_LONG begin = p->count * i / p->parts, end = p->count * (i + 1) / p->parts;
     GANTRY_GLOBAL const uint *numbers = heads + 2 * p->values + 1;
     GANTRY_LONG value = GANTRY_ITEM_FN(heads_before)(counts, i), at = begin;
 
     value -= at < end && (value == p->values || heads[value] != (uint)at);
-    for (; at < end; value++) {
-        const GANTRY_LONG last = (GANTRY_LONG)heads[value + 1] < end ? (GANTRY_LONG)heads[value + 1] : end;
+    for (; at < end; ++value) {
+        const GANTRY_LONG last =
+            (GANTRY_LONG)heads[value + 1] < end ? (GANTRY_LONG)heads[value + 1] : end;
 
-        for (; at < last; at++) {
+        for (; at < last; ++at) {
             GANTRY_PUT_INDEX(out, p->is_wide, positions[at], numbers[value]);
         }
     }

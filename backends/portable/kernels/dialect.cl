@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dialect of the portable device text: what one source needs in order to be OpenCL C 1.2, C11 and CUDA C (NVRTC).
+ * The dialect of the portable device text: what one source needs in order to be OpenCL C 1.2, C11
+ * and CUDA C (NVRTC).
  *
- * This file comes first. A program for a device is this text followed by others of the folder; C code includes this
- * file and then the ones it uses. It holds no kernels, and no functions beyond the reinterpretation of bits and the
- * division of positions.
+ * This file comes first. A program for a device is this text followed by others of the folder; C
+ * code includes this file and then the ones it uses. It holds no kernels, and no functions beyond
+ * the reinterpretation of bits and the division of positions.
  *
  * Names given here, in all three languages:
  *   uchar ushort uint ulong    unsigned integers of 8, 16, 32 and 64 bits
- *   GANTRY_LONG                the signed 64-bit integer (plain `long` has 32 bits in some of the three)
+ *   GANTRY_LONG                the signed 64-bit integer (plain `long` has 32 bits in some of the
+ *                              three)
  *   GANTRY_FN                  what a function of the text starts with
- *   GANTRY_LONG_FN             the same for one so long that a C compiler might call it from a loop, which then stays scalar
- *   GANTRY_SHARED_FN           the same for one that a C compiler shall keep one of, apart from its callers: its loop has all
- *                              registers, or it is long and many need it
+ *   GANTRY_LONG_FN             the same for one so long that a C compiler might call it from a
+ *                              loop, which then stays scalar
+ *   GANTRY_SHARED_FN           the same for one that a C compiler shall keep one of, apart from its
+ *                              callers: its loop has all registers, or it is long and many need it
  *   GANTRY_F32, GANTRY_U32     float and uint, or vectors of GANTRY_MATH_LANES of them (see below)
  *   GANTRY_F64, GANTRY_U64     double and ulong likewise, where GANTRY_HAS_FLOAT64 is 1
  *   GANTRY_AS_UINT, _INT       the bits of a GANTRY_F32 as GANTRY_U32, as int (or ints)
@@ -20,23 +23,28 @@
  *   GANTRY_AS_FLOAT, _DOUBLE   the GANTRY_F32, GANTRY_F64 that has these bits
  *   GANTRY_SQRT_F32, _F64      the correctly rounded square root
  *   GANTRY_MUL_HIGH_U32(a, b)  the upper half of the 64-bit product of two GANTRY_U32
- *   GANTRY_ANY(condition)      may leave out what only lanes with the condition need: 0 only if no lane has it. In C
- *                              always 1, so that there is no branch in a loop which is to become vector code
- *   GANTRY_WANT(address)       asks a processor for the memory at an address (a ulong), which will be read soon; any
- *                              address will do, it is no access. Nothing where a compiler cannot say it (SPIR) or a
+ *   GANTRY_ANY(condition)      may leave out what only lanes with the condition need: 0 only if no
+ *                              lane has it. In C always 1, so that there is no branch in a loop
+ *                              which is to become vector code
+ *   GANTRY_WANT(address)       asks a processor for the memory at an address (a ulong), which will
+ *                              be read soon; any address will do, it is no access. Nothing where a
+ *                              compiler cannot say it (SPIR) or a
  *   GANTRY_WANT_TO_WRITE(...)  card runs it. The other is for what will be written
  *
- * Lanes. Functions written in terms of these types become functions of vectors when an OpenCL program is built with
- * -DGANTRY_MATH_LANES=2, 4, 8 or 16, with the same bits in each lane. This is for CPU devices whose compiler takes
- * half of the vector registers' width unless told (PoCL 3.1 with AVX-512: 1.6 to 1.9 times the speed). Such functions
- * choose by `condition ? a : b` alone and mix in scalars only as literals.
+ * Lanes. Functions written in terms of these types become functions of vectors when an OpenCL
+ * program is built with -DGANTRY_MATH_LANES=2, 4, 8 or 16, with the same bits in each lane. This is
+ * for CPU devices whose compiler takes half of the vector registers' width unless told (PoCL 3.1
+ * with AVX-512: 1.6 to 1.9 times the speed). Such functions choose by `condition ? a : b` alone and
+ * mix in scalars only as literals.
  *
- * The text is written so that its results have the same bits everywhere, which holds under these conditions:
- *   C      -ffp-contract=off, no fast-math, float evaluated as float (checked below); -fno-math-errno and
- *          -fno-trapping-math change no result and are what lets loops over these functions become vector code
+ * The text is written so that its results have the same bits everywhere, which holds under these
+ * conditions:
+ *   C      -ffp-contract=off, no fast-math, float evaluated as float (checked below);
+ *          -fno-math-errno and -fno-trapping-math change no result and are what lets loops over
+ *          these functions become vector code
  *   OpenCL -cl-std=CL1.2, and -cl-fp32-correctly-rounded-divide-sqrt where the device has it
  *   CUDA   --fmad=false --prec-div=true --prec-sqrt=true --ftz=false
- */
+ * */
 #if defined(__OPENCL_VERSION__)
 
 #pragma OPENCL FP_CONTRACT OFF
@@ -64,7 +72,8 @@
 #if defined(GANTRY_MATH_LANES)
 #define GANTRY_ANY(condition) any(condition)
 #if defined(__has_builtin)
-#if __has_builtin(__builtin_reduce_or) /* one instruction, where PoCL's any() looks at lane after lane */
+/* one instruction, where PoCL's any() looks at lane after lane */
+#if __has_builtin(__builtin_reduce_or)
 #undef GANTRY_ANY
 #define GANTRY_ANY(condition) (__builtin_reduce_or(condition) != 0)
 #endif
@@ -73,7 +82,8 @@
 #define GANTRY_ANY(condition) (condition)
 #endif
 
-/* `name`, the vector type V_ where its elements T_ may lie in memory: PoCL's vstore makes several stores of a wide vector. */
+/* `name`, the vector type V_ where its elements T_ may lie in memory: PoCL's vstore makes
+ * several stores of a wide vector. */
 #define GANTRY_LOOSE_TYPE(V_, T_, name) typedef V_ __attribute__((aligned(sizeof(T_)))) name
 
 #if defined(cl_khr_fp64)
@@ -130,7 +140,8 @@ typedef unsigned long long gantry_cuda_ulong_t;
 #endif
 
 #if FLT_EVAL_METHOD != 0
-#error "the portable text needs float arithmetic evaluated as float (FLT_EVAL_METHOD 0; on 32-bit x86: -mfpmath=sse)"
+#error \
+    "the portable text needs float arithmetic evaluated as float (FLT_EVAL_METHOD 0; on 32-bit x86: -mfpmath=sse)"
 #endif
 #if defined(__FAST_MATH__)
 #error "the portable text does not hold under -ffast-math"
@@ -171,29 +182,25 @@ typedef uint64_t ulong;
 #define GANTRY_ANY(condition) 1
 #define GANTRY_SQRT_F64(x) sqrt(x)
 
-GANTRY_FN uint gantry__bits_of_float(float x)
-{
+GANTRY_FN uint gantry__bits_of_float(float x) {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 
-GANTRY_FN float gantry__float_of_bits(uint bits)
-{
+GANTRY_FN float gantry__float_of_bits(uint bits) {
     float x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
 
-GANTRY_FN ulong gantry__bits_of_double(double x)
-{
+GANTRY_FN ulong gantry__bits_of_double(double x) {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 
-GANTRY_FN double gantry__double_of_bits(ulong bits)
-{
+GANTRY_FN double gantry__double_of_bits(ulong bits) {
     double x;
     memcpy(&x, &bits, sizeof x);
     return x;
@@ -212,16 +219,18 @@ GANTRY_FN double gantry__double_of_bits(ulong bits)
 #endif
 #endif
 
-/* Whether an index is in [0, size), a size being never negative. Mesa 22.3 takes (long)index >= 0 of an int for true. */
+/* Whether an index is in [0, size), a size being never negative. Mesa 22.3 takes (long)index >=
+ * 0 of an int for true. */
 #define GANTRY_IS_WITHIN(index, size) ((ulong)(GANTRY_LONG)(index) < (ulong)(size))
 
-/* position / size, of places in tensors and sizes: neither is negative. Of 64 bits a division takes a GPU some hundred
- * instructions, and what is below 2^32 is the rule. NVRTC asks by itself whether 32 bits are enough. */
-GANTRY_FN GANTRY_LONG gantry_divide_position(const GANTRY_LONG position, const GANTRY_LONG size)
-{
+/* position / size, of places in tensors and sizes: neither is negative. Of 64 bits a division takes
+ * a GPU some hundred instructions, and what is below 2^32 is the rule. NVRTC asks by itself
+ * whether 32 bits are enough. */
+GANTRY_FN GANTRY_LONG gantry_divide_position(const GANTRY_LONG position, const GANTRY_LONG size) {
 #if defined(__CUDACC__)
     return position / size;
 #else
-    return ((position | size) >> 32) != 0 ? position / size : (GANTRY_LONG)((uint)position / (uint)size);
+    return ((position | size) >> 32) != 0 ? position / size
+                                          : (GANTRY_LONG)((uint)position / (uint)size);
 #endif
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of one op of elementwise.def for one type. Before this come dialect, launch, types, half, the math texts,
- * element, work and the op's own lines, made from the table:
+/* Kernels of one op of elementwise.def for one type. Before this come dialect, launch, types, half,
+ * the math texts, element, work and the op's own lines, made from the table:
  *
  *     GANTRY_FORM_...               UNARY (VARIANT, too), BINARY or VALUE: defined
  *     GANTRY_RESULT_IS_...          SAME or BOOL: defined
  *     GANTRY_EXPRESSION             of x and y
  *     GANTRY_CHECK(y)               not 0 for a bad element
- *     GANTRY_FAULT_CODE             of an op that has a check: for integers its kernels take the fault slot as their
- *                                   last parameter; 0 for others */
+ *     GANTRY_FAULT_CODE             of an op that has a check: for integers its kernels take the
+ *                                   fault slot as their last parameter; 0 for others */
 
-/* Operands and result arrive as bases: a driver may take a tenth of a small launch for each argument. */
+/* Operands and result arrive as bases: a driver may take a tenth of a small launch for each
+ * argument. */
 typedef struct gantry_dense_t {
     gantry_work_t work;
     ulong offsets[3]; /* bytes; of the operands, then of the result */
@@ -63,8 +64,8 @@ typedef uchar R;
 
 #if defined(GANTRY_MATH_LANES)
 
-/* A costly function of floats on a processor whose compiler has to be told how wide its vectors are: math texts and
- * expression work on GANTRY_MATH_LANES elements at once. */
+/* A costly function of floats on a processor whose compiler has to be told how wide its vectors
+ * are: math texts and expression work on GANTRY_MATH_LANES elements at once. */
 #define GANTRY_LOAD_OF(lanes) vload##lanes
 #define GANTRY_STORE_OF(lanes) vstore##lanes
 #define GANTRY_LOAD_NAME(lanes) GANTRY_LOAD_OF(lanes)
@@ -80,27 +81,22 @@ GANTRY_LOOSE_TYPE(GANTRY_VECTOR, T, gantry_loose_t);
 
 #if defined(GANTRY_FORM_UNARY)
 
-GANTRY_FN GANTRY_VECTOR gantry_apply(const GANTRY_VECTOR x)
-{
-    return GANTRY_EXPRESSION;
-}
+GANTRY_FN GANTRY_VECTOR gantry_apply(const GANTRY_VECTOR x) { return GANTRY_EXPRESSION; }
 
 /* Fewer than GANTRY_MATH_LANES elements. */
-GANTRY_FN void gantry_apply_few(GANTRY_GLOBAL const T *xs, GANTRY_GLOBAL T *outs, int count)
-{
+GANTRY_FN void gantry_apply_few(GANTRY_GLOBAL const T *xs, GANTRY_GLOBAL T *outs, int count) {
     T few[GANTRY_MATH_LANES];
 
-    for (int e = 0; e < GANTRY_MATH_LANES; e++) {
+    for (int e = 0; e < GANTRY_MATH_LANES; ++e) {
         few[e] = e < count ? xs[e] : (T)1;
     }
     GANTRY_STORE(gantry_apply(GANTRY_LOAD(0, few)), 0, few);
-    for (int e = 0; e < count; e++) {
+    for (int e = 0; e < count; ++e) {
         outs[e] = few[e];
     }
 }
 
-GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_t q)
-{
+GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_t q) {
     GANTRY_DENSE_UNARY(q)
     const GANTRY_LONG end = GANTRY_END(p);
     GANTRY_LONG i = GANTRY_FIRST(p);
@@ -124,8 +120,7 @@ GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_
 
 #else
 
-GANTRY_FN GANTRY_VECTOR gantry_apply(const GANTRY_VECTOR x, const GANTRY_VECTOR y)
-{
+GANTRY_FN GANTRY_VECTOR gantry_apply(const GANTRY_VECTOR x, const GANTRY_VECTOR y) {
     return GANTRY_EXPRESSION;
 }
 
@@ -135,32 +130,33 @@ GANTRY_FN GANTRY_VECTOR gantry_apply(const GANTRY_VECTOR x, const GANTRY_VECTOR 
 #define GANTRY_PLACE_EACH(i) (i)
 #define GANTRY_PLACE_ONE(i) 0
 
-/* x and y: EACH or ONE. The last elements, fewer than lanes, are filled up with the first of them. */
-#define GANTRY_LANES_KERNEL(name, x_is, y_is)                                                              \
-    GANTRY_KERNEL name(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out), const gantry_dense_t q) \
-    {                                                                                                      \
-        GANTRY_DENSE_BINARY(q)                                                                             \
-        const GANTRY_LONG end = GANTRY_END(p);                                                             \
-        GANTRY_LONG i = GANTRY_FIRST(p);                                                                   \
-                                                                                                           \
-        for (; end - i >= GANTRY_MATH_LANES; i += GANTRY_MATH_LANES) {                                     \
-            *(GANTRY_GLOBAL gantry_loose_t *)(outs + i) =                                                  \
-                gantry_apply(GANTRY_TAKE_##x_is(xs, i), GANTRY_TAKE_##y_is(ys, i));                        \
-        }                                                                                                  \
-        if (i < end) {                                                                                     \
-            T few_x[GANTRY_MATH_LANES];                                                                    \
-            T few_y[GANTRY_MATH_LANES];                                                                    \
-            R few_out[GANTRY_MATH_LANES];                                                                  \
-            for (int e = 0; e < GANTRY_MATH_LANES; e++) {                                                  \
-                const GANTRY_LONG at = i + e < end ? i + e : i;                                            \
-                few_x[e] = xs[GANTRY_PLACE_##x_is(at)];                                                    \
-                few_y[e] = ys[GANTRY_PLACE_##y_is(at)];                                                    \
-            }                                                                                              \
-            GANTRY_STORE(gantry_apply(GANTRY_LOAD(0, few_x), GANTRY_LOAD(0, few_y)), 0, few_out);          \
-            for (int e = 0; i + e < end; e++) {                                                            \
-                outs[i + e] = few_out[e];                                                                  \
-            }                                                                                              \
-        }                                                                                                  \
+/* x and y: EACH or ONE. The last elements, fewer than lanes, are filled up with the first of
+ * them. */
+#define GANTRY_LANES_KERNEL(name, x_is, y_is)                                                     \
+    GANTRY_KERNEL name(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out),                \
+                       const gantry_dense_t q) {                                                  \
+        GANTRY_DENSE_BINARY(q)                                                                    \
+        const GANTRY_LONG end = GANTRY_END(p);                                                    \
+        GANTRY_LONG i = GANTRY_FIRST(p);                                                          \
+                                                                                                  \
+        for (; end - i >= GANTRY_MATH_LANES; i += GANTRY_MATH_LANES) {                            \
+            *(GANTRY_GLOBAL gantry_loose_t *)(outs + i) =                                         \
+                gantry_apply(GANTRY_TAKE_##x_is(xs, i), GANTRY_TAKE_##y_is(ys, i));               \
+        }                                                                                         \
+        if (i < end) {                                                                            \
+            T few_x[GANTRY_MATH_LANES];                                                           \
+            T few_y[GANTRY_MATH_LANES];                                                           \
+            R few_out[GANTRY_MATH_LANES];                                                         \
+            for (int e = 0; e < GANTRY_MATH_LANES; ++e) {                                         \
+                const GANTRY_LONG at = i + e < end ? i + e : i;                                   \
+                few_x[e] = xs[GANTRY_PLACE_##x_is(at)];                                           \
+                few_y[e] = ys[GANTRY_PLACE_##y_is(at)];                                           \
+            }                                                                                     \
+            GANTRY_STORE(gantry_apply(GANTRY_LOAD(0, few_x), GANTRY_LOAD(0, few_y)), 0, few_out); \
+            for (int e = 0; i + e < end; ++e) {                                                   \
+                outs[i + e] = few_out[e];                                                         \
+            }                                                                                     \
+        }                                                                                         \
     }
 
 GANTRY_LANES_KERNEL(dense, EACH, EACH)
@@ -171,8 +167,7 @@ GANTRY_LANES_KERNEL(x_scalar, ONE, EACH)
 
 #else
 
-GANTRY_FN R gantry_apply(const T a, const T b)
-{
+GANTRY_FN R gantry_apply(const T a, const T b) {
     const C x = GANTRY_WIDEN(a);
     const C y = GANTRY_WIDEN(b);
 
@@ -187,29 +182,31 @@ GANTRY_WIDE_TYPE(gantry_wide_result_t, R, GANTRY_ELEMENTS);
 
 #if defined(GANTRY_FORM_UNARY)
 
-GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_t q)
-{
+GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_t q) {
     GANTRY_DENSE_UNARY(q)
 #if GANTRY_SERIAL
     GANTRY_HIDE_TRUE(p)
-    GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + i)), GANTRY_STORED(gantry_apply(xs[i], xs[i])))
+    GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + i)),
+                     GANTRY_STORED(gantry_apply(xs[i], xs[i])))
 #else
-    GANTRY_MAP_ALL(T, gantry_wide_t, gantry_wide_result_t, GANTRY_ELEMENTS, xs, outs, p, gantry_apply(x, x))
+    GANTRY_MAP_ALL(T, gantry_wide_t, gantry_wide_result_t, GANTRY_ELEMENTS, xs, outs, p,
+                   gantry_apply(x, x))
 #endif
 }
 
 #elif defined(GANTRY_FORM_VALUE)
 
-GANTRY_KERNEL value(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_t q)
-{
+GANTRY_KERNEL value(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_t q) {
     GANTRY_DENSE_UNARY(q)
     const T y = GANTRY_T_OF_BITS(q.y);
 
 #if GANTRY_SERIAL
     GANTRY_HIDE_TRUE(p)
-    GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + i)), GANTRY_STORED(gantry_apply(xs[i], y)))
+    GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + i)),
+                     GANTRY_STORED(gantry_apply(xs[i], y)))
 #else
-    GANTRY_MAP_ALL(T, gantry_wide_t, gantry_wide_result_t, GANTRY_ELEMENTS, xs, outs, p, gantry_apply(x, y))
+    GANTRY_MAP_ALL(T, gantry_wide_t, gantry_wide_result_t, GANTRY_ELEMENTS, xs, outs, p,
+                   gantry_apply(x, y))
 #endif
 }
 
@@ -218,21 +215,20 @@ GANTRY_KERNEL value(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_
 #if !GANTRY_SERIAL
 
 /* `elements` of an operand from place g on, or of a scalar. */
-GANTRY_FN gantry_wide_t gantry_load(GANTRY_GLOBAL const T *from, GANTRY_LONG g, int is_scalar)
-{
+GANTRY_FN gantry_wide_t gantry_load(GANTRY_GLOBAL const T *from, GANTRY_LONG g, int is_scalar) {
     gantry_wide_t wide;
 
     if (!is_scalar) {
         return ((GANTRY_GLOBAL const gantry_wide_t *)from)[g];
     }
-    for (int e = 0; e < GANTRY_ELEMENTS; e++) {
+    for (int e = 0; e < GANTRY_ELEMENTS; ++e) {
         wide.e[e] = from[0];
     }
     return wide;
 }
 
-/* xi and yi: i, which is not 0 where that is asked, or 0 for a scalar. First what can be done 16 bytes at a time, then
- * the rest. */
+/* xi and yi: i, which is not 0 where that is asked, or 0 for a scalar. First what can be done 16
+ * bytes at a time, then the rest. */
 #define GANTRY_DENSE(xi, yi)                                                            \
     GANTRY_LONG bad = -1;                                                               \
     GANTRY_LONG i = 1;                                                                  \
@@ -246,7 +242,7 @@ GANTRY_FN gantry_wide_t gantry_load(GANTRY_GLOBAL const T *from, GANTRY_LONG g, 
         const gantry_wide_t x = gantry_load(xs, g, x_is_scalar);                        \
         const gantry_wide_t y = gantry_load(ys, g, y_is_scalar);                        \
         gantry_wide_result_t out;                                                       \
-        for (int e = 0; e < GANTRY_ELEMENTS; e++) {                                     \
+        for (int e = 0; e < GANTRY_ELEMENTS; ++e) {                                     \
             i = g * GANTRY_ELEMENTS + e;                                                \
             bad = bad < 0 && GANTRY_CHECK(y.e[e]) ? (GANTRY_LONG)(yi) : bad;            \
             out.e[e] = gantry_apply(x.e[e], y.e[e]);                                    \
@@ -261,40 +257,40 @@ GANTRY_FN gantry_wide_t gantry_load(GANTRY_GLOBAL const T *from, GANTRY_LONG g, 
 
 #else
 
-/* bad, where it is none yet, = `base` + the first place of a bad element of ys, if there is one; `place` is an expression of
- * i, which goes from `first` to `end`. Apart from the work: LLVM makes no vector code of a loop that keeps a position. */
+/* bad, where it is none yet, = `base` + the first place of a bad element of ys, if there is one;
+ * `place` is an expression of i, which goes from `first` to `end`. Apart from the work: LLVM
+ * makes no vector code of a loop that keeps a position. */
 #define GANTRY_FIND_BAD(i, first, end, base, place)             \
-    for (GANTRY_LONG i = (first); i < (end) && bad < 0; i++) {  \
+    for (GANTRY_LONG i = (first); i < (end) && bad < 0; ++i) {  \
         bad = GANTRY_CHECK(ys[place]) ? (base) + (place) : bad; \
     }
 
-/* `work`, which sets is_bad where it meets a bad element; they are looked for then, or before it where it writes over ys. */
-#define GANTRY_CHECKED(i, first, end, base, place, work)                 \
-    {                                                                    \
-        const int is_over = GANTRY_CAN_FAIL && (ulong)ys == (ulong)outs; \
-        int is_bad = 0;                                                  \
-        if (is_over) {                                                   \
-            GANTRY_FIND_BAD(i, first, end, base, place)                  \
-        }                                                                \
-        work                                                             \
-        if (is_bad && !is_over) {                                        \
-            GANTRY_FIND_BAD(i, first, end, base, place)                  \
-        }                                                                \
+/* `work`, which sets is_bad where it meets a bad element; they are looked for then, or before it
+ * where it writes over ys. */
+#define GANTRY_CHECKED(i, first, end, base, place, work)                             \
+    {                                                                                \
+        const int is_over = GANTRY_CAN_FAIL && (ulong)ys == (ulong)outs;             \
+        int is_bad = 0;                                                              \
+        if (is_over) {                                                               \
+            GANTRY_FIND_BAD(i, first, end, base, place)                              \
+        }                                                                            \
+        work if (is_bad && !is_over) { GANTRY_FIND_BAD(i, first, end, base, place) } \
     }
 
-#define GANTRY_DENSE(xi, yi)                                                                                        \
-    GANTRY_LONG bad = -1;                                                                                           \
-    GANTRY_HIDE_TRUE(p)                                                                                             \
-    GANTRY_CHECKED(i, GANTRY_FIRST(p), GANTRY_END(p), 0, yi,                                                        \
-                   GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + (xi))); GANTRY_WANT((ulong)(ys + (yi))),   \
-                                    (is_bad |= GANTRY_CHECK(ys[yi]), GANTRY_STORED(gantry_apply(xs[xi], ys[yi]))))) \
+#define GANTRY_DENSE(xi, yi)                                                        \
+    GANTRY_LONG bad = -1;                                                           \
+    GANTRY_HIDE_TRUE(p)                                                             \
+    GANTRY_CHECKED(i, GANTRY_FIRST(p), GANTRY_END(p), 0, yi,                        \
+                   GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + (xi)));    \
+                                    GANTRY_WANT((ulong)(ys + (yi))),                \
+                                    (is_bad |= GANTRY_CHECK(ys[yi]),                \
+                                     GANTRY_STORED(gantry_apply(xs[xi], ys[yi]))))) \
     GANTRY_REPORT(bad >= 0, bad)
 #endif
 
 #define GANTRY_DENSE_KERNEL(name, xi, yi)                                          \
     GANTRY_KERNEL name(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out), \
-                       const gantry_dense_t q GANTRY_FAULT_PARAMETER)              \
-    {                                                                              \
+                       const gantry_dense_t q GANTRY_FAULT_PARAMETER) {            \
         GANTRY_DENSE_BINARY(q)                                                     \
         GANTRY_DENSE(xi, yi)                                                       \
     }
@@ -306,16 +302,15 @@ GANTRY_DENSE_KERNEL(x_scalar, 0, i)
 #if GANTRY_SERIAL
 
 /* Row by row: innermost strides are 0 or 1, which gives three loops that become vector code. */
-#define GANTRY_ROW(xi, yi)                                                    \
-    GANTRY_CHECKED(e, 0, length, y_at, yi,                                    \
-                   for (GANTRY_LONG e = 0; e < length; e++) {                 \
-                       is_bad |= GANTRY_CHECK(ys[yi]);                        \
-                       outs[e] = GANTRY_STORED(gantry_apply(xs[xi], ys[yi])); \
-                   })
+#define GANTRY_ROW(xi, yi)                                                 \
+    GANTRY_CHECKED(                                                        \
+        e, 0, length, y_at, yi, for (GANTRY_LONG e = 0; e < length; ++e) { \
+            is_bad |= GANTRY_CHECK(ys[yi]);                                \
+            outs[e] = GANTRY_STORED(gantry_apply(xs[xi], ys[yi]));         \
+        })
 
 GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
-                        GANTRY_VALUE(gantry_plan_t, p) GANTRY_FAULT_PARAMETER)
-{
+                        GANTRY_VALUE(gantry_plan_t, p) GANTRY_FAULT_PARAMETER) {
     GANTRY_TAKE(gantry_plan_t, p)
     const int inner = (int)p.rank - 1;
     const GANTRY_LONG x_step = p.strides0[inner];
@@ -329,7 +324,7 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
     GANTRY_LONG bad = -1;
     GANTRY_HIDE_TRUE(p.work)
 
-    for (int d = inner; d >= 0; d--) {
+    for (int d = inner; d >= 0; --d) {
         at[d] = rest % p.dims[d];
         rest /= p.dims[d];
         x_at += at[d] * p.strides0[d];
@@ -353,7 +348,7 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
         at[inner] += length;
         x_at += length * x_step;
         y_at += length * y_step;
-        for (int d = inner; d > 0 && at[d] == p.dims[d]; d--) {
+        for (int d = inner; d > 0 && at[d] == p.dims[d]; --d) {
             x_at += p.strides0[d - 1] - p.dims[d] * p.strides0[d];
             y_at += p.strides1[d - 1] - p.dims[d] * p.strides1[d];
             at[d] = 0;
@@ -366,15 +361,14 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
 #else
 
 GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
-                        GANTRY_VALUE(gantry_plan_t, p) GANTRY_FAULT_PARAMETER)
-{
+                        GANTRY_VALUE(gantry_plan_t, p) GANTRY_FAULT_PARAMETER) {
     GANTRY_TAKE(gantry_plan_t, p)
     for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < p.work.count; i += GANTRY_STEP) {
         GANTRY_LONG rest = i;
         GANTRY_LONG x_at = 0;
         GANTRY_LONG y_at = 0;
 
-        for (int d = (int)p.rank - 1; d >= 0; d--) {
+        for (int d = (int)p.rank - 1; d >= 0; --d) {
             const GANTRY_LONG next = gantry_divide_position(rest, p.dims[d]);
             const GANTRY_LONG at = rest - next * p.dims[d];
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fill: one element of T's size (uchar, ushort, int or long stand for all types) everywhere. Before this come dialect,
- * launch, types and work. */
+/* Fill: one element of T's size (uchar, ushort, int or long stand for all types) everywhere. Before
+ * this come dialect, launch, types and work. */
 
 #if !GANTRY_SERIAL
 #define GANTRY_ELEMENTS (16 / (int)sizeof(T))
 GANTRY_WIDE_TYPE(gantry_wide_t, T, GANTRY_ELEMENTS);
 #endif
 
-GANTRY_KERNEL fill(GANTRY_SPAN_IN(value), GANTRY_SPAN_OUT(out), const gantry_work_t p)
-{
+GANTRY_KERNEL fill(GANTRY_SPAN_IN(value), GANTRY_SPAN_OUT(out), const gantry_work_t p) {
     GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
     const T value = GANTRY_IN(T, value)[0];
 
@@ -18,7 +17,7 @@ GANTRY_KERNEL fill(GANTRY_SPAN_IN(value), GANTRY_SPAN_OUT(out), const gantry_wor
     const GANTRY_LONG wide = GANTRY_IS_ALIGNED(outs, gantry_wide_t) ? p.count / GANTRY_ELEMENTS : 0;
     gantry_wide_t values;
 
-    for (int e = 0; e < GANTRY_ELEMENTS; e++) {
+    for (int e = 0; e < GANTRY_ELEMENTS; ++e) {
         values.e[e] = value;
     }
     for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {
@@ -32,14 +31,14 @@ GANTRY_KERNEL fill(GANTRY_SPAN_IN(value), GANTRY_SPAN_OUT(out), const gantry_wor
 
 #if GANTRY_SERIAL
 
-/* The same with a value from the host, on processors: a runtime's own fill is one core's, and through the caches. */
+/* The same with a value from the host, on processors: a runtime's own fill is one core's, and
+ * through the caches. */
 typedef struct gantry_fill_t {
     gantry_work_t work;
     ulong bits;
 } gantry_fill_t;
 
-GANTRY_KERNEL fill_bits(GANTRY_SPAN_OUT(out), const gantry_fill_t p)
-{
+GANTRY_KERNEL fill_bits(GANTRY_SPAN_OUT(out), const gantry_fill_t p) {
     GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
     const T value = (T)p.bits;
 

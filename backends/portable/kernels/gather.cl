@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gather: out[b, o, k, i] = params[b, o, indices[b, k], i], by element size (T is uchar, ushort, int or long and stands for all types
- * of that size), indices of type I. An index outside [0, limit) gives 0 and is reported by its position in indices (input 1). Before this come
- * dialect, launch, types and work. */
+/* Gather: out[b, o, k, i] = params[b, o, indices[b, k], i], by element size (T is uchar, ushort,
+ * int or long and stands for all types of that size), indices of type I. An index outside [0,
+ * limit) gives 0 and is reported by its position in indices (input 1). Before this come dialect,
+ * launch, types and work. */
 typedef struct gantry_gather_t {
     gantry_work_t work; /* over the output's elements */
     GANTRY_LONG outer;
     GANTRY_LONG limit;
     GANTRY_LONG picks;
     GANTRY_LONG inner;
-    GANTRY_LONG lines, ahead; /* lines of a row that a processor asks for, and how many rows before it copies it */
+    /* lines of a row that a processor asks for, and how many rows before it copies it */
+    GANTRY_LONG lines, ahead;
 } gantry_gather_t;
 
 #if GANTRY_SERIAL
@@ -24,12 +26,12 @@ typedef long16 gantry_many_t;
 #endif
 
 /* `count` elements of a row, or zeros. */
-GANTRY_FN void gantry_copy_row(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL T *outs, const GANTRY_LONG count, const int is_there)
-{
+GANTRY_FN void gantry_copy_row(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL T *outs,
+                               const GANTRY_LONG count, const int is_there) {
     GANTRY_LONG e = 0;
 
     if (!is_there) {
-        for (; e < count; e++) {
+        for (; e < count; ++e) {
             outs[e] = 0;
         }
         return;
@@ -38,28 +40,29 @@ GANTRY_FN void gantry_copy_row(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL T *outs
         const gantry_many_t many = vload16(0, ins + e);
         vstore16(many, 0, outs + e);
     }
-    for (; e < count; e++) {
+    for (; e < count; ++e) {
         outs[e] = ins[e];
     }
 }
 
 #define GANTRY_SINGLES 64
 
-/* `count` rows of one element each, asked for one block ahead. The first bad index is looked for only where there is one.
- * Returns it, or -1. */
-GANTRY_FN GANTRY_LONG gantry_pick_singles(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL const I *indices, GANTRY_GLOBAL T *outs,
-                                          const GANTRY_LONG count, const GANTRY_LONG limit)
-{
+/* `count` rows of one element each, asked for one block ahead. The first bad index is looked for
+ * only where there is one. Returns it, or -1. */
+GANTRY_FN GANTRY_LONG gantry_pick_singles(GANTRY_GLOBAL const T *ins,
+                                          GANTRY_GLOBAL const I *indices, GANTRY_GLOBAL T *outs,
+                                          const GANTRY_LONG count, const GANTRY_LONG limit) {
     GANTRY_LONG bad = -1;
 
     for (GANTRY_LONG start = 0; start < count; start += GANTRY_SINGLES) {
         const int some = (int)(count - start < GANTRY_SINGLES ? count - start : GANTRY_SINGLES);
         int are_bad = 0;
 
-        for (int e = 0; e < some && start + GANTRY_SINGLES + e < count; e++) {
-            GANTRY_WANT((ulong)ins + (ulong)(GANTRY_LONG)indices[start + GANTRY_SINGLES + e] * sizeof(T));
+        for (int e = 0; e < some && start + GANTRY_SINGLES + e < count; ++e) {
+            GANTRY_WANT((ulong)ins +
+                        (ulong)(GANTRY_LONG)indices[start + GANTRY_SINGLES + e] * sizeof(T));
         }
-        for (int e = 0; e < some; e++) {
+        for (int e = 0; e < some; ++e) {
             const ulong index = (ulong)(GANTRY_LONG)indices[start + e];
             const int is_there = index < (ulong)limit;
             const T value = ins[is_there ? index : 0];
@@ -67,21 +70,21 @@ GANTRY_FN GANTRY_LONG gantry_pick_singles(GANTRY_GLOBAL const T *ins, GANTRY_GLO
             outs[start + e] = is_there ? value : (T)0;
             are_bad |= !is_there;
         }
-        for (int e = 0; are_bad && bad < 0 && e < some; e++) {
+        for (int e = 0; are_bad && bad < 0 && e < some; ++e) {
             bad = (ulong)(GANTRY_LONG)indices[start + e] < (ulong)limit ? -1 : start + e;
         }
     }
     return bad;
 }
 
-GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPAN_OUT(out), const gantry_gather_t p, GANTRY_SPAN_OUT(fault))
-{
+GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPAN_OUT(out),
+                     const gantry_gather_t p, GANTRY_SPAN_OUT(fault)) {
     const GANTRY_LONG end = GANTRY_END(p.work);
     GANTRY_LONG i = GANTRY_FIRST(p.work);
     GANTRY_LONG at = i % p.inner; /* within a row */
     GANTRY_LONG pick = i / p.inner % p.picks;
     GANTRY_LONG matrix = i / p.inner / p.picks; /* (b, o) */
-    GANTRY_LONG bad = -1; /* the first of this work-item */
+    GANTRY_LONG bad = -1;                       /* the first of this work-item */
 
     while (i < end) { /* a matrix, or what this work-item has of it */
         const GANTRY_LONG position = gantry_divide_position(matrix, p.outer) * p.picks;
@@ -97,18 +100,21 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
             first_bad = first_bad < 0 ? -1 : pick + first_bad;
             i += count;
         } else {
-            for (; pick < p.picks && i < end; pick++) {
+            for (; pick < p.picks && i < end; ++pick) {
                 const GANTRY_LONG index = (GANTRY_LONG)own[pick];
                 const GANTRY_LONG length = p.inner - at < end - i ? p.inner - at : end - i;
                 const int is_there = index >= 0 && index < p.limit;
 
                 if (p.picks - pick > p.ahead) {
-                    const ulong next = (ulong)ins + (ulong)((GANTRY_LONG)own[pick + p.ahead] * p.inner) * sizeof(T);
-                    for (int line = 0; line < (int)p.lines; line++) {
+                    const ulong next =
+                        (ulong)ins +
+                        (ulong)((GANTRY_LONG)own[pick + p.ahead] * p.inner) * sizeof(T);
+                    for (int line = 0; line < (int)p.lines; ++line) {
                         GANTRY_WANT(next + line * 64);
                     }
                 }
-                gantry_copy_row(ins + (is_there ? index : 0) * p.inner + at, outs + i, length, is_there);
+                gantry_copy_row(ins + (is_there ? index : 0) * p.inner + at, outs + i, length,
+                                is_there);
                 first_bad = first_bad < 0 && !is_there ? pick : first_bad;
                 i += length;
                 at = 0;
@@ -125,8 +131,8 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
 
 #else
 
-GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPAN_OUT(out), const gantry_gather_t p, GANTRY_SPAN_OUT(fault))
-{
+GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPAN_OUT(out),
+                     const gantry_gather_t p, GANTRY_SPAN_OUT(fault)) {
     for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < GANTRY_END(p.work); i += GANTRY_STEP) {
         const GANTRY_LONG row = gantry_divide_position(i, p.inner);
         const GANTRY_LONG at = i - row * p.inner;

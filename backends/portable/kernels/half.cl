@@ -1,39 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* float16 and bfloat16, stored as ushort: conversions from and to float32 by bits alone, so that every machine gives
- * the same ones. Comes after dialect.cl; C loops and device text share it. Selects instead of branches, as in
- * convert.cl.
+/* float16 and bfloat16, stored as ushort: conversions from and to float32 by bits alone, so that
+ * every machine gives the same ones. Comes after dialect.cl; C loops and device text share it.
+ * Selects instead of branches, as in convert.cl.
  *
- *   float16    s eeeee mmmmmmmmmm      a float32 with 8 - 5 bits less of exponent, 23 - 10 of fraction
+ *   float16    s eeeee mmmmmmmmmm      a float32 with 8 - 5 bits less of exponent, 23 - 10 of
+ *              fraction
  *   bfloat16   s eeeeeeee mmmmmmm      the upper half of a float32
  *
- * Towards float32 all values are exact. Towards a half the result is the nearest, of two as near the even one; too
- * large becomes infinity, any NaN the one positive quiet NaN. Denormals are kept on both sides. A NaN is known by x != x:
- * where its bits are compared, LLVM 18 loses the rest of a float that was rounded to an integer before (PoCL 6). */
+ * Towards float32 all values are exact. Towards a half the result is the nearest, of two as near
+ * the even one; too large becomes infinity, any NaN the one positive quiet NaN. Denormals are kept
+ * on both sides. A NaN is known by x != x: where its bits are compared, LLVM 18 loses the rest
+ * of a float that was rounded to an integer before (PoCL 6). */
 
-/* What Truncate clears before a float is rounded to a half: the bits that a normal half has no room for. */
+/* What Truncate clears before a float is rounded to a half: the bits that a normal half has no
+ * room for. */
 #define GANTRY_F16_DROPS_OF_F32 13
 #define GANTRY_F16_DROPS_OF_F64 42
 #define GANTRY_BF16_DROPS_OF_F32 16
 
 #if !defined(GANTRY_MATH_LANES) /* functions of scalars */
 
-/* The exponents' biases lie 112 apart. A denormal with fraction f is 2^-14 (1 + f) - 2^-14, which float32 computes
- * exactly. */
-GANTRY_FN float gantry_f16_to_f32(ushort half_bits)
-{
+/* The exponents' biases lie 112 apart. A denormal with fraction f is 2^-14 (1 + f) - 2^-14, which
+ * float32 computes exactly. */
+GANTRY_FN float gantry_f16_to_f32(ushort half_bits) {
     const uint magnitude = ((uint)half_bits & 0x7fffu) << 13;
     const uint normal = magnitude + (112u << 23);
-    const uint denormal = GANTRY_AS_UINT(GANTRY_AS_FLOAT(magnitude + (113u << 23)) - GANTRY_AS_FLOAT(113u << 23));
+    const uint denormal =
+        GANTRY_AS_UINT(GANTRY_AS_FLOAT(magnitude + (113u << 23)) - GANTRY_AS_FLOAT(113u << 23));
     const uint special = (magnitude | 0x7f800000u) | (magnitude > (31u << 23) ? 0x00400000u : 0u);
     const uint finite = magnitude < (1u << 23) ? denormal : normal;
 
-    return GANTRY_AS_FLOAT((magnitude >= (31u << 23) ? special : finite) | ((uint)half_bits & 0x8000u) << 16);
+    return GANTRY_AS_FLOAT((magnitude >= (31u << 23) ? special : finite) |
+                           ((uint)half_bits & 0x8000u) << 16);
 }
 
-/* A normal result is rounded by an addition below its last bit, which carries into the exponent where it must. For a
- * denormal one the addition of 0.5 leaves its bits, rounded, at the end of the sum's fraction: one of that is 2^-24. */
-GANTRY_FN ushort gantry_f32_to_f16(float x)
-{
+/* A normal result is rounded by an addition below its last bit, which carries into the exponent
+ * where it must. For a denormal one the addition of 0.5 leaves its bits, rounded, at the end of
+ * the sum's fraction: one of that is 2^-24. */
+GANTRY_FN ushort gantry_f32_to_f16(float x) {
     const uint bits = GANTRY_AS_UINT(x);
     const uint magnitude = bits & 0x7fffffffu;
     const uint normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
@@ -45,15 +49,12 @@ GANTRY_FN ushort gantry_f32_to_f16(float x)
     return (ushort)(magnitude >= 0x477ff000u ? special : finite | (bits >> 16 & 0x8000u));
 }
 
-/* Of a float16 by itself, which no loop makes a vector of: by the processor's instruction where there is one. */
+/* Of a float16 by itself, which no loop makes a vector of: by the processor's instruction where
+ * there is one. */
 #if defined(__F16C__) && !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-GANTRY_FN float gantry_lone_f16_to_f32(ushort bits)
-{
-    return _cvtsh_ss(bits);
-}
+GANTRY_FN float gantry_lone_f16_to_f32(ushort bits) { return _cvtsh_ss(bits); }
 
-GANTRY_FN ushort gantry_lone_f32_to_f16(float x)
-{
+GANTRY_FN ushort gantry_lone_f32_to_f16(float x) {
     return x != x ? (ushort)0x7e00u : _cvtss_sh(x, 0); /* 0: to the nearest */
 }
 #else
@@ -61,30 +62,25 @@ GANTRY_FN ushort gantry_lone_f32_to_f16(float x)
 #define gantry_lone_f32_to_f16 gantry_f32_to_f16
 #endif
 
-GANTRY_FN float gantry_bf16_to_f32(ushort bits)
-{
-    return GANTRY_AS_FLOAT((uint)bits << 16);
-}
+GANTRY_FN float gantry_bf16_to_f32(ushort bits) { return GANTRY_AS_FLOAT((uint)bits << 16); }
 
-GANTRY_FN ushort gantry_f32_to_bf16(float x)
-{
+GANTRY_FN ushort gantry_f32_to_bf16(float x) {
     const uint bits = GANTRY_AS_UINT(x);
     const uint rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
 
     return (ushort)(x != x ? 0x7fc0u : rounded);
 }
 
-/* x with its lowest `count` bits cleared; a NaN as it is. Not by x == x, which gcc 12 leaves out here with -Os. */
-GANTRY_FN float gantry_f32_without_bits(float x, int count)
-{
+/* x with its lowest `count` bits cleared; a NaN as it is. Not by x == x, which gcc 12 leaves out
+ * here with -Os. */
+GANTRY_FN float gantry_f32_without_bits(float x, int count) {
     const uint bits = GANTRY_AS_UINT(x);
 
     return (bits & 0x7fffffffu) > 0x7f800000u ? x : GANTRY_AS_FLOAT(bits >> count << count);
 }
 
 #if GANTRY_HAS_FLOAT64
-GANTRY_FN double gantry_f64_without_bits(double x, int count)
-{
+GANTRY_FN double gantry_f64_without_bits(double x, int count) {
     const ulong bits = GANTRY_AS_ULONG(x);
 
     return (bits & (ulong)0x7fffffffffffffff) > (ulong)0x7ff0000000000000

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SparseSoftmaxCrossEntropyWithLogits from softmax and its logarithm: an item is an element of the gradient, softmax less
- * 1 at the row's label; the first of a row writes the row's loss. A label out of range makes both NaN and is reported. */
+/* SparseSoftmaxCrossEntropyWithLogits from softmax and its logarithm: an item is an element of the
+ * gradient, softmax less 1 at the row's label; the first of a row writes the row's loss. A label
+ * out of range makes both NaN and is reported. */
 #ifndef GANTRY_LOSS_PARAMETERS
 #define GANTRY_LOSS_PARAMETERS
 typedef struct gantry_loss_t {
@@ -11,11 +12,12 @@ typedef struct gantry_loss_t {
 
 #ifdef GANTRY_ITEM_TEXT
 
-GANTRY_ITEM void GANTRY_ITEM_FN(sparse_loss)(GANTRY_GLOBAL const T *log_softmax, GANTRY_GLOBAL const T *softmax,
+GANTRY_ITEM void GANTRY_ITEM_FN(sparse_loss)(GANTRY_GLOBAL const T *log_softmax,
+                                             GANTRY_GLOBAL const T *softmax,
                                              GANTRY_GLOBAL const I *labels, GANTRY_GLOBAL T *loss,
-                                             GANTRY_GLOBAL T *backprop, GANTRY_PARAMETERS(gantry_loss_t) p,
-                                             GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i)
-{
+                                             GANTRY_GLOBAL T *backprop,
+                                             GANTRY_PARAMETERS(gantry_loss_t) p,
+                                             GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
     const GANTRY_LONG row = gantry_divide_position(i, p->classes), class_ = i - row * p->classes;
     const GANTRY_LONG label = (GANTRY_LONG)labels[row];
     const int is_valid = GANTRY_IS_WITHIN(label, p->classes);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Activation functions of float32, with the same bits on every device, and rsqrt. Comes after math_float32_special.cl;
- * the rules are those of math_float32.cl.
+ * Activation functions of float32, with the same bits on every device, and rsqrt. Comes after
+ * math_float32_special.cl; the rules are those of math_float32.cl.
  *
- * Largest error over all 2^32 inputs, as tests/unit/exhaustive_math_float32.c --full finds it (see math_float32.cl):
+ * Largest error over all 2^32 inputs, as tests/unit/exhaustive_math_float32.c --full finds it (see
+ * math_float32.cl):
  *
  *     function   largest error   at
  *     softplus   1.0931 ulp      0.346413821
@@ -15,15 +16,17 @@
  *     softsign   1.4992 ulp      2047.37488
  *     rsqrt      1.4903 ulp      1.18276583e-38
  *
- * softplus: max(x, 0) + log(1 + e) with e = exp(-|x|), where 1 + e is a sum of two floats. elu and selu come from
- * expm1; selu's factor is in two parts, the first of 12 bits.
- *   silu, gelu_tanh and gelu_erf are all x G(x) with G(-a) = 1 - G(a) and G(-a) tiny for large a. The first two have
- * G(a) = 1 / (1 + exp(-v)) and G(-a) = exp(-v) G(a) with v = a, or v = 2 sqrt(2/pi) (a + 0.044715 a^3) as a pair; the third
- * is max(x, 0) less a erfc(a / sqrt(2)) / 2, made like erfc with a / (a + c) as its first factor. The exponential is 2^n (1 + e),
- * and 2^n comes last, so that small results keep their accuracy and only denormal ones are rounded twice.
- * As in TensorFlow, these three and softsign give NaN where the formula meets 0 * infinity or infinity / infinity.
- * TensorFlow rounds the constants of selu and of both gelu to float first; these are the real numbers' functions.
- */
+ * softplus: max(x, 0) + log(1 + e) with e = exp(-|x|), where 1 + e is a sum of two floats. elu and
+ * selu come from expm1; selu's factor is in two parts, the first of 12 bits.
+ *   silu, gelu_tanh and gelu_erf are all x G(x) with G(-a) = 1 - G(a) and G(-a) tiny for large a.
+ * The first two have G(a) = 1 / (1 + exp(-v)) and G(-a) = exp(-v) G(a) with v = a, or v = 2
+ * sqrt(2/pi) (a + 0.044715 a^3) as a pair; the third is max(x, 0) less a erfc(a / sqrt(2)) / 2,
+ * made like erfc with a / (a + c) as its first factor. The exponential is 2^n (1 + e), and 2^n
+ * comes last, so that small results keep their accuracy and only denormal ones are rounded twice.
+ * As in TensorFlow, these three and softsign give NaN where the formula meets 0 * infinity or
+ * infinity / infinity. TensorFlow rounds the constants of selu and of both gelu to float first;
+ * these are the real numbers' functions.
+ * */
 
 /* constants: made by scripts/make_math_coefficients_special.py */
 #define GANTRY_GELU_SHIFT_F32 4.18750000e0f
@@ -46,8 +49,7 @@
 #define GANTRY_SELU_ALPHA_LOW_F32 -2.01440402e-4f
 /* constants end */
 
-GANTRY_FN GANTRY_F32 gantry_softplus_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_softplus_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > 104.0f ? 104.0f : a;
     GANTRY_F32 shifted = gantry__exp_shifted_f32(-bounded);
@@ -62,33 +64,33 @@ GANTRY_FN GANTRY_F32 gantry_softplus_f32(GANTRY_F32 x)
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry_elu_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_elu_f32(GANTRY_F32 x) {
     GANTRY_F32 below = gantry_expm1_f32(x);
 
     return x > 0.0f ? x : below;
 }
 
-GANTRY_FN GANTRY_F32 gantry_selu_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_selu_f32(GANTRY_F32 x) {
     GANTRY_F32 bounded = x < -18.0f ? -18.0f : x > 0.0f ? 0.0f : x;
     GANTRY_F32 shifted = gantry__exp_shifted_f32(bounded);
     gantry_pair_f32_t e = gantry__expm1_pair_f32(bounded, shifted);
     GANTRY_F32 upper = gantry__rounded_upper_f32(e.high);
-    GANTRY_F32 below = (e.high + e.low) * GANTRY_SELU_ALPHA_LOW_F32 + e.low * GANTRY_SELU_ALPHA_HIGH_F32;
+    GANTRY_F32 below =
+        (e.high + e.low) * GANTRY_SELU_ALPHA_LOW_F32 + e.low * GANTRY_SELU_ALPHA_HIGH_F32;
     GANTRY_F32 above = x + x * GANTRY_SELU_MORE_F32;
     GANTRY_F32 y;
 
-    below = upper * GANTRY_SELU_ALPHA_HIGH_F32 + ((e.high - upper) * GANTRY_SELU_ALPHA_HIGH_F32 + below);
+    below = upper * GANTRY_SELU_ALPHA_HIGH_F32 +
+            ((e.high - upper) * GANTRY_SELU_ALPHA_HIGH_F32 + below);
     below = below * gantry__exp_first_f32(gantry__exp_biased_f32(shifted)) *
             gantry__exp_second_f32(gantry__exp_biased_f32(shifted));
     y = x < 0.0f ? below : above;
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-/* x G(x) for G(-a) = exp(-v) / (1 + exp(-v)), where exp(-v) = 2^n (1 + e) for the n of shifted; beyond `most` G is 0 or 1. */
-GANTRY_FN GANTRY_F32 gantry__gate_f32(GANTRY_F32 x, float most, GANTRY_F32 e, GANTRY_F32 shifted)
-{
+/* x G(x) for G(-a) = exp(-v) / (1 + exp(-v)), where exp(-v) = 2^n (1 + e) for the n of shifted;
+ * beyond `most` G is 0 or 1. */
+GANTRY_FN GANTRY_F32 gantry__gate_f32(GANTRY_F32 x, float most, GANTRY_F32 e, GANTRY_F32 shifted) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > most ? most : a;
     GANTRY_F32 raised = gantry__exp_raised_f32(shifted);
@@ -100,8 +102,7 @@ GANTRY_FN GANTRY_F32 gantry__gate_f32(GANTRY_F32 x, float most, GANTRY_F32 e, GA
     return x >= -3.40282347e38f ? y : GANTRY_NAN_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry_silu_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_silu_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > 112.0f ? 112.0f : a;
     GANTRY_F32 shifted = gantry__exp_shifted_f32(-bounded);
@@ -109,8 +110,7 @@ GANTRY_FN GANTRY_F32 gantry_silu_f32(GANTRY_F32 x)
     return gantry__gate_f32(x, 112.0f, gantry__exp_falling_f32(bounded, 0.0f, shifted), shifted);
 }
 
-GANTRY_FN GANTRY_F32 gantry_gelu_tanh_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_gelu_tanh_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > 11.0f ? 11.0f : a;
     gantry_pair_f32_t v = gantry__two_product_f32(bounded, bounded);
@@ -122,8 +122,7 @@ GANTRY_FN GANTRY_F32 gantry_gelu_tanh_f32(GANTRY_F32 x)
     return gantry__gate_f32(x, 11.0f, gantry__exp_falling_f32(v.high, v.low, shifted), shifted);
 }
 
-GANTRY_FN GANTRY_F32 gantry_gelu_erf_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_gelu_erf_f32(GANTRY_F32 x) {
     /* x, or -0 below 0. Of floats LLVM 15 takes -0 for 0, too. */
     GANTRY_U32 whole = GANTRY_AS_UINT(x);
     GANTRY_F32 above = GANTRY_AS_FLOAT(whole > 0x80000000u ? 0x80000000u : whole);
@@ -141,15 +140,13 @@ GANTRY_FN GANTRY_F32 gantry_gelu_erf_f32(GANTRY_F32 x)
     return x >= -3.40282347e38f ? y : GANTRY_NAN_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry_softsign_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_softsign_f32(GANTRY_F32 x) {
     GANTRY_F32 y = x / (1.0f + GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu));
 
     return gantry__one_nan_f32(y);
 }
 
-GANTRY_FN GANTRY_F32 gantry_rsqrt_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_rsqrt_f32(GANTRY_F32 x) {
     GANTRY_F32 y = 1.0f / GANTRY_SQRT_F32(x);
 
     return gantry__one_nan_f32(y);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log |gamma(x)| and its derivative, digamma, of float32, with the same bits on every device. Comes after
- * math_float32_pair.cl; the rules are those of math_float32.cl. As in TensorFlow lgamma is infinite and digamma NaN at
- * 0 and at the negative integers.
+ * log |gamma(x)| and its derivative, digamma, of float32, with the same bits on every device. Comes
+ * after math_float32_pair.cl; the rules are those of math_float32.cl. As in TensorFlow lgamma is
+ * infinite and digamma NaN at 0 and at the negative integers.
  *
  * Largest error, as tests/unit/exhaustive_math_float32.c finds it (see math_float32.cl):
  *
@@ -17,14 +17,15 @@
  *     digamma    log(x) - 1 / (2 x) - w (1/12 + w P(w))                                             from 2 on
  *                d P(d), where d = x - 1.4616 is the distance from the root, a pair                 from 1 on
  *                the same for x + 1, less 1 / x                                                     below
- * Negative x: lgamma(x) = -log(a |sin(pi t)| / pi) - lgamma(a), and digamma(x) = digamma(1 + a) + pi cot(pi t), where
- * pi cot(pi t) = 1 / t - t P(t^2).
- *   Between any two negative integers the two summands cancel somewhere. Next to a zero the sum keeps only what its
- * summands have beyond float's 24 bits, so all of this is calculated in pairs, and every first coefficient of a
- * polynomial is a pair where its rounding would show. That is enough for all but the zeros nearest to 0, where floats
- * lie densely, and two of digamma's further out that happen to have a float within 2^-28. Each of these has a row: its
- * place as a pair, and a polynomial of four terms, which holds within 1/256 of the distance to the nearest integer.
- */
+ * Negative x: lgamma(x) = -log(a |sin(pi t)| / pi) - lgamma(a), and digamma(x) = digamma(1 + a) +
+ * pi cot(pi t), where pi cot(pi t) = 1 / t - t P(t^2).
+ *   Between any two negative integers the two summands cancel somewhere. Next to a zero the sum
+ * keeps only what its summands have beyond float's 24 bits, so all of this is calculated in pairs,
+ * and every first coefficient of a polynomial is a pair where its rounding would show. That is
+ * enough for all but the zeros nearest to 0, where floats lie densely, and two of digamma's further
+ * out that happen to have a float within 2^-28. Each of these has a row: its place as a pair, and a
+ * polynomial of four terms, which holds within 1/256 of the distance to the nearest integer.
+ * */
 
 /* constants: made by scripts/make_math_coefficients_special.py */
 #define GANTRY_GAMMA2_0_HIGH_F32 4.22784328e-1f
@@ -200,60 +201,60 @@
 #define GANTRY_DIGAMMA_ZERO8_4_F32 -3.85210840e3f
 /* constants end */
 
-/* One row: where x is near that zero, its distance and the polynomial there take the place of d and c1 to c4. */
-#define GANTRY_TAKE_ZERO(zero)                                                      \
-    off = x - GANTRY_##zero##_AT_HIGH_F32;                                          \
-    size = GANTRY_AS_FLOAT(GANTRY_AS_UINT(off) & 0x7fffffffu);                      \
-    off = off - GANTRY_##zero##_AT_LOW_F32;                                         \
-    d = size < GANTRY_##zero##_WIDTH_F32 ? off : d;                                 \
-    c1 = size < GANTRY_##zero##_WIDTH_F32 ? GANTRY_##zero##_1_F32 : c1;             \
-    c2 = size < GANTRY_##zero##_WIDTH_F32 ? GANTRY_##zero##_2_F32 : c2;             \
-    c3 = size < GANTRY_##zero##_WIDTH_F32 ? GANTRY_##zero##_3_F32 : c3;             \
+/* One row: where x is near that zero, its distance and the polynomial there take the place of d
+ * and c1 to c4. */
+#define GANTRY_TAKE_ZERO(zero)                                          \
+    off = x - GANTRY_##zero##_AT_HIGH_F32;                              \
+    size = GANTRY_AS_FLOAT(GANTRY_AS_UINT(off) & 0x7fffffffu);          \
+    off = off - GANTRY_##zero##_AT_LOW_F32;                             \
+    d = size < GANTRY_##zero##_WIDTH_F32 ? off : d;                     \
+    c1 = size < GANTRY_##zero##_WIDTH_F32 ? GANTRY_##zero##_1_F32 : c1; \
+    c2 = size < GANTRY_##zero##_WIDTH_F32 ? GANTRY_##zero##_2_F32 : c2; \
+    c3 = size < GANTRY_##zero##_WIDTH_F32 ? GANTRY_##zero##_3_F32 : c3; \
     c4 = size < GANTRY_##zero##_WIDTH_F32 ? GANTRY_##zero##_4_F32 : c4
 
 /* y, or near a zero of the function for which the rows are what they give. */
-#define GANTRY_NEAR_ZEROS(name, ROWS)                                               \
-    GANTRY_FN GANTRY_F32 name(GANTRY_F32 x, GANTRY_F32 y)                           \
-    {                                                                               \
-        GANTRY_F32 off, size;                                                       \
-        GANTRY_F32 d = 0.0f;                                                        \
-        GANTRY_F32 c1 = 0.0f;                                                       \
-        GANTRY_F32 c2 = 0.0f;                                                       \
-        GANTRY_F32 c3 = 0.0f;                                                       \
-        GANTRY_F32 c4 = 0.0f;                                                       \
-        GANTRY_F32 z;                                                               \
-                                                                                    \
-        ROWS;                                                                       \
-        z = d * (c1 + d * (c2 + d * (c3 + d * c4)));                                \
-        return c1 != 0.0f ? z : y;                                                  \
+#define GANTRY_NEAR_ZEROS(name, ROWS)                       \
+    GANTRY_FN GANTRY_F32 name(GANTRY_F32 x, GANTRY_F32 y) { \
+        GANTRY_F32 off, size;                               \
+        GANTRY_F32 d = 0.0f;                                \
+        GANTRY_F32 c1 = 0.0f;                               \
+        GANTRY_F32 c2 = 0.0f;                               \
+        GANTRY_F32 c3 = 0.0f;                               \
+        GANTRY_F32 c4 = 0.0f;                               \
+        GANTRY_F32 z;                                       \
+                                                            \
+        ROWS;                                               \
+        z = d * (c1 + d * (c2 + d * (c3 + d * c4)));        \
+        return c1 != 0.0f ? z : y;                          \
     }
 
-GANTRY_NEAR_ZEROS(gantry__lgamma_zeros_f32, GANTRY_TAKE_ZERO(LGAMMA_ZERO0); GANTRY_TAKE_ZERO(LGAMMA_ZERO1);
-                  GANTRY_TAKE_ZERO(LGAMMA_ZERO2); GANTRY_TAKE_ZERO(LGAMMA_ZERO3); GANTRY_TAKE_ZERO(LGAMMA_ZERO4))
-GANTRY_NEAR_ZEROS(gantry__digamma_zeros_f32, GANTRY_TAKE_ZERO(DIGAMMA_ZERO0); GANTRY_TAKE_ZERO(DIGAMMA_ZERO1);
-                  GANTRY_TAKE_ZERO(DIGAMMA_ZERO2); GANTRY_TAKE_ZERO(DIGAMMA_ZERO3); GANTRY_TAKE_ZERO(DIGAMMA_ZERO4);
-                  GANTRY_TAKE_ZERO(DIGAMMA_ZERO5); GANTRY_TAKE_ZERO(DIGAMMA_ZERO6); GANTRY_TAKE_ZERO(DIGAMMA_ZERO7);
-                  GANTRY_TAKE_ZERO(DIGAMMA_ZERO8))
+GANTRY_NEAR_ZEROS(gantry__lgamma_zeros_f32, GANTRY_TAKE_ZERO(LGAMMA_ZERO0);
+                  GANTRY_TAKE_ZERO(LGAMMA_ZERO1); GANTRY_TAKE_ZERO(LGAMMA_ZERO2);
+                  GANTRY_TAKE_ZERO(LGAMMA_ZERO3); GANTRY_TAKE_ZERO(LGAMMA_ZERO4))
+GANTRY_NEAR_ZEROS(gantry__digamma_zeros_f32, GANTRY_TAKE_ZERO(DIGAMMA_ZERO0);
+                  GANTRY_TAKE_ZERO(DIGAMMA_ZERO1); GANTRY_TAKE_ZERO(DIGAMMA_ZERO2);
+                  GANTRY_TAKE_ZERO(DIGAMMA_ZERO3); GANTRY_TAKE_ZERO(DIGAMMA_ZERO4);
+                  GANTRY_TAKE_ZERO(DIGAMMA_ZERO5); GANTRY_TAKE_ZERO(DIGAMMA_ZERO6);
+                  GANTRY_TAKE_ZERO(DIGAMMA_ZERO7); GANTRY_TAKE_ZERO(DIGAMMA_ZERO8))
 
 /* |x| minus the nearest integer, exactly; 0 from 2^23 on. */
-GANTRY_FN GANTRY_F32 gantry__from_integer_f32(GANTRY_F32 a)
-{
+GANTRY_FN GANTRY_F32 gantry__from_integer_f32(GANTRY_F32 a) {
     GANTRY_F32 nearest = (a + 8388608.0f) - 8388608.0f;
 
     return a < 8388608.0f ? a - nearest : 0.0f;
 }
 
-GANTRY_FN gantry_pair_f32_t gantry__pair_negative_f32(gantry_pair_f32_t x)
-{
+GANTRY_FN gantry_pair_f32_t gantry__pair_negative_f32(gantry_pair_f32_t x) {
     x.high = -x.high;
     x.low = -x.low;
     return x;
 }
 
-/* lgamma(a) = (a - 1/2) (log(a) - 1) + base + (1/12 + w P(w)) / a with w = 1 / a^2, for a >= 9/4. With a scale below 1
- * the first term, which is then all that counts, is scaled. */
-GANTRY_LONG_FN gantry_pair_f32_t gantry__stirling_f32(GANTRY_F32 a, gantry_pair_f32_t log_a, GANTRY_F32 scale)
-{
+/* lgamma(a) = (a - 1/2) (log(a) - 1) + base + (1/12 + w P(w)) / a with w = 1 / a^2, for a >= 9/4.
+ * With a scale below 1 the first term, which is then all that counts, is scaled. */
+GANTRY_LONG_FN gantry_pair_f32_t gantry__stirling_f32(GANTRY_F32 a, gantry_pair_f32_t log_a,
+                                                      GANTRY_F32 scale) {
     GANTRY_F32 bounded = a > 1e9f ? 1e9f : a;
     gantry_pair_f32_t inverse = gantry__pair_inverse_f32(gantry__pair_of_f32(bounded));
     GANTRY_F32 w = inverse.high * inverse.high;
@@ -264,7 +265,8 @@ GANTRY_LONG_FN gantry_pair_f32_t gantry__stirling_f32(GANTRY_F32 a, gantry_pair_
     p = p * w + GANTRY_STIRLING_2_F32;
     p = p * w + GANTRY_STIRLING_1_F32;
     p = p * w + GANTRY_STIRLING_0_F32;
-    tail = gantry__pair_multiply_f32(inverse, GANTRY_PAIR_PLUS(TWELFTH, gantry__pair_of_f32(p * w)));
+    tail =
+        gantry__pair_multiply_f32(inverse, GANTRY_PAIR_PLUS(TWELFTH, gantry__pair_of_f32(p * w)));
     tail = GANTRY_PAIR_PLUS(STIRLING_BASE, tail);
     y = gantry__pair_add_f32(log_a, gantry__pair_of_f32((GANTRY_F32)(-1.0f)));
     y = gantry__pair_multiply_f32(y, gantry__two_sum_f32(a * scale, (GANTRY_F32)(-0.5f)));
@@ -272,8 +274,7 @@ GANTRY_LONG_FN gantry_pair_f32_t gantry__stirling_f32(GANTRY_F32 a, gantry_pair_
 }
 
 /* lgamma(2 + t), -1 <= t <= 1/4. */
-GANTRY_LONG_FN gantry_pair_f32_t gantry__lgamma_two_f32(GANTRY_F32 t)
-{
+GANTRY_LONG_FN gantry_pair_f32_t gantry__lgamma_two_f32(GANTRY_F32 t) {
     GANTRY_F32 square = t * t;
     GANTRY_F32 p = GANTRY_GAMMA2_11_F32 * t + GANTRY_GAMMA2_10_F32;
     gantry_pair_f32_t y;
@@ -287,8 +288,7 @@ GANTRY_LONG_FN gantry_pair_f32_t gantry__lgamma_two_f32(GANTRY_F32 t)
 }
 
 /* sin(pi t) / pi, 0 <= t <= 1/2. */
-GANTRY_FN gantry_pair_f32_t gantry__sin_over_pi_f32(GANTRY_F32 t)
-{
+GANTRY_FN gantry_pair_f32_t gantry__sin_over_pi_f32(GANTRY_F32 t) {
     gantry_pair_f32_t u = gantry__two_product_f32(t, t);
     GANTRY_F32 p = GANTRY_SINC_3_F32 * u.high + GANTRY_SINC_2_F32;
     gantry_pair_f32_t y;
@@ -301,29 +301,31 @@ GANTRY_FN gantry_pair_f32_t gantry__sin_over_pi_f32(GANTRY_F32 t)
     return gantry__pair_below_f32(t, 1e-15f, gantry__pair_of_f32(t), y);
 }
 
-/* log |gamma| of a >= 0 as base, less log(a) below 5/4; without the scale above 10^18, see gantry__stirling_f32. */
-GANTRY_LONG_FN gantry_pair_f32_t gantry__lgamma_base_f32(GANTRY_F32 a, gantry_pair_f32_t log_a)
-{
+/* log |gamma| of a >= 0 as base, less log(a) below 5/4; without the scale above 10^18, see
+ * gantry__stirling_f32. */
+GANTRY_LONG_FN gantry_pair_f32_t gantry__lgamma_base_f32(GANTRY_F32 a, gantry_pair_f32_t log_a) {
     GANTRY_F32 scale = a > 1e18f ? 0.0009765625f : 1.0f;
-    gantry_pair_f32_t near = gantry__lgamma_two_f32((a < 2.25f ? a : 2.0f) - (a < 1.25f ? 1.0f : 2.0f));
+    gantry_pair_f32_t near =
+        gantry__lgamma_two_f32((a < 2.25f ? a : 2.0f) - (a < 1.25f ? 1.0f : 2.0f));
 
     return gantry__pair_below_f32(a, 2.25f, near, gantry__stirling_f32(a, log_a, scale));
 }
 
 /* lgamma(a) for a > 0; what it gives elsewhere is replaced. */
-GANTRY_FN GANTRY_F32 gantry__lgamma_positive_f32(GANTRY_F32 a, gantry_pair_f32_t base, gantry_pair_f32_t log_a)
-{
+GANTRY_FN GANTRY_F32 gantry__lgamma_positive_f32(GANTRY_F32 a, gantry_pair_f32_t base,
+                                                 gantry_pair_f32_t log_a) {
     GANTRY_F32 unscale = a > 1e18f ? 1024.0f : 1.0f;
     gantry_pair_f32_t none = gantry__pair_constant_f32(0.0f, 0.0f);
-    gantry_pair_f32_t rest = gantry__pair_below_f32(a, 1.25f, gantry__pair_negative_f32(log_a), none);
+    gantry_pair_f32_t rest =
+        gantry__pair_below_f32(a, 1.25f, gantry__pair_negative_f32(log_a), none);
 
     return gantry__pair_add_f32(base, rest).high * unscale;
 }
 
 /* The same for x = -a < 0, t the distance to the nearest integer. */
-GANTRY_LONG_FN GANTRY_F32 gantry__lgamma_negative_f32(GANTRY_F32 x, GANTRY_F32 a, GANTRY_F32 t, gantry_pair_f32_t base,
-                                                      gantry_pair_f32_t log_a)
-{
+GANTRY_LONG_FN GANTRY_F32 gantry__lgamma_negative_f32(GANTRY_F32 x, GANTRY_F32 a, GANTRY_F32 t,
+                                                      gantry_pair_f32_t base,
+                                                      gantry_pair_f32_t log_a) {
     gantry_pair_f32_t log_sin = gantry__pair_log_f32(gantry__sin_over_pi_f32(t));
     gantry_pair_f32_t none = gantry__pair_constant_f32(0.0f, 0.0f);
     gantry_pair_f32_t y = gantry__pair_below_f32(a, 1.25f, none, log_a);
@@ -332,8 +334,7 @@ GANTRY_LONG_FN GANTRY_F32 gantry__lgamma_negative_f32(GANTRY_F32 x, GANTRY_F32 a
     return gantry__lgamma_zeros_f32(x, -y.high);
 }
 
-GANTRY_FN GANTRY_F32 gantry_lgamma_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_lgamma_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 from = gantry__from_integer_f32(a);
     GANTRY_F32 t = GANTRY_AS_FLOAT(GANTRY_AS_UINT(from) & 0x7fffffffu);
@@ -354,8 +355,7 @@ GANTRY_FN GANTRY_F32 gantry_lgamma_f32(GANTRY_F32 x)
 }
 
 /* The same bits for an x without a sign, at half the cost where GANTRY_ANY saves nothing. */
-GANTRY_FN GANTRY_F32 gantry_lgamma_near_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_lgamma_near_f32(GANTRY_F32 x) {
     gantry_pair_f32_t log_x = gantry__pair_log_f32(gantry__pair_of_f32(x));
     GANTRY_F32 y = gantry__lgamma_positive_f32(x, gantry__lgamma_base_f32(x, log_x), log_x);
 
@@ -364,8 +364,7 @@ GANTRY_FN GANTRY_F32 gantry_lgamma_near_f32(GANTRY_F32 x)
 }
 
 /* pi cot(pi t) - 1 / t, |t| <= 1/2. */
-GANTRY_FN gantry_pair_f32_t gantry__cot_tail_f32(GANTRY_F32 t)
-{
+GANTRY_FN gantry_pair_f32_t gantry__cot_tail_f32(GANTRY_F32 t) {
     gantry_pair_f32_t u = gantry__two_product_f32(t, t);
     GANTRY_F32 p = GANTRY_COT_7_F32 * u.high + GANTRY_COT_6_F32;
     gantry_pair_f32_t y;
@@ -385,9 +384,9 @@ GANTRY_FN gantry_pair_f32_t gantry__cot_tail_f32(GANTRY_F32 t)
 }
 
 /* digamma(a) = log(a) - 1 / (2 a) - w (1/12 + w P(w)), w = 1 / a^2, for a pair a >= 2. */
-GANTRY_LONG_FN gantry_pair_f32_t gantry__digamma_far_f32(gantry_pair_f32_t a)
-{
-    gantry_pair_f32_t bounded = gantry__pair_below_f32(a.high, 1e9f, a, gantry__pair_constant_f32(1e9f, 0.0f));
+GANTRY_LONG_FN gantry_pair_f32_t gantry__digamma_far_f32(gantry_pair_f32_t a) {
+    gantry_pair_f32_t bounded =
+        gantry__pair_below_f32(a.high, 1e9f, a, gantry__pair_constant_f32(1e9f, 0.0f));
     gantry_pair_f32_t inverse = gantry__pair_inverse_f32(bounded);
     gantry_pair_f32_t w = gantry__pair_multiply_f32(inverse, inverse);
     GANTRY_F32 p = GANTRY_PSI_FAR_8_F32 * w.high + GANTRY_PSI_FAR_7_F32;
@@ -407,8 +406,7 @@ GANTRY_LONG_FN gantry_pair_f32_t gantry__digamma_far_f32(gantry_pair_f32_t a)
 }
 
 /* digamma(1 + f), 0 <= f < 1: P(d) d, where d = 1 + f - 1.4616, the root. */
-GANTRY_FN gantry_pair_f32_t gantry__digamma_root_f32(GANTRY_F32 f)
-{
+GANTRY_FN gantry_pair_f32_t gantry__digamma_root_f32(GANTRY_F32 f) {
     gantry_pair_f32_t root = GANTRY_PAIR(PSI_ROOT_LESS_1);
     gantry_pair_f32_t d = gantry__two_sum_f32(f, -root.high);
     GANTRY_F32 t = d.high;
@@ -425,8 +423,7 @@ GANTRY_FN gantry_pair_f32_t gantry__digamma_root_f32(GANTRY_F32 f)
 }
 
 /* digamma of x = -a < 0, t being a less the nearest integer: digamma(1 + a) + pi cot(pi t) */
-GANTRY_LONG_FN GANTRY_F32 gantry__digamma_negative_f32(GANTRY_F32 x, GANTRY_F32 a, GANTRY_F32 t)
-{
+GANTRY_LONG_FN GANTRY_F32 gantry__digamma_negative_f32(GANTRY_F32 x, GANTRY_F32 a, GANTRY_F32 t) {
     GANTRY_F32 size = GANTRY_AS_FLOAT(GANTRY_AS_UINT(t) & 0x7fffffffu);
     GANTRY_F32 bounded = size < 1e-12f ? 1.0f : t;
     gantry_pair_f32_t far = gantry__digamma_far_f32(gantry__two_sum_f32(a, (GANTRY_F32)(1.0f)));
@@ -442,8 +439,7 @@ GANTRY_LONG_FN GANTRY_F32 gantry__digamma_negative_f32(GANTRY_F32 x, GANTRY_F32 
 }
 
 /* For an x without a sign: digamma(x), or digamma(1 + x) - 1 / x below 1. */
-GANTRY_LONG_FN GANTRY_F32 gantry_digamma_near_f32(GANTRY_F32 x)
-{
+GANTRY_LONG_FN GANTRY_F32 gantry_digamma_near_f32(GANTRY_F32 x) {
     GANTRY_F32 at_most_one = x > 1.0f ? 1.0f : x;
     GANTRY_F32 bounded = x < 1e-12f ? 1.0f : at_most_one;
     gantry_pair_f32_t far = gantry__digamma_far_f32(gantry__pair_of_f32(x));
@@ -460,8 +456,7 @@ GANTRY_LONG_FN GANTRY_F32 gantry_digamma_near_f32(GANTRY_F32 x)
     return x == x ? z : GANTRY_NAN_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry_digamma_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_digamma_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 z = gantry_digamma_near_f32(a);
 

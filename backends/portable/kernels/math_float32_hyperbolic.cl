@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hyperbolic sine and cosine and the inverse hyperbolic functions for all float32, with the same bits on every device.
- * Comes after math_float32.cl (which has tanh), whose promises and rules are these functions' too.
+ * Hyperbolic sine and cosine and the inverse hyperbolic functions for all float32, with the same
+ * bits on every device. Comes after math_float32.cl (which has tanh), whose promises and rules are
+ * these functions' too.
  *
- * Largest error over all 2^32 inputs, as tests/unit/exhaustive_math_float32.c --full finds it (see math_float32.cl):
+ * Largest error over all 2^32 inputs, as tests/unit/exhaustive_math_float32.c --full finds it (see
+ * math_float32.cl):
  *
  *     function   largest error   at
  *     sinh       0.7923 ulp      0.870654643
@@ -12,13 +14,13 @@
  *     acosh      0.8233 ulp      1.0598402
  *     atanh      0.9156 ulp      0.698498666
  *
- * How it works. With exp(a) = 2^n q, sinh and cosh are 2^(n - 1) (q -+ 2^(-2 n) / q), where q = p + p_low is kept as a
- * sum and only the last addition rounds much. sinh takes x + x^3 P(x^2) below 1.
- *   asinh and acosh are log(1 + t), with t and what its sum lost: t = a + a^2 / (1 + sqrt(1 + a^2)) for asinh(a), and
- * t = b + sqrt(2 b + b^2), b = a - 1, for acosh(a), where the root has its rest, since near 1 it is all there is. From
- * 4096 on both are log(2 a). atanh is log(1 + 2 a / (1 - a)) / 2; below 1/2, where 1 - a would be rounded, x + x^3
- * P(x^2).
- */
+ * How it works. With exp(a) = 2^n q, sinh and cosh are 2^(n - 1) (q -+ 2^(-2 n) / q), where q = p +
+ * p_low is kept as a sum and only the last addition rounds much. sinh takes x + x^3 P(x^2) below 1.
+ *   asinh and acosh are log(1 + t), with t and what its sum lost: t = a + a^2 / (1 + sqrt(1 + a^2))
+ * for asinh(a), and t = b + sqrt(2 b + b^2), b = a - 1, for acosh(a), where the root has its rest,
+ * since near 1 it is all there is. From 4096 on both are log(2 a). atanh is log(1 + 2 a / (1 - a))
+ * / 2; below 1/2, where 1 - a would be rounded, x + x^3 P(x^2).
+ * */
 
 /* constants: made by scripts/make_math_coefficients.py */
 #define GANTRY_SINH_0_F32 1.66666672e-1f
@@ -35,9 +37,9 @@
 
 #define GANTRY_LOG_OF_DOUBLE_F32 4096.0f /* from here on asinh(a) and acosh(a) are log(2 a) */
 
-/* (exp(a) - exp(-a)) / 2 for minus = 0x80000000, (exp(a) + exp(-a)) / 2 for minus = 0; 0 <= a <= 91. */
-GANTRY_FN GANTRY_F32 gantry__exp_pair_f32(GANTRY_F32 a, GANTRY_U32 minus)
-{
+/* (exp(a) - exp(-a)) / 2 for minus = 0x80000000, (exp(a) + exp(-a)) / 2 for minus = 0; 0 <= a <=
+ * 91. */
+GANTRY_FN GANTRY_F32 gantry__exp_pair_f32(GANTRY_F32 a, GANTRY_U32 minus) {
     GANTRY_F32 shifted = gantry__exp_shifted_f32(a);
     GANTRY_U32 biased = gantry__exp_biased_f32(shifted) - 1u;
     GANTRY_U32 n = GANTRY_AS_UINT(shifted) - 0x4b400000u;
@@ -51,8 +53,7 @@ GANTRY_FN GANTRY_F32 gantry__exp_pair_f32(GANTRY_F32 a, GANTRY_U32 minus)
     return (y * gantry__exp_first_f32(biased)) * gantry__exp_second_f32(biased);
 }
 
-GANTRY_FN GANTRY_F32 gantry_sinh_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_sinh_f32(GANTRY_F32 x) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > 90.0f ? 90.0f : a;
@@ -70,8 +71,7 @@ GANTRY_FN GANTRY_F32 gantry_sinh_f32(GANTRY_F32 x)
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry_cosh_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_cosh_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > 90.0f ? 90.0f : a;
     GANTRY_F32 y = gantry__exp_pair_f32(bounded, 0u);
@@ -80,8 +80,7 @@ GANTRY_FN GANTRY_F32 gantry_cosh_f32(GANTRY_F32 x)
 }
 
 /* log(w + w_low) + extra ln 2 for finite w >= 1 and w_low far below w */
-GANTRY_FN GANTRY_F32 gantry__log_sum_f32(GANTRY_F32 w, GANTRY_F32 w_low, GANTRY_F32 extra)
-{
+GANTRY_FN GANTRY_F32 gantry__log_sum_f32(GANTRY_F32 w, GANTRY_F32 w_low, GANTRY_F32 extra) {
     GANTRY_U32 bits = GANTRY_AS_UINT(w) + (0x3f800000u - GANTRY_SQRT_HALF_BITS_F32);
     GANTRY_F32 k = GANTRY_AS_FLOAT((bits >> 23) | 0x4b000000u) - (8388608.0f + 127.0f);
     GANTRY_F32 f = GANTRY_AS_FLOAT((bits & 0x007fffffu) + GANTRY_SQRT_HALF_BITS_F32) - 1.0f;
@@ -90,8 +89,7 @@ GANTRY_FN GANTRY_F32 gantry__log_sum_f32(GANTRY_F32 w, GANTRY_F32 w_low, GANTRY_
 }
 
 /* log(1 + t + t_low) for a < 4096, log(2 a) beyond; t >= 0 */
-GANTRY_FN GANTRY_F32 gantry__log_one_plus_f32(GANTRY_F32 a, GANTRY_F32 t, GANTRY_F32 t_low)
-{
+GANTRY_FN GANTRY_F32 gantry__log_one_plus_f32(GANTRY_F32 a, GANTRY_F32 t, GANTRY_F32 t_low) {
     GANTRY_F32 sum = 1.0f + t;
     GANTRY_F32 lost_small = t - (sum - 1.0f);
     GANTRY_F32 lost_large = 1.0f - (sum - t);
@@ -103,8 +101,7 @@ GANTRY_FN GANTRY_F32 gantry__log_one_plus_f32(GANTRY_F32 a, GANTRY_F32 t, GANTRY
     return gantry__log_sum_f32(w, w_low, extra);
 }
 
-GANTRY_FN GANTRY_F32 gantry_asinh_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_asinh_f32(GANTRY_F32 x) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > GANTRY_LOG_OF_DOUBLE_F32 ? GANTRY_LOG_OF_DOUBLE_F32 : a;
@@ -121,8 +118,7 @@ GANTRY_FN GANTRY_F32 gantry_asinh_f32(GANTRY_F32 x)
 }
 
 /* sqrt(z + z_low) - root, where root is sqrt(z) rounded */
-GANTRY_FN GANTRY_F32 gantry__root_rest_f32(GANTRY_F32 z, GANTRY_F32 z_low, GANTRY_F32 root)
-{
+GANTRY_FN GANTRY_F32 gantry__root_rest_f32(GANTRY_F32 z, GANTRY_F32 z_low, GANTRY_F32 root) {
     GANTRY_F32 upper = GANTRY_AS_FLOAT(GANTRY_AS_UINT(root) & 0xfffff000u);
     GANTRY_F32 lower = root - upper;
     GANTRY_F32 rest = ((z - upper * upper) - 2.0f * upper * lower) - lower * lower;
@@ -130,8 +126,7 @@ GANTRY_FN GANTRY_F32 gantry__root_rest_f32(GANTRY_F32 z, GANTRY_F32 z_low, GANTR
     return (rest + z_low) / (root + root + 1.0e-30f);
 }
 
-GANTRY_FN GANTRY_F32 gantry_acosh_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_acosh_f32(GANTRY_F32 x) {
     GANTRY_F32 bounded = x > GANTRY_LOG_OF_DOUBLE_F32 ? GANTRY_LOG_OF_DOUBLE_F32 : x;
     GANTRY_F32 b = bounded - 1.0f;
     GANTRY_F32 square = b * b;
@@ -148,8 +143,7 @@ GANTRY_FN GANTRY_F32 gantry_acosh_f32(GANTRY_F32 x)
     return x >= 1.0f ? y : GANTRY_NAN_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry_atanh_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_atanh_f32(GANTRY_F32 x) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 u = a * a;

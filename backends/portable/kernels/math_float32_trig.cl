@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sine, cosine, tangent and their inverses for all float32, with the same bits on every device. Comes after
- * math_float32.cl, whose promises and rules are these functions' too and whose constants and tails they use.
+ * Sine, cosine, tangent and their inverses for all float32, with the same bits on every device.
+ * Comes after math_float32.cl, whose promises and rules are these functions' too and whose
+ * constants and tails they use.
  *
- * Largest error over all 2^32 inputs, as tests/unit/exhaustive_math_float32.c --full finds it (see math_float32.cl):
+ * Largest error over all 2^32 inputs, as tests/unit/exhaustive_math_float32.c --full finds it (see
+ * math_float32.cl):
  *
  *     function   largest error   at
  *     sin        0.8244 ulp      4.99826671e37
@@ -14,25 +16,29 @@
  *     atan       1.2785 ulp      1.01064229
  *     atan2      1.2092 ulp      y = -3.27412325e12, x = 3.31217581e12 (of 240 million pairs: test_math_atan2 60000000)
  *
- * How it works. sin, cos and tan: x = n pi/2 + r, |r| <= pi/4, with r as a sum high + low. Only n mod 4 matters.
- *   Near (|x| < 1024): n is below 2^10, so it times each of the first three parts of pi/2, of 14 bits, is exact. What
- * the subtractions round goes into low.
- *   Far: x = 2^e m with a 24-bit integer m, and x 2/pi / 4 is needed modulo 1. Bits of 2/pi that m 2^e turns into
- * multiples of 4 are dropped, so that 96 bits from a place that e gives are enough (Payne and Hanek):
+ * How it works. sin, cos and tan: x = n pi/2 + r, |r| <= pi/4, with r as a sum high + low. Only n
+ * mod 4 matters.
+ *   Near (|x| < 1024): n is below 2^10, so it times each of the first three parts of pi/2, of 14
+ * bits, is exact. What the subtractions round goes into low.
+ *   Far: x = 2^e m with a 24-bit integer m, and x 2/pi / 4 is needed modulo 1. Bits of 2/pi that m
+ * 2^e turns into multiples of 4 are dropped, so that 96 bits from a place that e gives are enough
+ * (Payne and Hanek):
  *
  *     0.00..0 1010 0010 1111 1001 ...    2/pi behind 15 zeros, in 32-bit words
  *             [  w0  |  w1  |  w2  ]     begins at bit e' = exponent of x - 10; four words chosen, then shifted
  *
- * The product's upper 64 bits are n mod 4 and 62 bits of the fraction. No float32 is nearer than 2^-30 to a multiple of
- * pi/2, so 32 bits of it mean something. The fraction becomes three exact floats, and is multiplied by pi/2 in 12-bit
- * halves. Devices leave this out where no lane needs it; a C loop, to be vector code, computes both ways always.
- *   tan: t = tan(r) for even n, -1 / t for odd n, with the quotient's rest from 1 - q d, in which q and d have 12 bits.
- *   asin and acos: x + x^3 P(x^2) up to 1/2. Beyond, pi/2 - 2 asin(s), s = sqrt((1 - x) / 2), with s as a sum of its
- * upper 12 bits and a rest.
- *   atan: t = x or 1 / x, whichever is below 1; t + t^3 P(t^2), with 1 / x as a sum of its upper 12 bits and a rest. The
- * quotient of atan2, and its rest, come from operands scaled so that nothing overflows.
- * All of the inverse functions end in base + t + tail, where base is 0, pi/2 or pi: gantry__sum_with_base_f32.
- */
+ * The product's upper 64 bits are n mod 4 and 62 bits of the fraction. No float32 is nearer than
+ * 2^-30 to a multiple of pi/2, so 32 bits of it mean something. The fraction becomes three exact
+ * floats, and is multiplied by pi/2 in 12-bit halves. Devices leave this out where no lane needs
+ * it; a C loop, to be vector code, computes both ways always.
+ *   tan: t = tan(r) for even n, -1 / t for odd n, with the quotient's rest from 1 - q d, in which q
+ *   and d have 12 bits. asin and acos: x + x^3 P(x^2) up to 1/2. Beyond, pi/2 - 2 asin(s), s =
+ * sqrt((1 - x) / 2), with s as a sum of its upper 12 bits and a rest.
+ *   atan: t = x or 1 / x, whichever is below 1; t + t^3 P(t^2), with 1 / x as a sum of its upper 12
+ * bits and a rest. The quotient of atan2, and its rest, come from operands scaled so that nothing
+ * overflows. All of the inverse functions end in base + t + tail, where base is 0, pi/2 or pi:
+ * gantry__sum_with_base_f32.
+ * */
 
 /* constants: made by scripts/make_math_coefficients.py */
 #define GANTRY_QUARTER_0_F32 1.57080078e0f
@@ -83,13 +89,11 @@ typedef struct gantry__angle_f32_t {
 } gantry__angle_f32_t;
 
 /* The upper 12 bits of x, so that products of such are exact. */
-GANTRY_FN GANTRY_F32 gantry__upper_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry__upper_f32(GANTRY_F32 x) {
     return GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0xfffff000u);
 }
 
-GANTRY_FN gantry__angle_f32_t gantry__reduce_near_f32(GANTRY_F32 x)
-{
+GANTRY_FN gantry__angle_f32_t gantry__reduce_near_f32(GANTRY_F32 x) {
     GANTRY_F32 shifted = x * GANTRY_TWO_OVER_PI_F32 + GANTRY_ROUNDER_F32;
     GANTRY_F32 n = shifted - GANTRY_ROUNDER_F32;
     GANTRY_F32 first = x - n * GANTRY_QUARTER_0_F32;
@@ -99,20 +103,20 @@ GANTRY_FN gantry__angle_f32_t gantry__reduce_near_f32(GANTRY_F32 x)
     gantry__angle_f32_t angle;
 
     angle.high = middle - third;
-    angle.low = (((middle - angle.high) - third) + ((first - middle) - second)) - n * GANTRY_QUARTER_3_F32;
+    angle.low =
+        (((middle - angle.high) - third) + ((first - middle) - second)) - n * GANTRY_QUARTER_3_F32;
     angle.quarter = GANTRY_AS_UINT(shifted);
     return angle;
 }
 
 /* The 32 bits at bit `shift` < 32 of the two words. */
-GANTRY_FN GANTRY_U32 gantry__word_at_u32(GANTRY_U32 first, GANTRY_U32 second, GANTRY_U32 shift)
-{
+GANTRY_FN GANTRY_U32 gantry__word_at_u32(GANTRY_U32 first, GANTRY_U32 second, GANTRY_U32 shift) {
     return (first << shift) | ((second >> 1) >> (31u - shift));
 }
 
-/* high + low = fraction pi/2 for a quarter's fraction (g 2^32 + low_bits) / 2^62 - 1/2, g < 2^30. */
-GANTRY_FN gantry__angle_f32_t gantry__angle_of_fraction_f32(GANTRY_U32 g, GANTRY_U32 low_bits)
-{
+/* high + low = fraction pi/2 for a quarter's fraction (g 2^32 + low_bits) / 2^62 - 1/2, g <
+ * 2^30. */
+GANTRY_FN gantry__angle_f32_t gantry__angle_of_fraction_f32(GANTRY_U32 g, GANTRY_U32 low_bits) {
     GANTRY_U32 middle_bits = ((g & 0x7fu) << 16) | (low_bits >> 16);
     GANTRY_F32 first = GANTRY_AS_FLOAT((g >> 7) | 0x3f800000u) - 1.5f;
     GANTRY_F32 second = GANTRY_AS_FLOAT(middle_bits | 0x34000000u) - 1.19209290e-7f;
@@ -124,15 +128,16 @@ GANTRY_FN gantry__angle_f32_t gantry__angle_of_fraction_f32(GANTRY_U32 g, GANTRY
     gantry__angle_f32_t angle;
 
     angle.high = sum * GANTRY_HALF_PI_F32;
-    angle.low = ((upper * GANTRY_HALF_PI_UPPER_F32 - angle.high) + lower * GANTRY_HALF_PI_UPPER_F32) +
-                (upper * GANTRY_HALF_PI_REST_F32 + (lower * GANTRY_HALF_PI_REST_F32 + rest * GANTRY_HALF_PI_F32));
+    angle.low =
+        ((upper * GANTRY_HALF_PI_UPPER_F32 - angle.high) + lower * GANTRY_HALF_PI_UPPER_F32) +
+        (upper * GANTRY_HALF_PI_REST_F32 +
+         (lower * GANTRY_HALF_PI_REST_F32 + rest * GANTRY_HALF_PI_F32));
     angle.quarter = 0u;
     return angle;
 }
 
 /* For 1024 <= a < infinity; a is positive. */
-GANTRY_FN gantry__angle_f32_t gantry__reduce_far_f32(GANTRY_F32 a)
-{
+GANTRY_FN gantry__angle_f32_t gantry__reduce_far_f32(GANTRY_F32 a) {
     GANTRY_U32 bits = GANTRY_AS_UINT(a);
     GANTRY_U32 m = (bits & 0x007fffffu) | 0x00800000u;
     GANTRY_U32 place = (bits >> 23) - 137u;
@@ -159,8 +164,7 @@ GANTRY_FN gantry__angle_f32_t gantry__reduce_far_f32(GANTRY_F32 a)
     return angle;
 }
 
-GANTRY_FN gantry__angle_f32_t gantry__reduce_f32(GANTRY_F32 x)
-{
+GANTRY_FN gantry__angle_f32_t gantry__reduce_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     gantry__angle_f32_t angle = gantry__reduce_near_f32(x);
 
@@ -180,14 +184,14 @@ GANTRY_FN gantry__angle_f32_t gantry__reduce_f32(GANTRY_F32 x)
 }
 
 /* sin(high + low); unlike gantry__sin_tail_f32 for a low that may be half of high's last place. */
-GANTRY_FN GANTRY_F32 gantry__sin_of_angle_f32(gantry__angle_f32_t angle)
-{
-    return gantry__sin_tail_f32(angle.high, angle.low - angle.low * (0.5f * (angle.high * angle.high)));
+GANTRY_FN GANTRY_F32 gantry__sin_of_angle_f32(gantry__angle_f32_t angle) {
+    return gantry__sin_tail_f32(angle.high,
+                                angle.low - angle.low * (0.5f * (angle.high * angle.high)));
 }
 
-/* sin, cos and tan of x, which is finite, infinite or NaN, from its angle; angles of the last two mean nothing. */
-GANTRY_FN GANTRY_F32 gantry__sin_from_f32(GANTRY_F32 x, gantry__angle_f32_t angle)
-{
+/* sin, cos and tan of x, which is finite, infinite or NaN, from its angle; angles of the last
+ * two mean nothing. */
+GANTRY_FN GANTRY_F32 gantry__sin_from_f32(GANTRY_F32 x, gantry__angle_f32_t angle) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 s = gantry__sin_of_angle_f32(angle);
     GANTRY_F32 c = gantry__cos_tail_f32(angle.high, angle.low);
@@ -198,8 +202,7 @@ GANTRY_FN GANTRY_F32 gantry__sin_from_f32(GANTRY_F32 x, gantry__angle_f32_t angl
     return a < GANTRY_INFINITY_F32 ? y : GANTRY_NAN_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry__cos_from_f32(GANTRY_F32 x, gantry__angle_f32_t angle)
-{
+GANTRY_FN GANTRY_F32 gantry__cos_from_f32(GANTRY_F32 x, gantry__angle_f32_t angle) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 s = gantry__sin_of_angle_f32(angle);
     GANTRY_F32 c = gantry__cos_tail_f32(angle.high, angle.low);
@@ -209,10 +212,9 @@ GANTRY_FN GANTRY_F32 gantry__cos_from_f32(GANTRY_F32 x, gantry__angle_f32_t angl
     return a < GANTRY_INFINITY_F32 ? y : GANTRY_NAN_F32;
 }
 
-/* tan(r + low) - r for |r| <= pi/4, as r^3 (P(r^2) + 1/2): the half takes most of what P would have to round. Times low
- * comes 1 + tan(r)^2, or something near it that does not wait for tan(r). */
-GANTRY_FN GANTRY_F32 gantry__tan_tail_f32(GANTRY_F32 r, GANTRY_F32 low)
-{
+/* tan(r + low) - r for |r| <= pi/4, as r^3 (P(r^2) + 1/2): the half takes most of what P would have
+ * to round. Times low comes 1 + tan(r)^2, or something near it that does not wait for tan(r). */
+GANTRY_FN GANTRY_F32 gantry__tan_tail_f32(GANTRY_F32 r, GANTRY_F32 low) {
     GANTRY_F32 u = r * r;
     GANTRY_F32 cube = r * u;
     GANTRY_F32 square = u * u;
@@ -224,8 +226,7 @@ GANTRY_FN GANTRY_F32 gantry__tan_tail_f32(GANTRY_F32 r, GANTRY_F32 low)
 }
 
 /* -1 / (t + t_low), t_low far below t */
-GANTRY_FN GANTRY_F32 gantry__minus_inverse_f32(GANTRY_F32 t, GANTRY_F32 t_low)
-{
+GANTRY_FN GANTRY_F32 gantry__minus_inverse_f32(GANTRY_F32 t, GANTRY_F32 t_low) {
     GANTRY_F32 quotient = 1.0f / t;
     GANTRY_F32 q = gantry__upper_f32(quotient);
     GANTRY_F32 d = gantry__upper_f32(t);
@@ -234,8 +235,7 @@ GANTRY_FN GANTRY_F32 gantry__minus_inverse_f32(GANTRY_F32 t, GANTRY_F32 t_low)
     return -(q + quotient * rest);
 }
 
-GANTRY_FN GANTRY_F32 gantry__tan_from_f32(GANTRY_F32 x, gantry__angle_f32_t angle)
-{
+GANTRY_FN GANTRY_F32 gantry__tan_from_f32(GANTRY_F32 x, gantry__angle_f32_t angle) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 tail = gantry__tan_tail_f32(angle.high, angle.low);
     GANTRY_F32 t = angle.high + tail;
@@ -246,48 +246,43 @@ GANTRY_FN GANTRY_F32 gantry__tan_from_f32(GANTRY_F32 x, gantry__angle_f32_t angl
     return a < GANTRY_INFINITY_F32 ? y : GANTRY_NAN_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry_sin_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_sin_f32(GANTRY_F32 x) {
     return gantry__sin_from_f32(x, gantry__reduce_f32(x));
 }
 
-GANTRY_FN GANTRY_F32 gantry_cos_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_cos_f32(GANTRY_F32 x) {
     return gantry__cos_from_f32(x, gantry__reduce_f32(x));
 }
 
-GANTRY_FN GANTRY_F32 gantry_tan_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_tan_f32(GANTRY_F32 x) {
     return gantry__tan_from_f32(x, gantry__reduce_f32(x));
 }
 
-/* The same bits for |x| < GANTRY_NEAR_LIMIT_F32 and NaN, at a fourth of the cost where GANTRY_ANY saves nothing. */
-GANTRY_FN GANTRY_F32 gantry_sin_near_f32(GANTRY_F32 x)
-{
+/* The same bits for |x| < GANTRY_NEAR_LIMIT_F32 and NaN, at a fourth of the cost where
+ * GANTRY_ANY saves nothing. */
+GANTRY_FN GANTRY_F32 gantry_sin_near_f32(GANTRY_F32 x) {
     return gantry__sin_from_f32(x, gantry__reduce_near_f32(x));
 }
 
-GANTRY_FN GANTRY_F32 gantry_cos_near_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_cos_near_f32(GANTRY_F32 x) {
     return gantry__cos_from_f32(x, gantry__reduce_near_f32(x));
 }
 
-GANTRY_FN GANTRY_F32 gantry_tan_near_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_tan_near_f32(GANTRY_F32 x) {
     return gantry__tan_from_f32(x, gantry__reduce_near_f32(x));
 }
 
-/* base + (t + tail), where base is 0 or above t, base_low what is missing in base, and tail far below t. */
-GANTRY_FN GANTRY_F32 gantry__sum_with_base_f32(GANTRY_F32 base, GANTRY_F32 base_low, GANTRY_F32 t, GANTRY_F32 tail)
-{
+/* base + (t + tail), where base is 0 or above t, base_low what is missing in base, and tail far
+ * below t. */
+GANTRY_FN GANTRY_F32 gantry__sum_with_base_f32(GANTRY_F32 base, GANTRY_F32 base_low, GANTRY_F32 t,
+                                               GANTRY_F32 tail) {
     GANTRY_F32 sum = base + t;
 
     return sum + ((((base - sum) + t) + base_low) + tail);
 }
 
 /* asin(s) - s for 0 <= s <= 1/2, u = s^2 */
-GANTRY_FN GANTRY_F32 gantry__asin_tail_f32(GANTRY_F32 s, GANTRY_F32 u)
-{
+GANTRY_FN GANTRY_F32 gantry__asin_tail_f32(GANTRY_F32 s, GANTRY_F32 u) {
     GANTRY_F32 square = u * u;
     GANTRY_F32 p = GANTRY_ASIN_4_F32 * square + (GANTRY_ASIN_3_F32 * u + GANTRY_ASIN_2_F32);
 
@@ -295,9 +290,9 @@ GANTRY_FN GANTRY_F32 gantry__asin_tail_f32(GANTRY_F32 s, GANTRY_F32 u)
     return s * u * p;
 }
 
-/* high + low = asin(a) for 0 <= a <= 1/2; beyond, 2 asin(sqrt((1 - a) / 2)), which is pi/2 - asin(a). */
-GANTRY_FN gantry__angle_f32_t gantry__asin_parts_f32(GANTRY_F32 a)
-{
+/* high + low = asin(a) for 0 <= a <= 1/2; beyond, 2 asin(sqrt((1 - a) / 2)), which is pi/2 -
+ * asin(a). */
+GANTRY_FN gantry__angle_f32_t gantry__asin_parts_f32(GANTRY_F32 a) {
     GANTRY_F32 halved = (1.0f - a) * 0.5f;
     GANTRY_F32 root = GANTRY_SQRT_F32(halved);
     GANTRY_F32 upper = gantry__upper_f32(root);
@@ -316,21 +311,20 @@ GANTRY_FN gantry__angle_f32_t gantry__asin_parts_f32(GANTRY_F32 a)
     return angle;
 }
 
-GANTRY_FN GANTRY_F32 gantry_asin_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_asin_f32(GANTRY_F32 x) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     gantry__angle_f32_t part = gantry__asin_parts_f32(a);
     GANTRY_F32 small = part.high + part.low;
-    GANTRY_F32 large = gantry__sum_with_base_f32(GANTRY_HALF_PI_F32, GANTRY_HALF_PI_LOW_F32, -part.high, -part.low);
+    GANTRY_F32 large = gantry__sum_with_base_f32(GANTRY_HALF_PI_F32, GANTRY_HALF_PI_LOW_F32,
+                                                 -part.high, -part.low);
     GANTRY_F32 y = a > 0.5f ? large : small;
 
     y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) | sign);
     return a <= 1.0f ? y : GANTRY_NAN_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry_acos_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_acos_f32(GANTRY_F32 x) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     gantry__angle_f32_t part = gantry__asin_parts_f32(a);
@@ -347,15 +341,16 @@ GANTRY_FN GANTRY_F32 gantry_acos_f32(GANTRY_F32 x)
     return a <= 1.0f ? y : GANTRY_NAN_F32;
 }
 
-/* atan(t) - t for 0 <= t <= 1, as t^3 (P(t^2) - 1/4): the quarter takes most of what P would have to round. */
-GANTRY_FN GANTRY_F32 gantry__atan_tail_f32(GANTRY_F32 t)
-{
+/* atan(t) - t for 0 <= t <= 1, as t^3 (P(t^2) - 1/4): the quarter takes most of what P would
+ * have to round. */
+GANTRY_FN GANTRY_F32 gantry__atan_tail_f32(GANTRY_F32 t) {
     GANTRY_F32 u = t * t;
     GANTRY_F32 cube = t * u;
     GANTRY_F32 square = u * u;
     GANTRY_F32 fourth = square * square;
-    GANTRY_F32 p = GANTRY_ATAN_8_F32 * fourth + ((GANTRY_ATAN_7_F32 * u + GANTRY_ATAN_6_F32) * square +
-                                                 (GANTRY_ATAN_5_F32 * u + GANTRY_ATAN_4_F32));
+    GANTRY_F32 p =
+        GANTRY_ATAN_8_F32 * fourth + ((GANTRY_ATAN_7_F32 * u + GANTRY_ATAN_6_F32) * square +
+                                      (GANTRY_ATAN_5_F32 * u + GANTRY_ATAN_4_F32));
 
     p = p * fourth + ((GANTRY_ATAN_3_F32 * u + GANTRY_ATAN_2_F32) * square +
                       (GANTRY_ATAN_1_F32 * u + GANTRY_ATAN_0_F32));
@@ -363,16 +358,14 @@ GANTRY_FN GANTRY_F32 gantry__atan_tail_f32(GANTRY_F32 t)
 }
 
 /* n / d - q, where q is n / d rounded. No product of n, d and q may overflow or be denormal. */
-GANTRY_FN GANTRY_F32 gantry__quotient_rest_f32(GANTRY_F32 n, GANTRY_F32 d, GANTRY_F32 q)
-{
+GANTRY_FN GANTRY_F32 gantry__quotient_rest_f32(GANTRY_F32 n, GANTRY_F32 d, GANTRY_F32 q) {
     GANTRY_F32 d_upper = gantry__upper_f32(d);
     GANTRY_F32 q_upper = gantry__upper_f32(q);
 
     return (((n - q_upper * d_upper) - q_upper * (d - d_upper)) - (q - q_upper) * d) / d;
 }
 
-GANTRY_FN GANTRY_F32 gantry_atan_f32(GANTRY_F32 x)
-{
+GANTRY_FN GANTRY_F32 gantry_atan_f32(GANTRY_F32 x) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     /* From 2^30 on the result is pi/2. */
@@ -385,7 +378,8 @@ GANTRY_FN GANTRY_F32 gantry_atan_f32(GANTRY_F32 x)
     GANTRY_F32 q = gantry__upper_f32(inverse);
     GANTRY_F32 d = gantry__upper_f32(bounded);
     GANTRY_F32 rest = ((1.0f - q * d) - q * (bounded - d)) * inverse;
-    GANTRY_F32 large = gantry__sum_with_base_f32(GANTRY_HALF_PI_F32, GANTRY_HALF_PI_LOW_F32, -q, -(tail + rest));
+    GANTRY_F32 large =
+        gantry__sum_with_base_f32(GANTRY_HALF_PI_F32, GANTRY_HALF_PI_LOW_F32, -q, -(tail + rest));
     GANTRY_F32 y = bounded > 1.0f ? large : small;
 
     y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) | sign);
@@ -393,8 +387,7 @@ GANTRY_FN GANTRY_F32 gantry_atan_f32(GANTRY_F32 x)
 }
 
 /* The angle of the point (x, y), -pi to pi. */
-GANTRY_LONG_FN GANTRY_F32 gantry_atan2_f32(GANTRY_F32 y, GANTRY_F32 x)
-{
+GANTRY_LONG_FN GANTRY_F32 gantry_atan2_f32(GANTRY_F32 y, GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 b = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) & 0x7fffffffu);
     GANTRY_F32 greater = a < b ? b : a;
@@ -402,7 +395,8 @@ GANTRY_LONG_FN GANTRY_F32 gantry_atan2_f32(GANTRY_F32 y, GANTRY_F32 x)
     GANTRY_F32 quotient = lesser / greater;
     GANTRY_F32 equal = greater == 0.0f ? 0.0f : 1.0f;
     GANTRY_F32 t = lesser == greater ? equal : quotient;
-    /* The quotient's rest, of operands in the middle of the exponents. Below 2^-12 it weighs nothing. */
+    /* The quotient's rest, of operands in the middle of the exponents. Below 2^-12 it weighs
+     * nothing. */
     GANTRY_F32 shrunk = greater > 1.15292150e18f ? 8.07793567e-28f : 1.0f;
     GANTRY_F32 scale = greater < 8.67361738e-19f ? 1.23794004e27f : shrunk;
     GANTRY_F32 quotient_rest = gantry__quotient_rest_f32(lesser * scale, greater * scale, t);

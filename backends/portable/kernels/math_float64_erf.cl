@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * erf of float64, with the same bits on every device that has float64. Comes after math_float64.cl, whose promises and
- * rules are this function's too, and leaves nothing where GANTRY_HAS_FLOAT64 is 0.
+ * erf of float64, with the same bits on every device that has float64. Comes after math_float64.cl,
+ * whose promises and rules are this function's too, and leaves nothing where GANTRY_HAS_FLOAT64 is
+ * 0.
  *
- * Largest error seen over 80 million random inputs (tests/unit/test_math_float64.c 20000000), in units of the exact
- * result's last place: 1.3037 ulp at 0.95761922891748741.
+ * Largest error seen over 80 million random inputs (tests/unit/test_math_float64.c 20000000), in
+ * units of the exact result's last place: 1.3037 ulp at 0.95761922891748741.
  *
- * Below 1: x + x P(x^2). From 1 on: 1 - 2^P(x - 1), where P is a polynomial for log2(erfc); what it rounds is a small
- * part of erfc, which itself is a small part of the result. From 6 on the result is 1.
- */
+ * Below 1: x + x P(x^2). From 1 on: 1 - 2^P(x - 1), where P is a polynomial for log2(erfc); what it
+ * rounds is a small part of erfc, which itself is a small part of the result. From 6 on the result
+ * is 1.
+ * */
 #if GANTRY_HAS_FLOAT64
 
 /* constants: made by scripts/make_math_coefficients_special.py */
@@ -56,20 +58,20 @@
 /* constants end */
 
 /* erf(a) / a - 1 for 0 <= a <= 1, u = a^2 */
-GANTRY_FN GANTRY_F64 gantry__erf_near_f64(GANTRY_F64 u)
-{
+GANTRY_FN GANTRY_F64 gantry__erf_near_f64(GANTRY_F64 u) {
     GANTRY_F64 square = u * u;
     GANTRY_F64 fourth = square * square;
-    GANTRY_F64 p = (GANTRY_ERF_11_F64 * u + GANTRY_ERF_10_F64) * square + (GANTRY_ERF_9_F64 * u + GANTRY_ERF_8_F64);
+    GANTRY_F64 p = (GANTRY_ERF_11_F64 * u + GANTRY_ERF_10_F64) * square +
+                   (GANTRY_ERF_9_F64 * u + GANTRY_ERF_8_F64);
 
-    p = p * fourth + ((GANTRY_ERF_7_F64 * u + GANTRY_ERF_6_F64) * square + (GANTRY_ERF_5_F64 * u + GANTRY_ERF_4_F64));
+    p = p * fourth + ((GANTRY_ERF_7_F64 * u + GANTRY_ERF_6_F64) * square +
+                      (GANTRY_ERF_5_F64 * u + GANTRY_ERF_4_F64));
     p = p * fourth + (GANTRY_ERF_3_F64 * u + GANTRY_ERF_2_F64) * square;
     return p + (GANTRY_ERF_1_F64 * u + GANTRY_ERF_0_F64);
 }
 
 /* log2(erfc(1 + t)) for 0 <= t <= 5, of which less matters the greater t is */
-GANTRY_FN GANTRY_F64 gantry__erfc_log2_f64(GANTRY_F64 t)
-{
+GANTRY_FN GANTRY_F64 gantry__erfc_log2_f64(GANTRY_F64 t) {
     GANTRY_F64 square = t * t;
     GANTRY_F64 fourth = square * square;
     GANTRY_F64 p = GANTRY_ERFC_LOG2_17_F64 * t + GANTRY_ERFC_LOG2_16_F64;
@@ -85,8 +87,7 @@ GANTRY_FN GANTRY_F64 gantry__erfc_log2_f64(GANTRY_F64 t)
 }
 
 /* 2^v for -1000 <= v <= 0 */
-GANTRY_FN GANTRY_F64 gantry__exp2_below_f64(GANTRY_F64 v)
-{
+GANTRY_FN GANTRY_F64 gantry__exp2_below_f64(GANTRY_F64 v) {
     GANTRY_F64 shifted = v + GANTRY_ROUNDER_F64;
     GANTRY_F64 f = v - (shifted - GANTRY_ROUNDER_F64);
     GANTRY_F64 square = f * f;
@@ -100,8 +101,7 @@ GANTRY_FN GANTRY_F64 gantry__exp2_below_f64(GANTRY_F64 v)
     return (1.0 + f * p) * GANTRY_AS_DOUBLE((GANTRY_AS_ULONG(shifted) + (ulong)1023) << 52);
 }
 
-GANTRY_FN GANTRY_F64 gantry_erf_f64(GANTRY_F64 x)
-{
+GANTRY_FN GANTRY_F64 gantry_erf_f64(GANTRY_F64 x) {
     GANTRY_U64 sign = GANTRY_AS_ULONG(x) & (ulong)0x8000000000000000;
     GANTRY_F64 a = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0x7fffffffffffffff);
     GANTRY_F64 bounded = a > 6.0 ? 6.0 : a;

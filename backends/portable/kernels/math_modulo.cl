@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The remainder of a float division, of the sign of x (fmod) or of y (floor_mod): exact but for floor_mod's sum. Comes
- * after dialect.cl and, where there is float64, math_float64_library.cl. Those of float32 are functions of lanes.
- * A program has float64's where that is its type.
+/* The remainder of a float division, of the sign of x (fmod) or of y (floor_mod): exact but for
+ * floor_mod's sum. Comes after dialect.cl and, where there is float64, math_float64_library.cl.
+ * Those of float32 are functions of lanes. A program has float64's where that is its type.
  *
- * Near, |x| up to 2^21 |y|: with the integer n nearest to the quotient, x - n y is exact, and so is each of the steps
- * towards it when n and y are cut in two of 12 bits each.
- * Far: x = m 2^e and y = n 2^f with 24-bit integers m and n: the remainder is (m 2^(e - f) mod n) 2^f, and the power
- * comes in steps of 40 bits, which 64 have room for, the remainder taken after each: at most seven of them. */
-#define GANTRY_FLOOR_MOD(T_, suffix)                                                   \
-    GANTRY_FN T_ gantry_floor_mod_##suffix(T_ x, T_ y)                                 \
-    {                                                                                  \
-        const T_ r = gantry_fmod_##suffix(x, y);                                       \
-        const T_ sum = r + y;                                                          \
-                                                                                       \
-        return (((r < (T_)0) & (y > (T_)0)) | ((r > (T_)0) & (y < (T_)0))) ? sum : r;  \
+ * Near, |x| up to 2^21 |y|: with the integer n nearest to the quotient, x - n y is exact, and so is
+ * each of the steps towards it when n and y are cut in two of 12 bits each.
+ * Far: x = m 2^e and y = n 2^f with 24-bit integers m and n: the remainder is (m 2^(e - f) mod n)
+ * 2^f, and the power comes in steps of 40 bits, which 64 have room for, the remainder taken
+ * after each: at most seven of them. */
+#define GANTRY_FLOOR_MOD(T_, suffix)                                                  \
+    GANTRY_FN T_ gantry_floor_mod_##suffix(T_ x, T_ y) {                              \
+        const T_ r = gantry_fmod_##suffix(x, y);                                      \
+        const T_ sum = r + y;                                                         \
+                                                                                      \
+        return (((r < (T_)0) & (y > (T_)0)) | ((r > (T_)0) & (y < (T_)0))) ? sum : r; \
     }
 
 #if defined(GANTRY_MATH_LANES)
@@ -25,13 +25,12 @@
 #endif
 
 /* A power of two of the exponent field, 1 for denormals too: the value of a last place. */
-GANTRY_FN float gantry__last_place_f32(int exponent)
-{
-    return GANTRY_SCALAR_OF_BITS(exponent > 23 ? (uint)(exponent - 23) << 23 : 1u << (exponent - 1));
+GANTRY_FN float gantry__last_place_f32(int exponent) {
+    return GANTRY_SCALAR_OF_BITS(exponent > 23 ? (uint)(exponent - 23) << 23
+                                               : 1u << (exponent - 1));
 }
 
-GANTRY_FN float gantry__fmod_far_f32(float x, float y)
-{
+GANTRY_FN float gantry__fmod_far_f32(float x, float y) {
     const uint a = GANTRY_BITS_OF_SCALAR(x) & 0x7fffffffu;
     const uint b = GANTRY_BITS_OF_SCALAR(y) & 0x7fffffffu;
     const int x_exponent = a >> 23 ? (int)(a >> 23) : 1;
@@ -51,16 +50,16 @@ GANTRY_FN float gantry__fmod_far_f32(float x, float y)
         rest = (rest << (left < 40 ? left : 40)) % divisor;
     }
     result = (float)rest * gantry__last_place_f32(y_exponent);
-    return GANTRY_SCALAR_OF_BITS(GANTRY_BITS_OF_SCALAR(result) | (GANTRY_BITS_OF_SCALAR(x) & 0x80000000u));
+    return GANTRY_SCALAR_OF_BITS(GANTRY_BITS_OF_SCALAR(result) |
+                                 (GANTRY_BITS_OF_SCALAR(x) & 0x80000000u));
 }
 
 #define GANTRY_MODULO_NEAR_F32 2097152.0f
 
 /* Is this quotient, or a zero divisor, no case for gantry_fmod_near_f32? */
-#define GANTRY_FMOD_IS_FAR_F32(a, b) ((a) > (b) * GANTRY_MODULO_NEAR_F32)
+#define GANTRY_FMOD_IS_FAR_F32(a, b) ((a) > (b)*GANTRY_MODULO_NEAR_F32)
 
-GANTRY_FN GANTRY_F32 gantry_fmod_near_f32(GANTRY_F32 x, GANTRY_F32 y)
-{
+GANTRY_FN GANTRY_F32 gantry_fmod_near_f32(GANTRY_F32 x, GANTRY_F32 y) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 b = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) & 0x7fffffffu);
@@ -74,7 +73,8 @@ GANTRY_FN GANTRY_F32 gantry_fmod_near_f32(GANTRY_F32 x, GANTRY_F32 y)
     GANTRY_F32 d_upper = GANTRY_AS_FLOAT(GANTRY_AS_UINT(d) & 0xfffff000u);
     GANTRY_F32 n_rest = n - n_upper;
     GANTRY_F32 d_rest = d - d_upper;
-    GANTRY_F32 r = (((m - n_upper * d_upper) - n_upper * d_rest) - n_rest * d_upper) - n_rest * d_rest;
+    GANTRY_F32 r =
+        (((m - n_upper * d_upper) - n_upper * d_rest) - n_rest * d_upper) - n_rest * d_rest;
     GANTRY_F32 above = r + d;
     GANTRY_F32 z = r < 0.0f ? above : r;
 
@@ -84,20 +84,18 @@ GANTRY_FN GANTRY_F32 gantry_fmod_near_f32(GANTRY_F32 x, GANTRY_F32 y)
 }
 
 #if defined(GANTRY_MATH_LANES)
-GANTRY_FN GANTRY_F32 gantry_fmod_f32(GANTRY_F32 x, GANTRY_F32 y)
-{
+GANTRY_FN GANTRY_F32 gantry_fmod_f32(GANTRY_F32 x, GANTRY_F32 y) {
     GANTRY_F32 z = gantry_fmod_near_f32(x, y);
 
     if (GANTRY_ANY(GANTRY_FMOD_IS_FAR_F32(fabs(x), fabs(y)))) {
-        for (int e = 0; e < GANTRY_MATH_LANES; e++) {
+        for (int e = 0; e < GANTRY_MATH_LANES; ++e) {
             ((float *)&z)[e] = gantry__fmod_far_f32(((const float *)&x)[e], ((const float *)&y)[e]);
         }
     }
     return z;
 }
 #else
-GANTRY_FN float gantry_fmod_f32(float x, float y)
-{
+GANTRY_FN float gantry_fmod_f32(float x, float y) {
     const float a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     const float b = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) & 0x7fffffffu);
 

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C = op(A) op(B) for every element type, any strides, any batch: simple forms that run everywhere. Faster ones for one
- * kind of device live in its backend and go first.
+/* C = op(A) op(B) for every element type, any strides, any batch: simple forms that run everywhere.
+ * Faster ones for one kind of device live in its backend and go first.
  *
- *   matmul_tile  GPUs: 256 work-items for a square of C, 16 * EACH on a side, EACH x EACH elements per work-item; A and
- *                B pass through local memory, 16 deep
+ *   matmul_tile  GPUs: 256 work-items for a square of C, 16 * EACH on a side, EACH x EACH elements
+ *                per work-item; A and B pass through local memory, 16 deep
  *   matmul_item  GPUs that allow no such groups: a work-item for an element of C
- *   matmul_rows  CPUs: a work-group of one for 4 rows and 64 columns of C in private memory, loops over columns
+ *   matmul_rows  CPUs: a work-group of one for 4 rows and 64 columns of C in private memory, loops
+ *                over columns
  *
- * Elements are summed over k in rising order; floats with a fused multiply-add where the device has a fast one. The
- * same bits from run to run; between devices they may differ in the last place. A half is widened where it is loaded,
- * summed in float32 and rounded once at the end.
+ * Elements are summed over k in rising order; floats with a fused multiply-add where the device has
+ * a fast one. The same bits from run to run; between devices they may differ in the last place. A
+ * half is widened where it is loaded, summed in float32 and rounded once at the end.
  *
- * Options: GANTRY_T_ID; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_SERIAL 1 for the form of CPUs, 0 for those of GPUs. */
+ * Options: GANTRY_T_ID; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_SERIAL 1 for the form of CPUs, 0
+ * for those of GPUs. */
 
 #if GANTRY_T_IS_HALF
 #define LOAD(x) GANTRY_T_TO_F32(x)
@@ -31,7 +33,8 @@
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #endif
 
-/* The host's struct of the same name. Strides in elements; those of the batch are 0 where an operand is broadcast. */
+/* The host's struct of the same name. Strides in elements; those of the batch are 0 where an
+ * operand is broadcast. */
 typedef struct {
     GANTRY_LONG m;
     GANTRY_LONG n;
@@ -50,8 +53,8 @@ typedef struct {
 } matmul_t;
 
 /* Where the batch's element begins in an operand. */
-GANTRY_FN GANTRY_LONG batch_offset(const matmul_t *plan, const GANTRY_LONG *strides, GANTRY_LONG index)
-{
+GANTRY_FN GANTRY_LONG batch_offset(const matmul_t *plan, const GANTRY_LONG *strides,
+                                   GANTRY_LONG index) {
     return gantry_offset(plan->batch_rank, plan->batch_dims, strides, index);
 }
 
@@ -67,8 +70,8 @@ GANTRY_FN GANTRY_LONG batch_offset(const matmul_t *plan, const GANTRY_LONG *stri
 #define SIDE (16 * GANTRY_MATMUL_EACH)
 #define DEPTH 16
 
-GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), GANTRY_VALUE(matmul_t, plan))
-{
+GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c),
+                          GANTRY_VALUE(matmul_t, plan)) {
     GANTRY_TAKE(matmul_t, plan)
     GANTRY_LOCAL_ARRAY(U, a_tile, DEPTH * SIDE); /* [depth][row] */
     GANTRY_LOCAL_ARRAY(U, b_tile, DEPTH * SIDE); /* [depth][column] */
@@ -84,11 +87,12 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     const int down = item / 16;
     const int across = item % 16;
     U sums[GANTRY_MATMUL_EACH * GANTRY_MATMUL_EACH];
-    for (int i = 0; i < GANTRY_MATMUL_EACH * GANTRY_MATMUL_EACH; i++) {
+    for (int i = 0; i < GANTRY_MATMUL_EACH * GANTRY_MATMUL_EACH; ++i) {
         sums[i] = 0;
     }
     for (GANTRY_LONG first = 0; first < plan.k; first += DEPTH) {
-        for (int i = item; i < DEPTH * SIDE; i += 256) { /* neighbours read neighbours, however the operand lies */
+        /* neighbours read neighbours, however the operand lies */
+        for (int i = item; i < DEPTH * SIDE; i += 256) {
             int a_deep = plan.a_column == 1 ? i % DEPTH : i / SIDE;
             int a_at = plan.a_column == 1 ? i / DEPTH : i % SIDE;
             int b_deep = plan.b_column == 1 ? i / SIDE : i % DEPTH;
@@ -101,10 +105,10 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
             b_tile[b_deep * SIDE + b_at] = b_inside ? LOAD(y[b_place]) : (U)0;
         }
         GANTRY_BARRIER();
-        for (int deep = 0; deep < DEPTH; deep++) {
-            for (int i = 0; i < GANTRY_MATMUL_EACH; i++) {
+        for (int deep = 0; deep < DEPTH; ++deep) {
+            for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
                 U left = a_tile[deep * SIDE + down + 16 * i];
-                for (int j = 0; j < GANTRY_MATMUL_EACH; j++) {
+                for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {
                     U *sum = &sums[i * GANTRY_MATMUL_EACH + j];
                     *sum = MULTIPLY_ADD(left, b_tile[deep * SIDE + across + 16 * j], *sum);
                 }
@@ -113,9 +117,9 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
         GANTRY_BARRIER();
     }
     UNROLL
-    for (int i = 0; i < GANTRY_MATMUL_EACH; i++) {
+    for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
         UNROLL
-        for (int j = 0; j < GANTRY_MATMUL_EACH; j++) {
+        for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {
             GANTRY_LONG to_row = row + down + 16 * i;
             GANTRY_LONG to_column = column + across + 16 * j;
             if (to_row < plan.m && to_column < plan.n) {
@@ -125,8 +129,8 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     }
 }
 
-GANTRY_KERNEL matmul_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), GANTRY_VALUE(matmul_t, plan))
-{
+GANTRY_KERNEL matmul_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c),
+                          GANTRY_VALUE(matmul_t, plan)) {
     GANTRY_TAKE(matmul_t, plan)
     const GANTRY_LONG place = GANTRY_GLOBAL_ID(0);
     const GANTRY_LONG down_all = gantry_divide_position(place, plan.n);
@@ -137,9 +141,11 @@ GANTRY_KERNEL matmul_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     if (place >= plan.elements) {
         return;
     }
-    GANTRY_GLOBAL const T *x = GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch) + row * plan.a_row;
-    GANTRY_GLOBAL const T *y = GANTRY_IN(T, b) + batch_offset(&plan, plan.b_batch, batch) + column * plan.b_column;
-    for (GANTRY_LONG deep = 0; deep < plan.k; deep++) {
+    GANTRY_GLOBAL const T *x =
+        GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch) + row * plan.a_row;
+    GANTRY_GLOBAL const T *y =
+        GANTRY_IN(T, b) + batch_offset(&plan, plan.b_batch, batch) + column * plan.b_column;
+    for (GANTRY_LONG deep = 0; deep < plan.k; ++deep) {
         sum = MULTIPLY_ADD(LOAD(x[deep * plan.a_column]), LOAD(y[deep * plan.b_row]), sum);
     }
     GANTRY_OUT(T, c)[place] = STORED(sum);
@@ -152,51 +158,48 @@ GANTRY_KERNEL matmul_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
 #define STEP 64
 
 /* sums[i][j] += a[i] * b[j] for one k; a's rows lie `stride` apart. */
-GANTRY_FN void add_outer(U *sums, GANTRY_GLOBAL const T *a, GANTRY_LONG stride, int rows, GANTRY_GLOBAL const T *b,
-                         int columns)
-{
-    for (int i = 0; i < rows; i++) {
+GANTRY_FN void add_outer(U *sums, GANTRY_GLOBAL const T *a, GANTRY_LONG stride, int rows,
+                         GANTRY_GLOBAL const T *b, int columns) {
+    for (int i = 0; i < rows; ++i) {
         U scale = LOAD(a[i * stride]);
         U *row = sums + i * COLUMNS;
-        for (int j = 0; j < columns; j++) {
+        for (int j = 0; j < columns; ++j) {
             row[j] = MULTIPLY_ADD(scale, LOAD(b[j]), row[j]);
         }
     }
 }
 
-GANTRY_FN void add_outer_private(U *sums, GANTRY_GLOBAL const T *a, GANTRY_LONG stride, int rows, const U *b,
-                                 int columns)
-{
-    for (int i = 0; i < rows; i++) {
+GANTRY_FN void add_outer_private(U *sums, GANTRY_GLOBAL const T *a, GANTRY_LONG stride, int rows,
+                                 const U *b, int columns) {
+    for (int i = 0; i < rows; ++i) {
         U scale = LOAD(a[i * stride]);
         U *row = sums + i * COLUMNS;
-        for (int j = 0; j < columns; j++) {
+        for (int j = 0; j < columns; ++j) {
             row[j] = MULTIPLY_ADD(scale, b[j], row[j]);
         }
     }
 }
 
 /* `steps` rows of B, read in the order in which they lie. */
-GANTRY_FN void read_piece(U *piece, GANTRY_GLOBAL const T *b, GANTRY_LONG row_stride, GANTRY_LONG column_stride,
-                          int steps, int columns)
-{
+GANTRY_FN void read_piece(U *piece, GANTRY_GLOBAL const T *b, GANTRY_LONG row_stride,
+                          GANTRY_LONG column_stride, int steps, int columns) {
     if (column_stride == 1) {
-        for (int p = 0; p < steps; p++) {
-            for (int j = 0; j < columns; j++) {
+        for (int p = 0; p < steps; ++p) {
+            for (int j = 0; j < columns; ++j) {
                 piece[p * COLUMNS + j] = LOAD(b[p * row_stride + j]);
             }
         }
         return;
     }
-    for (int j = 0; j < columns; j++) {
-        for (int p = 0; p < steps; p++) {
+    for (int j = 0; j < columns; ++j) {
+        for (int p = 0; p < steps; ++p) {
             piece[p * COLUMNS + j] = LOAD(b[p * row_stride + j * column_stride]);
         }
     }
 }
 
-GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), GANTRY_VALUE(matmul_t, plan))
-{
+GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c),
+                          GANTRY_VALUE(matmul_t, plan)) {
     GANTRY_TAKE(matmul_t, plan)
     U sums[ROWS * COLUMNS];
     U piece[STEP * COLUMNS]; /* of B: halves, or columns that do not lie side by side */
@@ -207,30 +210,33 @@ GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     const GANTRY_LONG column = (across_all - batch * plan.blocks_across) * COLUMNS;
     const int rows = (int)(plan.m - row < ROWS ? plan.m - row : ROWS);
     const int columns = (int)(plan.n - column < COLUMNS ? plan.n - column : COLUMNS);
-    GANTRY_GLOBAL const T *x = GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch) + row * plan.a_row;
-    GANTRY_GLOBAL const T *y = GANTRY_IN(T, b) + batch_offset(&plan, plan.b_batch, batch) + column * plan.b_column;
+    GANTRY_GLOBAL const T *x =
+        GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch) + row * plan.a_row;
+    GANTRY_GLOBAL const T *y =
+        GANTRY_IN(T, b) + batch_offset(&plan, plan.b_batch, batch) + column * plan.b_column;
     GANTRY_GLOBAL T *z = GANTRY_OUT(T, c) + (batch * plan.m + row) * plan.n + column;
-    for (int i = 0; i < ROWS * COLUMNS; i++) {
+    for (int i = 0; i < ROWS * COLUMNS; ++i) {
         sums[i] = 0;
     }
     for (GANTRY_LONG first = 0; first < plan.k; first += STEP) {
         int steps = (int)(plan.k - first < STEP ? plan.k - first : STEP);
 #if !GANTRY_T_IS_HALF
         if (plan.b_column == 1) {
-            for (int p = 0; p < steps; p++) {
-                add_outer(sums, x + (first + p) * plan.a_column, plan.a_row, rows, y + (first + p) * plan.b_row,
-                          columns);
+            for (int p = 0; p < steps; ++p) {
+                add_outer(sums, x + (first + p) * plan.a_column, plan.a_row, rows,
+                          y + (first + p) * plan.b_row, columns);
             }
             continue;
         }
 #endif
         read_piece(piece, y + first * plan.b_row, plan.b_row, plan.b_column, steps, columns);
-        for (int p = 0; p < steps; p++) {
-            add_outer_private(sums, x + (first + p) * plan.a_column, plan.a_row, rows, piece + p * COLUMNS, columns);
+        for (int p = 0; p < steps; ++p) {
+            add_outer_private(sums, x + (first + p) * plan.a_column, plan.a_row, rows,
+                              piece + p * COLUMNS, columns);
         }
     }
-    for (int i = 0; i < rows; i++) {
-        for (int j = 0; j < columns; j++) {
+    for (int i = 0; i < rows; ++i) {
+        for (int j = 0; j < columns; ++j) {
             z[i * plan.n + j] = STORED(sums[i * COLUMNS + j]);
         }
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies between two arrays of the same dimensions and any strides: Transpose, BroadcastTo, Slice and Concat, by element size (T is uchar,
- * int or long and stands for all types of that size). Before this come dialect, launch, types and work. */
+/* Copies between two arrays of the same dimensions and any strides: Transpose, BroadcastTo, Slice
+ * and Concat, by element size (T is uchar, int or long and stands for all types of that size).
+ * Before this come dialect, launch, types and work. */
 
 /* Element at (i0, i1, ...): in[from + sum i * strides0] goes to out[to + sum i * strides1]. */
 typedef struct gantry_move_t {
@@ -12,8 +13,7 @@ typedef struct gantry_move_t {
 #if GANTRY_SERIAL
 
 /* Row by row, the outer dimensions counted like an odometer. */
-GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry_move_t, p))
-{
+GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry_move_t, p)) {
     GANTRY_TAKE(gantry_move_t, p)
     const int inner = (int)p.plan.rank - 1;
     const GANTRY_LONG in_step = p.plan.strides0[inner];
@@ -25,7 +25,7 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gan
     GANTRY_LONG in_at = p.from;
     GANTRY_LONG out_at = p.to;
 
-    for (int d = inner; d >= 0; d--) {
+    for (int d = inner; d >= 0; --d) {
         at[d] = rest % p.plan.dims[d];
         rest /= p.plan.dims[d];
         in_at += at[d] * p.plan.strides0[d];
@@ -38,24 +38,26 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gan
         const GANTRY_LONG length = left < end - i ? left : end - i;
 
         if (out_step != 1) {
-            for (GANTRY_LONG e = 0; e < length; e++) {
+            for (GANTRY_LONG e = 0; e < length; ++e) {
                 outs[e * out_step] = ins[e * in_step];
             }
         } else if (in_step == 1) {
-            for (GANTRY_LONG e = 0; e < length; e++) {
+            for (GANTRY_LONG e = 0; e < length; ++e) {
                 outs[e] = ins[e];
             }
         } else if (in_step == 0) {
             const T value = ins[0];
-            for (GANTRY_LONG e = 0; e < length; e++) {
+            for (GANTRY_LONG e = 0; e < length; ++e) {
                 outs[e] = value;
             }
-        } else if (in_step == -1) { /* by loads of vectors that are turned; a step that is not known takes gathers */
-            for (GANTRY_LONG e = 0; e < length; e++) {
+        } else if (
+            in_step ==
+            -1) { /* by loads of vectors that are turned; a step that is not known takes gathers */
+            for (GANTRY_LONG e = 0; e < length; ++e) {
                 outs[e] = ins[-e];
             }
         } else {
-            for (GANTRY_LONG e = 0; e < length; e++) {
+            for (GANTRY_LONG e = 0; e < length; ++e) {
                 outs[e] = ins[e * in_step];
             }
         }
@@ -63,7 +65,7 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gan
         at[inner] += length;
         in_at += length * in_step;
         out_at += length * out_step;
-        for (int d = inner; d > 0 && at[d] == p.plan.dims[d]; d--) {
+        for (int d = inner; d > 0 && at[d] == p.plan.dims[d]; --d) {
             in_at += p.plan.strides0[d - 1] - p.plan.dims[d] * p.plan.strides0[d];
             out_at += p.plan.strides1[d - 1] - p.plan.dims[d] * p.plan.strides1[d];
             at[d] = 0;
@@ -74,15 +76,14 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gan
 
 #else
 
-GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry_move_t, p))
-{
+GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry_move_t, p)) {
     GANTRY_TAKE(gantry_move_t, p)
     for (GANTRY_LONG i = GANTRY_FIRST(p.plan.work); i < GANTRY_END(p.plan.work); i += GANTRY_STEP) {
         GANTRY_LONG rest = i;
         GANTRY_LONG in_at = p.from;
         GANTRY_LONG out_at = p.to;
 
-        for (int d = (int)p.plan.rank - 1; d >= 0; d--) {
+        for (int d = (int)p.plan.rank - 1; d >= 0; --d) {
             const GANTRY_LONG next = gantry_divide_position(rest, p.plan.dims[d]);
             const GANTRY_LONG at = rest - next * p.plan.dims[d];
 
@@ -96,7 +97,8 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gan
 
 #endif
 
-/* Matrices whose columns become rows, cut into tiles so that both sides are read and written in runs:
+/* Matrices whose columns become rows, cut into tiles so that both sides are read and written in
+ * runs:
  *
  *     element (batch, row, column):   in[from + batch + row * row_stride + column]
  *                                     out[to + batch + column * column_stride + row]
@@ -123,22 +125,23 @@ typedef struct gantry_tiles_t {
 #define GANTRY_SIDE 32 /* of a square tile */
 
 /* Sets row, column (the tile's first ones) and in_at, out_at (its first element's places). */
-#define GANTRY_FIND_TILE(p, tile)                                                                     \
-    const GANTRY_LONG down_all = gantry_divide_position(tile, (p).across);                           \
-    const GANTRY_LONG column = ((tile) - down_all * (p).across) * (p).tile_columns;                   \
-    GANTRY_LONG batch = gantry_divide_position(down_all, (p).down);                                  \
-    const GANTRY_LONG row = (down_all - batch * (p).down) * (p).tile_rows;                            \
-    GANTRY_LONG in_at = (p).from + row * (p).row_stride + column;                                     \
-    GANTRY_LONG out_at = (p).to + column * (p).column_stride + row;                                   \
-    for (int d = (int)(p).batch_rank - 1; d >= 0; d--) {                                              \
-        const GANTRY_LONG next = gantry_divide_position(batch, (p).batch_dims[d]);                    \
-        const GANTRY_LONG at = batch - next * (p).batch_dims[d];                                      \
-        in_at += at * (p).batch_strides0[d];                                                          \
-        out_at += at * (p).batch_strides1[d];                                                         \
-        batch = next;                                                                                 \
-    }                                                                                                 \
-    const GANTRY_LONG rows = (p).rows - row < (p).tile_rows ? (p).rows - row : (p).tile_rows;         \
-    const GANTRY_LONG columns = (p).columns - column < (p).tile_columns ? (p).columns - column : (p).tile_columns;
+#define GANTRY_FIND_TILE(p, tile)                                                             \
+    const GANTRY_LONG down_all = gantry_divide_position(tile, (p).across);                    \
+    const GANTRY_LONG column = ((tile)-down_all * (p).across) * (p).tile_columns;             \
+    GANTRY_LONG batch = gantry_divide_position(down_all, (p).down);                           \
+    const GANTRY_LONG row = (down_all - batch * (p).down) * (p).tile_rows;                    \
+    GANTRY_LONG in_at = (p).from + row * (p).row_stride + column;                             \
+    GANTRY_LONG out_at = (p).to + column * (p).column_stride + row;                           \
+    for (int d = (int)(p).batch_rank - 1; d >= 0; --d) {                                      \
+        const GANTRY_LONG next = gantry_divide_position(batch, (p).batch_dims[d]);            \
+        const GANTRY_LONG at = batch - next * (p).batch_dims[d];                              \
+        in_at += at * (p).batch_strides0[d];                                                  \
+        out_at += at * (p).batch_strides1[d];                                                 \
+        batch = next;                                                                         \
+    }                                                                                         \
+    const GANTRY_LONG rows = (p).rows - row < (p).tile_rows ? (p).rows - row : (p).tile_rows; \
+    const GANTRY_LONG columns =                                                               \
+        (p).columns - column < (p).tile_columns ? (p).columns - column : (p).tile_columns;
 
 #if GANTRY_SERIAL
 
@@ -153,24 +156,23 @@ typedef long4 gantry_four_t;
 #endif
 
 /* out[lane] = the four columns of rows a, b, c, d. */
-#define GANTRY_COLUMN(lane, pointer)                                             \
-    {                                                                            \
-        gantry_four_t column_;                                                   \
-        column_.x = a.lane;                                                      \
-        column_.y = b.lane;                                                      \
-        column_.z = c.lane;                                                      \
-        column_.w = d.lane;                                                      \
-        vstore4(column_, 0, pointer);                                            \
+#define GANTRY_COLUMN(lane, pointer)  \
+    {                                 \
+        gantry_four_t column_;        \
+        column_.x = a.lane;           \
+        column_.y = b.lane;           \
+        column_.z = c.lane;           \
+        column_.w = d.lane;           \
+        vstore4(column_, 0, pointer); \
     }
 
 /* Squares of 4 x 4 in registers; what is left at the edges one by one. */
-GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry_tiles_t, p))
-{
+GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry_tiles_t, p)) {
     GANTRY_TAKE(gantry_tiles_t, p)
     const GANTRY_LONG first = GANTRY_GLOBAL_ID(0) * p.run;
     const GANTRY_LONG end = p.tiles < first + p.run ? p.tiles : first + p.run;
 
-    for (GANTRY_LONG tile = first; tile < end; tile++) {
+    for (GANTRY_LONG tile = first; tile < end; ++tile) {
         GANTRY_FIND_TILE(p, tile)
         GANTRY_GLOBAL const T *ins = GANTRY_IN(T, in) + in_at;
         GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out) + out_at;
@@ -192,8 +194,8 @@ GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantr
                 GANTRY_COLUMN(w, to + 3 * p.column_stride)
             }
         }
-        for (GANTRY_LONG y = 0; y < columns; y++) {
-            for (GANTRY_LONG x = y < whole_columns ? whole_rows : 0; x < rows; x++) {
+        for (GANTRY_LONG y = 0; y < columns; ++y) {
+            for (GANTRY_LONG x = y < whole_columns ? whole_rows : 0; x < rows; ++x) {
                 outs[y * p.column_stride + x] = ins[x * p.row_stride + y];
             }
         }
@@ -202,9 +204,9 @@ GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantr
 
 #else
 
-/* One work-group of 128 for each square tile. The column that pads the block keeps work-items out of each other's memory bank. */
-GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry_tiles_t, p))
-{
+/* One work-group of 128 for each square tile. The column that pads the block keeps work-items
+ * out of each other's memory bank. */
+GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry_tiles_t, p)) {
     GANTRY_TAKE(gantry_tiles_t, p)
     GANTRY_LOCAL_ARRAY(T, block, GANTRY_SIDE * (GANTRY_SIDE + 1));
     const int lane = (int)GANTRY_LOCAL_ID(0) % GANTRY_SIDE;
@@ -221,7 +223,8 @@ GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantr
     GANTRY_BARRIER();
     for (int c = line; c < GANTRY_SIDE; c += lines) {
         if (c < columns && lane < rows) {
-            GANTRY_OUT(T, out)[out_at + c * p.column_stride + lane] = block[lane * (GANTRY_SIDE + 1) + c];
+            GANTRY_OUT(T, out)
+            [out_at + c * p.column_stride + lane] = block[lane * (GANTRY_SIDE + 1) + c];
         }
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OneHot: out[p, d, s] = indices[p, s] == d ? on : off, by element size (T is uchar, ushort, int or long and stands for all types of
- * that size), indices of type I. An index that is no place gives off everywhere. Before this come dialect, launch, types and work. */
+/* OneHot: out[p, d, s] = indices[p, s] == d ? on : off, by element size (T is uchar, ushort, int or
+ * long and stands for all types of that size), indices of type I. An index that is no place
+ * gives off everywhere. Before this come dialect, launch, types and work. */
 typedef struct gantry_one_hot_t {
     gantry_work_t work; /* over the output's elements */
     GANTRY_LONG depth;
@@ -10,8 +11,8 @@ typedef struct gantry_one_hot_t {
 #if GANTRY_SERIAL
 
 /* The innermost dimension (suffix, or depth where suffix is 1) is one loop of compares. */
-GANTRY_KERNEL one_hot(GANTRY_SPAN_IN(indices), GANTRY_SPAN_IN(on), GANTRY_SPAN_IN(off), GANTRY_SPAN_OUT(out), const gantry_one_hot_t p)
-{
+GANTRY_KERNEL one_hot(GANTRY_SPAN_IN(indices), GANTRY_SPAN_IN(on), GANTRY_SPAN_IN(off),
+                      GANTRY_SPAN_OUT(out), const gantry_one_hot_t p) {
     const T on_value = GANTRY_IN(T, on)[0];
     const T off_value = GANTRY_IN(T, off)[0];
     const GANTRY_LONG inner = p.suffix == 1 ? p.depth : p.suffix;
@@ -27,14 +28,14 @@ GANTRY_KERNEL one_hot(GANTRY_SPAN_IN(indices), GANTRY_SPAN_IN(on), GANTRY_SPAN_I
 
         if (p.suffix == 1) {
             const GANTRY_LONG index = (GANTRY_LONG)GANTRY_IN(I, indices)[row];
-            for (GANTRY_LONG e = 0; e < length; e++) {
+            for (GANTRY_LONG e = 0; e < length; ++e) {
                 outs[e] = at + e == index ? on_value : off_value;
             }
         } else {
             const GANTRY_LONG prefix = gantry_divide_position(row, p.depth);
             const GANTRY_LONG place = row - prefix * p.depth;
             GANTRY_GLOBAL const I *list = GANTRY_IN(I, indices) + prefix * p.suffix + at;
-            for (GANTRY_LONG e = 0; e < length; e++) {
+            for (GANTRY_LONG e = 0; e < length; ++e) {
                 outs[e] = (GANTRY_LONG)list[e] == place ? on_value : off_value;
             }
         }
@@ -46,8 +47,8 @@ GANTRY_KERNEL one_hot(GANTRY_SPAN_IN(indices), GANTRY_SPAN_IN(on), GANTRY_SPAN_I
 
 #else
 
-GANTRY_KERNEL one_hot(GANTRY_SPAN_IN(indices), GANTRY_SPAN_IN(on), GANTRY_SPAN_IN(off), GANTRY_SPAN_OUT(out), const gantry_one_hot_t p)
-{
+GANTRY_KERNEL one_hot(GANTRY_SPAN_IN(indices), GANTRY_SPAN_IN(on), GANTRY_SPAN_IN(off),
+                      GANTRY_SPAN_OUT(out), const gantry_one_hot_t p) {
     const T on_value = GANTRY_IN(T, on)[0];
     const T off_value = GANTRY_IN(T, off)[0];
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* InvertPermutation, in three launches: nothing is written twice unless two elements are equal, and then one of them
- * finds the other's number, or none where it is no index at all. T is int or long. */
+/* InvertPermutation, in three launches: nothing is written twice unless two elements are equal, and
+ * then one of them finds the other's number, or none where it is no index at all. T is int or
+ * long. */
 #ifndef GANTRY_PERMUTATION_PARAMETERS
 #define GANTRY_PERMUTATION_PARAMETERS
 /* Equal elements write one place from several threads, and any of their numbers does. */
@@ -18,17 +19,17 @@ typedef struct gantry_permutation_t {
 
 #define GANTRY_IS_INDEX(value) ((value) >= 0 && (value) < p->work.count)
 
-GANTRY_ITEM void GANTRY_ITEM_FN(unset)(GANTRY_GLOBAL T *y, GANTRY_PARAMETERS(gantry_permutation_t) p,
-                                       const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(unset)(GANTRY_GLOBAL T *y,
+                                       GANTRY_PARAMETERS(gantry_permutation_t) p,
+                                       const GANTRY_LONG i) {
     (void)p;
     y[i] = (T)-1;
 }
 GANTRY_ITEMS_0_1(unset, T, gantry_permutation_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(invert)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *y,
-                                        GANTRY_PARAMETERS(gantry_permutation_t) p, const GANTRY_LONG i)
-{
+                                        GANTRY_PARAMETERS(gantry_permutation_t) p,
+                                        const GANTRY_LONG i) {
     if (GANTRY_IS_INDEX(x[i])) {
         GANTRY_PUT_NUMBER(&y[x[i]], (T)i);
     }
@@ -36,9 +37,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(invert)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL 
 GANTRY_ITEMS_1_1(invert, T, T, gantry_permutation_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(check)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *y,
-                                       GANTRY_PARAMETERS(gantry_permutation_t) p, GANTRY_GLOBAL uchar *fault,
-                                       const GANTRY_LONG i)
-{
+                                       GANTRY_PARAMETERS(gantry_permutation_t) p,
+                                       GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
     /* Of equal elements any one wrote the number; whichever did, the first of them is told. */
     const GANTRY_LONG twin = GANTRY_IS_INDEX(x[i]) ? (GANTRY_LONG)y[x[i]] : -1;
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011) and what TensorFlow
- * makes of its words. Comes after dialect.cl, the math texts and half.cl; C loops and device text share it.
+/* Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011)
+ * and what TensorFlow makes of its words. Comes after dialect.cl, the math texts and half.cl; C
+ * loops and device text share it.
  *
- * A 128-bit counter and a 64-bit key give four words; group g of a stream is the output at counter + g. A value of 32
- * bits or less takes one word, one of 64 bits two; normal values come in pairs by Box and Muller's method, sine first,
- * from two uniforms. All with the same bits on every device, uniforms and integers also with TensorFlow's. */
+ * A 128-bit counter and a 64-bit key give four words; group g of a stream is the output at counter
+ * + g. A value of 32 bits or less takes one word, one of 64 bits two; normal values come in pairs
+ * by Box and Muller's method, sine first, from two uniforms. All with the same bits on every
+ * device, uniforms and integers also with TensorFlow's. */
 #ifndef GANTRY_PHILOX_CL
 #define GANTRY_PHILOX_CL
 
@@ -23,8 +25,7 @@ typedef struct gantry_words_t {
     }
 
 /* The words at counter (high, low) + group; the key's low half is k0. */
-GANTRY_FN gantry_words_t gantry_philox(ulong low, ulong high, ulong group, uint k0, uint k1)
-{
+GANTRY_FN gantry_words_t gantry_philox(ulong low, ulong high, ulong group, uint k0, uint k1) {
     ulong sum = low + group;
     ulong top = high + (sum < low ? 1u : 0u);
     gantry_words_t w;
@@ -47,44 +48,38 @@ GANTRY_FN gantry_words_t gantry_philox(ulong low, ulong high, ulong group, uint 
 }
 
 /* [0, 1) from the low 23 bits. */
-GANTRY_FN float gantry_uniform_f32(uint word)
-{
+GANTRY_FN float gantry_uniform_f32(uint word) {
     return GANTRY_AS_FLOAT((word & 0x007fffffu) | 0x3f800000u) - 1.0f;
 }
 
 /* [0, 1) from as many low bits as the type's fraction has. */
-GANTRY_FN ushort gantry_uniform_f16(uint word)
-{
+GANTRY_FN ushort gantry_uniform_f16(uint word) {
     return gantry_f32_to_f16((float)(int)(word & 0x3ffu) * 9.765625e-4f); /* 2^-10 */
 }
 
-GANTRY_FN ushort gantry_uniform_bf16(uint word)
-{
+GANTRY_FN ushort gantry_uniform_bf16(uint word) {
     return gantry_f32_to_bf16((float)(int)(word & 0x7fu) * 7.8125e-3f); /* 2^-7 */
 }
 
-/* lowest + a number below range, which is slightly likelier to be a small one unless range is a power of two. */
-GANTRY_FN uint gantry_integer_32(uint word, uint lowest, uint range)
-{
+/* lowest + a number below range, which is slightly likelier to be a small one unless range is a
+ * power of two. */
+GANTRY_FN uint gantry_integer_32(uint word, uint lowest, uint range) {
     return lowest + word % range;
 }
 
 /* 64 bits, the first word below the second. */
-GANTRY_FN ulong gantry_two_words(uint first, uint second)
-{
+GANTRY_FN ulong gantry_two_words(uint first, uint second) {
     return (ulong)second << 32 | (ulong)first;
 }
 
-GANTRY_FN ulong gantry_integer_64(uint first, uint second, ulong lowest, ulong range)
-{
+GANTRY_FN ulong gantry_integer_64(uint first, uint second, ulong lowest, ulong range) {
     return lowest + gantry_two_words(first, second) % range;
 }
 
-/* 2 pi u for the u of gantry_uniform_f32(word), as the float64 product rounded to float32, without float64: the product
- * of the 23-bit integer and 2 pi = HIGH + LOW in two parts, HIGH's own rounding error from halves of 12 bits, whose
- * products are exact. */
-GANTRY_FN float gantry_angle_f32(uint word)
-{
+/* 2 pi u for the u of gantry_uniform_f32(word), as the float64 product rounded to float32, without
+ * float64: the product of the 23-bit integer and 2 pi = HIGH + LOW in two parts, HIGH's own
+ * rounding error from halves of 12 bits, whose products are exact. */
+GANTRY_FN float gantry_angle_f32(uint word) {
     const float high = 7.49014077e-7f;  /* 2 pi / 2^23, upper 24 bits: 0x1.921fb6p-21 */
     const float upper = 7.48783350e-7f; /* high's upper 12 bits: 0x1.920p-21 */
     const float low = -2.08432142e-14f; /* what is left: -0x1.777a5cp-46 */
@@ -98,16 +93,14 @@ GANTRY_FN float gantry_angle_f32(uint word)
 }
 
 /* One of a pair of normal values: sine or cosine of the angle times the radius. */
-GANTRY_FN float gantry_radius_f32(uint word)
-{
+GANTRY_FN float gantry_radius_f32(uint word) {
     float u = gantry_uniform_f32(word);
 
     return gantry_sqrt_f32(-2.0f * gantry_log_f32(u < 1.0e-7f ? 1.0e-7f : u));
 }
 
 /* The four normal values of a block. */
-GANTRY_FN void gantry_normals_f32(const gantry_words_t w, float *values)
-{
+GANTRY_FN void gantry_normals_f32(const gantry_words_t w, float *values) {
     const float radius_0 = gantry_radius_f32(w.a);
     const float radius_1 = gantry_radius_f32(w.c);
     const float angle_0 = gantry_angle_f32(w.b);
@@ -121,21 +114,18 @@ GANTRY_FN void gantry_normals_f32(const gantry_words_t w, float *values)
 
 #if GANTRY_HAS_FLOAT64
 /* [0, 1) from the low 20 bits of one word above all of the next. */
-GANTRY_FN double gantry_uniform_f64(uint first, uint second)
-{
+GANTRY_FN double gantry_uniform_f64(uint first, uint second) {
     ulong bits = ((ulong)(first & 0x000fffffu) << 32) | (ulong)second;
 
     return GANTRY_AS_DOUBLE(bits | ((ulong)0x3ff << 52)) - 1.0;
 }
 
-GANTRY_FN double gantry_radius_f64(double u)
-{
+GANTRY_FN double gantry_radius_f64(double u) {
     return gantry_sqrt_f64(-2.0 * gantry_log_f64(u < 1.0e-7 ? 1.0e-7 : u));
 }
 
 /* The two of a block. */
-GANTRY_FN void gantry_normals_f64(const gantry_words_t w, double *values)
-{
+GANTRY_FN void gantry_normals_f64(const gantry_words_t w, double *values) {
     const double radius = gantry_radius_f64(gantry_uniform_f64(w.a, w.b));
     const double angle = 6.283185307179586 * gantry_uniform_f64(w.c, w.d);
 

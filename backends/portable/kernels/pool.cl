@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pools, by items that are elements of the output or, on processors, stretches of places (window.cl).
+/* Pools, by items that are elements of the output or, on processors, stretches of places
+ * (window.cl).
  *
- *   max_pool   the largest of each window. What is larger wins, so that NaN is passed over, as in TensorFlow
+ *   max_pool   the largest of each window. What is larger wins, so that NaN is passed over, as in
+ *              TensorFlow
  *   avg_pool   the mean, of floating types, of sums in float32 for halves
  *
- * Everywhere the columns of a window are joined from top to bottom first, then all of them from left to right: so places
- * of one row share their columns. What lies in the padding counts for nothing. */
+ * Everywhere the columns of a window are joined from top to bottom first, then all of them from
+ * left to right: so places of one row share their columns. What lies in the padding counts for
+ * nothing. */
 #ifdef GANTRY_ITEM_TEXT
 
 #if GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF
@@ -20,17 +23,18 @@
 #define GANTRY_POOL_JOIN(is_mean, a, b) ((is_mean) ? (C)((a) + (b)) : (b) > (a) ? (b) : (a))
 
 #if GANTRY_RUN_MOST == 1
-GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
-                                      const GANTRY_LONG i, const int is_mean)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                      GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i,
+                                      const int is_mean) {
     const gantry_view_t view = gantry_view(p, p->channels, i);
-    const GANTRY_LONG elements = (view.rows.end - view.rows.first) * (view.columns.end - view.columns.first);
+    const GANTRY_LONG elements =
+        (view.rows.end - view.rows.first) * (view.columns.end - view.columns.first);
     C all = GANTRY_POOL_START(is_mean);
 
-    for (GANTRY_LONG c = view.columns.first; c < view.columns.end; c++) {
+    for (GANTRY_LONG c = view.columns.first; c < view.columns.end; ++c) {
         C column = GANTRY_POOL_START(is_mean);
 
-        for (GANTRY_LONG r = view.rows.first; r < view.rows.end; r++) {
+        for (GANTRY_LONG r = view.rows.first; r < view.rows.end; ++r) {
             const GANTRY_LONG row = (view.at.image * p->height + view.top + r) * p->width;
             const C value = GANTRY_WIDEN(x[(row + view.left + c) * p->channels + view.at.channel]);
 
@@ -42,29 +46,30 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
 }
 #else
 
-/* Joins `lines` lines of `count` elements to `to`: the first one is at `from`, the next ones are `apart` further on each. */
-#define GANTRY_JOIN_TWO(is_mean, to, from, apart, has_two, count, widen)              \
-    if (has_two) {                                                                    \
-        for (int k = 0; k < (count); k++) {                                           \
-            const C value = GANTRY_POOL_JOIN(is_mean, (to)[k], widen((from)[k]));     \
-            (to)[k] = GANTRY_POOL_JOIN(is_mean, value, widen((from)[k + (apart)]));   \
-        }                                                                             \
-    } else {                                                                          \
-        for (int k = 0; k < (count); k++) {                                           \
-            (to)[k] = GANTRY_POOL_JOIN(is_mean, (to)[k], widen((from)[k]));           \
-        }                                                                             \
+/* Joins `lines` lines of `count` elements to `to`: the first one is at `from`, the next ones are
+ * `apart` further on each. */
+#define GANTRY_JOIN_TWO(is_mean, to, from, apart, has_two, count, widen)            \
+    if (has_two) {                                                                  \
+        for (int k = 0; k < (count); ++k) {                                         \
+            const C value = GANTRY_POOL_JOIN(is_mean, (to)[k], widen((from)[k]));   \
+            (to)[k] = GANTRY_POOL_JOIN(is_mean, value, widen((from)[k + (apart)])); \
+        }                                                                           \
+    } else {                                                                        \
+        for (int k = 0; k < (count); ++k) {                                         \
+            (to)[k] = GANTRY_POOL_JOIN(is_mean, (to)[k], widen((from)[k]));         \
+        }                                                                           \
     }
-#define GANTRY_DEFINE_JOIN_LINES(name, SPACE, E, widen)                                                                \
-    GANTRY_SHARED_FN void GANTRY_ITEM_FN(name)(C *GANTRY_APART to, SPACE const E *from, const GANTRY_LONG apart,       \
-                                               const GANTRY_LONG lines, const int count, const int is_mean)            \
-    {                                                                                                                  \
-        for (GANTRY_LONG l = 0; l < lines; l += 2, from += 2 * apart) {                                                \
-            if (GANTRY_POOL_HAS_MEAN && is_mean) {                                                                     \
-                GANTRY_JOIN_TWO(1, to, from, apart, l + 1 < lines, count, widen)                                       \
-            } else {                                                                                                   \
-                GANTRY_JOIN_TWO(0, to, from, apart, l + 1 < lines, count, widen)                                       \
-            }                                                                                                          \
-        }                                                                                                              \
+#define GANTRY_DEFINE_JOIN_LINES(name, SPACE, E, widen)                                          \
+    GANTRY_SHARED_FN void GANTRY_ITEM_FN(name)(C * GANTRY_APART to, SPACE const E *from,         \
+                                               const GANTRY_LONG apart, const GANTRY_LONG lines, \
+                                               const int count, const int is_mean) {             \
+        for (GANTRY_LONG l = 0; l < lines; l += 2, from += 2 * apart) {                          \
+            if (GANTRY_POOL_HAS_MEAN && is_mean) {                                               \
+                GANTRY_JOIN_TWO(1, to, from, apart, l + 1 < lines, count, widen)                 \
+            } else {                                                                             \
+                GANTRY_JOIN_TWO(0, to, from, apart, l + 1 < lines, count, widen)                 \
+            }                                                                                    \
+        }                                                                                        \
     }
 #define GANTRY_POOL_SAME(value) (value)
 GANTRY_DEFINE_JOIN_LINES(join_columns, , C, GANTRY_POOL_SAME)
@@ -75,42 +80,46 @@ GANTRY_DEFINE_JOIN_LINES(join_rows, GANTRY_GLOBAL, T, GANTRY_WIDEN)
 #define GANTRY_JOIN_ROWS GANTRY_ITEM_FN(join_columns)
 #endif
 
-GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_clear)(C *line, const int count, const int is_mean)
-{
-    for (int k = 0; k < count; k++) {
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_clear)(C *line, const int count, const int is_mean) {
+    for (int k = 0; k < count; ++k) {
         line[k] = GANTRY_POOL_START(is_mean);
     }
 }
 
 /* The columns of `pixels` pixels, from `left` on, for the block's channels. */
 GANTRY_ITEM void GANTRY_ITEM_FN(pool_line)(GANTRY_GLOBAL const T *x, C *GANTRY_APART line,
-                                           GANTRY_PARAMETERS(gantry_window_t) p, const gantry_stretch_t *s,
-                                           const gantry_pool_block_t *b, const GANTRY_LONG left, const int pixels,
-                                           const int is_mean)
-{
-    const int first = left < 0 ? (int)-left : 0, end = p->width - left < pixels ? (int)(p->width - left) : pixels;
+                                           GANTRY_PARAMETERS(gantry_window_t) p,
+                                           const gantry_stretch_t *s, const gantry_pool_block_t *b,
+                                           const GANTRY_LONG left, const int pixels,
+                                           const int is_mean) {
+    const int first = left < 0 ? (int)-left : 0,
+              end = p->width - left < pixels ? (int)(p->width - left) : pixels;
     const int together = b->channels == p->channels ? end - first : 1;
     const GANTRY_LONG row = p->width * p->channels;
 
     GANTRY_ITEM_FN(pool_clear)(line, pixels * b->channels, is_mean);
     for (int pixel = first; pixel < end; pixel += together) {
-        const GANTRY_LONG place = (s->image * p->height + s->top + s->rows.first) * p->width + left + pixel;
+        const GANTRY_LONG place =
+            (s->image * p->height + s->top + s->rows.first) * p->width + left + pixel;
         GANTRY_GLOBAL const T *from = x + place * p->channels + b->channel;
 
-        GANTRY_JOIN_ROWS(line + pixel * b->channels, from, row, s->rows.end - s->rows.first, together * b->channels, is_mean);
+        GANTRY_JOIN_ROWS(line + pixel * b->channels, from, row, s->rows.end - s->rows.first,
+                         together * b->channels, is_mean);
     }
 }
 
 /* The block's results, and between them what is_flat makes. */
 GANTRY_ITEM void GANTRY_ITEM_FN(pool_block)(GANTRY_GLOBAL const T *x, C *GANTRY_APART all,
-                                            GANTRY_PARAMETERS(gantry_window_t) p, const gantry_stretch_t *s,
-                                            const gantry_pool_block_t *b, const int is_mean)
-{
+                                            GANTRY_PARAMETERS(gantry_window_t) p,
+                                            const gantry_stretch_t *s, const gantry_pool_block_t *b,
+                                            const int is_mean) {
     const GANTRY_LONG left = s->left + b->place * p->step_x;
-    const int further = (b->places - 1) * (int)(b->places > 1 ? p->step_x : 1), step = (int)p->step_x * b->channels;
+    const int further = (b->places - 1) * (int)(b->places > 1 ? p->step_x : 1),
+              step = (int)p->step_x * b->channels;
     const GANTRY_LONG first = left + further < 0 ? -left - further : 0;
     const GANTRY_LONG end = p->width - left < p->columns ? p->width - left : p->columns;
-    const int runs = b->is_flat ? 1 : b->places, count = b->is_flat ? (further + 1) * b->channels : b->channels;
+    const int runs = b->is_flat ? 1 : b->places,
+              count = b->is_flat ? (further + 1) * b->channels : b->channels;
     C line[GANTRY_POOL_LINE];
 
     GANTRY_ITEM_FN(pool_clear)(all, runs * count, is_mean);
@@ -118,25 +127,29 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool_block)(GANTRY_GLOBAL const T *x, C *GANTRY_
         const int columns = end - c < b->columns ? (int)(end - c) : b->columns;
 
         GANTRY_ITEM_FN(pool_line)(x, line, p, s, b, left + c, further + columns, is_mean);
-        for (int run = 0; run < runs; run++) {
-            GANTRY_ITEM_FN(join_columns)(all + run * count, line + run * step, b->channels, columns, count, is_mean);
+        for (int run = 0; run < runs; ++run) {
+            GANTRY_ITEM_FN(join_columns)
+            (all + run * count, line + run * step, b->channels, columns, count, is_mean);
         }
     }
-    for (int k = b->channels, from = step; b->is_flat && step > b->channels && k < b->places * b->channels;
+    for (int k = b->channels, from = step;
+         b->is_flat && step > b->channels && k < b->places * b->channels;
          from += step - b->channels) {
-        for (int e = 0; e < b->channels; e++) {
+        for (int e = 0; e < b->channels; ++e) {
             all[k++] = all[from++];
         }
     }
 }
 
-GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_store)(GANTRY_GLOBAL T *out, const C *all, GANTRY_PARAMETERS(gantry_window_t) p,
-                                            const gantry_stretch_t *s, const gantry_pool_block_t *b, const int is_mean)
-{
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_store)(GANTRY_GLOBAL T *out, const C *all,
+                                                 GANTRY_PARAMETERS(gantry_window_t) p,
+                                                 const gantry_stretch_t *s,
+                                                 const gantry_pool_block_t *b, const int is_mean) {
     const GANTRY_LONG left = s->left + b->place * p->step_x;
     gantry_reach_t inside;
 
-    gantry_find_reach(left, p->step_x, b->places, p->width - p->columns + 1, &inside); /* all columns */
+    /* all columns */
+    gantry_find_reach(left, p->step_x, b->places, p->width - p->columns + 1, &inside);
     for (int j = 0, next; j < b->places; j = next) {
         GANTRY_GLOBAL T *to = out + (s->place + b->place + j) * p->channels + b->channel;
         const C *from = all + j * b->channels;
@@ -145,19 +158,19 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_store)(GANTRY_GLOBAL T *out, const C *
 
         gantry_find_columns(p, left + j * p->step_x, &columns);
         elements = (C)((s->rows.end - s->rows.first) * (columns.end - columns.first));
-        next = b->channels < p->channels          ? j + 1
-               : !is_mean                         ? b->places
+        next = b->channels < p->channels             ? j + 1
+               : !is_mean                            ? b->places
                : j < inside.first || j >= inside.end ? j + 1
-                                                  : (int)inside.end;
-        for (int k = 0; k < (next - j) * b->channels; k++) {
+                                                     : (int)inside.end;
+        for (int k = 0; k < (next - j) * b->channels; ++k) {
             to[k] = GANTRY_NARROW(is_mean ? (C)(from[k] / elements) : from[k]);
         }
     }
 }
 
-GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
-                                      const GANTRY_LONG i, const int is_mean)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                      GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i,
+                                      const int is_mean) {
     gantry_stretch_t s;
     gantry_pool_block_t b;
     C all[GANTRY_POOL_LINE];
@@ -167,7 +180,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
     for (const int places = b.places; b.place < s.count; b.place += places) {
         b.places = s.count - b.place < places ? s.count - b.place : places;
         for (b.channel = 0; b.channel < p->channels; b.channel += b.channels) {
-            b.channels = p->channels - b.channel < b.most_channels ? (int)(p->channels - b.channel) : b.most_channels;
+            b.channels = p->channels - b.channel < b.most_channels ? (int)(p->channels - b.channel)
+                                                                   : b.most_channels;
             GANTRY_ITEM_FN(pool_block)(x, all, p, &s, &b, is_mean);
             GANTRY_ITEM_FN(pool_store)(out, all, p, &s, &b, is_mean);
         }
@@ -180,16 +194,16 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
 #endif
 
 GANTRY_ITEM void GANTRY_ITEM_FN(max_pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                          GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i)
-{
+                                          GANTRY_PARAMETERS(gantry_window_t) p,
+                                          const GANTRY_LONG i) {
     GANTRY_ITEM_FN(pool)(x, out, p, i, 0);
 }
 GANTRY_ITEMS_1_1(max_pool, T, T, gantry_window_t)
 
 #if GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF
 GANTRY_ITEM void GANTRY_ITEM_FN(avg_pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                          GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i)
-{
+                                          GANTRY_PARAMETERS(gantry_window_t) p,
+                                          const GANTRY_LONG i) {
     GANTRY_ITEM_FN(pool)(x, out, p, i, 1);
 }
 GANTRY_ITEMS_1_1(avg_pool, T, T, gantry_window_t)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that take a fixed number of Philox words: uniform, normal, integers. Before this come dialect, launch, types,
- * the math texts, half, philox and work, whose elements are here groups: the values of one counter step, four, or two
- * of 64 bits. T is a floating type, or uint or ulong for integers of that size. */
+/* Values that take a fixed number of Philox words: uniform, normal, integers. Before this come
+ * dialect, launch, types, the math texts, half, philox and work, whose elements are here groups:
+ * the values of one counter step, four, or two of 64 bits. T is a floating type, or uint or
+ * ulong for integers of that size. */
 typedef struct gantry_random_t {
     gantry_work_t work; /* groups */
     GANTRY_LONG values; /* elements of out: the last group may be cut short */
@@ -28,8 +29,7 @@ typedef struct gantry_random_t {
 
 #if GANTRY_T_IS_INT
 /* The values of one group. */
-GANTRY_FN void gantry_integers_group(const gantry_words_t w, const gantry_random_t *p, T *values)
-{
+GANTRY_FN void gantry_integers_group(const gantry_words_t w, const gantry_random_t *p, T *values) {
 #if GANTRY_T_ID == 22
     const uint lowest = (uint)p->lowest;
     const uint range = (uint)p->range;
@@ -37,15 +37,15 @@ GANTRY_FN void gantry_integers_group(const gantry_words_t w, const gantry_random
 #define GANTRY_INTEGER(word) (range == 0 ? (word) : gantry_integer_32(word, lowest, range))
     GANTRY_FOUR(values, GANTRY_INTEGER)
 #else
-#define GANTRY_INTEGER(first, second) \
-    (p->range == 0 ? gantry_two_words(first, second) : gantry_integer_64(first, second, p->lowest, p->range))
+#define GANTRY_INTEGER(first, second)                \
+    (p->range == 0 ? gantry_two_words(first, second) \
+                   : gantry_integer_64(first, second, p->lowest, p->range))
     values[0] = GANTRY_INTEGER(w.a, w.b);
     values[1] = GANTRY_INTEGER(w.c, w.d);
 #endif
 }
 #else
-GANTRY_FN void gantry_uniform_group(const gantry_words_t w, const gantry_random_t *p, T *values)
-{
+GANTRY_FN void gantry_uniform_group(const gantry_words_t w, const gantry_random_t *p, T *values) {
     (void)p;
 #if GANTRY_T_ID == 1
     GANTRY_FOUR(values, gantry_uniform_f32)
@@ -60,8 +60,7 @@ GANTRY_FN void gantry_uniform_group(const gantry_words_t w, const gantry_random_
 }
 
 #if !GANTRY_SERIAL || GANTRY_GROUP == 2 /* else gantry_normal_block does them */
-GANTRY_FN void gantry_normal_group(const gantry_words_t w, const gantry_random_t *p, T *values)
-{
+GANTRY_FN void gantry_normal_group(const gantry_words_t w, const gantry_random_t *p, T *values) {
     C normals[GANTRY_GROUP];
 
     (void)p;
@@ -70,7 +69,7 @@ GANTRY_FN void gantry_normal_group(const gantry_words_t w, const gantry_random_t
 #else
     gantry_normals_f64(w, normals);
 #endif
-    for (int v = 0; v < GANTRY_GROUP; v++) {
+    for (int v = 0; v < GANTRY_GROUP; ++v) {
         values[v] = GANTRY_NARROW(normals[v]);
     }
 }
@@ -78,15 +77,14 @@ GANTRY_FN void gantry_normal_group(const gantry_words_t w, const gantry_random_t
 #endif
 
 #if GANTRY_SERIAL
-/* Blocks of groups, step by step: each step's loop becomes vector code, as one of all steps, which branches for the last
- * group, does not. */
+/* Blocks of groups, step by step: each step's loop becomes vector code, as one of all steps, which
+ * branches for the last group, does not. */
 #define GANTRY_BLOCK 32 /* groups */
-#define GANTRY_BY_GROUPS(block, group)                                                     \
-    GANTRY_FN void block(const gantry_words_t *words, const gantry_random_t *p, T *values) \
-    {                                                                                      \
-        for (int i = 0; i < GANTRY_BLOCK; i++) {                                           \
-            group(words[i], p, values + i * GANTRY_GROUP);                                 \
-        }                                                                                  \
+#define GANTRY_BY_GROUPS(block, group)                                                       \
+    GANTRY_FN void block(const gantry_words_t *words, const gantry_random_t *p, T *values) { \
+        for (int i = 0; i < GANTRY_BLOCK; ++i) {                                             \
+            group(words[i], p, values + i * GANTRY_GROUP);                                   \
+        }                                                                                    \
     }
 
 #if GANTRY_T_IS_INT
@@ -97,19 +95,19 @@ GANTRY_BY_GROUPS(gantry_uniform_block, gantry_uniform_group)
 GANTRY_BY_GROUPS(gantry_normal_block, gantry_normal_group)
 #else
 /* gantry_normals_f32 of all groups: of two words after each other comes a pair of values. */
-GANTRY_FN void gantry_normal_block(const gantry_words_t *words, const gantry_random_t *p, T *values)
-{
+GANTRY_FN void gantry_normal_block(const gantry_words_t *words, const gantry_random_t *p,
+                                   T *values) {
     const uint *word = (const uint *)words;
     float radius[2 * GANTRY_BLOCK], angle[2 * GANTRY_BLOCK];
 
     (void)p;
-    for (int i = 0; i < 2 * GANTRY_BLOCK; i++) {
+    for (int i = 0; i < 2 * GANTRY_BLOCK; ++i) {
         radius[i] = gantry_radius_f32(word[2 * i]);
     }
-    for (int i = 0; i < 2 * GANTRY_BLOCK; i++) {
+    for (int i = 0; i < 2 * GANTRY_BLOCK; ++i) {
         angle[i] = gantry_angle_f32(word[2 * i + 1]);
     }
-    for (int i = 0; i < 2 * GANTRY_BLOCK; i++) {
+    for (int i = 0; i < 2 * GANTRY_BLOCK; ++i) {
         values[2 * i] = GANTRY_NARROW(gantry_sin_4pi_f32(angle[i]) * radius[i]);
         values[2 * i + 1] = GANTRY_NARROW(gantry_cos_4pi_f32(angle[i]) * radius[i]);
     }
@@ -117,36 +115,39 @@ GANTRY_FN void gantry_normal_block(const gantry_words_t *words, const gantry_ran
 #endif
 #endif
 
-#define GANTRY_RANDOM_VALUES(kind)                                                                          \
-    for (GANTRY_LONG g = GANTRY_FIRST(p.work), end = GANTRY_END(p.work); g < end; g += GANTRY_BLOCK) {      \
-        const GANTRY_LONG first = g * GANTRY_GROUP, last = g + GANTRY_BLOCK < end ? g + GANTRY_BLOCK : end; \
-        const GANTRY_LONG behind = last * GANTRY_GROUP < p.values ? last * GANTRY_GROUP : p.values;         \
-        gantry_words_t words[GANTRY_BLOCK];                                                                 \
-        T values[GANTRY_BLOCK * GANTRY_GROUP];                                                              \
-                                                                                                            \
-        for (int i = 0; i < GANTRY_BLOCK; i++) {                                                            \
-            words[i] = gantry_philox(p.low, p.high, (ulong)(g + i), key0, key1);                            \
-        }                                                                                                   \
-        gantry_##kind##_block(words, &p, values);                                                           \
-        for (GANTRY_LONG v = first; v < behind; v++) {                                                      \
-            outs[v] = values[v - first];                                                                    \
-        }                                                                                                   \
+#define GANTRY_RANDOM_VALUES(kind)                                                \
+    for (GANTRY_LONG g = GANTRY_FIRST(p.work), end = GANTRY_END(p.work); g < end; \
+         g += GANTRY_BLOCK) {                                                     \
+        const GANTRY_LONG first = g * GANTRY_GROUP,                               \
+                          last = g + GANTRY_BLOCK < end ? g + GANTRY_BLOCK : end; \
+        const GANTRY_LONG behind =                                                \
+            last * GANTRY_GROUP < p.values ? last * GANTRY_GROUP : p.values;      \
+        gantry_words_t words[GANTRY_BLOCK];                                       \
+        T values[GANTRY_BLOCK * GANTRY_GROUP];                                    \
+                                                                                  \
+        for (int i = 0; i < GANTRY_BLOCK; ++i) {                                  \
+            words[i] = gantry_philox(p.low, p.high, (ulong)(g + i), key0, key1);  \
+        }                                                                         \
+        gantry_##kind##_block(words, &p, values);                                 \
+        for (GANTRY_LONG v = first; v < behind; ++v) {                            \
+            outs[v] = values[v - first];                                          \
+        }                                                                         \
     }
 #else
 GANTRY_WIDE_TYPE(gantry_wide_t, T, GANTRY_GROUP);
 
-GANTRY_FN void gantry_store_group(GANTRY_GLOBAL T *to, const T *values, int count)
-{
+GANTRY_FN void gantry_store_group(GANTRY_GLOBAL T *to, const T *values, int count) {
     gantry_wide_t wide;
 
-    for (int v = 0; v < GANTRY_GROUP; v++) {
+    for (int v = 0; v < GANTRY_GROUP; ++v) {
         wide.e[v] = values[v];
     }
     if (count == GANTRY_GROUP && GANTRY_IS_ALIGNED(to, gantry_wide_t)) {
         *(GANTRY_GLOBAL gantry_wide_t *)to = wide;
         return;
     }
-    for (int v = 0; v < GANTRY_GROUP; v++) { /* a constant count: nothing is kept in memory for an index */
+    /* a constant count: nothing is kept in memory for an index */
+    for (int v = 0; v < GANTRY_GROUP; ++v) {
         if (v < count) {
             to[v] = wide.e[v];
         }
@@ -162,14 +163,13 @@ GANTRY_FN void gantry_store_group(GANTRY_GLOBAL T *to, const T *values, int coun
     }
 #endif
 
-#define GANTRY_RANDOM_KERNEL(name)                                    \
-    GANTRY_KERNEL name(GANTRY_SPAN_OUT(out), const gantry_random_t p) \
-    {                                                                 \
-        GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);                   \
-        const uint key0 = (uint)p.key;                                \
-        const uint key1 = (uint)(p.key >> 32);                        \
-                                                                      \
-        GANTRY_RANDOM_VALUES(name)                                    \
+#define GANTRY_RANDOM_KERNEL(name)                                      \
+    GANTRY_KERNEL name(GANTRY_SPAN_OUT(out), const gantry_random_t p) { \
+        GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);                     \
+        const uint key0 = (uint)p.key;                                  \
+        const uint key1 = (uint)(p.key >> 32);                          \
+                                                                        \
+        GANTRY_RANDOM_VALUES(name)                                      \
     }
 
 #if GANTRY_T_IS_INT

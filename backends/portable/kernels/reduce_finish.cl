@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the last level of a reduction does to integers: sums in a type that wraps, of 32 or 64 bits, become results of a
- * type (a number of types.cl). Comes after types.cl; C loops and device text share it. */
+/* What the last level of a reduction does to integers: sums in a type that wraps, of 32 or 64 bits,
+ * become results of a type (a number of types.cl). Comes after types.cl; C loops and device text
+ * share it. */
 
-GANTRY_FN int gantry_integer_size(int type)
-{
+GANTRY_FN int gantry_integer_size(int type) {
     switch (type) {
-    case GANTRY_INT64:
-    case GANTRY_UINT64: return 8;
-    case GANTRY_INT32:
-    case GANTRY_UINT32: return 4;
-    case GANTRY_INT16:
-    case GANTRY_UINT16: return 2;
-    default: return 1;
+        case GANTRY_INT64:
+        case GANTRY_UINT64: return 8;
+        case GANTRY_INT32:
+        case GANTRY_UINT32: return 4;
+        case GANTRY_INT16:
+        case GANTRY_UINT16: return 2;
+        default: return 1;
     }
 }
 
-GANTRY_FN ulong gantry_integer_quotient(ulong sum, GANTRY_LONG divisor, int type)
-{
+GANTRY_FN ulong gantry_integer_quotient(ulong sum, GANTRY_LONG divisor, int type) {
     return GANTRY_ID_IS_SIGNED(type) ? (ulong)((GANTRY_LONG)sum / divisor) : sum / (ulong)divisor;
 }
 
-/* The square root of the sum, as the type holds it, cut to an integer; 0 where the sum wrapped to a negative number. */
-GANTRY_FN ulong gantry_integer_root(ulong sum, int type)
-{
+/* The square root of the sum, as the type holds it, cut to an integer; 0 where the sum wrapped
+ * to a negative number. */
+GANTRY_FN ulong gantry_integer_root(ulong sum, int type) {
     const int spare = 64 - 8 * gantry_integer_size(type);
     ulong left = sum << spare >> spare;
     ulong root = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions of sequences of neighbours, longer than 64, in one column, on CPUs: the lanes of the tree (reduce.cl, which
- * comes before this) are vectors of 64 bytes, which stay in registers. For float32, float64, int32 and int64.
- * Option: GANTRY_READS_AHEAD 1 for a CPU that need not be asked for memory ahead of its use. */
+/* Reductions of sequences of neighbours, longer than 64, in one column, on CPUs: the lanes of the
+ * tree (reduce.cl, which comes before this) are vectors of 64 bytes, which stay in registers. For
+ * float32, float64, int32 and int64. Option: GANTRY_READS_AHEAD 1 for a CPU that need not be
+ * asked for memory ahead of its use. */
 #if GANTRY_SERIAL
 
 #if GANTRY_T_ID == GANTRY_FLOAT32
@@ -58,18 +59,14 @@ typedef ulong8 line_t;
 #define LINE_TERM(x) (x)
 #endif
 
-GANTRY_FN void line_start(line_t *sums)
-{
-    GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
-        sums[q] = (line_t)(REDUCE_IDENTITY);
-    }
+GANTRY_FN void line_start(line_t *sums) {
+    GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; ++q) { sums[q] = (line_t)(REDUCE_IDENTITY); }
 }
 
 /* Elements [i, i + count), whole rows of lanes. */
-GANTRY_FN void line_rows(line_t *sums, GANTRY_GLOBAL const T *x, int i, int count)
-{
+GANTRY_FN void line_rows(line_t *sums, GANTRY_GLOBAL const T *x, int i, int count) {
     for (int end = i + count; i < end; i += LANES) {
-        GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
+        GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; ++q) {
             const line_t value = LINE_LOAD(q, x + i);
             LINE_WANT((ulong)(x + i + q * LINE_WIDTH) + LINE_AHEAD);
             sums[q] = LINE_OP(sums[q], LINE_TERM(value));
@@ -77,30 +74,26 @@ GANTRY_FN void line_rows(line_t *sums, GANTRY_GLOBAL const T *x, int i, int coun
     }
 }
 
-GANTRY_FN ACC line_fold(line_t *sums)
-{
+GANTRY_FN ACC line_fold(line_t *sums) {
     ACC lanes[LANES];
     GANTRY_FOLD_LANES(LINE_OP, LINE_STORE, sums, LINE_VECTORS, LINE_WIDTH, lanes)
     return lanes[0];
 }
 
 /* The result of `count` neighbours, at most a chunk. */
-GANTRY_FN ACC line_chunk(GANTRY_GLOBAL const T *x, int count)
-{
+GANTRY_FN ACC line_chunk(GANTRY_GLOBAL const T *x, int count) {
     line_t sums[LINE_VECTORS];
     const int whole = count - count % LANES;
     line_start(sums);
     line_rows(sums, x, 0, whole);
     if (whole < count) {
         ACC lanes[LANES];
-        GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
-            LINE_STORE(sums[q], q, lanes);
-        }
-        for (int k = 0; whole + k < count; k++) {
+        GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; ++q) { LINE_STORE(sums[q], q, lanes); }
+        for (int k = 0; whole + k < count; ++k) {
             const ACC value = REDUCE_LOAD(x[whole + k]);
             lanes[k] = REDUCE_OP(lanes[k], value);
         }
-        GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
+        GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; ++q) {
 #if LINE_WIDTH == 16
             sums[q] = vload16(q, lanes);
 #else
@@ -111,10 +104,11 @@ GANTRY_FN ACC line_chunk(GANTRY_GLOBAL const T *x, int count)
     return line_fold(sums);
 }
 
-/* Two sequences of `count` neighbours, whole rows of lanes, a row of each in turn: beyond the caches a core that looks ahead
- * does so for each instruction that reads, and is given more where these read in two places. */
-GANTRY_FN void line_pair(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *y, int count, ACC *first, ACC *second)
-{
+/* Two sequences of `count` neighbours, whole rows of lanes, a row of each in turn: beyond the
+ * caches a core that looks ahead does so for each instruction that reads, and is given more
+ * where these read in two places. */
+GANTRY_FN void line_pair(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *y, int count, ACC *first,
+                         ACC *second) {
     line_t a[LINE_VECTORS], b[LINE_VECTORS];
     line_start(a);
     line_start(b);
@@ -126,18 +120,20 @@ GANTRY_FN void line_pair(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *y, int
     *second = line_fold(b);
 }
 
-GANTRY_KERNEL reduce_line(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(reduce_level_t, level))
-{
+GANTRY_KERNEL reduce_line(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
+                          GANTRY_VALUE(reduce_level_t, level)) {
     GANTRY_TAKE(reduce_level_t, level)
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
     const GANTRY_LONG end = first + level.each < level.units ? first + level.each : level.units;
     const GANTRY_LONG apart = (end - first + 1) / 2;
-    for (GANTRY_LONG unit = first; unit < first + apart; unit++) {
+    for (GANTRY_LONG unit = first; unit < first + apart; ++unit) {
         const int is_pair = unit + apart < end;
-        const chunk_t chunk = find_chunk(&level, unit), other = find_chunk(&level, is_pair ? unit + apart : unit);
+        const chunk_t chunk = find_chunk(&level, unit),
+                      other = find_chunk(&level, is_pair ? unit + apart : unit);
         GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + chunk.offset + chunk.row;
         GANTRY_GLOBAL const T *y = GANTRY_IN(T, in) + other.offset + other.row;
-        const int count = (int)chunk_rows(&level, chunk.row), others = (int)chunk_rows(&level, other.row);
+        const int count = (int)chunk_rows(&level, chunk.row),
+                  others = (int)chunk_rows(&level, other.row);
         if (is_pair && count == others && count % LANES == 0) {
             ACC one, two;
             line_pair(x, y, count, &one, &two);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The chunks of scan.cl's lines as vectors, an element of each of the eight at a time: eight elements of each are a square of
- * vectors, which is turned. Macros, before scan.cl; T, and the names of an item's variables, are those of where they are used.
- * In OpenCL C for floats, halves, and integers of 32 and 64 bits; in C for float32, halves, and integers of 32 bits, with AVX2,
- * of whose registers a vector is one.
+/* The chunks of scan.cl's lines as vectors, an element of each of the eight at a time: eight
+ * elements of each are a square of vectors, which is turned. Macros, before scan.cl; T, and the
+ * names of an item's variables, are those of where they are used. In OpenCL C for floats, halves,
+ * and integers of 32 and 64 bits; in C for float32, halves, and integers of 32 bits, with AVX2, of
+ * whose registers a vector is one.
  *
- * GANTRY_SCAN_VECTOR(id) is the vector for type number id, GANTRY_SCAN_LOAD(id, from) and GANTRY_SCAN_STORE(id, v, to) read and write one. */
+ * GANTRY_SCAN_VECTOR(id) is the vector for type number id, GANTRY_SCAN_LOAD(id, from) and
+ * GANTRY_SCAN_STORE(id, v, to) read and write one. */
 #ifndef GANTRY_SCAN_SQUARES_CL
 #define GANTRY_SCAN_SQUARES_CL
 
@@ -41,25 +43,23 @@ typedef float8 gantry_scan_vector_19;
 #define gantry_scan_load_19(from) gantry_scan_widen_19(convert_uint8(vload8(0, from)))
 #define gantry_scan_store_19(v, to) vstore8(gantry_scan_narrow_19(v), 0, to)
 
-GANTRY_FN ushort8 gantry_scan_narrow_14(float8 v)
-{
+GANTRY_FN ushort8 gantry_scan_narrow_14(float8 v) {
     const uint8 bits = as_uint8(v), rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
 
     return convert_ushort8(select(rounded, (uint8)0x7fc0u, v != v));
 }
 
-GANTRY_FN float8 gantry_scan_widen_19(uint8 halves)
-{
+GANTRY_FN float8 gantry_scan_widen_19(uint8 halves) {
     const uint8 magnitude = (halves & 0x7fffu) << 13, normal = magnitude + (112u << 23);
     const uint8 denormal = as_uint8(as_float8(magnitude + (113u << 23)) - as_float(113u << 23));
-    const uint8 special = magnitude | 0x7f800000u | select((uint8)0u, (uint8)0x00400000u, magnitude > (31u << 23));
+    const uint8 special =
+        magnitude | 0x7f800000u | select((uint8)0u, (uint8)0x00400000u, magnitude > (31u << 23));
     const uint8 finite = select(normal, denormal, magnitude < (1u << 23));
 
     return as_float8(select(finite, special, magnitude >= (31u << 23)) | (halves & 0x8000u) << 16);
 }
 
-GANTRY_FN ushort8 gantry_scan_narrow_19(float8 v)
-{
+GANTRY_FN ushort8 gantry_scan_narrow_19(float8 v) {
     const uint8 bits = as_uint8(v), magnitude = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
     const uint8 normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
     const uint8 denormal = as_uint8(as_float8(magnitude) + 0.5f) - (126u << 23);
@@ -89,17 +89,15 @@ GANTRY_FN ushort8 gantry_scan_narrow_19(float8 v)
 #endif
 
 #define GANTRY_UNROLLED _Pragma("GCC unroll 8")
-#define GANTRY_SCAN_MEMORY(id, E)                                                  \
-    typedef E gantry_scan_vector_##id __attribute__((vector_size(32)));            \
-    static inline gantry_scan_vector_##id gantry_scan_load_##id(const void *from)  \
-    {                                                                              \
-        gantry_scan_vector_##id v;                                                 \
-        memcpy(&v, from, sizeof v);                                                \
-        return v;                                                                  \
-    }                                                                              \
-    static inline void gantry_scan_store_##id(gantry_scan_vector_##id v, void *to) \
-    {                                                                              \
-        memcpy(to, &v, sizeof v);                                                  \
+#define GANTRY_SCAN_MEMORY(id, E)                                                    \
+    typedef E gantry_scan_vector_##id __attribute__((vector_size(32)));              \
+    static inline gantry_scan_vector_##id gantry_scan_load_##id(const void *from) {  \
+        gantry_scan_vector_##id v;                                                   \
+        memcpy(&v, from, sizeof v);                                                  \
+        return v;                                                                    \
+    }                                                                                \
+    static inline void gantry_scan_store_##id(gantry_scan_vector_##id v, void *to) { \
+        memcpy(to, &v, sizeof v);                                                    \
     }
 GANTRY_SCAN_MEMORY(1, float)
 GANTRY_SCAN_MEMORY(3, uint)
@@ -110,29 +108,28 @@ typedef ushort gantry_scan_halves __attribute__((vector_size(16)));
 typedef gantry_scan_vector_1 gantry_scan_vector_14;
 typedef gantry_scan_vector_1 gantry_scan_vector_19;
 
-static inline gantry_scan_vector_14 gantry_scan_load_14(const void *from)
-{
+static inline gantry_scan_vector_14 gantry_scan_load_14(const void *from) {
     gantry_scan_halves halves;
     memcpy(&halves, from, sizeof halves);
     return (gantry_scan_vector_14)(__builtin_convertvector(halves, gantry_scan_vector_3) << 16);
 }
 
-static inline void gantry_scan_store_14(gantry_scan_vector_14 v, void *to)
-{
-    const gantry_scan_vector_3 bits = (gantry_scan_vector_3)v, is_nan = (gantry_scan_vector_3)(v != v);
+static inline void gantry_scan_store_14(gantry_scan_vector_14 v, void *to) {
+    const gantry_scan_vector_3 bits = (gantry_scan_vector_3)v,
+                               is_nan = (gantry_scan_vector_3)(v != v);
     const gantry_scan_vector_3 rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
-    const gantry_scan_halves halves = __builtin_convertvector((rounded & ~is_nan) | (is_nan & 0x7fc0u), gantry_scan_halves);
+    const gantry_scan_halves halves =
+        __builtin_convertvector((rounded & ~is_nan) | (is_nan & 0x7fc0u), gantry_scan_halves);
     memcpy(to, &halves, sizeof halves);
 }
 
-static inline gantry_scan_vector_19 gantry_scan_load_19(const void *from)
-{
+static inline gantry_scan_vector_19 gantry_scan_load_19(const void *from) {
     return (gantry_scan_vector_19)_mm256_cvtph_ps(_mm_loadu_si128(from));
 }
 
-static inline void gantry_scan_store_19(gantry_scan_vector_19 v, void *to)
-{
-    const gantry_scan_halves is_nan = __builtin_convertvector((gantry_scan_vector_3)(v != v), gantry_scan_halves);
+static inline void gantry_scan_store_19(gantry_scan_vector_19 v, void *to) {
+    const gantry_scan_halves is_nan =
+        __builtin_convertvector((gantry_scan_vector_3)(v != v), gantry_scan_halves);
     const gantry_scan_halves halves = (gantry_scan_halves)_mm256_cvtps_ph((__m256)v, 0);
     _mm_storeu_si128(to, (__m128i)((halves & ~is_nan) | (is_nan & 0x7e00u)));
 }
@@ -154,36 +151,35 @@ typedef int gantry_scan_vector_places __attribute__((vector_size(32)));
 
 #endif
 
-/* A square is turned in three steps, in which vectors `apart` of each other mix their elements two by two. The mixes are those that
- * are one instruction: of 32 bits, where a vector is one register, neighbours one by one, in pairs, and halves, which leaves
- * columns 1 and 2, 5 and 6 in each other's place; of 64 bits, where it is two, other ones. */
+/* A square is turned in three steps, in which vectors `apart` of each other mix their elements two
+ * by two. The mixes are those that are one instruction: of 32 bits, where a vector is one register,
+ * neighbours one by one, in pairs, and halves, which leaves columns 1 and 2, 5 and 6 in each
+ * other's place; of 64 bits, where it is two, other ones. */
 #define GANTRY_SCAN_MIX_ALL(V, from, to, apart, mix)              \
-    GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; z++) { \
+    GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; ++z) { \
         if ((z & (apart)) == 0) {                                 \
             const V a = from[z], b = from[z + (apart)];           \
             to[z] = GANTRY_SCAN_FIRST_##mix(V, a, b);             \
             to[z + (apart)] = GANTRY_SCAN_SECOND_##mix(V, a, b);  \
         }                                                         \
     }
-#define GANTRY_SCAN_TURN_32(V, values)                                                     \
-    {                                                                                      \
-        V turned[GANTRY_SCAN_LINES];                                                       \
-        GANTRY_SCAN_MIX_ALL(V, values, turned, 1, 11)                                      \
-        GANTRY_SCAN_MIX_ALL(V, turned, values, 2, 2)                                       \
-        GANTRY_SCAN_MIX_ALL(V, values, turned, 4, 4)                                       \
-        GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; z++) {                      \
-            values[z] = turned[(z & 4) | (z & 1) << 1 | (z & 2) >> 1];                     \
-        }                                                                                  \
+#define GANTRY_SCAN_TURN_32(V, values)                                 \
+    {                                                                  \
+        V turned[GANTRY_SCAN_LINES];                                   \
+        GANTRY_SCAN_MIX_ALL(V, values, turned, 1, 11)                  \
+        GANTRY_SCAN_MIX_ALL(V, turned, values, 2, 2)                   \
+        GANTRY_SCAN_MIX_ALL(V, values, turned, 4, 4)                   \
+        GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; ++z) {  \
+            values[z] = turned[(z & 4) | (z & 1) << 1 | (z & 2) >> 1]; \
+        }                                                              \
     }
-#define GANTRY_SCAN_TURN_64(V, values)                                \
-    {                                                                 \
-        V turned[GANTRY_SCAN_LINES];                                  \
-        GANTRY_SCAN_MIX_ALL(V, values, turned, 4, 4)                  \
-        GANTRY_SCAN_MIX_ALL(V, turned, values, 2, 2)                  \
-        GANTRY_SCAN_MIX_ALL(V, values, turned, 1, 1)                  \
-        GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; z++) { \
-            values[z] = turned[z];                                    \
-        }                                                             \
+#define GANTRY_SCAN_TURN_64(V, values)                                                         \
+    {                                                                                          \
+        V turned[GANTRY_SCAN_LINES];                                                           \
+        GANTRY_SCAN_MIX_ALL(V, values, turned, 4, 4)                                           \
+        GANTRY_SCAN_MIX_ALL(V, turned, values, 2, 2)                                           \
+        GANTRY_SCAN_MIX_ALL(V, values, turned, 1, 1)                                           \
+        GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; ++z) { values[z] = turned[z]; } \
     }
 #define gantry_scan_turn_1 GANTRY_SCAN_TURN_32
 #define gantry_scan_turn_2 GANTRY_SCAN_TURN_64
@@ -193,10 +189,13 @@ typedef int gantry_scan_vector_places __attribute__((vector_size(32)));
 #define gantry_scan_turn_19 GANTRY_SCAN_TURN_32
 #define GANTRY_SCAN_TURN(V, values) GANTRY_PASTE(gantry_scan_turn_, GANTRY_T_ID)(V, values)
 
-/* Elements k to k + 7 of each chunk. Where the totals' sight of them is kept for the results, half of what comes next is asked for
- * with the one, half with the other: a core has so many requests at a time. */
-#define GANTRY_SCAN_WANT_HALF GANTRY_SCAN_WANT(0, x) GANTRY_SCAN_WANT(1, x) GANTRY_SCAN_WANT(2, x) GANTRY_SCAN_WANT(3, x)
-#define GANTRY_SCAN_WANT_REST GANTRY_SCAN_WANT(4, x) GANTRY_SCAN_WANT(5, x) GANTRY_SCAN_WANT(6, x) GANTRY_SCAN_WANT(7, x)
+/* Elements k to k + 7 of each chunk. Where the totals' sight of them is kept for the results, half
+ * of what comes next is asked for with the one, half with the other: a core has so many requests
+ * at a time. */
+#define GANTRY_SCAN_WANT_HALF \
+    GANTRY_SCAN_WANT(0, x) GANTRY_SCAN_WANT(1, x) GANTRY_SCAN_WANT(2, x) GANTRY_SCAN_WANT(3, x)
+#define GANTRY_SCAN_WANT_REST \
+    GANTRY_SCAN_WANT(4, x) GANTRY_SCAN_WANT(5, x) GANTRY_SCAN_WANT(6, x) GANTRY_SCAN_WANT(7, x)
 #define GANTRY_SCAN_LOAD_SQUARE(V)                                                 \
     if (k % GANTRY_SCAN_ASK == 0) {                                                \
         GANTRY_SCAN_WANT_HALF                                                      \
@@ -204,7 +203,7 @@ typedef int gantry_scan_vector_places __attribute__((vector_size(32)));
             GANTRY_SCAN_WANT_REST                                                  \
         }                                                                          \
     }                                                                              \
-    GANTRY_UNROLLED for (int c = 0; c < GANTRY_SCAN_LINES; c++) {                  \
+    GANTRY_UNROLLED for (int c = 0; c < GANTRY_SCAN_LINES; ++c) {                  \
         square[c] = GANTRY_SCAN_LOAD(GANTRY_T_ID, x + starts[c] + at - backwards); \
         square[c] = backwards != 0 ? GANTRY_SCAN_BACKWARDS(square[c]) : square[c]; \
     }                                                                              \
@@ -215,78 +214,81 @@ typedef int gantry_scan_vector_places __attribute__((vector_size(32)));
         const GANTRY_LONG at = k * step;                              \
         V square[GANTRY_SCAN_LINES];                                  \
         GANTRY_SCAN_LOAD_SQUARE(V)                                    \
-        GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; j++) { \
-            sum = sum OP square[j];                                   \
+        GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; ++j) { \
+            sum = sum OP                                              \
+            square[j];                                                \
             kept[k + j] = square[j];                                  \
         }                                                             \
     }
 
-/* streams: past the caches. Reads and writes of memory then go on side by side: a line for each chunk, whole after one square or
- * two. */
-#define GANTRY_SCAN_SQUARES_ROWS(V, OP)                                                              \
-    gantry_stream_line_t past[GANTRY_SCAN_LINES];                                                    \
-    T *const block = (T *)past;                                                                      \
-    for (; k + GANTRY_SCAN_LINES <= common; k += GANTRY_SCAN_LINES) {                                \
-        const GANTRY_LONG at = k * step;                                                             \
-        const int of_line = k % GANTRY_SCAN_ASK;                                                     \
-        const int within = backwards != 0 ? GANTRY_SCAN_ASK - GANTRY_SCAN_LINES - of_line : of_line; \
-        V square[GANTRY_SCAN_LINES];                                                                 \
-        if (p->whole > 0) {                                                                          \
-            GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; j++) {                            \
-                square[j] = kept[k + j];                                                             \
-            }                                                                                        \
-            if (of_line == 0) {                                                                      \
-                GANTRY_SCAN_WANT_REST                                                                \
-            }                                                                                        \
-        } else {                                                                                     \
-            GANTRY_SCAN_LOAD_SQUARE(V)                                                               \
-        }                                                                                            \
-        if (of_line == 0 && !streams) {                                                              \
-            GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_WANT, out)                                             \
-        }                                                                                            \
-        GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; j++) {                                \
-            const V next = sum OP square[j];                                                         \
-            square[j] = p->exclusive ? sum : next;                                                   \
-            sum = next;                                                                              \
-        }                                                                                            \
-        GANTRY_SCAN_TURN(V, square)                                                                  \
-        GANTRY_UNROLLED for (int c = 0; c < GANTRY_SCAN_LINES; c++) {                                \
-            square[c] = backwards != 0 ? GANTRY_SCAN_BACKWARDS(square[c]) : square[c];               \
-            if (streams) {                                                                           \
-                GANTRY_SCAN_STORE(GANTRY_T_ID, square[c], block + c * GANTRY_SCAN_ASK + within);     \
-            } else {                                                                                 \
-                GANTRY_SCAN_STORE(GANTRY_T_ID, square[c], out + starts[c] + at - backwards);         \
-            }                                                                                        \
-        }                                                                                            \
-        if (streams && of_line + GANTRY_SCAN_LINES == GANTRY_SCAN_ASK) {                             \
-            for (int c = 0; c < GANTRY_SCAN_LINES; c++) {                                            \
-                GANTRY_GLOBAL T *const line = out + starts[c] + at - backwards - within;             \
-                GANTRY_STREAM_OUT((GANTRY_GLOBAL gantry_stream_line_t *)line, past + c);             \
-            }                                                                                        \
-        }                                                                                            \
+/* streams: past the caches. Reads and writes of memory then go on side by side: a line for each
+ * chunk, whole after one square or two. */
+#define GANTRY_SCAN_SQUARES_ROWS(V, OP)                                                          \
+    gantry_stream_line_t past[GANTRY_SCAN_LINES];                                                \
+    T *const block = (T *)past;                                                                  \
+    for (; k + GANTRY_SCAN_LINES <= common; k += GANTRY_SCAN_LINES) {                            \
+        const GANTRY_LONG at = k * step;                                                         \
+        const int of_line = k % GANTRY_SCAN_ASK;                                                 \
+        const int within =                                                                       \
+            backwards != 0 ? GANTRY_SCAN_ASK - GANTRY_SCAN_LINES - of_line : of_line;            \
+        V square[GANTRY_SCAN_LINES];                                                             \
+        if (p->whole > 0) {                                                                      \
+            GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; ++j) {                        \
+                square[j] = kept[k + j];                                                         \
+            }                                                                                    \
+            if (of_line == 0) {                                                                  \
+                GANTRY_SCAN_WANT_REST                                                            \
+            }                                                                                    \
+        } else {                                                                                 \
+            GANTRY_SCAN_LOAD_SQUARE(V)                                                           \
+        }                                                                                        \
+        if (of_line == 0 && !streams) {                                                          \
+            GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_WANT, out)                                         \
+        }                                                                                        \
+        GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; ++j) {                            \
+            const V next = sum OP                                                                \
+            square[j];                                                                           \
+            square[j] = p->exclusive ? sum : next;                                               \
+            sum = next;                                                                          \
+        }                                                                                        \
+        GANTRY_SCAN_TURN(V, square)                                                              \
+        GANTRY_UNROLLED for (int c = 0; c < GANTRY_SCAN_LINES; ++c) {                            \
+            square[c] = backwards != 0 ? GANTRY_SCAN_BACKWARDS(square[c]) : square[c];           \
+            if (streams) {                                                                       \
+                GANTRY_SCAN_STORE(GANTRY_T_ID, square[c], block + c * GANTRY_SCAN_ASK + within); \
+            } else {                                                                             \
+                GANTRY_SCAN_STORE(GANTRY_T_ID, square[c], out + starts[c] + at - backwards);     \
+            }                                                                                    \
+        }                                                                                        \
+        if (streams && of_line + GANTRY_SCAN_LINES == GANTRY_SCAN_ASK) {                         \
+            for (int c = 0; c < GANTRY_SCAN_LINES; ++c) {                                        \
+                GANTRY_GLOBAL T *const line = out + starts[c] + at - backwards - within;         \
+                GANTRY_STREAM_OUT((GANTRY_GLOBAL gantry_stream_line_t *)line, past + c);         \
+            }                                                                                    \
+        }                                                                                        \
     }
 
-/* The squares, then what is left of each chunk one by one: `one`, statements for element `at` of chunk c. */
-#define GANTRY_SCAN_ALL_SQUARES(V, loop, one)                                                   \
-    const GANTRY_LONG backwards = p->reverse ? GANTRY_SCAN_LINES - 1 : 0;                       \
-    int k = 0;                                                                                  \
-    if (common >= GANTRY_SCAN_LINES) {                                                          \
-        V sum = GANTRY_SCAN_LOAD(GANTRY_SCAN_SUM_ID, sums);                                     \
-        if (p->operation == GANTRY_SCAN_SUM) {                                                  \
-            loop(V, +)                                                                          \
-        } else {                                                                                \
-            loop(V, *)                                                                          \
-        }                                                                                       \
-        GANTRY_SCAN_STORE(GANTRY_SCAN_SUM_ID, sum, sums);                                       \
-    }                                                                                           \
-    for (int c = 0; c < lines; c++) {                                                           \
-        for (int left = k; left < lengths[c]; left++) {                                         \
-            const GANTRY_LONG at = left * step;                                                 \
-            const C value = GANTRY_SCAN_WIDEN(x[starts[c] + at]);                               \
-            const C next = GANTRY_ITEM_FN(scan_join)(sums[c], value, p->operation);             \
-            one                                                                                 \
-            sums[c] = next;                                                                     \
-        }                                                                                       \
+/* The squares, then what is left of each chunk one by one: `one`, statements for element `at` of
+ * chunk c. */
+#define GANTRY_SCAN_ALL_SQUARES(V, loop, one)                                       \
+    const GANTRY_LONG backwards = p->reverse ? GANTRY_SCAN_LINES - 1 : 0;           \
+    int k = 0;                                                                      \
+    if (common >= GANTRY_SCAN_LINES) {                                              \
+        V sum = GANTRY_SCAN_LOAD(GANTRY_SCAN_SUM_ID, sums);                         \
+        if (p->operation == GANTRY_SCAN_SUM) {                                      \
+            loop(V, +)                                                              \
+        } else {                                                                    \
+            loop(V, *)                                                              \
+        }                                                                           \
+        GANTRY_SCAN_STORE(GANTRY_SCAN_SUM_ID, sum, sums);                           \
+    }                                                                               \
+    for (int c = 0; c < lines; ++c) {                                               \
+        for (int left = k; left < lengths[c]; ++left) {                             \
+            const GANTRY_LONG at = left * step;                                     \
+            const C value = GANTRY_SCAN_WIDEN(x[starts[c] + at]);                   \
+            const C next = GANTRY_ITEM_FN(scan_join)(sums[c], value, p->operation); \
+            one sums[c] = next;                                                     \
+        }                                                                           \
     }
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where indices lead: the slices that GatherNd takes, and the keys by which updates are put in order for ScatterNd, the
- * TensorScatter ops and the segment ops. A key is the number of the slice that an update goes to, or NO_SLICE: it goes
- * nowhere. Sorted stably by key (sort.cl), all updates of a slice lie side by side in their order, so that one item per
- * element of a slice can walk them: no atomics, and the same bits everywhere.
+/* Where indices lead: the slices that GatherNd takes, and the keys by which updates are put in
+ * order for ScatterNd, the TensorScatter ops and the segment ops. A key is the number of the slice
+ * that an update goes to, or NO_SLICE: it goes nowhere. Sorted stably by key (sort.cl), all updates
+ * of a slice lie side by side in their order, so that one item per element of a slice can walk
+ * them: no atomics, and the same bits everywhere.
  *
  *     indices   2 0 2 1        keys, sorted   0 1 2 2        the item at the first 2 does slice 2
  *                              positions      1 3 0 2
@@ -13,7 +14,8 @@
 #ifndef GANTRY_SCATTER_PARAMETERS
 #define GANTRY_SCATTER_PARAMETERS
 
-/* Rows of `depth` indices, which lead to slices of inner elements in a tensor that begins with dims. */
+/* Rows of `depth` indices, which lead to slices of inner elements in a tensor that begins with
+ * dims. */
 typedef struct gantry_slices_t {
     gantry_work_t work;
     GANTRY_LONG depth, inner;
@@ -35,7 +37,7 @@ typedef struct gantry_segments_t {
     GANTRY_LONG input;
 } gantry_segments_t;
 
-#define GANTRY_KEYS_RUN 1024  /* keys that an item of a processor makes */
+#define GANTRY_KEYS_RUN 1024 /* keys that an item of a processor makes */
 
 /* Parts of `count` numbers, counted in bins of their own each. */
 typedef struct gantry_bin_parts_t {
@@ -58,12 +60,12 @@ typedef struct gantry_scatter_last_t {
 
 /* The slice that the row of indices leads to, or -1. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(find_slice)(GANTRY_GLOBAL const uchar *indices,
-                                                   GANTRY_PARAMETERS(gantry_slices_t) p, const GANTRY_LONG row)
-{
+                                                   GANTRY_PARAMETERS(gantry_slices_t) p,
+                                                   const GANTRY_LONG row) {
     GANTRY_LONG slice = 0;
     int is_inside = 1;
 
-    for (GANTRY_LONG d = 0; d < p->depth; d++) {
+    for (GANTRY_LONG d = 0; d < p->depth; ++d) {
         const GANTRY_LONG index = GANTRY_GET_INDEX(indices, p->is_wide, row * p->depth + d);
 
         is_inside = is_inside && index >= 0 && index < p->dims[d];
@@ -72,10 +74,10 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(find_slice)(GANTRY_GLOBAL const uchar *in
     return is_inside ? slice : -1;
 }
 
-GANTRY_ITEM void GANTRY_ITEM_FN(gather_nd)(GANTRY_GLOBAL const T *params, GANTRY_GLOBAL const uchar *indices,
-                                           GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_slices_t) p,
-                                           GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(gather_nd)(GANTRY_GLOBAL const T *params,
+                                           GANTRY_GLOBAL const uchar *indices, GANTRY_GLOBAL T *out,
+                                           GANTRY_PARAMETERS(gantry_slices_t) p,
+                                           GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
     const GANTRY_LONG row = gantry_divide_position(i, p->inner);
     const GANTRY_LONG slice = GANTRY_ITEM_FN(find_slice)(indices, p, row);
 
@@ -86,10 +88,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(gather_nd)(GANTRY_GLOBAL const T *params, GANTRY
 }
 GANTRY_ITEMS_2_1F(gather_nd, T, uchar, T, gantry_slices_t)
 
-GANTRY_ITEM void GANTRY_ITEM_FN(slice_keys)(GANTRY_GLOBAL const uchar *indices, GANTRY_GLOBAL uint *keys,
-                                            GANTRY_PARAMETERS(gantry_slices_t) p, GANTRY_GLOBAL uchar *fault,
-                                            const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(slice_keys)(GANTRY_GLOBAL const uchar *indices,
+                                            GANTRY_GLOBAL uint *keys,
+                                            GANTRY_PARAMETERS(gantry_slices_t) p,
+                                            GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
     const GANTRY_LONG slice = GANTRY_ITEM_FN(find_slice)(indices, p, i);
 
     keys[i] = slice < 0 ? GANTRY_NO_SLICE : (uint)slice;
@@ -99,16 +101,17 @@ GANTRY_ITEM void GANTRY_ITEM_FN(slice_keys)(GANTRY_GLOBAL const uchar *indices, 
 }
 GANTRY_ITEMS_1_1F(slice_keys, uchar, uint, gantry_slices_t)
 
-GANTRY_ITEM void GANTRY_ITEM_FN(segment_keys)(GANTRY_GLOBAL const uchar *ids, GANTRY_GLOBAL uint *keys,
-                                              GANTRY_PARAMETERS(gantry_segments_t) p, GANTRY_GLOBAL uchar *fault,
-                                              const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(segment_keys)(GANTRY_GLOBAL const uchar *ids,
+                                              GANTRY_GLOBAL uint *keys,
+                                              GANTRY_PARAMETERS(gantry_segments_t) p,
+                                              GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
     const GANTRY_LONG id = GANTRY_GET_INDEX(ids, p->is_wide, i);
     const int is_outside = id < 0 || id >= p->limit;
     const int is_dropped = id < 0 ? p->drops_negative != 0 : p->drops_large != 0;
     const int falls = p->is_sorted && i > 0 && id < GANTRY_GET_INDEX(ids, p->is_wide, i - 1);
 
-    keys[i] = is_outside || falls ? GANTRY_NO_SLICE : (uint)(gantry_divide_position(i, p->per_row) * p->limit + id);
+    keys[i] = is_outside || falls ? GANTRY_NO_SLICE
+                                  : (uint)(gantry_divide_position(i, p->per_row) * p->limit + id);
     if (falls || (is_outside && !is_dropped)) {
         GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, p->input, i);
     }
@@ -117,56 +120,57 @@ GANTRY_ITEMS_1_1F(segment_keys, uchar, uint, gantry_segments_t)
 
 #if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
 /* The keys of indices in [0, limit) that are keys themselves; returns whether some are not. */
-#define GANTRY_PLAIN_KEYS(name, X)                                                                               \
-    GANTRY_ITEM int GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const X *indices, GANTRY_GLOBAL uint *keys,               \
-                                         const GANTRY_LONG count, const GANTRY_LONG limit)                       \
-    {                                                                                                            \
-        uint bad = 0;                                                                                            \
-                                                                                                                 \
-        for (GANTRY_LONG e = 0; e < count; e++) {                                                                \
-            const uint is_bad = (ulong)(GANTRY_LONG)indices[e] >= (ulong)limit;                                  \
-                                                                                                                 \
-            keys[e] = is_bad ? GANTRY_NO_SLICE : (uint)indices[e];                                               \
-            bad |= is_bad;                                                                                       \
-        }                                                                                                        \
-        return (int)bad;                                                                                         \
+#define GANTRY_PLAIN_KEYS(name, X)                                                                 \
+    GANTRY_ITEM int GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const X *indices, GANTRY_GLOBAL uint *keys, \
+                                         const GANTRY_LONG count, const GANTRY_LONG limit) {       \
+        uint bad = 0;                                                                              \
+                                                                                                   \
+        for (GANTRY_LONG e = 0; e < count; ++e) {                                                  \
+            const uint is_bad = (ulong)(GANTRY_LONG)indices[e] >= (ulong)limit;                    \
+                                                                                                   \
+            keys[e] = is_bad ? GANTRY_NO_SLICE : (uint)indices[e];                                 \
+            bad |= is_bad;                                                                         \
+        }                                                                                          \
+        return (int)bad;                                                                           \
     }
 GANTRY_PLAIN_KEYS(plain_keys_int, int)
 GANTRY_PLAIN_KEYS(plain_keys_long, GANTRY_LONG)
 #undef GANTRY_PLAIN_KEYS
 
-GANTRY_ITEM int GANTRY_ITEM_FN(plain_keys)(GANTRY_GLOBAL const uchar *indices, const GANTRY_LONG is_wide,
-                                           GANTRY_GLOBAL uint *keys, const GANTRY_LONG begin, const GANTRY_LONG end,
-                                           const GANTRY_LONG limit)
-{
-    return is_wide ? GANTRY_ITEM_FN(plain_keys_long)((GANTRY_GLOBAL const GANTRY_LONG *)indices + begin, keys + begin,
-                                                     end - begin, limit)
-                   : GANTRY_ITEM_FN(plain_keys_int)((GANTRY_GLOBAL const int *)indices + begin, keys + begin,
-                                                    end - begin, limit);
+GANTRY_ITEM int GANTRY_ITEM_FN(plain_keys)(GANTRY_GLOBAL const uchar *indices,
+                                           const GANTRY_LONG is_wide, GANTRY_GLOBAL uint *keys,
+                                           const GANTRY_LONG begin, const GANTRY_LONG end,
+                                           const GANTRY_LONG limit) {
+    return is_wide
+               ? GANTRY_ITEM_FN(plain_keys_long)((GANTRY_GLOBAL const GANTRY_LONG *)indices + begin,
+                                                 keys + begin, end - begin, limit)
+               : GANTRY_ITEM_FN(plain_keys_int)((GANTRY_GLOBAL const int *)indices + begin,
+                                                keys + begin, end - begin, limit);
 }
 
-/* slice_keys and segment_keys for processors: an item does a run, quickly where keys are the indices and all are
- * good. */
-GANTRY_ITEM void GANTRY_ITEM_FN(slice_keys_run)(GANTRY_GLOBAL const uchar *indices, GANTRY_GLOBAL uint *keys,
-                                                GANTRY_PARAMETERS(gantry_slices_t) p, GANTRY_GLOBAL uchar *fault,
-                                                const GANTRY_LONG i)
-{
+/* slice_keys and segment_keys for processors: an item does a run, quickly where keys are the
+ * indices and all are good. */
+GANTRY_ITEM void GANTRY_ITEM_FN(slice_keys_run)(GANTRY_GLOBAL const uchar *indices,
+                                                GANTRY_GLOBAL uint *keys,
+                                                GANTRY_PARAMETERS(gantry_slices_t) p,
+                                                GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
     const GANTRY_LONG begin = i * GANTRY_KEYS_RUN, most = begin + GANTRY_KEYS_RUN;
     const GANTRY_LONG end = most < p->count ? most : p->count;
 
-    if (p->depth == 1 && !GANTRY_ITEM_FN(plain_keys)(indices, p->is_wide, keys, begin, end, p->dims[0])) {
+    if (p->depth == 1 &&
+        !GANTRY_ITEM_FN(plain_keys)(indices, p->is_wide, keys, begin, end, p->dims[0])) {
         return;
     }
-    for (GANTRY_LONG e = begin; e < end; e++) {
+    for (GANTRY_LONG e = begin; e < end; ++e) {
         GANTRY_ITEM_FN(slice_keys)(indices, keys, p, fault, e);
     }
 }
 GANTRY_ITEMS_1_1F(slice_keys_run, uchar, uint, gantry_slices_t)
 
-GANTRY_ITEM void GANTRY_ITEM_FN(segment_keys_run)(GANTRY_GLOBAL const uchar *ids, GANTRY_GLOBAL uint *keys,
-                                                  GANTRY_PARAMETERS(gantry_segments_t) p, GANTRY_GLOBAL uchar *fault,
-                                                  const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(segment_keys_run)(GANTRY_GLOBAL const uchar *ids,
+                                                  GANTRY_GLOBAL uint *keys,
+                                                  GANTRY_PARAMETERS(gantry_segments_t) p,
+                                                  GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
     const GANTRY_LONG begin = i * GANTRY_KEYS_RUN, most = begin + GANTRY_KEYS_RUN;
     const GANTRY_LONG end = most < p->count ? most : p->count;
 
@@ -174,61 +178,64 @@ GANTRY_ITEM void GANTRY_ITEM_FN(segment_keys_run)(GANTRY_GLOBAL const uchar *ids
         !GANTRY_ITEM_FN(plain_keys)(ids, p->is_wide, keys, begin, end, p->limit)) {
         return;
     }
-    for (GANTRY_LONG e = begin; e < end; e++) {
+    for (GANTRY_LONG e = begin; e < end; ++e) {
         GANTRY_ITEM_FN(segment_keys)(ids, keys, p, fault, e);
     }
 }
 GANTRY_ITEMS_1_1F(segment_keys_run, uchar, uint, gantry_segments_t)
 
-/* Counts numbers in turn in two tables, so that equal neighbours do not wait for each other; returns the place of the
- * first that is negative, or -1. Those beyond the bins are not counted. */
-#define GANTRY_COUNT_NUMBERS(name, X)                                                                               \
-    GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const X *numbers, const GANTRY_LONG begin,           \
-                                                 const GANTRY_LONG end, GANTRY_GLOBAL uint *counts,                 \
-                                                 const GANTRY_LONG bins)                                            \
-    {                                                                                                               \
-        GANTRY_GLOBAL uint *others = counts + bins;                                                                 \
-        GANTRY_LONG bad = -1, e = begin;                                                                            \
-                                                                                                                    \
-        for (; e + 1 < end; e += 2) {                                                                               \
-            const GANTRY_LONG number = (GANTRY_LONG)numbers[e], next = (GANTRY_LONG)numbers[e + 1];                 \
-                                                                                                                    \
-            if ((ulong)number < (ulong)bins) {                                                                      \
-                counts[number]++;                                                                                   \
-            } else if (number < 0 && bad < 0) {                                                                     \
-                bad = e;                                                                                            \
-            }                                                                                                       \
-            if ((ulong)next < (ulong)bins) {                                                                        \
-                others[next]++;                                                                                     \
-            } else if (next < 0 && bad < 0) {                                                                       \
-                bad = e + 1;                                                                                        \
-            }                                                                                                       \
-        }                                                                                                           \
-        if (e < end && (ulong)(GANTRY_LONG)numbers[e] < (ulong)bins) {                                              \
-            counts[numbers[e]]++;                                                                                   \
-        } else if (e < end && (GANTRY_LONG)numbers[e] < 0 && bad < 0) {                                             \
-            bad = e;                                                                                                \
-        }                                                                                                           \
-        return bad;                                                                                                 \
+/* Counts numbers in turn in two tables, so that equal neighbours do not wait for each other;
+ * returns the place of the first that is negative, or -1. Those beyond the bins are not counted. */
+#define GANTRY_COUNT_NUMBERS(name, X)                                                   \
+    GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(name)(                                       \
+        GANTRY_GLOBAL const X *numbers, const GANTRY_LONG begin, const GANTRY_LONG end, \
+        GANTRY_GLOBAL uint *counts, const GANTRY_LONG bins) {                           \
+        GANTRY_GLOBAL uint *others = counts + bins;                                     \
+        GANTRY_LONG bad = -1, e = begin;                                                \
+                                                                                        \
+        for (; e + 1 < end; e += 2) {                                                   \
+            const GANTRY_LONG number = (GANTRY_LONG)numbers[e],                         \
+                              next = (GANTRY_LONG)numbers[e + 1];                       \
+                                                                                        \
+            if ((ulong)number < (ulong)bins) {                                          \
+                counts[number]++;                                                       \
+            } else if (number < 0 && bad < 0) {                                         \
+                bad = e;                                                                \
+            }                                                                           \
+            if ((ulong)next < (ulong)bins) {                                            \
+                others[next]++;                                                         \
+            } else if (next < 0 && bad < 0) {                                           \
+                bad = e + 1;                                                            \
+            }                                                                           \
+        }                                                                               \
+        if (e < end && (ulong)(GANTRY_LONG)numbers[e] < (ulong)bins) {                  \
+            counts[numbers[e]]++;                                                       \
+        } else if (e < end && (GANTRY_LONG)numbers[e] < 0 && bad < 0) {                 \
+            bad = e;                                                                    \
+        }                                                                               \
+        return bad;                                                                     \
     }
 GANTRY_COUNT_NUMBERS(count_ints, int)
 GANTRY_COUNT_NUMBERS(count_longs, GANTRY_LONG)
 #undef GANTRY_COUNT_NUMBERS
 
 /* An item counts a part of the numbers in two tables. */
-GANTRY_ITEM void GANTRY_ITEM_FN(bin_parts)(GANTRY_GLOBAL const uchar *numbers, GANTRY_GLOBAL uint *counts,
-                                           GANTRY_PARAMETERS(gantry_bin_parts_t) p, GANTRY_GLOBAL uchar *fault,
-                                           const GANTRY_LONG i)
-{
-    const GANTRY_LONG begin = p->count * i / p->parts, end = p->count * (i + 1) / p->parts, bins = p->bins;
+GANTRY_ITEM void GANTRY_ITEM_FN(bin_parts)(GANTRY_GLOBAL const uchar *numbers,
+                                           GANTRY_GLOBAL uint *counts,
+                                           GANTRY_PARAMETERS(gantry_bin_parts_t) p,
+                                           GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
+    const GANTRY_LONG begin = p->count * i / p->parts, end = p->count * (i + 1) / p->parts,
+                      bins = p->bins;
     GANTRY_GLOBAL uint *own = counts + i * 2 * bins;
     GANTRY_LONG bad;
 
-    for (GANTRY_LONG bin = 0; bin < 2 * bins; bin++) {
+    for (GANTRY_LONG bin = 0; bin < 2 * bins; ++bin) {
         own[bin] = 0;
     }
-    bad = p->is_wide ? GANTRY_ITEM_FN(count_longs)((GANTRY_GLOBAL const GANTRY_LONG *)numbers, begin, end, own, bins)
-                     : GANTRY_ITEM_FN(count_ints)((GANTRY_GLOBAL const int *)numbers, begin, end, own, bins);
+    bad = p->is_wide ? GANTRY_ITEM_FN(count_longs)((GANTRY_GLOBAL const GANTRY_LONG *)numbers,
+                                                   begin, end, own, bins)
+                     : GANTRY_ITEM_FN(count_ints)((GANTRY_GLOBAL const int *)numbers, begin, end,
+                                                  own, bins);
     if (bad >= 0) {
         GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, p->input, bad);
     }
@@ -237,10 +244,11 @@ GANTRY_ITEMS_1_1F(bin_parts, uchar, uint, gantry_bin_parts_t)
 #endif
 
 /* Of several updates of a slice the last stays. */
-GANTRY_ITEM void GANTRY_ITEM_FN(scatter_last)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const int *positions,
+GANTRY_ITEM void GANTRY_ITEM_FN(scatter_last)(GANTRY_GLOBAL const uint *keys,
+                                              GANTRY_GLOBAL const int *positions,
                                               GANTRY_GLOBAL const T *updates, GANTRY_GLOBAL T *out,
-                                              GANTRY_PARAMETERS(gantry_scatter_last_t) p, const GANTRY_LONG i)
-{
+                                              GANTRY_PARAMETERS(gantry_scatter_last_t) p,
+                                              const GANTRY_LONG i) {
     const GANTRY_LONG at = gantry_divide_position(i, p->inner), e = i - at * p->inner;
     const uint key = keys[at];
 
@@ -252,14 +260,16 @@ GANTRY_ITEMS_3_1(scatter_last, uint, int, T, T, gantry_scatter_last_t)
 
 #if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
 /* The same for processors, of updates in their own order: one after the other. */
-GANTRY_ITEM void GANTRY_ITEM_FN(scatter_direct)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const T *updates,
-                                                GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_scatter_last_t) p,
-                                                const GANTRY_LONG i)
-{
+GANTRY_ITEM void GANTRY_ITEM_FN(scatter_direct)(GANTRY_GLOBAL const uint *keys,
+                                                GANTRY_GLOBAL const T *updates,
+                                                GANTRY_GLOBAL T *out,
+                                                GANTRY_PARAMETERS(gantry_scatter_last_t) p,
+                                                const GANTRY_LONG i) {
     const GANTRY_LONG row = i / p->columns, column = i - row * p->columns;
     const uint first = (uint)(p->slices * row / p->rows);
     const uint most = (uint)(p->slices * (row + 1) / p->rows) - first;
-    const GANTRY_LONG begin = p->inner * column / p->columns, end = p->inner * (column + 1) / p->columns;
+    const GANTRY_LONG begin = p->inner * column / p->columns,
+                      end = p->inner * (column + 1) / p->columns;
 
     uint picked[GANTRY_PICK_ROOM];
 
@@ -269,12 +279,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scatter_direct)(GANTRY_GLOBAL const uint *keys, 
         uint picks;
 
         GANTRY_PICK(keys + block, some, first, most, picked, picks);
-        for (uint k = 0; k < picks; k++) {
+        for (uint k = 0; k < picks; ++k) {
             const GANTRY_LONG at = block + picked[k];
             GANTRY_GLOBAL const T *from = updates + at * p->inner;
             GANTRY_GLOBAL T *to = out + (GANTRY_LONG)keys[at] * p->inner;
 
-            for (GANTRY_LONG e = begin; e < end; e++) {
+            for (GANTRY_LONG e = begin; e < end; ++e) {
                 to[e] = from[e];
             }
         }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of elements, by element size: an element's bits become an unsigned integer in the elements' order. NaNs are one
- * key, the largest; -0 and 0 are one key. What sorts goes by keys alone. Comes after indices.cl. */
+/* Keys of elements, by element size: an element's bits become an unsigned integer in the elements'
+ * order. NaNs are one key, the largest; -0 and 0 are one key. What sorts goes by keys alone.
+ * Comes after indices.cl. */
 #ifndef GANTRY_SORT_KEY_PARAMETERS
 #define GANTRY_SORT_KEY_PARAMETERS
 
-/* Of keys: the sign's bit (0: unsigned), the bits of infinity (0: integers), whether the largest comes first. */
+/* Of keys: the sign's bit (0: unsigned), the bits of infinity (0: integers), whether the largest
+ * comes first. */
 typedef struct gantry_order_t {
     ulong sign;
     ulong infinity;
@@ -17,18 +19,18 @@ typedef struct gantry_order_t {
 
 #define K GANTRY_KEY_OF_T
 
-GANTRY_ITEM int GANTRY_ITEM_FN(sort_is_nan)(const T x, const gantry_order_t *order)
-{
+GANTRY_ITEM int GANTRY_ITEM_FN(sort_is_nan)(const T x, const gantry_order_t *order) {
     return order->infinity != 0 && ((K)x & (K)~order->sign) > (K)order->infinity;
 }
 
-GANTRY_ITEM K GANTRY_ITEM_FN(sort_key)(const T x, const gantry_order_t *order)
-{
+GANTRY_ITEM K GANTRY_ITEM_FN(sort_key)(const T x, const gantry_order_t *order) {
     const K bits = (K)x, sign = (K)order->sign;
     const K width = sign | (sign - 1); /* of a float's bits */
     const int is_negative = (bits & sign) != 0 && (bits & ~sign) != 0;
     const K number = is_negative ? ~bits & width : bits | sign;
-    const K key = order->infinity == 0 ? bits ^ sign : GANTRY_ITEM_FN(sort_is_nan)(x, order) ? ~(K)0 : number;
+    const K key = order->infinity == 0                    ? bits ^ sign
+                  : GANTRY_ITEM_FN(sort_is_nan)(x, order) ? ~(K)0
+                                                          : number;
 
     return order->descending ? ~key : key;
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SpaceToBatchND and BatchToSpaceND, by element size. Some dimensions of a space are cut into blocks; a place in a block is
- * a place in the batch, the number of the block is what is left of the dimension:
+/* SpaceToBatchND and BatchToSpaceND, by element size. Some dimensions of a space are cut into
+ * blocks; a place in a block is a place in the batch, the number of the block is what is left of
+ * the dimension:
  *
  *     space [batch, s0, s1, ..., inner]   batch [k0, k1, ..., batch, q0, q1, ..., inner]   s + start = q * block + k
  *
- * What a space lacks at its ends is 0. Items are runs in the last dimension that is cut, with all of `inner`. */
+ * What a space lacks at its ends is 0. Items are runs in the last dimension that is cut, with
+ * all of `inner`. */
 #ifndef GANTRY_SPACE_BATCH_PARAMETERS
 #define GANTRY_SPACE_BATCH_PARAMETERS
 typedef struct gantry_space_batch_t {
     gantry_work_t work;
     gantry_runs_t runs;
-    GANTRY_LONG rank;      /* dimensions that are cut; at least 1 */
-    GANTRY_LONG batch;     /* of the space */
+    GANTRY_LONG rank;  /* dimensions that are cut; at least 1 */
+    GANTRY_LONG batch; /* of the space */
     GANTRY_LONG inner;
     GANTRY_LONG lines;     /* the product of `counts` but the last */
     GANTRY_LONG space[8];  /* of each dimension its size, */
@@ -24,12 +26,13 @@ typedef struct gantry_space_batch_t {
 #ifdef GANTRY_ITEM_TEXT
 
 GANTRY_ITEM void GANTRY_ITEM_FN(space_to_batch)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                                GANTRY_PARAMETERS(gantry_space_batch_t) p, const GANTRY_LONG i)
-{
+                                                GANTRY_PARAMETERS(gantry_space_batch_t) p,
+                                                const GANTRY_LONG i) {
     GANTRY_FIND_RUN(p->runs)
     const int last = (int)p->rank - 1;
     const GANTRY_LONG part = gantry_divide_position(line, p->lines);
-    GANTRY_LONG cell = line - part * p->lines;                  /* q of the dimensions not done yet */
+    /* q of the dimensions not done yet */
+    GANTRY_LONG cell = line - part * p->lines;
     GANTRY_LONG place = gantry_divide_position(part, p->batch); /* k of them */
     const GANTRY_LONG image = part - place * p->batch;
     GANTRY_LONG next = gantry_divide_position(place, p->blocks[last]);
@@ -38,7 +41,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(space_to_batch)(GANTRY_GLOBAL const T *x, GANTRY
     GANTRY_LONG from = 0;
     int is_inside = 1;
 
-    for (int d = last - 1; d >= 0; d--) {
+    for (int d = last - 1; d >= 0; --d) {
         const GANTRY_LONG rest = gantry_divide_position(cell, p->counts[d]);
         GANTRY_LONG s = (cell - rest * p->counts[d]) * p->blocks[d] - p->starts[d];
 
@@ -55,7 +58,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(space_to_batch)(GANTRY_GLOBAL const T *x, GANTRY
     GANTRY_LONG s = gantry_divide_position(first, p->inner);
     GANTRY_LONG c = first - s * p->inner;
     s = s * p->blocks[last] + start;
-    for (GANTRY_LONG e = first; e < end; e++) {
+    for (GANTRY_LONG e = first; e < end; ++e) {
         const int is_there = is_inside && s >= 0 && s < p->space[last];
 
         out[line * p->runs.size + e] = is_there ? x[(from + s) * p->inner + c] : (T)0;
@@ -69,8 +72,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(space_to_batch)(GANTRY_GLOBAL const T *x, GANTRY
 GANTRY_ITEMS_1_1(space_to_batch, T, T, gantry_space_batch_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(batch_to_space)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                                GANTRY_PARAMETERS(gantry_space_batch_t) p, const GANTRY_LONG i)
-{
+                                                GANTRY_PARAMETERS(gantry_space_batch_t) p,
+                                                const GANTRY_LONG i) {
     GANTRY_FIND_RUN(p->runs)
     const int last = (int)p->rank - 1;
     const GANTRY_LONG block = p->blocks[last];
@@ -80,7 +83,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(batch_to_space)(GANTRY_GLOBAL const T *x, GANTRY
     GANTRY_LONG place = 0;
     GANTRY_LONG places = block;
 
-    for (int d = last - 1; d >= 0; d--) {
+    for (int d = last - 1; d >= 0; --d) {
         const GANTRY_LONG next = gantry_divide_position(rest, p->space[d]);
         const GANTRY_LONG at = rest - next * p->space[d] + p->starts[d];
         const GANTRY_LONG q = gantry_divide_position(at, p->blocks[d]);
@@ -97,7 +100,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(batch_to_space)(GANTRY_GLOBAL const T *x, GANTRY
     GANTRY_LONG q = gantry_divide_position(s + p->starts[last], block);
     GANTRY_LONG k = s + p->starts[last] - q * block;
     GANTRY_LONG c = first - s * p->inner;
-    for (GANTRY_LONG e = first; e < end; e++) {
+    for (GANTRY_LONG e = first; e < end; ++e) {
         out[line * p->runs.size + e] = x[(from + q + k * p->batch * stride) * p->inner + c];
         c++;
         if (c == p->inner) {

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element types, by their numbers (gantry_dtype_t). A program's build options name its types: -DGANTRY_T_ID=<number>
- * gives T; GANTRY_S_ID and GANTRY_I_ID, where a kernel has a second (source, output) or an index type, give S and I.
- * C code sets the same names by #define before it includes a family's text, once per type: everything that depends on
- * them here is a macro. Comes after dialect.cl.
+/* Element types, by their numbers (gantry_dtype_t). A program's build options name its types:
+ * -DGANTRY_T_ID=<number> gives T; GANTRY_S_ID and GANTRY_I_ID, where a kernel has a second (source,
+ * output) or an index type, give S and I. C code sets the same names by #define before it includes
+ * a family's text, once per type: everything that depends on them here is a macro. Comes after
+ * dialect.cl.
  *
- *   U   T's twin in which arithmetic wraps: unsigned, of 32 bits at least, for integers; float for halves; else T
- *   C   the type that T is computed in: float for halves, else T; see half.cl for the way there and back
+ *   U   T's twin in which arithmetic wraps: unsigned, of 32 bits at least, for integers; float for
+ *       halves; else T
+ *   C   the type that T is computed in: float for halves, else T; see half.cl for the way there and
+ *       back
  *
- * bool is a uchar that holds 0 or 1; a half is a ushort, its bits. Where bits are moved and never looked at, bool,
- * uint16, int32 and int64 stand for all types of their size. Class flags are 0 or 1. */
+ * bool is a uchar that holds 0 or 1; a half is a ushort, its bits. Where bits are moved and never
+ * looked at, bool, uint16, int32 and int64 stand for all types of their size. Class flags are 0
+ * or 1. */
 #ifndef GANTRY_TYPES_CL
 #define GANTRY_TYPES_CL
 

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The geometry of windows over images, which the texts of pooling, patches and convolution share. An image is
- * [batch, height, width, channels]; with the channels outermost of the three (NCHW) it counts as batch x channels images
- * of one channel each. */
+/* The geometry of windows over images, which the texts of pooling, patches and convolution share.
+ * An image is [batch, height, width, channels]; with the channels outermost of the three (NCHW) it
+ * counts as batch x channels images of one channel each. */
 #ifndef GANTRY_WINDOW_CL
 #define GANTRY_WINDOW_CL
 
 typedef struct gantry_window_t {
     gantry_work_t work;
-    GANTRY_LONG height, width, channels;   /* of the image the window slides over */
-    GANTRY_LONG out_height, out_width;     /* places of the window */
-    GANTRY_LONG rows, columns;             /* elements of the window */
-    GANTRY_LONG step_y, step_x;            /* from place to place */
-    GANTRY_LONG spread_y, spread_x;        /* from element to element: the dilation */
-    GANTRY_LONG top, left;                 /* padding before the image */
-    GANTRY_LONG planes;                    /* channels, where they are images of their own; else 0 */
-    GANTRY_LONG depth;                     /* of depthwise filters: outputs per channel; of others: outputs */
-    gantry_runs_t runs;                    /* on processors: stretches of places (gantry_stretch_t) */
-    GANTRY_LONG band;                      /* of depthwise: rows of places whose stretches are one item there */
+    GANTRY_LONG height, width, channels; /* of the image the window slides over */
+    GANTRY_LONG out_height, out_width;   /* places of the window */
+    GANTRY_LONG rows, columns;           /* elements of the window */
+    GANTRY_LONG step_y, step_x;          /* from place to place */
+    GANTRY_LONG spread_y, spread_x;      /* from element to element: the dilation */
+    GANTRY_LONG top, left;               /* padding before the image */
+    /* channels, where they are images of their own; else 0 */
+    GANTRY_LONG planes;
+    /* of depthwise filters: outputs per channel; of others: outputs */
+    GANTRY_LONG depth;
+    /* on processors: stretches of places (gantry_stretch_t) */
+    gantry_runs_t runs;
+    /* of depthwise: rows of places whose stretches are one item there */
+    GANTRY_LONG band;
 } gantry_window_t;
 
 /* An element of [batch, y, x, channel]. */
@@ -24,8 +28,8 @@ typedef struct gantry_pixel_t {
     GANTRY_LONG image, y, x, channel;
 } gantry_pixel_t;
 
-GANTRY_FN gantry_pixel_t gantry_pixel(GANTRY_LONG position, GANTRY_LONG height, GANTRY_LONG width, GANTRY_LONG channels)
-{
+GANTRY_FN gantry_pixel_t gantry_pixel(GANTRY_LONG position, GANTRY_LONG height, GANTRY_LONG width,
+                                      GANTRY_LONG channels) {
     const GANTRY_LONG column = gantry_divide_position(position, channels);
     const GANTRY_LONG row = gantry_divide_position(column, width);
     gantry_pixel_t pixel;
@@ -37,31 +41,31 @@ GANTRY_FN gantry_pixel_t gantry_pixel(GANTRY_LONG position, GANTRY_LONG height, 
     return pixel;
 }
 
-GANTRY_FN int gantry_is_inside(GANTRY_LONG place, GANTRY_LONG size)
-{
+GANTRY_FN int gantry_is_inside(GANTRY_LONG place, GANTRY_LONG size) {
     return (ulong)place < (ulong)size;
 }
 
-/* The elements [first, end) of a window that lie inside the image, along one dimension: element e is at place + e * spread
- * of [0, size). A window may be larger than any image; what is outside costs nothing. Likewise the windows side by side
- * whose element of one number lies inside: spread is then the step between them. */
+/* The elements [first, end) of a window that lie inside the image, along one dimension: element e
+ * is at place + e * spread of [0, size). A window may be larger than any image; what is outside
+ * costs nothing. Likewise the windows side by side whose element of one number lies inside:
+ * spread is then the step between them. */
 typedef struct gantry_reach_t {
     GANTRY_LONG first, end;
 } gantry_reach_t;
 
-/* gantry_find_... give structures by pointers: what LLVM makes of one that a function of many loops returns, once that is
- * inlined, Oclgrind may not know (llvm.experimental.noalias.scope.decl). */
-GANTRY_SHARED_FN void gantry_find_reach(GANTRY_LONG place, GANTRY_LONG spread, GANTRY_LONG elements, GANTRY_LONG size,
-                                        gantry_reach_t *reach)
-{
-    const GANTRY_LONG left = size > place ? gantry_divide_position(size - place + spread - 1, spread) : 0;
+/* gantry_find_... give structures by pointers: what LLVM makes of one that a function of many loops
+ * returns, once that is inlined, Oclgrind may not know (llvm.experimental.noalias.scope.decl). */
+GANTRY_SHARED_FN void gantry_find_reach(GANTRY_LONG place, GANTRY_LONG spread, GANTRY_LONG elements,
+                                        GANTRY_LONG size, gantry_reach_t *reach) {
+    const GANTRY_LONG left =
+        size > place ? gantry_divide_position(size - place + spread - 1, spread) : 0;
 
     reach->first = place < 0 ? gantry_divide_position(spread - 1 - place, spread) : 0;
     reach->end = left < elements ? left : elements;
 }
 
-/* What one element of a pool's output, or of a depthwise convolution's, sees: the element, where its window begins, and
- * which of the window's elements lie inside. */
+/* What one element of a pool's output, or of a depthwise convolution's, sees: the element, where
+ * its window begins, and which of the window's elements lie inside. */
 typedef struct gantry_view_t {
     gantry_pixel_t at;
     GANTRY_LONG top, left;
@@ -69,8 +73,8 @@ typedef struct gantry_view_t {
 } gantry_view_t;
 
 /* innermost: elements of the output at one place. */
-GANTRY_SHARED_FN gantry_view_t gantry_view(const gantry_window_t *p, GANTRY_LONG innermost, GANTRY_LONG i)
-{
+GANTRY_SHARED_FN gantry_view_t gantry_view(const gantry_window_t *p, GANTRY_LONG innermost,
+                                           GANTRY_LONG i) {
     gantry_view_t view;
 
     view.at = gantry_pixel(i, p->out_height, p->out_width, innermost);
@@ -81,17 +85,19 @@ GANTRY_SHARED_FN gantry_view_t gantry_view(const gantry_window_t *p, GANTRY_LONG
     return view;
 }
 
-/* The other way: the place whose window, by one of its elements, is `distance` further on than the first one's beginning;
- * -1: there is none. */
-GANTRY_FN GANTRY_LONG gantry_place_through(GANTRY_LONG distance, GANTRY_LONG step, GANTRY_LONG places)
-{
-    const GANTRY_LONG place = step == 1 || distance < 0 ? distance : gantry_divide_position(distance, step);
+/* The other way: the place whose window, by one of its elements, is `distance` further on than the
+ * first one's beginning; -1: there is none. */
+GANTRY_FN GANTRY_LONG gantry_place_through(GANTRY_LONG distance, GANTRY_LONG step,
+                                           GANTRY_LONG places) {
+    const GANTRY_LONG place =
+        step == 1 || distance < 0 ? distance : gantry_divide_position(distance, step);
 
     return distance >= 0 && place * step == distance && place < places ? place : -1;
 }
 
-/* What an item is on processors: places side by side in one row of the output, with all their channels; so what it takes
- * to find them is paid once. Of two of them the second one's window begins step_x further right. */
+/* What an item is on processors: places side by side in one row of the output, with all their
+ * channels; so what it takes to find them is paid once. Of two of them the second one's window
+ * begins step_x further right. */
 typedef struct gantry_stretch_t {
     GANTRY_LONG image, place; /* the image, and the first place, counted over all images */
     GANTRY_LONG top, left;    /* where its window begins */
@@ -100,9 +106,9 @@ typedef struct gantry_stretch_t {
 } gantry_stretch_t;
 
 /* Places [first, end) of row y. */
-GANTRY_SHARED_FN void gantry_find_places(const gantry_window_t *p, GANTRY_LONG image, GANTRY_LONG y, GANTRY_LONG first,
-                                         GANTRY_LONG end, gantry_stretch_t *stretch)
-{
+GANTRY_SHARED_FN void gantry_find_places(const gantry_window_t *p, GANTRY_LONG image, GANTRY_LONG y,
+                                         GANTRY_LONG first, GANTRY_LONG end,
+                                         gantry_stretch_t *stretch) {
     stretch->image = image;
     stretch->place = (image * p->out_height + y) * p->out_width + first;
     stretch->top = y * p->step_y - p->top;
@@ -111,8 +117,8 @@ GANTRY_SHARED_FN void gantry_find_places(const gantry_window_t *p, GANTRY_LONG i
     stretch->count = (int)(end - first);
 }
 
-GANTRY_FN void gantry_find_stretch(const gantry_window_t *p, GANTRY_LONG i, gantry_stretch_t *stretch)
-{
+GANTRY_FN void gantry_find_stretch(const gantry_window_t *p, GANTRY_LONG i,
+                                   gantry_stretch_t *stretch) {
     GANTRY_FIND_RUN(p->runs)
     const GANTRY_LONG image = gantry_divide_position(line, p->out_height);
 
@@ -120,8 +126,8 @@ GANTRY_FN void gantry_find_stretch(const gantry_window_t *p, GANTRY_LONG i, gant
 }
 
 /* The columns of a window that begins at `left` which are inside: mostly all of them. */
-GANTRY_FN void gantry_find_columns(const gantry_window_t *p, GANTRY_LONG left, gantry_reach_t *inside)
-{
+GANTRY_FN void gantry_find_columns(const gantry_window_t *p, GANTRY_LONG left,
+                                   gantry_reach_t *inside) {
     if (left >= 0 && left + (p->columns - 1) * p->spread_x < p->width) {
         inside->first = 0;
         inside->end = p->columns;
@@ -130,9 +136,11 @@ GANTRY_FN void gantry_find_columns(const gantry_window_t *p, GANTRY_LONG left, g
     }
 }
 
-/* Of a pool, on processors: so many places of a stretch, and channels, as one line of joined columns holds. */
+/* Of a pool, on processors: so many places of a stretch, and channels, as one line of joined
+ * columns holds. */
 #define GANTRY_POOL_LINE 1024
-#define GANTRY_POOL_CHANNELS 64 /* the most; of one place, which shares its columns with no other, as many as lie side by side: */
+/* the most; of one place, which shares its columns with no other, as many as lie side by side: */
+#define GANTRY_POOL_CHANNELS 64
 #define GANTRY_POOL_LONE_CHANNELS (GANTRY_POOL_LINE / 2)
 
 typedef struct gantry_pool_block_t {
@@ -145,13 +153,14 @@ typedef struct gantry_pool_block_t {
 } gantry_pool_block_t;
 
 /* The first block of all; the others have as many places and channels, or what is left of them. */
-GANTRY_SHARED_FN void gantry_pool_blocks(const gantry_window_t *p, int places, gantry_pool_block_t *block)
-{
+GANTRY_SHARED_FN void gantry_pool_blocks(const gantry_window_t *p, int places,
+                                         gantry_pool_block_t *block) {
     const GANTRY_LONG most = places == 1 ? GANTRY_POOL_LONE_CHANNELS : GANTRY_POOL_CHANNELS;
     const GANTRY_LONG channels = p->channels < most ? p->channels : most;
     const GANTRY_LONG pixels = GANTRY_POOL_LINE / channels, spare = pixels - p->columns;
-    const GANTRY_LONG together =
-        spare < p->step_x || p->step_x > 4 * p->columns ? 1 : gantry_divide_position(spare, p->step_x) + 1;
+    const GANTRY_LONG together = spare < p->step_x || p->step_x > 4 * p->columns
+                                     ? 1
+                                     : gantry_divide_position(spare, p->step_x) + 1;
 
     block->channel = 0;
     block->place = 0;
@@ -162,42 +171,52 @@ GANTRY_SHARED_FN void gantry_pool_blocks(const gantry_window_t *p, int places, g
     block->is_flat = p->step_x == 1 || channels < GANTRY_POOL_CHANNELS / 4;
 }
 
-/* Of a depthwise convolution, on processors: what the windows of some places side by side see is copied into lines, one
- * for each of the windows' rows, with an element for each filter and zeros for the padding. A line has as many parts as
- * there are places before a step is over, so that a column is one run for all places,
+/* Of a depthwise convolution, on processors: what the windows of some places side by side see is
+ * copied into lines, one for each of the windows' rows, with an element for each filter and zeros
+ * for the padding. A line has as many parts as there are places before a step is over, so that a
+ * column is one run for all places,
  *
  *     step_x 2, 3 filters    |pixel 0: f0 f1 f2|pixel 2: f0 f1 f2|...  |pixel 1: f0 f1 f2|pixel 3: f0 f1 f2|...
  *
- * and the weights of one of the window's elements are repeated, so that GANTRY_SUMS_AT_ONCE sums may begin with any of
- * the filters. With channels enough, or filters enough for each, places are read where they lie. */
+ * and the weights of one of the window's elements are repeated, so that GANTRY_SUMS_AT_ONCE sums
+ * may begin with any of the filters. With channels enough, or filters enough for each, places
+ * are read where they lie. */
 #define GANTRY_SUMS_AT_ONCE 32
 #define GANTRY_HALF_SUMS (GANTRY_SUMS_AT_ONCE / 2)
-/* Numbers of all lines, and as many weights; half as many sums. They lie on a thread's stack: fewer where each is wider. */
+/* Numbers of all lines, and as many weights; half as many sums. They lie on a thread's stack:
+ * fewer where each is wider. */
 #define GANTRY_LINE_ROOM(size) (16384 / (int)(size))
-#define GANTRY_LINE_TAPS 128     /* for lines more than there is room for */
-#define GANTRY_LINE_FILTERS 128  /* the most at once */
-#define GANTRY_LINE_FEWEST 8     /* places that are worth more filters */
-#define GANTRY_PLACES 4          /* at once, that are read where they lie: from GANTRY_HALF_SUMS channels */
-#define GANTRY_FEW_SUMS 8        /* or so many filters of each channel on */
+#define GANTRY_LINE_TAPS 128    /* for lines more than there is room for */
+#define GANTRY_LINE_FILTERS 128 /* the most at once */
+#define GANTRY_LINE_FEWEST 8    /* places that are worth more filters */
+/* at once, that are read where they lie: from GANTRY_HALF_SUMS channels */
+#define GANTRY_PLACES 4
+#define GANTRY_FEW_SUMS 8 /* or so many filters of each channel on */
 #define GANTRY_MANY_SUMS (GANTRY_PLACES * GANTRY_HALF_SUMS) /* channels of one place */
 
 typedef struct gantry_lines_t {
     int filters, places; /* at once; without places the windows are too large */
-    int rows;            /* of the windows, at once: if not all, weights are gathered again and again */
-    int parts, behind;   /* of a line; pixels of a part that only the last place sees */
-    int is_direct;       /* there are none, but whole channels' filters at a time */
+    /* of the windows, at once: if not all, weights are gathered again and again */
+    int rows;
+    int parts, behind; /* of a line; pixels of a part that only the last place sees */
+    int is_direct;     /* there are none, but whole channels' filters at a time */
 } gantry_lines_t;
 
-GANTRY_SHARED_FN void gantry_set_lines(const gantry_window_t *p, int filters, int room, gantry_lines_t *lines)
-{
-    const GANTRY_LONG reach = (p->columns - 1) * p->spread_x + 1, parts = p->step_x < reach ? p->step_x : reach;
+GANTRY_SHARED_FN void gantry_set_lines(const gantry_window_t *p, int filters, int room,
+                                       gantry_lines_t *lines) {
+    const GANTRY_LONG reach = (p->columns - 1) * p->spread_x + 1,
+                      parts = p->step_x < reach ? p->step_x : reach;
     const GANTRY_LONG taps = room / (filters + GANTRY_SUMS_AT_ONCE);
-    const GANTRY_LONG behind = gantry_divide_position(reach - 1, p->step_x), most = room / 2 / filters;
-    const GANTRY_LONG fit = gantry_divide_position(taps, p->columns), rows = fit < p->rows ? fit : p->rows;
+    const GANTRY_LONG behind = gantry_divide_position(reach - 1, p->step_x),
+                      most = room / 2 / filters;
+    const GANTRY_LONG fit = gantry_divide_position(taps, p->columns),
+                      rows = fit < p->rows ? fit : p->rows;
     const GANTRY_LONG pixels = rows == 0 ? 0 : gantry_divide_position(room / filters, rows * parts);
 
     lines->filters = filters;
-    lines->places = pixels <= behind ? 0 : pixels - behind < most ? (int)(pixels - behind) : (int)most;
+    lines->places = pixels <= behind         ? 0
+                    : pixels - behind < most ? (int)(pixels - behind)
+                                             : (int)most;
     lines->rows = (int)rows;
     lines->parts = (int)parts;
     lines->behind = (int)behind;
@@ -205,9 +224,8 @@ GANTRY_SHARED_FN void gantry_set_lines(const gantry_window_t *p, int filters, in
 }
 
 /* filters: at each place. room: GANTRY_LINE_ROOM. */
-GANTRY_SHARED_FN void gantry_find_lines(const gantry_window_t *p, GANTRY_LONG filters, int room, int may_be_direct,
-                                        gantry_lines_t *lines)
-{
+GANTRY_SHARED_FN void gantry_find_lines(const gantry_window_t *p, GANTRY_LONG filters, int room,
+                                        int may_be_direct, gantry_lines_t *lines) {
     const int most = filters < GANTRY_LINE_FILTERS ? (int)filters : GANTRY_LINE_FILTERS;
     const GANTRY_LONG step = p->depth == 1 ? GANTRY_HALF_SUMS : p->depth;
 
@@ -222,42 +240,44 @@ GANTRY_SHARED_FN void gantry_find_lines(const gantry_window_t *p, GANTRY_LONG fi
 }
 
 /* The next block: as many places of the stretch as fit, from `place` on. */
-GANTRY_SHARED_FN void gantry_next_lines(const gantry_lines_t *lines, const gantry_stretch_t *s, int place, gantry_lines_t *next)
-{
+GANTRY_SHARED_FN void gantry_next_lines(const gantry_lines_t *lines, const gantry_stretch_t *s,
+                                        int place, gantry_lines_t *next) {
     const int left = s->count - place;
 
     *next = *lines;
     next->places = left < next->places || next->places == 0 ? left : next->places;
 }
 
-/* The offsets of the taps of `rows` window rows: what lies between rows, between elements a step apart, and between pixels
- * side by side. */
-GANTRY_SHARED_FN void gantry_find_taps(const gantry_window_t *p, const int rows, const int row_size, const int parts,
-                                const int part_size, const int pixel_size, int *offsets)
-{
+/* The offsets of the taps of `rows` window rows: what lies between rows, between elements a step
+ * apart, and between pixels side by side. */
+GANTRY_SHARED_FN void gantry_find_taps(const gantry_window_t *p, const int rows, const int row_size,
+                                       const int parts, const int part_size, const int pixel_size,
+                                       int *offsets) {
     const int columns = (int)p->columns;
 
-    for (int column = 0; column < columns; column++) {
+    for (int column = 0; column < columns; ++column) {
         const int at = column * (int)p->spread_x, behind = at / parts;
 
-        for (int row = 0; row < rows; row++) {
-            offsets[row * columns + column] = row * row_size + (at - behind * parts) * part_size + behind * pixel_size;
+        for (int row = 0; row < rows; ++row) {
+            offsets[row * columns + column] =
+                row * row_size + (at - behind * parts) * part_size + behind * pixel_size;
         }
     }
 }
 
-/* One of a window's elements: how far its pixel is from the window's beginning, and its weights from the first one's. */
+/* One of a window's elements: how far its pixel is from the window's beginning, and its weights
+ * from the first one's. */
 typedef struct gantry_tap_t {
     GANTRY_LONG pixel, weights;
 } gantry_tap_t;
 
 /* Those of `rows` and `columns`; returns how many. */
-GANTRY_SHARED_FN int gantry_list_taps(const gantry_window_t *p, const gantry_reach_t *rows, const gantry_reach_t *columns,
-                                      const GANTRY_LONG weights_apart, gantry_tap_t *taps)
-{
+GANTRY_SHARED_FN int gantry_list_taps(const gantry_window_t *p, const gantry_reach_t *rows,
+                                      const gantry_reach_t *columns,
+                                      const GANTRY_LONG weights_apart, gantry_tap_t *taps) {
     int count = 0;
 
-    for (GANTRY_LONG row = rows->first; row < rows->end; row++) {
+    for (GANTRY_LONG row = rows->first; row < rows->end; ++row) {
         for (GANTRY_LONG column = columns->first; column < columns->end; column++, count++) {
             taps[count].pixel = (row * p->spread_y * p->width + column * p->spread_x) * p->channels;
             taps[count].weights = (row * p->columns + column) * weights_apart;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program outside the source tree: adds two numbers and tells where each backend came from, or why it is not there.
+/* A program outside the source tree: adds two numbers and tells where each backend came from, or
+ * why it is not there.
  *
- *   consumer OPENCL CUDA   fails when the path or the reason of one of these backends does not contain the text ("" asks for nothing) */
+ *   consumer OPENCL CUDA   fails when the path or the reason of one of these backends does not
+ *                          contain the text ("" asks for nothing) */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,8 +34,10 @@ int main(int argc, char **argv) {
     if (check_backend(runtime, "cuda", argv[2])) result = 1;
     gantry_scope_t *scope = gantry_scope_begin(runtime, "CPU:0");
     float sum = 0;
-    const gantry_tensor_t *three = gantry_add(scope, gantry_scalar_f32(scope, 1), gantry_scalar_f32(scope, 2));
-    if (!three || gantry_tensor_read(three, &sum, sizeof sum) != GANTRY_OK || (int)sum != 3) result = 1;
+    const gantry_tensor_t *three =
+        gantry_add(scope, gantry_scalar_f32(scope, 1), gantry_scalar_f32(scope, 2));
+    if (!three || gantry_tensor_read(three, &sum, sizeof sum) != GANTRY_OK || (int)sum != 3)
+        result = 1;
     if (gantry_scope_end(scope) != GANTRY_OK) result = 1;
     gantry_runtime_release(runtime);
     if (result == 0) puts("1 + 2 = 3");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much of each card is taken. By this process alone, or with shared=FILE by all processes that name the same file: a table in shared
- * memory with a row per process, behind the file's lock.
+/* How much of each card is taken. By this process alone, or with shared=FILE by all processes that
+ * name the same file: a table in shared memory with a row per process, behind the file's lock.
  *
  *     file    pid 4711  cards 0..15: bytes        rows of processes that have died count no more and are used again;
  *             pid 4712  cards 0..15: bytes        the lock goes with the process that held it */
@@ -33,10 +33,12 @@ static void lock_file(short type) {
     }
 }
 
-static int is_alive(const row_t *row) { return row->pid != 0 && (kill((pid_t)row->pid, 0) == 0 || errno == EPERM); }
+static int is_alive(const row_t *row) {
+    return row->pid != 0 && (kill((pid_t)row->pid, 0) == 0 || errno == EPERM);
+}
 
 static void claim_row(void) {
-    for (int i = 0; i < PROCESSES && own == NULL; i++) {
+    for (int i = 0; i < PROCESSES && own == NULL; ++i) {
         if (!is_alive(&rows[i])) {
             own = &rows[i];
         }
@@ -88,7 +90,7 @@ static void end(const stand_in_device_t *device) {
 static uint64_t free_bytes(const stand_in_device_t *device) {
     uint64_t taken = device->used + device->other;
 
-    for (int i = 0; own != NULL && i < PROCESSES; i++) {
+    for (int i = 0; own != NULL && i < PROCESSES; ++i) {
         if (&rows[i] != own && is_alive(&rows[i])) {
             taken += rows[i].used[device->number];
         }

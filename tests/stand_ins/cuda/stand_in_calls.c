@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls: each is counted, may fail on order, and is held to the driver's rules about initialisation and contexts. */
+/* Calls: each is counted, may fail on order, and is held to the driver's rules about
+ * initialisation and contexts. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,7 +42,9 @@ static void settle(void) {
 
     stand_in__default_machine(&machine);
     if (text != NULL && stand_in__apply_settings(&machine, text) != 0) {
-        fprintf(stderr, "GANTRY_STAND_IN_CUDA=\"%s\" is not understood; stand_in_control.h lists what is\n", text);
+        fprintf(stderr,
+                "GANTRY_STAND_IN_CUDA=\"%s\" is not understood; stand_in_control.h lists what is\n",
+                text);
         machine.count = 0;
     }
 }
@@ -100,7 +103,7 @@ void stand_in__fail_context(stand_in_context_t *context, int code, const char *f
 /* ---- one call ---- */
 
 static function_t *function_of(const char *name) {
-    for (int i = 0; i < function_count; i++) {
+    for (int i = 0; i < function_count; ++i) {
         if (strcmp(functions[i].name, name) == 0) {
             return &functions[i];
         }
@@ -113,8 +116,9 @@ static function_t *function_of(const char *name) {
 }
 
 static int ordered_fault(const function_t *function) {
-    for (int i = 0; i < fault_count; i++) {
-        if ((faults[i].at == 0 || faults[i].at == function->calls) && strcmp(faults[i].function, function->name) == 0) {
+    for (int i = 0; i < fault_count; ++i) {
+        if ((faults[i].at == 0 || faults[i].at == function->calls) &&
+            strcmp(faults[i].function, function->name) == 0) {
             return faults[i].code;
         }
     }
@@ -122,8 +126,8 @@ static int ordered_fault(const function_t *function) {
 }
 
 static int is_sticky(int code) {
-    return code == CUDA_ECC_UNCORRECTABLE || code == 220 || code == CUDA_ILLEGAL_ADDRESS || code == 702 ||
-           code == 710 || (code >= 714 && code <= 719) || code == 721;
+    return code == CUDA_ECC_UNCORRECTABLE || code == 220 || code == CUDA_ILLEGAL_ADDRESS ||
+           code == 702 || code == 710 || (code >= 714 && code <= 719) || code == 721;
 }
 
 static int state_of(const stand_in_context_t *context, int needs) {
@@ -133,7 +137,8 @@ static int state_of(const stand_in_context_t *context, int needs) {
     if (context == NULL) return CUDA_INVALID_CONTEXT;
     if (!context->is_alive) return CUDA_CONTEXT_IS_DESTROYED;
     context_calls++;
-    if (machine.lost_after >= 0 && context_calls > (uint64_t)machine.lost_after && context->device->lost == 0) {
+    if (machine.lost_after >= 0 && context_calls > (uint64_t)machine.lost_after &&
+        context->device->lost == 0) {
         context->device->lost = CUDA_LAUNCH_FAILED;
     }
     return context->device->lost;
@@ -169,7 +174,8 @@ int stand_in__enter(const char *name, int needs) {
 }
 
 int stand_in__may_end(int code) {
-    return code != CUDA_NOT_INITIALIZED && code != CUDA_INVALID_CONTEXT && code != CUDA_CONTEXT_IS_DESTROYED;
+    return code != CUDA_NOT_INITIALIZED && code != CUDA_INVALID_CONTEXT &&
+           code != CUDA_CONTEXT_IS_DESTROYED;
 }
 
 /* ---- control ---- */
@@ -199,10 +205,10 @@ static void control_reset(void) {
     stand_in__lock();
     fault_count = 0;
     machine.lost_after = -1;
-    for (int i = 0; i < STAND_IN_DEVICES; i++) {
+    for (int i = 0; i < STAND_IN_DEVICES; ++i) {
         machine.device[i].lost = 0;
     }
-    for (int i = 0; i < function_count; i++) {
+    for (int i = 0; i < function_count; ++i) {
         functions[i].calls = 0;
     }
     context_calls = 0;
@@ -215,7 +221,7 @@ static void control_reset(void) {
 static void control_lose(int device, int code) {
     stand_in__machine();
     stand_in__lock();
-    for (int i = 0; i < STAND_IN_DEVICES; i++) {
+    for (int i = 0; i < STAND_IN_DEVICES; ++i) {
         if (device < 0 || device == i) {
             machine.device[i].lost = code;
         }
@@ -234,7 +240,7 @@ static uint64_t control_calls(const char *function) {
     uint64_t calls = 0;
 
     stand_in__lock();
-    for (int i = 0; i < function_count; i++) {
+    for (int i = 0; i < function_count; ++i) {
         if (function == NULL || strcmp(functions[i].name, function) == 0) {
             calls += functions[i].calls;
         }
@@ -272,13 +278,14 @@ __attribute__((destructor)) static void report_the_living(void) {
         "modules",  "programs", "cublasLt handles", "cublasLt objects", "uses of NVML",
         "graphs"};
 
-    for (int kind = 0; kind < STAND_IN_KINDS && machine.is_reporting; kind++) {
+    for (int kind = 0; kind < STAND_IN_KINDS && machine.is_reporting; ++kind) {
         if (stand_in__live(kind) != 0) {
-            fprintf(stderr, "stand-in for CUDA: %ld %s live at the end\n", stand_in__live(kind), names[kind]);
+            fprintf(stderr, "stand-in for CUDA: %ld %s live at the end\n", stand_in__live(kind),
+                    names[kind]);
         }
         if (stand_in__abandoned(kind) != 0) {
-            fprintf(stderr, "stand-in for CUDA: %ld %s ended with their context\n", stand_in__abandoned(kind),
-                    names[kind]);
+            fprintf(stderr, "stand-in for CUDA: %ld %s ended with their context\n",
+                    stand_in__abandoned(kind), names[kind]);
         }
     }
 }

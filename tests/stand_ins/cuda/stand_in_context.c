@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts: a primary one per card, counted; others made and destroyed; each thread's stack. A context's record stays to the end of the
- * process, so that a thread that still has it on its stack is told that it was destroyed. */
+/* Contexts: a primary one per card, counted; others made and destroyed; each thread's stack. A
+ * context's record stays to the end of the process, so that a thread that still has it on its
+ * stack is told that it was destroyed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,7 +187,8 @@ int cuCtxDestroy_v2(stand_in_context_t *context) {
     int code = stand_in__enter(__func__, STAND_IN_NEEDS_INIT);
 
     if (!stand_in__may_end(code)) return code;
-    if (stand_in__find(context, STAND_IN_CONTEXTS) == NULL || context->is_primary) return CUDA_INVALID_CONTEXT;
+    if (stand_in__find(context, STAND_IN_CONTEXTS) == NULL || context->is_primary)
+        return CUDA_INVALID_CONTEXT;
     if (stand_in__current() == context) {
         depth--;
     }
@@ -231,7 +233,8 @@ int cuCtxGetCurrent(stand_in_context_t **context) {
 STAND_IN_API int cuCtxSetCurrent(stand_in_context_t *context);
 int cuCtxSetCurrent(stand_in_context_t *context) {
     STAND_IN_ENTER(STAND_IN_NEEDS_INIT);
-    if (context != NULL && stand_in__find(context, STAND_IN_CONTEXTS) == NULL) return CUDA_INVALID_CONTEXT;
+    if (context != NULL && stand_in__find(context, STAND_IN_CONTEXTS) == NULL)
+        return CUDA_INVALID_CONTEXT;
     if (context == NULL) {
         depth -= depth > 0;
     } else if (depth == 0) {
@@ -246,7 +249,7 @@ STAND_IN_API int cuCtxGetDevice(int *device);
 int cuCtxGetDevice(int *device) {
     STAND_IN_ENTER(STAND_IN_NEEDS_ANY_CONTEXT);
     if (device == NULL) return CUDA_INVALID_VALUE;
-    for (int i = 0; i < stand_in__visible_count(); i++) {
+    for (int i = 0; i < stand_in__visible_count(); ++i) {
         if (stand_in__visible(i) == stand_in__current()->device) {
             *device = i;
         }
@@ -278,7 +281,8 @@ int cuCtxEnablePeerAccess(stand_in_context_t *peer, unsigned flags) {
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
     if (flags != 0) return CUDA_INVALID_VALUE;
     if (stand_in__check_unsafe() != CUDA_OK) return CUDA_CAPTURE_UNSUPPORTED;
-    if (stand_in__find(peer, STAND_IN_CONTEXTS) == NULL || peer->device == own->device) return CUDA_INVALID_CONTEXT;
+    if (stand_in__find(peer, STAND_IN_CONTEXTS) == NULL || peer->device == own->device)
+        return CUDA_INVALID_CONTEXT;
     if (!stand_in__machine()->has_peers) return CUDA_PEER_ACCESS_UNSUPPORTED;
     bit = 1u << peer->device->number;
     if (own->peers & bit) return CUDA_PEER_ACCESS_ALREADY_ENABLED;

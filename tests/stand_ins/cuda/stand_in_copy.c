@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies and fills, as work of the host behind a stream. Ranges are looked at when they are asked for; pageable host memory makes a copy
- * wait, as on a card. */
+/* Copies and fills, as work of the host behind a stream. Ranges are looked at when they are asked
+ * for; pageable host memory makes a copy wait, as on a card. */
 #include <string.h>
 
 #include "stand_in_graph.h"
@@ -17,12 +17,14 @@ static void run_copy(void *arguments) {
     memmove(copy->target, copy->source, copy->bytes);
 }
 
-static int is_of(int kind, uint64_t address, size_t bytes) { return stand_in__memory_at(address, bytes, kind) != NULL; }
+static int is_of(int kind, uint64_t address, size_t bytes) {
+    return stand_in__memory_at(address, bytes, kind) != NULL;
+}
 
-/* A captured copy is checked once more when it runs. Whether a driver captures pageable memory is not looked into: here
- * it does not. */
-static int keep_sides(stand_in_stream_t *stream, uint64_t target, int target_side, uint64_t source, int source_side,
-                      size_t bytes, int is_waited) {
+/* A captured copy is checked once more when it runs. Whether a driver captures pageable memory is
+ * not looked into: here it does not. */
+static int keep_sides(stand_in_stream_t *stream, uint64_t target, int target_side, uint64_t source,
+                      int source_side, size_t bytes, int is_waited) {
     int code = is_waited ? stand_in__spoil(stream, CUDA_CAPTURE_UNSUPPORTED) : CUDA_OK;
 
     if (code == CUDA_OK) code = stand_in__keep_memory(stream, target, bytes, target_side);
@@ -30,9 +32,10 @@ static int keep_sides(stand_in_stream_t *stream, uint64_t target, int target_sid
     return code;
 }
 
-/* Copies in a stream; sides: what both addresses must be, STAND_IN_MEMORY or STAND_IN_HOST_MEMORY (any memory of the host). */
-static int copy(void *stream_handle, uint64_t target, int target_side, uint64_t source, int source_side, size_t bytes,
-                int is_waited) {
+/* Copies in a stream; sides: what both addresses must be, STAND_IN_MEMORY or
+ * STAND_IN_HOST_MEMORY (any memory of the host). */
+static int copy(void *stream_handle, uint64_t target, int target_side, uint64_t source,
+                int source_side, size_t bytes, int is_waited) {
     const copy_t work = {(void *)(uintptr_t)target, (const void *)(uintptr_t)source, bytes};
     const uint64_t host = target_side == STAND_IN_HOST_MEMORY ? target : source;
     stand_in_stream_t *stream;
@@ -60,16 +63,19 @@ static int copy(void *stream_handle, uint64_t target, int target_side, uint64_t 
     return code;
 }
 
-STAND_IN_API int cuMemcpyHtoDAsync_v2(uint64_t target, const void *source, size_t bytes, void *stream);
+STAND_IN_API int cuMemcpyHtoDAsync_v2(uint64_t target, const void *source, size_t bytes,
+                                      void *stream);
 int cuMemcpyHtoDAsync_v2(uint64_t target, const void *source, size_t bytes, void *stream) {
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
-    return copy(stream, target, STAND_IN_MEMORY, (uint64_t)(uintptr_t)source, STAND_IN_HOST_MEMORY, bytes, 0);
+    return copy(stream, target, STAND_IN_MEMORY, (uint64_t)(uintptr_t)source, STAND_IN_HOST_MEMORY,
+                bytes, 0);
 }
 
 STAND_IN_API int cuMemcpyDtoHAsync_v2(void *target, uint64_t source, size_t bytes, void *stream);
 int cuMemcpyDtoHAsync_v2(void *target, uint64_t source, size_t bytes, void *stream) {
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
-    return copy(stream, (uint64_t)(uintptr_t)target, STAND_IN_HOST_MEMORY, source, STAND_IN_MEMORY, bytes, 0);
+    return copy(stream, (uint64_t)(uintptr_t)target, STAND_IN_HOST_MEMORY, source, STAND_IN_MEMORY,
+                bytes, 0);
 }
 
 STAND_IN_API int cuMemcpyDtoDAsync_v2(uint64_t target, uint64_t source, size_t bytes, void *stream);
@@ -81,17 +87,20 @@ int cuMemcpyDtoDAsync_v2(uint64_t target, uint64_t source, size_t bytes, void *s
 STAND_IN_API int cuMemcpyHtoD_v2(uint64_t target, const void *source, size_t bytes);
 int cuMemcpyHtoD_v2(uint64_t target, const void *source, size_t bytes) {
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
-    return copy(NULL, target, STAND_IN_MEMORY, (uint64_t)(uintptr_t)source, STAND_IN_HOST_MEMORY, bytes, 1);
+    return copy(NULL, target, STAND_IN_MEMORY, (uint64_t)(uintptr_t)source, STAND_IN_HOST_MEMORY,
+                bytes, 1);
 }
 
 STAND_IN_API int cuMemcpyDtoH_v2(void *target, uint64_t source, size_t bytes);
 int cuMemcpyDtoH_v2(void *target, uint64_t source, size_t bytes) {
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
-    return copy(NULL, (uint64_t)(uintptr_t)target, STAND_IN_HOST_MEMORY, source, STAND_IN_MEMORY, bytes, 1);
+    return copy(NULL, (uint64_t)(uintptr_t)target, STAND_IN_HOST_MEMORY, source, STAND_IN_MEMORY,
+                bytes, 1);
 }
 
-STAND_IN_API int cuMemcpyPeerAsync(uint64_t target, stand_in_context_t *target_context, uint64_t source,
-                                   stand_in_context_t *source_context, size_t bytes, void *stream);
+STAND_IN_API int cuMemcpyPeerAsync(uint64_t target, stand_in_context_t *target_context,
+                                   uint64_t source, stand_in_context_t *source_context,
+                                   size_t bytes, void *stream);
 int cuMemcpyPeerAsync(uint64_t target, stand_in_context_t *target_context, uint64_t source,
                       stand_in_context_t *source_context, size_t bytes, void *stream) {
     const stand_in_memory_t *from;
@@ -125,19 +134,21 @@ typedef struct fill_t {
 static void run_fill(void *arguments) {
     const fill_t *fill = arguments;
 
-    for (size_t i = 0; i < fill->count; i++) {
+    for (size_t i = 0; i < fill->count; ++i) {
         memcpy(fill->target + i * fill->bytes, &fill->value, fill->bytes);
     }
 }
 
-static int fill(void *stream_handle, uint64_t target, uint32_t value, uint32_t bytes, size_t count) {
+static int fill(void *stream_handle, uint64_t target, uint32_t value, uint32_t bytes,
+                size_t count) {
     const fill_t work = {(uint8_t *)(uintptr_t)target, count, value, bytes};
     stand_in_stream_t *stream;
     int code = stand_in__stream_of(stream_handle, &stream);
 
     if (code != CUDA_OK) return code;
     if (count == 0) return CUDA_OK;
-    if (target % bytes != 0 || count > SIZE_MAX / bytes || !is_of(STAND_IN_MEMORY, target, count * bytes))
+    if (target % bytes != 0 || count > SIZE_MAX / bytes ||
+        !is_of(STAND_IN_MEMORY, target, count * bytes))
         return CUDA_INVALID_VALUE;
     if (stand_in__is_captured(stream)) {
         code = stand_in__keep_memory(stream, target, count * bytes, STAND_IN_MEMORY);
@@ -152,7 +163,8 @@ int cuMemsetD8Async(uint64_t target, unsigned char value, size_t count, void *st
     return fill(stream, target, value, 1, count);
 }
 
-STAND_IN_API int cuMemsetD16Async(uint64_t target, unsigned short value, size_t count, void *stream);
+STAND_IN_API int cuMemsetD16Async(uint64_t target, unsigned short value, size_t count,
+                                  void *stream);
 int cuMemsetD16Async(uint64_t target, unsigned short value, size_t count, void *stream) {
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
     return fill(stream, target, value, 2, count);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the four stand-in libraries share: calls counted and failed on order, cards, contexts, live objects, and memory.
+/* What the four stand-in libraries share: calls counted and failed on order, cards, contexts, live
+ * objects, and memory.
  *
- * Lives in standin_libcuda.so; the three others link it. NVIDIA's types are written here as plain C types of the same size.
- * Threads: thread-safe unless stated; one lock guards what is here and is not held while OpenCL is called. */
+ * Lives in standin_libcuda.so; the three others link it. NVIDIA's types are written here as plain C
+ * types of the same size.
+ * Threads: thread-safe unless stated; one lock guards what is here and is not held while OpenCL
+ * is called. */
 #ifndef GANTRY_TESTS_STAND_IN_CORE_H
 #define GANTRY_TESTS_STAND_IN_CORE_H
 
@@ -65,9 +68,9 @@ typedef struct stand_in_device_t {
     uint64_t memory;
     uint64_t other;
     int is_busy;
-    int is_part;   /* of a card twice as large (MIG), whose address it has */
-    int lost;      /* the sticky code; 0: none */
-    uint64_t used; /* by this process */
+    int is_part;                 /* of a card twice as large (MIG), whose address it has */
+    int lost;                    /* the sticky code; 0: none */
+    uint64_t used;               /* by this process */
     stand_in_context_t *primary; /* made at the first retain, kept to the end of the process */
     int primary_retained;
 } stand_in_device_t;
@@ -112,7 +115,8 @@ enum {
 
 /* Begins a call: counts it, and returns the code it fails with, or 0. */
 STAND_IN_API int stand_in__enter(const char *function, int needs);
-/* Also for what ends an object: a card that is lost, or a failure on order, ends the object all the same and is reported. */
+/* Also for what ends an object: a card that is lost, or a failure on order, ends the object all
+ * the same and is reported. */
 int stand_in__may_end(int code);
 
 #define STAND_IN_ENTER(needs)                               \
@@ -123,8 +127,8 @@ int stand_in__may_end(int code);
 
 void stand_in__set_initialised(void);
 /* A sticky error on the device of a context. */
-STAND_IN_API void stand_in__fail_context(stand_in_context_t *context, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+STAND_IN_API void stand_in__fail_context(stand_in_context_t *context, int code, const char *format,
+                                         ...) __attribute__((format(printf, 3, 4)));
 /* Words for complaints() that accuse nobody. */
 void stand_in__note(const char *text);
 STAND_IN_API void stand_in__complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -133,9 +137,10 @@ STAND_IN_API void stand_in__complain(const char *format, ...) __attribute__((for
 
 struct stand_in_object_t {
     int kind;
-    stand_in_object_t *next;                /* in its bucket */
-    stand_in_context_t *context;            /* NULL: of none */
-    void (*end)(stand_in_object_t *object); /* releases everything; the object is no longer listed */
+    stand_in_object_t *next;     /* in its bucket */
+    stand_in_context_t *context; /* NULL: of none */
+    /* releases everything; the object is no longer listed */
+    void (*end)(stand_in_object_t *object);
 };
 
 struct stand_in_context_t {
@@ -163,8 +168,8 @@ void stand_in__end_context_objects(stand_in_context_t *context);
 long stand_in__live(int kind);
 long stand_in__abandoned(int kind);
 /* Calls back for every live object of a context (NULL: of any) and a kind, under the lock. */
-void stand_in__each(int kind, const stand_in_context_t *context, void (*visit)(stand_in_object_t *object, void *self),
-                    void *self);
+void stand_in__each(int kind, const stand_in_context_t *context,
+                    void (*visit)(stand_in_object_t *object, void *self), void *self);
 
 /* The allocation of device or host memory (kind) that holds the bytes; NULL: none does. */
 STAND_IN_API stand_in_memory_t *stand_in__memory_at(uint64_t address, uint64_t bytes, int kind);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in cublasLt: handles, descriptions, layouts and preferences kept as values; the product itself is in stand_in_product.c. */
+/* The stand-in cublasLt: handles, descriptions, layouts and preferences kept as values; the
+ * product itself is in stand_in_product.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,7 +77,8 @@ static void *make_part(size_t bytes, int kind, void (*end)(stand_in_object_t *))
 static int end_part(int code, void *handle, int kind, void (*end)(stand_in_object_t *)) {
     stand_in_object_t *object = stand_in__find(handle, kind);
 
-    if (object == NULL || object->end != end || !stand_in__unlist(object)) return BLAS_INVALID_VALUE;
+    if (object == NULL || object->end != end || !stand_in__unlist(object))
+        return BLAS_INVALID_VALUE;
     end(object);
     return code;
 }
@@ -93,14 +95,16 @@ STAND_IN_API int cublasLtCreate(void **handle);
 int cublasLtCreate(void **handle) {
     STAND_IN_ENTER(STAND_IN_NEEDS_NOTHING);
     if (handle == NULL) return BLAS_INVALID_VALUE;
-    if (stand_in__current() == NULL || stand_in__current()->device->lost != 0) return BLAS_NOT_INITIALIZED;
+    if (stand_in__current() == NULL || stand_in__current()->device->lost != 0)
+        return BLAS_NOT_INITIALIZED;
     *handle = make_part(sizeof(stand_in_object_t), STAND_IN_BLAS, end_handle);
     return *handle != NULL ? BLAS_OK : BLAS_ALLOC_FAILED;
 }
 
 STAND_IN_API int cublasLtDestroy(void *handle);
 int cublasLtDestroy(void *handle) {
-    return end_part(stand_in__enter(__func__, STAND_IN_NEEDS_NOTHING), handle, STAND_IN_BLAS, end_handle);
+    return end_part(stand_in__enter(__func__, STAND_IN_NEEDS_NOTHING), handle, STAND_IN_BLAS,
+                    end_handle);
 }
 
 /* ---- descriptions ---- */
@@ -122,10 +126,12 @@ int cublasLtMatmulDescCreate(void **out, int compute_type, int scale_type) {
 
 STAND_IN_API int cublasLtMatmulDescDestroy(void *handle);
 int cublasLtMatmulDescDestroy(void *handle) {
-    return end_part(stand_in__enter(__func__, STAND_IN_NEEDS_NOTHING), handle, STAND_IN_BLAS_PARTS, end_description);
+    return end_part(stand_in__enter(__func__, STAND_IN_NEEDS_NOTHING), handle, STAND_IN_BLAS_PARTS,
+                    end_description);
 }
 
-STAND_IN_API int cublasLtMatmulDescSetAttribute(void *handle, int attribute, const void *value, size_t bytes);
+STAND_IN_API int cublasLtMatmulDescSetAttribute(void *handle, int attribute, const void *value,
+                                                size_t bytes);
 int cublasLtMatmulDescSetAttribute(void *handle, int attribute, const void *value, size_t bytes) {
     description_t *description;
     int number;
@@ -149,22 +155,26 @@ int cublasLtMatmulDescSetAttribute(void *handle, int attribute, const void *valu
 
 /* ---- layouts ---- */
 
-STAND_IN_API int cublasLtMatrixLayoutCreate(void **out, int type, uint64_t rows, uint64_t columns, int64_t leading);
-int cublasLtMatrixLayoutCreate(void **out, int type, uint64_t rows, uint64_t columns, int64_t leading) {
+STAND_IN_API int cublasLtMatrixLayoutCreate(void **out, int type, uint64_t rows, uint64_t columns,
+                                            int64_t leading);
+int cublasLtMatrixLayoutCreate(void **out, int type, uint64_t rows, uint64_t columns,
+                               int64_t leading) {
     layout_t *made;
 
     STAND_IN_ENTER(STAND_IN_NEEDS_NOTHING);
     if (out == NULL || rows == 0 || columns == 0) return BLAS_INVALID_VALUE;
     made = make_part(sizeof *made, STAND_IN_BLAS_PARTS, end_layout);
     if (made == NULL) return BLAS_ALLOC_FAILED;
-    made->matrix = (stand_in_matrix_t){.type = type, .rows = rows, .columns = columns, .leading = leading, .batch = 1};
+    made->matrix = (stand_in_matrix_t){
+        .type = type, .rows = rows, .columns = columns, .leading = leading, .batch = 1};
     *out = made;
     return BLAS_OK;
 }
 
 STAND_IN_API int cublasLtMatrixLayoutDestroy(void *handle);
 int cublasLtMatrixLayoutDestroy(void *handle) {
-    return end_part(stand_in__enter(__func__, STAND_IN_NEEDS_NOTHING), handle, STAND_IN_BLAS_PARTS, end_layout);
+    return end_part(stand_in__enter(__func__, STAND_IN_NEEDS_NOTHING), handle, STAND_IN_BLAS_PARTS,
+                    end_layout);
 }
 
 /* Where an attribute lies, and its size. */
@@ -182,7 +192,8 @@ static void *layout_field(stand_in_matrix_t *matrix, int attribute, size_t *out_
     }
 }
 
-STAND_IN_API int cublasLtMatrixLayoutSetAttribute(void *handle, int attribute, const void *value, size_t bytes);
+STAND_IN_API int cublasLtMatrixLayoutSetAttribute(void *handle, int attribute, const void *value,
+                                                  size_t bytes);
 int cublasLtMatrixLayoutSetAttribute(void *handle, int attribute, const void *value, size_t bytes) {
     layout_t *layout;
     size_t field_bytes;
@@ -194,7 +205,9 @@ int cublasLtMatrixLayoutSetAttribute(void *handle, int attribute, const void *va
     field = layout_field(&layout->matrix, attribute, &field_bytes);
     if (field == NULL || bytes != field_bytes) return BLAS_INVALID_VALUE;
     memcpy(field, value, bytes);
-    return layout->matrix.is_row_major == 0 || layout->matrix.is_row_major == 1 ? BLAS_OK : BLAS_NOT_SUPPORTED;
+    return layout->matrix.is_row_major == 0 || layout->matrix.is_row_major == 1
+               ? BLAS_OK
+               : BLAS_NOT_SUPPORTED;
 }
 
 /* ---- preferences ---- */
@@ -207,7 +220,7 @@ int cublasLtMatmulPreferenceCreate(void **out) {
     if (out == NULL) return BLAS_INVALID_VALUE;
     made = make_part(sizeof *made, STAND_IN_BLAS_PARTS, end_preference);
     if (made == NULL) return BLAS_ALLOC_FAILED;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; ++i) {
         made->alignments[i] = 256;
     }
     *out = made;
@@ -216,11 +229,14 @@ int cublasLtMatmulPreferenceCreate(void **out) {
 
 STAND_IN_API int cublasLtMatmulPreferenceDestroy(void *handle);
 int cublasLtMatmulPreferenceDestroy(void *handle) {
-    return end_part(stand_in__enter(__func__, STAND_IN_NEEDS_NOTHING), handle, STAND_IN_BLAS_PARTS, end_preference);
+    return end_part(stand_in__enter(__func__, STAND_IN_NEEDS_NOTHING), handle, STAND_IN_BLAS_PARTS,
+                    end_preference);
 }
 
-STAND_IN_API int cublasLtMatmulPreferenceSetAttribute(void *handle, int attribute, const void *value, size_t bytes);
-int cublasLtMatmulPreferenceSetAttribute(void *handle, int attribute, const void *value, size_t bytes) {
+STAND_IN_API int cublasLtMatmulPreferenceSetAttribute(void *handle, int attribute,
+                                                      const void *value, size_t bytes);
+int cublasLtMatmulPreferenceSetAttribute(void *handle, int attribute, const void *value,
+                                         size_t bytes) {
     preference_t *preference;
 
     STAND_IN_ENTER(STAND_IN_NEEDS_NOTHING);
@@ -236,18 +252,20 @@ int cublasLtMatmulPreferenceSetAttribute(void *handle, int attribute, const void
     }
     /* Search, reductions, waves, implementations: taken, and of no effect here. */
     if (attribute == 12) return bytes == 8 ? BLAS_OK : BLAS_INVALID_VALUE;
-    return (attribute == 0 || attribute == 3 || attribute == 9) && bytes == 4 ? BLAS_OK : BLAS_INVALID_VALUE;
+    return (attribute == 0 || attribute == 3 || attribute == 9) && bytes == 4 ? BLAS_OK
+                                                                              : BLAS_INVALID_VALUE;
 }
 
 /* ---- the product ---- */
 
-static int find_product(void *description_handle, void *const layouts[4], stand_in_product_t *out_product,
-                        description_t **out_description) {
-    stand_in_matrix_t *matrices[4] = {&out_product->a, &out_product->b, &out_product->c, &out_product->d};
+static int find_product(void *description_handle, void *const layouts[4],
+                        stand_in_product_t *out_product, description_t **out_description) {
+    stand_in_matrix_t *matrices[4] = {&out_product->a, &out_product->b, &out_product->c,
+                                      &out_product->d};
 
     *out_description = find_part(description_handle, end_description);
     if (*out_description == NULL) return BLAS_INVALID_VALUE;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; ++i) {
         const layout_t *layout = find_part(layouts[i], end_layout);
 
         if (layout == NULL) return BLAS_INVALID_VALUE;
@@ -257,16 +275,18 @@ static int find_product(void *description_handle, void *const layouts[4], stand_
     out_product->b.is_transposed = (*out_description)->transposed[1];
     out_product->compute_type = (*out_description)->compute_type;
     out_product->scale_type = (*out_description)->scale_type;
-    if ((*out_description)->transposed[2] || (*out_description)->epilogue != 1) return BLAS_NOT_SUPPORTED;
+    if ((*out_description)->transposed[2] || (*out_description)->epilogue != 1)
+        return BLAS_NOT_SUPPORTED;
     if ((*out_description)->pointer_mode != 0) return BLAS_NOT_SUPPORTED;
     return stand_in__check_product(out_product) == 0 ? BLAS_OK : BLAS_INVALID_VALUE;
 }
 
-STAND_IN_API int cublasLtMatmulAlgoGetHeuristic(void *handle, void *description, void *a, void *b, void *c, void *d,
-                                                void *preference_handle, int asked, heuristic_t *results,
-                                                int *returned);
-int cublasLtMatmulAlgoGetHeuristic(void *handle, void *description, void *a, void *b, void *c, void *d,
-                                   void *preference_handle, int asked, heuristic_t *results, int *returned) {
+STAND_IN_API int cublasLtMatmulAlgoGetHeuristic(void *handle, void *description, void *a, void *b,
+                                                void *c, void *d, void *preference_handle,
+                                                int asked, heuristic_t *results, int *returned);
+int cublasLtMatmulAlgoGetHeuristic(void *handle, void *description, void *a, void *b, void *c,
+                                   void *d, void *preference_handle, int asked,
+                                   heuristic_t *results, int *returned) {
     void *const layouts[4] = {a, b, c, d};
     const preference_t *preference;
     description_t *found;
@@ -276,15 +296,17 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, void *description, void *a, voi
     STAND_IN_ENTER(STAND_IN_NEEDS_NOTHING);
     preference = find_part(preference_handle, end_preference);
     if (stand_in__find(handle, STAND_IN_BLAS) == NULL) return BLAS_NOT_INITIALIZED;
-    if (preference == NULL || asked < 1 || results == NULL || returned == NULL) return BLAS_INVALID_VALUE;
+    if (preference == NULL || asked < 1 || results == NULL || returned == NULL)
+        return BLAS_INVALID_VALUE;
     *returned = 0;
     code = find_product(description, layouts, &product, &found);
     if (code != BLAS_OK) return code;
     memset(results, 0, sizeof *results);
-    results->workspace_bytes = preference->workspace_bytes < WORKSPACE_WANTED ? 0 : WORKSPACE_WANTED;
+    results->workspace_bytes =
+        preference->workspace_bytes < WORKSPACE_WANTED ? 0 : WORKSPACE_WANTED;
     results->algorithm.data[0] = ALGORITHM_MARK;
     results->algorithm.data[1] = results->workspace_bytes;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; ++i) {
         results->algorithm.data[2 + i] = preference->alignments[i];
     }
     results->waves = 1.0f;
@@ -293,9 +315,10 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, void *description, void *a, voi
 }
 
 /* Whether the matrix lies in memory that a kernel on this device may use. */
-static int lies_in_memory(const stand_in_context_t *context, const void *data, const stand_in_matrix_t *matrix) {
-    const stand_in_memory_t *memory =
-        stand_in__memory_at((uint64_t)(uintptr_t)data, stand_in__matrix_bytes(matrix), STAND_IN_MEMORY);
+static int lies_in_memory(const stand_in_context_t *context, const void *data,
+                          const stand_in_matrix_t *matrix) {
+    const stand_in_memory_t *memory = stand_in__memory_at(
+        (uint64_t)(uintptr_t)data, stand_in__matrix_bytes(matrix), STAND_IN_MEMORY);
 
     return memory != NULL && memory->device == context->device;
 }
@@ -311,19 +334,21 @@ static int workspace_is_good(const stand_in_context_t *context, const void *work
 }
 
 static int addresses_are_aligned(const stand_in_product_t *product, const algorithm_t *algorithm) {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; ++i) {
         if (product->data[i] % algorithm->data[2 + i] != 0) return 0;
     }
     return 1;
 }
 
-STAND_IN_API int cublasLtMatmul(void *handle, void *description, const void *alpha, const void *a, void *a_layout,
-                                const void *b, void *b_layout, const void *beta, const void *c, void *c_layout, void *d,
-                                void *d_layout, const algorithm_t *algorithm, void *workspace, size_t workspace_bytes,
-                                void *stream_handle);
-int cublasLtMatmul(void *handle, void *description, const void *alpha, const void *a, void *a_layout, const void *b,
-                   void *b_layout, const void *beta, const void *c, void *c_layout, void *d, void *d_layout,
-                   const algorithm_t *algorithm, void *workspace, size_t workspace_bytes, void *stream_handle) {
+STAND_IN_API int cublasLtMatmul(void *handle, void *description, const void *alpha, const void *a,
+                                void *a_layout, const void *b, void *b_layout, const void *beta,
+                                const void *c, void *c_layout, void *d, void *d_layout,
+                                const algorithm_t *algorithm, void *workspace,
+                                size_t workspace_bytes, void *stream_handle);
+int cublasLtMatmul(void *handle, void *description, const void *alpha, const void *a,
+                   void *a_layout, const void *b, void *b_layout, const void *beta, const void *c,
+                   void *c_layout, void *d, void *d_layout, const algorithm_t *algorithm,
+                   void *workspace, size_t workspace_bytes, void *stream_handle) {
     void *const layouts[4] = {a_layout, b_layout, c_layout, d_layout};
     stand_in_context_t *context = stand_in__current();
     description_t *found;
@@ -332,15 +357,17 @@ int cublasLtMatmul(void *handle, void *description, const void *alpha, const voi
     int code;
 
     STAND_IN_ENTER(STAND_IN_NEEDS_NOTHING);
-    if (stand_in__find(handle, STAND_IN_BLAS) == NULL || context == NULL) return BLAS_NOT_INITIALIZED;
+    if (stand_in__find(handle, STAND_IN_BLAS) == NULL || context == NULL)
+        return BLAS_NOT_INITIALIZED;
     if (context->device->lost != 0) return BLAS_EXECUTION_FAILED;
     if (alpha == NULL || beta == NULL) return BLAS_INVALID_VALUE;
     code = find_product(description, layouts, &product, &found);
     if (code != BLAS_OK) return code;
     if (stand_in__stream_of(stream_handle, &stream) != CUDA_OK) return BLAS_INVALID_VALUE;
     if (algorithm != NULL && !workspace_is_good(context, workspace, workspace_bytes, algorithm)) {
-        stand_in__complain("a workspace of %zu bytes at %p, which is not what the heuristic asked for", workspace_bytes,
-                           workspace);
+        stand_in__complain(
+            "a workspace of %zu bytes at %p, which is not what the heuristic asked for",
+            workspace_bytes, workspace);
         return BLAS_INVALID_VALUE;
     }
     stand_in__set_scales(&product, alpha, beta);
@@ -356,7 +383,8 @@ int cublasLtMatmul(void *handle, void *description, const void *alpha, const voi
         return BLAS_INVALID_VALUE;
     }
     if (!lies_in_memory(context, a, &product.a) || !lies_in_memory(context, b, &product.b) ||
-        !lies_in_memory(context, d, &product.d) || (product.beta != 0 && !lies_in_memory(context, c, &product.c))) {
+        !lies_in_memory(context, d, &product.d) ||
+        (product.beta != 0 && !lies_in_memory(context, c, &product.c))) {
         stand_in__fail_context(context, CUDA_ILLEGAL_ADDRESS,
                                "a matrix of cublasLtMatmul lies outside the device's memory");
         return BLAS_OK;

@@ -13,7 +13,8 @@ static int visible_count;
 int stand_in__visible_count(void) { return visible_count; }
 
 stand_in_device_t *stand_in__visible(int ordinal) {
-    return ordinal >= 0 && ordinal < visible_count ? &stand_in__machine()->device[visible[ordinal]] : NULL;
+    return ordinal >= 0 && ordinal < visible_count ? &stand_in__machine()->device[visible[ordinal]]
+                                                   : NULL;
 }
 
 STAND_IN_API int cuInit(unsigned flags);
@@ -26,7 +27,8 @@ int cuInit(unsigned flags) {
     }
     stand_in__lock();
     if (visible_count == 0) {
-        visible_count = stand_in__choose_visible(stand_in__machine(), getenv("CUDA_VISIBLE_DEVICES"), visible);
+        visible_count =
+            stand_in__choose_visible(stand_in__machine(), getenv("CUDA_VISIBLE_DEVICES"), visible);
     }
     stand_in__unlock();
     if (visible_count == 0) return CUDA_NO_DEVICE;
@@ -108,11 +110,13 @@ static const struct {
     int attribute;
     int value;
 } attributes[] = {
-    {1, 1024},      {2, 1024},  {3, 1024},        {4, 64},     {5, 2147483647}, {6, 65535},   {7, 65535},    {8, 49152},
-    {9, 65536},     {10, 32},   {11, 2147483647}, {12, 65536}, {13, 1500000},   {14, 512},    {15, 1},       {16, 4},
-    {17, 0},        {18, 0},    {19, 1},          {31, 1},     {32, 0},         {35, 0},      {36, 2000000}, {37, 4096},
-    {38, 33554432}, {39, 2048}, {40, 3},          {41, 1},     {78, 1},         {81, 233472}, {82, 65536},   {83, 0},
-    {84, 0},        {88, 0},    {89, 0},          {95, 1},     {97, 232448},    {115, 0},     {119, 0},
+    {1, 1024},      {2, 1024},  {3, 1024},  {4, 64},  {5, 2147483647},  {6, 65535},
+    {7, 65535},     {8, 49152}, {9, 65536}, {10, 32}, {11, 2147483647}, {12, 65536},
+    {13, 1500000},  {14, 512},  {15, 1},    {16, 4},  {17, 0},          {18, 0},
+    {19, 1},        {31, 1},    {32, 0},    {35, 0},  {36, 2000000},    {37, 4096},
+    {38, 33554432}, {39, 2048}, {40, 3},    {41, 1},  {78, 1},          {81, 233472},
+    {82, 65536},    {83, 0},    {84, 0},    {88, 0},  {89, 0},          {95, 1},
+    {97, 232448},   {115, 0},   {119, 0},
 };
 
 static int pci_part(const stand_in_device_t *device, int part) {
@@ -139,7 +143,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
         case 76: *value = card->minor; return CUDA_OK;
         default: break;
     }
-    for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
+    for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; ++i) {
         if (attributes[i].attribute == attribute) {
             *value = attributes[i].value;
             return CUDA_OK;
@@ -152,7 +156,8 @@ STAND_IN_API int cuDeviceCanAccessPeer(int *can, int device, int peer);
 int cuDeviceCanAccessPeer(int *can, int device, int peer) {
     STAND_IN_ENTER(STAND_IN_NEEDS_INIT);
     if (can == NULL) return CUDA_INVALID_VALUE;
-    if (stand_in__visible(device) == NULL || stand_in__visible(peer) == NULL) return CUDA_INVALID_DEVICE;
+    if (stand_in__visible(device) == NULL || stand_in__visible(peer) == NULL)
+        return CUDA_INVALID_DEVICE;
     *can = device != peer && stand_in__machine()->has_peers;
     return CUDA_OK;
 }
@@ -175,7 +180,8 @@ static const struct {
     {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {209, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image for this device"},
     {214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable memory error"},
-    {217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "peer access is not possible between these devices"},
+    {217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
+     "peer access is not possible between these devices"},
     {218, "CUDA_ERROR_INVALID_PTX", "the PTX could not be compiled"},
     {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
@@ -191,7 +197,7 @@ static const struct {
 };
 
 static int find_error(int code) {
-    for (int i = 0; i < (int)(sizeof errors / sizeof errors[0]); i++) {
+    for (int i = 0; i < (int)(sizeof errors / sizeof errors[0]); ++i) {
         if (errors[i].code == code) return i;
     }
     return -1;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures and graphs; see the header. A captured stream counts what it was asked for; a place says how much of each branch lies behind it.
+/* Captures and graphs; see the header. A captured stream counts what it was asked for; a place says
+ * how much of each branch lies behind it.
  *
  *     stream a, branch 0:   work (a1)   record e {a1}                          wait f {a1,b1}   end: is all of b behind a? yes
- *     stream b, branch 1:                              wait e   work (b1)   record f {a1,b1}                                       */
+ *     stream b, branch 1:                              wait e   work (b1)   record f {a1,b1} */
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,8 +104,8 @@ static void advance(stand_in_stream_t *stream) {
     stream->capture->place[branch].behind[branch]++;
 }
 
-int stand_in__keep(stand_in_stream_t *stream, stand_in_submit_fn submit, void (*work)(void *arguments),
-                   const void *arguments, size_t bytes) {
+int stand_in__keep(stand_in_stream_t *stream, stand_in_submit_fn submit,
+                   void (*work)(void *arguments), const void *arguments, size_t bytes) {
     stand_in_node_t *node = malloc(sizeof *node + bytes);
     int code = CUDA_OK;
 
@@ -194,16 +195,19 @@ int stand_in__place_of(stand_in_stream_t *stream, stand_in_place_t *out_place) {
 }
 
 static void join(stand_in_place_t *place, const stand_in_place_t *other) {
-    for (int i = 0; i < STAND_IN_BRANCHES; i++) {
-        place->behind[i] = place->behind[i] > other->behind[i] ? place->behind[i] : other->behind[i];
+    for (int i = 0; i < STAND_IN_BRANCHES; ++i) {
+        place->behind[i] =
+            place->behind[i] > other->behind[i] ? place->behind[i] : other->behind[i];
     }
 }
 
 /* Whoever becomes a branch must be joined, even without work: so it begins with a step. */
-static int enter_locked(capture_t *capture, stand_in_stream_t *stream, const stand_in_place_t *place) {
+static int enter_locked(capture_t *capture, stand_in_stream_t *stream,
+                        const stand_in_place_t *place) {
     int branch = capture->branches;
 
-    if (branch == STAND_IN_BRANCHES || stream->object.context != capture->stream[0]->object.context) {
+    if (branch == STAND_IN_BRANCHES ||
+        stream->object.context != capture->stream[0]->object.context) {
         capture->is_spoilt = 1;
         return CUDA_NOT_SUPPORTED; /* a driver takes more streams, and those of other cards */
     }
@@ -256,7 +260,7 @@ int stand_in__refuse_place(const stand_in_place_t *place) {
 }
 
 static int is_joined(const capture_t *capture) {
-    for (int i = 1; i < capture->branches; i++) {
+    for (int i = 1; i < capture->branches; ++i) {
         if (capture->place[0].behind[i] < capture->place[i].behind[i]) return 0;
     }
     return 1;
@@ -305,7 +309,7 @@ static plan_t *end_capture(capture_t *capture) {
         at = &(*at)->next;
     }
     *at = capture->next;
-    for (int i = 0; i < capture->branches; i++) {
+    for (int i = 0; i < capture->branches; ++i) {
         if (capture->stream[i] != NULL) {
             capture->stream[i]->capture = NULL;
         }
@@ -372,9 +376,12 @@ static int judge(stand_in_stream_t *stream, plan_t **out_plan) {
 
     if (capture == NULL) return CUDA_ILLEGAL_STATE;
     if (stream != capture->stream[0]) return stand_in__spoil(stream, CUDA_CAPTURE_UNMATCHED);
-    if (capture->mode != RELAXED && !pthread_equal(capture->thread, pthread_self())) return CUDA_CAPTURE_WRONG_THREAD;
+    if (capture->mode != RELAXED && !pthread_equal(capture->thread, pthread_self()))
+        return CUDA_CAPTURE_WRONG_THREAD;
     stand_in__lock();
-    code = capture->is_spoilt ? CUDA_CAPTURE_INVALIDATED : is_joined(capture) ? CUDA_OK : CUDA_CAPTURE_UNJOINED;
+    code = capture->is_spoilt   ? CUDA_CAPTURE_INVALIDATED
+           : is_joined(capture) ? CUDA_OK
+                                : CUDA_CAPTURE_UNJOINED;
     stand_in__unlock();
     *out_plan = end_capture(capture);
     return code;
@@ -417,7 +424,8 @@ int cuStreamEndCapture(void *handle, void **out_graph) {
     return make_graph(plan, 0, out_graph);
 }
 
-STAND_IN_API int cuGraphInstantiateWithFlags(void **out_exec, void *handle, unsigned long long flags);
+STAND_IN_API int cuGraphInstantiateWithFlags(void **out_exec, void *handle,
+                                             unsigned long long flags);
 int cuGraphInstantiateWithFlags(void **out_exec, void *handle, unsigned long long flags) {
     graph_t *graph;
 
@@ -434,7 +442,8 @@ int cuGraphInstantiateWithFlags(void **out_exec, void *handle, unsigned long lon
 static int follow_last(graph_t *graph, stand_in_stream_t *stream) {
     const stand_in_pocl_t *cl = stand_in__pocl();
 
-    return graph->last == NULL || cl->clEnqueueBarrierWithWaitList(stream->queue, 1, &graph->last, NULL) == CL_SUCCESS
+    return graph->last == NULL || cl->clEnqueueBarrierWithWaitList(stream->queue, 1, &graph->last,
+                                                                   NULL) == CL_SUCCESS
                ? CUDA_OK
                : CUDA_UNKNOWN;
 }
@@ -443,7 +452,8 @@ static int mark_last(graph_t *graph, stand_in_stream_t *stream) {
     const stand_in_pocl_t *cl = stand_in__pocl();
     cl_event marker;
 
-    if (cl->clEnqueueMarkerWithWaitList(stream->queue, 0, NULL, &marker) != CL_SUCCESS) return CUDA_UNKNOWN;
+    if (cl->clEnqueueMarkerWithWaitList(stream->queue, 0, NULL, &marker) != CL_SUCCESS)
+        return CUDA_UNKNOWN;
     cl->clFlush(stream->queue);
     if (graph->last != NULL) {
         cl->clReleaseEvent(graph->last);
@@ -464,11 +474,13 @@ int cuGraphLaunch(void *handle, void *stream_handle) {
     code = stand_in__stream_of(stream_handle, &stream);
     if (code != CUDA_OK) return code;
     if (stand_in__is_captured(stream)) {
-        stand_in__complain("a graph was launched on a captured stream: a driver makes it a part of the other graph");
+        stand_in__complain(
+            "a graph was launched on a captured stream: a driver makes it a part of the other graph");
         return CUDA_NOT_SUPPORTED;
     }
     code = follow_last(graph, stream);
-    for (const stand_in_node_t *node = graph->plan->first; node != NULL && code == CUDA_OK; node = node->next) {
+    for (const stand_in_node_t *node = graph->plan->first; node != NULL && code == CUDA_OK;
+         node = node->next) {
         code = node->submit(stream, node);
     }
     return code != CUDA_OK ? code : mark_last(graph, stream);
@@ -490,4 +502,6 @@ int cuGraphExecDestroy(void *handle) {
 }
 
 STAND_IN_API int cuGraphDestroy(void *handle);
-int cuGraphDestroy(void *handle) { return destroy_graph(stand_in__enter(__func__, STAND_IN_NEEDS_INIT), handle, 0); }
+int cuGraphDestroy(void *handle) {
+    return destroy_graph(stand_in__enter(__func__, STAND_IN_NEEDS_INIT), handle, 0);
+}

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures: what a stream is asked for, kept instead of run, and submitted again in the same order by each launch of the graph.
+/* Captures: what a stream is asked for, kept instead of run, and submitted again in the same order
+ * by each launch of the graph.
  *
- * One order serves branches too: in the order in which they were asked for, all pieces of work run behind what they wait for. That a branch
- * was joined is looked at all the same, since a driver insists on it. Memory that a graph reaches is looked up at each launch.
- * Owner: a stream points to the capture it takes part in; the graph that it becomes is a live object of its own. Threads: thread-safe. */
+ * One order serves branches too: in the order in which they were asked for, all pieces of work run
+ * behind what they wait for. That a branch was joined is looked at all the same, since a driver
+ * insists on it. Memory that a graph reaches is looked up at each launch.
+ * Owner: a stream points to the capture it takes part in; the graph that it becomes is a live
+ * object of its own. Threads: thread-safe. */
 #ifndef GANTRY_TESTS_STAND_IN_GRAPH_H
 #define GANTRY_TESTS_STAND_IN_GRAPH_H
 
@@ -28,15 +31,17 @@ typedef struct stand_in_node_t {
 typedef int (*stand_in_submit_fn)(stand_in_stream_t *stream, const stand_in_node_t *node);
 
 int stand_in__is_captured(const stand_in_stream_t *stream);
-/* Keeps a call of a captured stream. 0, or what the driver answers for a capture that was spoilt. */
-int stand_in__keep(stand_in_stream_t *stream, stand_in_submit_fn submit, void (*work)(void *arguments),
-                   const void *arguments, size_t bytes);
+/* Keeps a call of a captured stream. 0, or what the driver answers for a capture that was
+ * spoilt. */
+int stand_in__keep(stand_in_stream_t *stream, stand_in_submit_fn submit,
+                   void (*work)(void *arguments), const void *arguments, size_t bytes);
 /* Keeps that a launch needs this memory, of device or host (kind), to be there. */
 int stand_in__keep_memory(stand_in_stream_t *stream, uint64_t address, uint64_t bytes, int kind);
 
 /* Spoils the stream's capture and returns code; code alone where there is none. */
 int stand_in__spoil(stand_in_stream_t *stream, int code);
-/* For calls that no capture can keep: 900, and the capture is spoilt, when this thread may not make them now. */
+/* For calls that no capture can keep: 900, and the capture is spoilt, when this thread may not
+ * make them now. */
 STAND_IN_API int stand_in__check_unsafe(void);
 
 /* The place behind all that a captured stream was asked for. */

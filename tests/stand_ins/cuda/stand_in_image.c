@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* magic, bytes in all with the zero, hash of what follows the line, is_real, architecture, types, bytes of options and source */
+/* magic, bytes in all with the zero, hash of what follows the line, is_real, architecture,
+ * types, bytes of options and source */
 #define HEADER_WRITE "STAND-IN-IMAGE %016zx %016llx %d %d %d %zu %zu\n"
 #define HEADER_READ "STAND-IN-IMAGE %16zx %16llx %d %d %d %zu %zu"
 #define MAGIC "STAND-IN-IMAGE "
@@ -14,15 +15,15 @@
 static unsigned long long hash_of(const char *text, size_t bytes) {
     unsigned long long hash = 14695981039346656037ull; /* FNV-1a */
 
-    for (size_t i = 0; i < bytes; i++) {
+    for (size_t i = 0; i < bytes; ++i) {
         hash = (hash ^ (unsigned char)text[i]) * 1099511628211ull;
     }
     return hash;
 }
 
 char *stand_in__write_image(const stand_in_image_t *image, size_t *out_bytes) {
-    size_t room =
-        strlen(image->options) + strlen(image->source) + 512 + (size_t)image->type_count * (STAND_IN_TYPE_BYTES + 32);
+    size_t room = strlen(image->options) + strlen(image->source) + 512 +
+                  (size_t)image->type_count * (STAND_IN_TYPE_BYTES + 32);
     char *body = malloc(room);
     char *text = malloc(room + 256);
     size_t length = 0;
@@ -34,13 +35,16 @@ char *stand_in__write_image(const stand_in_image_t *image, size_t *out_bytes) {
         free(text);
         return NULL;
     }
-    for (int i = 0; i < image->type_count; i++) {
-        length += (size_t)snprintf(body + length, room - length, "%u %u %s\n", image->types[i].bytes,
-                                   image->types[i].alignment, image->types[i].name);
+    for (int i = 0; i < image->type_count; ++i) {
+        length +=
+            (size_t)snprintf(body + length, room - length, "%u %u %s\n", image->types[i].bytes,
+                             image->types[i].alignment, image->types[i].name);
     }
-    length += (size_t)snprintf(body + length, room - length, "%s\n%s", image->options, image->source);
-    header_length = snprintf(header, sizeof header, HEADER_WRITE, (size_t)0, hash_of(body, length), image->is_real,
-                             image->architecture, image->type_count, strlen(image->options), strlen(image->source));
+    length +=
+        (size_t)snprintf(body + length, room - length, "%s\n%s", image->options, image->source);
+    header_length = snprintf(header, sizeof header, HEADER_WRITE, (size_t)0, hash_of(body, length),
+                             image->is_real, image->architecture, image->type_count,
+                             strlen(image->options), strlen(image->source));
     *out_bytes = (size_t)header_length + length + 1;
     snprintf(header, sizeof header, HEADER_WRITE, *out_bytes, hash_of(body, length), image->is_real,
              image->architecture, image->type_count, strlen(image->options), strlen(image->source));
@@ -51,11 +55,11 @@ char *stand_in__write_image(const stand_in_image_t *image, size_t *out_bytes) {
 }
 
 static const char *read_types(const char *at, stand_in_image_t *image) {
-    for (int i = 0; i < image->type_count; i++) {
+    for (int i = 0; i < image->type_count; ++i) {
         const char *end = strchr(at, '\n');
 
-        if (end == NULL || sscanf(at, "%u %u %95[^\n]", &image->types[i].bytes, &image->types[i].alignment,
-                                  image->types[i].name) != 3) {
+        if (end == NULL || sscanf(at, "%u %u %95[^\n]", &image->types[i].bytes,
+                                  &image->types[i].alignment, image->types[i].name) != 3) {
             return NULL;
         }
         at = end + 1;
@@ -72,8 +76,8 @@ int stand_in__read_image(const char *text, stand_in_image_t *out_image) {
 
     memset(out_image, 0, sizeof *out_image);
     if (strncmp(text, MAGIC, sizeof MAGIC - 1) != 0 ||
-        sscanf(text, HEADER_READ, &bytes, &hash, &out_image->is_real, &out_image->architecture, &out_image->type_count,
-               &options_bytes, &source_bytes) != 7 ||
+        sscanf(text, HEADER_READ, &bytes, &hash, &out_image->is_real, &out_image->architecture,
+               &out_image->type_count, &options_bytes, &source_bytes) != 7 ||
         out_image->type_count < 0 || out_image->type_count > STAND_IN_TYPES) {
         return -1;
     }
@@ -108,14 +112,14 @@ static const struct {
 };
 
 uint32_t stand_in__scalar_bytes(const char *type) {
-    for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; i++) {
+    for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; ++i) {
         if (strcmp(scalars[i].name, type) == 0) return scalars[i].bytes;
     }
     return 0;
 }
 
 static void note_type(stand_in_image_t *image, const char *name) {
-    for (int i = 0; i < image->type_count; i++) {
+    for (int i = 0; i < image->type_count; ++i) {
         if (strcmp(image->types[i].name, name) == 0) return;
     }
     if (image->type_count < STAND_IN_TYPES) {
@@ -128,11 +132,12 @@ static void note_parameters(cl_kernel kernel, stand_in_image_t *image) {
     cl_uint count = 0;
 
     cl->clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);
-    for (cl_uint i = 0; i < count; i++) {
+    for (cl_uint i = 0; i < count; ++i) {
         cl_kernel_arg_address_qualifier space = 0;
         char name[STAND_IN_TYPE_BYTES] = "";
 
-        cl->clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, NULL);
+        cl->clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space,
+                               NULL);
         cl->clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_NAME, sizeof name, name, NULL);
         if (space == CL_KERNEL_ARG_ADDRESS_PRIVATE && stand_in__scalar_bytes(name) == 0) {
             note_type(image, name);
@@ -140,7 +145,8 @@ static void note_parameters(cl_kernel kernel, stand_in_image_t *image) {
     }
 }
 
-/* The size of a type is what the compiler makes of sizeof in a kernel's required work-group size: nothing has to run. */
+/* The size of a type is what the compiler makes of sizeof in a kernel's required work-group
+ * size: nothing has to run. */
 static char *probe_text(const char *source, const stand_in_image_t *image) {
     size_t room = strlen(source) + (size_t)image->type_count * (2 * STAND_IN_TYPE_BYTES + 192) + 1;
     char *text = malloc(room);
@@ -148,11 +154,11 @@ static char *probe_text(const char *source, const stand_in_image_t *image) {
 
     if (text == NULL) return NULL;
     length = (size_t)snprintf(text, room, "%s", source);
-    for (int i = 0; i < image->type_count; i++) {
-        length += (size_t)snprintf(text + length, room - length,
-                                   "\n__kernel __attribute__((reqd_work_group_size(sizeof(%s), __alignof__(%s), 1)))"
-                                   " void stand_in_size_%d(__global uchar *p) { (void)p; }",
-                                   image->types[i].name, image->types[i].name, i);
+    for (int i = 0; i < image->type_count; ++i) {
+        length += (size_t)snprintf(
+            text + length, room - length,
+            "\n__kernel __attribute__((reqd_work_group_size(sizeof(%s), __alignof__(%s), 1))) void stand_in_size_%d(__global uchar *p) { (void)p; }",
+            image->types[i].name, image->types[i].name, i);
     }
     return text;
 }
@@ -160,7 +166,7 @@ static char *probe_text(const char *source, const stand_in_image_t *image) {
 static int ask_probe(cl_program probe, stand_in_image_t *image) {
     const stand_in_pocl_t *cl = stand_in__pocl();
 
-    for (int i = 0; i < image->type_count; i++) {
+    for (int i = 0; i < image->type_count; ++i) {
         char name[32];
         size_t size[3] = {0, 0, 0};
         cl_int native;
@@ -169,7 +175,8 @@ static int ask_probe(cl_program probe, stand_in_image_t *image) {
         snprintf(name, sizeof name, "stand_in_size_%d", i);
         kernel = cl->clCreateKernel(probe, name, &native);
         if (native != CL_SUCCESS) return -1;
-        cl->clGetKernelWorkGroupInfo(kernel, cl->device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof size, size, NULL);
+        cl->clGetKernelWorkGroupInfo(kernel, cl->device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                     sizeof size, size, NULL);
         cl->clReleaseKernel(kernel);
         if (size[0] == 0) return -1;
         image->types[i].bytes = (uint32_t)size[0];
@@ -178,7 +185,8 @@ static int ask_probe(cl_program probe, stand_in_image_t *image) {
     return 0;
 }
 
-int stand_in__find_types(cl_program program, const char *source, const char *options, stand_in_image_t *image) {
+int stand_in__find_types(cl_program program, const char *source, const char *options,
+                         stand_in_image_t *image) {
     const stand_in_pocl_t *cl = stand_in__pocl();
     cl_kernel kernels[64];
     cl_uint count = 0;
@@ -187,7 +195,7 @@ int stand_in__find_types(cl_program program, const char *source, const char *opt
     int status = -1;
 
     if (cl->clCreateKernelsInProgram(program, 64, kernels, &count) != CL_SUCCESS) return -1;
-    for (cl_uint i = 0; i < count; i++) {
+    for (cl_uint i = 0; i < count; ++i) {
         note_parameters(kernels[i], image);
         cl->clReleaseKernel(kernels[i]);
     }

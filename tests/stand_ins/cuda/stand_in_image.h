@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the stand-in calls a cubin or PTX: one string with the source, the options and the sizes of the structs that kernels take by
- * value. Here also the asking of a built program for its kernels' parameters. Threads: thread-safe. */
+/* What the stand-in calls a cubin or PTX: one string with the source, the options and the sizes of
+ * the structs that kernels take by value. Here also the asking of a built program for its
+ * kernels' parameters. Threads: thread-safe. */
 #ifndef GANTRY_TESTS_STAND_IN_IMAGE_H
 #define GANTRY_TESTS_STAND_IN_IMAGE_H
 
@@ -32,7 +33,8 @@ void stand_in__release_image(stand_in_image_t *image);
 
 /* How many bytes a parameter of this type has; 0: not a type of the language. */
 uint32_t stand_in__scalar_bytes(const char *type);
-/* Learns the sizes of the types that the program's kernels take by value and that are not of the language. 0 or -1. */
+/* Learns the sizes of the types that the program's kernels take by value and that are not of the
+ * language. 0 or -1. */
 STAND_IN_API int stand_in__find_types(cl_program program, const char *source, const char *options,
                                       stand_in_image_t *image);
 

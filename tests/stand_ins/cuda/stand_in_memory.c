@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device memory and pinned host memory: blocks of PoCL's fine-grain shared memory, with a guard on both sides that is looked at when
- * the block is freed. New memory holds garbage, as a card's does. */
+/* Device memory and pinned host memory: blocks of PoCL's fine-grain shared memory, with a guard on
+ * both sides that is looked at when the block is freed. New memory holds garbage, as a card's
+ * does. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #define GARBAGE_BYTES (UINT64_C(4) << 20) /* at most, from the start */
 
 static int guard_is_whole(const uint8_t *guard) {
-    for (int i = 0; i < GUARD_BYTES; i++) {
+    for (int i = 0; i < GUARD_BYTES; ++i) {
         if (guard[i] != GUARD_BYTE) return 0;
     }
     return 1;
@@ -21,7 +22,8 @@ static int guard_is_whole(const uint8_t *guard) {
 static void end_memory(stand_in_object_t *object) {
     stand_in_memory_t *memory = (stand_in_memory_t *)object;
 
-    if (!guard_is_whole(memory->base - GUARD_BYTES) || !guard_is_whole(memory->base + memory->bytes)) {
+    if (!guard_is_whole(memory->base - GUARD_BYTES) ||
+        !guard_is_whole(memory->base + memory->bytes)) {
         stand_in__complain("bytes were written %s an allocation of %llu bytes",
                            guard_is_whole(memory->base - GUARD_BYTES) ? "behind" : "before",
                            (unsigned long long)memory->bytes);
@@ -38,8 +40,8 @@ static stand_in_memory_t *make_memory(int kind, stand_in_device_t *device, uint6
     stand_in_memory_t *memory = calloc(1, sizeof *memory);
 
     if (memory == NULL) return NULL;
-    memory->block =
-        cl->clSVMAlloc(cl->context, CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, bytes + 4 * GUARD_BYTES, 0);
+    memory->block = cl->clSVMAlloc(cl->context, CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER,
+                                   bytes + 4 * GUARD_BYTES, 0);
     if (memory->block == NULL) {
         free(memory);
         return NULL;
@@ -101,8 +103,8 @@ static int free_memory(int code, void *pointer, int kind) {
 
 STAND_IN_API int cuMemFree_v2(uint64_t pointer);
 int cuMemFree_v2(uint64_t pointer) {
-    return free_memory(stand_in__enter(__func__, STAND_IN_NEEDS_ANY_CONTEXT), (void *)(uintptr_t)pointer,
-                       STAND_IN_MEMORY);
+    return free_memory(stand_in__enter(__func__, STAND_IN_NEEDS_ANY_CONTEXT),
+                       (void *)(uintptr_t)pointer, STAND_IN_MEMORY);
 }
 
 STAND_IN_API int cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags);
@@ -120,14 +122,17 @@ int cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags) {
 
 STAND_IN_API int cuMemFreeHost(void *pointer);
 int cuMemFreeHost(void *pointer) {
-    return free_memory(stand_in__enter(__func__, STAND_IN_NEEDS_ANY_CONTEXT), pointer, STAND_IN_HOST_MEMORY);
+    return free_memory(stand_in__enter(__func__, STAND_IN_NEEDS_ANY_CONTEXT), pointer,
+                       STAND_IN_HOST_MEMORY);
 }
 
-STAND_IN_API int cuMemHostGetDevicePointer_v2(uint64_t *device_pointer, void *pointer, unsigned flags);
+STAND_IN_API int cuMemHostGetDevicePointer_v2(uint64_t *device_pointer, void *pointer,
+                                              unsigned flags);
 int cuMemHostGetDevicePointer_v2(uint64_t *device_pointer, void *pointer, unsigned flags) {
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
     if (device_pointer == NULL || flags != 0) return CUDA_INVALID_VALUE;
-    if (stand_in__memory_at((uint64_t)(uintptr_t)pointer, 1, STAND_IN_HOST_MEMORY) == NULL) return CUDA_INVALID_VALUE;
+    if (stand_in__memory_at((uint64_t)(uintptr_t)pointer, 1, STAND_IN_HOST_MEMORY) == NULL)
+        return CUDA_INVALID_VALUE;
     *device_pointer = (uint64_t)(uintptr_t)pointer;
     return CUDA_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules and their functions. A kernel's parameters come from CUDA as pointers without sizes: what each is was asked of PoCL. */
+/* Modules and their functions. A kernel's parameters come from CUDA as pointers without sizes:
+ * what each is was asked of PoCL. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,8 +117,10 @@ static int load_module(void **out_module, const void *text) {
     return CUDA_OK;
 }
 
-STAND_IN_API int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options, void **values);
-int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options, void **values) {
+STAND_IN_API int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options,
+                                    void **values);
+int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options,
+                       void **values) {
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
     if (count > 0 && (options == NULL || values == NULL)) return CUDA_INVALID_VALUE;
     return load_module(module, image);
@@ -148,7 +151,7 @@ int cuModuleUnload(void *handle) {
 static void ask_type(const stand_in_image_t *image, const char *name, parameter_t *out) {
     out->bytes = stand_in__scalar_bytes(name);
     out->alignment = out->bytes;
-    for (int i = 0; i < image->type_count; i++) {
+    for (int i = 0; i < image->type_count; ++i) {
         if (strcmp(image->types[i].name, name) == 0) {
             out->bytes = image->types[i].bytes;
             out->alignment = image->types[i].alignment;
@@ -159,14 +162,17 @@ static void ask_type(const stand_in_image_t *image, const char *name, parameter_
 static int learn_parameters(function_t *function) {
     const stand_in_pocl_t *cl = stand_in__pocl();
 
-    cl->clGetKernelInfo(function->kernel, CL_KERNEL_NUM_ARGS, sizeof function->count, &function->count, NULL);
+    cl->clGetKernelInfo(function->kernel, CL_KERNEL_NUM_ARGS, sizeof function->count,
+                        &function->count, NULL);
     if (function->count > PARAMETERS) return -1;
-    for (cl_uint i = 0; i < function->count; i++) {
+    for (cl_uint i = 0; i < function->count; ++i) {
         cl_kernel_arg_address_qualifier space = 0;
         char name[STAND_IN_TYPE_BYTES] = "";
 
-        cl->clGetKernelArgInfo(function->kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, NULL);
-        cl->clGetKernelArgInfo(function->kernel, i, CL_KERNEL_ARG_TYPE_NAME, sizeof name, name, NULL);
+        cl->clGetKernelArgInfo(function->kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space,
+                               &space, NULL);
+        cl->clGetKernelArgInfo(function->kernel, i, CL_KERNEL_ARG_TYPE_NAME, sizeof name, name,
+                               NULL);
         function->parameters[i].bytes = sizeof(uint64_t);
         function->parameters[i].alignment = sizeof(uint64_t);
         if (space == CL_KERNEL_ARG_ADDRESS_PRIVATE) {
@@ -174,7 +180,8 @@ static int learn_parameters(function_t *function) {
             ask_type(&function->module->image, name, &function->parameters[i]);
             if (function->parameters[i].bytes == 0) return -1;
         } else {
-            function->parameters[i].kind = space == CL_KERNEL_ARG_ADDRESS_LOCAL ? SHARED : BY_POINTER;
+            function->parameters[i].kind =
+                space == CL_KERNEL_ARG_ADDRESS_LOCAL ? SHARED : BY_POINTER;
         }
     }
     return 0;
@@ -185,18 +192,19 @@ static void learn_needs(function_t *function) {
     cl_ulong bytes = 0;
     size_t items = 0;
 
-    if (cl->clGetKernelWorkGroupInfo(function->kernel, cl->device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes,
-                                     NULL) == CL_SUCCESS) {
+    if (cl->clGetKernelWorkGroupInfo(function->kernel, cl->device, CL_KERNEL_LOCAL_MEM_SIZE,
+                                     sizeof bytes, &bytes, NULL) == CL_SUCCESS) {
         function->static_shared = bytes;
     }
-    if (cl->clGetKernelWorkGroupInfo(function->kernel, cl->device, CL_KERNEL_WORK_GROUP_SIZE, sizeof items, &items,
-                                     NULL) == CL_SUCCESS) {
+    if (cl->clGetKernelWorkGroupInfo(function->kernel, cl->device, CL_KERNEL_WORK_GROUP_SIZE,
+                                     sizeof items, &items, NULL) == CL_SUCCESS) {
         function->threads = items;
     }
     if (function->threads == 0 || function->threads > THREADS_AT_MOST) {
         function->threads = THREADS_AT_MOST;
     }
-    function->dynamic_shared = function->static_shared < SHARED_BYTES ? SHARED_BYTES - function->static_shared : 0;
+    function->dynamic_shared =
+        function->static_shared < SHARED_BYTES ? SHARED_BYTES - function->static_shared : 0;
 }
 
 STAND_IN_API int cuModuleGetFunction(void **out_function, void *handle, const char *name);
@@ -263,8 +271,10 @@ int cuFuncSetAttribute(void *handle, int attribute, int value) {
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
     function = stand_in__find(handle, STAND_IN_FUNCTIONS);
     if (function == NULL) return CUDA_INVALID_HANDLE;
-    if (attribute == 9) return value >= -1 && value <= 100 ? CUDA_OK : CUDA_INVALID_VALUE; /* the preferred carve-out */
-    if (attribute != 8 || value < 0 || (uint64_t)value + function->static_shared > SHARED_BYTES_ASKED)
+    /* the preferred carve-out */
+    if (attribute == 9) return value >= -1 && value <= 100 ? CUDA_OK : CUDA_INVALID_VALUE;
+    if (attribute != 8 || value < 0 ||
+        (uint64_t)value + function->static_shared > SHARED_BYTES_ASKED)
         return CUDA_INVALID_VALUE;
     function->dynamic_shared = (uint64_t)value;
     return CUDA_OK;
@@ -279,7 +289,7 @@ int cuFuncGetParamInfo(void *handle, size_t index, size_t *offset, size_t *bytes
     function = stand_in__find(handle, STAND_IN_FUNCTIONS);
     if (function == NULL) return CUDA_INVALID_HANDLE;
     if (offset == NULL || index >= function->count) return CUDA_INVALID_VALUE;
-    for (size_t i = 0;; i++) {
+    for (size_t i = 0;; ++i) {
         const parameter_t *parameter = &function->parameters[i];
 
         at = (at + parameter->alignment - 1) / parameter->alignment * parameter->alignment;
@@ -298,13 +308,16 @@ static int may_reach(const stand_in_context_t *context, uint64_t address) {
     const stand_in_memory_t *memory = stand_in__memory_at(address, 0, STAND_IN_MEMORY);
 
     if (memory != NULL) {
-        return memory->device == context->device || (context->peers & (1u << memory->device->number)) != 0;
+        return memory->device == context->device ||
+               (context->peers & (1u << memory->device->number)) != 0;
     }
     return stand_in__memory_at(address, 0, STAND_IN_HOST_MEMORY) != NULL;
 }
 
-/* A wrong address is no error of the launch: the card notices, and whoever asks it next is told. *out_is_wrong: nothing is to run. */
-static int set_parameter(function_t *function, cl_uint index, const void *value, uint64_t shared, int *out_is_wrong) {
+/* A wrong address is no error of the launch: the card notices, and whoever asks it next is told.
+ * *out_is_wrong: nothing is to run. */
+static int set_parameter(function_t *function, cl_uint index, const void *value, uint64_t shared,
+                         int *out_is_wrong) {
     const stand_in_pocl_t *cl = stand_in__pocl();
     const parameter_t *parameter = &function->parameters[index];
     uint64_t address;
@@ -314,13 +327,15 @@ static int set_parameter(function_t *function, cl_uint index, const void *value,
         case BY_POINTER:
             memcpy(&address, value, sizeof address);
             if (address != 0 && !may_reach(function->object.context, address)) {
-                stand_in__fail_context(function->object.context, CUDA_ILLEGAL_ADDRESS,
-                                       "parameter %u of a kernel is %#llx, which is no memory of its device", index,
-                                       (unsigned long long)address);
+                stand_in__fail_context(
+                    function->object.context, CUDA_ILLEGAL_ADDRESS,
+                    "parameter %u of a kernel is %#llx, which is no memory of its device", index,
+                    (unsigned long long)address);
                 *out_is_wrong = 1;
                 return CUDA_OK;
             }
-            native = cl->clSetKernelArgSVMPointer(function->kernel, index, (const void *)(uintptr_t)address);
+            native = cl->clSetKernelArgSVMPointer(function->kernel, index,
+                                                  (const void *)(uintptr_t)address);
             break;
         case SHARED:
             if (shared == 0) {
@@ -331,33 +346,38 @@ static int set_parameter(function_t *function, cl_uint index, const void *value,
             }
             native = cl->clSetKernelArg(function->kernel, index, shared, NULL);
             break;
-        default: native = cl->clSetKernelArg(function->kernel, index, parameter->bytes, value); break;
+        default:
+            native = cl->clSetKernelArg(function->kernel, index, parameter->bytes, value);
+            break;
     }
     return native == CL_SUCCESS ? CUDA_OK : CUDA_INVALID_VALUE;
 }
 
-static int launch(function_t *function, stand_in_stream_t *stream, const size_t grid[3], const size_t block[3],
-                  uint64_t shared, void **parameters) {
+static int launch(function_t *function, stand_in_stream_t *stream, const size_t grid[3],
+                  const size_t block[3], uint64_t shared, void **parameters) {
     const stand_in_pocl_t *cl = stand_in__pocl();
     const size_t global[3] = {grid[0] * block[0], grid[1] * block[1], grid[2] * block[2]};
     int is_wrong = 0;
     cl_int native = CL_SUCCESS;
 
-    for (cl_uint i = 0; i < function->count && !is_wrong; i++) {
-        int code =
-            parameters[i] != NULL ? set_parameter(function, i, parameters[i], shared, &is_wrong) : CUDA_INVALID_VALUE;
+    for (cl_uint i = 0; i < function->count && !is_wrong; ++i) {
+        int code = parameters[i] != NULL
+                       ? set_parameter(function, i, parameters[i], shared, &is_wrong)
+                       : CUDA_INVALID_VALUE;
 
         if (code != CUDA_OK) return code;
     }
     if (!is_wrong) {
-        native = cl->clEnqueueNDRangeKernel(stream->queue, function->kernel, 3, NULL, global, block, 0, NULL, NULL);
+        native = cl->clEnqueueNDRangeKernel(stream->queue, function->kernel, 3, NULL, global, block,
+                                            0, NULL, NULL);
     }
     if (native == CL_SUCCESS) {
         native = cl->clFlush(stream->queue);
     }
     if (native != CL_SUCCESS) {
-        stand_in__complain("PoCL refused a launch (%d) of %zu x %zu x %zu in groups of %zu x %zu x %zu", (int)native,
-                           global[0], global[1], global[2], block[0], block[1], block[2]);
+        stand_in__complain(
+            "PoCL refused a launch (%d) of %zu x %zu x %zu in groups of %zu x %zu x %zu",
+            (int)native, global[0], global[1], global[2], block[0], block[1], block[2]);
     }
     return native == CL_SUCCESS ? CUDA_OK : CUDA_LAUNCH_OUT_OF_RESOURCES;
 }
@@ -379,7 +399,7 @@ static size_t room_of(const parameter_t *parameter) {
 }
 
 static void place_values(const function_t *function, uint8_t *values, void **out_parameters) {
-    for (cl_uint i = 0; i < function->count; i++) {
+    for (cl_uint i = 0; i < function->count; ++i) {
         out_parameters[i] = values;
         values += room_of(&function->parameters[i]);
     }
@@ -403,14 +423,14 @@ static int submit_launch(stand_in_stream_t *stream, const stand_in_node_t *node)
     return code;
 }
 
-static int keep_launch(function_t *function, stand_in_stream_t *stream, const size_t grid[3], const size_t block[3],
-                       uint64_t shared, void **parameters) {
+static int keep_launch(function_t *function, stand_in_stream_t *stream, const size_t grid[3],
+                       const size_t block[3], uint64_t shared, void **parameters) {
     void *places[PARAMETERS];
     size_t bytes = sizeof(captured_launch_t);
     captured_launch_t *kept;
     int code = CUDA_OK;
 
-    for (cl_uint i = 0; i < function->count; i++) {
+    for (cl_uint i = 0; i < function->count; ++i) {
         bytes += room_of(&function->parameters[i]);
     }
     kept = calloc(1, bytes);
@@ -420,7 +440,7 @@ static int keep_launch(function_t *function, stand_in_stream_t *stream, const si
     memcpy(kept->block, block, sizeof kept->block);
     kept->shared = shared;
     place_values(function, kept->values, places);
-    for (cl_uint i = 0; i < function->count && code == CUDA_OK; i++) {
+    for (cl_uint i = 0; i < function->count && code == CUDA_OK; ++i) {
         if (parameters[i] == NULL) {
             code = CUDA_INVALID_VALUE;
         } else {
@@ -434,11 +454,13 @@ static int keep_launch(function_t *function, stand_in_stream_t *stream, const si
     return code;
 }
 
-STAND_IN_API int cuLaunchKernel(void *handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                                unsigned block_y, unsigned block_z, unsigned shared, void *stream_handle,
-                                void **parameters, void **extra);
-int cuLaunchKernel(void *handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                   unsigned block_z, unsigned shared, void *stream_handle, void **parameters, void **extra) {
+STAND_IN_API int cuLaunchKernel(void *handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                unsigned block_x, unsigned block_y, unsigned block_z,
+                                unsigned shared, void *stream_handle, void **parameters,
+                                void **extra);
+int cuLaunchKernel(void *handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                   void *stream_handle, void **parameters, void **extra) {
     const size_t grid[3] = {grid_x, grid_y, grid_z};
     const size_t block[3] = {block_x, block_y, block_z};
     function_t *function;
@@ -451,13 +473,15 @@ int cuLaunchKernel(void *handle, unsigned grid_x, unsigned grid_y, unsigned grid
     if (function->object.context != stand_in__current()) return CUDA_INVALID_CONTEXT;
     code = stand_in__stream_of(stream_handle, &stream);
     if (code != CUDA_OK) return code;
-    if (grid_x == 0 || grid_y == 0 || grid_z == 0 || grid_x > 2147483647u || grid_y > 65535 || grid_z > 65535 ||
-        block_x == 0 || block_y == 0 || block_z == 0 || block_x > 1024 || block_y > 1024 || block_z > 64 ||
-        block[0] * block[1] * block[2] > function->threads || shared > function->dynamic_shared || extra != NULL ||
+    if (grid_x == 0 || grid_y == 0 || grid_z == 0 || grid_x > 2147483647u || grid_y > 65535 ||
+        grid_z > 65535 || block_x == 0 || block_y == 0 || block_z == 0 || block_x > 1024 ||
+        block_y > 1024 || block_z > 64 || block[0] * block[1] * block[2] > function->threads ||
+        shared > function->dynamic_shared || extra != NULL ||
         (parameters == NULL && function->count > 0)) {
         return CUDA_INVALID_VALUE;
     }
-    if (stand_in__is_captured(stream)) return keep_launch(function, stream, grid, block, shared, parameters);
+    if (stand_in__is_captured(stream))
+        return keep_launch(function, stream, grid, block, shared, parameters);
     pthread_mutex_lock(&function->lock);
     code = launch(function, stream, grid, block, shared, parameters);
     pthread_mutex_unlock(&function->lock);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in NVML: the same cards, all of them: CUDA_VISIBLE_DEVICES hides nothing from it. Needs no context. */
+/* The stand-in NVML: the same cards, all of them: CUDA_VISIBLE_DEVICES hides nothing from it.
+ * Needs no context. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,9 @@ int nvmlShutdown(void) {
 }
 
 STAND_IN_API const char *nvmlErrorString(int error);
-const char *nvmlErrorString(int error) { return error == NVML_OK ? "Success" : "an error of the stand-in"; }
+const char *nvmlErrorString(int error) {
+    return error == NVML_OK ? "Success" : "an error of the stand-in";
+}
 
 STAND_IN_API int nvmlSystemGetDriverVersion(char *text, unsigned length);
 int nvmlSystemGetDriverVersion(char *text, unsigned length) {
@@ -89,7 +92,8 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) {
     int code = begin(__func__);
 
     if (code != NVML_OK) return code;
-    if (device == NULL || index >= (unsigned)stand_in__machine()->count) return NVML_INVALID_ARGUMENT;
+    if (device == NULL || index >= (unsigned)stand_in__machine()->count)
+        return NVML_INVALID_ARGUMENT;
     *device = &stand_in__machine()->device[index];
     return NVML_OK;
 }
@@ -103,7 +107,9 @@ static int same_address(const char *a, const char *b) {
 }
 
 /* The whole card that a part is of: as a handle its address, of memory twice the part's. */
-static void *whole_of(stand_in_device_t *device) { return device->is_part ? (void *)device->pci : (void *)device; }
+static void *whole_of(stand_in_device_t *device) {
+    return device->is_part ? (void *)device->pci : (void *)device;
+}
 
 static int same_uuid(const stand_in_device_t *device, const char *text) {
     char own[48];
@@ -116,8 +122,9 @@ static int find(const char *text, int is_address, void **device) {
     stand_in_machine_t *machine = stand_in__machine();
 
     if (text == NULL || device == NULL) return NVML_INVALID_ARGUMENT;
-    for (int i = 0; i < machine->count; i++) {
-        if (is_address ? same_address(machine->device[i].pci, text) : same_uuid(&machine->device[i], text)) {
+    for (int i = 0; i < machine->count; ++i) {
+        if (is_address ? same_address(machine->device[i].pci, text)
+                       : same_uuid(&machine->device[i], text)) {
             *device = is_address ? whole_of(&machine->device[i]) : (void *)&machine->device[i];
             return machine->device[i].lost != 0 ? NVML_GPU_IS_LOST : NVML_OK;
         }
@@ -144,7 +151,7 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) {
 static int device_of(void *handle, stand_in_device_t **out_device) {
     stand_in_machine_t *machine = stand_in__machine();
 
-    for (int i = 0; i < machine->count; i++) {
+    for (int i = 0; i < machine->count; ++i) {
         if (handle == &machine->device[i] || handle == whole_of(&machine->device[i])) {
             *out_device = &machine->device[i];
             return machine->device[i].lost != 0 ? NVML_GPU_IS_LOST : NVML_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in NVRTC: compiles with PoCL, for the log and for the sizes of parameters, and gives back the source as "cubin" or "PTX". */
+/* The stand-in NVRTC: compiles with PoCL, for the log and for the sizes of parameters, and gives
+ * back the source as "cubin" or "PTX". */
 #define _POSIX_C_SOURCE 200809L
 #include <ctype.h>
 #include <stdio.h>
@@ -34,10 +35,11 @@ typedef struct architecture_t {
 } architecture_t;
 
 static const architecture_t architectures[] = {
-    {50, 0, 12999},      {52, 0, 12999},      {53, 0, 12999},      {60, 0, 12999},      {61, 0, 12999},
-    {62, 0, 12999},      {70, 0, 12999},      {72, 0, 12999},      {75, 0, 99999},      {80, 0, 99999},
-    {86, 11010, 99999},  {87, 11040, 99999},  {89, 11080, 99999},  {90, 11080, 99999},  {100, 12080, 99999},
-    {101, 12080, 12999}, {103, 12090, 99999}, {110, 13000, 99999}, {120, 12080, 99999}, {121, 12090, 99999},
+    {50, 0, 12999},      {52, 0, 12999},      {53, 0, 12999},      {60, 0, 12999},
+    {61, 0, 12999},      {62, 0, 12999},      {70, 0, 12999},      {72, 0, 12999},
+    {75, 0, 99999},      {80, 0, 99999},      {86, 11010, 99999},  {87, 11040, 99999},
+    {89, 11080, 99999},  {90, 11080, 99999},  {100, 12080, 99999}, {101, 12080, 12999},
+    {103, 12090, 99999}, {110, 13000, 99999}, {120, 12080, 99999}, {121, 12090, 99999},
 };
 
 static int is_known(const architecture_t *architecture) {
@@ -60,7 +62,7 @@ int nvrtcGetNumSupportedArchs(int *count) {
     STAND_IN_ENTER(STAND_IN_NEEDS_NOTHING);
     if (count == NULL) return RTC_INVALID_INPUT;
     *count = 0;
-    for (size_t i = 0; i < sizeof architectures / sizeof architectures[0]; i++) {
+    for (size_t i = 0; i < sizeof architectures / sizeof architectures[0]; ++i) {
         *count += is_known(&architectures[i]);
     }
     return RTC_OK;
@@ -70,7 +72,7 @@ STAND_IN_API int nvrtcGetSupportedArchs(int *list);
 int nvrtcGetSupportedArchs(int *list) {
     STAND_IN_ENTER(STAND_IN_NEEDS_NOTHING);
     if (list == NULL) return RTC_INVALID_INPUT;
-    for (size_t i = 0; i < sizeof architectures / sizeof architectures[0]; i++) {
+    for (size_t i = 0; i < sizeof architectures / sizeof architectures[0]; ++i) {
         if (is_known(&architectures[i])) {
             *list++ = architectures[i].number;
         }
@@ -93,7 +95,8 @@ const char *nvrtcGetErrorString(int error) {
                                         "NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID",
                                         "NVRTC_ERROR_INTERNAL_ERROR"};
 
-    return error >= 0 && error < (int)(sizeof names / sizeof names[0]) ? names[error] : "NVRTC_ERROR unknown";
+    return error >= 0 && error < (int)(sizeof names / sizeof names[0]) ? names[error]
+                                                                       : "NVRTC_ERROR unknown";
 }
 
 static void end_program(stand_in_object_t *object) {
@@ -105,10 +108,11 @@ static void end_program(stand_in_object_t *object) {
     free(program);
 }
 
-STAND_IN_API int nvrtcCreateProgram(void **out_program, const char *source, const char *name, int headers,
-                                    const char *const *texts, const char *const *names);
-int nvrtcCreateProgram(void **out_program, const char *source, const char *name, int headers, const char *const *texts,
-                       const char *const *names) {
+STAND_IN_API int nvrtcCreateProgram(void **out_program, const char *source, const char *name,
+                                    int headers, const char *const *texts,
+                                    const char *const *names);
+int nvrtcCreateProgram(void **out_program, const char *source, const char *name, int headers,
+                       const char *const *texts, const char *const *names) {
     program_t *program;
 
     (void)name;
@@ -154,7 +158,7 @@ static void set_log(program_t *program, const char *format, const char *detail) 
 
 /* What follows one of the names; NULL: it is none of them. */
 static const char *value_after(const char *option, const char *const *names) {
-    for (; *names != NULL; names++) {
+    for (; *names != NULL; ++names) {
         if (strncmp(option, *names, strlen(*names)) == 0) return option + strlen(*names);
     }
     return NULL;
@@ -162,10 +166,11 @@ static const char *value_after(const char *option, const char *const *names) {
 
 static const char *const architecture_names[] = {"--gpu-architecture=", "-arch=", NULL};
 static const char *const definition_names[] = {"--define-macro=", "-D", NULL};
-static const char *const switch_names[] = {"--fmad=",    "-fmad=",       "--prec-div=",
-                                           "-prec-div=", "--prec-sqrt=", "-prec-sqrt=",
-                                           "--ftz=",     "-ftz=",        "--extra-device-vectorization=",
-                                           NULL};
+static const char *const switch_names[] = {
+    "--fmad=",    "-fmad=",       "--prec-div=",
+    "-prec-div=", "--prec-sqrt=", "-prec-sqrt=",
+    "--ftz=",     "-ftz=",        "--extra-device-vectorization=",
+    NULL};
 static const char *const other_names[] = {"-default-device",
                                           "--device-as-default-execution-space",
                                           "-std=c++",
@@ -190,7 +195,7 @@ static int read_architecture(const char *text, stand_in_image_t *image) {
     char *end = NULL;
     long number = digits == text ? -1 : strtol(digits, &end, 10);
 
-    for (size_t i = 0; i < sizeof architectures / sizeof architectures[0]; i++) {
+    for (size_t i = 0; i < sizeof architectures / sizeof architectures[0]; ++i) {
         if (architectures[i].number == number && is_known(&architectures[i]) &&
             (*end == '\0' || ((*end == 'a' || *end == 'f') && end[1] == '\0' && number >= 90))) {
             image->architecture = (int)number;
@@ -201,7 +206,8 @@ static int read_architecture(const char *text, stand_in_image_t *image) {
     return RTC_INVALID_OPTION;
 }
 
-static int read_option(const char *option, stand_in_image_t *image, char *definitions, size_t room) {
+static int read_option(const char *option, stand_in_image_t *image, char *definitions,
+                       size_t room) {
     const char *value = value_after(option, architecture_names);
     size_t length = strlen(definitions);
 
@@ -216,7 +222,9 @@ static int read_option(const char *option, stand_in_image_t *image, char *defini
         return RTC_OK;
     }
     value = value_after(option, switch_names);
-    if (value != NULL) return strcmp(value, "true") == 0 || strcmp(value, "false") == 0 ? RTC_OK : RTC_INVALID_OPTION;
+    if (value != NULL)
+        return strcmp(value, "true") == 0 || strcmp(value, "false") == 0 ? RTC_OK
+                                                                         : RTC_INVALID_OPTION;
     return value_after(option, other_names) != NULL ? RTC_OK : RTC_INVALID_OPTION;
 }
 
@@ -259,7 +267,7 @@ int nvrtcCompileProgram(void *handle, int count, const char *const *options) {
     if (count < 0 || (count > 0 && options == NULL)) return RTC_INVALID_INPUT;
     free(program->image);
     program->image = NULL;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; ++i) {
         if (read_option(options[i], &image, definitions, sizeof definitions) != RTC_OK) {
             set_log(program, "nvrtc: error: invalid value or unknown option: '%s'\n", options[i]);
             return RTC_INVALID_OPTION;
@@ -338,6 +346,7 @@ int nvrtcGetProgramLog(void *handle, char *log) {
     program = stand_in__find(handle, STAND_IN_PROGRAMS);
     if (program == NULL) return RTC_INVALID_PROGRAM;
     if (log == NULL) return RTC_INVALID_INPUT;
-    memcpy(log, program->log != NULL ? program->log : "", program->log != NULL ? strlen(program->log) + 1 : 1);
+    memcpy(log, program->log != NULL ? program->log : "",
+           program->log != NULL ? strlen(program->log) + 1 : 1);
     return RTC_OK;
 }

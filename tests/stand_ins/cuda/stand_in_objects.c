@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The objects that live, by address: a handle is an object's address and counts only while it is listed here. */
+/* The objects that live, by address: a handle is an object's address and counts only while it is
+ * listed here. */
 #include <stdlib.h>
 
 #include "stand_in_core.h"
@@ -10,7 +11,9 @@ static stand_in_object_t *buckets[BUCKETS];
 static long live[STAND_IN_KINDS + 1];
 static long abandoned[STAND_IN_KINDS + 1];
 
-static stand_in_object_t **bucket_of(const void *handle) { return &buckets[((uintptr_t)handle >> 4) % BUCKETS]; }
+static stand_in_object_t **bucket_of(const void *handle) {
+    return &buckets[((uintptr_t)handle >> 4) % BUCKETS];
+}
 
 void stand_in__list(stand_in_object_t *object) {
     stand_in_object_t **bucket = bucket_of(object);
@@ -56,7 +59,7 @@ int stand_in__unlist(stand_in_object_t *object) {
 }
 
 static stand_in_object_t *take_of_context(const stand_in_context_t *context) {
-    for (int i = 0; i < BUCKETS; i++) {
+    for (int i = 0; i < BUCKETS; ++i) {
         for (stand_in_object_t *object = buckets[i]; object != NULL; object = object->next) {
             if (object->context == context && object != &context->object) {
                 unlist(object);
@@ -81,10 +84,10 @@ void stand_in__end_context_objects(stand_in_context_t *context) {
     } while (object != NULL);
 }
 
-void stand_in__each(int kind, const stand_in_context_t *context, void (*visit)(stand_in_object_t *object, void *self),
-                    void *self) {
+void stand_in__each(int kind, const stand_in_context_t *context,
+                    void (*visit)(stand_in_object_t *object, void *self), void *self) {
     stand_in__lock();
-    for (int i = 0; i < BUCKETS; i++) {
+    for (int i = 0; i < BUCKETS; ++i) {
         for (stand_in_object_t *object = buckets[i]; object != NULL; object = object->next) {
             if (object->kind == kind && (context == NULL || object->context == context)) {
                 visit(object, self);

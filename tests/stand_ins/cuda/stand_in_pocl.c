@@ -31,7 +31,7 @@ static int resolve(void) {
         snprintf(reason, sizeof reason, "%s", dlerror());
         return 0;
     }
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; ++i) {
         void *address = dlsym(library, symbols[i].name);
 
         if (address == NULL) {
@@ -46,7 +46,8 @@ static int resolve(void) {
 static int is_pocl(cl_platform_id platform) {
     char name[128] = "";
 
-    return table.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL) == CL_SUCCESS &&
+    return table.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL) ==
+               CL_SUCCESS &&
            strcmp(name, "Portable Computing Language") == 0;
 }
 
@@ -58,10 +59,11 @@ static int find_device(void) {
     if (table.clGetPlatformIDs(16, platforms, &count) != CL_SUCCESS) {
         count = 0;
     }
-    for (cl_uint i = 0; i < count && i < 16; i++) {
-        if (is_pocl(platforms[i]) &&
-            table.clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_CPU, 1, &table.device, NULL) == CL_SUCCESS) {
-            table.clGetDeviceInfo(table.device, CL_DEVICE_SVM_CAPABILITIES, sizeof shared, &shared, NULL);
+    for (cl_uint i = 0; i < count && i < 16; ++i) {
+        if (is_pocl(platforms[i]) && table.clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_CPU, 1,
+                                                          &table.device, NULL) == CL_SUCCESS) {
+            table.clGetDeviceInfo(table.device, CL_DEVICE_SVM_CAPABILITIES, sizeof shared, &shared,
+                                  NULL);
             if ((shared & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) == 0) {
                 snprintf(reason, sizeof reason, "PoCL's device has no fine-grain shared memory");
                 return 0;
@@ -69,7 +71,8 @@ static int find_device(void) {
             return 1;
         }
     }
-    snprintf(reason, sizeof reason, "no platform \"Portable Computing Language\" with a CPU among %u", count);
+    snprintf(reason, sizeof reason,
+             "no platform \"Portable Computing Language\" with a CPU among %u", count);
     return 0;
 }
 
@@ -131,7 +134,7 @@ static cl_program take_kept(const char *source, const char *options) {
     cl_program program = NULL;
 
     pthread_mutex_lock(&kept_lock);
-    for (int i = 0; i < KEPT && kept[i].program != NULL && program == NULL; i++) {
+    for (int i = 0; i < KEPT && kept[i].program != NULL && program == NULL; ++i) {
         if (strcmp(kept[i].options, options) == 0 && strcmp(kept[i].source, source) == 0) {
             program = kept[i].program;
             table.clRetainProgram(program);

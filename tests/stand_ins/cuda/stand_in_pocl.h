@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PoCL behind the stand-in: OpenCL opened at run time, the platform found by its name, one context on its first device to the end of
- * the process. Threads: thread-safe. */
+/* PoCL behind the stand-in: OpenCL opened at run time, the platform found by its name, one context
+ * on its first device to the end of the process. Threads: thread-safe. */
 #ifndef GANTRY_TESTS_STAND_IN_POCL_H
 #define GANTRY_TESTS_STAND_IN_POCL_H
 
@@ -70,8 +70,8 @@ typedef struct stand_in_stream_t {
 /* The stream of a handle in the current context; NULL means the context's own. 0 or CUDA's code. */
 STAND_IN_API int stand_in__stream_of(const void *handle, stand_in_stream_t **out_stream);
 /* Calls work(arguments' copy) behind what the stream has. 0 or CUDA's code. */
-STAND_IN_API int stand_in__enqueue(stand_in_stream_t *stream, void (*work)(void *arguments), const void *arguments,
-                                   size_t bytes);
+STAND_IN_API int stand_in__enqueue(stand_in_stream_t *stream, void (*work)(void *arguments),
+                                   const void *arguments, size_t bytes);
 int stand_in__finish(stand_in_context_t *context); /* waits for every stream of a context */
 int stand_in__open_null_stream(stand_in_context_t *context);
 void stand_in__close_null_stream(stand_in_context_t *context);
@@ -79,10 +79,11 @@ void stand_in__close_null_stream(stand_in_context_t *context);
 /* ---- programs ---- */
 
 /* Building takes nearly all of a test's time, running little: nothing is optimised. */
-#define STAND_IN_BUILD_OPTIONS "-cl-opt-disable -cl-std=CL1.2 -cl-kernel-arg-info -cl-fp32-correctly-rounded-divide-sqrt"
+#define STAND_IN_BUILD_OPTIONS \
+    "-cl-opt-disable -cl-std=CL1.2 -cl-kernel-arg-info -cl-fp32-correctly-rounded-divide-sqrt"
 
-/* A program built from text; *out_log (malloc) is the compiler's, NULL where not asked for: then one that was built
- * before may serve once more. NULL: it was refused. */
+/* A program built from text; *out_log (malloc) is the compiler's, NULL where not asked for: then
+ * one that was built before may serve once more. NULL: it was refused. */
 STAND_IN_API cl_program stand_in__build(const char *source, const char *options, char **out_log);
 
 #endif

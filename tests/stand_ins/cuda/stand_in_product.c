@@ -28,20 +28,24 @@ static uint64_t columns_of(const stand_in_matrix_t *matrix) {
 static int layout_is_good(const stand_in_matrix_t *matrix) {
     uint64_t least = matrix->is_row_major ? matrix->columns : matrix->rows;
 
-    return element_bytes(matrix->type) > 0 && matrix->leading > 0 && (uint64_t)matrix->leading >= least &&
-           matrix->batch >= 1;
+    return element_bytes(matrix->type) > 0 && matrix->leading > 0 &&
+           (uint64_t)matrix->leading >= least && matrix->batch >= 1;
 }
 
-/* What cublasLt takes: the type of the products and of the scales belongs to the type of the elements. */
+/* What cublasLt takes: the type of the products and of the scales belongs to the type of the
+ * elements. */
 static int types_are_good(const stand_in_product_t *product) {
     int compute = product->compute_type;
 
     if (product->a.type != product->b.type || product->c.type != product->d.type) return 0;
     if (product->a.type == 1)
         return (compute == 70 || compute == 71) && product->scale_type == 1 && product->d.type == 1;
-    if (compute == 64 || compute == 65) return product->a.type == 2 && product->d.type == 2 && product->scale_type == 2;
-    if (product->scale_type != 0 || (product->d.type != 0 && product->d.type != product->a.type)) return 0;
-    if (compute == COMPUTE_FAST_16F || compute == COMPUTE_FAST_16BF || compute == COMPUTE_FAST_TF32) {
+    if (compute == 64 || compute == 65)
+        return product->a.type == 2 && product->d.type == 2 && product->scale_type == 2;
+    if (product->scale_type != 0 || (product->d.type != 0 && product->d.type != product->a.type))
+        return 0;
+    if (compute == COMPUTE_FAST_16F || compute == COMPUTE_FAST_16BF ||
+        compute == COMPUTE_FAST_TF32) {
         return product->a.type == 0;
     }
     return compute == 68 || compute == 69;
@@ -50,8 +54,8 @@ static int types_are_good(const stand_in_product_t *product) {
 int stand_in__check_product(const stand_in_product_t *product) {
     const stand_in_matrix_t *d = &product->d;
 
-    if (!layout_is_good(&product->a) || !layout_is_good(&product->b) || !layout_is_good(&product->c) ||
-        !layout_is_good(d) || !types_are_good(product)) {
+    if (!layout_is_good(&product->a) || !layout_is_good(&product->b) ||
+        !layout_is_good(&product->c) || !layout_is_good(d) || !types_are_good(product)) {
         return -1;
     }
     if (rows_of(&product->a) != d->rows || columns_of(&product->b) != d->columns ||
@@ -59,13 +63,18 @@ int stand_in__check_product(const stand_in_product_t *product) {
         product->c.columns != d->columns) {
         return -1;
     }
-    return product->a.batch == d->batch && product->b.batch == d->batch && product->c.batch == d->batch ? 0 : -1;
+    return product->a.batch == d->batch && product->b.batch == d->batch &&
+                   product->c.batch == d->batch
+               ? 0
+               : -1;
 }
 
 uint64_t stand_in__matrix_bytes(const stand_in_matrix_t *matrix) {
     uint64_t lines = matrix->is_row_major ? matrix->rows : matrix->columns;
     uint64_t line = matrix->is_row_major ? matrix->columns : matrix->rows;
-    uint64_t batches = matrix->batch_stride > 0 ? (uint64_t)(matrix->batch - 1) * (uint64_t)matrix->batch_stride : 0;
+    uint64_t batches = matrix->batch_stride > 0
+                           ? (uint64_t)(matrix->batch - 1) * (uint64_t)matrix->batch_stride
+                           : 0;
 
     return (batches + (lines - 1) * (uint64_t)matrix->leading + line) * element_bytes(matrix->type);
 }
@@ -105,8 +114,9 @@ static uint16_t double_to_half(double value) {
         rounded /= 2;
         exponent++;
     }
-    return (uint16_t)(sign | (rounded < 1024 ? (uint32_t)rounded
-                                             : (uint32_t)(exponent + 25) << 10 | ((uint32_t)rounded - 1024)));
+    return (uint16_t)(sign | (rounded < 1024
+                                  ? (uint32_t)rounded
+                                  : (uint32_t)(exponent + 25) << 10 | ((uint32_t)rounded - 1024)));
 }
 
 static uint16_t double_to_bfloat(double value) {
@@ -149,19 +159,22 @@ static double round_to_tf32(double value) {
     uint32_t bits;
 
     memcpy(&bits, &narrow, sizeof bits);
-    return isfinite(narrow) ? (double)float_of_bits((bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu) : value;
+    return isfinite(narrow) ? (double)float_of_bits((bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu)
+                            : value;
 }
 
 static double round_input(int compute_type, double value) {
     switch (compute_type) {
         case COMPUTE_FAST_16F: return half_to_double(double_to_half(value));
-        case COMPUTE_FAST_16BF: return (double)float_of_bits((uint32_t)double_to_bfloat(value) << 16);
+        case COMPUTE_FAST_16BF:
+            return (double)float_of_bits((uint32_t)double_to_bfloat(value) << 16);
         case COMPUTE_FAST_TF32: return round_to_tf32(value);
         default: return value;
     }
 }
 
-static uint64_t index_of(const stand_in_matrix_t *matrix, uint64_t row, uint64_t column, uint64_t batch) {
+static uint64_t index_of(const stand_in_matrix_t *matrix, uint64_t row, uint64_t column,
+                         uint64_t batch) {
     uint64_t across = matrix->is_transposed ? row : column;
     uint64_t down = matrix->is_transposed ? column : row;
     uint64_t leading = (uint64_t)matrix->leading;
@@ -178,43 +191,46 @@ void stand_in__set_scales(stand_in_product_t *product, const void *alpha, const 
 }
 
 /* op(matrix) of one batch as rows of doubles, as the compute type multiplies them. */
-static void unpack(const stand_in_matrix_t *matrix, int compute_type, const void *data, uint64_t batch, double *out) {
+static void unpack(const stand_in_matrix_t *matrix, int compute_type, const void *data,
+                   uint64_t batch, double *out) {
     uint64_t rows = rows_of(matrix);
     uint64_t columns = columns_of(matrix);
 
-    for (uint64_t row = 0; row < rows; row++) {
-        for (uint64_t column = 0; column < columns; column++) {
-            out[row * columns + column] =
-                round_input(compute_type, load(data, matrix->type, index_of(matrix, row, column, batch)));
+    for (uint64_t row = 0; row < rows; ++row) {
+        for (uint64_t column = 0; column < columns; ++column) {
+            out[row * columns + column] = round_input(
+                compute_type, load(data, matrix->type, index_of(matrix, row, column, batch)));
         }
     }
 }
 
-static void multiply_row(const double *restrict a, const double *restrict b, double *restrict sums, uint64_t inner,
-                         uint64_t columns) {
+static void multiply_row(const double *restrict a, const double *restrict b, double *restrict sums,
+                         uint64_t inner, uint64_t columns) {
     memset(sums, 0, columns * sizeof *sums);
-    for (uint64_t k = 0; k < inner; k++) {
-        for (uint64_t column = 0; column < columns; column++) {
+    for (uint64_t k = 0; k < inner; ++k) {
+        for (uint64_t column = 0; column < columns; ++column) {
             sums[column] += a[k] * b[k * columns + column];
         }
     }
 }
 
-static void run_batch(const stand_in_product_t *product, uint64_t batch, double *a, double *b, double *sums) {
+static void run_batch(const stand_in_product_t *product, uint64_t batch, double *a, double *b,
+                      double *sums) {
     uint64_t inner = columns_of(&product->a);
 
     unpack(&product->a, product->compute_type, (const void *)product->data[0], batch, a);
     unpack(&product->b, product->compute_type, (const void *)product->data[1], batch, b);
-    for (uint64_t row = 0; row < product->d.rows; row++) {
+    for (uint64_t row = 0; row < product->d.rows; ++row) {
         multiply_row(a + row * inner, b, sums, inner, product->d.columns);
-        for (uint64_t column = 0; column < product->d.columns; column++) {
+        for (uint64_t column = 0; column < product->d.columns; ++column) {
             double value = product->alpha * sums[column];
 
             if (product->beta != 0) {
                 value += product->beta * load((const void *)product->data[2], product->c.type,
                                               index_of(&product->c, row, column, batch));
             }
-            store((void *)product->data[3], product->d.type, index_of(&product->d, row, column, batch), value);
+            store((void *)product->data[3], product->d.type,
+                  index_of(&product->d, row, column, batch), value);
         }
     }
 }
@@ -227,12 +243,13 @@ void stand_in__run_product(void *arguments) {
     double *sums = malloc(product->d.columns * sizeof *sums + 1);
 
     if (a == NULL || b == NULL || sums == NULL) {
-        stand_in__fail_context(product->context, CUDA_LAUNCH_FAILED, "no memory of the host for a product");
+        stand_in__fail_context(product->context, CUDA_LAUNCH_FAILED,
+                               "no memory of the host for a product");
     } else {
         if (product->workspace != NULL) {
             memset(product->workspace, 0x5A, product->workspace_bytes);
         }
-        for (int32_t batch = 0; batch < product->d.batch; batch++) {
+        for (int32_t batch = 0; batch < product->d.batch; ++batch) {
             run_batch(product, (uint64_t)batch, a, b, sums);
         }
     }

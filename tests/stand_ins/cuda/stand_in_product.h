@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* d = alpha op(a) op(b) + beta c in plain loops, of float32, float64, float16 and bfloat16, accumulated in double. Threads: each
- * product is one thread's. */
+/* d = alpha op(a) op(b) + beta c in plain loops, of float32, float64, float16 and bfloat16,
+ * accumulated in double. Threads: each product is one thread's. */
 #ifndef GANTRY_TESTS_STAND_IN_PRODUCT_H
 #define GANTRY_TESTS_STAND_IN_PRODUCT_H
 
@@ -32,7 +32,8 @@ typedef struct stand_in_product_t {
     stand_in_context_t *context;
 } stand_in_product_t;
 
-int stand_in__check_product(const stand_in_product_t *product); /* 0, or -1: the parts do not fit together */
+/* 0, or -1: the parts do not fit together */
+int stand_in__check_product(const stand_in_product_t *product);
 uint64_t stand_in__matrix_bytes(const stand_in_matrix_t *matrix);
 void stand_in__set_scales(stand_in_product_t *product, const void *alpha, const void *beta);
 void stand_in__run_product(void *product);

@@ -20,11 +20,12 @@ void stand_in__default_machine(stand_in_machine_t *out_machine) {
     out_machine->has_peers = 1;
     out_machine->lost_after = -1;
     out_machine->opencl_obeys = 1;
-    for (int i = 0; i < STAND_IN_DEVICES; i++) {
+    for (int i = 0; i < STAND_IN_DEVICES; ++i) {
         stand_in_device_t *device = &out_machine->device[i];
 
         device->number = i;
-        snprintf(device->pci, sizeof device->pci, "0000:%02X:00.0", (unsigned)(0x17 + 8 * i) & 0xffu);
+        snprintf(device->pci, sizeof device->pci, "0000:%02X:00.0",
+                 (unsigned)(0x17 + 8 * i) & 0xffu);
         memcpy(device->uuid, "stand-in card  0", 16);
         device->uuid[15] = (uint8_t)('0' + i);
         device->major = 9;
@@ -75,7 +76,7 @@ static int parse_uuid(const char *text, uint8_t out[16]) {
     if (strncmp(text, "GPU-", 4) == 0) {
         text += 4;
     }
-    for (; *text != '\0'; text++) {
+    for (; *text != '\0'; ++text) {
         int digit = hex_digit(*text);
 
         if (*text == '-') {
@@ -96,8 +97,8 @@ static int parse_pci(const char *text, char out[16]) {
     unsigned slot;
     unsigned function;
 
-    if (sscanf(text, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4 || domain > 0xffff || bus > 0xff ||
-        slot > 0x1f || function > 7) {
+    if (sscanf(text, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4 || domain > 0xffff ||
+        bus > 0xff || slot > 0x1f || function > 7) {
         return -1;
     }
     snprintf(out, 16, "%04X:%02X:%02X.%X", domain, bus, slot, function);
@@ -112,11 +113,13 @@ static int set_of_device(stand_in_device_t *device, const char *key, const char 
     if (strcmp(key, "mig") == 0) return parse_number(value, &device->is_part);
     if (strcmp(key, "pci") == 0) return parse_pci(value, device->pci);
     if (strcmp(key, "uuid") == 0) return parse_uuid(value, device->uuid);
-    if (strcmp(key, "cc") == 0) return sscanf(value, "%d.%d", &device->major, &device->minor) == 2 ? 0 : -1;
+    if (strcmp(key, "cc") == 0)
+        return sscanf(value, "%d.%d", &device->major, &device->minor) == 2 ? 0 : -1;
     return -1;
 }
 
-/* Addresses and identities are for those devices only that are named; of all else the last value goes on. */
+/* Addresses and identities are for those devices only that are named; of all else the last value
+ * goes on. */
 static int set_list(stand_in_machine_t *machine, const char *key, char *values) {
     char *rest = NULL;
     char *value = strtok_r(values, ",", &rest);
@@ -125,7 +128,7 @@ static int set_list(stand_in_machine_t *machine, const char *key, char *values) 
     if (value == NULL) {
         return -1;
     }
-    for (int i = 0; i < STAND_IN_DEVICES && value != NULL; i++) {
+    for (int i = 0; i < STAND_IN_DEVICES && value != NULL; ++i) {
         char *next;
 
         if (set_of_device(&machine->device[i], key, value) != 0) {
@@ -148,7 +151,8 @@ static int set_fail(char *value) {
     int at = 0;
     int number = 0;
 
-    if (code == NULL || parse_number(code, &number) != 0 || (strcmp(nth, "*") != 0 && parse_number(nth, &at) != 0)) {
+    if (code == NULL || parse_number(code, &number) != 0 ||
+        (strcmp(nth, "*") != 0 && parse_number(nth, &at) != 0)) {
         return -1;
     }
     stand_in__fail_call(function, (uint64_t)at, number);
@@ -218,9 +222,10 @@ int stand_in__apply_settings(stand_in_machine_t *machine, const char *text) {
 void stand_in__uuid_text(const stand_in_device_t *device, char out_text[48]) {
     size_t length = (size_t)snprintf(out_text, 48, device->is_part ? "MIG-" : "GPU-");
 
-    for (int i = 0; i < 16; i++) {
-        length += (size_t)snprintf(out_text + length, 48 - length, "%s%02x",
-                                   i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", device->uuid[i]);
+    for (int i = 0; i < 16; ++i) {
+        length +=
+            (size_t)snprintf(out_text + length, 48 - length, "%s%02x",
+                             i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", device->uuid[i]);
     }
 }
 
@@ -237,7 +242,7 @@ static int find_entry(const stand_in_machine_t *machine, const char *entry) {
     if (strncmp(entry, "GPU-", 4) != 0) {
         return -1;
     }
-    for (int i = 0; i < machine->count; i++) {
+    for (int i = 0; i < machine->count; ++i) {
         char text[48];
 
         stand_in__uuid_text(&machine->device[i], text);
@@ -251,19 +256,21 @@ static int find_entry(const stand_in_machine_t *machine, const char *entry) {
     return found;
 }
 
-int stand_in__choose_visible(const stand_in_machine_t *machine, const char *text, int out_numbers[STAND_IN_DEVICES]) {
+int stand_in__choose_visible(const stand_in_machine_t *machine, const char *text,
+                             int out_numbers[STAND_IN_DEVICES]) {
     char copy[TEXT_BYTES];
     char *rest = NULL;
     int count = 0;
 
     if (text == NULL) {
-        for (; count < machine->count; count++) {
+        for (; count < machine->count; ++count) {
             out_numbers[count] = count;
         }
         return count;
     }
     snprintf(copy, sizeof copy, "%s", text);
-    for (char *entry = strtok_r(copy, ",", &rest); entry != NULL; entry = strtok_r(NULL, ",", &rest)) {
+    for (char *entry = strtok_r(copy, ",", &rest); entry != NULL;
+         entry = strtok_r(NULL, ",", &rest)) {
         int number;
 
         while (isspace((unsigned char)*entry)) {
@@ -273,7 +280,7 @@ int stand_in__choose_visible(const stand_in_machine_t *machine, const char *text
         if (number < 0) {
             break;
         }
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < count; ++i) {
             if (out_numbers[i] == number) { /* a repeated entry: the driver shows nothing at all */
                 return 0;
             }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams are in-order queues of PoCL, events the completion of a marker in one. A stream made without "non-blocking" does not wait for
- * the context's own stream here, as it would on a card. */
+/* Streams are in-order queues of PoCL, events the completion of a marker in one. A stream made
+ * without "non-blocking" does not wait for the context's own stream here, as it would on a card. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +32,8 @@ static stand_in_stream_t *make_stream(stand_in_context_t *context, uint32_t flag
     cl_int native = CL_SUCCESS;
 
     if (stream == NULL) return NULL;
-    stream->queue = cl->clCreateCommandQueue(cl->context, cl->device, CL_QUEUE_PROFILING_ENABLE, &native);
+    stream->queue =
+        cl->clCreateCommandQueue(cl->context, cl->device, CL_QUEUE_PROFILING_ENABLE, &native);
     if (native != CL_SUCCESS) {
         free(stream);
         return NULL;
@@ -118,17 +119,21 @@ static int submit_work(stand_in_stream_t *stream, const stand_in_node_t *node) {
     return stand_in__enqueue(stream, node->work, node->arguments, node->bytes);
 }
 
-int stand_in__enqueue(stand_in_stream_t *stream, void (*work)(void *arguments), const void *arguments, size_t bytes) {
+int stand_in__enqueue(stand_in_stream_t *stream, void (*work)(void *arguments),
+                      const void *arguments, size_t bytes) {
     const stand_in_pocl_t *cl = stand_in__pocl();
     cl_int native;
 
-    if (stand_in__is_captured(stream)) return stand_in__keep(stream, submit_work, work, arguments, bytes);
-    native = cl->clEnqueueNativeKernel(stream->queue, work, (void *)(uintptr_t)arguments, bytes, 0, NULL, NULL, 0, NULL,
-                                       NULL);
+    if (stand_in__is_captured(stream))
+        return stand_in__keep(stream, submit_work, work, arguments, bytes);
+    native = cl->clEnqueueNativeKernel(stream->queue, work, (void *)(uintptr_t)arguments, bytes, 0,
+                                       NULL, NULL, 0, NULL, NULL);
     if (native == CL_SUCCESS) {
         native = cl->clFlush(stream->queue);
     }
-    return native == CL_SUCCESS ? CUDA_OK : native == CL_OUT_OF_HOST_MEMORY ? CUDA_OUT_OF_MEMORY : CUDA_UNKNOWN;
+    return native == CL_SUCCESS              ? CUDA_OK
+           : native == CL_OUT_OF_HOST_MEMORY ? CUDA_OUT_OF_MEMORY
+                                             : CUDA_UNKNOWN;
 }
 
 STAND_IN_API int cuStreamDestroy_v2(void *handle);
@@ -162,14 +167,16 @@ int cuStreamSynchronize(void *handle) {
     code = stand_in__stream_of(handle, &stream);
     if (code != CUDA_OK) return code;
     if (stand_in__is_captured(stream)) return stand_in__spoil(stream, CUDA_CAPTURE_UNSUPPORTED);
-    return stand_in__pocl()->clFinish(stream->queue) == CL_SUCCESS ? code_of_context(stream->object.context)
-                                                                   : CUDA_LAUNCH_FAILED;
+    return stand_in__pocl()->clFinish(stream->queue) == CL_SUCCESS
+               ? code_of_context(stream->object.context)
+               : CUDA_LAUNCH_FAILED;
 }
 
 static int is_done(cl_event marker) {
     cl_int state = CL_COMPLETE;
 
-    stand_in__pocl()->clGetEventInfo(marker, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+    stand_in__pocl()->clGetEventInfo(marker, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
+                                     &state, NULL);
     return state <= CL_COMPLETE;
 }
 
@@ -184,7 +191,8 @@ int cuStreamQuery(void *handle) {
     code = stand_in__stream_of(handle, &stream);
     if (code != CUDA_OK) return code;
     if (stand_in__is_captured(stream)) return stand_in__spoil(stream, CUDA_CAPTURE_UNSUPPORTED);
-    if (cl->clEnqueueMarkerWithWaitList(stream->queue, 0, NULL, &marker) != CL_SUCCESS) return CUDA_UNKNOWN;
+    if (cl->clEnqueueMarkerWithWaitList(stream->queue, 0, NULL, &marker) != CL_SUCCESS)
+        return CUDA_UNKNOWN;
     cl->clFlush(stream->queue);
     code = is_done(marker) ? CUDA_OK : CUDA_NOT_READY;
     cl->clReleaseEvent(marker);
@@ -212,7 +220,7 @@ int stand_in__finish(stand_in_context_t *context) {
     queues_t queues = {.count = 0};
 
     stand_in__each(STAND_IN_STREAMS, context, take_queue, &queues);
-    for (int i = 0; i < queues.count; i++) {
+    for (int i = 0; i < queues.count; ++i) {
         cl->clFinish(queues.queue[i]);
         cl->clReleaseCommandQueue(queues.queue[i]);
     }
@@ -342,7 +350,8 @@ int cuEventRecord(void *handle, void *stream_handle) {
         code = stand_in__place_of(stream, &place);
         if (code != CUDA_OK) return code;
     } else {
-        if (cl->clEnqueueMarkerWithWaitList(stream->queue, 0, NULL, &marker) != CL_SUCCESS) return CUDA_UNKNOWN;
+        if (cl->clEnqueueMarkerWithWaitList(stream->queue, 0, NULL, &marker) != CL_SUCCESS)
+            return CUDA_UNKNOWN;
         cl->clFlush(stream->queue);
     }
     set_record(event, marker, &place);
@@ -428,7 +437,8 @@ static int time_of(event_t *event, cl_ulong *out_ns) {
         stand_in__pocl()->clReleaseEvent(marker);
         return CUDA_NOT_READY;
     }
-    native = stand_in__pocl()->clGetEventProfilingInfo(marker, CL_PROFILING_COMMAND_END, sizeof *out_ns, out_ns, NULL);
+    native = stand_in__pocl()->clGetEventProfilingInfo(marker, CL_PROFILING_COMMAND_END,
+                                                       sizeof *out_ns, out_ns, NULL);
     stand_in__pocl()->clReleaseEvent(marker);
     return native == CL_SUCCESS ? CUDA_OK : CUDA_UNKNOWN;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device without double precision, as far as a program can tell: an OpenCL layer between the loader and PoCL. PoCL's devices say that they
- * have neither double nor half precision, and a program whose text uses double is not built. Loaded by the loader through OPENCL_LAYERS;
- * nothing else changes. Keeps no state but the table below it. Thread-safe.
+/* A device without double precision, as far as a program can tell: an OpenCL layer between the
+ * loader and PoCL. PoCL's devices say that they have neither double nor half precision, and a
+ * program whose text uses double is not built. Loaded by the loader through OPENCL_LAYERS; nothing
+ * else changes. Keeps no state but the table below it. Thread-safe.
  *
- * How a use of double fails: PoCL itself defines cl_khr_fp64 and its compiler always knows the type, so a text in front of each program takes
- * the macros back and poisons the words. Literals such as 1.0 have single precision then, as OpenCL wants it of such devices. */
+ * How a use of double fails: PoCL itself defines cl_khr_fp64 and its compiler always knows the
+ * type, so a text in front of each program takes the macros back and poisons the words. Literals
+ * such as 1.0 have single precision then, as OpenCL wants it of such devices. */
 #define _POSIX_C_SOURCE 200809L
 #define CL_TARGET_OPENCL_VERSION 300
 #include <stdio.h>
@@ -16,7 +18,8 @@
 /* ---- what a device says of itself ---- */
 
 static int is_hidden(const char *name) {
-    return strcmp(name, "cl_khr_fp64") == 0 || strcmp(name, "cl_khr_fp16") == 0 || strcmp(name, "__opencl_c_fp64") == 0;
+    return strcmp(name, "cl_khr_fp64") == 0 || strcmp(name, "cl_khr_fp16") == 0 ||
+           strcmp(name, "__opencl_c_fp64") == 0;
 }
 
 /* All that PoCL answers; NULL with *out_error set. Owned by the caller. */
@@ -26,7 +29,9 @@ static void *ask(cl_device_id device, cl_device_info name, size_t *out_bytes, cl
     *out_error = target->clGetDeviceInfo(device, name, 0, NULL, out_bytes);
     if (*out_error == CL_SUCCESS) {
         answer = malloc(*out_bytes + 1);
-        *out_error = answer != NULL ? target->clGetDeviceInfo(device, name, *out_bytes, answer, NULL) : CL_OUT_OF_HOST_MEMORY;
+        *out_error = answer != NULL
+                         ? target->clGetDeviceInfo(device, name, *out_bytes, answer, NULL)
+                         : CL_OUT_OF_HOST_MEMORY;
     }
     if (*out_error != CL_SUCCESS) {
         free(answer);
@@ -60,7 +65,8 @@ static cl_int give_extensions(cl_device_id device, size_t size, void *value, siz
 }
 
 /* Lists of names with versions: extensions, features of OpenCL C. */
-static cl_int give_versions(cl_device_id device, cl_device_info name, size_t size, void *value, size_t *needed) {
+static cl_int give_versions(cl_device_id device, cl_device_info name, size_t size, void *value,
+                            size_t *needed) {
     size_t bytes, kept = 0;
     cl_int error;
     cl_name_version *all = ask(device, name, &bytes, &error);
@@ -68,7 +74,7 @@ static cl_int give_versions(cl_device_id device, cl_device_info name, size_t siz
     if (all == NULL) {
         return error;
     }
-    for (size_t i = 0; i < bytes / sizeof *all; i++) {
+    for (size_t i = 0; i < bytes / sizeof *all; ++i) {
         if (!is_hidden(all[i].name)) {
             all[kept++] = all[i];
         }
@@ -78,7 +84,8 @@ static cl_int give_versions(cl_device_id device, cl_device_info name, size_t siz
     return error;
 }
 
-static CL_API_ENTRY cl_int CL_API_CALL layer_clGetDeviceInfo(cl_device_id device, cl_device_info name, size_t size,
+static CL_API_ENTRY cl_int CL_API_CALL layer_clGetDeviceInfo(cl_device_id device,
+                                                             cl_device_info name, size_t size,
                                                              void *value, size_t *needed) {
     const cl_device_fp_config none = 0;
     const cl_uint no_lanes = 0;
@@ -89,7 +96,8 @@ static CL_API_ENTRY cl_int CL_API_CALL layer_clGetDeviceInfo(cl_device_id device
         case CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE:
         case CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE:
         case CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF:
-        case CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF: return give(&no_lanes, sizeof no_lanes, size, value, needed);
+        case CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF:
+            return give(&no_lanes, sizeof no_lanes, size, value, needed);
         case CL_DEVICE_EXTENSIONS: return give_extensions(device, size, value, needed);
         case CL_DEVICE_EXTENSIONS_WITH_VERSION:
         case CL_DEVICE_OPENCL_C_FEATURES: return give_versions(device, name, size, value, needed);
@@ -99,14 +107,14 @@ static CL_API_ENTRY cl_int CL_API_CALL layer_clGetDeviceInfo(cl_device_id device
 
 /* ---- programs ---- */
 
-static const char before[] = "#undef cl_khr_fp64\n#undef cl_khr_fp16\n#undef __opencl_c_fp64\n"
-                             "#undef as_double\n#undef convert_double\n" /* macros of PoCL's */
-                             "#pragma GCC poison double double2 double3 double4 double8 double16 as_double convert_double\n"
-                             "#line 1\n";
+static const char before[] =
+    "#undef cl_khr_fp64\n#undef cl_khr_fp16\n#undef __opencl_c_fp64\n"
+    "#undef as_double\n#undef convert_double\n" /* macros of PoCL's */
+    "#pragma GCC poison double double2 double3 double4 double8 double16 as_double convert_double\n"
+    "#line 1\n";
 
-static CL_API_ENTRY cl_program CL_API_CALL layer_clCreateProgramWithSource(cl_context context, cl_uint count,
-                                                                           const char **texts, const size_t *lengths,
-                                                                           cl_int *code) {
+static CL_API_ENTRY cl_program CL_API_CALL layer_clCreateProgramWithSource(
+    cl_context context, cl_uint count, const char **texts, const size_t *lengths, cl_int *code) {
     const char **all = malloc((count + 1) * sizeof *all);
     size_t *bytes = calloc(count + 1, sizeof *bytes); /* 0: up to its end */
     cl_program program = NULL;
@@ -126,9 +134,9 @@ static CL_API_ENTRY cl_program CL_API_CALL layer_clCreateProgramWithSource(cl_co
     return program;
 }
 
-static CL_API_ENTRY cl_int CL_API_CALL layer_clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices,
-                                                            const char *options,
-                                                            void(CL_CALLBACK *notify)(cl_program, void *), void *user) {
+static CL_API_ENTRY cl_int CL_API_CALL layer_clBuildProgram(
+    cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
+    void(CL_CALLBACK *notify)(cl_program, void *), void *user) {
     static const char single[] = " -cl-single-precision-constant";
     size_t length = options != NULL ? strlen(options) : 0;
     char *all = malloc(length + sizeof single);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA's OpenCL, as far as a program can tell: an OpenCL layer between the loader and PoCL that presents PoCL's devices as the cards of the
- * stand-in for NVIDIA's driver: type, vendor, PCI address, UUID, memory. So one card is seen by two drivers, and both really compute.
+/* NVIDIA's OpenCL, as far as a program can tell: an OpenCL layer between the loader and PoCL that
+ * presents PoCL's devices as the cards of the stand-in for NVIDIA's driver: type, vendor, PCI
+ * address, UUID, memory. So one card is seen by two drivers, and both really compute.
  *
- * The n-th device of PoCL is the n-th card (POCL_DEVICES="pthread pthread" for two). Which cards are shown, and in which order, follows
- * CUDA_VISIBLE_DEVICES, as NVIDIA's OpenCL is believed to do; opencl_obeys=0 shows them all. What buffers and contexts take is taken of the
- * card, so that NVML sees it. Who asks for devices of type CPU is the stand-in itself and gets PoCL as it is. Loaded by the loader through
- * OPENCL_LAYERS. Settings: stand_in_control.h. Thread-safe. */
+ * The n-th device of PoCL is the n-th card (POCL_DEVICES="pthread pthread" for two). Which cards
+ * are shown, and in which order, follows CUDA_VISIBLE_DEVICES, as NVIDIA's OpenCL is believed to
+ * do; opencl_obeys=0 shows them all. What buffers and contexts take is taken of the card, so that
+ * NVML sees it. Who asks for devices of type CPU is the stand-in itself and gets PoCL as it is.
+ * Loaded by the loader through OPENCL_LAYERS. Settings: stand_in_control.h. Thread-safe. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,15 +27,18 @@
 #define PCI_DOMAIN_NV 0x400A
 #define NVIDIA_VENDOR_ID 0x10DEu
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows, and held_contexts */
-static cl_device_id handles[STAND_IN_DEVICES]; /* of each card; NULL: not asked for yet, or PoCL has fewer devices */
+/* guards what follows, and held_contexts */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* of each card; NULL: not asked for yet, or PoCL has fewer devices */
+static cl_device_id handles[STAND_IN_DEVICES];
 
 /* ---- cards ---- */
 
 static int is_pocl(cl_platform_id platform) {
     char name[128] = "";
 
-    return target->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL) == CL_SUCCESS &&
+    return target->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL) ==
+               CL_SUCCESS &&
            strcmp(name, "Portable Computing Language") == 0;
 }
 
@@ -43,7 +48,7 @@ static stand_in_device_t *card_of(cl_device_id device) {
     stand_in_device_t *card = NULL;
 
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < machine->count && card == NULL && device != NULL; i++) {
+    for (int i = 0; i < machine->count && card == NULL && device != NULL; ++i) {
         card = handles[i] == device ? &machine->device[i] : NULL;
     }
     pthread_mutex_unlock(&lock);
@@ -54,13 +59,13 @@ static stand_in_device_t *card_of(cl_device_id device) {
 static cl_uint list_cards(cl_platform_id platform, cl_device_id out_devices[STAND_IN_DEVICES]) {
     const stand_in_machine_t *machine = stand_in__machine();
     int numbers[STAND_IN_DEVICES];
-    int shown =
-        stand_in__choose_visible(machine, machine->opencl_obeys ? getenv("CUDA_VISIBLE_DEVICES") : NULL, numbers);
+    int shown = stand_in__choose_visible(
+        machine, machine->opencl_obeys ? getenv("CUDA_VISIBLE_DEVICES") : NULL, numbers);
     cl_uint count = 0;
 
     pthread_mutex_lock(&lock);
     (void)target->clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, STAND_IN_DEVICES, handles, NULL);
-    for (int i = 0; i < shown; i++) {
+    for (int i = 0; i < shown; ++i) {
         if (handles[numbers[i]] != NULL) {
             out_devices[count++] = handles[numbers[i]];
         }
@@ -69,16 +74,19 @@ static cl_uint list_cards(cl_platform_id platform, cl_device_id out_devices[STAN
     return count;
 }
 
-static CL_API_ENTRY cl_int CL_API_CALL layer_clGetDeviceIDs(cl_platform_id platform, cl_device_type type,
-                                                            cl_uint entries, cl_device_id *devices, cl_uint *found) {
+static CL_API_ENTRY cl_int CL_API_CALL layer_clGetDeviceIDs(cl_platform_id platform,
+                                                            cl_device_type type, cl_uint entries,
+                                                            cl_device_id *devices, cl_uint *found) {
     cl_device_id cards[STAND_IN_DEVICES];
     cl_uint count;
 
     if (type == CL_DEVICE_TYPE_CPU || !is_pocl(platform)) {
         return target->clGetDeviceIDs(platform, type, entries, devices, found);
     }
-    count = (type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_DEFAULT)) != 0 ? list_cards(platform, cards) : 0;
-    for (cl_uint i = 0; devices != NULL && i < entries && i < count; i++) {
+    count = (type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_DEFAULT)) != 0
+                ? list_cards(platform, cards)
+                : 0;
+    for (cl_uint i = 0; devices != NULL && i < entries && i < count; ++i) {
         devices[i] = cards[i];
     }
     if (found != NULL) {
@@ -103,8 +111,10 @@ static cl_int give_ulong(cl_ulong number, size_t size, void *value, size_t *need
 
 static cl_int give_extensions(cl_device_id device, size_t size, void *value, size_t *needed) {
     char text[4096] = "";
-    static const char own[] = " cl_khr_pci_bus_info cl_khr_device_uuid cl_nv_device_attribute_query";
-    cl_int error = target->clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof text - sizeof own, text, NULL);
+    static const char own[] =
+        " cl_khr_pci_bus_info cl_khr_device_uuid cl_nv_device_attribute_query";
+    cl_int error =
+        target->clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof text - sizeof own, text, NULL);
 
     if (error != CL_SUCCESS) {
         return error;
@@ -113,7 +123,8 @@ static cl_int give_extensions(cl_device_id device, size_t size, void *value, siz
     return give_text(text, size, value, needed);
 }
 
-static CL_API_ENTRY cl_int CL_API_CALL layer_clGetDeviceInfo(cl_device_id device, cl_device_info name, size_t size,
+static CL_API_ENTRY cl_int CL_API_CALL layer_clGetDeviceInfo(cl_device_id device,
+                                                             cl_device_info name, size_t size,
                                                              void *value, size_t *needed) {
     const stand_in_device_t *card = card_of(device);
     unsigned pci[4] = {0}; /* domain, bus, device, function */
@@ -133,8 +144,10 @@ static CL_API_ENTRY cl_int CL_API_CALL layer_clGetDeviceInfo(cl_device_id device
         case CL_DEVICE_EXTENSIONS: return give_extensions(device, size, value, needed);
         case PCI_BUS_INFO_KHR: return give(pci, sizeof pci, size, value, needed);
         case UUID_KHR: return give(card->uuid, sizeof card->uuid, size, value, needed);
-        case COMPUTE_CAPABILITY_MAJOR_NV: return give_uint((cl_uint)card->major, size, value, needed);
-        case COMPUTE_CAPABILITY_MINOR_NV: return give_uint((cl_uint)card->minor, size, value, needed);
+        case COMPUTE_CAPABILITY_MAJOR_NV:
+            return give_uint((cl_uint)card->major, size, value, needed);
+        case COMPUTE_CAPABILITY_MINOR_NV:
+            return give_uint((cl_uint)card->minor, size, value, needed);
         case WARP_SIZE_NV: return give_uint(32, size, value, needed);
         case PCI_DOMAIN_NV: return give_uint(pci[0], size, value, needed);
         case PCI_BUS_NV: return give_uint(pci[1], size, value, needed);
@@ -160,7 +173,8 @@ static void *refuse(cl_int code, cl_int *out_code) {
     return NULL;
 }
 
-/* The user's references to a context of a card; what PoCL itself holds for a while is none of them. */
+/* The user's references to a context of a card; what PoCL itself holds for a while is none of
+ * them. */
 typedef struct held_context_t {
     cl_context context;
     stand_in_device_t *card;
@@ -192,9 +206,10 @@ static void count_reference(cl_context context, int change) {
     }
 }
 
-static CL_API_ENTRY cl_context CL_API_CALL
-layer_clCreateContext(const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
-                      void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user, cl_int *code) {
+static CL_API_ENTRY cl_context CL_API_CALL layer_clCreateContext(
+    const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
+    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user,
+    cl_int *code) {
     uint64_t bytes = stand_in__machine()->context_bytes;
     stand_in_device_t *card = count == 1 && !stand_in__is_opening() ? card_of(devices[0]) : NULL;
     held_context_t *held = card != NULL ? malloc(sizeof *held) : NULL;
@@ -244,7 +259,8 @@ static void CL_CALLBACK give_piece(cl_mem buffer, void *user) {
 }
 
 /* A buffer of the card's own memory; its bytes come back when it ends. */
-static cl_mem create_on(stand_in_device_t *card, cl_context context, cl_mem_flags flags, size_t size, cl_int *code) {
+static cl_mem create_on(stand_in_device_t *card, cl_context context, cl_mem_flags flags,
+                        size_t size, cl_int *code) {
     piece_t *piece = malloc(sizeof *piece);
     cl_mem buffer = NULL;
 
@@ -254,22 +270,25 @@ static cl_mem create_on(stand_in_device_t *card, cl_context context, cl_mem_flag
     }
     *piece = (piece_t){card, size};
     buffer = target->clCreateBuffer(context, flags, size, NULL, code);
-    if (buffer == NULL || target->clSetMemObjectDestructorCallback(buffer, give_piece, piece) != CL_SUCCESS) {
+    if (buffer == NULL ||
+        target->clSetMemObjectDestructorCallback(buffer, give_piece, piece) != CL_SUCCESS) {
         stand_in__give_bytes(card, size);
         free(piece);
     }
     return buffer;
 }
 
-static CL_API_ENTRY cl_mem CL_API_CALL layer_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size,
-                                                            void *host, cl_int *code) {
+static CL_API_ENTRY cl_mem CL_API_CALL layer_clCreateBuffer(cl_context context, cl_mem_flags flags,
+                                                            size_t size, void *host, cl_int *code) {
     stand_in_device_t *card = card_of_context(context);
-    int is_host_memory = (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0;
+    int is_host_memory =
+        (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0;
 
-    return card != NULL && !is_host_memory ? create_on(card, context, flags, size, code)
-                                           : target->clCreateBuffer(context, flags, size, host, code);
+    return card != NULL && !is_host_memory
+               ? create_on(card, context, flags, size, code)
+               : target->clCreateBuffer(context, flags, size, host, code);
 }
 
 LAYER("PoCL as NVIDIA's cards, for Gantry's tests",
-      TAKE(clGetDeviceIDs) TAKE(clGetDeviceInfo) TAKE(clCreateContext) TAKE(clRetainContext) TAKE(clReleaseContext)
-          TAKE(clCreateBuffer))
+      TAKE(clGetDeviceIDs) TAKE(clGetDeviceInfo) TAKE(clCreateContext) TAKE(clRetainContext)
+          TAKE(clReleaseContext) TAKE(clCreateBuffer))

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every OpenCL layer is made of: the table below it, its own, answers to questions, and the two functions that the loader calls.
+/* What every OpenCL layer is made of: the table below it, its own, answers to questions, and the
+ * two functions that the loader calls.
  *
- * One file of a layer includes this, defines layer_NAME for the functions it takes over, and ends with LAYER("its name", TAKE(NAME) ...).
- * Loaded by the loader through OPENCL_LAYERS, which calls clInitLayer once, before any other function. */
+ * One file of a layer includes this, defines layer_NAME for the functions it takes over, and ends
+ * with LAYER("its name", TAKE(NAME) ...). Loaded by the loader through OPENCL_LAYERS, which
+ * calls clInitLayer once, before any other function. */
 #ifndef TESTS_OPENCL_LAYER_H
 #define TESTS_OPENCL_LAYER_H
 
@@ -30,23 +32,26 @@ static cl_int give(const void *answer, size_t bytes, size_t size, void *value, s
 
 #define TAKE(name) table.name = layer_##name;
 
-#define LAYER(own_name, takes)                                                                                           \
-    EXPORT CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void *value, size_t *needed) { \
-        static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;                                            \
-        switch (name) {                                                                                                  \
-            case CL_LAYER_API_VERSION: return give(&version, sizeof version, size, value, needed);                       \
-            case CL_LAYER_NAME: return give(own_name, sizeof own_name, size, value, needed);                             \
-            default: return CL_INVALID_VALUE;                                                                            \
-        }                                                                                                                \
-    }                                                                                                                    \
-    EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *below,                    \
-                                                       cl_uint *entries_made, const cl_icd_dispatch **made) {            \
-        if (!below || !entries_made || !made || entries < sizeof table / sizeof(void *)) return CL_INVALID_VALUE;        \
-        target = below;                                                                                                  \
-        table = *below;                                                                                                  \
-        takes *entries_made = (cl_uint)(sizeof table / sizeof(void *));                                                  \
-        *made = &table;                                                                                                  \
-        return CL_SUCCESS;                                                                                               \
+#define LAYER(own_name, takes)                                                                     \
+    EXPORT CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size,         \
+                                                          void *value, size_t *needed) {           \
+        static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;                      \
+        switch (name) {                                                                            \
+            case CL_LAYER_API_VERSION: return give(&version, sizeof version, size, value, needed); \
+            case CL_LAYER_NAME: return give(own_name, sizeof own_name, size, value, needed);       \
+            default: return CL_INVALID_VALUE;                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(                                            \
+        cl_uint entries, const cl_icd_dispatch *below, cl_uint *entries_made,                      \
+        const cl_icd_dispatch **made) {                                                            \
+        if (!below || !entries_made || !made || entries < sizeof table / sizeof(void *))           \
+            return CL_INVALID_VALUE;                                                               \
+        target = below;                                                                            \
+        table = *below;                                                                            \
+        takes *entries_made = (cl_uint)(sizeof table / sizeof(void *));                            \
+        *made = &table;                                                                            \
+        return CL_SUCCESS;                                                                         \
     }
 
 #endif
