@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every C file is as scripts/format writes it, and its check does notice one that is not. $1: sources, $2: an empty folder.
+set -eu
+rm -rf "$2"
+mkdir -p "$2/scripts"
+"$1/scripts/format" --check --no-install
+
+cp "$1/.clang-format" "$2/"
+cp "$1/scripts/format" "$2/scripts/"
+echo 'int   crooked;' >"$2/crooked.c"
+! (cd "$2" && GIT_DIR=/proc/none scripts/format --check --no-install) || { echo "a crooked file passed the check" >&2; exit 1; }
+(cd "$2" && GIT_DIR=/proc/none scripts/format --no-install && GIT_DIR=/proc/none scripts/format --check --no-install)
