@@ -26,7 +26,7 @@
  * As in TensorFlow, these three and softsign give NaN where the formula meets 0 * infinity or
  * infinity / infinity. TensorFlow rounds the constants of selu and of both gelu to float first;
  * these are the real numbers' functions.
- * */
+ */
 
 /* constants: made by scripts/make_math_coefficients_special.py */
 #define GANTRY_GELU_SHIFT_F32 4.18750000e0f

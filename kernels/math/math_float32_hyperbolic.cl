@@ -20,7 +20,7 @@
  * for asinh(a), and t = b + sqrt(2 b + b^2), b = a - 1, for acosh(a), where the root has its rest,
  * since near 1 it is all there is. From 4096 on both are log(2 a). atanh is log(1 + 2 a / (1 - a))
  * / 2; below 1/2, where 1 - a would be rounded, x + x^3 P(x^2).
- * */
+ */
 
 /* constants: made by scripts/make_math_coefficients.py */
 #define GANTRY_SINH_0_F32 1.66666672e-1f

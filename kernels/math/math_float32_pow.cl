@@ -10,7 +10,7 @@
  * needs an error of 2^-26. A logarithm of 42 bits takes a sixth of the time more for 0.17 ulp less.
  * y is held to 2^32, where every |x| but 1 has long overflowed or vanished, so that nothing on the
  * way does. Special values are those of C99's pow, put in place by selects at the end.
- * */
+ */
 
 /* 0x80000000 if y is an odd integer, else 0. */
 GANTRY_FN GANTRY_U32 gantry__odd_sign_f32(GANTRY_F32 y) {

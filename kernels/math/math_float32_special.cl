@@ -24,7 +24,7 @@
  * up to 4, where erf is 1, and what Q loses counts little, as erfc is below 1/7 there. An
  * exponential in its place halves the error and takes twice the time: its steps wait for one
  * another.
- * */
+ */
 
 /* constants: made by scripts/make_math_coefficients_special.py */
 #define GANTRY_ERF_0_F32 1.28379166e-1f

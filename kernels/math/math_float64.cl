@@ -17,14 +17,14 @@
  *     tanh       0.9819 ulp      -0.17344030533652077
  *     sigmoid    0.8162 ulp      -708.755610087474     (a denormal result; normal results: 0.81)
  *     sqrt       0.5 ulp         (correctly rounded)
- *     sin_4pi    0.7817 ulp      2.340251303531808     (seen with another seed; with the test's: 0.7788)
+ *     sin_4pi    0.7817 ulp      2.340251303531808     (another seed; with the test's: 0.7788)
  *     cos_4pi    0.7935 ulp      -0.78646780633284463
  *
  * Three differences: log takes s = f / (2 + f) and log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)),
  * since a polynomial in f would need some twenty terms; tanh, for the same reason, is a careful
  * quotient everywhere; sin multiplies the low part of its reduced argument by 1 - r^2 / 2, the
  * cosine's start.
- * */
+ */
 #if GANTRY_HAS_FLOAT64
 
 /* constants: made by scripts/make_math_coefficients.py */

@@ -10,7 +10,7 @@
  * Below 1: x + x P(x^2). From 1 on: 1 - 2^P(x - 1), where P is a polynomial for log2(erfc); what it
  * rounds is a small part of erfc, which itself is a small part of the result. From 6 on the result
  * is 1.
- * */
+ */
 #if GANTRY_HAS_FLOAT64
 
 /* constants: made by scripts/make_math_coefficients_special.py */

@@ -21,7 +21,7 @@
  *
  *     sine     high + (r^3 P(r^2) + low (1 - r^2 / 2))
  *     cosine   (1 - r^2 / 2) + (r^4 P(r^2) + (what that rounds - high low))
- * */
+ */
 #if GANTRY_HAS_FLOAT64
 
 /* constants: made by scripts/make_math_coefficients.py */

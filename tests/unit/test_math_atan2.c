@@ -4,7 +4,7 @@
  * random pairs of any bits, of similar size, and near the lines where its calculation changes.
  *
  * An argument gives the number of pairs per kind (default 400,000).
- * */
+ */
 #define PAIR_FUNCTION gantry_atan2_f32
 #define PAIR_REFERENCE atan2
 #define PAIR_NAMES "y, x"
