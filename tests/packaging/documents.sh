@@ -10,6 +10,7 @@ prefix=$1 work=$2 opencl=$3
 : "${CC:=cc}" "${GENERATOR:=Unix Makefiles}"
 pages=$prefix/share/doc/gantry
 icd=/etc/OpenCL/vendors/pocl.icd
+rm -rf "${work:?}/home"
 mkdir -p "$work/home/gantry" "$work/bin"
 libraries=$(dirname "$(dirname "$(find "$prefix" -name gantry.pc)")")
 for entry in "$prefix"/*; do ln -sfn "$entry" "$work/home/gantry/"; done
