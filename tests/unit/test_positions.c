@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "portable/portable_matrix.h"
-#include "portable/portable_scatter.h"
+#include "kernels/matrix/matrix_items.h"
+#include "kernels/index/scatter_items.h"
 
-#include "portable/kernels/matrix.cl"
+#include "kernels/matrix/matrix.cl"
 
 #define BORDER (INT64_C(1) << 32)
 
@@ -38,7 +38,7 @@ static void divided_positions_are_those_of_64_bits(void **state) {
     for (size_t i = 0; i < count; ++i) {
         for (size_t k = 0; k < count; ++k) {
             if (numbers[k] > 0 &&
-                gantry_divide_position(numbers[i], numbers[k]) != numbers[i] / numbers[k]) {
+                gantry__divide_position(numbers[i], numbers[k]) != numbers[i] / numbers[k]) {
                 fail_msg("%lld / %lld", (long long)numbers[i], (long long)numbers[k]);
             }
         }
@@ -48,8 +48,8 @@ static void divided_positions_are_those_of_64_bits(void **state) {
 /* ---- items ---- */
 
 /* The functions of a family for elements of a byte. */
-static const gantry_k_item_fn *functions_of(const gantry_k_items_t *items) {
-    for (const gantry_k_item_row_t *row = items->rows[0]; row->functions != NULL; ++row) {
+static const gantry__k_item_fn *functions_of(const gantry__k_items_t *items) {
+    for (const gantry__k_item_row_t *row = items->rows[0]; row->functions != NULL; ++row) {
         if (row->t == 10) {
             return row->functions;
         }
@@ -75,11 +75,11 @@ static uint8_t *reserve(size_t bytes) {
 /* Rows of 3 in matrices of 5 columns that keep their diagonal: position 2^32 is in the midst of
  * one. */
 static void matrices_beyond_32_bits_keep_their_band(void **state) {
-    extern const gantry_k_items_t gantry__cpu_matrix_items;
+    extern const gantry__k_items_t gantry__cpu_matrix_items;
     const size_t bytes = (size_t)BORDER + 4096;
     uint8_t *x = reserve(bytes), *out = reserve(bytes);
     void *const spans[] = {x, out};
-    gantry_band_t p = {
+    gantry__band_t p = {
         .work = {.count = (int64_t)bytes}, .runs = {5, 1, 5}, .rows = 3, .columns = 5};
     (void)state;
     for (int64_t i = BORDER - 40; i < BORDER + 40; ++i) {
@@ -96,13 +96,13 @@ static void matrices_beyond_32_bits_keep_their_band(void **state) {
 /* The end of the row-th slice that is gathered: number `slice` of the tensor's, of `inner`
  * elements. */
 static void check_gather_nd(int64_t inner, int64_t row, int64_t slice) {
-    extern const gantry_k_items_t gantry__cpu_scatter_items;
+    extern const gantry__k_items_t gantry__cpu_scatter_items;
     const size_t bytes = (size_t)BORDER + (1 << 20);
     uint8_t *params = reserve(2 * bytes), *out = reserve(2 * bytes), *memory = reserve(5 * bytes);
     uint8_t fault[16] = {0};
     void *const spans[] = {params, memory, out, fault};
     int32_t *indices = (int32_t *)(void *)memory;
-    gantry_slices_t p = {.depth = 1, .inner = inner, .dims = {slice + 1}};
+    gantry__slices_t p = {.depth = 1, .inner = inner, .dims = {slice + 1}};
     indices[row] = (int32_t)slice;
     for (int64_t e = 0; e < 8; ++e) {
         params[slice * inner + (inner < 8 ? e % inner : inner - 8 + e)] = (uint8_t)(e + 1);

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The dialect of the portable device text: what one source needs in order to be OpenCL C 1.2, C11
+ * and CUDA C (NVRTC).
+ *
+ * This file comes first. A program for a device is this text followed by others of the folder; C
+ * code includes this file and then the ones it uses. It holds no kernels, and no functions beyond
+ * the reinterpretation of bits and the division of positions.
+ *
+ * Names given here, in all three languages:
+ *   uchar ushort uint ulong    unsigned integers of 8, 16, 32 and 64 bits
+ *   GANTRY_LONG                the signed 64-bit integer (plain `long` has 32 bits in some of the
+ *                              three)
+ *   GANTRY_FN                  what a function of the text starts with
+ *   GANTRY_LONG_FN             the same for one so long that a C compiler might call it from a
+ *                              loop, which then stays scalar
+ *   GANTRY_SHARED_FN           the same for one that a C compiler shall keep one of, apart from its
+ *                              callers: its loop has all registers, or it is long and many need it
+ *   GANTRY_F32, GANTRY_U32     float and uint, or vectors of GANTRY_MATH_LANES of them (see below)
+ *   GANTRY_F64, GANTRY_U64     double and ulong likewise, where GANTRY_HAS_FLOAT64 is 1
+ *   GANTRY_AS_UINT, _INT       the bits of a GANTRY_F32 as GANTRY_U32, as int (or ints)
+ *   GANTRY_AS_ULONG            the bits of a GANTRY_F64 as GANTRY_U64
+ *   GANTRY_AS_FLOAT, _DOUBLE   the GANTRY_F32, GANTRY_F64 that has these bits
+ *   GANTRY_SQRT_F32, _F64      the correctly rounded square root
+ *   GANTRY_MUL_HIGH_U32(a, b)  the upper half of the 64-bit product of two GANTRY_U32
+ *   GANTRY_ANY(condition)      may leave out what only lanes with the condition need: 0 only if no
+ *                              lane has it. In C always 1, so that there is no branch in a loop
+ *                              which is to become vector code
+ *   GANTRY_WANT(address)       asks a processor for the memory at an address (a ulong), which will
+ *                              be read soon; any address will do, it is no access. Nothing where a
+ *                              compiler cannot say it (SPIR) or a
+ *   GANTRY_WANT_TO_WRITE(...)  card runs it. The other is for what will be written
+ *
+ * Lanes. Functions written in terms of these types become functions of vectors when an OpenCL
+ * program is built with -DGANTRY_MATH_LANES=2, 4, 8 or 16, with the same bits in each lane. This is
+ * for CPU devices whose compiler takes half of the vector registers' width unless told (PoCL 3.1
+ * with AVX-512: 1.6 to 1.9 times the speed). Such functions choose by `condition ? a : b` alone and
+ * mix in scalars only as literals.
+ *
+ * The text is written so that its results have the same bits everywhere, which holds under these
+ * conditions:
+ *   C      -ffp-contract=off, no fast-math, float evaluated as float (checked below);
+ *          -fno-math-errno and -fno-trapping-math change no result and are what lets loops over
+ *          these functions become vector code
+ *   OpenCL -cl-std=CL1.2, and -cl-fp32-correctly-rounded-divide-sqrt where the device has it
+ *   CUDA   --fmad=false --prec-div=true --prec-sqrt=true --ftz=false
+ * */
+#if defined(__OPENCL_VERSION__)
+
+#pragma OPENCL FP_CONTRACT OFF
+
+#define GANTRY_FN static inline
+#define GANTRY_LONG_FN GANTRY_FN
+#define GANTRY_SHARED_FN GANTRY_FN
+#define GANTRY_LONG long
+
+#if defined(GANTRY_MATH_LANES)
+#define GANTRY_JOIN_TOKENS(a, b) a##b
+#define GANTRY_JOIN(a, b) GANTRY_JOIN_TOKENS(a, b)
+#define GANTRY_OF_LANES(name) GANTRY_JOIN(name, GANTRY_MATH_LANES)
+#else
+#define GANTRY_OF_LANES(name) name
+#endif
+
+#define GANTRY_F32 GANTRY_OF_LANES(float)
+#define GANTRY_U32 GANTRY_OF_LANES(uint)
+#define GANTRY_AS_INT(x) GANTRY_OF_LANES(as_int)((GANTRY_F32)(x))
+#define GANTRY_AS_UINT(x) GANTRY_OF_LANES(as_uint)((GANTRY_F32)(x))
+#define GANTRY_AS_FLOAT(bits) GANTRY_OF_LANES(as_float)((GANTRY_U32)(bits))
+#define GANTRY_SQRT_F32(x) sqrt((GANTRY_F32)(x))
+#define GANTRY_MUL_HIGH_U32(a, b) mul_hi((GANTRY_U32)(a), (GANTRY_U32)(b))
+#if defined(GANTRY_MATH_LANES)
+#define GANTRY_ANY(condition) any(condition)
+#if defined(__has_builtin)
+/* one instruction, where PoCL's any() looks at lane after lane */
+#if __has_builtin(__builtin_reduce_or)
+#undef GANTRY_ANY
+#define GANTRY_ANY(condition) (__builtin_reduce_or(condition) != 0)
+#endif
+#endif
+#else
+#define GANTRY_ANY(condition) (condition)
+#endif
+
+/* `name`, the vector type V_ where its elements T_ may lie in memory: PoCL's vstore makes
+ * several stores of a wide vector. */
+#define GANTRY_LOOSE_TYPE(V_, T_, name) typedef V_ __attribute__((aligned(sizeof(T_)))) name
+
+#if defined(cl_khr_fp64)
+#if __OPENCL_VERSION__ < 120
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#define GANTRY_HAS_FLOAT64 1
+#define GANTRY_F64 GANTRY_OF_LANES(double)
+#define GANTRY_U64 GANTRY_OF_LANES(ulong)
+#define GANTRY_AS_ULONG(x) GANTRY_OF_LANES(as_ulong)((GANTRY_F64)(x))
+#define GANTRY_AS_DOUBLE(bits) GANTRY_OF_LANES(as_double)((GANTRY_U64)(bits))
+#define GANTRY_SQRT_F64(x) sqrt((GANTRY_F64)(x))
+#else
+#define GANTRY_HAS_FLOAT64 0
+#endif
+
+#elif defined(__CUDACC__)
+
+#pragma nv_diag_suppress 177 /* a function that no kernel of this program needs */
+
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long long gantry__cuda_ulong_t;
+#define ulong gantry__cuda_ulong_t
+
+#define GANTRY_FN static __device__ __forceinline__
+#define GANTRY_LONG_FN GANTRY_FN
+#define GANTRY_SHARED_FN GANTRY_FN
+#define GANTRY_LONG long long
+#define GANTRY_HAS_FLOAT64 1
+#define GANTRY_F32 float
+#define GANTRY_U32 uint
+#define GANTRY_F64 double
+#define GANTRY_U64 ulong
+#define GANTRY_AS_INT(x) __float_as_int(x)
+#define GANTRY_AS_UINT(x) __float_as_uint(x)
+#define GANTRY_AS_FLOAT(bits) __uint_as_float(bits)
+#define GANTRY_AS_ULONG(x) ((ulong)__double_as_longlong(x))
+#define GANTRY_AS_DOUBLE(bits) __longlong_as_double((long long)(bits))
+#define GANTRY_SQRT_F32(x) __fsqrt_rn(x)
+#define GANTRY_MUL_HIGH_U32(a, b) __umulhi(a, b)
+#define GANTRY_ANY(condition) (condition)
+#define GANTRY_SQRT_F64(x) __dsqrt_rn(x)
+
+#else
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+#if FLT_EVAL_METHOD != 0
+#error \
+    "the portable text needs float arithmetic evaluated as float (FLT_EVAL_METHOD 0; on 32-bit x86: -mfpmath=sse)"
+#endif
+#if defined(__FAST_MATH__)
+#error "the portable text does not hold under -ffast-math"
+#endif
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+typedef uint8_t uchar;
+typedef uint16_t ushort;
+typedef uint32_t uint;
+typedef uint64_t ulong;
+
+#define GANTRY_FN static inline
+#if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+#define GANTRY_LONG_FN static inline __attribute__((always_inline))
+#else
+#define GANTRY_LONG_FN GANTRY_FN
+#endif
+#if defined(__GNUC__)
+#define GANTRY_SHARED_FN static __attribute__((noinline, unused))
+#else
+#define GANTRY_SHARED_FN GANTRY_FN
+#endif
+#define GANTRY_LONG int64_t
+#define GANTRY_HAS_FLOAT64 1
+#define GANTRY_F32 float
+#define GANTRY_U32 uint
+#define GANTRY_F64 double
+#define GANTRY_U64 ulong
+#define GANTRY_AS_INT(x) ((int)gantry__bits_of_float(x))
+#define GANTRY_AS_UINT(x) gantry__bits_of_float(x)
+#define GANTRY_AS_FLOAT(bits) gantry__float_of_bits(bits)
+#define GANTRY_AS_ULONG(x) gantry__bits_of_double(x)
+#define GANTRY_AS_DOUBLE(bits) gantry__double_of_bits(bits)
+#define GANTRY_SQRT_F32(x) sqrtf(x)
+#define GANTRY_MUL_HIGH_U32(a, b) ((uint)(((ulong)(a) * (ulong)(b)) >> 32))
+#define GANTRY_ANY(condition) 1
+#define GANTRY_SQRT_F64(x) sqrt(x)
+
+GANTRY_FN uint gantry__bits_of_float(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+GANTRY_FN float gantry__float_of_bits(uint bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+GANTRY_FN ulong gantry__bits_of_double(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+GANTRY_FN double gantry__double_of_bits(ulong bits) {
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+#endif
+
+#define GANTRY_WANT(address)
+#define GANTRY_WANT_TO_WRITE(address)
+#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__CUDACC__) && defined(__has_builtin)
+#if __has_builtin(__builtin_prefetch)
+#undef GANTRY_WANT
+#undef GANTRY_WANT_TO_WRITE
+#define GANTRY_WANT(address) __builtin_prefetch((const void *)(address))
+#define GANTRY_WANT_TO_WRITE(address) __builtin_prefetch((const void *)(address), 1)
+#endif
+#endif
+
+/* Whether an index is in [0, size), a size being never negative. Mesa 22.3 takes (long)index >=
+ * 0 of an int for true. */
+#define GANTRY_IS_WITHIN(index, size) ((ulong)(GANTRY_LONG)(index) < (ulong)(size))
+
+/* position / size, of places in tensors and sizes: neither is negative. Of 64 bits a division takes
+ * a GPU some hundred instructions, and what is below 2^32 is the rule. NVRTC asks by itself
+ * whether 32 bits are enough. */
+GANTRY_FN GANTRY_LONG gantry__divide_position(const GANTRY_LONG position, const GANTRY_LONG size) {
+#if defined(__CUDACC__)
+    return position / size;
+#else
+    return ((position | size) >> 32) != 0 ? position / size
+                                          : (GANTRY_LONG)((uint)position / (uint)size);
+#endif
+}

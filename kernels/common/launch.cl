@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a kernel of the portable pack is declared and finds its place, for OpenCL C 1.2 and for CUDA
+ * C. A tensor arrives as two parameters, the region's base and an offset in bytes
+ * (GANTRY_SPAN_...), or as its base alone (GANTRY_BASE_...) where the kernel says what its offset
+ * is: `const ulong x_offset = ...`. GANTRY_IN and GANTRY_OUT make the typed pointer. Work-item
+ * numbers are 64-bit. At most one GANTRY_SPAN_LOCAL in a kernel, as its last parameter. */
+#if defined(__CUDACC__)
+
+#define GANTRY_KERNEL extern "C" __global__ void
+#define GANTRY_GLOBAL
+#define GANTRY_CONSTANT static __device__ const
+#define GANTRY_LOCAL_ARRAY(T_, name, n) __shared__ T_ name[n]
+#define GANTRY_LOCAL_POINTER(T_) T_ *
+/* The dynamic shared memory of the launch; the parameter only keeps the argument list alike. */
+extern __shared__ ulong gantry__shared_memory[];
+#define GANTRY_SPAN_LOCAL(name) const ulong name##_bytes
+#define GANTRY_LOCAL(T_, name) ((T_ *)gantry__shared_memory)
+
+#define GANTRY_LOCAL_ID(d) \
+    ((GANTRY_LONG)((d) == 0 ? threadIdx.x : (d) == 1 ? threadIdx.y : threadIdx.z))
+#define GANTRY_LOCAL_SIZE(d) \
+    ((GANTRY_LONG)((d) == 0 ? blockDim.x : (d) == 1 ? blockDim.y : blockDim.z))
+#define GANTRY_GROUP_ID(d) \
+    ((GANTRY_LONG)((d) == 0 ? blockIdx.x : (d) == 1 ? blockIdx.y : blockIdx.z))
+#define GANTRY_GROUP_COUNT(d) \
+    ((GANTRY_LONG)((d) == 0 ? gridDim.x : (d) == 1 ? gridDim.y : gridDim.z))
+#define GANTRY_GLOBAL_ID(d) (GANTRY_GROUP_ID(d) * GANTRY_LOCAL_SIZE(d) + GANTRY_LOCAL_ID(d))
+#define GANTRY_GLOBAL_SIZE(d) (GANTRY_GROUP_COUNT(d) * GANTRY_LOCAL_SIZE(d))
+#define GANTRY_BARRIER() __syncthreads()
+
+#else
+
+/* In front of a loop over vectors that are to stay in registers. */
+#define GANTRY_UNROLLED _Pragma("unroll")
+
+#define GANTRY_KERNEL __kernel void
+#define GANTRY_GLOBAL __global
+#define GANTRY_CONSTANT __constant
+#define GANTRY_LOCAL_ARRAY(T_, name, n) __local T_ name[n]
+#define GANTRY_LOCAL_POINTER(T_) __local T_ *
+#define GANTRY_SPAN_LOCAL(name) __local uchar *name##_local
+#define GANTRY_LOCAL(T_, name) ((__local T_ *)name##_local)
+
+#define GANTRY_LOCAL_ID(d) ((GANTRY_LONG)get_local_id(d))
+#define GANTRY_LOCAL_SIZE(d) ((GANTRY_LONG)get_local_size(d))
+#define GANTRY_GROUP_ID(d) ((GANTRY_LONG)get_group_id(d))
+#define GANTRY_GROUP_COUNT(d) ((GANTRY_LONG)get_num_groups(d))
+#define GANTRY_GLOBAL_ID(d) ((GANTRY_LONG)get_global_id(d))
+#define GANTRY_GLOBAL_SIZE(d) ((GANTRY_LONG)get_global_size(d))
+#define GANTRY_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+
+#endif
+
+/* A structure that holds arrays, as a parameter by value; GANTRY_TAKE begins the kernel's body. The
+ * copy is for processors whose work-items are lanes: Mesa's llvmpipe reads a parameter at one
+ * lane's index for all of them, or crashes. */
+#if defined(GANTRY_COPY_PARAMETERS)
+#define GANTRY_VALUE(type, name) const type name##_value
+#define GANTRY_TAKE(type, name) const type name = name##_value;
+#else
+#define GANTRY_VALUE(type, name) const type name
+#define GANTRY_TAKE(type, name)
+#endif
+
+#define GANTRY_BASE_IN(name) GANTRY_GLOBAL const uchar *name##_base
+#define GANTRY_BASE_OUT(name) GANTRY_GLOBAL uchar *name##_base
+#define GANTRY_SPAN_IN(name) GANTRY_BASE_IN(name), const ulong name##_offset
+#define GANTRY_SPAN_OUT(name) GANTRY_BASE_OUT(name), const ulong name##_offset
+#define GANTRY_IN(T_, name) ((GANTRY_GLOBAL const T_ *)(name##_base + name##_offset))
+#define GANTRY_OUT(T_, name) ((GANTRY_GLOBAL T_ *)(name##_base + name##_offset))
+
+/* Where the element with this number lies, in an array of any strides. */
+GANTRY_FN GANTRY_LONG gantry__offset(const GANTRY_LONG rank, const GANTRY_LONG *dims,
+                                     const GANTRY_LONG *strides, const GANTRY_LONG number) {
+    GANTRY_LONG rest = number;
+    GANTRY_LONG offset = 0;
+
+    for (int d = (int)rank - 1; d > 0; --d) {
+        const GANTRY_LONG next = gantry__divide_position(rest, dims[d]);
+
+        offset += (rest - next * dims[d]) * strides[d];
+        rest = next;
+    }
+    return rank > 0 ? offset + rest * strides[0] : 0;
+}
+
+/* The fault slot (a GANTRY_SPAN_OUT): 64 bytes {uint code; uint input; 64-bit position; uint
+ * left[12]}. All offenders of one launch give the same code and input, and the first position is
+ * what the host tells: left[b] is how far before the end of block b, of 2^31 positions, its first
+ * offender lies. A larger number comes from an earlier position, so that an atomic maximum of 32
+ * bits, which every device has, finds it. Behind the blocks offenders race for the position. */
+#define GANTRY_FAULT_INDEX_OUT_OF_RANGE 1u
+#define GANTRY_FAULT_DIVISION_BY_ZERO 2u
+#define GANTRY_FAULT_BAD_PERMUTATION 3u
+#define GANTRY_FAULT_NEGATIVE_EXPONENT 4u
+#define GANTRY_FAULT_LABEL_OUT_OF_RANGE 5u
+#define GANTRY_FAULT(name, code_, input_, position_)                          \
+    gantry__note_fault(GANTRY_OUT(uint, name), (uint)(code_), (uint)(input_), \
+                       (GANTRY_LONG)(position_))
+
+#if defined(__CUDACC__)
+#define GANTRY_RAISE(at, value) atomicMax(at, value)
+#else
+#define GANTRY_RAISE(at, value) atomic_max(at, value)
+#endif
+
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
+GANTRY_FN void gantry__note_fault(GANTRY_GLOBAL uint *slot, const uint code, const uint input,
+                                  const GANTRY_LONG position) {
+    const ulong block = (ulong)position >> 31;
+    const uint left = 0x80000000u - ((uint)position & 0x7fffffffu);
+
+    slot[0] = code;
+    slot[1] = input;
+    if (block >= 12) {
+        ((GANTRY_GLOBAL GANTRY_LONG *)slot)[1] = position;
+    } else {
+        GANTRY_RAISE(slot + 4 + block, left);
+    }
+}
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which elements a work-item does, for kernels that treat each element apart. Comes after
+ * launch.cl.
+ *
+ * GANTRY_SERIAL (build option, 0 or 1) is the style for processors: a work-item does one run of
+ * neighbouring elements, which becomes vector code inside the work-item, and outputs that no cache
+ * would hold are written past the caches. Otherwise neighbouring work-items do neighbouring
+ * elements, where they lie aligned 16 bytes of them each.
+ *
+ *     for (GANTRY_LONG i = GANTRY_FIRST(p); i < GANTRY_END(p); i += GANTRY_STEP) ...      p is a
+ *     gantry__work_t */
+typedef struct gantry__work_t {
+    GANTRY_LONG count;
+    GANTRY_LONG run;    /* elements of a work-item in the serial style, a multiple of 1024 */
+    GANTRY_LONG stream; /* not 0: write past the caches */
+} gantry__work_t;
+
+#if GANTRY_SERIAL
+#define GANTRY_FIRST(p) (GANTRY_GLOBAL_ID(0) * (p).run)
+#define GANTRY_END(p) \
+    ((p).count < GANTRY_FIRST(p) + (p).run ? (p).count : GANTRY_FIRST(p) + (p).run)
+#define GANTRY_STEP 1
+#else
+#define GANTRY_FIRST(p) GANTRY_GLOBAL_ID(0)
+#define GANTRY_END(p) ((p).count)
+#define GANTRY_STEP GANTRY_GLOBAL_SIZE(0)
+#endif
+
+#define GANTRY_CAN_STREAM 0
+#if GANTRY_SERIAL && defined(__OPENCL_VERSION__) && defined(__has_builtin)
+#if __has_builtin(__builtin_nontemporal_store)
+#undef GANTRY_CAN_STREAM
+#define GANTRY_CAN_STREAM 1
+#endif
+#endif
+
+/* A line of memory, and how one goes past the caches to a place aligned to lines. */
+#if defined(__OPENCL_VERSION__)
+typedef uint16 gantry__stream_line_t;
+#if GANTRY_CAN_STREAM
+#define GANTRY_STREAM_OUT(to, from) __builtin_nontemporal_store(*(from), to)
+#else
+#define GANTRY_STREAM_OUT(to, from) (*(to) = *(from))
+#endif
+#define GANTRY_STREAM_END()
+#endif
+
+/* outs[i] = value(i) for the work-item's elements. `value` is an expression of i, `want` statements
+ * that ask for what element i needs. Streaming goes through some lines on the stack: writing whole
+ * lines past the caches saves reading what will be overwritten, and while they are written what
+ * comes next is asked for. Names end in _, lest they hide one of the expression's. */
+#if GANTRY_CAN_STREAM
+#define GANTRY_STREAM_BYTES 512
+#define GANTRY_STREAM_LINE ((int)sizeof(gantry__stream_line_t))
+#define GANTRY_STREAM_AHEAD 1024 /* bytes before their use that an operand is asked for */
+#define GANTRY_STORE_ALL(R_, outs, p, want, value)                                               \
+    {                                                                                            \
+        GANTRY_LONG i = GANTRY_FIRST(p);                                                         \
+        const GANTRY_LONG end_ = GANTRY_END(p);                                                  \
+        if ((p).stream) {                                                                        \
+            const GANTRY_LONG step_ = GANTRY_STREAM_BYTES / sizeof(R_);                          \
+            gantry__stream_line_t block_[GANTRY_STREAM_BYTES / GANTRY_STREAM_LINE];              \
+            while (end_ - i >= step_) {                                                          \
+                const GANTRY_LONG start_ = i;                                                    \
+                GANTRY_GLOBAL gantry__stream_line_t *lines_ =                                    \
+                    (GANTRY_GLOBAL gantry__stream_line_t *)((outs) + start_);                    \
+                for (int e_ = 0; e_ < GANTRY_STREAM_BYTES / (int)sizeof(R_); ++e_) {             \
+                    const GANTRY_LONG i = start_ + e_;                                           \
+                    ((R_ *)block_)[e_] = (value);                                                \
+                }                                                                                \
+                i = start_ + step_;                                                              \
+                for (int line_ = 0; line_ < GANTRY_STREAM_BYTES / GANTRY_STREAM_LINE; ++line_) { \
+                    want;                                                                        \
+                    GANTRY_STREAM_OUT(lines_ + line_, block_ + line_);                           \
+                    i += GANTRY_STREAM_LINE / sizeof(R_);                                        \
+                }                                                                                \
+                i = start_ + step_;                                                              \
+            }                                                                                    \
+        }                                                                                        \
+        for (; i < end_; ++i) {                                                                  \
+            (outs)[i] = (value);                                                                 \
+        }                                                                                        \
+    }
+#else
+#define GANTRY_STORE_ALL(R_, outs, p, want, value)                               \
+    for (GANTRY_LONG i = GANTRY_FIRST(p); i < GANTRY_END(p); i += GANTRY_STEP) { \
+        (outs)[i] = (value);                                                     \
+    }
+#endif
+
+/* A bool of a processor's loop: 1 in a way the compiler does not see (a run is a multiple of 1024)
+ * where `value` is true. The 1 it knows, LLVM loads under a mask from the program's constants
+ * (AVX-512). As long as no lane is true nothing touches their page, it is not in memory, and
+ * each of those loads takes an assist of microcode: a loop of eight times the time. */
+#define GANTRY_HIDE_TRUE(p) const int hidden_true = (int)(~(p).run & 1);
+#define GANTRY_HIDDEN_BOOL(value) ((uchar)(-(int)(value)&hidden_true))
+/* Of bools: element by element of a byte, where an int would take four times the registers. */
+#define GANTRY_HIDDEN_BOOL_OF_BOOLS(value) ((uchar)((uchar) - (uchar)(value) & (uchar)hidden_true))
+
+/* GPUs: some elements that are read or written at once, as one access of memory. */
+#if !GANTRY_SERIAL
+#if defined(__OPENCL_VERSION__)
+#define GANTRY_ALIGNED(bytes) __attribute__((aligned(bytes)))
+#else
+#define GANTRY_ALIGNED(bytes) __align__(bytes)
+#endif
+#define GANTRY_WIDE_TYPE(name, T_, elements)                    \
+    typedef struct GANTRY_ALIGNED(elements * sizeof(T_)) name { \
+        T_ e[elements];                                         \
+    } name
+#define GANTRY_IS_ALIGNED(pointer, type) (((ulong)(pointer) & (ulong)(sizeof(type) - 1)) == 0)
+
+/* outs[i] = value(x), x being xs[i], over the work-item's elements; both types hold `elements`
+ * of them. */
+#define GANTRY_MAP_ALL(S_, in_type, out_type, elements, xs, outs, p, value)                        \
+    {                                                                                              \
+        const int aligned = GANTRY_IS_ALIGNED(xs, in_type) && GANTRY_IS_ALIGNED(outs, out_type);   \
+        const GANTRY_LONG wide = aligned ? (p).count / elements : 0;                               \
+        for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {                        \
+            const in_type in = ((GANTRY_GLOBAL const in_type *)(xs))[g];                           \
+            out_type out;                                                                          \
+            for (int e = 0; e < elements; ++e) {                                                   \
+                const S_ x = in.e[e];                                                              \
+                out.e[e] = (value);                                                                \
+            }                                                                                      \
+            ((GANTRY_GLOBAL out_type *)(outs))[g] = out;                                           \
+        }                                                                                          \
+        for (GANTRY_LONG i = wide * elements + GANTRY_FIRST(p); i < (p).count; i += GANTRY_STEP) { \
+            const S_ x = (xs)[i];                                                                  \
+            (outs)[i] = (value);                                                                   \
+        }                                                                                          \
+    }
+#endif
+
+/* Operands of one element under broadcasting: offset += coordinate * stride for each of the
+ * plan's operands. */
+typedef struct gantry__item_plan_t {
+    gantry__work_t work;
+    GANTRY_LONG rank;
+    GANTRY_LONG dims[8];
+    /* in elements; Mesa's Rusticl miscounts an array of arrays */
+    GANTRY_LONG strides0[8], strides1[8], strides2[8];
+} gantry__item_plan_t;
+
+/* Items (item.cl) that are runs of neighbours in a row: of one element on cards, of some dozens on
+ * processors, where what it takes to find the row is then paid once for all of them.
+ * GANTRY_FIND_RUN sets item i's row and which of its elements are meant. */
+typedef struct gantry__runs_t {
+    GANTRY_LONG size;   /* elements of a row */
+    GANTRY_LONG length; /* of an item, but the last of a row may have fewer */
+    GANTRY_LONG count;  /* items of a row */
+} gantry__runs_t;
+
+#define GANTRY_FIND_RUN(runs)                                            \
+    const GANTRY_LONG line = gantry__divide_position(i, (runs).count);   \
+    const GANTRY_LONG first = (i - line * (runs).count) * (runs).length; \
+    const GANTRY_LONG end =                                              \
+        (runs).size - first < (runs).length ? (runs).size : first + (runs).length;

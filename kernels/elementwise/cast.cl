@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cast from S to T. Before this come dialect, launch, types (with GANTRY_S_ID and GANTRY_T_ID),
+ * convert, half and work. GANTRY_TRUNCATE: float64 to float32 rounds toward zero; float64 to
+ * float16 and float32 to both halves first drop the bits beyond the half's fraction, as TensorFlow
+ * does: toward zero but for denormal halves and infinity. A half goes through float32 both ways,
+ * also from float64 and integers, where that rounds twice. */
+#if GANTRY_S_IS_HALF
+#define GANTRY_FROM_ID GANTRY_FLOAT32
+#define GANTRY_FROM(x) GANTRY_S_TO_F32(x)
+#else
+#define GANTRY_FROM_ID GANTRY_S_ID
+#define GANTRY_FROM(x) (x)
+#endif
+
+/* From a float to an integer. */
+#if GANTRY_FROM_ID == 2
+#define GANTRY_TO(target, x) gantry__f64_to_##target(GANTRY_FROM(x))
+#else
+#define GANTRY_TO(target, x) gantry__f32_to_##target(GANTRY_FROM(x))
+#endif
+#if GANTRY_T_ID == 4
+#define GANTRY_LOWEST GANTRY_LOWEST_U8
+#define GANTRY_HIGHEST GANTRY_HIGHEST_U8
+#elif GANTRY_T_ID == 6
+#define GANTRY_LOWEST GANTRY_LOWEST_I8
+#define GANTRY_HIGHEST GANTRY_HIGHEST_I8
+#elif GANTRY_T_ID == 17
+#define GANTRY_LOWEST GANTRY_LOWEST_U16
+#define GANTRY_HIGHEST GANTRY_HIGHEST_U16
+#elif GANTRY_T_ID == 5
+#define GANTRY_LOWEST GANTRY_LOWEST_I16
+#define GANTRY_HIGHEST GANTRY_HIGHEST_I16
+#else
+#define GANTRY_LOWEST GANTRY_LOWEST_U32
+#define GANTRY_HIGHEST GANTRY_HIGHEST_U32
+#endif
+
+#if GANTRY_T_ID == 19 && GANTRY_S_ID == 1 && defined(GANTRY_TRUNCATE)
+#define GANTRY_CONVERT(x) GANTRY_F32_TO_T(gantry__f32_without_bits(x, GANTRY_F16_DROPS_OF_F32))
+#elif GANTRY_T_ID == 19 && GANTRY_S_ID == 2 && defined(GANTRY_TRUNCATE)
+#define GANTRY_CONVERT(x) \
+    GANTRY_F32_TO_T((float)gantry__f64_without_bits(x, GANTRY_F16_DROPS_OF_F64))
+#elif GANTRY_T_ID == 14 && GANTRY_S_ID == 1 && defined(GANTRY_TRUNCATE)
+#define GANTRY_CONVERT(x) GANTRY_F32_TO_T(gantry__f32_without_bits(x, GANTRY_BF16_DROPS_OF_F32))
+#elif GANTRY_T_IS_HALF
+#define GANTRY_CONVERT(x) GANTRY_F32_TO_T((float)GANTRY_FROM(x))
+#elif GANTRY_T_IS_BOOL && GANTRY_S_IS_HALF
+#define GANTRY_CONVERT(x) ((uchar)(((x)&0x7fffu) != 0))
+#elif GANTRY_T_IS_BOOL
+#define GANTRY_CONVERT(x) ((uchar)((x) != 0))
+#elif GANTRY_ID_IS_FLOAT(GANTRY_FROM_ID) && GANTRY_T_ID == 3
+#define GANTRY_CONVERT(x) GANTRY_TO(i32, x)
+#elif GANTRY_ID_IS_FLOAT(GANTRY_FROM_ID) && GANTRY_T_ID == 9
+#define GANTRY_CONVERT(x) GANTRY_TO(i64, x)
+#elif GANTRY_ID_IS_FLOAT(GANTRY_FROM_ID) && GANTRY_T_ID == 23
+#define GANTRY_CONVERT(x) GANTRY_TO(u64, x)
+#elif GANTRY_ID_IS_FLOAT(GANTRY_FROM_ID) && GANTRY_T_IS_INT
+#define GANTRY_CONVERT(x) ((T)gantry__clamp_i64(GANTRY_TO(i64, x), GANTRY_LOWEST, GANTRY_HIGHEST))
+#elif GANTRY_S_ID == 2 && GANTRY_T_ID == 1 && defined(GANTRY_TRUNCATE)
+#define GANTRY_CONVERT(x) gantry__f64_to_f32_truncated(x)
+#else
+#define GANTRY_CONVERT(x) ((T)GANTRY_FROM(x))
+#endif
+
+#if !GANTRY_SERIAL
+#define GANTRY_ELEMENTS (16 / (int)(sizeof(S) > sizeof(T) ? sizeof(S) : sizeof(T)))
+GANTRY_WIDE_TYPE(gantry__wide_in_t, S, GANTRY_ELEMENTS);
+GANTRY_WIDE_TYPE(gantry__wide_out_t, T, GANTRY_ELEMENTS);
+#endif
+
+GANTRY_KERNEL cast(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry__work_t p) {
+    GANTRY_GLOBAL const S *xs = GANTRY_IN(S, x);
+    GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
+
+#if GANTRY_SERIAL && GANTRY_T_IS_BOOL
+    GANTRY_HIDE_TRUE(p)
+    GANTRY_STORE_ALL(T, outs, p, GANTRY_WANT((ulong)(xs + i)),
+                     GANTRY_HIDDEN_BOOL(GANTRY_CONVERT(xs[i])))
+#elif GANTRY_SERIAL
+    GANTRY_STORE_ALL(T, outs, p, GANTRY_WANT((ulong)(xs + i)), GANTRY_CONVERT(xs[i]))
+#else
+    GANTRY_MAP_ALL(S, gantry__wide_in_t, gantry__wide_out_t, GANTRY_ELEMENTS, xs, outs, p,
+                   GANTRY_CONVERT(x))
+#endif
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words of elementwise.def's expressions for the type T, whose number is GANTRY_T_ID; C is what
+ * T is computed in. Macros only, and no guard: the C loops include this once per type, a device
+ * program holds it once, after types.cl and the math texts. */
+#undef GANTRY_RESULT_SAME
+#undef GANTRY_RESULT_BOOL
+#undef GANTRY_MATH
+#undef GANTRY_IS_NAN
+#undef GANTRY_IS_NEGATIVE
+#undef GANTRY_ABSOLUTE
+#undef GANTRY_DIVISOR
+#undef GANTRY_QUOTIENT
+#undef GANTRY_DIVIDE
+#undef GANTRY_IS_OF_FLOOR
+#undef GANTRY_FLOOR_DIVIDE
+#undef GANTRY_TRUNCATE_DIVIDE
+#undef GANTRY_REMAINDER
+#undef GANTRY_FLOOR_REMAINDER
+#undef GANTRY_ROUND
+#undef GANTRY_POWER
+#undef GANTRY_SHIFT
+#undef GANTRY_CHECK_NEVER
+#undef GANTRY_CHECK_ZERO_DIVISOR
+#undef GANTRY_CHECK_NEGATIVE_EXPONENT
+
+#define GANTRY_CHECK_NEVER(y) 0
+
+#if GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF
+
+#if GANTRY_T_ID == 2
+#define GANTRY_MATH(name) gantry__##name##_f64
+#define GANTRY_ABSOLUTE(x) GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0x7fffffffffffffff)
+#else
+#define GANTRY_MATH(name) gantry__##name##_f32
+#define GANTRY_ABSOLUTE(x) GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu)
+#endif
+#define GANTRY_IS_NAN(x) ((x) != (x))
+#define GANTRY_IS_NEGATIVE(x) ((x) < (C)0)
+#define GANTRY_DIVIDE(x, y) ((x) / (y))
+#define GANTRY_FLOOR_DIVIDE(x, y) GANTRY_MATH(floor)((x) / (y))
+#define GANTRY_TRUNCATE_DIVIDE(x, y) GANTRY_MATH(trunc)((x) / (y))
+#define GANTRY_REMAINDER(x, y) GANTRY_MATH(fmod)(x, y)
+#define GANTRY_FLOOR_REMAINDER(x, y) GANTRY_MATH(floor_mod)(x, y)
+#define GANTRY_ROUND(x) GANTRY_MATH(rint)(x)
+#define GANTRY_POWER(x, y) GANTRY_MATH(pow)(x, y)
+#define GANTRY_CHECK_ZERO_DIVISOR(y) 0
+#define GANTRY_CHECK_NEGATIVE_EXPONENT(y) 0
+
+#else
+
+#define GANTRY_IS_NAN(x) 0
+#define GANTRY_CHECK_ZERO_DIVISOR(y) ((y) == 0)
+#define GANTRY_TRUNCATE_DIVIDE(x, y) GANTRY_DIVIDE(x, y)
+#define GANTRY_ROUND(x) (x)
+#if GANTRY_T_ID == 9 || GANTRY_T_ID == 23
+#define GANTRY_POWER(x, y) gantry__power_u64((U)(x), (U)(y))
+#else
+#define GANTRY_POWER(x, y) gantry__power_u32((U)(x), (U)(y))
+#endif
+
+/* x / y, y no divisor that a machine traps at. CPUs divide doubles by vectors and integers one by
+ * one; for 32 bits the quotient of the doubles lies on the exact one's side of every integer: it
+ * is x / y cut off, too. */
+#if (GANTRY_T_ID == 3 || GANTRY_T_ID == 22) && GANTRY_HAS_FLOAT64 && \
+    (!defined(GANTRY_SERIAL) || GANTRY_SERIAL)
+#define GANTRY_QUOTIENT(x, y) ((C)((double)(x) / (double)(y)))
+#else
+#define GANTRY_QUOTIENT(x, y) ((C)((x) / (y)))
+#endif
+
+/* Where a quotient does not exist these give 0, and it is reported apart: a zero divisor. The least
+ * integer divided by -1 is itself, as multiplication wraps. A shift by less than no bits is one
+ * by none; one by all bits, by all but one. */
+#if GANTRY_T_IS_SIGNED
+#define GANTRY_IS_NEGATIVE(x) ((x) < 0)
+#define GANTRY_ABSOLUTE(x) ((x) < 0 ? (C)(-(U)(x)) : (x))
+/* one that no machine traps at */
+#define GANTRY_DIVISOR(y) ((((y) == 0) | ((y) == -1)) ? (C)1 : (C)(y))
+#define GANTRY_DIVIDE(x, y) \
+    ((C)((U)GANTRY_QUOTIENT(x, GANTRY_DIVISOR(y)) * (U)(((y) != 0) - 2 * ((y) == -1))))
+#define GANTRY_REMAINDER(x, y) ((C)((x)-GANTRY_QUOTIENT(x, GANTRY_DIVISOR(y)) * GANTRY_DIVISOR(y)))
+#define GANTRY_IS_OF_FLOOR(x, y) ((GANTRY_REMAINDER(x, y) != 0) & (((x) < 0) != ((y) < 0)))
+#define GANTRY_FLOOR_DIVIDE(x, y) (GANTRY_DIVIDE(x, y) - GANTRY_IS_OF_FLOOR(x, y))
+#define GANTRY_FLOOR_REMAINDER(x, y) (GANTRY_REMAINDER(x, y) + ((y) & -(C)GANTRY_IS_OF_FLOOR(x, y)))
+#define GANTRY_SHIFT(y) (int)((y) < 0 ? 0 : (y) < (C)(8 * sizeof(C)) ? (y) : (C)(8 * sizeof(C) - 1))
+#define GANTRY_CHECK_NEGATIVE_EXPONENT(y) ((y) < 0)
+#else
+#define GANTRY_IS_NEGATIVE(x) 0
+#define GANTRY_ABSOLUTE(x) (x)
+#define GANTRY_DIVISOR(y) ((y) == 0 ? (C)1 : (C)(y))
+#define GANTRY_DIVIDE(x, y) ((C)(GANTRY_QUOTIENT(x, GANTRY_DIVISOR(y)) * ((y) != 0)))
+#define GANTRY_REMAINDER(x, y) ((C)((x)-GANTRY_QUOTIENT(x, GANTRY_DIVISOR(y)) * GANTRY_DIVISOR(y)))
+#define GANTRY_FLOOR_DIVIDE(x, y) GANTRY_DIVIDE(x, y)
+#define GANTRY_FLOOR_REMAINDER(x, y) GANTRY_REMAINDER(x, y)
+#define GANTRY_SHIFT(y) (int)((y) < (C)(8 * sizeof(C)) ? (y) : (C)(8 * sizeof(C) - 1))
+#endif
+
+#endif
+
+#define GANTRY_RESULT_SAME T
+#define GANTRY_RESULT_BOOL uchar

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LinSpace: start + i * ((stop - start) / last), each rounded once; of halves in float32, and the
+ * sum once more. The ends are start and stop themselves, whatever the steps between them round
+ * to. Before this come dialect, launch, types, half and work. */
+#define LIN_SPACE_VALUE(place) \
+    i == 0 ? start : i == last ? stop : GANTRY_NARROW(from + (C)(place)*step)
+
+GANTRY_KERNEL lin_space(GANTRY_SPAN_IN(start), GANTRY_SPAN_IN(stop), GANTRY_SPAN_OUT(out),
+                        const gantry__work_t p) {
+    GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
+    const T start = GANTRY_IN(T, start)[0];
+    const T stop = GANTRY_IN(T, stop)[0];
+    const GANTRY_LONG last = p.count - 1;
+    const C from = GANTRY_WIDEN(start);
+    const C step = (GANTRY_WIDEN(stop) - from) / (C)last;
+
+    /* not every processor has vectors that turn 64-bit integers into floats */
+    if (last < ((GANTRY_LONG)1 << 31)) {
+        GANTRY_STORE_ALL(T, outs, p, , LIN_SPACE_VALUE((int)i))
+    } else {
+        GANTRY_STORE_ALL(T, outs, p, , LIN_SPACE_VALUE(i))
+    }
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ops whose result is as long as the data says: Where, Unique, UniqueWithCounts. By element size.
+ *
+ * What goes into the result is counted, the counts are made places by a scan, and then everything
+ * is written where it belongs. The scan goes by chunks of 64 and takes levels of them; an item does
+ * one chunk:
+ *
+ *     scan_sums      counts  3 1 | 0 2 | 4      sums up to one number     4 2 4     10
+ *     scan_spread    places  0 3 | 4 4 | 6      and down again            0 4 6
+ *
+ * For Unique elements are sorted (sort.cl). The first of equal keys stands for them; where those
+ * elements stand is marked, and the scan of the marks numbers the values in the order of their
+ * first coming.
+ *
+ * Processors list the first of equal keys, their heads, and sort the heads by where they stand:
+ *
+ *     elements       7 5 7 9 5      sorted keys    5 5 7 7 9      heads        0 2 4
+ *                                   positions      1 4 0 2 3      they stand   1 0 3
+ *                                                                 numbers      1 0 2 */
+#ifndef GANTRY_COMPACT_PARAMETERS
+#define GANTRY_COMPACT_PARAMETERS
+
+#define GANTRY_SCAN_CHUNK 64
+
+typedef struct gantry__scan_t {
+    gantry__work_t work;
+    GANTRY_LONG count;    /* of numbers, in chunks */
+    GANTRY_LONG has_base; /* 0: the only chunk begins at 0 */
+} gantry__scan_t;
+
+/* Elements in chunks; those are true of which a bit under mask is set. */
+typedef struct gantry__where_t {
+    gantry__work_t work;
+    GANTRY_LONG count;
+    ulong mask;
+    GANTRY_LONG rank;
+    GANTRY_LONG dims[8];
+} gantry__where_t;
+
+typedef struct gantry__unique_t {
+    gantry__work_t work;
+    GANTRY_LONG count;
+    GANTRY_LONG is_float; /* the largest key is NaN, which equals nothing */
+    GANTRY_LONG is_wide;  /* indices of 64 bits */
+} gantry__unique_t;
+
+/* Sorted elements in parts. heads, where they stand and their numbers are one after the other:
+ * values + 1, values and values of them. */
+typedef struct gantry__heads_t {
+    gantry__work_t work;
+    GANTRY_LONG count, parts, values;
+    GANTRY_LONG is_float, is_wide; /* as above */
+} gantry__heads_t;
+
+#endif
+
+#ifdef GANTRY_ITEM_TEXT
+
+#define K GANTRY_KEY_OF_T
+
+/* Where the chunk ends. */
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(chunk_end)(const GANTRY_LONG chunk,
+                                                  const GANTRY_LONG count) {
+    const GANTRY_LONG end = (chunk + 1) * GANTRY_SCAN_CHUNK;
+
+    return end < count ? end : count;
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(scan_sums)(GANTRY_GLOBAL const GANTRY_LONG *counts,
+                                           GANTRY_GLOBAL GANTRY_LONG *sums,
+                                           GANTRY_PARAMETERS(gantry__scan_t) p,
+                                           const GANTRY_LONG i) {
+    const GANTRY_LONG end = GANTRY_ITEM_FN(chunk_end)(i, p->count);
+    GANTRY_LONG sum = 0;
+
+    for (GANTRY_LONG e = i * GANTRY_SCAN_CHUNK; e < end; ++e) {
+        sum += counts[e];
+    }
+    sums[i] = sum;
+}
+GANTRY_ITEMS_1_1(scan_sums, GANTRY_LONG, GANTRY_LONG, gantry__scan_t)
+
+/* Counts become the sums of what is before them. */
+GANTRY_ITEM void GANTRY_ITEM_FN(scan_spread)(GANTRY_GLOBAL const GANTRY_LONG *bases,
+                                             GANTRY_GLOBAL GANTRY_LONG *counts,
+                                             GANTRY_PARAMETERS(gantry__scan_t) p,
+                                             const GANTRY_LONG i) {
+    const GANTRY_LONG end = GANTRY_ITEM_FN(chunk_end)(i, p->count);
+    GANTRY_LONG place = p->has_base ? bases[i] : 0;
+
+    for (GANTRY_LONG e = i * GANTRY_SCAN_CHUNK; e < end; ++e) {
+        const GANTRY_LONG count = counts[e];
+
+        counts[e] = place;
+        place += count;
+    }
+}
+GANTRY_ITEMS_1_1(scan_spread, GANTRY_LONG, GANTRY_LONG, gantry__scan_t)
+
+/* ---- Where ---- */
+
+GANTRY_ITEM void GANTRY_ITEM_FN(where_count)(GANTRY_GLOBAL const T *x,
+                                             GANTRY_GLOBAL GANTRY_LONG *counts,
+                                             GANTRY_PARAMETERS(gantry__where_t) p,
+                                             const GANTRY_LONG i) {
+    const GANTRY_LONG end = GANTRY_ITEM_FN(chunk_end)(i, p->count);
+    GANTRY_LONG count = 0;
+
+    for (GANTRY_LONG e = i * GANTRY_SCAN_CHUNK; e < end; ++e) {
+        count += ((ulong)x[e] & p->mask) != 0;
+    }
+    counts[i] = count;
+}
+GANTRY_ITEMS_1_1(where_count, T, GANTRY_LONG, gantry__where_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(where_write)(GANTRY_GLOBAL const T *x,
+                                             GANTRY_GLOBAL const GANTRY_LONG *places,
+                                             GANTRY_GLOBAL GANTRY_LONG *out,
+                                             GANTRY_PARAMETERS(gantry__where_t) p,
+                                             const GANTRY_LONG i) {
+    const GANTRY_LONG end = GANTRY_ITEM_FN(chunk_end)(i, p->count);
+    GANTRY_LONG place = places[i];
+
+    for (GANTRY_LONG e = i * GANTRY_SCAN_CHUNK; e < end; ++e) {
+        GANTRY_LONG rest = e;
+
+        if (((ulong)x[e] & p->mask) != 0) {
+            for (GANTRY_LONG d = p->rank - 1; d >= 0; --d) {
+                const GANTRY_LONG next = gantry__divide_position(rest, p->dims[d]);
+
+                out[place * p->rank + d] = rest - next * p->dims[d];
+                rest = next;
+            }
+            place++;
+        }
+    }
+}
+GANTRY_ITEMS_2_1(where_write, T, GANTRY_LONG, GANTRY_LONG, gantry__where_t)
+
+/* ---- Unique: items are sorted elements, or (unique_values) elements where they stand ---- */
+
+GANTRY_ITEM int GANTRY_ITEM_FN(is_alone)(const K key, GANTRY_PARAMETERS(gantry__unique_t) p) {
+    return p->is_float && key == ~(K)0;
+}
+
+/* The first place from `low` on with another key, or with this key or a larger one. */
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(find_key)(GANTRY_GLOBAL const K *keys, const K key,
+                                                 const int is_after, const GANTRY_LONG from,
+                                                 const GANTRY_LONG to) {
+    GANTRY_LONG low = from, high = to;
+
+    while (low < high) {
+        const GANTRY_LONG middle = (low + high) / 2;
+        const int is_before = keys[middle] < key || (is_after && keys[middle] == key);
+
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    return low;
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(unique_marks)(GANTRY_GLOBAL const K *keys,
+                                              GANTRY_GLOBAL const int *positions,
+                                              GANTRY_GLOBAL GANTRY_LONG *marks,
+                                              GANTRY_PARAMETERS(gantry__unique_t) p,
+                                              const GANTRY_LONG i) {
+    marks[positions[i]] = i == 0 || keys[i - 1] != keys[i] || GANTRY_ITEM_FN(is_alone)(keys[i], p);
+}
+GANTRY_ITEMS_2_1(unique_marks, K, int, GANTRY_LONG, gantry__unique_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(unique_indices)(GANTRY_GLOBAL const K *keys,
+                                                GANTRY_GLOBAL const int *positions,
+                                                GANTRY_GLOBAL const GANTRY_LONG *ranks,
+                                                GANTRY_GLOBAL uchar *out,
+                                                GANTRY_PARAMETERS(gantry__unique_t) p,
+                                                const GANTRY_LONG i) {
+    const GANTRY_LONG first =
+        GANTRY_ITEM_FN(is_alone)(keys[i], p) ? i : GANTRY_ITEM_FN(find_key)(keys, keys[i], 0, 0, i);
+
+    GANTRY_PUT_INDEX(out, p->is_wide, positions[i], ranks[positions[first]]);
+}
+GANTRY_ITEMS_3_1(unique_indices, K, int, GANTRY_LONG, uchar, gantry__unique_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(unique_counts)(GANTRY_GLOBAL const K *keys,
+                                               GANTRY_GLOBAL const int *positions,
+                                               GANTRY_GLOBAL const GANTRY_LONG *ranks,
+                                               GANTRY_GLOBAL uchar *out,
+                                               GANTRY_PARAMETERS(gantry__unique_t) p,
+                                               const GANTRY_LONG i) {
+    const int is_alone = GANTRY_ITEM_FN(is_alone)(keys[i], p);
+
+    if (i == 0 || keys[i - 1] != keys[i] || is_alone) {
+        const GANTRY_LONG end =
+            is_alone ? i + 1 : GANTRY_ITEM_FN(find_key)(keys, keys[i], 1, i, p->count);
+
+        GANTRY_PUT_INDEX(out, p->is_wide, ranks[positions[i]], end - i);
+    }
+}
+GANTRY_ITEMS_3_1(unique_counts, K, int, GANTRY_LONG, uchar, gantry__unique_t)
+
+/* ranks has one number more than there are elements: how many values there are. */
+GANTRY_ITEM void GANTRY_ITEM_FN(unique_values)(GANTRY_GLOBAL const T *x,
+                                               GANTRY_GLOBAL const GANTRY_LONG *ranks,
+                                               GANTRY_GLOBAL T *out,
+                                               GANTRY_PARAMETERS(gantry__unique_t) p,
+                                               const GANTRY_LONG i) {
+    if (i < p->count && ranks[i] != ranks[i + 1]) {
+        out[ranks[i]] = x[i];
+    }
+}
+GANTRY_ITEMS_2_1(unique_values, T, GANTRY_LONG, T, gantry__unique_t)
+
+#if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
+GANTRY_ITEM int GANTRY_ITEM_FN(is_head)(GANTRY_GLOBAL const K *keys, const GANTRY_LONG at,
+                                        const GANTRY_LONG is_float) {
+    return at == 0 || keys[at - 1] != keys[at] || (is_float && keys[at] == ~(K)0);
+}
+
+/* How many heads the part has. */
+GANTRY_ITEM void GANTRY_ITEM_FN(heads_count)(GANTRY_GLOBAL const K *keys,
+                                             GANTRY_GLOBAL GANTRY_LONG *counts,
+                                             GANTRY_PARAMETERS(gantry__heads_t) p,
+                                             const GANTRY_LONG i) {
+    const GANTRY_LONG end = p->count * (i + 1) / p->parts, is_float = p->is_float;
+    GANTRY_LONG count = 0;
+
+    for (GANTRY_LONG at = p->count * i / p->parts; at < end; ++at) {
+        count += GANTRY_ITEM_FN(is_head)(keys, at, is_float);
+    }
+    counts[i] = count;
+}
+GANTRY_ITEMS_1_1(heads_count, K, GANTRY_LONG, gantry__heads_t)
+
+/* Heads before those of the part. */
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(heads_before)(GANTRY_GLOBAL const GANTRY_LONG *counts,
+                                                     const GANTRY_LONG part) {
+    GANTRY_LONG sum = 0;
+
+    for (GANTRY_LONG other = 0; other < part; ++other) {
+        sum += counts[other];
+    }
+    return sum;
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(heads_write)(GANTRY_GLOBAL const K *keys,
+                                             GANTRY_GLOBAL const int *positions,
+                                             GANTRY_GLOBAL const GANTRY_LONG *counts,
+                                             GANTRY_GLOBAL uint *heads,
+                                             GANTRY_PARAMETERS(gantry__heads_t) p,
+                                             const GANTRY_LONG i) {
+    const GANTRY_LONG end = p->count * (i + 1) / p->parts, is_float = p->is_float;
+    GANTRY_GLOBAL uint *stand = heads + p->values + 1;
+    GANTRY_LONG value = GANTRY_ITEM_FN(heads_before)(counts, i);
+
+    for (GANTRY_LONG at = p->count * i / p->parts; at < end; ++at) {
+        if (GANTRY_ITEM_FN(is_head)(keys, at, is_float)) {
+            heads[value] = (uint)at;
+            stand[value] = (uint)positions[at];
+            value++;
+        }
+    }
+    if (i == p->parts - 1) {
+        heads[value] = (uint)end;
+    }
+}
+GANTRY_ITEMS_3_1(heads_write, K, int, GANTRY_LONG, uint, gantry__heads_t)
+
+/* order: heads as they stand. An item is a value. */
+GANTRY_ITEM void GANTRY_ITEM_FN(heads_number)(GANTRY_GLOBAL const int *order,
+                                              GANTRY_GLOBAL uint *heads,
+                                              GANTRY_PARAMETERS(gantry__heads_t) p,
+                                              const GANTRY_LONG i) {
+    heads[2 * p->values + 1 + order[i]] = (uint)i;
+}
+GANTRY_ITEMS_1_1(heads_number, int, uint, gantry__heads_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(heads_values)(GANTRY_GLOBAL const T *x,
+                                              GANTRY_GLOBAL const uint *stand, GANTRY_GLOBAL T *out,
+                                              GANTRY_PARAMETERS(gantry__heads_t) p,
+                                              const GANTRY_LONG i) {
+    (void)p;
+    out[i] = x[stand[i]];
+}
+GANTRY_ITEMS_2_1(heads_values, T, uint, T, gantry__heads_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(heads_lengths)(GANTRY_GLOBAL const int *order,
+                                               GANTRY_GLOBAL const uint *heads,
+                                               GANTRY_GLOBAL uchar *out,
+                                               GANTRY_PARAMETERS(gantry__heads_t) p,
+                                               const GANTRY_LONG i) {
+    GANTRY_PUT_INDEX(out, p->is_wide, i, heads[order[i] + 1] - heads[order[i]]);
+}
+GANTRY_ITEMS_2_1(heads_lengths, int, uint, uchar, gantry__heads_t)
+
+/* The numbers of a part's elements. */
+GANTRY_ITEM void GANTRY_ITEM_FN(heads_indices)(GANTRY_GLOBAL const int *positions,
+                                               GANTRY_GLOBAL const GANTRY_LONG *counts,
+                                               GANTRY_GLOBAL const uint *heads,
+                                               GANTRY_GLOBAL uchar *out,
+                                               GANTRY_PARAMETERS(gantry__heads_t) p,
+                                               const GANTRY_LONG i) {
+    const GANTRY_LONG begin = p->count * i / p->parts, end = p->count * (i + 1) / p->parts;
+    GANTRY_GLOBAL const uint *numbers = heads + 2 * p->values + 1;
+    GANTRY_LONG value = GANTRY_ITEM_FN(heads_before)(counts, i), at = begin;
+
+    value -= at < end && (value == p->values || heads[value] != (uint)at);
+    for (; at < end; ++value) {
+        const GANTRY_LONG last =
+            (GANTRY_LONG)heads[value + 1] < end ? (GANTRY_LONG)heads[value + 1] : end;
+
+        for (; at < last; ++at) {
+            GANTRY_PUT_INDEX(out, p->is_wide, positions[at], numbers[value]);
+        }
+    }
+}
+GANTRY_ITEMS_3_1(heads_indices, int, GANTRY_LONG, uint, uchar, gantry__heads_t)
+#endif
+
+#undef K
+
+#endif

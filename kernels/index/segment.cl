@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slices combined, in one of two ways that give the same bits: each slice's updates in their order.
+ * By element type.
+ *
+ * combine_   of updates that are sorted by the slice they go to (scatter.cl), the first of each
+ * slice's does them all.
+ *            Halves are summed as float32 and rounded once
+ * direct_    for processors, and types that are computed in themselves: no sorting. A few workers
+ * each own a box of the
+ *            output, a range of slices by a range of their columns, walk all updates and do those
+ *            of their box
+ *
+ * Counts have a third way, for processors and bins that are fewer than numbers: each worker counts
+ * a part of the numbers for itself, and the parts' counts are joined. */
+#ifndef GANTRY_SEGMENT_PARAMETERS
+#define GANTRY_SEGMENT_PARAMETERS
+
+/* `count` updates, slices of inner elements each. */
+typedef struct gantry__combine_t {
+    gantry__work_t work;
+    GANTRY_LONG count, inner;
+    GANTRY_LONG is_sorted;   /* the updates themselves are: there are no positions */
+    GANTRY_LONG takes_first; /* begins with the first update, not with what the output holds */
+} gantry__combine_t;
+
+typedef struct gantry__count_t {
+    gantry__work_t work;
+    GANTRY_LONG count;
+    GANTRY_LONG is_binary;
+} gantry__count_t;
+
+/* `count` updates, slices of inner elements each. Worker i owns box (i / columns, i % columns)
+ * of rows x columns. */
+typedef struct gantry__direct_t {
+    gantry__work_t work;
+    GANTRY_LONG count, inner;
+    GANTRY_LONG slices;
+    GANTRY_LONG rows, columns;
+    GANTRY_LONG takes_first; /* as above */
+    GANTRY_LONG is_binary;   /* of counts */
+} gantry__direct_t;
+
+/* An item joins some neighbouring bins of all parts' counts. */
+typedef struct gantry__join_counts_t {
+    gantry__work_t work;
+    GANTRY_LONG bins, parts, shares;
+    GANTRY_LONG is_binary;
+} gantry__join_counts_t;
+
+#endif
+
+#ifdef GANTRY_ITEM_TEXT
+
+/* How many keys from `first` on are alike: in growing steps, since most are few, and back by
+ * halves. */
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *keys,
+                                                    const GANTRY_LONG first,
+                                                    const GANTRY_LONG count) {
+    const uint key = keys[first];
+    GANTRY_LONG step = 1, low, high;
+
+    while (first + step < count && keys[first + step] == key) {
+        step *= 2;
+    }
+    low = first + step / 2 + 1;
+    high = first + step < count ? first + step : count;
+    while (low < high) {
+        const GANTRY_LONG middle = (low + high) / 2;
+
+        low = keys[middle] == key ? middle + 1 : low;
+        high = keys[middle] == key ? high : middle;
+    }
+    return low - first;
+}
+
+/* What C does directly, of sorted keys only where sums are wider than the type: of halves, and
+ * means of integers. */
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__) || GANTRY_T_IS_HALF
+#define GANTRY_COMBINE GANTRY_COMBINE_SORTED
+#else
+#define GANTRY_COMBINE(name, A, step, result) GANTRY_NO_ITEM(name)
+#endif
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__) || !GANTRY_T_IS_FLOAT
+#define GANTRY_COMBINE_MEAN GANTRY_COMBINE_SORTED
+#else
+#define GANTRY_COMBINE_MEAN GANTRY_COMBINE
+#endif
+/* sum = step, for each x, computed in the type A; the result is made of sum and the number of
+ * updates, n. */
+#define GANTRY_COMBINE_SORTED(name, A, step, result)                                              \
+    GANTRY_ITEM void GANTRY_ITEM_FN(name)(                                                        \
+        GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const int *positions,                       \
+        GANTRY_GLOBAL const T *updates, GANTRY_GLOBAL T *out,                                     \
+        GANTRY_PARAMETERS(gantry__combine_t) p, const GANTRY_LONG i) {                            \
+        const GANTRY_LONG first = gantry__divide_position(i, p->inner), e = i - first * p->inner; \
+        const uint key = keys[first];                                                             \
+                                                                                                  \
+        if (key != GANTRY_NO_SLICE && (first == 0 || keys[first - 1] != key)) {                   \
+            const GANTRY_LONG n = GANTRY_ITEM_FN(count_alike)(keys, first, p->count);             \
+            GANTRY_GLOBAL T *at = out + (GANTRY_LONG)key * p->inner + e;                          \
+            A sum = (A)GANTRY_WIDEN(*at);                                                         \
+                                                                                                  \
+            for (GANTRY_LONG k = 0; k < n; ++k) {                                                 \
+                const GANTRY_LONG update =                                                        \
+                    p->is_sorted ? first + k : (GANTRY_LONG)positions[first + k];                 \
+                const A x = (A)GANTRY_WIDEN(updates[update * p->inner + e]);                      \
+                                                                                                  \
+                sum = k == 0 && p->takes_first ? x : (step);                                      \
+            }                                                                                     \
+            *at = (T)GANTRY_NARROW((C)(result));                                                  \
+        }                                                                                         \
+    }                                                                                             \
+    GANTRY_ITEMS_3_1(name, uint, int, T, T, gantry__combine_t)
+
+#if GANTRY_T_IS_UNSIGNED
+#define GANTRY_MEAN(sum, n) ((ulong)(C)(sum) / (ulong)(n))
+#elif GANTRY_T_IS_SIGNED
+#define GANTRY_MEAN(sum, n) ((GANTRY_LONG)(C)(sum) / (n))
+#else
+#define GANTRY_MEAN(sum, n) ((sum) / (U)(n))
+#endif
+
+#if defined(GANTRY_SERIAL) && !GANTRY_SERIAL
+#define GANTRY_DIRECT(name, A, step)
+#elif GANTRY_T_IS_HALF
+#define GANTRY_DIRECT(name, A, step) GANTRY_NO_ITEM(name)
+#else
+/* bytes before their use that updates are asked for, where they seem to follow each other */
+#define GANTRY_DIRECT_AHEAD 4096
+/* By blocks of updates: those that go to the box are picked, without a branch, and done. Keys of no
+ * slice are beyond every box. Neighbours of one key are combined before the result is written,
+ * so that few wait for each other. */
+#define GANTRY_DIRECT(name, A, step)                                                             \
+    GANTRY_ITEM void GANTRY_ITEM_FN(name)(                                                       \
+        GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const T *updates,                          \
+        GANTRY_GLOBAL T *GANTRY_APART out, GANTRY_PARAMETERS(gantry__direct_t) p,                \
+        const GANTRY_LONG i) {                                                                   \
+        const GANTRY_LONG row = i / p->columns, column = i - row * p->columns, inner = p->inner, \
+                          count = p->count;                                                      \
+        const uint first = (uint)(p->slices * row / p->rows);                                    \
+        const uint most = (uint)(p->slices * (row + 1) / p->rows) - first;                       \
+        const GANTRY_LONG begin = inner * column / p->columns,                                   \
+                          end = inner * (column + 1) / p->columns;                               \
+        const int takes_first = p->takes_first != 0;                                             \
+        uint picked[GANTRY_PICK_ROOM];                                                           \
+                                                                                                 \
+        for (GANTRY_LONG block = 0; block < count; block += GANTRY_PICK_BLOCK) {                 \
+            const GANTRY_LONG rest = count - block;                                              \
+            const uint some = rest < GANTRY_PICK_BLOCK ? (uint)rest : GANTRY_PICK_BLOCK;         \
+            uint picks;                                                                          \
+                                                                                                 \
+            GANTRY_PICK(keys + block, some, first, most, picked, picks);                         \
+            if (inner == 1 && !takes_first) {                                                    \
+                for (uint k = 0; k < picks; ++k) {                                               \
+                    const GANTRY_LONG at = block + picked[k];                                    \
+                    const A x = (A)GANTRY_WIDEN(updates[at]);                                    \
+                    const A sum = (A)GANTRY_WIDEN(out[keys[at]]);                                \
+                                                                                                 \
+                    out[keys[at]] = (T)GANTRY_NARROW((C)(step));                                 \
+                }                                                                                \
+                picks = 0;                                                                       \
+            }                                                                                    \
+            for (uint k = 0; k < picks; ++k) {                                                   \
+                const GANTRY_LONG at = block + picked[k];                                        \
+                const uint key = keys[at];                                                       \
+                const int is_first = takes_first && (at == 0 || keys[at - 1] != key);            \
+                GANTRY_GLOBAL const T *from = updates + at * inner;                              \
+                GANTRY_GLOBAL T *to = out + (GANTRY_LONG)key * inner;                            \
+                                                                                                 \
+                if (is_first) {                                                                  \
+                    for (GANTRY_LONG e = begin; e < end; ++e) {                                  \
+                        to[e] = from[e];                                                         \
+                    }                                                                            \
+                } else if (inner == 1) {                                                         \
+                    A sum = (A)GANTRY_WIDEN(*to), x = (A)GANTRY_WIDEN(*from);                    \
+                                                                                                 \
+                    sum = (A)(step);                                                             \
+                    while (k + 1 < picks && keys[block + picked[k + 1]] == key) {                \
+                        k++;                                                                     \
+                        x = (A)GANTRY_WIDEN(updates[block + picked[k]]);                         \
+                        sum = (A)(step);                                                         \
+                    }                                                                            \
+                    *to = (T)GANTRY_NARROW((C)sum);                                              \
+                } else if (k + 3 < picks && keys[block + picked[k + 1]] == key &&                \
+                           keys[block + picked[k + 2]] == key &&                                 \
+                           keys[block + picked[k + 3]] == key) {                                 \
+                    GANTRY_GLOBAL const T *from_1 = updates + (block + picked[k + 1]) * inner;   \
+                    GANTRY_GLOBAL const T *from_2 = updates + (block + picked[k + 2]) * inner;   \
+                    GANTRY_GLOBAL const T *from_3 = updates + (block + picked[k + 3]) * inner;   \
+                                                                                                 \
+                    for (GANTRY_LONG e = begin; e < end; e += 64 / (GANTRY_LONG)sizeof(T)) {     \
+                        GANTRY_WANT((ulong)(from + e) + GANTRY_DIRECT_AHEAD);                    \
+                        GANTRY_WANT((ulong)(from_1 + e) + GANTRY_DIRECT_AHEAD);                  \
+                        GANTRY_WANT((ulong)(from_2 + e) + GANTRY_DIRECT_AHEAD);                  \
+                        GANTRY_WANT((ulong)(from_3 + e) + GANTRY_DIRECT_AHEAD);                  \
+                    }                                                                            \
+                    for (GANTRY_LONG e = begin; e < end; ++e) {                                  \
+                        A sum = (A)GANTRY_WIDEN(to[e]), x = (A)GANTRY_WIDEN(from[e]);            \
+                                                                                                 \
+                        sum = (A)(step);                                                         \
+                        x = (A)GANTRY_WIDEN(from_1[e]);                                          \
+                        sum = (A)(step);                                                         \
+                        x = (A)GANTRY_WIDEN(from_2[e]);                                          \
+                        sum = (A)(step);                                                         \
+                        x = (A)GANTRY_WIDEN(from_3[e]);                                          \
+                        to[e] = (T)GANTRY_NARROW((C)(step));                                     \
+                    }                                                                            \
+                    k += 3;                                                                      \
+                } else {                                                                         \
+                    for (GANTRY_LONG e = begin; e < end; ++e) {                                  \
+                        const A x = (A)GANTRY_WIDEN(from[e]);                                    \
+                        const A sum = (A)GANTRY_WIDEN(to[e]);                                    \
+                                                                                                 \
+                        to[e] = (T)GANTRY_NARROW((C)(step));                                     \
+                    }                                                                            \
+                }                                                                                \
+            }                                                                                    \
+        }                                                                                        \
+    }                                                                                            \
+    GANTRY_ITEMS_2_1(name, uint, T, T, gantry__direct_t)
+#endif
+
+GANTRY_DIRECT(direct_sum, U, sum + x)
+GANTRY_DIRECT(direct_difference, U, sum - x)
+GANTRY_DIRECT(direct_product, U, sum *x)
+GANTRY_DIRECT(direct_segment_larger, C, sum > x ? sum : x)
+GANTRY_DIRECT(direct_segment_smaller, C, sum < x ? sum : x)
+GANTRY_DIRECT(direct_scatter_larger, C, sum < x ? x : sum)
+GANTRY_DIRECT(direct_scatter_smaller, C, sum > x ? x : sum)
+
+GANTRY_COMBINE(combine_sum, U, sum + x, sum)
+GANTRY_COMBINE(combine_difference, U, sum - x, sum)
+GANTRY_COMBINE(combine_product, U, sum *x, sum)
+GANTRY_COMBINE_MEAN(combine_mean, U, sum + x, GANTRY_MEAN(sum, n))
+/* As TensorFlow has them: a NaN stays until the next number. */
+GANTRY_COMBINE(segment_larger, C, sum > x ? sum : x, sum)
+GANTRY_COMBINE(segment_smaller, C, sum < x ? sum : x, sum)
+/* Here what the tensor held stays, if it is NaN, and NaN updates go. */
+GANTRY_COMBINE(scatter_larger, C, sum < x ? x : sum, sum)
+GANTRY_COMBINE(scatter_smaller, C, sum > x ? x : sum, sum)
+
+#undef GANTRY_COMBINE
+#undef GANTRY_COMBINE_MEAN
+#undef GANTRY_COMBINE_SORTED
+#undef GANTRY_DIRECT
+
+/* How many updates a slice has, or 1. */
+GANTRY_ITEM void GANTRY_ITEM_FN(combine_count)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL T *out,
+                                               GANTRY_PARAMETERS(gantry__count_t) p,
+                                               const GANTRY_LONG i) {
+    const uint key = keys[i];
+
+    if (key != GANTRY_NO_SLICE && (i == 0 || keys[i - 1] != key)) {
+        out[key] = (T)GANTRY_NARROW(
+            (C)(p->is_binary ? 1 : GANTRY_ITEM_FN(count_alike)(keys, i, p->count)));
+    }
+}
+GANTRY_ITEMS_1_1(combine_count, uint, T, gantry__count_t)
+
+#if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
+/* The same into boxes. */
+GANTRY_ITEM void GANTRY_ITEM_FN(direct_count)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL T *out,
+                                              GANTRY_PARAMETERS(gantry__direct_t) p,
+                                              const GANTRY_LONG i) {
+    const uint first = (uint)(p->slices * i / p->rows);
+    const uint most = (uint)(p->slices * (i + 1) / p->rows) - first;
+
+    for (GANTRY_LONG at = 0; at < p->count; ++at) {
+        const uint key = keys[at];
+
+        if (key - first < most) {
+            out[key] = p->is_binary ? (T)GANTRY_NARROW((C)1)
+                                    : (T)GANTRY_NARROW((C)(GANTRY_WIDEN(out[key]) + (C)1));
+        }
+    }
+}
+GANTRY_ITEMS_1_1(direct_count, uint, T, gantry__direct_t)
+
+/* Sums of floats become means: item i is a slice. */
+#if GANTRY_T_IS_FLOAT
+GANTRY_ITEM void GANTRY_ITEM_FN(direct_mean)(GANTRY_GLOBAL const int *counts, GANTRY_GLOBAL T *out,
+                                             GANTRY_PARAMETERS(gantry__combine_t) p,
+                                             const GANTRY_LONG i) {
+    if (counts[i] > 1) {
+        for (GANTRY_LONG e = i * p->inner; e < (i + 1) * p->inner; ++e) {
+            out[e] = GANTRY_MEAN(out[e], counts[i]);
+        }
+    }
+}
+GANTRY_ITEMS_1_1(direct_mean, int, T, gantry__combine_t)
+#else
+GANTRY_NO_ITEM(direct_mean)
+#endif
+#undef GANTRY_MEAN
+
+/* What bin_parts of scatter.cl counted. */
+GANTRY_ITEM void GANTRY_ITEM_FN(join_counts)(GANTRY_GLOBAL const uint *counts, GANTRY_GLOBAL T *out,
+                                             GANTRY_PARAMETERS(gantry__join_counts_t) p,
+                                             const GANTRY_LONG i) {
+    for (GANTRY_LONG bin = p->bins * i / p->shares; bin < p->bins * (i + 1) / p->shares; ++bin) {
+        ulong sum = 0;
+
+        for (GANTRY_LONG part = 0; part < p->parts; ++part) {
+            sum += counts[part * p->bins + bin];
+        }
+        out[bin] = (T)GANTRY_NARROW((C)(p->is_binary ? sum != 0 : sum));
+    }
+}
+GANTRY_ITEMS_1_1(join_counts, uint, T, gantry__join_counts_t)
+#endif
+
+#endif

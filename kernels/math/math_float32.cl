@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Elementary functions of float32, with the same bits on every device. Comes after dialect.cl.
+ *
+ * Only additions, multiplications, divisions, comparisons and integer operations on bits are used,
+ * each of which IEEE 754 defines to the last bit; no fused multiply-add, no table, no branch. What
+ * would be a branch is a select between values already computed, so that a loop over any of these
+ * becomes vector code. A NaN result is always 0x7fc00000. GANTRY_F32 is float, or a vector of
+ * floats where dialect.cl was asked for lanes.
+ *
+ * Largest error over all 2^32 inputs (for the last two: |v| <= 4 pi), in units of the exact
+ * result's last place, as tests/unit/exhaustive_math_float32.c --full finds it against double
+ * precision:
+ *
+ *     function   largest error   at               note
+ *     exp        0.7791 ulp      -87.7102127      a denormal result, rounded twice; normal results: 0.7184
+ *     log        0.8463 ulp      0.705923975
+ *     tanh       1.9007 ulp      0.362923115
+ *     sigmoid    0.8094 ulp      0.34757632
+ *     sqrt       0.5 ulp         (correctly rounded)
+ *     sin_4pi    0.9050 ulp      2.35682416
+ *     cos_4pi    0.8544 ulp      7.11898279
+ *
+ * How it works. exp: x = n ln 2 + r, |r| <= ln(2) / 2, exp(x) = 2^n (1 + r + r^2 P(r)). The integer
+ * n is found by adding 1.5 * 2^23, which leaves it in the low bits of the sum. r is kept as a high
+ * part that is exact and the rest. 2^n may lie outside float's range though the result does not, so
+ * it is applied in two halves; only the second can round, in the denormal range.
+ *   log: x = 2^k m, sqrt(1/2) <= m < sqrt(2), f = m - 1, log(x) = k ln 2 + f - f^2 / 2 + f^3 P(f),
+ * where the rounding error of k ln 2 + f is added back.
+ *   tanh: of exp(2 a) = 2^n (1 + q) with q from 0 to 1, one division and no second polynomial:
+ * below ln(2) / 2, where n is 0, a + (q - 2 a - a q) / (2 + q), in which what is rounded is small
+ * beside a; beyond, 1 - 2 s / (1 + s + q), s = 2^-n. A polynomial of tanh's own near 0 would halve
+ * the error and cost some 15 instructions of 41 more.
+ *   sigmoid: v = 1 / (1 + exp(|x|)) for negative x and 1 - v for the others. v must be right to
+ * half a place though it has a division behind a sum, so the sum is kept as d + d_low and the
+ * quotient's second half comes from the residual 1 - q (d + d_low), in which q has 15 bits and d's
+ * upper part 9, so that their product is exact. The division's own last bit does not matter.
+ *   sin and cos: v = n pi/2 + r with pi/2 in three parts whose products with n <= 8 are exact, and
+ *   r as a sum of two.
+ *
+ * Some shapes look arbitrary and are not. Values are computed before a select rather than in its
+ * arms, or compilers make branches of them. Two calculations side by side have different shapes
+ * (Horner here, pairs there), or LLVM pairs them up in two-element vectors first and then cannot
+ * vectorise the loop around them.
+ * */
+
+/* constants: made by scripts/make_math_coefficients.py */
+#define GANTRY_LOG2E_F32 1.44269502e0f
+#define GANTRY_LN2_HI_F32 6.93145752e-1f
+#define GANTRY_LN2_LO_F32 1.42860677e-6f
+#define GANTRY_TWO_OVER_PI_F32 6.36619747e-1f
+#define GANTRY_PIO2_HI_F32 1.57079315e0f
+#define GANTRY_PIO2_MID_F32 3.17493686e-6f
+#define GANTRY_PIO2_LO_F32 2.56334407e-12f
+#define GANTRY_EXP_0_F32 4.99999940e-1f
+#define GANTRY_EXP_1_F32 1.66665182e-1f
+#define GANTRY_EXP_2_F32 4.16684151e-2f
+#define GANTRY_EXP_3_F32 8.36898852e-3f
+#define GANTRY_EXP_4_F32 1.38140714e-3f
+#define GANTRY_LOG_0_F32 3.33333135e-1f
+#define GANTRY_LOG_1_F32 -2.50000089e-1f
+#define GANTRY_LOG_2_F32 2.00021207e-1f
+#define GANTRY_LOG_3_F32 -1.66679978e-1f
+#define GANTRY_LOG_4_F32 1.42195448e-1f
+#define GANTRY_LOG_5_F32 -1.24055810e-1f
+#define GANTRY_LOG_6_F32 1.18881911e-1f
+#define GANTRY_LOG_7_F32 -1.16757080e-1f
+#define GANTRY_LOG_8_F32 6.74662590e-2f
+#define GANTRY_TANH_0_F32 2.00000381e0f
+#define GANTRY_TANH_1_F32 1.33317673e0f
+#define GANTRY_TANH_2_F32 6.68760896e-1f
+#define GANTRY_TANH_3_F32 2.54646599e-1f
+#define GANTRY_TANH_4_F32 1.19260877e-1f
+#define GANTRY_SIN_0_F32 -1.66666552e-1f
+#define GANTRY_SIN_1_F32 8.33218917e-3f
+#define GANTRY_SIN_2_F32 -1.95182904e-4f
+#define GANTRY_COS_0_F32 4.16666456e-2f
+#define GANTRY_COS_1_F32 -1.38873095e-3f
+#define GANTRY_COS_2_F32 2.44323237e-5f
+/* constants end */
+
+/* 1.5 * 2^23: adding it rounds to an integer, kept in the low bits */
+#define GANTRY_ROUNDER_F32 12582912.0f
+/* 1.5 * 2^16: adding it rounds to a multiple of 2^-7 */
+#define GANTRY_SPLITTER_F32 98304.0f
+#define GANTRY_SQRT_HALF_BITS_F32 0x3f3504f3u /* sqrt(1/2), the least m */
+#define GANTRY_NAN_F32 GANTRY_AS_FLOAT(0x7fc00000u)
+#define GANTRY_INFINITY_F32 GANTRY_AS_FLOAT(0x7f800000u)
+
+/* x / ln 2 rounded to an integer n, as the float 1.5 * 2^23 + n. */
+GANTRY_FN GANTRY_F32 gantry__exp_shifted_f32(GANTRY_F32 x) {
+    return x * GANTRY_LOG2E_F32 + GANTRY_ROUNDER_F32;
+}
+
+/* x minus the high part of n ln 2, which is exact, for the n of shifted = 1.5 * 2^23 + n, |n| <=
+ * 255. */
+GANTRY_FN GANTRY_F32 gantry__exp_high_f32(GANTRY_F32 x, GANTRY_F32 shifted) {
+    return x - (shifted - GANTRY_ROUNDER_F32) * GANTRY_LN2_HI_F32;
+}
+
+/* exp(high - rest) - 1 - high, for a rest far below high or a high of 0.4 and less. */
+GANTRY_FN GANTRY_F32 gantry__exp_rest_f32(GANTRY_F32 high, GANTRY_F32 rest) {
+    GANTRY_F32 r = high - rest;
+    GANTRY_F32 square = r * r;
+    GANTRY_F32 p = GANTRY_EXP_4_F32 * square + (GANTRY_EXP_3_F32 * r + GANTRY_EXP_2_F32);
+
+    p = p * square + (GANTRY_EXP_1_F32 * r + GANTRY_EXP_0_F32);
+    return p * square - rest;
+}
+
+/* exp(x - n ln 2) - 1 - high, where high is gantry__exp_high_f32(x, shifted). */
+GANTRY_FN GANTRY_F32 gantry__exp_low_f32(GANTRY_F32 high, GANTRY_F32 shifted) {
+    return gantry__exp_rest_f32(high, (shifted - GANTRY_ROUNDER_F32) * GANTRY_LN2_LO_F32);
+}
+
+/* 2^n as two factors: the float whose exponent is half of n, and the other half. -254 <= n <=
+ * 254. */
+GANTRY_FN GANTRY_U32 gantry__exp_biased_f32(GANTRY_F32 shifted) {
+    return GANTRY_AS_UINT(shifted) - (0x4b400000u - 254u);
+}
+
+GANTRY_FN GANTRY_F32 gantry__exp_first_f32(GANTRY_U32 biased) {
+    return GANTRY_AS_FLOAT((biased >> 1) << 23);
+}
+
+GANTRY_FN GANTRY_F32 gantry__exp_second_f32(GANTRY_U32 biased) {
+    return GANTRY_AS_FLOAT((biased - (biased >> 1)) << 23);
+}
+
+/* 2^-n for the n of shifted, 0 <= n <= 254; denormal beyond 126, which is why it is made of two
+ * factors. */
+GANTRY_FN GANTRY_F32 gantry__exp_inverse_f32(GANTRY_F32 shifted) {
+    GANTRY_U32 biased = (0x4b400000u + 254u) - GANTRY_AS_UINT(shifted);
+
+    return gantry__exp_first_f32(biased) * gantry__exp_second_f32(biased);
+}
+
+/* 1 / (d + d_low) within 0.6 ulp, for 1/2 <= d < 4 and d_low below d's last place. */
+GANTRY_FN GANTRY_F32 gantry__reciprocal_f32(GANTRY_F32 d, GANTRY_F32 d_low) {
+    GANTRY_F32 upper = (d + GANTRY_SPLITTER_F32) - GANTRY_SPLITTER_F32;
+    GANTRY_F32 q = GANTRY_AS_FLOAT(GANTRY_AS_UINT(1.0f / d) & 0xfffffe00u);
+    GANTRY_F32 rest = (1.0f - q * upper) - q * ((d - upper) + d_low);
+
+    return q + q * rest;
+}
+
+GANTRY_FN GANTRY_F32 gantry__exp_f32(GANTRY_F32 x) {
+    GANTRY_F32 low = x < -104.0f ? -104.0f : x;
+    GANTRY_F32 bounded = low > 89.0f ? 89.0f : low;
+    GANTRY_F32 shifted = gantry__exp_shifted_f32(bounded);
+    GANTRY_U32 biased = gantry__exp_biased_f32(shifted);
+    GANTRY_F32 high = gantry__exp_high_f32(bounded, shifted);
+    GANTRY_F32 p = 1.0f + high;
+    GANTRY_F32 y = p + ((high - (p - 1.0f)) + gantry__exp_low_f32(high, shifted));
+
+    y = (y * gantry__exp_first_f32(biased)) * gantry__exp_second_f32(biased);
+    return x == x ? y : GANTRY_NAN_F32;
+}
+
+/* k ln 2 + log(1 + f) + correction, for sqrt(1/2) <= 1 + f < sqrt(2). */
+GANTRY_FN GANTRY_F32 gantry__log_parts_f32(GANTRY_F32 k, GANTRY_F32 f, GANTRY_F32 correction) {
+    GANTRY_F32 square = f * f;
+    GANTRY_F32 fourth = square * square;
+    GANTRY_F32 high = k * GANTRY_LN2_HI_F32;
+    GANTRY_F32 sum = high + f;
+    GANTRY_F32 lost = f - (sum - high);
+    GANTRY_F32 p = (GANTRY_LOG_7_F32 * f + GANTRY_LOG_6_F32) + GANTRY_LOG_8_F32 * square;
+
+    p = p * fourth + ((GANTRY_LOG_5_F32 * f + GANTRY_LOG_4_F32) * square +
+                      (GANTRY_LOG_3_F32 * f + GANTRY_LOG_2_F32));
+    p = p * square + (GANTRY_LOG_1_F32 * f + GANTRY_LOG_0_F32);
+    return sum + ((square * f * p + ((k * GANTRY_LN2_LO_F32 + lost) + correction)) - 0.5f * square);
+}
+
+GANTRY_FN GANTRY_F32 gantry__log_f32(GANTRY_F32 x) {
+    GANTRY_F32 grown = x * 8388608.0f;
+    GANTRY_F32 scaled = x < 1.17549435e-38f ? grown : x;
+    GANTRY_F32 bias = x < 1.17549435e-38f ? 8388608.0f + 150.0f : 8388608.0f + 127.0f;
+    GANTRY_U32 bits = GANTRY_AS_UINT(scaled) + (0x3f800000u - GANTRY_SQRT_HALF_BITS_F32);
+    GANTRY_F32 k = GANTRY_AS_FLOAT((bits >> 23) | 0x4b000000u) - bias;
+    GANTRY_F32 f = GANTRY_AS_FLOAT((bits & 0x007fffffu) + GANTRY_SQRT_HALF_BITS_F32) - 1.0f;
+    GANTRY_F32 y = gantry__log_parts_f32(k, f, 0.0f);
+
+    y = x < GANTRY_INFINITY_F32 ? y : GANTRY_INFINITY_F32;
+    y = x >= 0.0f ? y : GANTRY_NAN_F32;
+    return x == 0.0f ? -GANTRY_INFINITY_F32 : y;
+}
+
+/* tanh(a) for 0 <= a <= 10, where a = n ln(2) / 2 + r, 2 r is 0 to ln 2, exp(2 a) = 2^n (1 + q)
+ * and scale = 2^-n. */
+GANTRY_FN GANTRY_F32 gantry__tanh_magnitude_f32(GANTRY_F32 a) {
+    GANTRY_F32 shifted = (a * (2.0f * GANTRY_LOG2E_F32) - 0.5f) + GANTRY_ROUNDER_F32;
+    GANTRY_F32 n = shifted - GANTRY_ROUNDER_F32;
+    GANTRY_F32 scale = GANTRY_AS_FLOAT((127u - GANTRY_AS_UINT(shifted)) << 23);
+    GANTRY_F32 r = (a - n * (0.5f * GANTRY_LN2_HI_F32)) - n * (0.5f * GANTRY_LN2_LO_F32);
+    GANTRY_F32 square = r * r;
+    GANTRY_F32 p = GANTRY_TANH_4_F32 * square + (GANTRY_TANH_3_F32 * r + GANTRY_TANH_2_F32);
+    GANTRY_F32 tail = (p * square + (GANTRY_TANH_1_F32 * r + GANTRY_TANH_0_F32)) * square;
+    GANTRY_F32 q = (r + r) + tail;
+    GANTRY_F32 small = tail - a * q;
+    GANTRY_F32 large = scale * -2.0f;
+    GANTRY_F32 numerator = scale == 1.0f ? small : large;
+    /* told by n: of one condition for both gcc makes two divisions */
+    GANTRY_F32 base = n == 0.0f ? a : 1.0f;
+
+    return base + numerator / ((1.0f + scale) + q);
+}
+
+GANTRY_FN GANTRY_F32 gantry__tanh_f32(GANTRY_F32 x) {
+    GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
+    GANTRY_U32 bits = GANTRY_AS_UINT(x) & 0x7fffffffu;
+    /* 10; of integers compilers take the smaller in one step */
+    GANTRY_U32 bounded = bits > 0x41200000u ? 0x41200000u : bits;
+    GANTRY_F32 y = gantry__tanh_magnitude_f32(GANTRY_AS_FLOAT(bounded));
+
+    y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) | sign);
+    return x == x ? y : GANTRY_NAN_F32;
+}
+
+/* 1 / (1 + exp(-x)), from v = 1 / (1 + exp(|x|)) = s / (p + s) where exp(|x|) = p / s and s =
+ * 2^-n. */
+GANTRY_FN GANTRY_F32 gantry__sigmoid_f32(GANTRY_F32 x) {
+    GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
+    GANTRY_F32 bounded = a > 104.0f ? 104.0f : a;
+    GANTRY_F32 shifted = gantry__exp_shifted_f32(bounded);
+    GANTRY_F32 scale = gantry__exp_inverse_f32(shifted);
+    GANTRY_F32 high = gantry__exp_high_f32(bounded, shifted);
+    GANTRY_F32 low = gantry__exp_low_f32(high, shifted);
+    GANTRY_F32 p = 1.0f + (high + low);
+    GANTRY_F32 d = p + scale;
+    GANTRY_F32 d_low = (scale - (d - p)) + ((high - (p - 1.0f)) + low);
+    GANTRY_F32 v = gantry__reciprocal_f32(d, d_low) * scale;
+    GANTRY_F32 above = 1.0f - v;
+    GANTRY_F32 y = x < 0.0f ? v : above;
+
+    return x == x ? y : GANTRY_NAN_F32;
+}
+
+GANTRY_FN GANTRY_F32 gantry__sqrt_f32(GANTRY_F32 x) {
+    GANTRY_U32 bits = GANTRY_AS_UINT(GANTRY_SQRT_F32(x));
+
+    /* Chosen as bits: compilers may take one NaN for another, and then drop a choice between
+     * floats. */
+    return GANTRY_AS_FLOAT((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fc00000u : bits);
+}
+
+/* v - n pi/2 for the n of shifted = 1.5 * 2^23 + n, |n| <= 8. */
+GANTRY_FN GANTRY_F32 gantry__quarter_high_f32(GANTRY_F32 v, GANTRY_F32 shifted) {
+    GANTRY_F32 n = shifted - GANTRY_ROUNDER_F32;
+
+    return (v - n * GANTRY_PIO2_HI_F32) - n * GANTRY_PIO2_MID_F32;
+}
+
+/* What rounding took from gantry__quarter_high_f32(v, shifted) = high. */
+GANTRY_FN GANTRY_F32 gantry__quarter_low_f32(GANTRY_F32 v, GANTRY_F32 shifted, GANTRY_F32 high) {
+    GANTRY_F32 n = shifted - GANTRY_ROUNDER_F32;
+
+    return (((v - n * GANTRY_PIO2_HI_F32) - high) - n * GANTRY_PIO2_MID_F32) -
+           n * GANTRY_PIO2_LO_F32;
+}
+
+/* sin(high + low) for |high| <= pi/4 and low far below high */
+GANTRY_FN GANTRY_F32 gantry__sin_tail_f32(GANTRY_F32 high, GANTRY_F32 low) {
+    GANTRY_F32 u = high * high;
+    GANTRY_F32 p = GANTRY_SIN_2_F32;
+
+    p = p * u + GANTRY_SIN_1_F32;
+    p = p * u + GANTRY_SIN_0_F32;
+    return high + (high * u * p + low);
+}
+
+/* cos(high + low) for |high| <= pi/4 and low far below high */
+GANTRY_FN GANTRY_F32 gantry__cos_tail_f32(GANTRY_F32 high, GANTRY_F32 low) {
+    GANTRY_F32 u = high * high;
+    GANTRY_F32 h = 0.5f * u;
+    GANTRY_F32 w = 1.0f - h;
+    GANTRY_F32 p = GANTRY_COS_2_F32;
+
+    p = p * u + GANTRY_COS_1_F32;
+    p = p * u + GANTRY_COS_0_F32;
+    return w + (((1.0f - w) - h) + (u * u * p - high * low));
+}
+
+/* sin(v) for |v| <= 4 pi; beyond, the result means nothing (NaN for NaN and infinities). */
+GANTRY_FN GANTRY_F32 gantry__sin_4pi_f32(GANTRY_F32 v) {
+    GANTRY_F32 shifted = v * GANTRY_TWO_OVER_PI_F32 + GANTRY_ROUNDER_F32;
+    GANTRY_U32 quarter = GANTRY_AS_UINT(shifted);
+    GANTRY_F32 high = gantry__quarter_high_f32(v, shifted);
+    GANTRY_F32 low = gantry__quarter_low_f32(v, shifted, high);
+    GANTRY_F32 s = gantry__sin_tail_f32(high, low);
+    GANTRY_F32 c = gantry__cos_tail_f32(high, low);
+    GANTRY_F32 y = (quarter & 1u) != 0u ? c : s;
+
+    y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) ^ ((quarter & 2u) << 30));
+    y = v == 0.0f ? v : y;
+    return y == y ? y : GANTRY_NAN_F32;
+}
+
+/* cos(v) for |v| <= 4 pi; beyond, the result means nothing (NaN for NaN and infinities). */
+GANTRY_FN GANTRY_F32 gantry__cos_4pi_f32(GANTRY_F32 v) {
+    GANTRY_F32 shifted = v * GANTRY_TWO_OVER_PI_F32 + GANTRY_ROUNDER_F32;
+    GANTRY_U32 quarter = GANTRY_AS_UINT(shifted);
+    GANTRY_F32 high = gantry__quarter_high_f32(v, shifted);
+    GANTRY_F32 low = gantry__quarter_low_f32(v, shifted, high);
+    GANTRY_F32 s = gantry__sin_tail_f32(high, low);
+    GANTRY_F32 c = gantry__cos_tail_f32(high, low);
+    GANTRY_F32 y = (quarter & 1u) != 0u ? s : c;
+
+    y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) ^ (((quarter + 1u) & 2u) << 30));
+    return y == y ? y : GANTRY_NAN_F32;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* C = op(A) op(B) for every element type, any strides, any batch: simple forms that run everywhere.
+ * Faster ones for one kind of device live in its backend and go first.
+ *
+ *   matmul_tile  GPUs: 256 work-items for a square of C, 16 * EACH on a side, EACH x EACH elements
+ *                per work-item; A and B pass through local memory, 16 deep
+ *   matmul_item  GPUs that allow no such groups: a work-item for an element of C
+ *   matmul_rows  CPUs: a work-group of one for 4 rows and 64 columns of C in private memory, loops
+ *                over columns
+ *
+ * Elements are summed over k in rising order; floats with a fused multiply-add where the device has
+ * a fast one. The same bits from run to run; between devices they may differ in the last place. A
+ * half is widened where it is loaded, summed in float32 and rounded once at the end.
+ *
+ * Options: GANTRY_T_ID; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_SERIAL 1 for the form of CPUs, 0
+ * for those of GPUs. */
+
+#if GANTRY_T_IS_HALF
+#define LOAD(x) GANTRY_T_TO_F32(x)
+#define STORED(x) GANTRY_F32_TO_T(x)
+#else
+#define LOAD(x) ((U)(x))
+#define STORED(x) ((T)(x))
+#endif
+
+#if defined(__CUDACC__) && (GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF)
+#define MULTIPLY_ADD(a, b, c) fma(a, b, c)
+#elif (GANTRY_T_ID == GANTRY_FLOAT32 || GANTRY_T_IS_HALF) && defined(FP_FAST_FMAF)
+#define MULTIPLY_ADD(a, b, c) fma(a, b, c)
+#elif GANTRY_T_ID == GANTRY_FLOAT64 && defined(FP_FAST_FMA)
+#define MULTIPLY_ADD(a, b, c) fma(a, b, c)
+#else
+#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
+#endif
+
+/* The host's struct of the same name. Strides in elements; those of the batch are 0 where an
+ * operand is broadcast. */
+typedef struct {
+    GANTRY_LONG m;
+    GANTRY_LONG n;
+    GANTRY_LONG k;
+    GANTRY_LONG a_row;
+    GANTRY_LONG a_column;
+    GANTRY_LONG b_row;
+    GANTRY_LONG b_column;
+    GANTRY_LONG blocks_down;
+    GANTRY_LONG blocks_across;
+    GANTRY_LONG elements; /* of C, whole batch */
+    GANTRY_LONG batch_rank;
+    GANTRY_LONG batch_dims[6];
+    GANTRY_LONG a_batch[6];
+    GANTRY_LONG b_batch[6];
+} matmul_t;
+
+/* Where the batch's element begins in an operand. */
+GANTRY_FN GANTRY_LONG batch_offset(const matmul_t *plan, const GANTRY_LONG *strides,
+                                   GANTRY_LONG index) {
+    return gantry__offset(plan->batch_rank, plan->batch_dims, strides, index);
+}
+
+#if !GANTRY_SERIAL
+
+/* Sums stay in registers only while every index to them is a constant. */
+#if defined(__CUDACC__) || defined(cl_nv_pragma_unroll)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL
+#endif
+
+#define SIDE (16 * GANTRY_MATMUL_EACH)
+#define DEPTH 16
+
+GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c),
+                          GANTRY_VALUE(matmul_t, plan)) {
+    GANTRY_TAKE(matmul_t, plan)
+    GANTRY_LOCAL_ARRAY(U, a_tile, DEPTH * SIDE); /* [depth][row] */
+    GANTRY_LOCAL_ARRAY(U, b_tile, DEPTH * SIDE); /* [depth][column] */
+    const GANTRY_LONG group = GANTRY_GROUP_ID(0);
+    const GANTRY_LONG down_all = gantry__divide_position(group, plan.blocks_across);
+    const GANTRY_LONG batch = gantry__divide_position(down_all, plan.blocks_down);
+    const GANTRY_LONG row = (down_all - batch * plan.blocks_down) * SIDE;
+    const GANTRY_LONG column = (group - down_all * plan.blocks_across) * SIDE;
+    GANTRY_GLOBAL const T *x = GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch);
+    GANTRY_GLOBAL const T *y = GANTRY_IN(T, b) + batch_offset(&plan, plan.b_batch, batch);
+    GANTRY_GLOBAL T *z = GANTRY_OUT(T, c) + batch * plan.m * plan.n;
+    const int item = (int)GANTRY_LOCAL_ID(0);
+    const int down = item / 16;
+    const int across = item % 16;
+    U sums[GANTRY_MATMUL_EACH * GANTRY_MATMUL_EACH];
+    for (int i = 0; i < GANTRY_MATMUL_EACH * GANTRY_MATMUL_EACH; ++i) {
+        sums[i] = 0;
+    }
+    for (GANTRY_LONG first = 0; first < plan.k; first += DEPTH) {
+        /* neighbours read neighbours, however the operand lies */
+        for (int i = item; i < DEPTH * SIDE; i += 256) {
+            int a_deep = plan.a_column == 1 ? i % DEPTH : i / SIDE;
+            int a_at = plan.a_column == 1 ? i / DEPTH : i % SIDE;
+            int b_deep = plan.b_column == 1 ? i / SIDE : i % DEPTH;
+            int b_at = plan.b_column == 1 ? i % SIDE : i / DEPTH;
+            GANTRY_LONG a_place = (row + a_at) * plan.a_row + (first + a_deep) * plan.a_column;
+            GANTRY_LONG b_place = (first + b_deep) * plan.b_row + (column + b_at) * plan.b_column;
+            int a_inside = row + a_at < plan.m && first + a_deep < plan.k;
+            int b_inside = column + b_at < plan.n && first + b_deep < plan.k;
+            a_tile[a_deep * SIDE + a_at] = a_inside ? LOAD(x[a_place]) : (U)0;
+            b_tile[b_deep * SIDE + b_at] = b_inside ? LOAD(y[b_place]) : (U)0;
+        }
+        GANTRY_BARRIER();
+        for (int deep = 0; deep < DEPTH; ++deep) {
+            for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
+                U left = a_tile[deep * SIDE + down + 16 * i];
+                for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {
+                    U *sum = &sums[i * GANTRY_MATMUL_EACH + j];
+                    *sum = MULTIPLY_ADD(left, b_tile[deep * SIDE + across + 16 * j], *sum);
+                }
+            }
+        }
+        GANTRY_BARRIER();
+    }
+    UNROLL
+    for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
+        UNROLL
+        for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {
+            GANTRY_LONG to_row = row + down + 16 * i;
+            GANTRY_LONG to_column = column + across + 16 * j;
+            if (to_row < plan.m && to_column < plan.n) {
+                z[to_row * plan.n + to_column] = STORED(sums[i * GANTRY_MATMUL_EACH + j]);
+            }
+        }
+    }
+}
+
+GANTRY_KERNEL matmul_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c),
+                          GANTRY_VALUE(matmul_t, plan)) {
+    GANTRY_TAKE(matmul_t, plan)
+    const GANTRY_LONG place = GANTRY_GLOBAL_ID(0);
+    const GANTRY_LONG down_all = gantry__divide_position(place, plan.n);
+    const GANTRY_LONG batch = gantry__divide_position(down_all, plan.m);
+    const GANTRY_LONG row = down_all - batch * plan.m;
+    const GANTRY_LONG column = place - down_all * plan.n;
+    U sum = 0;
+    if (place >= plan.elements) {
+        return;
+    }
+    GANTRY_GLOBAL const T *x =
+        GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch) + row * plan.a_row;
+    GANTRY_GLOBAL const T *y =
+        GANTRY_IN(T, b) + batch_offset(&plan, plan.b_batch, batch) + column * plan.b_column;
+    for (GANTRY_LONG deep = 0; deep < plan.k; ++deep) {
+        sum = MULTIPLY_ADD(LOAD(x[deep * plan.a_column]), LOAD(y[deep * plan.b_row]), sum);
+    }
+    GANTRY_OUT(T, c)[place] = STORED(sum);
+}
+
+#else
+
+#define ROWS 4
+#define COLUMNS 64
+#define STEP 64
+
+/* sums[i][j] += a[i] * b[j] for one k; a's rows lie `stride` apart. */
+GANTRY_FN void add_outer(U *sums, GANTRY_GLOBAL const T *a, GANTRY_LONG stride, int rows,
+                         GANTRY_GLOBAL const T *b, int columns) {
+    for (int i = 0; i < rows; ++i) {
+        U scale = LOAD(a[i * stride]);
+        U *row = sums + i * COLUMNS;
+        for (int j = 0; j < columns; ++j) {
+            row[j] = MULTIPLY_ADD(scale, LOAD(b[j]), row[j]);
+        }
+    }
+}
+
+GANTRY_FN void add_outer_private(U *sums, GANTRY_GLOBAL const T *a, GANTRY_LONG stride, int rows,
+                                 const U *b, int columns) {
+    for (int i = 0; i < rows; ++i) {
+        U scale = LOAD(a[i * stride]);
+        U *row = sums + i * COLUMNS;
+        for (int j = 0; j < columns; ++j) {
+            row[j] = MULTIPLY_ADD(scale, b[j], row[j]);
+        }
+    }
+}
+
+/* `steps` rows of B, read in the order in which they lie. */
+GANTRY_FN void read_piece(U *piece, GANTRY_GLOBAL const T *b, GANTRY_LONG row_stride,
+                          GANTRY_LONG column_stride, int steps, int columns) {
+    if (column_stride == 1) {
+        for (int p = 0; p < steps; ++p) {
+            for (int j = 0; j < columns; ++j) {
+                piece[p * COLUMNS + j] = LOAD(b[p * row_stride + j]);
+            }
+        }
+        return;
+    }
+    for (int j = 0; j < columns; ++j) {
+        for (int p = 0; p < steps; ++p) {
+            piece[p * COLUMNS + j] = LOAD(b[p * row_stride + j * column_stride]);
+        }
+    }
+}
+
+GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c),
+                          GANTRY_VALUE(matmul_t, plan)) {
+    GANTRY_TAKE(matmul_t, plan)
+    U sums[ROWS * COLUMNS];
+    U piece[STEP * COLUMNS]; /* of B: halves, or columns that do not lie side by side */
+    const GANTRY_LONG group = GANTRY_GROUP_ID(0);
+    const GANTRY_LONG across_all = gantry__divide_position(group, plan.blocks_down);
+    const GANTRY_LONG batch = gantry__divide_position(across_all, plan.blocks_across);
+    const GANTRY_LONG row = (group - across_all * plan.blocks_down) * ROWS;
+    const GANTRY_LONG column = (across_all - batch * plan.blocks_across) * COLUMNS;
+    const int rows = (int)(plan.m - row < ROWS ? plan.m - row : ROWS);
+    const int columns = (int)(plan.n - column < COLUMNS ? plan.n - column : COLUMNS);
+    GANTRY_GLOBAL const T *x =
+        GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch) + row * plan.a_row;
+    GANTRY_GLOBAL const T *y =
+        GANTRY_IN(T, b) + batch_offset(&plan, plan.b_batch, batch) + column * plan.b_column;
+    GANTRY_GLOBAL T *z = GANTRY_OUT(T, c) + (batch * plan.m + row) * plan.n + column;
+    for (int i = 0; i < ROWS * COLUMNS; ++i) {
+        sums[i] = 0;
+    }
+    for (GANTRY_LONG first = 0; first < plan.k; first += STEP) {
+        int steps = (int)(plan.k - first < STEP ? plan.k - first : STEP);
+#if !GANTRY_T_IS_HALF
+        if (plan.b_column == 1) {
+            for (int p = 0; p < steps; ++p) {
+                add_outer(sums, x + (first + p) * plan.a_column, plan.a_row, rows,
+                          y + (first + p) * plan.b_row, columns);
+            }
+            continue;
+        }
+#endif
+        read_piece(piece, y + first * plan.b_row, plan.b_row, plan.b_column, steps, columns);
+        for (int p = 0; p < steps; ++p) {
+            add_outer_private(sums, x + (first + p) * plan.a_column, plan.a_row, rows,
+                              piece + p * COLUMNS, columns);
+        }
+    }
+    for (int i = 0; i < rows; ++i) {
+        for (int j = 0; j < columns; ++j) {
+            z[i * plan.n + j] = STORED(sums[i * COLUMNS + j]);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ops in which each place of the output has a place in the input, found dimension by dimension:
+ * Pad, MirrorPad, Tile, Roll; by element size.
+ *
+ * In every dimension the input's index is the output's plus an offset; what is then outside of the
+ * input is
+ *     border   not there: the place gets `value`                       Pad
+ *     mirror   mirrored at the nearer end                              MirrorPad
+ *     wrap     taken modulo the input's size                           Tile, Roll
+ *
+ * Items are runs in the last dimension, the only one whose stride is 1. */
+#ifndef GANTRY_REMAP_PARAMETERS
+#define GANTRY_REMAP_PARAMETERS
+typedef struct gantry__remap_t {
+    gantry__work_t work;
+    GANTRY_LONG rank;       /* at least 1 */
+    gantry__runs_t runs;    /* of the output's last dimension */
+    GANTRY_LONG edge;       /* mirror: 1 when the outermost element is repeated, else 0 */
+    ulong value;            /* border: its bits */
+    GANTRY_LONG dims[8];    /* of the output */
+    GANTRY_LONG sizes[8];   /* of the input */
+    GANTRY_LONG strides[8]; /* of the input */
+    GANTRY_LONG offsets[8]; /* wrap: in [0, size) */
+} gantry__remap_t;
+#endif
+
+#ifdef GANTRY_ITEM_TEXT
+
+/* Sets first and end (the item's part of its row), row_size and offset (of the last dimension), and
+ * outs, the row; does `use_place`, statements, for every other dimension d, `place` being the
+ * output's index and the offset. */
+#define GANTRY_FIND_PLACES(use_place)                                       \
+    GANTRY_FIND_RUN(p->runs)                                                \
+    const int last = (int)p->rank - 1;                                      \
+    const GANTRY_LONG row_size = p->sizes[last];                            \
+    const GANTRY_LONG offset = p->offsets[last];                            \
+    GANTRY_GLOBAL T *outs = out + line * p->runs.size;                      \
+    GANTRY_LONG rest = line;                                                \
+    for (int d = last - 1; d >= 0; --d) {                                   \
+        const GANTRY_LONG next = gantry__divide_position(rest, p->dims[d]); \
+        const GANTRY_LONG place = rest - next * p->dims[d] + p->offsets[d]; \
+        rest = next;                                                        \
+        use_place                                                           \
+    }
+
+#define GANTRY_BETWEEN(at, least, most) ((at) < (least) ? (least) : (at) > (most) ? (most) : (at))
+
+GANTRY_ITEM void GANTRY_ITEM_FN(border)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                        GANTRY_PARAMETERS(gantry__remap_t) p, const GANTRY_LONG i) {
+    int is_inside = 1;
+    GANTRY_LONG row = 0; /* of the input, as long as it is inside */
+    GANTRY_FIND_PLACES({
+        is_inside = is_inside && place >= 0 && place < p->sizes[d];
+        row += place * p->strides[d];
+    })
+    const T value = (T)p->value;
+    const GANTRY_LONG begin_inside = is_inside ? GANTRY_BETWEEN(-offset, first, end) : end;
+    const GANTRY_LONG end_inside =
+        is_inside ? GANTRY_BETWEEN(row_size - offset, begin_inside, end) : end;
+
+    for (GANTRY_LONG e = first; e < begin_inside; ++e) {
+        outs[e] = value;
+    }
+    for (GANTRY_LONG e = begin_inside; e < end_inside; ++e) {
+        outs[e] = x[row + e + offset];
+    }
+    for (GANTRY_LONG e = end_inside; e < end; ++e) {
+        outs[e] = value;
+    }
+}
+GANTRY_ITEMS_1_1(border, T, T, gantry__remap_t)
+
+#define GANTRY_MIRROR(place, size)                          \
+    ((place) < 0         ? -(place)-p->edge                 \
+     : (place) >= (size) ? 2 * (size)-2 + p->edge - (place) \
+                         : (place))
+
+GANTRY_ITEM void GANTRY_ITEM_FN(mirror)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                        GANTRY_PARAMETERS(gantry__remap_t) p, const GANTRY_LONG i) {
+    GANTRY_GLOBAL const T *ins = x;
+    GANTRY_FIND_PLACES(ins += GANTRY_MIRROR(place, p->sizes[d]) * p->strides[d];)
+    const GANTRY_LONG begin_inside = GANTRY_BETWEEN(-offset, first, end);
+    const GANTRY_LONG end_inside = GANTRY_BETWEEN(row_size - offset, begin_inside, end);
+
+    for (GANTRY_LONG e = first; e < begin_inside; ++e) {
+        outs[e] = ins[-(e + offset) - p->edge];
+    }
+    for (GANTRY_LONG e = begin_inside; e < end_inside; ++e) {
+        outs[e] = ins[e + offset];
+    }
+    for (GANTRY_LONG e = end_inside; e < end; ++e) {
+        outs[e] = ins[2 * row_size - 2 + p->edge - (e + offset)];
+    }
+}
+GANTRY_ITEMS_1_1(mirror, T, T, gantry__remap_t)
+
+#define GANTRY_WRAP(place, size) ((place)-gantry__divide_position(place, size) * (size))
+
+GANTRY_ITEM void GANTRY_ITEM_FN(wrap)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                      GANTRY_PARAMETERS(gantry__remap_t) p, const GANTRY_LONG i) {
+    GANTRY_GLOBAL const T *ins = x;
+    GANTRY_FIND_PLACES(ins += GANTRY_WRAP(place, p->sizes[d]) * p->strides[d];)
+    GANTRY_LONG at = GANTRY_WRAP(first + offset, row_size);
+    GANTRY_LONG e = first;
+
+    while (e < end) {
+        const GANTRY_LONG left = row_size - at < end - e ? row_size - at : end - e;
+        for (GANTRY_LONG k = 0; k < left; ++k) {
+            outs[e + k] = ins[at + k];
+        }
+        e += left;
+        at = 0;
+    }
+}
+GANTRY_ITEMS_1_1(wrap, T, T, gantry__remap_t)
+
+#endif

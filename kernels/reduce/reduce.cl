@@ -1,0 +1,717 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions: Sum, Mean, Max, Min, Prod, All, Any and EuclideanNorm, one tree for every device.
+ * A sum's bits depend on the order of its additions. Gantry fixes that order by the length of the
+ * sequence alone: not by threads, vector width, work-group size or the axes' places in memory. So
+ * Sum and Mean have the same bits on the CPU backend at any instruction set, on PoCL and on GPUs.
+ *
+ *   A sequence is what becomes one element of the output: the reduced axes' elements in row-major
+ *   order, x[0] to x[n - 1]. One element alone is the result (a copy, so that -0 stays). Otherwise:
+ *
+ *   chunk   x is cut into chunks of 4096; the last one may be shorter.
+ *   lane    in a chunk, lane l of 64 starts at the identity and takes x[l], x[l + 64], x[l + 128],
+ *           ... in this order.
+ *   fold    lane l takes lane l + apart, for apart = 32, 16, 8, 4, 2, 1 and l < apart. Lane 0 is
+ *           the chunk's result.
+ *   levels  the chunks' results are a sequence of their own, reduced in the same way, until one is
+ *           left.
+ *
+ *       x:    0 1 2 ... 63 | 64 65 ... 127 | ...             lane 0 = ((+0 + x0) + x64) + x128 + ...
+ *             `--------- one chunk, 64 rows of 64 ---------'
+ *       fold: 0+32 1+33 ... 31+63  ->  0+16 ... 15+31  ->  ...  ->  0+1
+ * The identity is +0 for sums, 1 for products, -infinity or the least integer for Max, +infinity or
+ * the greatest for Min. A lane that starts at +0 never becomes -0, so a lane without elements may
+ * be folded or left out: the bits are the same.
+ *   Mean divides the sum by the length, correctly rounded, in the element type; for integers the
+ * sum is taken in 64 bits and the division truncates. Max and Min spread NaN; of zeros of two signs
+ * the earlier stays. Integers wrap. EuclideanNorm is the root of a sum of squares. Halves become
+ * float32 when they are read, partial results are float32, and the last level rounds once
+ * (reduce_finish.cl). All and Any are Min and Max of bytes.
+ *
+ * Cost: n operations, n / 4096 elements of scratch. The error of a sum is at most 70 roundings per
+ * level.
+ *
+ * Forms, for one level, in -> out; out is [outer][chunks][columns], columns being the kept axes
+ * behind the last reduced:
+ *   reduce_group   GPUs, few columns: a work-item for each lane of one chunk of one column;
+ *                  sequences shorter than 64 have as many lanes as the least power of two that
+ *                  holds them, and more chunks in a group
+ *   reduce_few     GPUs, so few sequences that each can have a compute unit, up to four chunks: a
+ *                  work-group for a whole sequence, its chunks and the level above them
+ *   reduce_block8, reduce_block32
+ *                  GPUs, more columns: neighbouring work-items take neighbouring columns, and 8 or
+ *                  32 of them share one chunk of a column: item r has lanes r, r + 8, r + 16, ...,
+ *                  so the first folds are its own
+ *   reduce_item    GPUs, so many columns that there is an item for each, or short sequences: a
+ *                  work-item for one chunk of one column, fold's order
+ *   reduce_narrow  CPUs, few columns: a work-group of one for chunks of all columns, lanes
+ *                  [64][columns]
+ *   reduce_wide    CPUs, many columns: a work-group of one for chunks of 256 columns, fold's order
+ *   reduce_small   CPUs, short sequences: a work-group of one, 64 at a time turned into columns
+ *   reduce_line    CPUs, longer sequences of neighbours, one column: reduce_line.cl
+ *
+ * The fold's order: lanes visited with their six bits reversed, 0, 32, 16, 48, ..., as a binary
+ * counter carries: each is folded as soon as its partner is there, and six partial sums are kept
+ * instead of 64.
+ * Options: GANTRY_T_ID, the type that is read; GANTRY_REDUCE_OP 0 sum, 1 Max, 2 Min, 3 sum of
+ * integers in 64 bits, 4 product, 5 sum of squares; GANTRY_SERIAL 1 for the forms of CPUs, 0 for
+ * those of GPUs. */
+
+#define REDUCE_IS_EXTREME (GANTRY_REDUCE_OP == 1 || GANTRY_REDUCE_OP == 2)
+
+/* ACC: the type of partial results; REDUCE_LOAD: an element as it enters its lane. */
+#if GANTRY_REDUCE_OP == 3
+typedef ulong ACC;
+#define REDUCE_LOAD(x) ((ACC)(GANTRY_LONG)(x))
+#elif REDUCE_IS_EXTREME
+typedef C ACC;
+#define REDUCE_LOAD(x) GANTRY_WIDEN(x)
+#else
+typedef U ACC;
+#if GANTRY_REDUCE_OP == 5
+#define REDUCE_LOAD(x) reduce_square((ACC)GANTRY_WIDEN(x))
+GANTRY_FN ACC reduce_square(ACC x) { return x * x; }
+#else
+#define REDUCE_LOAD(x) ((ACC)GANTRY_WIDEN(x))
+#endif
+#endif
+
+#if GANTRY_REDUCE_OP == 1
+#define REDUCE_OP(a, b) (((b) != (b)) | ((b) > (a)) ? (b) : (a)) /* no branch in it */
+#elif GANTRY_REDUCE_OP == 2
+#define REDUCE_OP(a, b) (((b) != (b)) | ((b) < (a)) ? (b) : (a))
+#elif GANTRY_REDUCE_OP == 4
+#define REDUCE_OP(a, b) ((a) * (b))
+#define REDUCE_IDENTITY ((ACC)1)
+#else
+#define REDUCE_OP(a, b) ((a) + (b))
+#define REDUCE_IDENTITY ((ACC)0)
+#endif
+
+/* Of an integer type all bits set, without the sign where there is one, is the greatest value. */
+#if REDUCE_IS_EXTREME
+#if GANTRY_T_ID == GANTRY_FLOAT64
+#define REDUCE_IDENTITY \
+    GANTRY_AS_DOUBLE(((ulong)(GANTRY_REDUCE_OP == 1 ? 0xfff00000u : 0x7ff00000u)) << 32)
+#elif GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF
+#define REDUCE_IDENTITY GANTRY_AS_FLOAT(GANTRY_REDUCE_OP == 1 ? 0xff800000u : 0x7f800000u)
+#elif GANTRY_T_IS_SIGNED
+#define REDUCE_GREATEST ((ACC)(~(ulong)0 >> (65 - 8 * sizeof(ACC))))
+#define REDUCE_IDENTITY (GANTRY_REDUCE_OP == 1 ? (ACC)(-REDUCE_GREATEST - 1) : REDUCE_GREATEST)
+#else
+#define REDUCE_IDENTITY (GANTRY_REDUCE_OP == 1 ? (ACC)0 : (ACC) ~(ulong)0)
+#endif
+#endif
+
+#define LANES 64
+#define CHUNK 4096
+
+/* One level: the host's struct of the same name. Sizes and strides are in elements, the slowest
+ * of `rank` axes first. */
+typedef struct {
+    GANTRY_LONG length; /* of a sequence */
+    GANTRY_LONG chunks, columns;
+    GANTRY_LONG units;  /* of work, whatever the form counts */
+    GANTRY_LONG each;   /* units of one work-group, on CPUs */
+    GANTRY_LONG blocks; /* reduce_wide, reduce_block: units for the columns of one chunk */
+    GANTRY_LONG lanes;  /* reduce_group: at most 64 */
+    GANTRY_LONG finish; /* of the results: 0 nothing, 1 divided, 2 their roots */
+    GANTRY_LONG divisor;
+    GANTRY_LONG stored; /* the type of out's elements, a number of types.cl */
+    GANTRY_LONG kept_rank, kept_dims[4], kept_strides[4];
+    GANTRY_LONG reduced_rank, reduced_dims[4], reduced_strides[4];
+} reduce_level_t;
+
+GANTRY_FN GANTRY_LONG row_offset(const reduce_level_t *level, GANTRY_LONG row) {
+    return gantry__offset(level->reduced_rank, level->reduced_dims, level->reduced_strides, row);
+}
+
+GANTRY_FN GANTRY_LONG sequence_offset(const reduce_level_t *level, GANTRY_LONG outer) {
+    return gantry__offset(level->kept_rank, level->kept_dims, level->kept_strides, outer);
+}
+
+/* A chunk, by its number among [outer][chunks]: where the sequence begins, and the chunk's first
+ * row. */
+typedef struct {
+    GANTRY_LONG offset, row;
+} chunk_t;
+
+GANTRY_FN chunk_t find_chunk(const reduce_level_t *level, GANTRY_LONG number) {
+    const GANTRY_LONG outer = gantry__divide_position(number, level->chunks);
+    chunk_t chunk;
+    chunk.offset = sequence_offset(level, outer);
+    chunk.row = (number - outer * level->chunks) * CHUNK;
+    return chunk;
+}
+
+/* out[at] = the result for value, in the type that out holds. */
+GANTRY_FN void put(GANTRY_SPAN_OUT(out), const reduce_level_t *level, GANTRY_LONG at, ACC value) {
+#if REDUCE_IS_EXTREME && !GANTRY_T_IS_HALF && GANTRY_T_ID != GANTRY_FLOAT32
+    GANTRY_OUT(ACC, out)[at] = value;
+#elif GANTRY_T_ID == GANTRY_FLOAT32 || GANTRY_T_IS_HALF
+    value = level->finish == 1   ? value / (ACC)level->divisor
+            : level->finish == 2 ? GANTRY_SQRT_F32(value)
+                                 : value;
+    if (level->stored == GANTRY_FLOAT32) {
+        GANTRY_OUT(float, out)[at] = value;
+    } else {
+        GANTRY_OUT(ushort, out)
+        [at] = level->stored == GANTRY_FLOAT16 ? gantry__f32_to_f16(value)
+                                               : gantry__f32_to_bf16(value);
+    }
+#elif GANTRY_T_ID == GANTRY_FLOAT64
+    GANTRY_OUT(ACC, out)
+    [at] = level->finish == 1   ? value / (ACC)level->divisor
+           : level->finish == 2 ? GANTRY_SQRT_F64(value)
+                                : value;
+#else
+    const int stored = (int)level->stored;
+    const int size = gantry__integer_size(stored);
+    ulong result = value;
+    if (level->finish == 1) {
+        result = gantry__integer_quotient(result, level->divisor, stored);
+    } else if (level->finish == 2) {
+        result = gantry__integer_root(result, stored);
+    }
+    if (size == 8) {
+        GANTRY_OUT(ulong, out)[at] = result;
+    } else if (size == 4) {
+        GANTRY_OUT(uint, out)[at] = (uint)result;
+    } else if (size == 2) {
+        GANTRY_OUT(ushort, out)[at] = (ushort)result;
+    } else {
+        GANTRY_OUT(uchar, out)[at] = (uchar)result;
+    }
+#endif
+}
+#define PUT(at, value) put(out_base, out_offset, &level, at, value)
+
+/* Elements of the chunk that begins at row. */
+GANTRY_FN GANTRY_LONG chunk_rows(const reduce_level_t *level, GANTRY_LONG row) {
+    return level->length - row < CHUNK ? level->length - row : CHUNK;
+}
+
+/* The least power of two that is 64 or not below rows: lanes beyond it hold the identity. */
+GANTRY_FN int lanes_used(GANTRY_LONG rows) {
+    int lanes = LANES;
+    while (lanes / 2 >= rows) {
+        lanes /= 2;
+    }
+    return lanes;
+}
+
+/* The bits of index below lanes, a power of two, in reverse. */
+GANTRY_FN int reversed(int index, int lanes) {
+    int result = 0;
+    for (int bit = 1; bit < lanes; bit *= 2) {
+        result = result * 2 + ((index & bit) != 0);
+    }
+    return result;
+}
+
+#if !GANTRY_SERIAL
+
+/* ---- GPUs ---- */
+
+#define GROUP_MOST 256 /* work-items */
+
+#define AT_ONCE 8 /* loads that an item has under way */
+
+/* values[k] = p[k * step] for k * apart < left, the identity for the rest, whose loads go to p[0]:
+ * there is no branch between the loads, so all are under way before the first is used. */
+GANTRY_FN void load_rows(ACC *values, GANTRY_GLOBAL const T *p, GANTRY_LONG step, int apart,
+                         GANTRY_LONG left) {
+    for (int k = 0; k < AT_ONCE; ++k) {
+        values[k] = REDUCE_LOAD(p[k * apart < left ? k * step : 0]);
+    }
+    for (int k = 0; k < AT_ONCE; ++k) {
+        values[k] = k * apart < left ? values[k] : REDUCE_IDENTITY;
+    }
+}
+
+/* What one lane takes: x[row], x[row + 64], ... before end. */
+GANTRY_FN ACC lane_sum(GANTRY_GLOBAL const T *x, const reduce_level_t *level, GANTRY_LONG row,
+                       GANTRY_LONG end) {
+    ACC sum = REDUCE_IDENTITY;
+    if (level->reduced_rank != 1) {
+        for (; row < end; row += LANES) {
+            ACC value = REDUCE_LOAD(x[row_offset(level, row)]);
+            sum = REDUCE_OP(sum, value);
+        }
+        return sum;
+    }
+    const GANTRY_LONG step = level->reduced_strides[0] * LANES;
+    GANTRY_GLOBAL const T *p = x + row * level->reduced_strides[0];
+    GANTRY_LONG left = end - row;
+    ACC values[AT_ONCE];
+    for (; left > (AT_ONCE - 1) * LANES; left -= AT_ONCE * LANES, p += AT_ONCE * step) {
+        for (int k = 0; k < AT_ONCE; ++k) {
+            values[k] = REDUCE_LOAD(p[k * step]);
+        }
+        for (int k = 0; k < AT_ONCE; ++k) {
+            sum = REDUCE_OP(sum, values[k]);
+        }
+    }
+    if (left > 0) {
+        load_rows(values, p, step, LANES, left);
+        for (int k = 0; k < AT_ONCE; ++k) {
+            sum = REDUCE_OP(sum, values[k]);
+        }
+    }
+    return sum;
+}
+
+GANTRY_KERNEL reduce_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
+                           GANTRY_VALUE(reduce_level_t, level)) {
+    GANTRY_TAKE(reduce_level_t, level)
+    GANTRY_LOCAL_ARRAY(ACC, sums, GROUP_MOST);
+    const int item = (int)GANTRY_LOCAL_ID(0);
+    const int lanes = (int)level.lanes;
+    const int lane = item % lanes;
+    const GANTRY_LONG unit =
+        GANTRY_GROUP_ID(0) * ((int)GANTRY_LOCAL_SIZE(0) / lanes) + item / lanes;
+    ACC sum = REDUCE_IDENTITY;
+    if (unit < level.units) {
+        const GANTRY_LONG number = gantry__divide_position(unit, level.columns);
+        const chunk_t chunk = find_chunk(&level, number);
+        GANTRY_GLOBAL const T *x =
+            GANTRY_IN(T, in) + chunk.offset + (unit - number * level.columns);
+        sum = lane_sum(x, &level, chunk.row + lane, chunk.row + chunk_rows(&level, chunk.row));
+    }
+    sums[item] = sum;
+    GANTRY_BARRIER();
+    for (int apart = lanes / 2; apart > 0; apart /= 2) {
+        if (lane < apart) {
+            ACC value = sums[item + apart];
+            sum = REDUCE_OP(sum, value);
+            sums[item] = sum;
+        }
+        GANTRY_BARRIER();
+    }
+    if (lane == 0 && unit < level.units) {
+        PUT(unit, sum);
+    }
+}
+
+/* A group: one sequence of up to four chunks; one reduced axis only. The items are four parts of 64
+ * lanes. Part q loads the rows 16 q ... 16 q + 15 of a chunk's lane at once and adds them, in
+ * order, to what part q - 1 left. Behind it the parts are at different chunks, like an assembly
+ * line:
+ *
+ *     step     0   1   2   3   4
+ *     part 0   c0  c1
+ *     part 1       c0  c1                two chunks: a part loads the next one's rows when it has added these
+ *     part 2           c0  c1
+ *     part 3               c0  c1
+ *
+ * `sums` then has the chunks' lanes side by side: all are folded together. What was not there is
+ * the identity, and of four chunks' results one fold of four lanes makes the level above. */
+#define PART_ROWS (2 * AT_ONCE)
+#define PARTS (CHUNK / LANES / PART_ROWS)
+
+GANTRY_FN void load_part(ACC *values, GANTRY_GLOBAL const T *x, const reduce_level_t *level,
+                         GANTRY_LONG row) {
+    const GANTRY_LONG stride = level->reduced_strides[0];
+    for (int k = 0; k < PART_ROWS; k += AT_ONCE, row += AT_ONCE * LANES) {
+        const GANTRY_LONG left = level->length - row;
+        load_rows(values + k, x + (left > 0 ? row * stride : 0), stride * LANES, LANES, left);
+    }
+}
+
+GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
+                         GANTRY_VALUE(reduce_level_t, level)) {
+    GANTRY_TAKE(reduce_level_t, level)
+    GANTRY_LOCAL_ARRAY(ACC, sums, GROUP_MOST);
+    ACC values[PART_ROWS];
+    const int item = (int)GANTRY_LOCAL_ID(0);
+    const int lane = item % LANES;
+    const int part = item / LANES;
+    const int chunks = (int)level.chunks;
+    const GANTRY_LONG unit = GANTRY_GROUP_ID(0);
+    const GANTRY_LONG row = part * PART_ROWS * LANES + lane;
+    const GANTRY_LONG outer = gantry__divide_position(unit, level.columns);
+    GANTRY_GLOBAL const T *x =
+        GANTRY_IN(T, in) + sequence_offset(&level, outer) + (unit - outer * level.columns);
+    load_part(values, x, &level, row);
+    sums[item] = REDUCE_IDENTITY;
+    GANTRY_BARRIER();
+    for (int step = 0; step < chunks + PARTS - 1; ++step) {
+        const int chunk = step - part;
+        if (chunk >= 0 && chunk < chunks) {
+            ACC sum = sums[chunk * LANES + lane];
+            for (int k = 0; k < PART_ROWS; ++k) {
+                sum = REDUCE_OP(sum, values[k]);
+            }
+            sums[chunk * LANES + lane] = sum;
+            if (chunk + 1 < chunks) {
+                load_part(values, x, &level, row + (chunk + 1) * CHUNK);
+            }
+        }
+        GANTRY_BARRIER();
+    }
+    for (int apart = LANES / 2; apart > 0; apart /= 2) {
+        if (lane < apart) {
+            ACC sum = sums[item], value = sums[item + apart];
+            sums[item] = REDUCE_OP(sum, value);
+        }
+        GANTRY_BARRIER();
+    }
+    if (item == 0) {
+        ACC first = sums[0], second = sums[LANES], third = sums[2 * LANES],
+            fourth = sums[3 * LANES];
+        first = REDUCE_OP(first, third);
+        second = REDUCE_OP(second, fourth);
+        PUT(unit, REDUCE_OP(first, second));
+    }
+}
+
+/* A group: `width` = GROUP_MOST / APART columns of one chunk, an item for each column and each r in
+ * 0 ... APART - 1; `blocks` groups make one chunk. An item's own lanes are APART apart: of the
+ * loads that are under way at once, k and k + LANES / APART are one lane's. One reduced axis
+ * only. */
+#define REDUCE_BLOCK_KERNEL(name, APART)                                                      \
+    GANTRY_KERNEL name(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),                              \
+                       GANTRY_VALUE(reduce_level_t, level)) {                                 \
+        GANTRY_TAKE(reduce_level_t, level)                                                    \
+        GANTRY_LOCAL_ARRAY(ACC, sums, GROUP_MOST);                                            \
+        const int width = GROUP_MOST / APART;                                                 \
+        const int item = (int)GANTRY_LOCAL_ID(0);                                             \
+        const int r = item / width;                                                           \
+        const GANTRY_LONG number = gantry__divide_position(GANTRY_GROUP_ID(0), level.blocks); \
+        const GANTRY_LONG column =                                                            \
+            (GANTRY_GROUP_ID(0) - number * level.blocks) * width + item % width;              \
+        const chunk_t chunk = find_chunk(&level, number);                                     \
+        const GANTRY_LONG row = chunk.row;                                                    \
+        const GANTRY_LONG end = column < level.columns ? row + chunk_rows(&level, row) : row; \
+        const GANTRY_LONG step = level.reduced_strides[0] * APART;                            \
+        GANTRY_GLOBAL const T *p =                                                            \
+            GANTRY_IN(T, in) + chunk.offset + column + (row + r) * level.reduced_strides[0];  \
+        GANTRY_LONG left = end - row - r;                                                     \
+        ACC own[LANES / APART];                                                               \
+        ACC values[AT_ONCE];                                                                  \
+        for (int j = 0; j < LANES / APART; ++j) {                                             \
+            own[j] = REDUCE_IDENTITY;                                                         \
+        }                                                                                     \
+        for (; left > (AT_ONCE - 1) * APART; left -= AT_ONCE * APART, p += AT_ONCE * step) {  \
+            for (int k = 0; k < AT_ONCE; ++k) {                                               \
+                values[k] = REDUCE_LOAD(p[k * step]);                                         \
+            }                                                                                 \
+            for (int k = 0; k < AT_ONCE; ++k) {                                               \
+                own[k % (LANES / APART)] = REDUCE_OP(own[k % (LANES / APART)], values[k]);    \
+            }                                                                                 \
+        }                                                                                     \
+        if (left > 0) {                                                                       \
+            load_rows(values, p, step, APART, left);                                          \
+            for (int k = 0; k < AT_ONCE; ++k) {                                               \
+                own[k % (LANES / APART)] = REDUCE_OP(own[k % (LANES / APART)], values[k]);    \
+            }                                                                                 \
+        }                                                                                     \
+        for (int apart = LANES / APART / 2; apart > 0; apart /= 2) {                          \
+            for (int j = 0; j < apart; ++j) {                                                 \
+                own[j] = REDUCE_OP(own[j], own[j + apart]);                                   \
+            }                                                                                 \
+        }                                                                                     \
+        sums[item] = own[0];                                                                  \
+        GANTRY_BARRIER();                                                                     \
+        for (int apart = APART / 2; apart > 0; apart /= 2) {                                  \
+            if (r < apart) {                                                                  \
+                ACC value = sums[item + apart * width];                                       \
+                own[0] = REDUCE_OP(own[0], value);                                            \
+                sums[item] = own[0];                                                          \
+            }                                                                                 \
+            GANTRY_BARRIER();                                                                 \
+        }                                                                                     \
+        if (r == 0 && column < level.columns) {                                               \
+            PUT(number *level.columns + column, own[0]);                                      \
+        }                                                                                     \
+    }
+
+REDUCE_BLOCK_KERNEL(reduce_block8, 8)
+REDUCE_BLOCK_KERNEL(reduce_block32, 32)
+
+/* Takes the sum of the next lane, in the fold's order; `index` counts lanes. Carries ripple
+ * through s0 ... s5. */
+#define REDUCE_CARRY(index, sum)                          \
+    do {                                                  \
+        if ((index)&1) {                                  \
+            sum = REDUCE_OP(s0, sum);                     \
+            if ((index)&2) {                              \
+                sum = REDUCE_OP(s1, sum);                 \
+                if ((index)&4) {                          \
+                    sum = REDUCE_OP(s2, sum);             \
+                    if ((index)&8) {                      \
+                        sum = REDUCE_OP(s3, sum);         \
+                        if ((index)&16) {                 \
+                            sum = REDUCE_OP(s4, sum);     \
+                            if ((index)&32) {             \
+                                sum = REDUCE_OP(s5, sum); \
+                            } else {                      \
+                                s5 = sum;                 \
+                            }                             \
+                        } else {                          \
+                            s4 = sum;                     \
+                        }                                 \
+                    } else {                              \
+                        s3 = sum;                         \
+                    }                                     \
+                } else {                                  \
+                    s2 = sum;                             \
+                }                                         \
+            } else {                                      \
+                s1 = sum;                                 \
+            }                                             \
+        } else {                                          \
+            s0 = sum;                                     \
+        }                                                 \
+    } while (0)
+
+/* Sequences of at most 64 elements, one for each lane; eight lanes are loaded at once. More lanes
+ * than there are elements do no harm, so there are at least eight. */
+GANTRY_FN ACC item_of_lanes(GANTRY_GLOBAL const T *x, GANTRY_LONG stride, int rows) {
+    const int lanes = rows < AT_ONCE ? AT_ONCE : lanes_used(rows);
+    const int eighth = lanes / AT_ONCE;
+    ACC s0 = REDUCE_IDENTITY, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, sum = s0;
+    ACC values[AT_ONCE];
+    for (int group = 0; group < eighth; ++group) {
+        const int first = reversed(group, eighth);
+        for (int k = 0; k < AT_ONCE; ++k) {
+            const int lane = first + reversed(k, AT_ONCE) * eighth;
+            values[k] = REDUCE_LOAD(x[lane < rows ? lane * stride : 0]);
+        }
+        for (int k = 0; k < AT_ONCE; ++k) {
+            const int lane = first + reversed(k, AT_ONCE) * eighth;
+            ACC value = lane < rows ? values[k] : REDUCE_IDENTITY;
+            sum = REDUCE_IDENTITY;
+            sum = REDUCE_OP(sum, value);
+            REDUCE_CARRY(group * AT_ONCE + k, sum);
+        }
+    }
+    return sum;
+}
+
+GANTRY_FN ACC item_of_chunk(GANTRY_GLOBAL const T *x, const reduce_level_t *level, GANTRY_LONG row,
+                            GANTRY_LONG rows) {
+    const int lanes = lanes_used(rows);
+    ACC s0 = REDUCE_IDENTITY, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, sum = s0;
+    for (int index = 0; index < lanes; ++index) {
+        sum = lane_sum(x, level, row + reversed(index, lanes), row + rows);
+        REDUCE_CARRY(index, sum);
+    }
+    return sum;
+}
+
+GANTRY_KERNEL reduce_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
+                          GANTRY_VALUE(reduce_level_t, level)) {
+    GANTRY_TAKE(reduce_level_t, level)
+    const GANTRY_LONG unit = GANTRY_GLOBAL_ID(0);
+    if (unit >= level.units) {
+        return;
+    }
+    const GANTRY_LONG number = gantry__divide_position(unit, level.columns);
+    const chunk_t chunk = find_chunk(&level, number);
+    GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + chunk.offset + (unit - number * level.columns);
+    const ACC sum = level.length <= LANES && level.reduced_rank == 1
+                        ? item_of_lanes(x, level.reduced_strides[0], (int)level.length)
+                        : item_of_chunk(x, &level, chunk.row, chunk_rows(&level, chunk.row));
+    PUT(unit, sum);
+}
+
+#else
+
+/* ---- CPUs: loops over private arrays that the device's compiler turns into vectors; their counts are not constants,
+ * since a loop that it unrolls completely it does not turn into vectors ---- */
+
+/* Sums in a row of the output that reduce_narrow takes; columns that reduce_wide takes at a time;
+ * sequences of reduce_small. */
+#define NARROW (512 / (int)sizeof(ACC))
+#define BLOCK 256
+#define WIDTH 64
+
+/* acc = op(acc, x) */
+GANTRY_FN void add_row(ACC *acc, GANTRY_GLOBAL const T *x, int count) {
+    for (int i = 0; i < count; ++i) {
+        ACC value = REDUCE_LOAD(x[i]);
+        acc[i] = REDUCE_OP(acc[i], value);
+    }
+}
+
+/* The same for four pieces of x that lie `stride` elements apart. */
+GANTRY_FN void add_rows4(ACC *acc, GANTRY_GLOBAL const T *x, GANTRY_LONG stride, int count) {
+    GANTRY_GLOBAL const T *y = x + stride, *z = y + stride, *w = z + stride;
+    for (int i = 0; i < count; ++i) {
+        ACC a = REDUCE_LOAD(x[i]), b = REDUCE_LOAD(y[i]), c = REDUCE_LOAD(z[i]),
+            d = REDUCE_LOAD(w[i]);
+        ACC sum = REDUCE_OP(acc[i], a);
+        sum = REDUCE_OP(sum, b);
+        sum = REDUCE_OP(sum, c);
+        acc[i] = REDUCE_OP(sum, d);
+    }
+}
+
+/* to = op(a, b) */
+GANTRY_FN void join(ACC *to, const ACC *a, const ACC *b, int count) {
+    for (int i = 0; i < count; ++i) {
+        to[i] = REDUCE_OP(a[i], b[i]);
+    }
+}
+
+/* `count` elements that lie side by side, the first of which belongs to acc[0]; period = 64 *
+ * columns. */
+GANTRY_FN void add_run(ACC *acc, GANTRY_GLOBAL const T *x, GANTRY_LONG count, int period) {
+    while (count >= 4 * period) {
+        add_rows4(acc, x, period, period);
+        x += 4 * period;
+        count -= 4 * period;
+    }
+    while (count > 0) {
+        add_row(acc, x, (int)(count < period ? count : period));
+        x += period;
+        count -= period;
+    }
+}
+
+/* acc[lane][column] of the chunk that begins at row, folded into the first `columns` elements. */
+GANTRY_FN void narrow_chunk(ACC *acc, GANTRY_GLOBAL const T *x, const reduce_level_t *level,
+                            GANTRY_LONG row) {
+    const int columns = (int)level->columns;
+    const int period = LANES * columns;
+    const GANTRY_LONG run =
+        level->reduced_rank == 1 ? level->length : level->reduced_dims[level->reduced_rank - 1];
+    GANTRY_LONG rows = chunk_rows(level, row);
+    const int lanes = lanes_used(rows);
+    int at = 0; /* where in acc the next row goes */
+    for (int i = 0; i < lanes * columns; ++i) {
+        acc[i] = REDUCE_IDENTITY;
+    }
+    while (rows > 0) {
+        GANTRY_GLOBAL const T *p = x + row_offset(level, row);
+        const GANTRY_LONG left = (gantry__divide_position(row, run) + 1) * run - row;
+        const GANTRY_LONG piece = left < rows ? left : rows;
+        GANTRY_LONG count = piece * columns;
+        row += piece;
+        rows -= piece;
+        if (at > 0) {
+            int head = (int)(period - at < count ? period - at : count);
+            add_row(acc + at, p, head);
+            p += head;
+            count -= head;
+            at = (at + head) % period;
+        }
+        if (count > 0) {
+            add_run(acc, p, count, period);
+            at = (int)(count % period);
+        }
+    }
+    for (int apart = lanes / 2 * columns; apart >= columns; apart /= 2) {
+        join(acc, acc, acc + apart, apart);
+    }
+}
+
+GANTRY_KERNEL reduce_narrow(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
+                            GANTRY_VALUE(reduce_level_t, level)) {
+    GANTRY_TAKE(reduce_level_t, level)
+    ACC acc[LANES * NARROW];
+    const int columns = (int)level.columns;
+    const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
+    for (GANTRY_LONG unit = first; unit < first + level.each && unit < level.units; ++unit) {
+        const chunk_t chunk = find_chunk(&level, unit);
+        narrow_chunk(acc, GANTRY_IN(T, in) + chunk.offset, &level, chunk.row);
+        for (int i = 0; i < columns; ++i) {
+            PUT(unit * columns + i, acc[i]);
+        }
+    }
+}
+
+/* Sequences of at most 64 neighbours: 64 of them are transposed, so that a lane of the tree is a
+ * row of `turned`. */
+GANTRY_KERNEL reduce_small(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
+                           GANTRY_VALUE(reduce_level_t, level)) {
+    GANTRY_TAKE(reduce_level_t, level)
+    ACC turned[LANES * WIDTH];
+    const int length = (int)level.length;
+    const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
+    const GANTRY_LONG end = first + level.each < level.units ? first + level.each : level.units;
+    for (GANTRY_LONG unit = first; unit < end; unit += WIDTH) {
+        const int width = (int)(end - unit < WIDTH ? end - unit : WIDTH);
+        GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + unit * length;
+        for (int i = 0; i < width; ++i) {
+            for (int k = 0; k < length; ++k) {
+                ACC value = REDUCE_LOAD(x[i * length + k]);
+                turned[k * WIDTH + i] = REDUCE_OP(REDUCE_IDENTITY, value);
+            }
+        }
+        for (int apart = lanes_used(length) / 2; apart > 0; apart /= 2) {
+            for (int k = 0; k < apart && k + apart < length; ++k) {
+                join(turned + k * WIDTH, turned + k * WIDTH, turned + (k + apart) * WIDTH, width);
+            }
+        }
+        for (int i = 0; i < width; ++i) {
+            PUT(unit + i, turned[i]);
+        }
+    }
+}
+
+/* The rows of the lane that begins at row, in `width` columns. */
+GANTRY_FN void add_lane(ACC *acc, GANTRY_GLOBAL const T *x, const reduce_level_t *level,
+                        GANTRY_LONG row, GANTRY_LONG end, int width) {
+    GANTRY_GLOBAL const T *p = x + row_offset(level, row);
+    for (int i = 0; i < width; ++i) {
+        ACC value = REDUCE_LOAD(p[i]);
+        acc[i] = REDUCE_OP(REDUCE_IDENTITY, value);
+    }
+    row += LANES;
+    if (level->reduced_rank == 1) {
+        for (; row + 3 * LANES < end; row += 4 * LANES) {
+            add_rows4(acc, x + row * level->reduced_strides[0], level->reduced_strides[0] * LANES,
+                      width);
+        }
+    }
+    for (; row < end; row += LANES) {
+        add_row(acc, x + row_offset(level, row), width);
+    }
+}
+
+/* The chunk that begins at row, in `width` columns. sums holds eight blocks: partial sum b is of
+ * 2^b lanes; the last block is the new lane. Returns where the result is. */
+GANTRY_FN const ACC *wide_chunk(ACC *sums, GANTRY_GLOBAL const T *x, const reduce_level_t *level,
+                                GANTRY_LONG row, int width) {
+    ACC *lane = sums + 7 * BLOCK;
+    const ACC *result = sums;
+    const GANTRY_LONG end = row + chunk_rows(level, row);
+    const int lanes = lanes_used(end - row);
+    for (int index = 0; index < lanes; ++index) {
+        const GANTRY_LONG first = row + reversed(index, lanes);
+        if (first >= end) { /* no such lane: its fold would change nothing */
+            for (int i = 0; i < width; ++i) {
+                lane[i] = REDUCE_IDENTITY;
+            }
+        } else {
+            add_lane((index & 1) == 0 ? sums : lane, x, level, first, end, width);
+        }
+        ACC *kept = sums;
+        for (int bit = 1; (index & bit) != 0; bit *= 2, kept += BLOCK) {
+            join((index & (2 * bit)) != 0 ? lane : kept + BLOCK, kept, lane, width);
+        }
+        result = kept;
+    }
+    return result;
+}
+
+GANTRY_KERNEL reduce_wide(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
+                          GANTRY_VALUE(reduce_level_t, level)) {
+    GANTRY_TAKE(reduce_level_t, level)
+    ACC sums[8 * BLOCK];
+    const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
+    for (GANTRY_LONG unit = first; unit < first + level.each && unit < level.units; ++unit) {
+        const GANTRY_LONG number = gantry__divide_position(unit, level.blocks);
+        const GANTRY_LONG column = (unit - number * level.blocks) * BLOCK;
+        const int width = (int)(level.columns - column < BLOCK ? level.columns - column : BLOCK);
+        const chunk_t chunk = find_chunk(&level, number);
+        const ACC *sum =
+            wide_chunk(sums, GANTRY_IN(T, in) + chunk.offset + column, &level, chunk.row, width);
+        for (int i = 0; i < width; ++i) {
+            PUT(number * level.columns + column + i, sum[i]);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The chunks of scan.cl's lines as vectors, an element of each of the eight at a time: eight
+ * elements of each are a square of vectors, which is turned. Macros, before scan.cl; T, and the
+ * names of an item's variables, are those of where they are used. In OpenCL C for floats, halves,
+ * and integers of 32 and 64 bits; in C for float32, halves, and integers of 32 bits, with AVX2, of
+ * whose registers a vector is one.
+ *
+ * GANTRY_SCAN_VECTOR(id) is the vector for type number id, GANTRY_SCAN_LOAD(id, from) and
+ * GANTRY_SCAN_STORE(id, v, to) read and write one. */
+#ifndef GANTRY_SCAN_SQUARES_CL
+#define GANTRY_SCAN_SQUARES_CL
+
+#define GANTRY_SCAN_HAS_SQUARES(id) 0
+#define GANTRY_SCAN_VECTOR(id) GANTRY_PASTE(gantry__scan_vector_, id)
+#define GANTRY_SCAN_LOAD(id, from) GANTRY_PASTE(gantry__scan_load_, id)(from)
+#define GANTRY_SCAN_STORE(id, v, to) GANTRY_PASTE(gantry__scan_store_, id)(v, to)
+
+#if defined(__OPENCL_VERSION__)
+
+#undef GANTRY_SCAN_HAS_SQUARES
+#define GANTRY_SCAN_HAS_SQUARES(id) 1
+
+typedef float8 gantry__scan_vector_1;
+#define gantry__scan_load_1(from) vload8(0, from)
+#define gantry__scan_store_1(v, to) vstore8(v, 0, to)
+#if GANTRY_HAS_FLOAT64
+typedef double8 gantry__scan_vector_2;
+#define gantry__scan_load_2(from) vload8(0, from)
+#define gantry__scan_store_2(v, to) vstore8(v, 0, to)
+#endif
+typedef uint8 gantry__scan_vector_3;
+#define gantry__scan_load_3(from) as_uint8(vload8(0, from))
+#define gantry__scan_store_3(v, to) vstore8(as_int8(v), 0, to)
+typedef ulong8 gantry__scan_vector_9;
+#define gantry__scan_load_9(from) as_ulong8(vload8(0, from))
+#define gantry__scan_store_9(v, to) vstore8(as_long8(v), 0, to)
+
+/* Halves, as half.cl has them. */
+typedef float8 gantry__scan_vector_14;
+typedef float8 gantry__scan_vector_19;
+#define gantry__scan_load_14(from) as_float8(convert_uint8(vload8(0, from)) << 16)
+#define gantry__scan_store_14(v, to) vstore8(gantry__scan_narrow_14(v), 0, to)
+#define gantry__scan_load_19(from) gantry__scan_widen_19(convert_uint8(vload8(0, from)))
+#define gantry__scan_store_19(v, to) vstore8(gantry__scan_narrow_19(v), 0, to)
+
+GANTRY_FN ushort8 gantry__scan_narrow_14(float8 v) {
+    const uint8 bits = as_uint8(v), rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+
+    return convert_ushort8(select(rounded, (uint8)0x7fc0u, v != v));
+}
+
+GANTRY_FN float8 gantry__scan_widen_19(uint8 halves) {
+    const uint8 magnitude = (halves & 0x7fffu) << 13, normal = magnitude + (112u << 23);
+    const uint8 denormal = as_uint8(as_float8(magnitude + (113u << 23)) - as_float(113u << 23));
+    const uint8 special =
+        magnitude | 0x7f800000u | select((uint8)0u, (uint8)0x00400000u, magnitude > (31u << 23));
+    const uint8 finite = select(normal, denormal, magnitude < (1u << 23));
+
+    return as_float8(select(finite, special, magnitude >= (31u << 23)) | (halves & 0x8000u) << 16);
+}
+
+GANTRY_FN ushort8 gantry__scan_narrow_19(float8 v) {
+    const uint8 bits = as_uint8(v), magnitude = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
+    const uint8 normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
+    const uint8 denormal = as_uint8(as_float8(magnitude) + 0.5f) - (126u << 23);
+    const uint8 finite = select(normal, denormal, magnitude < (113u << 23)) | sign;
+    const uint8 special = select(0x7c00u | sign, (uint8)0x7e00u, v != v);
+
+    return convert_ushort8(select(finite, special, magnitude >= 0x477ff000u));
+}
+
+#define GANTRY_SCAN_FIRST_4(V, a, b) ((V)(a.s0123, b.s0123))
+#define GANTRY_SCAN_SECOND_4(V, a, b) ((V)(a.s4567, b.s4567))
+#define GANTRY_SCAN_FIRST_2(V, a, b) ((V)(a.s01, b.s01, a.s45, b.s45))
+#define GANTRY_SCAN_SECOND_2(V, a, b) ((V)(a.s23, b.s23, a.s67, b.s67))
+#define GANTRY_SCAN_FIRST_1(V, a, b) ((V)(a.s0, b.s0, a.s2, b.s2, a.s4, b.s4, a.s6, b.s6))
+#define GANTRY_SCAN_SECOND_1(V, a, b) ((V)(a.s1, b.s1, a.s3, b.s3, a.s5, b.s5, a.s7, b.s7))
+#define GANTRY_SCAN_FIRST_11(V, a, b) ((V)(a.s0, b.s0, a.s1, b.s1, a.s4, b.s4, a.s5, b.s5))
+#define GANTRY_SCAN_SECOND_11(V, a, b) ((V)(a.s2, b.s2, a.s3, b.s3, a.s6, b.s6, a.s7, b.s7))
+#define GANTRY_SCAN_BACKWARDS(a) ((a).s76543210)
+
+#elif defined(__AVX2__) && defined(__GNUC__)
+
+#undef GANTRY_SCAN_HAS_SQUARES
+#if defined(__F16C__)
+#define GANTRY_SCAN_HAS_SQUARES(id) ((id) == 1 || (id) == 3 || (id) == 14 || (id) == 19)
+#else
+#define GANTRY_SCAN_HAS_SQUARES(id) ((id) == 1 || (id) == 3)
+#endif
+
+#define GANTRY_UNROLLED _Pragma("GCC unroll 8")
+#define GANTRY_SCAN_MEMORY(id, E)                                                      \
+    typedef E gantry__scan_vector_##id __attribute__((vector_size(32)));               \
+    static inline gantry__scan_vector_##id gantry__scan_load_##id(const void *from) {  \
+        gantry__scan_vector_##id v;                                                    \
+        memcpy(&v, from, sizeof v);                                                    \
+        return v;                                                                      \
+    }                                                                                  \
+    static inline void gantry__scan_store_##id(gantry__scan_vector_##id v, void *to) { \
+        memcpy(to, &v, sizeof v);                                                      \
+    }
+GANTRY_SCAN_MEMORY(1, float)
+GANTRY_SCAN_MEMORY(3, uint)
+
+/* Halves, as half.cl has them. */
+#if defined(__F16C__)
+typedef ushort gantry__scan_halves __attribute__((vector_size(16)));
+typedef gantry__scan_vector_1 gantry__scan_vector_14;
+typedef gantry__scan_vector_1 gantry__scan_vector_19;
+
+static inline gantry__scan_vector_14 gantry__scan_load_14(const void *from) {
+    gantry__scan_halves halves;
+    memcpy(&halves, from, sizeof halves);
+    return (gantry__scan_vector_14)(__builtin_convertvector(halves, gantry__scan_vector_3) << 16);
+}
+
+static inline void gantry__scan_store_14(gantry__scan_vector_14 v, void *to) {
+    const gantry__scan_vector_3 bits = (gantry__scan_vector_3)v,
+                                is_nan = (gantry__scan_vector_3)(v != v);
+    const gantry__scan_vector_3 rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    const gantry__scan_halves halves =
+        __builtin_convertvector((rounded & ~is_nan) | (is_nan & 0x7fc0u), gantry__scan_halves);
+    memcpy(to, &halves, sizeof halves);
+}
+
+static inline gantry__scan_vector_19 gantry__scan_load_19(const void *from) {
+    return (gantry__scan_vector_19)_mm256_cvtph_ps(_mm_loadu_si128(from));
+}
+
+static inline void gantry__scan_store_19(gantry__scan_vector_19 v, void *to) {
+    const gantry__scan_halves is_nan =
+        __builtin_convertvector((gantry__scan_vector_3)(v != v), gantry__scan_halves);
+    const gantry__scan_halves halves = (gantry__scan_halves)_mm256_cvtps_ph((__m256)v, 0);
+    _mm_storeu_si128(to, (__m128i)((halves & ~is_nan) | (is_nan & 0x7e00u)));
+}
+#endif
+
+#if defined(__clang__)
+#define GANTRY_SCAN_MIX(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define GANTRY_SCAN_MIX(a, b, ...) \
+    __builtin_shuffle(a, b, (gantry__scan_vector_places){__VA_ARGS__})
+typedef int gantry__scan_vector_places __attribute__((vector_size(32)));
+#endif
+#define GANTRY_SCAN_FIRST_4(V, a, b) GANTRY_SCAN_MIX(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
+#define GANTRY_SCAN_SECOND_4(V, a, b) GANTRY_SCAN_MIX(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
+#define GANTRY_SCAN_FIRST_2(V, a, b) GANTRY_SCAN_MIX(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define GANTRY_SCAN_SECOND_2(V, a, b) GANTRY_SCAN_MIX(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#define GANTRY_SCAN_FIRST_11(V, a, b) GANTRY_SCAN_MIX(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define GANTRY_SCAN_SECOND_11(V, a, b) GANTRY_SCAN_MIX(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define GANTRY_SCAN_BACKWARDS(a) GANTRY_SCAN_MIX(a, a, 7, 6, 5, 4, 3, 2, 1, 0)
+
+#endif
+
+/* A square is turned in three steps, in which vectors `apart` of each other mix their elements two
+ * by two. The mixes are those that are one instruction: of 32 bits, where a vector is one register,
+ * neighbours one by one, in pairs, and halves, which leaves columns 1 and 2, 5 and 6 in each
+ * other's place; of 64 bits, where it is two, other ones. */
+#define GANTRY_SCAN_MIX_ALL(V, from, to, apart, mix)              \
+    GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; ++z) { \
+        if ((z & (apart)) == 0) {                                 \
+            const V a = from[z], b = from[z + (apart)];           \
+            to[z] = GANTRY_SCAN_FIRST_##mix(V, a, b);             \
+            to[z + (apart)] = GANTRY_SCAN_SECOND_##mix(V, a, b);  \
+        }                                                         \
+    }
+#define GANTRY_SCAN_TURN_32(V, values)                                 \
+    {                                                                  \
+        V turned[GANTRY_SCAN_LINES];                                   \
+        GANTRY_SCAN_MIX_ALL(V, values, turned, 1, 11)                  \
+        GANTRY_SCAN_MIX_ALL(V, turned, values, 2, 2)                   \
+        GANTRY_SCAN_MIX_ALL(V, values, turned, 4, 4)                   \
+        GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; ++z) {  \
+            values[z] = turned[(z & 4) | (z & 1) << 1 | (z & 2) >> 1]; \
+        }                                                              \
+    }
+#define GANTRY_SCAN_TURN_64(V, values)                                                         \
+    {                                                                                          \
+        V turned[GANTRY_SCAN_LINES];                                                           \
+        GANTRY_SCAN_MIX_ALL(V, values, turned, 4, 4)                                           \
+        GANTRY_SCAN_MIX_ALL(V, turned, values, 2, 2)                                           \
+        GANTRY_SCAN_MIX_ALL(V, values, turned, 1, 1)                                           \
+        GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; ++z) { values[z] = turned[z]; } \
+    }
+#define gantry__scan_turn_1 GANTRY_SCAN_TURN_32
+#define gantry__scan_turn_2 GANTRY_SCAN_TURN_64
+#define gantry__scan_turn_3 GANTRY_SCAN_TURN_32
+#define gantry__scan_turn_9 GANTRY_SCAN_TURN_64
+#define gantry__scan_turn_14 GANTRY_SCAN_TURN_32
+#define gantry__scan_turn_19 GANTRY_SCAN_TURN_32
+#define GANTRY_SCAN_TURN(V, values) GANTRY_PASTE(gantry__scan_turn_, GANTRY_T_ID)(V, values)
+
+/* Elements k to k + 7 of each chunk. Where the totals' sight of them is kept for the results, half
+ * of what comes next is asked for with the one, half with the other: a core has so many requests
+ * at a time. */
+#define GANTRY_SCAN_WANT_HALF \
+    GANTRY_SCAN_WANT(0, x) GANTRY_SCAN_WANT(1, x) GANTRY_SCAN_WANT(2, x) GANTRY_SCAN_WANT(3, x)
+#define GANTRY_SCAN_WANT_REST \
+    GANTRY_SCAN_WANT(4, x) GANTRY_SCAN_WANT(5, x) GANTRY_SCAN_WANT(6, x) GANTRY_SCAN_WANT(7, x)
+#define GANTRY_SCAN_LOAD_SQUARE(V)                                                 \
+    if (k % GANTRY_SCAN_ASK == 0) {                                                \
+        GANTRY_SCAN_WANT_HALF                                                      \
+        if (p->whole == 0) {                                                       \
+            GANTRY_SCAN_WANT_REST                                                  \
+        }                                                                          \
+    }                                                                              \
+    GANTRY_UNROLLED for (int c = 0; c < GANTRY_SCAN_LINES; ++c) {                  \
+        square[c] = GANTRY_SCAN_LOAD(GANTRY_T_ID, x + starts[c] + at - backwards); \
+        square[c] = backwards != 0 ? GANTRY_SCAN_BACKWARDS(square[c]) : square[c]; \
+    }                                                                              \
+    GANTRY_SCAN_TURN(V, square)
+
+#define GANTRY_SCAN_SQUARES_TOTAL(V, OP)                              \
+    for (; k + GANTRY_SCAN_LINES <= common; k += GANTRY_SCAN_LINES) { \
+        const GANTRY_LONG at = k * step;                              \
+        V square[GANTRY_SCAN_LINES];                                  \
+        GANTRY_SCAN_LOAD_SQUARE(V)                                    \
+        GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; ++j) { \
+            sum = sum OP                                              \
+            square[j];                                                \
+            kept[k + j] = square[j];                                  \
+        }                                                             \
+    }
+
+/* streams: past the caches. Reads and writes of memory then go on side by side: a line for each
+ * chunk, whole after one square or two. */
+#define GANTRY_SCAN_SQUARES_ROWS(V, OP)                                                          \
+    gantry__stream_line_t past[GANTRY_SCAN_LINES];                                               \
+    T *const block = (T *)past;                                                                  \
+    for (; k + GANTRY_SCAN_LINES <= common; k += GANTRY_SCAN_LINES) {                            \
+        const GANTRY_LONG at = k * step;                                                         \
+        const int of_line = k % GANTRY_SCAN_ASK;                                                 \
+        const int within =                                                                       \
+            backwards != 0 ? GANTRY_SCAN_ASK - GANTRY_SCAN_LINES - of_line : of_line;            \
+        V square[GANTRY_SCAN_LINES];                                                             \
+        if (p->whole > 0) {                                                                      \
+            GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; ++j) {                        \
+                square[j] = kept[k + j];                                                         \
+            }                                                                                    \
+            if (of_line == 0) {                                                                  \
+                GANTRY_SCAN_WANT_REST                                                            \
+            }                                                                                    \
+        } else {                                                                                 \
+            GANTRY_SCAN_LOAD_SQUARE(V)                                                           \
+        }                                                                                        \
+        if (of_line == 0 && !streams) {                                                          \
+            GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_WANT, out)                                         \
+        }                                                                                        \
+        GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; ++j) {                            \
+            const V next = sum OP                                                                \
+            square[j];                                                                           \
+            square[j] = p->exclusive ? sum : next;                                               \
+            sum = next;                                                                          \
+        }                                                                                        \
+        GANTRY_SCAN_TURN(V, square)                                                              \
+        GANTRY_UNROLLED for (int c = 0; c < GANTRY_SCAN_LINES; ++c) {                            \
+            square[c] = backwards != 0 ? GANTRY_SCAN_BACKWARDS(square[c]) : square[c];           \
+            if (streams) {                                                                       \
+                GANTRY_SCAN_STORE(GANTRY_T_ID, square[c], block + c * GANTRY_SCAN_ASK + within); \
+            } else {                                                                             \
+                GANTRY_SCAN_STORE(GANTRY_T_ID, square[c], out + starts[c] + at - backwards);     \
+            }                                                                                    \
+        }                                                                                        \
+        if (streams && of_line + GANTRY_SCAN_LINES == GANTRY_SCAN_ASK) {                         \
+            for (int c = 0; c < GANTRY_SCAN_LINES; ++c) {                                        \
+                GANTRY_GLOBAL T *const line = out + starts[c] + at - backwards - within;         \
+                GANTRY_STREAM_OUT((GANTRY_GLOBAL gantry__stream_line_t *)line, past + c);        \
+            }                                                                                    \
+        }                                                                                        \
+    }
+
+/* The squares, then what is left of each chunk one by one: `one`, statements for element `at` of
+ * chunk c. */
+#define GANTRY_SCAN_ALL_SQUARES(V, loop, one)                                       \
+    const GANTRY_LONG backwards = p->reverse ? GANTRY_SCAN_LINES - 1 : 0;           \
+    int k = 0;                                                                      \
+    if (common >= GANTRY_SCAN_LINES) {                                              \
+        V sum = GANTRY_SCAN_LOAD(GANTRY_SCAN_SUM_ID, sums);                         \
+        if (p->operation == GANTRY_SCAN_SUM) {                                      \
+            loop(V, +)                                                              \
+        } else {                                                                    \
+            loop(V, *)                                                              \
+        }                                                                           \
+        GANTRY_SCAN_STORE(GANTRY_SCAN_SUM_ID, sum, sums);                           \
+    }                                                                               \
+    for (int c = 0; c < lines; ++c) {                                               \
+        for (int left = k; left < lengths[c]; ++left) {                             \
+            const GANTRY_LONG at = left * step;                                     \
+            const C value = GANTRY_SCAN_WIDEN(x[starts[c] + at]);                   \
+            const C next = GANTRY_ITEM_FN(scan_join)(sums[c], value, p->operation); \
+            one sums[c] = next;                                                     \
+        }                                                                           \
+    }
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys of elements, by element size: an element's bits become an unsigned integer in the elements'
+ * order. NaNs are one key, the largest; -0 and 0 are one key. What sorts goes by keys alone.
+ * Comes after indices.cl. */
+#ifndef GANTRY_SORT_KEY_PARAMETERS
+#define GANTRY_SORT_KEY_PARAMETERS
+
+/* Of keys: the sign's bit (0: unsigned), the bits of infinity (0: integers), whether the largest
+ * comes first. */
+typedef struct gantry__order_t {
+    ulong sign;
+    ulong infinity;
+    GANTRY_LONG descending;
+} gantry__order_t;
+
+#endif
+
+#ifdef GANTRY_ITEM_TEXT
+
+#define K GANTRY_KEY_OF_T
+
+GANTRY_ITEM int GANTRY_ITEM_FN(sort_is_nan)(const T x, const gantry__order_t *order) {
+    return order->infinity != 0 && ((K)x & (K)~order->sign) > (K)order->infinity;
+}
+
+GANTRY_ITEM K GANTRY_ITEM_FN(sort_key)(const T x, const gantry__order_t *order) {
+    const K bits = (K)x, sign = (K)order->sign;
+    const K width = sign | (sign - 1); /* of a float's bits */
+    const int is_negative = (bits & sign) != 0 && (bits & ~sign) != 0;
+    const K number = is_negative ? ~bits & width : bits | sign;
+    const K key = order->infinity == 0                    ? bits ^ sign
+                  : GANTRY_ITEM_FN(sort_is_nan)(x, order) ? ~(K)0
+                                                          : number;
+
+    return order->descending ? ~key : key;
+}
+
+#undef K
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The C functions of ops.h: each makes its host constants and calls the one way of run/eager.h. */
+#include <gantry/ops.h>
+
+#include <string.h>
+
+#include "run/call_op.h"
+
+/* ---- making tensors ---- */
+
+static gantry_status_t check_constant(gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                      const void *data, size_t bytes) {
+    size_t element_bytes = gantry_dtype_size(dtype);
+    int64_t elements = gantry_shape_elements(shape);
+    if (element_bytes == 0)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "constant: type %d is none of gantry_dtype_t",
+                            (int)dtype);
+    if (elements < 0 || (uint64_t)elements > SIZE_MAX / element_bytes) {
+        char text[GANTRY_MAX_RANK * 21 + 3];
+        (void)gantry_shape_format(shape, text, sizeof text);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "constant: shape %s of rank %d is not possible; rank 0 to %d, no negative dimension and a size that fits into memory are accepted",
+            text, shape->rank, GANTRY_MAX_RANK);
+    }
+    const size_t accepted = (size_t)elements * element_bytes;
+    if (!data && accepted > 0)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "constant: data is NULL; the address of %zu bytes is accepted",
+                            accepted);
+    if (bytes != accepted) {
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "constant: %zu bytes are given; %zu bytes are accepted for this shape and type", bytes,
+            accepted);
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t put_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                    const gantry_shape_t *shape, const void *data, size_t bytes,
+                                    gantry_tensor_t **out_tensor) {
+    GANTRY__TRY(check_constant(dtype, shape, data, bytes));
+    gantry_logical_device_t *device;
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_CONST, "_EagerConst", dtype, false, NULL,
+                                      &device));
+    return gantry__tensor_from_host(scope->runtime, device, dtype, shape, data, scope->tag,
+                                    out_tensor);
+}
+
+static gantry_status_t make_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                     const gantry_shape_t *shape, const void *data, size_t bytes,
+                                     gantry_tensor_t **out_tensor) {
+    gantry__profile_frame_t room,
+        *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
+    gantry_status_t status = put_constant(scope, dtype, shape, data, bytes, out_tensor);
+    gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_CONST,
+                             *out_tensor ? (*out_tensor)->device : NULL);
+    return status;
+}
+
+const gantry_tensor_t *gantry_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                       gantry_shape_t shape, const void *data, size_t bytes) {
+    gantry_status_t status = gantry__scope_check(scope);
+    if (status != GANTRY_OK) return NULL;
+    gantry_tensor_t *tensor = NULL;
+    status = make_constant(scope, dtype, &shape, data, bytes, &tensor);
+    if (status != GANTRY_OK) {
+        (void)gantry__scope_fail(scope, status);
+        return NULL;
+    }
+    gantry__scope_adopt(scope, tensor);
+    return tensor;
+}
+
+const gantry_tensor_t *gantry_scalar_f32(gantry_scope_t *scope, float value) {
+    return gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SCALAR, &value, sizeof value);
+}
+
+const gantry_tensor_t *gantry_scalar_i32(gantry_scope_t *scope, int32_t value) {
+    return gantry_constant(scope, GANTRY_INT32, GANTRY_SCALAR, &value, sizeof value);
+}
+
+const gantry_tensor_t *gantry_scalar_i64(gantry_scope_t *scope, int64_t value) {
+    return gantry_constant(scope, GANTRY_INT64, GANTRY_SCALAR, &value, sizeof value);
+}
+
+const gantry_tensor_t *gantry_fill(gantry_scope_t *scope, gantry_shape_t shape,
+                                   const gantry_tensor_t *value) {
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, &shape), value};
+    return gantry__call_op(scope, GANTRY__OP_ID_FILL, inputs, 2, NULL, 0, &extras);
+}
+
+static const gantry_tensor_t *ops_fill_with(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                            const gantry_shape_t *shape, const void *one) {
+    gantry__extras_t extras = {.count = 0};
+    if (scope && scope->status == GANTRY_OK && gantry_dtype_size(dtype) == 0) {
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "type %d is none of gantry_dtype_t",
+                           (int)dtype);
+        (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
+        return NULL;
+    }
+    const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, shape), NULL};
+    if (inputs[0]) inputs[1] = gantry__add_host(&extras, scope, dtype, GANTRY_SCALAR, one);
+    return gantry__call_op(scope, GANTRY__OP_ID_FILL, inputs, 2, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_zeros(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                    gantry_shape_t shape) {
+    const uint64_t zero = 0;
+    return ops_fill_with(scope, dtype, &shape, &zero);
+}
+
+const gantry_tensor_t *gantry_ones(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                   gantry_shape_t shape) {
+    union {
+        float f32;
+        double f64;
+        int64_t i64;
+        uint16_t u16;
+        float complex_pair[2];
+    } one = {.i64 = 1}; /* right for every integer type and bool on a little-endian machine */
+    if (dtype == GANTRY_FLOAT32 || dtype == GANTRY_COMPLEX64) one.i64 = 0, one.f32 = 1.0f;
+    if (dtype == GANTRY_FLOAT64) one.f64 = 1.0;
+    if (dtype == GANTRY_FLOAT16) one.u16 = 0x3c00;
+    if (dtype == GANTRY_BFLOAT16) one.u16 = 0x3f80;
+    return ops_fill_with(scope, dtype, &shape, &one);
+}
+
+const gantry_tensor_t *gantry_zeros_like(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    return gantry__call_op(scope, GANTRY__OP_ID_ZEROS_LIKE, &x, 1, NULL, 0, NULL);
+}
+
+const gantry_tensor_t *gantry_ones_like(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    return gantry__call_op(scope, GANTRY__OP_ID_ONES_LIKE, &x, 1, NULL, 0, NULL);
+}
+
+const gantry_tensor_t *gantry_range(gantry_scope_t *scope, const gantry_tensor_t *start,
+                                    const gantry_tensor_t *limit, const gantry_tensor_t *delta) {
+    const gantry_tensor_t *inputs[] = {start, limit, delta};
+    return gantry__call_op(scope, GANTRY__OP_ID_RANGE, inputs, 3, NULL, 0, NULL);
+}
+
+/* ---- elementwise ---- */
+
+#define DEFINE_UNARY(name, token, op)                                                       \
+    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x) { \
+        return gantry__call_op(scope, GANTRY__OP_ID_##token, &x, 1, NULL, 0, NULL);         \
+    }
+#define DEFINE_BINARY(name, token, op)                                                    \
+    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x, \
+                                         const gantry_tensor_t *y) {                      \
+        const gantry_tensor_t *inputs[] = {x, y};                                         \
+        return gantry__call_op(scope, GANTRY__OP_ID_##token, inputs, 2, NULL, 0, NULL);   \
+    }
+GANTRY_UNARY_OPS(DEFINE_UNARY)
+GANTRY_BINARY_OPS(DEFINE_BINARY)
+
+const gantry_tensor_t *gantry_leaky_relu(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                         float alpha) {
+    const gantry_attr_value_t attr = gantry__attr_float("alpha", alpha);
+    return gantry__call_op(scope, GANTRY__OP_ID_LEAKY_RELU, &x, 1, &attr, 1, NULL);
+}
+
+const gantry_tensor_t *gantry_gelu(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                   bool approximate) {
+    const gantry_attr_value_t attr = gantry__attr_bool("approximate", approximate);
+    return gantry__call_op(scope, GANTRY__OP_ID_GELU, &x, 1, &attr, 1, NULL);
+}
+
+const gantry_tensor_t *gantry_clip_by_value(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                            const gantry_tensor_t *min,
+                                            const gantry_tensor_t *max) {
+    const gantry_tensor_t *inputs[] = {x, min, max};
+    return gantry__call_op(scope, GANTRY__OP_ID_CLIP_BY_VALUE, inputs, 3, NULL, 0, NULL);
+}
+
+const gantry_tensor_t *gantry_select(gantry_scope_t *scope, const gantry_tensor_t *condition,
+                                     const gantry_tensor_t *x, const gantry_tensor_t *y) {
+    const gantry_tensor_t *inputs[] = {condition, x, y};
+    return gantry__call_op(scope, GANTRY__OP_ID_SELECT, inputs, 3, NULL, 0, NULL);
+}
+
+const gantry_tensor_t *gantry_cast(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                   gantry_dtype_t dtype) {
+    const gantry_attr_value_t attr = gantry__attr_type("DstT", dtype);
+    return gantry__call_op(scope, GANTRY__OP_ID_CAST, &x, 1, &attr, 1, NULL);
+}
+
+const gantry_tensor_t *gantry_add_n(gantry_scope_t *scope, const gantry_tensor_t *const *values,
+                                    size_t count) {
+    if (!gantry__is_given(scope, values, count, "gantry_add_n: values")) return NULL;
+    return gantry__call_op(scope, GANTRY__OP_ID_ADD_N, values, count, NULL, 0, NULL);
+}
+
+const gantry_tensor_t *gantry_bias_add(gantry_scope_t *scope, const gantry_tensor_t *value,
+                                       const gantry_tensor_t *bias) {
+    const gantry_tensor_t *inputs[] = {value, bias};
+    return gantry__call_op(scope, GANTRY__OP_ID_BIAS_ADD, inputs, 2, NULL, 0, NULL);
+}
+
+/* ---- shape ---- */
+
+const gantry_tensor_t *gantry_reshape(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                      gantry_shape_t shape) {
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {x, gantry__add_host_shape(&extras, scope, &shape)};
+    return gantry__call_op(scope, GANTRY__OP_ID_RESHAPE, inputs, 2, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_expand_dims(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                          int32_t axis) {
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {x, gantry__add_host_i32(&extras, scope, axis)};
+    return gantry__call_op(scope, GANTRY__OP_ID_EXPAND_DIMS, inputs, 2, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_squeeze(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                      const int64_t *axes, size_t axis_count) {
+    const gantry_attr_value_t attr = gantry__attr_ints("squeeze_dims", axes, axis_count);
+    return gantry__call_op(scope, GANTRY__OP_ID_SQUEEZE, &x, 1, &attr, axes ? 1 : 0, NULL);
+}
+
+const gantry_tensor_t *gantry_transpose(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                        const int32_t *perm) {
+    gantry__extras_t extras = {.count = 0};
+    int32_t reversed[GANTRY_MAX_RANK];
+    int32_t rank = x ? x->shape.rank : 0;
+    for (int32_t i = 0; i < rank; ++i) reversed[i] = rank - 1 - i;
+    const gantry_tensor_t *inputs[] = {
+        x,
+        gantry__add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(rank), perm ? perm : reversed)};
+    return gantry__call_op(scope, GANTRY__OP_ID_TRANSPOSE, inputs, 2, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_broadcast_to(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                           gantry_shape_t shape) {
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {x, gantry__add_host_shape(&extras, scope, &shape)};
+    return gantry__call_op(scope, GANTRY__OP_ID_BROADCAST_TO, inputs, 2, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_concat(gantry_scope_t *scope, const gantry_tensor_t *const *values,
+                                     size_t count, int32_t axis) {
+    if (!gantry__is_given(scope, values, count, "gantry_concat: values")) return NULL;
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[GANTRY__MAX_INPUTS];
+    size_t given = count < GANTRY__MAX_INPUTS ? count : GANTRY__MAX_INPUTS - 1;
+    for (size_t i = 0; i < given; ++i) inputs[i] = values[i];
+    inputs[given] = gantry__add_host_i32(&extras, scope, axis);
+    /* more than fits is refused by count */
+    return gantry__call_op(scope, GANTRY__OP_ID_CONCAT, inputs, count + 1, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_slice(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                    const int64_t *begin, const int64_t *size) {
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {x, NULL, NULL};
+    inputs[1] = gantry__add_host_of_rank(&extras, scope, x, begin, 1, "gantry_slice: begin");
+    if (inputs[1])
+        inputs[2] = gantry__add_host_of_rank(&extras, scope, x, size, 1, "gantry_slice: size");
+    return gantry__call_op(scope, GANTRY__OP_ID_SLICE, inputs, 3, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_gather(gantry_scope_t *scope, const gantry_tensor_t *params,
+                                     const gantry_tensor_t *indices, int32_t axis) {
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {params, indices, gantry__add_host_i32(&extras, scope, axis)};
+    return gantry__call_op(scope, GANTRY__OP_ID_GATHER, inputs, 3, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_one_hot(gantry_scope_t *scope, const gantry_tensor_t *indices,
+                                      int32_t depth, const gantry_tensor_t *on_value,
+                                      const gantry_tensor_t *off_value, int32_t axis) {
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {indices, gantry__add_host_i32(&extras, scope, depth),
+                                       on_value, off_value};
+    const gantry_attr_value_t attr = gantry__attr_int("axis", axis);
+    return gantry__call_op(scope, GANTRY__OP_ID_ONE_HOT, inputs, 4, &attr, 1, &extras);
+}
+
+/* ---- matrices ---- */
+
+const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gantry_tensor_t *a,
+                                     const gantry_tensor_t *b,
+                                     const gantry_matmul_options_t *options) {
+    gantry_matmul_options_t o;
+    if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_matmul_options_t, transpose_b, &o))
+        return NULL;
+    const gantry_tensor_t *inputs[] = {a, b};
+    bool batched = a && b && (a->shape.rank > 2 || b->shape.rank > 2);
+    size_t count = 0;
+    gantry_attr_value_t attrs[2];
+    if (o.transpose_a) attrs[count++] = gantry__attr_bool(batched ? "adj_x" : "transpose_a", true);
+    if (o.transpose_b) attrs[count++] = gantry__attr_bool(batched ? "adj_y" : "transpose_b", true);
+    return gantry__call_op(scope, batched ? GANTRY__OP_ID_BATCH_MAT_MUL : GANTRY__OP_ID_MAT_MUL,
+                           inputs, 2, attrs, count, NULL);
+}

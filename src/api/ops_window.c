@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The C functions of ops_window.h: options become attributes. */
+#include <gantry/op.h>
+#include <gantry/ops_window.h>
+
+#include "run/call_op.h"
+
+#define MOST_ATTRS 6
+
+/* The attributes of one call; lists of four lie beside them. */
+typedef struct window_call_t {
+    gantry_window_options_t options;
+    gantry_attr_value_t attrs[MOST_ATTRS];
+    int64_t lists[MOST_ATTRS][8];
+    size_t count;
+} window_call_t;
+
+static const char *padding_text(gantry_padding_t padding) {
+    static const char *const texts[] = {"SAME", "VALID", "EXPLICIT"};
+    return (unsigned)padding < 3 ? texts[padding] : "none of gantry_padding_t";
+}
+
+static void add_text(window_call_t *call, const char *name, const char *text) {
+    call->attrs[call->count++] = gantry__attr_text(name, text);
+}
+
+static void add_int(window_call_t *call, const char *name, int64_t value) {
+    call->attrs[call->count++] = gantry__attr_int(name, value);
+}
+
+/* [1, rows, columns, 1], or with the channels first [1, 1, rows, columns]. */
+static void add_four(window_call_t *call, const char *name, int64_t rows, int64_t columns) {
+    int64_t *list = call->lists[call->count];
+    const int first = call->options.channels_first ? 2 : 1;
+    for (int d = 0; d < 4; ++d) list[d] = 1;
+    list[first] = rows;
+    list[first + 1] = columns;
+    call->attrs[call->count++] = gantry__attr_ints(name, list, 4);
+}
+
+static void add_pads(window_call_t *call) {
+    int64_t *list = call->lists[call->count];
+    const int first = call->options.channels_first ? 4 : 2;
+    if (call->options.padding != GANTRY_PADDING_EXPLICIT) return;
+    for (int d = 0; d < 8; ++d) list[d] = 0;
+    for (int d = 0; d < 4; ++d) list[first + d] = call->options.explicit_paddings[d];
+    call->attrs[call->count++] = gantry__attr_ints("explicit_paddings", list, 8);
+}
+
+/* In the options 0 means 1. */
+static int64_t or_one(int64_t value) { return value ? value : 1; }
+
+static void add_strides(window_call_t *call) {
+    add_four(call, "strides", or_one(call->options.strides[0]), or_one(call->options.strides[1]));
+}
+
+static void add_spreads(window_call_t *call, const char *name) {
+    add_four(call, name, or_one(call->options.dilations[0]), or_one(call->options.dilations[1]));
+}
+
+static bool ops_window_take_options(window_call_t *call, gantry_scope_t *scope,
+                                    const gantry_window_options_t *given) {
+    call->count = 0;
+    return GANTRY__TAKE_OPTIONS(scope, given, gantry_window_options_t, channels_first,
+                                &call->options);
+}
+
+/* Padding and format, which all ops have; for_images tells the format's names. False after an
+ * InvalidArgument. */
+static bool ops_window_begin(window_call_t *call, gantry_scope_t *scope,
+                             const gantry_window_options_t *options, bool for_images) {
+    static const char *const formats[2][2] = {{"NWC", "NCW"}, {"NHWC", "NCHW"}};
+    if (!ops_window_take_options(call, scope, options)) return false;
+    add_text(call, "padding", padding_text(call->options.padding));
+    add_text(call, "data_format", formats[for_images][call->options.channels_first]);
+    return true;
+}
+
+static const gantry_tensor_t *ops_window_convolve(gantry_scope_t *scope, gantry__op_id_t id,
+                                                  const gantry_tensor_t *images,
+                                                  const gantry_tensor_t *filter,
+                                                  const gantry_window_options_t *options) {
+    const gantry_tensor_t *inputs[] = {images, filter};
+    window_call_t call;
+    if (!ops_window_begin(&call, scope, options, true)) return NULL;
+    add_strides(&call);
+    add_spreads(&call, "dilations");
+    add_pads(&call);
+    return gantry__call_op(scope, id, inputs, 2, call.attrs, call.count, NULL);
+}
+
+const gantry_tensor_t *gantry_conv2d(gantry_scope_t *scope, const gantry_tensor_t *images,
+                                     const gantry_tensor_t *filter,
+                                     const gantry_window_options_t *options) {
+    return ops_window_convolve(scope, GANTRY__OP_ID_CONV_2D, images, filter, options);
+}
+
+const gantry_tensor_t *gantry_depthwise_conv2d(gantry_scope_t *scope, const gantry_tensor_t *images,
+                                               const gantry_tensor_t *filter,
+                                               const gantry_window_options_t *options) {
+    return ops_window_convolve(scope, GANTRY__OP_ID_DEPTHWISE_CONV, images, filter, options);
+}
+
+const gantry_tensor_t *gantry_conv2d_transpose(gantry_scope_t *scope, const gantry_tensor_t *images,
+                                               const gantry_tensor_t *filter,
+                                               gantry_shape_t output_shape,
+                                               const gantry_window_options_t *options) {
+    int32_t sizes[GANTRY_MAX_RANK] = {0};
+    gantry__extras_t extras = {.count = 0};
+    window_call_t call;
+    if (!ops_window_begin(&call, scope, options, true)) return NULL;
+    add_strides(&call);
+    add_spreads(&call, "dilations");
+    const bool has_rank = output_shape.rank >= 0 && output_shape.rank <= GANTRY_MAX_RANK;
+    for (int32_t d = 0; has_rank && d < output_shape.rank; ++d) {
+        const int64_t size = output_shape.dims[d];
+        sizes[d] = size < 0 || size > INT32_MAX ? -1 : (int32_t)size; /* refused as a size */
+    }
+    const gantry_tensor_t *inputs[] = {
+        images, filter,
+        has_rank
+            ? gantry__add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(output_shape.rank), sizes)
+            : gantry__add_host_shape(&extras, scope, &output_shape)};
+    return gantry__call_op(scope, GANTRY__OP_ID_CONV_2D_TRANSPOSE, inputs, 3, call.attrs,
+                           call.count, &extras);
+}
+
+const gantry_tensor_t *gantry_conv1d(gantry_scope_t *scope, const gantry_tensor_t *sequences,
+                                     const gantry_tensor_t *filter,
+                                     const gantry_window_options_t *options) {
+    const gantry_tensor_t *inputs[] = {sequences, filter};
+    window_call_t call;
+    if (!ops_window_begin(&call, scope, options, false)) return NULL;
+    add_int(&call, "stride", or_one(call.options.strides[0]));
+    add_int(&call, "dilations", or_one(call.options.dilations[0]));
+    return gantry__call_op(scope, GANTRY__OP_ID_CONV_1D, inputs, 2, call.attrs, call.count, NULL);
+}
+
+static const gantry_tensor_t *pool_images(gantry_scope_t *scope, gantry__op_id_t id,
+                                          const gantry_tensor_t *images, int64_t rows,
+                                          int64_t columns, const gantry_window_options_t *options) {
+    window_call_t call;
+    if (!ops_window_begin(&call, scope, options, true)) return NULL;
+    add_four(&call, "ksize", rows, columns);
+    add_strides(&call);
+    add_pads(&call);
+    return gantry__call_op(scope, id, &images, 1, call.attrs, call.count, NULL);
+}
+
+const gantry_tensor_t *gantry_max_pool2d(gantry_scope_t *scope, const gantry_tensor_t *images,
+                                         int64_t rows, int64_t columns,
+                                         const gantry_window_options_t *options) {
+    return pool_images(scope, GANTRY__OP_ID_MAX_POOL, images, rows, columns, options);
+}
+
+const gantry_tensor_t *gantry_avg_pool2d(gantry_scope_t *scope, const gantry_tensor_t *images,
+                                         int64_t rows, int64_t columns,
+                                         const gantry_window_options_t *options) {
+    return pool_images(scope, GANTRY__OP_ID_AVG_POOL, images, rows, columns, options);
+}
+
+static const gantry_tensor_t *pool_line(gantry_scope_t *scope, gantry__op_id_t id,
+                                        const gantry_tensor_t *sequences, int64_t length,
+                                        const gantry_window_options_t *options) {
+    window_call_t call;
+    if (!ops_window_begin(&call, scope, options, false)) return NULL;
+    add_int(&call, "ksize", length);
+    add_int(&call, "strides", or_one(call.options.strides[0]));
+    return gantry__call_op(scope, id, &sequences, 1, call.attrs, call.count, NULL);
+}
+
+const gantry_tensor_t *gantry_max_pool1d(gantry_scope_t *scope, const gantry_tensor_t *sequences,
+                                         int64_t length, const gantry_window_options_t *options) {
+    return pool_line(scope, GANTRY__OP_ID_MAX_POOL_1D, sequences, length, options);
+}
+
+const gantry_tensor_t *gantry_avg_pool1d(gantry_scope_t *scope, const gantry_tensor_t *sequences,
+                                         int64_t length, const gantry_window_options_t *options) {
+    return pool_line(scope, GANTRY__OP_ID_AVG_POOL_1D, sequences, length, options);
+}
+
+const gantry_tensor_t *gantry_extract_image_patches(gantry_scope_t *scope,
+                                                    const gantry_tensor_t *images, int64_t rows,
+                                                    int64_t columns,
+                                                    const gantry_window_options_t *options) {
+    window_call_t call;
+    if (!ops_window_take_options(&call, scope, options)) return NULL;
+    call.options.channels_first = false;
+    add_text(&call, "padding", padding_text(call.options.padding));
+    add_four(&call, "ksizes", rows, columns);
+    add_strides(&call);
+    add_spreads(&call, "rates");
+    add_pads(&call);
+    return gantry__call_op(scope, GANTRY__OP_ID_EXTRACT_IMAGE_PATCHES, &images, 1, call.attrs,
+                           call.count, NULL);
+}
