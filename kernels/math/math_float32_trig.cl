@@ -4,8 +4,8 @@
  * Comes after math_float32.cl, whose promises and rules are these functions' too and whose
  * constants and tails they use.
  *
- * Largest error over all 2^32 inputs, as tests/unit/math/exhaustive_math_float32.c --full finds it (see
- * math_float32.cl):
+ * Largest error over all 2^32 inputs, as tests/unit/math/exhaustive_math_float32.c --full finds it
+ * (see math_float32.cl):
  *
  *     function   largest error   at
  *     sin        0.8244 ulp      4.99826671e37
