@@ -3,9 +3,9 @@
 set(GANTRY_SIMD_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv)
 check_c_compiler_flag(-fopenmp-simd GANTRY_HAS_OPENMP_SIMD) # the pragma for vectors alone, without OpenMP's library
 # Lanes in loops of constant length: unrolled whole, they stay in registers (a sum is 1.2 times as fast).
-set(GANTRY_SIMD_PEELED reduce_simd)
+set(GANTRY_SIMD_PEELED reduce_cpu_simd)
 # Without vectors these are many times as slow, so the base set, otherwise for size, has them, too.
-set(GANTRY_SIMD_BASE_HOT reduce_simd reduce_extreme_simd softmax_simd layer_norm_simd)
+set(GANTRY_SIMD_BASE_HOT reduce_cpu_simd reduce_cpu_extreme_simd softmax_cpu_simd layer_norm_cpu_simd)
 
 # The flags of one file for one instruction set.
 function(gantry_simd_flags out variant stem)
@@ -51,14 +51,13 @@ function(gantry_simd_objects out_objects)
   foreach(variant IN LISTS GANTRY_SIMD_VARIANTS)
     foreach(source IN LISTS ARGN)
       get_filename_component(stem ${source} NAME_WE)
-      string(REGEX REPLACE "^cpu_" "" stem ${stem})
       set(library gantry_simd_${variant}_${stem})
       gantry_simd_flags(flags ${variant} ${stem})
       add_library(${library} OBJECT ${source})
       gantry_target_flags(${library})
       target_compile_options(${library} PRIVATE ${GANTRY_SIMD_FLAGS} ${flags})
       target_compile_definitions(${library} PRIVATE GANTRY_CPU_VARIANT=${variant} GANTRY_BUILDING)
-      target_include_directories(${library} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/backends)
+      target_include_directories(${library} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/backends)
       list(APPEND objects $<TARGET_OBJECTS:${library}>)
     endforeach()
   endforeach()

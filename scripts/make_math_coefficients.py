@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Make the constants of the files math_*.cl in backends/portable/kernels.
+"""Make the constants of the files math_*.cl in kernels/math.
 
 Every polynomial is the minimax fit (Remez's exchange on a fine grid) of the function named beside it, under a weight
 that turns the fit's error into relative error of the final result. Coefficients are rounded to the target format one

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Make the constants of backends/portable/kernels/math_float32_pair.cl, _special.cl, _gamma.cl and _activation.cl
+"""Make the constants of kernels/math/math_float32_pair.cl, _special.cl, _gamma.cl and _activation.cl
 and of math_float64_special.cl and math_float64_erf.cl.
 
 make_math_coefficients.py says how polynomials are fitted and what the options mean; this is its other half, for

@@ -10,7 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "cpu/cpu_kernels.h"
+#include "kernels/common/cpu_kernels.h"
 
 #define MOST_THREADS 1024
 
@@ -145,14 +145,10 @@ typedef struct family_t {
 } family_t;
 
 static const family_t families[] = {
-    {gantry__cpu_elementwise_kernels, &gantry__cpu_elementwise_kernel_count},
-    {gantry__cpu_random_kernels, &gantry__cpu_random_kernel_count},
-    {gantry__cpu_reduce_kernels, &gantry__cpu_reduce_kernel_count},
-    {gantry__cpu_matmul_kernels, &gantry__cpu_matmul_kernel_count},
-    {gantry__cpu_conv_kernels, &gantry__cpu_conv_kernel_count},
-    {gantry__cpu_move_kernels, &gantry__cpu_move_kernel_count},
 #define GANTRY_K_FAMILY(name) {gantry__cpu_##name##_kernels, &gantry__cpu_##name##_kernel_count},
-#include "portable/item_families.def"
+#define GANTRY_K_CPU_FAMILY GANTRY_K_FAMILY
+#include "kernels/common/families.def"
+#undef GANTRY_K_CPU_FAMILY
 #undef GANTRY_K_FAMILY
 };
 

@@ -12,11 +12,12 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "cpu/cpu_blas.h"
 #include "cpu/cpu_machine.h"
 #include "cpu/cpu_pool.h"
-#include "cpu/cpu_simd.h"
-#include "portable/kernel_types.h"
+#include "kernels/common/cpu_device.h"
+#include "kernels/common/cpu_simd.h"
+#include "kernels/common/kernel_types.h"
+#include "kernels/matmul/cpu_blas.h"
 
 /* A text that was given out stays: other threads may be reading it. */
 typedef struct gantry__cpu_line_t {
@@ -38,18 +39,6 @@ struct gantry_backend_instance_t {
     const gantry_kernel_def_t **kernels; /* of all families */
     uint32_t kernel_count;
 };
-
-struct gantry_backend_device_t {
-    const gantry_host_t *host;
-    gantry__cpu_pool_t *pool;
-    gantry__cpu_blas_t *blas; /* NULL: our own loops only */
-    int simd_level;
-};
-
-/* 0 base, 1 AVX2 with FMA and BMI2, 2 AVX-512 (F, BW, DQ, VL). */
-static inline int gantry__cpu_simd_level(const gantry_backend_device_t *device) {
-    return device->simd_level;
-}
 
 /* The level this machine has, lowered by option GANTRY_CPU_SIMD (base, avx2, avx512; option
  * NULL: not lowered). */

@@ -3,7 +3,7 @@
  * reach the memory's bandwidth. */
 #include <string.h>
 
-#include "cpu/cpu_copy.h"
+#include "kernels/common/cpu_copy.h"
 #include "cpu/cpu_stream.h"
 
 /* a copy of this takes about as long as waking a sleeping thread */

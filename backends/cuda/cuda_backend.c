@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "shared/backend_query.h"
-#include "shared/process_mark.h"
+#include "driver/backend_query.h"
+#include "driver/process_mark.h"
 
 /* The driver stays initialised when every instance is closed, and so does the memory of it. */
 static gantry__process_mark_t used;

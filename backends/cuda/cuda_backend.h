@@ -15,14 +15,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "cuda/cuda_cublas_plan.h"
+#include "cuda/cublas/cuda_cublas_plan.h"
 #include "cuda/cuda_cudnn.h"
 #include "cuda/cuda_nccl.h"
 #include "cuda/cuda_nvml.h"
 #include "cuda/cuda_nvrtc.h"
 #include "cuda/cuda_status.h"
 #include "cuda/cuda_symbols.h"
-#include "shared/kernel_list.h"
+#include "driver/kernel_list.h"
 
 /* One card as the driver describes it. info points into this record. */
 typedef struct gantry__cuda_record_t {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shared/process_limit.h"
+#include "driver/process_limit.h"
 
 #define REASON_BYTES 384
 

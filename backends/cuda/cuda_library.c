@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L
-#include "shared/library_open.h"
+#include "driver/library_open.h"
 #include "cuda/cuda_library.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shared/host_call.h"
+#include "driver/host_call.h"
 
 /* ---- finding ---- */
 

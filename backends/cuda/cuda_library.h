@@ -10,7 +10,7 @@
 #ifndef GANTRY_CUDA_LIBRARY_H
 #define GANTRY_CUDA_LIBRARY_H
 
-#include "shared/library_open.h"
+#include "driver/library_open.h"
 
 #define GANTRY__CUDA_FILE_BYTES 256
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "shared/library_open.h"
+#include "driver/library_open.h"
 #include "cuda/cuda_nvml.h"
 
 #include <stdio.h>

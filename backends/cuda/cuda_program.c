@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "shared/build_failure.h"
+#include "driver/build_failure.h"
 
 #define MOST_OPTIONS 64
 

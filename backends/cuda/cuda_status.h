@@ -11,7 +11,7 @@
 #include <gantry/backend_abi.h>
 
 #include "cuda/cuda_api.h"
-#include "shared/native_error.h"
+#include "driver/native_error.h"
 
 /* Numbers that this backend looks at itself. */
 enum {

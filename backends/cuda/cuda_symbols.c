@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cuda/cuda_status.h"
-#include "shared/library_open.h"
+#include "driver/library_open.h"
 
 /* The driver's one name; libcuda.so belongs to toolkits, whose copy is a stub. */
 static const char *const candidates[] = {"libcuda.so.1"};

@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-#include "opencl/opencl_matmul.h"
-#include "shared/backend_query.h"
-#include "shared/process_mark.h"
+#include "opencl/matmul/opencl_matmul.h"
+#include "driver/backend_query.h"
+#include "driver/process_mark.h"
 
 /* Drivers stay loaded when every instance is closed, and so does the memory of them. */
 static gantry__process_mark_t used;

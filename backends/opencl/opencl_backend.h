@@ -14,14 +14,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "opencl/opencl_clblast.h"
-#include "opencl/opencl_clblast_parameters.h"
-#include "opencl/opencl_cpu_blocks.h"
+#include "opencl/matmul/opencl_clblast.h"
+#include "opencl/matmul/opencl_clblast_parameters.h"
+#include "opencl/matmul/opencl_cpu_blocks.h"
 #include "opencl/opencl_drivers.h"
 #include "opencl/opencl_pocl.h"
 #include "opencl/opencl_status.h"
 #include "opencl/opencl_symbols.h"
-#include "shared/kernel_list.h"
+#include "driver/kernel_list.h"
 
 /* Which matrix product a device uses: option GANTRY_OPENCL_MATMUL. AUTO is resolved when the
  * device is opened. */

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opencl/opencl_matmul.h"
-#include "portable/kernel_types.h"
-#include "portable/portable_launch.h"
-#include "shared/process_limit.h"
+#include "opencl/matmul/opencl_matmul.h"
+#include "kernels/common/kernel_types.h"
+#include "kernels/common/launch.h"
+#include "driver/process_limit.h"
 
 #define MOST_PLATFORMS 64
 #define MOST_DEVICES 256 /* of one platform */
@@ -309,7 +309,7 @@ static int32_t resolve_matmul(gantry_backend_instance_t *instance,
 
     if (choice == GANTRY__OPENCL_MATMUL_AUTO) {
         choice = record->info.type == GANTRY_DEVICE_TYPE_GPU ? GANTRY__OPENCL_MATMUL_CLBLAST
-                 : gantry_k_is_serial_device(&record->info)  ? GANTRY__OPENCL_MATMUL_CPU
+                 : gantry__k_is_serial_device(&record->info) ? GANTRY__OPENCL_MATMUL_CPU
                                                              : GANTRY__OPENCL_MATMUL_PORTABLE;
     }
     if ((choice == GANTRY__OPENCL_MATMUL_CLBLAST &&

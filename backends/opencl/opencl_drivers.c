@@ -13,7 +13,7 @@
 
 #include "opencl/opencl_foreign_llvm.h"
 #include "opencl/opencl_status.h"
-#include "shared/library_open.h"
+#include "driver/library_open.h"
 
 #define DEFAULT_FOLDER "/etc/OpenCL/vendors"
 #define PATH_BYTES 4096

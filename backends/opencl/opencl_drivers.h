@@ -10,7 +10,7 @@
 
 #include <gantry/backend_abi.h>
 
-#include "shared/host_call.h"
+#include "driver/host_call.h"
 
 /* What was left out or counted once, and why: sentences with "; " between them. */
 typedef struct gantry__opencl_notes_t {

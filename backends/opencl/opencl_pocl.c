@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "opencl/opencl_status.h"
-#include "shared/process_limit.h"
+#include "driver/process_limit.h"
 
 #define PATH_BYTES GANTRY__POCL_PATH_BYTES
 #define MIB (UINT64_C(1) << 20)

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "shared/build_failure.h"
+#include "driver/build_failure.h"
 
 /* ---- a refusal ---- */
 

@@ -10,7 +10,7 @@
 
 #include <gantry/backend_abi.h>
 
-#include "shared/native_error.h"
+#include "driver/native_error.h"
 
 /* Stands beside OpenCL's numbers, which are not positive: our own host memory is out, which is
  * no fault of a driver. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "opencl/opencl_status.h"
-#include "shared/library_open.h"
+#include "driver/library_open.h"
 
 /* Versioned name first: the bare one belongs to development packages. */
 static const char *const candidates[] = {"libOpenCL.so.1", "libOpenCL.so"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Philox 4x32-10 on the host, for the few numbers that the core itself draws: orders of rows, keys
- * of generators. What ops draw comes from the kernels' own (backends/portable/kernels/philox.cl); a
+ * of generators. What ops draw comes from the kernels' own (kernels/random/philox.cl); a
  * test holds both to its authors' known answers. Thread-safe. */
 #ifndef GANTRY_BASE_PHILOX_H
 #define GANTRY_BASE_PHILOX_H

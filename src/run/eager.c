@@ -15,7 +15,7 @@
  * A profile's frame, when there is one, is told of each step (run/profile.h).
  * Where the result is its input's memory (another shape of it, an aligned piece), or known by now,
  * nothing is gathered, allocated or computed. A composed op is inferred here, and then runs its
- * parts, each of which comes this way (run/compose.h). Everything lives on the stack until
+ * parts, each of which comes this way (compose/compose.h). Everything lives on the stack until
  * publish; a failure at any step releases what was made and is kept by the scope. */
 #include "run/eager.h"
 
@@ -24,7 +24,7 @@
 
 #include "device/loss.h"
 #include "kernel/call.h"
-#include "run/compose.h"
+#include "run/composed.h"
 #include "run/dispatch.h"
 
 #define PIECE_ALIGNMENT 64 /* bytes: a line of a processor's cache */

@@ -5,7 +5,7 @@
 
 #include "base/struct_size.h"
 #include "device/loss.h"
-#include "run/tensor_format.h"
+#include "io/tensor_format.h"
 #include "run/tensor_state.h"
 
 #define SPARE_TENSORS 4096

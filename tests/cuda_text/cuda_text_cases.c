@@ -43,7 +43,7 @@ static void collect(defs_t *defs) {
 
 #if defined(GANTRY_CUDA_TEXT_OPENCL)
 #include "opencl/opencl_backend.h"
-#include "opencl/opencl_matmul.h"
+#include "opencl/matmul/opencl_matmul.h"
 
 static gantry_backend_device_t tensor_device = {.matmul = GANTRY__OPENCL_MATMUL_TENSOR};
 

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/cpu_kernels.h"
+#include "cpu/cpu_backend.h"
+#include "kernels/common/cpu_kernels.h"
 
 #define CPU_CALL_BLOCKS 4096
 
@@ -150,8 +151,8 @@ static inline gantry_arg_t *cpu_tensor(cpu_call_t *owner, int32_t dtype, int32_t
                           .rank = rank,
                           .dims = dims,
                           .element_count = count};
-    arg->data = cpu_call_block(owner, (size_t)count * gantry_k_size(dtype));
-    arg->span = (gantry_span_t){(uintptr_t)arg->data, 0, (uint64_t)count * gantry_k_size(dtype)};
+    arg->data = cpu_call_block(owner, (size_t)count * gantry__k_size(dtype));
+    arg->span = (gantry_span_t){(uintptr_t)arg->data, 0, (uint64_t)count * gantry__k_size(dtype)};
     return arg;
 }
 

@@ -50,7 +50,7 @@ static inline void draw_dims(int32_t rank, int64_t limit, int64_t *dims) {
 static inline gantry_arg_t *draw_tensor(cpu_call_t *owner, int32_t dtype, int32_t rank,
                                         const int64_t *dims) {
     gantry_arg_t *arg = cpu_tensor(owner, dtype, rank, dims);
-    uint32_t size = gantry_k_size(dtype);
+    uint32_t size = gantry__k_size(dtype);
     unsigned char *bytes = arg->data;
     for (int64_t i = 0; i < arg->element_count; ++i) {
         uint64_t value = (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15) +
@@ -96,12 +96,12 @@ static inline int64_t flat_of(const gantry_arg_t *arg, const int64_t *index) {
 }
 
 static inline const void *at(const gantry_arg_t *arg, int64_t flat) {
-    return (const char *)arg->data + flat * gantry_k_size(arg->dtype);
+    return (const char *)arg->data + flat * gantry__k_size(arg->dtype);
 }
 
 static inline void expect_element(const gantry_arg_t *out, int64_t flat, const void *element,
                                   const char *op) {
-    if (memcmp(at(out, flat), element, gantry_k_size(out->dtype)) != 0) {
+    if (memcmp(at(out, flat), element, gantry__k_size(out->dtype)) != 0) {
         fail_msg("%s: element %" PRId64 " of %" PRId64 " is wrong", op, flat, out->element_count);
     }
 }

@@ -8,11 +8,11 @@
 
 #include "cpu_kernel_call.h"
 
-#include "cpu/cpu_reduce.h"
+#include "kernels/reduce/reduce_cpu.h"
 
-#include "portable/kernels/dialect.cl"
+#include "kernels/common/dialect.cl"
 
-#include "portable/kernels/half.cl"
+#include "kernels/common/half.cl"
 
 #define F32 GANTRY_K_FLOAT32
 #define F64 GANTRY_K_FLOAT64

@@ -4,15 +4,15 @@
 #ifndef GANTRY_MATH_FLOAT32_TEXT_H
 #define GANTRY_MATH_FLOAT32_TEXT_H
 
-#include "../../backends/portable/kernels/dialect.cl"
-#include "../../backends/portable/kernels/math_float32.cl"
-#include "../../backends/portable/kernels/math_float32_hyperbolic.cl"
-#include "../../backends/portable/kernels/math_float32_trig.cl"
-#include "../../backends/portable/kernels/math_float32_pair.cl"
-#include "../../backends/portable/kernels/math_float32_special.cl"
-#include "../../backends/portable/kernels/math_float32_activation.cl"
-#include "../../backends/portable/kernels/math_float32_gamma.cl"
-#include "../../backends/portable/kernels/math_float32_pow.cl"
+#include "kernels/common/dialect.cl"
+#include "kernels/math/math_float32.cl"
+#include "kernels/math/math_float32_hyperbolic.cl"
+#include "kernels/math/math_float32_trig.cl"
+#include "kernels/math/math_float32_pair.cl"
+#include "kernels/math/math_float32_special.cl"
+#include "kernels/math/math_float32_activation.cl"
+#include "kernels/math/math_float32_gamma.cl"
+#include "kernels/math/math_float32_pow.cl"
 
 /* The same for a device, by name and in this order. */
 #define GANTRY_MATH_FLOAT32_FILES                                                          \

@@ -8,8 +8,8 @@
 
 #include "backend_fixture.h"
 
-#include "portable/kernels/dialect.cl"
-#include "portable/kernels/half.cl"
+#include "kernels/common/dialect.cl"
+#include "kernels/common/half.cl"
 
 enum { FLOAT32 = 1, FLOAT64 = 2, BFLOAT16 = 14, FLOAT16 = 19 };
 

@@ -212,8 +212,7 @@ static inline char *read_texts(const char *own) {
         char path[1024];
         FILE *file;
 
-        snprintf(path, sizeof path, "%s/backends/portable/kernels/%s", GANTRY_TEST_SOURCE_DIR,
-                 names[i]);
+        snprintf(path, sizeof path, "%s/kernels/common/%s", GANTRY_TEST_SOURCE_DIR, names[i]);
         file = fopen(path, "rb");
         assert_non_null(file);
         length += fread(text + length, 1, 90000, file);

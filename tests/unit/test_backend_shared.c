@@ -6,13 +6,13 @@
 
 #include <sys/resource.h>
 
-#include "shared/build_failure.h"
-#include "shared/host_call.h"
-#include "shared/kernel_list.h"
-#include "shared/library_open.h"
-#include "shared/native_error.h"
-#include "shared/process_limit.h"
-#include "shared/process_mark.h"
+#include "driver/build_failure.h"
+#include "driver/host_call.h"
+#include "driver/kernel_list.h"
+#include "driver/library_open.h"
+#include "driver/native_error.h"
+#include "driver/process_limit.h"
+#include "driver/process_mark.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 
 #include "runtime_fixture.h"
 
-#include "run/compose.h"
+#include "compose/compose.h"
 #include "run/eager.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])

@@ -13,7 +13,8 @@
 
 #include <cmocka.h>
 
-#include "cpu/cpu_kernels.h"
+#include "cpu/cpu_backend.h"
+#include "kernels/common/cpu_kernels.h"
 
 /* ---- a host ---- */
 

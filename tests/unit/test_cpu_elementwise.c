@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "cpu/cpu_elementwise.h"
+#include "kernels/elementwise/elementwise_cpu.h"
 #include "cpu_kernel_call.h"
-#include "portable/number_bits.h"
+#include "kernels/elementwise/number_bits.h"
 
 #define LEVELS (gantry__cpu_simd_detect(NULL) + 1)
 
@@ -56,7 +56,7 @@ static const shapes_t shapes[] = {
 
 /* Any integer but 0 from the ends of 64 bits: the least of the signed ones by its highest bit. */
 static void store_int(void *element, int32_t dtype, int64_t whole) {
-    const uint32_t bytes = gantry_k_size(dtype);
+    const uint32_t bytes = gantry__k_size(dtype);
     uint64_t bits = (uint64_t)whole;
     if (whole == INT64_MIN) bits = UINT64_C(1) << (8 * bytes - 1);
     memcpy(element, &bits, bytes);
@@ -88,7 +88,7 @@ static void store_value(void *data, int32_t dtype, int64_t i, uint32_t salt) {
         case GANTRY_K_FLOAT16: ((uint16_t *)data)[i] = gantry_f32_to_f16(f); break;
         case GANTRY_K_BFLOAT16: ((uint16_t *)data)[i] = gantry_f32_to_bf16(f); break;
         case GANTRY_K_BOOL: ((uint8_t *)data)[i] = r >> 7 & 1; break;
-        default: store_int((char *)data + i * gantry_k_size(dtype), dtype, whole);
+        default: store_int((char *)data + i * gantry__k_size(dtype), dtype, whole);
     }
 }
 
@@ -120,7 +120,7 @@ static const struct {
     const char *name;
     int form;
 } ops[] = {
-#include "portable/elementwise.def"
+#include "kernels/elementwise/elementwise.def"
 };
 #undef GANTRY_ELEMENTWISE
 #define OPS (sizeof ops / sizeof ops[0])
@@ -290,7 +290,7 @@ static void check_element(size_t op, int32_t dtype, int32_t out_dtype, const voi
     } else {
         const int64_t a = load_int(dtype, x), b = load_int(dtype, y);
         const uint64_t want = int_result(op, a, b, in_set(dtype, GANTRY_K_UNSIGNED));
-        if (memcmp(out, &want, gantry_k_size(dtype)) != 0) { /* the lowest bytes come first */
+        if (memcmp(out, &want, gantry__k_size(dtype)) != 0) { /* the lowest bytes come first */
             fail_msg("%s(%lld, %lld) of type %d is not %lld", ops[op].name, (long long)a,
                      (long long)b, (int)dtype, (long long)want);
         }
@@ -327,7 +327,7 @@ static int is_nan(int32_t dtype, const void *p) {
 
 /* Exponents of 0 to 7. */
 static void make_exponents(gantry_arg_t *y) {
-    const uint32_t size = gantry_k_size(y->dtype);
+    const uint32_t size = gantry__k_size(y->dtype);
     if (!in_set(y->dtype, GANTRY_K_INTEGERS)) return;
     for (int64_t i = 0; i < y->element_count; ++i) {
         char *element = (char *)y->data + i * size;
@@ -340,7 +340,7 @@ static void make_exponents(gantry_arg_t *y) {
 static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t *s) {
     const gantry_kernel_def_t *kernel = find(ops[o].name);
     const int32_t out_dtype = result_type(o, dtype);
-    const uint32_t size = gantry_k_size(dtype);
+    const uint32_t size = gantry__k_size(dtype);
     gantry_arg_t *y_arg = make_values(device, dtype, s->y_rank, s->y, 2);
     const gantry_arg_t *in[2] = {make_values(device, dtype, s->x_rank, s->x, 1), y_arg};
     const uint32_t arity = ops[o].form == BINARY ? 2 : 1;
@@ -351,7 +351,7 @@ static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t 
     const gantry_attr_t *const attrs[1] = {&alpha};
     const uint32_t attr_count = ops[o].form == VALUE;
     gantry_arg_t *out = cpu_tensor(device, out_dtype, rank, dims);
-    const uint32_t out_size = gantry_k_size(out_dtype);
+    const uint32_t out_size = gantry__k_size(out_dtype);
     gantry_arg_t *again = cpu_tensor(device, out_dtype, rank, dims);
     const int best = device->device.simd_level;
 
@@ -460,7 +460,7 @@ static void division_fails(int32_t dtype, const shapes_t *s, int64_t zero_at) {
                                      make_values(&device, dtype, s->y_rank, s->y, 2)};
         gantry_arg_t *out = cpu_tensor(&device, dtype, s->out_rank, s->out);
         assert_int_equal(cpu_compute(&device, find("Div"), in, 2, out, NULL, 0), 0);
-        memset((char *)in[1]->data + zero_at * gantry_k_size(dtype), 0, gantry_k_size(dtype));
+        memset((char *)in[1]->data + zero_at * gantry__k_size(dtype), 0, gantry__k_size(dtype));
         assert_int_equal(cpu_compute(&device, find("Div"), in, 2, out, NULL, 0),
                          GANTRY_K_INVALID_ARGUMENT);
         assert_string_equal(device.message, "Integer division by zero");

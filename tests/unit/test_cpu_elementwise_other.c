@@ -24,7 +24,7 @@ static const gantry_kernel_def_t *find(const char *op) {
 static gantry_arg_t *tensor_of(cpu_call_t *device, int32_t dtype, int64_t count,
                                const void *values) {
     gantry_arg_t *arg = cpu_tensor(device, dtype, 1, &count);
-    memcpy(arg->data, values, (size_t)count * gantry_k_size(dtype));
+    memcpy(arg->data, values, (size_t)count * gantry__k_size(dtype));
     return arg;
 }
 
@@ -44,13 +44,13 @@ static void cast_is(int32_t from, const void *x, int64_t count, int32_t to, cons
         gantry_arg_t *out = cpu_tensor(&device, to, 1, &total);
         const gantry_arg_t *inputs[1] = {in};
         for (int i = 0; i < 19; ++i) {
-            memcpy((char *)in->data + i * count * gantry_k_size(from), x,
-                   (size_t)count * gantry_k_size(from));
+            memcpy((char *)in->data + i * count * gantry__k_size(from), x,
+                   (size_t)count * gantry__k_size(from));
         }
         assert_int_equal(cpu_compute(&device, find("Cast"), inputs, 1, out, attrs, 1), 0);
         for (int i = 0; i < 19; ++i) {
-            assert_memory_equal((char *)out->data + i * count * gantry_k_size(to), want,
-                                (size_t)count * gantry_k_size(to));
+            assert_memory_equal((char *)out->data + i * count * gantry__k_size(to), want,
+                                (size_t)count * gantry__k_size(to));
         }
         cpu_call_close(&device);
     }
@@ -126,7 +126,7 @@ static void select_broadcast_operands_matches_scalar_code(void **state) {
         for (int level = 0; level < LEVELS; ++level) {
             cpu_call_t device;
             cpu_call_open(&device, level, 2);
-            const uint32_t bytes = gantry_k_size(types[t]);
+            const uint32_t bytes = gantry__k_size(types[t]);
             gantry_arg_t *c = cpu_tensor(&device, GANTRY_K_BOOL, 2, c_dims);
             gantry_arg_t *x = cpu_tensor(&device, types[t], 1, x_dims);
             gantry_arg_t *y = cpu_tensor(&device, types[t], 2, out_dims);
@@ -160,7 +160,7 @@ static void fill_every_type_and_size_fills_all(void **state) {
             for (size_t t = 0; t < sizeof types / sizeof types[0]; ++t) {
                 cpu_call_t device;
                 cpu_call_open(&device, level, 2);
-                const uint32_t bytes = gantry_k_size(types[t]);
+                const uint32_t bytes = gantry__k_size(types[t]);
                 gantry_arg_t *v = tensor_of(&device, types[t], 1, &value);
                 gantry_arg_t *out = cpu_tensor(&device, types[t], 1, &counts[k]);
                 const gantry_arg_t *in[2] = {v, v};
@@ -200,11 +200,11 @@ static void likes_give_zero_and_one_of_the_type(void **state) {
         gantry_arg_t *out = cpu_tensor(&device, cases[c].dtype, 1, &count);
         const gantry_arg_t *in[1] = {out};
         assert_int_equal(cpu_compute(&device, find("OnesLike"), in, 1, out, NULL, 0), 0);
-        assert_memory_equal((char *)out->data + 4 * gantry_k_size(cases[c].dtype), cases[c].one,
-                            gantry_k_size(cases[c].dtype));
+        assert_memory_equal((char *)out->data + 4 * gantry__k_size(cases[c].dtype), cases[c].one,
+                            gantry__k_size(cases[c].dtype));
         assert_int_equal(cpu_compute(&device, find("ZerosLike"), in, 1, out, NULL, 0), 0);
-        assert_memory_equal((char *)out->data + 4 * gantry_k_size(cases[c].dtype), &zero,
-                            gantry_k_size(cases[c].dtype));
+        assert_memory_equal((char *)out->data + 4 * gantry__k_size(cases[c].dtype), &zero,
+                            gantry__k_size(cases[c].dtype));
     }
     cpu_call_close(&device);
 }

@@ -11,8 +11,8 @@
 
 #include "cpu_kernel_call.h"
 
-#include "cpu/cpu_blas.h"
-#include "cpu/cpu_matmul.h"
+#include "kernels/matmul/cpu_blas.h"
+#include "kernels/matmul/matmul_cpu.h"
 
 #define F32 GANTRY_K_FLOAT32
 #define F64 GANTRY_K_FLOAT64
@@ -72,7 +72,8 @@ static uint64_t product(const gantry_arg_t *a, int64_t a_first, int64_t a_step,
 }
 
 static uint64_t bits_of(const gantry_arg_t *arg, int64_t i) {
-    return gantry_k_size(arg->dtype) == 4 ? ((uint32_t *)arg->data)[i] : ((uint64_t *)arg->data)[i];
+    return gantry__k_size(arg->dtype) == 4 ? ((uint32_t *)arg->data)[i]
+                                           : ((uint64_t *)arg->data)[i];
 }
 
 static const gantry_kernel_def_t *kernel_of(const char *op) {

@@ -161,7 +161,7 @@ static void draw_gather(cpu_call_t *owner, int64_t limit) {
         memcpy(place, index, (size_t)batch * sizeof index[0]);
         memcpy(place + batch, index + axis, (size_t)picks * sizeof index[0]);
         memcpy(from, index, (size_t)axis * sizeof index[0]);
-        from[axis] = gantry_k_host_int(indices, flat_of(indices, place));
+        from[axis] = gantry__k_host_int(indices, flat_of(indices, place));
         memcpy(from + axis + 1, index + axis + picks, (size_t)inner * sizeof index[0]);
         expect_element(out, i, at(params, flat_of(params, from)), "Gather");
     }
@@ -183,7 +183,7 @@ static void draw_one_hot(cpu_call_t *owner, int64_t limit) {
     gantry_arg_t on = *values, off = *values;
     on.rank = off.rank = 0;
     on.element_count = off.element_count = 1;
-    off.data = (char *)values->data + gantry_k_size(dtype);
+    off.data = (char *)values->data + gantry__k_size(dtype);
     const gantry_arg_t *inputs[] = {indices, host_scalar(owner, depth), &on, &off};
     gantry_attr_t attr = int_attr("axis", axis == rank && draw(2) ? -1 : axis);
     gantry_arg_t *out = cpu_tensor(owner, dtype, rank + 1, out_dims);
@@ -192,7 +192,7 @@ static void draw_one_hot(cpu_call_t *owner, int64_t limit) {
         index_of(out, i, index);
         int64_t place = index[axis];
         memmove(index + axis, index + axis + 1, (size_t)(rank - axis) * sizeof index[0]);
-        int hit = gantry_k_host_int(indices, flat_of(indices, index)) == place;
+        int hit = gantry__k_host_int(indices, flat_of(indices, index)) == place;
         expect_element(out, i, hit ? on.data : off.data, "OneHot");
     }
     expect_nothing_behind(out);
@@ -273,7 +273,7 @@ static void expect_bad_index(cpu_call_t *owner, const gantry_arg_t *indices, int
     assert_string_equal(owner->message, message);
     for (int64_t i = 0; i < indices->element_count; ++i) { /* good rows are there, bad ones 0 */
         static const float zeros[2] = {0, 0};
-        int64_t index = gantry_k_host_int(indices, i);
+        int64_t index = gantry__k_host_int(indices, i);
         int good = index >= 0 && index < limit;
         assert_memory_equal(at(out, 2 * i), good ? at(params, 2 * index) : (const void *)zeros,
                             sizeof zeros);

@@ -9,12 +9,12 @@
 #include <cmocka.h>
 
 #include "cpu/cpu_backend.h"
-#include "cpu/cpu_elementwise.h"
+#include "kernels/elementwise/elementwise_cpu.h"
 #include "math_float32_text.h"
 
-#include "portable/kernels/math_float64.cl"
-#include "portable/kernels/math_float64_library.cl"
-#include "portable/kernels/math_float64_trig.cl"
+#include "kernels/math/math_float64.cl"
+#include "kernels/math/math_float64_library.cl"
+#include "kernels/math/math_float64_trig.cl"
 
 enum { COUNT = 5000 };
 

@@ -10,13 +10,13 @@
 #include <cmocka.h>
 
 #include "cpu_kernel_call.h"
-#include "cpu/cpu_random.h"
+#include "kernels/random/random_cpu.h"
 
-#include "portable/kernels/dialect.cl"
-#include "portable/kernels/half.cl"
-#include "portable/kernels/math_float32.cl"
-#include "portable/kernels/math_float64.cl"
-#include "portable/kernels/philox.cl"
+#include "kernels/common/dialect.cl"
+#include "kernels/common/half.cl"
+#include "kernels/math/math_float32.cl"
+#include "kernels/math/math_float64.cl"
+#include "kernels/random/philox.cl"
 
 #define LEVELS (gantry__cpu_simd_detect(NULL) + 1)
 
@@ -70,16 +70,16 @@ static void angle_every_word_is_the_float64_product_rounded_once(void **state) {
 /* A loop that begins at a group beyond 2^32 gives what one gives at the start of a stream that
  * lies as far on. */
 static void loops_beyond_2_to_the_32_groups_are_right(void **state) {
-    typedef void (*loop_t)(const gantry_k_draw_t *draw, int64_t first, int64_t groups, void *out);
+    typedef void (*loop_t)(const gantry__k_draw_t *draw, int64_t first, int64_t groups, void *out);
     static const loop_t loops[] = {
         gantry__cpu_uniform_f32_base, gantry__cpu_uniform_f64_base, gantry__cpu_uniform_f16_base,
         gantry__cpu_normal_f32_base,  gantry__cpu_normal_f64_base,  gantry__cpu_normal_bf16_base,
         gantry__cpu_words_32_base,    gantry__cpu_integers_64_base,
     };
     const int64_t first = (INT64_C(1) << 34) + 3, groups = 300;
-    const gantry_k_draw_t near = {
+    const gantry__k_draw_t near = {
         .stream = {.low = (uint64_t)first, .high = 4, .key0 = 5}, .lowest = 2, .range = 99};
-    gantry_k_draw_t far = near;
+    gantry__k_draw_t far = near;
     static _Alignas(16) char got[300 * 16], want[300 * 16];
     (void)state;
     far.stream.low = 0;

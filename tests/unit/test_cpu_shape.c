@@ -11,7 +11,7 @@ static const gantry_kernel_def_t *find(const char *op) {
         const gantry_kernel_def_t *const *kernels;
         uint32_t count;
     } families[] = {{gantry__cpu_move_kernels, gantry__cpu_move_kernel_count},
-                    {gantry__cpu_remap_kernels, gantry__cpu_remap_kernel_count},
+                    {gantry__cpu_pad_tile_roll_kernels, gantry__cpu_pad_tile_roll_kernel_count},
                     {gantry__cpu_matrix_kernels, gantry__cpu_matrix_kernel_count},
                     {gantry__cpu_permutation_kernels, gantry__cpu_permutation_kernel_count},
                     {gantry__cpu_space_batch_kernels, gantry__cpu_space_batch_kernel_count}};
@@ -56,7 +56,7 @@ static gantry_arg_t *host_value(cpu_call_t *owner, int32_t dtype) {
     gantry_arg_t *value = draw_tensor(owner, dtype, 1, &two);
     value->rank = 0;
     value->element_count = 1;
-    value->data = (char *)value->data + gantry_k_size(dtype); /* unlike any first element */
+    value->data = (char *)value->data + gantry__k_size(dtype); /* unlike any first element */
     return value;
 }
 

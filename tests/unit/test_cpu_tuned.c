@@ -15,9 +15,9 @@
 
 #include "cpu_kernel_call.h"
 
-#include "cpu/cpu_blas.h"
-#include "cpu/cpu_matmul.h"
-#include "cpu/cpu_tuned.h"
+#include "kernels/matmul/cpu_blas.h"
+#include "kernels/matmul/matmul_cpu.h"
+#include "cpu/blas/cpu_tuned.h"
 
 /* ---- libraries that a test hides ---- */
 

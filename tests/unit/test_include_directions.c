@@ -3,8 +3,9 @@
  * y: y may include x and all to its left).
  *
  *     include/gantry <- base <- {backend, io} <- memory <- device <- kernel <- op <- place <- run
- *                    <- graph <- gradient <- train
- *     include/gantry/backend_abi.h <- backends/portable <- backends/shared <- the other backends
+ *                    <- {compose, api}
+ *     include/gantry/backend_abi.h <- kernels/common <- kernels/math <- kernels/<family>
+ *                                  <- backends/driver <- the other backends
  *     include/gantry/backend_abi.h <- tests/stand_ins
  *     include/gantry <- examples, bench, tools, tests/conformance, tests/packaging
  *     any header of src/ <- tests/unit, tests/faults, tests/fuzz, bench/internal
@@ -30,9 +31,17 @@
 static const struct {
     const char *name;
     int height;
-} layers[] = {{"base", 0},   {"backend", 1}, {"io", 1},       {"memory", 2},
-              {"device", 3}, {"kernel", 4},  {"op", 5},       {"place", 6},
-              {"run", 7},    {"graph", 8},   {"gradient", 9}, {"train", 10}};
+} layers[] = {{"base", 0}, {"backend", 1}, {"io", 1},  {"memory", 2},  {"device", 3}, {"kernel", 4},
+              {"op", 5},   {"place", 6},   {"run", 7}, {"compose", 8}, {"api", 8}};
+
+/* Families of kernels that build upon another one, beside common and math: the first knows the
+ * second. */
+static const char *const family_uses[][2] = {
+    {"norm", "reduce"},
+    {"index", "sort"},
+    {"matmul", "window"},
+    {"matmul", "elementwise"},
+};
 
 /* The height of the first folder of text, -1 when it is no layer; *out_length is that folder's. */
 static int layer_of(const char *text, size_t *out_length) {
@@ -69,12 +78,46 @@ static bool may_core_include(const char *file, const char *name, bool quoted) {
     return is_same || height < own;
 }
 
+/* "kernels/<family>/..." of text is in *out_family, of *out_length characters. */
+static bool is_kernel_path(const char *text, const char **out_family, size_t *out_length) {
+    if (!begins_with(text, "kernels/")) return false;
+    *out_family = text + strlen("kernels/");
+    *out_length = strcspn(*out_family, "/");
+    return (*out_family)[*out_length] == '/';
+}
+
+static bool is_family(const char *text, size_t length, const char *name) {
+    return strlen(name) == length && strncmp(text, name, length) == 0;
+}
+
+static bool is_only_abi(const char *name) {
+    return !is_public(name) || strcmp(name, "gantry/backend_abi.h") == 0;
+}
+
+static bool may_kernel_include(const char *file, const char *name, bool quoted) {
+    const char *own, *other;
+    size_t own_length, length;
+    if (!quoted) return is_only_abi(name) && !is_vendor_header(name);
+    if (!is_kernel_path(file, &own, &own_length) || !is_kernel_path(name, &other, &length))
+        return false;
+    if (is_family(other, length, "common")) return true;
+    if (is_family(own, own_length, "common")) return false;
+    if (is_family(other, length, "math")) return true;
+    if (own_length == length && strncmp(own, other, length) == 0) return true;
+    for (size_t i = 0; i < sizeof family_uses / sizeof family_uses[0]; ++i) {
+        if (is_family(own, own_length, family_uses[i][0]) &&
+            is_family(other, length, family_uses[i][1]))
+            return true;
+    }
+    return false;
+}
+
 static bool may_backend_include(const char *file, const char *name, bool quoted) {
-    if (!quoted) return !is_public(name) || strcmp(name, "gantry/backend_abi.h") == 0;
+    if (!quoted) return is_only_abi(name);
     size_t own_length = strcspn(file, "/");
     bool is_own = strncmp(file, name, own_length) == 0 && name[own_length] == '/';
-    if (begins_with(name, "shared/")) return !begins_with(file, "portable/");
-    return is_own || begins_with(name, "portable/") || !strchr(name, '/');
+    return is_own || begins_with(name, "driver/") || begins_with(name, "kernels/") ||
+           !strchr(name, '/');
 }
 
 static bool is_plain(const char *name, bool quoted) { return !quoted || !strchr(name, '/'); }
@@ -86,6 +129,7 @@ static bool may_include(const char *file, const char *name, bool quoted) {
         return !quoted && !is_vendor_header(name);
     }
     if (begins_with(file, "src/")) return may_core_include(file + 4, name, quoted);
+    if (begins_with(file, "kernels/")) return may_kernel_include(file, name, quoted);
     if (begins_with(file, "backends/")) return may_backend_include(file + 9, name, quoted);
     if (begins_with(file, "tests/stand_ins/"))
         return is_plain(name, quoted) &&
@@ -125,13 +169,25 @@ static void rules_refuse_what_they_should(void **state) {
         {"backends/opencl/opencl_memory.c", "gantry/status.h", false, false},
         {"backends/opencl/opencl_memory.c", "CL/cl.h", false, true},
         {"backends/opencl/opencl_memory.c", "opencl/opencl_backend.h", true, true},
-        {"backends/opencl/opencl_memory.c", "portable/kernel_types.h", true, true},
-        {"backends/opencl/opencl_memory.c", "shared/host_call.h", true, true},
+        {"backends/opencl/opencl_memory.c", "kernels/common/kernel_types.h", true, true},
+        {"backends/opencl/opencl_memory.c", "driver/host_call.h", true, true},
         {"backends/opencl/opencl_memory.c", "cpu/cpu_pool.h", true, false},
-        {"backends/shared/library_open.c", "portable/kernel_types.h", true, true},
-        {"backends/shared/library_open.c", "cuda/cuda_status.h", true, false},
-        {"backends/portable/portable_move.c", "shared/host_call.h", true, false},
-        {"backends/portable/portable_move.c", "cpu/cpu_pool.h", true, false},
+        {"backends/driver/library_open.c", "kernels/common/kernel_types.h", true, true},
+        {"backends/driver/library_open.c", "cuda/cuda_status.h", true, false},
+        {"kernels/common/launch.h", "gantry/backend_abi.h", false, true},
+        {"kernels/common/launch.h", "gantry/status.h", false, false},
+        {"kernels/common/launch.h", "kernels/math/math_float32.cl", true, false},
+        {"kernels/common/launch.h", "kernels/scan/scan_items.h", true, false},
+        {"kernels/scan/scan_items.c", "kernels/common/launch.h", true, true},
+        {"kernels/scan/scan_items.c", "kernels/math/math_float32.cl", true, true},
+        {"kernels/scan/scan_items.c", "kernels/scan/scan_items.h", true, true},
+        {"kernels/scan/scan_items.c", "kernels/sort/sort_items.h", true, false},
+        {"kernels/scan/scan_items.c", "scan_items.h", true, false}, /* without its folder */
+        {"kernels/index/scatter_items.c", "kernels/sort/sort_items.h", true, true},
+        {"kernels/sort/sort_items.c", "kernels/index/scatter_items.h", true, false},
+        {"kernels/scan/scan_cpu_simd.c", "cpu/cpu_pool.h", true, false},
+        {"kernels/scan/scan_items.c", "driver/host_call.h", true, false},
+        {"src/kernel/call.c", "kernels/common/launch.h", true, false},
         {"backends/cpu/cpu_pool.c", "base/heap.h", true, false},
         {"include/gantry/device.h", "gantry/runtime.h", false, true},
         {"include/gantry/device.h", "base/heap.h", true, false},
@@ -229,8 +285,8 @@ static void walk_folder(walk_t *walk, const char *path) {
 
 static void tree_keeps_the_directions(void **state) {
     (void)state;
-    static const char *const folders[] = {"include",  "src",   "backends", "tools",
-                                          "examples", "bench", "tests"};
+    static const char *const folders[] = {"include", "src",      "kernels", "backends",
+                                          "tools",   "examples", "bench",   "tests"};
     walk_t walk = {0, 0, 0};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; ++i) walk_folder(&walk, folders[i]);
     print_message("%d files with %d includes\n", walk.files, walk.includes);

@@ -6,7 +6,7 @@
  *
  * Uses the first CPU device of the first platform that has one (the pthread device of PoCL where
  * PoCL is installed). Without a platform or device the tests are skipped with the reason printed.
- * Reads the text from the source tree: GANTRY_KERNELS_FOLDER, else backends/portable/kernels below
+ * Reads the text from the source tree: GANTRY_KERNELS_FOLDER, else kernels below
  * the current folder.
  * */
 #define _POSIX_C_SOURCE 200809L
@@ -26,14 +26,14 @@
 
 #include "math_float32_text.h"
 
-#include "../../backends/portable/kernels/math_float64.cl"
-#include "../../backends/portable/kernels/math_float64_erf.cl"
-#include "../../backends/portable/kernels/math_float64_library.cl"
-#include "../../backends/portable/kernels/math_float64_special.cl"
-#include "../../backends/portable/kernels/math_float64_trig.cl"
+#include "../../kernels/math/math_float64.cl"
+#include "../../kernels/math/math_float64_erf.cl"
+#include "../../kernels/math/math_float64_library.cl"
+#include "../../kernels/math/math_float64_special.cl"
+#include "../../kernels/math/math_float64_trig.cl"
 
 #ifndef GANTRY_KERNELS_FOLDER
-#define GANTRY_KERNELS_FOLDER "backends/portable/kernels"
+#define GANTRY_KERNELS_FOLDER "kernels"
 #endif
 
 enum { COUNT = 1 << 20, LIBRARY_COUNT = 1 << 17, LOCAL_SIZE = 64, LIBRARY_ULP = 4 };
@@ -490,8 +490,8 @@ static void compare_float64(const fixture_t *fixture, size_t count, const subjec
         skip();
     }
     static const char *const files[] = {
-        "dialect.cl",           "math_float64.cl",     "math_float64_library.cl",
-        "math_float64_trig.cl", "math_float64_erf.cl", "math_float64_special.cl"};
+        "common/dialect.cl",         "math/math_float64.cl",     "math/math_float64_library.cl",
+        "math/math_float64_trig.cl", "math/math_float64_erf.cl", "math/math_float64_special.cl"};
     char *text = read_text(files, sizeof files / sizeof files[0]);
     double *x = malloc(count * sizeof *x);
     assert_non_null(text);
@@ -537,7 +537,7 @@ static void loop_divide_position(void *restrict out, const void *restrict xs,
 static void positions_opencl_and_c_divide_alike(void **state) {
     static const subject_t subject = {"divide_position", "x[i], z[i]", "long", 8,
                                       loop_divide_position};
-    static const char *const files[] = {"dialect.cl"};
+    static const char *const files[] = {"common/dialect.cl"};
     static int64_t x[LIBRARY_COUNT], z[LIBRARY_COUNT];
     const fixture_t *fixture = *state;
     skip_with_reason(fixture);

@@ -18,12 +18,12 @@
 
 #include <cmocka.h>
 
-#include "../../backends/portable/kernels/dialect.cl"
-#include "../../backends/portable/kernels/math_float64.cl"
-#include "../../backends/portable/kernels/math_float64_erf.cl"
-#include "../../backends/portable/kernels/math_float64_library.cl"
-#include "../../backends/portable/kernels/math_float64_special.cl"
-#include "../../backends/portable/kernels/math_float64_trig.cl"
+#include "kernels/common/dialect.cl"
+#include "kernels/math/math_float64.cl"
+#include "kernels/math/math_float64_erf.cl"
+#include "kernels/math/math_float64_library.cl"
+#include "kernels/math/math_float64_special.cl"
+#include "kernels/math/math_float64_trig.cl"
 
 #include "math_float64_reference.h"
 

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "opencl/opencl_clblast_parameters.h"
+#include "opencl/matmul/opencl_clblast_parameters.h"
 
 #define GOOD                                                                                                       \
     "NVIDIA 9.0 float32 Xgemm GEMMK=0 KREG=1 KWG=32 KWI=2 MDIMA=8 MDIMC=32 MWG=128 NDIMB=16 NDIMC=8 NWG=128 SA=1 " \
@@ -99,7 +99,7 @@ static void row_of_sizes_that_do_not_divide_is_refused(void **state) {
 static void shipped_rows_are_right(void **state) {
     static const char *const rows[] = {
 #define GANTRY__CLBLAST_ROW(text) text,
-#include "opencl/opencl_clblast_rows.def"
+#include "opencl/matmul/opencl_clblast_rows.def"
 #undef GANTRY__CLBLAST_ROW
     };
 

@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "portable/portable_matrix.h"
-#include "portable/portable_scatter.h"
+#include "kernels/matrix/matrix_items.h"
+#include "kernels/index/scatter_items.h"
 
-#include "portable/kernels/matrix.cl"
+#include "kernels/matrix/matrix.cl"
 
 #define BORDER (INT64_C(1) << 32)
 
@@ -48,8 +48,8 @@ static void divided_positions_are_those_of_64_bits(void **state) {
 /* ---- items ---- */
 
 /* The functions of a family for elements of a byte. */
-static const gantry_k_item_fn *functions_of(const gantry_k_items_t *items) {
-    for (const gantry_k_item_row_t *row = items->rows[0]; row->functions != NULL; ++row) {
+static const gantry__k_item_fn *functions_of(const gantry__k_items_t *items) {
+    for (const gantry__k_item_row_t *row = items->rows[0]; row->functions != NULL; ++row) {
         if (row->t == 10) {
             return row->functions;
         }
@@ -75,7 +75,7 @@ static uint8_t *reserve(size_t bytes) {
 /* Rows of 3 in matrices of 5 columns that keep their diagonal: position 2^32 is in the midst of
  * one. */
 static void matrices_beyond_32_bits_keep_their_band(void **state) {
-    extern const gantry_k_items_t gantry__cpu_matrix_items;
+    extern const gantry__k_items_t gantry__cpu_matrix_items;
     const size_t bytes = (size_t)BORDER + 4096;
     uint8_t *x = reserve(bytes), *out = reserve(bytes);
     void *const spans[] = {x, out};
@@ -96,7 +96,7 @@ static void matrices_beyond_32_bits_keep_their_band(void **state) {
 /* The end of the row-th slice that is gathered: number `slice` of the tensor's, of `inner`
  * elements. */
 static void check_gather_nd(int64_t inner, int64_t row, int64_t slice) {
-    extern const gantry_k_items_t gantry__cpu_scatter_items;
+    extern const gantry__k_items_t gantry__cpu_scatter_items;
     const size_t bytes = (size_t)BORDER + (1 << 20);
     uint8_t *params = reserve(2 * bytes), *out = reserve(2 * bytes), *memory = reserve(5 * bytes);
     uint8_t fault[16] = {0};

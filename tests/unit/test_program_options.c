@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Build options written by hand (portable/program_options.h). */
+/* Build options written by hand (kernels/common/program_options.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,15 +7,15 @@
 
 #include <cmocka.h>
 
-#include "portable/program_options.h"
+#include "kernels/common/program_options.h"
 
 static void numbers_are_written_in_full(void **state) {
-    gantry_k_options_t options = {.text = "", .length = 0};
+    gantry__k_options_t options = {.text = "", .length = 0};
 
     (void)state;
-    gantry_k_define(&options, "A", 0);
-    gantry_k_define(&options, "BCD", 10);
-    gantry_k_define(&options, "E", UINT32_MAX);
+    gantry__k_define(&options, "A", 0);
+    gantry__k_define(&options, "BCD", 10);
+    gantry__k_define(&options, "E", UINT32_MAX);
     assert_string_equal(options.text, "-DGANTRY_A=0 -DGANTRY_BCD=10 -DGANTRY_E=4294967295");
     assert_int_equal(options.length, strlen(options.text));
 }
@@ -25,13 +25,13 @@ static void programs_are_told_how_items_run(void **state) {
     const gantry_op_call_t call = {.device_info = &info};
 
     (void)state;
-    assert_string_equal(gantry_k_options_of_type(&call, GANTRY_K_FLOAT64).text,
+    assert_string_equal(gantry__k_options_of_type(&call, GANTRY_K_FLOAT64).text,
                         "-DGANTRY_SERIAL=1 -DGANTRY_T_ID=2");
     info.sub_group_size = 8; /* a processor that makes lanes of work-items */
-    assert_string_equal(gantry_k_options(&call).text,
+    assert_string_equal(gantry__k_options(&call).text,
                         "-DGANTRY_SERIAL=0 -DGANTRY_COPY_PARAMETERS=1");
     info.type = GANTRY_DEVICE_TYPE_GPU;
-    assert_string_equal(gantry_k_options(&call).text, "-DGANTRY_SERIAL=0");
+    assert_string_equal(gantry__k_options(&call).text, "-DGANTRY_SERIAL=0");
 }
 
 /* Never beyond the text's end, whatever the length of what is there. */
@@ -39,7 +39,7 @@ static void a_definition_without_room_is_left_out(void **state) {
     (void)state;
     for (size_t length = 1; length < 40; ++length) {
         struct {
-            gantry_k_options_t options;
+            gantry__k_options_t options;
             char guard[16];
         } box = {.options = {.text = "", .length = 0}, .guard = "untouched"};
         char name[40] = "", before[sizeof box.options.text];
@@ -47,7 +47,7 @@ static void a_definition_without_room_is_left_out(void **state) {
         memset(name, 'N', length);
         do {
             memcpy(before, box.options.text, sizeof before);
-            gantry_k_define(&box.options, name, UINT32_MAX);
+            gantry__k_define(&box.options, name, UINT32_MAX);
             assert_true(strlen(box.options.text) < sizeof box.options.text);
             assert_int_equal(strlen(box.options.text), box.options.length);
         } while (strcmp(before, box.options.text) != 0);

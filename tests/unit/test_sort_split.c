@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search along the merge path of kernels/sort.cl, and the keys it compares, run as C. */
+/* The search along the merge path of kernels/sort/sort.cl, and the keys it compares, run as C. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,16 +7,16 @@
 
 #include <cmocka.h>
 
-#include "portable/portable_sort.h"
+#include "kernels/sort/sort_items.h"
 
-#include "cpu/cpu_items.h"
+#include "kernels/common/cpu_items.h"
 
 /* The items for elements of 4 bytes. */
-#define GANTRY_ITEM_TEXT_FILE "cpu/cpu_sort_text.h"
+#define GANTRY_ITEM_TEXT_FILE "kernels/sort/sort_cpu_text.h"
 #define GANTRY_ITEM_LIST GANTRY_SORT_ITEMS
 #define GANTRY_T_ID 3
 #define GANTRY_ALL_ITEMS /* also those that the library runs on devices alone */
-#include "cpu/cpu_item_rows.h"
+#include "kernels/common/cpu_item_rows.h"
 
 #define split sort_split_item_3_0
 #define key_of sort_key_item_3_0

@@ -12,7 +12,7 @@
 
 #include "base/failure.h"
 #include "failing_heap.h"
-#include "run/tensor_format.h"
+#include "io/tensor_format.h"
 
 /* An array with NumPy's text for it. Its elements are bits, or, where that is NULL, 0, step, 2
  * step... */

@@ -1,6 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* The texts that sort by keys, as one that is included once per type (cpu_item_rows.h). No
- * guard. */
-#include "portable/kernels/sort_key.cl"
-
-#include "portable/kernels/sort.cl"

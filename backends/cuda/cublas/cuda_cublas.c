@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "driver/library_open.h"
+#include "cuda/cublas/cuda_cublas.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/cuda_backend.h"
+#include "cuda/cuda_library.h"
+
+static const gantry__library_symbol_t symbols[] = {
+    {"cublasLtGetVersion", offsetof(gantry__cublas_t, cublasLtGetVersion)},
+#define SYMBOL(function, parameters) {#function, offsetof(gantry__cublas_t, function)},
+    GANTRY__CUBLAS_FUNCTIONS(SYMBOL)
+#undef SYMBOL
+};
+
+const char *gantry__cublas_status_name(gantry__cublas_status_t native) {
+    switch (native) {
+        case GANTRY__CUBLAS_SUCCESS: return "CUBLAS_STATUS_SUCCESS";
+        case GANTRY__CUBLAS_NOT_INITIALIZED: return "CUBLAS_STATUS_NOT_INITIALIZED";
+        case GANTRY__CUBLAS_ALLOC_FAILED: return "CUBLAS_STATUS_ALLOC_FAILED";
+        case GANTRY__CUBLAS_INVALID_VALUE: return "CUBLAS_STATUS_INVALID_VALUE";
+        case GANTRY__CUBLAS_ARCH_MISMATCH: return "CUBLAS_STATUS_ARCH_MISMATCH";
+        case GANTRY__CUBLAS_MAPPING_ERROR: return "CUBLAS_STATUS_MAPPING_ERROR";
+        case GANTRY__CUBLAS_EXECUTION_FAILED: return "CUBLAS_STATUS_EXECUTION_FAILED";
+        case GANTRY__CUBLAS_INTERNAL_ERROR: return "CUBLAS_STATUS_INTERNAL_ERROR";
+        case GANTRY__CUBLAS_NOT_SUPPORTED: return "CUBLAS_STATUS_NOT_SUPPORTED";
+        case GANTRY__CUBLAS_LICENSE_ERROR: return "CUBLAS_STATUS_LICENSE_ERROR";
+        default: return "unknown cuBLAS status";
+    }
+}
+
+/* From 12 on: 10000 * major + 100 * minor + patch, so that 120903 is 12.9.3. */
+static void find_name(gantry__cublas_t *cublas, const char *file) {
+    size_t version = cublas->cublasLtGetVersion();
+
+    snprintf(cublas->name, sizeof cublas->name, "%.90s (%zu.%zu.%zu)", file, version / 10000,
+             version / 100 % 100, version % 100);
+    cublas->is_usable = 1;
+}
+
+static void load(gantry_backend_instance_t *instance) {
+    static const char *const newest_first[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
+    static const char *const for_12[] = {"libcublasLt.so.12", "libcublasLt.so.13"};
+    const gantry__cuda_file_t wanted = {.name = "cuBLASLt",
+                                        .least = " of CUDA 12 or newer",
+                                        .option = "GANTRY_CUDA_CUBLAS",
+                                        .candidates = instance->wants_12 ? for_12 : newest_first,
+                                        .candidate_count = 2};
+    gantry__cublas_t *cublas = &instance->cublas;
+    char file[GANTRY__CUDA_FILE_BYTES];
+
+    if (gantry__cuda_library_open(instance->host, &wanted, symbols,
+                                  sizeof symbols / sizeof symbols[0], cublas, file, cublas->reason,
+                                  sizeof cublas->reason)) {
+        find_name(cublas, file);
+    }
+}
+
+int gantry__cublas_load(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes) {
+    gantry__cublas_t *cublas = &instance->cublas;
+
+    pthread_mutex_lock(&instance->lock);
+    if (!cublas->is_tried) {
+        load(instance);
+        cublas->is_tried = 1;
+    }
+    pthread_mutex_unlock(&instance->lock);
+    snprintf(reason, reason_bytes, "%s", cublas->is_usable ? "" : cublas->reason);
+    return cublas->is_usable;
+}
+
+/* device->lock is held: a second thread waits for the first one's handle. */
+static void make_handle(gantry_backend_device_t *device) {
+    const char *name = device->record->hardware_name;
+    char reason[512];
+    gantry__cublas_status_t native = GANTRY__CUBLAS_NOT_INITIALIZED;
+
+    if (!gantry__cublas_load(device->instance, reason, sizeof reason)) {
+        gantry__host_log(device->host, GANTRY_LOG_INFO,
+                         "matrix products on \"%.120s\" take the portable kernels: %s", name,
+                         reason);
+        return;
+    }
+    if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
+        native = device->instance->cublas.cublasLtCreate(&device->cublas);
+        gantry__cuda_leave(device);
+    }
+    if (native != GANTRY__CUBLAS_SUCCESS) {
+        device->cublas = NULL;
+        gantry__host_log(
+            device->host, GANTRY_LOG_WARNING,
+            "matrix products on \"%.120s\" take the portable kernels: %s does not start there: %s (%u)",
+            name, device->instance->cublas.name, gantry__cublas_status_name(native), native);
+    }
+}
+
+gantry__cublas_handle_t gantry__cublas_handle(gantry_backend_device_t *device) {
+    gantry__cublas_handle_t handle;
+
+    pthread_mutex_lock(&device->lock);
+    if (!device->has_tried_cublas) {
+        make_handle(device);
+        device->has_tried_cublas = 1;
+    }
+    handle = device->cublas;
+    pthread_mutex_unlock(&device->lock);
+    return handle;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrix products by cuBLASLt.
+ *
+ * The library counts by columns, tensors lie by rows. A row-major matrix is, as it lies, the
+ * column-major transpose, so
+ *
+ *     C = A B   by rows   is   C' = B' A'   by columns,
+ *
+ * and the operands change places: n x m from n x k and k x m. An operand that the op transposes is
+ * transposed once more for the library. Batches with one stride are one call; the rest is one call
+ * per index of the outer dimensions.
+ *
+ * float32 is computed in float32 unless GANTRY_CUDA_MATMUL_PRECISION lets the library round inputs
+ * to a shorter type. float16 and bfloat16 are summed in float32 and rounded once, at the end. The
+ * workspace comes from the core's scratch, as much as the chosen way of computing needs; where
+ * that is not to be had, one that needs none is taken. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/cuda_backend.h"
+#include "cuda/cublas/cuda_cublas_plan.h"
+#include "kernels/matmul/matmul_shape.h"
+
+/* what the library asks for at most on its largest cards */
+#define WORKSPACE_BYTES (UINT64_C(32) << 20)
+#define MOST_ALIGNMENT 256u
+
+/* One call of the library: out = left * right, where left is the op's second input. */
+typedef struct product_t {
+    gantry_op_call_t *call;
+    gantry__cublas_form_t form;
+    gantry__cu_address_t left;
+    gantry__cu_address_t right;
+    gantry__cu_address_t out;
+    int has_workspace; /* was asked for, though it may have 0 bytes */
+    gantry_span_t workspace;
+} product_t;
+
+/* ---- failures ---- */
+
+/* A lost card shows itself as a failed execution, which only the driver's own answer tells from
+ * other failures. */
+static int32_t failure_code(const product_t *product, gantry__cublas_status_t native,
+                            gantry__cu_result_t *out_driver) {
+    const gantry_backend_device_t *device = product->call->device;
+
+    *out_driver = GANTRY__CU_SUCCESS;
+    switch (native) {
+        case GANTRY__CUBLAS_ALLOC_FAILED: return GANTRY_K_RESOURCE_EXHAUSTED;
+        case GANTRY__CUBLAS_NOT_SUPPORTED:
+        case GANTRY__CUBLAS_ARCH_MISMATCH: return GANTRY_K_UNIMPLEMENTED;
+        default: break;
+    }
+    size_t free_bytes;
+    size_t total_bytes;
+    *out_driver = device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes);
+    return gantry__cuda_error_code(*out_driver) == GANTRY_K_UNAVAILABLE ? GANTRY_K_UNAVAILABLE
+                                                                        : GANTRY_K_INTERNAL;
+}
+
+static int32_t check(const product_t *product, gantry__cublas_status_t native) {
+    const gantry_host_t *host = product->call->device->host;
+    const gantry__cublas_form_t *form = &product->form;
+    gantry__cu_result_t driver;
+    char text[384];
+    int32_t code;
+
+    if (native == GANTRY__CUBLAS_SUCCESS || native == GANTRY__CUBLAS_NO_HOST_MEMORY) {
+        return native == GANTRY__CUBLAS_SUCCESS ? GANTRY_K_OK : GANTRY_K_RESOURCE_EXHAUSTED;
+    }
+    code = failure_code(product, native, &driver);
+    snprintf(
+        text, sizeof text, "%s of %llu x %llu by %llu x %llu (%d batches): %s (%u)%s%s",
+        product->call->op, (unsigned long long)form->out.columns,
+        (unsigned long long)(form->right.is_transposed ? form->right.columns : form->right.rows),
+        (unsigned long long)(form->left.is_transposed ? form->left.rows : form->left.columns),
+        (unsigned long long)form->out.rows, form->batch_count, gantry__cublas_status_name(native),
+        native, driver != GANTRY__CU_SUCCESS ? ", driver: " : "",
+        driver != GANTRY__CU_SUCCESS ? gantry__cuda_error_name(driver) : "");
+    return host->set_error(host->self, code, "cuBLAS", native, text);
+}
+
+/* ---- computing ---- */
+
+/* What every batch's address is a multiple of. */
+static uint32_t alignment_of(const product_t *product, gantry__cu_address_t address,
+                             int64_t batch_stride) {
+    uint64_t bits = address | (uint64_t)batch_stride * gantry__k_size(product->form.dtype);
+    uint32_t alignment = MOST_ALIGNMENT;
+
+    while (alignment > 1 && (bits & (alignment - 1)) != 0) {
+        alignment /= 2;
+    }
+    return alignment;
+}
+
+static int32_t take_plan(product_t *product, uint64_t most_workspace_bytes,
+                         gantry__cublas_plan_t **out_plan) {
+    gantry__cublas_form_t *form = &product->form;
+
+    form->left.alignment = alignment_of(product, product->left, form->left.batch_stride);
+    form->right.alignment = alignment_of(product, product->right, form->right.batch_stride);
+    form->out.alignment = alignment_of(product, product->out, form->out.batch_stride);
+    form->most_workspace_bytes = most_workspace_bytes;
+    return check(product, gantry__cublas_plan_take(product->call->device, form, out_plan));
+}
+
+/* The way to compute, and its workspace: taken for the first run of a call, since a call may have
+ * few, and enough for the others, which come one after the other on the stream. */
+static int32_t take_plan_and_workspace(product_t *product, gantry__cublas_plan_t **out_plan) {
+    gantry_op_call_t *call = product->call;
+    gantry_span_t *workspace = &product->workspace;
+    int is_first = !product->has_workspace;
+    int32_t status =
+        take_plan(product, is_first ? WORKSPACE_BYTES : workspace->size_bytes, out_plan);
+
+    product->has_workspace = 1;
+    if (status != GANTRY_K_OK || !is_first || (*out_plan)->choice.workspace_bytes == 0) {
+        return status;
+    }
+    status = call->services->scratch(call, (*out_plan)->choice.workspace_bytes, workspace);
+    if (status != GANTRY_K_OK) {
+        gantry__cublas_plan_give(call->device, *out_plan);
+        *workspace = (gantry_span_t){0, 0, 0};
+    }
+    return status == GANTRY_K_RESOURCE_EXHAUSTED ? take_plan(product, 0, out_plan) : status;
+}
+
+static gantry__cublas_status_t submit(const product_t *product, const gantry__cublas_plan_t *plan) {
+    static const float one32 = 1.0f;
+    static const float zero32 = 0.0f;
+    static const double one64 = 1.0;
+    static const double zero64 = 0.0;
+    const gantry_op_call_t *call = product->call;
+    int is_double = product->form.dtype == GANTRY_K_FLOAT64;
+    void *out = (void *)(uintptr_t)product->out;
+
+    return call->device->instance->cublas.cublasLtMatmul(
+        call->device->cublas, plan->desc, is_double ? (const void *)&one64 : &one32,
+        (const void *)(uintptr_t)product->left, plan->left, (const void *)(uintptr_t)product->right,
+        plan->right, is_double ? (const void *)&zero64 : &zero32, out, plan->out, out, plan->out,
+        &plan->choice.algo, (void *)(uintptr_t)gantry__cuda_address(&product->workspace),
+        plan->choice.workspace_bytes, call->stream->handle);
+}
+
+static int32_t run(product_t *product) {
+    gantry__cublas_plan_t *plan = NULL;
+    int32_t status = take_plan_and_workspace(product, &plan);
+
+    if (status == GANTRY_K_OK) {
+        status = check(product, submit(product, plan));
+        gantry__cublas_plan_give(product->call->device, plan);
+    }
+    return status;
+}
+
+/* The context is current meanwhile: scratch is the core's, which pushes it once more. */
+static int32_t compute_product(product_t *product) {
+    gantry_backend_device_t *device = product->call->device;
+    gantry__cu_result_t native = gantry__cuda_enter(device);
+    int32_t status;
+
+    if (native != GANTRY__CU_SUCCESS) {
+        return gantry__cuda_check(device->host, native, "%s on \"%.200s\"", product->call->op,
+                                  device->record->hardware_name);
+    }
+    status = run(product);
+    gantry__cuda_leave(device);
+    return status;
+}
+
+/* ---- batches ---- */
+
+/* Joins batch dimensions through which both operands run on evenly, and leaves out those of one,
+ * so that few remain. */
+static void join_batches(gantry__matmul_shape_t *shape) {
+    int32_t rank = 0;
+
+    for (int32_t d = 0; d < shape->batch_rank; ++d) {
+        int64_t dim = shape->batch_dims[d];
+        int64_t a = shape->a_batch[d];
+        int64_t b = shape->b_batch[d];
+
+        if (dim == 1) {
+            continue;
+        }
+        if (rank > 0 && shape->a_batch[rank - 1] == dim * a &&
+            shape->b_batch[rank - 1] == dim * b) {
+            rank--;
+            dim *= shape->batch_dims[rank];
+        }
+        shape->batch_dims[rank] = dim;
+        shape->a_batch[rank] = a;
+        shape->b_batch[rank] = b;
+        rank++;
+    }
+    shape->batch_rank = rank;
+}
+
+/* One b for a whole run of a's is one taller product. */
+static void fold_batches(gantry__matmul_shape_t *shape) {
+    if (shape->batch_rank == 1 && shape->a_column == 1 && shape->b_batch[0] == 0 &&
+        shape->a_batch[0] == shape->m * shape->k) {
+        shape->m *= shape->batch_dims[0];
+        shape->batch_rank = 0;
+    }
+}
+
+/* Alignments and workspace are not the shape's: they stay 0. */
+static void read_form(const gantry__matmul_shape_t *shape, int32_t dtype,
+                      gantry__cublas_form_t *out) {
+    int32_t last = shape->batch_rank - 1;
+    int is_a_plain = shape->a_column == 1; /* a matrix of one row or column is both */
+    int is_b_plain = shape->b_column == 1;
+
+    *out = (gantry__cublas_form_t){
+        .dtype = dtype,
+        .batch_count = last >= 0 ? (int32_t)shape->batch_dims[last] : 1,
+        .left = {.rows = (uint64_t)(is_b_plain ? shape->n : shape->k),
+                 .columns = (uint64_t)(is_b_plain ? shape->k : shape->n),
+                 .is_transposed = !is_b_plain,
+                 .batch_stride = last >= 0 ? shape->b_batch[last] : 0},
+        .right = {.rows = (uint64_t)(is_a_plain ? shape->k : shape->m),
+                  .columns = (uint64_t)(is_a_plain ? shape->m : shape->k),
+                  .is_transposed = !is_a_plain,
+                  .batch_stride = last >= 0 ? shape->a_batch[last] : 0},
+        .out = {.rows = (uint64_t)shape->n,
+                .columns = (uint64_t)shape->m,
+                .batch_stride = last >= 0 ? shape->m * shape->n : 0},
+    };
+}
+
+static void read_product(gantry_op_call_t *call, const gantry__matmul_shape_t *shape,
+                         product_t *out) {
+    *out = (product_t){
+        .call = call,
+        .left = gantry__cuda_address(&call->inputs[1]->span),
+        .right = gantry__cuda_address(&call->inputs[0]->span),
+        .out = gantry__cuda_address(&call->outputs[0]->span),
+    };
+    read_form(shape, call->outputs[0]->dtype, &out->form);
+}
+
+/* The product of the outer batch dimensions' index `run`. */
+static void move_to_run(const gantry__matmul_shape_t *shape, int64_t number, product_t *product) {
+    uint64_t item = gantry__k_size(product->form.dtype);
+    int32_t last = shape->batch_rank - 1;
+
+    product->out += (uint64_t)(number * shape->batch_dims[last] * shape->m * shape->n) * item;
+    for (int32_t d = last - 1; d >= 0; --d) {
+        int64_t index = number % shape->batch_dims[d];
+
+        product->right += (uint64_t)(index * shape->a_batch[d]) * item;
+        product->left += (uint64_t)(index * shape->b_batch[d]) * item;
+        number /= shape->batch_dims[d];
+    }
+}
+
+static int32_t all_batches(const gantry__matmul_shape_t *shape, product_t *first) {
+    int64_t runs = 1;
+
+    for (int32_t d = 0; d < shape->batch_rank - 1; ++d) {
+        runs *= shape->batch_dims[d];
+    }
+    for (int64_t number = 0; number < runs; ++number) {
+        product_t product = *first;
+        int32_t status;
+
+        if (shape->batch_rank > 0) {
+            move_to_run(shape, number, &product);
+        }
+        status = compute_product(&product);
+        first->has_workspace = product.has_workspace;
+        first->workspace = product.workspace;
+        if (status != GANTRY_K_OK) {
+            return status;
+        }
+    }
+    return GANTRY_K_OK;
+}
+
+/* ---- the kernels ---- */
+
+static void read_shape(const gantry_op_call_t *call, gantry__matmul_shape_t *out_shape) {
+    gantry__matmul_shape_of(call, out_shape);
+    join_batches(out_shape);
+    fold_batches(out_shape);
+}
+
+/* bfloat16 came with 8.0. */
+static int card_has_type(const gantry_op_call_t *call) {
+    return call->outputs[0]->dtype != GANTRY_K_BFLOAT16 || call->device->record->capability >= 80;
+}
+
+/* Whether the library has a way for the form at any address and without a workspace: then it has
+ * one for the call as it comes, too. A call of the library that fails otherwise is compute's to
+ * report. */
+static int has_algorithm(const gantry_op_call_t *call, const gantry__matmul_shape_t *shape) {
+    gantry_backend_device_t *device = call->device;
+    gantry__cublas_plan_t *plan = NULL;
+    gantry__cublas_form_t form;
+    gantry__cublas_status_t native;
+
+    read_form(shape, call->outputs[0]->dtype, &form);
+    form.left.alignment = form.right.alignment = form.out.alignment = gantry__k_size(form.dtype);
+    if (gantry__cuda_enter(device) != GANTRY__CU_SUCCESS) {
+        return 1; /* compute() finds that out, too, and says so */
+    }
+    native = gantry__cublas_plan_take(device, &form, &plan);
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        gantry__cublas_plan_give(device, plan);
+    }
+    gantry__cuda_leave(device);
+    return native != GANTRY__CUBLAS_NOT_SUPPORTED && native != GANTRY__CUBLAS_ARCH_MISMATCH;
+}
+
+/* Counts beyond 32 bits, and what the library has no way for, are left to the portable kernels. */
+static int32_t supports(const gantry_op_call_t *call) {
+    gantry__matmul_shape_t shape;
+
+    if (call->device == NULL || !gantry__matmul_has_whole_card(call, &call->device->record->info) ||
+        !card_has_type(call) || gantry__cublas_handle(call->device) == NULL) {
+        return 0;
+    }
+    read_shape(call, &shape);
+    return shape.m <= INT32_MAX && shape.n <= INT32_MAX && shape.k <= INT32_MAX &&
+           (shape.batch_rank == 0 || shape.batch_dims[shape.batch_rank - 1] <= INT32_MAX) &&
+           (shape.k == 0 || has_algorithm(call, &shape));
+}
+
+/* A product over no elements is all zeros. */
+static int32_t clear(gantry_op_call_t *call) {
+    const uint16_t zero = 0;
+
+    return call->services->fill(call, &call->outputs[0]->span, &zero, sizeof zero);
+}
+
+static int32_t compute(gantry_op_call_t *call) {
+    gantry__matmul_shape_t shape;
+    product_t product;
+
+    read_shape(call, &shape);
+    if (shape.k == 0) {
+        return clear(call);
+    }
+    read_product(call, &shape, &product);
+    return all_batches(&shape, &product);
+}
+
+static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS | GANTRY_K_HALVES}};
+
+const gantry_kernel_def_t gantry__cublas_kernels[GANTRY__CUBLAS_OPS] =
+    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, supports, compute);

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/cublas/cuda_cublas_plan.h"
+
+#include <string.h>
+
+#include "cuda/cuda_backend.h"
+
+/* ---- describing ---- */
+
+static unsigned int element_type(int32_t dtype) {
+    switch (dtype) {
+        case GANTRY_K_FLOAT64: return GANTRY__CUBLAS_R_64F;
+        case GANTRY_K_FLOAT16: return GANTRY__CUBLAS_R_16F;
+        case GANTRY_K_BFLOAT16: return GANTRY__CUBLAS_R_16BF;
+        default: return GANTRY__CUBLAS_R_32F;
+    }
+}
+
+static unsigned int compute_type(const gantry_backend_device_t *device, int32_t dtype) {
+    switch (dtype) {
+        case GANTRY_K_FLOAT64: return GANTRY__CUBLAS_COMPUTE_64F;
+        case GANTRY_K_FLOAT32: return device->instance->float32_products;
+        default: return GANTRY__CUBLAS_COMPUTE_32F;
+    }
+}
+
+static gantry__cublas_status_t describe_matrix(const gantry__cublas_t *lt,
+                                               const gantry__cublas_form_t *form,
+                                               const gantry__cublas_matrix_t *matrix,
+                                               gantry__cublas_layout_t *out_layout) {
+    gantry__cublas_status_t native = lt->cublasLtMatrixLayoutCreate(
+        out_layout, element_type(form->dtype), matrix->rows, matrix->columns, (long)matrix->rows);
+
+    if (native == GANTRY__CUBLAS_SUCCESS && form->batch_count > 1) {
+        native =
+            lt->cublasLtMatrixLayoutSetAttribute(*out_layout, GANTRY__CUBLAS_LAYOUT_BATCH_COUNT,
+                                                 &form->batch_count, sizeof form->batch_count);
+        if (native == GANTRY__CUBLAS_SUCCESS) {
+            native = lt->cublasLtMatrixLayoutSetAttribute(
+                *out_layout, GANTRY__CUBLAS_LAYOUT_BATCH_STRIDE, &matrix->batch_stride,
+                sizeof matrix->batch_stride);
+        }
+    }
+    return native;
+}
+
+static gantry__cublas_status_t describe_order(const gantry__cublas_t *lt,
+                                              gantry__cublas_desc_t desc,
+                                              const gantry__cublas_matrix_t *matrix,
+                                              unsigned int attribute) {
+    int32_t order = matrix->is_transposed ? GANTRY__CUBLAS_TRANSPOSED : GANTRY__CUBLAS_PLAIN;
+
+    return lt->cublasLtMatmulDescSetAttribute(desc, attribute, &order, sizeof order);
+}
+
+static gantry__cublas_status_t describe_operation(const gantry_backend_device_t *device,
+                                                  gantry__cublas_plan_t *plan) {
+    const gantry__cublas_t *lt = &device->instance->cublas;
+    int32_t dtype = plan->form.dtype;
+    gantry__cublas_status_t native = lt->cublasLtMatmulDescCreate(
+        &plan->desc, compute_type(device, dtype),
+        dtype == GANTRY_K_FLOAT64 ? GANTRY__CUBLAS_R_64F : GANTRY__CUBLAS_R_32F);
+
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        native = describe_order(lt, plan->desc, &plan->form.left, GANTRY__CUBLAS_DESC_TRANSA);
+    }
+    return native == GANTRY__CUBLAS_SUCCESS
+               ? describe_order(lt, plan->desc, &plan->form.right, GANTRY__CUBLAS_DESC_TRANSB)
+               : native;
+}
+
+static gantry__cublas_status_t describe(const gantry_backend_device_t *device,
+                                        gantry__cublas_plan_t *plan) {
+    const gantry__cublas_t *lt = &device->instance->cublas;
+    gantry__cublas_status_t native = describe_operation(device, plan);
+
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        native = describe_matrix(lt, &plan->form, &plan->form.left, &plan->left);
+    }
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        native = describe_matrix(lt, &plan->form, &plan->form.right, &plan->right);
+    }
+    return native == GANTRY__CUBLAS_SUCCESS
+               ? describe_matrix(lt, &plan->form, &plan->form.out, &plan->out)
+               : native;
+}
+
+/* ---- choosing ---- */
+
+/* The library assumes 256 bytes for each address unless told. Parts of a sum of halves that were
+ * made apart are added up as float32, and rounded once. */
+static gantry__cublas_status_t set_limits(const gantry__cublas_t *lt,
+                                          const gantry__cublas_form_t *form,
+                                          gantry__cublas_preference_t preference) {
+    static const uint32_t reductions[] = {GANTRY__CUBLAS_REDUCTION_ALL,
+                                          GANTRY__CUBLAS_REDUCTION_COMPUTE_TYPE};
+    const struct {
+        unsigned int attribute;
+        const void *value;
+        size_t bytes;
+    } limits[] = {
+        {GANTRY__CUBLAS_PREFERENCE_MAX_WORKSPACE_BYTES, &form->most_workspace_bytes,
+         sizeof(uint64_t)},
+        {GANTRY__CUBLAS_PREFERENCE_REDUCTIONS, &reductions[gantry__k_is_half(form->dtype)],
+         sizeof(uint32_t)},
+        {GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_A, &form->left.alignment, sizeof(uint32_t)},
+        {GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_B, &form->right.alignment, sizeof(uint32_t)},
+        {GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_C, &form->out.alignment, sizeof(uint32_t)},
+        {GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_D, &form->out.alignment, sizeof(uint32_t)},
+    };
+    gantry__cublas_status_t native = GANTRY__CUBLAS_SUCCESS;
+
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0] && native == GANTRY__CUBLAS_SUCCESS;
+         ++i) {
+        native = lt->cublasLtMatmulPreferenceSetAttribute(preference, limits[i].attribute,
+                                                          limits[i].value, limits[i].bytes);
+    }
+    return native;
+}
+
+static gantry__cublas_status_t choose(const gantry_backend_device_t *device,
+                                      gantry__cublas_plan_t *plan) {
+    const gantry__cublas_t *lt = &device->instance->cublas;
+    gantry__cublas_preference_t preference = NULL;
+    int found = 0;
+    gantry__cublas_status_t native = lt->cublasLtMatmulPreferenceCreate(&preference);
+
+    if (native != GANTRY__CUBLAS_SUCCESS) {
+        return native;
+    }
+    native = set_limits(lt, &plan->form, preference);
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        native = lt->cublasLtMatmulAlgoGetHeuristic(device->cublas, plan->desc, plan->left,
+                                                    plan->right, plan->out, plan->out, preference,
+                                                    1, &plan->choice, &found);
+    }
+    lt->cublasLtMatmulPreferenceDestroy(preference);
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        native = found == 0 ? GANTRY__CUBLAS_NOT_SUPPORTED : plan->choice.state;
+    }
+    return native;
+}
+
+/* ---- one plan's life ---- */
+
+static void release(gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
+    const gantry__cublas_t *lt = &device->instance->cublas;
+    gantry__cublas_layout_t layouts[] = {plan->left, plan->right, plan->out};
+
+    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; ++i) {
+        if (layouts[i] != NULL) {
+            lt->cublasLtMatrixLayoutDestroy(layouts[i]);
+        }
+    }
+    if (plan->desc != NULL) {
+        lt->cublasLtMatmulDescDestroy(plan->desc);
+    }
+    gantry__host_free(device->host, plan, sizeof *plan);
+}
+
+static gantry__cublas_status_t make(gantry_backend_device_t *device,
+                                    const gantry__cublas_form_t *form,
+                                    gantry__cublas_plan_t **out_plan) {
+    gantry__cublas_plan_t *plan = gantry__cuda_alloc(device->host, sizeof *plan);
+    gantry__cublas_status_t native;
+
+    if (plan == NULL) {
+        return GANTRY__CUBLAS_NO_HOST_MEMORY;
+    }
+    plan->form = *form;
+    native = describe(device, plan);
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        native = choose(device, plan);
+    }
+    if (native != GANTRY__CUBLAS_SUCCESS) {
+        release(device, plan);
+        return native;
+    }
+    *out_plan = plan;
+    return GANTRY__CUBLAS_SUCCESS;
+}
+
+/* ---- the list ---- */
+
+/* device->lock is held. */
+static gantry__cublas_plan_t *find(gantry_backend_device_t *device,
+                                   const gantry__cublas_form_t *form) {
+    for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS && device->plans[i] != NULL; ++i) {
+        gantry__cublas_plan_t *plan = device->plans[i];
+
+        if (memcmp(&plan->form, form, sizeof *form) == 0) {
+            plan->users++;
+            plan->last_use = ++device->plan_uses;
+            return plan;
+        }
+    }
+    return NULL;
+}
+
+/* device->lock is held. Takes the place of the plan that was not used for the longest time, and
+ * returns that one; where every plan is in use the new one is not kept. */
+static gantry__cublas_plan_t *keep(gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
+    gantry__cublas_plan_t **place = NULL;
+    gantry__cublas_plan_t *former;
+
+    for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS; ++i) {
+        gantry__cublas_plan_t **at = &device->plans[i];
+
+        if (*at == NULL) {
+            place = at;
+            break;
+        }
+        if ((*at)->users == 0 && (place == NULL || (*at)->last_use < (*place)->last_use)) {
+            place = at;
+        }
+    }
+    plan->users = 1;
+    plan->last_use = ++device->plan_uses;
+    if (place == NULL) {
+        return NULL;
+    }
+    former = *place;
+    *place = plan;
+    plan->is_kept = 1;
+    return former;
+}
+
+gantry__cublas_status_t gantry__cublas_plan_take(gantry_backend_device_t *device,
+                                                 const gantry__cublas_form_t *form,
+                                                 gantry__cublas_plan_t **out_plan) {
+    gantry__cublas_plan_t *made = NULL;
+    gantry__cublas_plan_t *unneeded;
+    gantry__cublas_status_t native;
+
+    pthread_mutex_lock(&device->lock);
+    *out_plan = find(device, form);
+    pthread_mutex_unlock(&device->lock);
+    if (*out_plan != NULL) {
+        return GANTRY__CUBLAS_SUCCESS;
+    }
+    native = make(device, form, &made);
+    if (native != GANTRY__CUBLAS_SUCCESS) {
+        return native;
+    }
+    pthread_mutex_lock(&device->lock);
+    *out_plan = find(device, form); /* another thread may have been first */
+    unneeded = *out_plan != NULL ? made : keep(device, made);
+    pthread_mutex_unlock(&device->lock);
+    if (*out_plan == NULL) {
+        *out_plan = made;
+    }
+    if (unneeded != NULL) {
+        release(device, unneeded);
+    }
+    return GANTRY__CUBLAS_SUCCESS;
+}
+
+void gantry__cublas_plan_give(gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
+    int is_last;
+
+    pthread_mutex_lock(&device->lock);
+    is_last = --plan->users == 0 && !plan->is_kept;
+    pthread_mutex_unlock(&device->lock);
+    if (is_last) {
+        release(device, plan);
+    }
+}
+
+void gantry__cublas_plans_forget(gantry_backend_device_t *device) {
+    for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS && device->plans[i] != NULL; ++i) {
+        release(device, device->plans[i]);
+        device->plans[i] = NULL;
+    }
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _POSIX_C_SOURCE 200809L
+#include "driver/library_open.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if defined(__ELF__)
+#include <link.h>
+#endif
+
+#include "driver/host_call.h"
+
+#if defined(__ELF__)
+static int is_cut_elf(int file, uint64_t size) {
+    ElfW(Ehdr) header;
+
+    if (pread(file, &header, sizeof header, 0) != (ssize_t)sizeof header ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr))) {
+        return 0;
+    }
+    for (unsigned i = 0; i < header.e_phnum; ++i) {
+        ElfW(Phdr) part;
+
+        if (pread(file, &part, sizeof part, (off_t)(header.e_phoff + i * sizeof part)) !=
+                (ssize_t)sizeof part ||
+            (part.p_type == PT_LOAD &&
+             (part.p_offset > size || part.p_filesz > size - part.p_offset))) {
+            return 1;
+        }
+    }
+    return 0;
+}
+#else
+static int is_cut_elf(int file, uint64_t size) {
+    (void)file;
+    (void)size;
+    return 0;
+}
+#endif
+
+int gantry__library_is_cut(const char *path) {
+    struct stat info;
+    int is_cut;
+    int file = strchr(path, '/') != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+    if (file < 0) {
+        return 0;
+    }
+    is_cut = fstat(file, &info) == 0 && S_ISREG(info.st_mode) &&
+             is_cut_elf(file, (uint64_t)info.st_size);
+    close(file);
+    return is_cut;
+}
+
+/* Appends "name: reason"; the reason usually begins with the name itself. */
+static void add_reason(char *reasons, size_t reasons_bytes, const char *name, const char *reason) {
+    size_t length = strlen(reasons);
+    int has_name;
+
+    if (reason == NULL) {
+        reason = "cannot be opened";
+    }
+    has_name = strncmp(reason, name, strlen(name)) == 0;
+    snprintf(reasons + length, reasons_bytes - length, "%s%s%s%s", length > 0 ? "; " : "",
+             has_name ? "" : name, has_name ? "" : ": ", reason);
+}
+
+void *gantry__library_open(const gantry_host_t *host, const char *option,
+                           const char *const *candidates, size_t count, char *out_name,
+                           size_t name_bytes, char *out_reasons, size_t reasons_bytes) {
+    const char *asked = gantry__host_option(host, option);
+
+    if (asked != NULL) {
+        candidates = &asked;
+        count = 1;
+    }
+    out_reasons[0] = '\0';
+    for (size_t i = 0; i < count; ++i) {
+        int is_cut = gantry__library_is_cut(candidates[i]);
+        void *library = is_cut ? NULL : dlopen(candidates[i], RTLD_NOW | RTLD_LOCAL);
+
+        if (library != NULL) {
+            snprintf(out_name, name_bytes, "%s", candidates[i]);
+            return library;
+        }
+        add_reason(out_reasons, reasons_bytes, candidates[i],
+                   is_cut ? "the file ends before its content does" : dlerror());
+    }
+    return NULL;
+}
+
+/* A function's address is copied byte by byte: ISO C has no conversion from an object's pointer. */
+const char *gantry__library_resolve(void *library, const gantry__library_symbol_t *symbols,
+                                    size_t count, void *table) {
+    for (size_t i = 0; i < count; ++i) {
+        void *address = dlsym(library, symbols[i].name);
+
+        if (address == NULL) {
+            return symbols[i].name;
+        }
+        memcpy((char *)table + symbols[i].offset, &address, sizeof address);
+    }
+    return NULL;
+}

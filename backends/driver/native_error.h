@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A driver's numbers as a list, and their way to Gantry's codes and texts.
+ *
+ * 0 is every driver's success. Not here: what a number means, which each backend's list says.
+ * Owner: nothing is kept, lists are constant. Threads: thread-safe. */
+#ifndef GANTRY_SHARED_NATIVE_ERROR_H
+#define GANTRY_SHARED_NATIVE_ERROR_H
+
+#include "driver/host_call.h"
+
+typedef struct gantry__native_error_t {
+    int64_t native;
+    int32_t code;
+    const char *name;
+} gantry__native_error_t;
+
+typedef struct gantry__native_errors_t {
+    const char *domain;       /* "CUDA" */
+    const char *unknown_name; /* of a number that is not in the list; its code is Unknown */
+    const gantry__native_error_t *list;
+    size_t count;
+} gantry__native_errors_t;
+
+const char *gantry__native_name(const gantry__native_errors_t *errors, int64_t native);
+int32_t gantry__native_code(const gantry__native_errors_t *errors, int64_t native);
+
+/* Hands the text to the host as it is; returns code. */
+int32_t gantry__native_fail(const gantry_host_t *host, const gantry__native_errors_t *errors,
+                            int32_t code, int64_t native, const char *format, ...)
+    GANTRY__HOST_PRINTF(5, 6);
+/* 0 when native is; else its code, with the text followed by ": NAME (number)". */
+int32_t gantry__native_check(const gantry_host_t *host, const gantry__native_errors_t *errors,
+                             int64_t native, const char *format, ...) GANTRY__HOST_PRINTF(4, 5);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _DEFAULT_SOURCE /* madvise, MAP_ANONYMOUS */
+#include "driver/process_mark.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* The same on all of Linux (4.14); older headers lack it. */
+#if defined(__linux__) && !defined(MADV_WIPEONFORK)
+#define MADV_WIPEONFORK 18
+#endif
+
+#define PAGE_BYTES 4096
+
+/* A page that is zero in a child; NULL where the kernel makes none. */
+static volatile unsigned char *make_page(void) {
+#if defined(MADV_WIPEONFORK)
+    void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (page == MAP_FAILED) {
+        return NULL;
+    }
+    if (madvise(page, PAGE_BYTES, MADV_WIPEONFORK) != 0) {
+        munmap(page, PAGE_BYTES);
+        return NULL;
+    }
+    *(volatile unsigned char *)page = 1;
+    return page;
+#else
+    return NULL;
+#endif
+}
+
+void gantry__process_mark_set(gantry__process_mark_t *mark) {
+    volatile unsigned char *page = atomic_load(&mark->page);
+    volatile unsigned char *none = NULL;
+
+    if (page == NULL) {
+        page = make_page();
+        if (page != NULL && !atomic_compare_exchange_strong(&mark->page, &none, page)) {
+            munmap((void *)(uintptr_t)page, PAGE_BYTES); /* another thread was first */
+        }
+    } else if (*page == 0) {
+        *page = 1; /* of a parent's instance that found no driver */
+    }
+    atomic_store(&mark->process, (long long)getpid());
+    atomic_fetch_add(&mark->uses, 1);
+}
+
+void gantry__process_mark_unset(gantry__process_mark_t *mark) { atomic_fetch_sub(&mark->uses, 1); }
+
+/* Numbers of processes come again, in a namespace of its own at once; the page cannot err. */
+int gantry__process_mark_is_inherited(const gantry__process_mark_t *mark) {
+    const volatile unsigned char *page = atomic_load(&mark->page);
+
+    return atomic_load(&mark->uses) != 0 &&
+           (atomic_load(&mark->process) != (long long)getpid() || (page != NULL && *page == 0));
+}

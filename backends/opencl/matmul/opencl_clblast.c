@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "opencl/matmul/opencl_clblast.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opencl/opencl_backend.h"
+#include "driver/library_open.h"
+
+/* Versioned name first: the bare one belongs to development packages. */
+static const char *const candidates[] = {"libclblast.so.1", "libclblast.so"};
+
+static const gantry__library_symbol_t symbols[] = {
+    {"CLBlastClearCache", offsetof(gantry__opencl_clblast_t, clear_cache)},
+    {"CLBlastOverrideParameters", offsetof(gantry__opencl_clblast_t, override_parameters)},
+    {"CLBlastSgemmWithTempBuffer", offsetof(gantry__opencl_clblast_t, sgemm)},
+    {"CLBlastDgemmWithTempBuffer", offsetof(gantry__opencl_clblast_t, dgemm)},
+    {"CLBlastSGemmTempBufferSize", offsetof(gantry__opencl_clblast_t, sgemm_temp_size)},
+    {"CLBlastDGemmTempBufferSize", offsetof(gantry__opencl_clblast_t, dgemm_temp_size)},
+    {"CLBlastSgemmStridedBatched", offsetof(gantry__opencl_clblast_t, sgemm_batched)},
+    {"CLBlastDgemmStridedBatched", offsetof(gantry__opencl_clblast_t, dgemm_batched)},
+};
+
+/* The library has no call that tells its version; the file it really is does:
+ * libclblast.so.1.5.3. */
+static void find_name(void *library, gantry__opencl_clblast_t *clblast) {
+    struct link_map *map = NULL;
+    char path[PATH_MAX];
+    const char *version = NULL;
+
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map != NULL &&
+        realpath(map->l_name, path) != NULL) {
+        version = strstr(path, ".so.");
+    }
+    snprintf(clblast->name, sizeof clblast->name, "CLBlast%s%.16s", version != NULL ? " " : "",
+             version != NULL ? version + 4 : "");
+}
+
+/* CLBlast calls the OpenCL library it is linked with. Our objects are foreign to that one when a
+ * user chose another. */
+static int shares_opencl(void *library, const gantry__opencl_symbols_t *cl) {
+    void *theirs = dlsym(library, "clGetPlatformIDs");
+
+    return theirs != NULL && memcmp(&theirs, &cl->clGetPlatformIDs, sizeof theirs) == 0;
+}
+
+static int resolve(void *library, gantry__opencl_clblast_t *clblast) {
+    const char *missing =
+        gantry__library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], clblast);
+
+    if (missing != NULL) {
+        snprintf(clblast->reason, sizeof clblast->reason, "%s is too old: it has no function %s",
+                 clblast->name, missing);
+    }
+    return missing == NULL;
+}
+
+static void load(gantry_backend_instance_t *instance) {
+    gantry__opencl_clblast_t *clblast = &instance->clblast;
+    void *library = NULL;
+    const char *reason = NULL;
+
+    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0] && library == NULL; ++i) {
+        library = dlopen(candidates[i], RTLD_NOW | RTLD_LOCAL);
+        if (library == NULL && reason == NULL) {
+            reason = dlerror();
+            snprintf(clblast->reason, sizeof clblast->reason, "CLBlast cannot be opened: %s",
+                     reason != NULL ? reason : candidates[i]);
+        }
+    }
+    if (library == NULL) {
+        return;
+    }
+    find_name(library, clblast);
+    if (!shares_opencl(library, &instance->cl)) {
+        snprintf(clblast->reason, sizeof clblast->reason,
+                 "%s is linked with another OpenCL library than %.100s", clblast->name,
+                 instance->cl.name);
+        return;
+    }
+    clblast->is_usable = resolve(library, clblast);
+}
+
+int gantry__opencl_clblast_load(gantry_backend_instance_t *instance, char *reason,
+                                size_t reason_bytes) {
+    gantry__opencl_clblast_t *clblast = &instance->clblast;
+
+    pthread_mutex_lock(&instance->lock);
+    if (!clblast->is_tried) {
+        load(instance);
+        clblast->is_tried = 1;
+    }
+    pthread_mutex_unlock(&instance->lock);
+    snprintf(reason, reason_bytes, "%s", clblast->is_usable ? "" : clblast->reason);
+    return clblast->is_usable;
+}
+
+void gantry__opencl_clblast_forget(gantry_backend_instance_t *instance) {
+    if (instance->clblast.is_usable) {
+        instance->clblast.clear_cache();
+    }
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host's half of kernels/opencl_cpu_conv.cl: ConvolveImages on processors. */
+#include <stdio.h>
+
+#include "opencl/opencl_backend.h"
+#include "opencl/matmul/opencl_matmul.h"
+#include "opencl/opencl_text.h"
+#include "kernels/matmul/matmul_shape.h"
+#include "kernels/common/device_text.h"
+#include "kernels/window/window_shape.h"
+
+#include "kernels/window/window_lines.cl"
+
+#define PACKED_BYTES (INT64_C(512) << 10) /* of the filter at once: it stays in the second cache */
+
+/* As problem_t of the device text. */
+typedef struct problem_t {
+    gantry_window_t window;
+    int64_t m, n, k;
+    int64_t nc;
+    int64_t slot;
+    int64_t without_padding;
+} problem_t;
+
+GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_conv", gantry__text_dialect, gantry__text_launch,
+                       gantry__text_work, gantry__text_window, gantry__text_window_lines,
+                       gantry__text_opencl_cpu_types, gantry__text_opencl_cpu_tile,
+                       gantry__text_opencl_cpu_conv);
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static problem_t make_problem(const gantry_op_call_t *call, const gantry__opencl_tile_t *tile) {
+    static const gantry__window_names_t names = {"strides", "dilations"};
+    const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1],
+                       *out = call->outputs[0];
+    const int64_t n = filter->dims[3];
+    problem_t q = {.m = out->element_count / n,
+                   .n = n,
+                   .k = filter->element_count / n,
+                   .without_padding = gantry__window_is_without_padding(call)};
+    const int64_t panels = (n + tile->nr - 1) / tile->nr;
+    const int64_t fit = PACKED_BYTES / (q.k * tile->nr * (int64_t)gantry__k_size(out->dtype));
+
+    gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &q.window);
+    q.nc = least(panels, fit > 0 ? fit : 1) * tile->nr;
+    q.slot = q.nc * q.k + GANTRY_PANEL_STRIPS + GANTRY_PANEL_ZEROS;
+    return q;
+}
+
+static int32_t launch(gantry_op_call_t *call, const problem_t *q, int64_t items,
+                      gantry_backend_kernel_t *kernel) {
+    gantry_span_t scratch;
+    const int32_t status = call->services->scratch(
+        call, (uint64_t)(items * q->slot * (int64_t)gantry__k_size(call->outputs[0]->dtype)),
+        &scratch);
+    gantry_launch_arg_t args[] = {
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[0]->span},
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[1]->span},
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->outputs[0]->span},
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = scratch},
+        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof *q, .as.value = q},
+    };
+    gantry_launch_t launch = {
+        .struct_size = sizeof launch,
+        .dimensions = 1,
+        .global_size = {(uint64_t)items, 1, 1},
+        .local_size = {1, 1, 1},
+        .args = args,
+        .arg_count = sizeof args / sizeof args[0],
+    };
+
+    return status == GANTRY_K_OK ? call->services->launch(call, kernel, &launch) : status;
+}
+
+/* Outputs that one vector holds: a panel of one, by as many places as accumulators fit. As the
+ * CPU backend, for the same bits. */
+static void make_narrow(gantry__opencl_tile_t *tile, int64_t n) {
+    if (n <= tile->lanes) {
+        *tile = (gantry__opencl_tile_t){GANTRY_PANEL_PLACES, tile->lanes, tile->lanes, 1};
+    }
+}
+
+static int32_t compute(gantry_op_call_t *call) {
+    gantry__opencl_tile_t tile = gantry__opencl_tile(call->device_info, call->outputs[0]->dtype);
+    gantry_backend_kernel_t *kernel = NULL;
+    const int is_few = gantry_has_few_outputs(call->inputs[1]->dims[3], call->inputs[0]->dims[3],
+                                              (int64_t)gantry__k_size(call->outputs[0]->dtype));
+    char tile_options[GANTRY__OPENCL_TILE_OPTION_BYTES],
+        options[sizeof tile_options + sizeof " -DGANTRY_FEW=0"];
+    int32_t status;
+
+    if (call->inputs[1]->element_count == 0) {
+        return gantry__opencl_matmul_clear(call);
+    }
+
+    if (!is_few) {
+        make_narrow(&tile, call->inputs[1]->dims[3]);
+    }
+
+    const problem_t q = make_problem(call, &tile);
+
+    gantry__opencl_tile_options(&tile, call->outputs[0]->dtype, tile_options);
+    snprintf(options, sizeof options, "%s -DGANTRY_FEW=%d", tile_options, is_few);
+    status = call->services->kernel(call, &source, options, "opencl_cpu_conv", &kernel);
+    return status == GANTRY_K_OK
+               ? launch(call, &q,
+                        gantry__opencl_tile_items(call->device_info,
+                                                  (double)q.m * (double)q.n * (double)q.k),
+                        kernel)
+               : status;
+}
+
+static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
+
+const gantry_kernel_def_t gantry__opencl_cpu_conv_kernel = GANTRY_K_DEFINITION(
+    "ConvolveImages", float_types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,
+    .supports = gantry__opencl_suits_processor, .compute = compute);

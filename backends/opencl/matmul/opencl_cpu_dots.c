@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host's half of kernels/opencl_cpu_dots.cl: which products it takes, and their launch. */
+#include <stdio.h>
+
+#include "opencl/opencl_backend.h"
+#include "opencl/matmul/opencl_matmul.h"
+#include "opencl/opencl_text.h"
+
+#define MOST_COLUMNS 12 /* of the narrow side: above it the general kernel is faster */
+#define LEAST_DEPTH 64  /* below it adding up lanes costs more than it saves */
+/* of the wide side: another program is not built for little work */
+#define LEAST_ELEMENTS (1 << 16)
+#define LEAST_ELEMENTS_PER_ITEM (1 << 18)
+#define BLOCK_DEPTH 2048 /* kc: with 4 columns 32 KiB of float32 */
+#define LINE_BYTES 128
+
+/* As problem_t of the device text. */
+typedef struct problem_t {
+    int64_t rows, columns, k;
+    int64_t wide_row;
+    int64_t narrow_along, narrow_across;
+    int64_t c_row, c_col;
+    int64_t kc;
+    int64_t slot;
+} problem_t;
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
+
+/* a is wide and plain, or b is and stored by columns. */
+static int is_a_wide(const gantry__opencl_matmul_t *matmul) {
+    return !matmul->is_a_transposed && matmul->n <= MOST_COLUMNS && matmul->m >= matmul->n;
+}
+
+static int is_b_wide(const gantry__opencl_matmul_t *matmul) {
+    return matmul->is_b_transposed && matmul->m <= MOST_COLUMNS && matmul->n >= matmul->m;
+}
+
+int gantry__opencl_dots_fit(const gantry__opencl_matmul_t *matmul) {
+    int64_t rows = is_a_wide(matmul) ? matmul->m : matmul->n;
+
+    return matmul->batch_rank == 0 && (is_a_wide(matmul) || is_b_wide(matmul)) &&
+           matmul->k >= LEAST_DEPTH && rows * matmul->k >= LEAST_ELEMENTS;
+}
+
+static problem_t make_problem(const gantry__opencl_matmul_t *matmul, int32_t lanes,
+                              int64_t item_bytes) {
+    problem_t q = {.k = matmul->k, .wide_row = matmul->k};
+
+    if (is_a_wide(matmul)) {
+        q.rows = matmul->m;
+        q.columns = matmul->n;
+        q.narrow_along = matmul->is_b_transposed ? 1 : matmul->n;
+        q.narrow_across = matmul->is_b_transposed ? matmul->k : 1;
+        q.c_row = matmul->n;
+        q.c_col = 1;
+    } else {
+        q.rows = matmul->n;
+        q.columns = matmul->m;
+        q.narrow_along = matmul->is_a_transposed ? matmul->m : 1;
+        q.narrow_across = matmul->is_a_transposed ? 1 : matmul->k;
+        q.c_row = 1;
+        q.c_col = matmul->n;
+    }
+    q.kc = least(q.k, BLOCK_DEPTH);
+    q.slot = round_up(round_up(q.kc, lanes) * round_up(q.columns, 4), LINE_BYTES / item_bytes);
+    return q;
+}
+
+GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_dots", gantry__text_opencl_cpu_types,
+                       gantry__text_opencl_cpu_dots);
+
+static int32_t launch(gantry_op_call_t *call, const problem_t *q, int is_swapped, int64_t items,
+                      int64_t item_bytes, gantry_backend_kernel_t *kernel) {
+    gantry_span_t scratch;
+    int32_t status =
+        call->services->scratch(call, (uint64_t)(items * q->slot * item_bytes), &scratch);
+
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    gantry_launch_arg_t args[] = {
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[is_swapped ? 1 : 0]->span},
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[is_swapped ? 0 : 1]->span},
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->outputs[0]->span},
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = scratch},
+        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof *q, .as.value = q},
+    };
+    gantry_launch_t what = {
+        .struct_size = sizeof what,
+        .dimensions = 1,
+        .global_size = {(uint64_t)items, 1, 1},
+        .local_size = {1, 1, 1},
+        .args = args,
+        .arg_count = sizeof args / sizeof args[0],
+    };
+    return call->services->launch(call, kernel, &what);
+}
+
+int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul) {
+    int64_t item_bytes = gantry__k_size(matmul->dtype);
+    int32_t lanes = gantry__opencl_lanes(call->device_info);
+    int32_t mr = lanes == 16 ? 4 : 2; /* 32 registers, or 16 */
+    gantry_backend_kernel_t *kernel = NULL;
+    char options[96];
+    problem_t q;
+    int64_t items;
+    int32_t status;
+
+    if (matmul->dtype == GANTRY_K_FLOAT64) {
+        lanes /= 2;
+    }
+    q = make_problem(matmul, lanes, item_bytes);
+    items = q.rows * q.k / LEAST_ELEMENTS_PER_ITEM;
+    items = items < 1
+                ? 1
+                : least(least(items, call->device_info->compute_units), (q.rows + mr - 1) / mr);
+    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d",
+             (int)matmul->dtype, (int)lanes, (int)mr);
+    status = call->services->kernel(call, &source, options, "opencl_cpu_dots", &kernel);
+    return status == GANTRY_K_OK ? launch(call, &q, !is_a_wide(matmul), items, item_bytes, kernel)
+                                 : status;
+}

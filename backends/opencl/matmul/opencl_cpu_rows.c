@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host's half of kernels/opencl_cpu_rows.cl: which products it takes, and their launch. */
+#include "opencl/opencl_backend.h"
+#include "opencl/matmul/opencl_matmul.h"
+#include "opencl/opencl_text.h"
+
+#define MOST_ROWS 4       /* as in the device text */
+#define LEAST_COLUMNS 256 /* shorter pieces of rows are read no faster than by tiles */
+/* of the wide side: another program is not built for little work */
+#define LEAST_ELEMENTS (1 << 16)
+
+/* As problem_t of the device text. */
+typedef struct problem_t {
+    int64_t rows, columns, k;
+    int64_t narrow_row, narrow_along;
+    int64_t wide_row;
+    int64_t c_row, c_col;
+} problem_t;
+
+static int is_b_wide(const gantry__opencl_matmul_t *matmul) {
+    return !matmul->is_b_transposed && matmul->m <= MOST_ROWS && matmul->n >= LEAST_COLUMNS;
+}
+
+static int is_a_wide(const gantry__opencl_matmul_t *matmul) {
+    return matmul->is_a_transposed && matmul->n <= MOST_ROWS && matmul->m >= LEAST_COLUMNS;
+}
+
+int gantry__opencl_rows_fit(const gantry__opencl_matmul_t *matmul) {
+    const int64_t columns = is_b_wide(matmul) ? matmul->n : matmul->m;
+
+    return matmul->batch_rank == 0 && (is_b_wide(matmul) || is_a_wide(matmul)) &&
+           columns * matmul->k >= LEAST_ELEMENTS;
+}
+
+static problem_t make_problem(const gantry__opencl_matmul_t *matmul) {
+    if (is_b_wide(matmul)) {
+        return (problem_t){.rows = matmul->m,
+                           .columns = matmul->n,
+                           .k = matmul->k,
+                           .narrow_row = matmul->is_a_transposed ? 1 : matmul->k,
+                           .narrow_along = matmul->is_a_transposed ? matmul->m : 1,
+                           .wide_row = matmul->n,
+                           .c_row = matmul->n,
+                           .c_col = 1};
+    }
+    return (problem_t){.rows = matmul->n,
+                       .columns = matmul->m,
+                       .k = matmul->k,
+                       .narrow_row = matmul->is_b_transposed ? matmul->k : 1,
+                       .narrow_along = matmul->is_b_transposed ? 1 : matmul->n,
+                       .wide_row = matmul->m,
+                       .c_row = 1,
+                       .c_col = matmul->n};
+}
+
+GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_rows", gantry__text_opencl_cpu_types,
+                       gantry__text_opencl_cpu_tile, gantry__text_opencl_cpu_rows);
+
+int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul) {
+    const gantry__opencl_tile_t tile = gantry__opencl_tile(call->device_info, matmul->dtype);
+    const problem_t q = make_problem(matmul);
+    const int is_swapped = !is_b_wide(matmul);
+    gantry_launch_arg_t args[] = {
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[is_swapped ? 1 : 0]->span},
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[is_swapped ? 0 : 1]->span},
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->outputs[0]->span},
+        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof q, .as.value = &q},
+    };
+    gantry_launch_t launch = {
+        .struct_size = sizeof launch,
+        .dimensions = 1,
+        .global_size = {(uint64_t)gantry__opencl_tile_items(call->device_info,
+                                                            (double)(q.columns * q.k * MOST_ROWS)),
+                        1, 1},
+        .local_size = {1, 1, 1},
+        .args = args,
+        .arg_count = sizeof args / sizeof args[0],
+    };
+    char options[GANTRY__OPENCL_TILE_OPTION_BYTES];
+    gantry_backend_kernel_t *kernel = NULL;
+    int32_t status;
+
+    gantry__opencl_tile_options(&tile, matmul->dtype, options);
+    status = call->services->kernel(call, &source, options, "opencl_cpu_rows", &kernel);
+    return status == GANTRY_K_OK ? call->services->launch(call, kernel, &launch) : status;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a family of items needs to be compiled into the CPU backend; see kernels/common/item_kernel.h. A
+ * family's file:
+ *
+ *     #include "kernels/common/cpu_items.h"
+ *     #define GANTRY_ITEM_TEXT_FILE "kernels/matrix/matrix.cl"
+ *     #define GANTRY_ITEM_LIST GANTRY_MATRIX_ITEMS
+ *     #include "kernels/common/cpu_items_by_size.h"                the types its text is made for, or rows of
+ *                                                       its own
+ *     GANTRY_CPU_ITEM_FAMILY(matrix);
+ *
+ * Texts that the family's own needs (math_float32.cl) are included in front. A family whose items
+ * are worth vector code has its file named cpu_*_items_simd.c: it is then compiled once for each
+ * instruction set (cpu_simd.h) and the device's own is taken at run time. Constant data;
+ * thread-safe. */
+#ifndef GANTRY_KERNELS_CPU_ITEMS_H
+#define GANTRY_KERNELS_CPU_ITEMS_H
+
+#include "kernels/common/cpu_simd.h"
+#include "kernels/common/item_kernel.h"
+
+#include "kernels/common/types.cl"
+
+#include "kernels/common/half.cl"
+
+#include "kernels/common/item.cl"
+
+#define GANTRY_ITEM_FUNCTIONS_(t, i) functions_##t##_##i
+#define GANTRY_ITEM_FUNCTIONS(t, i) GANTRY_ITEM_FUNCTIONS_(t, i)
+#define GANTRY_ITEM_FUNCTION(name) GANTRY_RANGE_FN(name),
+#define GANTRY_ITEM_ROW(t_, i_) {.t = t_, .i = i_, .functions = GANTRY_ITEM_FUNCTIONS(t_, i_)},
+
+/* GANTRY_ITEM_ROWS is what the header of the types defined. */
+#ifndef GANTRY_CPU_VARIANT
+#define GANTRY_CPU_ITEM_FAMILY(family)                                                    \
+    static const gantry__k_item_row_t rows[] = {GANTRY_ITEM_ROWS{.t = 0}};                \
+    extern const gantry__k_items_t gantry__cpu_##family##_items;                          \
+    const gantry__k_items_t gantry__cpu_##family##_items = {.run = gantry__cpu_run_items, \
+                                                            .rows = {rows}}
+
+#else
+
+/* Each variant has its rows; the first one's file also has the family, which knows them all. */
+#define GANTRY_CPU_IS_FIRST_base 1
+#define GANTRY_CPU_IS_FIRST_avx2 0
+#define GANTRY_CPU_IS_FIRST_avx512 0
+#define GANTRY_CPU_IS_FIRST_(variant) GANTRY_CPU_IS_FIRST_##variant
+#define GANTRY_CPU_IS_FIRST(variant) GANTRY_CPU_IS_FIRST_(variant)
+/* For families that leave out types for which AVX2 is as quick. */
+#define GANTRY_CPU_IS_AVX512_base 0
+#define GANTRY_CPU_IS_AVX512_avx2 0
+#define GANTRY_CPU_IS_AVX512_avx512 1
+#define GANTRY_CPU_IS_AVX512_(variant) GANTRY_CPU_IS_AVX512_##variant
+#define GANTRY_CPU_IS_AVX512(variant) GANTRY_CPU_IS_AVX512_(variant)
+
+#if GANTRY_CPU_HAS_VARIANTS
+#define GANTRY_CPU_ITEM_ROWS(family)                                        \
+    {                                                                       \
+        gantry__cpu_##family##_rows_base, gantry__cpu_##family##_rows_avx2, \
+            gantry__cpu_##family##_rows_avx512                              \
+    }
+#define GANTRY_CPU_ITEM_DECLARE(family)                                   \
+    extern const gantry__k_item_row_t gantry__cpu_##family##_rows_base[]; \
+    extern const gantry__k_item_row_t gantry__cpu_##family##_rows_avx2[]; \
+    extern const gantry__k_item_row_t gantry__cpu_##family##_rows_avx512[];
+#else
+#define GANTRY_CPU_ITEM_ROWS(family) \
+    { gantry__cpu_##family##_rows_base }
+#define GANTRY_CPU_ITEM_DECLARE(family) \
+    extern const gantry__k_item_row_t gantry__cpu_##family##_rows_base[];
+#endif
+
+#if GANTRY_CPU_IS_FIRST(GANTRY_CPU_VARIANT)
+#define GANTRY_CPU_ITEM_TABLE(family)                                                     \
+    ;                                                                                     \
+    extern const gantry__k_items_t gantry__cpu_##family##_items;                          \
+    const gantry__k_items_t gantry__cpu_##family##_items = {.run = gantry__cpu_run_items, \
+                                                            .rows = GANTRY_CPU_ITEM_ROWS(family)}
+#else
+#define GANTRY_CPU_ITEM_TABLE(family)
+#endif
+
+#define GANTRY_CPU_ITEM_FAMILY(family)                              \
+    GANTRY_CPU_ITEM_DECLARE(family)                                 \
+    const gantry__k_item_row_t GANTRY_CPU_NAME(family##_rows)[] = { \
+        GANTRY_ITEM_ROWS{.t = 0}} GANTRY_CPU_ITEM_TABLE(family)
+
+#endif
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CPU backend's kernels, family by family. Constant data of the library; thread-safe.
+ *
+ * A kernel's compute() finds its data through gantry_arg_t.data (all tensors are host-addressable),
+ * does the work before it returns, asks the device for its SIMD level and its parallel loop, and
+ * reports bad data through call->services->fail. */
+#ifndef GANTRY_KERNELS_CPU_KERNELS_H
+#define GANTRY_KERNELS_CPU_KERNELS_H
+
+#include "kernels/common/cpu_device.h"
+#include "kernels/common/cpu_simd.h"
+#include "kernels/common/kernel_types.h"
+
+#define GANTRY_K_FAMILY(name)                                               \
+    extern const gantry_kernel_def_t *const gantry__cpu_##name##_kernels[]; \
+    extern const uint32_t gantry__cpu_##name##_kernel_count;
+#define GANTRY_K_CPU_FAMILY GANTRY_K_FAMILY
+#include "kernels/common/families.def"
+#undef GANTRY_K_CPU_FAMILY
+#undef GANTRY_K_FAMILY
+
+#endif

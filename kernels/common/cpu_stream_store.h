@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes past the caches, a line of 64 bytes at a time: memory that no cache would hold need not be
+ * read before it is written. Compiled per instruction set (cpu_simd.h); elsewhere than on x86-64
+ * plain copies.
+ *
+ * Owner: arrays are the caller's, both aligned to a line. Threads: a thread ends its writes with
+ * the fence before it tells another one of them. */
+#ifndef GANTRY_KERNELS_CPU_STREAM_STORE_H
+#define GANTRY_KERNELS_CPU_STREAM_STORE_H
+
+#include <string.h>
+
+#include "kernels/common/cpu_prefetch.h"
+
+typedef struct gantry_stream_line_t {
+    _Alignas(GANTRY__CPU_LINE_BYTES) char bytes[GANTRY__CPU_LINE_BYTES];
+} gantry_stream_line_t;
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#if defined(__AVX512F__)
+static inline void gantry__cpu_stream_line(char *out, const char *in) {
+    _mm512_stream_si512((void *)out, _mm512_load_si512((const void *)in));
+}
+#elif defined(__AVX2__)
+static inline void gantry__cpu_stream_line(char *out, const char *in) {
+    _mm256_stream_si256((void *)out, _mm256_load_si256((const void *)in));
+    _mm256_stream_si256((void *)(out + 32), _mm256_load_si256((const void *)(in + 32)));
+}
+#else
+static inline void gantry__cpu_stream_line(char *out, const char *in) {
+    for (int i = 0; i < GANTRY__CPU_LINE_BYTES; i += 16) {
+        _mm_stream_si128((void *)(out + i), _mm_load_si128((const void *)(in + i)));
+    }
+}
+#endif
+
+static inline void gantry__cpu_stream_fence(void) { _mm_sfence(); }
+#else
+static inline void gantry__cpu_stream_line(char *out, const char *in) {
+    memcpy(out, in, GANTRY__CPU_LINE_BYTES);
+}
+
+static inline void gantry__cpu_stream_fence(void) {}
+#endif
+
+#endif

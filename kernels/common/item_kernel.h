@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Families of items (kernels/common/item.cl): ops whose host code, too, is written once for the CPU
+ * backend and for every device that builds programs.
+ *
+ * A family has a list of its items, GANTRY_X_ITEMS(ITEM), and its compute() functions fill a
+ * gantry__k_item_launch_t and call gantry__k_run_items. Which way that goes is the kernel
+ * definition's: each op has two definitions over the same compute(), one of the portable pack,
+ * which builds the text, and one of the CPU backend, which has it compiled in.
+ *
+ * matrix_items.c is a short example, with matrix_cpu.c and kernels/matrix/matrix.cl.
+ *
+ * Owner: constant data; a launch is the caller's until run returns. Threads: thread-safe. */
+#ifndef GANTRY_KERNELS_ITEM_KERNEL_H
+#define GANTRY_KERNELS_ITEM_KERNEL_H
+
+#include "kernels/common/place_text.h"
+#include "kernels/common/device_text.h"
+#include "kernels/common/work.h"
+
+#include "kernels/common/dialect.cl"
+
+#include "kernels/common/work.cl"
+
+_Static_assert(sizeof(gantry_plan_t) == sizeof(gantry__k_device_plan_t) &&
+                   offsetof(gantry_plan_t, strides0) ==
+                       offsetof(gantry__k_device_plan_t, strides[0]) &&
+                   offsetof(gantry_plan_t, strides2) ==
+                       offsetof(gantry__k_device_plan_t, strides[2]),
+               "a plan lies alike in the text and on the host's side");
+
+enum { GANTRY_K_ITEM_SPANS = 5 };
+
+/* One launch of one item over [0, count). */
+typedef struct gantry__k_item_launch_t {
+    uint32_t item;      /* its number in the family's list */
+    int32_t t, i;       /* element types T and I of the text; 0 where it has none */
+    int64_t count;      /* at least 1 */
+    int64_t item_bytes; /* written by an item; 0: of a T */
+    int32_t is_costly;  /* an item is worth dozens of instructions: shorter runs */
+    int64_t elements;   /* of an item that is a run of cheap ones; 0: it is none */
+    int64_t grain;      /* items that are worth a thread of a processor; 0: by what is said above */
+    int32_t can_fail;   /* the text takes a fault slot, which devices tell of in these words */
+    gantry_fault_words_t words;
+    /* On the CPU the text for bad data at that position; of a launch that can fail. */
+    void (*explain)(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes);
+    void *parameters; /* begins with a gantry_work_t, which run fills in */
+    uint32_t parameter_bytes;
+    uint32_t span_count;
+    gantry_span_t spans[GANTRY_K_ITEM_SPANS]; /* inputs, then outputs */
+} gantry__k_item_launch_t;
+
+/* Items [begin, end) in C. spans: addresses of the launch's spans; the fault slot, 16 bytes,
+ * after the last. */
+typedef void (*gantry__k_item_fn)(void *const *spans, const void *parameters, int64_t begin,
+                                  int64_t end);
+
+/* The functions of a family for one choice of types, in the order of its list. */
+typedef struct gantry__k_item_row_t {
+    int32_t t, i;
+    const gantry__k_item_fn *functions;
+} gantry__k_item_row_t;
+
+typedef struct gantry__k_items_t gantry__k_items_t;
+struct gantry__k_items_t {
+    int32_t (*run)(gantry_op_call_t *call, const gantry__k_items_t *items,
+                   gantry__k_item_launch_t *launch);
+    const char *const *names;              /* on devices */
+    const gantry_program_source_t *source; /* on devices */
+    /* On the CPU, by its level (cpu_simd.h), to an empty row. A level without rows, or without
+     * these types, takes the one below. */
+    const gantry__k_item_row_t *rows[3];
+};
+
+/* The two ways. */
+int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry__k_items_t *items,
+                                   gantry__k_item_launch_t *launch);
+int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry__k_items_t *items,
+                              gantry__k_item_launch_t *launch);
+
+/* Runs the launch on the call's device. */
+static inline int32_t gantry__k_run_items(gantry_op_call_t *call, gantry__k_item_launch_t *launch) {
+    const gantry__k_items_t *items = call->kernel->data;
+
+    return items->run(call, items, launch);
+}
+
+/* Likewise with items of another family than the kernel's own: one of them is for devices, one
+ * for the CPU. */
+static inline int32_t gantry__k_run_items_of(gantry_op_call_t *call,
+                                             const gantry__k_items_t *on_devices,
+                                             const gantry__k_items_t *on_cpu,
+                                             gantry__k_item_launch_t *launch) {
+    const gantry__k_items_t *own = call->kernel->data,
+                            *items = own->run == on_cpu->run ? on_cpu : on_devices;
+
+    return items->run(call, items, launch);
+}
+
+/* 1 where the items run as C. */
+static inline int gantry__k_items_are_c(const gantry_op_call_t *call) {
+    const gantry__k_items_t *items = call->kernel->data;
+
+    return items->run == gantry__cpu_run_items;
+}
+
+/* elements of an item on a processor: GANTRY_RUN_MOST of item.cl */
+enum { GANTRY_K_LONGEST_RUN = 64 };
+
+/* Rows of `size` elements as items that are runs of them. */
+static inline gantry_runs_t gantry__k_runs(const gantry_op_call_t *call, int64_t size) {
+    const int64_t most = gantry__k_is_serial(call) ? GANTRY_K_LONGEST_RUN : 1,
+                  length = size < most ? size : most;
+
+    return (gantry_runs_t){.size = size, .length = length, .count = (size + length - 1) / length};
+}
+
+/* Runs the launch over all runs of output 0, which makes its count and item_bytes. */
+static inline int32_t gantry__k_run_runs(gantry_op_call_t *call, gantry__k_item_launch_t *launch,
+                                         const gantry_runs_t *runs) {
+    launch->count = call->outputs[0]->element_count / runs->size * runs->count;
+    launch->item_bytes = runs->length * (int64_t)gantry__k_size(launch->t);
+    launch->elements = runs->length;
+    launch->is_costly = runs->length > 1;
+    return gantry__k_run_items(call, launch);
+}
+
+/* ---- what a family's file is made of, in this order ---- */
+
+/* The family's device text, of these parts after the common ones; its items' names, and their
+ * numbers ITEM_name. The CPU's half is defined by GANTRY_CPU_ITEM_FAMILY (kernels/common/cpu_items.h), in a
+ * file of the CPU backend. */
+#define GANTRY_K_ITEM_NAME(name) #name,
+#define GANTRY_K_ITEM_NUMBER(name) ITEM_##name,
+#define GANTRY_K_ITEM_TEXTS(family, ITEMS, ...)                                                  \
+    enum { ITEMS(GANTRY_K_ITEM_NUMBER) };                                                        \
+    GANTRY_K_PROGRAM(family##_source, "portable/" #family, gantry__text_half, gantry__text_work, \
+                     gantry__text_item, __VA_ARGS__);                                            \
+    static const char *const family##_names[] = {ITEMS(GANTRY_K_ITEM_NAME)};                     \
+    static const gantry__k_items_t family##_items = {                                            \
+        .run = gantry__portable_run_items, .names = family##_names, .source = &family##_source}; \
+    extern const gantry__k_items_t gantry__cpu_##family##_items
+
+/* Both definitions of one op, named x_...: type constraints and names of host inputs are arrays. */
+#define GANTRY_K_ITEM_DEFINITION(items, op_, types_, hosts_, host_count_, compute_)  \
+    GANTRY_K_DEFINITION(op_, types_, GANTRY_K_COUNT_OF(types_), hosts_, host_count_, \
+                        .compute = compute_, .data = items)
+#define GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, hosts_, host_count_, compute_)           \
+    static const gantry_kernel_def_t x##_on_devices =                                          \
+        GANTRY_K_ITEM_DEFINITION(&family##_items, op_, types_, hosts_, host_count_, compute_); \
+    static const gantry_kernel_def_t x##_on_cpu = GANTRY_K_ITEM_DEFINITION(                    \
+        &gantry__cpu_##family##_items, op_, types_, hosts_, host_count_, compute_)
+#define GANTRY_K_ITEM_KERNEL(x, family, op_, types_, compute_) \
+    GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, NULL, 0, compute_)
+#define GANTRY_K_ITEM_KERNEL_HOST(x, family, op_, types_, hosts_, compute_) \
+    GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, hosts_, GANTRY_K_COUNT_OF(hosts_), compute_)
+
+/* The family as a pack and as kernels of the CPU backend; OPS(OP) lists the x of its ops. One line
+ * of item_families.def makes both known. */
+#define GANTRY_K_ON_DEVICES(x) &x##_on_devices,
+#define GANTRY_K_ON_CPU(x) &x##_on_cpu,
+#define GANTRY_K_ITEM_PACK(family, OPS)                                                         \
+    static const gantry_kernel_def_t *const family##_kernels[] = {OPS(GANTRY_K_ON_DEVICES)};    \
+    GANTRY_K_PACK(family, #family, family##_kernels);                                           \
+    extern const gantry_kernel_def_t *const gantry__cpu_##family##_kernels[];                   \
+    extern const uint32_t gantry__cpu_##family##_kernel_count;                                  \
+    const gantry_kernel_def_t *const gantry__cpu_##family##_kernels[] = {OPS(GANTRY_K_ON_CPU)}; \
+    const uint32_t gantry__cpu_##family##_kernel_count =                                        \
+        GANTRY_K_COUNT_OF(gantry__cpu_##family##_kernels)
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches of items on devices that build programs. */
+#include <string.h>
+
+#include "kernels/common/item_kernel.h"
+#include "kernels/common/program_options.h"
+
+static gantry__k_options_t options_of(const gantry_op_call_t *call,
+                                      const gantry__k_item_launch_t *launch) {
+    gantry__k_options_t options = gantry__k_options(call);
+
+    if (launch->t != 0) {
+        gantry__k_define(&options, "T_ID", (uint32_t)launch->t);
+    }
+    if (launch->i != 0) {
+        gantry__k_define(&options, "I_ID", (uint32_t)launch->i);
+    }
+    return options;
+}
+
+/* Items that make a work-item of a processor worth while: by what the launch says of them. */
+static gantry__k_work_t work_of(const gantry_op_call_t *call,
+                                const gantry__k_item_launch_t *launch) {
+    const int64_t bytes =
+        launch->item_bytes != 0 ? launch->item_bytes : (int64_t)gantry__k_size(launch->t);
+    const int64_t of_runs = launch->elements > 1 ? GANTRY_K_SHORTEST_RUN / launch->elements + 1 : 0;
+    const int64_t least = launch->grain > 0 ? launch->grain : of_runs;
+    const int64_t even = (launch->count - 1) / (gantry__k_units(call) * GANTRY_K_RUNS_PER_CORE) + 1;
+    gantry__k_work_t work = gantry__k_work(call, launch->count, bytes, launch->is_costly);
+
+    if (least > 0) {
+        work.run = even > least ? even : least;
+    }
+    return work;
+}
+
+int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry__k_items_t *items,
+                                   gantry__k_item_launch_t *launch) {
+    const gantry__k_work_t work = work_of(call, launch);
+    gantry_launch_arg_t args[GANTRY_K_ITEM_SPANS + 2];
+    gantry_backend_kernel_t *kernel;
+    uint32_t count = 0;
+    const gantry__k_options_t options = options_of(call, launch);
+    gantry_span_t fault;
+    int32_t status;
+
+    memcpy(launch->parameters, &work, sizeof work);
+    while (count < launch->span_count) {
+        args[count] = gantry__k_raw_span(launch->spans[count]);
+        count++;
+    }
+    args[count++] = gantry__k_scalar(launch->parameters, launch->parameter_bytes);
+    status = call->services->kernel(call, items->source, options.text, items->names[launch->item],
+                                    &kernel);
+    if (status == GANTRY_K_OK && launch->can_fail) {
+        status = gantry__k_fault(call, &launch->words, &fault);
+        args[count++] = gantry__k_raw_span(fault);
+    }
+    return status == GANTRY_K_OK ? gantry__k_launch_work(call, kernel, &work, args, count) : status;
+}

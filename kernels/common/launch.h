@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Short forms for the host side of a portable kernel: arguments of a launch and 1-D launches. No
+ * state, no allocation.
+ *
+ * Owner: arguments point into the caller's values, which must live until the launch slot returns.
+ * Threads: thread-safe.
+ * */
+#ifndef GANTRY_KERNELS_LAUNCH_H
+#define GANTRY_KERNELS_LAUNCH_H
+
+#include "kernels/common/kernel_types.h"
+
+/* Work-items of a 1-D work-group: the least that kernels of the pack use, and what a GPU gets where
+ * there is work enough to fill it with groups of that size. */
+#define GANTRY_K_LOCAL 64u
+#define GANTRY_K_LOCAL_MOST 256u
+/* that keep a compute unit busy: of 256, the 2048 work-items a large one holds */
+#define GANTRY_K_GROUPS_PER_UNIT 8
+
+/* 1 for devices whose work-items are loops rather than lanes: processors, but for those that
+ * make lanes of them. */
+static inline int gantry__k_is_serial_device(const gantry_device_info_t *info) {
+    return info->type == GANTRY_DEVICE_TYPE_CPU && info->sub_group_size <= 1;
+}
+
+static inline int gantry__k_is_serial(const gantry_op_call_t *call) {
+    return gantry__k_is_serial_device(call->device_info);
+}
+
+static inline uint32_t gantry__k_local_for(const gantry_op_call_t *call, uint64_t items) {
+    uint32_t local = GANTRY_K_LOCAL_MOST;
+
+    while (local > GANTRY_K_LOCAL && (local > call->device_info->max_work_group_size ||
+                                      items / local < (uint64_t)call->device_info->compute_units *
+                                                          GANTRY_K_GROUPS_PER_UNIT)) {
+        local /= 2;
+    }
+    return local;
+}
+
+static inline gantry_launch_arg_t gantry__k_span(const gantry_arg_t *arg) {
+    gantry_launch_arg_t out = {
+        .kind = GANTRY_LAUNCH_SPAN, .size_bytes = 0, .as = {.span = arg->span}};
+    return out;
+}
+
+/* Its region alone; the offset goes into a scalar. */
+static inline gantry_launch_arg_t gantry__k_base(const gantry_arg_t *arg) {
+    gantry_launch_arg_t out = {
+        .kind = GANTRY_LAUNCH_BASE, .size_bytes = 0, .as = {.span = arg->span}};
+    return out;
+}
+
+/* A span that is not a tensor's: scratch, the fault slot. */
+static inline gantry_launch_arg_t gantry__k_raw_span(gantry_span_t span) {
+    gantry_launch_arg_t out = {.kind = GANTRY_LAUNCH_SPAN, .size_bytes = 0, .as = {.span = span}};
+    return out;
+}
+
+static inline gantry_launch_arg_t gantry__k_scalar(const void *value, uint32_t size_bytes) {
+    gantry_launch_arg_t out = {
+        .kind = GANTRY_LAUNCH_SCALAR, .size_bytes = size_bytes, .as = {.value = value}};
+    return out;
+}
+
+static inline gantry_launch_arg_t gantry__k_local(uint32_t size_bytes) {
+    gantry_launch_arg_t out = {
+        .kind = GANTRY_LAUNCH_LOCAL, .size_bytes = size_bytes, .as = {.value = NULL}};
+    return out;
+}
+
+/* The words for bad data that was found at a place of the first `rank` dimensions of arg. */
+static inline gantry_fault_words_t gantry__k_words(const char *text, const gantry_arg_t *arg,
+                                                   int32_t rank) {
+    gantry_fault_words_t words = {.struct_size = sizeof words, .text = text, .place_rank = rank};
+
+    for (int32_t d = 0; d < rank; ++d) {
+        words.place_dims[d] = arg->dims[d];
+    }
+    return words;
+}
+
+/* The same, with an accepted number. */
+static inline gantry_fault_words_t gantry__k_words_up_to(const char *text, const gantry_arg_t *arg,
+                                                         int64_t limit) {
+    gantry_fault_words_t words = gantry__k_words(text, arg, arg->rank);
+
+    words.accepted_count = 1;
+    words.accepted[0] = limit;
+    return words;
+}
+
+/* The same; value_text is what is said when the number there, one of op's input of that number,
+ * is known: the words of the CPU backend. */
+static inline gantry_fault_words_t gantry__k_words_of_value(const char *text,
+                                                            const char *value_text,
+                                                            const gantry_op_call_t *call,
+                                                            int32_t input, int64_t limit) {
+    gantry_fault_words_t words = gantry__k_words_up_to(text, call->inputs[input], limit);
+
+    words.value_text = value_text;
+    words.value_input = input;
+    return words;
+}
+
+/* The fault slot of a call, told of in these words. */
+static inline int32_t gantry__k_fault(gantry_op_call_t *call, const gantry_fault_words_t *words,
+                                      gantry_span_t *out_span) {
+    const gantry_call_services_t *services = call->services;
+    const int32_t status = services->fault(call, out_span);
+
+    if (status == GANTRY_K_OK &&
+        services->struct_size > offsetof(gantry_call_services_t, fault_words) &&
+        services->fault_words != NULL) {
+        services->fault_words(call, words);
+    }
+    return status;
+}
+
+/* Launches at least `items` work-items in groups of `local`; the text's tail test drops those
+ * beyond. */
+static inline int32_t gantry__k_launch_1d(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
+                                          uint64_t items, uint32_t local,
+                                          const gantry_launch_arg_t *args, uint32_t arg_count) {
+    uint64_t groups = (items + local - 1) / local;
+    gantry_launch_t launch = {.struct_size = sizeof launch,
+                              .dimensions = 1,
+                              .global_size = {groups * local, 1, 1},
+                              .local_size = {local, 1, 1},
+                              .args = args,
+                              .arg_count = arg_count};
+    return call->services->launch(call, kernel, &launch);
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Build options of a program: definitions of numbers, -DGANTRY_NAME=NUMBER. Every launch writes
+ * them, to find its kernel by; so by hand, since snprintf takes as long as finding.
+ *
+ * Owner: a plain value. Threads: thread-safe. */
+#ifndef GANTRY_KERNELS_PROGRAM_OPTIONS_H
+#define GANTRY_KERNELS_PROGRAM_OPTIONS_H
+
+#include <string.h>
+
+#include "kernels/common/launch.h"
+
+typedef struct {
+    char text[128]; /* zero-terminated */
+    uint32_t length;
+} gantry__k_options_t;
+
+/* A definition for which there is no room is left out; a program whose text needs it does not
+ * build then. */
+static inline void gantry__k_define(gantry__k_options_t *options, const char *name,
+                                    uint32_t value) {
+    static const char define[] = "-DGANTRY_";
+    const size_t name_length = strlen(name);
+    char digits[10];
+    uint32_t count = 0;
+    char *at = options->text + options->length;
+
+    if (options->length + sizeof define + 2 + name_length + sizeof digits > sizeof options->text) {
+        return;
+    }
+    do {
+        digits[count++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    if (options->length > 0) {
+        *at++ = ' ';
+    }
+    memcpy(at, define, sizeof define - 1);
+    at += sizeof define - 1;
+    memcpy(at, name, name_length);
+    at += name_length;
+    *at++ = '=';
+    while (count > 0) {
+        *at++ = digits[--count];
+    }
+    *at = '\0';
+    options->length = (uint32_t)(at - options->text);
+}
+
+/* What all programs are told: whether work-items are loops rather than lanes. */
+static inline gantry__k_options_t gantry__k_options(const gantry_op_call_t *call) {
+    gantry__k_options_t options = {.length = 0};
+
+    options.text[0] = '\0';
+    gantry__k_define(&options, "SERIAL", (uint32_t)gantry__k_is_serial(call));
+    if (!gantry__k_is_serial(call) && call->device_info->type == GANTRY_DEVICE_TYPE_CPU) {
+        gantry__k_define(&options, "COPY_PARAMETERS", 1);
+    }
+    return options;
+}
+
+/* And the element type of those that have one. */
+static inline gantry__k_options_t gantry__k_options_of_type(const gantry_op_call_t *call,
+                                                            int32_t type) {
+    gantry__k_options_t options = gantry__k_options(call);
+
+    gantry__k_define(&options, "T_ID", (uint32_t)type);
+    return options;
+}
+
+/* By element size: bytes. index_dtype 0: the program has no index type. */
+static inline gantry__k_options_t gantry__k_size_options(const gantry_op_call_t *call,
+                                                         uint32_t bytes, int32_t index_dtype) {
+    gantry__k_options_t options = gantry__k_options_of_type(call, gantry__k_twin_of(bytes));
+    if (index_dtype != 0) gantry__k_define(&options, "I_ID", (uint32_t)index_dtype);
+    return options;
+}
+
+#endif

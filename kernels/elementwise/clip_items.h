@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The items of kernels/elementwise/clip.cl, in the order of every table of them. */
+#ifndef GANTRY_KERNELS_CLIP_ITEMS_H
+#define GANTRY_KERNELS_CLIP_ITEMS_H
+
+#define GANTRY_CLIP_ITEMS(ITEM) \
+    ITEM(clip)                  \
+    ITEM(clip_all)
+
+#endif

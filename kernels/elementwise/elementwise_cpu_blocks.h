@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the loops over costly functions of floats are run where they are made of vectors
+ * (elementwise_cpu_loops.h): the loop itself takes whole blocks alone, or each function would be
+ * there a second time for the elements left over, and again for each operand that may be a
+ * scalar. Included once by elementwise_cpu_simd.c. */
+#define GANTRY_BLOCK_LANES 16 /* elements of a block: one vector or more */
+
+enum { FILLED_ELEMENTS = 256 };
+
+/* in_blocks_T: out[i] = f(x[i], y[i]) for i < count, where a step of x or y is 1, or 0 for a
+ * scalar, and loop_T does it for a multiple of GANTRY_BLOCK_LANES. What is missing in the last
+ * block is its first element again. */
+#define IN_BLOCKS(T_)                                                                    \
+    typedef void (*loop_##T_)(const T_ *x, const T_ *y, T_ *out, int64_t count);         \
+    static void fill_##T_(T_ *values, T_ value, int64_t count) {                         \
+        for (int64_t i = 0; i < count; ++i) {                                            \
+            values[i] = value;                                                           \
+        }                                                                                \
+    }                                                                                    \
+    static void in_blocks_##T_(loop_##T_ loop, const T_ *x, int64_t x_step, const T_ *y, \
+                               int64_t y_step, T_ *out, int64_t count) {                 \
+        const int64_t whole = count & -(int64_t)GANTRY_BLOCK_LANES;                      \
+        const int64_t rest = count - whole;                                              \
+        const int64_t most = x_step + y_step == 2 ? whole : FILLED_ELEMENTS;             \
+        const int64_t filled = whole == 0                ? GANTRY_BLOCK_LANES            \
+                               : whole < FILLED_ELEMENTS ? whole                         \
+                                                         : FILLED_ELEMENTS;              \
+        T_ xs[FILLED_ELEMENTS];                                                          \
+        T_ ys[FILLED_ELEMENTS];                                                          \
+        T_ few[GANTRY_BLOCK_LANES];                                                      \
+                                                                                         \
+        if (x_step == 0) {                                                               \
+            fill_##T_(xs, x[0], filled);                                                 \
+        }                                                                                \
+        if (y_step == 0) {                                                               \
+            fill_##T_(ys, y[0], filled);                                                 \
+        }                                                                                \
+        for (int64_t i = 0; i < whole; i += most) {                                      \
+            loop(x_step == 0 ? xs : x + i, y_step == 0 ? ys : y + i, out + i,            \
+                 whole - i < most ? whole - i : most);                                   \
+        }                                                                                \
+        if (rest == 0) {                                                                 \
+            return;                                                                      \
+        }                                                                                \
+        for (int64_t e = 0; e < GANTRY_BLOCK_LANES; ++e) {                               \
+            const int64_t at = whole + (e < rest ? e : 0);                               \
+            xs[e] = x_step == 0 ? xs[e] : x[at];                                         \
+            ys[e] = y_step == 0 ? ys[e] : y[at];                                         \
+        }                                                                                \
+        loop(xs, ys, few, GANTRY_BLOCK_LANES);                                           \
+        memcpy(out + whole, few, (size_t)rest * sizeof *few);                            \
+    }
+
+IN_BLOCKS(float)
+IN_BLOCKS(double)
+#undef IN_BLOCKS

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops from one element type to another, and Range's, for one instruction set (see cpu_simd.h). */
+#include "kernels/elementwise/elementwise_cpu.h"
+
+#include "kernels/common/dialect.cl"
+
+#include "kernels/elementwise/convert.cl"
+
+#include "kernels/common/half.cl"
+
+#define RANGE(type, T, U)                                                                    \
+    static void range_##type(const void *start, const void *delta, int64_t begin, void *out, \
+                             int64_t count) {                                                \
+        const U first = (U)((const T *)start)[0];                                            \
+        const U step = (U)((const T *)delta)[0];                                             \
+        GANTRY_INDEPENDENT                                                                   \
+        for (int64_t i = 0; i < count; ++i) {                                                \
+            ((T *)out)[i] = (T)(first + (U)(begin + i) * step);                              \
+        }                                                                                    \
+    }
+
+RANGE(f32, float, float)
+RANGE(f64, double, double)
+RANGE(i32, int32_t, uint32_t)
+RANGE(i64, int64_t, uint64_t)
+RANGE(i8, int8_t, uint32_t)
+RANGE(i16, int16_t, uint32_t)
+RANGE(u8, uint8_t, uint32_t)
+RANGE(u16, uint16_t, uint32_t)
+RANGE(u32, uint32_t, uint32_t)
+RANGE(u64, uint64_t, uint64_t)
+
+#define RANGE_HALF(type)                                                                     \
+    static void range_##type(const void *start, const void *delta, int64_t begin, void *out, \
+                             int64_t count) {                                                \
+        const float first = gantry_##type##_to_f32(((const uint16_t *)start)[0]);            \
+        const float step = gantry_##type##_to_f32(((const uint16_t *)delta)[0]);             \
+        GANTRY_INDEPENDENT                                                                   \
+        for (int64_t i = 0; i < count; ++i) {                                                \
+            ((uint16_t *)out)[i] = gantry_f32_to_##type(first + (float)(begin + i) * step);  \
+        }                                                                                    \
+    }
+
+RANGE_HALF(f16)
+RANGE_HALF(bf16)
+
+void GANTRY_CPU_NAME(range_loop)(uint32_t column, const void *start, const void *delta,
+                                 int64_t begin, void *out, int64_t count) {
+    static void (*const loops[GANTRY_CPU_ALL_TYPES])(const void *, const void *, int64_t, void *,
+                                                     int64_t) = {
+        range_f32, range_f64, range_i32, range_i64, NULL,      range_i8,  range_i16,
+        range_u8,  range_u16, range_u32, range_u64, range_f16, range_bf16};
+
+    loops[column](start, delta, begin, out, count);
+}
+
+/* ---- conversion between types: every pair ---- */
+
+#define CONVERT(from, S, to, D, expression)                                         \
+    static int32_t convert_##from##_##to(const void *xs, const void *ys, void *out, \
+                                         int64_t count) {                           \
+        (void)ys;                                                                   \
+        GANTRY_INDEPENDENT                                                          \
+        for (int64_t i = 0; i < count; ++i) {                                       \
+            const S x = ((const S *)xs)[i];                                         \
+            ((D *)out)[i] = (D)(expression);                                        \
+        }                                                                           \
+        return 0;                                                                   \
+    }
+
+CONVERT(f32, uint32_t, f32, uint32_t, x)
+CONVERT(f32, float, f64, double, x)
+CONVERT(f32, float, i32, int32_t, gantry_f32_to_i32(x))
+CONVERT(f32, float, i64, int64_t, gantry_f32_to_i64(x))
+CONVERT(f32, float, b8, uint8_t, x != 0.0f)
+CONVERT(f64, double, f32, float, x)
+CONVERT(f64, uint64_t, f64, uint64_t, x)
+CONVERT(f64, double, i32, int32_t, gantry_f64_to_i32(x))
+CONVERT(f64, double, i64, int64_t, gantry_f64_to_i64(x))
+CONVERT(f64, double, b8, uint8_t, x != 0.0)
+CONVERT(i32, int32_t, f32, float, x)
+CONVERT(i32, int32_t, f64, double, x)
+CONVERT(i32, int32_t, i32, int32_t, x)
+CONVERT(i32, int32_t, i64, int64_t, x)
+CONVERT(i32, int32_t, b8, uint8_t, x != 0)
+CONVERT(i64, int64_t, f32, float, x)
+CONVERT(i64, int64_t, f64, double, x)
+CONVERT(i64, int64_t, i32, int32_t, x)
+CONVERT(i64, int64_t, i64, int64_t, x)
+CONVERT(i64, int64_t, b8, uint8_t, x != 0)
+CONVERT(b8, uint8_t, f32, float, x)
+CONVERT(b8, uint8_t, f64, double, x)
+CONVERT(b8, uint8_t, i32, int32_t, x)
+CONVERT(b8, uint8_t, i64, int64_t, x)
+CONVERT(b8, uint8_t, b8, uint8_t, x)
+
+CONVERT(f64, double, f32_truncated, float, gantry_f64_to_f32_truncated(x))
+
+/* A half goes through float32 both ways, as in TensorFlow. */
+#define CONVERT_HALF(half)                                                              \
+    CONVERT(half, uint16_t, f32, float, gantry_##half##_to_f32(x))                      \
+    CONVERT(half, uint16_t, f64, double, gantry_##half##_to_f32(x))                     \
+    CONVERT(half, uint16_t, i32, int32_t, gantry_f32_to_i32(gantry_##half##_to_f32(x))) \
+    CONVERT(half, uint16_t, i64, int64_t, gantry_f32_to_i64(gantry_##half##_to_f32(x))) \
+    CONVERT(half, uint16_t, b8, uint8_t, (x & 0x7fff) != 0)                             \
+    CONVERT(half, uint16_t, half, uint16_t, x)                                          \
+    CONVERT(f32, float, half, uint16_t, gantry_f32_to_##half(x))                        \
+    CONVERT(f64, double, half, uint16_t, gantry_f32_to_##half((float)x))                \
+    CONVERT(i32, int32_t, half, uint16_t, gantry_f32_to_##half((float)x))               \
+    CONVERT(i64, int64_t, half, uint16_t, gantry_f32_to_##half((float)x))               \
+    CONVERT(b8, uint8_t, half, uint16_t, gantry_f32_to_##half((float)x))
+
+CONVERT_HALF(f16)
+CONVERT_HALF(bf16)
+CONVERT(f16, uint16_t, bf16, uint16_t, gantry_f32_to_bf16(gantry_f16_to_f32(x)))
+CONVERT(bf16, uint16_t, f16, uint16_t, gantry_f32_to_f16(gantry_bf16_to_f32(x)))
+
+CONVERT(f32, float, f16_truncated, uint16_t,
+        gantry_f32_to_f16(gantry_f32_without_bits(x, GANTRY_F16_DROPS_OF_F32)))
+CONVERT(f64, double, f16_truncated, uint16_t,
+        gantry_f32_to_f16((float)gantry_f64_without_bits(x, GANTRY_F16_DROPS_OF_F64)))
+CONVERT(f32, float, bf16_truncated, uint16_t,
+        gantry_f32_to_bf16(gantry_f32_without_bits(x, GANTRY_BF16_DROPS_OF_F32)))
+
+/* Rarer integers: to and from int64, whose lowest bits are theirs; see gantry__cpu_convert. */
+#define CONVERT_RARE(type, S)         \
+    CONVERT(type, S, i64, int64_t, x) \
+    CONVERT(i64, int64_t, type, S, x)
+
+#define CONVERT_CLAMPED(type, S, NAME) \
+    CONVERT(clamped, int64_t, type, S, \
+            gantry_clamp_i64(x, GANTRY_LOWEST_##NAME, GANTRY_HIGHEST_##NAME))
+
+CONVERT_RARE(i8, int8_t)
+CONVERT_RARE(i16, int16_t)
+CONVERT_RARE(u8, uint8_t)
+CONVERT_RARE(u16, uint16_t)
+CONVERT_RARE(u32, uint32_t)
+CONVERT_RARE(u64, uint64_t)
+CONVERT_CLAMPED(i8, int8_t, I8)
+CONVERT_CLAMPED(i16, int16_t, I16)
+CONVERT_CLAMPED(u8, uint8_t, U8)
+CONVERT_CLAMPED(u16, uint16_t, U16)
+CONVERT_CLAMPED(u32, uint32_t, U32)
+CONVERT(u64, uint64_t, f32, float, x)
+CONVERT(u64, uint64_t, f64, double, x)
+CONVERT(f32, float, u64, uint64_t, gantry_f32_to_u64(x))
+CONVERT(f64, double, u64, uint64_t, gantry_f64_to_u64(x))
+/* What pictures are made of. */
+CONVERT(u8, uint8_t, f32, float, x)
+
+/* Columns as in gantry__cpu_type_column. */
+enum { F32, F64, I32, I64, B8, I8, I16, U8, U16, U32, U64, F16, BF16 };
+
+#define CONVERT_ROW(from)                                                                         \
+    {                                                                                             \
+        [F32] = convert_##from##_f32, [F64] = convert_##from##_f64, [I32] = convert_##from##_i32, \
+        [I64] = convert_##from##_i64, [B8] = convert_##from##_b8, [F16] = convert_##from##_f16,   \
+        [BF16] = convert_##from##_bf16                                                            \
+    }
+
+/* NULL where nothing is cut off. */
+static gantry__cpu_loop_fn truncating_loop(uint32_t from, uint32_t to) {
+    static const gantry__cpu_loop_fn loops[2][GANTRY_CPU_ALL_TYPES] = {
+        [F32] = {[F16] = convert_f32_f16_truncated, [BF16] = convert_f32_bf16_truncated},
+        [F64] = {[F32] = convert_f64_f32_truncated, [F16] = convert_f64_f16_truncated}};
+
+    return from <= F64 ? loops[from][to] : NULL;
+}
+
+/* The pairs that CONVERT_ROW leaves out. */
+static gantry__cpu_loop_fn rare_loop(uint32_t from, uint32_t to) {
+    static const gantry__cpu_loop_fn loops[GANTRY_CPU_ALL_TYPES][GANTRY_CPU_ALL_TYPES] = {
+        [I64] = {[I8] = convert_i64_i8,
+                 [I16] = convert_i64_i16,
+                 [U8] = convert_i64_u8,
+                 [U16] = convert_i64_u16,
+                 [U32] = convert_i64_u32,
+                 [U64] = convert_i64_u64},
+        [F32] = {[U64] = convert_f32_u64},
+        [F64] = {[U64] = convert_f64_u64},
+        [I8] = {[I64] = convert_i8_i64},
+        [I16] = {[I64] = convert_i16_i64},
+        [U8] = {[I64] = convert_u8_i64, [F32] = convert_u8_f32},
+        [U16] = {[I64] = convert_u16_i64},
+        [U32] = {[I64] = convert_u32_i64},
+        [U64] = {[I64] = convert_u64_i64, [F32] = convert_u64_f32, [F64] = convert_u64_f64}};
+
+    return loops[from][to];
+}
+
+gantry__cpu_loop_fn GANTRY_CPU_NAME(convert_loop)(uint32_t from, uint32_t to, int32_t truncate) {
+    static const gantry__cpu_loop_fn loops[GANTRY_CPU_ALL_TYPES][GANTRY_CPU_ALL_TYPES] = {
+        [F32] = CONVERT_ROW(f32),  [F64] = CONVERT_ROW(f64), [I32] = CONVERT_ROW(i32),
+        [I64] = CONVERT_ROW(i64),  [B8] = CONVERT_ROW(b8),   [F16] = CONVERT_ROW(f16),
+        [BF16] = CONVERT_ROW(bf16)};
+    const gantry__cpu_loop_fn truncating = truncate != 0 ? truncating_loop(from, to) : NULL;
+
+    if (truncating != NULL) {
+        return truncating;
+    }
+    return loops[from][to] != NULL ? loops[from][to] : rare_loop(from, to);
+}
+
+gantry__cpu_loop_fn GANTRY_CPU_NAME(clamp_loop)(uint32_t to) {
+    static const gantry__cpu_loop_fn loops[GANTRY_CPU_ALL_TYPES] = {[I8] = convert_clamped_i8,
+                                                                    [I16] = convert_clamped_i16,
+                                                                    [U8] = convert_clamped_u8,
+                                                                    [U16] = convert_clamped_u16,
+                                                                    [U32] = convert_clamped_u32};
+
+    return loops[to];
+}

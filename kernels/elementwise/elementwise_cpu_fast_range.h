@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions of floats block by block, where what rare arguments take is left out of the blocks that
+ * have none of them; the bits are the same. The text's own choice, GANTRY_ANY, would be a branch in
+ * the loop.
+ *   Sin, Cos, Tan: large arguments (math_float32_trig.cl); a fourth of the cost
+ *   Sin, Cos of float64: large ones (math_float64_trig.cl), which the C library has to take,
+ *   element by element; so one
+ *       instruction set's loop for blocks that have some serves all
+ *   Lgamma, Digamma: negative ones (math_float32_gamma.cl); half of it
+ *   FloorMod, TruncateMod: large quotients (math_modulo.cl), which go element by element
+ * Included once by elementwise_cpu_simd.c, after the loops of floats, which the other blocks
+ * take. */
+enum { NEAR_BLOCK = 256 };
+
+/* Are all magnitudes below the limit? NaN is not. */
+static int32_t all_near(const float *x, int64_t count) {
+    uint32_t greatest = 0;
+
+    for (int64_t i = 0; i < count; ++i) {
+        const uint32_t magnitude = GANTRY_AS_UINT(x[i]) & 0x7fffffffu;
+        greatest = magnitude > greatest ? magnitude : greatest;
+    }
+    return greatest < GANTRY_AS_UINT(GANTRY_NEAR_LIMIT_F32);
+}
+
+static int32_t all_near_double(const double *x, int64_t count) {
+    uint64_t below = UINT64_MAX; /* its highest bit: whether all are */
+
+    for (int64_t i = 0; i < count; ++i) {
+        below &=
+            (GANTRY_AS_ULONG(x[i]) & (UINT64_MAX >> 1)) - GANTRY_AS_ULONG(GANTRY_NEAR_LIMIT_F64);
+    }
+    return below >> 63 != 0;
+}
+
+/* Has none of them a sign? */
+static int32_t all_positive(const float *x, int64_t count) {
+    uint32_t bits = 0;
+
+    for (int64_t i = 0; i < count; ++i) {
+        bits |= GANTRY_AS_UINT(x[i]);
+    }
+    return bits >> 31 == 0;
+}
+
+#if defined(GANTRY_BLOCK_LANES)
+#define WHOLE(count) ((count) & -(int64_t)GANTRY_BLOCK_LANES)
+#define RUN_NEAR(T_, near, x, out, count) in_blocks_##T_(near, x, 1, x, 1, out, count)
+#else
+#define WHOLE(count) (count)
+#define RUN_NEAR(T_, near, x, out, count) near(x, x, out, count)
+#endif
+
+/* name: the op's with the type, as the loops have it; far: what takes the blocks that have
+ * others. */
+#define NEAR_LOOPS(T_, name, function, is_near, far)                                          \
+    static void name##_near(const T_ *x, const T_ *y, T_ *out, int64_t count) {               \
+        (void)y;                                                                              \
+        GANTRY_INDEPENDENT                                                                    \
+        for (int64_t i = 0; i < WHOLE(count); ++i) {                                          \
+            out[i] = gantry_##function(x[i]);                                                 \
+        }                                                                                     \
+    }                                                                                         \
+    static int32_t name##_blocks(const void *xs, const void *ys, void *outs, int64_t count) { \
+        for (int64_t i = 0; i < count; i += NEAR_BLOCK) {                                     \
+            const T_ *x = (const T_ *)xs + i;                                                 \
+            T_ *out = (T_ *)outs + i;                                                         \
+            const int64_t length = count - i < NEAR_BLOCK ? count - i : NEAR_BLOCK;           \
+            if (is_near(x, length)) {                                                         \
+                RUN_NEAR(T_, name##_near, x, out, length);                                    \
+            } else {                                                                          \
+                far(x, ys, out, length);                                                      \
+            }                                                                                 \
+        }                                                                                     \
+        return 0;                                                                             \
+    }
+
+NEAR_LOOPS(float, Sin_1, sin_near_f32, all_near, Sin_1_dense)
+NEAR_LOOPS(float, Cos_1, cos_near_f32, all_near, Cos_1_dense)
+NEAR_LOOPS(float, Tan_1, tan_near_f32, all_near, Tan_1_dense)
+NEAR_LOOPS(float, Lgamma_1, lgamma_near_f32, all_positive, Lgamma_1_dense)
+NEAR_LOOPS(float, Digamma_1, digamma_near_f32, all_positive, Digamma_1_dense)
+
+#if defined(GANTRY_BLOCK_LANES)
+static void far_double(uint32_t row, const void *x, const void *y, void *out, int64_t count) {
+    const uint32_t column = gantry__cpu_type_column(GANTRY_K_FLOAT64);
+
+    gantry__cpu_element_loops_base()[row * GANTRY_CPU_TYPES + column].dense(x, y, out, count);
+}
+
+/* This instruction set's own loop is left out of the library. */
+#define FAR_DOUBLE(name, x, y, out, count) \
+    ((void)name##_2_dense, far_double(GANTRY_K_ROW_##name, x, y, out, count))
+#define Sin_far(x, y, out, count) FAR_DOUBLE(Sin, x, y, out, count)
+#define Cos_far(x, y, out, count) FAR_DOUBLE(Cos, x, y, out, count)
+NEAR_LOOPS(double, Sin_2, sin_near_f64, all_near_double, Sin_far)
+NEAR_LOOPS(double, Cos_2, cos_near_f64, all_near_double, Cos_far)
+#else
+NEAR_LOOPS(double, Sin_2, sin_near_f64, all_near_double, Sin_2_dense)
+NEAR_LOOPS(double, Cos_2, cos_near_f64, all_near_double, Cos_2_dense)
+#endif
+#undef NEAR_LOOPS
+
+/* What the table takes for them. */
+#define Sin_1_dense Sin_1_blocks
+#define Cos_1_dense Cos_1_blocks
+#define Tan_1_dense Tan_1_blocks
+#define Lgamma_1_dense Lgamma_1_blocks
+#define Digamma_1_dense Digamma_1_blocks
+#define Sin_2_dense Sin_2_blocks
+#define Cos_2_dense Cos_2_blocks
+
+#if defined(GANTRY_BLOCK_LANES)
+/* Is every quotient of the block near? One that is large where a zero or a NaN is. */
+static int32_t all_quotients_near(const float *x, int64_t x_count, const float *y,
+                                  int64_t y_count) {
+    uint32_t greatest = 0;
+    uint32_t least = UINT32_MAX;
+
+    for (int64_t i = 0; i < x_count; ++i) {
+        const uint32_t magnitude = GANTRY_AS_UINT(x[i]) & 0x7fffffffu;
+        greatest = magnitude > greatest ? magnitude : greatest;
+    }
+    for (int64_t i = 0; i < y_count; ++i) {
+        const uint32_t magnitude = GANTRY_AS_UINT(y[i]) & 0x7fffffffu;
+        least = magnitude < least ? magnitude : least;
+    }
+    return GANTRY_AS_FLOAT(greatest) <= GANTRY_AS_FLOAT(least) * GANTRY_MODULO_NEAR_F32;
+}
+
+#define MODULO_LOOP(name, form, x_step, y_step)                                                    \
+    static int32_t name##_near_##form(const void *xs, const void *ys, void *outs, int64_t count) { \
+        for (int64_t i = 0; i < count; i += NEAR_BLOCK) {                                          \
+            const float *x = (const float *)xs + i * x_step;                                       \
+            const float *y = (const float *)ys + i * y_step;                                       \
+            float *out = (float *)outs + i;                                                        \
+            const int64_t length = count - i < NEAR_BLOCK ? count - i : NEAR_BLOCK;                \
+            if (all_quotients_near(x, x_step == 0 ? 1 : length, y, y_step == 0 ? 1 : length)) {    \
+                in_blocks_float(name##_near, x, x_step, y, y_step, out, length);                   \
+            } else {                                                                               \
+                name##_1_##form(x, y, out, length);                                                \
+            }                                                                                      \
+        }                                                                                          \
+        return 0;                                                                                  \
+    }
+#define MODULO_LOOPS(name, function)                                                     \
+    static void name##_near(const float *x, const float *y, float *out, int64_t count) { \
+        GANTRY_INDEPENDENT                                                               \
+        for (int64_t i = 0; i < WHOLE(count); ++i) {                                     \
+            out[i] = gantry_##function##_near_f32(x[i], y[i]);                           \
+        }                                                                                \
+    }                                                                                    \
+    MODULO_LOOP(name, dense, 1, 1)                                                       \
+    MODULO_LOOP(name, y_scalar, 1, 0)                                                    \
+    MODULO_LOOP(name, x_scalar, 0, 1)
+
+MODULO_LOOPS(FloorMod, floor_mod)
+MODULO_LOOPS(TruncateMod, fmod)
+#undef MODULO_LOOP
+#undef MODULO_LOOPS
+
+#define FloorMod_1_dense FloorMod_near_dense
+#define FloorMod_1_y_scalar FloorMod_near_y_scalar
+#define FloorMod_1_x_scalar FloorMod_near_x_scalar
+#define TruncateMod_1_dense TruncateMod_near_dense
+#define TruncateMod_1_y_scalar TruncateMod_near_y_scalar
+#define TruncateMod_1_x_scalar TruncateMod_near_x_scalar
+#endif

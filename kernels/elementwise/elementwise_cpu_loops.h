@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loops of every op of elementwise.def for one type. No guard: a file includes this once per
+ * type, with GANTRY_T_ID defined, after types.cl and the math texts; it takes GANTRY_T_ID back at
+ * the end. With GANTRY_DENSE_ONLY there are no loops with a scalar operand.
+ * Plain loops: the compiler makes vector code of them. Of costly functions of floats it is to make
+ * that alone, no scalar copy for what is left over and none per scalar operand: they go by way
+ * of elementwise_cpu_blocks.h. */
+#include "kernels/elementwise/element.cl"
+
+#define LOOP_PASTE_(name, type, form) name##_##type##_##form
+#define LOOP_PASTE(name, type, form) LOOP_PASTE_(name, type, form)
+#define LOOP(name, form) LOOP_PASTE(name, GANTRY_T_ID, form)
+
+#define SHORT_UNARY(name, result, check, expression)                                             \
+    static int32_t LOOP(name, dense)(const void *xs, const void *ys, void *out, int64_t count) { \
+        (void)ys;                                                                                \
+        GANTRY_INDEPENDENT                                                                       \
+        for (int64_t i = 0; i < count; ++i) {                                                    \
+            const T x = ((const T *)xs)[i];                                                      \
+            ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression);           \
+        }                                                                                        \
+        return 0;                                                                                \
+    }
+
+#define LOOP_DENSE(name, result, check, expression)                                              \
+    static int32_t LOOP(name, dense)(const void *xs, const void *ys, void *out, int64_t count) { \
+        int32_t bad = 0;                                                                         \
+        GANTRY_INDEPENDENT                                                                       \
+        for (int64_t i = 0; i < count; ++i) {                                                    \
+            const T x = ((const T *)xs)[i];                                                      \
+            const T y = ((const T *)ys)[i];                                                      \
+            bad |= GANTRY_CHECK_##check(y);                                                      \
+            ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression);           \
+        }                                                                                        \
+        return bad;                                                                              \
+    }
+
+#define LOOPS_SCALAR(name, result, check, expression)                                  \
+    static int32_t LOOP(name, y_scalar)(const void *xs, const void *ys, void *out,     \
+                                        int64_t count) {                               \
+        const T y = ((const T *)ys)[0];                                                \
+        GANTRY_INDEPENDENT                                                             \
+        for (int64_t i = 0; i < count; ++i) {                                          \
+            const T x = ((const T *)xs)[i];                                            \
+            ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression); \
+        }                                                                              \
+        return GANTRY_CHECK_##check(y);                                                \
+    }                                                                                  \
+    static int32_t LOOP(name, x_scalar)(const void *xs, const void *ys, void *out,     \
+                                        int64_t count) {                               \
+        int32_t bad = 0;                                                               \
+        const T x = ((const T *)xs)[0];                                                \
+        GANTRY_INDEPENDENT                                                             \
+        for (int64_t i = 0; i < count; ++i) {                                          \
+            const T y = ((const T *)ys)[i];                                            \
+            bad |= GANTRY_CHECK_##check(y);                                            \
+            ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression); \
+        }                                                                              \
+        return bad;                                                                    \
+    }
+
+#ifdef GANTRY_DENSE_ONLY
+#define SHORT_BINARY(name, result, check, expression) LOOP_DENSE(name, result, check, expression)
+#else
+#define SHORT_BINARY(name, result, check, expression) \
+    LOOP_DENSE(name, result, check, expression)       \
+    LOOPS_SCALAR(name, result, check, expression)
+#endif
+
+#if GANTRY_T_IS_FLOAT && defined(GANTRY_BLOCK_LANES)
+#if GANTRY_T_ID == 1
+#define LOOP_TYPE float
+#else
+#define LOOP_TYPE double
+#endif
+#define IN_BLOCKS_(T_) in_blocks_##T_
+#define IN_BLOCKS(T_) IN_BLOCKS_(T_)
+/* Over whole blocks; ys is xs where there is no y. */
+#define LOOP_WHOLE(name, expression)                                                 \
+    static void LOOP(name, whole)(const T *xs, const T *ys, T *out, int64_t count) { \
+        GANTRY_INDEPENDENT                                                           \
+        for (int64_t i = 0; i < (count & -(int64_t)GANTRY_BLOCK_LANES); ++i) {       \
+            const T x = xs[i];                                                       \
+            const T y = ys[i];                                                       \
+            (void)y;                                                                 \
+            out[i] = (T)(expression);                                                \
+        }                                                                            \
+    }
+#define LOOP_BLOCKS(name, form, y, x_step, y_step)                                              \
+    static int32_t LOOP(name, form)(const void *xs, const void *ys, void *out, int64_t count) { \
+        (void)ys;                                                                               \
+        IN_BLOCKS(LOOP_TYPE)(LOOP(name, whole), xs, x_step, y, y_step, out, count);             \
+        return 0;                                                                               \
+    }
+#define LONG_UNARY(name, result, check, expression) \
+    LOOP_WHOLE(name, expression)                    \
+    LOOP_BLOCKS(name, dense, xs, 1, 1)
+#define LONG_BINARY(name, result, check, expression) \
+    LOOP_WHOLE(name, expression)                     \
+    LOOP_BLOCKS(name, dense, ys, 1, 1)               \
+    LOOP_BLOCKS(name, y_scalar, ys, 1, 0)            \
+    LOOP_BLOCKS(name, x_scalar, ys, 0, 1)
+#else
+#define LONG_UNARY SHORT_UNARY
+#define LONG_BINARY SHORT_BINARY
+#endif
+
+#define SHORT_CHOICE SHORT_UNARY
+#define SHORT_VARIANT SHORT_UNARY
+#define SHORT_VALUE SHORT_BINARY
+#define LONG_CHOICE LONG_UNARY
+#define LONG_VARIANT LONG_UNARY
+#define LENGTH_NONE SHORT
+#define LENGTH_ROUNDING SHORT
+#define LENGTH_FUNCTIONS LONG
+#define LENGTH_ERROR LONG
+#define LENGTH_ACTIVATION LONG
+#if GANTRY_T_ID == 2 /* calls of the C library for the most part */
+#define LENGTH_LIBRARY SHORT
+#else
+#define LENGTH_LIBRARY LONG
+#endif
+#define LENGTH_MODULO LENGTH_LIBRARY
+#define LENGTH_TRIGONOMETRY LENGTH_LIBRARY
+#define LENGTH_HYPERBOLIC LENGTH_LIBRARY
+#define LENGTH_SPECIAL LENGTH_LIBRARY
+#define LENGTH_GAMMA LENGTH_LIBRARY
+#define LENGTH_POWER LENGTH_LIBRARY
+#define LOOPS_OF_(length, form) length##_##form
+#define LOOPS_OF(length, form) LOOPS_OF_(length, form)
+
+#define NO_LOOPS(loops)
+#define ALL_LOOPS(loops) loops
+#if GANTRY_T_IS_FLOAT
+#define EMIT_FLOATING ALL_LOOPS
+#define EMIT_INTEGERS NO_LOOPS
+#define EMIT_SIGNED_NUMERIC ALL_LOOPS
+#define EMIT_NUMERIC ALL_LOOPS
+#define EMIT_BOOLS NO_LOOPS
+#elif GANTRY_T_IS_BOOL
+#define EMIT_FLOATING NO_LOOPS
+#define EMIT_INTEGERS NO_LOOPS
+#define EMIT_SIGNED_NUMERIC NO_LOOPS
+#define EMIT_NUMERIC NO_LOOPS
+#define EMIT_BOOLS ALL_LOOPS
+#else
+#define EMIT_FLOATING NO_LOOPS
+#define EMIT_INTEGERS ALL_LOOPS
+#define EMIT_NUMERIC ALL_LOOPS
+#define EMIT_BOOLS NO_LOOPS
+#if GANTRY_T_IS_SIGNED
+#define EMIT_SIGNED_NUMERIC ALL_LOOPS
+#else
+#define EMIT_SIGNED_NUMERIC NO_LOOPS
+#endif
+#endif
+#define EMIT_NUMERIC_BOOL ALL_LOOPS
+
+#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) \
+    EMIT_##types(LOOPS_OF(LENGTH_##math, form)(name, result, check, expression))
+#include "kernels/elementwise/elementwise.def"
+#undef GANTRY_ELEMENTWISE
+
+#undef LOOP_PASTE_
+#undef LOOP_PASTE
+#undef LOOP
+#undef LOOP_DENSE
+#undef LOOPS_SCALAR
+#undef LOOP_WHOLE
+#undef LOOP_BLOCKS
+#undef LOOPS_OF_
+#undef LOOPS_OF
+#undef SHORT_UNARY
+#undef SHORT_CHOICE
+#undef SHORT_VARIANT
+#undef SHORT_BINARY
+#undef SHORT_VALUE
+#undef LONG_UNARY
+#undef LONG_CHOICE
+#undef LONG_VARIANT
+#undef LONG_BINARY
+#undef LENGTH_NONE
+#undef LENGTH_ROUNDING
+#undef LENGTH_LIBRARY
+#undef LENGTH_MODULO
+#undef IN_BLOCKS_
+#undef IN_BLOCKS
+#undef LOOP_TYPE
+#undef LENGTH_FUNCTIONS
+#undef LENGTH_ERROR
+#undef LENGTH_TRIGONOMETRY
+#undef LENGTH_HYPERBOLIC
+#undef LENGTH_SPECIAL
+#undef LENGTH_ACTIVATION
+#undef LENGTH_GAMMA
+#undef LENGTH_POWER
+#undef NO_LOOPS
+#undef ALL_LOOPS
+#undef EMIT_FLOATING
+#undef EMIT_INTEGERS
+#undef EMIT_SIGNED_NUMERIC
+#undef EMIT_NUMERIC
+#undef EMIT_NUMERIC_BOOL
+#undef EMIT_BOOLS
+#undef GANTRY_T_ID

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ops of elementwise.def on every device that builds programs. Each op has a program of its
+ * own, its text made from the op's line of the table; variants are op x type x style, and one
+ * program holds all shape classes (dense, a scalar on either side, broadcast). */
+
+#include "kernels/elementwise/number_bits.h"
+#include "kernels/elementwise/elementwise_device.h"
+#include "kernels/common/device_text.h"
+#include "kernels/common/program_options.h"
+
+typedef struct portable_op_t {
+    const gantry_program_source_t *source;
+    int32_t fault_code; /* of integers that fail the op, or 0 */
+    int32_t costly;     /* a function of floats: several dozen instructions */
+} portable_op_t;
+
+/* As gantry_dense_t of elementwise.cl. */
+typedef struct dense_t {
+    gantry__k_work_t work;
+    uint64_t offsets[3];
+    uint64_t y;
+} dense_t;
+
+static gantry__k_options_t options_of(const gantry_op_call_t *call, int in_lanes) {
+    const uint32_t lanes = in_lanes ? gantry__k_math_lanes(call) : 1;
+    gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
+
+    if (lanes > 1) {
+        gantry__k_define(&options, "MATH_LANES", lanes);
+    }
+    return options;
+}
+
+/* Adds the fault slot to args when the op can fail for this type. */
+static int32_t add_fault(gantry_op_call_t *call, int can_fail, gantry_launch_arg_t *args,
+                         uint32_t *count) {
+    gantry_span_t slot;
+    int32_t status = GANTRY_K_OK;
+
+    if (can_fail && (GANTRY_K_BIT(call->inputs[0]->dtype) & GANTRY_K_INTEGERS) != 0) {
+        status = call->services->fault(call, &slot);
+        if (status == GANTRY_K_OK) {
+            args[(*count)++] = gantry__k_raw_span(slot);
+        }
+    }
+    return status;
+}
+
+/* y: the bits of a value that is no tensor, or 0. */
+static int32_t launch(gantry_op_call_t *call, const portable_op_t *op, const char *kernel_name,
+                      const gantry__k_options_t *options, uint64_t y) {
+    const gantry_arg_t *out = call->outputs[0];
+    const int64_t each = GANTRY_K_WIDE_BYTES / gantry__k_size(call->inputs[0]->dtype);
+    dense_t dense = {
+        .work = gantry__k_work(call, out->element_count, gantry__k_size(out->dtype), op->costly),
+        .y = y};
+    gantry_backend_kernel_t *kernel;
+    gantry_launch_arg_t args[5];
+    uint32_t count = 0;
+    int32_t status;
+
+    for (uint32_t i = 0; i <= call->input_count; ++i) {
+        const gantry_arg_t *tensor = i < call->input_count ? call->inputs[i] : out;
+
+        dense.offsets[count] = tensor->span.offset_bytes;
+        args[count++] = gantry__k_base(tensor);
+    }
+    args[count++] = gantry__k_scalar(&dense, sizeof dense);
+    status = add_fault(call, op->fault_code != 0, args, &count);
+    if (status == GANTRY_K_OK) {
+        status = call->services->kernel(call, op->source, options->text, kernel_name, &kernel);
+    }
+    return status == GANTRY_K_OK
+               ? gantry__k_launch_wide(call, kernel, &dense.work, each, args, count)
+               : status;
+}
+
+static int32_t launch_dense(gantry_op_call_t *call, const portable_op_t *op,
+                            const char *kernel_name) {
+    const int32_t dtype = call->inputs[0]->dtype;
+    /* see math_float64_library.cl */
+    const int in_lanes = call->input_count == 1 || dtype == GANTRY_K_FLOAT32;
+    const gantry__k_options_t options = options_of(call, op->costly && in_lanes);
+
+    return launch(call, op, kernel_name, &options, 0);
+}
+
+int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_source_t *source,
+                                   const gantry__k_plan_t *plan, int can_fail) {
+    const gantry_arg_t *out = call->outputs[0];
+    const gantry__k_work_t work =
+        gantry__k_work(call, out->element_count, gantry__k_size(out->dtype), 0);
+    const gantry__k_device_plan_t device_plan = gantry__k_device_plan(plan, &work);
+    gantry_launch_arg_t args[5] = {gantry__k_span(call->inputs[0]), gantry__k_span(call->inputs[1]),
+                                   gantry__k_span(out),
+                                   gantry__k_scalar(&device_plan, sizeof device_plan)};
+    gantry_backend_kernel_t *kernel;
+    const gantry__k_options_t options = options_of(call, 0);
+    uint32_t count = 4;
+    int32_t status = add_fault(call, can_fail, args, &count);
+
+    if (status == GANTRY_K_OK) {
+        status = call->services->kernel(call, source, options.text, "broadcast", &kernel);
+    }
+    return status == GANTRY_K_OK ? gantry__k_launch_work(call, kernel, &work, args, count) : status;
+}
+
+static int32_t compute_unary(gantry_op_call_t *call) {
+    return launch_dense(call, call->kernel->data, "dense");
+}
+
+static int32_t compute_binary(gantry_op_call_t *call) {
+    const portable_op_t *op = call->kernel->data;
+    const int64_t count = call->outputs[0]->element_count;
+    const int64_t x_count = call->inputs[0]->element_count;
+    const int64_t y_count = call->inputs[1]->element_count;
+    gantry__k_plan_t plan;
+
+    if (x_count == count && y_count == count) {
+        return launch_dense(call, op, "dense");
+    }
+    if (x_count == count && y_count == 1) {
+        return launch_dense(call, op, "y_scalar");
+    }
+    if (x_count == 1 && y_count == count) {
+        return launch_dense(call, op, "x_scalar");
+    }
+    gantry__k_plan_broadcast(&plan, call->outputs[0], call->inputs, 2);
+    return gantry__portable_broadcast(call, op->source, &plan, op->fault_code != 0);
+}
+
+static int32_t compute_choice(gantry_op_call_t *call) {
+    const portable_op_t *op = call->kernel->data;
+
+    return launch_dense(call, op + (gantry__k_attr_int(call, "approximate", 0) != 0), "dense");
+}
+
+/* An op whose y is an attribute: a program of one kernel, which gets the value's bits. */
+static int32_t compute_value(gantry_op_call_t *call) {
+    const gantry__k_options_t options = options_of(call, 0);
+
+    return launch(call, call->kernel->data, "value", &options,
+                  gantry__k_number_bits(call->inputs[0]->dtype, gantry__k_attr(call, "alpha")->f));
+}
+
+/* ---- one program and one kernel per line of elementwise.def ---- */
+
+/* A program holds the functions of its own type alone. */
+#define IF_FLOAT64 "#if GANTRY_T_ID == 2\n"
+#define IF_FLOAT32 "#elif GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF\n"
+#define IF_INTEGER "#else\n"
+#define END_IF "#endif\n"
+#define LIBRARY_FLOAT64 IF_FLOAT64, gantry__text_math_float64, gantry__text_math_float64_library
+#define PAIRS_FLOAT32 IF_FLOAT32, gantry__text_math_float32, gantry__text_math_float32_pair
+
+/* The parts of a program between the common ones and the op's text. */
+#define PARTS_NONE
+#define PARTS_ROUNDING gantry__text_math_rounding,
+#define PARTS_MODULO \
+    IF_FLOAT64, gantry__text_math_float64_library, END_IF, gantry__text_math_modulo,
+#define PARTS_FUNCTIONS \
+    IF_FLOAT64, gantry__text_math_float64, IF_FLOAT32, gantry__text_math_float32, END_IF,
+#define PARTS_TRIGONOMETRY                                                                  \
+    LIBRARY_FLOAT64, gantry__text_math_float64_trig, IF_FLOAT32, gantry__text_math_float32, \
+        gantry__text_math_float32_trig, END_IF,
+#define PARTS_HYPERBOLIC                                                                          \
+    LIBRARY_FLOAT64, IF_FLOAT32, gantry__text_math_float32, gantry__text_math_float32_hyperbolic, \
+        END_IF,
+#define PARTS_ERROR                                                                      \
+    IF_FLOAT64, gantry__text_math_float64, gantry__text_math_float64_erf, PAIRS_FLOAT32, \
+        gantry__text_math_float32_special, END_IF,
+#define PARTS_SPECIAL LIBRARY_FLOAT64, PAIRS_FLOAT32, gantry__text_math_float32_special, END_IF,
+#define PARTS_ACTIVATION                                               \
+    LIBRARY_FLOAT64, gantry__text_math_float64_special, PAIRS_FLOAT32, \
+        gantry__text_math_float32_special, gantry__text_math_float32_activation, END_IF,
+#define PARTS_GAMMA                                                    \
+    LIBRARY_FLOAT64, gantry__text_math_float64_special, PAIRS_FLOAT32, \
+        gantry__text_math_float32_gamma, END_IF,
+#define PARTS_POWER                                                    \
+    LIBRARY_FLOAT64, PAIRS_FLOAT32, gantry__text_math_float32_special, \
+        gantry__text_math_float32_pow, IF_INTEGER, gantry__text_math_integer, END_IF,
+
+#define FAULT_NEVER 0
+#define FAULT_ZERO_DIVISOR 2
+#define FAULT_NEGATIVE_EXPONENT 4
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+#define FORM_UNARY "UNARY"
+#define FORM_CHOICE "UNARY"
+#define FORM_VARIANT "UNARY"
+#define FORM_BINARY "BINARY"
+#define FORM_VALUE "VALUE"
+
+#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression)          \
+    static const char text_##name[] = "#define GANTRY_FORM_" FORM_##form                \
+        " 1\n"                                                                          \
+        "#define GANTRY_RESULT_IS_" #result                                             \
+        " 1\n"                                                                          \
+        "#define GANTRY_EXPRESSION " #expression                                        \
+        "\n"                                                                            \
+        "#define GANTRY_CHECK(y) GANTRY_CHECK_" #check                                  \
+        "(y)\n"                                                                         \
+        "#define GANTRY_FAULT_CODE " TEXT(FAULT_##check) "\n";                          \
+    GANTRY_K_PROGRAM(source_##name, "portable/elementwise/" #name, gantry__text_half,   \
+                     gantry__text_work, PARTS_##math gantry__text_element, text_##name, \
+                     gantry__text_elementwise);
+#include "kernels/elementwise/elementwise.def"
+#undef GANTRY_ELEMENTWISE
+
+const gantry_program_source_t *const gantry__portable_add_source = &source_Add;
+
+/* In the order of elementwise.def. */
+static const portable_op_t ops[] = {
+#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) \
+    {&source_##name, FAULT_##check, GANTRY_K_COSTLY_##math},
+#include "kernels/elementwise/elementwise.def"
+#undef GANTRY_ELEMENTWISE
+};
+
+#define GANTRY_ELEMENTWISE GANTRY_K_ELEMENTWISE_KERNEL
+#include "kernels/elementwise/elementwise.def"
+#undef GANTRY_ELEMENTWISE
+
+static const gantry_kernel_def_t *const kernels[] = {
+#define GANTRY_ELEMENTWISE GANTRY_K_ELEMENTWISE_POINTER
+#include "kernels/elementwise/elementwise.def"
+#undef GANTRY_ELEMENTWISE
+    GANTRY_K_ELEMENTWISE_OTHERS(GANTRY_K_PORTABLE_KERNEL_POINTER)};
+GANTRY_K_PACK(elementwise, "elementwise", kernels);

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elementwise ops of the portable pack that are not an expression of one type: Cast, Select, Fill,
+ * ZerosLike, OnesLike, Range, LinSpace, AddN, BiasAdd. Ops that only move bits are built for the
+ * element's size, not its type (gantry__k_twin). */
+
+#include "kernels/elementwise/elementwise_device.h"
+#include "kernels/common/device_text.h"
+#include "kernels/common/program_options.h"
+
+/* Builds or finds the kernel for type T and launches it over the work, `each` elements at once
+ * on a GPU. */
+static int32_t launch_wide(gantry_op_call_t *call, const gantry_program_source_t *source,
+                           int32_t type, const char *name, const gantry__k_work_t *work,
+                           int64_t each, const gantry_launch_arg_t *args, uint32_t arg_count) {
+    gantry_backend_kernel_t *kernel;
+    const gantry__k_options_t options = gantry__k_options_of_type(call, type);
+    int32_t status = call->services->kernel(call, source, options.text, name, &kernel);
+
+    return status == GANTRY_K_OK ? gantry__k_launch_wide(call, kernel, work, each, args, arg_count)
+                                 : status;
+}
+
+static int32_t launch(gantry_op_call_t *call, const gantry_program_source_t *source, int32_t type,
+                      const char *name, const gantry__k_work_t *work,
+                      const gantry_launch_arg_t *args, uint32_t arg_count) {
+    return launch_wide(call, source, type, name, work, 1, args, arg_count);
+}
+
+/* ---- Cast ---- */
+
+GANTRY_K_PROGRAM(cast_source, "portable/cast", gantry__text_convert, gantry__text_half,
+                 gantry__text_work, gantry__text_cast);
+
+/* Whether attribute Truncate makes a difference. */
+static int truncates(int32_t from, int32_t to) {
+    return from == GANTRY_K_FLOAT64 ? to == GANTRY_K_FLOAT32 || to == GANTRY_K_FLOAT16
+                                    : from == GANTRY_K_FLOAT32 && gantry__k_is_half(to);
+}
+
+static int32_t compute_cast(gantry_op_call_t *call) {
+    const gantry_arg_t *x = call->inputs[0];
+    const gantry_arg_t *out = call->outputs[0];
+    const gantry__k_work_t work =
+        gantry__k_work(call, out->element_count, gantry__k_size(out->dtype), 0);
+    const gantry_launch_arg_t args[] = {gantry__k_span(x), gantry__k_span(out),
+                                        gantry__k_scalar(&work, sizeof work)};
+    const uint32_t from = gantry__k_size(x->dtype), to = gantry__k_size(out->dtype),
+                   widest = from > to ? from : to;
+    const int truncate =
+        gantry__k_attr_int(call, "Truncate", 0) != 0 && truncates(x->dtype, out->dtype);
+    gantry_backend_kernel_t *kernel;
+    gantry__k_options_t options = gantry__k_options_of_type(call, out->dtype);
+    int32_t status;
+
+    if (x->dtype == out->dtype) {
+        return call->services->copy(call, &out->span, &x->span);
+    }
+    gantry__k_define(&options, "S_ID", (uint32_t)x->dtype);
+    if (truncate) {
+        gantry__k_define(&options, "TRUNCATE", 1);
+    }
+    status = call->services->kernel(call, &cast_source, options.text, "cast", &kernel);
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    return gantry__k_launch_wide(call, kernel, &work, GANTRY_K_WIDE_BYTES / widest, args, 3);
+}
+
+/* ---- Select ---- */
+
+GANTRY_K_PROGRAM(select_source, "portable/select", gantry__text_work, gantry__text_select);
+
+static int32_t compute_select(gantry_op_call_t *call) {
+    const gantry_arg_t *const *in = call->inputs;
+    const gantry_arg_t *out = call->outputs[0];
+    const uint32_t bytes = gantry__k_size(out->dtype);
+    const int64_t count = out->element_count;
+    const gantry__k_work_t work = gantry__k_work(call, count, bytes, 0);
+    const int dense = in[0]->element_count == count && in[1]->element_count == count &&
+                      in[2]->element_count == count;
+    gantry_launch_arg_t args[5] = {gantry__k_span(in[0]), gantry__k_span(in[1]),
+                                   gantry__k_span(in[2]), gantry__k_span(out)};
+    gantry__k_device_plan_t device_plan;
+    gantry__k_plan_t plan;
+
+    if (dense) {
+        args[4] = gantry__k_scalar(&work, sizeof work);
+        return launch_wide(call, &select_source, gantry__k_twin(out->dtype), "dense", &work,
+                           GANTRY_K_WIDE_BYTES / bytes, args, 5);
+    }
+    gantry__k_plan_broadcast(&plan, out, in, 3);
+    device_plan = gantry__k_device_plan(&plan, &work);
+    args[4] = gantry__k_scalar(&device_plan, sizeof device_plan);
+    return launch(call, &select_source, gantry__k_twin(out->dtype), "broadcast", &work, args, 5);
+}
+
+/* ---- Fill, ZerosLike, OnesLike ---- */
+
+GANTRY_K_PROGRAM(fill_source, "portable/fill", gantry__text_work, gantry__text_fill);
+
+/* nothing is read, so caches hold larger outputs than other ops' */
+#define FILL_STREAM_BYTES (INT64_C(24) << 20)
+
+static gantry__k_work_t fill_work(const gantry_op_call_t *call) {
+    const gantry_arg_t *out = call->outputs[0];
+    const int64_t bytes = gantry__k_size(out->dtype);
+    gantry__k_work_t work = gantry__k_work(call, out->element_count, bytes, 0);
+
+    work.stream = work.stream && out->element_count * bytes >= FILL_STREAM_BYTES;
+    return work;
+}
+
+static int32_t compute_fill(gantry_op_call_t *call) {
+    const gantry_arg_t *out = call->outputs[0];
+    const gantry__k_work_t work = fill_work(call);
+    const gantry_launch_arg_t args[] = {gantry__k_span(call->inputs[1]), gantry__k_span(out),
+                                        gantry__k_scalar(&work, sizeof work)};
+
+    return launch(call, &fill_source, gantry__k_twin(out->dtype), "fill", &work, args, 3);
+}
+
+/* As gantry_fill_t of fill.cl. */
+typedef struct fill_scalars_t {
+    gantry__k_work_t work;
+    uint64_t bits;
+} fill_scalars_t;
+
+/* below, a runtime's own fill costs less than a launch on more than one core */
+#define FILL_BYTES (INT64_C(1) << 20)
+
+static int32_t fill_with(gantry_op_call_t *call, uint64_t bits) {
+    const gantry_arg_t *out = call->outputs[0];
+    const uint32_t bytes = gantry__k_size(out->dtype);
+    const fill_scalars_t scalars = {.work = fill_work(call), .bits = bits};
+    const gantry_launch_arg_t args[] = {gantry__k_span(out),
+                                        gantry__k_scalar(&scalars, sizeof scalars)};
+
+    if (!gantry__k_is_serial(call) || out->element_count < FILL_BYTES / bytes) {
+        return call->services->fill(call, &out->span, &bits, bytes);
+    }
+    return launch(call, &fill_source, gantry__k_twin(out->dtype), "fill_bits", &scalars.work, args,
+                  2);
+}
+
+static int32_t compute_zeros_like(gantry_op_call_t *call) { return fill_with(call, 0); }
+
+static int32_t compute_ones_like(gantry_op_call_t *call) {
+    return fill_with(call, gantry__k_one(call->outputs[0]->dtype));
+}
+
+/* ---- Range ---- */
+
+GANTRY_K_PROGRAM(range_source, "portable/range", gantry__text_half, gantry__text_work,
+                 gantry__text_range);
+
+/* As gantry_range_t of range.cl. */
+typedef struct range_scalars_t {
+    gantry__k_work_t work;
+    uint64_t start;
+    uint64_t delta;
+} range_scalars_t;
+
+static int32_t compute_range(gantry_op_call_t *call) {
+    const gantry_arg_t *out = call->outputs[0];
+    const range_scalars_t scalars = {
+        .work = gantry__k_work(call, out->element_count, gantry__k_size(out->dtype), 0),
+        .start = gantry__k_host_bits(call->inputs[0]),
+        .delta = gantry__k_host_bits(call->inputs[2])};
+    const gantry_launch_arg_t args[] = {gantry__k_span(out),
+                                        gantry__k_scalar(&scalars, sizeof scalars)};
+
+    return launch(call, &range_source, out->dtype, "range", &scalars.work, args, 2);
+}
+
+/* ---- LinSpace ---- */
+
+GANTRY_K_PROGRAM(lin_space_source, "portable/lin_space", gantry__text_half, gantry__text_work,
+                 gantry__text_lin_space);
+
+static int32_t compute_lin_space(gantry_op_call_t *call) {
+    const gantry_arg_t *out = call->outputs[0];
+    const gantry__k_work_t work =
+        gantry__k_work(call, out->element_count, gantry__k_size(out->dtype), 0);
+    const gantry_launch_arg_t args[] = {gantry__k_span(call->inputs[0]),
+                                        gantry__k_span(call->inputs[1]), gantry__k_span(out),
+                                        gantry__k_scalar(&work, sizeof work)};
+
+    return launch(call, &lin_space_source, out->dtype, "lin_space", &work, args, 4);
+}
+
+/* ---- AddN ---- */
+
+#define REST_MOST 7u
+
+GANTRY_K_PROGRAM(add_n_source, "portable/add_n", gantry__text_half, gantry__text_work,
+                 gantry__text_add_n);
+
+/* As gantry_add_n_t of add_n.cl. */
+typedef struct add_n_scalars_t {
+    gantry__k_work_t work;
+    int64_t rest;
+} add_n_scalars_t;
+
+/* The first input with up to seven more, then the output so far with up to seven more. */
+static int32_t compute_add_n(gantry_op_call_t *call) {
+    const gantry_arg_t *out = call->outputs[0];
+    add_n_scalars_t scalars = {
+        .work = gantry__k_work(call, out->element_count, gantry__k_size(out->dtype), 0)};
+    const gantry_arg_t *first = call->inputs[0];
+    uint32_t next = 1;
+
+    if (call->input_count == 1) {
+        return call->services->copy(call, &out->span, &first->span);
+    }
+    while (next < call->input_count) {
+        const uint32_t rest =
+            call->input_count - next < REST_MOST ? call->input_count - next : REST_MOST;
+        gantry_launch_arg_t args[REST_MOST + 3];
+        int32_t status;
+
+        args[0] = gantry__k_span(first);
+        for (uint32_t r = 0; r < REST_MOST; ++r) {
+            args[1 + r] = gantry__k_span(r < rest ? call->inputs[next + r] : first);
+        }
+        scalars.rest = rest;
+        args[REST_MOST + 1] = gantry__k_span(out);
+        args[REST_MOST + 2] = gantry__k_scalar(&scalars, sizeof scalars);
+        status =
+            launch(call, &add_n_source, out->dtype, "add_n", &scalars.work, args, REST_MOST + 3);
+        if (status != GANTRY_K_OK) {
+            return status;
+        }
+        first = out;
+        next += rest;
+    }
+    return GANTRY_K_OK;
+}
+
+/* ---- BiasAdd: Add with a plan of its own ---- */
+
+static int32_t compute_bias_add(gantry_op_call_t *call) {
+    gantry__k_plan_t plan;
+
+    gantry__k_plan_bias(&plan, call);
+    return gantry__portable_broadcast(call, gantry__portable_add_source, &plan, 0);
+}
+
+GANTRY_K_ELEMENTWISE_OTHERS(GANTRY_K_PORTABLE_KERNEL)

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernels of the elementwise family, said once for the CPU backend and for the portable pack.
+ *
+ * A file that defines the ops of elementwise.def has functions compute_unary, compute_choice,
+ * compute_binary and compute_value, and ops[], which has an element for each line.
+ * Macros and constant data alone; thread-safe. */
+#ifndef GANTRY_KERNELS_ELEMENTWISE_KERNELS_H
+#define GANTRY_KERNELS_ELEMENTWISE_KERNELS_H
+
+#include "kernels/common/kernel_definition.h"
+
+/* Lines of elementwise.def. */
+enum {
+#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) GANTRY_K_ROW_##name,
+#include "kernels/elementwise/elementwise.def"
+#undef GANTRY_ELEMENTWISE
+    GANTRY_K_ROWS
+};
+
+/* Whether a function is worth several dozen instructions. */
+#define GANTRY_K_COSTLY_NONE 0
+#define GANTRY_K_COSTLY_ROUNDING 0
+#define GANTRY_K_COSTLY_MODULO 1
+#define GANTRY_K_COSTLY_FUNCTIONS 1
+#define GANTRY_K_COSTLY_TRIGONOMETRY 1
+#define GANTRY_K_COSTLY_HYPERBOLIC 1
+#define GANTRY_K_COSTLY_SPECIAL 1
+#define GANTRY_K_COSTLY_ERROR 1
+#define GANTRY_K_COSTLY_ACTIVATION 1
+#define GANTRY_K_COSTLY_GAMMA 1
+#define GANTRY_K_COSTLY_POWER 1
+
+#define GANTRY_K_COMPUTE_UNARY compute_unary
+#define GANTRY_K_COMPUTE_CHOICE compute_choice
+#define GANTRY_K_COMPUTE_VARIANT compute_unary
+#define GANTRY_K_COMPUTE_BINARY compute_binary
+#define GANTRY_K_COMPUTE_VALUE compute_value
+
+/* GANTRY_ELEMENTWISE that defines kernel_<name>. */
+#define GANTRY_K_ELEMENTWISE_KERNEL(name, form, types_, result, check, math, expression) \
+    static const gantry_type_constraint_t types_##name[] = {{"T", GANTRY_K_##types_}};   \
+    static const gantry_kernel_def_t kernel_##name = GANTRY_K_DEFINITION(                \
+        #name, GANTRY_K_##types_ != GANTRY_K_BOOLS ? types_##name : NULL,                \
+        GANTRY_K_##types_ != GANTRY_K_BOOLS, /* such an op takes bool alone */           \
+        NULL, 0, .flags = GANTRY_KERNEL_IN_PLACE, .compute = GANTRY_K_COMPUTE_##form,    \
+        .data = &ops[GANTRY_K_ROW_##name]);
+
+/* GANTRY_ELEMENTWISE that lists pointers to them. A variant is no op. */
+#define GANTRY_K_ELEMENTWISE_POINTER(name, form, types, result, check, math, expression) \
+    GANTRY_K_POINTER_##form(name)
+#define GANTRY_K_POINTER_UNARY(name) &kernel_##name,
+#define GANTRY_K_POINTER_CHOICE(name) &kernel_##name,
+#define GANTRY_K_POINTER_BINARY(name) &kernel_##name,
+#define GANTRY_K_POINTER_VALUE(name) &kernel_##name,
+#define GANTRY_K_POINTER_VARIANT(name)
+
+/* The ops that are not an expression of one type, as a list of kernel_definition.h. */
+#define GANTRY_K_ELEMENTWISE_OTHERS(X)                                               \
+    X(cast, "Cast", compute_cast, gantry__k_cast_types, NULL, 0)                     \
+    X(select, "Select", compute_select, gantry__k_any_type, NULL, 0)                 \
+    X(fill, "Fill", compute_fill, gantry__k_any_type, gantry__k_fill_hosts, 1)       \
+    X(zeros_like, "ZerosLike", compute_zeros_like, gantry__k_any_type, NULL, 0)      \
+    X(ones_like, "OnesLike", compute_ones_like, gantry__k_any_type, NULL, 0)         \
+    X(range, "Range", compute_range, gantry__k_range_type, gantry__k_range_hosts, 3) \
+    X(lin_space, "LinSpace", compute_lin_space, gantry__k_floating_type,             \
+      gantry__k_lin_space_hosts, 1)                                                  \
+    X(add_n, "AddN", compute_add_n, gantry__k_numeric_type, NULL, 0)                 \
+    X(bias_add, "BiasAdd", compute_bias_add, gantry__k_numeric_type, NULL, 0)
+
+static const gantry_type_constraint_t gantry__k_cast_types[] = {{"SrcT", GANTRY_K_NUMERIC_BOOL},
+                                                                {"DstT", GANTRY_K_NUMERIC_BOOL}};
+static const gantry_type_constraint_t gantry__k_range_type[] = {{"Tidx", GANTRY_K_NUMERIC}};
+static const char *const gantry__k_fill_hosts[] = {"dims"};
+static const char *const gantry__k_range_hosts[] = {"start", "limit", "delta"};
+static const char *const gantry__k_lin_space_hosts[] = {"num"};
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A number of an attribute as an element of a tensor's type.
+ *
+ * Not here: conversion of tensors (Cast). No state; thread-safe. */
+#ifndef GANTRY_KERNELS_NUMBER_BITS_H
+#define GANTRY_KERNELS_NUMBER_BITS_H
+
+#include "kernels/common/kernel_types.h"
+
+#include "kernels/common/dialect.cl"
+
+#include "kernels/common/half.cl"
+
+/* The bits of `value` in dtype, a floating type, lowest byte first. As in TensorFlow it is a
+ * float32 first. */
+static inline uint64_t gantry__k_number_bits(int32_t dtype, double value) {
+    const float single = (float)value;
+    const double wide = (double)single;
+    uint64_t bits = 0;
+
+    switch (dtype) {
+        case GANTRY_K_FLOAT64: memcpy(&bits, &wide, sizeof wide); return bits;
+        case GANTRY_K_FLOAT16: return gantry_f32_to_f16(single);
+        case GANTRY_K_BFLOAT16: return gantry_f32_to_bf16(single);
+        default: memcpy(&bits, &single, sizeof single); return bits;
+    }
+}
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ops whose result is as long as the data says: Where, Unique, UniqueWithCounts. */
+#include "kernels/index/compaction_items.h"
+
+#include "kernels/sort/sort_items.h"
+
+#define MOST_LEVELS 12 /* 64 to this power is more than any count */
+
+GANTRY_K_ITEM_TEXTS(compaction, GANTRY_COMPACTION_ITEMS, gantry__text_indices,
+                    gantry__text_compaction);
+
+static int64_t chunks_of(int64_t count) {
+    return (count + GANTRY_SCAN_CHUNK - 1) / GANTRY_SCAN_CHUNK;
+}
+
+/* ---- counts become places ---- */
+
+/* An item per chunk of count numbers in `chunks`; sums or bases: one number for each chunk. */
+static int32_t scan_level(gantry_op_call_t *call, uint32_t item, int32_t t, int64_t count,
+                          int has_base, gantry_span_t first, gantry_span_t second) {
+    gantry_scan_t parameters = {.count = count, .has_base = has_base};
+    gantry__k_item_launch_t launch = {.item = item,
+                                      .t = t,
+                                      .count = chunks_of(count),
+                                      .item_bytes = 8,
+                                      .is_costly = 1,
+                                      .parameters = &parameters,
+                                      .parameter_bytes = sizeof parameters,
+                                      .spans = {first, second},
+                                      .span_count = 2};
+
+    return gantry__k_run_items(call, &launch);
+}
+
+/* Each of the count 64-bit numbers becomes the sum of those before it; *out_total is the sum of
+ * all, which is waited for. t: a type that the call's programs have. */
+static int32_t scan(gantry_op_call_t *call, int32_t t, gantry_span_t numbers, int64_t count,
+                    int64_t *out_total) {
+    gantry_span_t levels[MOST_LEVELS] = {numbers}, rest;
+    int64_t counts[MOST_LEVELS] = {count}, more = 0;
+    int top = 0;
+    int32_t status;
+
+    do {
+        top++;
+        counts[top] = chunks_of(counts[top - 1]);
+        more += counts[top] * 8 + 16;
+    } while (counts[top] > 1);
+    status = call->services->scratch(call, (uint64_t)more, &rest);
+    for (int k = 1; k <= top && status == GANTRY_K_OK; ++k) {
+        levels[k] = gantry__k_cut(&rest, counts[k] * 8);
+        status = scan_level(call, ITEM_scan_sums, t, counts[k - 1], 0, levels[k - 1], levels[k]);
+    }
+    for (int k = top - 1; k >= 0 && status == GANTRY_K_OK; --k) {
+        status =
+            scan_level(call, ITEM_scan_spread, t, counts[k], k + 1 < top, levels[k + 1], levels[k]);
+    }
+    return status == GANTRY_K_OK ? call->services->read(call, &levels[top], out_total, 8) : status;
+}
+
+/* ---- Where ---- */
+
+/* The bits that make an element true: all but the signs of zeros. */
+static uint64_t truth_mask(int32_t dtype) {
+    const uint64_t sign = UINT64_C(1) << (8 * gantry__k_size(dtype) - 1);
+
+    if (dtype == GANTRY_K_COMPLEX64) {
+        return UINT64_C(0x7fffffff7fffffff);
+    }
+    return (GANTRY_K_BIT(dtype) & GANTRY_K_FLOATING) != 0 ? sign - 1 : sign | (sign - 1);
+}
+
+static int32_t compute_where(gantry_op_call_t *call) {
+    const gantry_arg_t *x = call->inputs[0];
+    gantry_where_t where = {
+        .count = x->element_count, .mask = truth_mask(x->dtype), .rank = x->rank};
+    int64_t dims[2] = {0, x->rank};
+    gantry__k_item_launch_t launch = {.item = ITEM_where_count,
+                                      .t = gantry__k_twin(x->dtype),
+                                      .count = chunks_of(x->element_count),
+                                      .item_bytes = 8,
+                                      .is_costly = 1,
+                                      .parameters = &where,
+                                      .parameter_bytes = sizeof where,
+                                      .spans = {x->span},
+                                      .span_count = 2};
+    int32_t status = GANTRY_K_OK;
+
+    memcpy(where.dims, x->dims, (size_t)x->rank * sizeof x->dims[0]);
+    if (launch.count > 0) {
+        status = call->services->scratch(call, (uint64_t)launch.count * 8, &launch.spans[1]);
+        if (status == GANTRY_K_OK) {
+            status = gantry__k_run_items(call, &launch);
+        }
+        if (status == GANTRY_K_OK) {
+            status = scan(call, launch.t, launch.spans[1], launch.count, &dims[0]);
+        }
+    }
+    if (status == GANTRY_K_OK) {
+        status = call->services->allocate_output(call, 0, 2, dims);
+    }
+    if (status != GANTRY_K_OK || dims[0] == 0) {
+        return status;
+    }
+    launch.item = ITEM_where_write;
+    launch.spans[2] = call->outputs[0]->span;
+    launch.span_count = 3;
+    return gantry__k_run_items(call, &launch);
+}
+
+/* ---- Unique ---- */
+
+/* One of the family's items over the elements of Unique's input. */
+static int32_t run_unique(gantry_op_call_t *call, uint32_t item, int64_t item_bytes,
+                          const gantry_span_t *spans, uint32_t span_count) {
+    const gantry_arg_t *x = call->inputs[0];
+    gantry_unique_t unique = {.count = x->element_count,
+                              .is_float = (GANTRY_K_BIT(x->dtype) & GANTRY_K_FLOATING) != 0,
+                              .is_wide = call->outputs[1]->dtype == GANTRY_K_INT64};
+    gantry__k_item_launch_t launch = {.item = item,
+                                      .t = gantry__k_twin(x->dtype),
+                                      .count = x->element_count,
+                                      .item_bytes = item_bytes,
+                                      .parameters = &unique,
+                                      .parameter_bytes = sizeof unique,
+                                      .span_count = span_count};
+
+    memcpy(launch.spans, spans, span_count * sizeof spans[0]);
+    return gantry__k_run_items(call, &launch);
+}
+
+/* Numbers of the values by where elements stand, those of no new value the next value's; one number
+ * more than there are elements. */
+static int32_t rank_values(gantry_op_call_t *call, const gantry__k_sort_t *sort,
+                           gantry_span_t *ranks, int64_t *out_values) {
+    const int64_t bytes = sort->length * 8;
+    int32_t status = call->services->scratch(call, (uint64_t)bytes + 8, ranks);
+    const gantry_span_t last = {ranks->region, ranks->offset_bytes + (uint64_t)bytes, 8};
+
+    if (status == GANTRY_K_OK) {
+        status = call->services->fill(call, &last, "", 1);
+    }
+    if (status == GANTRY_K_OK) {
+        status = run_unique(call, ITEM_unique_marks, 8,
+                            (gantry_span_t[]){sort->keys, sort->positions, *ranks}, 3);
+    }
+    return status == GANTRY_K_OK
+               ? scan(call, gantry__k_twin(sort->dtype), *ranks, sort->length + 1, out_values)
+               : status;
+}
+
+static int32_t make_outputs(gantry_op_call_t *call, int64_t values) {
+    const int32_t status = call->services->allocate_output(call, 0, 1, &values);
+
+    return status == GANTRY_K_OK && call->output_count > 2
+               ? call->services->allocate_output(call, 2, 1, &values)
+               : status;
+}
+
+static int32_t write_outputs(gantry_op_call_t *call, const gantry__k_sort_t *sort,
+                             gantry_span_t ranks) {
+    const gantry_arg_t *y = call->outputs[0], *idx = call->outputs[1];
+    const int64_t index_bytes = gantry__k_size(idx->dtype);
+    int32_t status =
+        run_unique(call, ITEM_unique_values, 0, (gantry_span_t[]){sort->source, ranks, y->span}, 3);
+
+    if (status == GANTRY_K_OK) {
+        status = run_unique(call, ITEM_unique_indices, index_bytes,
+                            (gantry_span_t[]){sort->keys, sort->positions, ranks, idx->span}, 4);
+    }
+    if (status == GANTRY_K_OK && call->output_count > 2) {
+        status = run_unique(
+            call, ITEM_unique_counts, index_bytes,
+            (gantry_span_t[]){sort->keys, sort->positions, ranks, call->outputs[2]->span}, 4);
+    }
+    return status;
+}
+
+/* ---- Unique on processors ---- */
+
+#define LEAST_PART INT64_C(16384) /* elements that are worth a thread */
+
+typedef struct heads_t {
+    gantry_heads_t parameters;
+    gantry__k_sort_t elements, stand; /* sorted */
+    gantry_span_t counts, lists;      /* of parts; see gantry_heads_t */
+} heads_t;
+
+/* count: items; grain: those that are worth a thread. */
+static int32_t run_heads(gantry_op_call_t *call, heads_t *heads, uint32_t item, int64_t count,
+                         int64_t grain, const gantry_span_t *spans, uint32_t span_count) {
+    gantry__k_item_launch_t launch = {.item = item,
+                                      .t = gantry__k_twin(call->inputs[0]->dtype),
+                                      .count = count,
+                                      .grain = grain,
+                                      .parameters = &heads->parameters,
+                                      .parameter_bytes = sizeof heads->parameters,
+                                      .span_count = span_count};
+
+    memcpy(launch.spans, spans, span_count * sizeof spans[0]);
+    return gantry__k_run_items(call, &launch);
+}
+
+/* Counts the parts' heads; the sum is waited for. */
+static int32_t count_heads(gantry_op_call_t *call, heads_t *heads) {
+    const int64_t parts = heads->parameters.parts;
+    int64_t counts[GANTRY_K_MOST_UNITS];
+    int32_t status = call->services->scratch(call, (uint64_t)parts * 8, &heads->counts);
+
+    if (status == GANTRY_K_OK) {
+        status = run_heads(call, heads, ITEM_heads_count, parts, 1,
+                           (gantry_span_t[]){heads->elements.keys, heads->counts}, 2);
+    }
+    if (status == GANTRY_K_OK) {
+        status = call->services->read(call, &heads->counts, counts, (uint64_t)parts * 8);
+    }
+    for (int64_t part = 0; status == GANTRY_K_OK && part < parts; ++part) {
+        heads->parameters.values += counts[part];
+    }
+    return status;
+}
+
+/* Lists heads, and numbers them as they stand. */
+static int32_t list_heads(gantry_op_call_t *call, heads_t *heads) {
+    const int64_t values = heads->parameters.values;
+    int32_t status = call->services->scratch(call, (uint64_t)(3 * values + 1) * 4, &heads->lists);
+
+    if (status == GANTRY_K_OK) {
+        status = run_heads(call, heads, ITEM_heads_write, heads->parameters.parts, 1,
+                           (gantry_span_t[]){heads->elements.keys, heads->elements.positions,
+                                             heads->counts, heads->lists},
+                           4);
+    }
+    heads->stand = (gantry__k_sort_t){.source = heads->lists,
+                                      .dtype = GANTRY_K_UINT32,
+                                      .rows = 1,
+                                      .length = values,
+                                      .inner = 1,
+                                      .kept = values};
+    heads->stand.source.offset_bytes += (uint64_t)(values + 1) * 4;
+    heads->stand.source.size_bytes = (uint64_t)values * 4;
+    if (status == GANTRY_K_OK) {
+        status = gantry__sort_rows(call, &heads->stand);
+    }
+    return status == GANTRY_K_OK
+               ? run_heads(call, heads, ITEM_heads_number, values, LEAST_PART,
+                           (gantry_span_t[]){heads->stand.positions, heads->lists}, 2)
+               : status;
+}
+
+static int32_t write_by_heads(gantry_op_call_t *call, heads_t *heads) {
+    const int64_t values = heads->parameters.values;
+    int32_t status = run_heads(
+        call, heads, ITEM_heads_values, values, LEAST_PART,
+        (gantry_span_t[]){heads->elements.source, heads->stand.keys, call->outputs[0]->span}, 3);
+
+    if (status == GANTRY_K_OK) {
+        status = run_heads(call, heads, ITEM_heads_indices, heads->parameters.parts, 1,
+                           (gantry_span_t[]){heads->elements.positions, heads->counts, heads->lists,
+                                             call->outputs[1]->span},
+                           4);
+    }
+    if (status == GANTRY_K_OK && call->output_count > 2) {
+        status = run_heads(
+            call, heads, ITEM_heads_lengths, values, LEAST_PART,
+            (gantry_span_t[]){heads->stand.positions, heads->lists, call->outputs[2]->span}, 3);
+    }
+    return status;
+}
+
+static int32_t unique_by_heads(gantry_op_call_t *call, const gantry__k_sort_t *sorted) {
+    const int64_t units = gantry__k_units(call), worth = sorted->length / LEAST_PART + 1;
+    heads_t heads = {
+        .parameters = {.count = sorted->length,
+                       .parts = worth < units ? worth : units,
+                       .is_float = (GANTRY_K_BIT(sorted->dtype) & GANTRY_K_FLOATING) != 0,
+                       .is_wide = call->outputs[1]->dtype == GANTRY_K_INT64},
+        .elements = *sorted};
+    int32_t status = count_heads(call, &heads);
+
+    if (status == GANTRY_K_OK) {
+        status = list_heads(call, &heads);
+    }
+    if (status == GANTRY_K_OK) {
+        status = make_outputs(call, heads.parameters.values);
+    }
+    return status == GANTRY_K_OK ? write_by_heads(call, &heads) : status;
+}
+
+static int32_t compute_unique(gantry_op_call_t *call) {
+    const gantry_arg_t *x = call->inputs[0];
+    gantry__k_sort_t sort = {.source = x->span,
+                             .dtype = x->dtype,
+                             .rows = 1,
+                             .length = x->element_count,
+                             .inner = 1,
+                             .kept = x->element_count};
+    gantry_span_t ranks;
+    int64_t values = 0;
+    int32_t status;
+
+    if (x->element_count == 0) {
+        return make_outputs(call, 0);
+    }
+    status = gantry__sort_rows(call, &sort);
+    if (status == GANTRY_K_OK && gantry__k_is_serial(call)) {
+        return unique_by_heads(call, &sort);
+    }
+    if (status == GANTRY_K_OK) {
+        status = rank_values(call, &sort, &ranks, &values);
+    }
+    if (status == GANTRY_K_OK) {
+        status = make_outputs(call, values);
+    }
+    return status == GANTRY_K_OK ? write_outputs(call, &sort, ranks) : status;
+}
+
+static const gantry_type_constraint_t unique_types[] = {{"T", GANTRY_K_NUMERIC_BOOL}};
+
+GANTRY_K_ITEM_KERNEL(where, compaction, "Where", gantry__k_any_type, compute_where);
+GANTRY_K_ITEM_KERNEL(unique, compaction, "Unique", unique_types, compute_unique);
+GANTRY_K_ITEM_KERNEL(unique_with_counts, compaction, "UniqueWithCounts", unique_types,
+                     compute_unique);
+
+#define OPS(OP) \
+    OP(where)   \
+    OP(unique)  \
+    OP(unique_with_counts)
+GANTRY_K_ITEM_PACK(compaction, OPS);

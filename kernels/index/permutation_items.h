@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The items of kernels/index/permutation.cl, in the order of every table of them. */
+#ifndef GANTRY_KERNELS_PERMUTATION_ITEMS_H
+#define GANTRY_KERNELS_PERMUTATION_ITEMS_H
+
+#define GANTRY_PERMUTATION_ITEMS(ITEM) \
+    ITEM(unset)                        \
+    ITEM(invert)                       \
+    ITEM(check)
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The items of kernels/index/scatter.cl on the CPU. */
+#include "kernels/common/cpu_compress.h"
+
+#include "kernels/index/scatter_items.h"
+
+#include "kernels/common/cpu_items.h"
+
+#define GANTRY_ITEM_TEXT_FILE "kernels/index/scatter.cl"
+#define GANTRY_ITEM_LIST GANTRY_SCATTER_ITEMS
+#include "kernels/common/cpu_items_by_size.h"
+
+GANTRY_CPU_ITEM_FAMILY(scatter);

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GatherNd and TensorScatterUpdate, and the order of updates for all ops that scatter. */
+#include "kernels/index/scatter_items.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "kernels/sort/sort_items.h"
+
+#define MOST_SLICES INT64_C(0xffffffff) /* that keys can number, one kept for none */
+
+GANTRY_K_ITEM_TEXTS(scatter, GANTRY_SCATTER_ITEMS, gantry__text_indices, gantry__text_scatter);
+
+static int32_t run(gantry_op_call_t *call, gantry__k_item_launch_t *launch) {
+    return gantry__k_run_items_of(call, &scatter_items, &gantry__cpu_scatter_items, launch);
+}
+
+/* ---- rows of indices ---- */
+
+static void explain_slice(const gantry_op_call_t *call, int64_t row, char *text,
+                          size_t text_bytes) {
+    const int is_gather = strcmp(call->op, "GatherNd") == 0,
+              is_new = strcmp(call->op, "ScatterNd") == 0;
+    const gantry_arg_t *indices = call->inputs[is_new ? 0 : 1];
+    const gantry_arg_t *indexed = is_gather ? call->inputs[0] : call->outputs[0];
+    const int64_t depth = indices->dims[indices->rank - 1]; /* at most indexed's rank */
+    int64_t index[GANTRY_K_MAX_RANK];
+    char place[GANTRY_K_PLACE_BYTES], values[GANTRY_K_PLACE_BYTES], shape[GANTRY_K_PLACE_BYTES];
+
+    gantry__portable_print_place(indices->dims, indices->rank - 1, row, place, sizeof place);
+    for (int64_t d = 0; d < depth; ++d) {
+        index[d] = gantry__k_host_int(indices, row * depth + d);
+    }
+    gantry__portable_print_list(index, depth, ", ", values, sizeof values);
+    gantry__portable_print_list(indexed->dims, indexed->rank, ",", shape, sizeof shape);
+    (void)snprintf(text, text_bytes, "indices%s = %s does not index into %sshape %s", place, values,
+                   is_gather ? "param " : "", shape);
+}
+
+static gantry_fault_words_t slice_words(const gantry_op_call_t *call, uint32_t input,
+                                        const gantry_arg_t *shape) {
+    const gantry_arg_t *indices = call->inputs[input];
+    const int is_gather = strcmp(call->op, "GatherNd") == 0;
+    gantry_fault_words_t words =
+        gantry__k_words(is_gather ? "indices@ does not index into param shape [#]"
+                                  : "indices@ does not index into shape [#]",
+                        indices, indices->rank - 1);
+
+    words.value_text = is_gather ? "indices@ = $ does not index into param shape [#]"
+                                 : "indices@ = $ does not index into shape [#]";
+    words.value_input = (int32_t)input;
+    words.value_count = (int32_t)indices->dims[indices->rank - 1];
+    words.accepted_count = shape->rank;
+    for (int32_t d = 0; d < shape->rank; ++d) {
+        words.accepted[d] = shape->dims[d];
+    }
+    return words;
+}
+
+/* Slices of a tensor of the shape that rows of the op's input lead to; *out_slices of them. */
+static gantry_slices_t slices_of(const gantry_op_call_t *call, uint32_t input,
+                                 const gantry_arg_t *shape, int64_t *out_slices) {
+    const gantry_arg_t *indices = call->inputs[input];
+    const gantry_attr_t *policy = gantry__k_attr(call, "bad_indices_policy");
+    gantry_slices_t out = {.depth = indices->dims[indices->rank - 1],
+                           .inner = 1,
+                           .is_wide = indices->dtype == GANTRY_K_INT64,
+                           .ignores_bad = policy != NULL && strcmp(policy->s, "IGNORE") == 0,
+                           .input = input};
+
+    *out_slices = 1;
+    for (int32_t d = 0; d < shape->rank; ++d) {
+        out.dims[d] = shape->dims[d];
+        *(d < out.depth ? out_slices : &out.inner) *= shape->dims[d];
+    }
+    return out;
+}
+
+static int64_t rows_of(const gantry_arg_t *indices) {
+    int64_t rows = 1;
+
+    for (int32_t d = 0; d < indices->rank - 1; ++d) {
+        rows *= indices->dims[d];
+    }
+    return rows;
+}
+
+/* ---- the order of updates ---- */
+
+static int32_t check_slices(gantry_op_call_t *call, int64_t slices) {
+    return slices < MOST_SLICES
+               ? GANTRY_K_OK
+               : call->services->fail(call, GANTRY_K_UNIMPLEMENTED,
+                                      "more than 4294967294 slices or segments cannot be numbered");
+}
+
+#define LEAST_SHARE INT64_C(8192) /* elements of updates that are worth a worker */
+#define LEAST_COLUMNS 16          /* of a worker */
+
+void gantry__scatter_boxes(const gantry_op_call_t *call, const gantry__k_updates_t *updates,
+                           int64_t *out_rows, int64_t *out_columns,
+                           gantry__k_item_launch_t *launch) {
+    const int64_t worth = updates->count * updates->inner / LEAST_SHARE + 1;
+    int64_t workers = gantry__k_units(call);
+
+    workers = workers < worth ? workers : worth;
+    *out_columns = updates->inner >= LEAST_COLUMNS * workers ? workers : 1;
+    *out_rows = *out_columns > 1 ? 1 : workers;
+    launch->count = workers;
+    launch->grain = 1;
+}
+
+static int32_t sort_updates(gantry_op_call_t *call, gantry__k_updates_t *updates) {
+    gantry__k_sort_t sort = {.source = updates->keys,
+                             .dtype = GANTRY_K_UINT32,
+                             .rows = 1,
+                             .length = updates->count,
+                             .inner = 1,
+                             .kept = updates->count};
+    const int32_t status = gantry__sort_rows(call, &sort);
+
+    updates->keys = sort.keys;
+    updates->positions = sort.positions;
+    return status;
+}
+
+/* Keys of all updates, in their order. */
+static int32_t make_keys(gantry_op_call_t *call, gantry__k_item_launch_t *launch,
+                         gantry__k_updates_t *updates) {
+    int32_t status = call->services->scratch(call, (uint64_t)updates->count * 4, &updates->keys);
+
+    launch->t = GANTRY_K_BOOL;
+    launch->count = updates->count;
+    if (gantry__k_is_serial(call)) {
+        launch->item =
+            launch->item == ITEM_slice_keys ? ITEM_slice_keys_run : ITEM_segment_keys_run;
+        launch->count = (updates->count + GANTRY_KEYS_RUN - 1) / GANTRY_KEYS_RUN;
+        launch->grain = LEAST_SHARE / GANTRY_KEYS_RUN;
+    }
+    launch->item_bytes = 4;
+    launch->can_fail = 1;
+    launch->spans[1] = updates->keys;
+    launch->span_count = 2;
+    return status == GANTRY_K_OK ? run(call, launch) : status;
+}
+
+int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape,
+                                  gantry__k_updates_t *updates) {
+    int64_t slices;
+    gantry_slices_t parameters = slices_of(call, input, shape, &slices);
+    gantry__k_item_launch_t launch = {.item = ITEM_slice_keys,
+                                      .explain = explain_slice,
+                                      .words = slice_words(call, input, shape),
+                                      .parameters = &parameters,
+                                      .parameter_bytes = sizeof parameters,
+                                      .spans = {call->inputs[input]->span}};
+    int32_t status = check_slices(call, slices);
+
+    updates->count = parameters.count = rows_of(call->inputs[input]);
+    updates->inner = parameters.inner;
+    updates->slices = slices;
+    if (status == GANTRY_K_OK) {
+        status = make_keys(call, &launch, updates);
+    }
+    return status == GANTRY_K_OK && !updates->stay ? sort_updates(call, updates) : status;
+}
+
+static gantry_fault_words_t bad_words(const gantry_op_call_t *call, int64_t input, int64_t limit,
+                                      const gantry__k_bad_ids_t *bad) {
+    gantry_fault_words_t words =
+        gantry__k_words_of_value(bad->words, bad->value_words, call, (int32_t)input, limit);
+
+    words.inside_text = bad->inside_words;
+    words.value_end = INT64_MAX;
+    return words;
+}
+
+int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry_segments_t *parameters,
+                                    const gantry__k_bad_ids_t *bad, gantry__k_updates_t *updates) {
+    const gantry_arg_t *ids = call->inputs[parameters->input];
+    gantry__k_item_launch_t launch = {
+        .item = ITEM_segment_keys,
+        .explain = bad->explain,
+        .words = bad_words(call, parameters->input, parameters->limit, bad),
+        .parameters = parameters,
+        .parameter_bytes = sizeof *parameters,
+        .spans = {ids->span}};
+    int32_t status;
+
+    updates->slices = updates->count / parameters->per_row * parameters->limit;
+    status = check_slices(call, updates->slices);
+    parameters->is_wide = ids->dtype == GANTRY_K_INT64;
+    parameters->count = updates->count;
+    if (status == GANTRY_K_OK) {
+        status = make_keys(call, &launch, updates);
+    }
+    updates->positions = updates->keys;
+    return status == GANTRY_K_OK && !parameters->is_sorted && !updates->stay
+               ? sort_updates(call, updates)
+               : status;
+}
+
+/* ---- counts ---- */
+
+int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bins,
+                              const gantry__k_bad_ids_t *bad, gantry_span_t *out_counts,
+                              int64_t *out_tables) {
+    const gantry_arg_t *numbers = call->inputs[input];
+    const int64_t units = gantry__k_units(call);
+    const int64_t worth = numbers->element_count / (bins > LEAST_SHARE ? bins : LEAST_SHARE);
+    gantry_bin_parts_t parameters = {.count = numbers->element_count,
+                                     .parts = worth < 1       ? 1
+                                              : worth < units ? worth
+                                                              : units,
+                                     .bins = bins,
+                                     .is_wide = numbers->dtype == GANTRY_K_INT64,
+                                     .input = input};
+    gantry__k_item_launch_t launch = {.item = ITEM_bin_parts,
+                                      .t = GANTRY_K_BOOL,
+                                      .count = parameters.parts,
+                                      .grain = 1,
+                                      .can_fail = 1,
+                                      .explain = bad->explain,
+                                      .words = bad_words(call, input, bins, bad),
+                                      .parameters = &parameters,
+                                      .parameter_bytes = sizeof parameters,
+                                      .spans = {numbers->span},
+                                      .span_count = 2};
+    const int32_t status =
+        call->services->scratch(call, (uint64_t)(2 * parameters.parts * bins) * 4, out_counts);
+
+    *out_tables = 2 * parameters.parts;
+    launch.spans[1] = *out_counts;
+    return status == GANTRY_K_OK ? run(call, &launch) : status;
+}
+
+/* ---- GatherNd, TensorScatterUpdate ---- */
+
+static int32_t compute_gather_nd(gantry_op_call_t *call) {
+    const gantry_arg_t *params = call->inputs[0], *indices = call->inputs[1],
+                       *out = call->outputs[0];
+    int64_t slices;
+    gantry_slices_t parameters = slices_of(call, 1, params, &slices);
+    gantry__k_item_launch_t launch = {.item = ITEM_gather_nd,
+                                      .t = gantry__k_twin(params->dtype),
+                                      .count = out->element_count,
+                                      .can_fail = 1,
+                                      .explain = explain_slice,
+                                      .words = slice_words(call, 1, params),
+                                      .parameters = &parameters,
+                                      .parameter_bytes = sizeof parameters,
+                                      .spans = {params->span, indices->span, out->span},
+                                      .span_count = 3};
+
+    return run(call, &launch);
+}
+
+static int32_t update_in_order(gantry_op_call_t *call, const gantry__k_updates_t *updates) {
+    gantry_scatter_last_t parameters = {
+        .count = updates->count, .inner = updates->inner, .slices = updates->slices};
+    gantry__k_item_launch_t launch = {
+        .item = ITEM_scatter_direct,
+        .t = gantry__k_twin(call->outputs[0]->dtype),
+        .parameters = &parameters,
+        .parameter_bytes = sizeof parameters,
+        .spans = {updates->keys, call->inputs[2]->span, call->outputs[0]->span},
+        .span_count = 3};
+
+    gantry__scatter_boxes(call, updates, &parameters.rows, &parameters.columns, &launch);
+    return run(call, &launch);
+}
+
+static int32_t compute_update(gantry_op_call_t *call) {
+    const gantry_arg_t *tensor = call->inputs[0], *out = call->outputs[0];
+    gantry__k_updates_t updates = {.stay = gantry__k_is_serial(call)};
+    gantry_scatter_last_t parameters = {.inner = 1};
+    int32_t status = call->services->copy(call, &out->span, &tensor->span);
+
+    if (status != GANTRY_K_OK || call->inputs[2]->element_count == 0) {
+        return status;
+    }
+    status = gantry__scatter_by_slices(call, 1, out, &updates);
+    if (status != GANTRY_K_OK || updates.stay) {
+        return status == GANTRY_K_OK ? update_in_order(call, &updates) : status;
+    }
+    parameters.count = updates.count;
+    parameters.inner = updates.inner;
+
+    gantry__k_item_launch_t launch = {
+        .item = ITEM_scatter_last,
+        .t = gantry__k_twin(out->dtype),
+        .count = updates.count * updates.inner,
+        .parameters = &parameters,
+        .parameter_bytes = sizeof parameters,
+        .spans = {updates.keys, updates.positions, call->inputs[2]->span, out->span},
+        .span_count = 4};
+
+    return run(call, &launch);
+}
+
+static const gantry_type_constraint_t gather_nd_types[] = {{"Tparams", GANTRY_K_ANY},
+                                                           {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t update_types[] = {{"T", GANTRY_K_ANY},
+                                                        {"Tindices", GANTRY_K_INTS}};
+
+GANTRY_K_ITEM_KERNEL(gather_nd, scatter, "GatherNd", gather_nd_types, compute_gather_nd);
+GANTRY_K_ITEM_KERNEL(update, scatter, "TensorScatterUpdate", update_types, compute_update);
+
+#define OPS(OP)   \
+    OP(gather_nd) \
+    OP(update)
+GANTRY_K_ITEM_PACK(scatter, OPS);

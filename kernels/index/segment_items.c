@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ops that combine the updates of each slice or segment: ScatterNd, TensorScatterAdd, Sub, Max,
+ * Min; SegmentSum and its kin, of sorted ids; UnsortedSegmentSum and its kin; Bincount,
+ * DenseBincount. */
+#include "kernels/index/segment_items.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "kernels/index/scatter_items.h"
+
+GANTRY_K_ITEM_TEXTS(segment, GANTRY_SEGMENT_ITEMS, gantry__text_indices, gantry__text_segment);
+
+#define NO_ITEM UINT32_MAX
+
+/* How an op combines, sorted and directly, and what of nothing is. */
+typedef struct way_t {
+    const char *op;
+    uint32_t item, direct;
+    enum { FROM_ZERO, FROM_ONE, FROM_LOWEST, FROM_HIGHEST } start;
+} way_t;
+
+static const way_t ways[] = {
+    {"ScatterNd", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
+    {"TensorScatterAdd", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
+    {"TensorScatterSub", ITEM_combine_difference, ITEM_direct_difference, FROM_ZERO},
+    {"TensorScatterMax", ITEM_scatter_larger, ITEM_direct_scatter_larger, FROM_ZERO},
+    {"TensorScatterMin", ITEM_scatter_smaller, ITEM_direct_scatter_smaller, FROM_ZERO},
+    {"SegmentSum", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
+    {"SegmentMean", ITEM_combine_mean, ITEM_direct_sum, FROM_ZERO},
+    {"SegmentMax", ITEM_segment_larger, ITEM_direct_segment_larger, FROM_ZERO},
+    {"SegmentMin", ITEM_segment_smaller, ITEM_direct_segment_smaller, FROM_ZERO},
+    {"SegmentProd", ITEM_combine_product, ITEM_direct_product, FROM_ONE},
+    {"UnsortedSegmentSum", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
+    {"UnsortedSegmentMean", ITEM_combine_mean, ITEM_direct_sum, FROM_ZERO},
+    {"UnsortedSegmentMax", ITEM_segment_larger, ITEM_direct_segment_larger, FROM_LOWEST},
+    {"UnsortedSegmentMin", ITEM_segment_smaller, ITEM_direct_segment_smaller, FROM_HIGHEST},
+    {"UnsortedSegmentProd", ITEM_combine_product, ITEM_direct_product, FROM_ONE},
+    {"Bincount", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
+    {"DenseBincount", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
+};
+
+static const way_t *way_of(const gantry_op_call_t *call) {
+    size_t k = 0;
+
+    while (k + 1 < GANTRY_K_COUNT_OF(ways) && strcmp(ways[k].op, call->op) != 0) {
+        k++;
+    }
+    return &ways[k];
+}
+
+/* ---- what every op does ---- */
+
+/* The bits of the type's lowest or highest finite value. */
+static uint64_t extreme(int32_t dtype, int is_lowest) {
+    const uint64_t sign = UINT64_C(1) << (8 * gantry__k_size(dtype) - 1);
+
+    switch (dtype) {
+        case GANTRY_K_FLOAT16: return 0x7bff | (is_lowest ? sign : 0);
+        case GANTRY_K_BFLOAT16: return 0x7f7f | (is_lowest ? sign : 0);
+        case GANTRY_K_FLOAT32: return 0x7f7fffff | (is_lowest ? sign : 0);
+        case GANTRY_K_FLOAT64: return UINT64_C(0x7fefffffffffffff) | (is_lowest ? sign : 0);
+        default: break;
+    }
+    if ((GANTRY_K_BIT(dtype) & GANTRY_K_SIGNED) != 0) {
+        return is_lowest ? sign : sign - 1;
+    }
+    return is_lowest ? 0 : sign | (sign - 1);
+}
+
+static int32_t fill(gantry_op_call_t *call, const way_t *way) {
+    const gantry_arg_t *out = call->outputs[0];
+    const uint32_t bytes = gantry__k_size(out->dtype);
+    uint64_t bits = 0;
+    unsigned char pattern[8];
+
+    if (way->start != FROM_ZERO) {
+        bits = way->start == FROM_ONE ? gantry__k_one(out->dtype)
+                                      : extreme(out->dtype, way->start == FROM_LOWEST);
+    }
+    for (uint32_t k = 0; k < sizeof pattern; ++k) {
+        pattern[k] = (unsigned char)(bits >> 8 * k);
+    }
+    return call->services->fill(call, &out->span, pattern, bytes);
+}
+
+/* On processors, in types that are computed in themselves; means of integers divide a sum that
+ * is wider than they are. */
+static int goes_directly(const gantry_op_call_t *call, const way_t *way) {
+    const int32_t dtype = call->outputs[0]->dtype;
+
+    if (!gantry__k_is_serial(call) || gantry__k_is_half(dtype)) {
+        return 0;
+    }
+    return way->item != ITEM_combine_mean || (GANTRY_K_BIT(dtype) & GANTRY_K_FLOATS) != 0;
+}
+
+/* How many updates each slice gets, into `counts`, zeros before. */
+static int32_t count_directly(gantry_op_call_t *call, const gantry__k_updates_t *updates,
+                              gantry_span_t counts, int32_t dtype, int is_binary) {
+    gantry_direct_t parameters = {
+        .count = updates->count, .inner = 1, .slices = updates->slices, .is_binary = is_binary};
+    gantry__k_updates_t single = *updates;
+    gantry__k_item_launch_t launch = {.item = ITEM_direct_count,
+                                      .t = dtype,
+                                      .parameters = &parameters,
+                                      .parameter_bytes = sizeof parameters,
+                                      .spans = {updates->keys, counts},
+                                      .span_count = 2};
+
+    single.inner = 1;
+    gantry__scatter_boxes(call, &single, &parameters.rows, &parameters.columns, &launch);
+    return gantry__k_run_items(call, &launch);
+}
+
+/* Makes means of sums. */
+static int32_t divide_directly(gantry_op_call_t *call, const gantry__k_updates_t *updates) {
+    static const unsigned char zero[4] = {0};
+    const gantry_arg_t *out = call->outputs[0];
+    gantry_combine_t parameters = {.count = updates->slices, .inner = updates->inner};
+    gantry__k_item_launch_t launch = {.item = ITEM_direct_mean,
+                                      .t = out->dtype,
+                                      .count = updates->slices,
+                                      .is_costly = 1,
+                                      .parameters = &parameters,
+                                      .parameter_bytes = sizeof parameters,
+                                      .spans = {{0}, out->span},
+                                      .span_count = 2};
+    int32_t status = call->services->scratch(call, (uint64_t)updates->slices * sizeof(int32_t),
+                                             &launch.spans[0]);
+
+    if (status == GANTRY_K_OK) {
+        status = call->services->fill(call, &launch.spans[0], zero, sizeof zero);
+    }
+    if (status == GANTRY_K_OK) {
+        status = count_directly(call, updates, launch.spans[0], GANTRY_K_INT32, 0);
+    }
+    return status == GANTRY_K_OK ? gantry__k_run_items(call, &launch) : status;
+}
+
+static int32_t combine_directly(gantry_op_call_t *call, const way_t *way,
+                                const gantry__k_updates_t *updates, const gantry_span_t *values,
+                                int is_sorted) {
+    const gantry_arg_t *out = call->outputs[0];
+    const int is_bool = out->dtype == GANTRY_K_BOOL;
+    gantry_direct_t parameters = {.count = updates->count,
+                                  .inner = updates->inner,
+                                  .slices = updates->slices,
+                                  .takes_first = is_sorted};
+    gantry__k_item_launch_t launch = {.item = is_bool ? ITEM_direct_segment_larger : way->direct,
+                                      .t = is_bool ? GANTRY_K_UINT8 : out->dtype,
+                                      .parameters = &parameters,
+                                      .parameter_bytes = sizeof parameters,
+                                      .spans = {updates->keys, *values, out->span},
+                                      .span_count = 3};
+
+    gantry__scatter_boxes(call, updates, &parameters.rows, &parameters.columns, &launch);
+    const int32_t status = gantry__k_run_items(call, &launch);
+
+    return status == GANTRY_K_OK && way->item == ITEM_combine_mean ? divide_directly(call, updates)
+                                                                   : status;
+}
+
+/* values: the updates themselves, one slice each. */
+static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry__k_updates_t *updates,
+                       const gantry_span_t *values, int is_sorted) {
+    const gantry_arg_t *out = call->outputs[0];
+    if (goes_directly(call, way)) {
+        return combine_directly(call, way, updates, values, is_sorted);
+    }
+
+    gantry_combine_t parameters = {.count = updates->count,
+                                   .inner = updates->inner,
+                                   .is_sorted = is_sorted,
+                                   .takes_first = is_sorted};
+    gantry__k_item_launch_t launch = {
+        .item = way->item,
+        .t = out->dtype,
+        .count = updates->count * updates->inner,
+        .is_costly = 1,
+        .parameters = &parameters,
+        .parameter_bytes = sizeof parameters,
+        .spans = {updates->keys, updates->positions, *values, out->span},
+        .span_count = 4};
+
+    if (out->dtype == GANTRY_K_BOOL) { /* a sum of truths is whether there is one */
+        launch.item = ITEM_segment_larger;
+        launch.t = GANTRY_K_UINT8;
+    }
+    return gantry__k_run_items(call, &launch);
+}
+
+/* ---- ScatterNd, TensorScatterAdd and its kin ---- */
+
+static int32_t compute_scatter(gantry_op_call_t *call) {
+    const int is_new = strcmp(call->op, "ScatterNd") == 0;
+    const gantry_arg_t *values = call->inputs[is_new ? 1 : 2], *out = call->outputs[0];
+    const way_t *way = way_of(call);
+    gantry__k_updates_t updates = {.stay = goes_directly(call, way)};
+    int32_t status =
+        is_new ? fill(call, way) : call->services->copy(call, &out->span, &call->inputs[0]->span);
+
+    if (status != GANTRY_K_OK || values->element_count == 0) {
+        return status;
+    }
+    status = gantry__scatter_by_slices(call, is_new ? 0 : 1, out, &updates);
+    return status == GANTRY_K_OK ? combine(call, way, &updates, &values->span, 0) : status;
+}
+
+/* ---- segments ---- */
+
+static void explain_unsorted(const gantry_op_call_t *call, int64_t position, char *text,
+                             size_t text_bytes) {
+    const gantry_arg_t *ids = call->inputs[1];
+    char place[GANTRY_K_PLACE_BYTES];
+
+    gantry__portable_print_place(ids->dims, ids->rank, position, place, sizeof place);
+    (void)snprintf(text, text_bytes, "segment_ids%s = %" PRId64 " is out of range [0, %" PRId64 ")",
+                   place, gantry__k_host_int(ids, position),
+                   gantry__k_host_int(call->inputs[2], 0));
+}
+
+static int32_t compute_unsorted(gantry_op_call_t *call) {
+    const gantry_arg_t *data = call->inputs[0], *ids = call->inputs[1];
+    const way_t *way = way_of(call);
+    gantry_segments_t parameters = {.limit = gantry__k_host_int(call->inputs[2], 0),
+                                    .per_row = ids->element_count,
+                                    .drops_negative = 1,
+                                    .input = 1};
+    gantry__k_updates_t updates = {.stay = goes_directly(call, way), .count = ids->element_count};
+    int32_t status = fill(call, way);
+
+    if (status != GANTRY_K_OK || data->element_count == 0) {
+        return status;
+    }
+    updates.inner = data->element_count / ids->element_count;
+    status = gantry__scatter_by_segments(
+        call, &parameters,
+        &(gantry__k_bad_ids_t){explain_unsorted, "segment_ids@ is out of range [0, #)",
+                               "segment_ids@ = $ is out of range [0, #)", NULL},
+        &updates);
+    return status == GANTRY_K_OK ? combine(call, way, &updates, &data->span, 0) : status;
+}
+
+static void explain_sorted(const gantry_op_call_t *call, int64_t position, char *text,
+                           size_t text_bytes) {
+    const int64_t id = gantry__k_host_int(call->inputs[1], position);
+
+    (void)snprintf(text, text_bytes, "%s: segment_ids[%" PRId64 "] = %" PRId64,
+                   id < 0 ? "segment ids must be >= 0" : "segment ids are not increasing", position,
+                   id);
+}
+
+/* Segments that a tensor of data's rows may have; a row without elements counts as one of ones. */
+static int64_t most_segments(const gantry_arg_t *data) {
+    int64_t most = INT64_MAX / 16;
+
+    for (int32_t d = 1; d < data->rank; ++d) {
+        most /= data->dims[d] > 0 ? data->dims[d] : 1;
+    }
+    return most;
+}
+
+/* As many segments as the last id says; it is read back for that. */
+static int32_t make_output(gantry_op_call_t *call, int64_t *out_segments) {
+    const gantry_arg_t *data = call->inputs[0], *ids = call->inputs[1];
+    const uint32_t bytes = gantry__k_size(ids->dtype);
+    const int64_t most = most_segments(data);
+    int64_t last = -1, dims[GANTRY_K_MAX_RANK];
+    int32_t narrow, status = GANTRY_K_OK;
+    gantry_span_t span = ids->span;
+
+    if (ids->element_count > 0) {
+        span.offset_bytes += (uint64_t)(ids->element_count - 1) * bytes;
+        span.size_bytes = bytes;
+        status =
+            call->services->read(call, &span, bytes == 4 ? (void *)&narrow : (void *)&last, bytes);
+        if (status == GANTRY_K_OK && bytes == 4) {
+            last = narrow;
+        }
+        if (status == GANTRY_K_OK && last < 0) {
+            status =
+                call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "segment ids must be >= 0");
+        }
+        if (status == GANTRY_K_OK && last >= most) {
+            status = call->services->fail(
+                call, GANTRY_K_INVALID_ARGUMENT,
+                "the last segment id asks for more elements than a tensor can have");
+        }
+    }
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    memcpy(dims, data->dims, (size_t)data->rank * sizeof dims[0]);
+    dims[0] = *out_segments = last + 1;
+    return call->services->allocate_output(call, 0, data->rank, dims);
+}
+
+static int32_t compute_sorted(gantry_op_call_t *call) {
+    const gantry_arg_t *data = call->inputs[0], *ids = call->inputs[1];
+    const way_t *way = way_of(call);
+    gantry_segments_t parameters = {.per_row = ids->element_count, .is_sorted = 1, .input = 1};
+    gantry__k_updates_t updates = {.count = ids->element_count};
+    int32_t status = make_output(call, &parameters.limit);
+
+    if (status == GANTRY_K_OK) {
+        status = fill(call, way);
+    }
+    if (status != GANTRY_K_OK || data->element_count == 0) {
+        return status;
+    }
+    updates.inner = data->element_count / ids->element_count;
+    status = gantry__scatter_by_segments(
+        call, &parameters,
+        &(gantry__k_bad_ids_t){
+            explain_sorted,
+            "segment ids must be >= 0, or segment ids are not increasing: segment_ids@",
+            "segment ids must be >= 0: segment_ids@ = $",
+            "segment ids are not increasing: segment_ids@ = $"},
+        &updates);
+    return status == GANTRY_K_OK ? combine(call, way, &updates, &data->span, 1) : status;
+}
+
+/* ---- Bincount ---- */
+
+static void explain_bin(const gantry_op_call_t *call, int64_t position, char *text,
+                        size_t text_bytes) {
+    const gantry_arg_t *arr = call->inputs[0];
+    char place[GANTRY_K_PLACE_BYTES];
+
+    gantry__portable_print_place(arr->dims, arr->rank, position, place, sizeof place);
+    (void)snprintf(text, text_bytes, "Input arr must be non-negative! arr%s = %" PRId64, place,
+                   gantry__k_host_int(arr, position));
+}
+
+static const gantry__k_bad_ids_t bad_bins = {explain_bin, "Input arr must be non-negative! arr@",
+                                             "Input arr must be non-negative! arr@ = $", NULL};
+
+#define LEAST_BINS INT64_C(1024) /* that are worth a thread */
+
+/* Bins that are fewer than numbers: parts of the numbers, each counted for itself. */
+static int32_t count_parts(gantry_op_call_t *call, int64_t bins, int is_binary) {
+    const int64_t units = gantry__k_units(call), worth = bins / LEAST_BINS + 1;
+    gantry_join_counts_t parameters = {
+        .bins = bins, .shares = units < worth ? units : worth, .is_binary = is_binary};
+    gantry__k_item_launch_t launch = {.item = ITEM_join_counts,
+                                      .t = call->outputs[0]->dtype,
+                                      .count = parameters.shares,
+                                      .grain = 1,
+                                      .parameters = &parameters,
+                                      .parameter_bytes = sizeof parameters,
+                                      .span_count = 2};
+    const int32_t status =
+        gantry__scatter_count(call, 0, bins, &bad_bins, &launch.spans[0], &parameters.parts);
+
+    launch.spans[1] = call->outputs[0]->span;
+    return status == GANTRY_K_OK ? gantry__k_run_items(call, &launch) : status;
+}
+
+/* float32 counts one by one up to 2^24. */
+static int counts_directly(const gantry_op_call_t *call, int64_t count) {
+    return gantry__k_is_serial(call) &&
+           (call->outputs[0]->dtype != GANTRY_K_FLOAT32 || count < 1 << 24);
+}
+
+static int32_t count_bins(gantry_op_call_t *call, const gantry__k_updates_t *updates,
+                          int is_binary) {
+    if (updates->stay) {
+        return count_directly(call, updates, call->outputs[0]->span, call->outputs[0]->dtype,
+                              is_binary);
+    }
+
+    gantry_count_t parameters = {.count = updates->count, .is_binary = is_binary};
+    gantry__k_item_launch_t launch = {.item = ITEM_combine_count,
+                                      .t = call->outputs[0]->dtype,
+                                      .count = updates->count,
+                                      .parameters = &parameters,
+                                      .parameter_bytes = sizeof parameters,
+                                      .spans = {updates->keys, call->outputs[0]->span},
+                                      .span_count = 2};
+
+    return gantry__k_run_items(call, &launch);
+}
+
+static int32_t compute_bins(gantry_op_call_t *call) {
+    const gantry_arg_t *in = call->inputs[0], *weights = call->inputs[2], *out = call->outputs[0];
+    const int has_rows = out->rank == 2; /* DenseBincount's */
+    const int is_binary = gantry__k_attr_int(call, "binary_output", 0) != 0;
+    const way_t *way = way_of(call);
+    gantry_segments_t parameters = {.limit = gantry__k_host_int(call->inputs[1], 0),
+                                    .per_row = has_rows ? in->dims[1] : in->element_count,
+                                    .drops_large = 1,
+                                    .input = 0};
+    const int counts = is_binary || weights->element_count == 0;
+    gantry__k_updates_t updates = {
+        .stay = counts ? counts_directly(call, in->element_count) : goes_directly(call, way),
+        .count = in->element_count,
+        .inner = 1};
+    int32_t status;
+
+    if (counts && !has_rows &&
+        gantry__scatter_can_count(call, in->element_count, parameters.limit)) {
+        return count_parts(call, parameters.limit, is_binary);
+    }
+    status = fill(call, way);
+    if (status != GANTRY_K_OK || in->element_count == 0) {
+        return status;
+    }
+    status = gantry__scatter_by_segments(call, &parameters, &bad_bins, &updates);
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    return counts ? count_bins(call, &updates, is_binary)
+                  : combine(call, way, &updates, &weights->span, 0);
+}
+
+/* ---- the table ---- */
+
+static const gantry_type_constraint_t new_types[] = {{"T", GANTRY_K_NUMERIC_BOOL},
+                                                     {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t scatter_types[] = {{"T", GANTRY_K_NUMERIC},
+                                                         {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t mean_types[] = {{"T", GANTRY_K_FLOATING},
+                                                      {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t bin_types[] = {{"T", GANTRY_K_NUMBERS}};
+static const char *const new_hosts[] = {"shape"};
+static const char *const segment_hosts[] = {"num_segments"};
+static const char *const bin_hosts[] = {"size"};
+
+GANTRY_K_ITEM_KERNEL_HOST(scatter_nd, segment, "ScatterNd", new_types, new_hosts, compute_scatter);
+GANTRY_K_ITEM_KERNEL(scatter_add, segment, "TensorScatterAdd", scatter_types, compute_scatter);
+GANTRY_K_ITEM_KERNEL(scatter_sub, segment, "TensorScatterSub", scatter_types, compute_scatter);
+GANTRY_K_ITEM_KERNEL(scatter_max, segment, "TensorScatterMax", scatter_types, compute_scatter);
+GANTRY_K_ITEM_KERNEL(scatter_min, segment, "TensorScatterMin", scatter_types, compute_scatter);
+GANTRY_K_ITEM_KERNEL(sum, segment, "SegmentSum", scatter_types, compute_sorted);
+GANTRY_K_ITEM_KERNEL(mean, segment, "SegmentMean", scatter_types, compute_sorted);
+GANTRY_K_ITEM_KERNEL(max, segment, "SegmentMax", scatter_types, compute_sorted);
+GANTRY_K_ITEM_KERNEL(min, segment, "SegmentMin", scatter_types, compute_sorted);
+GANTRY_K_ITEM_KERNEL(prod, segment, "SegmentProd", scatter_types, compute_sorted);
+GANTRY_K_ITEM_KERNEL_HOST(any_sum, segment, "UnsortedSegmentSum", scatter_types, segment_hosts,
+                          compute_unsorted);
+GANTRY_K_ITEM_KERNEL_HOST(any_mean, segment, "UnsortedSegmentMean", mean_types, segment_hosts,
+                          compute_unsorted);
+GANTRY_K_ITEM_KERNEL_HOST(any_max, segment, "UnsortedSegmentMax", scatter_types, segment_hosts,
+                          compute_unsorted);
+GANTRY_K_ITEM_KERNEL_HOST(any_min, segment, "UnsortedSegmentMin", scatter_types, segment_hosts,
+                          compute_unsorted);
+GANTRY_K_ITEM_KERNEL_HOST(any_prod, segment, "UnsortedSegmentProd", scatter_types, segment_hosts,
+                          compute_unsorted);
+GANTRY_K_ITEM_KERNEL_HOST(bincount, segment, "Bincount", bin_types, bin_hosts, compute_bins);
+GANTRY_K_ITEM_KERNEL_HOST(dense_bincount, segment, "DenseBincount", bin_types, bin_hosts,
+                          compute_bins);
+
+#define OPS(OP)     \
+    OP(scatter_nd)  \
+    OP(scatter_add) \
+    OP(scatter_sub) \
+    OP(scatter_max) \
+    OP(scatter_min) \
+    OP(sum)         \
+    OP(mean)        \
+    OP(max)         \
+    OP(min)         \
+    OP(prod)        \
+    OP(any_sum)     \
+    OP(any_mean)    \
+    OP(any_max)     \
+    OP(any_min)     \
+    OP(any_prod)    \
+    OP(bincount)    \
+    OP(dense_bincount)
+GANTRY_K_ITEM_PACK(segment, OPS);

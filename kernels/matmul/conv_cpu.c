@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ConvolveImages of the CPU backend, float32 and float64: the matrix product
+ *
+ *     patches [batch * out_height * out_width, rows * columns * channels]  x  filter [rows *
+ *     columns * channels, outputs]
+ *
+ * whose patches are never made (kernels/window/window_lines.cl). The filter is packed once, threads take
+ * panels of places, and every element is summed over k in one order: one after the other, or
+ * with few outputs in chains. */
+#include <string.h>
+
+#include "kernels/matmul/matmul_cpu.h"
+#include "kernels/common/cpu_prefetch.h"
+#include "kernels/matmul/matmul_shape.h"
+
+#define WORTH_A_THREAD (INT64_C(1) << 18) /* multiplications */
+
+typedef struct conv_t {
+    const gantry_window_t *window;
+    const gantry__cpu_gemm_loops_t *loops;
+    gantry__cpu_gemm_t gemm; /* without A */
+    const void *images;
+    char *packed; /* the filter: panels of all k, or */
+    int is_few;   /* rows of them, for multiply_few */
+    int64_t size; /* of an element */
+    int without_padding;
+} conv_t;
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Units: panels of the filter. */
+static void pack_filter(void *context, int64_t begin, int64_t end) {
+    const conv_t *conv = context;
+    const int64_t columns = conv->loops->columns, first = begin * columns;
+
+    conv->loops->pack_b(&conv->gemm, first, least(conv->gemm.n, end * columns) - first, 0,
+                        conv->gemm.k, conv->packed + first * conv->gemm.k * conv->size);
+}
+
+static void pack_few(const conv_t *conv, int64_t rows) {
+    const int64_t size = conv->size, n = conv->gemm.n, depth = conv->gemm.k;
+
+    memset(conv->packed, 0, (size_t)(rows * depth * size));
+    for (int64_t j = 0; j < n; ++j) {
+        for (int64_t k = 0; k < depth; ++k) {
+            memcpy(conv->packed + (j * depth + k) * size,
+                   (const char *)conv->gemm.b + (k * n + j) * size, (size_t)size);
+        }
+    }
+}
+
+/* Asks for what the next panel sees beyond this one: hardware is late for so many short lines.
+ * Beyond the images, too. */
+static void fetch_ahead(const conv_t *conv, const gantry_panel_t *panel) {
+    const gantry_window_t *w = conv->window;
+    const int64_t bytes = panel->places * w->step_x * w->channels * conv->size;
+    const int64_t end = panel->start + ((panel->places - 1) * w->step_x + w->columns) * w->channels;
+
+    for (int64_t r = 0; panel->is_inside && r < w->rows; ++r) {
+        gantry__cpu_want(
+            (uintptr_t)conv->images +
+                (uintptr_t)((end + r * w->spread_y * w->width * w->channels) * conv->size),
+            (uint64_t)bytes);
+    }
+}
+
+/* The panel's part of C, from the place `first` on, or of few outputs its chains. Pieces are of the
+ * sum from element `k` on; images: what their lines count from. */
+static void multiply_panel(const conv_t *conv, const void *images, const gantry_piece_t *pieces,
+                           int64_t count, int64_t k, int64_t first, void *chains) {
+    const gantry__cpu_gemm_t *gemm = &conv->gemm;
+    const int64_t columns = conv->loops->columns, rows = least(gemm->m - first, conv->loops->rows);
+    char *c = (char *)gemm->c + first * gemm->n * conv->size;
+
+    if (conv->is_few) {
+        conv->loops->multiply_few(images, pieces, count, conv->packed + k * conv->size, gemm->k,
+                                  chains, rows, k > 0);
+    } else {
+        conv->loops->multiply_lines(images, pieces, count, conv->packed + k * columns * conv->size,
+                                    gemm->k * columns, c, gemm->n, rows, gemm->n, k > 0);
+    }
+}
+
+static void clear(char *begin, const char *end) {
+    if (end > begin) { /* mostly not */
+        memset(begin, 0, (size_t)(end - begin));
+    }
+}
+
+/* Strips of `rows` window rows from `first` on. */
+static void fill_strips(const conv_t *conv, const gantry_panel_t *panel, int64_t first,
+                        int64_t rows, char *strips) {
+    const int64_t size = conv->size;
+    gantry_strip_part_t part;
+
+    for (int64_t i = 0; i < panel->places;) {
+        i = gantry_find_strip_part(conv->window, panel, i, &part);
+        for (int64_t r = 0; r < rows; ++r) {
+            char *strip = strips + r * panel->strip * size, *to = strip + part.to * size,
+                 *end = strip + part.end * size;
+
+            if (gantry_has_elements(conv->window, &part, first + r)) {
+                const int64_t from = part.from + (first + r) * part.row;
+
+                clear(to, to + part.zeros * size);
+                to += part.zeros * size;
+                memcpy(to, (const char *)conv->images + from * size, (size_t)(part.count * size));
+                to += part.count * size;
+            }
+            clear(to, end);
+        }
+    }
+}
+
+static void convolve_strips(const conv_t *conv, const gantry_panel_t *panel, gantry_piece_t *pieces,
+                            int64_t place, void *chains) {
+    const gantry_window_t *w = conv->window;
+    const int64_t at_once = gantry_strips_at_once(panel);
+    _Alignas(double) char strips[GANTRY_PANEL_STRIPS * sizeof(double)];
+
+    for (int64_t r = 0, rows; r < w->rows; r += rows) {
+        rows = least(w->rows - r, at_once);
+        fill_strips(conv, panel, r, rows, strips);
+        gantry_find_strip_pieces(w, panel, rows, pieces);
+        multiply_panel(conv, strips, pieces, rows, r * w->columns * w->channels, place, chains);
+    }
+}
+
+static void convolve_pieces(const conv_t *conv, const gantry_panel_t *panel, gantry_piece_t *pieces,
+                            int64_t place, void *chains) {
+    for (int64_t k = 0; k < conv->gemm.k;) {
+        const int64_t start = k,
+                      count = gantry_find_pieces(conv->window, panel, conv->gemm.k, &k, pieces);
+
+        multiply_panel(conv, conv->images, pieces, count, start, place, chains);
+    }
+}
+
+/* ---- without padding ---- */
+
+GANTRY_DEFINE_SUM_AGAIN(float, , sum_again_float)
+GANTRY_DEFINE_SUM_AGAIN(double, , sum_again_double)
+
+static void leave_padding_out(const conv_t *conv, int64_t first) {
+    const gantry__cpu_gemm_t *gemm = &conv->gemm;
+    const int64_t end = least(gemm->m, first + conv->loops->rows);
+
+    if (conv->size == sizeof(float)) {
+        sum_again_float(conv->window, conv->images, gemm->b, gemm->c, gemm->n, gemm->n, first, end);
+    } else {
+        sum_again_double(conv->window, conv->images, gemm->b, gemm->c, gemm->n, gemm->n, first,
+                         end);
+    }
+}
+
+/* Units: panels of places. */
+static void convolve_panels(void *context, int64_t begin, int64_t end) {
+    const conv_t *conv = context;
+    const int64_t rows = conv->loops->rows, m = conv->gemm.m, n = conv->gemm.n,
+                  depth = conv->gemm.k;
+    _Alignas(double) char chains[GANTRY_PANEL_PLACES * GANTRY_FEW_COLUMNS * GANTRY_FEW_CHAIN_BYTES];
+    gantry_piece_t inside[GANTRY_PANEL_PIECES], pieces[GANTRY_PANEL_PIECES];
+    const int64_t inside_count = gantry_find_inside_pieces(conv->window, depth, inside);
+    gantry_panel_t panel;
+
+    for (int64_t first = begin * rows; first < least(m, end * rows); first += rows) {
+        gantry_find_panel(conv->window, first, m, rows, &panel);
+        fetch_ahead(conv, &panel);
+        if (panel.is_inside && inside_count > 0) {
+            multiply_panel(conv, (const char *)conv->images + panel.start * conv->size, inside,
+                           inside_count, 0, first, chains);
+        } else if (gantry_has_strips(conv->window, &panel)) {
+            convolve_strips(conv, &panel, pieces, first, chains);
+        } else {
+            convolve_pieces(conv, &panel, pieces, first, chains);
+        }
+        if (conv->is_few) {
+            conv->loops->sum_few(chains, (char *)conv->gemm.c + first * n * conv->size, n,
+                                 least(m - first, rows), n);
+        }
+        if (conv->without_padding && !panel.is_inside) {
+            leave_padding_out(conv, first);
+        }
+    }
+}
+
+static int32_t convolve(gantry_op_call_t *call, conv_t *conv) {
+    const gantry__cpu_gemm_t *gemm = &conv->gemm;
+    const int64_t columns = conv->loops->columns, rows = conv->loops->rows;
+    const int64_t panels = (gemm->m + rows - 1) / rows,
+                  width = conv->is_few ? GANTRY_FEW_COLUMNS : columns;
+    const int64_t filter_panels = (gemm->n + width - 1) / width;
+    gantry_span_t span;
+    const int32_t status = call->services->scratch(
+        call, (uint64_t)(filter_panels * width * gemm->k * conv->size), &span);
+
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    conv->packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
+    if (conv->is_few) {
+        pack_few(conv, filter_panels * width);
+    } else {
+        gantry__cpu_parallel_for(call->device, filter_panels,
+                                 WORTH_A_THREAD / (8 * gemm->k * columns) + 1, pack_filter, conv);
+    }
+    gantry__cpu_parallel_for(call->device, panels, WORTH_A_THREAD / (rows * gemm->k * gemm->n) + 1,
+                             convolve_panels, conv);
+    return GANTRY_K_OK;
+}
+
+static int32_t compute(gantry_op_call_t *call) {
+    static const gantry__window_names_t names = {"strides", "dilations"};
+    const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1],
+                       *out = call->outputs[0];
+    const int64_t n = filter->dims[3];
+    gantry_window_t window;
+    conv_t conv = {
+        .window = &window,
+        .loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device), gemm_loops)(out->dtype),
+        .gemm = {.n = n,
+                 .b = filter->data,
+                 .b_row = n,
+                 .b_column = 1,
+                 .c = out->data,
+                 .c_row = n,
+                 .c_column = 1},
+        .images = images->data,
+        .size = gantry__k_size(out->dtype),
+        .without_padding = gantry__window_is_without_padding(call)};
+
+    if (filter->element_count == 0) { /* of no channels a sum is 0 */
+        memset(out->data, 0, (size_t)(out->element_count * conv.size));
+        return GANTRY_K_OK;
+    }
+    conv.is_few = gantry_has_few_outputs(n, images->dims[3], conv.size);
+    if (!conv.is_few && n <= conv.loops->narrow->columns) {
+        conv.loops = conv.loops->narrow;
+    }
+    conv.gemm.m = out->element_count / n;
+    conv.gemm.k = filter->element_count / n;
+    gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &window);
+    return convolve(call, &conv);
+}
+
+static const gantry_type_constraint_t types[] = {{"T", GANTRY_K_FLOATS}};
+static const gantry_kernel_def_t convolve_images = GANTRY_K_DEFINITION(
+    "ConvolveImages", types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK, .compute = compute);
+const gantry_kernel_def_t *const gantry__cpu_conv_kernels[] = {&convolve_images};
+const uint32_t gantry__cpu_conv_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_conv_kernels);

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MatMul and BatchMatMul of the CPU backend: shapes, batches, blocks, threads. The loops are in
+ * matmul_cpu_simd.c, vendor libraries in cpu_blas.c, products of 16-bit types in
+ * matmul_cpu_narrow.c.
+ *
+ * One product takes the first of these ways that fits:
+ *   tiny      a few multiplications: plain loops
+ *   thin      at most six rows (or columns) of C: bound by reading B once
+ *   library   float32 and large: stripes of C, one call of the library each
+ *   blocked   packed panels. K is cut into blocks of about 256; for each, A's and B's panels are
+ *             packed by all threads, then C's tiles are computed by all threads:
+ *
+ *                         B: k block x up to 2048 columns
+ *                A  [1]  [tile 0,0 | tile 0,1 | ...]       packed A of a block: up to 2048 rows
+ *                   [2]  [tile 1,0 | ...           ]       a tile: 8 panels of A, at home in the second-level cache,
+ *                                                          times 512 columns
+ *
+ * Every element of C is summed over k in an order that depends on shapes and the number of stripes
+ * only: results are the same from run to run. Batches of small products are dealt to threads
+ * whole. */
+#include "kernels/matmul/matmul_cpu.h"
+
+#include <string.h>
+
+#include "kernels/matmul/cpu_blas.h"
+#include "kernels/matmul/matmul_shape.h"
+
+#define TINY_MULTIPLICATIONS 128
+#define K_BLOCK 256
+#define SIDE_BLOCK 2048
+#define TILE_PANELS 8
+#define TILE_COLUMNS 512
+/* columns of a part of a thin product: longer runs of memory, if each thread has two */
+#define THIN_PIECE 512
+#define STACK_BYTES 40960
+/* Multiplications worth another thread, and worth a library's call. */
+#define PARALLEL_MULTIPLICATIONS (INT64_C(1) << 20)
+#define LIBRARY_MULTIPLICATIONS (INT64_C(1) << 16)
+#define MOST_STRIPES 64
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static int64_t round_up(int64_t value, int64_t multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+/* ---- blocked ---- */
+
+typedef struct {
+    const gantry__cpu_gemm_t *gemm;
+    const gantry__cpu_gemm_loops_t *loops;
+    int64_t size; /* bytes of an element */
+    char *packed_a, *packed_b;
+    int64_t row, rows; /* of C, this block */
+    int64_t column, columns;
+    int64_t k, k_count;
+    int64_t tile_rows;
+    int64_t tiles_down, tiles_across;
+    int pack_b; /* 0: B is packed already */
+} block_t;
+
+/* Units: panels of A, then panels of B. */
+static void pack_panels(void *context, int64_t begin, int64_t end) {
+    const block_t *block = context;
+    const gantry__cpu_gemm_loops_t *loops = block->loops;
+    int64_t a_panels = round_up(block->rows, loops->rows) / loops->rows;
+    if (begin < a_panels) {
+        int64_t first = begin * loops->rows;
+        int64_t count = least(least(end, a_panels) * loops->rows, block->rows) - first;
+        loops->pack_a(block->gemm, block->row + first, count, block->k, block->k_count,
+                      block->packed_a + first * block->k_count * block->size);
+    }
+    if (end > a_panels) {
+        int64_t first = (begin > a_panels ? begin - a_panels : 0) * loops->columns;
+        int64_t count = least((end - a_panels) * loops->columns, block->columns) - first;
+        loops->pack_b(block->gemm, block->column + first, count, block->k, block->k_count,
+                      block->packed_b + first * block->k_count * block->size);
+    }
+}
+
+static void multiply_tiles(void *context, int64_t begin, int64_t end) {
+    const block_t *block = context;
+    const gantry__cpu_gemm_t *gemm = block->gemm;
+    for (int64_t tile = begin; tile < end; ++tile) {
+        int64_t row = tile % block->tiles_down * block->tile_rows;
+        int64_t column = tile / block->tiles_down * TILE_COLUMNS;
+        char *c = (char *)gemm->c +
+                  ((block->row + row) * gemm->c_row + block->column + column) * block->size;
+        block->loops->multiply(block->packed_a + row * block->k_count * block->size,
+                               block->packed_b + column * block->k_count * block->size,
+                               block->k_count, c, gemm->c_row,
+                               least(block->rows - row, block->tile_rows),
+                               least(block->columns - column, TILE_COLUMNS), block->k > 0);
+    }
+}
+
+static void run(gantry_backend_device_t *device, int64_t count, int64_t grain,
+                gantry__cpu_range_fn fn, void *context) {
+    if (device == NULL) {
+        fn(context, 0, count);
+    } else {
+        gantry__cpu_parallel_for(device, count, grain, fn, context);
+    }
+}
+
+/* device NULL: the calling thread alone. */
+static int64_t threads_of(gantry_backend_device_t *device) {
+    return device != NULL && device->pool != NULL ? (int64_t)gantry__cpu_pool_threads(device->pool)
+                                                  : 1;
+}
+
+static int64_t k_block_of(int64_t k) {
+    int64_t blocks = (k + K_BLOCK - 1) / K_BLOCK;
+    return blocks <= 1 ? k : round_up((k + blocks - 1) / blocks, 8);
+}
+
+/* Bytes of packed panels that a blocked product needs. */
+static uint64_t packed_bytes(const gantry__cpu_gemm_t *gemm, const gantry__cpu_gemm_loops_t *loops,
+                             int64_t size, int64_t *out_a_bytes) {
+    int64_t k = k_block_of(gemm->k);
+    int64_t a_bytes = round_up(round_up(least(gemm->m, SIDE_BLOCK), loops->rows) * k * size, 64);
+    *out_a_bytes = a_bytes;
+    return (uint64_t)(a_bytes + round_up(least(gemm->n, SIDE_BLOCK), loops->columns) * k * size);
+}
+
+/* Rows of C packed at a time: a multiple of a panel near SIDE_BLOCK. */
+static void run_block(gantry_backend_device_t *device, block_t *block) {
+    const gantry__cpu_gemm_loops_t *loops = block->loops;
+    int64_t panels = round_up(block->rows, loops->rows) / loops->rows;
+    if (block->pack_b) {
+        panels += round_up(block->columns, loops->columns) / loops->columns;
+    }
+    run(device, panels, 4, pack_panels, block);
+    block->tile_rows = TILE_PANELS * loops->rows;
+    block->tiles_down = (block->rows + block->tile_rows - 1) / block->tile_rows;
+    block->tiles_across = (block->columns + TILE_COLUMNS - 1) / TILE_COLUMNS;
+    run(device, block->tiles_down * block->tiles_across, 1, multiply_tiles, block);
+}
+
+/* device NULL: on the calling thread. */
+static void blocked(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
+                    const gantry__cpu_gemm_loops_t *loops, int64_t size, char *packed) {
+    int64_t a_bytes;
+    int64_t k_block = k_block_of(gemm->k);
+    int64_t row_block = SIDE_BLOCK / loops->rows * loops->rows;
+    block_t block = {.gemm = gemm, .loops = loops, .size = size, .packed_a = packed};
+    packed_bytes(gemm, loops, size, &a_bytes);
+    block.packed_b = packed + a_bytes;
+    for (block.column = 0; block.column < gemm->n; block.column += SIDE_BLOCK) {
+        block.columns = least(gemm->n - block.column, SIDE_BLOCK);
+        for (block.k = 0; block.k < gemm->k; block.k += k_block) {
+            block.k_count = least(gemm->k - block.k, k_block);
+            for (block.row = 0; block.row < gemm->m; block.row += row_block) {
+                block.rows = least(gemm->m - block.row, row_block);
+                block.pack_b = block.row == 0;
+                run_block(device, &block);
+            }
+        }
+    }
+}
+
+/* ---- thin ---- */
+
+typedef struct {
+    const gantry__cpu_gemm_t *gemm;
+    const gantry__cpu_gemm_loops_t *loops;
+    int64_t piece; /* columns */
+} thin_t;
+
+static void thin_pieces(void *context, int64_t begin, int64_t end) {
+    const thin_t *thin = context;
+    thin->loops->thin(thin->gemm, begin * thin->piece, least(end * thin->piece, thin->gemm->n));
+}
+
+/* Takes the product when it has few rows or, with both sides transposed, few columns. */
+static int try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
+                    const gantry__cpu_gemm_loops_t *loops) {
+    gantry__cpu_gemm_t turned = {gemm->n,        gemm->m,     gemm->k,        gemm->b,
+                                 gemm->b_column, gemm->b_row, gemm->a,        gemm->a_column,
+                                 gemm->a_row,    gemm->c,     gemm->c_column, gemm->c_row};
+    thin_t thin = {gemm->m <= GANTRY_CPU_THIN ? gemm : &turned, loops,
+                   round_up(65536 / gemm->k + 1, 64)};
+    if (thin.gemm->m > GANTRY_CPU_THIN || (thin.gemm->b_row != 1 && thin.gemm->b_column != 1)) {
+        return 0;
+    }
+    int64_t longer = least(THIN_PIECE, round_up(thin.gemm->n / (2 * threads_of(device)), 64));
+    thin.piece = thin.gemm->b_column == 1 && thin.piece < longer ? longer : thin.piece;
+    run(device, (thin.gemm->n + thin.piece - 1) / thin.piece, 1, thin_pieces, &thin);
+    return 1;
+}
+
+/* ---- library ---- */
+
+typedef struct {
+    const gantry__cpu_gemm_t *gemm;
+    gantry__cpu_blas_t *blas;
+    int library;
+    int64_t stripe; /* rows or columns of C */
+    int by_rows;
+    int32_t codes[MOST_STRIPES];
+} stripes_t;
+
+static void run_stripes(void *context, int64_t begin, int64_t end) {
+    stripes_t *stripes = context;
+    const gantry__cpu_gemm_t *gemm = stripes->gemm;
+    for (int64_t i = begin; i < end; ++i) {
+        int64_t first = i * stripes->stripe;
+        int64_t count = least((stripes->by_rows ? gemm->m : gemm->n) - first, stripes->stripe);
+        const float *a = (const float *)gemm->a + (stripes->by_rows ? first * gemm->a_row : 0);
+        const float *b = (const float *)gemm->b + (stripes->by_rows ? 0 : first * gemm->b_column);
+        float *c = (float *)gemm->c + (stripes->by_rows ? first * gemm->c_row : first);
+        int transpose_a = gemm->a_column != 1 || gemm->a_row < gemm->k;
+        int transpose_b = gemm->b_column != 1 || gemm->b_row < gemm->n;
+        stripes->codes[i] = gantry__cpu_blas_sgemm(
+            stripes->blas, stripes->library, transpose_a, transpose_b,
+            stripes->by_rows ? count : gemm->m, stripes->by_rows ? gemm->n : count, gemm->k, a,
+            transpose_a ? gemm->a_column : gemm->a_row, b,
+            transpose_b ? gemm->b_column : gemm->b_row, c, gemm->c_row);
+    }
+}
+
+/* Takes a large float32 product when a library serves; a library's refusal leaves it to the
+ * blocked way. */
+static int try_library(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm, int library,
+                       int parallel) {
+    stripes_t stripes = {
+        .gemm = gemm, .blas = device->blas, .library = library, .by_rows = gemm->m >= gemm->n};
+    int64_t side = stripes.by_rows ? gemm->m : gemm->n;
+    int64_t count = parallel ? threads_of(device) : 1;
+    count = least(least(count, MOST_STRIPES), (side + 31) / 32);
+    stripes.stripe = round_up((side + count - 1) / count, 16);
+    count = (side + stripes.stripe - 1) / stripes.stripe;
+    run(parallel ? device : NULL, count, 1, run_stripes, &stripes);
+    for (int64_t i = 0; i < count; ++i) {
+        if (stripes.codes[i] != 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* ---- one product ---- */
+
+static int64_t multiplications(const gantry__cpu_gemm_t *gemm) {
+    return gemm->m * gemm->n * gemm->k;
+}
+
+static int library_for(const gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
+                       int32_t dtype) {
+    return dtype == GANTRY_K_FLOAT32 && device->blas != NULL &&
+                   multiplications(gemm) >= LIBRARY_MULTIPLICATIONS
+               ? gantry__cpu_blas_choose(device->blas, gemm->m, gemm->n, gemm->k)
+               : GANTRY_CPU_BLAS_OWN;
+}
+
+/* With a frame of its own: the other ways have theirs. */
+static __attribute__((noinline)) void blocked_on_stack(const gantry__cpu_gemm_t *gemm,
+                                                       const gantry__cpu_gemm_loops_t *loops,
+                                                       int64_t size) {
+    _Alignas(64) char packed[STACK_BYTES];
+    blocked(NULL, gemm, loops, size, packed);
+}
+
+/* Runs ways that need no memory; 0 when none fits. */
+static int try_without_memory(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
+                              const gantry__cpu_gemm_loops_t *loops, int32_t dtype, int parallel) {
+    if (multiplications(gemm) <= TINY_MULTIPLICATIONS) {
+        loops->tiny(gemm);
+        return 1;
+    }
+    if (try_thin(parallel ? device : NULL, gemm, loops)) {
+        return 1;
+    }
+    int library = library_for(device, gemm, dtype);
+    if (library != GANTRY_CPU_BLAS_OWN && try_library(device, gemm, library, parallel)) {
+        return 1;
+    }
+    int64_t a_bytes;
+    if (packed_bytes(gemm, loops, gantry__k_size(dtype), &a_bytes) <= STACK_BYTES) {
+        blocked_on_stack(gemm, loops, gantry__k_size(dtype));
+        return 1;
+    }
+    return 0;
+}
+
+/* *packed, NULL at first, is for all products of a call: they are of one size, and a call may ask
+ * for scratch a few times only. */
+static int32_t multiply(gantry_op_call_t *call, const gantry__cpu_gemm_t *gemm,
+                        const gantry__cpu_gemm_loops_t *loops, int32_t dtype, char **packed) {
+    int64_t size = gantry__k_size(dtype), a_bytes;
+    int parallel = multiplications(gemm) >= PARALLEL_MULTIPLICATIONS;
+    if (try_without_memory(call->device, gemm, loops, dtype, parallel)) {
+        return 0;
+    }
+    if (*packed == NULL) {
+        gantry_span_t span;
+        int32_t status =
+            call->services->scratch(call, packed_bytes(gemm, loops, size, &a_bytes), &span);
+        if (status != 0) {
+            return status;
+        }
+        *packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
+    }
+    blocked(parallel ? call->device : NULL, gemm, loops, size, *packed);
+    return 0;
+}
+
+/* ---- batches ---- */
+
+typedef struct {
+    gantry_op_call_t *call;
+    gantry__matmul_shape_t shape;
+    gantry__cpu_gemm_t gemm; /* of batch 0 */
+    const gantry__cpu_gemm_loops_t *loops;
+    int32_t dtype;
+    int64_t each; /* products of one unit */
+    /* of all units, or of the products one after the other; NULL when they need none */
+    char *packed;
+    uint64_t unit_bytes;
+} batch_t;
+
+static gantry__cpu_gemm_t product_of(const batch_t *batch, int64_t index) {
+    gantry__cpu_gemm_t gemm = batch->gemm;
+    int64_t size = gantry__k_size(batch->dtype);
+    int64_t a = 0, b = 0;
+    gemm.c = (char *)gemm.c + index * gemm.m * gemm.n * size;
+    const gantry__matmul_shape_t *shape = &batch->shape;
+    for (int32_t i = shape->batch_rank - 1; i >= 0; --i) {
+        a += index % shape->batch_dims[i] * shape->a_batch[i];
+        b += index % shape->batch_dims[i] * shape->b_batch[i];
+        index /= shape->batch_dims[i];
+    }
+    gemm.a = (const char *)gemm.a + a * size;
+    gemm.b = (const char *)gemm.b + b * size;
+    return gemm;
+}
+
+/* Units of `each` products, every product on one thread, and those of a call in the memory of
+ * its first unit. */
+static void run_products(void *context, int64_t begin, int64_t end) {
+    const batch_t *batch = context;
+    for (int64_t unit = begin; unit < end; ++unit) {
+        for (int64_t i = unit * batch->each;
+             i < least((unit + 1) * batch->each, batch->shape.batches); ++i) {
+            gantry__cpu_gemm_t gemm = product_of(batch, i);
+            if (!try_without_memory(batch->call->device, &gemm, batch->loops, batch->dtype, 0)) {
+                blocked(NULL, &gemm, batch->loops, gantry__k_size(batch->dtype),
+                        batch->packed + (uint64_t)begin * batch->unit_bytes);
+            }
+        }
+    }
+}
+
+static int32_t multiply_batch(batch_t *batch) {
+    int64_t work = multiplications(&batch->gemm);
+    if (batch->shape.batches == 1 || work >= 16 * PARALLEL_MULTIPLICATIONS) {
+        for (int64_t i = 0; i < batch->shape.batches; ++i) {
+            gantry__cpu_gemm_t gemm = product_of(batch, i);
+            int32_t status =
+                multiply(batch->call, &gemm, batch->loops, batch->dtype, &batch->packed);
+            if (status != 0) {
+                return status;
+            }
+        }
+        return 0;
+    }
+    int64_t units = least(batch->shape.batches, MOST_STRIPES);
+    int64_t a_bytes;
+    batch->each = (batch->shape.batches + units - 1) / units;
+    units = (batch->shape.batches + batch->each - 1) / batch->each;
+    batch->unit_bytes = (uint64_t)round_up(
+        (int64_t)packed_bytes(&batch->gemm, batch->loops, gantry__k_size(batch->dtype), &a_bytes),
+        64);
+    if (batch->unit_bytes > STACK_BYTES) {
+        gantry_span_t span;
+        int32_t status =
+            batch->call->services->scratch(batch->call, batch->unit_bytes * (uint64_t)units, &span);
+        if (status != 0) {
+            return status;
+        }
+        batch->packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
+    }
+    int64_t grain = PARALLEL_MULTIPLICATIONS / (work * batch->each + 1) + 1;
+    gantry__cpu_parallel_for(batch->call->device, units, grain, run_products, batch);
+    return 0;
+}
+
+/* ---- entry ---- */
+
+/* One B for all: the batch's rows follow each other in A and C, so it is one product. */
+static void join_rows(gantry__matmul_shape_t *shape, const gantry_arg_t *a) {
+    int64_t b_moves = 0;
+    for (int32_t i = 0; i < shape->batch_rank; ++i) {
+        b_moves |= shape->b_batch[i];
+    }
+    int rows_follow = shape->a_column == 1 && (shape->a_row == shape->k || shape->m == 1);
+    if (shape->batches > 1 && b_moves == 0 && rows_follow &&
+        a->element_count == shape->batches * shape->m * shape->k) {
+        shape->a_row = shape->k;
+        shape->m *= shape->batches;
+        shape->batches = 1;
+        shape->batch_rank = 0;
+    }
+}
+
+int32_t gantry__cpu_matmul(gantry_op_call_t *call) {
+    gantry_arg_t *output = call->outputs[0];
+    batch_t batch = {.call = call, .dtype = output->dtype};
+    gantry__matmul_shape_t *shape = &batch.shape;
+    gantry__matmul_shape_of(call, shape);
+    if (shape->k == 0) {
+        memset(output->data, 0, (size_t)output->element_count * gantry__k_size(output->dtype));
+        return 0;
+    }
+    join_rows(shape, call->inputs[0]);
+    batch.loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device), gemm_loops)(output->dtype);
+    batch.gemm = (gantry__cpu_gemm_t){.m = shape->m,
+                                      .n = shape->n,
+                                      .k = shape->k,
+                                      .a = call->inputs[0]->data,
+                                      .a_row = shape->a_row,
+                                      .a_column = shape->a_column,
+                                      .b = call->inputs[1]->data,
+                                      .b_row = shape->b_row,
+                                      .b_column = shape->b_column,
+                                      .c = output->data,
+                                      .c_row = shape->n,
+                                      .c_column = 1};
+    return shape->batches == 1
+               ? multiply(call, &batch.gemm, batch.loops, batch.dtype, &batch.packed)
+               : multiply_batch(&batch);
+}
+
+static int32_t compute_matmul(gantry_op_call_t *call) {
+    return gantry__k_size(call->outputs[0]->dtype) == 2 ? gantry__cpu_matmul_narrow(call)
+                                                        : gantry__cpu_matmul(call);
+}
+
+static const gantry_kernel_def_t products[] =
+    GANTRY__MATMUL_KERNELS(0, gantry__matmul_types, NULL, compute_matmul);
+const gantry_kernel_def_t *const gantry__cpu_matmul_kernels[] = {&products[0], &products[1]};
+const uint32_t gantry__cpu_matmul_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_matmul_kernels);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MatMul and BatchMatMul on devices, for every type. Backends put their own kernels above these.
+ * The text is kernels/matmul/matmul.cl. */
+
+#include "kernels/matmul/matmul_shape.h"
+#include "kernels/common/launch.h"
+#include "kernels/common/device_text.h"
+#include "kernels/common/program_options.h"
+
+/* The struct of kernels/matmul/matmul.cl. */
+typedef struct {
+    int64_t m;
+    int64_t n;
+    int64_t k;
+    int64_t a_row;
+    int64_t a_column;
+    int64_t b_row;
+    int64_t b_column;
+    int64_t blocks_down;
+    int64_t blocks_across;
+    int64_t elements;
+    int64_t batch_rank;
+    int64_t batch_dims[GANTRY_MATMUL_BATCH_RANK];
+    int64_t a_batch[GANTRY_MATMUL_BATCH_RANK];
+    int64_t b_batch[GANTRY_MATMUL_BATCH_RANK];
+} matmul_t;
+
+#define TILE_ITEMS 256u
+#define TILE_DEPTH 16u
+#define ROWS 4
+#define COLUMNS 64
+
+GANTRY_K_PROGRAM(matmul_source, "portable/matmul", gantry__text_half, gantry__text_matmul);
+
+static matmul_t plan_product(const gantry__matmul_shape_t *shape) {
+    matmul_t plan = {.m = shape->m,
+                     .n = shape->n,
+                     .k = shape->k,
+                     .a_row = shape->a_row,
+                     .a_column = shape->a_column,
+                     .b_row = shape->b_row,
+                     .b_column = shape->b_column,
+                     .elements = shape->m * shape->n * shape->batches,
+                     .batch_rank = shape->batch_rank};
+    for (int32_t i = 0; i < shape->batch_rank; ++i) {
+        plan.batch_dims[i] = shape->batch_dims[i];
+        plan.a_batch[i] = shape->a_batch[i];
+        plan.b_batch[i] = shape->b_batch[i];
+    }
+    return plan;
+}
+
+/* Cuts C into blocks of this many rows and columns; returns their number in the batch. */
+static uint64_t cut(matmul_t *plan, int64_t rows, int64_t columns, int64_t batches) {
+    plan->blocks_down = (plan->m + rows - 1) / rows;
+    plan->blocks_across = (plan->n + columns - 1) / columns;
+    return (uint64_t)(plan->blocks_down * plan->blocks_across * batches);
+}
+
+/* Elements of C per work-item and side: more of them read local memory less, but leave a large
+ * device idle on small products, and have to fit into registers and local memory. */
+static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_t batches) {
+    const int32_t dtype = call->outputs[0]->dtype;
+    /* as it is summed */
+    const uint64_t size = gantry__k_is_half(dtype) ? sizeof(float) : gantry__k_size(dtype);
+    const int64_t enough = 2 * (int64_t)call->device_info->compute_units;
+    for (int each = size > 4 ? 4 : 8; each > 1; each /= 2) {
+        const int64_t side = 16 * each;
+        const int64_t groups =
+            (plan->m + side - 1) / side * ((plan->n + side - 1) / side) * batches;
+        const uint64_t tiles_bytes = 2 * TILE_DEPTH * (uint64_t)side * size;
+        if (each != 2 && groups >= enough && tiles_bytes <= call->device_info->local_memory_bytes) {
+            return each;
+        }
+    }
+    return 1;
+}
+
+/* The one of three forms that the device takes. */
+typedef struct {
+    const char *name;
+    int each;
+    uint64_t groups;
+    uint32_t local;
+} form_t;
+
+static form_t choose_form(const gantry_op_call_t *call, matmul_t *plan, int64_t batches) {
+    const uint32_t most = call->device_info->max_work_group_size;
+    form_t form = {.name = "matmul_tile", .each = 1, .local = TILE_ITEMS};
+    if (gantry__k_is_serial(call)) {
+        form = (form_t){.name = "matmul_rows",
+                        .each = 1,
+                        .local = 1,
+                        .groups = cut(plan, ROWS, COLUMNS, batches)};
+    } else if (most < TILE_ITEMS) {
+        form.name = "matmul_item";
+        for (form.local = GANTRY_K_LOCAL; form.local > most && form.local > 1;) {
+            form.local /= 2;
+        }
+        form.groups = ((uint64_t)plan->elements + form.local - 1) / form.local;
+    } else {
+        form.each = items_each(call, plan, batches);
+        form.groups = cut(plan, 16 * form.each, 16 * form.each, batches);
+    }
+    return form;
+}
+
+static int32_t compute_matmul(gantry_op_call_t *call) {
+    const gantry_arg_t *output = call->outputs[0];
+    gantry__matmul_shape_t shape;
+    gantry_backend_kernel_t *kernel = NULL;
+    gantry__matmul_shape_of(call, &shape);
+    if (shape.k == 0) {
+        const unsigned char zero[8] = {0};
+        return call->services->fill(call, &output->span, zero, gantry__k_size(output->dtype));
+    }
+    matmul_t plan = plan_product(&shape);
+    const form_t form = choose_form(call, &plan, shape.batches);
+    gantry__k_options_t options = gantry__k_options_of_type(call, output->dtype);
+    gantry__k_define(&options, "MATMUL_EACH", (uint32_t)form.each);
+    int32_t status = call->services->kernel(call, &matmul_source, options.text, form.name, &kernel);
+    if (status != 0) {
+        return status;
+    }
+    gantry_launch_arg_t args[] = {gantry__k_span(call->inputs[0]), gantry__k_span(call->inputs[1]),
+                                  gantry__k_span(output), gantry__k_scalar(&plan, sizeof plan)};
+    return gantry__k_launch_1d(call, kernel, form.groups * form.local, form.local, args, 4);
+}
+
+static const gantry_kernel_def_t products[] =
+    GANTRY__MATMUL_KERNELS(0, gantry__matmul_types, NULL, compute_matmul);
+static const gantry_kernel_def_t *const kernels[] = {&products[0], &products[1]};
+GANTRY_K_PACK(matmul, "portable/matmul", kernels);

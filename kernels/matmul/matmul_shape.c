@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/matmul/matmul_shape.h"
+
+/* Rows, columns and strides of one operand's last two axes. */
+static void operand(const gantry_arg_t *arg, int transpose, int64_t *rows, int64_t *columns,
+                    int64_t *row_stride, int64_t *column_stride) {
+    int64_t first = arg->dims[arg->rank - 2];
+    int64_t last = arg->dims[arg->rank - 1];
+    *rows = transpose ? last : first;
+    *columns = transpose ? first : last;
+    *row_stride = transpose ? 1 : last;
+    *column_stride = transpose ? last : 1;
+}
+
+/* Strides of one operand along the output's batch axes. */
+static void batch_strides(const gantry_arg_t *arg, const gantry_arg_t *output, int64_t *strides) {
+    int64_t stride = arg->dims[arg->rank - 2] * arg->dims[arg->rank - 1];
+    for (int32_t i = output->rank - 3; i >= 0; --i) {
+        int32_t axis = i - (output->rank - arg->rank);
+        int64_t dim = axis >= 0 ? arg->dims[axis] : 1;
+        strides[i] = dim == 1 ? 0 : stride;
+        stride *= dim;
+    }
+}
+
+/* True when the op's first or second operand is transposed. */
+static int transposed(const gantry_op_call_t *call, int second) {
+    static const char *const names[2][2] = {{"transpose_a", "adj_x"}, {"transpose_b", "adj_y"}};
+    return gantry__k_attr_int(call, names[second][0], 0) != 0 ||
+           gantry__k_attr_int(call, names[second][1], 0) != 0;
+}
+
+void gantry__matmul_shape_of(const gantry_op_call_t *call, gantry__matmul_shape_t *out_shape) {
+    const gantry_arg_t *a = call->inputs[0], *b = call->inputs[1], *output = call->outputs[0];
+    gantry__matmul_shape_t *shape = out_shape;
+    int64_t k;
+    operand(a, transposed(call, 0), &shape->m, &shape->k, &shape->a_row, &shape->a_column);
+    operand(b, transposed(call, 1), &k, &shape->n, &shape->b_row, &shape->b_column);
+    shape->batches = 1;
+    shape->batch_rank = output->rank - 2;
+    for (int32_t i = 0; i < shape->batch_rank; ++i) {
+        shape->batch_dims[i] = output->dims[i];
+        shape->batches *= output->dims[i];
+    }
+    batch_strides(a, output, shape->a_batch);
+    batch_strides(b, output, shape->b_batch);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The items of kernels/matrix/matrix.cl, in the order of every table of them. */
+#ifndef GANTRY_KERNELS_MATRIX_ITEMS_H
+#define GANTRY_KERNELS_MATRIX_ITEMS_H
+
+#define GANTRY_MATRIX_ITEMS(ITEM) \
+    ITEM(band)                    \
+    ITEM(diagonals)               \
+    ITEM(diagonal_part)           \
+    ITEM(set_diagonals)
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Transpose, Slice and their like, and Concat, on the CPU: strided copies by element size.
+ *
+ * Three forms, the first that fits (kernels/move/move_shape.h makes them):
+ *   dense    one run of bytes
+ *   tiles    the fastest dimension changes: square tiles, turned in vector registers
+ *   strided  rows of the fastest dimension, the others counted like an odometer
+ * Cost: each element is read and written once; work is split where it has at least GRAIN_BYTES. */
+#include "kernels/common/cpu_copy.h"
+#include "kernels/common/cpu_kernels.h"
+#include "kernels/move/move_shape.h"
+
+#include <string.h>
+
+#define GRAIN_BYTES 65536 /* of output; one part of a parallel loop */
+/* both sides of a tile of 8-byte elements fit the second cache, others the first */
+#define TILE_SIDE 64
+
+typedef struct move_job_t {
+    const gantry__move_copy_t *copy;
+    const gantry__move_tiles_t *tiles;
+    const void *in;
+    void *out;
+} move_job_t;
+
+/* 16 bytes: what every x86-64 and every ARMv8 has. */
+typedef uint8_t vector_1_t __attribute__((vector_size(16)));
+typedef uint16_t vector_2_t __attribute__((vector_size(16)));
+typedef uint32_t vector_4_t __attribute__((vector_size(16)));
+typedef uint64_t vector_8_t __attribute__((vector_size(16)));
+
+#define ELEMENT uint8_t
+#define VECTOR vector_1_t
+#define LANES 16
+#define LOOP(x) x##_1
+#define ZIP_LOW(a, b) \
+    __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define ZIP_HIGH(a, b) \
+    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#include "kernels/move/move_cpu_loops.h"
+#undef ELEMENT
+#undef VECTOR
+#undef LANES
+#undef LOOP
+#undef ZIP_LOW
+#undef ZIP_HIGH
+
+#define ELEMENT uint16_t
+#define VECTOR vector_2_t
+#define LANES 8
+#define LOOP(x) x##_2
+#define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#include "kernels/move/move_cpu_loops.h"
+#undef ELEMENT
+#undef VECTOR
+#undef LANES
+#undef LOOP
+#undef ZIP_LOW
+#undef ZIP_HIGH
+
+#define ELEMENT uint32_t
+#define VECTOR vector_4_t
+#define LANES 4
+#define LOOP(x) x##_4
+#define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#include "kernels/move/move_cpu_loops.h"
+#undef ELEMENT
+#undef VECTOR
+#undef LANES
+#undef LOOP
+#undef ZIP_LOW
+#undef ZIP_HIGH
+
+#define ELEMENT uint64_t
+#define VECTOR vector_8_t
+#define LANES 2
+#define LOOP(x) x##_8
+#define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 2)
+#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 1, 3)
+#include "kernels/move/move_cpu_loops.h"
+
+static void copy_bytes(void *context, int64_t begin, int64_t end) {
+    const move_job_t *job = context;
+    gantry__cpu_copy((char *)job->out + begin, (const char *)job->in + begin,
+                     (size_t)(end - begin));
+}
+
+static void run_dense(gantry_backend_device_t *device, move_job_t *job, uint32_t size) {
+    job->in = (const char *)job->in + job->copy->from * size;
+    job->out = (char *)job->out + job->copy->to * size;
+    gantry__cpu_parallel_for(device, job->copy->count * size, GRAIN_BYTES, copy_bytes, job);
+}
+
+static void run_tiles(gantry_backend_device_t *device, move_job_t *job, uint32_t size) {
+    static const gantry__cpu_range_fn loops[] = {move_tiles_1, move_tiles_2, move_tiles_4,
+                                                 move_tiles_8};
+    const gantry__move_tiles_t *tiles = job->tiles;
+    int64_t rows =
+        /* many matrices are smaller than a tile */
+        tiles->rows < tiles->tile_rows ? tiles->rows : tiles->tile_rows;
+    int64_t columns = tiles->columns < tiles->tile_columns ? tiles->columns : tiles->tile_columns;
+    int64_t grain = GRAIN_BYTES / (rows * columns * size) + 1;
+    gantry__cpu_parallel_for(device, tiles->tiles, grain, loops[gantry__k_size_row(size)], job);
+}
+
+static void run_copy(const gantry_op_call_t *call, const gantry__move_copy_t *copy,
+                     const void *in) {
+    static const gantry__cpu_range_fn loops[] = {move_range_1, move_range_2, move_range_4,
+                                                 move_range_8};
+    const gantry_arg_t *out = call->outputs[0];
+    uint32_t size = gantry__k_size(out->dtype);
+    gantry__move_tiles_t tiles;
+    move_job_t job = {.copy = copy, .in = in, .out = out->data};
+    if (gantry__move_is_dense(copy)) {
+        run_dense(call->device, &job, size);
+    } else if (gantry__move_tiles(copy, TILE_SIDE, &tiles)) {
+        job.tiles = &tiles;
+        run_tiles(call->device, &job, size);
+    } else {
+        gantry__cpu_parallel_for(call->device, copy->count, GRAIN_BYTES / size,
+                                 loops[gantry__k_size_row(size)], &job);
+    }
+}
+
+static int32_t compute_one(gantry_op_call_t *call) {
+    const gantry__move_op_t *op = call->kernel->data;
+    gantry__move_copy_t copy;
+    op->plan(call, &copy);
+    run_copy(call, &copy, call->inputs[0]->data);
+    return GANTRY_K_OK;
+}
+
+static int32_t compute_concat(gantry_op_call_t *call) {
+    for (uint32_t i = 0; i + 1 < call->input_count; ++i) {
+        gantry__move_copy_t copy;
+        if (call->inputs[i]->element_count == 0) continue;
+        gantry__move_concat(call, i, &copy);
+        run_copy(call, &copy, call->inputs[i]->data);
+    }
+    return GANTRY_K_OK;
+}
+
+GANTRY_MOVE_KERNELS
+
+const gantry_kernel_def_t *const gantry__cpu_move_kernels[] = {GANTRY_MOVE_POINTERS};
+const uint32_t gantry__cpu_move_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_move_kernels);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loops of the move ops for one element size. Included once per size by move_cpu.c, which
+ * defines
+ *
+ *     ELEMENT    an unsigned integer of that size
+ *     VECTOR     a vector of LANES of them
+ *     ZIP_LOW(a, b), ZIP_HIGH(a, b)   a0 b0 a1 b1 ... of the lower and of the upper halves of two
+ *                                     vectors
+ *     LOOP(x)    the name x with the size pasted on
+ *
+ * No include guard, no names beyond those. Threads: ranges that do not overlap may run at the
+ * same time. */
+
+/* n elements of a row: source strides 0 (one value), 1 (a run) or any. */
+static void LOOP(move_row)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, int64_t out_stride,
+                           int64_t n) {
+    if (in_stride == 1 && out_stride == 1) {
+        gantry__cpu_copy(out, in, (size_t)n * sizeof(ELEMENT));
+    } else if (in_stride == 0 && out_stride == 1) {
+        ELEMENT value = *in;
+        for (int64_t i = 0; i < n; ++i) out[i] = value;
+    } else if (out_stride == 1) {
+        for (int64_t i = 0; i < n; ++i) out[i] = in[i * in_stride];
+    } else {
+        for (int64_t i = 0; i < n; ++i) out[i * out_stride] = in[i * in_stride];
+    }
+}
+
+/* Elements [begin, end) of the plan in row-major order. */
+static void LOOP(move_range)(void *context, int64_t begin, int64_t end) {
+    const move_job_t *job = context;
+    const gantry__k_plan_t *plan = &job->copy->plan;
+    const ELEMENT *in = (const ELEMENT *)job->in + job->copy->from;
+    ELEMENT *out = (ELEMENT *)job->out + job->copy->to;
+    const int32_t last = plan->rank - 1;
+    int64_t index[GANTRY_K_MAX_RANK];
+    int64_t rest = begin;
+    for (int32_t d = last; d >= 0; --d) {
+        index[d] = rest % plan->dims[d];
+        rest /= plan->dims[d];
+        in += index[d] * plan->strides[0][d];
+        out += index[d] * plan->strides[1][d];
+    }
+    while (begin < end) {
+        int64_t n = plan->dims[last] - index[last];
+        if (n > end - begin) n = end - begin;
+        LOOP(move_row)(in, plan->strides[0][last], out, plan->strides[1][last], n);
+        begin += n;
+        index[last] += n;
+        in += n * plan->strides[0][last];
+        out += n * plan->strides[1][last];
+        for (int32_t d = last; d > 0 && index[d] == plan->dims[d]; --d) {
+            in += plan->strides[0][d - 1] - plan->dims[d] * plan->strides[0][d];
+            out += plan->strides[1][d - 1] - plan->dims[d] * plan->strides[1][d];
+            index[d] = 0;
+            ++index[d - 1];
+        }
+    }
+}
+
+/* Rows become columns in a square of LANES vectors: zipping the vectors of the upper half with
+ * those of the lower half, as often as it takes to double 1 to LANES, turns the square. */
+static void LOOP(move_square)(const ELEMENT *in, int64_t in_stride, ELEMENT *out,
+                              int64_t out_stride) {
+    VECTOR now[LANES], next[LANES];
+    for (int i = 0; i < LANES; ++i) memcpy(&now[i], in + i * in_stride, sizeof(VECTOR));
+    for (int width = 1; width < LANES; width *= 2) {
+        for (int i = 0; i < LANES / 2; ++i) {
+            next[2 * i] = ZIP_LOW(now[i], now[i + LANES / 2]);
+            next[2 * i + 1] = ZIP_HIGH(now[i], now[i + LANES / 2]);
+        }
+        memcpy(now, next, sizeof now);
+    }
+    for (int i = 0; i < LANES; ++i) memcpy(out + i * out_stride, &now[i], sizeof(VECTOR));
+}
+
+static void LOOP(move_tile)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, int64_t out_stride,
+                            int64_t rows, int64_t columns) {
+    const int64_t whole_rows = rows / LANES * LANES, whole_columns = columns / LANES * LANES;
+    for (int64_t c = 0; c < whole_columns; c += LANES) {
+        for (int64_t r = 0; r < whole_rows; r += LANES) {
+            LOOP(move_square)
+            (in + r * in_stride + c, in_stride, out + c * out_stride + r, out_stride);
+        }
+    }
+    for (int64_t c = 0; c < columns; ++c) {
+        for (int64_t r = c < whole_columns ? whole_rows : 0; r < rows; ++r) {
+            out[c * out_stride + r] = in[r * in_stride + c];
+        }
+    }
+}
+
+/* Tiles [begin, end): tiles of one matrix side by side along its columns, then its rows, then
+ * the next matrix. */
+static void LOOP(move_tiles)(void *context, int64_t begin, int64_t end) {
+    const move_job_t *job = context;
+    const gantry__move_tiles_t *tiles = job->tiles;
+    for (int64_t tile = begin; tile < end; ++tile) {
+        int64_t c = tile % tiles->across * tiles->tile_columns;
+        int64_t rest = tile / tiles->across;
+        int64_t r = rest % tiles->down * tiles->tile_rows;
+        int64_t batch = rest / tiles->down;
+        int64_t from = job->copy->from + r * tiles->row_stride + c;
+        int64_t to = job->copy->to + c * tiles->column_stride + r;
+        for (int32_t d = tiles->batch.rank - 1; d >= 0; --d) {
+            int64_t i = batch % tiles->batch.dims[d];
+            batch /= tiles->batch.dims[d];
+            from += i * tiles->batch.strides[0][d];
+            to += i * tiles->batch.strides[1][d];
+        }
+        int64_t rows = tiles->rows - r < tiles->tile_rows ? tiles->rows - r : tiles->tile_rows;
+        int64_t columns =
+            tiles->columns - c < tiles->tile_columns ? tiles->columns - c : tiles->tile_columns;
+        LOOP(move_tile)
+        ((const ELEMENT *)job->in + from, tiles->row_stride, (ELEMENT *)job->out + to,
+         tiles->column_stride, rows, columns);
+    }
+}

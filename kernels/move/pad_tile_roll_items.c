@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pad, MirrorPad, Tile and Roll: each dimension of the output is one of the input, moved by an
+ * offset (kernels/move/pad_tile_roll.cl).
+ *
+ * Dimensions are put together as far as that changes nothing: one that is as in the input becomes a
+ * part of the one before it, since whole blocks of it are padded, repeated and rolled there.
+ * Mirrored blocks would have to be turned inside, too: there both must be as in the input. */
+#include "kernels/common/item_kernel.h"
+#include "kernels/move/pad_tile_roll.cl"
+#include "kernels/move/pad_tile_roll_items.h"
+
+GANTRY_K_ITEM_TEXTS(pad_tile_roll, GANTRY_PAD_TILE_ROLL_ITEMS, gantry__text_pad_tile_roll);
+
+static gantry_remap_t begin(const gantry_op_call_t *call) {
+    gantry_remap_t remap = {.rank = call->outputs[0]->rank};
+
+    for (int32_t d = 0; d < call->outputs[0]->rank; ++d) {
+        remap.dims[d] = call->outputs[0]->dims[d];
+        remap.sizes[d] = call->inputs[0]->dims[d];
+    }
+    return remap;
+}
+
+static int is_kept(const gantry_remap_t *remap, int64_t d) {
+    return remap->dims[d] == remap->sizes[d] && remap->offsets[d] == 0;
+}
+
+static void collapse(gantry_remap_t *remap, uint32_t item) {
+    int64_t last = -1;
+
+    for (int64_t d = 0; d < remap->rank; ++d) {
+        const int joins =
+            last >= 0 && is_kept(remap, d) && (item != ITEM_mirror || is_kept(remap, last));
+
+        if (joins) {
+            remap->offsets[last] *= remap->dims[d];
+            remap->sizes[last] *= remap->sizes[d];
+            remap->dims[last] *= remap->dims[d];
+        } else if (!is_kept(remap, d) || remap->dims[d] != 1) {
+            last++;
+            remap->dims[last] = remap->dims[d];
+            remap->sizes[last] = remap->sizes[d];
+            remap->offsets[last] = remap->offsets[d];
+        }
+    }
+    if (last < 0) { /* a single element */
+        last = 0;
+        remap->dims[0] = remap->sizes[0] = 1;
+        remap->offsets[0] = 0;
+    }
+    remap->rank = last + 1;
+}
+
+static int32_t run(gantry_op_call_t *call, uint32_t item, gantry_remap_t *remap) {
+    const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
+    int64_t stride = 1;
+
+    collapse(remap, item);
+    for (int64_t d = remap->rank - 1; d >= 0; --d) {
+        remap->strides[d] = stride;
+        stride *= remap->sizes[d];
+    }
+    remap->runs = gantry__k_runs(call, remap->dims[remap->rank - 1]);
+    gantry__k_item_launch_t launch = {
+        .item = item,
+        .t = gantry__k_twin(out->dtype),
+        .parameters = remap,
+        .parameter_bytes = sizeof *remap,
+        /* an empty input, which is not read, may have no memory */
+        .spans = {x->element_count > 0 ? x->span : out->span, out->span},
+        .span_count = 2};
+
+    return gantry__k_run_runs(call, &launch, &remap->runs);
+}
+
+static void set_paddings(const gantry_op_call_t *call, gantry_remap_t *remap) {
+    for (int64_t d = 0; d < remap->rank; ++d) {
+        remap->offsets[d] = -gantry__k_host_int(call->inputs[1], 2 * d);
+    }
+}
+
+static int32_t compute_pad(gantry_op_call_t *call) {
+    gantry_remap_t remap = begin(call);
+
+    set_paddings(call, &remap);
+    remap.value = call->input_count > 2 ? gantry__k_host_bits(call->inputs[2]) : 0;
+    return run(call, ITEM_border, &remap);
+}
+
+static int32_t compute_mirror_pad(gantry_op_call_t *call) {
+    gantry_remap_t remap = begin(call);
+
+    set_paddings(call, &remap);
+    remap.edge = strcmp(gantry__k_attr_text(call, "mode", "REFLECT"), "SYMMETRIC") == 0;
+    return run(call, ITEM_mirror, &remap);
+}
+
+static int32_t compute_tile(gantry_op_call_t *call) {
+    gantry_remap_t remap = begin(call);
+
+    return run(call, ITEM_wrap, &remap);
+}
+
+static int32_t compute_roll(gantry_op_call_t *call) {
+    gantry_remap_t remap = begin(call);
+
+    for (int64_t k = 0; k < call->inputs[1]->element_count; ++k) {
+        const int64_t given = gantry__k_host_int(call->inputs[2], k),
+                      d = given < 0 ? given + remap.rank : given;
+        const int64_t back =
+            remap.sizes[d] - gantry__k_host_int(call->inputs[1], k) % remap.sizes[d];
+
+        remap.offsets[d] = (remap.offsets[d] + back) % remap.sizes[d];
+    }
+    return run(call, ITEM_wrap, &remap);
+}
+
+static const char *const pad_hosts[] = {"paddings", "constant_values"};
+static const char *const mirror_pad_hosts[] = {"paddings"};
+static const char *const tile_hosts[] = {"multiples"};
+static const char *const roll_hosts[] = {"shift", "axis"};
+
+GANTRY_K_ITEM_KERNEL_HOST(pad, pad_tile_roll, "Pad", gantry__k_any_type, pad_hosts, compute_pad);
+GANTRY_K_ITEM_KERNEL_HOST(mirror_pad, pad_tile_roll, "MirrorPad", gantry__k_any_type,
+                          mirror_pad_hosts, compute_mirror_pad);
+GANTRY_K_ITEM_KERNEL_HOST(tile, pad_tile_roll, "Tile", gantry__k_any_type, tile_hosts,
+                          compute_tile);
+GANTRY_K_ITEM_KERNEL_HOST(roll, pad_tile_roll, "Roll", gantry__k_any_type, roll_hosts,
+                          compute_roll);
+
+#define OPS(OP)    \
+    OP(pad)        \
+    OP(mirror_pad) \
+    OP(tile)       \
+    OP(roll)
+GANTRY_K_ITEM_PACK(pad_tile_roll, OPS);

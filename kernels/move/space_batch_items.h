@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The items of kernels/move/space_batch.cl, in the order of every table of them. */
+#ifndef GANTRY_KERNELS_SPACE_BATCH_ITEMS_H
+#define GANTRY_KERNELS_SPACE_BATCH_ITEMS_H
+
+#define GANTRY_SPACE_BATCH_ITEMS(ITEM) \
+    ITEM(space_to_batch)               \
+    ITEM(batch_to_space)
+
+#endif

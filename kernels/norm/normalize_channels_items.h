@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The items of kernels/norm/normalize_channels.cl. */
+#ifndef GANTRY_KERNELS_NORMALIZE_CHANNELS_ITEMS_H
+#define GANTRY_KERNELS_NORMALIZE_CHANNELS_ITEMS_H
+
+#define GANTRY_NORMALIZE_CHANNELS_ITEMS(ITEM) ITEM(normalize_channels)
+
+#endif

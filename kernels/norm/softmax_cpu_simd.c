@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loops of Softmax and LogSoftmax: exp and log are the ones of every device, sums follow the
+ * tree of kernels/reduce/reduce.cl. */
+#include "kernels/common/dialect.cl"
+
+#include "kernels/common/half.cl"
+#include "kernels/math/math_float32.cl"
+#include "kernels/math/math_float64.cl"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/reduce/reduce_cpu.h"
+
+#define SUM(a, b) ((a) + (b))
+#define MAX(a, b) ((b) != (b) ? (b) : ((b) > (a) ? (b) : (a)))
+
+#define TREE_NAME(x) sum_##x##_f32
+#define TREE_IN float
+#define TREE_ACC float
+#define TREE_LOAD(x) (x)
+#define TREE_OP(a, b) SUM(a, b)
+#define TREE_IDENTITY 0
+#include "kernels/reduce/reduce_cpu_tree.h"
+#define TREE_NAME(x) sum_##x##_f64
+#define TREE_IN double
+#define TREE_ACC double
+#define TREE_LOAD(x) (x)
+#define TREE_OP(a, b) SUM(a, b)
+#define TREE_IDENTITY 0
+#include "kernels/reduce/reduce_cpu_tree.h"
+#define TREE_NAME(x) max_##x##_f32
+#define TREE_IN float
+#define TREE_ACC float
+#define TREE_LOAD(x) (x)
+#define TREE_OP(a, b) MAX(a, b)
+#define TREE_IDENTITY -INFINITY
+#include "kernels/reduce/reduce_cpu_tree.h"
+#define TREE_NAME(x) max_##x##_f64
+#define TREE_IN double
+#define TREE_ACC double
+#define TREE_LOAD(x) (x)
+#define TREE_OP(a, b) MAX(a, b)
+#define TREE_IDENTITY -INFINITY
+#include "kernels/reduce/reduce_cpu_tree.h"
+#define TREE_NAME(x) max_##x##_f16
+#define TREE_IN uint16_t
+#define TREE_ACC float
+#define TREE_LOAD(x) gantry_f16_to_f32(x)
+#define TREE_OP(a, b) MAX(a, b)
+#define TREE_IDENTITY -INFINITY
+#include "kernels/reduce/reduce_cpu_tree.h"
+#define TREE_NAME(x) max_##x##_bf16
+#define TREE_IN uint16_t
+#define TREE_ACC float
+#define TREE_LOAD(x) gantry_bf16_to_f32(x)
+#define TREE_OP(a, b) MAX(a, b)
+#define TREE_IDENTITY -INFINITY
+#include "kernels/reduce/reduce_cpu_tree.h"
+
+#define SOFT_NAME(x) x##_f32
+#define SOFT_IN float
+#define SOFT_T float
+#define SOFT_LOAD(x) (x)
+#define SOFT_STORE(x) (x)
+#define SOFT_EXP(x) gantry_exp_f32(x)
+#define SOFT_LOG(x) gantry_log_f32(x)
+#define SOFT_SUM sum_chunk_f32
+#define SOFT_MOST max_chunk_f32
+#include "kernels/norm/softmax_cpu_body.h"
+
+#define SOFT_NAME(x) x##_f64
+#define SOFT_IN double
+#define SOFT_T double
+#define SOFT_LOAD(x) (x)
+#define SOFT_STORE(x) (x)
+#define SOFT_EXP(x) gantry_exp_f64(x)
+#define SOFT_LOG(x) gantry_log_f64(x)
+#define SOFT_SUM sum_chunk_f64
+#define SOFT_MOST max_chunk_f64
+#include "kernels/norm/softmax_cpu_body.h"
+
+#define SOFT_NAME(x) x##_f16
+#define SOFT_IN uint16_t
+#define SOFT_T float
+#define SOFT_LOAD(x) gantry_f16_to_f32(x)
+#define SOFT_STORE(x) gantry_f32_to_f16(x)
+#define SOFT_EXP(x) gantry_exp_f32(x)
+#define SOFT_LOG(x) gantry_log_f32(x)
+#define SOFT_SUM sum_chunk_f32
+#define SOFT_MOST max_chunk_f16
+#include "kernels/norm/softmax_cpu_body.h"
+
+#define SOFT_NAME(x) x##_bf16
+#define SOFT_IN uint16_t
+#define SOFT_T float
+#define SOFT_LOAD(x) gantry_bf16_to_f32(x)
+#define SOFT_STORE(x) gantry_f32_to_bf16(x)
+#define SOFT_EXP(x) gantry_exp_f32(x)
+#define SOFT_LOG(x) gantry_log_f32(x)
+#define SOFT_SUM sum_chunk_f32
+#define SOFT_MOST max_chunk_bf16
+#include "kernels/norm/softmax_cpu_body.h"
+
+gantry__cpu_softmax_fn GANTRY_CPU_NAME(softmax_find)(int32_t dtype, int logarithm) {
+    switch (dtype) {
+        case GANTRY_K_FLOAT32: return logarithm ? log_softmax_f32 : softmax_f32;
+        case GANTRY_K_FLOAT64: return logarithm ? log_softmax_f64 : softmax_f64;
+        case GANTRY_K_FLOAT16: return logarithm ? log_softmax_f16 : softmax_f16;
+        case GANTRY_K_BFLOAT16: return logarithm ? log_softmax_bf16 : softmax_bf16;
+        default: return NULL;
+    }
+}

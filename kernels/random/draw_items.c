@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random ops whose values take a number of words that depends on the words, and the ops that
+ * give key and counter. */
+#include "kernels/common/item_kernel.h"
+#include "kernels/random/draw.cl"
+#include "kernels/random/draw_items.h"
+#include "kernels/random/random_seed.h"
+
+GANTRY_K_ITEM_TEXTS(draw, GANTRY_DRAW_ITEMS, gantry__text_math_float32, gantry__text_math_float64,
+                    gantry__text_philox, gantry__text_draw);
+
+static uint64_t key_of(const gantry__k_stream_t *stream) {
+    return (uint64_t)stream->key1 << 32 | stream->key0;
+}
+
+/* ---- truncated normal ---- */
+
+static int32_t run_truncated(gantry_op_call_t *call, const gantry__k_stream_t *stream) {
+    const gantry_arg_t *out = call->outputs[0];
+    const int64_t group = gantry__k_group_of(out->dtype);
+    gantry_draw_t draw = {.low = stream->low,
+                          .high = stream->high,
+                          .key = key_of(stream),
+                          .values = out->element_count};
+    gantry__k_item_launch_t launch = {.item = ITEM_truncated,
+                                      .t = out->dtype,
+                                      .count = (out->element_count + group - 1) / group,
+                                      .item_bytes = group * (int64_t)gantry__k_size(out->dtype),
+                                      .is_costly = 1,
+                                      .parameters = &draw,
+                                      .parameter_bytes = sizeof draw,
+                                      .spans = {out->span},
+                                      .span_count = 1};
+
+    return gantry__k_run_items(call, &launch);
+}
+
+static int32_t compute_truncated(gantry_op_call_t *call) {
+    const gantry__k_stream_t stream = gantry__portable_stream_of_seed(call->inputs[1]);
+
+    return run_truncated(call, &stream);
+}
+
+static int32_t compute_truncated_by_key(gantry_op_call_t *call) {
+    gantry__k_stream_t stream;
+    int32_t status = gantry__portable_stream_of_key(call, 1, &stream);
+
+    return status == GANTRY_K_OK ? run_truncated(call, &stream) : status;
+}
+
+/* ---- classes ---- */
+
+#define CHUNK 512 /* classes that an item adds up */
+
+typedef struct classes_call_t {
+    gantry_op_call_t *call;
+    gantry_classes_t classes;
+    int64_t rows;
+    gantry_span_t largest, sums, totals; /* scratch */
+} classes_call_t;
+
+/* A launch of `count` items. */
+static int32_t run_classes(classes_call_t *run, uint32_t item, int64_t count, int64_t item_bytes,
+                           const gantry_span_t *spans, uint32_t span_count) {
+    gantry__k_item_launch_t launch = {.item = item,
+                                      .t = run->call->inputs[0]->dtype,
+                                      .count = count,
+                                      .item_bytes = item_bytes,
+                                      .is_costly = 1,
+                                      .parameters = &run->classes,
+                                      .parameter_bytes = sizeof run->classes,
+                                      .span_count = span_count};
+
+    memcpy(launch.spans, spans, span_count * sizeof *spans);
+    return gantry__k_run_items(run->call, &launch);
+}
+
+static int32_t get_scratch(classes_call_t *run) {
+    const gantry_call_services_t *services = run->call->services;
+    const uint64_t parts = (uint64_t)(run->rows * run->classes.chunks) * sizeof(double);
+    int32_t status = services->scratch(run->call, parts, &run->largest);
+
+    if (status == GANTRY_K_OK) {
+        status = services->scratch(run->call, parts, &run->totals);
+    }
+    if (status == GANTRY_K_OK) {
+        status = services->scratch(
+            run->call, (uint64_t)run->call->inputs[0]->element_count * sizeof(double), &run->sums);
+    }
+    return status;
+}
+
+static int32_t launch_classes(classes_call_t *run) {
+    const gantry_arg_t *logits = run->call->inputs[0], *out = run->call->outputs[0];
+    const gantry_span_t largest[] = {logits->span, run->largest};
+    const gantry_span_t weigh[] = {logits->span, run->largest, run->sums, run->totals};
+    const gantry_span_t pick[] = {run->sums, run->totals, out->span};
+    const int64_t parts = run->rows * run->classes.chunks;
+    int32_t status = run_classes(run, ITEM_largest, parts, sizeof(double), largest, 2);
+
+    if (status == GANTRY_K_OK) {
+        status = run_classes(run, ITEM_weigh, parts, sizeof(double), weigh, 4);
+    }
+    if (status == GANTRY_K_OK && run->classes.chunks > 1) {
+        status = run_classes(run, ITEM_sum_up, run->rows, sizeof(double), &run->totals, 1);
+    }
+    return status == GANTRY_K_OK ? run_classes(run, ITEM_pick, out->element_count,
+                                               (int64_t)gantry__k_size(out->dtype), pick, 3)
+                                 : status;
+}
+
+static int32_t draw_classes(gantry_op_call_t *call, const gantry__k_stream_t *stream) {
+    const gantry_arg_t *logits = call->inputs[0];
+    classes_call_t run = {.call = call,
+                          .rows = logits->dims[0],
+                          .classes = {.low = stream->low,
+                                      .high = stream->high,
+                                      .key = key_of(stream),
+                                      .classes = logits->dims[1],
+                                      .chunk = CHUNK,
+                                      .chunks = (logits->dims[1] + CHUNK - 1) / CHUNK,
+                                      .samples = call->outputs[0]->dims[1],
+                                      .is_wide = call->outputs[0]->dtype == GANTRY_K_INT64}};
+    int32_t status = get_scratch(&run);
+
+    return status == GANTRY_K_OK ? launch_classes(&run) : status;
+}
+
+static int32_t compute_classes(gantry_op_call_t *call) {
+    const gantry__k_stream_t stream = gantry__portable_stream_of_seed(call->inputs[2]);
+
+    return draw_classes(call, &stream);
+}
+
+static int32_t compute_classes_by_key(gantry_op_call_t *call) {
+    gantry__k_stream_t stream;
+    int32_t status = gantry__portable_stream_of_key(call, 2, &stream);
+
+    return status == GANTRY_K_OK ? draw_classes(call, &stream) : status;
+}
+
+/* ---- key and counter ---- */
+
+static int32_t write_words(gantry_op_call_t *call, uint32_t output, const void *value,
+                           uint32_t bytes, uint64_t place) {
+    gantry_span_t span = call->outputs[output]->span;
+
+    span.offset_bytes += place * bytes;
+    span.size_bytes = bytes;
+    return call->services->fill(call, &span, value, bytes);
+}
+
+/* key, counter, alg, or the first two, or alg alone. */
+static int32_t compute_key(gantry_op_call_t *call) {
+    const int32_t philox = GANTRY_K_PHILOX;
+    int32_t status = GANTRY_K_OK;
+
+    if (call->input_count > 0) {
+        const gantry__k_stream_t stream = gantry__portable_stream_of_seed(call->inputs[0]);
+        const uint64_t key = key_of(&stream);
+
+        status = write_words(call, 0, &key, sizeof key, 0);
+        if (status == GANTRY_K_OK) {
+            status = write_words(call, 1, &stream.low, sizeof stream.low, 0);
+        }
+        if (status == GANTRY_K_OK) {
+            status = write_words(call, 1, &stream.high, sizeof stream.high, 1);
+        }
+    }
+    return status == GANTRY_K_OK && call->output_count != 2
+               ? write_words(call, call->output_count - 1, &philox, sizeof philox, 0)
+               : status;
+}
+
+static const gantry_type_constraint_t values[] = {{"dtype", GANTRY_K_FLOATING}};
+static const gantry_type_constraint_t seeds[] = {{"Tseed", GANTRY_K_INTS}};
+static const char *const by_seed[] = {"shape", "seed"};
+static const char *const by_key[] = {"shape", "key", "counter", "alg"};
+static const char *const seed_alone[] = {"seed"};
+
+GANTRY_K_ITEM_KERNEL_HOST(truncated, draw, "StatelessTruncatedNormal", values, by_seed,
+                          compute_truncated);
+GANTRY_K_ITEM_KERNEL_HOST(truncated_by_key, draw, "StatelessTruncatedNormalV2", values, by_key,
+                          compute_truncated_by_key);
+GANTRY_K_ITEM_KERNEL_HOST(key_counter, draw, "StatelessRandomGetKeyCounter", seeds, seed_alone,
+                          compute_key);
+GANTRY_K_ITEM_KERNEL_HOST(key_counter_alg, draw, "StatelessRandomGetKeyCounterAlg", seeds,
+                          seed_alone, compute_key);
+
+#define ALG(items_)                                                                        \
+    GANTRY_K_DEFINITION("StatelessRandomGetAlg", NULL, 0, NULL, 0, .compute = compute_key, \
+                        .data = items_)
+static const gantry_kernel_def_t alg_on_devices = ALG(&draw_items);
+static const gantry_kernel_def_t alg_on_cpu = ALG(&gantry__cpu_draw_items);
+
+/* Weights are float64, whatever the logits are. */
+static const gantry_type_constraint_t class_types[] = {{"T", GANTRY_K_FLOATING},
+                                                       {"output_dtype", GANTRY_K_INTS},
+                                                       {NULL, GANTRY_K_BIT(GANTRY_K_FLOAT64)}};
+static const char *const samples_by_seed[] = {"num_samples", "seed"};
+static const char *const samples_by_key[] = {"num_samples", "key", "counter", "alg"};
+
+#define CLASSES(name, items_, op_, hosts_, compute_)                                  \
+    static const gantry_kernel_def_t name =                                           \
+        GANTRY_K_DEFINITION(op_, class_types, GANTRY_K_COUNT_OF(class_types), hosts_, \
+                            GANTRY_K_COUNT_OF(hosts_), .compute = compute_, .data = items_)
+CLASSES(classes_on_devices, &draw_items, "StatelessMultinomial", samples_by_seed, compute_classes);
+CLASSES(classes_on_cpu, &gantry__cpu_draw_items, "StatelessMultinomial", samples_by_seed,
+        compute_classes);
+CLASSES(classes_by_key_on_devices, &draw_items, "StatelessMultinomialV2", samples_by_key,
+        compute_classes_by_key);
+CLASSES(classes_by_key_on_cpu, &gantry__cpu_draw_items, "StatelessMultinomialV2", samples_by_key,
+        compute_classes_by_key);
+
+#define OPS(OP)          \
+    OP(truncated)        \
+    OP(truncated_by_key) \
+    OP(classes)          \
+    OP(classes_by_key)   \
+    OP(key_counter)      \
+    OP(key_counter_alg)  \
+    OP(alg)
+GANTRY_K_ITEM_PACK(draw, OPS);

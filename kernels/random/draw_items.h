@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The items of kernels/random/draw.cl, in the order of every table of them. */
+#ifndef GANTRY_KERNELS_DRAW_ITEMS_H
+#define GANTRY_KERNELS_DRAW_ITEMS_H
+
+#define GANTRY_DRAW_ITEMS(ITEM) \
+    ITEM(truncated)             \
+    ITEM(largest)               \
+    ITEM(weigh)                 \
+    ITEM(sum_up)                \
+    ITEM(pick)
+
+#endif

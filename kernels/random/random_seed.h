@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the CPU backend and the portable pack share of the random ops whose values take a fixed
+ * number of Philox words: the list of them, and key, counter and bounds made on the host from a
+ * call's inputs.
+ *
+ * Not here: the generator on devices (kernels/random/philox.cl). Owner: plain values. Threads:
+ * thread-safe. */
+#ifndef GANTRY_KERNELS_RANDOM_SEED_H
+#define GANTRY_KERNELS_RANDOM_SEED_H
+
+#include "kernels/common/kernel_definition.h"
+
+typedef struct gantry__k_stream_t {
+    uint64_t low; /* of the 128-bit counter */
+    uint64_t high;
+    uint32_t key0; /* low half of the key */
+    uint32_t key1;
+} gantry__k_stream_t;
+
+/* Integers are lowest + a number below range, in the type's own arithmetic; range 0: any of the
+ * type. */
+typedef struct gantry__k_draw_t {
+    gantry__k_stream_t stream;
+    uint64_t lowest;
+    uint64_t range;
+} gantry__k_draw_t;
+
+enum { GANTRY_K_PHILOX = 1, GANTRY_K_AUTO_SELECT = 3 };
+
+/* The inputs are shape and seed, or shape, key, counter and alg; behind either may stand minval
+ * and maxval. */
+typedef struct gantry__k_random_op_t {
+    enum { GANTRY_K_DRAWS_UNIFORM, GANTRY_K_DRAWS_NORMAL, GANTRY_K_DRAWS_INTEGERS } values;
+    uint32_t bounds; /* the place of minval; 0: none */
+    int is_by_key;
+} gantry__k_random_op_t;
+
+#define GANTRY_K_DRAWN_INTEGERS \
+    (GANTRY_K_INTS | GANTRY_K_BIT(GANTRY_K_UINT32) | GANTRY_K_BIT(GANTRY_K_UINT64))
+
+/* OP(name, op, types, values, place of minval, is by key, host inputs...) */
+#define GANTRY_K_RANDOM_OPS(OP)                                                                    \
+    OP(uniform, "StatelessRandomUniform", GANTRY_K_FLOATING, GANTRY_K_DRAWS_UNIFORM, 0, 0,         \
+       "shape", "seed")                                                                            \
+    OP(normal, "StatelessRandomNormal", GANTRY_K_FLOATING, GANTRY_K_DRAWS_NORMAL, 0, 0, "shape",   \
+       "seed")                                                                                     \
+    OP(integers, "StatelessRandomUniformInt", GANTRY_K_INTS, GANTRY_K_DRAWS_INTEGERS, 2, 0,        \
+       "shape", "seed", "minval", "maxval")                                                        \
+    OP(full, "StatelessRandomUniformFullInt", GANTRY_K_DRAWN_INTEGERS, GANTRY_K_DRAWS_INTEGERS, 0, \
+       0, "shape", "seed")                                                                         \
+    OP(uniform_by_key, "StatelessRandomUniformV2", GANTRY_K_FLOATING, GANTRY_K_DRAWS_UNIFORM, 0,   \
+       1, "shape", "key", "counter", "alg")                                                        \
+    OP(normal_by_key, "StatelessRandomNormalV2", GANTRY_K_FLOATING, GANTRY_K_DRAWS_NORMAL, 0, 1,   \
+       "shape", "key", "counter", "alg")                                                           \
+    OP(integers_by_key, "StatelessRandomUniformIntV2", GANTRY_K_DRAWN_INTEGERS,                    \
+       GANTRY_K_DRAWS_INTEGERS, 4, 1, "shape", "key", "counter", "alg", "minval", "maxval")        \
+    OP(full_by_key, "StatelessRandomUniformFullIntV2", GANTRY_K_DRAWN_INTEGERS,                    \
+       GANTRY_K_DRAWS_INTEGERS, 0, 1, "shape", "key", "counter", "alg")
+
+/* The kernels of the list over one compute(), as an array of pointers: `kernels`. */
+#define GANTRY_K_RANDOM_KERNEL(name, op_name, type_mask, values_, bounds_, is_by_key_, ...) \
+    static const gantry__k_random_op_t name##_op = {values_, bounds_, is_by_key_};          \
+    static const gantry_type_constraint_t name##_type = {"dtype", type_mask};               \
+    static const char *const name##_hosts[] = {__VA_ARGS__};                                \
+    static const gantry_kernel_def_t name##_kernel = GANTRY_K_DEFINITION(                   \
+        op_name, &name##_type, 1, name##_hosts, GANTRY_K_COUNT_OF(name##_hosts),            \
+        .compute = compute, .data = &name##_op);
+#define GANTRY_K_RANDOM_KERNEL_POINTER(name, ...) &name##_kernel,
+
+/* Of seed[2]: one Philox block turns it into key and counter. */
+gantry__k_stream_t gantry__portable_stream_of_seed(const gantry_arg_t *seed);
+
+/* Of key, counter and alg, inputs[first] and the two behind it. InvalidArgument for an algorithm
+ * that is not Philox. */
+int32_t gantry__portable_stream_of_key(gantry_op_call_t *call, uint32_t first,
+                                       gantry__k_stream_t *out_stream);
+
+/* Of a call of the list above. */
+int32_t gantry__portable_random_draw(gantry_op_call_t *call, gantry__k_draw_t *out_draw);
+
+/* Values that one counter step gives. */
+static inline int64_t gantry__k_group_of(int32_t dtype) {
+    return gantry__k_size(dtype) == 8 ? 2 : 4;
+}
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loops of ArgMax and ArgMin. NaN never wins; the first of equal elements does. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/common/dialect.cl"
+
+#include "kernels/common/half.cl"
+
+#include "kernels/reduce/reduce_cpu.h"
+
+#define NEGATED(x) (-(x))
+#define TURNED(type, x) ((type) ~(x))
+
+#define ARG_NAME(x) x##_f32
+#define ARG_IN float
+#define ARG_T float
+#define ARG_LOAD(x) (x)
+#define ARG_REVERSED(x) NEGATED(x)
+#define ARG_INDEX int32_t
+#define ARG_LOWEST -INFINITY
+#include "kernels/reduce/argmax_cpu_body.h"
+
+#define ARG_NAME(x) x##_f64
+#define ARG_IN double
+#define ARG_T double
+#define ARG_LOAD(x) (x)
+#define ARG_REVERSED(x) NEGATED(x)
+#define ARG_INDEX int64_t
+#define ARG_LOWEST -INFINITY
+#include "kernels/reduce/argmax_cpu_body.h"
+
+#define ARG_NAME(x) x##_f16
+#define ARG_IN uint16_t
+#define ARG_T float
+#define ARG_LOAD(x) gantry_f16_to_f32(x)
+#define ARG_REVERSED(x) NEGATED(x)
+#define ARG_INDEX int32_t
+#define ARG_LOWEST -INFINITY
+#include "kernels/reduce/argmax_cpu_body.h"
+
+#define ARG_NAME(x) x##_bf16
+#define ARG_IN uint16_t
+#define ARG_T float
+#define ARG_LOAD(x) gantry_bf16_to_f32(x)
+#define ARG_REVERSED(x) NEGATED(x)
+#define ARG_INDEX int32_t
+#define ARG_LOWEST -INFINITY
+#include "kernels/reduce/argmax_cpu_body.h"
+
+#define ARG_NAME(x) x##_i8
+#define ARG_IN int8_t
+#define ARG_T int8_t
+#define ARG_LOAD(x) (x)
+#define ARG_REVERSED(x) TURNED(int8_t, x)
+#define ARG_INDEX int16_t
+#define ARG_LOWEST INT8_MIN
+#include "kernels/reduce/argmax_cpu_body.h"
+
+#define ARG_NAME(x) x##_u8
+#define ARG_IN uint8_t
+#define ARG_T uint8_t
+#define ARG_LOAD(x) (x)
+#define ARG_REVERSED(x) TURNED(uint8_t, x)
+#define ARG_INDEX int16_t
+#define ARG_LOWEST 0
+#include "kernels/reduce/argmax_cpu_body.h"
+
+#define ARG_NAME(x) x##_i16
+#define ARG_IN int16_t
+#define ARG_T int16_t
+#define ARG_LOAD(x) (x)
+#define ARG_REVERSED(x) TURNED(int16_t, x)
+#define ARG_INDEX int16_t
+#define ARG_LOWEST INT16_MIN
+#include "kernels/reduce/argmax_cpu_body.h"
+
+#define ARG_NAME(x) x##_u16
+#define ARG_IN uint16_t
+#define ARG_T uint16_t
+#define ARG_LOAD(x) (x)
+#define ARG_REVERSED(x) TURNED(uint16_t, x)
+#define ARG_INDEX int16_t
+#define ARG_LOWEST 0
+#include "kernels/reduce/argmax_cpu_body.h"
+
+#define ARG_NAME(x) x##_i32
+#define ARG_IN int32_t
+#define ARG_T int32_t
+#define ARG_LOAD(x) (x)
+#define ARG_REVERSED(x) TURNED(int32_t, x)
+#define ARG_INDEX int32_t
+#define ARG_LOWEST INT32_MIN
+#include "kernels/reduce/argmax_cpu_body.h"
+
+#define ARG_NAME(x) x##_u32
+#define ARG_IN uint32_t
+#define ARG_T uint32_t
+#define ARG_LOAD(x) (x)
+#define ARG_REVERSED(x) TURNED(uint32_t, x)
+#define ARG_INDEX int32_t
+#define ARG_LOWEST 0
+#include "kernels/reduce/argmax_cpu_body.h"
+
+#define ARG_NAME(x) x##_i64
+#define ARG_IN int64_t
+#define ARG_T int64_t
+#define ARG_LOAD(x) (x)
+#define ARG_REVERSED(x) TURNED(int64_t, x)
+#define ARG_INDEX int64_t
+#define ARG_LOWEST INT64_MIN
+#include "kernels/reduce/argmax_cpu_body.h"
+
+#define ARG_NAME(x) x##_u64
+#define ARG_IN uint64_t
+#define ARG_T uint64_t
+#define ARG_LOAD(x) (x)
+#define ARG_REVERSED(x) TURNED(uint64_t, x)
+#define ARG_INDEX int64_t
+#define ARG_LOWEST 0
+#include "kernels/reduce/argmax_cpu_body.h"
+
+typedef struct {
+    int32_t dtype;
+    gantry__cpu_argmax_fn run, join;
+} loops_t;
+
+/* NULL for a type without. */
+static const loops_t *find(int32_t dtype) {
+    static const loops_t loops[] = {
+        {GANTRY_K_FLOAT32, run_f32, join_f32}, {GANTRY_K_FLOAT64, run_f64, join_f64},
+        {GANTRY_K_FLOAT16, run_f16, join_f16}, {GANTRY_K_BFLOAT16, run_bf16, join_bf16},
+        {GANTRY_K_INT8, run_i8, join_i8},      {GANTRY_K_UINT8, run_u8, join_u8},
+        {GANTRY_K_INT16, run_i16, join_i16},   {GANTRY_K_UINT16, run_u16, join_u16},
+        {GANTRY_K_INT32, run_i32, join_i32},   {GANTRY_K_UINT32, run_u32, join_u32},
+        {GANTRY_K_INT64, run_i64, join_i64},   {GANTRY_K_UINT64, run_u64, join_u64},
+        {GANTRY_K_BOOL, run_u8, join_u8},
+    };
+    for (size_t k = 0; k < sizeof loops / sizeof loops[0]; ++k) {
+        if (loops[k].dtype == dtype) {
+            return &loops[k];
+        }
+    }
+    return NULL;
+}
+
+gantry__cpu_argmax_fn GANTRY_CPU_NAME(argmax_find)(int32_t dtype) {
+    const loops_t *loops = find(dtype);
+    return loops != NULL ? loops->run : NULL;
+}
+
+gantry__cpu_argmax_fn GANTRY_CPU_NAME(argmax_join_find)(int32_t dtype) {
+    const loops_t *loops = find(dtype);
+    return loops != NULL ? loops->join : NULL;
+}

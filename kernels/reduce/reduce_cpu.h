@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions of the CPU backend: what the entry points, which look at shapes, and the loops,
+ * compiled per instruction set, share.
+ *
+ * Owner: the entry point owns everything a plan points to. Threads: a plan is read by several
+ * threads at once. */
+#ifndef GANTRY_KERNELS_REDUCE_CPU_H
+#define GANTRY_KERNELS_REDUCE_CPU_H
+
+#include "kernels/common/cpu_kernels.h"
+#include "kernels/common/cpu_prefetch.h"
+#include "kernels/reduce/reduce_shape.h"
+
+/* One level of the tree: each sequence of at most 4096 elements of `in` becomes one element of
+ * `out`, which is [shape.outer][chunks][shape.columns]. Units are numbered in that order, with
+ * `blocks` units for the columns of one row of out. */
+typedef struct gantry__cpu_reduce_plan_t {
+    gantry__reduce_shape_t shape;
+    const void *in;
+    void *out;
+    int64_t chunks;
+    int64_t block; /* columns of one unit */
+    int64_t blocks;
+    int64_t units;  /* outer * chunks * blocks */
+    int32_t finish; /* GANTRY_FINISH_...; NONE but in the last level */
+    int32_t out_dtype;
+    int64_t divisor;
+    int32_t reads_ahead; /* cores need not be asked for memory ahead of its use */
+} gantry__cpu_reduce_plan_t;
+
+/* Bytes of sums in a row of the output up to which one unit takes all its columns, lanes side by
+ * side. */
+#define GANTRY_CPU_REDUCE_NARROW_BYTES 512
+/* Bytes of the input above which sums of neighbours ask memory ahead of their use, and how many
+ * bytes ahead: a smaller one may lie in a core's second-level cache, where asking costs more
+ * than it saves. (Sums of columns lose by it everywhere.) */
+#define GANTRY_CPU_REDUCE_FAR_BYTES (INT64_C(1) << 20)
+#define GANTRY_CPU_REDUCE_AHEAD 4096
+/* Bytes of one row of the wide form's stack of partial sums. */
+#define GANTRY_CPU_REDUCE_ROW_BYTES 4096
+
+/* The loops for a tree (GANTRY_TREE_...) over elements of a type. What looks at shapes is
+ * reduce_cpu_units.c, once for all types: these see elements that lie side by side. acc and target
+ * hold partial results, x and rows elements of the input; counts are of elements. */
+typedef struct gantry__cpu_reduce_loops_t {
+    int64_t in_bytes, acc_bytes;
+    void (*fill)(void *acc, int64_t count); /* with the identity */
+    /* `rounds` pieces of x, `stride` elements apart, element by element onto acc. */
+    void (*add)(void *acc, const void *x, int64_t rounds, int64_t stride, int64_t count);
+    /* A whole sequence of one column, of at most a chunk, into target[0]. Memory is asked for what
+     * lies `ahead` elements behind those at hand, unless that is 0. */
+    void (*line)(void *target, const void *x, int64_t count, int64_t ahead);
+    /* Two such sequences of equal counts, multiples of GANTRY_REDUCE_LANES, side by side: beyond
+     * the caches a core that looks ahead by itself is given more where it reads in two places.
+     * NULL for rare types. */
+    void (*pair)(void *target, void *other, const void *x, const void *y, int64_t count);
+    void (*enter)(void *acc, const void *x, int64_t count); /* as the first of their lanes */
+    /* Two to four rows of `width` elements into target, in the order of the fold: (0 + 2) + (1 +
+     * 3). NULL for rare types, and for extremes of floats, whose loop compilers spell out
+     * element by element. */
+    void (*few)(void *target, const void *const *rows, int64_t count, int64_t width);
+    void (*join)(void *a, const void *b, int64_t count);     /* a = a o b */
+    void (*fold)(void *acc, int64_t lanes, int64_t columns); /* into the first lane */
+    /* Results, finished as the plan says, to its output from element `at` on; changes acc. */
+    void (*put)(const gantry__cpu_reduce_plan_t *plan, void *acc, int64_t count, int64_t at);
+} gantry__cpu_reduce_loops_t;
+
+/* Runs units [begin, end) of the plan. */
+void gantry__cpu_reduce_units(const gantry__cpu_reduce_loops_t *loops,
+                              const gantry__cpu_reduce_plan_t *plan, int64_t begin, int64_t end);
+
+/* The tree's loops, as a way has them: 0 when there are none. */
+GANTRY_CPU_DECLARE(int, reduce_find,
+                   (int32_t tree, int32_t dtype, gantry__cpu_reduce_loops_t *out_loops));
+GANTRY_CPU_DECLARE(int, reduce_find_extreme,
+                   (int32_t tree, int32_t dtype, gantry__cpu_reduce_loops_t *out_loops));
+
+/* ArgMax or ArgMin over the middle axis of [outer, length, columns]. With one column a unit is one
+ * of `parts` pieces of a row, with more it is one of `parts` blocks of columns of one outer
+ * index. */
+typedef struct gantry__cpu_argmax_plan_t {
+    const void *in;
+    void *out;        /* outer * columns numbers */
+    int64_t *partial; /* one index per unit when a row has several pieces, else NULL */
+    int64_t length;
+    int64_t columns;
+    int64_t parts;
+    int64_t piece;     /* elements of a row's piece */
+    int32_t out_dtype; /* int16, uint16, int32 or int64 */
+    int32_t is_least;  /* ArgMin */
+} gantry__cpu_argmax_plan_t;
+
+/* Columns of a block. */
+#define GANTRY_CPU_ARGMAX_BLOCK 256
+
+typedef void (*gantry__cpu_argmax_fn)(const gantry__cpu_argmax_plan_t *plan, int64_t begin,
+                                      int64_t end);
+/* The loops of an element type: units, and then, when there are partial results, rows. NULL for
+ * a type without. */
+GANTRY_CPU_DECLARE(gantry__cpu_argmax_fn, argmax_find, (int32_t dtype));
+GANTRY_CPU_DECLARE(gantry__cpu_argmax_fn, argmax_join_find, (int32_t dtype));
+
+/* Softmax of rows [begin, end) of `length` elements. */
+typedef struct gantry__cpu_softmax_plan_t {
+    const void *in;
+    void *out;
+    int64_t length;
+} gantry__cpu_softmax_plan_t;
+
+typedef void (*gantry__cpu_softmax_fn)(const gantry__cpu_softmax_plan_t *plan, int64_t begin,
+                                       int64_t end);
+GANTRY_CPU_DECLARE(gantry__cpu_softmax_fn, softmax_find, (int32_t dtype, int logarithm));
+
+GANTRY_ARGMAX_OPS(GANTRY_K_CPU_KERNEL_DECLARATION)
+GANTRY_SOFTMAX_OPS(GANTRY_K_CPU_KERNEL_DECLARATION)
+
+/* Rows [begin, end) of LayerNormRows; in and out may be one. */
+typedef struct gantry__cpu_layer_norm_plan_t {
+    const void *in, *scale, *offset;
+    void *out;
+    int64_t length; /* at most a chunk of the tree */
+    double epsilon;
+    int level; /* of instructions, see cpu_simd.h */
+} gantry__cpu_layer_norm_plan_t;
+
+GANTRY_CPU_DECLARE(void, layer_norm_f32,
+                   (const gantry__cpu_layer_norm_plan_t *plan, int64_t begin, int64_t end));
+GANTRY_CPU_DECLARE(void, layer_norm_f64,
+                   (const gantry__cpu_layer_norm_plan_t *plan, int64_t begin, int64_t end));
+GANTRY_LAYER_NORM_OPS(GANTRY_K_CPU_KERNEL_DECLARATION)
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loops of sums, products and sums of squares. The tree they follow is told in
+ * kernels/reduce/reduce.cl.
+ *
+ * Integers are taken as unsigned ones, which wrap. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/reduce/reduce_cpu.h"
+#include "kernels/reduce/reduce_cpu_finish.h"
+
+#define SUM(a, b) ((a) + (b))
+#define PRODUCT(a, b) ((a) * (b))
+
+typedef void (*make_loops_fn)(gantry__cpu_reduce_loops_t *loops);
+
+#define JOIN_NAME(x) sums_##x##_f32
+#define JOIN_ACC float
+#define JOIN_OP(a, b) SUM(a, b)
+#define JOIN_IDENTITY 0
+#define JOIN_PUT put_f32
+#include "kernels/reduce/reduce_cpu_join.h"
+
+#define JOIN_NAME(x) sums_##x##_f64
+#define JOIN_ACC double
+#define JOIN_OP(a, b) SUM(a, b)
+#define JOIN_IDENTITY 0
+#define JOIN_PUT put_f64
+#include "kernels/reduce/reduce_cpu_join.h"
+
+#define JOIN_NAME(x) sums_##x##_u32
+#define JOIN_ACC uint32_t
+#define JOIN_OP(a, b) SUM(a, b)
+#define JOIN_IDENTITY 0
+#define JOIN_PUT put_u32
+#include "kernels/reduce/reduce_cpu_join.h"
+
+#define JOIN_NAME(x) sums_##x##_u64
+#define JOIN_ACC uint64_t
+#define JOIN_OP(a, b) SUM(a, b)
+#define JOIN_IDENTITY 0
+#define JOIN_PUT put_u64
+#include "kernels/reduce/reduce_cpu_join.h"
+
+#define JOIN_NAME(x) products_##x##_f32
+#define JOIN_ACC float
+#define JOIN_OP(a, b) PRODUCT(a, b)
+#define JOIN_IDENTITY 1
+#define JOIN_PUT put_f32
+#include "kernels/reduce/reduce_cpu_join.h"
+
+#define JOIN_NAME(x) products_##x##_f64
+#define JOIN_ACC double
+#define JOIN_OP(a, b) PRODUCT(a, b)
+#define JOIN_IDENTITY 1
+#define JOIN_PUT put_f64
+#include "kernels/reduce/reduce_cpu_join.h"
+
+#define JOIN_NAME(x) products_##x##_u32
+#define JOIN_ACC uint32_t
+#define JOIN_OP(a, b) PRODUCT(a, b)
+#define JOIN_IDENTITY 1
+#define JOIN_PUT put_u32
+#include "kernels/reduce/reduce_cpu_join.h"
+
+#define JOIN_NAME(x) products_##x##_u64
+#define JOIN_ACC uint64_t
+#define JOIN_OP(a, b) PRODUCT(a, b)
+#define JOIN_IDENTITY 1
+#define JOIN_PUT put_u64
+#include "kernels/reduce/reduce_cpu_join.h"
+
+#define WRAPPING_NAME(x) x##_sum
+#define WRAPPING_JOIN(x) sums_##x
+#define WRAPPING_LOAD(type, x) ((type)(x))
+#define WRAPPING_OP(a, b) SUM(a, b)
+#define WRAPPING_IDENTITY 0
+#include "kernels/reduce/reduce_cpu_wrapping.h"
+
+#define WRAPPING_NAME(x) x##_product
+#define WRAPPING_JOIN(x) products_##x
+#define WRAPPING_LOAD(type, x) ((type)(x))
+#define WRAPPING_OP(a, b) PRODUCT(a, b)
+#define WRAPPING_IDENTITY 1
+#include "kernels/reduce/reduce_cpu_wrapping.h"
+
+#define SQUARE(type) \
+    static inline type square_of_##type(type x) { return x * x; }
+SQUARE(float)
+SQUARE(double)
+SQUARE(uint32_t)
+SQUARE(uint64_t)
+
+#define WRAPPING_NAME(x) x##_squares
+#define WRAPPING_JOIN(x) sums_##x
+#define WRAPPING_LOAD(type, x) square_of_##type(x)
+#define WRAPPING_OP(a, b) SUM(a, b)
+#define WRAPPING_IDENTITY 0
+#include "kernels/reduce/reduce_cpu_wrapping.h"
+
+/* Sums of small integers in 64 bits, for their mean. */
+#define BODY_NAME(x) x##_wide_i8
+#define BODY_IN int8_t
+#define BODY_ACC uint64_t
+#define BODY_LOAD(x) (uint64_t)(x)
+#define BODY_OP(a, b) SUM(a, b)
+#define BODY_IDENTITY 0
+#define BODY_JOIN(x) sums_##x##_u64
+#include "kernels/reduce/reduce_cpu_body.h"
+
+#define BODY_NAME(x) x##_wide_u8
+#define BODY_IN uint8_t
+#define BODY_ACC uint64_t
+#define BODY_LOAD(x) (uint64_t)(x)
+#define BODY_OP(a, b) SUM(a, b)
+#define BODY_IDENTITY 0
+#define BODY_JOIN(x) sums_##x##_u64
+#include "kernels/reduce/reduce_cpu_body.h"
+
+#define BODY_NAME(x) x##_wide_i16
+#define BODY_IN int16_t
+#define BODY_ACC uint64_t
+#define BODY_LOAD(x) (uint64_t)(x)
+#define BODY_OP(a, b) SUM(a, b)
+#define BODY_IDENTITY 0
+#define BODY_JOIN(x) sums_##x##_u64
+#include "kernels/reduce/reduce_cpu_body.h"
+
+#define BODY_NAME(x) x##_wide_u16
+#define BODY_IN uint16_t
+#define BODY_ACC uint64_t
+#define BODY_LOAD(x) (uint64_t)(x)
+#define BODY_OP(a, b) SUM(a, b)
+#define BODY_IDENTITY 0
+#define BODY_JOIN(x) sums_##x##_u64
+#include "kernels/reduce/reduce_cpu_body.h"
+
+#define BODY_NAME(x) x##_wide_i32
+#define BODY_IN int32_t
+#define BODY_ACC uint64_t
+#define BODY_LOAD(x) (uint64_t)(x)
+#define BODY_OP(a, b) SUM(a, b)
+#define BODY_IDENTITY 0
+#define BODY_JOIN(x) sums_##x##_u64
+#include "kernels/reduce/reduce_cpu_body.h"
+
+#define BODY_NAME(x) x##_wide_u32
+#define BODY_IN uint32_t
+#define BODY_ACC uint64_t
+#define BODY_LOAD(x) (uint64_t)(x)
+#define BODY_OP(a, b) SUM(a, b)
+#define BODY_IDENTITY 0
+#define BODY_JOIN(x) sums_##x##_u64
+#include "kernels/reduce/reduce_cpu_body.h"
+
+enum { WRAPPING_TYPES = 8 };
+
+static int type_place(int32_t dtype) {
+    static const int32_t dtypes[WRAPPING_TYPES] = {
+        GANTRY_K_FLOAT32, GANTRY_K_FLOAT64, GANTRY_K_FLOAT16, GANTRY_K_BFLOAT16,
+        GANTRY_K_UINT8,   GANTRY_K_UINT16,  GANTRY_K_INT32,   GANTRY_K_INT64};
+    int place = 0;
+    while (place < WRAPPING_TYPES && dtypes[place] != dtype) {
+        place++;
+    }
+    return place;
+}
+
+static make_loops_fn find_wide(int32_t dtype) {
+    switch (dtype) {
+        case GANTRY_K_INT8: return loops_wide_i8;
+        case GANTRY_K_UINT8: return loops_wide_u8;
+        case GANTRY_K_INT16: return loops_wide_i16;
+        case GANTRY_K_UINT16: return loops_wide_u16;
+        case GANTRY_K_INT32: return loops_wide_i32;
+        case GANTRY_K_UINT32: return loops_wide_u32;
+        default: return NULL;
+    }
+}
+
+static make_loops_fn find(int32_t tree, int32_t dtype) {
+    const int place = type_place(dtype);
+    if (tree == GANTRY_TREE_WIDE_SUM) {
+        return find_wide(dtype);
+    }
+    if (place == WRAPPING_TYPES) {
+        return NULL;
+    }
+    switch (tree) {
+        case GANTRY_TREE_SUM: return all_sum[place];
+        case GANTRY_TREE_PRODUCT: return all_product[place];
+        case GANTRY_TREE_SQUARES: return all_squares[place];
+        default: return NULL;
+    }
+}
+
+int GANTRY_CPU_NAME(reduce_find)(int32_t tree, int32_t dtype,
+                                 gantry__cpu_reduce_loops_t *out_loops) {
+    const make_loops_fn make = find(tree, dtype);
+    if (make != NULL) {
+        make(out_loops);
+    }
+    return make != NULL;
+}

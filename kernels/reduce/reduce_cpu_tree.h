@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reduction tree of kernels/reduce/reduce.cl as loops that compilers turn into vector code. Included
+ * once per type and operation, without a guard, by files that are compiled per instruction set.
+ * What it needs defined, and undefines at its end:
+ *
+ *   TREE_NAME(x)   the name of x in this instance        TREE_OP(a, b)  the operation, a earlier
+ *                  than b
+ *   TREE_IN        element type of the input             TREE_IDENTITY  its identity (+0,
+ *                  -infinity, ...)
+ *   TREE_ACC       type of partial results            TREE_LOAD(x)   an element of the input as it
+ *                  enters its lane
+ *
+ * A sequence's lanes stand in `acc` as [lane][column]; that is how the input itself lies when its
+ * rows follow each other, so that one loop over 64 * columns elements serves every number of
+ * columns. Lanes that no element belongs to hold the identity. Owner: arrays are the caller's.
+ * Threads: thread-safe. */
+
+static inline void TREE_NAME(fill)(TREE_ACC *acc, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        acc[i] = TREE_IDENTITY;
+    }
+}
+
+/* A lane's first element. */
+static inline __attribute__((always_inline)) TREE_ACC TREE_NAME(first)(TREE_ACC x) {
+    TREE_ACC identity = TREE_IDENTITY;
+    return TREE_OP(identity, x);
+}
+
+/* acc = TREE_OP(acc, x), element by element. */
+static inline __attribute__((always_inline)) void TREE_NAME(step)(TREE_ACC *restrict acc,
+                                                                  const TREE_IN *restrict x,
+                                                                  int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        TREE_ACC value = TREE_LOAD(x[i]);
+        acc[i] = TREE_OP(acc[i], value);
+    }
+}
+
+/* step for `rounds` pieces of x that lie `stride` elements apart, four at a time so that acc rests
+ * in registers meanwhile. Memory is asked for what lies `ahead` elements behind those at hand,
+ * unless that is 0: a sum has nothing else to do while it waits. */
+static inline __attribute__((always_inline)) void TREE_NAME(steps)(TREE_ACC *restrict acc,
+                                                                   const TREE_IN *restrict x,
+                                                                   int64_t rounds, int64_t stride,
+                                                                   int64_t count, int64_t ahead) {
+    int64_t round = 0;
+    for (; round + 4 <= rounds; round += 4) {
+        const TREE_IN *restrict p = x + round * stride;
+        for (int piece = 0; ahead != 0 && piece < 4; ++piece) {
+            gantry__cpu_want((uintptr_t)p + (uintptr_t)(piece * stride + ahead) * sizeof *p,
+                             (uint64_t)count * sizeof *p);
+        }
+        for (int64_t i = 0; i < count; ++i) {
+            TREE_ACC a = TREE_LOAD(p[i]), b = TREE_LOAD(p[i + stride]),
+                     c = TREE_LOAD(p[i + 2 * stride]), d = TREE_LOAD(p[i + 3 * stride]);
+            TREE_ACC sum = TREE_OP(acc[i], a);
+            sum = TREE_OP(sum, b);
+            sum = TREE_OP(sum, c);
+            acc[i] = TREE_OP(sum, d);
+        }
+    }
+    for (; round < rounds; ++round) {
+        TREE_NAME(step)(acc, x + round * stride, count);
+    }
+}
+
+/* Folds lanes (a power of two) of `columns` columns into the first one. */
+static inline void TREE_NAME(fold)(TREE_ACC *acc, int64_t lanes, int64_t columns) {
+    for (int64_t half = lanes / 2; half > 0; half /= 2) {
+        for (int64_t i = 0; i < half * columns; ++i) {
+            acc[i] = TREE_OP(acc[i], acc[i + half * columns]);
+        }
+    }
+}
+
+/* The 64 lanes of one sequence, folded: spelled out, since a loop over `half` would not become
+ * vector code. */
+static inline __attribute__((always_inline)) TREE_ACC TREE_NAME(fold_lanes)(TREE_ACC *acc) {
+#define TREE_HALF(half)                            \
+    for (int i = 0; i < (half); ++i) {             \
+        acc[i] = TREE_OP(acc[i], acc[i + (half)]); \
+    }
+    TREE_HALF(32)
+    TREE_HALF(16)
+    TREE_HALF(8)
+    TREE_HALF(4)
+    TREE_HALF(2)
+    TREE_HALF(1)
+#undef TREE_HALF
+    return acc[0];
+}
+
+/* Adds elements that lie side by side, the first of which belongs to lane 0. The last ones are
+ * padded to 64 with the identity. `ahead` as in steps. */
+static inline __attribute__((always_inline)) void TREE_NAME(add_sequence)(TREE_ACC *restrict acc,
+                                                                          const TREE_IN *restrict x,
+                                                                          int64_t count,
+                                                                          int64_t ahead) {
+    int64_t rounds = count / GANTRY_REDUCE_LANES;
+    int64_t rest = count - rounds * GANTRY_REDUCE_LANES;
+    TREE_NAME(steps)(acc, x, rounds, GANTRY_REDUCE_LANES, GANTRY_REDUCE_LANES, ahead);
+    if (rest > 0) {
+        TREE_ACC padded[GANTRY_REDUCE_LANES];
+        TREE_NAME(fill)(padded, GANTRY_REDUCE_LANES);
+        for (int64_t i = 0; i < rest; ++i) {
+            padded[i] = TREE_LOAD(x[rounds * GANTRY_REDUCE_LANES + i]);
+        }
+        for (int64_t i = 0; i < GANTRY_REDUCE_LANES; ++i) {
+            acc[i] = TREE_OP(acc[i], padded[i]);
+        }
+    }
+}
+
+/* One chunk of at most 4096 elements that lie side by side. */
+static inline TREE_ACC TREE_NAME(chunk)(const TREE_IN *x, int64_t count) {
+    _Alignas(64) TREE_ACC acc[GANTRY_REDUCE_LANES];
+    TREE_NAME(fill)(acc, GANTRY_REDUCE_LANES);
+    TREE_NAME(add_sequence)(acc, x, count, 0);
+    return TREE_NAME(fold_lanes)(acc);
+}
+
+#undef TREE_NAME
+#undef TREE_IN
+#undef TREE_ACC
+#undef TREE_LOAD
+#undef TREE_OP
+#undef TREE_IDENTITY

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The shape of a reduction in its shortest form, and its way through the tree, for the reduction
+ * kernels of every backend.
+ *
+ * Axes of size 1 vanish and neighbours that are both kept or both reduced become one, so that kept
+ * and reduced axes alternate: at most four of each. A kept axis that comes last is `columns`, whose
+ * elements lie side by side.
+ * Owner: plain values, nothing allocated. Threads: thread-safe. */
+#ifndef GANTRY_KERNELS_REDUCE_SHAPE_H
+#define GANTRY_KERNELS_REDUCE_SHAPE_H
+
+#include "kernels/common/kernel_definition.h"
+
+#define GANTRY_REDUCE_AXES 4
+
+/* Elements one leaf of the reduction tree holds, and its lanes: see kernels/reduce/reduce.cl. */
+#define GANTRY_REDUCE_CHUNK 4096
+#define GANTRY_REDUCE_LANES 64
+
+/* The ops, in the order of their kernels. */
+enum {
+    GANTRY_REDUCE_SUM,
+    GANTRY_REDUCE_MEAN,
+    GANTRY_REDUCE_MAX,
+    GANTRY_REDUCE_MIN,
+    GANTRY_REDUCE_PROD,
+    GANTRY_REDUCE_ALL,
+    GANTRY_REDUCE_ANY,
+    GANTRY_REDUCE_NORM,
+    GANTRY_REDUCE_L2_LOSS, /* half the sum of squares of all elements */
+    GANTRY_REDUCE_OPS
+};
+/* X(op, its number, how many of its types are constrained) */
+#define GANTRY_REDUCTIONS(X)                \
+    X(Sum, GANTRY_REDUCE_SUM, 1)            \
+    X(Mean, GANTRY_REDUCE_MEAN, 1)          \
+    X(Max, GANTRY_REDUCE_MAX, 1)            \
+    X(Min, GANTRY_REDUCE_MIN, 1)            \
+    X(Prod, GANTRY_REDUCE_PROD, 1)          \
+    X(All, GANTRY_REDUCE_ALL, 0)            \
+    X(Any, GANTRY_REDUCE_ANY, 0)            \
+    X(EuclideanNorm, GANTRY_REDUCE_NORM, 1) \
+    X(L2Loss, GANTRY_REDUCE_L2_LOSS, 1)
+
+/* X that defines <op>_kernel over compute_reduction, which finds the op's number in its data. */
+#define GANTRY_REDUCE_KERNEL(name, operation, constrained)                                         \
+    static const int32_t name##_operation = operation;                                             \
+    static const gantry_kernel_def_t name##_kernel = GANTRY_K_DEFINITION(                          \
+        #name, (constrained) ? gantry__k_numeric_type : NULL, constrained, gantry__k_reduce_hosts, \
+        1, .compute = compute_reduction, .data = &name##_operation);
+#define GANTRY_REDUCE_POINTER(name, operation, constrained) &name##_kernel,
+static const char *const gantry__k_reduce_hosts[] = {"reduction_indices"}; /* where the op has it */
+
+/* Further ops of the family, as lists of kernel_definition.h. */
+#define GANTRY_ARGMAX_OPS(X)                                                               \
+    X(argmax, "ArgMax", compute_argmax, gantry__k_argmax_types, gantry__k_argmax_hosts, 1) \
+    X(argmin, "ArgMin", compute_argmax, gantry__k_argmin_types, gantry__k_argmax_hosts, 1)
+#define GANTRY_SOFTMAX_OPS(X)                                                \
+    X(softmax, "Softmax", compute_softmax, gantry__k_floating_type, NULL, 0) \
+    X(log_softmax, "LogSoftmax", compute_softmax, gantry__k_floating_type, NULL, 0)
+#define GANTRY_LAYER_NORM_OPS(X) \
+    X(layer_norm_rows, "LayerNormRows", compute_layer_norm, gantry__k_layer_norm_types, NULL, 0)
+static const gantry_type_constraint_t gantry__k_layer_norm_types[] = {{"T", GANTRY_K_FLOATS}};
+
+/* Types of ArgMax's result; ArgMin has int32 and int64 only. */
+#define GANTRY_K_ARGMAX_OUTPUTS \
+    (GANTRY_K_INTS | GANTRY_K_BIT(GANTRY_K_INT16) | GANTRY_K_BIT(GANTRY_K_UINT16))
+static const gantry_type_constraint_t gantry__k_argmax_types[] = {
+    {"T", GANTRY_K_NUMERIC_BOOL}, {"output_type", GANTRY_K_ARGMAX_OUTPUTS}};
+static const gantry_type_constraint_t gantry__k_argmin_types[] = {{"T", GANTRY_K_NUMERIC_BOOL},
+                                                                  {"output_type", GANTRY_K_INTS}};
+static const char *const gantry__k_argmax_hosts[] = {"dimension"};
+
+/* What the tree's nodes do: build options of kernels/reduce/reduce.cl. */
+enum {
+    GANTRY_TREE_SUM = 0,
+    GANTRY_TREE_MAX = 1,
+    GANTRY_TREE_MIN = 2,
+    GANTRY_TREE_WIDE_SUM = 3, /* of integers in 64 bits */
+    GANTRY_TREE_PRODUCT = 4,
+    GANTRY_TREE_SQUARES = 5, /* the sum of squares */
+    GANTRY_TREE_KINDS
+};
+/* What the last level does to its results. */
+enum { GANTRY_FINISH_NONE = 0, GANTRY_FINISH_QUOTIENT = 1, GANTRY_FINISH_ROOT = 2 };
+
+/* The element types of a reduction's levels. Types that a tree cannot tell apart have one name:
+ * int32 and int64 stand for the unsigned ones where sums wrap, uint8 for int8 and bool, uint16
+ * for int16. */
+typedef struct gantry__reduce_way_t {
+    int32_t tree;
+    int32_t in;  /* what the first level reads */
+    int32_t acc; /* partial results between levels */
+    int32_t out; /* what the last level writes */
+    int32_t finish;
+    int64_t divisor; /* of a quotient */
+} gantry__reduce_way_t;
+
+/* Sizes and strides (in elements) of some axes, the slowest first. */
+typedef struct gantry__reduce_axes_t {
+    int32_t rank;
+    int64_t dims[GANTRY_REDUCE_AXES];
+    int64_t strides[GANTRY_REDUCE_AXES];
+} gantry__reduce_axes_t;
+
+typedef struct gantry__reduce_shape_t {
+    int64_t length;             /* elements that become one; 0 for an empty input */
+    int64_t outer;              /* outputs = outer * columns */
+    int64_t columns;            /* at least 1 */
+    gantry__reduce_axes_t kept; /* without columns */
+    gantry__reduce_axes_t reduced;
+} gantry__reduce_shape_t;
+
+/* Bit a of the result is set when the call reduces axis a: when it is among the elements of input 1
+ * (int32 or int64, negative ones count from the end), or always when there is no input 1. */
+uint32_t gantry__reduce_axes_mask(const gantry_op_call_t *call);
+
+/* The shape of reducing the axes of `mask` in a tensor of these sizes. */
+void gantry__reduce_shape_of(int32_t rank, const int64_t *dims, uint32_t mask,
+                             gantry__reduce_shape_t *out_shape);
+
+/* A tensor as [outer, length, columns] around the axis that input 1 names. */
+typedef struct gantry__reduce_middle_t {
+    int64_t outer, length, columns;
+} gantry__reduce_middle_t;
+
+gantry__reduce_middle_t gantry__reduce_middle_of(const gantry_op_call_t *call);
+
+/* The shape of reducing the middle axis of [outer, length, columns]. */
+void gantry__reduce_shape_plain(int64_t outer, int64_t length, int64_t columns,
+                                gantry__reduce_shape_t *out_shape);
+
+/* The result of reducing no element, as TensorFlow has it, into value; returns its size in bytes.
+ * Sum, EuclideanNorm and L2Loss 0; Mean NaN, 0 for integers; Prod 1; Max and Min the least and the
+ * greatest value of the type, infinities included; All true, Any false. */
+size_t gantry__reduce_empty(int32_t operation, int32_t dtype, unsigned char value[8]);
+
+/* 1 when a single element is its own result. */
+static inline int gantry__reduce_copies_one(int32_t operation) {
+    return operation != GANTRY_REDUCE_NORM && operation != GANTRY_REDUCE_L2_LOSS;
+}
+
+/* The way of an op over elements of dtype, `length` of which become one. */
+gantry__reduce_way_t gantry__reduce_way(int32_t operation, int32_t dtype, int64_t length);
+/* The way of a tree alone, whose last level writes partial results as they are. */
+gantry__reduce_way_t gantry__reduce_tree_way(int32_t tree, int32_t dtype);
+/* Makes way that of the levels above the first. */
+void gantry__reduce_next_level(gantry__reduce_way_t *way);
+
+/* Chunks that a sequence of `length` elements is cut into; at least 1. */
+static inline int64_t gantry__reduce_chunks(int64_t length) {
+    return length <= GANTRY_REDUCE_CHUNK ? 1
+                                         : (length + GANTRY_REDUCE_CHUNK - 1) / GANTRY_REDUCE_CHUNK;
+}
+
+/* The element's distance from the first one, for the index in row-major order over the axes. */
+static inline int64_t gantry__reduce_offset(const gantry__reduce_axes_t *axes, int64_t index) {
+    if (axes->rank == 1) {
+        return index * axes->strides[0];
+    }
+    int64_t offset = 0;
+    for (int32_t i = axes->rank - 1; i >= 0; --i) {
+        offset += index % axes->dims[i] * axes->strides[i];
+        index /= axes->dims[i];
+    }
+    return offset;
+}
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cumsum, Cumprod and CumulativeLogsumexp: three launches of kernels/scan/scan.cl's items, or one for
+ * short sequences, and on processors for all but the longest. */
+#include "kernels/common/item_kernel.h"
+#include "kernels/scan/scan.cl"
+#include "kernels/scan/scan_items.h"
+
+GANTRY_K_ITEM_TEXTS(scan, GANTRY_SCAN_ITEMS, gantry__text_math_float32, gantry__text_math_float64,
+                    gantry__text_scan_transposed, gantry__text_scan);
+
+/* The type whose program scans this one: integers of a size wrap alike. */
+static int32_t program_type(int32_t dtype) {
+    if ((GANTRY_K_INTEGERS & GANTRY_K_BIT(dtype)) == 0) return dtype;
+    return gantry__k_size(dtype) == 1 ? GANTRY_K_UINT8 : gantry__k_twin(dtype);
+}
+
+enum { TOTALS, ROWS };
+
+/* 1 when the text has the items of several lines for this scan. */
+static int has_lines(const gantry_op_call_t *call, int32_t dtype) {
+    return gantry__k_items_are_c(call) ||
+           (gantry__k_is_serial(call) &&
+            (dtype == GANTRY_K_FLOAT32 || dtype == GANTRY_K_FLOAT64 || dtype == GANTRY_K_INT32 ||
+             dtype == GANTRY_K_INT64 || gantry__k_is_half(dtype)));
+}
+
+/* One of the two steps over `chunks` chunks of each column. On processors an item has several of
+ * them. */
+static int32_t run(gantry_op_call_t *call, int step, int32_t dtype, gantry_scan_t *scan,
+                   int64_t chunks, const gantry_span_t spans[3]) {
+    static const uint32_t plain[] = {ITEM_scan_totals, ITEM_scan_rows},
+                          lines[] = {ITEM_scan_totals_line, ITEM_scan_rows_line},
+                          blocks[] = {ITEM_scan_totals_block, ITEM_scan_rows_block};
+    const int is_serial = gantry__k_is_serial(call), is_block = is_serial && scan->columns > 1,
+              is_line = !is_block && has_lines(call, dtype);
+    gantry__k_item_launch_t launch = {
+        .item = (is_block  ? blocks
+                 : is_line ? lines
+                           : plain)[step],
+        .t = dtype,
+        .count = chunks * scan->columns,
+        .item_bytes = GANTRY_SCAN_CHUNK * (int64_t)gantry__k_size(dtype),
+        .is_costly = 1,
+        .parameters = scan,
+        .parameter_bytes = sizeof *scan,
+        .spans = {spans[0], spans[1], spans[2]},
+        .span_count = step == TOTALS ? 2 : 3};
+
+    scan->total = chunks;
+    scan->runs = gantry__k_runs(call, scan->columns);
+    if (is_block) {
+        const int64_t each = scan->whole > 0 ? scan->chunks : 1;
+
+        launch.count = chunks / each * scan->runs.count;
+        launch.item_bytes *= scan->runs.length * each;
+    } else if (is_line) {
+        const int64_t most = scan->whole > 0 ? scan->whole * scan->chunks : GANTRY_SCAN_LINES;
+
+        launch.count = (chunks + most - 1) / most;
+        launch.item_bytes *= most;
+    }
+    if (is_serial) {
+        launch.elements = launch.item_bytes / (int64_t)gantry__k_size(dtype);
+    }
+    return gantry__k_run_items(call, &launch);
+}
+
+enum { LEAST_CHUNKS = 32, ITEMS_PER_UNIT = 4 };
+
+/* Sequences that an item of ROWS does whole, in all three steps: of one column so many that their
+ * chunks fill most of the lines. 0, an item has chunks of them: on cards, and where some cores
+ * would have nothing to do. */
+static int64_t whole_sequences(const gantry_op_call_t *call, int32_t dtype,
+                               const gantry_scan_t *scan, int64_t outer) {
+    const int is_block = scan->columns > 1;
+    const int64_t many = scan->chunks < GANTRY_SCAN_LINES
+                             ? GANTRY_SCAN_LINES
+                             : (LEAST_CHUNKS + scan->chunks - 1) / scan->chunks,
+                  whole = is_block ? 1 : many, runs = gantry__k_runs(call, scan->columns).count;
+
+    if (scan->chunks == 1 || scan->chunks > GANTRY_SCAN_CHUNK) return 0;
+    if (!gantry__k_is_serial(call) || !(is_block || has_lines(call, dtype))) return 0;
+    return outer / whole * runs >= ITEMS_PER_UNIT * gantry__k_units(call) ? whole : 0;
+}
+
+/* Of one column: results past the caches, where they are many and each sequence starts a line of
+ * 64 bytes. */
+static int64_t streams(const gantry_op_call_t *call, int32_t dtype, int64_t count, int64_t length,
+                       gantry_span_t out) {
+    const int64_t bytes = (int64_t)gantry__k_size(dtype);
+    const int is_aligned = length * bytes % 64 == 0 && out.offset_bytes % 64 == 0;
+
+    return is_aligned ? gantry__k_work(call, count, bytes, 0).stream : 0;
+}
+
+/* Scans x [outer, scan->length, columns] into out, which may be x. Depth: one level per factor
+ * of 128. */
+static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry_scan_t scan, int64_t outer,
+                        gantry_span_t x, gantry_span_t out) {
+    const int32_t total_type = gantry__k_is_half(dtype) ? GANTRY_K_FLOAT32 : dtype;
+    gantry_span_t totals = x; /* not read where there is one chunk or an item has whole sequences */
+    int64_t count;
+    int32_t status = GANTRY_K_OK;
+
+    scan.chunks = (scan.length + GANTRY_SCAN_CHUNK - 1) / GANTRY_SCAN_CHUNK;
+    count = outer * scan.chunks;
+    scan.whole = whole_sequences(call, dtype, &scan, outer);
+    scan.stream = streams(call, dtype, outer * scan.length, scan.length, out);
+    if (scan.chunks > 1 && scan.whole == 0) {
+        gantry_scan_t level = scan;
+
+        level.length = scan.chunks;
+        level.exclusive = 1;
+        level.reverse = 0;
+        status = call->services->scratch(
+            call, (uint64_t)(count * scan.columns) * gantry__k_size(total_type), &totals);
+        if (status == GANTRY_K_OK) {
+            status = run(call, TOTALS, dtype, &scan, count, (gantry_span_t[]){x, totals, totals});
+        }
+        if (status == GANTRY_K_OK) {
+            status = run_scan(call, total_type, level, outer, totals, totals);
+        }
+    }
+    return status == GANTRY_K_OK
+               ? run(call, ROWS, dtype, &scan, count, (gantry_span_t[]){x, totals, out})
+               : status;
+}
+
+static int32_t compute(gantry_op_call_t *call, int64_t operation) {
+    const gantry_arg_t *x = call->inputs[0];
+    int64_t axis = gantry__k_host_int(call->inputs[1], 0);
+    int64_t outer = 1;
+    gantry_scan_t scan = {.columns = 1,
+                          .operation = operation,
+                          .exclusive = gantry__k_attr_int(call, "exclusive", 0),
+                          .reverse = gantry__k_attr_int(call, "reverse", 0)};
+
+    axis += axis < 0 ? x->rank : 0;
+    scan.length = x->dims[axis];
+    for (int32_t d = 0; d < x->rank; ++d) {
+        outer *= d < axis ? x->dims[d] : 1;
+        scan.columns *= d > axis ? x->dims[d] : 1;
+    }
+    return run_scan(call, program_type(x->dtype), scan, outer, x->span, call->outputs[0]->span);
+}
+
+static int32_t compute_sum(gantry_op_call_t *call) { return compute(call, GANTRY_SCAN_SUM); }
+
+static int32_t compute_product(gantry_op_call_t *call) {
+    return compute(call, GANTRY_SCAN_PRODUCT);
+}
+
+static int32_t compute_log_sum(gantry_op_call_t *call) {
+    return compute(call, GANTRY_SCAN_LOG_SUM);
+}
+
+static const char *const hosts[] = {"axis"};
+
+GANTRY_K_ITEM_KERNEL_HOST(sum, scan, "Cumsum", gantry__k_numeric_type, hosts, compute_sum);
+GANTRY_K_ITEM_KERNEL_HOST(product, scan, "Cumprod", gantry__k_numeric_type, hosts, compute_product);
+GANTRY_K_ITEM_KERNEL_HOST(log_sum, scan, "CumulativeLogsumexp", gantry__k_floating_type, hosts,
+                          compute_log_sum);
+
+#define OPS(OP) \
+    OP(sum)     \
+    OP(product) \
+    OP(log_sum)
+GANTRY_K_ITEM_PACK(scan, OPS);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The items of kernels/sort/radix.cl, kernels/sort/sort_network_rows.cl, kernels/sort/sort_network.cl and kernels/sort/top_k.cl
+ * on the CPU. */
+#include "kernels/sort/radix_items.h"
+
+#include "kernels/common/cpu_items.h"
+
+#define GANTRY_ITEM_TEXT_FILE "kernels/sort/radix_cpu_text.h"
+#define GANTRY_ITEM_LIST GANTRY_RADIX_ITEMS
+#include "kernels/common/cpu_items_by_size.h"
+
+GANTRY_CPU_ITEM_FAMILY(radix);

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The items of kernels/sort/sort.cl on the CPU. */
+#include "kernels/sort/sort_items.h"
+
+#include "kernels/common/cpu_items.h"
+
+#define GANTRY_ITEM_TEXT_FILE "kernels/sort/sort_cpu_text.h"
+#define GANTRY_ITEM_LIST GANTRY_SORT_ITEMS
+#include "kernels/common/cpu_items_by_size.h"
+
+GANTRY_CPU_ITEM_FAMILY(sort);

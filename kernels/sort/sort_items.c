@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sorting along an axis, and searches in what is sorted: Sort, ArgSort, TopK, LowerBound,
+ * UpperBound, InTopK. */
+#include "kernels/sort/sort_items.h"
+
+#include "kernels/sort/radix_items.h"
+
+GANTRY_K_ITEM_TEXTS(sort, GANTRY_SORT_ITEMS, gantry__text_indices, gantry__text_sort_key,
+                    gantry__text_sort);
+
+static int32_t run(gantry_op_call_t *call, gantry__k_item_launch_t *launch) {
+    return gantry__k_run_items_of(call, &sort_items, &gantry__cpu_sort_items, launch);
+}
+
+/* ---- the sort ---- */
+
+gantry_order_t gantry__sort_order(int32_t dtype, int descending) {
+    const int is_signed = (GANTRY_K_BIT(dtype) & (GANTRY_K_FLOATING | GANTRY_K_SIGNED)) != 0;
+    gantry_order_t order = {.sign = is_signed ? UINT64_C(1) << (8 * gantry__k_size(dtype) - 1) : 0,
+                            .descending = descending};
+
+    switch (dtype) {
+        case GANTRY_K_FLOAT16: order.infinity = 0x7c00; break;
+        case GANTRY_K_BFLOAT16: order.infinity = 0x7f80; break;
+        case GANTRY_K_FLOAT32: order.infinity = 0x7f800000; break;
+        case GANTRY_K_FLOAT64: order.infinity = UINT64_C(0x7ff0000000000000); break;
+        default: break;
+    }
+    return order;
+}
+
+/* Keys and positions that one launch leaves to the next. */
+typedef struct pairs_t {
+    gantry_span_t keys, positions;
+} pairs_t;
+
+static int32_t take_scratch(gantry_op_call_t *call, const gantry__k_sort_t *sort, pairs_t *pairs) {
+    const int64_t elements = sort->rows * sort->length,
+                  key_bytes = elements * gantry__k_key_bytes(sort->dtype);
+    const int64_t needed = 2 * (key_bytes + elements * 4) + 64; /* with what is rounded up */
+    gantry_span_t rest;
+    int32_t status = call->services->scratch(call, (uint64_t)needed, &rest);
+
+    for (int k = 0; status == GANTRY_K_OK && k < 2; ++k) {
+        pairs[k].keys = gantry__k_cut(&rest, key_bytes);
+        pairs[k].positions = gantry__k_cut(&rest, elements * 4);
+    }
+    return status;
+}
+
+static int32_t sort_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort, const pairs_t *to) {
+    const int64_t runs = (sort->length + GANTRY_SORT_RUN - 1) / GANTRY_SORT_RUN;
+    gantry_sort_runs_t parameters = {.order = gantry__sort_order(sort->dtype, sort->descending),
+                                     .length = sort->length,
+                                     .inner = sort->inner,
+                                     .runs = runs};
+    gantry__k_item_launch_t launch = {.item = ITEM_sort_runs,
+                                      .t = gantry__k_twin(sort->dtype),
+                                      .count = sort->rows * runs,
+                                      .is_costly = 1,
+                                      .parameters = &parameters,
+                                      .parameter_bytes = sizeof parameters,
+                                      .spans = {sort->source, to->keys, to->positions},
+                                      .span_count = 3};
+
+    return run(call, &launch);
+}
+
+/* parameters: length and width of what is there; moves them on. */
+static int32_t merge_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort,
+                          gantry_sort_merge_t *parameters, const pairs_t *from, const pairs_t *to) {
+    gantry__k_item_launch_t launch = {
+        .item = ITEM_sort_merge,
+        .t = gantry__k_twin(sort->dtype),
+        .is_costly = 1,
+        .parameters = parameters,
+        .parameter_bytes = sizeof *parameters,
+        .spans = {from->keys, from->positions, to->keys, to->positions},
+        .span_count = 4};
+    const int64_t both = 2 * parameters->width, rest = parameters->length % both;
+    int32_t status;
+
+    parameters->out_width =
+        parameters->width >= sort->kept && parameters->width >= GANTRY_SORT_PIECE
+            ? parameters->width
+            : both;
+    parameters->out_length = parameters->length / both * parameters->out_width +
+                             (rest < parameters->out_width ? rest : parameters->out_width);
+    parameters->pieces = (parameters->out_length + GANTRY_SORT_PIECE - 1) / GANTRY_SORT_PIECE;
+    launch.count = sort->rows * parameters->pieces;
+    status = run(call, &launch);
+    parameters->length = parameters->out_length;
+    parameters->width = parameters->out_width;
+    return status;
+}
+
+int32_t gantry__sort_rows(gantry_op_call_t *call, gantry__k_sort_t *sort) {
+    gantry_sort_merge_t passes = {.length = sort->length, .width = GANTRY_SORT_RUN};
+    pairs_t pairs[2];
+    int at = 0;
+    int32_t status;
+
+    if (sort->length > INT32_MAX) {
+        return call->services->fail(call, GANTRY_K_UNIMPLEMENTED,
+                                    "rows of 2147483648 elements or more are not sorted");
+    }
+    if (gantry__k_is_serial(call)) {
+        return gantry__radix_is_top(sort) ? gantry__radix_top(call, sort)
+                                          : gantry__radix_sort(call, sort);
+    }
+    status = take_scratch(call, sort, pairs);
+    if (status == GANTRY_K_OK) {
+        status = sort_runs(call, sort, &pairs[0]);
+    }
+    while (status == GANTRY_K_OK && passes.length > passes.width) {
+        status = merge_runs(call, sort, &passes, &pairs[at], &pairs[1 - at]);
+        at = 1 - at;
+    }
+    sort->keys = pairs[at].keys;
+    sort->positions = pairs[at].positions;
+    sort->stride = passes.length;
+    return status;
+}
+
+/* ---- Sort, ArgSort, TopK ---- */
+
+/* values or indices may be NULL. */
+static int32_t take(gantry_op_call_t *call, const gantry__k_sort_t *sort,
+                    const gantry_arg_t *values, const gantry_arg_t *indices) {
+    gantry_sort_take_t parameters = {
+        .kept = sort->kept,
+        .inner = sort->inner,
+        .length = sort->length,
+        .stride = sort->stride,
+        .is_wide = indices != NULL && indices->dtype == GANTRY_K_INT64};
+    gantry__k_item_launch_t launch = {.t = gantry__k_twin(sort->dtype),
+                                      .count = sort->rows * sort->kept,
+                                      .parameters = &parameters,
+                                      .parameter_bytes = sizeof parameters};
+    int32_t status = GANTRY_K_OK;
+
+    if (values != NULL) {
+        launch.item = ITEM_sort_values;
+        launch.spans[0] = sort->source;
+        launch.spans[1] = sort->positions;
+        launch.spans[2] = values->span;
+        launch.span_count = 3;
+        status = run(call, &launch);
+    }
+    if (status == GANTRY_K_OK && indices != NULL) {
+        launch.item = ITEM_sort_indices;
+        launch.item_bytes = gantry__k_size(indices->dtype);
+        launch.spans[0] = sort->positions;
+        launch.spans[1] = indices->span;
+        launch.span_count = 2;
+        status = run(call, &launch);
+    }
+    return status;
+}
+
+/* The input's rows along the axis, none of them empty. */
+static gantry__k_sort_t sort_of(const gantry_arg_t *input, int64_t axis) {
+    gantry__k_sort_t sort = {.source = input->span, .dtype = input->dtype, .length = 1, .inner = 1};
+
+    axis += axis < 0 ? input->rank : 0;
+    sort.length = sort.kept = input->dims[axis];
+    for (int64_t d = axis + 1; d < input->rank; ++d) {
+        sort.inner *= input->dims[d];
+    }
+    sort.rows = input->element_count / sort.length;
+    return sort;
+}
+
+static int32_t compute_sort(gantry_op_call_t *call) {
+    gantry__k_sort_t sort = sort_of(call->inputs[0], gantry__k_attr_int(call, "axis", -1));
+    const int wants_indices = strcmp(call->op, "ArgSort") == 0;
+    int32_t status;
+
+    sort.descending = strcmp(gantry__k_attr(call, "direction")->s, "DESCENDING") == 0;
+    if (gantry__k_is_serial(call) && !wants_indices && sort.length <= INT32_MAX) {
+        return gantry__radix_values(call, &sort, &call->outputs[0]->span);
+    }
+    status = gantry__sort_rows(call, &sort);
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    return wants_indices ? take(call, &sort, NULL, call->outputs[0])
+                         : take(call, &sort, call->outputs[0], NULL);
+}
+
+static int32_t compute_top(gantry_op_call_t *call) {
+    gantry__k_sort_t sort = sort_of(call->inputs[0], -1);
+    int32_t status;
+
+    sort.descending = 1;
+    sort.kept = gantry__k_host_int(call->inputs[1], 0);
+    status = gantry__sort_rows(call, &sort);
+    return status == GANTRY_K_OK ? take(call, &sort, call->outputs[0], call->outputs[1]) : status;
+}
+
+/* ---- LowerBound, UpperBound ---- */
+
+static int32_t compute_bound(gantry_op_call_t *call) {
+    const gantry_arg_t *sorted = call->inputs[0], *values = call->inputs[1],
+                       *out = call->outputs[0];
+    gantry_sort_bound_t bound = {.order = gantry__sort_order(sorted->dtype, 0),
+                                 .length = sorted->dims[1],
+                                 .values = values->dims[1],
+                                 .is_upper = strcmp(call->op, "UpperBound") == 0,
+                                 .is_wide = out->dtype == GANTRY_K_INT64};
+    gantry__k_item_launch_t launch = {.item = ITEM_sort_bound,
+                                      .t = gantry__k_twin(sorted->dtype),
+                                      .count = out->element_count,
+                                      .item_bytes = gantry__k_size(out->dtype),
+                                      .is_costly = 1,
+                                      .parameters = &bound,
+                                      .parameter_bytes = sizeof bound,
+                                      .spans = {sorted->span, values->span, out->span},
+                                      .span_count = 3};
+
+    return run(call, &launch);
+}
+
+/* ---- InTopK ---- */
+
+static int32_t compute_in_top(gantry_op_call_t *call) {
+    const gantry_arg_t *predictions = call->inputs[0], *targets = call->inputs[1],
+                       *out = call->outputs[0];
+    const int64_t rows = predictions->dims[0], classes = predictions->dims[1];
+    gantry_in_top_t parameters = {.order = gantry__sort_order(predictions->dtype, 0),
+                                  .classes = classes,
+                                  .chunks = (classes + GANTRY_SORT_CHUNK - 1) / GANTRY_SORT_CHUNK,
+                                  .k = gantry__k_host_int(call->inputs[2], 0),
+                                  .is_wide = targets->dtype == GANTRY_K_INT64};
+    gantry__k_item_launch_t launch = {.item = ITEM_in_top_count,
+                                      .t = GANTRY_K_INT32,
+                                      .count = rows * parameters.chunks,
+                                      .is_costly = 1,
+                                      .parameters = &parameters,
+                                      .parameter_bytes = sizeof parameters,
+                                      .spans = {predictions->span, targets->span},
+                                      .span_count = 3};
+    int32_t status;
+
+    if (classes == 0) { /* no target is a class */
+        return call->services->fill(call, &out->span, "", 1);
+    }
+    status = call->services->scratch(call, (uint64_t)launch.count * 8, &launch.spans[2]);
+    if (status == GANTRY_K_OK) {
+        status = run(call, &launch);
+    }
+    launch.item = ITEM_in_top;
+    launch.count = rows;
+    launch.spans[0] = launch.spans[2];
+    launch.spans[1] = out->span;
+    launch.span_count = 2;
+    return status == GANTRY_K_OK ? run(call, &launch) : status;
+}
+
+static const gantry_type_constraint_t in_top_types[] = {{"T", GANTRY_K_INTS}};
+static const char *const top_hosts[] = {"k"};
+
+GANTRY_K_ITEM_KERNEL(sort, sort, "Sort", gantry__k_numeric_type, compute_sort);
+GANTRY_K_ITEM_KERNEL(arg_sort, sort, "ArgSort", gantry__k_numeric_type, compute_sort);
+GANTRY_K_ITEM_KERNEL_HOST(top, sort, "TopK", gantry__k_numeric_type, top_hosts, compute_top);
+GANTRY_K_ITEM_KERNEL_HOST(in_top, sort, "InTopK", in_top_types, top_hosts, compute_in_top);
+GANTRY_K_ITEM_KERNEL(lower_bound, sort, "LowerBound", gantry__k_numeric_type, compute_bound);
+GANTRY_K_ITEM_KERNEL(upper_bound, sort, "UpperBound", gantry__k_numeric_type, compute_bound);
+
+#define OPS(OP)     \
+    OP(sort)        \
+    OP(arg_sort)    \
+    OP(top)         \
+    OP(in_top)      \
+    OP(lower_bound) \
+    OP(upper_bound)
+GANTRY_K_ITEM_PACK(sort, OPS);

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The items of kernels/window/patches.cl on the CPU. */
+#include "kernels/common/cpu_items.h"
+#include "kernels/window/window.cl"
+#include "kernels/window/window_items.h"
+
+#define GANTRY_ITEM_TEXT_FILE "kernels/window/patches.cl"
+#define GANTRY_ITEM_LIST GANTRY_PATCHES_ITEMS
+#include "kernels/common/cpu_items_by_size.h"
+
+GANTRY_CPU_ITEM_FAMILY(patches);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The items of kernels/window/pool.cl on the CPU. */
+#include "kernels/common/cpu_items.h"
+#include "kernels/window/window.cl"
+#include "kernels/window/window_items.h"
+
+#if GANTRY_CPU_IS_AVX512(GANTRY_CPU_VARIANT)
+#define GANTRY_ITEM_ROWS /* memory is what they wait for: with AVX2 they are as quick */
+#else
+#define GANTRY_ITEM_TEXT_FILE "kernels/window/pool.cl"
+#define GANTRY_ITEM_LIST GANTRY_POOL_ITEMS
+#if GANTRY_CPU_IS_FIRST(GANTRY_CPU_VARIANT)
+#include "kernels/common/cpu_items_numeric.h"
+#else
+#include "kernels/common/cpu_items_floating.h" /* pools of integers are rare */
+#endif
+#endif
+
+GANTRY_CPU_ITEM_FAMILY(pool);

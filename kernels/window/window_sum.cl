@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums over windows, by items that are elements of the output or, on processors, stretches of
+ * places (window.cl), of pixels in fold. They run over the window row by row, in float32 for
+ * halves, in the same order everywhere; what lies in the padding counts for nothing.
+ *
+ *   depthwise   each channel of the image has `depth` filters of its own: filter [rows, columns,
+ *               channels, depth]
+ *   convolve    each output has a filter over all channels: filter [rows, columns, channels,
+ *               outputs]. Processors have better ways; on cards Conv2D goes by patches and a
+ *               product
+ *   fold        the other way of patches.cl: patches [batch, out_height, out_width, rows * columns
+ *               * channels] are added where they were taken from; the second half of a
+ *               transposed convolution */
+#ifdef GANTRY_ITEM_TEXT
+
+/* One element of the output. */
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(depthwise_element)(GANTRY_GLOBAL const T *x,
+                                                        GANTRY_GLOBAL const T *filter,
+                                                        GANTRY_GLOBAL T *out,
+                                                        GANTRY_PARAMETERS(gantry_window_t) p,
+                                                        const GANTRY_LONG i) {
+    const GANTRY_LONG filters = (p->planes != 0 ? p->planes : p->channels) * p->depth;
+    const GANTRY_LONG innermost = p->planes != 0 ? 1 : filters;
+    const gantry_view_t view = gantry_view(p, innermost, i);
+    const GANTRY_LONG batch = p->planes != 0 ? gantry_divide_position(view.at.image, filters) : 0;
+    /* which filter */
+    const GANTRY_LONG own = p->planes != 0 ? view.at.image - batch * filters : view.at.channel;
+    const GANTRY_LONG image =
+        p->planes != 0 ? gantry_divide_position(view.at.image, p->depth) : view.at.image;
+    const GANTRY_LONG channel = p->planes != 0 ? 0 : gantry_divide_position(own, p->depth);
+    C sum = (C)0;
+
+    for (GANTRY_LONG r = view.rows.first; r < view.rows.end; ++r) {
+        const GANTRY_LONG row =
+            (image * p->height + view.top + r * p->spread_y) * p->width + view.left;
+
+        for (GANTRY_LONG c = view.columns.first; c < view.columns.end; ++c) {
+            sum += GANTRY_WIDEN(x[(row + c * p->spread_x) * p->channels + channel]) *
+                   GANTRY_WIDEN(filter[(r * p->columns + c) * filters + own]);
+        }
+    }
+    out[i] = GANTRY_NARROW(sum);
+}
+
+#if GANTRY_RUN_MOST == 1
+GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
+                                           GANTRY_GLOBAL T *out,
+                                           GANTRY_PARAMETERS(gantry_window_t) p,
+                                           const GANTRY_LONG i) {
+    GANTRY_ITEM_FN(depthwise_element)(x, filter, out, p, i);
+}
+#else
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(clear_sums)(C *sums, const int count) {
+    for (int k = 0; k < count; ++k) {
+        sums[k] = (C)0;
+    }
+}
+
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(store_sums)(GANTRY_GLOBAL T *out, const C *sums,
+                                                 const int count) {
+    for (int k = 0; k < count; ++k) {
+        out[k] = GANTRY_NARROW(sums[k]);
+    }
+}
+
+/* GANTRY_HALF_SUMS or GANTRY_FEW_SUMS sums in registers: OpenCL's compilers take them apart
+ * unless they are vectors. */
+#if defined(__OPENCL_VERSION__)
+#if GANTRY_T_ID == GANTRY_FLOAT64
+GANTRY_LOOSE_TYPE(double16, double, gantry_half_sums_t);
+GANTRY_LOOSE_TYPE(double8, double, gantry_few_sums_t);
+#else
+GANTRY_LOOSE_TYPE(float16, float, gantry_half_sums_t);
+GANTRY_LOOSE_TYPE(float8, float, gantry_few_sums_t);
+#endif
+#define GANTRY_HALF_TYPE gantry_half_sums_t
+#define GANTRY_FEW_TYPE gantry_few_sums_t
+#define GANTRY_NO_SUMS(SIZE, name) GANTRY_##SIZE##_TYPE name = (GANTRY_##SIZE##_TYPE)((C)0);
+#define GANTRY_LOAD_SUMS(SIZE, name, from) \
+    GANTRY_##SIZE##_TYPE name = *(const GANTRY_##SIZE##_TYPE *)(from);
+#define GANTRY_STORE_SUMS(SIZE, name, SPACE, to) *(SPACE GANTRY_##SIZE##_TYPE *)(to) = name;
+#define GANTRY_ADD_PRODUCTS(SIZE, name, SPACE, a, b) \
+    name += *(SPACE const GANTRY_##SIZE##_TYPE *)(a) * *(SPACE const GANTRY_##SIZE##_TYPE *)(b);
+#define GANTRY_ADD_MULTIPLES(SIZE, name, SPACE, a, b) \
+    name += *(a) * *(SPACE const GANTRY_##SIZE##_TYPE *)(b);
+#else
+/* gcc unrolls no longer loops. */
+#define GANTRY_EACH(SIZE) for (int e = 0; e < GANTRY_##SIZE##_SUMS; ++e)
+#define GANTRY_NO_SUMS(SIZE, name) \
+    C name[GANTRY_##SIZE##_SUMS];  \
+    GANTRY_EACH(SIZE) { name[e] = (C)0; }
+#define GANTRY_LOAD_SUMS(SIZE, name, from) \
+    C name[GANTRY_##SIZE##_SUMS];          \
+    GANTRY_EACH(SIZE) { name[e] = (from)[e]; }
+#define GANTRY_STORE_SUMS(SIZE, name, SPACE, to) \
+    GANTRY_EACH(SIZE) { (to)[e] = name[e]; }
+#define GANTRY_ADD_PRODUCTS(SIZE, name, SPACE, a, b) \
+    GANTRY_EACH(SIZE) { name[e] += (a)[e] * (b)[e]; }
+#define GANTRY_ADD_MULTIPLES(SIZE, name, SPACE, a, b)     \
+    {                                                     \
+        const C factor = *(a);                            \
+        GANTRY_EACH(SIZE) { name[e] += factor * (b)[e]; } \
+    }
+#endif
+
+/* Adds to sums, of which the first pass over the rows makes zeros, the products of `taps` elements
+ * of the windows; where a tap's place 0 is, counted from `from`, is in offsets. Up to
+ * GANTRY_SUMS_AT_ONCE - 1 sums behind the last are overwritten. */
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_taps)(const C *from, const C *weights, const int *offsets,
+                                               const int taps, const int filters,
+                                               C *GANTRY_APART sums, const int count,
+                                               const int is_first) {
+    const int turn =
+        filters > GANTRY_SUMS_AT_ONCE ? GANTRY_SUMS_AT_ONCE : GANTRY_SUMS_AT_ONCE % filters;
+    const int apart = filters + GANTRY_SUMS_AT_ONCE;
+
+    if (is_first) {
+        GANTRY_ITEM_FN(clear_sums)(sums, count + GANTRY_SUMS_AT_ONCE - 1);
+    }
+    for (int k = 0, filter = 0; k < count; k += GANTRY_SUMS_AT_ONCE, from += GANTRY_SUMS_AT_ONCE) {
+        const C *own = weights + filter;
+        GANTRY_LOAD_SUMS(HALF, some, sums + k)
+        GANTRY_LOAD_SUMS(HALF, more, sums + k + GANTRY_HALF_SUMS)
+
+        for (int tap = 0; tap < taps; tap++, own += apart) {
+            GANTRY_ADD_PRODUCTS(HALF, some, , from + offsets[tap], own)
+            GANTRY_ADD_PRODUCTS(HALF, more, , from + offsets[tap] + GANTRY_HALF_SUMS,
+                                own + GANTRY_HALF_SUMS)
+        }
+        GANTRY_STORE_SUMS(HALF, some, , sums + k)
+        GANTRY_STORE_SUMS(HALF, more, , sums + k + GANTRY_HALF_SUMS)
+        filter += turn;
+        filter -= filter >= filters ? filters : 0;
+    }
+}
+
+/* The weights of `taps` elements of the windows, for the lines: each one's, and then the first
+ * GANTRY_SUMS_AT_ONCE that follow when they are repeated, if ever needed. 0: some are not
+ * finite, so that zeros do not stand for nothing. */
+GANTRY_SHARED_FN int GANTRY_ITEM_FN(gather_weights)(GANTRY_GLOBAL const T *filter,
+                                                    C *GANTRY_APART weights, const int taps,
+                                                    const int filters, const GANTRY_LONG all) {
+    int special = 0;
+
+    for (int tap = 0; tap < taps; tap++, filter += all, weights += filters + GANTRY_SUMS_AT_ONCE) {
+        for (int k = 0; k < filters; ++k) {
+            const C weight = GANTRY_WIDEN(filter[k]);
+
+            weights[k] = weight;
+            special |= weight - weight != (C)0;
+        }
+        for (int k = 0, from = 0; filters % GANTRY_SUMS_AT_ONCE != 0 && k < GANTRY_SUMS_AT_ONCE;
+             ++k) {
+            weights[filters + k] = weights[from];
+            from = from + 1 < filters ? from + 1 : 0;
+        }
+    }
+    return !special;
+}
+
+#define GANTRY_REPEAT(line, value)                     \
+    {                                                  \
+        const C repeated = value;                      \
+        C *const all = line;                           \
+        for (int n = 0; n < GANTRY_LINE_FEWEST; ++n) { \
+            all[n] = repeated;                         \
+        }                                              \
+    }
+
+/* `pixels` pixels of a line, `count` elements each, from pixels of x `apart` from each other: each
+ * element of x stands there `depth` times, a pixel's first one only `rest` times. Writes some
+ * elements more. */
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(repeat)(GANTRY_GLOBAL const T *x, C *GANTRY_APART line,
+                                             const int pixels, const GANTRY_LONG apart,
+                                             const int count, const int depth, const int rest) {
+    const int is_short = depth <= GANTRY_LINE_FEWEST && rest == depth;
+
+    for (int pixel = 0; pixel < pixels; pixel++, line += count) {
+        GANTRY_GLOBAL const T *from = x + pixel * apart;
+
+        for (int k = 0; depth == 1 && k < count; ++k) {
+            line[k] = GANTRY_WIDEN(from[k]);
+        }
+        for (C *to = line; depth > 1 && is_short && to < line + count; to += depth) {
+            GANTRY_REPEAT(to, GANTRY_WIDEN(*from++))
+        }
+        for (int k = 0, next = rest; !is_short && k < count; k += next, next = depth) {
+            const C value = GANTRY_WIDEN(*from++);
+
+            for (int e = 0; e < (next < count - k ? next : count - k); e += GANTRY_LINE_FEWEST) {
+                GANTRY_REPEAT(line + k + e, value)
+            }
+        }
+    }
+}
+
+/* A part of a line: every step_x-th pixel from `left` on of the row of x that begins with pixel
+ * `row`; the filters from `own` on. */
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(fill_part)(GANTRY_GLOBAL const T *x, C *part,
+                                                GANTRY_PARAMETERS(gantry_window_t) p,
+                                                const gantry_lines_t *l, const GANTRY_LONG row,
+                                                const GANTRY_LONG left, const GANTRY_LONG own) {
+    const int length = l->places + l->behind, most = GANTRY_LINE_ROOM(sizeof(C));
+    const GANTRY_LONG repeats = p->planes != 0 ? 1 : p->depth,
+                      channel = gantry_divide_position(own, repeats);
+    const GANTRY_LONG rest = repeats - (own - channel * repeats);
+    gantry_reach_t inside;
+    int first, end, together;
+
+    gantry_find_reach(left, p->step_x, length, p->width, &inside);
+    first = inside.first < length ? (int)inside.first : length;
+    end = inside.end > first ? (int)inside.end : first;
+    together =
+        p->step_x == 1 && l->filters == p->channels * repeats && end > first ? end - first : 1;
+    GANTRY_ITEM_FN(clear_sums)(part, first * l->filters);
+    GANTRY_ITEM_FN(repeat)
+    (x + (row + left + first * p->step_x) * p->channels + channel, part + first * l->filters,
+     (end - first) / together, p->step_x * p->channels, together * l->filters,
+     repeats < most ? (int)repeats : most, rest < most ? (int)rest : most);
+    GANTRY_ITEM_FN(clear_sums)(part + end * l->filters, (length - end) * l->filters);
+}
+
+/* Of rows [first, first + rows) of the windows of the block's places, from `place` of the stretch
+ * on, and filters from `own` on. */
+GANTRY_ITEM void GANTRY_ITEM_FN(add_lines)(GANTRY_GLOBAL const T *x, const C *weights, C *sums,
+                                           GANTRY_PARAMETERS(gantry_window_t) p,
+                                           const gantry_stretch_t *s, const gantry_lines_t *l,
+                                           const GANTRY_LONG first, const int rows, const int place,
+                                           const GANTRY_LONG own) {
+    const GANTRY_LONG image =
+        p->planes != 0 ? gantry_divide_position(s->image, p->depth) : s->image;
+    const int part = (l->places + l->behind) * l->filters;
+    C lines[GANTRY_LINE_ROOM(sizeof(C)) + GANTRY_SUMS_AT_ONCE], *to = lines;
+    int offsets[GANTRY_LINE_TAPS];
+
+    for (int row = 0; row < rows; ++row) {
+        const GANTRY_LONG y = s->top + (first + row) * p->spread_y;
+
+        for (int k = 0; k < l->parts; k++, to += part) {
+            GANTRY_ITEM_FN(fill_part)
+            (x, to, p, l, (image * p->height + y) * p->width, s->left + place * p->step_x + k, own);
+        }
+    }
+    gantry_find_taps(p, rows, l->parts * part, l->parts, part, l->filters, offsets);
+    GANTRY_ITEM_FN(add_taps)
+    (lines, weights, offsets, rows * (int)p->columns, l->filters, sums, l->places * l->filters,
+     first == s->rows.first);
+}
+
+#if !GANTRY_T_IS_HALF
+/* Without lines: so many filters of some places, whose windows begin at x and every x_apart
+ * elements from there, and whose sums go to out and every out_apart from there. ADD: of one
+ * channel all, or of a channel each. */
+#define GANTRY_PLACE_BEGIN(SIZE, ADD, n) GANTRY_NO_SUMS(SIZE, place_##n)
+#define GANTRY_PLACE_ADD(SIZE, ADD, n) ADD(SIZE, place_##n, GANTRY_GLOBAL, from + n * x_apart, own)
+/* With x_apart GANTRY_HALF_SUMS: not places but more channels of one, whose sums alone would
+ * wait for one another. */
+#define GANTRY_BESIDE_ADD(SIZE, ADD, n) \
+    ADD(SIZE, place_##n, GANTRY_GLOBAL, from + n * x_apart, own + n * x_apart)
+#define GANTRY_PLACE_END(SIZE, ADD, n) \
+    GANTRY_STORE_SUMS(SIZE, place_##n, GANTRY_GLOBAL, out + n * out_apart)
+#define GANTRY_ONE_PLACE(DO, SIZE, ADD) DO(SIZE, ADD, 0)
+#define GANTRY_ALL_PLACES(DO, SIZE, ADD) \
+    DO(SIZE, ADD, 0) DO(SIZE, ADD, 1) DO(SIZE, ADD, 2) DO(SIZE, ADD, 3)
+#define GANTRY_DEFINE_PLACES(name, PLACES, STEP, SIZE, ADD)                                     \
+    GANTRY_SHARED_FN void GANTRY_ITEM_FN(name)(                                                 \
+        GANTRY_GLOBAL const T *GANTRY_APART x, const GANTRY_LONG x_apart,                       \
+        GANTRY_GLOBAL const T *GANTRY_APART filter, const gantry_tap_t *GANTRY_APART taps,      \
+        const int taps_count, GANTRY_GLOBAL T *GANTRY_APART out, const GANTRY_LONG out_apart) { \
+        PLACES(GANTRY_PLACE_BEGIN, SIZE, ADD)                                                   \
+        for (int tap = 0; tap < taps_count; ++tap) {                                            \
+            GANTRY_GLOBAL const T *from = x + taps[tap].pixel;                                  \
+            GANTRY_GLOBAL const T *own = filter + taps[tap].weights;                            \
+                                                                                                \
+            PLACES(GANTRY_##STEP##_ADD, SIZE, ADD)                                              \
+        }                                                                                       \
+        PLACES(GANTRY_PLACE_END, SIZE, ADD)                                                     \
+    }
+GANTRY_DEFINE_PLACES(add_channels, GANTRY_ALL_PLACES, PLACE, HALF, GANTRY_ADD_PRODUCTS)
+GANTRY_DEFINE_PLACES(add_few_channels, GANTRY_ALL_PLACES, PLACE, FEW, GANTRY_ADD_PRODUCTS)
+GANTRY_DEFINE_PLACES(add_filters, GANTRY_ALL_PLACES, PLACE, FEW, GANTRY_ADD_MULTIPLES)
+GANTRY_DEFINE_PLACES(add_many_channels_once, GANTRY_ALL_PLACES, BESIDE, HALF, GANTRY_ADD_PRODUCTS)
+GANTRY_DEFINE_PLACES(add_channels_once, GANTRY_ONE_PLACE, PLACE, HALF, GANTRY_ADD_PRODUCTS)
+GANTRY_DEFINE_PLACES(add_few_channels_once, GANTRY_ONE_PLACE, PLACE, FEW, GANTRY_ADD_PRODUCTS)
+GANTRY_DEFINE_PLACES(add_filters_once, GANTRY_ONE_PLACE, PLACE, FEW, GANTRY_ADD_MULTIPLES)
+
+/* All filters of a block, GANTRY_FEW_SUMS at least for each of its channels or of them; what is
+ * left of those that fill no vector is computed with the ones before, once more. Of one place
+ * where out_apart is 0, else of GANTRY_PLACES. */
+#define GANTRY_ADD_AT(name, at_x, at)                                                         \
+    if (out_apart == 0) {                                                                     \
+        GANTRY_ITEM_FN(name##_once)(at_x, 0, filter + (at), taps, taps_count, out + (at), 0); \
+    } else {                                                                                  \
+        GANTRY_ITEM_FN(name)                                                                  \
+        (at_x, x_apart, filter + (at), taps, taps_count, out + (at), out_apart);              \
+    }
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_places)(
+    GANTRY_GLOBAL const T *x, const GANTRY_LONG x_apart, GANTRY_GLOBAL const T *filter,
+    const gantry_tap_t *taps, const int taps_count, const int filters, const int depth,
+    GANTRY_GLOBAL T *out, const GANTRY_LONG out_apart) {
+    int k = 0;
+
+    for (int next = 0; depth > 1 && next < filters; ++x) {
+        for (next += depth; k < next; k += GANTRY_FEW_SUMS) {
+            k = k + GANTRY_FEW_SUMS > next ? next - GANTRY_FEW_SUMS : k;
+            GANTRY_ADD_AT(add_filters, x, k)
+        }
+    }
+    for (; out_apart == 0 && k + GANTRY_MANY_SUMS <= filters; k += GANTRY_MANY_SUMS) {
+        GANTRY_ITEM_FN(add_many_channels_once)
+        (x + k, GANTRY_HALF_SUMS, filter + k, taps, taps_count, out + k, GANTRY_HALF_SUMS);
+    }
+    for (; k + GANTRY_HALF_SUMS <= filters; k += GANTRY_HALF_SUMS) {
+        GANTRY_ADD_AT(add_channels, x + k, k)
+    }
+    for (; k < filters; k += GANTRY_FEW_SUMS) {
+        k = k + GANTRY_FEW_SUMS > filters ? filters - GANTRY_FEW_SUMS : k;
+        GANTRY_ADD_AT(add_few_channels, x + k, k)
+    }
+}
+#undef GANTRY_ADD_AT
+
+/* A stretch's filters [own, own + filters) of `each` at a place: GANTRY_PLACES at once of those
+ * that see all columns, the others one by one; where there are few filters, those left over of the
+ * first kind once more with the ones before, unless one alone is left. */
+GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_direct)(GANTRY_GLOBAL const T *x,
+                                                  GANTRY_GLOBAL const T *filter,
+                                                  GANTRY_GLOBAL T *out,
+                                                  GANTRY_PARAMETERS(gantry_window_t) p,
+                                                  const gantry_stretch_t *s, const int filters,
+                                                  const GANTRY_LONG own, const GANTRY_LONG each) {
+    gantry_tap_t taps[GANTRY_LINE_TAPS];
+    gantry_reach_t whole, seen = {0, -1}, columns;
+    const int is_wide = p->depth == 1 && filters >= GANTRY_MANY_SUMS;
+    int count = 0;
+
+    gantry_find_reach(s->left, p->step_x, s->count, p->width - (p->columns - 1) * p->spread_x,
+                      &whole);
+    x += (s->image * p->height + s->top) * p->width * p->channels +
+         gantry_divide_position(own, p->depth);
+    out += s->place * each + own;
+    for (GANTRY_LONG place = 0, at, next; place < s->count; place = next) {
+        const int together = place >= whole.first &&
+                             place + (is_wide ? GANTRY_PLACES - 1 : 1) < whole.end &&
+                             whole.end - whole.first >= GANTRY_PLACES;
+
+        at = together && place > whole.end - GANTRY_PLACES ? whole.end - GANTRY_PLACES : place;
+        next = at + (together ? GANTRY_PLACES : 1);
+        gantry_find_columns(p, s->left + at * p->step_x, &columns);
+        if (columns.first != seen.first || columns.end != seen.end) {
+            seen = columns;
+            count = gantry_list_taps(p, &s->rows, &seen, each, taps);
+        }
+        GANTRY_ITEM_FN(add_places)
+        (x + (s->left + at * p->step_x) * p->channels, p->step_x * p->channels, filter + own, taps,
+         count, filters, (int)p->depth, out + at * each, together ? each : 0);
+    }
+}
+#define GANTRY_DEPTHWISE_DIRECT(...) GANTRY_ITEM_FN(depthwise_direct)(__VA_ARGS__)
+#else
+#define GANTRY_DEPTHWISE_DIRECT(...)
+#endif
+
+/* The same by lines; the filters are some of `all`. weights_are: 0: still to be gathered; 1: there;
+ * 2: there and finite. Returns it. */
+GANTRY_ITEM int GANTRY_ITEM_FN(depthwise_filters)(
+    GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter, GANTRY_GLOBAL T *out,
+    GANTRY_PARAMETERS(gantry_window_t) p, const gantry_stretch_t *s, const gantry_lines_t *lines,
+    const GANTRY_LONG own, const GANTRY_LONG each, const GANTRY_LONG all, C *weights,
+    int weights_are) {
+    const GANTRY_LONG plane =
+        p->planes != 0 ? s->image - gantry_divide_position(s->image, all) * all : 0;
+    C sums[GANTRY_LINE_ROOM(sizeof(C)) / 2 + GANTRY_SUMS_AT_ONCE];
+    gantry_lines_t l;
+
+    for (int place = 0; place < s->count; place += l.places) {
+        gantry_next_lines(lines, s, place, &l);
+        const int together = l.filters == each ? l.places : 1;
+        int is_possible = s->rows.first < s->rows.end && lines->places > 0;
+
+        for (GANTRY_LONG r = s->rows.first; is_possible && r < s->rows.end; r += l.rows) {
+            const int rows = s->rows.end - r < l.rows ? (int)(s->rows.end - r) : l.rows,
+                      has_all = l.rows == p->rows;
+            const GANTRY_LONG from = has_all ? 0 : r;
+
+            if (!has_all || weights_are == 0) {
+                weights_are = 1 + GANTRY_ITEM_FN(gather_weights)(
+                                      filter + from * p->columns * all + plane + own, weights,
+                                      (has_all ? l.rows : rows) * (int)p->columns, l.filters, all);
+            }
+            is_possible = weights_are == 2;
+            GANTRY_ITEM_FN(add_lines)
+            (x, weights + (r - from) * p->columns * (l.filters + GANTRY_SUMS_AT_ONCE), sums, p, s,
+             &l, r, rows, place, own);
+        }
+        for (int k = 0; is_possible && k < l.places; k += together) {
+            GANTRY_ITEM_FN(store_sums)
+            (out + (s->place + place + k) * each + own, sums + k * l.filters, together * l.filters);
+        }
+        for (int k = 0; !is_possible && k < l.places * l.filters; ++k) {
+            const int at = k / l.filters;
+
+            GANTRY_ITEM_FN(depthwise_element)
+            (x, filter, out, p, (s->place + place + at) * each + own + k - at * l.filters);
+        }
+    }
+    return weights_are;
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
+                                           GANTRY_GLOBAL T *out,
+                                           GANTRY_PARAMETERS(gantry_window_t) p,
+                                           const GANTRY_LONG i) {
+    GANTRY_FIND_RUN(p->runs)
+    const GANTRY_LONG bands = gantry_divide_position(p->out_height + p->band - 1, p->band);
+    const GANTRY_LONG image = gantry_divide_position(line, bands),
+                      top = (line - image * bands) * p->band;
+    const GANTRY_LONG bottom = top + p->band < p->out_height ? top + p->band : p->out_height;
+    const GANTRY_LONG all = (p->planes != 0 ? p->planes : p->channels) * p->depth,
+                      each = p->planes != 0 ? 1 : all;
+    gantry_stretch_t s;
+    C weights[GANTRY_LINE_ROOM(sizeof(C))];
+    gantry_lines_t lines;
+
+    gantry_find_lines(p, each, GANTRY_LINE_ROOM(sizeof(C)), !GANTRY_T_IS_HALF, &lines);
+    for (GANTRY_LONG own = 0; own < each; own += lines.filters) {
+        int weights_are = 0;
+
+        own = lines.is_direct && p->depth == 1 && each - own < GANTRY_FEW_SUMS
+                  ? each - GANTRY_FEW_SUMS
+                  : own;
+        lines.filters = each - own < lines.filters ? (int)(each - own) : lines.filters;
+        for (GANTRY_LONG y = top; y < bottom; ++y) {
+            gantry_find_places(p, image, y, first, end, &s);
+            if (lines.is_direct) {
+                GANTRY_DEPTHWISE_DIRECT(x, filter, out, p, &s, lines.filters, own, each);
+            } else {
+                weights_are = GANTRY_ITEM_FN(depthwise_filters)(x, filter, out, p, &s, &lines, own,
+                                                                each, all, weights, weights_are);
+            }
+        }
+    }
+}
+#undef GANTRY_NO_SUMS
+#undef GANTRY_LOAD_SUMS
+#undef GANTRY_STORE_SUMS
+#undef GANTRY_ADD_PRODUCTS
+#undef GANTRY_ADD_MULTIPLES
+#undef GANTRY_EACH
+#undef GANTRY_HALF_TYPE
+#undef GANTRY_FEW_TYPE
+#undef GANTRY_DEFINE_PLACES
+#undef GANTRY_PLACE_BEGIN
+#undef GANTRY_PLACE_ADD
+#undef GANTRY_BESIDE_ADD
+#undef GANTRY_PLACE_END
+#undef GANTRY_ONE_PLACE
+#undef GANTRY_ALL_PLACES
+#undef GANTRY_DEPTHWISE_DIRECT
+#undef GANTRY_REPEAT
+#endif
+GANTRY_ITEMS_2_1(depthwise, T, T, T, gantry_window_t)
+
+#if !GANTRY_T_IS_HALF && !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+GANTRY_NO_ITEM(convolve) /* conv_cpu.c has it */
+#else
+GANTRY_ITEM void GANTRY_ITEM_FN(convolve)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
+                                          GANTRY_GLOBAL T *out,
+                                          GANTRY_PARAMETERS(gantry_window_t) p,
+                                          const GANTRY_LONG i) {
+    const gantry_view_t view = gantry_view(p, p->depth, i);
+    C sum = (C)0;
+
+    for (GANTRY_LONG r = view.rows.first; r < view.rows.end; ++r) {
+        const GANTRY_LONG row =
+            (view.at.image * p->height + view.top + r * p->spread_y) * p->width + view.left;
+
+        for (GANTRY_LONG c = view.columns.first; c < view.columns.end; ++c) {
+            GANTRY_GLOBAL const T *pixel = x + (row + c * p->spread_x) * p->channels;
+            GANTRY_GLOBAL const T *weights =
+                filter + (r * p->columns + c) * p->channels * p->depth + view.at.channel;
+
+            for (GANTRY_LONG e = 0; e < p->channels; ++e) {
+                sum += GANTRY_WIDEN(pixel[e]) * GANTRY_WIDEN(weights[e * p->depth]);
+            }
+        }
+    }
+    out[i] = GANTRY_NARROW(sum);
+}
+GANTRY_ITEMS_2_1(convolve, T, T, T, gantry_window_t)
+#endif
+
+/* A pixel was seen through element (r, c) of the window at place (y + top - r * spread) / step,
+ * where that divides. */
+#if GANTRY_RUN_MOST == 1
+GANTRY_ITEM void GANTRY_ITEM_FN(fold)(GANTRY_GLOBAL const T *patches, GANTRY_GLOBAL T *out,
+                                      GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i) {
+    const gantry_pixel_t at = gantry_pixel(i, p->height, p->width, p->channels);
+    C sum = (C)0;
+
+    for (GANTRY_LONG r = 0; r < p->rows; ++r) {
+        const GANTRY_LONG down = at.y + p->top - r * p->spread_y;
+        const GANTRY_LONG y = down < 0 ? -1 : gantry_divide_position(down, p->step_y);
+
+        if (down < 0 || y * p->step_y != down || y >= p->out_height) {
+            continue;
+        }
+        for (GANTRY_LONG c = 0; c < p->columns; ++c) {
+            const GANTRY_LONG right = at.x + p->left - c * p->spread_x;
+            const GANTRY_LONG x = right < 0 ? -1 : gantry_divide_position(right, p->step_x);
+
+            if (right >= 0 && x * p->step_x == right && x < p->out_width) {
+                const GANTRY_LONG place = (at.image * p->out_height + y) * p->out_width + x;
+
+                sum += GANTRY_WIDEN(
+                    patches[((place * p->rows + r) * p->columns + c) * p->channels + at.channel]);
+            }
+        }
+    }
+    out[i] = GANTRY_NARROW(sum);
+}
+#else
+/* sums[k] of the pixel's `count` channels side by side, whose first patch elements are in
+ * `patches`. */
+GANTRY_ITEM void GANTRY_ITEM_FN(fold_pixel)(GANTRY_GLOBAL const T *patches, C *sums,
+                                            GANTRY_PARAMETERS(gantry_window_t) p,
+                                            const gantry_pixel_t at, const int count) {
+    for (GANTRY_LONG r = 0; r < p->rows; ++r) {
+        const GANTRY_LONG y =
+            gantry_place_through(at.y + p->top - r * p->spread_y, p->step_y, p->out_height);
+
+        for (GANTRY_LONG c = 0; y >= 0 && c < p->columns; ++c) {
+            const GANTRY_LONG x =
+                gantry_place_through(at.x + p->left - c * p->spread_x, p->step_x, p->out_width);
+
+            if (x >= 0) {
+                const GANTRY_LONG place = (at.image * p->out_height + y) * p->out_width + x;
+                const GANTRY_LONG from =
+                    ((place * p->rows + r) * p->columns + c) * p->channels + at.channel;
+
+                for (int k = 0; k < count; ++k) {
+                    sums[k] += GANTRY_WIDEN(patches[from + k]);
+                }
+            }
+        }
+    }
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(fold)(GANTRY_GLOBAL const T *patches, GANTRY_GLOBAL T *out,
+                                      GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i) {
+    GANTRY_FIND_RUN(p->runs)
+    gantry_pixel_t at;
+    C sums[GANTRY_RUN_MOST];
+
+    at.image = gantry_divide_position(line, p->height);
+    at.y = line - at.image * p->height;
+    for (at.x = first; at.x < end; at.x++) {
+        for (at.channel = 0; at.channel < p->channels; at.channel += GANTRY_RUN_MOST) {
+            const GANTRY_LONG left = p->channels - at.channel;
+            const int count = left < GANTRY_RUN_MOST ? (int)left : GANTRY_RUN_MOST;
+
+            for (int k = 0; k < count; ++k) {
+                sums[k] = (C)0;
+            }
+            GANTRY_ITEM_FN(fold_pixel)(patches, sums, p, at, count);
+            GANTRY_ITEM_FN(store_sums)
+            (out + (line * p->width + at.x) * p->channels + at.channel, sums, count);
+        }
+    }
+}
+#endif
+GANTRY_ITEMS_1_1(fold, T, T, gantry_window_t)
+
+#endif

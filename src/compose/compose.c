@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compose/compose.h"
+
+#include <gantry/ops.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "op/op_infer.h"
+#include "run/call_op.h"
+
+typedef void (*compose_fn)(const gantry__compose_t *c);
+
+#define PART(name, token)
+#define COMPOSED(token, function, parts) [GANTRY__OP_ID_##token] = gantry__compose_##function,
+
+static const compose_fn functions[GANTRY__OP_COUNT] = {
+#include "op/composed.def"
+};
+
+gantry_status_t gantry__check_part(const gantry_scope_t *scope, const gantry__op_def_t *op) {
+    uint32_t count;
+    if (!scope->composed) return GANTRY_OK;
+    const gantry__op_id_t *parts = gantry__op_parts(scope->composed, &count);
+    for (uint32_t i = 0; i < count; ++i) {
+        if (parts[i] == (gantry__op_id_t)op->id) return GANTRY_OK;
+    }
+    return gantry__fail(GANTRY_INTERNAL, "op %s is not listed among the parts of %s", op->name,
+                        scope->composed->name);
+}
+
+/* ---- results ---- */
+
+static gantry_status_t check_result(const gantry__infer_t *call, uint32_t i,
+                                    const gantry_tensor_t *output) {
+    if (!output)
+        return gantry__fail(GANTRY_INTERNAL, "op %s ended well and did not make output %u",
+                            call->op->name, i);
+    const gantry_shape_t *shape = &call->out_shapes[i];
+    bool agrees = output->dtype == call->out_dtypes[i] && output->shape.rank == shape->rank;
+    for (int32_t k = 0; agrees && k < shape->rank; ++k)
+        agrees = shape->dims[k] == -1 || shape->dims[k] == output->shape.dims[k];
+    if (agrees) return GANTRY_OK;
+    return gantry__fail(GANTRY_INTERNAL,
+                        "op %s made output %u as %s%s; by its definition it is %s%s",
+                        call->op->name, i, gantry_dtype_name(output->dtype),
+                        gantry__shape_text(&output->shape).text,
+                        gantry_dtype_name(call->out_dtypes[i]), gantry__shape_text(shape).text);
+}
+
+/* What belongs to somebody else (an input; a tensor that is another output already) gets an
+ * object of its own over the same memory. */
+static gantry_status_t take_result(gantry_scope_t *inner, const gantry_tensor_t *output,
+                                   gantry_tensor_t **out_tensor) {
+    if (output->scope == inner) {
+        *out_tensor = gantry__scope_take(inner, output);
+        return GANTRY_OK;
+    }
+    GANTRY__TRY(gantry__tensor_alias(output, &output->shape, out_tensor));
+    return gantry__tensor_inherit_faults(*out_tensor, output);
+}
+
+static gantry_status_t take_results(gantry_scope_t *inner, const gantry__infer_t *call,
+                                    const gantry_tensor_t *const *results,
+                                    gantry_tensor_t **outputs) {
+    for (uint32_t i = 0; i < call->output_count; ++i) {
+        GANTRY__TRY(check_result(call, i, results[i]));
+        GANTRY__TRY(take_result(inner, results[i], &outputs[i]));
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__compose(gantry_scope_t *scope, gantry__infer_t *call,
+                                const gantry_tensor_t *const *inputs, gantry_tensor_t **outputs) {
+    gantry_scope_t inner;
+    const gantry_tensor_t *results[GANTRY__MAX_OUTPUTS];
+    for (uint32_t i = 0; i < call->output_count; ++i) {
+        outputs[i] = NULL;
+        results[i] = NULL;
+    }
+    gantry__scope_begin_parts(&inner, scope, call->op);
+    functions[call->op->id](&(gantry__compose_t){&inner, call, inputs, results});
+    gantry_status_t status = inner.status;
+    if (status == GANTRY_OK) {
+        status = take_results(&inner, call, results, outputs);
+    } else {
+        status = gantry__fail(status, "%s: %s", call->op->name, gantry_scope_message(&inner));
+    }
+    gantry__scope_end_parts(&inner);
+    return status;
+}
+
+/* ---- for the functions ---- */
+
+const gantry_tensor_t *gantry__compose_host(const gantry__compose_t *c, gantry_dtype_t dtype,
+                                            gantry_shape_t shape, const void *data) {
+    gantry__extras_t made = {.count = 0};
+    const gantry_tensor_t *tensor = gantry__add_host(&made, c->scope, dtype, shape, data);
+    if (tensor) gantry__scope_adopt(c->scope, made.tensors[0]);
+    return tensor;
+}
+
+static uint16_t bfloat16_bits(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    /* to the nearest, ties to even; no NaN comes here */
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static uint16_t float16_bits(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    const uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+    /* rounds to infinity */
+    if (size >= 0x477ff000) return (uint16_t)(sign | 0x7c00);
+    /* a denormal */
+    if (size < 0x38800000) return (uint16_t)(sign | (uint32_t)lrintf(fabsf(value) * 0x1p24f));
+    return (uint16_t)(sign | (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13);
+}
+
+const gantry_tensor_t *gantry__compose_range(const gantry__compose_t *c, int64_t from,
+                                             int64_t limit, int64_t step) {
+    return gantry_range(c->scope, gantry__compose_host(c, GANTRY_INT64, GANTRY_SCALAR, &from),
+                        gantry__compose_host(c, GANTRY_INT64, GANTRY_SCALAR, &limit),
+                        gantry__compose_host(c, GANTRY_INT64, GANTRY_SCALAR, &step));
+}
+
+const gantry_tensor_t *gantry__compose_scalar(const gantry__compose_t *c, gantry_dtype_t dtype,
+                                              double value) {
+    const float narrow = (float)value;
+    const uint16_t half = dtype == GANTRY_FLOAT16 ? float16_bits(narrow) : bfloat16_bits(narrow);
+    const void *data = dtype == GANTRY_FLOAT64   ? (const void *)&value
+                       : dtype == GANTRY_FLOAT32 ? (const void *)&narrow
+                                                 : &half;
+    return gantry_constant(c->scope, dtype, GANTRY_SCALAR, data, gantry_dtype_size(dtype));
+}
+
+const gantry_tensor_t *gantry__compose_narrow(const gantry__compose_t *c, const gantry_tensor_t *x,
+                                              gantry_dtype_t dtype) {
+    return !x || x->dtype == dtype ? x : gantry_cast(c->scope, x, dtype);
+}
+
+const gantry_tensor_t *gantry__compose_widen(const gantry__compose_t *c, const gantry_tensor_t *x) {
+    bool is_half = x && (x->dtype == GANTRY_FLOAT16 || x->dtype == GANTRY_BFLOAT16);
+    return is_half ? gantry_cast(c->scope, x, GANTRY_FLOAT32) : x;
+}

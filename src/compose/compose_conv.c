@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolutions as matrix products, and windows over sequences as windows over images of one row.
+ *
+ *     patches [n * y * x, rows * columns * channels]  x  filter [rows * columns * channels,
+ *     outputs]
+ *
+ * Processors multiply without making patches: ConvolveImages is one kernel there. Cards multiply by
+ * their libraries. The transposed convolution adds up patches (FoldImagePatches) that the opposite
+ * product makes, but on processors with steps of 1, where it is a convolution of the result with
+ * the filter after half a turn.
+ *
+ * Patches are rows * columns times as large as the images, so they are made of as many images at a
+ * time as PATCH_BYTES allows. A window of one element that leaves nothing out needs none. With
+ * groups the product is a batch of one per group. Channels that come first are moved to the end
+ * before, and back after. */
+#include <gantry/op.h>
+#include <gantry/ops.h>
+
+#include <string.h>
+
+#include "op/op_infer.h"
+#include "run/call_op.h"
+#include "compose/compose.h"
+#include "run/dispatch.h"
+#include "run/tensor_state.h"
+
+#define PATCH_BYTES (INT64_C(64) << 20)
+#define MOST_BLOCKS 60 /* of images: Concat takes as many */
+
+typedef struct conv_t {
+    const gantry__compose_t *c;
+    gantry_scope_t *scope;
+    bool channels_first;
+    int64_t rows, columns, channels, outputs; /* of the filter; channels of one group */
+    int64_t groups;
+    gantry_shape_t image, places; /* [batch, height, width, channels] before and after */
+    int64_t strides[4], rates[4], pads[8];
+    bool has_pads;
+    const char *padding;
+} conv_t;
+
+/* ---- lists and shapes in the order of NHWC ---- */
+
+static void read_four(const conv_t *conv, const char *name, int64_t out[4]) {
+    static const int order[2][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
+    const gantry_attr_t *attr = gantry__infer_attr(conv->c->call, name);
+    for (int d = 0; d < 4; ++d)
+        out[d] = attr->i == 4 ? attr->list[order[conv->channels_first][d]] : 1;
+}
+
+static void read_pads(conv_t *conv) {
+    static const int order[2][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
+    const gantry_attr_t *attr = gantry__infer_attr(conv->c->call, "explicit_paddings");
+    conv->has_pads = attr && attr->i == 8; /* Conv2DTranspose does not have it */
+    for (int d = 0; conv->has_pads && d < 4; ++d) {
+        const int from = order[conv->channels_first][d];
+        conv->pads[2 * d] = attr->list[2 * from];
+        conv->pads[2 * d + 1] = attr->list[2 * from + 1];
+    }
+}
+
+static gantry_shape_t last(const conv_t *conv, const gantry_shape_t *shape) {
+    const int64_t *d = shape->dims;
+    return conv->channels_first ? GANTRY_SHAPE(d[0], d[2], d[3], d[1]) : *shape;
+}
+
+static const gantry_tensor_t *to_last(const conv_t *conv, const gantry_tensor_t *x) {
+    static const int32_t order[] = {0, 2, 3, 1};
+    return conv->channels_first ? gantry_transpose(conv->scope, x, order) : x;
+}
+
+static const gantry_tensor_t *to_first(const conv_t *conv, const gantry_tensor_t *x) {
+    static const int32_t order[] = {0, 3, 1, 2};
+    return conv->channels_first ? gantry_transpose(conv->scope, x, order) : x;
+}
+
+static conv_t read_conv(const gantry__compose_t *c, const gantry_shape_t *image,
+                        const gantry_shape_t *filter, const gantry_shape_t *places) {
+    conv_t conv = {.c = c,
+                   .scope = c->scope,
+                   .channels_first = gantry__infer_attr(c->call, "data_format")->s[1] == 'C',
+                   .rows = filter->dims[0],
+                   .columns = filter->dims[1],
+                   .channels = filter->dims[2],
+                   .outputs = filter->dims[3],
+                   .padding = gantry__infer_attr(c->call, "padding")->s};
+    conv.image = last(&conv, image);
+    conv.places = last(&conv, places);
+    conv.groups = conv.image.dims[3] / conv.channels;
+    read_four(&conv, "strides", conv.strides);
+    read_four(&conv, "dilations", conv.rates);
+    read_pads(&conv);
+    return conv;
+}
+
+/* ---- patches ---- */
+
+static size_t patch_attrs(const conv_t *conv, const int64_t sizes[4], gantry_attr_value_t out[5]) {
+    out[0] = gantry__attr_ints("ksizes", sizes, 4);
+    out[1] = gantry__attr_ints("strides", conv->strides, 4);
+    out[2] = gantry__attr_ints("rates", conv->rates, 4);
+    out[3] = gantry__attr_text("padding", conv->padding);
+    out[4] = gantry__attr_ints("explicit_paddings", conv->pads, 8);
+    return conv->has_pads ? 5 : 4;
+}
+
+static bool sees_each_pixel_once(const conv_t *conv) {
+    return conv->rows == 1 && conv->columns == 1 && conv->strides[1] == 1 &&
+           conv->strides[2] == 1 && !conv->has_pads;
+}
+
+static const gantry_tensor_t *make_patches(const conv_t *conv, const gantry_tensor_t *images) {
+    const int64_t sizes[] = {1, conv->rows, conv->columns, 1};
+    gantry_attr_value_t attrs[5];
+    if (sees_each_pixel_once(conv)) return images;
+    size_t count = patch_attrs(conv, sizes, attrs);
+    return gantry__call_op(conv->scope, GANTRY__OP_ID_EXTRACT_IMAGE_PATCHES, &images, 1, attrs,
+                           count, NULL);
+}
+
+/* ---- the product ---- */
+
+/* [places, window, groups, x] as [groups, places, window * x]. */
+static const gantry_tensor_t *split_groups(const conv_t *conv, const gantry_tensor_t *x,
+                                           gantry_shape_t four, const int32_t *order, int64_t rows,
+                                           int64_t columns) {
+    const gantry_tensor_t *parts =
+        gantry_transpose(conv->scope, gantry_reshape(conv->scope, x, four), order);
+    return gantry_reshape(conv->scope, parts, GANTRY_SHAPE(conv->groups, rows, columns));
+}
+
+static const gantry_tensor_t *multiply_groups(const conv_t *conv, const gantry_tensor_t *patches,
+                                              const gantry_tensor_t *filter, int64_t places) {
+    static const int32_t patch_order[] = {2, 0, 1, 3}, filter_order[] = {2, 0, 1, 3},
+                         back[] = {1, 0, 2};
+    const int64_t window = conv->rows * conv->columns, each = conv->outputs / conv->groups;
+    const gantry_tensor_t *a =
+        split_groups(conv, patches, GANTRY_SHAPE(places, window, conv->groups, conv->channels),
+                     patch_order, places, window * conv->channels);
+    const gantry_tensor_t *b =
+        split_groups(conv, filter, GANTRY_SHAPE(window, conv->channels, conv->groups, each),
+                     filter_order, window * conv->channels, each);
+    return gantry_transpose(conv->scope, gantry_matmul(conv->scope, a, b, NULL), back);
+}
+
+static const gantry_tensor_t *convolve(const conv_t *conv, const gantry_tensor_t *images,
+                                       const gantry_tensor_t *filter, int64_t batch) {
+    const int64_t places = batch * conv->places.dims[1] * conv->places.dims[2];
+    const int64_t each = conv->rows * conv->columns * conv->channels;
+    const gantry_tensor_t *patches = make_patches(conv, images), *product;
+    if (conv->groups > 1) {
+        product = multiply_groups(conv, patches, filter, places);
+    } else {
+        const gantry_tensor_t *a = gantry_reshape(conv->scope, patches, GANTRY_SHAPE(places, each));
+        const gantry_tensor_t *b =
+            gantry_reshape(conv->scope, filter, GANTRY_SHAPE(each, conv->outputs));
+        product = gantry_matmul(conv->scope, a, b, NULL);
+    }
+    return gantry_reshape(
+        conv->scope, product,
+        GANTRY_SHAPE(batch, conv->places.dims[1], conv->places.dims[2], conv->outputs));
+}
+
+/* Whether ConvolveImages would run on a processor; one that imitates a card, or makes lanes of
+ * work-items, is none. */
+static bool is_for_processor(const conv_t *conv) {
+    const gantry__op_def_t *op = gantry__op_get(GANTRY__OP_ID_CONVOLVE_IMAGES);
+    const gantry__place_request_t request = gantry__dispatch_request(
+        conv->scope->runtime, op, conv->c->call->attrs, conv->scope->wish, NULL);
+    gantry__kept_plan_t *kept = NULL;
+    return gantry__dispatch_plan(conv->scope->runtime, &request, &kept) == GANTRY_OK &&
+           kept->plan.device->info.type == GANTRY_DEVICE_TYPE_CPU &&
+           kept->plan.device->info.sub_group_size <= 1;
+}
+
+static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
+    return conv->groups == 1 && !sees_each_pixel_once(conv) &&
+           (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64) && is_for_processor(conv);
+}
+
+static const gantry_tensor_t *convolve_images(const conv_t *conv, const gantry_tensor_t *images,
+                                              const gantry_tensor_t *filter, bool without_padding) {
+    const gantry_tensor_t *inputs[] = {images, filter};
+    const gantry_attr_value_t attrs[] = {gantry__attr_ints("strides", conv->strides, 4),
+                                         gantry__attr_ints("dilations", conv->rates, 4),
+                                         gantry__attr_text("padding", conv->padding),
+                                         gantry__attr_bool("without_padding", without_padding),
+                                         gantry__attr_ints("explicit_paddings", conv->pads, 8)};
+    return gantry__call_op(conv->scope, GANTRY__OP_ID_CONVOLVE_IMAGES, inputs, 2, attrs,
+                           conv->has_pads ? 5 : 4, NULL);
+}
+
+/* Images whose patches are made at once. */
+static int64_t images_at_once(const conv_t *conv) {
+    const double bytes = (double)conv->places.dims[1] * (double)conv->places.dims[2] *
+                         (double)(conv->rows * conv->columns) * (double)conv->image.dims[3] *
+                         (double)gantry_dtype_size(conv->c->inputs[0]->dtype);
+    const int64_t batch = conv->image.dims[0], least = (batch + MOST_BLOCKS - 1) / MOST_BLOCKS;
+    const double fit = bytes > 0 ? (double)PATCH_BYTES / bytes : (double)batch;
+    const int64_t most = fit >= (double)batch || sees_each_pixel_once(conv) ? batch
+                         : fit < 1.0                                        ? 1
+                                                                            : (int64_t)fit;
+    return most > least ? most : least;
+}
+
+static const gantry_tensor_t *convolve_in_blocks(const conv_t *conv, const gantry_tensor_t *images,
+                                                 const gantry_tensor_t *filter) {
+    const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
+    const gantry_tensor_t *blocks[MOST_BLOCKS];
+    size_t count = 0;
+    if (goes_without_patches(conv, images->dtype))
+        return convolve_images(conv, images, filter, false);
+    if (step >= batch) return convolve(conv, images, filter, batch);
+    for (int64_t first = 0; first < batch; first += step) {
+        const int64_t size = batch - first < step ? batch - first : step;
+        const int64_t begin[] = {first, 0, 0, 0};
+        const int64_t sizes[] = {size, conv->image.dims[1], conv->image.dims[2],
+                                 conv->image.dims[3]};
+        blocks[count++] =
+            convolve(conv, gantry_slice(conv->scope, images, begin, sizes), filter, size);
+    }
+    return gantry_concat(conv->scope, blocks, count, 0);
+}
+
+void gantry__compose_conv_2d(const gantry__compose_t *c) {
+    const gantry_shape_t *out = &c->call->out_shapes[0];
+    conv_t conv = read_conv(c, &c->inputs[0]->shape, &c->inputs[1]->shape, out);
+    if (gantry_shape_elements(out) == 0 || conv.image.dims[3] == 0) {
+        /* of no channels a sum is 0 */
+        c->outputs[0] = gantry_zeros(c->scope, c->inputs[0]->dtype, *out);
+        return;
+    }
+    c->outputs[0] =
+        to_first(&conv, convolve_in_blocks(&conv, to_last(&conv, c->inputs[0]), c->inputs[1]));
+}
+
+/* ---- the transposed convolution ---- */
+
+static int64_t padding_before(const conv_t *conv, int d, int64_t reach) {
+    return conv->has_pads ? conv->pads[2 * d] : strcmp(conv->padding, "SAME") == 0 ? reach / 2 : 0;
+}
+
+/* With steps of 1 the images are themselves a convolution, of the result with the filter after half
+ * a turn. False where the padding was more than a window reaches, so that some places saw
+ * nothing, or with other steps. */
+static bool turn(const conv_t *conv, conv_t *out) {
+    *out = *conv;
+    out->channels = conv->outputs;
+    out->outputs = conv->channels;
+    out->image = conv->places;
+    out->places = conv->image;
+    out->padding = "EXPLICIT";
+    out->has_pads = true;
+    for (int d = 1; d <= 2; ++d) {
+        const int64_t reach = ((d == 1 ? conv->rows : conv->columns) - 1) * conv->rates[d];
+        const int64_t before = padding_before(conv, d, reach);
+        out->pads[2 * d] = reach - before;
+        out->pads[2 * d + 1] = conv->image.dims[d] - conv->places.dims[d] + before;
+        if (conv->strides[d] != 1 || out->pads[2 * d] < 0 || out->pads[2 * d + 1] < 0) return false;
+    }
+    return true;
+}
+
+static const gantry_tensor_t *convolve_turned(const conv_t *turned, const gantry_tensor_t *filter,
+                                              const gantry_tensor_t *result) {
+    static const int32_t order[] = {0, 1, 3, 2}, axes[] = {0, 1};
+    const gantry_tensor_t *around =
+        gantry_reverse(turned->scope, gantry_transpose(turned->scope, filter, order), axes, 2);
+    return convolve_images(turned, result, around, true);
+}
+
+static const gantry_tensor_t *fold(const conv_t *conv, const gantry_tensor_t *patches) {
+    const int64_t sizes[] = {1, conv->rows, conv->columns, 1};
+    gantry__extras_t extras = {.count = 0};
+    gantry_attr_value_t attrs[5];
+    size_t count = patch_attrs(conv, sizes, attrs);
+    const gantry_tensor_t *inputs[] = {patches,
+                                       gantry__add_host_shape(&extras, conv->scope, &conv->image)};
+    return gantry__call_op(conv->scope, GANTRY__OP_ID_FOLD_IMAGE_PATCHES, inputs, 2, attrs, count,
+                           &extras);
+}
+
+static const gantry_tensor_t *transposed(const conv_t *conv, const gantry_tensor_t *filter,
+                                         const gantry_tensor_t *result) {
+    const gantry_matmul_options_t turned = {.transpose_b = true};
+    conv_t around;
+    if (!sees_each_pixel_once(conv) && turn(conv, &around) &&
+        goes_without_patches(&around, result->dtype)) {
+        return convolve_turned(&around, filter, result);
+    }
+    const int64_t *p = conv->places.dims, each = conv->rows * conv->columns * conv->channels;
+    const gantry_tensor_t *a =
+        gantry_reshape(conv->scope, result, GANTRY_SHAPE(p[0] * p[1] * p[2], conv->outputs));
+    const gantry_tensor_t *b =
+        gantry_reshape(conv->scope, filter, GANTRY_SHAPE(each, conv->outputs));
+    const gantry_tensor_t *patches = gantry_matmul(conv->scope, a, b, &turned);
+    patches = gantry_reshape(conv->scope, patches, GANTRY_SHAPE(p[0], p[1], p[2], each));
+    return sees_each_pixel_once(conv) ? patches : fold(conv, patches);
+}
+
+static void compose_transposed(const gantry__compose_t *c, const gantry_tensor_t *filter,
+                               const gantry_tensor_t *result) {
+    const gantry_shape_t *image = &c->call->out_shapes[0];
+    conv_t conv = read_conv(c, image, &filter->shape, &result->shape);
+    if (gantry_shape_elements(image) == 0 || gantry_shape_elements(&result->shape) == 0) {
+        c->outputs[0] = gantry_zeros(c->scope, result->dtype, *image);
+        return;
+    }
+    c->outputs[0] = to_first(&conv, transposed(&conv, filter, to_last(&conv, result)));
+}
+
+void gantry__compose_conv_2d_backprop_input(const gantry__compose_t *c) {
+    compose_transposed(c, c->inputs[1], c->inputs[2]);
+}
+
+void gantry__compose_conv_2d_transpose(const gantry__compose_t *c) {
+    compose_transposed(c, c->inputs[1], c->inputs[0]);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conv1D, MaxPool1D, AvgPool1D: sequences as images of one row. */
+#include <gantry/op.h>
+#include <gantry/ops.h>
+
+#include "op/op_infer.h"
+#include "run/call_op.h"
+#include "compose/compose.h"
+
+static bool is_channels_first(const gantry__compose_t *c) {
+    return gantry__infer_attr(c->call, "data_format")->s[1] == 'C';
+}
+
+/* [batch, length, channels] becomes [batch, 1, length, channels]; NCW [batch, channels, 1,
+ * length]. */
+static int32_t row_axis(const gantry__compose_t *c) { return is_channels_first(c) ? 2 : 1; }
+
+static gantry_attr_value_t four(const gantry__compose_t *c, const char *name, int64_t value,
+                                int64_t list[4]) {
+    for (int d = 0; d < 4; ++d) list[d] = 1;
+    list[row_axis(c) + 1] = value;
+    return gantry__attr_ints(name, list, 4);
+}
+
+static void run_on_image(const gantry__compose_t *c, gantry__op_id_t id,
+                         const gantry_tensor_t *filter, const gantry_attr_value_t *attrs,
+                         size_t attr_count) {
+    const int64_t axis = row_axis(c);
+    const gantry_tensor_t *inputs[] = {gantry_expand_dims(c->scope, c->inputs[0], (int32_t)axis),
+                                       filter};
+    const gantry_tensor_t *image =
+        gantry__call_op(c->scope, id, inputs, filter ? 2 : 1, attrs, attr_count, NULL);
+    c->outputs[0] = gantry_squeeze(c->scope, image, &axis, 1);
+}
+
+static void pool(const gantry__compose_t *c, gantry__op_id_t id) {
+    int64_t sizes[4], steps[4];
+    const gantry_attr_value_t attrs[] = {
+        four(c, "ksize", gantry__infer_attr(c->call, "ksize")->i, sizes),
+        four(c, "strides", gantry__infer_attr(c->call, "strides")->i, steps),
+        gantry__attr_text("padding", gantry__infer_attr(c->call, "padding")->s),
+        gantry__attr_text("data_format", is_channels_first(c) ? "NCHW" : "NHWC")};
+    run_on_image(c, id, NULL, attrs, 4);
+}
+
+void gantry__compose_max_pool_1d(const gantry__compose_t *c) { pool(c, GANTRY__OP_ID_MAX_POOL); }
+
+void gantry__compose_avg_pool_1d(const gantry__compose_t *c) { pool(c, GANTRY__OP_ID_AVG_POOL); }
+
+void gantry__compose_conv_1d(const gantry__compose_t *c) {
+    int64_t steps[4], spreads[4];
+    const gantry_attr_value_t attrs[] = {
+        four(c, "strides", gantry__infer_attr(c->call, "stride")->i, steps),
+        four(c, "dilations", gantry__infer_attr(c->call, "dilations")->i, spreads),
+        gantry__attr_text("padding", gantry__infer_attr(c->call, "padding")->s),
+        gantry__attr_text("data_format", is_channels_first(c) ? "NCHW" : "NHWC")};
+    run_on_image(c, GANTRY__OP_ID_CONV_2D, gantry_expand_dims(c->scope, c->inputs[1], 0), attrs, 4);
+}

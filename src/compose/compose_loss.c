@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cross entropies of logits and their gradients. Halves are computed in float32 and rounded
+ * once. */
+#include <gantry/ops.h>
+
+#include "run/call_op.h"
+#include "compose/compose.h"
+#include "run/tensor_state.h"
+
+static void finish(const gantry__compose_t *c, const gantry_tensor_t *loss,
+                   const gantry_tensor_t *backprop) {
+    c->outputs[0] = gantry__compose_narrow(c, loss, c->call->out_dtypes[0]);
+    c->outputs[1] = gantry__compose_narrow(c, backprop, c->call->out_dtypes[1]);
+}
+
+/* loss = sum(labels * -log_softmax(features)), backprop = softmax(features) - labels. */
+void gantry__compose_softmax_cross_entropy(const gantry__compose_t *c) {
+    gantry_scope_t *s = c->scope;
+    const gantry_shape_t *shape = &c->call->out_shapes[1];
+    const gantry_tensor_t *labels = gantry__compose_widen(c, c->inputs[1]);
+    const gantry_tensor_t *features =
+        /* the same tensor where it fits */
+        gantry_broadcast_to(s, gantry__compose_widen(c, c->inputs[0]), *shape);
+    const gantry_tensor_t *terms =
+        gantry_neg(s, gantry_tensor_donate(s, gantry_log_softmax(s, features)));
+    terms = gantry_mul(s, labels, gantry_tensor_donate(s, terms));
+    const int32_t rows = 1;
+    finish(c,
+           gantry_sum(s, gantry_tensor_donate(s, terms),
+                      &(gantry_reduce_options_t){.axes = &rows, .axis_count = 1}),
+           gantry_sub(s, gantry_tensor_donate(s, gantry_softmax(s, features)), labels));
+}
+
+void gantry__compose_sparse_cross_entropy(const gantry__compose_t *c) {
+    const gantry_tensor_t *features = gantry__compose_widen(c, c->inputs[0]);
+    const gantry_tensor_t *inputs[] = {gantry_log_softmax(c->scope, features),
+                                       gantry_softmax(c->scope, features), c->inputs[1]};
+    const gantry_tensor_t *results[2] = {NULL, NULL};
+    size_t count = 2;
+    (void)gantry__call_op_into(c->scope, GANTRY__OP_ID_SPARSE_CROSS_ENTROPY_ROWS, inputs, 3, NULL,
+                               0, NULL, results, &count);
+    finish(c, results[0], results[1]);
+}

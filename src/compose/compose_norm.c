@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Moments, BatchNorm, FusedBatchNorm, LayerNorm, Dropout. Halves are computed in float32 and
+ * rounded once, at the end.
+ *
+ * A variance is the mean of squares of what is left when the mean is taken away: two passes, and
+ * no difference of large numbers. */
+#include <string.h>
+
+#include <gantry/ops.h>
+
+#include "op/op_infer.h"
+#include "run/call_op.h"
+#include "compose/compose.h"
+
+/* ---- parts that several share ---- */
+
+typedef struct moments_t {
+    const gantry_tensor_t *mean, *variance; /* they keep the axes as 1 */
+} moments_t;
+
+static const gantry_tensor_t *mean_over(const gantry__compose_t *c, const gantry_tensor_t *x,
+                                        const gantry_tensor_t *axes) {
+    const gantry_tensor_t *inputs[] = {x, axes};
+    const gantry_attr_value_t keep = gantry__attr_bool("keep_dims", true);
+    return gantry__call_op(c->scope, GANTRY__OP_ID_MEAN, inputs, 2, &keep, 1, NULL);
+}
+
+static moments_t moments(const gantry__compose_t *c, const gantry_tensor_t *x,
+                         const gantry_tensor_t *axes) {
+    moments_t m = {.mean = mean_over(c, x, axes)};
+    m.variance = mean_over(
+        c, gantry_tensor_donate(c->scope, gantry_squared_difference(c->scope, x, m.mean)), axes);
+    return m;
+}
+
+/* scale / sqrt(variance + epsilon) */
+static const gantry_tensor_t *factor(const gantry__compose_t *c, const gantry_tensor_t *scale,
+                                     const gantry_tensor_t *variance, double epsilon) {
+    const gantry_dtype_t dtype = variance ? variance->dtype : GANTRY_FLOAT32;
+    const gantry_tensor_t *sum =
+        gantry_add(c->scope, variance, gantry__compose_scalar(c, dtype, epsilon));
+    return gantry_div(c->scope, scale, gantry_sqrt(c->scope, sum));
+}
+
+static double float_attr(const gantry__compose_t *c, const char *name) {
+    return gantry__infer_attr(c->call, name)->f;
+}
+
+/* ---- Moments, BatchNorm ---- */
+
+void gantry__compose_moments(const gantry__compose_t *c) {
+    const moments_t m = moments(c, gantry__compose_widen(c, c->inputs[0]), c->inputs[1]);
+    const gantry_tensor_t *kept[] = {m.mean, m.variance};
+    for (int i = 0; i < 2; ++i) {
+        const gantry_tensor_t *value = gantry_reshape(c->scope, kept[i], c->call->out_shapes[i]);
+        c->outputs[i] = gantry__compose_narrow(c, value, c->call->out_dtypes[i]);
+    }
+}
+
+/* As tf.nn.batch_normalization: x * factor + (offset - mean * factor), so that x is passed twice
+ * and not three times. */
+void gantry__compose_batch_norm(const gantry__compose_t *c) {
+    gantry_scope_t *scope = c->scope;
+    const gantry_tensor_t *in[5];
+    for (int i = 0; i < 5; ++i) in[i] = gantry__compose_widen(c, c->inputs[i]);
+    const gantry_tensor_t *scaling = factor(c, in[4], in[2], float_attr(c, "variance_epsilon"));
+    const gantry_tensor_t *shift = gantry_sub(scope, in[3], gantry_mul(scope, in[1], scaling));
+    const gantry_tensor_t *y =
+        gantry_add(scope, gantry_tensor_donate(scope, gantry_mul(scope, in[0], scaling)), shift);
+    c->outputs[0] = gantry__compose_narrow(c, y, c->call->out_dtypes[0]);
+}
+
+/* ---- FusedBatchNorm ---- */
+
+typedef struct fused_t {
+    const gantry_tensor_t *x;
+    gantry_shape_t channels;     /* as a vector */
+    gantry_shape_t by_channel;   /* x as NormalizeChannels takes it */
+    const gantry_tensor_t *axes; /* all but the channels */
+    int64_t rest;                /* elements of one channel */
+} fused_t;
+
+static fused_t read_fused(const gantry__compose_t *c) {
+    const bool is_nchw = strcmp(gantry__infer_attr(c->call, "data_format")->s, "NCHW") == 0;
+    const gantry_shape_t *shape = &c->inputs[0]->shape;
+    const int64_t channels = shape->dims[is_nchw ? 1 : 3];
+    static const int32_t without_last[] = {0, 1, 2}, without_second[] = {0, 2, 3};
+    return (fused_t){
+        .x = gantry__compose_narrow(c, c->inputs[0], c->call->dtypes[1]),
+        .channels = GANTRY_SHAPE(channels),
+        .by_channel =
+            is_nchw ? GANTRY_SHAPE(shape->dims[0], channels, shape->dims[2] * shape->dims[3])
+                    : GANTRY_SHAPE(shape->dims[0] * shape->dims[1] * shape->dims[2], channels, 1),
+        .axes = gantry__compose_host(c, GANTRY_INT32, GANTRY_SHAPE(3),
+                                     is_nchw ? without_second : without_last),
+        .rest = channels > 0 ? c->inputs[0]->elements / channels : 0,
+    };
+}
+
+/* y = (x - mean) * factor + offset, mean and variance being vectors. */
+static void give_normalised(const gantry__compose_t *c, const fused_t *f,
+                            const gantry_tensor_t *mean, const gantry_tensor_t *variance) {
+    gantry_scope_t *scope = c->scope;
+    const gantry_tensor_t *scaling = factor(c, c->inputs[1], variance, float_attr(c, "epsilon"));
+    const gantry_tensor_t *inputs[] = {gantry_reshape(scope, f->x, f->by_channel), mean, scaling,
+                                       c->inputs[2]};
+    const gantry_tensor_t *y =
+        gantry__call_op(scope, GANTRY__OP_ID_NORMALIZE_CHANNELS, inputs, 4, NULL, 0, NULL);
+    c->outputs[0] = gantry__compose_narrow(c, gantry_reshape(scope, y, c->inputs[0]->shape),
+                                           c->call->out_dtypes[0]);
+}
+
+/* (1 - exponential_avg_factor) * former + exponential_avg_factor * present */
+static const gantry_tensor_t *average(const gantry__compose_t *c, const gantry_tensor_t *former,
+                                      const gantry_tensor_t *present) {
+    const double share = float_attr(c, "exponential_avg_factor");
+    if (!(share < 1.0 || share > 1.0)) return present;
+    const gantry_dtype_t dtype = c->call->out_dtypes[1];
+    return gantry_add(c->scope,
+                      gantry_mul(c->scope, gantry__compose_scalar(c, dtype, 1.0 - share), former),
+                      gantry_mul(c->scope, gantry__compose_scalar(c, dtype, share), present));
+}
+
+static void train(const gantry__compose_t *c, const fused_t *f) {
+    const moments_t m = moments(c, f->x, f->axes);
+    const gantry_tensor_t *mean = gantry_reshape(c->scope, m.mean, f->channels);
+    const gantry_tensor_t *variance = gantry_reshape(c->scope, m.variance, f->channels);
+    give_normalised(c, f, mean, variance);
+    /* the variance that is handed out for later use is the unbiased one */
+    const double unbias = (double)f->rest / (double)(f->rest > 1 ? f->rest - 1 : 1);
+    const gantry_tensor_t *unbiased =
+        gantry_mul(c->scope, variance, gantry__compose_scalar(c, c->call->out_dtypes[1], unbias));
+    c->outputs[1] = average(c, c->inputs[3], mean);
+    c->outputs[2] = average(c, c->inputs[4], unbiased);
+    c->outputs[3] =
+        f->rest > 0 ? mean : gantry_zeros(c->scope, c->call->out_dtypes[3], f->channels);
+    c->outputs[4] =
+        f->rest > 0 ? variance : gantry_zeros(c->scope, c->call->out_dtypes[4], f->channels);
+}
+
+static void apply(const gantry__compose_t *c, const fused_t *f) {
+    give_normalised(c, f, c->inputs[3], c->inputs[4]);
+    for (int i = 0; i < 4; ++i) c->outputs[1 + i] = c->inputs[3 + i % 2];
+}
+
+/* Of nothing there are no statistics: NaN, also when others are given. */
+void gantry__compose_fused_batch_norm(const gantry__compose_t *c) {
+    const fused_t f = read_fused(c);
+    if (gantry__infer_attr(c->call, "is_training")->i != 0 || c->inputs[0]->elements == 0) {
+        train(c, &f);
+    } else {
+        apply(c, &f);
+    }
+    c->outputs[5] = gantry_zeros(c->scope, c->call->out_dtypes[5], GANTRY_SHAPE(0));
+}
+
+/* ---- LayerNorm ---- */
+
+/* Rows that are one chunk of the tree of sums: the same operations in the same order, and so the
+ * same bits. */
+static const gantry_tensor_t *layer_norm_rows(const gantry__compose_t *c) {
+    const gantry_tensor_t *inputs[3];
+    for (int i = 0; i < 3; ++i) inputs[i] = gantry__compose_widen(c, c->inputs[i]);
+    const gantry_attr_value_t attrs[] = {
+        gantry__attr_int("axis", gantry__infer_attr(c->call, "axis")->i),
+        gantry__attr_float("epsilon", float_attr(c, "epsilon"))};
+    return gantry__call_op(c->scope, GANTRY__OP_ID_LAYER_NORM_ROWS, inputs, 3, attrs, 2, NULL);
+}
+
+void gantry__compose_layer_norm(const gantry__compose_t *c) {
+    gantry_scope_t *scope = c->scope;
+    const int64_t length = c->inputs[1]->elements;
+    if (length > 1 && length <= GANTRY__LAYER_NORM_ROWS_MOST) {
+        c->outputs[0] = gantry__compose_narrow(c, layer_norm_rows(c), c->call->out_dtypes[0]);
+        return;
+    }
+    int32_t axes[GANTRY_MAX_RANK];
+    const int32_t rank = c->inputs[0]->shape.rank, count = c->inputs[1]->shape.rank;
+    for (int32_t i = 0; i < count; ++i) axes[i] = rank - count + i;
+    const gantry_tensor_t *x = gantry__compose_widen(c, c->inputs[0]);
+    const moments_t m =
+        moments(c, x, gantry__compose_host(c, GANTRY_INT32, GANTRY_SHAPE(count), axes));
+    const gantry_dtype_t dtype = x ? x->dtype : GANTRY_FLOAT32;
+    const gantry_tensor_t *scaling =
+        factor(c, gantry__compose_scalar(c, dtype, 1.0), m.variance, float_attr(c, "epsilon"));
+    const gantry_tensor_t *y =
+        gantry_mul(scope, gantry_tensor_donate(scope, gantry_sub(scope, x, m.mean)), scaling);
+    y = gantry_mul(scope, gantry_tensor_donate(scope, y), gantry__compose_widen(c, c->inputs[1]));
+    y = gantry_add(scope, gantry_tensor_donate(scope, y), gantry__compose_widen(c, c->inputs[2]));
+    c->outputs[0] = gantry__compose_narrow(c, y, c->call->out_dtypes[0]);
+}
+
+/* ---- Dropout ---- */
+
+void gantry__compose_dropout(const gantry__compose_t *c) {
+    gantry_scope_t *scope = c->scope;
+    const gantry_attr_t *noise = gantry__infer_attr(c->call, "noise_shape");
+    const gantry_dtype_t dtype = c->call->out_dtypes[0];
+    const double rate = float_attr(c, "rate");
+    if (!(rate > 0)) {
+        c->outputs[0] = c->inputs[0];
+        return;
+    }
+    gantry__extras_t extras = {.count = 0};
+    gantry_shape_t shape = c->inputs[0]->shape;
+    if (noise->i > 0) {
+        shape.rank = (int32_t)noise->i;
+        memcpy(shape.dims, noise->list, (size_t)noise->i * sizeof *noise->list);
+    }
+    const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, &shape),
+                                       c->inputs[1]};
+    const gantry_attr_value_t type = gantry__attr_type("dtype", dtype);
+    const gantry_tensor_t *drawn = gantry__call_op(scope, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM,
+                                                   inputs, 2, &type, 1, &extras);
+    const gantry_tensor_t *kept =
+        gantry_greater_equal(scope, drawn, gantry__compose_scalar(c, dtype, rate));
+    const gantry_tensor_t *scaled =
+        gantry_mul(scope, c->inputs[0], gantry__compose_scalar(c, dtype, 1.0 / (1.0 - rate)));
+    c->outputs[0] = gantry_select(scope, kept, scaled, gantry__compose_scalar(c, dtype, 0.0));
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pack, Unpack, Split, SplitV: each part is moved once. */
+#include <gantry/ops.h>
+
+#include "op/op_infer.h"
+#include "compose/compose.h"
+#include "run/tensor_state.h"
+
+/* Concat's own list is shorter by its axis. */
+static const gantry_tensor_t *concat(gantry_scope_t *scope, const gantry_tensor_t *const *values,
+                                     size_t count, int32_t axis) {
+    if (count < GANTRY__MAX_INPUTS) return gantry_concat(scope, values, count, axis);
+    size_t half = count / 2;
+    const gantry_tensor_t *halves[] = {gantry_concat(scope, values, half, axis),
+                                       gantry_concat(scope, values + half, count - half, axis)};
+    return gantry_concat(scope, halves, 2, axis);
+}
+
+void gantry__compose_pack(const gantry__compose_t *c) {
+    const gantry_tensor_t *values[GANTRY__MAX_INPUTS];
+    int32_t axis = (int32_t)gantry__infer_attr(c->call, "axis")->i;
+    axis += axis < 0 ? c->call->out_shapes[0].rank : 0;
+    for (uint32_t i = 0; i < c->call->input_count; ++i) {
+        values[i] = gantry_expand_dims(c->scope, c->inputs[i], axis);
+    }
+    c->outputs[0] = c->call->input_count == 1
+                        ? values[0]
+                        : concat(c->scope, values, c->call->input_count, axis);
+}
+
+/* The outputs are pieces of value along axis, one behind the other. */
+static void cut(const gantry__compose_t *c, const gantry_tensor_t *value, int32_t axis) {
+    int64_t begin[GANTRY_MAX_RANK] = {0};
+    if (c->call->output_count == 1) {
+        c->outputs[0] = value;
+        return;
+    }
+    for (uint32_t k = 0; k < c->call->output_count; ++k) {
+        const int64_t *size = c->call->out_shapes[k].dims;
+        c->outputs[k] = gantry_slice(c->scope, value, begin, size);
+        begin[axis] += size[axis];
+    }
+}
+
+/* The dimension along which a piece may be shorter than the whole; any one when none is. */
+static int32_t cut_axis(const gantry__compose_t *c, const gantry_shape_t *whole) {
+    for (int32_t axis = 0; axis < whole->rank; ++axis) {
+        for (uint32_t k = 0; k < c->call->output_count; ++k) {
+            if (c->call->out_shapes[k].dims[axis] != whole->dims[axis]) return axis;
+        }
+    }
+    return 0;
+}
+
+void gantry__compose_split(const gantry__compose_t *c) {
+    cut(c, c->inputs[1], cut_axis(c, &c->inputs[1]->shape));
+}
+
+void gantry__compose_split_v(const gantry__compose_t *c) {
+    cut(c, c->inputs[0], cut_axis(c, &c->inputs[0]->shape));
+}
+
+void gantry__compose_unpack(const gantry__compose_t *c) {
+    const gantry_tensor_t *value = c->inputs[0];
+    int64_t begin[GANTRY_MAX_RANK] = {0}, size[GANTRY_MAX_RANK];
+    int64_t axis = gantry__infer_attr(c->call, "axis")->i;
+    axis += axis < 0 ? value->shape.rank : 0;
+    for (int32_t i = 0; i < value->shape.rank; ++i) size[i] = i == axis ? 1 : value->shape.dims[i];
+    for (uint32_t k = 0; k < c->call->output_count; ++k) {
+        begin[axis] = k;
+        const gantry_tensor_t *piece =
+            c->call->output_count == 1 ? value : gantry_slice(c->scope, value, begin, size);
+        c->outputs[k] = gantry_reshape(c->scope, piece, c->call->out_shapes[k]);
+    }
+}

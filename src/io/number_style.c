@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NumPy's rules for a column of numbers (arrayprint, version 2.4):
+ *
+ *   integers   all as wide as the widest, right-aligned
+ *   bools      five characters
+ *   reals      positional unless the largest magnitude is 1e8 (float32: 1e6, float16: 1e3) or more,
+ *              the smallest below 1e-4, or their ratio above 1000; zeros apart, compared in the
+ *              array's own type. Shortest digits, at most `precision` behind the point. Points
+ *              stand in one column: positional numbers are padded with blanks, scientific ones with
+ *              further exact digits.
+ *   complex    a column of real parts, then one of imaginary parts with their signs
+ *
+ * A scalar is written by itself: positional from 1e-4 up to 1e16 (float64), 1e6 (float32), 1e3
+ * (float16). bfloat16, which NumPy has not, follows float32. */
+#include "io/number_style.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- a text of bounded size ---- */
+
+typedef struct writer_t {
+    char *out;
+    size_t used;
+} writer_t;
+
+static void put(writer_t *writer, char c, int32_t count) {
+    for (; count > 0 && writer->used < GANTRY__NUMBER_CHARS - 1; --count)
+        writer->out[writer->used++] = c;
+}
+
+static void put_text(writer_t *writer, const char *text) {
+    for (; *text; ++text) put(writer, *text, 1);
+}
+
+static size_t end(writer_t *writer) {
+    writer->out[writer->used] = '\0';
+    return writer->used;
+}
+
+/* ---- integers ---- */
+
+static bool is_real(gantry_dtype_t dtype) {
+    return dtype == GANTRY_FLOAT16 || dtype == GANTRY_BFLOAT16 || dtype == GANTRY_FLOAT32 ||
+           dtype == GANTRY_FLOAT64;
+}
+
+#define READ_AS(type, element, out)              \
+    do {                                         \
+        type value_;                             \
+        memcpy(&value_, element, sizeof value_); \
+        *(out) = value_;                         \
+    } while (0)
+
+/* Returns the length; 0 for a type that is none. */
+static int print_integer(gantry_dtype_t dtype, const void *element, char out[32]) {
+    int64_t value = 0;
+    uint64_t large = 0;
+    switch (dtype) {
+        case GANTRY_INT8: READ_AS(int8_t, element, &value); break;
+        case GANTRY_INT16: READ_AS(int16_t, element, &value); break;
+        case GANTRY_INT32: READ_AS(int32_t, element, &value); break;
+        case GANTRY_INT64: READ_AS(int64_t, element, &value); break;
+        case GANTRY_UINT8: READ_AS(uint8_t, element, &value); break;
+        case GANTRY_UINT16: READ_AS(uint16_t, element, &value); break;
+        case GANTRY_UINT32: READ_AS(uint32_t, element, &value); break;
+        case GANTRY_UINT64:
+            READ_AS(uint64_t, element, &large);
+            return snprintf(out, 32, "%" PRIu64, large);
+        default: out[0] = '\0'; return 0;
+    }
+    return snprintf(out, 32, "%" PRId64, value);
+}
+
+static const char *bool_text(const void *element) {
+    return *(const unsigned char *)element ? "True" : "False";
+}
+
+/* ---- one real number ---- */
+
+static int32_t trimmed_count(const gantry__decimal_t *decimal) {
+    int32_t count = decimal->count;
+    while (count > 1 && decimal->digits[count - 1] == '0') --count;
+    return count;
+}
+
+static void put_sign(writer_t *writer, const gantry__real_t *value, bool plus) {
+    if (value->negative) {
+        put(writer, '-', 1);
+    } else if (plus) {
+        put(writer, '+', 1);
+    }
+}
+
+/* Digits of the places from 10^from down to 10^to, a zero where there is none. */
+static void put_places(writer_t *writer, const gantry__decimal_t *decimal, int32_t from,
+                       int32_t to) {
+    for (int32_t place = from; place >= to; --place) {
+        int32_t at = decimal->exponent - place;
+        put(writer, at >= 0 && at < decimal->count ? decimal->digits[at] : '0', 1);
+    }
+}
+
+static void put_exponent(writer_t *writer, int32_t exponent, int32_t least_digits) {
+    char text[16];
+    (void)snprintf(text, sizeof text, "%0*d", (int)least_digits,
+                   (int)(exponent < 0 ? -exponent : exponent));
+    put_text(writer, exponent < 0 ? "e-" : "e+");
+    put_text(writer, text);
+}
+
+static int32_t digits_before_point(const gantry__decimal_t *decimal) {
+    return decimal->exponent > 0 ? decimal->exponent + 1 : 1;
+}
+
+static int32_t digits_behind_point(const gantry__decimal_t *decimal) {
+    int32_t count = trimmed_count(decimal) - 1 - decimal->exponent;
+    return count > 0 ? count : 0;
+}
+
+/* ---- a column of real numbers ---- */
+
+static void float_look(gantry__float_style_t *style, const void *element) {
+    gantry__real_t value = gantry__real_read(style->dtype, element);
+    if (value.kind == GANTRY__REAL_NAN) {
+        style->any_nan = true;
+        return;
+    }
+    if (value.kind == GANTRY__REAL_INFINITE) {
+        style->any_infinite = true;
+        if (value.negative) style->any_negative_infinite = true;
+        return;
+    }
+    style->any_finite = true;
+    if (value.mantissa == 0) return;
+    double magnitude = gantry__real_magnitude(&value);
+    if (magnitude > style->largest) style->largest = magnitude;
+    if (style->smallest == 0 || magnitude < style->smallest) style->smallest = magnitude;
+}
+
+/* The three comparisons, each with the rounding of the column's type. */
+static bool wants_scientific(const gantry__float_style_t *style) {
+    double large = style->largest, small = style->smallest;
+    if (small == 0) return false;
+    if (style->dtype == GANTRY_FLOAT64) return large >= 1e8 || small < 1e-4 || large / small > 1000;
+    if (style->dtype == GANTRY_FLOAT16) {
+        /* 1e-4 rounds to 0x1.a38p-14; a quotient above 1000.25 rounds to more than 1000 */
+        return large >= 1e3 || small < 0x1.a38p-14 || large / small > 1000.25;
+    }
+    return large >= 1e6 || (float)small < 1e-4f || (float)large / (float)small > 1000;
+}
+
+static void float_digits(const gantry__float_style_t *style, const gantry__real_t *value,
+                         int32_t least, gantry__decimal_t *out) {
+    if (style->scientific) {
+        gantry__decimal_significant(value, style->precision + 1, least + 1, out);
+    } else {
+        gantry__decimal_fraction(value, style->precision, out);
+    }
+}
+
+static void float_measure(gantry__float_style_t *style, const void *element) {
+    gantry__decimal_t decimal;
+    gantry__real_t value = gantry__real_read(style->dtype, element);
+    if (value.kind != GANTRY__REAL_FINITE) return;
+    float_digits(style, &value, 0, &decimal);
+    int32_t sign = value.negative || style->plus;
+    int32_t left = sign + (style->scientific ? 1 : digits_before_point(&decimal));
+    int32_t right = style->scientific ? trimmed_count(&decimal) - 1 : digits_behind_point(&decimal);
+    int32_t exponent_digits = decimal.exponent > -100 && decimal.exponent < 100 ? 2 : 3;
+    if (left > style->left) style->left = left;
+    if (right > style->right) style->right = right;
+    if (style->scientific && exponent_digits > style->exponent_digits)
+        style->exponent_digits = exponent_digits;
+}
+
+static int32_t behind_point(const gantry__float_style_t *style) {
+    return style->scientific ? style->right + 2 + style->exponent_digits : style->right;
+}
+
+static void float_finish(gantry__float_style_t *style) {
+    int32_t room = behind_point(style) + 1; /* and the point itself */
+    /* all show as many digits as the longest needs */
+    if (style->scientific) style->precision = style->right;
+    if (style->any_nan && style->left < 3 - room) style->left = 3 - room;
+    int32_t infinity = 3 + (style->plus || style->any_negative_infinite);
+    bool any = style->any_nan || style->any_infinite;
+    if (any && style->left < infinity - room) style->left = infinity - room;
+}
+
+static void put_float(writer_t *writer, const gantry__float_style_t *style, const void *element) {
+    gantry__decimal_t decimal;
+    gantry__real_t value = gantry__real_read(style->dtype, element);
+    if (value.kind != GANTRY__REAL_FINITE) {
+        bool infinite = value.kind == GANTRY__REAL_INFINITE;
+        int32_t length = 3 + (style->plus || (infinite && value.negative));
+        if (!infinite) value.negative = false;
+        put(writer, ' ', style->left + behind_point(style) + 1 - length);
+        put_sign(writer, &value, style->plus);
+        put_text(writer, infinite ? "inf" : "nan");
+        return;
+    }
+    float_digits(style, &value, style->precision, &decimal);
+    int32_t sign = value.negative || style->plus;
+    int32_t left = style->scientific ? 1 : digits_before_point(&decimal);
+    put(writer, ' ', style->left - left - sign);
+    put_sign(writer, &value, style->plus);
+    if (style->scientific) {
+        put_places(writer, &decimal, decimal.exponent, decimal.exponent);
+        put(writer, '.', 1);
+        put_places(writer, &decimal, decimal.exponent - 1, decimal.exponent - style->right);
+        put_exponent(writer, decimal.exponent, style->exponent_digits);
+        return;
+    }
+    int32_t right = digits_behind_point(&decimal);
+    put_places(writer, &decimal, left - 1, 0);
+    put(writer, '.', 1);
+    put_places(writer, &decimal, -1, -right);
+    put(writer, ' ', style->right - right);
+}
+
+/* ---- a column of any type ---- */
+
+void gantry__number_style_init(gantry__number_style_t *style, gantry_dtype_t dtype,
+                               int32_t precision) {
+    *style = (gantry__number_style_t){.dtype = dtype};
+    style->real = (gantry__float_style_t){.dtype = dtype, .precision = precision};
+    if (dtype != GANTRY_COMPLEX64) return;
+    style->real.dtype = GANTRY_FLOAT32;
+    style->imaginary = style->real;
+    style->imaginary.plus = true;
+}
+
+static const void *imaginary_part(const void *element) {
+    return (const char *)element + sizeof(float);
+}
+
+void gantry__number_style_look(gantry__number_style_t *style, const void *element) {
+    char text[32];
+    if (is_real(style->dtype)) {
+        float_look(&style->real, element);
+    } else if (style->dtype == GANTRY_COMPLEX64) {
+        float_look(&style->real, element);
+        float_look(&style->imaginary, imaginary_part(element));
+    } else if (style->dtype == GANTRY_BOOL) {
+        style->width = 5;
+    } else {
+        int32_t width = print_integer(style->dtype, element, text);
+        if (width > style->width) style->width = width;
+    }
+}
+
+void gantry__number_style_fit(gantry__number_style_t *style) {
+    style->real.scientific = wants_scientific(&style->real);
+    style->imaginary.scientific = wants_scientific(&style->imaginary);
+}
+
+void gantry__number_style_measure(gantry__number_style_t *style, const void *element) {
+    if (is_real(style->dtype) || style->dtype == GANTRY_COMPLEX64)
+        float_measure(&style->real, element);
+    if (style->dtype == GANTRY_COMPLEX64) float_measure(&style->imaginary, imaginary_part(element));
+}
+
+void gantry__number_style_finish(gantry__number_style_t *style) {
+    float_finish(&style->real);
+    float_finish(&style->imaginary);
+}
+
+/* The 'j' stands behind the digits, before the padding. */
+static void put_imaginary(writer_t *writer, const gantry__float_style_t *style,
+                          const void *element) {
+    put_float(writer, style, element);
+    int32_t blanks = 0;
+    while (writer->out[writer->used - 1] == ' ') {
+        --writer->used;
+        ++blanks;
+    }
+    put(writer, 'j', 1);
+    put(writer, ' ', blanks);
+}
+
+size_t gantry__number_style_write(const gantry__number_style_t *style, const void *element,
+                                  char out[GANTRY__NUMBER_CHARS]) {
+    writer_t writer = {out, 0};
+    char text[32];
+    if (is_real(style->dtype) || style->dtype == GANTRY_COMPLEX64) {
+        put_float(&writer, &style->real, element);
+        if (style->dtype == GANTRY_COMPLEX64)
+            put_imaginary(&writer, &style->imaginary, imaginary_part(element));
+        return end(&writer);
+    }
+    const char *shown = style->dtype == GANTRY_BOOL ? bool_text(element) : text;
+    if (shown == text) (void)print_integer(style->dtype, element, text);
+    put(&writer, ' ', style->width - (int32_t)strlen(shown));
+    put_text(&writer, shown);
+    return end(&writer);
+}
+
+/* ---- scalars ---- */
+
+/* point_zero: "1.0", else "1". */
+static void put_scalar(writer_t *writer, gantry_dtype_t dtype, const void *element, bool plus,
+                       bool point_zero) {
+    gantry__decimal_t decimal;
+    gantry__real_t value = gantry__real_read(dtype, element);
+    if (value.kind == GANTRY__REAL_NAN) value.negative = false;
+    put_sign(writer, &value, plus);
+    if (value.kind != GANTRY__REAL_FINITE) {
+        put_text(writer, value.kind == GANTRY__REAL_NAN ? "nan" : "inf");
+        return;
+    }
+    gantry__decimal_significant(&value, 0, 0, &decimal);
+    double magnitude = gantry__real_magnitude(&value);
+    double bound = dtype == GANTRY_FLOAT64 ? 1e16 : dtype == GANTRY_FLOAT16 ? 1e3 : 1e6;
+    if (value.mantissa == 0 || (magnitude >= 1e-4 && magnitude < bound)) {
+        int32_t right = digits_behind_point(&decimal);
+        put_places(writer, &decimal, digits_before_point(&decimal) - 1, 0);
+        if (right > 0 || point_zero) put(writer, '.', 1);
+        put_places(writer, &decimal, -1, right == 0 && point_zero ? -1 : -right);
+        return;
+    }
+    put_places(writer, &decimal, decimal.exponent, decimal.exponent);
+    if (decimal.count > 1) put(writer, '.', 1);
+    put_places(writer, &decimal, decimal.exponent - 1, decimal.exponent - decimal.count + 1);
+    put_exponent(writer, decimal.exponent, 2);
+}
+
+static void put_complex_scalar(writer_t *writer, const void *element) {
+    gantry__real_t real = gantry__real_read(GANTRY_FLOAT32, element);
+    bool alone = real.kind == GANTRY__REAL_FINITE && real.mantissa == 0 && !real.negative;
+    if (!alone) {
+        put(writer, '(', 1);
+        put_scalar(writer, GANTRY_FLOAT32, element, false, false);
+    }
+    put_scalar(writer, GANTRY_FLOAT32, imaginary_part(element), !alone, false);
+    put_text(writer, alone ? "j" : "j)");
+}
+
+size_t gantry__number_write_scalar(gantry_dtype_t dtype, const void *element,
+                                   char out[GANTRY__NUMBER_CHARS]) {
+    writer_t writer = {out, 0};
+    char text[32];
+    if (is_real(dtype)) {
+        put_scalar(&writer, dtype, element, false, true);
+    } else if (dtype == GANTRY_COMPLEX64) {
+        put_complex_scalar(&writer, element);
+    } else if (dtype == GANTRY_BOOL) {
+        put_text(&writer, bool_text(element));
+    } else {
+        (void)print_integer(dtype, element, text);
+        put_text(&writer, text);
+    }
+    return end(&writer);
+}

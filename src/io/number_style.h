@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the numbers of one array are written so that they stand in columns: NumPy's rules, element by
+ * element.
+ *
+ * Knows nothing of brackets and lines (tensor_format.h does). Use: init, then look at every element
+ * that will be shown, then fit, then measure every element again, then finish; after that write any
+ * of them. A plain value; externally synchronised. */
+#ifndef GANTRY_IO_NUMBER_STYLE_H
+#define GANTRY_IO_NUMBER_STYLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gantry/types.h>
+
+#include "base/decimal.h"
+
+/* Longest text of one element, terminator included. */
+#define GANTRY__NUMBER_CHARS 256
+
+/* A column of real numbers. */
+typedef struct gantry__float_style_t {
+    gantry_dtype_t dtype;
+    bool plus;       /* a '+' before what is not negative */
+    bool scientific; /* 1.5e+10 */
+    bool any_finite, any_nan, any_infinite, any_negative_infinite;
+    double largest, smallest; /* magnitudes of what is finite and not zero; 0 while there is none */
+    int32_t precision;        /* digits behind the point at most */
+    int32_t left;             /* characters before the point, sign included */
+    int32_t right;            /* characters behind the point */
+    int32_t exponent_digits;
+} gantry__float_style_t;
+
+typedef struct gantry__number_style_t {
+    gantry_dtype_t dtype;
+    int32_t width; /* integers */
+    gantry__float_style_t real, imaginary;
+} gantry__number_style_t;
+
+/* precision: digits behind the point at most, 0 to 32. */
+void gantry__number_style_init(gantry__number_style_t *style, gantry_dtype_t dtype,
+                               int32_t precision);
+void gantry__number_style_look(gantry__number_style_t *style, const void *element);
+void gantry__number_style_fit(gantry__number_style_t *style);
+void gantry__number_style_measure(gantry__number_style_t *style, const void *element);
+void gantry__number_style_finish(gantry__number_style_t *style);
+/* Returns the length. */
+size_t gantry__number_style_write(const gantry__number_style_t *style, const void *element,
+                                  char out[GANTRY__NUMBER_CHARS]);
+
+/* One number alone, as Python's str() writes NumPy's scalar. Returns the length. */
+size_t gantry__number_write_scalar(gantry_dtype_t dtype, const void *element,
+                                   char out[GANTRY__NUMBER_CHARS]);
+
+#endif
