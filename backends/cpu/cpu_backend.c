@@ -116,7 +116,7 @@ static int wanted_level(const gantry_host_t *host) {
 
 /* ---- instance ---- */
 
-static void close_instance(gantry_backend_instance_t *instance) {
+static void cpu_backend_close_instance(gantry_backend_instance_t *instance) {
     const gantry_host_t *host;
 
     if (instance == NULL) {
@@ -187,7 +187,7 @@ static void describe_platform(gantry_backend_instance_t *instance) {
 
 static uint32_t vector_width(int level) { return 4u << level; }
 
-static int32_t check_index(gantry_backend_instance_t *instance, uint32_t index) {
+static int32_t cpu_backend_check_index(gantry_backend_instance_t *instance, uint32_t index) {
     if (index != 0) {
         return gantry__cpu_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0,
                                 "The CPU backend has one device, number 0, not %u", index);
@@ -225,7 +225,7 @@ static int32_t device_info(gantry_backend_instance_t *instance, uint32_t index,
         .clock_mhz = instance->identity.clock_mhz,
     };
     size_t size = out_info->struct_size < sizeof info ? out_info->struct_size : sizeof info;
-    int32_t status = check_index(instance, index);
+    int32_t status = cpu_backend_check_index(instance, index);
 
     if (status == GANTRY_K_OK) {
         memcpy(out_info, &info, size);
@@ -233,7 +233,8 @@ static int32_t device_info(gantry_backend_instance_t *instance, uint32_t index,
     return status;
 }
 
-static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_t **out_instance) {
+static int32_t cpu_backend_open_instance(const gantry_host_t *host,
+                                         gantry_backend_instance_t **out_instance) {
     gantry_backend_instance_t *instance = host->reallocate(host->self, NULL, 0, sizeof *instance);
     int32_t status;
 
@@ -266,11 +267,11 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
     *out_instance = instance;
     return GANTRY_K_OK;
 fail:
-    close_instance(instance);
+    cpu_backend_close_instance(instance);
     return status;
 }
 
-static uint32_t device_count(gantry_backend_instance_t *instance) {
+static uint32_t cpu_backend_device_count(gantry_backend_instance_t *instance) {
     (void)instance;
     return 1;
 }
@@ -299,7 +300,7 @@ static int32_t device_open(gantry_backend_instance_t *instance, uint32_t index,
                            gantry_backend_device_t **out_device) {
     const gantry_host_t *host = instance->host;
     gantry_backend_device_t *device;
-    int32_t status = check_index(instance, index);
+    int32_t status = cpu_backend_check_index(instance, index);
 
     *out_device = NULL;
     if (status == GANTRY_K_OK) {
@@ -325,8 +326,8 @@ static void device_close(gantry_backend_device_t *device) {
     device->host->reallocate(device->host->self, device, sizeof *device, 0);
 }
 
-static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index,
-                             const gantry_kernel_def_t *const **out_kernels) {
+static uint32_t cpu_backend_list_kernels(gantry_backend_instance_t *instance, uint32_t index,
+                                         const gantry_kernel_def_t *const **out_kernels) {
     if (index != 0) {
         return 0;
     }
@@ -345,7 +346,7 @@ static void write_libraries(gantry_backend_instance_t *instance, char *out, size
              gantry__cpu_simd_name(instance->simd_level), gantry__cpu_blas_library(instance->blas));
 }
 
-static const char *list_libraries(gantry_backend_instance_t *instance) {
+static const char *cpu_backend_list_libraries(gantry_backend_instance_t *instance) {
     const gantry_host_t *host = instance->host;
     gantry__cpu_line_t now = {NULL, ""};
     gantry__cpu_line_t *line;
@@ -373,14 +374,14 @@ static const gantry_backend_t table = {
     .name = "cpu",
     .description = "Host memory and the processor's cores",
     .rank = 0,
-    .open = open_instance,
-    .close = close_instance,
-    .device_count = device_count,
+    .open = cpu_backend_open_instance,
+    .close = cpu_backend_close_instance,
+    .device_count = cpu_backend_device_count,
     .device_info = device_info,
     .device_open = device_open,
     .device_close = device_close,
-    .kernels = list_kernels,
-    .libraries = list_libraries,
+    .kernels = cpu_backend_list_kernels,
+    .libraries = cpu_backend_list_libraries,
     .memory = &gantry__cpu_memory_ops,
     .stream = &gantry__cpu_stream_ops,
     .event = &gantry__cpu_event_ops,

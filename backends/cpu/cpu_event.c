@@ -10,7 +10,8 @@ struct gantry_backend_event_t {
     atomic_uint records;
 };
 
-static int32_t create(gantry_backend_device_t *device, gantry_backend_event_t **out_event) {
+static int32_t cpu_event_create(gantry_backend_device_t *device,
+                                gantry_backend_event_t **out_event) {
     const gantry_host_t *host = device->host;
     gantry_backend_event_t *event = host->reallocate(host->self, NULL, 0, sizeof *event);
 
@@ -25,11 +26,11 @@ static int32_t create(gantry_backend_device_t *device, gantry_backend_event_t **
     return GANTRY_K_OK;
 }
 
-static void destroy(gantry_backend_event_t *event) {
+static void cpu_event_destroy(gantry_backend_event_t *event) {
     event->host->reallocate(event->host->self, event, sizeof *event, 0);
 }
 
-static int32_t record(gantry_backend_event_t *event, gantry_backend_stream_t *stream) {
+static int32_t cpu_event_record(gantry_backend_event_t *event, gantry_backend_stream_t *stream) {
     (void)stream;
     atomic_fetch_add_explicit(&event->records, 1, memory_order_release);
     return GANTRY_K_OK;
@@ -39,22 +40,22 @@ void gantry__cpu_event_observe(gantry_backend_event_t *event) {
     (void)atomic_load_explicit(&event->records, memory_order_acquire);
 }
 
-static int32_t query(gantry_backend_event_t *event, int32_t *out_done) {
+static int32_t cpu_event_query(gantry_backend_event_t *event, int32_t *out_done) {
     gantry__cpu_event_observe(event);
     *out_done = 1;
     return GANTRY_K_OK;
 }
 
-static int32_t synchronize(gantry_backend_event_t *event) {
+static int32_t cpu_event_synchronize(gantry_backend_event_t *event) {
     gantry__cpu_event_observe(event);
     return GANTRY_K_OK;
 }
 
 const gantry_event_ops_t gantry__cpu_event_ops = {
     .struct_size = sizeof gantry__cpu_event_ops,
-    .create = create,
-    .destroy = destroy,
-    .record = record,
-    .query = query,
-    .synchronize = synchronize,
+    .create = cpu_event_create,
+    .destroy = cpu_event_destroy,
+    .record = cpu_event_record,
+    .query = cpu_event_query,
+    .synchronize = cpu_event_synchronize,
 };

@@ -17,7 +17,7 @@
 #define FILE_BYTES 8192
 
 /* The first FILE_BYTES - 1 bytes of a file; 0 when it cannot be read. */
-static size_t read_file(const char *path, char *text) {
+static size_t cpu_machine_read_file(const char *path, char *text) {
     size_t length = 0;
     FILE *file = fopen(path, "r");
 
@@ -36,7 +36,7 @@ static size_t read_below(const char *root, const char *name, char *text) {
     if ((size_t)snprintf(path, sizeof path, "%s%s", root, name) >= sizeof path) {
         return 0;
     }
-    return read_file(path, text);
+    return cpu_machine_read_file(path, text);
 }
 
 /* What follows `key` at the start of a line, blanks and colons skipped; NULL when no line starts

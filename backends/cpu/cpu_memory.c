@@ -19,7 +19,9 @@
 /* of every machine's page sizes the granularity used here; mmap rounds up itself */
 #define PAGE_BYTES UINT64_C(4096)
 
-static uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
+static uint64_t cpu_memory_round_up(uint64_t value, uint64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
 
 static char *map_pages(uint64_t bytes) {
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -84,9 +86,10 @@ static int is_free(uint64_t bytes) {
     return total_bytes == 0 || bytes <= free_bytes;
 }
 
-static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
-                            gantry_region_t *out_region) {
-    uint64_t bytes = round_up(size_bytes, size_bytes >= HUGE_BYTES ? HUGE_BYTES : PAGE_BYTES);
+static int32_t cpu_memory_region_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
+                                       gantry_region_t *out_region) {
+    uint64_t bytes =
+        cpu_memory_round_up(size_bytes, size_bytes >= HUGE_BYTES ? HUGE_BYTES : PAGE_BYTES);
     char *pages = NULL;
 
     *out_region = 0;
@@ -108,17 +111,17 @@ static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes
     return GANTRY_K_OK;
 }
 
-static void region_free(gantry_backend_device_t *device, gantry_region_t region,
-                        uint64_t size_bytes) {
+static void cpu_memory_region_free(gantry_backend_device_t *device, gantry_region_t region,
+                                   uint64_t size_bytes) {
     (void)device;
     if (region != 0) {
         munmap((void *)(uintptr_t)region,
-               round_up(size_bytes, size_bytes >= HUGE_BYTES ? HUGE_BYTES : PAGE_BYTES));
+               cpu_memory_round_up(size_bytes, size_bytes >= HUGE_BYTES ? HUGE_BYTES : PAGE_BYTES));
     }
 }
 
-static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes,
-                           uint64_t *out_total_bytes) {
+static int32_t cpu_memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes,
+                               uint64_t *out_total_bytes) {
     gantry__cpu_machine_memory("", out_free_bytes, out_total_bytes);
     if (*out_total_bytes == 0) {
         return gantry__cpu_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0,
@@ -129,9 +132,9 @@ static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_b
 
 const gantry_memory_ops_t gantry__cpu_memory_ops = {
     .struct_size = sizeof gantry__cpu_memory_ops,
-    .region_alloc = region_alloc,
-    .region_free = region_free,
+    .region_alloc = cpu_memory_region_alloc,
+    .region_free = cpu_memory_region_free,
     .host_alloc = NULL,
     .host_free = NULL,
-    .memory_info = memory_info,
+    .memory_info = cpu_memory_info,
 };

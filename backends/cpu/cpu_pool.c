@@ -212,7 +212,7 @@ static uint32_t start_workers(gantry__cpu_pool_t *pool, uint32_t wanted) {
 
 /* By the first loop that needs them, whose caller has the pool. worker_count stays 0 where none
  * could be started. */
-static void start(gantry__cpu_pool_t *pool) {
+static void cpu_pool_start(gantry__cpu_pool_t *pool) {
     const gantry_host_t *host = pool->host;
     const uint32_t wanted = pool->limit - 1;
     uint32_t started;
@@ -311,7 +311,7 @@ const char *gantry__cpu_pool_description(gantry__cpu_pool_t *pool) { return pool
 
 /* ---- loops ---- */
 
-static void cut(gantry__cpu_pool_t *pool, const loop_t *loop) {
+static void cpu_pool_cut(gantry__cpu_pool_t *pool, const loop_t *loop) {
     const int64_t threads = (int64_t)pool->worker_count + 1;
 
     pool->loop = *loop;
@@ -384,7 +384,7 @@ static void run_on_threads(gantry__cpu_pool_t *pool, int64_t grain, loop_t *loop
     grains = (loop->count - loop->first - 1) / grain + 1;
     loop->tile = ((grains - 1) / parts + 1) * grain;
     loop->tiles = (loop->count - loop->first - 1) / loop->tile + 1;
-    cut(pool, loop);
+    cpu_pool_cut(pool, loop);
     atomic_store(
         &pool->gate,
         (atomic_load_explicit(&pool->gate, memory_order_relaxed) / LOOP + 1) * LOOP | OPEN);
@@ -409,7 +409,7 @@ void gantry__cpu_parallel_for(gantry_backend_device_t *device, int64_t count, in
         return;
     }
     if (!pool->is_started) {
-        start(pool);
+        cpu_pool_start(pool);
     }
     if (pool->worker_count > 0) {
         run_on_threads(pool, grain, &loop);

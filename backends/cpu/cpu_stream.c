@@ -3,8 +3,8 @@
  * over before it begins. */
 #include "cpu/cpu_stream.h"
 
-static int32_t create(gantry_backend_device_t *device, int32_t purpose,
-                      gantry_backend_stream_t **out_stream) {
+static int32_t cpu_stream_create(gantry_backend_device_t *device, int32_t purpose,
+                                 gantry_backend_stream_t **out_stream) {
     const gantry_host_t *host = device->host;
     gantry_backend_stream_t *stream = host->reallocate(host->self, NULL, 0, sizeof *stream);
 
@@ -19,18 +19,19 @@ static int32_t create(gantry_backend_device_t *device, int32_t purpose,
     return GANTRY_K_OK;
 }
 
-static void destroy(gantry_backend_stream_t *stream) {
+static void cpu_stream_destroy(gantry_backend_stream_t *stream) {
     const gantry_host_t *host = stream->device->host;
 
     host->reallocate(host->self, stream, sizeof *stream, 0);
 }
 
-static int32_t synchronize(gantry_backend_stream_t *stream) {
+static int32_t cpu_stream_synchronize(gantry_backend_stream_t *stream) {
     (void)stream;
     return GANTRY_K_OK;
 }
 
-static int32_t wait_event(gantry_backend_stream_t *stream, gantry_backend_event_t *event) {
+static int32_t cpu_stream_wait_event(gantry_backend_stream_t *stream,
+                                     gantry_backend_event_t *event) {
     (void)stream;
     gantry__cpu_event_observe(event);
     return GANTRY_K_OK;
@@ -38,9 +39,9 @@ static int32_t wait_event(gantry_backend_stream_t *stream, gantry_backend_event_
 
 const gantry_stream_ops_t gantry__cpu_stream_ops = {
     .struct_size = sizeof gantry__cpu_stream_ops,
-    .create = create,
-    .destroy = destroy,
+    .create = cpu_stream_create,
+    .destroy = cpu_stream_destroy,
     .flush = NULL,
-    .synchronize = synchronize,
-    .wait_event = wait_event,
+    .synchronize = cpu_stream_synchronize,
+    .wait_event = cpu_stream_wait_event,
 };

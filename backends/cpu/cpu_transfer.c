@@ -37,30 +37,31 @@ typedef struct copy_t {
     const char *source;
 } copy_t;
 
-static void copy_part(void *context, int64_t begin, int64_t end) {
+static void cpu_transfer_copy_part(void *context, int64_t begin, int64_t end) {
     copy_t *copy = context;
 
     gantry__cpu_copy(copy->target + begin, copy->source + begin, (size_t)(end - begin));
 }
 
-static void copy_bytes(gantry_backend_stream_t *stream, void *target, const void *source,
-                       uint64_t size_bytes) {
+static void cpu_transfer_copy_bytes(gantry_backend_stream_t *stream, void *target,
+                                    const void *source, uint64_t size_bytes) {
     copy_t copy = {target, source};
 
     if (target != source) {
-        gantry__cpu_parallel_for(stream->device, (int64_t)size_bytes, GRAIN_BYTES, copy_part,
-                                 &copy);
+        gantry__cpu_parallel_for(stream->device, (int64_t)size_bytes, GRAIN_BYTES,
+                                 cpu_transfer_copy_part, &copy);
     }
 }
 
-static int32_t to_device(gantry_backend_stream_t *stream, const gantry_span_t *target,
-                         const void *source) {
-    copy_bytes(stream, address(target), source, target->size_bytes);
+static int32_t cpu_transfer_to_device(gantry_backend_stream_t *stream, const gantry_span_t *target,
+                                      const void *source) {
+    cpu_transfer_copy_bytes(stream, address(target), source, target->size_bytes);
     return GANTRY_K_OK;
 }
 
-static int32_t to_host(gantry_backend_stream_t *stream, void *target, const gantry_span_t *source) {
-    copy_bytes(stream, target, address(source), source->size_bytes);
+static int32_t cpu_transfer_to_host(gantry_backend_stream_t *stream, void *target,
+                                    const gantry_span_t *source) {
+    cpu_transfer_copy_bytes(stream, target, address(source), source->size_bytes);
     return GANTRY_K_OK;
 }
 
@@ -69,7 +70,7 @@ static int32_t copy_span(gantry_backend_stream_t *stream, const gantry_span_t *t
     uint64_t bytes =
         target->size_bytes < source->size_bytes ? target->size_bytes : source->size_bytes;
 
-    copy_bytes(stream, address(target), address(source), bytes);
+    cpu_transfer_copy_bytes(stream, address(target), address(source), bytes);
     return GANTRY_K_OK;
 }
 
@@ -78,7 +79,7 @@ typedef struct fill_t {
     uint64_t word; /* the pattern repeated to 8 bytes */
 } fill_t;
 
-static void fill_part(void *context, int64_t begin, int64_t end) {
+static void cpu_transfer_fill_part(void *context, int64_t begin, int64_t end) {
     fill_t *fill = context;
     char *at = fill->target + begin;
     int64_t words = (end - begin) / 8;
@@ -111,14 +112,15 @@ static int32_t fill_span(gantry_backend_stream_t *stream, const gantry_span_t *t
     byte = fill.word & 0xff;
     gantry__cpu_parallel_for(
         stream->device, (int64_t)target->size_bytes, GRAIN_BYTES,
-        fill.word == byte * UINT64_C(0x0101010101010101) ? set_part : fill_part, &fill);
+        fill.word == byte * UINT64_C(0x0101010101010101) ? set_part : cpu_transfer_fill_part,
+        &fill);
     return GANTRY_K_OK;
 }
 
 const gantry_transfer_ops_t gantry__cpu_transfer_ops = {
     .struct_size = sizeof gantry__cpu_transfer_ops,
-    .to_device = to_device,
-    .to_host = to_host,
+    .to_device = cpu_transfer_to_device,
+    .to_host = cpu_transfer_to_host,
     .copy = copy_span,
     .fill = fill_span,
     .copy_peer = NULL,

@@ -25,7 +25,7 @@ static int32_t read_precision(const gantry_host_t *host, unsigned int *out_compu
     return status;
 }
 
-static int32_t read_options(gantry_backend_instance_t *instance) {
+static int32_t cuda_backend_read_options(gantry_backend_instance_t *instance) {
     static const char *const contexts[] = {"primary", "private"};
     int32_t status = gantry__host_choice(instance->host, "CUDA", "GANTRY_CUDA_CONTEXT", contexts, 2,
                                          &instance->has_private_contexts);
@@ -36,7 +36,7 @@ static int32_t read_options(gantry_backend_instance_t *instance) {
 
 /* ---- instance ---- */
 
-static void close_instance(gantry_backend_instance_t *instance) {
+static void cuda_backend_close_instance(gantry_backend_instance_t *instance) {
     gantry__cuda_devices_forget(instance);
     gantry__nvml_close(&instance->nvml);
     pthread_mutex_destroy(&instance->lock);
@@ -44,7 +44,7 @@ static void close_instance(gantry_backend_instance_t *instance) {
 }
 
 /* cuInit fails in a child of fork when the parent called it: "not initialized". */
-static int32_t check_process(const gantry_host_t *host) {
+static int32_t cuda_backend_check_process(const gantry_host_t *host) {
     return !gantry__process_mark_is_inherited(&used)
                ? GANTRY_K_OK
                : gantry__cuda_fail(
@@ -52,7 +52,7 @@ static int32_t check_process(const gantry_host_t *host) {
                      "this process is a child of fork, and its parent had CUDA open, which does not survive fork; call exec in the child, or fork before the first runtime is created");
 }
 
-static int32_t find_devices(gantry_backend_instance_t *instance) {
+static int32_t cuda_backend_find_devices(gantry_backend_instance_t *instance) {
     int32_t status;
 
     gantry__process_mark_set(&used);
@@ -64,10 +64,10 @@ static int32_t find_devices(gantry_backend_instance_t *instance) {
 }
 
 static int32_t fill_instance(gantry_backend_instance_t *instance) {
-    int32_t status = read_options(instance);
+    int32_t status = cuda_backend_read_options(instance);
 
     if (status == GANTRY_K_OK) {
-        status = check_process(instance->host);
+        status = cuda_backend_check_process(instance->host);
     }
     if (status == GANTRY_K_OK) {
         status = gantry__cuda_symbols_open(instance->host, &instance->cu);
@@ -77,10 +77,11 @@ static int32_t fill_instance(gantry_backend_instance_t *instance) {
     }
     snprintf(instance->version, sizeof instance->version, "CUDA %d.%d", instance->cu.version / 1000,
              instance->cu.version % 1000 / 10);
-    return find_devices(instance);
+    return cuda_backend_find_devices(instance);
 }
 
-static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_t **out_instance) {
+static int32_t cuda_backend_open_instance(const gantry_host_t *host,
+                                          gantry_backend_instance_t **out_instance) {
     gantry_backend_instance_t *instance = gantry__cuda_alloc(host, sizeof *instance);
     int32_t status;
 
@@ -96,18 +97,20 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
     }
     status = fill_instance(instance);
     if (status != GANTRY_K_OK) {
-        close_instance(instance);
+        cuda_backend_close_instance(instance);
         return status;
     }
     *out_instance = instance;
     return GANTRY_K_OK;
 }
 
-static uint32_t device_count(gantry_backend_instance_t *instance) { return instance->record_count; }
+static uint32_t cuda_backend_device_count(gantry_backend_instance_t *instance) {
+    return instance->record_count;
+}
 
 /* The same list for every device: supports() of each kernel looks at the device. */
-static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index,
-                             const gantry_kernel_def_t *const **out_kernels) {
+static uint32_t cuda_backend_list_kernels(gantry_backend_instance_t *instance, uint32_t index,
+                                          const gantry_kernel_def_t *const **out_kernels) {
     static const gantry_kernel_def_t *const kernels[] = {&gantry__cublas_kernels[0],
                                                          &gantry__cublas_kernels[1]};
 
@@ -130,8 +133,9 @@ const gantry__nvml_t *gantry__cuda_nvml(gantry_backend_instance_t *instance) {
 }
 
 /* Writes at *at, which moves on, and never beyond the end. */
-static void add(gantry_backend_instance_t *instance, size_t *at, const char *before,
-                const char *name, int is_usable, const char *found, const char *reason) {
+static void cuda_backend_add(gantry_backend_instance_t *instance, size_t *at, const char *before,
+                             const char *name, int is_usable, const char *found,
+                             const char *reason) {
     int length = snprintf(instance->libraries + *at, sizeof instance->libraries - *at,
                           is_usable ? "%s%s%s found" : "%s%s missing (%s)", before,
                           is_usable ? "" : name, is_usable ? found : reason);
@@ -140,7 +144,7 @@ static void add(gantry_backend_instance_t *instance, size_t *at, const char *bef
     *at = *at < sizeof instance->libraries ? *at : sizeof instance->libraries - 1;
 }
 
-static void write_line(gantry_backend_instance_t *instance) {
+static void cuda_backend_write_line(gantry_backend_instance_t *instance) {
     const gantry__nvml_t *nvml = &instance->nvml;
     const gantry__cuda_library_t *cudnn = &instance->cudnn.library;
     const gantry__cuda_library_t *nccl = &instance->nccl.library;
@@ -149,16 +153,17 @@ static void write_line(gantry_backend_instance_t *instance) {
                           instance->cu.name, instance->version);
 
     at = length < 0 ? 0 : (size_t)length;
-    add(instance, &at, ", ", "NVRTC", instance->nvrtc.is_usable, instance->nvrtc.name,
-        instance->nvrtc.reason);
-    add(instance, &at, ", ", "cuBLASLt", instance->cublas.is_usable, instance->cublas.name,
-        instance->cublas.reason);
-    add(instance, &at, ", ", "NVML", nvml->is_usable, nvml->name, nvml->reason);
-    add(instance, &at, "; not used yet: ", "cuDNN", cudnn->is_usable, cudnn->name, cudnn->reason);
-    add(instance, &at, ", ", "NCCL", nccl->is_usable, nccl->name, nccl->reason);
+    cuda_backend_add(instance, &at, ", ", "NVRTC", instance->nvrtc.is_usable, instance->nvrtc.name,
+                     instance->nvrtc.reason);
+    cuda_backend_add(instance, &at, ", ", "cuBLASLt", instance->cublas.is_usable,
+                     instance->cublas.name, instance->cublas.reason);
+    cuda_backend_add(instance, &at, ", ", "NVML", nvml->is_usable, nvml->name, nvml->reason);
+    cuda_backend_add(instance, &at, "; not used yet: ", "cuDNN", cudnn->is_usable, cudnn->name,
+                     cudnn->reason);
+    cuda_backend_add(instance, &at, ", ", "NCCL", nccl->is_usable, nccl->name, nccl->reason);
 }
 
-static const char *list_libraries(gantry_backend_instance_t *instance) {
+static const char *cuda_backend_list_libraries(gantry_backend_instance_t *instance) {
     char reason[8];
 
     gantry__cublas_load(instance, reason, sizeof reason);
@@ -167,7 +172,7 @@ static const char *list_libraries(gantry_backend_instance_t *instance) {
     if (instance->libraries[0] == '\0') {
         gantry__cudnn_open(instance->host, &instance->cudnn);
         gantry__nccl_open(instance->host, &instance->nccl);
-        write_line(instance);
+        cuda_backend_write_line(instance);
     }
     pthread_mutex_unlock(&instance->lock);
     return instance->libraries;
@@ -179,14 +184,14 @@ static const gantry_backend_t table = {
     .name = "cuda",
     .description = "NVIDIA cards through CUDA 12 or newer",
     .rank = 20,
-    .open = open_instance,
-    .close = close_instance,
-    .device_count = device_count,
+    .open = cuda_backend_open_instance,
+    .close = cuda_backend_close_instance,
+    .device_count = cuda_backend_device_count,
     .device_info = gantry__cuda_device_info,
     .device_open = gantry__cuda_device_open,
     .device_close = gantry__cuda_device_close,
-    .kernels = list_kernels,
-    .libraries = list_libraries,
+    .kernels = cuda_backend_list_kernels,
+    .libraries = cuda_backend_list_libraries,
     .memory = &gantry__cuda_memory_ops,
     .stream = &gantry__cuda_stream_ops,
     .event = &gantry__cuda_event_ops,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/cuda_cudnn.h"
 
-static unsigned ask_version(void *table, unsigned *out_version) {
+static unsigned cuda_cudnn_ask_version(void *table, unsigned *out_version) {
     const gantry__cudnn_t *cudnn = table;
 
     *out_version = (unsigned)cudnn->cudnnGetVersion();
@@ -15,7 +15,7 @@ void gantry__cudnn_open(const gantry_host_t *host, gantry__cudnn_t *cudnn) {
         .candidate = "libcudnn_graph.so.9",
         .version_symbol = {"cudnnGetVersion", offsetof(gantry__cudnn_t, cudnnGetVersion)},
         .oldest = 90000,
-        .ask_version = ask_version,
+        .ask_version = cuda_cudnn_ask_version,
     };
 
     gantry__cuda_library_place(host, &wanted, cudnn, &cudnn->library);

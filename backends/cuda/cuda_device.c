@@ -87,8 +87,8 @@ static void open_nvrtc(gantry_backend_instance_t *instance, int count) {
 }
 
 /* Keeps the reason, for the message when no card remains, and warns with it. */
-static void leave_out(const gantry_host_t *host, char *reasons, size_t reasons_bytes, int ordinal,
-                      const char *reason) {
+static void cuda_device_leave_out(const gantry_host_t *host, char *reasons, size_t reasons_bytes,
+                                  int ordinal, const char *reason) {
     size_t length = strlen(reasons);
 
     gantry__host_log(host, GANTRY_LOG_WARNING, "CUDA device %d is left out: %s", ordinal, reason);
@@ -127,7 +127,7 @@ int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance) {
         if (native == GANTRY__CU_SUCCESS) {
             instance->record_count++;
         } else {
-            leave_out(host, reasons, sizeof reasons, i, reason);
+            cuda_device_leave_out(host, reasons, sizeof reasons, i, reason);
         }
     }
     if (instance->record_count == 0) {
@@ -146,7 +146,7 @@ void gantry__cuda_devices_forget(gantry_backend_instance_t *instance) {
     instance->record_capacity = 0;
 }
 
-static int32_t check_index(gantry_backend_instance_t *instance, uint32_t index) {
+static int32_t cuda_device_check_index(gantry_backend_instance_t *instance, uint32_t index) {
     if (index >= instance->record_count) {
         return gantry__cuda_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0,
                                  "CUDA device %u does not exist; there are %u, from 0", index,
@@ -158,7 +158,7 @@ static int32_t check_index(gantry_backend_instance_t *instance, uint32_t index) 
 int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t index,
                                  gantry_device_info_t *out_info) {
     uint32_t bytes = out_info->struct_size;
-    int32_t status = check_index(instance, index);
+    int32_t status = cuda_device_check_index(instance, index);
 
     if (status != GANTRY_K_OK) {
         return status;
@@ -269,7 +269,7 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
                                  gantry_backend_device_t **out_device) {
     gantry_backend_device_t *device;
     gantry__cu_result_t native;
-    int32_t status = check_index(instance, index);
+    int32_t status = cuda_device_check_index(instance, index);
 
     *out_device = NULL;
     if (status != GANTRY_K_OK) {

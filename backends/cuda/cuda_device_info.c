@@ -14,7 +14,7 @@ typedef struct asked_t {
 } asked_t;
 
 /* 0 when the driver does not answer. */
-static uint32_t number(asked_t *asked, unsigned int attribute) {
+static uint32_t cuda_device_info_number(asked_t *asked, unsigned int attribute) {
     int value = 0;
     gantry__cu_result_t native =
         asked->cu->cuDeviceGetAttribute(&value, attribute, asked->record->device);
@@ -29,7 +29,7 @@ static uint32_t number(asked_t *asked, unsigned int attribute) {
 /* Answers that may be missing: newer drivers drop some attributes. */
 static uint32_t optional_number(asked_t *asked, unsigned int attribute) {
     gantry__cu_result_t failure = asked->failure;
-    uint32_t value = number(asked, attribute);
+    uint32_t value = cuda_device_info_number(asked, attribute);
 
     asked->failure = failure;
     return value;
@@ -38,10 +38,10 @@ static uint32_t optional_number(asked_t *asked, unsigned int attribute) {
 /* ---- what identifies the card ---- */
 
 /* The address of a function of the card is always 0: others are its sound and its USB port. */
-static void find_pci(asked_t *asked) {
-    uint32_t domain = number(asked, GANTRY__CU_ATTRIBUTE_PCI_DOMAIN_ID);
-    uint32_t bus = number(asked, GANTRY__CU_ATTRIBUTE_PCI_BUS_ID);
-    uint32_t device = number(asked, GANTRY__CU_ATTRIBUTE_PCI_DEVICE_ID);
+static void cuda_device_info_find_pci(asked_t *asked) {
+    uint32_t domain = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_PCI_DOMAIN_ID);
+    uint32_t bus = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_PCI_BUS_ID);
+    uint32_t device = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_PCI_DEVICE_ID);
 
     snprintf(asked->record->pci_address, sizeof asked->record->pci_address, "%04x:%02x:%02x.0",
              domain & 0xffffu, bus & 0xffu, device & 0x1fu);
@@ -49,7 +49,7 @@ static void find_pci(asked_t *asked) {
 
 /* A part of a card (MIG) has a UUID of its own, which is "MIG-..." elsewhere: the driver API
  * does not say which it is. */
-static void find_uuid(asked_t *asked) {
+static void cuda_device_info_find_uuid(asked_t *asked) {
     unsigned char b[GANTRY__CU_UUID_BYTES];
 
     memset(b, 0, sizeof b);
@@ -88,7 +88,7 @@ static void find_arch(const gantry_backend_instance_t *instance, gantry__cuda_re
 }
 
 /* FNV-1a, 64 bits; the terminator counts, so that neighbouring texts do not run together. */
-static uint64_t add_to_hash(uint64_t hash, const char *text) {
+static uint64_t cuda_device_info_add_to_hash(uint64_t hash, const char *text) {
     do {
         hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
     } while (*text++ != '\0');
@@ -103,35 +103,37 @@ static void fill_build_hash(const gantry_backend_instance_t *instance,
 
     snprintf(target, sizeof target, "%s %d %d", record->is_ptx ? "compute" : "sm", record->arch,
              instance->nvrtc.version);
-    hash = add_to_hash(hash, "NVIDIA CUDA");
-    hash = add_to_hash(hash, record->hardware_name);
-    hash = add_to_hash(hash, instance->version);
-    hash = add_to_hash(hash, target);
+    hash = cuda_device_info_add_to_hash(hash, "NVIDIA CUDA");
+    hash = cuda_device_info_add_to_hash(hash, record->hardware_name);
+    hash = cuda_device_info_add_to_hash(hash, instance->version);
+    hash = cuda_device_info_add_to_hash(hash, target);
     snprintf(record->build_hash, sizeof record->build_hash, "%016llx", (unsigned long long)hash);
 }
 
 /* ---- the record ---- */
 
-static void fill_numbers(asked_t *asked) {
+static void cuda_device_info_fill_numbers(asked_t *asked) {
     gantry_device_info_t *info = &asked->record->info;
-    uint32_t major = number(asked, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-    uint32_t minor = number(asked, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    uint32_t major = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    uint32_t minor = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 
     info->type = GANTRY_DEVICE_TYPE_GPU;
-    info->flags = number(asked, GANTRY__CU_ATTRIBUTE_INTEGRATED) != 0
+    info->flags = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_INTEGRATED) != 0
                       ? GANTRY_DEVICE_INTEGRATED | GANTRY_DEVICE_HOST_BACKED
                       : 0;
-    info->compute_units = number(asked, GANTRY__CU_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    info->compute_units = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     if (info->compute_units == 0) { /* work is cut into as many parts */
         info->compute_units = 1;
     }
     info->base_alignment_bytes = 256;
-    info->local_memory_bytes = number(asked, GANTRY__CU_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+    info->local_memory_bytes =
+        cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
     info->dtype_mask = GANTRY_K_ANY;
-    info->max_work_group_size = number(asked, GANTRY__CU_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    info->max_work_group_size =
+        cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
     info->parameter_bytes = PARAMETER_BYTES;
     info->native_vector_width = 1;
-    info->sub_group_size = number(asked, GANTRY__CU_ATTRIBUTE_WARP_SIZE);
+    info->sub_group_size = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_WARP_SIZE);
     info->clock_mhz = optional_number(asked, GANTRY__CU_ATTRIBUTE_CLOCK_RATE) / 1000;
     if (optional_number(asked, GANTRY__CU_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED) != 0) {
         info->greatest_priority = -1; /* two levels: how many there are only a context tells */
@@ -181,8 +183,8 @@ gantry__cu_result_t gantry__cuda_record_fill(const gantry_backend_instance_t *in
     gantry__cu_result_t native = fill_name_and_size(&asked);
 
     if (native == GANTRY__CU_SUCCESS) {
-        fill_numbers(&asked);
-        find_pci(&asked);
+        cuda_device_info_fill_numbers(&asked);
+        cuda_device_info_find_pci(&asked);
         native = asked.failure;
     }
     if (native != GANTRY__CU_SUCCESS) {
@@ -197,7 +199,7 @@ gantry__cu_result_t gantry__cuda_record_fill(const gantry_backend_instance_t *in
                  record->hardware_name);
         return GANTRY__CU_NO_DEVICE;
     }
-    find_uuid(&asked);
+    cuda_device_info_find_uuid(&asked);
     find_arch(instance, record);
     record->info.program_kinds = record->arch != 0 ? GANTRY_PROGRAM_CUDA_C : 0;
     fill_build_hash(instance, record);

@@ -3,7 +3,8 @@
  * interface. */
 #include "cuda/cuda_backend.h"
 
-static int32_t create(gantry_backend_device_t *device, gantry_backend_event_t **out_event) {
+static int32_t cuda_event_create(gantry_backend_device_t *device,
+                                 gantry_backend_event_t **out_event) {
     gantry_backend_event_t *event = gantry__cuda_alloc(device->host, sizeof *event);
     gantry__cu_result_t native;
 
@@ -23,7 +24,7 @@ static int32_t create(gantry_backend_device_t *device, gantry_backend_event_t **
     return GANTRY_K_OK;
 }
 
-static void destroy(gantry_backend_event_t *event) {
+static void cuda_event_destroy(gantry_backend_event_t *event) {
     gantry_backend_device_t *device = event->device;
 
     if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
@@ -33,7 +34,7 @@ static void destroy(gantry_backend_event_t *event) {
     gantry__host_free(device->host, event, sizeof *event);
 }
 
-static int32_t record(gantry_backend_event_t *event, gantry_backend_stream_t *stream) {
+static int32_t cuda_event_record(gantry_backend_event_t *event, gantry_backend_stream_t *stream) {
     gantry_backend_device_t *device = event->device;
     gantry__cu_result_t native;
 
@@ -42,7 +43,7 @@ static int32_t record(gantry_backend_event_t *event, gantry_backend_stream_t *st
                               device->record->hardware_name);
 }
 
-static int32_t query(gantry_backend_event_t *event, int32_t *out_done) {
+static int32_t cuda_event_query(gantry_backend_event_t *event, int32_t *out_done) {
     gantry_backend_device_t *device = event->device;
     gantry__cu_result_t native;
 
@@ -54,7 +55,7 @@ static int32_t query(gantry_backend_event_t *event, int32_t *out_done) {
                                     device->record->hardware_name);
 }
 
-static int32_t synchronize(gantry_backend_event_t *event) {
+static int32_t cuda_event_synchronize(gantry_backend_event_t *event) {
     gantry_backend_device_t *device = event->device;
     gantry__cu_result_t native;
 
@@ -65,9 +66,9 @@ static int32_t synchronize(gantry_backend_event_t *event) {
 
 const gantry_event_ops_t gantry__cuda_event_ops = {
     .struct_size = sizeof gantry__cuda_event_ops,
-    .create = create,
-    .destroy = destroy,
-    .record = record,
-    .query = query,
-    .synchronize = synchronize,
+    .create = cuda_event_create,
+    .destroy = cuda_event_destroy,
+    .record = cuda_event_record,
+    .query = cuda_event_query,
+    .synchronize = cuda_event_synchronize,
 };

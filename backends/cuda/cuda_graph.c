@@ -33,8 +33,8 @@ static int32_t begin_capture(gantry_backend_stream_t *stream) {
 }
 
 /* Whatever it returns, the stream captures no more. out_exec NULL: nothing is wanted. */
-static gantry__cu_result_t finish(gantry_backend_stream_t *stream,
-                                  gantry__cu_graph_exec_t *out_exec) {
+static gantry__cu_result_t cuda_graph_finish(gantry_backend_stream_t *stream,
+                                             gantry__cu_graph_exec_t *out_exec) {
     const gantry__cuda_symbols_t *cu = stream->device->cu;
     gantry__cu_graph_t captured = NULL;
     gantry__cu_result_t native = cu->cuStreamEndCapture(stream->handle, &captured);
@@ -49,7 +49,9 @@ static gantry__cu_result_t finish(gantry_backend_stream_t *stream,
     return native;
 }
 
-void gantry__cuda_capture_abandon(gantry_backend_stream_t *stream) { (void)finish(stream, NULL); }
+void gantry__cuda_capture_abandon(gantry_backend_stream_t *stream) {
+    (void)cuda_graph_finish(stream, NULL);
+}
 
 /* Without memory for the graph's record the capture is ended all the same. */
 static int32_t end_capture(gantry_backend_stream_t *stream, gantry_backend_graph_t **out_graph) {
@@ -62,7 +64,8 @@ static int32_t end_capture(gantry_backend_stream_t *stream, gantry_backend_graph
         return wrong_state(device, "end_capture: no capture has begun on this stream");
     }
     graph = gantry__cuda_alloc(device->host, sizeof *graph);
-    GANTRY__CUDA_CALL(device, native, finish(stream, graph != NULL ? &graph->exec : NULL));
+    GANTRY__CUDA_CALL(device, native,
+                      cuda_graph_finish(stream, graph != NULL ? &graph->exec : NULL));
     if (graph == NULL) {
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
@@ -89,7 +92,7 @@ static gantry__cu_result_t launch_outside(gantry_backend_stream_t *stream,
                : native;
 }
 
-static int32_t launch(gantry_backend_stream_t *stream, gantry_backend_graph_t *graph) {
+static int32_t cuda_graph_launch(gantry_backend_stream_t *stream, gantry_backend_graph_t *graph) {
     gantry_backend_device_t *device = stream->device;
     unsigned int state = GANTRY__CU_CAPTURE_NONE;
     gantry__cu_result_t native;
@@ -102,7 +105,7 @@ static int32_t launch(gantry_backend_stream_t *stream, gantry_backend_graph_t *g
                               device->record->hardware_name);
 }
 
-static void destroy(gantry_backend_graph_t *graph) {
+static void cuda_graph_destroy(gantry_backend_graph_t *graph) {
     gantry_backend_device_t *device = graph->device;
 
     if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
@@ -116,6 +119,6 @@ const gantry_graph_ops_t gantry__cuda_graph_ops = {
     .struct_size = sizeof gantry__cuda_graph_ops,
     .begin_capture = begin_capture,
     .end_capture = end_capture,
-    .launch = launch,
-    .destroy = destroy,
+    .launch = cuda_graph_launch,
+    .destroy = cuda_graph_destroy,
 };

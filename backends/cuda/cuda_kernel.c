@@ -17,7 +17,7 @@ struct gantry_backend_kernel_t {
 
 /* ---- finding ---- */
 
-static void release_kernel(gantry_backend_kernel_t *kernel) {
+static void cuda_kernel_release(gantry_backend_kernel_t *kernel) {
     const gantry_host_t *host = kernel->program->device->host;
 
     gantry__host_text_free(host, kernel->head.name);
@@ -28,11 +28,12 @@ void gantry__cuda_kernels_release(gantry__kernel_list_t *kernels) {
     gantry__kernel_head_t *head;
 
     while ((head = gantry__kernel_list_take(kernels)) != NULL) {
-        release_kernel((gantry_backend_kernel_t *)head);
+        cuda_kernel_release((gantry_backend_kernel_t *)head);
     }
 }
 
-static gantry_backend_kernel_t *make_kernel(gantry_backend_program_t *program, const char *name) {
+static gantry_backend_kernel_t *cuda_kernel_make(gantry_backend_program_t *program,
+                                                 const char *name) {
     const gantry_host_t *host = program->device->host;
     gantry_backend_kernel_t *kernel = gantry__cuda_alloc(host, sizeof *kernel);
 
@@ -42,7 +43,7 @@ static gantry_backend_kernel_t *make_kernel(gantry_backend_program_t *program, c
     kernel->program = program;
     kernel->head.name = gantry__cuda_text(host, name);
     if (kernel->head.name == NULL) {
-        release_kernel(kernel);
+        cuda_kernel_release(kernel);
         return NULL;
     }
     return kernel;
@@ -81,7 +82,7 @@ static int32_t count_parameters(gantry_backend_kernel_t *kernel) {
 }
 
 /* The device's context is current. What the driver does not tell stays 0. */
-static void ask_needs(gantry_backend_kernel_t *kernel) {
+static void cuda_kernel_ask_needs(gantry_backend_kernel_t *kernel) {
     kernel->head.info.struct_size = sizeof kernel->head.info;
     kernel->head.info.max_work_group_size =
         attribute(kernel, GANTRY__CU_FUNCTION_MAX_THREADS_PER_BLOCK);
@@ -100,7 +101,7 @@ static gantry__cu_result_t find_function(gantry_backend_kernel_t *kernel) {
         &kernel->function, program->module, kernel->head.name);
 
     if (native == GANTRY__CU_SUCCESS) {
-        ask_needs(kernel);
+        cuda_kernel_ask_needs(kernel);
     }
     return native;
 }
@@ -115,13 +116,13 @@ int32_t gantry__cuda_kernel_find(gantry_backend_program_t *program, const char *
     if (kernel != NULL) {
         return GANTRY_K_OK;
     }
-    kernel = make_kernel(program, name);
+    kernel = cuda_kernel_make(program, name);
     if (kernel == NULL) {
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
     GANTRY__CUDA_CALL(program->device, native, find_function(kernel));
     if (native != GANTRY__CU_SUCCESS) {
-        release_kernel(kernel);
+        cuda_kernel_release(kernel);
         return gantry__cuda_check(program->device->host, native,
                                   "kernel \"%.100s\" of program \"%.200s\"", name, program->label);
     }

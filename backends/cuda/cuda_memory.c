@@ -5,8 +5,8 @@
  * for every context: the core shares it between the logical devices of a card. */
 #include "cuda/cuda_backend.h"
 
-static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
-                            gantry_region_t *out_region) {
+static int32_t cuda_memory_region_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
+                                        gantry_region_t *out_region) {
     const gantry_device_info_t *info = &device->record->info;
     gantry__cu_address_t address = 0;
     gantry__cu_result_t native;
@@ -22,8 +22,8 @@ static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes
                               (unsigned long long)size_bytes, info->hardware_name);
 }
 
-static void region_free(gantry_backend_device_t *device, gantry_region_t region,
-                        uint64_t size_bytes) {
+static void cuda_memory_region_free(gantry_backend_device_t *device, gantry_region_t region,
+                                    uint64_t size_bytes) {
     (void)size_bytes;
     if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
         device->cu->cuMemFree_v2((gantry__cu_address_t)region);
@@ -31,7 +31,8 @@ static void region_free(gantry_backend_device_t *device, gantry_region_t region,
     }
 }
 
-static int32_t host_alloc(gantry_backend_device_t *device, uint64_t size_bytes, void **out_ptr) {
+static int32_t cuda_memory_host_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
+                                      void **out_ptr) {
     gantry__cu_result_t native;
 
     *out_ptr = NULL;
@@ -43,7 +44,7 @@ static int32_t host_alloc(gantry_backend_device_t *device, uint64_t size_bytes, 
                               (unsigned long long)size_bytes, device->record->hardware_name);
 }
 
-static void host_free(gantry_backend_device_t *device, void *ptr, uint64_t size_bytes) {
+static void cuda_memory_host_free(gantry_backend_device_t *device, void *ptr, uint64_t size_bytes) {
     (void)size_bytes;
     if (ptr != NULL && gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
         device->cu->cuMemFreeHost(ptr);
@@ -101,8 +102,8 @@ int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t i
 
 /* NVML is asked when the driver does not answer; not for a lost device, of which the core must
  * hear. */
-static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes,
-                           uint64_t *out_total_bytes) {
+static int32_t cuda_memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes,
+                                uint64_t *out_total_bytes) {
     const gantry__cuda_record_t *record = device->record;
     gantry__nvml_memory_t memory;
     size_t free_bytes = 0;
@@ -125,9 +126,9 @@ static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_b
 
 const gantry_memory_ops_t gantry__cuda_memory_ops = {
     .struct_size = sizeof gantry__cuda_memory_ops,
-    .region_alloc = region_alloc,
-    .region_free = region_free,
-    .host_alloc = host_alloc,
-    .host_free = host_free,
-    .memory_info = memory_info,
+    .region_alloc = cuda_memory_region_alloc,
+    .region_free = cuda_memory_region_free,
+    .host_alloc = cuda_memory_host_alloc,
+    .host_free = cuda_memory_host_free,
+    .memory_info = cuda_memory_info,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/cuda_nccl.h"
 
-static unsigned ask_version(void *table, unsigned *out_version) {
+static unsigned cuda_nccl_ask_version(void *table, unsigned *out_version) {
     const gantry__nccl_t *nccl = table;
     int version = 0;
     gantry__nccl_result_t native = nccl->ncclGetVersion(&version);
@@ -18,7 +18,7 @@ void gantry__nccl_open(const gantry_host_t *host, gantry__nccl_t *nccl) {
         .candidate = "libnccl.so.2",
         .version_symbol = {"ncclGetVersion", offsetof(gantry__nccl_t, ncclGetVersion)},
         .oldest = 21602,
-        .ask_version = ask_version,
+        .ask_version = cuda_nccl_ask_version,
     };
 
     gantry__cuda_library_place(host, &wanted, nccl, &nccl->library);

@@ -15,7 +15,7 @@ static const gantry__library_symbol_t symbols[] = {
 #undef SYMBOL
 };
 
-static void start(gantry__nvml_t *nvml, const char *file) {
+static void cuda_nvml_start(gantry__nvml_t *nvml, const char *file) {
     gantry__nvml_result_t native = nvml->nvmlInit_v2();
     const char *text;
 
@@ -46,7 +46,7 @@ void gantry__nvml_open(const gantry_host_t *host, gantry__nvml_t *out_nvml) {
     out_nvml->is_tried = 1;
     if (gantry__cuda_library_open(host, &wanted, symbols, sizeof symbols / sizeof symbols[0],
                                   out_nvml, file, out_nvml->reason, sizeof out_nvml->reason)) {
-        start(out_nvml, file);
+        cuda_nvml_start(out_nvml, file);
     }
 }
 
@@ -57,7 +57,8 @@ void gantry__nvml_close(gantry__nvml_t *nvml) {
     }
 }
 
-static int has_uuid(const gantry__nvml_t *nvml, gantry__nvml_device_t card, const char *uuid) {
+static int cuda_nvml_has_uuid(const gantry__nvml_t *nvml, gantry__nvml_device_t card,
+                              const char *uuid) {
     char own[GANTRY__NVML_UUID_BYTES];
 
     return nvml->nvmlDeviceGetUUID(card, own, sizeof own) == GANTRY__NVML_SUCCESS &&
@@ -75,7 +76,7 @@ static int find_card(const gantry__nvml_t *nvml, const char *uuid, const char *p
         nvml->nvmlDeviceGetHandleByPciBusId_v2(pci_address, out_card) != GANTRY__NVML_SUCCESS) {
         return 0;
     }
-    if (uuid[0] == '\0' || has_uuid(nvml, *out_card, uuid)) {
+    if (uuid[0] == '\0' || cuda_nvml_has_uuid(nvml, *out_card, uuid)) {
         return 1;
     }
     snprintf(part, sizeof part, "MIG-%s", uuid + strlen("GPU-"));

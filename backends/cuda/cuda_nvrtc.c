@@ -44,7 +44,7 @@ static gantry__nvrtc_result_t ask_archs(gantry__nvrtc_t *nvrtc) {
     return native;
 }
 
-static void ask_version(gantry__nvrtc_t *nvrtc, const char *file) {
+static void cuda_nvrtc_ask_version(gantry__nvrtc_t *nvrtc, const char *file) {
     int major = 0;
     int minor = 0;
     gantry__nvrtc_result_t native = nvrtc->nvrtcVersion(&major, &minor);
@@ -78,5 +78,5 @@ void gantry__nvrtc_open(const gantry_host_t *host, int wants_12, gantry__nvrtc_t
                                    out_nvrtc, file, out_nvrtc->reason, sizeof out_nvrtc->reason)) {
         return;
     }
-    ask_version(out_nvrtc, file);
+    cuda_nvrtc_ask_version(out_nvrtc, file);
 }

@@ -14,8 +14,8 @@
 /* ---- a refusal ---- */
 
 /* The compiler's log; NULL when there is none. Owned by the caller, *out_bytes long. */
-static char *build_log(gantry_backend_device_t *device, gantry__nvrtc_program_t handle,
-                       size_t *out_bytes) {
+static char *cuda_program_build_log(gantry_backend_device_t *device, gantry__nvrtc_program_t handle,
+                                    size_t *out_bytes) {
     const gantry__nvrtc_t *nvrtc = &device->instance->nvrtc;
     size_t bytes = 0;
     char *log;
@@ -35,10 +35,11 @@ static char *build_log(gantry_backend_device_t *device, gantry__nvrtc_program_t 
     return log;
 }
 
-static int32_t build_failed(gantry_backend_device_t *device, gantry__nvrtc_program_t handle,
-                            const char *label, const char *options, gantry__nvrtc_result_t native) {
+static int32_t cuda_program_build_failed(gantry_backend_device_t *device,
+                                         gantry__nvrtc_program_t handle, const char *label,
+                                         const char *options, gantry__nvrtc_result_t native) {
     size_t log_bytes = 0;
-    char *log = handle != NULL ? build_log(device, handle, &log_bytes) : NULL;
+    char *log = handle != NULL ? cuda_program_build_log(device, handle, &log_bytes) : NULL;
     int32_t code = gantry__build_failed(
         device->host, &(gantry__build_failure_t){
                           .domain = "NVRTC",
@@ -69,8 +70,8 @@ typedef struct options_t {
     int count;
 } options_t;
 
-static int32_t read_options(gantry_backend_device_t *device, const char *label, const char *options,
-                            options_t *out) {
+static int32_t cuda_program_read_options(gantry_backend_device_t *device, const char *label,
+                                         const char *options, options_t *out) {
     size_t length = strlen(options);
 
     out->count = 0;
@@ -167,7 +168,7 @@ static int32_t compile_text(gantry_backend_program_t *program, const char *text,
         native = take_image(program, handle);
     }
     if (native != GANTRY__NVRTC_SUCCESS) {
-        status = build_failed(device, handle, program->label, options_text, native);
+        status = cuda_program_build_failed(device, handle, program->label, options_text, native);
     }
     if (handle != NULL) {
         nvrtc->nvrtcDestroyProgram(&handle);
@@ -181,7 +182,7 @@ static int32_t compile_source(gantry_backend_program_t *program,
     options_t list;
     size_t bytes = 0;
     char *text;
-    int32_t status = read_options(device, program->label, options, &list);
+    int32_t status = cuda_program_read_options(device, program->label, options, &list);
 
     if (status != GANTRY_K_OK) {
         return status;
@@ -197,7 +198,7 @@ static int32_t compile_source(gantry_backend_program_t *program,
 
 /* ---- making ---- */
 
-static void destroy(gantry_backend_program_t *program) {
+static void cuda_program_destroy(gantry_backend_program_t *program) {
     gantry_backend_device_t *device = program->device;
     const gantry_host_t *host = device->host;
 
@@ -212,7 +213,8 @@ static void destroy(gantry_backend_program_t *program) {
     gantry__host_free(host, program, sizeof *program);
 }
 
-static gantry_backend_program_t *make_program(gantry_backend_device_t *device, const char *label) {
+static gantry_backend_program_t *cuda_program_make(gantry_backend_device_t *device,
+                                                   const char *label) {
     gantry_backend_program_t *program = gantry__cuda_alloc(device->host, sizeof *program);
 
     if (program == NULL) {
@@ -227,7 +229,7 @@ static gantry_backend_program_t *make_program(gantry_backend_device_t *device, c
     }
     program->label = gantry__cuda_text(device->host, label);
     if (program->label == NULL) {
-        destroy(program);
+        cuda_program_destroy(program);
         return NULL;
     }
     return program;
@@ -255,8 +257,9 @@ static int32_t load_image(gantry_backend_program_t *program) {
         device->instance->version, log[0] != '\0' ? ": " : "", log);
 }
 
-static int32_t build(gantry_backend_device_t *device, const gantry_program_source_t *source,
-                     const char *options, gantry_backend_program_t **out_program) {
+static int32_t cuda_program_build(gantry_backend_device_t *device,
+                                  const gantry_program_source_t *source, const char *options,
+                                  gantry_backend_program_t **out_program) {
     gantry_backend_program_t *program;
     int32_t status;
 
@@ -270,7 +273,7 @@ static int32_t build(gantry_backend_device_t *device, const gantry_program_sourc
                                  "no compiler of programs for \"%.200s\": %s",
                                  device->record->hardware_name, device->record->info.no_programs);
     }
-    program = make_program(device, source->label);
+    program = cuda_program_make(device, source->label);
     if (program == NULL) {
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
@@ -279,7 +282,7 @@ static int32_t build(gantry_backend_device_t *device, const gantry_program_sourc
         status = load_image(program);
     }
     if (status != GANTRY_K_OK) {
-        destroy(program);
+        cuda_program_destroy(program);
         return status;
     }
     *out_program = program;
@@ -288,7 +291,8 @@ static int32_t build(gantry_backend_device_t *device, const gantry_program_sourc
 
 /* ---- binaries ---- */
 
-static int32_t binary(gantry_backend_program_t *program, void *bytes, uint64_t *size_bytes) {
+static int32_t cuda_program_binary(gantry_backend_program_t *program, void *bytes,
+                                   uint64_t *size_bytes) {
     uint64_t room = *size_bytes;
 
     *size_bytes = program->image_bytes;
@@ -307,8 +311,9 @@ static int32_t binary(gantry_backend_program_t *program, void *bytes, uint64_t *
 /* The driver is told no size: it reads as far as a CUBIN's own table says, or to a text's end. So
  * an image ends with one zero more, and a file that was cut must not reach it: the core checks
  * the content of its files. */
-static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, uint64_t size_bytes,
-                           const char *label, gantry_backend_program_t **out_program) {
+static int32_t cuda_program_load_binary(gantry_backend_device_t *device, const void *bytes,
+                                        uint64_t size_bytes, const char *label,
+                                        gantry_backend_program_t **out_program) {
     gantry_backend_program_t *program;
     int32_t status = GANTRY_K_RESOURCE_EXHAUSTED;
 
@@ -317,7 +322,7 @@ static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, u
         return gantry__cuda_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
                                  "the binary of \"%.200s\" is empty", label);
     }
-    program = make_program(device, label);
+    program = cuda_program_make(device, label);
     if (program == NULL) {
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
@@ -328,7 +333,7 @@ static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, u
         status = load_image(program);
     }
     if (status != GANTRY_K_OK) {
-        destroy(program);
+        cuda_program_destroy(program);
         return status;
     }
     *out_program = program;
@@ -337,10 +342,10 @@ static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, u
 
 const gantry_program_ops_t gantry__cuda_program_ops = {
     .struct_size = sizeof gantry__cuda_program_ops,
-    .build = build,
-    .destroy = destroy,
-    .binary = binary,
-    .load_binary = load_binary,
+    .build = cuda_program_build,
+    .destroy = cuda_program_destroy,
+    .binary = cuda_program_binary,
+    .load_binary = cuda_program_load_binary,
     .kernel_find = gantry__cuda_kernel_find,
     .launch = gantry__cuda_kernel_launch,
     .kernel_info = gantry__cuda_kernel_info,

@@ -4,8 +4,9 @@
 #include "cuda/cuda_backend.h"
 
 /* A device says that it has two levels; the urgent one is the most urgent that its context has. */
-static int32_t create_with_priority(gantry_backend_device_t *device, int32_t purpose,
-                                    int32_t priority, gantry_backend_stream_t **out_stream) {
+static int32_t cuda_stream_create_with_priority(gantry_backend_device_t *device, int32_t purpose,
+                                                int32_t priority,
+                                                gantry_backend_stream_t **out_stream) {
     gantry_backend_stream_t *stream = gantry__cuda_alloc(device->host, sizeof *stream);
     int level = priority < 0 ? device->greatest_priority : device->least_priority;
     gantry__cu_result_t native;
@@ -28,14 +29,14 @@ static int32_t create_with_priority(gantry_backend_device_t *device, int32_t pur
     return GANTRY_K_OK;
 }
 
-static int32_t create(gantry_backend_device_t *device, int32_t purpose,
-                      gantry_backend_stream_t **out_stream) {
-    return create_with_priority(device, purpose, 0, out_stream);
+static int32_t cuda_stream_create(gantry_backend_device_t *device, int32_t purpose,
+                                  gantry_backend_stream_t **out_stream) {
+    return cuda_stream_create_with_priority(device, purpose, 0, out_stream);
 }
 
 /* The driver would keep a destroyed stream's work going; who destroys it may free its memory next.
  * A stream that captures cannot be waited for. */
-static void destroy(gantry_backend_stream_t *stream) {
+static void cuda_stream_destroy(gantry_backend_stream_t *stream) {
     gantry_backend_device_t *device = stream->device;
 
     if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
@@ -49,7 +50,7 @@ static void destroy(gantry_backend_stream_t *stream) {
     gantry__host_free(device->host, stream, sizeof *stream);
 }
 
-static int32_t synchronize(gantry_backend_stream_t *stream) {
+static int32_t cuda_stream_synchronize(gantry_backend_stream_t *stream) {
     gantry_backend_device_t *device = stream->device;
     gantry__cu_result_t native;
 
@@ -60,7 +61,8 @@ static int32_t synchronize(gantry_backend_stream_t *stream) {
 
 /* The event may be another device's: the driver waits on the card, whatever context it was
  * recorded in. */
-static int32_t wait_event(gantry_backend_stream_t *stream, gantry_backend_event_t *event) {
+static int32_t cuda_stream_wait_event(gantry_backend_stream_t *stream,
+                                      gantry_backend_event_t *event) {
     gantry_backend_device_t *device = stream->device;
     gantry__cu_result_t native;
 
@@ -73,10 +75,10 @@ static int32_t wait_event(gantry_backend_stream_t *stream, gantry_backend_event_
 
 const gantry_stream_ops_t gantry__cuda_stream_ops = {
     .struct_size = sizeof gantry__cuda_stream_ops,
-    .create = create,
-    .destroy = destroy,
+    .create = cuda_stream_create,
+    .destroy = cuda_stream_destroy,
     .flush = NULL,
-    .synchronize = synchronize,
-    .wait_event = wait_event,
-    .create_with_priority = create_with_priority,
+    .synchronize = cuda_stream_synchronize,
+    .wait_event = cuda_stream_wait_event,
+    .create_with_priority = cuda_stream_create_with_priority,
 };

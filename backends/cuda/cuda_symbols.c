@@ -18,7 +18,7 @@ static const gantry__library_symbol_t symbols[] = {
 };
 
 /* May be missing. */
-static void resolve_newer(gantry__cuda_symbols_t *table) {
+static void cuda_symbols_resolve_newer(gantry__cuda_symbols_t *table) {
 #define NEWER(function, parameters)                         \
     do {                                                    \
         void *address = dlsym(table->library, #function);   \
@@ -70,6 +70,6 @@ int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbol
             "%s is no NVIDIA driver for CUDA 12.0 or newer: it has no function %s",
             out_symbols->name, missing);
     }
-    resolve_newer(out_symbols);
+    cuda_symbols_resolve_newer(out_symbols);
     return check_version(host, out_symbols);
 }

@@ -12,16 +12,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static int32_t check(gantry_backend_stream_t *stream, gantry__cu_result_t native, const char *what,
-                     const gantry_span_t *span) {
+static int32_t cuda_transfer_check(gantry_backend_stream_t *stream, gantry__cu_result_t native,
+                                   const char *what, const gantry_span_t *span) {
     return gantry__cuda_check(
         stream->device->host, native, "%s %llu bytes at offset %llu on \"%.200s\"", what,
         (unsigned long long)span->size_bytes, (unsigned long long)span->offset_bytes,
         stream->device->record->hardware_name);
 }
 
-static int32_t to_device(gantry_backend_stream_t *stream, const gantry_span_t *target,
-                         const void *source) {
+static int32_t cuda_transfer_to_device(gantry_backend_stream_t *stream, const gantry_span_t *target,
+                                       const void *source) {
     gantry__cu_result_t native = GANTRY__CU_SUCCESS;
 
     if (target->size_bytes > 0) {
@@ -30,10 +30,11 @@ static int32_t to_device(gantry_backend_stream_t *stream, const gantry_span_t *t
             stream->device->cu->cuMemcpyHtoDAsync_v2(gantry__cuda_address(target), source,
                                                      (size_t)target->size_bytes, stream->handle));
     }
-    return check(stream, native, "writing", target);
+    return cuda_transfer_check(stream, native, "writing", target);
 }
 
-static int32_t to_host(gantry_backend_stream_t *stream, void *target, const gantry_span_t *source) {
+static int32_t cuda_transfer_to_host(gantry_backend_stream_t *stream, void *target,
+                                     const gantry_span_t *source) {
     gantry__cu_result_t native = GANTRY__CU_SUCCESS;
 
     if (source->size_bytes > 0) {
@@ -42,7 +43,7 @@ static int32_t to_host(gantry_backend_stream_t *stream, void *target, const gant
             stream->device->cu->cuMemcpyDtoHAsync_v2(target, gantry__cuda_address(source),
                                                      (size_t)source->size_bytes, stream->handle));
     }
-    return check(stream, native, "reading", source);
+    return cuda_transfer_check(stream, native, "reading", source);
 }
 
 static int32_t sizes_differ(gantry_backend_stream_t *stream, const gantry_span_t *target,
@@ -53,8 +54,8 @@ static int32_t sizes_differ(gantry_backend_stream_t *stream, const gantry_span_t
                              (unsigned long long)target->size_bytes);
 }
 
-static int32_t copy(gantry_backend_stream_t *stream, const gantry_span_t *target,
-                    const gantry_span_t *source) {
+static int32_t cuda_transfer_copy(gantry_backend_stream_t *stream, const gantry_span_t *target,
+                                  const gantry_span_t *source) {
     gantry__cu_result_t native = GANTRY__CU_SUCCESS;
 
     if (target->size_bytes != source->size_bytes) {
@@ -66,7 +67,7 @@ static int32_t copy(gantry_backend_stream_t *stream, const gantry_span_t *target
                               gantry__cuda_address(target), gantry__cuda_address(source),
                               (size_t)target->size_bytes, stream->handle));
     }
-    return check(stream, native, "copying", target);
+    return cuda_transfer_check(stream, native, "copying", target);
 }
 
 /* ---- fill ---- */
@@ -105,8 +106,8 @@ static gantry__cu_result_t fill_any(const gantry__cuda_symbols_t *cu, gantry__cu
     }
 }
 
-static int32_t fill(gantry_backend_stream_t *stream, const gantry_span_t *target,
-                    const void *pattern, uint32_t pattern_bytes) {
+static int32_t cuda_transfer_fill(gantry_backend_stream_t *stream, const gantry_span_t *target,
+                                  const void *pattern, uint32_t pattern_bytes) {
     gantry__cu_result_t native = GANTRY__CU_SUCCESS;
 
     if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4 && pattern_bytes != 8) {
@@ -119,7 +120,7 @@ static int32_t fill(gantry_backend_stream_t *stream, const gantry_span_t *target
                           fill_any(stream->device->cu, stream->handle, gantry__cuda_address(target),
                                    (size_t)target->size_bytes, pattern, pattern_bytes));
     }
-    return check(stream, native, "filling", target);
+    return cuda_transfer_check(stream, native, "filling", target);
 }
 
 /* ---- between cards ---- */
@@ -183,14 +184,14 @@ static int32_t copy_peer(gantry_backend_stream_t *stream, const gantry_span_t *t
         GANTRY__CUDA_CALL(stream->device, native,
                           copy_between(stream, target, source_device, source));
     }
-    return check(stream, native, "copying from another card", target);
+    return cuda_transfer_check(stream, native, "copying from another card", target);
 }
 
 const gantry_transfer_ops_t gantry__cuda_transfer_ops = {
     .struct_size = sizeof gantry__cuda_transfer_ops,
-    .to_device = to_device,
-    .to_host = to_host,
-    .copy = copy,
-    .fill = fill,
+    .to_device = cuda_transfer_to_device,
+    .to_host = cuda_transfer_to_host,
+    .copy = cuda_transfer_copy,
+    .fill = cuda_transfer_fill,
     .copy_peer = copy_peer,
 };

@@ -15,7 +15,7 @@
 #include "driver/host_call.h"
 
 #if defined(__ELF__)
-static int is_cut_elf(int file, uint64_t size) {
+static int library_open_is_cut_elf(int file, uint64_t size) {
     ElfW(Ehdr) header;
 
     if (pread(file, &header, sizeof header, 0) != (ssize_t)sizeof header ||
@@ -35,7 +35,7 @@ static int is_cut_elf(int file, uint64_t size) {
     return 0;
 }
 #else
-static int is_cut_elf(int file, uint64_t size) {
+static int library_open_is_cut_elf(int file, uint64_t size) {
     (void)file;
     (void)size;
     return 0;
@@ -51,7 +51,7 @@ int gantry__library_is_cut(const char *path) {
         return 0;
     }
     is_cut = fstat(file, &info) == 0 && S_ISREG(info.st_mode) &&
-             is_cut_elf(file, (uint64_t)info.st_size);
+             library_open_is_cut_elf(file, (uint64_t)info.st_size);
     close(file);
     return is_cut;
 }

@@ -31,7 +31,7 @@ static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice) {
 
 /* PoCL's threads are not there in a child of fork, and work given to them never ends; other
  * drivers hold locks and files. */
-static int32_t check_process(const gantry_host_t *host) {
+static int32_t opencl_backend_check_process(const gantry_host_t *host) {
     return !gantry__process_mark_is_inherited(&used)
                ? GANTRY_K_OK
                : gantry__opencl_fail(
@@ -39,8 +39,8 @@ static int32_t check_process(const gantry_host_t *host) {
                      "this process is a child of fork, and its parent had OpenCL open: drivers' threads and locks do not survive fork; call exec in the child, or fork before the first runtime is created");
 }
 
-static int32_t find_devices(gantry_backend_instance_t *instance) {
-    int32_t status = check_process(instance->host);
+static int32_t opencl_backend_find_devices(gantry_backend_instance_t *instance) {
+    int32_t status = opencl_backend_check_process(instance->host);
 
     if (status == GANTRY_K_OK) {
         status = gantry__opencl_library_bind(instance->host);
@@ -62,14 +62,15 @@ static int32_t find_devices(gantry_backend_instance_t *instance) {
     return status;
 }
 
-static void close_instance(gantry_backend_instance_t *instance) {
+static void opencl_backend_close_instance(gantry_backend_instance_t *instance) {
     gantry__opencl_devices_forget(instance);
     gantry__clblast_rows_close(instance->host, instance->clblast_rows);
     pthread_mutex_destroy(&instance->lock);
     gantry__host_free(instance->host, instance, sizeof *instance);
 }
 
-static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_t **out_instance) {
+static int32_t opencl_backend_open_instance(const gantry_host_t *host,
+                                            gantry_backend_instance_t **out_instance) {
     gantry_backend_instance_t *instance = gantry__opencl_alloc(host, sizeof *instance);
     int32_t status;
 
@@ -88,22 +89,24 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
         status = gantry__clblast_rows_open(host, &instance->clblast_rows);
     }
     if (status == GANTRY_K_OK) {
-        status = find_devices(instance);
+        status = opencl_backend_find_devices(instance);
     }
     if (status != GANTRY_K_OK) {
-        close_instance(instance);
+        opencl_backend_close_instance(instance);
         return status;
     }
     *out_instance = instance;
     return GANTRY_K_OK;
 }
 
-static uint32_t device_count(gantry_backend_instance_t *instance) { return instance->record_count; }
+static uint32_t opencl_backend_device_count(gantry_backend_instance_t *instance) {
+    return instance->record_count;
+}
 
 /* The same list for every device: supports() of each kernel looks at what the device was opened
  * with. */
-static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index,
-                             const gantry_kernel_def_t *const **out_kernels) {
+static uint32_t opencl_backend_list_kernels(gantry_backend_instance_t *instance, uint32_t index,
+                                            const gantry_kernel_def_t *const **out_kernels) {
     static const gantry_kernel_def_t *const kernels[] = {
         &gantry__opencl_clblast_kernels[0],    &gantry__opencl_clblast_kernels[1],
         &gantry__opencl_cpu_matmul_kernels[0], &gantry__opencl_cpu_matmul_kernels[1],
@@ -118,7 +121,7 @@ static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index
     return sizeof kernels / sizeof kernels[0];
 }
 
-static const char *list_libraries(gantry_backend_instance_t *instance) {
+static const char *opencl_backend_list_libraries(gantry_backend_instance_t *instance) {
     char reason[256];
     int has_clblast = gantry__opencl_clblast_load(instance, reason, sizeof reason);
     const char *notes = instance->notes.text;
@@ -145,14 +148,14 @@ static const gantry_backend_t table = {
     .name = "opencl",
     .description = "OpenCL 1.2 devices of all platforms",
     .rank = 10,
-    .open = open_instance,
-    .close = close_instance,
-    .device_count = device_count,
+    .open = opencl_backend_open_instance,
+    .close = opencl_backend_close_instance,
+    .device_count = opencl_backend_device_count,
     .device_info = gantry__opencl_device_info,
     .device_open = gantry__opencl_device_open,
     .device_close = gantry__opencl_device_close,
-    .kernels = list_kernels,
-    .libraries = list_libraries,
+    .kernels = opencl_backend_list_kernels,
+    .libraries = opencl_backend_list_libraries,
     .memory = &gantry__opencl_memory_ops,
     .stream = &gantry__opencl_stream_ops,
     .event = &gantry__opencl_event_ops,

@@ -18,8 +18,8 @@
 #define REASON_BYTES GANTRY__POCL_REASON_BYTES
 #define LIBRARY_BYTES (UINT64_C(256) << 20) /* of address space: PoCL's with LLVM takes 240 MiB */
 
-static void leave_out(gantry_backend_instance_t *instance, const char *platform,
-                      const char *reason) {
+static void opencl_device_leave_out(gantry_backend_instance_t *instance, const char *platform,
+                                    const char *reason) {
     gantry__opencl_note(instance->host, &instance->notes, GANTRY_LOG_WARNING,
                         "OpenCL platform \"%.120s\": %s", platform, reason);
 }
@@ -91,7 +91,7 @@ static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id pl
     } else if (native == GANTRY__OPENCL_NO_MEMORY) {
         status = GANTRY_K_RESOURCE_EXHAUSTED;
     } else {
-        leave_out(instance, platform_name, reason);
+        opencl_device_leave_out(instance, platform_name, reason);
     }
     release_record(host, record);
     return status;
@@ -128,7 +128,7 @@ static void leave_out_empty(gantry_backend_instance_t *instance, const char *nam
         snprintf(reason, sizeof reason, "it has no devices; %s, which names them, is not set",
                  variable);
     }
-    leave_out(instance, name, reason);
+    opencl_device_leave_out(instance, name, reason);
 }
 
 /* PoCL is asked only when it has what it needs. No device and no reason: the platform has none. */
@@ -173,12 +173,12 @@ static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id 
     if (native != CL_SUCCESS) {
         snprintf(reason, sizeof reason, "asking for its name: %s (%d)",
                  gantry__opencl_error_name(native), (int)native);
-        leave_out(instance, "?", reason);
+        opencl_device_leave_out(instance, "?", reason);
         return GANTRY_K_OK;
     }
     count = list_devices(instance, platform, name, devices, reason, sizeof reason);
     if (reason[0] != '\0') {
-        leave_out(instance, name, reason);
+        opencl_device_leave_out(instance, name, reason);
     } else if (count == 0) {
         leave_out_empty(instance, name);
     }
@@ -273,7 +273,7 @@ void gantry__opencl_devices_forget(gantry_backend_instance_t *instance) {
     instance->record_capacity = 0;
 }
 
-static int32_t check_index(gantry_backend_instance_t *instance, uint32_t index) {
+static int32_t opencl_device_check_index(gantry_backend_instance_t *instance, uint32_t index) {
     if (index >= instance->record_count) {
         return gantry__opencl_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0,
                                    "OpenCL device %u does not exist; there are %u, from 0", index,
@@ -285,7 +285,7 @@ static int32_t check_index(gantry_backend_instance_t *instance, uint32_t index) 
 int32_t gantry__opencl_device_info(gantry_backend_instance_t *instance, uint32_t index,
                                    gantry_device_info_t *out_info) {
     uint32_t bytes = out_info->struct_size;
-    int32_t status = check_index(instance, index);
+    int32_t status = opencl_device_check_index(instance, index);
 
     if (status != GANTRY_K_OK) {
         return status;
@@ -353,7 +353,7 @@ int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t
                                    gantry_backend_device_t **out_device) {
     const gantry_host_t *host = instance->host;
     gantry_backend_device_t *device;
-    int32_t status = check_index(instance, index);
+    int32_t status = opencl_device_check_index(instance, index);
 
     *out_device = NULL;
     if (status != GANTRY_K_OK) {

@@ -107,7 +107,7 @@ static int has_extension(const char *extensions, const char *name) {
 
 /* The value, 0 when the driver does not know it; any other failure is kept, since 0 may be an
  * answer. Drivers answer with 4 or 8 bytes as the question's type is. */
-static uint64_t number(const asked_t *asked, cl_device_info what) {
+static uint64_t opencl_device_info_number(const asked_t *asked, cl_device_info what) {
     union {
         cl_uint u32;
         cl_ulong u64;
@@ -126,7 +126,7 @@ static uint64_t number(const asked_t *asked, cl_device_info what) {
 }
 
 static uint32_t number32(const asked_t *asked, cl_device_info what) {
-    uint64_t value = number(asked, what);
+    uint64_t value = opencl_device_info_number(asked, what);
 
     return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
@@ -157,7 +157,7 @@ static void find_pci_amd(const asked_t *asked) {
     }
 }
 
-static void find_pci(const asked_t *asked) {
+static void opencl_device_info_find_pci(const asked_t *asked) {
     cl_uint place[4] = {0, 0, 0, 0}; /* domain, bus, device, function */
     uint32_t slot;
 
@@ -175,7 +175,7 @@ static void find_pci(const asked_t *asked) {
 }
 
 /* CPU-type devices get none: several of one platform would share it. */
-static void find_uuid(const asked_t *asked) {
+static void opencl_device_info_find_uuid(const asked_t *asked) {
     unsigned char b[16];
 
     memset(b, 0, sizeof b);
@@ -193,8 +193,8 @@ static void find_uuid(const asked_t *asked) {
 
 /* ---- the record ---- */
 
-static int32_t find_type(const asked_t *asked) {
-    uint64_t type = number(asked, CL_DEVICE_TYPE);
+static int32_t opencl_device_info_find_type(const asked_t *asked) {
+    uint64_t type = opencl_device_info_number(asked, CL_DEVICE_TYPE);
 
     if ((type & CL_DEVICE_TYPE_CPU) != 0) { /* first: a simulator may claim to be all of them */
         return GANTRY_DEVICE_TYPE_CPU;
@@ -213,10 +213,10 @@ static const char *refusal(const asked_t *asked, const char *version, const char
     if (sscanf(version, "OpenCL %d.%d", &major, &minor) != 2 || major * 10 + minor < 12) {
         return "OpenCL 1.2 or newer is needed";
     }
-    if (number(asked, CL_DEVICE_AVAILABLE) == CL_FALSE) {
+    if (opencl_device_info_number(asked, CL_DEVICE_AVAILABLE) == CL_FALSE) {
         return "the driver says that it is not available";
     }
-    if ((number(asked, CL_DEVICE_ENDIAN_LITTLE) == CL_TRUE) != is_little) {
+    if ((opencl_device_info_number(asked, CL_DEVICE_ENDIAN_LITTLE) == CL_TRUE) != is_little) {
         return "its byte order is not the host's";
     }
     if (strcmp(profile, "FULL_PROFILE") != 0 &&
@@ -239,14 +239,14 @@ static void fill_flags(const asked_t *asked) {
     if (info->type == GANTRY_DEVICE_TYPE_CPU) {
         info->flags |= GANTRY_DEVICE_HOST_BACKED;
     } else if (info->type == GANTRY_DEVICE_TYPE_GPU &&
-               number(asked, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE) {
+               opencl_device_info_number(asked, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE) {
         info->flags |= GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_INTEGRATED;
     }
 }
 
 static uint64_t base_alignment(const asked_t *asked) {
     /* the driver counts in bits */
-    uint64_t wanted = number(asked, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
+    uint64_t wanted = opencl_device_info_number(asked, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
     /* OpenCL's largest type, long16 */
     uint64_t alignment = 128;
 
@@ -256,19 +256,19 @@ static uint64_t base_alignment(const asked_t *asked) {
     return alignment;
 }
 
-static void fill_numbers(const asked_t *asked) {
+static void opencl_device_info_fill_numbers(const asked_t *asked) {
     gantry_device_info_t *info = &asked->record->info;
 
     info->compute_units = number32(asked, CL_DEVICE_MAX_COMPUTE_UNITS);
     if (info->compute_units == 0) { /* work is cut into as many parts */
         info->compute_units = 1;
     }
-    info->total_bytes = number(asked, CL_DEVICE_GLOBAL_MEM_SIZE);
-    info->largest_allocation_bytes = number(asked, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    info->total_bytes = opencl_device_info_number(asked, CL_DEVICE_GLOBAL_MEM_SIZE);
+    info->largest_allocation_bytes = opencl_device_info_number(asked, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     info->base_alignment_bytes = base_alignment(asked);
-    info->local_memory_bytes = number(asked, CL_DEVICE_LOCAL_MEM_SIZE);
+    info->local_memory_bytes = opencl_device_info_number(asked, CL_DEVICE_LOCAL_MEM_SIZE);
     info->dtype_mask = PLAIN_TYPES;
-    if (number(asked, CL_DEVICE_DOUBLE_FP_CONFIG) != 0) {
+    if (opencl_device_info_number(asked, CL_DEVICE_DOUBLE_FP_CONFIG) != 0) {
         info->dtype_mask |= GANTRY_K_BIT(GANTRY_K_FLOAT64);
     }
     info->max_work_group_size = number32(asked, CL_DEVICE_MAX_WORK_GROUP_SIZE);
@@ -277,8 +277,9 @@ static void fill_numbers(const asked_t *asked) {
     if (info->native_vector_width == 0) {
         info->native_vector_width = 1;
     }
-    info->program_kinds =
-        number(asked, CL_DEVICE_COMPILER_AVAILABLE) == CL_TRUE ? GANTRY_PROGRAM_OPENCL_C : 0;
+    info->program_kinds = opencl_device_info_number(asked, CL_DEVICE_COMPILER_AVAILABLE) == CL_TRUE
+                              ? GANTRY_PROGRAM_OPENCL_C
+                              : 0;
     info->clock_mhz = number32(asked, CL_DEVICE_MAX_CLOCK_FREQUENCY);
 }
 
@@ -320,7 +321,7 @@ static void fill_priorities(const asked_t *asked, const char *version) {
 }
 
 /* FNV-1a, 64 bits; the terminator counts, so that neighbouring texts do not run together. */
-static uint64_t add_to_hash(uint64_t hash, const char *text) {
+static uint64_t opencl_device_info_add_to_hash(uint64_t hash, const char *text) {
     do {
         hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
     } while (*text++ != '\0');
@@ -329,8 +330,8 @@ static uint64_t add_to_hash(uint64_t hash, const char *text) {
 
 static void fill_build(const asked_t *asked, const char *device_version) {
     gantry__opencl_record_t *record = asked->record;
-    int can_round =
-        (number(asked, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+    int can_round = (opencl_device_info_number(asked, CL_DEVICE_SINGLE_FP_CONFIG) &
+                     CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
     const char *parts[] = {record->platform_name, record->platform_version, record->hardware_name,
                            device_version,        record->driver_version,   record->build_options,
                            asked->extensions};
@@ -341,7 +342,7 @@ static void fill_build(const asked_t *asked, const char *device_version) {
     snprintf(record->build_options, sizeof record->build_options, "-cl-std=CL1.2 -w%s",
              can_round ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
-        hash = add_to_hash(hash, parts[i]);
+        hash = opencl_device_info_add_to_hash(hash, parts[i]);
     }
     snprintf(record->build_hash, sizeof record->build_hash, "%016llx", (unsigned long long)hash);
 }
@@ -394,14 +395,14 @@ static cl_int fill_names(const asked_t *asked) {
 }
 
 static void fill_rest(const asked_t *asked, const char *version) {
-    asked->record->info.type = find_type(asked);
+    asked->record->info.type = opencl_device_info_find_type(asked);
     fill_flags(asked);
-    fill_numbers(asked);
+    opencl_device_info_fill_numbers(asked);
     fill_vendor_numbers(asked);
     fill_lanes(asked, version);
     fill_priorities(asked, version);
-    find_pci(asked);
-    find_uuid(asked);
+    opencl_device_info_find_pci(asked);
+    opencl_device_info_find_uuid(asked);
     fill_build(asked, version);
     point_texts(asked->record);
 }

@@ -103,7 +103,8 @@ static int32_t open_library(const drivers_t *drivers, const char *from, const ch
 }
 
 /* from: the file or variable that names the library. */
-static int32_t open_driver(const drivers_t *drivers, const char *from, const char *name) {
+static int32_t opencl_drivers_open_driver(const drivers_t *drivers, const char *from,
+                                          const char *name) {
     void *library;
     int32_t status = open_library(drivers, from, name, &library);
 
@@ -148,7 +149,7 @@ static int32_t open_icd(const drivers_t *drivers, const char *path) {
                             path);
         return GANTRY_K_OK;
     }
-    return open_driver(drivers, path, line);
+    return opencl_drivers_open_driver(drivers, path, line);
 }
 
 static int32_t open_folder(const drivers_t *drivers) {
@@ -219,7 +220,7 @@ static int32_t open_listed(const gantry_host_t *host, gantry__opencl_notes_t *no
         note_place(&drivers, "does not exist", "");
         return GANTRY_K_OK;
     }
-    return open_driver(&drivers, "OCL_ICD_VENDORS", asked);
+    return opencl_drivers_open_driver(&drivers, "OCL_ICD_VENDORS", asked);
 }
 
 /* ---- all ---- */

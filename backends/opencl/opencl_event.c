@@ -14,7 +14,8 @@
  * commands behind it. */
 #include "opencl/opencl_backend.h"
 
-static int32_t create(gantry_backend_device_t *device, gantry_backend_event_t **out_event) {
+static int32_t opencl_event_create(gantry_backend_device_t *device,
+                                   gantry_backend_event_t **out_event) {
     gantry_backend_event_t *event = gantry__opencl_alloc(device->host, sizeof *event);
 
     *out_event = event;
@@ -38,12 +39,12 @@ static void forget_record(gantry_backend_event_t *event) {
     atomic_store(&event->flushed, 0);
 }
 
-static void destroy(gantry_backend_event_t *event) {
+static void opencl_event_destroy(gantry_backend_event_t *event) {
     forget_record(event);
     gantry__host_free(event->device->host, event, sizeof *event);
 }
 
-static int32_t record(gantry_backend_event_t *event, gantry_backend_stream_t *stream) {
+static int32_t opencl_event_record(gantry_backend_event_t *event, gantry_backend_stream_t *stream) {
     const gantry__opencl_symbols_t *cl = event->device->cl;
     cl_event handle = NULL;
     cl_int native = cl->clEnqueueMarkerWithWaitList(stream->queue, 0, NULL, &handle);
@@ -89,7 +90,7 @@ static int32_t work_failed(const gantry_backend_event_t *event, cl_int status) {
                                 event->device->record->hardware_name);
 }
 
-static int32_t query(gantry_backend_event_t *event, int32_t *out_done) {
+static int32_t opencl_event_query(gantry_backend_event_t *event, int32_t *out_done) {
     cl_int status = CL_COMPLETE;
     cl_int native;
 
@@ -109,7 +110,7 @@ static int32_t query(gantry_backend_event_t *event, int32_t *out_done) {
     return status < CL_COMPLETE ? work_failed(event, status) : GANTRY_K_OK;
 }
 
-static int32_t synchronize(gantry_backend_event_t *event) {
+static int32_t opencl_event_synchronize(gantry_backend_event_t *event) {
     cl_int status = CL_COMPLETE;
     cl_int native;
 
@@ -214,9 +215,9 @@ int32_t gantry__opencl_event_wait_on(gantry_backend_device_t *device, cl_command
 
 const gantry_event_ops_t gantry__opencl_event_ops = {
     .struct_size = sizeof gantry__opencl_event_ops,
-    .create = create,
-    .destroy = destroy,
-    .record = record,
-    .query = query,
-    .synchronize = synchronize,
+    .create = opencl_event_create,
+    .destroy = opencl_event_destroy,
+    .record = opencl_event_record,
+    .query = opencl_event_query,
+    .synchronize = opencl_event_synchronize,
 };

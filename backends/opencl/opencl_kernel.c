@@ -99,7 +99,7 @@ static void put_idle(gantry_backend_kernel_t *kernel, ready_t ready) {
 
 /* ---- finding ---- */
 
-static void release_kernel(gantry_backend_kernel_t *kernel) {
+static void opencl_kernel_release(gantry_backend_kernel_t *kernel) {
     const gantry_backend_device_t *device = kernel->program->device;
 
     for (uint32_t i = 0; i < kernel->idle_count; ++i) {
@@ -115,7 +115,7 @@ void gantry__opencl_kernels_release(gantry__kernel_list_t *kernels) {
     gantry__kernel_head_t *head;
 
     while ((head = gantry__kernel_list_take(kernels)) != NULL) {
-        release_kernel((gantry_backend_kernel_t *)head);
+        opencl_kernel_release((gantry_backend_kernel_t *)head);
     }
 }
 
@@ -133,7 +133,8 @@ static int32_t no_such_kernel(const gantry_backend_program_t *program, const cha
                                 program->label, names);
 }
 
-static gantry_backend_kernel_t *make_kernel(gantry_backend_program_t *program, const char *name) {
+static gantry_backend_kernel_t *opencl_kernel_make(gantry_backend_program_t *program,
+                                                   const char *name) {
     const gantry_host_t *host = program->device->host;
     gantry_backend_kernel_t *kernel = gantry__opencl_alloc(host, sizeof *kernel);
 
@@ -149,7 +150,7 @@ static gantry_backend_kernel_t *make_kernel(gantry_backend_program_t *program, c
     }
     kernel->head.name = gantry__opencl_text(host, name);
     if (kernel->head.name == NULL) {
-        release_kernel(kernel);
+        opencl_kernel_release(kernel);
         return NULL;
     }
     return kernel;
@@ -157,7 +158,7 @@ static gantry_backend_kernel_t *make_kernel(gantry_backend_program_t *program, c
 
 /* Asked of a cl_kernel without arguments, since a driver adds those in local memory to what the
  * text declares. What a driver does not tell stays 0. */
-static void ask_needs(gantry_backend_kernel_t *kernel, cl_kernel handle) {
+static void opencl_kernel_ask_needs(gantry_backend_kernel_t *kernel, cl_kernel handle) {
     const gantry_backend_device_t *device = kernel->program->device;
     cl_device_id id = device->record->device;
     size_t items = 0;
@@ -203,17 +204,17 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
     if (native != CL_SUCCESS) {
         return no_such_kernel(program, name, native);
     }
-    kernel = make_kernel(program, name);
+    kernel = opencl_kernel_make(program, name);
     if (kernel == NULL) {
         program->device->cl->clReleaseKernel(handle);
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
     native = program->device->cl->clGetKernelInfo(
         handle, CL_KERNEL_NUM_ARGS, sizeof kernel->argument_count, &kernel->argument_count, NULL);
-    ask_needs(kernel, handle);
+    opencl_kernel_ask_needs(kernel, handle);
     put_idle(kernel, make_ready(kernel, handle));
     if (native != CL_SUCCESS) {
-        release_kernel(kernel);
+        opencl_kernel_release(kernel);
         return gantry__opencl_check(program->device->host, native,
                                     "asking kernel \"%.200s\" for its arguments", name);
     }
@@ -235,8 +236,9 @@ static void forget_old(const gantry_backend_kernel_t *kernel, ready_t *ready) {
 }
 
 /* Sets the argument, by what the driver is told, unless it has this value from the last launch. */
-static cl_int set_value(const gantry_backend_kernel_t *kernel, const ready_t *ready, cl_uint index,
-                        size_t bytes, const void *value, const void *told) {
+static cl_int opencl_kernel_set_value(const gantry_backend_kernel_t *kernel, const ready_t *ready,
+                                      cl_uint index, size_t bytes, const void *value,
+                                      const void *told) {
     last_t *last =
         ready->last != NULL && index < kernel->argument_count ? ready->last + index : NULL;
     cl_int native;
@@ -265,17 +267,18 @@ static cl_int set_argument(const gantry_backend_kernel_t *kernel, const ready_t 
         case GANTRY_LAUNCH_BASE:
             base = gantry__opencl_buffer(arg->as.span.region);
             offset = arg->as.span.offset_bytes;
-            native =
-                set_value(kernel, ready, *index, sizeof base, &base, base != NULL ? &base : NULL);
+            native = opencl_kernel_set_value(kernel, ready, *index, sizeof base, &base,
+                                             base != NULL ? &base : NULL);
             if (native != CL_SUCCESS || arg->kind == GANTRY_LAUNCH_BASE) {
                 break;
             }
             *index += 1;
-            native = set_value(kernel, ready, *index, sizeof offset, &offset, &offset);
+            native =
+                opencl_kernel_set_value(kernel, ready, *index, sizeof offset, &offset, &offset);
             break;
         case GANTRY_LAUNCH_SCALAR:
-            native =
-                set_value(kernel, ready, *index, arg->size_bytes, arg->as.value, arg->as.value);
+            native = opencl_kernel_set_value(kernel, ready, *index, arg->size_bytes, arg->as.value,
+                                             arg->as.value);
             break;
         case GANTRY_LAUNCH_LOCAL:
             native = kernel->program->device->cl->clSetKernelArg(ready->handle, *index,

@@ -54,8 +54,8 @@ static void wish_huge_buffer(gantry_backend_device_t *device, cl_mem buffer, uin
     cl->clReleaseCommandQueue(queue);
 }
 
-static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
-                            gantry_region_t *out_region) {
+static int32_t opencl_memory_region_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
+                                          gantry_region_t *out_region) {
     const gantry_device_info_t *info = &device->record->info;
     cl_int native = CL_SUCCESS;
     cl_mem buffer;
@@ -82,8 +82,8 @@ static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes
     return GANTRY_K_OK;
 }
 
-static void region_free(gantry_backend_device_t *device, gantry_region_t region,
-                        uint64_t size_bytes) {
+static void opencl_memory_region_free(gantry_backend_device_t *device, gantry_region_t region,
+                                      uint64_t size_bytes) {
     (void)size_bytes;
     atomic_fetch_add(&device->released_regions, 1);
     device->cl->clReleaseMemObject(gantry__opencl_buffer(region));
@@ -136,7 +136,8 @@ static int32_t plain_alloc(const gantry_host_t *host, uint64_t size_bytes, void 
 }
 
 /* On a CPU-type device all host memory is as near as any other. */
-static int32_t host_alloc(gantry_backend_device_t *device, uint64_t size_bytes, void **out_ptr) {
+static int32_t opencl_memory_host_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
+                                        void **out_ptr) {
     gantry__opencl_pinned_t *pinned;
     int32_t status;
 
@@ -177,7 +178,8 @@ static gantry__opencl_pinned_t *take_pinned(gantry_backend_device_t *device, con
     return found;
 }
 
-static void host_free(gantry_backend_device_t *device, void *ptr, uint64_t size_bytes) {
+static void opencl_memory_host_free(gantry_backend_device_t *device, void *ptr,
+                                    uint64_t size_bytes) {
     gantry__opencl_pinned_t *pinned;
 
     if (device->host_queue == NULL) {
@@ -197,8 +199,8 @@ void gantry__opencl_pinned_release_all(gantry_backend_device_t *device) {
 }
 
 /* OpenCL itself has no such question; AMD's extension has. */
-static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes,
-                           uint64_t *out_total_bytes) {
+static int32_t opencl_memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes,
+                                  uint64_t *out_total_bytes) {
     size_t kibibytes[2] = {0, 0};
     cl_int native;
 
@@ -217,9 +219,9 @@ static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_b
 
 const gantry_memory_ops_t gantry__opencl_memory_ops = {
     .struct_size = sizeof gantry__opencl_memory_ops,
-    .region_alloc = region_alloc,
-    .region_free = region_free,
-    .host_alloc = host_alloc,
-    .host_free = host_free,
-    .memory_info = memory_info,
+    .region_alloc = opencl_memory_region_alloc,
+    .region_free = opencl_memory_region_free,
+    .host_alloc = opencl_memory_host_alloc,
+    .host_free = opencl_memory_host_free,
+    .memory_info = opencl_memory_info,
 };

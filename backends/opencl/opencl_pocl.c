@@ -85,7 +85,7 @@ static int find_folder(gantry__pocl_folder_t *out_folder, char *reason, size_t r
 }
 
 /* With those above it. Returns 0 or what is wrong, with the length of the part it is wrong with. */
-static int make_folder(const char *path, size_t *out_length) {
+static int opencl_pocl_make_folder(const char *path, size_t *out_length) {
     char part[PATH_BYTES];
     struct stat found;
 
@@ -149,7 +149,7 @@ static int check_folder(const gantry__pocl_folder_t *folder, char *reason, size_
     int runs = 0;
     int code;
 
-    if ((code = make_folder(folder->path, &length)) != 0) {
+    if ((code = opencl_pocl_make_folder(folder->path, &length)) != 0) {
         snprintf(problem, sizeof problem, "and %.*s cannot be made: %s",
                  (int)(length < 300 ? length : 300), folder->path, strerror(code));
     } else if ((code = try_file(folder->path, &free_bytes, &runs)) != 0) {

@@ -10,7 +10,8 @@
 /* ---- a refusal ---- */
 
 /* The compiler's log; NULL when there is none. Owned by the caller, *out_bytes long. */
-static char *build_log(gantry_backend_device_t *device, cl_program handle, size_t *out_bytes) {
+static char *opencl_program_build_log(gantry_backend_device_t *device, cl_program handle,
+                                      size_t *out_bytes) {
     const gantry__opencl_symbols_t *cl = device->cl;
     size_t bytes = 0;
     char *log;
@@ -33,10 +34,10 @@ static char *build_log(gantry_backend_device_t *device, cl_program handle, size_
     return log;
 }
 
-static int32_t build_failed(gantry_backend_device_t *device, cl_program handle, const char *label,
-                            const char *options, cl_int native) {
+static int32_t opencl_program_build_failed(gantry_backend_device_t *device, cl_program handle,
+                                           const char *label, const char *options, cl_int native) {
     size_t log_bytes = 0;
-    char *log = build_log(device, handle, &log_bytes);
+    char *log = opencl_program_build_log(device, handle, &log_bytes);
     int32_t code = gantry__build_failed(
         device->host, &(gantry__build_failure_t){.domain = "OpenCL",
                                                  .code = gantry__opencl_error_code(native),
@@ -59,7 +60,7 @@ int32_t gantry__opencl_check_compiling(const gantry_backend_device_t *device) {
 
 /* ---- making ---- */
 
-static void destroy(gantry_backend_program_t *program) {
+static void opencl_program_destroy(gantry_backend_program_t *program) {
     const gantry_host_t *host = program->device->host;
 
     gantry__opencl_kernels_release(&program->kernels);
@@ -71,7 +72,8 @@ static void destroy(gantry_backend_program_t *program) {
     gantry__host_free(host, program, sizeof *program);
 }
 
-static gantry_backend_program_t *make_program(gantry_backend_device_t *device, const char *label) {
+static gantry_backend_program_t *opencl_program_make(gantry_backend_device_t *device,
+                                                     const char *label) {
     gantry_backend_program_t *program = gantry__opencl_alloc(device->host, sizeof *program);
 
     if (program == NULL) {
@@ -86,14 +88,14 @@ static gantry_backend_program_t *make_program(gantry_backend_device_t *device, c
     }
     program->label = gantry__opencl_text(device->host, label);
     if (program->label == NULL) {
-        destroy(program);
+        opencl_program_destroy(program);
         return NULL;
     }
     return program;
 }
 
 /* Compiles or, for a binary, links. */
-static int32_t finish(gantry_backend_program_t *program, const char *options) {
+static int32_t opencl_program_finish(gantry_backend_program_t *program, const char *options) {
     gantry_backend_device_t *device = program->device;
     char all[GANTRY__BUILD_OPTIONS_BYTES];
     int length = snprintf(all, sizeof all, "%s%s%s", device->record->build_options,
@@ -115,11 +117,12 @@ static int32_t finish(gantry_backend_program_t *program, const char *options) {
         device->cl->clBuildProgram(program->handle, 1, &device->record->device, all, NULL, NULL);
     return native == CL_SUCCESS
                ? GANTRY_K_OK
-               : build_failed(device, program->handle, program->label, all, native);
+               : opencl_program_build_failed(device, program->handle, program->label, all, native);
 }
 
-static int32_t build(gantry_backend_device_t *device, const gantry_program_source_t *source,
-                     const char *options, gantry_backend_program_t **out_program) {
+static int32_t opencl_program_build(gantry_backend_device_t *device,
+                                    const gantry_program_source_t *source, const char *options,
+                                    gantry_backend_program_t **out_program) {
     gantry_backend_program_t *program;
     cl_int native = CL_SUCCESS;
     int32_t status;
@@ -129,7 +132,7 @@ static int32_t build(gantry_backend_device_t *device, const gantry_program_sourc
         return gantry__opencl_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
                                    "program \"%.200s\" is not written in OpenCL C", source->label);
     }
-    program = make_program(device, source->label);
+    program = opencl_program_make(device, source->label);
     if (program == NULL) {
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
@@ -139,10 +142,10 @@ static int32_t build(gantry_backend_device_t *device, const gantry_program_sourc
     status = gantry__opencl_check(device->host, native, "handing program \"%.200s\" to the driver",
                                   source->label);
     if (status == GANTRY_K_OK) {
-        status = finish(program, options != NULL ? options : "");
+        status = opencl_program_finish(program, options != NULL ? options : "");
     }
     if (status != GANTRY_K_OK) {
-        destroy(program);
+        opencl_program_destroy(program);
         return status;
     }
     *out_program = program;
@@ -151,7 +154,8 @@ static int32_t build(gantry_backend_device_t *device, const gantry_program_sourc
 
 /* ---- binaries ---- */
 
-static int32_t binary(gantry_backend_program_t *program, void *bytes, uint64_t *size_bytes) {
+static int32_t opencl_program_binary(gantry_backend_program_t *program, void *bytes,
+                                     uint64_t *size_bytes) {
     gantry_backend_device_t *device = program->device;
     const gantry__opencl_symbols_t *cl = device->cl;
     uint64_t room = *size_bytes;
@@ -181,8 +185,9 @@ static int32_t binary(gantry_backend_program_t *program, void *bytes, uint64_t *
                                 program->label);
 }
 
-static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, uint64_t size_bytes,
-                           const char *label, gantry_backend_program_t **out_program) {
+static int32_t opencl_program_load_binary(gantry_backend_device_t *device, const void *bytes,
+                                          uint64_t size_bytes, const char *label,
+                                          gantry_backend_program_t **out_program) {
     const unsigned char *data = bytes;
     size_t size = (size_t)size_bytes;
     cl_int native = CL_SUCCESS;
@@ -195,7 +200,7 @@ static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, u
         return gantry__opencl_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
                                    "the binary of \"%.200s\" is empty", label);
     }
-    program = make_program(device, label);
+    program = opencl_program_make(device, label);
     if (program == NULL) {
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
@@ -204,10 +209,10 @@ static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, u
     status = gantry__opencl_check(device->host, native != CL_SUCCESS ? native : accepted,
                                   "loading the binary of \"%.200s\"", label);
     if (status == GANTRY_K_OK) {
-        status = finish(program, "");
+        status = opencl_program_finish(program, "");
     }
     if (status != GANTRY_K_OK) {
-        destroy(program);
+        opencl_program_destroy(program);
         return status;
     }
     *out_program = program;
@@ -216,10 +221,10 @@ static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, u
 
 const gantry_program_ops_t gantry__opencl_program_ops = {
     .struct_size = sizeof gantry__opencl_program_ops,
-    .build = build,
-    .destroy = destroy,
-    .binary = binary,
-    .load_binary = load_binary,
+    .build = opencl_program_build,
+    .destroy = opencl_program_destroy,
+    .binary = opencl_program_binary,
+    .load_binary = opencl_program_load_binary,
     .kernel_find = gantry__opencl_kernel_find,
     .launch = gantry__opencl_kernel_launch,
     .kernel_info = gantry__opencl_kernel_info,

@@ -28,8 +28,9 @@ static cl_command_queue make_queue(const gantry_backend_device_t *device, int32_
 }
 
 /* A priority is a hint: what is out of the device's range is brought to its end. */
-static int32_t create_with_priority(gantry_backend_device_t *device, int32_t purpose,
-                                    int32_t priority, gantry_backend_stream_t **out_stream) {
+static int32_t opencl_stream_create_with_priority(gantry_backend_device_t *device, int32_t purpose,
+                                                  int32_t priority,
+                                                  gantry_backend_stream_t **out_stream) {
     gantry_backend_stream_t *stream = gantry__opencl_alloc(device->host, sizeof *stream);
     cl_int native = CL_SUCCESS;
 
@@ -49,12 +50,12 @@ static int32_t create_with_priority(gantry_backend_device_t *device, int32_t pur
     return GANTRY_K_OK;
 }
 
-static int32_t create(gantry_backend_device_t *device, int32_t purpose,
-                      gantry_backend_stream_t **out_stream) {
-    return create_with_priority(device, purpose, 0, out_stream);
+static int32_t opencl_stream_create(gantry_backend_device_t *device, int32_t purpose,
+                                    gantry_backend_stream_t **out_stream) {
+    return opencl_stream_create_with_priority(device, purpose, 0, out_stream);
 }
 
-static void destroy(gantry_backend_stream_t *stream) {
+static void opencl_stream_destroy(gantry_backend_stream_t *stream) {
     stream->device->cl->clFinish(stream->queue);
     stream->device->cl->clReleaseCommandQueue(stream->queue);
     gantry__host_free(stream->device->host, stream, sizeof *stream);
@@ -66,7 +67,7 @@ static int32_t flush(gantry_backend_stream_t *stream) {
                                 stream->device->record->hardware_name);
 }
 
-static int32_t synchronize(gantry_backend_stream_t *stream) {
+static int32_t opencl_stream_synchronize(gantry_backend_stream_t *stream) {
     const gantry__opencl_symbols_t *cl = stream->device->cl;
     cl_event marker = NULL;
     cl_int status = CL_COMPLETE;
@@ -91,16 +92,17 @@ static int32_t synchronize(gantry_backend_stream_t *stream) {
                                 stream->device->record->hardware_name);
 }
 
-static int32_t wait_event(gantry_backend_stream_t *stream, gantry_backend_event_t *event) {
+static int32_t opencl_stream_wait_event(gantry_backend_stream_t *stream,
+                                        gantry_backend_event_t *event) {
     return gantry__opencl_event_wait_on(stream->device, stream->queue, event);
 }
 
 const gantry_stream_ops_t gantry__opencl_stream_ops = {
     .struct_size = sizeof gantry__opencl_stream_ops,
-    .create = create,
-    .destroy = destroy,
+    .create = opencl_stream_create,
+    .destroy = opencl_stream_destroy,
     .flush = flush,
-    .synchronize = synchronize,
-    .wait_event = wait_event,
-    .create_with_priority = create_with_priority,
+    .synchronize = opencl_stream_synchronize,
+    .wait_event = opencl_stream_wait_event,
+    .create_with_priority = opencl_stream_create_with_priority,
 };

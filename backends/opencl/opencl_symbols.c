@@ -18,7 +18,7 @@ static const gantry__library_symbol_t symbols[] = {
 };
 
 /* May be missing. */
-static void resolve_newer(gantry__opencl_symbols_t *table) {
+static void opencl_symbols_resolve_newer(gantry__opencl_symbols_t *table) {
     void *address = dlsym(table->library, "clCreateCommandQueueWithProperties");
 
     memcpy(&table->create_queue_with_properties, &address, sizeof address);
@@ -51,6 +51,6 @@ int32_t gantry__opencl_symbols_open(const gantry_host_t *host,
                 ? "; it is a driver that a loader opens: leave GANTRY_OPENCL_LIBRARY to a loader, and name the driver with OCL_ICD_VENDORS"
                 : "");
     }
-    resolve_newer(out_symbols);
+    opencl_symbols_resolve_newer(out_symbols);
     return GANTRY_K_OK;
 }

@@ -2,16 +2,16 @@
 /* Transfers: all are submitted and none is waited for; a span of no bytes is no command. */
 #include "opencl/opencl_backend.h"
 
-static int32_t check(gantry_backend_stream_t *stream, cl_int native, const char *what,
-                     const gantry_span_t *span) {
+static int32_t opencl_transfer_check(gantry_backend_stream_t *stream, cl_int native,
+                                     const char *what, const gantry_span_t *span) {
     return gantry__opencl_check(
         stream->device->host, native, "%s %llu bytes at offset %llu on \"%.200s\"", what,
         (unsigned long long)span->size_bytes, (unsigned long long)span->offset_bytes,
         stream->device->record->hardware_name);
 }
 
-static int32_t to_device(gantry_backend_stream_t *stream, const gantry_span_t *target,
-                         const void *source) {
+static int32_t opencl_transfer_to_device(gantry_backend_stream_t *stream,
+                                         const gantry_span_t *target, const void *source) {
     cl_int native = CL_SUCCESS;
 
     if (target->size_bytes > 0) {
@@ -19,10 +19,11 @@ static int32_t to_device(gantry_backend_stream_t *stream, const gantry_span_t *t
             stream->queue, gantry__opencl_buffer(target->region), CL_FALSE,
             (size_t)target->offset_bytes, (size_t)target->size_bytes, source, 0, NULL, NULL);
     }
-    return check(stream, native, "writing", target);
+    return opencl_transfer_check(stream, native, "writing", target);
 }
 
-static int32_t to_host(gantry_backend_stream_t *stream, void *target, const gantry_span_t *source) {
+static int32_t opencl_transfer_to_host(gantry_backend_stream_t *stream, void *target,
+                                       const gantry_span_t *source) {
     cl_int native = CL_SUCCESS;
 
     if (source->size_bytes > 0) {
@@ -30,11 +31,11 @@ static int32_t to_host(gantry_backend_stream_t *stream, void *target, const gant
             stream->queue, gantry__opencl_buffer(source->region), CL_FALSE,
             (size_t)source->offset_bytes, (size_t)source->size_bytes, target, 0, NULL, NULL);
     }
-    return check(stream, native, "reading", source);
+    return opencl_transfer_check(stream, native, "reading", source);
 }
 
-static int32_t copy(gantry_backend_stream_t *stream, const gantry_span_t *target,
-                    const gantry_span_t *source) {
+static int32_t opencl_transfer_copy(gantry_backend_stream_t *stream, const gantry_span_t *target,
+                                    const gantry_span_t *source) {
     cl_int native = CL_SUCCESS;
 
     if (target->size_bytes != source->size_bytes) {
@@ -49,11 +50,11 @@ static int32_t copy(gantry_backend_stream_t *stream, const gantry_span_t *target
             gantry__opencl_buffer(target->region), (size_t)source->offset_bytes,
             (size_t)target->offset_bytes, (size_t)target->size_bytes, 0, NULL, NULL);
     }
-    return check(stream, native, "copying", target);
+    return opencl_transfer_check(stream, native, "copying", target);
 }
 
-static int32_t fill(gantry_backend_stream_t *stream, const gantry_span_t *target,
-                    const void *pattern, uint32_t pattern_bytes) {
+static int32_t opencl_transfer_fill(gantry_backend_stream_t *stream, const gantry_span_t *target,
+                                    const void *pattern, uint32_t pattern_bytes) {
     cl_int native = CL_SUCCESS;
 
     if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4 && pattern_bytes != 8) {
@@ -66,16 +67,16 @@ static int32_t fill(gantry_backend_stream_t *stream, const gantry_span_t *target
             stream->queue, gantry__opencl_buffer(target->region), pattern, pattern_bytes,
             (size_t)target->offset_bytes, (size_t)target->size_bytes, 0, NULL, NULL);
     }
-    return check(stream, native, "filling", target);
+    return opencl_transfer_check(stream, native, "filling", target);
 }
 
 /* No copy_peer: each device has its own context, and OpenCL copies within one only; the core's way
  * through the host is taken. */
 const gantry_transfer_ops_t gantry__opencl_transfer_ops = {
     .struct_size = sizeof gantry__opencl_transfer_ops,
-    .to_device = to_device,
-    .to_host = to_host,
-    .copy = copy,
-    .fill = fill,
+    .to_device = opencl_transfer_to_device,
+    .to_host = opencl_transfer_to_host,
+    .copy = opencl_transfer_copy,
+    .fill = opencl_transfer_fill,
     .copy_peer = NULL,
 };

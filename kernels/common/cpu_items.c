@@ -63,7 +63,7 @@ static int32_t fail(gantry_op_call_t *call, const item_job_t *job) {
     return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
 }
 
-static int64_t grain_of(const gantry__k_item_launch_t *launch) {
+static int64_t cpu_grain_of(const gantry__k_item_launch_t *launch) {
     if (launch->grain > 0) {
         return launch->grain;
     }
@@ -89,6 +89,6 @@ int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry__k_items_t *i
     for (uint32_t k = 0; k < launch->span_count; ++k) {
         job.spans[k] = (void *)(uintptr_t)(launch->spans[k].region + launch->spans[k].offset_bytes);
     }
-    gantry__cpu_parallel_for(call->device, launch->count, grain_of(launch), run_part, &job);
+    gantry__cpu_parallel_for(call->device, launch->count, cpu_grain_of(launch), run_part, &job);
     return atomic_load(&job.position) == NO_POSITION ? GANTRY_K_OK : fail(call, &job);
 }

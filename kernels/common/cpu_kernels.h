@@ -11,6 +11,9 @@
 #include "kernels/common/cpu_simd.h"
 #include "kernels/common/kernel_types.h"
 
+/* A list of kernels that both sides expand names a function compute_x: here it is this one. */
+#define GANTRY_K_SIDE(function) cpu_##function
+
 #define GANTRY_K_FAMILY(name)                                               \
     extern const gantry_kernel_def_t *const gantry__cpu_##name##_kernels[]; \
     extern const uint32_t gantry__cpu_##name##_kernel_count;

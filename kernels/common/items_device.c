@@ -5,8 +5,8 @@
 #include "kernels/common/item_kernel.h"
 #include "kernels/common/program_options.h"
 
-static gantry__k_options_t options_of(const gantry_op_call_t *call,
-                                      const gantry__k_item_launch_t *launch) {
+static gantry__k_options_t items_device_options_of(const gantry_op_call_t *call,
+                                                   const gantry__k_item_launch_t *launch) {
     gantry__k_options_t options = gantry__k_options(call);
 
     if (launch->t != 0) {
@@ -40,7 +40,7 @@ int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry__k_items
     gantry_launch_arg_t args[GANTRY_K_ITEM_SPANS + 2];
     gantry_backend_kernel_t *kernel;
     uint32_t count = 0;
-    const gantry__k_options_t options = options_of(call, launch);
+    const gantry__k_options_t options = items_device_options_of(call, launch);
     gantry_span_t fault;
     int32_t status;
 

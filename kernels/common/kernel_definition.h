@@ -23,10 +23,13 @@ static const gantry_type_constraint_t gantry__k_floating_type[] = {{"T", GANTRY_
         .type_count = type_count_, .host_args = hosts_, .host_arg_count = host_count_, __VA_ARGS__ \
     }
 
-/* For a list over X(stem, "Op", compute, type constraints, names of host inputs, how many). */
-#define GANTRY_K_KERNEL(variable, op_, compute_, types_, hosts_, host_count_) \
-    const gantry_kernel_def_t variable = GANTRY_K_DEFINITION(                 \
-        op_, types_, GANTRY_K_COUNT_OF(types_), hosts_, host_count_, .compute = compute_);
+/* For a list over X(stem, "Op", compute, type constraints, names of host inputs, how many).
+ * GANTRY_K_SIDE makes the function of compute: the CPU's (cpu_kernels.h) or the one of devices that
+ * build programs (device_kernel.h). */
+#define GANTRY_K_KERNEL(variable, op_, compute_, types_, hosts_, host_count_)            \
+    const gantry_kernel_def_t variable =                                                 \
+        GANTRY_K_DEFINITION(op_, types_, GANTRY_K_COUNT_OF(types_), hosts_, host_count_, \
+                            .compute = GANTRY_K_SIDE(compute_));
 #define GANTRY_K_CPU_KERNEL(stem, ...) GANTRY_K_KERNEL(gantry__cpu_##stem##_kernel, __VA_ARGS__)
 #define GANTRY_K_CPU_KERNEL_DECLARATION(stem, ...) \
     extern const gantry_kernel_def_t gantry__cpu_##stem##_kernel;

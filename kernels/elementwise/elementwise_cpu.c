@@ -13,8 +13,8 @@ typedef struct element_op_t {
     const char *failure; /* what a bad element means */
 } element_op_t;
 
-static const gantry__cpu_loops_t *find_loops(const gantry_op_call_t *call, uint32_t row,
-                                             uint32_t column) {
+static const gantry__cpu_loops_t *elementwise_cpu_find_loops(const gantry_op_call_t *call,
+                                                             uint32_t row, uint32_t column) {
     const gantry__cpu_loops_t *table = GANTRY_CPU_PICK(call->device->simd_level, element_loops)();
 
     return &table[row * GANTRY_CPU_TYPES + column];
@@ -29,12 +29,13 @@ void gantry__cpu_map_find(gantry__cpu_map_t *map, const gantry_op_call_t *call, 
     map->x_bytes = map->y_bytes = gantry__k_size(dtype);
     map->out_bytes = gantry__k_size(out_dtype);
     if (column < GANTRY_CPU_TYPES) {
-        map->loops = find_loops(call, row, column);
+        map->loops = elementwise_cpu_find_loops(call, row, column);
         map->loop = map->loops->dense;
     } else if (column < GANTRY_CPU_INTEGERS_END) {
         map->loop = GANTRY_CPU_PICK(level, integer_loop)(row, column - GANTRY_CPU_TYPES);
     } else {
-        map->loop = find_loops(call, row, gantry__cpu_type_column(GANTRY_K_FLOAT32))->dense;
+        map->loop =
+            elementwise_cpu_find_loops(call, row, gantry__cpu_type_column(GANTRY_K_FLOAT32))->dense;
         map->widen = GANTRY_CPU_PICK(level, convert_loop)(
             column, gantry__cpu_type_column(GANTRY_K_FLOAT32), 0);
         map->narrow = out_dtype != dtype
@@ -44,11 +45,11 @@ void gantry__cpu_map_find(gantry__cpu_map_t *map, const gantry_op_call_t *call, 
     }
 }
 
-static int64_t grain_of(const element_op_t *op) {
+static int64_t elementwise_cpu_grain_of(const element_op_t *op) {
     return op->costly ? GANTRY_CPU_COSTLY_GRAIN : GANTRY_CPU_CHEAP_GRAIN;
 }
 
-static int32_t finish(gantry_op_call_t *call, const element_op_t *op, int32_t bad) {
+static int32_t elementwise_cpu_finish(gantry_op_call_t *call, const element_op_t *op, int32_t bad) {
     return bad == 0 ? GANTRY_K_OK
                     : call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, op->failure);
 }
@@ -63,9 +64,10 @@ static int32_t compute_by_blocks(gantry_op_call_t *call, const element_op_t *op,
 
     gantry__cpu_map_find(&map, call, op->row);
     gantry__k_plan_broadcast(&plan, out, operands, count);
-    return finish(
+    return elementwise_cpu_finish(
         call, op,
-        gantry__cpu_map_broadcast(call->device, &map, &plan, out->element_count, grain_of(op)));
+        gantry__cpu_map_broadcast(call->device, &map, &plan, out->element_count,
+                                  elementwise_cpu_grain_of(op)));
 }
 
 static int32_t run_unary(gantry_op_call_t *call, const element_op_t *op) {
@@ -77,9 +79,9 @@ static int32_t run_unary(gantry_op_call_t *call, const element_op_t *op) {
     if (column >= GANTRY_CPU_TYPES) {
         return compute_by_blocks(call, op, call->inputs, 1);
     }
-    const gantry__cpu_loop_fn loop = find_loops(call, op->row, column)->dense;
+    const gantry__cpu_loop_fn loop = elementwise_cpu_find_loops(call, op->row, column)->dense;
     if (count <= SMALL_COUNT) {
-        return finish(call, op, loop(x->data, NULL, out->data, count));
+        return elementwise_cpu_finish(call, op, loop(x->data, NULL, out->data, count));
     }
     gantry__cpu_map_t map = {.loop = loop,
                              .x = x->data,
@@ -89,12 +91,15 @@ static int32_t run_unary(gantry_op_call_t *call, const element_op_t *op) {
                              .y_bytes = 0,
                              .out_bytes = gantry__k_size(out->dtype),
                              .simd_level = call->device->simd_level};
-    return finish(call, op, gantry__cpu_map_dense(call->device, &map, count, grain_of(op)));
+    return elementwise_cpu_finish(
+        call, op, gantry__cpu_map_dense(call->device, &map, count, elementwise_cpu_grain_of(op)));
 }
 
-static int32_t compute_unary(gantry_op_call_t *call) { return run_unary(call, call->kernel->data); }
+static int32_t cpu_compute_unary(gantry_op_call_t *call) {
+    return run_unary(call, call->kernel->data);
+}
 
-static int32_t compute_choice(gantry_op_call_t *call) {
+static int32_t cpu_compute_choice(gantry_op_call_t *call) {
     const element_op_t *op = call->kernel->data;
 
     return run_unary(call, op + (gantry__k_attr_int(call, "approximate", 0) != 0));
@@ -121,10 +126,10 @@ static int32_t run_binary(gantry_op_call_t *call, const gantry_arg_t *x, const g
     if (column >= GANTRY_CPU_TYPES) {
         return compute_by_blocks(call, op, operands, 2);
     }
-    const gantry__cpu_loops_t *loops = find_loops(call, op->row, column);
+    const gantry__cpu_loops_t *loops = elementwise_cpu_find_loops(call, op->row, column);
     const gantry__cpu_loop_fn loop = dense_form(loops, x->element_count, y->element_count, count);
     if (loop != NULL && count <= SMALL_COUNT) {
-        return finish(call, op, loop(x->data, y->data, out->data, count));
+        return elementwise_cpu_finish(call, op, loop(x->data, y->data, out->data, count));
     }
     gantry__cpu_map_t map = {.loop = loop != NULL ? loop : loops->dense,
                              .loops = loops,
@@ -138,19 +143,22 @@ static int32_t run_binary(gantry_op_call_t *call, const gantry_arg_t *x, const g
     if (loop != NULL) {
         map.x_bytes *= x->element_count == count;
         map.y_bytes *= y->element_count == count;
-        return finish(call, op, gantry__cpu_map_dense(call->device, &map, count, grain_of(op)));
+        return elementwise_cpu_finish(
+            call, op,
+            gantry__cpu_map_dense(call->device, &map, count, elementwise_cpu_grain_of(op)));
     }
     gantry__k_plan_broadcast(&plan, out, operands, 2);
-    return finish(call, op,
-                  gantry__cpu_map_broadcast(call->device, &map, &plan, count, grain_of(op)));
+    return elementwise_cpu_finish(
+        call, op,
+        gantry__cpu_map_broadcast(call->device, &map, &plan, count, elementwise_cpu_grain_of(op)));
 }
 
-static int32_t compute_binary(gantry_op_call_t *call) {
+static int32_t cpu_compute_binary(gantry_op_call_t *call) {
     return run_binary(call, call->inputs[0], call->inputs[1]);
 }
 
 /* An op whose y is an attribute. */
-static int32_t compute_value(gantry_op_call_t *call) {
+static int32_t cpu_compute_value(gantry_op_call_t *call) {
     uint64_t bits = gantry__k_number_bits(call->inputs[0]->dtype, gantry__k_attr(call, "alpha")->f);
     const gantry_arg_t y = {.struct_size = sizeof y,
                             .dtype = call->inputs[0]->dtype,

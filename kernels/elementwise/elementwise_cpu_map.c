@@ -31,14 +31,15 @@ typedef struct map_job_t {
     atomic_int bad;
 } map_job_t;
 
-static void note(map_job_t *job, int32_t bad) {
+static void elementwise_cpu_map_note(map_job_t *job, int32_t bad) {
     if (bad != 0) {
         atomic_store_explicit(&job->bad, 1, memory_order_relaxed);
     }
 }
 
-static int32_t run(gantry_backend_device_t *device, const gantry__cpu_map_t *map,
-                   gantry__cpu_range_fn part, int64_t count, int64_t grain) {
+static int32_t elementwise_cpu_map_run(gantry_backend_device_t *device,
+                                       const gantry__cpu_map_t *map, gantry__cpu_range_fn part,
+                                       int64_t count, int64_t grain) {
     map_job_t job = {.map = map};
 
     atomic_init(&job.bad, 0);
@@ -52,18 +53,20 @@ static void dense_part(void *context, int64_t begin, int64_t end) {
     map_job_t *job = context;
     const gantry__cpu_map_t *map = job->map;
 
-    note(job, map->loop(map->x + begin * map->x_bytes, map->y + begin * map->y_bytes,
-                        map->out + begin * map->out_bytes, end - begin));
+    elementwise_cpu_map_note(job,
+                             map->loop(map->x + begin * map->x_bytes, map->y + begin * map->y_bytes,
+                                       map->out + begin * map->out_bytes, end - begin));
 }
 
 static void stream_part(void *context, int64_t begin, int64_t end) {
     map_job_t *job = context;
     const gantry__cpu_map_t *map = job->map;
 
-    note(job,
-         GANTRY_CPU_PICK(map->simd_level, stream_loop)(
-             map->loop, map->x + begin * map->x_bytes, map->x_bytes, map->y + begin * map->y_bytes,
-             map->y_bytes, map->out + begin * map->out_bytes, map->out_bytes, end - begin));
+    elementwise_cpu_map_note(
+        job,
+        GANTRY_CPU_PICK(map->simd_level, stream_loop)(
+            map->loop, map->x + begin * map->x_bytes, map->x_bytes, map->y + begin * map->y_bytes,
+            map->y_bytes, map->out + begin * map->out_bytes, map->out_bytes, end - begin));
 }
 
 int32_t gantry__cpu_map_dense(gantry_backend_device_t *device, gantry__cpu_map_t *map,
@@ -71,9 +74,9 @@ int32_t gantry__cpu_map_dense(gantry_backend_device_t *device, gantry__cpu_map_t
     int in_place = map->out == map->x || map->out == map->y;
 
     if (count * map->out_bytes < GANTRY_CPU_STREAM_BYTES || in_place) {
-        return run(device, map, dense_part, count, grain);
+        return elementwise_cpu_map_run(device, map, dense_part, count, grain);
     }
-    return run(device, map, stream_part, count, grain);
+    return elementwise_cpu_map_run(device, map, stream_part, count, grain);
 }
 
 /* ---- a position in a plan ---- */
@@ -144,8 +147,8 @@ static void rows_part(void *context, int64_t begin, int64_t end) {
         const int64_t x = cursor.offset[0] + cursor.within * x_step;
         const int64_t y = cursor.offset[1] + cursor.within * y_step;
 
-        note(job, loop(map->x + x * map->x_bytes, map->y + y * map->y_bytes,
-                       map->out + begin * map->out_bytes, length));
+        elementwise_cpu_map_note(job, loop(map->x + x * map->x_bytes, map->y + y * map->y_bytes,
+                                           map->out + begin * map->out_bytes, length));
         begin += length;
         cursor_next_row(&cursor, plan);
     }
@@ -176,8 +179,9 @@ static void pattern_part(void *context, int64_t begin, int64_t end) {
         memcpy(pattern + c * period * map->y_bytes, map->y, (size_t)(period * map->y_bytes));
     }
     for (; begin < end; begin += step) {
-        note(job, map->loops->dense(map->x + begin * map->x_bytes, pattern + within * map->y_bytes,
-                                    map->out + begin * map->out_bytes, at_most(step, end - begin)));
+        elementwise_cpu_map_note(
+            job, map->loops->dense(map->x + begin * map->x_bytes, pattern + within * map->y_bytes,
+                                   map->out + begin * map->out_bytes, at_most(step, end - begin)));
     }
 }
 
@@ -285,7 +289,7 @@ static void blocks_part(void *context, int64_t begin, int64_t end) {
         const char *y = binary ? operand_of(map, 1, begin, length, y_dense, &blocks[1]) : NULL;
         char *out = map->out + begin * map->out_bytes;
 
-        note(job, map->loop(x, y, map->narrow != NULL ? result : out, length));
+        elementwise_cpu_map_note(job, map->loop(x, y, map->narrow != NULL ? result : out, length));
         if (map->narrow != NULL) {
             map->narrow(result, NULL, out, length);
         }
@@ -299,12 +303,12 @@ int32_t gantry__cpu_map_broadcast(gantry_backend_device_t *device, gantry__cpu_m
 
     map->plan = plan;
     if (map->loops == NULL) {
-        return run(device, map, blocks_part, count, grain);
+        return elementwise_cpu_map_run(device, map, blocks_part, count, grain);
     }
     if (repeated > 0 && repeated * map->y_bytes * 4 <= PATTERN_BYTES) {
         map->pattern = repeated;
-        return run(device, map, pattern_part, count, grain);
+        return elementwise_cpu_map_run(device, map, pattern_part, count, grain);
     }
-    return run(device, map, row >= SHORT_ROW || count < 2 * row ? rows_part : blocks_part, count,
-               grain);
+    return elementwise_cpu_map_run(
+        device, map, row >= SHORT_ROW || count < 2 * row ? rows_part : blocks_part, count, grain);
 }

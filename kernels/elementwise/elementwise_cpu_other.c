@@ -24,7 +24,9 @@ typedef struct cast_t {
     uint32_t out_bytes;
 } cast_t;
 
-static int is_floating(int32_t dtype) { return (GANTRY_K_BIT(dtype) & GANTRY_K_FLOATING) != 0; }
+static int elementwise_cpu_other_is_floating(int32_t dtype) {
+    return (GANTRY_K_BIT(dtype) & GANTRY_K_FLOATING) != 0;
+}
 
 static void find_cast(cast_t *cast, int level, int32_t from, int32_t to, int32_t truncate) {
     const uint32_t x = gantry__cpu_type_column(from), out = gantry__cpu_type_column(to);
@@ -37,7 +39,7 @@ static void find_cast(cast_t *cast, int level, int32_t from, int32_t to, int32_t
     cast->second = NULL;
     if (cast->first == NULL) {
         cast->first = GANTRY_CPU_PICK(level, convert_loop)(x, between, 0);
-        cast->second = is_floating(from) && !in_float32
+        cast->second = elementwise_cpu_other_is_floating(from) && !in_float32
                            ? GANTRY_CPU_PICK(level, clamp_loop)(out)
                            : GANTRY_CPU_PICK(level, convert_loop)(between, out, 0);
     }
@@ -76,7 +78,7 @@ void gantry__cpu_convert(gantry_backend_device_t *device, int32_t from, const vo
     gantry__cpu_map_dense(device, &map, count, GANTRY_CPU_CHEAP_GRAIN);
 }
 
-static int32_t compute_cast(gantry_op_call_t *call) {
+static int32_t cpu_compute_cast(gantry_op_call_t *call) {
     const gantry_arg_t *x = call->inputs[0];
     const gantry_arg_t *out = call->outputs[0];
 
@@ -127,7 +129,7 @@ static void select_part(void *context, int64_t begin, int64_t end) {
     }
 }
 
-static int32_t compute_select(gantry_op_call_t *call) {
+static int32_t cpu_compute_select(gantry_op_call_t *call) {
     const gantry_arg_t *out = call->outputs[0];
     select_t select = {
         .out = out->data, .bytes = gantry__k_size(out->dtype), .level = call->device->simd_level};
@@ -152,7 +154,7 @@ typedef struct fill_t {
     int32_t stream;
 } fill_t;
 
-static void fill_part(void *context, int64_t begin, int64_t end) {
+static void elementwise_cpu_other_fill_part(void *context, int64_t begin, int64_t end) {
     const fill_t *fill = context;
 
     GANTRY_CPU_PICK(fill->level, fill_loop)
@@ -166,21 +168,21 @@ static int32_t fill_output(gantry_op_call_t *call, const void *value) {
                    out->element_count * bytes >= GANTRY_CPU_STREAM_BYTES};
 
     gantry__cpu_parallel_for(call->device, out->element_count, 4 * GANTRY_CPU_CHEAP_GRAIN,
-                             fill_part, &fill);
+                             elementwise_cpu_other_fill_part, &fill);
     return GANTRY_K_OK;
 }
 
-static int32_t compute_fill(gantry_op_call_t *call) {
+static int32_t cpu_compute_fill(gantry_op_call_t *call) {
     return fill_output(call, call->inputs[1]->data);
 }
 
-static int32_t compute_zeros_like(gantry_op_call_t *call) {
+static int32_t cpu_compute_zeros_like(gantry_op_call_t *call) {
     static const uint64_t zero = 0;
 
     return fill_output(call, &zero);
 }
 
-static int32_t compute_ones_like(gantry_op_call_t *call) {
+static int32_t cpu_compute_ones_like(gantry_op_call_t *call) {
     const uint64_t one = gantry__k_one(call->outputs[0]->dtype);
 
     return fill_output(call, &one);
@@ -205,7 +207,7 @@ static void range_part(void *context, int64_t begin, int64_t end) {
      end - begin);
 }
 
-static int32_t compute_range(gantry_op_call_t *call) {
+static int32_t cpu_compute_range(gantry_op_call_t *call) {
     const gantry_arg_t *out = call->outputs[0];
     range_t range = {call->inputs[0]->data,
                      call->inputs[2]->data,
@@ -251,7 +253,7 @@ static void lin_space_part(void *context, int64_t begin, int64_t end) {
     }
 }
 
-static int32_t compute_lin_space(gantry_op_call_t *call) {
+static int32_t cpu_compute_lin_space(gantry_op_call_t *call) {
     const gantry_arg_t *start = call->inputs[0], *stop = call->inputs[1], *out = call->outputs[0];
     const int is_half = gantry__k_is_half(out->dtype), level = call->device->simd_level;
     const uint32_t column = gantry__cpu_type_column(out->dtype);
@@ -333,7 +335,7 @@ static void add_n_part(void *context, int64_t begin, int64_t end) {
     }
 }
 
-static int32_t compute_add_n(gantry_op_call_t *call) {
+static int32_t cpu_compute_add_n(gantry_op_call_t *call) {
     add_n_t job = {.call = call};
 
     gantry__cpu_map_find(&job.add, call, GANTRY_K_ROW_Add);
@@ -344,7 +346,7 @@ static int32_t compute_add_n(gantry_op_call_t *call) {
 
 /* ---- BiasAdd ---- */
 
-static int32_t compute_bias_add(gantry_op_call_t *call) {
+static int32_t cpu_compute_bias_add(gantry_op_call_t *call) {
     const gantry_arg_t *out = call->outputs[0];
     gantry__k_plan_t plan;
     gantry__cpu_map_t map = {

@@ -5,8 +5,7 @@
 
 #include "kernels/elementwise/number_bits.h"
 #include "kernels/elementwise/elementwise_device.h"
-#include "kernels/common/device_text.h"
-#include "kernels/common/program_options.h"
+#include "kernels/common/device_kernel.h"
 
 typedef struct portable_op_t {
     const gantry_program_source_t *source;
@@ -21,7 +20,8 @@ typedef struct dense_t {
     uint64_t y;
 } dense_t;
 
-static gantry__k_options_t options_of(const gantry_op_call_t *call, int in_lanes) {
+static gantry__k_options_t elementwise_device_options_of(const gantry_op_call_t *call,
+                                                         int in_lanes) {
     const uint32_t lanes = in_lanes ? gantry__k_math_lanes(call) : 1;
     gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
 
@@ -47,8 +47,9 @@ static int32_t add_fault(gantry_op_call_t *call, int can_fail, gantry_launch_arg
 }
 
 /* y: the bits of a value that is no tensor, or 0. */
-static int32_t launch(gantry_op_call_t *call, const portable_op_t *op, const char *kernel_name,
-                      const gantry__k_options_t *options, uint64_t y) {
+static int32_t elementwise_device_launch(gantry_op_call_t *call, const portable_op_t *op,
+                                         const char *kernel_name,
+                                         const gantry__k_options_t *options, uint64_t y) {
     const gantry_arg_t *out = call->outputs[0];
     const int64_t each = GANTRY_K_WIDE_BYTES / gantry__k_size(call->inputs[0]->dtype);
     dense_t dense = {
@@ -80,9 +81,9 @@ static int32_t launch_dense(gantry_op_call_t *call, const portable_op_t *op,
     const int32_t dtype = call->inputs[0]->dtype;
     /* see math_float64_library.cl */
     const int in_lanes = call->input_count == 1 || dtype == GANTRY_K_FLOAT32;
-    const gantry__k_options_t options = options_of(call, op->costly && in_lanes);
+    const gantry__k_options_t options = elementwise_device_options_of(call, op->costly && in_lanes);
 
-    return launch(call, op, kernel_name, &options, 0);
+    return elementwise_device_launch(call, op, kernel_name, &options, 0);
 }
 
 int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_source_t *source,
@@ -95,7 +96,7 @@ int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_
                                    gantry__k_span(out),
                                    gantry__k_scalar(&device_plan, sizeof device_plan)};
     gantry_backend_kernel_t *kernel;
-    const gantry__k_options_t options = options_of(call, 0);
+    const gantry__k_options_t options = elementwise_device_options_of(call, 0);
     uint32_t count = 4;
     int32_t status = add_fault(call, can_fail, args, &count);
 
@@ -105,11 +106,11 @@ int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_
     return status == GANTRY_K_OK ? gantry__k_launch_work(call, kernel, &work, args, count) : status;
 }
 
-static int32_t compute_unary(gantry_op_call_t *call) {
+static int32_t device_compute_unary(gantry_op_call_t *call) {
     return launch_dense(call, call->kernel->data, "dense");
 }
 
-static int32_t compute_binary(gantry_op_call_t *call) {
+static int32_t device_compute_binary(gantry_op_call_t *call) {
     const portable_op_t *op = call->kernel->data;
     const int64_t count = call->outputs[0]->element_count;
     const int64_t x_count = call->inputs[0]->element_count;
@@ -129,18 +130,19 @@ static int32_t compute_binary(gantry_op_call_t *call) {
     return gantry__portable_broadcast(call, op->source, &plan, op->fault_code != 0);
 }
 
-static int32_t compute_choice(gantry_op_call_t *call) {
+static int32_t device_compute_choice(gantry_op_call_t *call) {
     const portable_op_t *op = call->kernel->data;
 
     return launch_dense(call, op + (gantry__k_attr_int(call, "approximate", 0) != 0), "dense");
 }
 
 /* An op whose y is an attribute: a program of one kernel, which gets the value's bits. */
-static int32_t compute_value(gantry_op_call_t *call) {
-    const gantry__k_options_t options = options_of(call, 0);
+static int32_t device_compute_value(gantry_op_call_t *call) {
+    const gantry__k_options_t options = elementwise_device_options_of(call, 0);
 
-    return launch(call, call->kernel->data, "value", &options,
-                  gantry__k_number_bits(call->inputs[0]->dtype, gantry__k_attr(call, "alpha")->f));
+    return elementwise_device_launch(
+        call, call->kernel->data, "value", &options,
+        gantry__k_number_bits(call->inputs[0]->dtype, gantry__k_attr(call, "alpha")->f));
 }
 
 /* ---- one program and one kernel per line of elementwise.def ---- */

@@ -4,8 +4,7 @@
  * element's size, not its type (gantry__k_twin). */
 
 #include "kernels/elementwise/elementwise_device.h"
-#include "kernels/common/device_text.h"
-#include "kernels/common/program_options.h"
+#include "kernels/common/device_kernel.h"
 
 /* Builds or finds the kernel for type T and launches it over the work, `each` elements at once
  * on a GPU. */
@@ -20,9 +19,11 @@ static int32_t launch_wide(gantry_op_call_t *call, const gantry_program_source_t
                                  : status;
 }
 
-static int32_t launch(gantry_op_call_t *call, const gantry_program_source_t *source, int32_t type,
-                      const char *name, const gantry__k_work_t *work,
-                      const gantry_launch_arg_t *args, uint32_t arg_count) {
+static int32_t elementwise_device_other_launch(gantry_op_call_t *call,
+                                               const gantry_program_source_t *source, int32_t type,
+                                               const char *name, const gantry__k_work_t *work,
+                                               const gantry_launch_arg_t *args,
+                                               uint32_t arg_count) {
     return launch_wide(call, source, type, name, work, 1, args, arg_count);
 }
 
@@ -37,7 +38,7 @@ static int truncates(int32_t from, int32_t to) {
                                     : from == GANTRY_K_FLOAT32 && gantry__k_is_half(to);
 }
 
-static int32_t compute_cast(gantry_op_call_t *call) {
+static int32_t device_compute_cast(gantry_op_call_t *call) {
     const gantry_arg_t *x = call->inputs[0];
     const gantry_arg_t *out = call->outputs[0];
     const gantry__k_work_t work =
@@ -70,7 +71,7 @@ static int32_t compute_cast(gantry_op_call_t *call) {
 
 GANTRY_K_PROGRAM(select_source, "portable/select", gantry__text_work, gantry__text_select);
 
-static int32_t compute_select(gantry_op_call_t *call) {
+static int32_t device_compute_select(gantry_op_call_t *call) {
     const gantry_arg_t *const *in = call->inputs;
     const gantry_arg_t *out = call->outputs[0];
     const uint32_t bytes = gantry__k_size(out->dtype);
@@ -91,7 +92,8 @@ static int32_t compute_select(gantry_op_call_t *call) {
     gantry__k_plan_broadcast(&plan, out, in, 3);
     device_plan = gantry__k_device_plan(&plan, &work);
     args[4] = gantry__k_scalar(&device_plan, sizeof device_plan);
-    return launch(call, &select_source, gantry__k_twin(out->dtype), "broadcast", &work, args, 5);
+    return elementwise_device_other_launch(call, &select_source, gantry__k_twin(out->dtype),
+                                           "broadcast", &work, args, 5);
 }
 
 /* ---- Fill, ZerosLike, OnesLike ---- */
@@ -110,13 +112,14 @@ static gantry__k_work_t fill_work(const gantry_op_call_t *call) {
     return work;
 }
 
-static int32_t compute_fill(gantry_op_call_t *call) {
+static int32_t device_compute_fill(gantry_op_call_t *call) {
     const gantry_arg_t *out = call->outputs[0];
     const gantry__k_work_t work = fill_work(call);
     const gantry_launch_arg_t args[] = {gantry__k_span(call->inputs[1]), gantry__k_span(out),
                                         gantry__k_scalar(&work, sizeof work)};
 
-    return launch(call, &fill_source, gantry__k_twin(out->dtype), "fill", &work, args, 3);
+    return elementwise_device_other_launch(call, &fill_source, gantry__k_twin(out->dtype), "fill",
+                                           &work, args, 3);
 }
 
 /* As gantry_fill_t of fill.cl. */
@@ -128,7 +131,7 @@ typedef struct fill_scalars_t {
 /* below, a runtime's own fill costs less than a launch on more than one core */
 #define FILL_BYTES (INT64_C(1) << 20)
 
-static int32_t fill_with(gantry_op_call_t *call, uint64_t bits) {
+static int32_t elementwise_device_other_fill_with(gantry_op_call_t *call, uint64_t bits) {
     const gantry_arg_t *out = call->outputs[0];
     const uint32_t bytes = gantry__k_size(out->dtype);
     const fill_scalars_t scalars = {.work = fill_work(call), .bits = bits};
@@ -138,14 +141,16 @@ static int32_t fill_with(gantry_op_call_t *call, uint64_t bits) {
     if (!gantry__k_is_serial(call) || out->element_count < FILL_BYTES / bytes) {
         return call->services->fill(call, &out->span, &bits, bytes);
     }
-    return launch(call, &fill_source, gantry__k_twin(out->dtype), "fill_bits", &scalars.work, args,
-                  2);
+    return elementwise_device_other_launch(call, &fill_source, gantry__k_twin(out->dtype),
+                                           "fill_bits", &scalars.work, args, 2);
 }
 
-static int32_t compute_zeros_like(gantry_op_call_t *call) { return fill_with(call, 0); }
+static int32_t device_compute_zeros_like(gantry_op_call_t *call) {
+    return elementwise_device_other_fill_with(call, 0);
+}
 
-static int32_t compute_ones_like(gantry_op_call_t *call) {
-    return fill_with(call, gantry__k_one(call->outputs[0]->dtype));
+static int32_t device_compute_ones_like(gantry_op_call_t *call) {
+    return elementwise_device_other_fill_with(call, gantry__k_one(call->outputs[0]->dtype));
 }
 
 /* ---- Range ---- */
@@ -160,7 +165,7 @@ typedef struct range_scalars_t {
     uint64_t delta;
 } range_scalars_t;
 
-static int32_t compute_range(gantry_op_call_t *call) {
+static int32_t device_compute_range(gantry_op_call_t *call) {
     const gantry_arg_t *out = call->outputs[0];
     const range_scalars_t scalars = {
         .work = gantry__k_work(call, out->element_count, gantry__k_size(out->dtype), 0),
@@ -169,7 +174,8 @@ static int32_t compute_range(gantry_op_call_t *call) {
     const gantry_launch_arg_t args[] = {gantry__k_span(out),
                                         gantry__k_scalar(&scalars, sizeof scalars)};
 
-    return launch(call, &range_source, out->dtype, "range", &scalars.work, args, 2);
+    return elementwise_device_other_launch(call, &range_source, out->dtype, "range", &scalars.work,
+                                           args, 2);
 }
 
 /* ---- LinSpace ---- */
@@ -177,7 +183,7 @@ static int32_t compute_range(gantry_op_call_t *call) {
 GANTRY_K_PROGRAM(lin_space_source, "portable/lin_space", gantry__text_half, gantry__text_work,
                  gantry__text_lin_space);
 
-static int32_t compute_lin_space(gantry_op_call_t *call) {
+static int32_t device_compute_lin_space(gantry_op_call_t *call) {
     const gantry_arg_t *out = call->outputs[0];
     const gantry__k_work_t work =
         gantry__k_work(call, out->element_count, gantry__k_size(out->dtype), 0);
@@ -185,7 +191,8 @@ static int32_t compute_lin_space(gantry_op_call_t *call) {
                                         gantry__k_span(call->inputs[1]), gantry__k_span(out),
                                         gantry__k_scalar(&work, sizeof work)};
 
-    return launch(call, &lin_space_source, out->dtype, "lin_space", &work, args, 4);
+    return elementwise_device_other_launch(call, &lin_space_source, out->dtype, "lin_space", &work,
+                                           args, 4);
 }
 
 /* ---- AddN ---- */
@@ -202,7 +209,7 @@ typedef struct add_n_scalars_t {
 } add_n_scalars_t;
 
 /* The first input with up to seven more, then the output so far with up to seven more. */
-static int32_t compute_add_n(gantry_op_call_t *call) {
+static int32_t device_compute_add_n(gantry_op_call_t *call) {
     const gantry_arg_t *out = call->outputs[0];
     add_n_scalars_t scalars = {
         .work = gantry__k_work(call, out->element_count, gantry__k_size(out->dtype), 0)};
@@ -225,8 +232,8 @@ static int32_t compute_add_n(gantry_op_call_t *call) {
         scalars.rest = rest;
         args[REST_MOST + 1] = gantry__k_span(out);
         args[REST_MOST + 2] = gantry__k_scalar(&scalars, sizeof scalars);
-        status =
-            launch(call, &add_n_source, out->dtype, "add_n", &scalars.work, args, REST_MOST + 3);
+        status = elementwise_device_other_launch(call, &add_n_source, out->dtype, "add_n",
+                                                 &scalars.work, args, REST_MOST + 3);
         if (status != GANTRY_K_OK) {
             return status;
         }
@@ -238,7 +245,7 @@ static int32_t compute_add_n(gantry_op_call_t *call) {
 
 /* ---- BiasAdd: Add with a plan of its own ---- */
 
-static int32_t compute_bias_add(gantry_op_call_t *call) {
+static int32_t device_compute_bias_add(gantry_op_call_t *call) {
     gantry__k_plan_t plan;
 
     gantry__k_plan_bias(&plan, call);

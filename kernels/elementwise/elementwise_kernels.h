@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of the elementwise family, said once for the CPU backend and for the portable pack.
  *
- * A file that defines the ops of elementwise.def has functions compute_unary, compute_choice,
- * compute_binary and compute_value, and ops[], which has an element for each line.
+ * A file that defines the ops of elementwise.def has functions <side>_compute_unary, _choice,
+ * _binary and _value (GANTRY_K_SIDE), and ops[], which has an element for each line.
  * Macros and constant data alone; thread-safe. */
 #ifndef GANTRY_KERNELS_ELEMENTWISE_KERNELS_H
 #define GANTRY_KERNELS_ELEMENTWISE_KERNELS_H
@@ -30,11 +30,11 @@ enum {
 #define GANTRY_K_COSTLY_GAMMA 1
 #define GANTRY_K_COSTLY_POWER 1
 
-#define GANTRY_K_COMPUTE_UNARY compute_unary
-#define GANTRY_K_COMPUTE_CHOICE compute_choice
-#define GANTRY_K_COMPUTE_VARIANT compute_unary
-#define GANTRY_K_COMPUTE_BINARY compute_binary
-#define GANTRY_K_COMPUTE_VALUE compute_value
+#define GANTRY_K_COMPUTE_UNARY GANTRY_K_SIDE(compute_unary)
+#define GANTRY_K_COMPUTE_CHOICE GANTRY_K_SIDE(compute_choice)
+#define GANTRY_K_COMPUTE_VARIANT GANTRY_K_SIDE(compute_unary)
+#define GANTRY_K_COMPUTE_BINARY GANTRY_K_SIDE(compute_binary)
+#define GANTRY_K_COMPUTE_VALUE GANTRY_K_SIDE(compute_value)
 
 /* GANTRY_ELEMENTWISE that defines kernel_<name>. */
 #define GANTRY_K_ELEMENTWISE_KERNEL(name, form, types_, result, check, math, expression) \

@@ -155,7 +155,7 @@ static int32_t fail_index(gantry_op_call_t *call, const gather_job_t *job, int64
     return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
 }
 
-static int32_t compute_gather(gantry_op_call_t *call) {
+static int32_t cpu_compute_gather(gantry_op_call_t *call) {
     gather_job_t job = {
         .indices = call->inputs[1], .params = call->inputs[0]->data, .out = call->outputs[0]->data};
     gantry__gather_shape(call, &job.shape);
@@ -207,7 +207,7 @@ ONE_HOT_LOOP(2, uint16_t)
 ONE_HOT_LOOP(4, uint32_t)
 ONE_HOT_LOOP(8, uint64_t)
 
-static int32_t compute_one_hot(gantry_op_call_t *call) {
+static int32_t cpu_compute_one_hot(gantry_op_call_t *call) {
     static const gantry__cpu_range_fn loops[] = {one_hot_rows_1, one_hot_rows_2, one_hot_rows_4,
                                                  one_hot_rows_8};
     one_hot_job_t job = {.indices = call->inputs[0],

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gather and OneHot on every device that builds programs, per element size and index type. */
 #include "kernels/index/gather_shape.h"
-#include "kernels/common/program_options.h"
+#include "kernels/common/device_kernel.h"
 #include "kernels/common/work.h"
-#include "kernels/common/device_text.h"
 
 /* As gantry_gather_t of gather.cl and gantry_one_hot_t of one_hot.cl. */
 typedef struct device_gather_t {
@@ -38,7 +37,7 @@ static uint32_t merge_elements(const gantry_op_call_t *call, gantry__gather_shap
     return bytes;
 }
 
-static int32_t compute_gather(gantry_op_call_t *call) {
+static int32_t device_compute_gather(gantry_op_call_t *call) {
     const gantry_arg_t *params = call->inputs[0], *indices = call->inputs[1],
                        *out = call->outputs[0];
     int64_t count = out->element_count;
@@ -66,7 +65,7 @@ static int32_t compute_gather(gantry_op_call_t *call) {
     return gantry__k_launch_work(call, kernel, &scalars.work, args, 5);
 }
 
-static int32_t compute_one_hot(gantry_op_call_t *call) {
+static int32_t device_compute_one_hot(gantry_op_call_t *call) {
     const gantry_arg_t *indices = call->inputs[0], *on = call->inputs[2], *off = call->inputs[3],
                        *out = call->outputs[0];
     gantry__one_hot_shape_t shape;

@@ -18,7 +18,8 @@ void gantry__gather_shape(const gantry_op_call_t *call, gantry__gather_shape_t *
     const gantry_arg_t *params = call->inputs[0];
     const gantry_arg_t *indices = call->inputs[1];
     int64_t axis = gantry__k_from_end(gantry__k_host_int(call->inputs[2], 0), params->rank);
-    int64_t batch_dims = gantry__k_from_end(gantry__k_attr_int(call, "batch_dims", 0), indices->rank);
+    int64_t batch_dims =
+        gantry__k_from_end(gantry__k_attr_int(call, "batch_dims", 0), indices->rank);
     out->batch = gantry__k_extent(indices->dims, 0, batch_dims);
     out->outer = gantry__k_extent(params->dims, batch_dims, axis);
     out->limit = params->dims[axis];

@@ -9,7 +9,8 @@
 
 GANTRY_K_ITEM_TEXTS(permutation, GANTRY_PERMUTATION_ITEMS, gantry__text_permutation);
 
-static void explain(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes) {
+static void permutation_explain(const gantry_op_call_t *call, int64_t position, char *text,
+                                size_t text_bytes) {
     const int64_t value = gantry__k_host_int(call->inputs[0], position),
                   count = call->outputs[0]->element_count;
 
@@ -42,7 +43,7 @@ static int32_t compute_invert(gantry_op_call_t *call) {
     status = status == GANTRY_K_OK ? gantry__k_run_items(call, &launch) : status;
     launch.item = ITEM_check;
     launch.can_fail = 1;
-    launch.explain = explain;
+    launch.explain = permutation_explain;
     launch.words =
         gantry__k_words_of_value("x@ is not between 0 and #, or is duplicated in the input.",
                                  "x@ = $ is not between 0 and #", call, 0, y->element_count);

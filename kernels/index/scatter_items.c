@@ -11,7 +11,7 @@
 
 GANTRY_K_ITEM_TEXTS(scatter, GANTRY_SCATTER_ITEMS, gantry__text_indices, gantry__text_scatter);
 
-static int32_t run(gantry_op_call_t *call, gantry__k_item_launch_t *launch) {
+static int32_t scatter_run(gantry_op_call_t *call, gantry__k_item_launch_t *launch) {
     return gantry__k_run_items_of(call, &scatter_items, &gantry__cpu_scatter_items, launch);
 }
 
@@ -76,7 +76,7 @@ static gantry_slices_t slices_of(const gantry_op_call_t *call, uint32_t input,
     return out;
 }
 
-static int64_t rows_of(const gantry_arg_t *indices) {
+static int64_t scatter_rows_of(const gantry_arg_t *indices) {
     int64_t rows = 1;
 
     for (int32_t d = 0; d < indices->rank - 1; ++d) {
@@ -141,7 +141,7 @@ static int32_t make_keys(gantry_op_call_t *call, gantry__k_item_launch_t *launch
     launch->can_fail = 1;
     launch->spans[1] = updates->keys;
     launch->span_count = 2;
-    return status == GANTRY_K_OK ? run(call, launch) : status;
+    return status == GANTRY_K_OK ? scatter_run(call, launch) : status;
 }
 
 int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape,
@@ -156,7 +156,7 @@ int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const 
                                       .spans = {call->inputs[input]->span}};
     int32_t status = check_slices(call, slices);
 
-    updates->count = parameters.count = rows_of(call->inputs[input]);
+    updates->count = parameters.count = scatter_rows_of(call->inputs[input]);
     updates->inner = parameters.inner;
     updates->slices = slices;
     if (status == GANTRY_K_OK) {
@@ -231,7 +231,7 @@ int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bi
 
     *out_tables = 2 * parameters.parts;
     launch.spans[1] = *out_counts;
-    return status == GANTRY_K_OK ? run(call, &launch) : status;
+    return status == GANTRY_K_OK ? scatter_run(call, &launch) : status;
 }
 
 /* ---- GatherNd, TensorScatterUpdate ---- */
@@ -252,7 +252,7 @@ static int32_t compute_gather_nd(gantry_op_call_t *call) {
                                       .spans = {params->span, indices->span, out->span},
                                       .span_count = 3};
 
-    return run(call, &launch);
+    return scatter_run(call, &launch);
 }
 
 static int32_t update_in_order(gantry_op_call_t *call, const gantry__k_updates_t *updates) {
@@ -267,7 +267,7 @@ static int32_t update_in_order(gantry_op_call_t *call, const gantry__k_updates_t
         .span_count = 3};
 
     gantry__scatter_boxes(call, updates, &parameters.rows, &parameters.columns, &launch);
-    return run(call, &launch);
+    return scatter_run(call, &launch);
 }
 
 static int32_t compute_update(gantry_op_call_t *call) {
@@ -295,7 +295,7 @@ static int32_t compute_update(gantry_op_call_t *call) {
         .spans = {updates.keys, updates.positions, call->inputs[2]->span, out->span},
         .span_count = 4};
 
-    return run(call, &launch);
+    return scatter_run(call, &launch);
 }
 
 static const gantry_type_constraint_t gather_nd_types[] = {{"Tparams", GANTRY_K_ANY},

@@ -68,7 +68,7 @@ static uint64_t extreme(int32_t dtype, int is_lowest) {
     return is_lowest ? 0 : sign | (sign - 1);
 }
 
-static int32_t fill(gantry_op_call_t *call, const way_t *way) {
+static int32_t segment_fill(gantry_op_call_t *call, const way_t *way) {
     const gantry_arg_t *out = call->outputs[0];
     const uint32_t bytes = gantry__k_size(out->dtype);
     uint64_t bits = 0;
@@ -197,8 +197,8 @@ static int32_t compute_scatter(gantry_op_call_t *call) {
     const gantry_arg_t *values = call->inputs[is_new ? 1 : 2], *out = call->outputs[0];
     const way_t *way = way_of(call);
     gantry__k_updates_t updates = {.stay = goes_directly(call, way)};
-    int32_t status =
-        is_new ? fill(call, way) : call->services->copy(call, &out->span, &call->inputs[0]->span);
+    int32_t status = is_new ? segment_fill(call, way)
+                            : call->services->copy(call, &out->span, &call->inputs[0]->span);
 
     if (status != GANTRY_K_OK || values->element_count == 0) {
         return status;
@@ -228,7 +228,7 @@ static int32_t compute_unsorted(gantry_op_call_t *call) {
                                     .drops_negative = 1,
                                     .input = 1};
     gantry__k_updates_t updates = {.stay = goes_directly(call, way), .count = ids->element_count};
-    int32_t status = fill(call, way);
+    int32_t status = segment_fill(call, way);
 
     if (status != GANTRY_K_OK || data->element_count == 0) {
         return status;
@@ -262,7 +262,7 @@ static int64_t most_segments(const gantry_arg_t *data) {
 }
 
 /* As many segments as the last id says; it is read back for that. */
-static int32_t make_output(gantry_op_call_t *call, int64_t *out_segments) {
+static int32_t segment_make_output(gantry_op_call_t *call, int64_t *out_segments) {
     const gantry_arg_t *data = call->inputs[0], *ids = call->inputs[1];
     const uint32_t bytes = gantry__k_size(ids->dtype);
     const int64_t most = most_segments(data);
@@ -301,10 +301,10 @@ static int32_t compute_sorted(gantry_op_call_t *call) {
     const way_t *way = way_of(call);
     gantry_segments_t parameters = {.per_row = ids->element_count, .is_sorted = 1, .input = 1};
     gantry__k_updates_t updates = {.count = ids->element_count};
-    int32_t status = make_output(call, &parameters.limit);
+    int32_t status = segment_make_output(call, &parameters.limit);
 
     if (status == GANTRY_K_OK) {
-        status = fill(call, way);
+        status = segment_fill(call, way);
     }
     if (status != GANTRY_K_OK || data->element_count == 0) {
         return status;
@@ -402,7 +402,7 @@ static int32_t compute_bins(gantry_op_call_t *call) {
         gantry__scatter_can_count(call, in->element_count, parameters.limit)) {
         return count_parts(call, parameters.limit, is_binary);
     }
-    status = fill(call, way);
+    status = segment_fill(call, way);
     if (status != GANTRY_K_OK || in->element_count == 0) {
         return status;
     }

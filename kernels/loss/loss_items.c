@@ -13,7 +13,8 @@ GANTRY_K_ITEM_TEXTS(loss, GANTRY_LOSS_ITEMS, gantry__text_loss);
 #define LABEL_VALUE_WORDS \
     "labels@: Received a label value of $ which is outside the valid range of [0, #)."
 
-static void explain(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes) {
+static void loss_explain(const gantry_op_call_t *call, int64_t position, char *text,
+                         size_t text_bytes) {
     (void)snprintf(text, text_bytes,
                    "labels[%" PRId64 "]: Received a label value of %" PRId64
                    " which is outside the valid range of [0, %" PRId64 ").",
@@ -32,7 +33,7 @@ static int32_t compute_sparse(gantry_op_call_t *call) {
         .count = in[0]->element_count,
         .can_fail = 1,
         .words = gantry__k_words_of_value(LABEL_WORDS, LABEL_VALUE_WORDS, call, 2, loss.classes),
-        .explain = explain,
+        .explain = loss_explain,
         .parameters = &loss,
         .parameter_bytes = sizeof loss,
         .spans = {in[0]->span, in[1]->span, in[2]->span, out[0]->span, out[1]->span},

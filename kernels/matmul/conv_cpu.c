@@ -26,14 +26,14 @@ typedef struct conv_t {
     int without_padding;
 } conv_t;
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t conv_cpu_least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Units: panels of the filter. */
 static void pack_filter(void *context, int64_t begin, int64_t end) {
     const conv_t *conv = context;
     const int64_t columns = conv->loops->columns, first = begin * columns;
 
-    conv->loops->pack_b(&conv->gemm, first, least(conv->gemm.n, end * columns) - first, 0,
+    conv->loops->pack_b(&conv->gemm, first, conv_cpu_least(conv->gemm.n, end * columns) - first, 0,
                         conv->gemm.k, conv->packed + first * conv->gemm.k * conv->size);
 }
 
@@ -69,7 +69,8 @@ static void fetch_ahead(const conv_t *conv, const gantry_panel_t *panel) {
 static void multiply_panel(const conv_t *conv, const void *images, const gantry_piece_t *pieces,
                            int64_t count, int64_t k, int64_t first, void *chains) {
     const gantry__cpu_gemm_t *gemm = &conv->gemm;
-    const int64_t columns = conv->loops->columns, rows = least(gemm->m - first, conv->loops->rows);
+    const int64_t columns = conv->loops->columns,
+                  rows = conv_cpu_least(gemm->m - first, conv->loops->rows);
     char *c = (char *)gemm->c + first * gemm->n * conv->size;
 
     if (conv->is_few) {
@@ -81,7 +82,7 @@ static void multiply_panel(const conv_t *conv, const void *images, const gantry_
     }
 }
 
-static void clear(char *begin, const char *end) {
+static void conv_cpu_clear(char *begin, const char *end) {
     if (end > begin) { /* mostly not */
         memset(begin, 0, (size_t)(end - begin));
     }
@@ -102,12 +103,12 @@ static void fill_strips(const conv_t *conv, const gantry_panel_t *panel, int64_t
             if (gantry_has_elements(conv->window, &part, first + r)) {
                 const int64_t from = part.from + (first + r) * part.row;
 
-                clear(to, to + part.zeros * size);
+                conv_cpu_clear(to, to + part.zeros * size);
                 to += part.zeros * size;
                 memcpy(to, (const char *)conv->images + from * size, (size_t)(part.count * size));
                 to += part.count * size;
             }
-            clear(to, end);
+            conv_cpu_clear(to, end);
         }
     }
 }
@@ -119,7 +120,7 @@ static void convolve_strips(const conv_t *conv, const gantry_panel_t *panel, gan
     _Alignas(double) char strips[GANTRY_PANEL_STRIPS * sizeof(double)];
 
     for (int64_t r = 0, rows; r < w->rows; r += rows) {
-        rows = least(w->rows - r, at_once);
+        rows = conv_cpu_least(w->rows - r, at_once);
         fill_strips(conv, panel, r, rows, strips);
         gantry_find_strip_pieces(w, panel, rows, pieces);
         multiply_panel(conv, strips, pieces, rows, r * w->columns * w->channels, place, chains);
@@ -143,7 +144,7 @@ GANTRY_DEFINE_SUM_AGAIN(double, , sum_again_double)
 
 static void leave_padding_out(const conv_t *conv, int64_t first) {
     const gantry__cpu_gemm_t *gemm = &conv->gemm;
-    const int64_t end = least(gemm->m, first + conv->loops->rows);
+    const int64_t end = conv_cpu_least(gemm->m, first + conv->loops->rows);
 
     if (conv->size == sizeof(float)) {
         sum_again_float(conv->window, conv->images, gemm->b, gemm->c, gemm->n, gemm->n, first, end);
@@ -163,7 +164,7 @@ static void convolve_panels(void *context, int64_t begin, int64_t end) {
     const int64_t inside_count = gantry_find_inside_pieces(conv->window, depth, inside);
     gantry_panel_t panel;
 
-    for (int64_t first = begin * rows; first < least(m, end * rows); first += rows) {
+    for (int64_t first = begin * rows; first < conv_cpu_least(m, end * rows); first += rows) {
         gantry_find_panel(conv->window, first, m, rows, &panel);
         fetch_ahead(conv, &panel);
         if (panel.is_inside && inside_count > 0) {
@@ -176,7 +177,7 @@ static void convolve_panels(void *context, int64_t begin, int64_t end) {
         }
         if (conv->is_few) {
             conv->loops->sum_few(chains, (char *)conv->gemm.c + first * n * conv->size, n,
-                                 least(m - first, rows), n);
+                                 conv_cpu_least(m - first, rows), n);
         }
         if (conv->without_padding && !panel.is_inside) {
             leave_padding_out(conv, first);
@@ -184,7 +185,7 @@ static void convolve_panels(void *context, int64_t begin, int64_t end) {
     }
 }
 
-static int32_t convolve(gantry_op_call_t *call, conv_t *conv) {
+static int32_t conv_cpu_convolve(gantry_op_call_t *call, conv_t *conv) {
     const gantry__cpu_gemm_t *gemm = &conv->gemm;
     const int64_t columns = conv->loops->columns, rows = conv->loops->rows;
     const int64_t panels = (gemm->m + rows - 1) / rows,
@@ -209,7 +210,7 @@ static int32_t convolve(gantry_op_call_t *call, conv_t *conv) {
     return GANTRY_K_OK;
 }
 
-static int32_t compute(gantry_op_call_t *call) {
+static int32_t conv_cpu_compute(gantry_op_call_t *call) {
     static const gantry__window_names_t names = {"strides", "dilations"};
     const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1],
                        *out = call->outputs[0];
@@ -240,11 +241,12 @@ static int32_t compute(gantry_op_call_t *call) {
     conv.gemm.m = out->element_count / n;
     conv.gemm.k = filter->element_count / n;
     gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &window);
-    return convolve(call, &conv);
+    return conv_cpu_convolve(call, &conv);
 }
 
 static const gantry_type_constraint_t types[] = {{"T", GANTRY_K_FLOATS}};
-static const gantry_kernel_def_t convolve_images = GANTRY_K_DEFINITION(
-    "ConvolveImages", types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK, .compute = compute);
+static const gantry_kernel_def_t convolve_images =
+    GANTRY_K_DEFINITION("ConvolveImages", types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,
+                        .compute = conv_cpu_compute);
 const gantry_kernel_def_t *const gantry__cpu_conv_kernels[] = {&convolve_images};
 const uint32_t gantry__cpu_conv_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_conv_kernels);

@@ -38,9 +38,9 @@
 #define LIBRARY_MULTIPLICATIONS (INT64_C(1) << 16)
 #define MOST_STRIPES 64
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t matmul_cpu_least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static int64_t round_up(int64_t value, int64_t multiple) {
+static int64_t matmul_cpu_round_up(int64_t value, int64_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }
 
@@ -63,16 +63,17 @@ typedef struct {
 static void pack_panels(void *context, int64_t begin, int64_t end) {
     const block_t *block = context;
     const gantry__cpu_gemm_loops_t *loops = block->loops;
-    int64_t a_panels = round_up(block->rows, loops->rows) / loops->rows;
+    int64_t a_panels = matmul_cpu_round_up(block->rows, loops->rows) / loops->rows;
     if (begin < a_panels) {
         int64_t first = begin * loops->rows;
-        int64_t count = least(least(end, a_panels) * loops->rows, block->rows) - first;
+        int64_t count =
+            matmul_cpu_least(matmul_cpu_least(end, a_panels) * loops->rows, block->rows) - first;
         loops->pack_a(block->gemm, block->row + first, count, block->k, block->k_count,
                       block->packed_a + first * block->k_count * block->size);
     }
     if (end > a_panels) {
         int64_t first = (begin > a_panels ? begin - a_panels : 0) * loops->columns;
-        int64_t count = least((end - a_panels) * loops->columns, block->columns) - first;
+        int64_t count = matmul_cpu_least((end - a_panels) * loops->columns, block->columns) - first;
         loops->pack_b(block->gemm, block->column + first, count, block->k, block->k_count,
                       block->packed_b + first * block->k_count * block->size);
     }
@@ -86,16 +87,16 @@ static void multiply_tiles(void *context, int64_t begin, int64_t end) {
         int64_t column = tile / block->tiles_down * TILE_COLUMNS;
         char *c = (char *)gemm->c +
                   ((block->row + row) * gemm->c_row + block->column + column) * block->size;
-        block->loops->multiply(block->packed_a + row * block->k_count * block->size,
-                               block->packed_b + column * block->k_count * block->size,
-                               block->k_count, c, gemm->c_row,
-                               least(block->rows - row, block->tile_rows),
-                               least(block->columns - column, TILE_COLUMNS), block->k > 0);
+        block->loops->multiply(
+            block->packed_a + row * block->k_count * block->size,
+            block->packed_b + column * block->k_count * block->size, block->k_count, c, gemm->c_row,
+            matmul_cpu_least(block->rows - row, block->tile_rows),
+            matmul_cpu_least(block->columns - column, TILE_COLUMNS), block->k > 0);
     }
 }
 
-static void run(gantry_backend_device_t *device, int64_t count, int64_t grain,
-                gantry__cpu_range_fn fn, void *context) {
+static void matmul_cpu_run(gantry_backend_device_t *device, int64_t count, int64_t grain,
+                           gantry__cpu_range_fn fn, void *context) {
     if (device == NULL) {
         fn(context, 0, count);
     } else {
@@ -111,30 +112,33 @@ static int64_t threads_of(gantry_backend_device_t *device) {
 
 static int64_t k_block_of(int64_t k) {
     int64_t blocks = (k + K_BLOCK - 1) / K_BLOCK;
-    return blocks <= 1 ? k : round_up((k + blocks - 1) / blocks, 8);
+    return blocks <= 1 ? k : matmul_cpu_round_up((k + blocks - 1) / blocks, 8);
 }
 
 /* Bytes of packed panels that a blocked product needs. */
 static uint64_t packed_bytes(const gantry__cpu_gemm_t *gemm, const gantry__cpu_gemm_loops_t *loops,
                              int64_t size, int64_t *out_a_bytes) {
     int64_t k = k_block_of(gemm->k);
-    int64_t a_bytes = round_up(round_up(least(gemm->m, SIDE_BLOCK), loops->rows) * k * size, 64);
+    int64_t a_bytes = matmul_cpu_round_up(
+        matmul_cpu_round_up(matmul_cpu_least(gemm->m, SIDE_BLOCK), loops->rows) * k * size, 64);
     *out_a_bytes = a_bytes;
-    return (uint64_t)(a_bytes + round_up(least(gemm->n, SIDE_BLOCK), loops->columns) * k * size);
+    return (uint64_t)(a_bytes +
+                      matmul_cpu_round_up(matmul_cpu_least(gemm->n, SIDE_BLOCK), loops->columns) *
+                          k * size);
 }
 
 /* Rows of C packed at a time: a multiple of a panel near SIDE_BLOCK. */
 static void run_block(gantry_backend_device_t *device, block_t *block) {
     const gantry__cpu_gemm_loops_t *loops = block->loops;
-    int64_t panels = round_up(block->rows, loops->rows) / loops->rows;
+    int64_t panels = matmul_cpu_round_up(block->rows, loops->rows) / loops->rows;
     if (block->pack_b) {
-        panels += round_up(block->columns, loops->columns) / loops->columns;
+        panels += matmul_cpu_round_up(block->columns, loops->columns) / loops->columns;
     }
-    run(device, panels, 4, pack_panels, block);
+    matmul_cpu_run(device, panels, 4, pack_panels, block);
     block->tile_rows = TILE_PANELS * loops->rows;
     block->tiles_down = (block->rows + block->tile_rows - 1) / block->tile_rows;
     block->tiles_across = (block->columns + TILE_COLUMNS - 1) / TILE_COLUMNS;
-    run(device, block->tiles_down * block->tiles_across, 1, multiply_tiles, block);
+    matmul_cpu_run(device, block->tiles_down * block->tiles_across, 1, multiply_tiles, block);
 }
 
 /* device NULL: on the calling thread. */
@@ -147,11 +151,11 @@ static void blocked(gantry_backend_device_t *device, const gantry__cpu_gemm_t *g
     packed_bytes(gemm, loops, size, &a_bytes);
     block.packed_b = packed + a_bytes;
     for (block.column = 0; block.column < gemm->n; block.column += SIDE_BLOCK) {
-        block.columns = least(gemm->n - block.column, SIDE_BLOCK);
+        block.columns = matmul_cpu_least(gemm->n - block.column, SIDE_BLOCK);
         for (block.k = 0; block.k < gemm->k; block.k += k_block) {
-            block.k_count = least(gemm->k - block.k, k_block);
+            block.k_count = matmul_cpu_least(gemm->k - block.k, k_block);
             for (block.row = 0; block.row < gemm->m; block.row += row_block) {
-                block.rows = least(gemm->m - block.row, row_block);
+                block.rows = matmul_cpu_least(gemm->m - block.row, row_block);
                 block.pack_b = block.row == 0;
                 run_block(device, &block);
             }
@@ -169,7 +173,8 @@ typedef struct {
 
 static void thin_pieces(void *context, int64_t begin, int64_t end) {
     const thin_t *thin = context;
-    thin->loops->thin(thin->gemm, begin * thin->piece, least(end * thin->piece, thin->gemm->n));
+    thin->loops->thin(thin->gemm, begin * thin->piece,
+                      matmul_cpu_least(end * thin->piece, thin->gemm->n));
 }
 
 /* Takes the product when it has few rows or, with both sides transposed, few columns. */
@@ -179,13 +184,14 @@ static int try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *g
                                  gemm->b_column, gemm->b_row, gemm->a,        gemm->a_column,
                                  gemm->a_row,    gemm->c,     gemm->c_column, gemm->c_row};
     thin_t thin = {gemm->m <= GANTRY_CPU_THIN ? gemm : &turned, loops,
-                   round_up(65536 / gemm->k + 1, 64)};
+                   matmul_cpu_round_up(65536 / gemm->k + 1, 64)};
     if (thin.gemm->m > GANTRY_CPU_THIN || (thin.gemm->b_row != 1 && thin.gemm->b_column != 1)) {
         return 0;
     }
-    int64_t longer = least(THIN_PIECE, round_up(thin.gemm->n / (2 * threads_of(device)), 64));
+    int64_t longer = matmul_cpu_least(
+        THIN_PIECE, matmul_cpu_round_up(thin.gemm->n / (2 * threads_of(device)), 64));
     thin.piece = thin.gemm->b_column == 1 && thin.piece < longer ? longer : thin.piece;
-    run(device, (thin.gemm->n + thin.piece - 1) / thin.piece, 1, thin_pieces, &thin);
+    matmul_cpu_run(device, (thin.gemm->n + thin.piece - 1) / thin.piece, 1, thin_pieces, &thin);
     return 1;
 }
 
@@ -205,7 +211,8 @@ static void run_stripes(void *context, int64_t begin, int64_t end) {
     const gantry__cpu_gemm_t *gemm = stripes->gemm;
     for (int64_t i = begin; i < end; ++i) {
         int64_t first = i * stripes->stripe;
-        int64_t count = least((stripes->by_rows ? gemm->m : gemm->n) - first, stripes->stripe);
+        int64_t count =
+            matmul_cpu_least((stripes->by_rows ? gemm->m : gemm->n) - first, stripes->stripe);
         const float *a = (const float *)gemm->a + (stripes->by_rows ? first * gemm->a_row : 0);
         const float *b = (const float *)gemm->b + (stripes->by_rows ? 0 : first * gemm->b_column);
         float *c = (float *)gemm->c + (stripes->by_rows ? first * gemm->c_row : first);
@@ -227,10 +234,10 @@ static int try_library(gantry_backend_device_t *device, const gantry__cpu_gemm_t
         .gemm = gemm, .blas = device->blas, .library = library, .by_rows = gemm->m >= gemm->n};
     int64_t side = stripes.by_rows ? gemm->m : gemm->n;
     int64_t count = parallel ? threads_of(device) : 1;
-    count = least(least(count, MOST_STRIPES), (side + 31) / 32);
-    stripes.stripe = round_up((side + count - 1) / count, 16);
+    count = matmul_cpu_least(matmul_cpu_least(count, MOST_STRIPES), (side + 31) / 32);
+    stripes.stripe = matmul_cpu_round_up((side + count - 1) / count, 16);
     count = (side + stripes.stripe - 1) / stripes.stripe;
-    run(parallel ? device : NULL, count, 1, run_stripes, &stripes);
+    matmul_cpu_run(parallel ? device : NULL, count, 1, run_stripes, &stripes);
     for (int64_t i = 0; i < count; ++i) {
         if (stripes.codes[i] != 0) {
             return 0;
@@ -285,8 +292,9 @@ static int try_without_memory(gantry_backend_device_t *device, const gantry__cpu
 
 /* *packed, NULL at first, is for all products of a call: they are of one size, and a call may ask
  * for scratch a few times only. */
-static int32_t multiply(gantry_op_call_t *call, const gantry__cpu_gemm_t *gemm,
-                        const gantry__cpu_gemm_loops_t *loops, int32_t dtype, char **packed) {
+static int32_t matmul_cpu_multiply(gantry_op_call_t *call, const gantry__cpu_gemm_t *gemm,
+                                   const gantry__cpu_gemm_loops_t *loops, int32_t dtype,
+                                   char **packed) {
     int64_t size = gantry__k_size(dtype), a_bytes;
     int parallel = multiplications(gemm) >= PARALLEL_MULTIPLICATIONS;
     if (try_without_memory(call->device, gemm, loops, dtype, parallel)) {
@@ -319,7 +327,7 @@ typedef struct {
     uint64_t unit_bytes;
 } batch_t;
 
-static gantry__cpu_gemm_t product_of(const batch_t *batch, int64_t index) {
+static gantry__cpu_gemm_t matmul_cpu_product_of(const batch_t *batch, int64_t index) {
     gantry__cpu_gemm_t gemm = batch->gemm;
     int64_t size = gantry__k_size(batch->dtype);
     int64_t a = 0, b = 0;
@@ -341,8 +349,8 @@ static void run_products(void *context, int64_t begin, int64_t end) {
     const batch_t *batch = context;
     for (int64_t unit = begin; unit < end; ++unit) {
         for (int64_t i = unit * batch->each;
-             i < least((unit + 1) * batch->each, batch->shape.batches); ++i) {
-            gantry__cpu_gemm_t gemm = product_of(batch, i);
+             i < matmul_cpu_least((unit + 1) * batch->each, batch->shape.batches); ++i) {
+            gantry__cpu_gemm_t gemm = matmul_cpu_product_of(batch, i);
             if (!try_without_memory(batch->call->device, &gemm, batch->loops, batch->dtype, 0)) {
                 blocked(NULL, &gemm, batch->loops, gantry__k_size(batch->dtype),
                         batch->packed + (uint64_t)begin * batch->unit_bytes);
@@ -355,20 +363,20 @@ static int32_t multiply_batch(batch_t *batch) {
     int64_t work = multiplications(&batch->gemm);
     if (batch->shape.batches == 1 || work >= 16 * PARALLEL_MULTIPLICATIONS) {
         for (int64_t i = 0; i < batch->shape.batches; ++i) {
-            gantry__cpu_gemm_t gemm = product_of(batch, i);
+            gantry__cpu_gemm_t gemm = matmul_cpu_product_of(batch, i);
             int32_t status =
-                multiply(batch->call, &gemm, batch->loops, batch->dtype, &batch->packed);
+                matmul_cpu_multiply(batch->call, &gemm, batch->loops, batch->dtype, &batch->packed);
             if (status != 0) {
                 return status;
             }
         }
         return 0;
     }
-    int64_t units = least(batch->shape.batches, MOST_STRIPES);
+    int64_t units = matmul_cpu_least(batch->shape.batches, MOST_STRIPES);
     int64_t a_bytes;
     batch->each = (batch->shape.batches + units - 1) / units;
     units = (batch->shape.batches + batch->each - 1) / batch->each;
-    batch->unit_bytes = (uint64_t)round_up(
+    batch->unit_bytes = (uint64_t)matmul_cpu_round_up(
         (int64_t)packed_bytes(&batch->gemm, batch->loops, gantry__k_size(batch->dtype), &a_bytes),
         64);
     if (batch->unit_bytes > STACK_BYTES) {
@@ -388,7 +396,7 @@ static int32_t multiply_batch(batch_t *batch) {
 /* ---- entry ---- */
 
 /* One B for all: the batch's rows follow each other in A and C, so it is one product. */
-static void join_rows(gantry__matmul_shape_t *shape, const gantry_arg_t *a) {
+static void matmul_cpu_join_rows(gantry__matmul_shape_t *shape, const gantry_arg_t *a) {
     int64_t b_moves = 0;
     for (int32_t i = 0; i < shape->batch_rank; ++i) {
         b_moves |= shape->b_batch[i];
@@ -412,7 +420,7 @@ int32_t gantry__cpu_matmul(gantry_op_call_t *call) {
         memset(output->data, 0, (size_t)output->element_count * gantry__k_size(output->dtype));
         return 0;
     }
-    join_rows(shape, call->inputs[0]);
+    matmul_cpu_join_rows(shape, call->inputs[0]);
     batch.loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device), gemm_loops)(output->dtype);
     batch.gemm = (gantry__cpu_gemm_t){.m = shape->m,
                                       .n = shape->n,
@@ -427,16 +435,16 @@ int32_t gantry__cpu_matmul(gantry_op_call_t *call) {
                                       .c_row = shape->n,
                                       .c_column = 1};
     return shape->batches == 1
-               ? multiply(call, &batch.gemm, batch.loops, batch.dtype, &batch.packed)
+               ? matmul_cpu_multiply(call, &batch.gemm, batch.loops, batch.dtype, &batch.packed)
                : multiply_batch(&batch);
 }
 
-static int32_t compute_matmul(gantry_op_call_t *call) {
+static int32_t matmul_cpu_compute(gantry_op_call_t *call) {
     return gantry__k_size(call->outputs[0]->dtype) == 2 ? gantry__cpu_matmul_narrow(call)
                                                         : gantry__cpu_matmul(call);
 }
 
 static const gantry_kernel_def_t products[] =
-    GANTRY__MATMUL_KERNELS(0, gantry__matmul_types, NULL, compute_matmul);
+    GANTRY__MATMUL_KERNELS(0, gantry__matmul_types, NULL, matmul_cpu_compute);
 const gantry_kernel_def_t *const gantry__cpu_matmul_kernels[] = {&products[0], &products[1]};
 const uint32_t gantry__cpu_matmul_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_matmul_kernels);

@@ -43,7 +43,7 @@ static int32_t place(gantry_op_call_t *call, int32_t dtype, wide_t *wide) {
     return GANTRY_K_OK;
 }
 
-static int32_t multiply(gantry_op_call_t *call, wide_t *wide) {
+static int32_t matmul_cpu_narrow_multiply(gantry_op_call_t *call, wide_t *wide) {
     const gantry_arg_t *const *inputs = call->inputs;
     gantry_arg_t *const *outputs = call->outputs;
     const gantry_arg_t *const wide_inputs[] = {&wide->args[0], &wide->args[1]};
@@ -76,7 +76,7 @@ int32_t gantry__cpu_matmul_narrow(gantry_op_call_t *call) {
         gantry__cpu_convert(call->device, x->dtype, x->data, dtype, wide.args[i].data,
                             x->element_count, 0);
     }
-    status = multiply(call, &wide);
+    status = matmul_cpu_narrow_multiply(call, &wide);
     if (status == GANTRY_K_OK) {
         gantry__cpu_convert(call->device, dtype, wide.args[2].data, c->dtype, c->data,
                             c->element_count, 0);

@@ -3,9 +3,7 @@
  * The text is kernels/matmul/matmul.cl. */
 
 #include "kernels/matmul/matmul_shape.h"
-#include "kernels/common/launch.h"
-#include "kernels/common/device_text.h"
-#include "kernels/common/program_options.h"
+#include "kernels/common/device_kernel.h"
 
 /* The struct of kernels/matmul/matmul.cl. */
 typedef struct {
@@ -51,7 +49,7 @@ static matmul_t plan_product(const gantry__matmul_shape_t *shape) {
 }
 
 /* Cuts C into blocks of this many rows and columns; returns their number in the batch. */
-static uint64_t cut(matmul_t *plan, int64_t rows, int64_t columns, int64_t batches) {
+static uint64_t matmul_device_cut(matmul_t *plan, int64_t rows, int64_t columns, int64_t batches) {
     plan->blocks_down = (plan->m + rows - 1) / rows;
     plan->blocks_across = (plan->n + columns - 1) / columns;
     return (uint64_t)(plan->blocks_down * plan->blocks_across * batches);
@@ -84,14 +82,15 @@ typedef struct {
     uint32_t local;
 } form_t;
 
-static form_t choose_form(const gantry_op_call_t *call, matmul_t *plan, int64_t batches) {
+static form_t matmul_device_choose_form(const gantry_op_call_t *call, matmul_t *plan,
+                                        int64_t batches) {
     const uint32_t most = call->device_info->max_work_group_size;
     form_t form = {.name = "matmul_tile", .each = 1, .local = TILE_ITEMS};
     if (gantry__k_is_serial(call)) {
         form = (form_t){.name = "matmul_rows",
                         .each = 1,
                         .local = 1,
-                        .groups = cut(plan, ROWS, COLUMNS, batches)};
+                        .groups = matmul_device_cut(plan, ROWS, COLUMNS, batches)};
     } else if (most < TILE_ITEMS) {
         form.name = "matmul_item";
         for (form.local = GANTRY_K_LOCAL; form.local > most && form.local > 1;) {
@@ -100,12 +99,12 @@ static form_t choose_form(const gantry_op_call_t *call, matmul_t *plan, int64_t 
         form.groups = ((uint64_t)plan->elements + form.local - 1) / form.local;
     } else {
         form.each = items_each(call, plan, batches);
-        form.groups = cut(plan, 16 * form.each, 16 * form.each, batches);
+        form.groups = matmul_device_cut(plan, 16 * form.each, 16 * form.each, batches);
     }
     return form;
 }
 
-static int32_t compute_matmul(gantry_op_call_t *call) {
+static int32_t matmul_device_compute(gantry_op_call_t *call) {
     const gantry_arg_t *output = call->outputs[0];
     gantry__matmul_shape_t shape;
     gantry_backend_kernel_t *kernel = NULL;
@@ -115,7 +114,7 @@ static int32_t compute_matmul(gantry_op_call_t *call) {
         return call->services->fill(call, &output->span, zero, gantry__k_size(output->dtype));
     }
     matmul_t plan = plan_product(&shape);
-    const form_t form = choose_form(call, &plan, shape.batches);
+    const form_t form = matmul_device_choose_form(call, &plan, shape.batches);
     gantry__k_options_t options = gantry__k_options_of_type(call, output->dtype);
     gantry__k_define(&options, "MATMUL_EACH", (uint32_t)form.each);
     int32_t status = call->services->kernel(call, &matmul_source, options.text, form.name, &kernel);
@@ -128,6 +127,6 @@ static int32_t compute_matmul(gantry_op_call_t *call) {
 }
 
 static const gantry_kernel_def_t products[] =
-    GANTRY__MATMUL_KERNELS(0, gantry__matmul_types, NULL, compute_matmul);
+    GANTRY__MATMUL_KERNELS(0, gantry__matmul_types, NULL, matmul_device_compute);
 static const gantry_kernel_def_t *const kernels[] = {&products[0], &products[1]};
 GANTRY_K_PACK(matmul, "portable/matmul", kernels);

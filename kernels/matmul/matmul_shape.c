@@ -24,7 +24,7 @@ static void batch_strides(const gantry_arg_t *arg, const gantry_arg_t *output, i
 }
 
 /* True when the op's first or second operand is transposed. */
-static int transposed(const gantry_op_call_t *call, int second) {
+static int matmul_shape_transposed(const gantry_op_call_t *call, int second) {
     static const char *const names[2][2] = {{"transpose_a", "adj_x"}, {"transpose_b", "adj_y"}};
     return gantry__k_attr_int(call, names[second][0], 0) != 0 ||
            gantry__k_attr_int(call, names[second][1], 0) != 0;
@@ -34,8 +34,9 @@ void gantry__matmul_shape_of(const gantry_op_call_t *call, gantry__matmul_shape_
     const gantry_arg_t *a = call->inputs[0], *b = call->inputs[1], *output = call->outputs[0];
     gantry__matmul_shape_t *shape = out_shape;
     int64_t k;
-    operand(a, transposed(call, 0), &shape->m, &shape->k, &shape->a_row, &shape->a_column);
-    operand(b, transposed(call, 1), &k, &shape->n, &shape->b_row, &shape->b_column);
+    operand(a, matmul_shape_transposed(call, 0), &shape->m, &shape->k, &shape->a_row,
+            &shape->a_column);
+    operand(b, matmul_shape_transposed(call, 1), &k, &shape->n, &shape->b_row, &shape->b_column);
     shape->batches = 1;
     shape->batch_rank = output->rank - 2;
     for (int32_t i = 0; i < shape->batch_rank; ++i) {

@@ -26,8 +26,8 @@ static int32_t compute_band(gantry_op_call_t *call) {
 
 /* matrices, band: arguments of that form; k: the place of the input of that name, which may be left
  * out, as may the one of padding. */
-static gantry_diagonals_t begin(const gantry_op_call_t *call, const gantry_arg_t *matrices,
-                                const gantry_arg_t *band, uint32_t k, uint32_t padding) {
+static gantry_diagonals_t matrix_begin(const gantry_op_call_t *call, const gantry_arg_t *matrices,
+                                       const gantry_arg_t *band, uint32_t k, uint32_t padding) {
     const char *align = gantry__k_attr_text(call, "align", "RIGHT_LEFT");
     gantry_diagonals_t diagonals = {.rows = matrices->dims[matrices->rank - 2],
                                     .columns = matrices->dims[matrices->rank - 1],
@@ -45,8 +45,8 @@ static gantry_diagonals_t begin(const gantry_op_call_t *call, const gantry_arg_t
     return diagonals;
 }
 
-static int32_t run(gantry_op_call_t *call, uint32_t item, gantry_diagonals_t *diagonals,
-                   uint32_t input_count) {
+static int32_t matrix_run(gantry_op_call_t *call, uint32_t item, gantry_diagonals_t *diagonals,
+                          uint32_t input_count) {
     const gantry_arg_t *out = call->outputs[0];
     gantry__k_item_launch_t launch = {.item = item,
                                       .t = gantry__k_twin(out->dtype),
@@ -64,21 +64,21 @@ static int32_t run(gantry_op_call_t *call, uint32_t item, gantry_diagonals_t *di
 }
 
 static int32_t compute_diag(gantry_op_call_t *call) {
-    gantry_diagonals_t diagonals = begin(call, call->outputs[0], call->inputs[0], 1, 4);
+    gantry_diagonals_t diagonals = matrix_begin(call, call->outputs[0], call->inputs[0], 1, 4);
 
-    return run(call, ITEM_diagonals, &diagonals, 1);
+    return matrix_run(call, ITEM_diagonals, &diagonals, 1);
 }
 
 static int32_t compute_diag_part(gantry_op_call_t *call) {
-    gantry_diagonals_t diagonals = begin(call, call->inputs[0], call->outputs[0], 1, 2);
+    gantry_diagonals_t diagonals = matrix_begin(call, call->inputs[0], call->outputs[0], 1, 2);
 
-    return run(call, ITEM_diagonal_part, &diagonals, 1);
+    return matrix_run(call, ITEM_diagonal_part, &diagonals, 1);
 }
 
 static int32_t compute_set_diag(gantry_op_call_t *call) {
-    gantry_diagonals_t diagonals = begin(call, call->inputs[0], call->inputs[1], 2, 3);
+    gantry_diagonals_t diagonals = matrix_begin(call, call->inputs[0], call->inputs[1], 2, 3);
 
-    return run(call, ITEM_set_diagonals, &diagonals, 2);
+    return matrix_run(call, ITEM_set_diagonals, &diagonals, 2);
 }
 
 static const char *const band_hosts[] = {"num_lower", "num_upper"};

@@ -81,7 +81,7 @@ typedef uint64_t vector_8_t __attribute__((vector_size(16)));
 #define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 1, 3)
 #include "kernels/move/move_cpu_loops.h"
 
-static void copy_bytes(void *context, int64_t begin, int64_t end) {
+static void move_cpu_copy_bytes(void *context, int64_t begin, int64_t end) {
     const move_job_t *job = context;
     gantry__cpu_copy((char *)job->out + begin, (const char *)job->in + begin,
                      (size_t)(end - begin));
@@ -90,10 +90,11 @@ static void copy_bytes(void *context, int64_t begin, int64_t end) {
 static void run_dense(gantry_backend_device_t *device, move_job_t *job, uint32_t size) {
     job->in = (const char *)job->in + job->copy->from * size;
     job->out = (char *)job->out + job->copy->to * size;
-    gantry__cpu_parallel_for(device, job->copy->count * size, GRAIN_BYTES, copy_bytes, job);
+    gantry__cpu_parallel_for(device, job->copy->count * size, GRAIN_BYTES, move_cpu_copy_bytes,
+                             job);
 }
 
-static void run_tiles(gantry_backend_device_t *device, move_job_t *job, uint32_t size) {
+static void move_cpu_run_tiles(gantry_backend_device_t *device, move_job_t *job, uint32_t size) {
     static const gantry__cpu_range_fn loops[] = {move_tiles_1, move_tiles_2, move_tiles_4,
                                                  move_tiles_8};
     const gantry__move_tiles_t *tiles = job->tiles;
@@ -105,8 +106,8 @@ static void run_tiles(gantry_backend_device_t *device, move_job_t *job, uint32_t
     gantry__cpu_parallel_for(device, tiles->tiles, grain, loops[gantry__k_size_row(size)], job);
 }
 
-static void run_copy(const gantry_op_call_t *call, const gantry__move_copy_t *copy,
-                     const void *in) {
+static void move_cpu_run_copy(const gantry_op_call_t *call, const gantry__move_copy_t *copy,
+                              const void *in) {
     static const gantry__cpu_range_fn loops[] = {move_range_1, move_range_2, move_range_4,
                                                  move_range_8};
     const gantry_arg_t *out = call->outputs[0];
@@ -117,27 +118,27 @@ static void run_copy(const gantry_op_call_t *call, const gantry__move_copy_t *co
         run_dense(call->device, &job, size);
     } else if (gantry__move_tiles(copy, TILE_SIDE, &tiles)) {
         job.tiles = &tiles;
-        run_tiles(call->device, &job, size);
+        move_cpu_run_tiles(call->device, &job, size);
     } else {
         gantry__cpu_parallel_for(call->device, copy->count, GRAIN_BYTES / size,
                                  loops[gantry__k_size_row(size)], &job);
     }
 }
 
-static int32_t compute_one(gantry_op_call_t *call) {
+static int32_t cpu_compute_one(gantry_op_call_t *call) {
     const gantry__move_op_t *op = call->kernel->data;
     gantry__move_copy_t copy;
     op->plan(call, &copy);
-    run_copy(call, &copy, call->inputs[0]->data);
+    move_cpu_run_copy(call, &copy, call->inputs[0]->data);
     return GANTRY_K_OK;
 }
 
-static int32_t compute_concat(gantry_op_call_t *call) {
+static int32_t cpu_compute_concat(gantry_op_call_t *call) {
     for (uint32_t i = 0; i + 1 < call->input_count; ++i) {
         gantry__move_copy_t copy;
         if (call->inputs[i]->element_count == 0) continue;
         gantry__move_concat(call, i, &copy);
-        run_copy(call, &copy, call->inputs[i]->data);
+        move_cpu_run_copy(call, &copy, call->inputs[i]->data);
     }
     return GANTRY_K_OK;
 }

@@ -2,11 +2,10 @@
 /* Transpose, Slice and their like, and Concat, on every device that builds programs: copies in the
  * three forms of move_shape.h. A dense copy is the device's own copy where its ends lie as the
  * device wants them; programs are built per element size. */
-#include "kernels/common/program_options.h"
+#include "kernels/common/device_kernel.h"
 #include "kernels/common/work.h"
 
 #include "kernels/move/move_shape.h"
-#include "kernels/common/device_text.h"
 
 #define TILE_SIDE 32     /* as GANTRY_SIDE of move.cl */
 #define TILE_LOCAL 128u  /* work-items of a group that turns one tile */
@@ -32,8 +31,8 @@ typedef struct device_tiles_t {
 
 GANTRY_K_PROGRAM(source, "portable/move", gantry__text_work, gantry__text_move);
 
-static int32_t find_kernel(gantry_op_call_t *call, const char *name,
-                           gantry_backend_kernel_t **out_kernel) {
+static int32_t move_device_find_kernel(gantry_op_call_t *call, const char *name,
+                                       gantry_backend_kernel_t **out_kernel) {
     const gantry__k_options_t options =
         gantry__k_size_options(call, gantry__k_size(call->outputs[0]->dtype), 0);
     return call->services->kernel(call, &source, options.text, name, out_kernel);
@@ -48,7 +47,7 @@ static int32_t run_strided(gantry_op_call_t *call, const gantry__move_copy_t *co
     const gantry_launch_arg_t args[] = {gantry__k_span(in), gantry__k_span(out),
                                         gantry__k_scalar(&move, sizeof move)};
     gantry_backend_kernel_t *kernel;
-    int32_t status = find_kernel(call, "strided", &kernel);
+    int32_t status = move_device_find_kernel(call, "strided", &kernel);
     return status == GANTRY_K_OK ? gantry__k_launch_work(call, kernel, &work, args, 3) : status;
 }
 
@@ -66,8 +65,8 @@ static int64_t run_of_tiles(const gantry_op_call_t *call, const gantry__move_cop
     return run / (TILE_SIDE * TILE_SIDE) > 0 ? run / (TILE_SIDE * TILE_SIDE) : 1;
 }
 
-static int32_t run_tiles(gantry_op_call_t *call, const gantry__move_copy_t *copy,
-                         const gantry__move_tiles_t *shape, const gantry_arg_t *in) {
+static int32_t move_device_run_tiles(gantry_op_call_t *call, const gantry__move_copy_t *copy,
+                                     const gantry__move_tiles_t *shape, const gantry_arg_t *in) {
     const int serial = gantry__k_is_serial(call);
     device_tiles_t tiles = {.from = copy->from,
                             .to = copy->to,
@@ -91,7 +90,7 @@ static int32_t run_tiles(gantry_op_call_t *call, const gantry__move_copy_t *copy
     const gantry_launch_arg_t args[] = {gantry__k_span(in), gantry__k_span(call->outputs[0]),
                                         gantry__k_scalar(&tiles, sizeof tiles)};
     gantry_backend_kernel_t *kernel;
-    int32_t status = find_kernel(call, "tiles", &kernel);
+    int32_t status = move_device_find_kernel(call, "tiles", &kernel);
     if (status != GANTRY_K_OK) return status;
     if (serial) {
         return gantry__k_launch_1d(
@@ -102,19 +101,19 @@ static int32_t run_tiles(gantry_op_call_t *call, const gantry__move_copy_t *copy
 }
 
 /* `bytes` bytes of span behind `offset` of them. */
-static gantry_span_t part_of(const gantry_span_t *span, int64_t offset, int64_t bytes) {
+static gantry_span_t move_device_part_of(const gantry_span_t *span, int64_t offset, int64_t bytes) {
     return (gantry_span_t){span->region, span->offset_bytes + (uint64_t)offset, (uint64_t)bytes};
 }
 
-static int32_t run_copy(gantry_op_call_t *call, const gantry__move_copy_t *copy,
-                        const gantry_arg_t *in) {
+static int32_t move_device_run_copy(gantry_op_call_t *call, const gantry__move_copy_t *copy,
+                                    const gantry_arg_t *in) {
     const gantry_arg_t *out = call->outputs[0];
     const int64_t size = gantry__k_size(out->dtype);
     const uint64_t alignment = call->device_info->base_alignment_bytes;
     gantry__move_tiles_t tiles;
     if (gantry__move_is_dense(copy)) {
-        gantry_span_t from = part_of(&in->span, copy->from * size, copy->count * size);
-        gantry_span_t to = part_of(&out->span, copy->to * size, copy->count * size);
+        gantry_span_t from = move_device_part_of(&in->span, copy->from * size, copy->count * size);
+        gantry_span_t to = move_device_part_of(&out->span, copy->to * size, copy->count * size);
         uint64_t loose =
             alignment > 1 ? (from.offset_bytes | to.offset_bytes) & (alignment - 1) : 0;
         if (loose == 0) return call->services->copy(call, &to, &from);
@@ -122,25 +121,25 @@ static int32_t run_copy(gantry_op_call_t *call, const gantry__move_copy_t *copy,
     if (gantry__move_tiles(copy, TILE_SIDE, &tiles)) {
         int thin = tiles.rows < THINNEST_TILE || tiles.columns < THINNEST_TILE;
         int fits = !thin && call->device_info->max_work_group_size >= TILE_LOCAL;
-        if (gantry__k_is_serial(call) || fits) return run_tiles(call, copy, &tiles, in);
+        if (gantry__k_is_serial(call) || fits) return move_device_run_tiles(call, copy, &tiles, in);
     }
     return run_strided(call, copy, in);
 }
 
-static int32_t compute_one(gantry_op_call_t *call) {
+static int32_t device_compute_one(gantry_op_call_t *call) {
     const gantry__move_op_t *op = call->kernel->data;
     gantry__move_copy_t copy;
     op->plan(call, &copy);
-    return run_copy(call, &copy, call->inputs[0]);
+    return move_device_run_copy(call, &copy, call->inputs[0]);
 }
 
-static int32_t compute_concat(gantry_op_call_t *call) {
+static int32_t device_compute_concat(gantry_op_call_t *call) {
     int32_t status = GANTRY_K_OK;
     for (uint32_t i = 0; i + 1 < call->input_count && status == GANTRY_K_OK; ++i) {
         gantry__move_copy_t copy;
         if (call->inputs[i]->element_count == 0) continue;
         gantry__move_concat(call, i, &copy);
-        status = run_copy(call, &copy, call->inputs[i]);
+        status = move_device_run_copy(call, &copy, call->inputs[i]);
     }
     return status;
 }

@@ -6,7 +6,7 @@ static void dense_strides(int64_t *strides, int32_t rank, const int64_t *dims) {
 }
 
 /* A plan over the dimensions of arg, nothing broadcast yet. */
-static void begin(gantry__move_copy_t *copy, const gantry_arg_t *arg) {
+static void move_shape_begin(gantry__move_copy_t *copy, const gantry_arg_t *arg) {
     copy->plan.rank = arg->rank;
     copy->plan.operands = 2;
     copy->from = 0;
@@ -18,7 +18,7 @@ static void begin(gantry__move_copy_t *copy, const gantry_arg_t *arg) {
 static void plan_transpose(const gantry_op_call_t *call, gantry__move_copy_t *out) {
     const gantry_arg_t *x = call->inputs[0];
     int64_t strides[GANTRY_K_MAX_RANK];
-    begin(out, call->outputs[0]);
+    move_shape_begin(out, call->outputs[0]);
     dense_strides(strides, x->rank, x->dims);
     dense_strides(out->plan.strides[1], x->rank, call->outputs[0]->dims);
     for (int32_t d = 0; d < x->rank; ++d) {
@@ -31,7 +31,7 @@ static void plan_transpose(const gantry_op_call_t *call, gantry__move_copy_t *ou
 static void plan_broadcast(const gantry_op_call_t *call, gantry__move_copy_t *out) {
     const gantry_arg_t *x = call->inputs[0];
     const gantry_arg_t *result = call->outputs[0];
-    begin(out, result);
+    move_shape_begin(out, result);
     gantry__k_broadcast_strides(out->plan.strides[0], result->rank, x->rank, x->dims);
     dense_strides(out->plan.strides[1], result->rank, result->dims);
     gantry__k_plan_collapse(&out->plan);
@@ -39,7 +39,7 @@ static void plan_broadcast(const gantry_op_call_t *call, gantry__move_copy_t *ou
 
 static void plan_slice(const gantry_op_call_t *call, gantry__move_copy_t *out) {
     const gantry_arg_t *x = call->inputs[0];
-    begin(out, call->outputs[0]);
+    move_shape_begin(out, call->outputs[0]);
     dense_strides(out->plan.strides[0], x->rank, x->dims);
     dense_strides(out->plan.strides[1], x->rank, call->outputs[0]->dims);
     for (int32_t d = 0; d < x->rank; ++d) {
@@ -69,7 +69,7 @@ static void plan_strided_slice(const gantry_op_call_t *call, gantry__move_copy_t
     const int64_t shrunk = gantry__k_attr_int(call, "shrink_axis_mask", 0);
     int64_t strides[GANTRY_K_MAX_RANK], covered = x->rank;
     int32_t axis = 0, to = 0;
-    begin(out, result);
+    move_shape_begin(out, result);
     dense_strides(strides, x->rank, x->dims);
     dense_strides(out->plan.strides[1], result->rank, result->dims);
     for (int64_t i = 0; i < entries; ++i) covered -= !((ellipsis | added) >> i & 1);
@@ -95,7 +95,7 @@ static void plan_strided_slice(const gantry_op_call_t *call, gantry__move_copy_t
 
 static void plan_reverse(const gantry_op_call_t *call, gantry__move_copy_t *out) {
     const gantry_arg_t *x = call->inputs[0];
-    begin(out, call->outputs[0]);
+    move_shape_begin(out, call->outputs[0]);
     dense_strides(out->plan.strides[0], x->rank, x->dims);
     dense_strides(out->plan.strides[1], x->rank, x->dims);
     for (int64_t i = 0; x->rank > 0 && i < call->inputs[1]->element_count; ++i) {
@@ -111,8 +111,8 @@ static void plan_reverse(const gantry_op_call_t *call, gantry__move_copy_t *out)
  *
  *     NHWC   space [n, h, row, w, column, c]   depth [n, h, w, row, column, c]
  *     NCHW   space [n, c, h, row, w, column]   depth [n, row, column, c, h, w] */
-static void plan_blocks(const gantry_op_call_t *call, const gantry_arg_t *space, int operand,
-                        gantry__move_copy_t *out) {
+static void move_shape_plan_blocks(const gantry_op_call_t *call, const gantry_arg_t *space,
+                                   int operand, gantry__move_copy_t *out) {
     const int64_t block = gantry__k_attr_int(call, "block_size", 0);
     const int is_nchw = strcmp(gantry__k_attr_text(call, "data_format", "NHWC"), "NCHW") == 0;
     const int64_t *dims = space->dims, n = dims[0], c = dims[is_nchw ? 1 : 3];
@@ -124,7 +124,7 @@ static void plan_blocks(const gantry_op_call_t *call, const gantry_arg_t *space,
                   nchw_dims[] = {n, block, block, c, h, w};
     const int64_t nhwc[] = {height * line, block * line, block * pixel, line, pixel, channel};
     const int64_t nchw[] = {c * channel, line, pixel, channel, block * line, block * pixel};
-    begin(out, call->outputs[0]);
+    move_shape_begin(out, call->outputs[0]);
     out->plan.rank = 6;
     memcpy(out->plan.dims, is_nchw ? nchw_dims : nhwc_dims, sizeof nhwc_dims);
     memcpy(out->plan.strides[operand], is_nchw ? nchw : nhwc, sizeof nhwc);
@@ -133,11 +133,11 @@ static void plan_blocks(const gantry_op_call_t *call, const gantry_arg_t *space,
 }
 
 static void plan_space_to_depth(const gantry_op_call_t *call, gantry__move_copy_t *out) {
-    plan_blocks(call, call->inputs[0], 0, out);
+    move_shape_plan_blocks(call, call->inputs[0], 0, out);
 }
 
 static void plan_depth_to_space(const gantry_op_call_t *call, gantry__move_copy_t *out) {
-    plan_blocks(call, call->outputs[0], 1, out);
+    move_shape_plan_blocks(call, call->outputs[0], 1, out);
 }
 
 #define DEFINE_OP(name, ...) const gantry__move_op_t gantry__move_##name = {plan_##name};
@@ -149,7 +149,7 @@ void gantry__move_concat(const gantry_op_call_t *call, uint32_t index, gantry__m
         gantry__k_host_int(call->inputs[call->input_count - 1], 0), part->rank);
     int64_t before = 0;
     for (uint32_t i = 0; i < index; ++i) before += call->inputs[i]->dims[axis];
-    begin(out, part);
+    move_shape_begin(out, part);
     dense_strides(out->plan.strides[0], part->rank, part->dims);
     dense_strides(out->plan.strides[1], part->rank, call->outputs[0]->dims);
     out->to = before * out->plan.strides[1][axis];
@@ -164,7 +164,7 @@ static int32_t fastest(const gantry__k_plan_t *plan, int32_t operand) {
     return -1;
 }
 
-static void cut(gantry__move_tiles_t *tiles, int64_t side) {
+static void move_shape_cut(gantry__move_tiles_t *tiles, int64_t side) {
     int64_t rows = tiles->rows < side ? tiles->rows : side;
     int64_t columns = tiles->columns < side ? tiles->columns : side;
     if (columns < side) rows = side * side / columns;
@@ -195,6 +195,6 @@ int gantry__move_tiles(const gantry__move_copy_t *copy, int64_t side, gantry__mo
         out->batch.strides[1][to] = plan->strides[1][d];
         out->batches *= plan->dims[d];
     }
-    cut(out, side);
+    move_shape_cut(out, side);
     return 1;
 }

@@ -42,10 +42,11 @@ GANTRY_MOVE_OPS(GANTRY_MOVE_DECLARE_OP)
 #undef GANTRY_MOVE_DECLARE_OP
 
 /* The kernels of those and of Concat, over compute_one and compute_concat: <name>_kernel. */
-#define GANTRY_MOVE_KERNEL(name, op_, compute_, data_, host_count, ...)   \
-    static const char *const name##_hosts[] = {__VA_ARGS__};              \
-    static const gantry_kernel_def_t name##_kernel = GANTRY_K_DEFINITION( \
-        op_, gantry__k_any_type, 1, name##_hosts, host_count, .compute = compute_, .data = data_);
+#define GANTRY_MOVE_KERNEL(name, op_, compute_, data_, host_count, ...)           \
+    static const char *const name##_hosts[] = {__VA_ARGS__};                      \
+    static const gantry_kernel_def_t name##_kernel =                              \
+        GANTRY_K_DEFINITION(op_, gantry__k_any_type, 1, name##_hosts, host_count, \
+                            .compute = GANTRY_K_SIDE(compute_), .data = data_);
 #define GANTRY_MOVE_ONE_COPY(name, op_, ...) \
     GANTRY_MOVE_KERNEL(name, op_, compute_one, &gantry__move_##name, __VA_ARGS__)
 #define GANTRY_MOVE_KERNELS               \

@@ -11,7 +11,7 @@
 
 GANTRY_K_ITEM_TEXTS(pad_tile_roll, GANTRY_PAD_TILE_ROLL_ITEMS, gantry__text_pad_tile_roll);
 
-static gantry_remap_t begin(const gantry_op_call_t *call) {
+static gantry_remap_t pad_tile_roll_begin(const gantry_op_call_t *call) {
     gantry_remap_t remap = {.rank = call->outputs[0]->rank};
 
     for (int32_t d = 0; d < call->outputs[0]->rank; ++d) {
@@ -51,7 +51,7 @@ static void collapse(gantry_remap_t *remap, uint32_t item) {
     remap->rank = last + 1;
 }
 
-static int32_t run(gantry_op_call_t *call, uint32_t item, gantry_remap_t *remap) {
+static int32_t pad_tile_roll_run(gantry_op_call_t *call, uint32_t item, gantry_remap_t *remap) {
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     int64_t stride = 1;
 
@@ -80,29 +80,29 @@ static void set_paddings(const gantry_op_call_t *call, gantry_remap_t *remap) {
 }
 
 static int32_t compute_pad(gantry_op_call_t *call) {
-    gantry_remap_t remap = begin(call);
+    gantry_remap_t remap = pad_tile_roll_begin(call);
 
     set_paddings(call, &remap);
     remap.value = call->input_count > 2 ? gantry__k_host_bits(call->inputs[2]) : 0;
-    return run(call, ITEM_border, &remap);
+    return pad_tile_roll_run(call, ITEM_border, &remap);
 }
 
 static int32_t compute_mirror_pad(gantry_op_call_t *call) {
-    gantry_remap_t remap = begin(call);
+    gantry_remap_t remap = pad_tile_roll_begin(call);
 
     set_paddings(call, &remap);
     remap.edge = strcmp(gantry__k_attr_text(call, "mode", "REFLECT"), "SYMMETRIC") == 0;
-    return run(call, ITEM_mirror, &remap);
+    return pad_tile_roll_run(call, ITEM_mirror, &remap);
 }
 
 static int32_t compute_tile(gantry_op_call_t *call) {
-    gantry_remap_t remap = begin(call);
+    gantry_remap_t remap = pad_tile_roll_begin(call);
 
-    return run(call, ITEM_wrap, &remap);
+    return pad_tile_roll_run(call, ITEM_wrap, &remap);
 }
 
 static int32_t compute_roll(gantry_op_call_t *call) {
-    gantry_remap_t remap = begin(call);
+    gantry_remap_t remap = pad_tile_roll_begin(call);
 
     for (int64_t k = 0; k < call->inputs[1]->element_count; ++k) {
         const int64_t given = gantry__k_host_int(call->inputs[2], k),
@@ -112,7 +112,7 @@ static int32_t compute_roll(gantry_op_call_t *call) {
 
         remap.offsets[d] = (remap.offsets[d] + back) % remap.sizes[d];
     }
-    return run(call, ITEM_wrap, &remap);
+    return pad_tile_roll_run(call, ITEM_wrap, &remap);
 }
 
 static const char *const pad_hosts[] = {"paddings", "constant_values"};

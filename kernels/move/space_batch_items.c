@@ -7,8 +7,8 @@
 GANTRY_K_ITEM_TEXTS(space_batch, GANTRY_SPACE_BATCH_ITEMS, gantry__text_space_batch);
 
 /* space, cells: input and output, or output and input. */
-static int32_t run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *space,
-                   const gantry_arg_t *cells) {
+static int32_t space_batch_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *space,
+                               const gantry_arg_t *cells) {
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     const int64_t rank = call->inputs[1]->element_count;
     /* without blocks one of 1 for the cut of a dimension of 1 */
@@ -44,11 +44,11 @@ static int32_t run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *sp
 }
 
 static int32_t compute_space_to_batch(gantry_op_call_t *call) {
-    return run(call, ITEM_space_to_batch, call->inputs[0], call->outputs[0]);
+    return space_batch_run(call, ITEM_space_to_batch, call->inputs[0], call->outputs[0]);
 }
 
 static int32_t compute_batch_to_space(gantry_op_call_t *call) {
-    return run(call, ITEM_batch_to_space, call->outputs[0], call->inputs[0]);
+    return space_batch_run(call, ITEM_batch_to_space, call->outputs[0], call->inputs[0]);
 }
 
 static const char *const space_hosts[] = {"block_shape", "paddings"};

@@ -14,7 +14,7 @@ static void run_f64(void *context, int64_t begin, int64_t end) {
     GANTRY_CPU_PICK(plan->level, layer_norm_f64)(plan, begin, end);
 }
 
-static int32_t compute_layer_norm(gantry_op_call_t *call) {
+static int32_t cpu_compute_layer_norm(gantry_op_call_t *call) {
     const gantry_arg_t *x = call->inputs[0];
     gantry__cpu_layer_norm_plan_t plan = {.in = x->data,
                                           .scale = call->inputs[1]->data,

@@ -2,10 +2,8 @@
 /* LayerNormRows on devices. The text is kernels/norm/layer_norm.cl. */
 #include <string.h>
 
-#include "kernels/common/launch.h"
+#include "kernels/common/device_kernel.h"
 #include "kernels/reduce/reduce_device.h"
-#include "kernels/common/device_text.h"
-#include "kernels/common/program_options.h"
 
 /* Work-groups per compute unit that a CPU should find. */
 #define GROUPS_PER_UNIT 16
@@ -46,7 +44,7 @@ static norm_t norm_of(const gantry_op_call_t *call) {
     return norm;
 }
 
-static int32_t compute_layer_norm(gantry_op_call_t *call) {
+static int32_t device_compute_layer_norm(gantry_op_call_t *call) {
     const int on_cpu = gantry__k_is_serial(call);
     const norm_t norm = norm_of(call);
     const gantry_launch_arg_t args[] = {

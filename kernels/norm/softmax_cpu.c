@@ -15,7 +15,7 @@ static void run_rows(void *context, int64_t begin, int64_t end) {
     pass->run(pass->plan, begin, end);
 }
 
-static int32_t compute_softmax(gantry_op_call_t *call) {
+static int32_t cpu_compute_softmax(gantry_op_call_t *call) {
     const gantry_arg_t *input = call->inputs[0];
     int logarithm = call->kernel == &gantry__cpu_log_softmax_kernel;
     int level = gantry__cpu_simd_level(call->device);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax and LogSoftmax over the last axis on devices. The text is kernels/norm/softmax.cl. */
 
-#include "kernels/common/launch.h"
+#include "kernels/common/device_kernel.h"
 #include "kernels/reduce/reduce_device.h"
-#include "kernels/common/device_text.h"
 #include "kernels/common/work.h"
-#include "kernels/common/program_options.h"
 
 /* Rows up to this length are taken 64 at a time on a CPU. */
 #define SHORT_LENGTH 64
@@ -17,8 +15,8 @@ GANTRY_K_PROGRAM(softmax_source, "portable/softmax", gantry__text_half, gantry__
                  gantry__text_math_float64, gantry__text_fold_lanes, gantry__text_softmax);
 
 /* lanes: of the form of rows in vectors; 1 for the others. */
-static int32_t find_kernel(gantry_op_call_t *call, const char *name, uint32_t lanes,
-                           gantry_backend_kernel_t **out_kernel) {
+static int32_t softmax_device_find_kernel(gantry_op_call_t *call, const char *name, uint32_t lanes,
+                                          gantry_backend_kernel_t **out_kernel) {
     gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
     gantry__k_define(&options, "SOFTMAX_LOG", call->kernel == &gantry__portable_log_softmax_kernel);
     if (lanes > 1) {
@@ -42,8 +40,8 @@ static int32_t submit_short(gantry_op_call_t *call, int64_t rows, int64_t length
     const char *name = !on_cpu ? "softmax_group" : is_short ? "softmax_turned" : "softmax_item";
     int64_t lanes = lanes_of(length), each = 1;
     gantry_backend_kernel_t *kernel = NULL;
-    int32_t status =
-        find_kernel(call, name, on_cpu && !is_short ? gantry__k_math_lanes(call) : 1, &kernel);
+    int32_t status = softmax_device_find_kernel(
+        call, name, on_cpu && !is_short ? gantry__k_math_lanes(call) : 1, &kernel);
     if (status != 0) {
         return status;
     }
@@ -86,10 +84,10 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
         status = call->services->scratch(call, (uint64_t)(rows * length) * size, &terms);
     }
     if (status == 0) {
-        status = find_kernel(call, "softmax_terms", 1, &term_kernel);
+        status = softmax_device_find_kernel(call, "softmax_terms", 1, &term_kernel);
     }
     if (status == 0) {
-        status = find_kernel(call, "softmax_result", 1, &result_kernel);
+        status = softmax_device_find_kernel(call, "softmax_result", 1, &result_kernel);
     }
     gantry__reduce_shape_plain(rows, length, 1, &shape);
     if (status == 0) {
@@ -116,7 +114,7 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
     return status;
 }
 
-static int32_t compute_softmax(gantry_op_call_t *call) {
+static int32_t device_compute_softmax(gantry_op_call_t *call) {
     const gantry_arg_t *input = call->inputs[0];
     int64_t length = input->rank > 0 ? input->dims[input->rank - 1] : 1;
     int64_t rows = input->element_count / length;

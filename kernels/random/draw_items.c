@@ -9,7 +9,7 @@
 GANTRY_K_ITEM_TEXTS(draw, GANTRY_DRAW_ITEMS, gantry__text_math_float32, gantry__text_math_float64,
                     gantry__text_philox, gantry__text_draw);
 
-static uint64_t key_of(const gantry__k_stream_t *stream) {
+static uint64_t draw_key_of(const gantry__k_stream_t *stream) {
     return (uint64_t)stream->key1 << 32 | stream->key0;
 }
 
@@ -20,7 +20,7 @@ static int32_t run_truncated(gantry_op_call_t *call, const gantry__k_stream_t *s
     const int64_t group = gantry__k_group_of(out->dtype);
     gantry_draw_t draw = {.low = stream->low,
                           .high = stream->high,
-                          .key = key_of(stream),
+                          .key = draw_key_of(stream),
                           .values = out->element_count};
     gantry__k_item_launch_t launch = {.item = ITEM_truncated,
                                       .t = out->dtype,
@@ -115,7 +115,7 @@ static int32_t draw_classes(gantry_op_call_t *call, const gantry__k_stream_t *st
                           .rows = logits->dims[0],
                           .classes = {.low = stream->low,
                                       .high = stream->high,
-                                      .key = key_of(stream),
+                                      .key = draw_key_of(stream),
                                       .classes = logits->dims[1],
                                       .chunk = CHUNK,
                                       .chunks = (logits->dims[1] + CHUNK - 1) / CHUNK,
@@ -157,7 +157,7 @@ static int32_t compute_key(gantry_op_call_t *call) {
 
     if (call->input_count > 0) {
         const gantry__k_stream_t stream = gantry__portable_stream_of_seed(call->inputs[0]);
-        const uint64_t key = key_of(&stream);
+        const uint64_t key = draw_key_of(&stream);
 
         status = write_words(call, 0, &key, sizeof key, 0);
         if (status == GANTRY_K_OK) {

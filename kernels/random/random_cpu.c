@@ -60,7 +60,7 @@ static groups_fn pick(const gantry_op_call_t *call) {
     }
 }
 
-static int32_t compute(gantry_op_call_t *call) {
+static int32_t cpu_compute_random(gantry_op_call_t *call) {
     const gantry_arg_t *out = call->outputs[0];
     const int64_t group = gantry__k_group_of(out->dtype);
     const int64_t groups = out->element_count / group;

@@ -2,9 +2,8 @@
 /* Random values that take a fixed number of words, on every device that builds programs. The host
  * makes key and counter, the device makes one group of values per counter step. */
 
-#include "kernels/common/device_text.h"
+#include "kernels/common/device_kernel.h"
 #include "kernels/common/work.h"
-#include "kernels/common/program_options.h"
 #include "kernels/random/random_seed.h"
 
 GANTRY_K_PROGRAM(source, "portable/random", gantry__text_math_float32, gantry__text_math_float64,
@@ -29,7 +28,7 @@ static int32_t text_type(const gantry__k_random_op_t *op, int32_t dtype) {
     return gantry__k_size(dtype) == 8 ? GANTRY_K_UINT64 : GANTRY_K_UINT32;
 }
 
-static int32_t compute(gantry_op_call_t *call) {
+static int32_t device_compute_random(gantry_op_call_t *call) {
     /* by gantry__k_random_op_t's values */
     static const char *const names[] = {"uniform", "normal", "integers"};
     const gantry__k_random_op_t *op = call->kernel->data;

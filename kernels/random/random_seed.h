@@ -64,7 +64,7 @@ typedef struct gantry__k_random_op_t {
     static const char *const name##_hosts[] = {__VA_ARGS__};                                \
     static const gantry_kernel_def_t name##_kernel = GANTRY_K_DEFINITION(                   \
         op_name, &name##_type, 1, name##_hosts, GANTRY_K_COUNT_OF(name##_hosts),            \
-        .compute = compute, .data = &name##_op);
+        .compute = GANTRY_K_SIDE(compute_random), .data = &name##_op);
 #define GANTRY_K_RANDOM_KERNEL_POINTER(name, ...) &name##_kernel,
 
 /* Of seed[2]: one Philox block turns it into key and counter. */

@@ -16,7 +16,7 @@ static void run_pass(void *context, int64_t begin, int64_t end) {
     pass->run(pass->plan, begin, end);
 }
 
-static int32_t compute_argmax(gantry_op_call_t *call) {
+static int32_t cpu_compute_argmax(gantry_op_call_t *call) {
     const gantry_arg_t *input = call->inputs[0];
     gantry_arg_t *output = call->outputs[0];
     const gantry__reduce_middle_t shape = gantry__reduce_middle_of(call);

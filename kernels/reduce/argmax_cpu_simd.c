@@ -127,7 +127,7 @@ typedef struct {
 } loops_t;
 
 /* NULL for a type without. */
-static const loops_t *find(int32_t dtype) {
+static const loops_t *argmax_cpu_find(int32_t dtype) {
     static const loops_t loops[] = {
         {GANTRY_K_FLOAT32, run_f32, join_f32}, {GANTRY_K_FLOAT64, run_f64, join_f64},
         {GANTRY_K_FLOAT16, run_f16, join_f16}, {GANTRY_K_BFLOAT16, run_bf16, join_bf16},
@@ -146,11 +146,11 @@ static const loops_t *find(int32_t dtype) {
 }
 
 gantry__cpu_argmax_fn GANTRY_CPU_NAME(argmax_find)(int32_t dtype) {
-    const loops_t *loops = find(dtype);
+    const loops_t *loops = argmax_cpu_find(dtype);
     return loops != NULL ? loops->run : NULL;
 }
 
 gantry__cpu_argmax_fn GANTRY_CPU_NAME(argmax_join_find)(int32_t dtype) {
-    const loops_t *loops = find(dtype);
+    const loops_t *loops = argmax_cpu_find(dtype);
     return loops != NULL ? loops->join : NULL;
 }

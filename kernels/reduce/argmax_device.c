@@ -2,10 +2,8 @@
 /* ArgMax and ArgMin on devices: pieces of rows, then the best of a row's pieces. The text is
  * kernels/reduce/argmax.cl. */
 
-#include "kernels/common/launch.h"
+#include "kernels/common/device_kernel.h"
 #include "kernels/reduce/reduce_device.h"
-#include "kernels/common/device_text.h"
-#include "kernels/common/program_options.h"
 
 /* The struct of kernels/reduce/argmax.cl. */
 typedef struct {
@@ -37,8 +35,8 @@ typedef struct {
 
 GANTRY_K_PROGRAM(argmax_source, "portable/argmax", gantry__text_half, gantry__text_argmax);
 
-static int32_t submit(gantry_op_call_t *call, const argmax_t *plan, const char *name,
-                      uint64_t items, uint32_t local, gantry_span_t partial) {
+static int32_t argmax_device_submit(gantry_op_call_t *call, const argmax_t *plan, const char *name,
+                                    uint64_t items, uint32_t local, gantry_span_t partial) {
     const gantry_arg_t *input = call->inputs[0];
     const gantry_arg_t *output = call->outputs[0];
     gantry_backend_kernel_t *kernel = NULL;
@@ -62,8 +60,8 @@ static int32_t submit_pieces_on_cpu(gantry_op_call_t *call, argmax_t *plan, int6
     plan->units = outer * plan->blocks * plan->parts;
     plan->each = plan->units > wanted && wanted > 0 ? (plan->units + wanted - 1) / wanted : 1;
     uint64_t groups = (uint64_t)((plan->units + plan->each - 1) / plan->each);
-    return submit(call, plan, plan->columns == 1 ? "argmax_row" : "argmax_columns", groups, 1,
-                  partial);
+    return argmax_device_submit(call, plan, plan->columns == 1 ? "argmax_row" : "argmax_columns",
+                                groups, 1, partial);
 }
 
 static int32_t submit_pieces(gantry_op_call_t *call, argmax_t *plan, int64_t outer,
@@ -77,8 +75,8 @@ static int32_t submit_pieces(gantry_op_call_t *call, argmax_t *plan, int64_t out
         plan->lanes /= 2;
     }
     uint64_t items = (uint64_t)(plan->units * plan->lanes);
-    return submit(call, plan, plan->columns == 1 ? "argmax_group" : "argmax_item", items,
-                  gantry__k_local_for(call, items), partial);
+    return argmax_device_submit(call, plan, plan->columns == 1 ? "argmax_group" : "argmax_item",
+                                items, gantry__k_local_for(call, items), partial);
 }
 
 /* Elements of the pieces that a sequence is cut into. */
@@ -95,7 +93,7 @@ static int64_t choose_piece(const gantry_op_call_t *call, const argmax_t *plan) 
     return piece >= shortest ? piece : plan->length < shortest ? plan->length : shortest;
 }
 
-static int32_t compute_argmax(gantry_op_call_t *call) {
+static int32_t device_compute_argmax(gantry_op_call_t *call) {
     const gantry__reduce_middle_t shape = gantry__reduce_middle_of(call);
     argmax_t plan = {.length = shape.length,
                      .columns = shape.columns,
@@ -119,8 +117,8 @@ static int32_t compute_argmax(gantry_op_call_t *call) {
         status = submit_pieces(call, &plan, shape.outer, partial);
     }
     if (status == 0 && plan.parts > 1) {
-        status =
-            submit(call, &plan, "argmax_join", (uint64_t)plan.sequences, GANTRY_K_LOCAL, partial);
+        status = argmax_device_submit(call, &plan, "argmax_join", (uint64_t)plan.sequences,
+                                      GANTRY_K_LOCAL, partial);
     }
     return status;
 }

@@ -26,7 +26,7 @@ static void run_units(void *context, int64_t begin, int64_t end) {
 
 /* Cuts wide rows into blocks that fit the loops' stack, smaller ones when there would be few
  * units. */
-static void plan_blocks(gantry__cpu_reduce_plan_t *plan, int64_t size_bytes) {
+static void reduce_cpu_plan_blocks(gantry__cpu_reduce_plan_t *plan, int64_t size_bytes) {
     int64_t columns = plan->shape.columns;
     int64_t sequences = plan->shape.outer * plan->chunks;
     plan->block = columns;
@@ -39,8 +39,8 @@ static void plan_blocks(gantry__cpu_reduce_plan_t *plan, int64_t size_bytes) {
     plan->units = sequences * plan->blocks;
 }
 
-static int find_loops(const gantry_op_call_t *call, const gantry__reduce_way_t *way,
-                      gantry__cpu_reduce_loops_t *out) {
+static int reduce_cpu_find_loops(const gantry_op_call_t *call, const gantry__reduce_way_t *way,
+                                 gantry__cpu_reduce_loops_t *out) {
     const int level = gantry__cpu_simd_level(call->device);
     return way->tree == GANTRY_TREE_MAX || way->tree == GANTRY_TREE_MIN
                ? GANTRY_CPU_PICK(level, reduce_find_extreme)(way->tree, way->in, out)
@@ -53,7 +53,7 @@ static int32_t run_level(gantry_op_call_t *call, const gantry__cpu_reduce_plan_t
     int64_t rows =
         plan->shape.length < GANTRY_REDUCE_CHUNK ? plan->shape.length : GANTRY_REDUCE_CHUNK;
     int64_t grain = PARALLEL_ELEMENTS / (rows * plan->block);
-    if (!find_loops(call, way, &level.loops)) {
+    if (!reduce_cpu_find_loops(call, way, &level.loops)) {
         return call->services->fail(call, GANTRY_K_INTERNAL,
                                     "the CPU backend has no such reduction for this type");
     }
@@ -77,7 +77,7 @@ static int32_t run_tree(gantry_op_call_t *call, const gantry__reduce_shape_t *sh
         .shape = *shape, .in = in, .out_dtype = way.acc, .reads_ahead = gantry__host_reads_ahead()};
     for (;;) {
         plan.chunks = gantry__reduce_chunks(plan.shape.length);
-        plan_blocks(&plan, size);
+        reduce_cpu_plan_blocks(&plan, size);
         if (plan.chunks > 1) {
             gantry_span_t span;
             uint64_t bytes = (uint64_t)(plan.shape.outer * plan.chunks * plan.shape.columns * size);
@@ -109,7 +109,7 @@ static void fill_identity(const gantry_arg_t *output, int32_t operation) {
     }
 }
 
-static int32_t compute_reduction(gantry_op_call_t *call) {
+static int32_t cpu_compute_reduction(gantry_op_call_t *call) {
     const gantry_arg_t *input = call->inputs[0];
     gantry_arg_t *output = call->outputs[0];
     int32_t operation = *(const int32_t *)call->kernel->data;

@@ -179,7 +179,7 @@ static make_loops_fn find_wide(int32_t dtype) {
     }
 }
 
-static make_loops_fn find(int32_t tree, int32_t dtype) {
+static make_loops_fn reduce_cpu_find(int32_t tree, int32_t dtype) {
     const int place = type_place(dtype);
     if (tree == GANTRY_TREE_WIDE_SUM) {
         return find_wide(dtype);
@@ -197,7 +197,7 @@ static make_loops_fn find(int32_t tree, int32_t dtype) {
 
 int GANTRY_CPU_NAME(reduce_find)(int32_t tree, int32_t dtype,
                                  gantry__cpu_reduce_loops_t *out_loops) {
-    const make_loops_fn make = find(tree, dtype);
+    const make_loops_fn make = reduce_cpu_find(tree, dtype);
     if (make != NULL) {
         make(out_loops);
     }

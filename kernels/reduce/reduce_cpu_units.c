@@ -245,7 +245,7 @@ typedef struct {
     int64_t width; /* columns of the unit */
 } wide_t;
 
-static const char *row_of(const wide_t *wide, int64_t row) {
+static const char *reduce_cpu_units_row_of(const wide_t *wide, int64_t row) {
     const gantry__reduce_axes_t *reduced = &wide->work.plan->shape.reduced;
     return input_at(&wide->work, wide->base + gantry__reduce_offset(reduced, wide->row + row));
 }
@@ -257,11 +257,12 @@ static void sum_lane(const wide_t *wide, int64_t lane, char *target) {
     loops->fill(target, wide->width);
     if (reduced->rank == 1) {
         const int64_t rounds = (wide->rows - lane + LANES - 1) / LANES;
-        loops->add(target, row_of(wide, lane), rounds, reduced->strides[0] * LANES, wide->width);
+        loops->add(target, reduce_cpu_units_row_of(wide, lane), rounds, reduced->strides[0] * LANES,
+                   wide->width);
         return;
     }
     for (int64_t row = lane; row < wide->rows; row += LANES) {
-        loops->add(target, row_of(wide, row), 1, 0, wide->width);
+        loops->add(target, reduce_cpu_units_row_of(wide, row), 1, 0, wide->width);
     }
 }
 
@@ -270,7 +271,7 @@ static void fold_few(const wide_t *wide, int64_t first, int64_t apart, int64_t c
                      char *target) {
     const void *rows[4];
     for (int64_t i = 0; i < count; ++i) {
-        rows[i] = row_of(wide, first + i * apart);
+        rows[i] = reduce_cpu_units_row_of(wide, first + i * apart);
     }
     if (count == 1) {
         wide->work.loops->enter(target, rows[0], wide->width);

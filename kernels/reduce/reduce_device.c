@@ -4,9 +4,7 @@
 #include "kernels/reduce/reduce_device.h"
 
 #include "kernels/common/host_processor.h"
-#include "kernels/common/launch.h"
-#include "kernels/common/device_text.h"
-#include "kernels/common/program_options.h"
+#include "kernels/common/device_kernel.h"
 
 /* The struct of kernels/reduce/reduce.cl. */
 typedef struct {
@@ -52,8 +50,8 @@ typedef struct {
 GANTRY_K_PROGRAM(reduce_source, "portable/reduce", gantry__text_half, gantry__text_reduce_finish,
                  gantry__text_reduce, gantry__text_fold_lanes, gantry__text_reduce_line);
 
-static int32_t find_kernel(gantry_op_call_t *call, const gantry__reduce_way_t *way,
-                           const char *name, gantry_backend_kernel_t **out_kernel) {
+static int32_t reduce_device_find_kernel(gantry_op_call_t *call, const gantry__reduce_way_t *way,
+                                         const char *name, gantry_backend_kernel_t **out_kernel) {
     gantry__k_options_t options = gantry__k_options_of_type(call, way->in);
     gantry__k_define(&options, "REDUCE_OP", (uint32_t)way->tree);
     if (gantry__k_is_serial(call)) {
@@ -134,8 +132,9 @@ static int is_line(const reduce_level_t *level, const gantry__reduce_way_t *way)
            level->reduced_rank == 1 && level->reduced_strides[0] == 1;
 }
 
-static form_t choose_form(const gantry_op_call_t *call, const gantry__reduce_way_t *way,
-                          reduce_level_t *level, int64_t outer) {
+static form_t reduce_device_choose_form(const gantry_op_call_t *call,
+                                        const gantry__reduce_way_t *way, reduce_level_t *level,
+                                        int64_t outer) {
     const int64_t size_bytes = (int64_t)gantry__k_size(way->acc);
     int64_t sequences = outer * level->chunks;
     level->each = 1;
@@ -178,8 +177,8 @@ static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t
     form_t form =
         are_few(call, shape)
             ? (form_t){"reduce_few", (uint64_t)(shape->outer * shape->columns), BLOCK_ITEMS}
-            : choose_form(call, way, &level, shape->outer);
-    int32_t status = find_kernel(call, way, form.name, &kernel);
+            : reduce_device_choose_form(call, way, &level, shape->outer);
+    int32_t status = reduce_device_find_kernel(call, way, form.name, &kernel);
     if (status != 0) {
         return status;
     }
@@ -215,7 +214,7 @@ int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_sha
     }
 }
 
-static int32_t compute_reduction(gantry_op_call_t *call) {
+static int32_t device_compute_reduction(gantry_op_call_t *call) {
     const gantry_arg_t *input = call->inputs[0];
     const gantry_arg_t *output = call->outputs[0];
     int32_t operation = *(const int32_t *)call->kernel->data;

@@ -47,7 +47,7 @@ enum {
     static const int32_t name##_operation = operation;                                             \
     static const gantry_kernel_def_t name##_kernel = GANTRY_K_DEFINITION(                          \
         #name, (constrained) ? gantry__k_numeric_type : NULL, constrained, gantry__k_reduce_hosts, \
-        1, .compute = compute_reduction, .data = &name##_operation);
+        1, .compute = GANTRY_K_SIDE(compute_reduction), .data = &name##_operation);
 #define GANTRY_REDUCE_POINTER(name, operation, constrained) &name##_kernel,
 static const char *const gantry__k_reduce_hosts[] = {"reduction_indices"}; /* where the op has it */
 

@@ -26,8 +26,8 @@ static int has_lines(const gantry_op_call_t *call, int32_t dtype) {
 
 /* One of the two steps over `chunks` chunks of each column. On processors an item has several of
  * them. */
-static int32_t run(gantry_op_call_t *call, int step, int32_t dtype, gantry_scan_t *scan,
-                   int64_t chunks, const gantry_span_t spans[3]) {
+static int32_t scan_run(gantry_op_call_t *call, int step, int32_t dtype, gantry_scan_t *scan,
+                        int64_t chunks, const gantry_span_t spans[3]) {
     static const uint32_t plain[] = {ITEM_scan_totals, ITEM_scan_rows},
                           lines[] = {ITEM_scan_totals_line, ITEM_scan_rows_line},
                           blocks[] = {ITEM_scan_totals_block, ITEM_scan_rows_block};
@@ -115,18 +115,19 @@ static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry_scan_t sca
         status = call->services->scratch(
             call, (uint64_t)(count * scan.columns) * gantry__k_size(total_type), &totals);
         if (status == GANTRY_K_OK) {
-            status = run(call, TOTALS, dtype, &scan, count, (gantry_span_t[]){x, totals, totals});
+            status =
+                scan_run(call, TOTALS, dtype, &scan, count, (gantry_span_t[]){x, totals, totals});
         }
         if (status == GANTRY_K_OK) {
             status = run_scan(call, total_type, level, outer, totals, totals);
         }
     }
     return status == GANTRY_K_OK
-               ? run(call, ROWS, dtype, &scan, count, (gantry_span_t[]){x, totals, out})
+               ? scan_run(call, ROWS, dtype, &scan, count, (gantry_span_t[]){x, totals, out})
                : status;
 }
 
-static int32_t compute(gantry_op_call_t *call, int64_t operation) {
+static int32_t scan_compute(gantry_op_call_t *call, int64_t operation) {
     const gantry_arg_t *x = call->inputs[0];
     int64_t axis = gantry__k_host_int(call->inputs[1], 0);
     int64_t outer = 1;
@@ -144,20 +145,21 @@ static int32_t compute(gantry_op_call_t *call, int64_t operation) {
     return run_scan(call, program_type(x->dtype), scan, outer, x->span, call->outputs[0]->span);
 }
 
-static int32_t compute_sum(gantry_op_call_t *call) { return compute(call, GANTRY_SCAN_SUM); }
+static int32_t compute_sum(gantry_op_call_t *call) { return scan_compute(call, GANTRY_SCAN_SUM); }
 
-static int32_t compute_product(gantry_op_call_t *call) {
-    return compute(call, GANTRY_SCAN_PRODUCT);
+static int32_t scan_compute_product(gantry_op_call_t *call) {
+    return scan_compute(call, GANTRY_SCAN_PRODUCT);
 }
 
 static int32_t compute_log_sum(gantry_op_call_t *call) {
-    return compute(call, GANTRY_SCAN_LOG_SUM);
+    return scan_compute(call, GANTRY_SCAN_LOG_SUM);
 }
 
 static const char *const hosts[] = {"axis"};
 
 GANTRY_K_ITEM_KERNEL_HOST(sum, scan, "Cumsum", gantry__k_numeric_type, hosts, compute_sum);
-GANTRY_K_ITEM_KERNEL_HOST(product, scan, "Cumprod", gantry__k_numeric_type, hosts, compute_product);
+GANTRY_K_ITEM_KERNEL_HOST(product, scan, "Cumprod", gantry__k_numeric_type, hosts,
+                          scan_compute_product);
 GANTRY_K_ITEM_KERNEL_HOST(log_sum, scan, "CumulativeLogsumexp", gantry__k_floating_type, hosts,
                           compute_log_sum);
 

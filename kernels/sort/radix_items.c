@@ -25,8 +25,8 @@ GANTRY_K_ITEM_TEXTS(radix, GANTRY_RADIX_ITEMS, gantry__text_indices, gantry__tex
                     gantry__text_radix_pairs, gantry__text_radix, gantry__text_sort_network_rows,
                     gantry__text_sort_network, gantry__text_top_k);
 
-static int32_t run(gantry_op_call_t *call, gantry__k_item_launch_t *launch, uint32_t item,
-                   int64_t count, int64_t grain) {
+static int32_t radix_run(gantry_op_call_t *call, gantry__k_item_launch_t *launch, uint32_t item,
+                         int64_t count, int64_t grain) {
     launch->item = item;
     launch->count = count;
     launch->grain = grain;
@@ -34,7 +34,8 @@ static int32_t run(gantry_op_call_t *call, gantry__k_item_launch_t *launch, uint
 }
 
 /* Parts of a row of which there are `rows`, so that threads have one each. */
-static int64_t parts_of(const gantry_op_call_t *call, int64_t rows, int64_t length, int64_t least) {
+static int64_t radix_parts_of(const gantry_op_call_t *call, int64_t rows, int64_t length,
+                              int64_t least) {
     const int64_t parts = (gantry__k_units(call) + rows - 1) / rows, most = length / least;
 
     return most < 1 ? 1 : parts < most ? parts : most;
@@ -45,7 +46,9 @@ static int64_t between(int64_t value, int64_t least, int64_t most) {
 }
 
 /* Rows that are worth a thread. */
-static int64_t rows_of(int64_t length) { return length < LEAST_PART ? LEAST_PART / length : 1; }
+static int64_t radix_rows_of(int64_t length) {
+    return length < LEAST_PART ? LEAST_PART / length : 1;
+}
 
 /* The place of the next `bytes` of a scratch that ends at *end. What lies between is there so that
  * arrays of 2^k elements, which are walked together, do not want the same places of a cache. */
@@ -63,15 +66,15 @@ static gantry_span_t span_at(gantry_span_t scratch, int64_t place, int64_t bytes
 /* ---- all of each row, by digits ---- */
 
 /* Chooses parts, takes the scratch and lays it out. in_parts: rows are not sorted one by one. */
-static int32_t prepare(gantry_op_call_t *call, const gantry__k_sort_t *sort, gantry_radix_t *out,
-                       gantry_span_t *scratch, int *in_parts) {
+static int32_t radix_prepare(gantry_op_call_t *call, const gantry__k_sort_t *sort,
+                             gantry_radix_t *out, gantry_span_t *scratch, int *in_parts) {
     const int64_t elements = sort->rows * sort->length, units = gantry__k_units(call);
     int64_t end = 0;
 
     out->order = gantry__sort_order(sort->dtype, sort->descending);
     out->length = sort->length;
     out->inner = sort->inner;
-    out->parts = parts_of(call, sort->rows, sort->length, LEAST_PART);
+    out->parts = radix_parts_of(call, sort->rows, sort->length, LEAST_PART);
     out->shares = SHARES_PER_UNIT * ((units + sort->rows - 1) / sort->rows);
     for (int k = 0; k < 2; ++k) {
         out->keys[k] = add_place(&end, elements * gantry__k_key_bytes(sort->dtype));
@@ -99,26 +102,26 @@ static int32_t sort_parts(gantry_op_call_t *call, const gantry__k_sort_t *sort,
     launch->spans[0] = sort->source;
     launch->spans[1] = scratch;
     launch->span_count = 2;
-    status = run(call, launch, ITEM_radix_keys, parts, 1);
+    status = radix_run(call, launch, ITEM_radix_keys, parts, 1);
     launch->spans[0] = scratch;
     launch->spans[1] = out;
     launch->span_count = 1;
     if (status == GANTRY_K_OK) {
-        status = run(call, launch, ITEM_radix_count, parts, 1);
+        status = radix_run(call, launch, ITEM_radix_count, parts, 1);
     }
     if (status == GANTRY_K_OK) {
-        status = run(call, launch, ITEM_radix_spread, parts, 1);
+        status = radix_run(call, launch, ITEM_radix_spread, parts, 1);
     }
     launch->span_count = 2;
     if (status == GANTRY_K_OK) {
-        status = run(call, launch, ITEM_radix_finish, sort->rows * parameters->shares, 1);
+        status = radix_run(call, launch, ITEM_radix_finish, sort->rows * parameters->shares, 1);
     }
     if (status == GANTRY_K_OK && !parameters->has_positions && parameters->order.infinity != 0) {
         launch->spans[0] = sort->source;
         launch->spans[1] = scratch;
         launch->spans[2] = out;
         launch->span_count = 3;
-        status = run(call, launch, ITEM_radix_restore, sort->rows, 1);
+        status = radix_run(call, launch, ITEM_radix_restore, sort->rows, 1);
     }
     return status;
 }
@@ -174,8 +177,8 @@ static int32_t sort_short(gantry_op_call_t *call, const gantry__k_sort_t *sort,
     if (out != NULL) {
         launch.spans[launch.span_count++] = *out;
     }
-    return run(call, &launch, out != NULL ? ITEM_network_values : ITEM_network_pairs, groups,
-               rows_of(sort->length * GANTRY_NETWORK_ROWS));
+    return radix_run(call, &launch, out != NULL ? ITEM_network_values : ITEM_network_pairs, groups,
+                     radix_rows_of(sort->length * GANTRY_NETWORK_ROWS));
 }
 
 /* ---- either ---- */
@@ -194,7 +197,7 @@ static int32_t sort_all(gantry_op_call_t *call, const gantry__k_sort_t *sort,
         return sort_short(call, sort, out, parameters, scratch);
     }
     parameters->has_positions = out == NULL;
-    status = prepare(call, sort, parameters, scratch, which);
+    status = radix_prepare(call, sort, parameters, scratch, which);
     if (status != GANTRY_K_OK) {
         return status;
     }
@@ -205,7 +208,7 @@ static int32_t sort_all(gantry_op_call_t *call, const gantry__k_sort_t *sort,
     launch.spans[1] = *scratch;
     launch.spans[2] = out != NULL ? *out : *scratch;
     launch.span_count = 3;
-    return run(call, &launch, ITEM_radix_rows, sort->rows, rows_of(sort->length));
+    return radix_run(call, &launch, ITEM_radix_rows, sort->rows, radix_rows_of(sort->length));
 }
 
 int32_t gantry__radix_values(gantry_op_call_t *call, const gantry__k_sort_t *sort,
@@ -243,7 +246,7 @@ static gantry_top_t top_of(const gantry_op_call_t *call, const gantry__k_sort_t 
                         .kept = kept};
     int64_t end = 0;
 
-    out.parts = parts_of(call, sort->rows, sort->length, least);
+    out.parts = radix_parts_of(call, sort->rows, sort->length, least);
     out.all = sort->rows * out.parts;
     out.items = out.parts > 1 || out.all < shares ? out.all : shares;
     out.group = sort->length / out.parts / (4 * kept);
@@ -280,13 +283,13 @@ int32_t gantry__radix_top(gantry_op_call_t *call, gantry__k_sort_t *sort) {
     launch.spans[1] = scratch;
     launch.span_count = 2;
     if (status == GANTRY_K_OK) {
-        status = run(call, &launch, ITEM_top_parts, parameters.items,
-                     rows_of(sort->length / parameters.parts * share));
+        status = radix_run(call, &launch, ITEM_top_parts, parameters.items,
+                           radix_rows_of(sort->length / parameters.parts * share));
     }
     launch.spans[0] = scratch;
     launch.span_count = 1;
     if (status == GANTRY_K_OK && parameters.parts > 1) {
-        status = run(call, &launch, ITEM_top_join, sort->rows, 1);
+        status = radix_run(call, &launch, ITEM_top_join, sort->rows, 1);
     }
     sort->keys = span_at(scratch, parameters.found_keys, found * gantry__k_key_bytes(sort->dtype));
     sort->positions = span_at(scratch, parameters.found_positions, found * 4);

@@ -8,7 +8,7 @@
 GANTRY_K_ITEM_TEXTS(sort, GANTRY_SORT_ITEMS, gantry__text_indices, gantry__text_sort_key,
                     gantry__text_sort);
 
-static int32_t run(gantry_op_call_t *call, gantry__k_item_launch_t *launch) {
+static int32_t sort_run(gantry_op_call_t *call, gantry__k_item_launch_t *launch) {
     return gantry__k_run_items_of(call, &sort_items, &gantry__cpu_sort_items, launch);
 }
 
@@ -63,7 +63,7 @@ static int32_t sort_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort, c
                                       .spans = {sort->source, to->keys, to->positions},
                                       .span_count = 3};
 
-    return run(call, &launch);
+    return sort_run(call, &launch);
 }
 
 /* parameters: length and width of what is there; moves them on. */
@@ -88,7 +88,7 @@ static int32_t merge_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                              (rest < parameters->out_width ? rest : parameters->out_width);
     parameters->pieces = (parameters->out_length + GANTRY_SORT_PIECE - 1) / GANTRY_SORT_PIECE;
     launch.count = sort->rows * parameters->pieces;
-    status = run(call, &launch);
+    status = sort_run(call, &launch);
     parameters->length = parameters->out_length;
     parameters->width = parameters->out_width;
     return status;
@@ -125,8 +125,8 @@ int32_t gantry__sort_rows(gantry_op_call_t *call, gantry__k_sort_t *sort) {
 /* ---- Sort, ArgSort, TopK ---- */
 
 /* values or indices may be NULL. */
-static int32_t take(gantry_op_call_t *call, const gantry__k_sort_t *sort,
-                    const gantry_arg_t *values, const gantry_arg_t *indices) {
+static int32_t sort_take(gantry_op_call_t *call, const gantry__k_sort_t *sort,
+                         const gantry_arg_t *values, const gantry_arg_t *indices) {
     gantry_sort_take_t parameters = {
         .kept = sort->kept,
         .inner = sort->inner,
@@ -145,7 +145,7 @@ static int32_t take(gantry_op_call_t *call, const gantry__k_sort_t *sort,
         launch.spans[1] = sort->positions;
         launch.spans[2] = values->span;
         launch.span_count = 3;
-        status = run(call, &launch);
+        status = sort_run(call, &launch);
     }
     if (status == GANTRY_K_OK && indices != NULL) {
         launch.item = ITEM_sort_indices;
@@ -153,7 +153,7 @@ static int32_t take(gantry_op_call_t *call, const gantry__k_sort_t *sort,
         launch.spans[0] = sort->positions;
         launch.spans[1] = indices->span;
         launch.span_count = 2;
-        status = run(call, &launch);
+        status = sort_run(call, &launch);
     }
     return status;
 }
@@ -184,8 +184,8 @@ static int32_t compute_sort(gantry_op_call_t *call) {
     if (status != GANTRY_K_OK) {
         return status;
     }
-    return wants_indices ? take(call, &sort, NULL, call->outputs[0])
-                         : take(call, &sort, call->outputs[0], NULL);
+    return wants_indices ? sort_take(call, &sort, NULL, call->outputs[0])
+                         : sort_take(call, &sort, call->outputs[0], NULL);
 }
 
 static int32_t compute_top(gantry_op_call_t *call) {
@@ -195,7 +195,8 @@ static int32_t compute_top(gantry_op_call_t *call) {
     sort.descending = 1;
     sort.kept = gantry__k_host_int(call->inputs[1], 0);
     status = gantry__sort_rows(call, &sort);
-    return status == GANTRY_K_OK ? take(call, &sort, call->outputs[0], call->outputs[1]) : status;
+    return status == GANTRY_K_OK ? sort_take(call, &sort, call->outputs[0], call->outputs[1])
+                                 : status;
 }
 
 /* ---- LowerBound, UpperBound ---- */
@@ -218,7 +219,7 @@ static int32_t compute_bound(gantry_op_call_t *call) {
                                       .spans = {sorted->span, values->span, out->span},
                                       .span_count = 3};
 
-    return run(call, &launch);
+    return sort_run(call, &launch);
 }
 
 /* ---- InTopK ---- */
@@ -247,14 +248,14 @@ static int32_t compute_in_top(gantry_op_call_t *call) {
     }
     status = call->services->scratch(call, (uint64_t)launch.count * 8, &launch.spans[2]);
     if (status == GANTRY_K_OK) {
-        status = run(call, &launch);
+        status = sort_run(call, &launch);
     }
     launch.item = ITEM_in_top;
     launch.count = rows;
     launch.spans[0] = launch.spans[2];
     launch.spans[1] = out->span;
     launch.span_count = 2;
-    return status == GANTRY_K_OK ? run(call, &launch) : status;
+    return status == GANTRY_K_OK ? sort_run(call, &launch) : status;
 }
 
 static const gantry_type_constraint_t in_top_types[] = {{"T", GANTRY_K_INTS}};

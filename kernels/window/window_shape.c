@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/window/window_shape.h"
 
-static int is_channels_first(const gantry_op_call_t *call) {
+static int window_shape_is_channels_first(const gantry_op_call_t *call) {
     const gantry_attr_t *format = gantry__k_attr(call, "data_format");
 
     return format != NULL && format->s != NULL && strncmp(format->s, "NC", 2) == 0;
@@ -16,7 +16,7 @@ static int64_t list_at(const gantry_op_call_t *call, const char *name, int32_t i
 
 void gantry__window_size(const gantry_op_call_t *call, const char *name, int64_t *out_rows,
                          int64_t *out_columns) {
-    const int32_t first = is_channels_first(call) ? 2 : 1;
+    const int32_t first = window_shape_is_channels_first(call) ? 2 : 1;
 
     *out_rows = list_at(call, name, first);
     *out_columns = list_at(call, name, first + 1);
@@ -29,8 +29,9 @@ int gantry__window_is_without_padding(const gantry_op_call_t *call) {
 }
 
 /* Padding before dimension d (of four). SAME splits what is needed, the smaller half in front. */
-static int64_t padding_before(const gantry_op_call_t *call, int32_t d, int64_t size, int64_t places,
-                              int64_t window, int64_t step, int64_t spread) {
+static int64_t window_shape_padding_before(const gantry_op_call_t *call, int32_t d, int64_t size,
+                                           int64_t places, int64_t window, int64_t step,
+                                           int64_t spread) {
     const gantry_attr_t *padding = gantry__k_attr(call, "padding");
     int64_t needed;
 
@@ -47,7 +48,7 @@ static int64_t padding_before(const gantry_op_call_t *call, int32_t d, int64_t s
 void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_names_t *names,
                          const gantry_arg_t *image, const gantry_arg_t *places, int64_t rows,
                          int64_t columns, gantry_window_t *out) {
-    const int32_t first = is_channels_first(call) ? 2 : 1;
+    const int32_t first = window_shape_is_channels_first(call) ? 2 : 1;
 
     *out = (gantry_window_t){.height = image->dims[first],
                              .width = image->dims[first + 1],
@@ -63,10 +64,10 @@ void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_name
                              .planes = first == 2 ? image->dims[1] : 0,
                              .depth = 1,
                              .band = 1};
-    out->top =
-        padding_before(call, first, out->height, out->out_height, rows, out->step_y, out->spread_y);
-    out->left = padding_before(call, first + 1, out->width, out->out_width, columns, out->step_x,
-                               out->spread_x);
+    out->top = window_shape_padding_before(call, first, out->height, out->out_height, rows,
+                                           out->step_y, out->spread_y);
+    out->left = window_shape_padding_before(call, first + 1, out->width, out->out_width, columns,
+                                            out->step_x, out->spread_x);
 }
 
 #define STRETCH_WORK 32768   /* elements of the windows that pay for a thread */
@@ -96,8 +97,8 @@ void gantry__window_stretches(const gantry_op_call_t *call, gantry_window_t *win
 }
 
 /* Stretches of some rows become one item, where enough items are left for all threads. */
-static void join_rows(const gantry_op_call_t *call, gantry_window_t *window,
-                      gantry__k_item_launch_t *launch) {
+static void window_shape_join_rows(const gantry_op_call_t *call, gantry_window_t *window,
+                                   gantry__k_item_launch_t *launch) {
     const int64_t height = window->out_height,
                   enough = gantry__k_units(call) * 2 * GANTRY_K_RUNS_PER_CORE;
     const int64_t item = launch->item_bytes / (int64_t)gantry__k_size(launch->t),
@@ -130,7 +131,7 @@ int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_a
         gantry__window_stretches(call, window, width, &launch);
     }
     if (filter != NULL && width > 0 && gantry__k_is_serial(call)) {
-        join_rows(call, window, &launch);
+        window_shape_join_rows(call, window, &launch);
     }
     return gantry__k_run_items(call, &launch);
 }

@@ -16,8 +16,8 @@ gantry_status_t gantry__list_check(size_t capacity, const void *list, const size
                         : GANTRY_OK;
 }
 
-static gantry_status_t check_list(size_t capacity, const void *out_devices, const size_t *out_count,
-                                  const char *call) {
+static gantry_status_t device_check_list(size_t capacity, const void *out_devices,
+                                         const size_t *out_count, const char *call) {
     if (!out_count || (capacity > 0 && !out_devices))
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: %s is NULL", call,
                             out_count ? "out_devices" : "out_count");
@@ -51,7 +51,8 @@ gantry_status_t gantry_list_physical_devices(gantry_runtime_t *runtime, const ch
                                              const gantry_physical_device_t **out_devices,
                                              size_t *out_count) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    GANTRY__TRY(check_list(capacity, out_devices, out_count, "gantry_list_physical_devices"));
+    GANTRY__TRY(
+        device_check_list(capacity, out_devices, out_count, "gantry_list_physical_devices"));
     GANTRY__TRY(read_type("gantry_list_physical_devices", &type));
     *out_count = 0;
     for (size_t i = 0; i < runtime->devices.physical_count; ++i) {
@@ -78,7 +79,7 @@ gantry_status_t gantry_list_device_views(gantry_runtime_t *runtime, size_t capac
                                          const gantry_physical_device_t **out_devices,
                                          size_t *out_count) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    GANTRY__TRY(check_list(capacity, out_devices, out_count, "gantry_list_device_views"));
+    GANTRY__TRY(device_check_list(capacity, out_devices, out_count, "gantry_list_device_views"));
     *out_count = runtime->devices.physical_count;
     for (size_t i = 0; i < *out_count && i < capacity; ++i)
         out_devices[i] = runtime->devices.physical[i];
@@ -117,7 +118,7 @@ gantry_status_t gantry_get_visible_devices(gantry_runtime_t *runtime, const char
                                            const gantry_physical_device_t **out_devices,
                                            size_t *out_count) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    GANTRY__TRY(check_list(capacity, out_devices, out_count, "gantry_get_visible_devices"));
+    GANTRY__TRY(device_check_list(capacity, out_devices, out_count, "gantry_get_visible_devices"));
     GANTRY__TRY(read_type("gantry_get_visible_devices", &type));
     *out_count = 0;
     gantry__mutex_lock(&runtime->devices.lock);
@@ -171,7 +172,7 @@ gantry_status_t gantry_list_logical_devices(gantry_runtime_t *runtime, const cha
                                             const gantry_logical_device_t **out_devices,
                                             size_t *out_count) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    GANTRY__TRY(check_list(capacity, out_devices, out_count, "gantry_list_logical_devices"));
+    GANTRY__TRY(device_check_list(capacity, out_devices, out_count, "gantry_list_logical_devices"));
     GANTRY__TRY(read_type("gantry_list_logical_devices", &type));
     GANTRY__TRY(gantry__runtime_initialize(runtime, "gantry_list_logical_devices"));
     *out_count = 0;

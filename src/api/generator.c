@@ -43,8 +43,8 @@ static gantry_status_t check_create(const gantry_runtime_t *runtime,
         (int)algorithm);
 }
 
-static gantry_status_t create(gantry_runtime_t *runtime, gantry__philox_t place,
-                              gantry_generator_t **out_generator) {
+static gantry_status_t generator_create(gantry_runtime_t *runtime, gantry__philox_t place,
+                                        gantry_generator_t **out_generator) {
     gantry_generator_t *generator = gantry__heap_zalloc(&runtime->heap, sizeof *generator);
     if (!generator) return GANTRY_RESOURCE_EXHAUSTED;
     if (gantry__mutex_init(&generator->lock) != 0) {
@@ -61,7 +61,7 @@ gantry_status_t gantry_generator_from_seed(gantry_runtime_t *runtime, int64_t se
                                            gantry_random_algorithm_t algorithm,
                                            gantry_generator_t **out_generator) {
     GANTRY__TRY(check_create(runtime, algorithm, out_generator));
-    return create(runtime, place_of_seed(seed), out_generator);
+    return generator_create(runtime, place_of_seed(seed), out_generator);
 }
 
 gantry_status_t gantry_generator_from_state(gantry_runtime_t *runtime,
@@ -72,7 +72,7 @@ gantry_status_t gantry_generator_from_state(gantry_runtime_t *runtime,
     if (!state)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "generator: the state is NULL; three numbers are accepted");
-    return create(runtime, place_of_state(state), out_generator);
+    return generator_create(runtime, place_of_state(state), out_generator);
 }
 
 gantry_status_t gantry_generator_from_entropy(gantry_runtime_t *runtime,
@@ -81,7 +81,7 @@ gantry_status_t gantry_generator_from_entropy(gantry_runtime_t *runtime,
     uint64_t state[GANTRY_RANDOM_STATE_WORDS];
     GANTRY__TRY(check_create(runtime, algorithm, out_generator));
     GANTRY__TRY(gantry__entropy(state, sizeof state));
-    return create(runtime, place_of_state(state), out_generator);
+    return generator_create(runtime, place_of_state(state), out_generator);
 }
 
 void gantry_generator_release(gantry_generator_t *generator) {
@@ -94,13 +94,13 @@ void gantry_generator_release(gantry_generator_t *generator) {
 
 /* ---- the state ---- */
 
-static gantry_status_t check(const gantry_generator_t *generator) {
+static gantry_status_t generator_check(const gantry_generator_t *generator) {
     if (!generator) return gantry__fail(GANTRY_INVALID_ARGUMENT, "the generator is NULL");
     return gantry__runtime_check(generator->runtime);
 }
 
 /* Where the next `values` values are; the generator goes on behind them. */
-static gantry__philox_t take(gantry_generator_t *generator, uint64_t values) {
+static gantry__philox_t generator_take(gantry_generator_t *generator, uint64_t values) {
     gantry__mutex_lock(&generator->lock);
     gantry__philox_t place = generator->place;
     generator->place = gantry__philox_skip(place, gantry__random_blocks((int64_t)values));
@@ -108,7 +108,7 @@ static gantry__philox_t take(gantry_generator_t *generator, uint64_t values) {
     return place;
 }
 
-static void put(gantry_generator_t *generator, gantry__philox_t place) {
+static void generator_put(gantry_generator_t *generator, gantry__philox_t place) {
     gantry__mutex_lock(&generator->lock);
     generator->place = place;
     gantry__mutex_unlock(&generator->lock);
@@ -116,9 +116,9 @@ static void put(gantry_generator_t *generator, gantry__philox_t place) {
 
 gantry_status_t gantry_generator_get_state(gantry_generator_t *generator,
                                            uint64_t out_state[GANTRY_RANDOM_STATE_WORDS]) {
-    GANTRY__TRY(check(generator));
+    GANTRY__TRY(generator_check(generator));
     if (!out_state) return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: out_state is NULL");
-    const gantry__philox_t place = take(generator, 0);
+    const gantry__philox_t place = generator_take(generator, 0);
     memcpy(out_state, place.counter, sizeof place.counter);
     out_state[2] = place.key;
     return GANTRY_OK;
@@ -126,37 +126,37 @@ gantry_status_t gantry_generator_get_state(gantry_generator_t *generator,
 
 gantry_status_t gantry_generator_set_state(gantry_generator_t *generator,
                                            const uint64_t state[GANTRY_RANDOM_STATE_WORDS]) {
-    GANTRY__TRY(check(generator));
+    GANTRY__TRY(generator_check(generator));
     if (!state)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "generator: the state is NULL; three numbers are accepted");
-    put(generator, place_of_state(state));
+    generator_put(generator, place_of_state(state));
     return GANTRY_OK;
 }
 
 gantry_status_t gantry_generator_reset_from_seed(gantry_generator_t *generator, int64_t seed) {
-    GANTRY__TRY(check(generator));
-    put(generator, place_of_seed(seed));
+    GANTRY__TRY(generator_check(generator));
+    generator_put(generator, place_of_seed(seed));
     return GANTRY_OK;
 }
 
 gantry_status_t gantry_generator_key(gantry_generator_t *generator, uint64_t *out_key) {
-    GANTRY__TRY(check(generator));
+    GANTRY__TRY(generator_check(generator));
     if (!out_key) return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: out_key is NULL");
-    *out_key = take(generator, 0).key;
+    *out_key = generator_take(generator, 0).key;
     return GANTRY_OK;
 }
 
 gantry_status_t gantry_generator_skip(gantry_generator_t *generator, uint64_t count) {
-    GANTRY__TRY(check(generator));
-    (void)take(generator, count);
+    GANTRY__TRY(generator_check(generator));
+    (void)generator_take(generator, count);
     return GANTRY_OK;
 }
 
 /* False, with the scope failed, when the two do not go together. */
 static bool check_in(gantry_scope_t *scope, const gantry_generator_t *generator) {
     if (gantry__scope_check(scope) != GANTRY_OK) return false;
-    gantry_status_t status = check(generator);
+    gantry_status_t status = generator_check(generator);
     if (status == GANTRY_OK && generator->runtime != scope->runtime)
         status = gantry__fail(GANTRY_INVALID_ARGUMENT,
                               "the generator belongs to another runtime than the scope");
@@ -190,7 +190,7 @@ static gantry_status_t assign_state(gantry_generator_t *generator, const gantry_
                 : gantry_dtype_name(state->dtype));
     }
     GANTRY__TRY(gantry__tensor_host_data(state, &data, &owned));
-    put(generator, place_of_state(data));
+    generator_put(generator, place_of_state(data));
     gantry__heap_free(&generator->runtime->heap, owned, owned ? state->size_bytes : 0);
     return GANTRY_OK;
 }
@@ -206,13 +206,13 @@ gantry_status_t gantry_generator_assign_state(gantry_scope_t *scope, gantry_gene
 
 /* A negative number, of what the op will refuse, takes nothing. */
 static gantry__philox_t take_for(gantry_generator_t *generator, int64_t values) {
-    return take(generator, values > 0 ? (uint64_t)values : 0);
+    return generator_take(generator, values > 0 ? (uint64_t)values : 0);
 }
 
-static const gantry_tensor_t *draw(gantry_scope_t *scope, gantry_generator_t *generator,
-                                   gantry__op_id_t id, const gantry_shape_t *shape,
-                                   const gantry_tensor_t *const bounds[2],
-                                   const gantry_attr_value_t *attr) {
+static const gantry_tensor_t *generator_draw(gantry_scope_t *scope, gantry_generator_t *generator,
+                                             gantry__op_id_t id, const gantry_shape_t *shape,
+                                             const gantry_tensor_t *const bounds[2],
+                                             const gantry_attr_value_t *attr) {
     gantry__extras_t extras = {.count = 0};
     if (!check_in(scope, generator)) return NULL;
     const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, shape),
@@ -230,7 +230,7 @@ static const gantry_tensor_t *draw(gantry_scope_t *scope, gantry_generator_t *ge
                                                    gantry_generator_t *generator,                \
                                                    gantry_shape_t shape, gantry_dtype_t dtype) { \
         const gantry_attr_value_t attr = gantry__attr_type("dtype", dtype);                      \
-        return draw(scope, generator, GANTRY__OP_ID_##token, &shape, NULL, &attr);               \
+        return generator_draw(scope, generator, GANTRY__OP_ID_##token, &shape, NULL, &attr);     \
     }
 DEFINE_DRAW(uniform, STATELESS_RANDOM_UNIFORM_V2)
 DEFINE_DRAW(normal, STATELESS_RANDOM_NORMAL_V2)
@@ -243,8 +243,8 @@ const gantry_tensor_t *gantry_generator_uniform_int(gantry_scope_t *scope,
                                                     const gantry_tensor_t *minval,
                                                     const gantry_tensor_t *maxval) {
     const gantry_tensor_t *bounds[] = {minval, maxval};
-    return draw(scope, generator, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM_INT_V2, &shape, bounds,
-                NULL);
+    return generator_draw(scope, generator, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM_INT_V2, &shape,
+                          bounds, NULL);
 }
 
 const gantry_tensor_t *gantry_generator_categorical(gantry_scope_t *scope,
@@ -283,7 +283,7 @@ static gantry_status_t create_all(gantry_runtime_t *runtime, gantry__philox_t pl
         gantry__philox_words(gantry__philox_skip(place, i / 2), words);
         const gantry__philox_t own = {.key =
                                           (uint64_t)words[i % 2 * 2 + 1] << 32 | words[i % 2 * 2]};
-        gantry_status_t status = create(runtime, own, &out_generators[i]);
+        gantry_status_t status = generator_create(runtime, own, &out_generators[i]);
         if (status != GANTRY_OK) return status;
     }
     return GANTRY_OK;
@@ -294,9 +294,9 @@ gantry_status_t gantry_generator_split(gantry_generator_t *generator, size_t cou
     if (!out_generators && count > 0)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: out_generators is NULL");
     for (size_t i = 0; i < count; ++i) out_generators[i] = NULL;
-    GANTRY__TRY(check(generator));
+    GANTRY__TRY(generator_check(generator));
     gantry_status_t status =
-        create_all(generator->runtime, take(generator, count), count, out_generators);
+        create_all(generator->runtime, generator_take(generator, count), count, out_generators);
     for (size_t i = 0; status != GANTRY_OK && i < count; ++i) {
         gantry_generator_release(out_generators[i]);
         out_generators[i] = NULL;

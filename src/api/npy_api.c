@@ -49,7 +49,7 @@ static gantry_status_t read_by_blocks(npy_load_t *load, void *block, gantry_tens
     return GANTRY_OK;
 }
 
-static gantry_status_t read_elements(npy_load_t *load, gantry_tensor_t **out_tensor) {
+static gantry_status_t npy_read_elements(npy_load_t *load, gantry_tensor_t **out_tensor) {
     const gantry__npy_view_t *array = &load->file.array;
     const gantry__heap_t *heap = &load->scope->runtime->heap;
     if (load->device->host_addressable && load->device->synchronous)
@@ -65,8 +65,8 @@ static gantry_status_t read_elements(npy_load_t *load, gantry_tensor_t **out_ten
     return status;
 }
 
-static gantry_status_t read_file(gantry_scope_t *scope, const char *path,
-                                 gantry_tensor_t **out_tensor) {
+static gantry_status_t npy_read_file(gantry_scope_t *scope, const char *path,
+                                     gantry_tensor_t **out_tensor) {
     if (!path) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_load_npy: the path is NULL");
     npy_load_t load = {.scope = scope};
     gantry_status_t status = gantry__npy_open(&scope->runtime->heap, path, NPY_LARGEST, &load.file);
@@ -75,7 +75,7 @@ static gantry_status_t read_file(gantry_scope_t *scope, const char *path,
                                        load.file.array.dtype, false, NULL, &load.device);
     }
     if (status == GANTRY_OK) status = gantry__logical_device_open(load.device);
-    if (status == GANTRY_OK) status = read_elements(&load, out_tensor);
+    if (status == GANTRY_OK) status = npy_read_elements(&load, out_tensor);
     gantry__npy_close(&load.file);
     if (status == GANTRY_OK) return GANTRY_OK;
     gantry_tensor_release(*out_tensor);
@@ -83,10 +83,11 @@ static gantry_status_t read_file(gantry_scope_t *scope, const char *path,
     return status;
 }
 
-static gantry_status_t load(gantry_scope_t *scope, const char *path, gantry_tensor_t **out_tensor) {
+static gantry_status_t npy_load(gantry_scope_t *scope, const char *path,
+                                gantry_tensor_t **out_tensor) {
     gantry__profile_frame_t room,
         *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
-    gantry_status_t status = read_file(scope, path, out_tensor);
+    gantry_status_t status = npy_read_file(scope, path, out_tensor);
     gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_CONST,
                              *out_tensor ? (*out_tensor)->device : NULL);
     return status;
@@ -96,7 +97,7 @@ const gantry_tensor_t *gantry_load_npy(gantry_scope_t *scope, const char *path) 
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
     gantry_tensor_t *tensor = NULL;
-    status = load(scope, path, &tensor);
+    status = npy_load(scope, path, &tensor);
     if (status != GANTRY_OK) {
         (void)gantry__scope_fail(scope, status);
         return NULL;

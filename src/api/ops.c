@@ -92,8 +92,8 @@ const gantry_tensor_t *gantry_fill(gantry_scope_t *scope, gantry_shape_t shape,
     return gantry__call_op(scope, GANTRY__OP_ID_FILL, inputs, 2, NULL, 0, &extras);
 }
 
-static const gantry_tensor_t *fill_with(gantry_scope_t *scope, gantry_dtype_t dtype,
-                                        const gantry_shape_t *shape, const void *one) {
+static const gantry_tensor_t *ops_fill_with(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                            const gantry_shape_t *shape, const void *one) {
     gantry__extras_t extras = {.count = 0};
     if (scope && scope->status == GANTRY_OK && gantry_dtype_size(dtype) == 0) {
         (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "type %d is none of gantry_dtype_t",
@@ -109,7 +109,7 @@ static const gantry_tensor_t *fill_with(gantry_scope_t *scope, gantry_dtype_t dt
 const gantry_tensor_t *gantry_zeros(gantry_scope_t *scope, gantry_dtype_t dtype,
                                     gantry_shape_t shape) {
     const uint64_t zero = 0;
-    return fill_with(scope, dtype, &shape, &zero);
+    return ops_fill_with(scope, dtype, &shape, &zero);
 }
 
 const gantry_tensor_t *gantry_ones(gantry_scope_t *scope, gantry_dtype_t dtype,
@@ -125,7 +125,7 @@ const gantry_tensor_t *gantry_ones(gantry_scope_t *scope, gantry_dtype_t dtype,
     if (dtype == GANTRY_FLOAT64) one.f64 = 1.0;
     if (dtype == GANTRY_FLOAT16) one.u16 = 0x3c00;
     if (dtype == GANTRY_BFLOAT16) one.u16 = 0x3f80;
-    return fill_with(scope, dtype, &shape, &one);
+    return ops_fill_with(scope, dtype, &shape, &one);
 }
 
 const gantry_tensor_t *gantry_zeros_like(gantry_scope_t *scope, const gantry_tensor_t *x) {

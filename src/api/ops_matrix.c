@@ -30,8 +30,8 @@ const gantry_tensor_t *gantry_matrix_band_part(gantry_scope_t *scope, const gant
     return gantry__call_op(scope, GANTRY__OP_ID_MATRIX_BAND_PART, inputs, 3, NULL, 0, &extras);
 }
 
-static bool take_options(gantry_scope_t *scope, const gantry_diagonal_options_t *given,
-                         gantry_diagonal_options_t *out) {
+static bool ops_matrix_take_options(gantry_scope_t *scope, const gantry_diagonal_options_t *given,
+                                    gantry_diagonal_options_t *out) {
     return GANTRY__TAKE_OPTIONS(scope, given, gantry_diagonal_options_t, align, out);
 }
 
@@ -53,7 +53,7 @@ static gantry_attr_value_t align_attr(const gantry_diagonal_options_t *options) 
 const gantry_tensor_t *gantry_matrix_diag(gantry_scope_t *scope, const gantry_tensor_t *diagonals,
                                           const gantry_diagonal_options_t *options) {
     gantry_diagonal_options_t o;
-    if (!take_options(scope, options, &o)) return NULL;
+    if (!ops_matrix_take_options(scope, options, &o)) return NULL;
     const gantry_attr_value_t align = align_attr(&o);
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[5] = {diagonals};
@@ -68,7 +68,7 @@ const gantry_tensor_t *gantry_matrix_diag(gantry_scope_t *scope, const gantry_te
 const gantry_tensor_t *gantry_matrix_diag_part(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                const gantry_diagonal_options_t *options) {
     gantry_diagonal_options_t o;
-    if (!take_options(scope, options, &o)) return NULL;
+    if (!ops_matrix_take_options(scope, options, &o)) return NULL;
     const gantry_attr_value_t align = align_attr(&o);
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[3] = {x, NULL, o.padding};
@@ -81,7 +81,7 @@ const gantry_tensor_t *gantry_matrix_set_diag(gantry_scope_t *scope, const gantr
                                               const gantry_tensor_t *diagonals,
                                               const gantry_diagonal_options_t *options) {
     gantry_diagonal_options_t o;
-    if (!take_options(scope, options, &o)) return NULL;
+    if (!ops_matrix_take_options(scope, options, &o)) return NULL;
     const gantry_attr_value_t align = align_attr(&o);
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[3] = {x, diagonals};

@@ -6,9 +6,9 @@
 
 /* ---- over axes ---- */
 
-static const gantry_tensor_t *reduce(gantry_scope_t *scope, gantry__op_id_t id,
-                                     const gantry_tensor_t *x,
-                                     const gantry_reduce_options_t *options) {
+static const gantry_tensor_t *ops_reduce_one(gantry_scope_t *scope, gantry__op_id_t id,
+                                             const gantry_tensor_t *x,
+                                             const gantry_reduce_options_t *options) {
     gantry_reduce_options_t o;
     if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_reduce_options_t, keep_dims, &o)) return NULL;
     gantry__extras_t extras = {.count = 0};
@@ -20,7 +20,7 @@ static const gantry_tensor_t *reduce(gantry_scope_t *scope, gantry__op_id_t id,
 #define REDUCTION(name, TOKEN)                                                            \
     const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x, \
                                          const gantry_reduce_options_t *options) {        \
-        return reduce(scope, GANTRY__OP_ID_##TOKEN, x, options);                          \
+        return ops_reduce_one(scope, GANTRY__OP_ID_##TOKEN, x, options);                  \
     }
 REDUCTION(sum, SUM)
 REDUCTION(mean, MEAN)

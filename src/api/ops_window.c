@@ -58,8 +58,8 @@ static void add_spreads(window_call_t *call, const char *name) {
     add_four(call, name, or_one(call->options.dilations[0]), or_one(call->options.dilations[1]));
 }
 
-static bool take_options(window_call_t *call, gantry_scope_t *scope,
-                         const gantry_window_options_t *given) {
+static bool ops_window_take_options(window_call_t *call, gantry_scope_t *scope,
+                                    const gantry_window_options_t *given) {
     call->count = 0;
     return GANTRY__TAKE_OPTIONS(scope, given, gantry_window_options_t, channels_first,
                                 &call->options);
@@ -67,21 +67,22 @@ static bool take_options(window_call_t *call, gantry_scope_t *scope,
 
 /* Padding and format, which all ops have; for_images tells the format's names. False after an
  * InvalidArgument. */
-static bool begin(window_call_t *call, gantry_scope_t *scope,
-                  const gantry_window_options_t *options, bool for_images) {
+static bool ops_window_begin(window_call_t *call, gantry_scope_t *scope,
+                             const gantry_window_options_t *options, bool for_images) {
     static const char *const formats[2][2] = {{"NWC", "NCW"}, {"NHWC", "NCHW"}};
-    if (!take_options(call, scope, options)) return false;
+    if (!ops_window_take_options(call, scope, options)) return false;
     add_text(call, "padding", padding_text(call->options.padding));
     add_text(call, "data_format", formats[for_images][call->options.channels_first]);
     return true;
 }
 
-static const gantry_tensor_t *convolve(gantry_scope_t *scope, gantry__op_id_t id,
-                                       const gantry_tensor_t *images, const gantry_tensor_t *filter,
-                                       const gantry_window_options_t *options) {
+static const gantry_tensor_t *ops_window_convolve(gantry_scope_t *scope, gantry__op_id_t id,
+                                                  const gantry_tensor_t *images,
+                                                  const gantry_tensor_t *filter,
+                                                  const gantry_window_options_t *options) {
     const gantry_tensor_t *inputs[] = {images, filter};
     window_call_t call;
-    if (!begin(&call, scope, options, true)) return NULL;
+    if (!ops_window_begin(&call, scope, options, true)) return NULL;
     add_strides(&call);
     add_spreads(&call, "dilations");
     add_pads(&call);
@@ -91,13 +92,13 @@ static const gantry_tensor_t *convolve(gantry_scope_t *scope, gantry__op_id_t id
 const gantry_tensor_t *gantry_conv2d(gantry_scope_t *scope, const gantry_tensor_t *images,
                                      const gantry_tensor_t *filter,
                                      const gantry_window_options_t *options) {
-    return convolve(scope, GANTRY__OP_ID_CONV_2D, images, filter, options);
+    return ops_window_convolve(scope, GANTRY__OP_ID_CONV_2D, images, filter, options);
 }
 
 const gantry_tensor_t *gantry_depthwise_conv2d(gantry_scope_t *scope, const gantry_tensor_t *images,
                                                const gantry_tensor_t *filter,
                                                const gantry_window_options_t *options) {
-    return convolve(scope, GANTRY__OP_ID_DEPTHWISE_CONV, images, filter, options);
+    return ops_window_convolve(scope, GANTRY__OP_ID_DEPTHWISE_CONV, images, filter, options);
 }
 
 const gantry_tensor_t *gantry_conv2d_transpose(gantry_scope_t *scope, const gantry_tensor_t *images,
@@ -107,7 +108,7 @@ const gantry_tensor_t *gantry_conv2d_transpose(gantry_scope_t *scope, const gant
     int32_t sizes[GANTRY_MAX_RANK] = {0};
     gantry__extras_t extras = {.count = 0};
     window_call_t call;
-    if (!begin(&call, scope, options, true)) return NULL;
+    if (!ops_window_begin(&call, scope, options, true)) return NULL;
     add_strides(&call);
     add_spreads(&call, "dilations");
     const bool has_rank = output_shape.rank >= 0 && output_shape.rank <= GANTRY_MAX_RANK;
@@ -129,7 +130,7 @@ const gantry_tensor_t *gantry_conv1d(gantry_scope_t *scope, const gantry_tensor_
                                      const gantry_window_options_t *options) {
     const gantry_tensor_t *inputs[] = {sequences, filter};
     window_call_t call;
-    if (!begin(&call, scope, options, false)) return NULL;
+    if (!ops_window_begin(&call, scope, options, false)) return NULL;
     add_int(&call, "stride", or_one(call.options.strides[0]));
     add_int(&call, "dilations", or_one(call.options.dilations[0]));
     return gantry__call_op(scope, GANTRY__OP_ID_CONV_1D, inputs, 2, call.attrs, call.count, NULL);
@@ -139,7 +140,7 @@ static const gantry_tensor_t *pool_images(gantry_scope_t *scope, gantry__op_id_t
                                           const gantry_tensor_t *images, int64_t rows,
                                           int64_t columns, const gantry_window_options_t *options) {
     window_call_t call;
-    if (!begin(&call, scope, options, true)) return NULL;
+    if (!ops_window_begin(&call, scope, options, true)) return NULL;
     add_four(&call, "ksize", rows, columns);
     add_strides(&call);
     add_pads(&call);
@@ -162,7 +163,7 @@ static const gantry_tensor_t *pool_line(gantry_scope_t *scope, gantry__op_id_t i
                                         const gantry_tensor_t *sequences, int64_t length,
                                         const gantry_window_options_t *options) {
     window_call_t call;
-    if (!begin(&call, scope, options, false)) return NULL;
+    if (!ops_window_begin(&call, scope, options, false)) return NULL;
     add_int(&call, "ksize", length);
     add_int(&call, "strides", or_one(call.options.strides[0]));
     return gantry__call_op(scope, id, &sequences, 1, call.attrs, call.count, NULL);
@@ -183,7 +184,7 @@ const gantry_tensor_t *gantry_extract_image_patches(gantry_scope_t *scope,
                                                     int64_t columns,
                                                     const gantry_window_options_t *options) {
     window_call_t call;
-    if (!take_options(&call, scope, options)) return NULL;
+    if (!ops_window_take_options(&call, scope, options)) return NULL;
     call.options.channels_first = false;
     add_text(&call, "padding", padding_text(call.options.padding));
     add_four(&call, "ksizes", rows, columns);

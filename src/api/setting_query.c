@@ -20,7 +20,7 @@ const char *gantry_setting_name(size_t index) {
     return index < GANTRY__SETTINGS ? gantry__setting_rows[index].name : NULL;
 }
 
-static gantry_status_t find_row(const char *name, size_t *out_index) {
+static gantry_status_t setting_query_find_row(const char *name, size_t *out_index) {
     char names[1024] = "";
     for (size_t i = 0; i < GANTRY__SETTINGS; ++i) {
         *out_index = i;
@@ -40,7 +40,7 @@ static void add_overruled(gantry_setting_t *out, const char *by, const char *val
                    by, value);
 }
 
-static void put_text(char *out, size_t out_bytes, const char *text) {
+static void setting_query_put_text(char *out, size_t out_bytes, const char *text) {
     (void)snprintf(out, out_bytes, "%s", text);
 }
 
@@ -54,8 +54,8 @@ static void read_layers(const gantry__device_settings_t *settings, gantry__devic
         out->source = (gantry_setting_source_t)gantry__layer_source(winner);
         gantry__device_setting_format(settings, winner, id, out->value, sizeof out->value);
         if (id == GANTRY__DEVICE_GROWTH)
-            put_text(out->value, sizeof out->value, settings->growth ? "1" : "0");
-        put_text(out->set_by, sizeof out->set_by, settings->layers[winner].by[id]);
+            setting_query_put_text(out->value, sizeof out->value, settings->growth ? "1" : "0");
+        setting_query_put_text(out->set_by, sizeof out->set_by, settings->layers[winner].by[id]);
     }
     for (int i = GANTRY__LAYERS - 1; i >= 0; --i) {
         if (i == winner || !settings->layers[i].by[id]) continue;
@@ -116,7 +116,7 @@ static void put_live_value(gantry_runtime_t *runtime, gantry__setting_id_t id,
             break;
         default: break;
     }
-    if (text) put_text(out->value, sizeof out->value, text);
+    if (text) setting_query_put_text(out->value, sizeof out->value, text);
 }
 
 /* The GPUs that a call made visible, as GANTRY_VISIBLE_DEVICES would list them. */
@@ -132,13 +132,13 @@ static void put_visible_value(gantry__device_table_t *table, gantry_setting_t *o
                               used ? "," : "", device->number);
         used += length > 0 ? (size_t)length : 0;
     }
-    if (*out_call && used == 0) put_text(out->value, sizeof out->value, "-1");
+    if (*out_call && used == 0) setting_query_put_text(out->value, sizeof out->value, "-1");
     gantry__mutex_unlock(&table->lock);
 }
 
 /* TensorFlow's variable behind ours, when it is what was used. */
-static gantry_status_t read_foreign(gantry_runtime_t *runtime, gantry__setting_id_t id,
-                                    gantry_setting_t *out) {
+static gantry_status_t setting_query_read_foreign(gantry_runtime_t *runtime,
+                                                  gantry__setting_id_t id, gantry_setting_t *out) {
     bool is_pinned = id == GANTRY__SETTING_PINNED_LIMIT, is_used = false;
     if (!is_pinned && id != GANTRY__SETTING_MEMORY_COLLECT) return GANTRY_OK;
     const char *name =
@@ -161,10 +161,10 @@ static gantry_status_t read_foreign(gantry_runtime_t *runtime, gantry__setting_i
         return GANTRY_OK;
     }
     out->source = (gantry_setting_source_t)setting->source;
-    put_text(out->set_by, sizeof out->set_by, gantry__setting_by(setting));
+    setting_query_put_text(out->set_by, sizeof out->set_by, gantry__setting_by(setting));
     /* shorter than the room there is */
     if (is_pinned) gantry__format_bytes(megabytes << 20, out->value);
-    if (!is_pinned) put_text(out->value, sizeof out->value, collect ? "1" : "0");
+    if (!is_pinned) setting_query_put_text(out->value, sizeof out->value, collect ? "1" : "0");
     return GANTRY_OK;
 }
 
@@ -184,8 +184,8 @@ static gantry_status_t read_global(gantry_runtime_t *runtime, gantry__setting_id
     bool is_list = id == GANTRY__SETTING_BACKEND_PATH;
     if (setting->value && (*setting->value || is_list || keeps_empty(id))) {
         out->source = (gantry_setting_source_t)setting->source;
-        put_text(out->value, sizeof out->value, setting->value);
-        put_text(out->set_by, sizeof out->set_by, gantry__setting_by(setting));
+        setting_query_put_text(out->value, sizeof out->value, setting->value);
+        setting_query_put_text(out->set_by, sizeof out->set_by, gantry__setting_by(setting));
     }
     if (setting->environment && is_list) { /* both are searched */
         (void)snprintf(out->value, sizeof out->value, "%s:%s", setting->value,
@@ -193,13 +193,13 @@ static gantry_status_t read_global(gantry_runtime_t *runtime, gantry__setting_id
     } else if (setting->environment) {
         add_overruled(out, setting->name, setting->environment);
     }
-    GANTRY__TRY(read_foreign(runtime, id, out));
+    GANTRY__TRY(setting_query_read_foreign(runtime, id, out));
     gantry_setting_t before = *out;
     if (id == GANTRY__SETTING_VISIBLE_DEVICES) put_visible_value(&runtime->devices, out, &call);
     put_live_value(runtime, id, out);
     if (!call) return GANTRY_OK;
     out->source = GANTRY_FROM_CALL;
-    put_text(out->set_by, sizeof out->set_by, call);
+    setting_query_put_text(out->set_by, sizeof out->set_by, call);
     out->overruled[0] = '\0';
     if (before.source != GANTRY_FROM_DEFAULT) add_overruled(out, before.set_by, before.value);
     if (*before.overruled) {
@@ -218,14 +218,14 @@ gantry_status_t gantry_get_setting(gantry_runtime_t *runtime, const char *name,
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_setting: %s is NULL",
                             name ? "out_setting" : "name");
     size_t index = 0;
-    GANTRY__TRY(find_row(name, &index));
+    GANTRY__TRY(setting_query_find_row(name, &index));
     const gantry__setting_row_t *row = &gantry__setting_rows[index];
     bool is_initialized = atomic_load_explicit(&runtime->devices.frozen, memory_order_acquire);
     gantry_setting_t all = {.set_by = "default",
                             .per_device = row->per_device,
                             .frozen = row->fixed == GANTRY__FIXED_AT_CREATE ||
                                       (row->fixed == GANTRY__FIXED_AT_INIT && is_initialized)};
-    put_text(all.value, sizeof all.value, row->default_text);
+    setting_query_put_text(all.value, sizeof all.value, row->default_text);
     gantry__setting_describe(row, &all.fallback, &all.meaning);
     all.variable = row->variable;
     gantry__setting_id_t id = (gantry__setting_id_t)index;

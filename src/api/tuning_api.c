@@ -7,8 +7,9 @@
 #include "backend/tuning_key.h"
 #include "api/api.h"
 
-static gantry_status_t find_name(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
-                                 char out_name[GANTRY__TUNING_DEVICE_BYTES]) {
+static gantry_status_t tuning_find_name(gantry_runtime_t *runtime,
+                                        const gantry_physical_device_t *device,
+                                        char out_name[GANTRY__TUNING_DEVICE_BYTES]) {
     GANTRY__TRY(gantry__device_check(&runtime->devices, device));
     gantry__tuning_key(&device->info, out_name);
     return GANTRY_OK;
@@ -31,7 +32,7 @@ gantry_status_t gantry_get_tuning_name(gantry_runtime_t *runtime,
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!out_name)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_tuning_name: out_name is NULL");
-    GANTRY__TRY(find_name(runtime, device, name));
+    GANTRY__TRY(tuning_find_name(runtime, device, name));
     if (strlen(name) >= capacity)
         return gantry__fail(GANTRY_OUT_OF_RANGE,
                             "gantry_get_tuning_name: %zu bytes are given, the name takes %zu",
@@ -71,7 +72,7 @@ gantry_status_t gantry_put_tuning(gantry_runtime_t *runtime, const gantry_physic
     if (!what || !values)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_put_tuning: %s is NULL",
                             what ? "values" : "what");
-    GANTRY__TRY(find_name(runtime, device, name));
+    GANTRY__TRY(tuning_find_name(runtime, device, name));
     return gantry__tuning_store_put(&runtime->backends.tuning, name, what, values);
 }
 
@@ -81,7 +82,7 @@ gantry_status_t gantry_remove_tuning(gantry_runtime_t *runtime,
     char name[GANTRY__TUNING_DEVICE_BYTES];
     size_t removed = 0;
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (device) GANTRY__TRY(find_name(runtime, device, name));
+    if (device) GANTRY__TRY(tuning_find_name(runtime, device, name));
     gantry_status_t status = gantry__tuning_store_remove(&runtime->backends.tuning,
                                                          device ? name : NULL, what, &removed);
     if (out_removed) *out_removed = removed;

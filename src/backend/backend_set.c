@@ -68,8 +68,8 @@ static void release_item(const gantry__heap_t *heap, gantry__backend_t *item) {
     gantry__heap_free_text(heap, item->reason);
 }
 
-static gantry_status_t append(gantry__backend_set_t *set, gantry__backend_t item, const char *name,
-                              const char *path, const char *reason) {
+static gantry_status_t backend_set_append(gantry__backend_set_t *set, gantry__backend_t item,
+                                          const char *name, const char *path, const char *reason) {
     item.name = gantry__heap_strdup(set->heap, name);
     item.path = gantry__heap_strdup(set->heap, path);
     item.reason = gantry__heap_strdup(set->heap, reason);
@@ -87,12 +87,13 @@ static gantry_status_t append(gantry__backend_set_t *set, gantry__backend_t item
     return GANTRY_OK;
 }
 
-static gantry_status_t refuse(gantry__backend_set_t *set, const char *name, const char *path,
-                              gantry_backend_state_t state, const gantry_backend_t *table) {
+static gantry_status_t backend_set_refuse(gantry__backend_set_t *set, const char *name,
+                                          const char *path, gantry_backend_state_t state,
+                                          const gantry_backend_t *table) {
     char reason[GANTRY__MESSAGE_BYTES];
     (void)snprintf(reason, sizeof reason, "%s", gantry__message());
     gantry__backend_t item = {.state = state, .table = table};
-    return append(set, item, name, path, reason);
+    return backend_set_append(set, item, name, path, reason);
 }
 
 static bool is_name_taken(const gantry__backend_set_t *set, const char *name) {
@@ -159,25 +160,25 @@ static gantry_status_t open_backend(gantry__backend_set_t *set, const gantry_bac
     if (is_name_taken(set, table->name)) {
         (void)gantry__fail(GANTRY_ALREADY_EXISTS, "a backend named %s was found earlier",
                            table->name);
-        return refuse(set, table->name, path, GANTRY_BACKEND_REFUSED, NULL);
+        return backend_set_refuse(set, table->name, path, GANTRY_BACKEND_REFUSED, NULL);
     }
     if (strcmp(table->name, "cpu") != 0 && !is_wanted(only, table->name)) {
         (void)gantry__fail(GANTRY_FAILED_PRECONDITION,
                            "left out: the list of wanted backends is \"%s\"", only);
-        return refuse(set, table->name, path, GANTRY_BACKEND_REFUSED, table);
+        return backend_set_refuse(set, table->name, path, GANTRY_BACKEND_REFUSED, table);
     }
     gantry__backend_t item = {.state = GANTRY_BACKEND_USABLE, .table = table};
     (void)gantry__fail(GANTRY_OK, "the backend gave no reason");
     int32_t code = table->open(&set->host, &item.instance);
     if (code == GANTRY_RESOURCE_EXHAUSTED) return GANTRY_RESOURCE_EXHAUSTED;
     if (code != 0) {
-        return refuse(
+        return backend_set_refuse(
             set, table->name, path,
             code == GANTRY_UNAVAILABLE ? GANTRY_BACKEND_UNAVAILABLE : GANTRY_BACKEND_REFUSED,
             table);
     }
     item.device_count = table->device_count(item.instance);
-    return append(set, item, table->name, path, "");
+    return backend_set_append(set, item, table->name, path, "");
 }
 
 typedef struct search_t {
@@ -190,7 +191,8 @@ static gantry_status_t visit_module(void *user, const char *file) {
     const gantry_backend_t *table;
     if (gantry__module_query(file, &table) != GANTRY_OK) {
         const char *slash = strrchr(file, '/');
-        return refuse(search->set, slash ? slash + 1 : file, file, GANTRY_BACKEND_REFUSED, NULL);
+        return backend_set_refuse(search->set, slash ? slash + 1 : file, file,
+                                  GANTRY_BACKEND_REFUSED, NULL);
     }
     return open_backend(search->set, table, file, search->only);
 }
@@ -223,12 +225,13 @@ static gantry_status_t state_absent(gantry__backend_set_t *set) {
     for (const gantry__absent_backend_t *absent = gantry__absent_backends; absent->name; ++absent) {
         if (was_found(set, absent->name)) continue;
         const gantry__backend_t item = {.state = GANTRY_BACKEND_UNAVAILABLE};
-        GANTRY__TRY(append(set, item, absent->name, "none", absent->reason));
+        GANTRY__TRY(backend_set_append(set, item, absent->name, "none", absent->reason));
     }
     return GANTRY_OK;
 }
 
-static gantry_status_t open_all(gantry__backend_set_t *set, const char *path, const char *only) {
+static gantry_status_t backend_set_open_all(gantry__backend_set_t *set, const char *path,
+                                            const char *only) {
     const gantry__setting_t *wanted = gantry__settings_find(set->settings, "GANTRY_BACKENDS");
     if (!wanted) return GANTRY_RESOURCE_EXHAUSTED;
     search_t search = {set, only ? only : wanted->value};
@@ -263,7 +266,7 @@ gantry_status_t gantry__backend_set_init(gantry__backend_set_t *set, const gantr
                                 .option = host_option,
                                 .tuning = host_tuning};
     GANTRY__TRY(gantry__tuning_store_init(&set->tuning, heap, log, settings));
-    gantry_status_t status = open_all(set, path, only);
+    gantry_status_t status = backend_set_open_all(set, path, only);
     if (status != GANTRY_OK) gantry__backend_set_deinit(set);
     return status;
 }

@@ -100,7 +100,7 @@ gantry_status_t gantry__module_own_folder(const gantry__heap_t *heap, char **out
 }
 
 #if defined(__ELF__)
-static bool is_cut_elf(int descriptor, uint64_t size) {
+static bool module_is_cut_elf(int descriptor, uint64_t size) {
     ElfW(Ehdr) header;
     if (pread(descriptor, &header, sizeof header, 0) != (ssize_t)sizeof header) return false;
     if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)))
@@ -116,7 +116,7 @@ static bool is_cut_elf(int descriptor, uint64_t size) {
     return false;
 }
 #else
-static bool is_cut_elf(int descriptor, uint64_t size) {
+static bool module_is_cut_elf(int descriptor, uint64_t size) {
     (void)descriptor;
     (void)size;
     return false;
@@ -130,7 +130,7 @@ static bool is_cut(const char *file) {
     int descriptor = open(file, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return false;
     bool cut = fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) &&
-               is_cut_elf(descriptor, (uint64_t)info.st_size);
+               module_is_cut_elf(descriptor, (uint64_t)info.st_size);
     (void)close(descriptor);
     return cut;
 }

@@ -173,7 +173,7 @@ static int32_t estimate_log10(int32_t power) {
 }
 
 /* Returns the first digit's exponent k: 10^k <= v < 10^(k + 1), unit = 10^k. */
-static int32_t prepare(const gantry__real_t *value, digit_loop_t *loop) {
+static int32_t decimal_prepare(const gantry__real_t *value, digit_loop_t *loop) {
     /* bits that make half the distance to a neighbour a whole number */
     int32_t extra = value->power_of_two ? 2 : 1;
     int32_t up = value->exponent > 0 ? value->exponent : 0;
@@ -204,7 +204,7 @@ static int32_t prepare(const gantry__real_t *value, digit_loop_t *loop) {
 }
 
 /* Adds one unit in the last place; a row of nines becomes a single 1. */
-static void round_up(gantry__decimal_t *out) {
+static void decimal_round_up(gantry__decimal_t *out) {
     while (out->count > 0 && out->digits[out->count - 1] == '9') --out->count;
     if (out->count > 0) {
         ++out->digits[out->count - 1];
@@ -216,8 +216,8 @@ static void round_up(gantry__decimal_t *out) {
 
 /* Digits from place `first` down to where they suffice, but not above `wanted` and never below
  * `last`. */
-static void run(digit_loop_t *loop, int32_t first, int32_t wanted, int32_t last,
-                gantry__decimal_t *out) {
+static void decimal_run(digit_loop_t *loop, int32_t first, int32_t wanted, int32_t last,
+                        gantry__decimal_t *out) {
     int32_t lowest = first - (GANTRY__DECIMAL_DIGITS - 1);
     if (last < lowest) last = lowest;
     out->exponent = first;
@@ -233,7 +233,7 @@ static void run(digit_loop_t *loop, int32_t first, int32_t wanted, int32_t last,
             int against_half = natural_compare_sum(&loop->v, &loop->v, &loop->unit);
             bool up =
                 low != high ? high : against_half > 0 || (against_half == 0 && digit % 2 == 1);
-            if (up) round_up(out);
+            if (up) decimal_round_up(out);
             return;
         }
         natural_scale(&loop->v, 10);
@@ -255,9 +255,9 @@ void gantry__decimal_significant(const gantry__real_t *value, int32_t max_digits
         set_zero(out);
         return;
     }
-    int32_t first = prepare(value, &loop);
-    run(&loop, first, min_digits > 0 ? first + 1 - min_digits : first,
-        max_digits > 0 ? first + 1 - max_digits : UNBOUNDED, out);
+    int32_t first = decimal_prepare(value, &loop);
+    decimal_run(&loop, first, min_digits > 0 ? first + 1 - min_digits : first,
+                max_digits > 0 ? first + 1 - max_digits : UNBOUNDED, out);
 }
 
 void gantry__decimal_fraction(const gantry__real_t *value, int32_t max_fraction,
@@ -267,7 +267,7 @@ void gantry__decimal_fraction(const gantry__real_t *value, int32_t max_fraction,
         set_zero(out);
         return;
     }
-    int32_t first = prepare(value, &loop);
+    int32_t first = decimal_prepare(value, &loop);
     int32_t last = max_fraction >= 0 ? -max_fraction : UNBOUNDED;
     if (first < last - 1) { /* below a tenth of the last place */
         set_zero(out);
@@ -277,6 +277,6 @@ void gantry__decimal_fraction(const gantry__real_t *value, int32_t max_fraction,
         natural_scale(&loop.unit, 10);
         first = last;
     }
-    run(&loop, first, first, last, out);
+    decimal_run(&loop, first, first, last, out);
     if (out->count == 1 && out->digits[0] == '0') set_zero(out);
 }

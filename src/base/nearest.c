@@ -6,9 +6,9 @@
 
 #define LONGEST 80 /* a longer word is no slip of the pen */
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+static char nearest_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+static size_t nearest_least(size_t a, size_t b) { return a < b ? a : b; }
 
 static size_t count_edits(const char *word, const char *name) {
     size_t row[LONGEST + 1];
@@ -18,9 +18,9 @@ static size_t count_edits(const char *word, const char *name) {
         size_t diagonal = row[0];
         row[0] = i + 1;
         for (size_t j = 1; j <= length; ++j) {
-            size_t changed = diagonal + (lower(word[i]) != lower(name[j - 1]));
+            size_t changed = diagonal + (nearest_lower(word[i]) != nearest_lower(name[j - 1]));
             diagonal = row[j];
-            row[j] = least(changed, least(row[j - 1], row[j]) + 1);
+            row[j] = nearest_least(changed, nearest_least(row[j - 1], row[j]) + 1);
         }
     }
     return row[length];

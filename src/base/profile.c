@@ -7,14 +7,14 @@ static _Thread_local gantry__profile_frame_t *innermost;
 
 gantry__profile_frame_t *gantry__profile_current(void) { return innermost; }
 
-static void charge(gantry__profile_frame_t *frame, uint64_t now_ns) {
+static void profile_charge(gantry__profile_frame_t *frame, uint64_t now_ns) {
     frame->numbers.ns[frame->step] += now_ns - frame->since_ns;
     frame->since_ns = now_ns;
 }
 
 void gantry__profile_open(gantry__profile_frame_t *frame) {
     uint64_t now_ns = gantry__now_ns();
-    if (innermost) charge(innermost, now_ns);
+    if (innermost) profile_charge(innermost, now_ns);
     *frame = (gantry__profile_frame_t){.outer = innermost,
                                        .step = GANTRY__STEP_SCOPE,
                                        .since_ns = now_ns,
@@ -24,7 +24,7 @@ void gantry__profile_open(gantry__profile_frame_t *frame) {
 
 void gantry__profile_close(gantry__profile_frame_t *frame) {
     uint64_t now_ns = gantry__now_ns();
-    charge(frame, now_ns);
+    profile_charge(frame, now_ns);
     innermost = frame->outer;
     if (innermost) innermost->since_ns = now_ns;
 }
@@ -32,7 +32,7 @@ void gantry__profile_close(gantry__profile_frame_t *frame) {
 gantry__step_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__step_t step) {
     gantry__step_t before = frame->step;
     if (before == step) return before;
-    charge(frame, gantry__now_ns());
+    profile_charge(frame, gantry__now_ns());
     frame->step = step;
     return before;
 }

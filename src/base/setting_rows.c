@@ -32,8 +32,8 @@ void gantry__setting_describe(const gantry__setting_row_t *row, const char **out
     }
 }
 
-static gantry_status_t put(gantry__settings_t *settings, gantry__setting_id_t id,
-                           const char *text) {
+static gantry_status_t setting_rows_put(gantry__settings_t *settings, gantry__setting_id_t id,
+                                        const char *text) {
     const gantry__setting_row_t *row = &gantry__setting_rows[id];
     return text ? gantry__settings_put_by(settings, row->variable, text, row->option) : GANTRY_OK;
 }
@@ -72,7 +72,7 @@ static gantry_status_t put_choices(gantry__settings_t *settings,
                                 gantry__setting_rows[choices[i].id].option + strlen("option "),
                                 choices[i].value, choices[i].last);
         }
-        GANTRY__TRY(put(settings, choices[i].id, choices[i].texts[choices[i].value]));
+        GANTRY__TRY(setting_rows_put(settings, choices[i].id, choices[i].texts[choices[i].value]));
     }
     return GANTRY_OK;
 }
@@ -82,7 +82,7 @@ static gantry_status_t put_number(gantry__settings_t *settings, gantry__setting_
                                   uint64_t number) {
     char text[GANTRY__AMOUNT_BYTES];
     (void)snprintf(text, sizeof text, "%" PRIu64, number);
-    return number ? put(settings, id, text) : GANTRY_OK;
+    return number ? setting_rows_put(settings, id, text) : GANTRY_OK;
 }
 
 static gantry_status_t put_signed(gantry__settings_t *settings, gantry__setting_id_t id,
@@ -103,7 +103,7 @@ static gantry_status_t put_fraction(gantry__settings_t *settings, double fractio
     }
     char text[GANTRY__AMOUNT_BYTES];
     gantry__format_decimal(fraction, text);
-    return put(settings, GANTRY__SETTING_MEMORY_FRACTION, text);
+    return setting_rows_put(settings, GANTRY__SETTING_MEMORY_FRACTION, text);
 }
 
 gantry_status_t gantry__options_put(gantry__settings_t *settings,
@@ -118,10 +118,12 @@ gantry_status_t gantry__options_put(gantry__settings_t *settings,
     GANTRY__TRY(put_signed(settings, GANTRY__SETTING_INTRA_OP_THREADS, options->intra_op_threads,
                            "all cores"));
     GANTRY__TRY(put_fraction(settings, options->memory_fraction));
-    GANTRY__TRY(put(settings, GANTRY__SETTING_LOGICAL_DEVICES, options->logical_devices));
-    GANTRY__TRY(put(settings, GANTRY__SETTING_VISIBLE_DEVICES, options->visible_devices));
-    GANTRY__TRY(put(settings, GANTRY__SETTING_KERNEL_CACHE, options->kernel_cache));
-    GANTRY__TRY(put(settings, GANTRY__SETTING_BACKENDS, options->backends));
-    GANTRY__TRY(put(settings, GANTRY__SETTING_BACKEND_PATH, options->backend_path));
+    GANTRY__TRY(
+        setting_rows_put(settings, GANTRY__SETTING_LOGICAL_DEVICES, options->logical_devices));
+    GANTRY__TRY(
+        setting_rows_put(settings, GANTRY__SETTING_VISIBLE_DEVICES, options->visible_devices));
+    GANTRY__TRY(setting_rows_put(settings, GANTRY__SETTING_KERNEL_CACHE, options->kernel_cache));
+    GANTRY__TRY(setting_rows_put(settings, GANTRY__SETTING_BACKENDS, options->backends));
+    GANTRY__TRY(setting_rows_put(settings, GANTRY__SETTING_BACKEND_PATH, options->backend_path));
     return gantry__settings_put_all(settings, options->extra);
 }

@@ -38,7 +38,7 @@ void gantry__settings_deinit(gantry__settings_t *settings) {
     gantry__mutex_deinit(&settings->lock);
 }
 
-static gantry__setting_t *find(const gantry__settings_t *settings, const char *name) {
+static gantry__setting_t *settings_find(const gantry__settings_t *settings, const char *name) {
     for (size_t i = 0; i < settings->count; ++i) {
         if (strcmp(settings->entries[i]->name, name) == 0) return settings->entries[i];
     }
@@ -46,14 +46,14 @@ static gantry__setting_t *find(const gantry__settings_t *settings, const char *n
 }
 
 /* text may be NULL; false when memory is out. */
-static bool copy(const gantry__heap_t *heap, const char *text, char **out) {
+static bool settings_copy(const gantry__heap_t *heap, const char *text, char **out) {
     *out = text ? gantry__heap_strdup(heap, text) : NULL;
     return *out || !text;
 }
 
 /* option and by are NULL for a name that no option sets. */
-static gantry__setting_t *add(gantry__settings_t *settings, const char *name, const char *option,
-                              const char *by) {
+static gantry__setting_t *settings_add(gantry__settings_t *settings, const char *name,
+                                       const char *option, const char *by) {
     const gantry__heap_t *heap = settings->heap;
     if (!gantry__heap_grow(heap, &settings->entries, settings->count, &settings->capacity,
                            sizeof *settings->entries))
@@ -64,9 +64,10 @@ static gantry__setting_t *add(gantry__settings_t *settings, const char *name, co
     entry->source = option        ? GANTRY__SOURCE_OPTION
                     : environment ? GANTRY__SOURCE_ENVIRONMENT
                                   : GANTRY__SOURCE_DEFAULT;
-    if (!copy(heap, name, &entry->name) ||
-        !copy(heap, option ? option : environment, &entry->value) || !copy(heap, by, &entry->by) ||
-        !copy(heap, option ? environment : NULL, &entry->environment)) {
+    if (!settings_copy(heap, name, &entry->name) ||
+        !settings_copy(heap, option ? option : environment, &entry->value) ||
+        !settings_copy(heap, by, &entry->by) ||
+        !settings_copy(heap, option ? environment : NULL, &entry->environment)) {
         release_entry(heap, entry);
         return NULL;
     }
@@ -86,8 +87,9 @@ static bool means_the_same(const char *a, const char *b) {
 
 gantry_status_t gantry__settings_put_by(gantry__settings_t *settings, const char *name,
                                         const char *value, const char *by) {
-    const gantry__setting_t *present = find(settings, name);
-    if (!present) return add(settings, name, value, by) ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    const gantry__setting_t *present = settings_find(settings, name);
+    if (!present)
+        return settings_add(settings, name, value, by) ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     if (means_the_same(present->value ? present->value : "", value)) return GANTRY_OK;
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
@@ -122,8 +124,8 @@ gantry_status_t gantry__settings_put_all(gantry__settings_t *settings,
 
 const gantry__setting_t *gantry__settings_find(gantry__settings_t *settings, const char *name) {
     gantry__mutex_lock(&settings->lock);
-    gantry__setting_t *entry = find(settings, name);
-    if (!entry) entry = add(settings, name, NULL, NULL);
+    gantry__setting_t *entry = settings_find(settings, name);
+    if (!entry) entry = settings_add(settings, name, NULL, NULL);
     if (entry) entry->is_read = true;
     gantry__mutex_unlock(&settings->lock);
     return entry;
@@ -154,7 +156,7 @@ static const gantry__setting_t *entry_at(gantry__settings_t *settings, size_t in
 
 static bool is_entry(gantry__settings_t *settings, const char *name) {
     gantry__mutex_lock(&settings->lock);
-    bool is = find(settings, name) != NULL;
+    bool is = settings_find(settings, name) != NULL;
     gantry__mutex_unlock(&settings->lock);
     return is;
 }
@@ -177,7 +179,7 @@ void gantry__settings_visit_unread(gantry__settings_t *settings, const char *pre
 
 void gantry__settings_note_call(gantry__settings_t *settings, const char *name, const char *call) {
     gantry__mutex_lock(&settings->lock);
-    gantry__setting_t *entry = find(settings, name);
+    gantry__setting_t *entry = settings_find(settings, name);
     if (entry) entry->call = call;
     gantry__mutex_unlock(&settings->lock);
 }
@@ -191,7 +193,7 @@ gantry_status_t gantry__settings_put_call(gantry__settings_t *settings, const ch
     text->length = length;
     memcpy(text->text, value, length + 1);
     gantry__mutex_lock(&settings->lock);
-    gantry__setting_t *entry = find(settings, name);
+    gantry__setting_t *entry = settings_find(settings, name);
     text->next = entry->called;
     entry->called = text;
     entry->call = call;
@@ -201,7 +203,7 @@ gantry_status_t gantry__settings_put_call(gantry__settings_t *settings, const ch
 
 const char *gantry__settings_call(gantry__settings_t *settings, const char *name) {
     gantry__mutex_lock(&settings->lock);
-    const gantry__setting_t *entry = find(settings, name);
+    const gantry__setting_t *entry = settings_find(settings, name);
     const char *call = entry ? entry->call : NULL;
     gantry__mutex_unlock(&settings->lock);
     return call;
@@ -227,7 +229,7 @@ static bool parse(const kind_t *kind, const char *text, uint64_t *out) {
     return ok;
 }
 
-static gantry_status_t refuse(const kind_t *kind, const char *by, const char *text) {
+static gantry_status_t settings_refuse(const kind_t *kind, const char *by, const char *text) {
     if (kind->is_bytes) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
@@ -256,9 +258,9 @@ static gantry_status_t read(gantry__settings_t *settings, const char *name, cons
     if (!entry) return GANTRY_RESOURCE_EXHAUSTED;
     uint64_t overruled = 0;
     if (entry->environment && *entry->environment && !parse(kind, entry->environment, &overruled))
-        return refuse(kind, name, entry->environment);
+        return settings_refuse(kind, name, entry->environment);
     if (entry->value && *entry->value && !parse(kind, entry->value, out))
-        return refuse(kind, gantry__setting_by(entry), entry->value);
+        return settings_refuse(kind, gantry__setting_by(entry), entry->value);
     return GANTRY_OK;
 }
 

@@ -22,7 +22,7 @@ gantry_status_t gantry__struct_check(const void *given, size_t known_bytes, cons
     return check_size(*out_struct_size, known_bytes, what);
 }
 
-static void fill(char *out, uint32_t struct_size, const void *all) {
+static void struct_size_fill(char *out, uint32_t struct_size, const void *all) {
     memcpy(out, &struct_size, sizeof struct_size);
     memcpy(out + sizeof struct_size, (const char *)all + sizeof struct_size,
            struct_size - sizeof struct_size);
@@ -32,12 +32,12 @@ gantry_status_t gantry__struct_fill(void *out, const void *all, size_t all_bytes
                                     const char *what) {
     uint32_t struct_size = 0; /* gcc does not see that a check that passes has written it */
     GANTRY__TRY(gantry__struct_check(out, all_bytes, what, &struct_size));
-    fill(out, struct_size, all);
+    struct_size_fill(out, struct_size, all);
     return GANTRY_OK;
 }
 
 void gantry__struct_fill_at(void *list, size_t index, uint32_t struct_size, const void *all) {
-    fill((char *)list + index * struct_size, struct_size, all);
+    struct_size_fill((char *)list + index * struct_size, struct_size, all);
 }
 
 static void read_one(const void *given, uint32_t struct_size, void *out, size_t out_bytes) {

@@ -14,7 +14,7 @@ void gantry__text_deinit(gantry__text_t *text) {
     *text = (gantry__text_t){.heap = text->heap};
 }
 
-static bool reserve(gantry__text_t *text, size_t extra) {
+static bool text_reserve(gantry__text_t *text, size_t extra) {
     if (text->failed) return false;
     size_t needed = text->length + extra + 1;
     if (needed <= text->capacity) return true;
@@ -31,7 +31,7 @@ static bool reserve(gantry__text_t *text, size_t extra) {
 }
 
 void gantry__text_append_bytes(gantry__text_t *text, const char *bytes, size_t length) {
-    if (!reserve(text, length)) return;
+    if (!text_reserve(text, length)) return;
     memcpy(text->bytes + text->length, bytes, length);
     text->length += length;
     text->bytes[text->length] = '\0';
@@ -44,7 +44,7 @@ void gantry__text_append(gantry__text_t *text, const char *format, ...) {
     va_copy(again, args);
     int length = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    if (length >= 0 && reserve(text, (size_t)length)) {
+    if (length >= 0 && text_reserve(text, (size_t)length)) {
         (void)vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
         text->length += (size_t)length;
     }

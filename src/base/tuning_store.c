@@ -226,7 +226,7 @@ static gantry_status_t rewrite_locked(const gantry__tuning_store_t *store, chang
     return status;
 }
 
-static gantry_status_t make_folder(const gantry__tuning_store_t *store) {
+static gantry_status_t tuning_store_make_folder(const gantry__tuning_store_t *store) {
     const char *slash = strrchr(store->path, '/');
     if (!slash || slash == store->path) return GANTRY_OK;
     gantry__text_t folder;
@@ -242,7 +242,7 @@ static gantry_status_t rewrite(const gantry__tuning_store_t *store, change_t *ch
     if (!store->path)
         return gantry__fail(GANTRY_FAILED_PRECONDITION, "there is no tuning file: %s",
                             store->no_path);
-    GANTRY__TRY(make_folder(store));
+    GANTRY__TRY(tuning_store_make_folder(store));
     gantry__text_t name;
     int lock = -1;
     gantry__text_init(&name, store->heap);
@@ -257,11 +257,14 @@ static gantry_status_t rewrite(const gantry__tuning_store_t *store, change_t *ch
     return status;
 }
 
-static gantry__part_t part_of(const char *text) { return (gantry__part_t){text, strlen(text)}; }
+static gantry__part_t tuning_store_part_of(const char *text) {
+    return (gantry__part_t){text, strlen(text)};
+}
 
 gantry_status_t gantry__tuning_store_put(gantry__tuning_store_t *store, const char *device,
                                          const char *what, const char *values) {
-    const char *fault = gantry__tuning_fault(part_of(device), part_of(what), part_of(values));
+    const char *fault = gantry__tuning_fault(
+        tuning_store_part_of(device), tuning_store_part_of(what), tuning_store_part_of(values));
     if (fault)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "a record \"%.80s\" for \"%.80s\" is not kept: %s", what, device,

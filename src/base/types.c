@@ -22,7 +22,7 @@ static const dtype_row_t dtype_rows[] = {
     {GANTRY_UINT32, 4, "uint32", NULL},       {GANTRY_UINT64, 8, "uint64", NULL},
 };
 
-static const dtype_row_t *find_row(gantry_dtype_t dtype) {
+static const dtype_row_t *types_find_row(gantry_dtype_t dtype) {
     for (size_t i = 0; i < sizeof dtype_rows / sizeof dtype_rows[0]; ++i) {
         if (dtype_rows[i].dtype == dtype) return &dtype_rows[i];
     }
@@ -30,7 +30,7 @@ static const dtype_row_t *find_row(gantry_dtype_t dtype) {
 }
 
 const char *gantry_dtype_name(gantry_dtype_t dtype) {
-    const dtype_row_t *row = find_row(dtype);
+    const dtype_row_t *row = types_find_row(dtype);
     return row ? row->name : "invalid";
 }
 

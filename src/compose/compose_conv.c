@@ -41,7 +41,7 @@ typedef struct conv_t {
 
 /* ---- lists and shapes in the order of NHWC ---- */
 
-static void read_four(const conv_t *conv, const char *name, int64_t out[4]) {
+static void compose_conv_read_four(const conv_t *conv, const char *name, int64_t out[4]) {
     static const int order[2][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
     const gantry_attr_t *attr = gantry__infer_attr(conv->c->call, name);
     for (int d = 0; d < 4; ++d)
@@ -87,8 +87,8 @@ static conv_t read_conv(const gantry__compose_t *c, const gantry_shape_t *image,
     conv.image = last(&conv, image);
     conv.places = last(&conv, places);
     conv.groups = conv.image.dims[3] / conv.channels;
-    read_four(&conv, "strides", conv.strides);
-    read_four(&conv, "dilations", conv.rates);
+    compose_conv_read_four(&conv, "strides", conv.strides);
+    compose_conv_read_four(&conv, "dilations", conv.rates);
     read_pads(&conv);
     return conv;
 }
@@ -143,8 +143,9 @@ static const gantry_tensor_t *multiply_groups(const conv_t *conv, const gantry_t
     return gantry_transpose(conv->scope, gantry_matmul(conv->scope, a, b, NULL), back);
 }
 
-static const gantry_tensor_t *convolve(const conv_t *conv, const gantry_tensor_t *images,
-                                       const gantry_tensor_t *filter, int64_t batch) {
+static const gantry_tensor_t *compose_conv_convolve(const conv_t *conv,
+                                                    const gantry_tensor_t *images,
+                                                    const gantry_tensor_t *filter, int64_t batch) {
     const int64_t places = batch * conv->places.dims[1] * conv->places.dims[2];
     const int64_t each = conv->rows * conv->columns * conv->channels;
     const gantry_tensor_t *patches = make_patches(conv, images), *product;
@@ -210,14 +211,14 @@ static const gantry_tensor_t *convolve_in_blocks(const conv_t *conv, const gantr
     size_t count = 0;
     if (goes_without_patches(conv, images->dtype))
         return convolve_images(conv, images, filter, false);
-    if (step >= batch) return convolve(conv, images, filter, batch);
+    if (step >= batch) return compose_conv_convolve(conv, images, filter, batch);
     for (int64_t first = 0; first < batch; first += step) {
         const int64_t size = batch - first < step ? batch - first : step;
         const int64_t begin[] = {first, 0, 0, 0};
         const int64_t sizes[] = {size, conv->image.dims[1], conv->image.dims[2],
                                  conv->image.dims[3]};
-        blocks[count++] =
-            convolve(conv, gantry_slice(conv->scope, images, begin, sizes), filter, size);
+        blocks[count++] = compose_conv_convolve(
+            conv, gantry_slice(conv->scope, images, begin, sizes), filter, size);
     }
     return gantry_concat(conv->scope, blocks, count, 0);
 }
@@ -236,14 +237,14 @@ void gantry__compose_conv_2d(const gantry__compose_t *c) {
 
 /* ---- the transposed convolution ---- */
 
-static int64_t padding_before(const conv_t *conv, int d, int64_t reach) {
+static int64_t compose_conv_padding_before(const conv_t *conv, int d, int64_t reach) {
     return conv->has_pads ? conv->pads[2 * d] : strcmp(conv->padding, "SAME") == 0 ? reach / 2 : 0;
 }
 
 /* With steps of 1 the images are themselves a convolution, of the result with the filter after half
  * a turn. False where the padding was more than a window reaches, so that some places saw
  * nothing, or with other steps. */
-static bool turn(const conv_t *conv, conv_t *out) {
+static bool compose_conv_turn(const conv_t *conv, conv_t *out) {
     *out = *conv;
     out->channels = conv->outputs;
     out->outputs = conv->channels;
@@ -253,7 +254,7 @@ static bool turn(const conv_t *conv, conv_t *out) {
     out->has_pads = true;
     for (int d = 1; d <= 2; ++d) {
         const int64_t reach = ((d == 1 ? conv->rows : conv->columns) - 1) * conv->rates[d];
-        const int64_t before = padding_before(conv, d, reach);
+        const int64_t before = compose_conv_padding_before(conv, d, reach);
         out->pads[2 * d] = reach - before;
         out->pads[2 * d + 1] = conv->image.dims[d] - conv->places.dims[d] + before;
         if (conv->strides[d] != 1 || out->pads[2 * d] < 0 || out->pads[2 * d + 1] < 0) return false;
@@ -280,11 +281,12 @@ static const gantry_tensor_t *fold(const conv_t *conv, const gantry_tensor_t *pa
                            &extras);
 }
 
-static const gantry_tensor_t *transposed(const conv_t *conv, const gantry_tensor_t *filter,
-                                         const gantry_tensor_t *result) {
+static const gantry_tensor_t *compose_conv_transposed(const conv_t *conv,
+                                                      const gantry_tensor_t *filter,
+                                                      const gantry_tensor_t *result) {
     const gantry_matmul_options_t turned = {.transpose_b = true};
     conv_t around;
-    if (!sees_each_pixel_once(conv) && turn(conv, &around) &&
+    if (!sees_each_pixel_once(conv) && compose_conv_turn(conv, &around) &&
         goes_without_patches(&around, result->dtype)) {
         return convolve_turned(&around, filter, result);
     }
@@ -306,7 +308,7 @@ static void compose_transposed(const gantry__compose_t *c, const gantry_tensor_t
         c->outputs[0] = gantry_zeros(c->scope, result->dtype, *image);
         return;
     }
-    c->outputs[0] = to_first(&conv, transposed(&conv, filter, to_last(&conv, result)));
+    c->outputs[0] = to_first(&conv, compose_conv_transposed(&conv, filter, to_last(&conv, result)));
 }
 
 void gantry__compose_conv_2d_backprop_input(const gantry__compose_t *c) {

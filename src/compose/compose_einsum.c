@@ -38,7 +38,7 @@ static bool is_order(const labels_t *labels, const labels_t *wanted) {
 }
 
 /* Puts the operand's dimensions into this order of the same labels. */
-static void turn(gantry_scope_t *scope, operand_t *x, const labels_t *wanted) {
+static void compose_einsum_turn(gantry_scope_t *scope, operand_t *x, const labels_t *wanted) {
     int32_t perm[GANTRY_MAX_RANK];
     if (is_order(&x->labels, wanted)) return;
     gantry_shape_t shape = x->shape;
@@ -126,11 +126,13 @@ typedef struct kinds_t {
     labels_t batch, contracted, left, right;
 } kinds_t;
 
-static void append(labels_t *labels, uint8_t label) { labels->at[labels->count++] = label; }
+static void compose_einsum_append(labels_t *labels, uint8_t label) {
+    labels->at[labels->count++] = label;
+}
 
 static labels_t joined(const labels_t *a, const labels_t *b) {
     labels_t all = *a;
-    for (int32_t i = 0; i < b->count; ++i) append(&all, b->at[i]);
+    for (int32_t i = 0; i < b->count; ++i) compose_einsum_append(&all, b->at[i]);
     return all;
 }
 
@@ -142,16 +144,16 @@ static kinds_t sort_labels(const gantry__einsum_t *e, const operand_t *left,
         bool in_left = gantry__has_label(&left->labels, label),
              in_right = gantry__has_label(&right->labels, label);
         bool is_batch = label >= GANTRY__EINSUM_ELLIPSIS || (in_left && in_right);
-        append(is_batch ? &k.batch : in_left ? &k.left : &k.right, label);
+        compose_einsum_append(is_batch ? &k.batch : in_left ? &k.left : &k.right, label);
     }
     for (int32_t i = 0; i < left->labels.count; ++i) {
         const uint8_t label = left->labels.at[i];
-        if (!gantry__has_label(&e->output, label)) append(&k.contracted, label);
+        if (!gantry__has_label(&e->output, label)) compose_einsum_append(&k.contracted, label);
     }
     return k;
 }
 
-static int64_t product_of(const gantry__einsum_t *e, const labels_t *labels) {
+static int64_t compose_einsum_product_of(const gantry__einsum_t *e, const labels_t *labels) {
     int64_t product = 1;
     for (int32_t i = 0; i < labels->count; ++i) product *= e->sizes[labels->at[i]];
     return product;
@@ -182,7 +184,7 @@ static bool make_matrix(const gantry__compose_t *c, const gantry__einsum_t *e, o
     int64_t matrices = 1;
     for (int32_t i = 0; i < batch->count; ++i) {
         const int64_t size = own_size(x, batch->at[i]);
-        if (gantry__has_label(&x->labels, batch->at[i])) append(&own, batch->at[i]);
+        if (gantry__has_label(&x->labels, batch->at[i])) compose_einsum_append(&own, batch->at[i]);
         if (keeps_batch) shape.dims[shape.rank++] = size;
         matrices *= size;
     }
@@ -191,15 +193,15 @@ static bool make_matrix(const gantry__compose_t *c, const gantry__einsum_t *e, o
     wanted = joined(&wanted, columns);
     turned = joined(&turned, rows);
     const bool is_turned = !is_order(&x->labels, &wanted) && is_order(&x->labels, &turned);
-    if (!is_turned) turn(c->scope, x, &wanted);
-    shape.dims[shape.rank++] = product_of(e, is_turned ? columns : rows);
-    shape.dims[shape.rank++] = product_of(e, is_turned ? rows : columns);
+    if (!is_turned) compose_einsum_turn(c->scope, x, &wanted);
+    shape.dims[shape.rank++] = compose_einsum_product_of(e, is_turned ? columns : rows);
+    shape.dims[shape.rank++] = compose_einsum_product_of(e, is_turned ? rows : columns);
     set_shape(c->scope, x, shape);
     return is_turned;
 }
 
-static operand_t multiply(const gantry__compose_t *c, const gantry__einsum_t *e, operand_t *left,
-                          operand_t *right) {
+static operand_t compose_einsum_multiply(const gantry__compose_t *c, const gantry__einsum_t *e,
+                                         operand_t *left, operand_t *right) {
     const kinds_t k = sort_labels(e, left, right);
     const bool keeps_batch = is_broadcast(&k, left, right);
     operand_t out = {.labels = joined(&k.batch, &k.left)};
@@ -242,7 +244,7 @@ static void put_on_diagonal(const gantry__compose_t *c, operand_t *x, int32_t fr
                               gantry_zeros(scope, c->call->out_dtypes[0], GANTRY_SCALAR));
     x->shape = raised;
     x->shape.dims[raised.rank - 1] = size;
-    append(&x->labels, label);
+    compose_einsum_append(&x->labels, label);
 }
 
 /* Puts x, whose labels are distinct, into the order of the output, which may repeat them. */
@@ -257,9 +259,9 @@ static void repeat_labels(const gantry__compose_t *c, const gantry__einsum_t *e,
             label = (uint8_t)(GANTRY__EINSUM_ELLIPSIS + GANTRY_MAX_RANK + i);
             put_on_diagonal(c, x, from, label);
         }
-        append(&wanted, label);
+        compose_einsum_append(&wanted, label);
     }
-    turn(c->scope, x, &wanted);
+    compose_einsum_turn(c->scope, x, &wanted);
 }
 
 void gantry__compose_einsum(const gantry__compose_t *c) {
@@ -273,7 +275,7 @@ void gantry__compose_einsum(const gantry__compose_t *c) {
     operand_t out = read_operand(c, &e, 0);
     if (e.input_count == 2) {
         operand_t right = read_operand(c, &e, 1);
-        out = multiply(c, &e, &out, &right);
+        out = compose_einsum_multiply(c, &e, &out, &right);
     }
     repeat_labels(c, &e, &out);
     c->outputs[0] = out.tensor;

@@ -7,13 +7,15 @@
 #include "run/call_op.h"
 #include "compose/compose.h"
 
-static bool is_channels_first(const gantry__compose_t *c) {
+static bool compose_line_is_channels_first(const gantry__compose_t *c) {
     return gantry__infer_attr(c->call, "data_format")->s[1] == 'C';
 }
 
 /* [batch, length, channels] becomes [batch, 1, length, channels]; NCW [batch, channels, 1,
  * length]. */
-static int32_t row_axis(const gantry__compose_t *c) { return is_channels_first(c) ? 2 : 1; }
+static int32_t row_axis(const gantry__compose_t *c) {
+    return compose_line_is_channels_first(c) ? 2 : 1;
+}
 
 static gantry_attr_value_t four(const gantry__compose_t *c, const char *name, int64_t value,
                                 int64_t list[4]) {
@@ -39,7 +41,7 @@ static void pool(const gantry__compose_t *c, gantry__op_id_t id) {
         four(c, "ksize", gantry__infer_attr(c->call, "ksize")->i, sizes),
         four(c, "strides", gantry__infer_attr(c->call, "strides")->i, steps),
         gantry__attr_text("padding", gantry__infer_attr(c->call, "padding")->s),
-        gantry__attr_text("data_format", is_channels_first(c) ? "NCHW" : "NHWC")};
+        gantry__attr_text("data_format", compose_line_is_channels_first(c) ? "NCHW" : "NHWC")};
     run_on_image(c, id, NULL, attrs, 4);
 }
 
@@ -53,6 +55,6 @@ void gantry__compose_conv_1d(const gantry__compose_t *c) {
         four(c, "strides", gantry__infer_attr(c->call, "stride")->i, steps),
         four(c, "dilations", gantry__infer_attr(c->call, "dilations")->i, spreads),
         gantry__attr_text("padding", gantry__infer_attr(c->call, "padding")->s),
-        gantry__attr_text("data_format", is_channels_first(c) ? "NCHW" : "NHWC")};
+        gantry__attr_text("data_format", compose_line_is_channels_first(c) ? "NCHW" : "NHWC")};
     run_on_image(c, GANTRY__OP_ID_CONV_2D, gantry_expand_dims(c->scope, c->inputs[1], 0), attrs, 4);
 }

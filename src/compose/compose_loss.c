@@ -7,8 +7,8 @@
 #include "compose/compose.h"
 #include "run/tensor_state.h"
 
-static void finish(const gantry__compose_t *c, const gantry_tensor_t *loss,
-                   const gantry_tensor_t *backprop) {
+static void compose_loss_finish(const gantry__compose_t *c, const gantry_tensor_t *loss,
+                                const gantry_tensor_t *backprop) {
     c->outputs[0] = gantry__compose_narrow(c, loss, c->call->out_dtypes[0]);
     c->outputs[1] = gantry__compose_narrow(c, backprop, c->call->out_dtypes[1]);
 }
@@ -25,10 +25,11 @@ void gantry__compose_softmax_cross_entropy(const gantry__compose_t *c) {
         gantry_neg(s, gantry_tensor_donate(s, gantry_log_softmax(s, features)));
     terms = gantry_mul(s, labels, gantry_tensor_donate(s, terms));
     const int32_t rows = 1;
-    finish(c,
-           gantry_sum(s, gantry_tensor_donate(s, terms),
-                      &(gantry_reduce_options_t){.axes = &rows, .axis_count = 1}),
-           gantry_sub(s, gantry_tensor_donate(s, gantry_softmax(s, features)), labels));
+    compose_loss_finish(
+        c,
+        gantry_sum(s, gantry_tensor_donate(s, terms),
+                   &(gantry_reduce_options_t){.axes = &rows, .axis_count = 1}),
+        gantry_sub(s, gantry_tensor_donate(s, gantry_softmax(s, features)), labels));
 }
 
 void gantry__compose_sparse_cross_entropy(const gantry__compose_t *c) {
@@ -39,5 +40,5 @@ void gantry__compose_sparse_cross_entropy(const gantry__compose_t *c) {
     size_t count = 2;
     (void)gantry__call_op_into(c->scope, GANTRY__OP_ID_SPARSE_CROSS_ENTROPY_ROWS, inputs, 3, NULL,
                                0, NULL, results, &count);
-    finish(c, results[0], results[1]);
+    compose_loss_finish(c, results[0], results[1]);
 }

@@ -138,7 +138,7 @@ static void train(const gantry__compose_t *c, const fused_t *f) {
         f->rest > 0 ? variance : gantry_zeros(c->scope, c->call->out_dtypes[4], f->channels);
 }
 
-static void apply(const gantry__compose_t *c, const fused_t *f) {
+static void compose_norm_apply(const gantry__compose_t *c, const fused_t *f) {
     give_normalised(c, f, c->inputs[3], c->inputs[4]);
     for (int i = 0; i < 4; ++i) c->outputs[1 + i] = c->inputs[3 + i % 2];
 }
@@ -149,7 +149,7 @@ void gantry__compose_fused_batch_norm(const gantry__compose_t *c) {
     if (gantry__infer_attr(c->call, "is_training")->i != 0 || c->inputs[0]->elements == 0) {
         train(c, &f);
     } else {
-        apply(c, &f);
+        compose_norm_apply(c, &f);
     }
     c->outputs[5] = gantry_zeros(c->scope, c->call->out_dtypes[5], GANTRY_SHAPE(0));
 }

@@ -12,7 +12,8 @@
 
 /* ---- with a state ---- */
 
-static bool take(const gantry__compose_t *c, uint64_t blocks, gantry__philox_t *out_place) {
+static bool compose_random_take(const gantry__compose_t *c, uint64_t blocks,
+                                gantry__philox_t *out_place) {
     gantry_status_t status =
         gantry__random_take(&c->scope->runtime->random, c->call, blocks, out_place);
     if (status != GANTRY_OK) (void)gantry__scope_fail(c->scope, status);
@@ -20,29 +21,31 @@ static bool take(const gantry__compose_t *c, uint64_t blocks, gantry__philox_t *
 }
 
 /* The call's first input, the place, the others. */
-static void draw(const gantry__compose_t *c, gantry__op_id_t part, const char *type_attr) {
+static void compose_random_draw(const gantry__compose_t *c, gantry__op_id_t part,
+                                const char *type_attr) {
     const gantry_attr_value_t attr = gantry__attr_type(type_attr, c->call->out_dtypes[0]);
     gantry__philox_t place;
-    if (!take(c, gantry__random_blocks(gantry_shape_elements(&c->call->out_shapes[0])), &place))
+    if (!compose_random_take(
+            c, gantry__random_blocks(gantry_shape_elements(&c->call->out_shapes[0])), &place))
         return;
     c->outputs[0] =
         gantry__draw_from(c->scope, part, &place, c->inputs, c->call->input_count, 1, &attr);
 }
 
 void gantry__compose_random_uniform(const gantry__compose_t *c) {
-    draw(c, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM_V2, "dtype");
+    compose_random_draw(c, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM_V2, "dtype");
 }
 
 void gantry__compose_random_standard_normal(const gantry__compose_t *c) {
-    draw(c, GANTRY__OP_ID_STATELESS_RANDOM_NORMAL_V2, "dtype");
+    compose_random_draw(c, GANTRY__OP_ID_STATELESS_RANDOM_NORMAL_V2, "dtype");
 }
 
 void gantry__compose_truncated_normal(const gantry__compose_t *c) {
-    draw(c, GANTRY__OP_ID_STATELESS_TRUNCATED_NORMAL_V2, "dtype");
+    compose_random_draw(c, GANTRY__OP_ID_STATELESS_TRUNCATED_NORMAL_V2, "dtype");
 }
 
 void gantry__compose_random_uniform_int(const gantry__compose_t *c) {
-    draw(c, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM_INT_V2, "dtype");
+    compose_random_draw(c, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM_INT_V2, "dtype");
 }
 
 /* TensorFlow reserves two words for each sample, of a multiple of four samples per row. */
@@ -50,7 +53,8 @@ void gantry__compose_multinomial(const gantry__compose_t *c) {
     const gantry_attr_value_t attr = gantry__attr_type("output_dtype", c->call->out_dtypes[0]);
     const int64_t *dims = c->call->out_shapes[0].dims;
     gantry__philox_t place;
-    if (!take(c, gantry__random_blocks(dims[0] * ((dims[1] + 3) / 4 * 8)), &place)) return;
+    if (!compose_random_take(c, gantry__random_blocks(dims[0] * ((dims[1] + 3) / 4 * 8)), &place))
+        return;
     c->outputs[0] = gantry__draw_from(c->scope, GANTRY__OP_ID_STATELESS_MULTINOMIAL_V2, &place,
                                       c->inputs, 2, 2, &attr);
 }
@@ -66,7 +70,7 @@ void gantry__compose_random_shuffle(const gantry__compose_t *c) {
     gantry__philox_t place;
     if (is_fixed(value)) {
         c->outputs[0] = value;
-    } else if (take(c, ((uint64_t)value->shape.dims[0] + 2) / 4, &place)) {
+    } else if (compose_random_take(c, ((uint64_t)value->shape.dims[0] + 2) / 4, &place)) {
         c->outputs[0] = gantry__draw_from(c->scope, GANTRY__OP_ID_STATELESS_SHUFFLE, &place,
                                           c->inputs, 1, 1, NULL);
     }
@@ -90,8 +94,8 @@ static void permute(int32_t *order, int32_t rows, gantry__philox_t place) {
     }
 }
 
-static gantry_status_t read_input(const gantry__compose_t *c, uint32_t input, void *out,
-                                  size_t bytes) {
+static gantry_status_t compose_random_read_input(const gantry__compose_t *c, uint32_t input,
+                                                 void *out, size_t bytes) {
     const void *data;
     void *owned;
     GANTRY__TRY(gantry__tensor_host_data(c->inputs[input], &data, &owned));
@@ -109,8 +113,8 @@ static gantry_status_t make_order(const gantry__compose_t *c, int64_t rows,
                             "%" PRId64 " rows are to be shuffled; at most %" PRId32 " can be", rows,
                             INT32_MAX);
     }
-    GANTRY__TRY(read_input(c, 1, &place.key, sizeof place.key));
-    GANTRY__TRY(read_input(c, 2, place.counter, sizeof place.counter));
+    GANTRY__TRY(compose_random_read_input(c, 1, &place.key, sizeof place.key));
+    GANTRY__TRY(compose_random_read_input(c, 2, place.counter, sizeof place.counter));
     int32_t *order = gantry__heap_alloc(heap, (size_t)rows * sizeof *order);
     if (!order) return GANTRY_RESOURCE_EXHAUSTED;
     permute(order, (int32_t)rows, place);

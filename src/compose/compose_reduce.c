@@ -9,8 +9,8 @@
 #include "run/tensor_state.h"
 
 /* x over the call's axes. */
-static const gantry_tensor_t *reduce(const gantry__compose_t *c, gantry__op_id_t id,
-                                     const gantry_tensor_t *x, bool keep_dims) {
+static const gantry_tensor_t *compose_reduce_one(const gantry__compose_t *c, gantry__op_id_t id,
+                                                 const gantry_tensor_t *x, bool keep_dims) {
     const gantry_tensor_t *inputs[] = {x, c->inputs[1]};
     const gantry_attr_value_t attr = gantry__attr_bool("keep_dims", keep_dims);
     return gantry__call_op(c->scope, id, inputs, 2, &attr, 1, NULL);
@@ -20,7 +20,7 @@ static bool keeps_dims(const gantry__compose_t *c) {
     return gantry__infer_attr(c->call, "keep_dims")->i != 0;
 }
 
-static void finish(const gantry__compose_t *c, const gantry_tensor_t *result) {
+static void compose_reduce_finish(const gantry__compose_t *c, const gantry_tensor_t *result) {
     c->outputs[0] = gantry__compose_narrow(c, result, c->call->out_dtypes[0]);
 }
 
@@ -30,25 +30,28 @@ void gantry__compose_log_sum_exp(const gantry__compose_t *c) {
     const gantry_tensor_t *x = gantry__compose_widen(c, c->inputs[0]);
     if (!x) return;
     const gantry_tensor_t *zero = gantry__compose_scalar(c, x->dtype, 0);
-    const gantry_tensor_t *most = reduce(c, GANTRY__OP_ID_MAX, x, true);
+    const gantry_tensor_t *most = compose_reduce_one(c, GANTRY__OP_ID_MAX, x, true);
     /* inf - inf is NaN */
     most = gantry_select(s, gantry_equal(s, gantry_sub(s, most, most), zero), most, zero);
     const gantry_tensor_t *powers = gantry_exp(s, gantry_tensor_donate(s, gantry_sub(s, x, most)));
-    const gantry_tensor_t *sum =
-        gantry_log(s, reduce(c, GANTRY__OP_ID_SUM, gantry_tensor_donate(s, powers), keeps_dims(c)));
-    finish(c, gantry_add(s, sum, gantry_reshape(s, most, c->call->out_shapes[0])));
+    const gantry_tensor_t *sum = gantry_log(
+        s,
+        compose_reduce_one(c, GANTRY__OP_ID_SUM, gantry_tensor_donate(s, powers), keeps_dims(c)));
+    compose_reduce_finish(c, gantry_add(s, sum, gantry_reshape(s, most, c->call->out_shapes[0])));
 }
 
 /* Two passes: the mean, then the mean of the squared distances from it. */
 static const gantry_tensor_t *variance(const gantry__compose_t *c) {
     const gantry_tensor_t *x = gantry__compose_widen(c, c->inputs[0]);
-    const gantry_tensor_t *apart = gantry_sub(c->scope, x, reduce(c, GANTRY__OP_ID_MEAN, x, true));
+    const gantry_tensor_t *apart =
+        gantry_sub(c->scope, x, compose_reduce_one(c, GANTRY__OP_ID_MEAN, x, true));
     const gantry_tensor_t *squares = gantry_square(c->scope, gantry_tensor_donate(c->scope, apart));
-    return reduce(c, GANTRY__OP_ID_MEAN, gantry_tensor_donate(c->scope, squares), keeps_dims(c));
+    return compose_reduce_one(c, GANTRY__OP_ID_MEAN, gantry_tensor_donate(c->scope, squares),
+                              keeps_dims(c));
 }
 
-void gantry__compose_var(const gantry__compose_t *c) { finish(c, variance(c)); }
+void gantry__compose_var(const gantry__compose_t *c) { compose_reduce_finish(c, variance(c)); }
 
 void gantry__compose_std(const gantry__compose_t *c) {
-    finish(c, gantry_sqrt(c->scope, variance(c)));
+    compose_reduce_finish(c, gantry_sqrt(c->scope, variance(c)));
 }

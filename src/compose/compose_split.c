@@ -29,7 +29,8 @@ void gantry__compose_pack(const gantry__compose_t *c) {
 }
 
 /* The outputs are pieces of value along axis, one behind the other. */
-static void cut(const gantry__compose_t *c, const gantry_tensor_t *value, int32_t axis) {
+static void compose_split_cut(const gantry__compose_t *c, const gantry_tensor_t *value,
+                              int32_t axis) {
     int64_t begin[GANTRY_MAX_RANK] = {0};
     if (c->call->output_count == 1) {
         c->outputs[0] = value;
@@ -53,11 +54,11 @@ static int32_t cut_axis(const gantry__compose_t *c, const gantry_shape_t *whole)
 }
 
 void gantry__compose_split(const gantry__compose_t *c) {
-    cut(c, c->inputs[1], cut_axis(c, &c->inputs[1]->shape));
+    compose_split_cut(c, c->inputs[1], cut_axis(c, &c->inputs[1]->shape));
 }
 
 void gantry__compose_split_v(const gantry__compose_t *c) {
-    cut(c, c->inputs[0], cut_axis(c, &c->inputs[0]->shape));
+    compose_split_cut(c, c->inputs[0], cut_axis(c, &c->inputs[0]->shape));
 }
 
 void gantry__compose_unpack(const gantry__compose_t *c) {

@@ -31,8 +31,8 @@ static void note_completed(const gantry_logical_device_t *device, uint32_t first
 
 /* No pool, however empty, has a region for more than the device's largest allocation: that is
  * what the error is to begin with. */
-static gantry_status_t explain(gantry_status_t status, const gantry_logical_device_t *device,
-                               uint64_t size_bytes) {
+static gantry_status_t buffer_explain(gantry_status_t status, const gantry_logical_device_t *device,
+                                      uint64_t size_bytes) {
     uint64_t largest = device->info.largest_allocation_bytes;
     if (status != GANTRY_RESOURCE_EXHAUSTED || largest == 0 || size_bytes <= largest) return status;
     return gantry__fail_prefix(
@@ -40,9 +40,9 @@ static gantry_status_t explain(gantry_status_t status, const gantry_logical_devi
         size_bytes, device->name, largest);
 }
 
-static gantry_status_t allocate(gantry_logical_device_t *device,
-                                const gantry__allocation_t *request, uint32_t first_stream,
-                                gantry__buffer_t **out_buffer) {
+static gantry_status_t buffer_allocate(gantry_logical_device_t *device,
+                                       const gantry__allocation_t *request, uint32_t first_stream,
+                                       gantry__buffer_t **out_buffer) {
     *out_buffer = NULL;
     gantry__buffer_t *buffer = gantry__heap_alloc(device->table->heap, sizeof *buffer);
     if (!buffer) return GANTRY_RESOURCE_EXHAUSTED;
@@ -55,7 +55,7 @@ static gantry_status_t allocate(gantry_logical_device_t *device,
     }
     gantry_status_t status = gantry__allocator_allocate(&device->allocator, &wanted, &chunk);
     if (status != GANTRY_OK) {
-        status = explain(gantry__loss_note(device, status), device, request->bytes);
+        status = buffer_explain(gantry__loss_note(device, status), device, request->bytes);
         goto fail_buffer;
     }
     status = wait_for_former_uses(device, chunk, first_stream);
@@ -84,9 +84,9 @@ gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device,
                                         const gantry__allocation_t *request, uint32_t first_stream,
                                         gantry__buffer_t **out_buffer) {
     gantry__profile_frame_t *frame = gantry__device_frame(device->table);
-    if (!frame) return allocate(device, request, first_stream, out_buffer);
+    if (!frame) return buffer_allocate(device, request, first_stream, out_buffer);
     gantry__step_t before = gantry__profile_switch(frame, GANTRY__STEP_ALLOCATION);
-    gantry_status_t status = allocate(device, request, first_stream, out_buffer);
+    gantry_status_t status = buffer_allocate(device, request, first_stream, out_buffer);
     (void)gantry__profile_switch(frame, before);
     if (status != GANTRY_OK) return status;
     ++frame->numbers.allocations;

@@ -36,7 +36,7 @@ typedef struct gantry_physical_device_t physical_t;
 #define MOST_CONTEXT_BYTES (1024 * MIB)
 #define UNKNOWN UINT64_MAX
 
-static bool is_host_backed(const logical_t *device) {
+static bool card_limit_is_host_backed(const logical_t *device) {
     return (device->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0;
 }
 
@@ -44,7 +44,7 @@ static bool is_host_backed(const logical_t *device) {
 
 uint64_t gantry__card_free_bytes(const logical_t *device) {
     uint64_t free_bytes, total_bytes;
-    if (is_host_backed(device)) return UNKNOWN;
+    if (card_limit_is_host_backed(device)) return UNKNOWN;
     return gantry__card_memory(device->physical, NULL, &free_bytes, &total_bytes) ? free_bytes
                                                                                   : UNKNOWN;
 }
@@ -77,7 +77,8 @@ static uint64_t default_limit(const logical_t *device, uint64_t total) {
     if (gantry__device_growth(device->table, device->physical)) return total;
     if (!gantry__driver_memory(device, &free_bytes, &driver_total)) return total;
     uint64_t reserve = reserve_of(&device->info, free_bytes);
-    if (is_host_backed(device) && reserve < driver_total / 16) reserve = driver_total / 16;
+    if (card_limit_is_host_backed(device) && reserve < driver_total / 16)
+        reserve = driver_total / 16;
     uint64_t limit = (reserve < free_bytes ? free_bytes - reserve : free_bytes) +
                      device->physical->context_bytes;
     return limit < total ? limit : total;

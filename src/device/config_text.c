@@ -19,17 +19,17 @@ gantry_status_t gantry__config_refuse(const gantry__config_text_t *text, const c
                         text->text, (size_t)(at - text->text) + 1, what);
 }
 
-static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+static bool config_text_is_blank(char c) { return c == ' ' || c == '\t'; }
 
-static void trim(const char **begin, const char **end) {
-    while (*begin < *end && is_blank(**begin)) ++*begin;
-    while (*end > *begin && is_blank((*end)[-1])) --*end;
+static void config_text_trim(const char **begin, const char **end) {
+    while (*begin < *end && config_text_is_blank(**begin)) ++*begin;
+    while (*end > *begin && config_text_is_blank((*end)[-1])) --*end;
 }
 
 static gantry_status_t take_device(const gantry__config_text_t *text, gantry__config_item_t *item,
                                    const char *end) {
     const char *begin = item->at;
-    trim(&begin, &end);
+    config_text_trim(&begin, &end);
     size_t length = (size_t)(end - begin);
     if (length == 0)
         return gantry__config_refuse(text, item->at, "there is no device in front of '='");
@@ -60,7 +60,7 @@ gantry_status_t gantry__config_next(const gantry__config_text_t *text, char sepa
                                      out_item->at);
     }
     out_item->value = equals ? equals + 1 : out_item->at;
-    trim(&out_item->value, &end);
+    config_text_trim(&out_item->value, &end);
     out_item->length = (size_t)(end - out_item->value);
     return GANTRY_OK;
 }
@@ -140,11 +140,11 @@ static gantry_status_t read_extra(const gantry__config_text_t *text, const char 
     static const char *const accepted[] = {"a whole number", "a whole number", "a number over 0",
                                            "a number of bytes such as 16K",
                                            "a number of bytes such as 512M"};
-    trim(&begin, &end);
+    config_text_trim(&begin, &end);
     size_t length = (size_t)(end - begin);
     const char *equals = memchr(begin, '=', length);
     const char *name_end = equals ? equals : end, *value = equals ? equals + 1 : end, *name = begin;
-    trim(&name, &name_end);
+    config_text_trim(&name, &name_end);
     int key = 0;
     if (!equals || !gantry__parse_word(name, (size_t)(name_end - name), keys, KEYS, &key)) {
         return gantry__config_refuse(
@@ -155,18 +155,19 @@ static gantry_status_t read_extra(const gantry__config_text_t *text, const char 
     if (*seen >> key & 1)
         return gantry__config_refuse(text, begin, "%s is given twice for one part", keys[key]);
     *seen |= 1u << key;
-    trim(&value, &end);
+    config_text_trim(&value, &end);
     if (read_key(key, value, (size_t)(end - value), part)) return GANTRY_OK;
     return gantry__config_refuse(text, value, "%s is \"%.*s\"; %s is accepted", keys[key],
                                  end - value > 64 ? 64 : (int)(end - value), value, accepted[key]);
 }
 
-static gantry_status_t read_part(const gantry__config_text_t *text, const char *begin,
-                                 const char *end, gantry_logical_device_config_t *part) {
+static gantry_status_t config_text_read_part(const gantry__config_text_t *text, const char *begin,
+                                             const char *end,
+                                             gantry_logical_device_config_t *part) {
     const char *slash = memchr(begin, '/', (size_t)(end - begin));
     const char *size = begin, *size_end = slash ? slash : end;
     unsigned seen = 0;
-    trim(&size, &size_end);
+    config_text_trim(&size, &size_end);
     if (size_end > size &&
         !gantry__parse_bytes(size, (size_t)(size_end - size), &part->memory_limit_bytes)) {
         return gantry__config_refuse(
@@ -194,7 +195,8 @@ gantry_status_t gantry__config_parts(const gantry__config_text_t *text,
                 item->device, GANTRY__MOST_PARTS);
         }
         out_parts[*out_count] = (gantry_logical_device_config_t){0};
-        GANTRY__TRY(read_part(text, begin, comma ? comma : end, &out_parts[*out_count]));
+        GANTRY__TRY(
+            config_text_read_part(text, begin, comma ? comma : end, &out_parts[*out_count]));
         if (!comma) break;
         begin = comma + 1;
     }
@@ -219,8 +221,8 @@ typedef struct writer_t {
     size_t size, used;
 } writer_t;
 
-static void append(writer_t *writer, const char *format, ...) GANTRY__PRINTF(2, 3);
-static void append(writer_t *writer, const char *format, ...) {
+static void config_text_append(writer_t *writer, const char *format, ...) GANTRY__PRINTF(2, 3);
+static void config_text_append(writer_t *writer, const char *format, ...) {
     if (writer->used >= writer->size) return;
     va_list args;
     va_start(args, format);
@@ -232,7 +234,7 @@ static void append(writer_t *writer, const char *format, ...) {
 static void append_bytes(writer_t *writer, const char *key, uint64_t bytes) {
     char amount[GANTRY__AMOUNT_BYTES];
     gantry__format_bytes(bytes, amount);
-    if (bytes) append(writer, "%s%s", key, amount);
+    if (bytes) config_text_append(writer, "%s%s", key, amount);
 }
 
 void gantry__format_parts(const gantry_logical_device_config_t *parts, size_t count, char *out,
@@ -241,12 +243,12 @@ void gantry__format_parts(const gantry_logical_device_config_t *parts, size_t co
     if (out_bytes) *out = '\0';
     for (size_t i = 0; i < count; ++i) {
         const gantry_logical_device_config_t *part = &parts[i];
-        if (i) append(&writer, ",");
+        if (i) config_text_append(&writer, ",");
         append_bytes(&writer, "", part->memory_limit_bytes);
-        if (part->has_priority) append(&writer, "/priority=%" PRId32, part->priority);
-        if (part->has_ordinal) append(&writer, "/ordinal=%" PRId32, part->ordinal);
+        if (part->has_priority) config_text_append(&writer, "/priority=%" PRId32, part->priority);
+        if (part->has_ordinal) config_text_append(&writer, "/ordinal=%" PRId32, part->ordinal);
         if (part->max_work_group_size)
-            append(&writer, "/work_group=%" PRIu32, part->max_work_group_size);
+            config_text_append(&writer, "/work_group=%" PRIu32, part->max_work_group_size);
         append_bytes(&writer, "/local=", part->local_memory_bytes);
         append_bytes(&writer, "/allocation=", part->largest_allocation_bytes);
     }

@@ -75,7 +75,7 @@ static void follow_cuda(const gantry__device_table_t *table, physical_t *const *
 /* ---- applied here ---- */
 
 /* Reads a number and what ends it; false when there is none. */
-static bool read_index(const char **cursor, unsigned long *out_index) {
+static bool cuda_visible_read_index(const char **cursor, unsigned long *out_index) {
     const char *at = *cursor + strspn(*cursor, " \t\"'");
     if (*at < '0' || *at > '9') return false;
     char *end;
@@ -90,7 +90,7 @@ static bool read_index(const char **cursor, unsigned long *out_index) {
 static bool is_obeyed(const char *text, size_t count) {
     unsigned long index, most = 0;
     size_t indices = 0;
-    for (; *text && read_index(&text, &index); ++indices) {
+    for (; *text && cuda_visible_read_index(&text, &index); ++indices) {
         if (indices < count && index > most) most = index;
         if (indices == count && index <= most) return false; /* it would have shown this one, too */
     }
@@ -100,7 +100,7 @@ static bool is_obeyed(const char *text, size_t count) {
 static bool has_index(const char *text) {
     unsigned long index;
     for (const char *at = text; *at;) {
-        if (read_index(&at, &index)) return true;
+        if (cuda_visible_read_index(&at, &index)) return true;
         at += strcspn(at, ",");
         at += *at == ',';
     }

@@ -51,13 +51,15 @@ static const char *const keywords[] = {"job",  "replica", "task", "device", "phy
 
 /* ASCII only, whatever the locale says. */
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
-static bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
+static char device_name_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+static bool is_letter(char c) { return device_name_lower(c) >= 'a' && device_name_lower(c) <= 'z'; }
 static bool is_word_char(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
-static bool is_hex(char c) { return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f'); }
+static bool is_hex(char c) {
+    return is_digit(c) || (device_name_lower(c) >= 'a' && device_name_lower(c) <= 'f');
+}
 
 static bool starts_nocase(const char *text, const char *prefix) {
-    while (*prefix && lower(*text) == lower(*prefix)) {
+    while (*prefix && device_name_lower(*text) == device_name_lower(*prefix)) {
         text++;
         prefix++;
     }
@@ -70,7 +72,7 @@ static bool is_equal_nocase(const char *word, size_t length, const char *other) 
 
 /* ---- The scanner. */
 
-static bool refuse(scan_t *scan, size_t at, const char *what) {
+static bool device_name_refuse(scan_t *scan, size_t at, const char *what) {
     scan->at = at;
     scan->what = what;
     return false;
@@ -81,14 +83,14 @@ static bool refuse_here(scan_t *scan, const char *wanted) {
         case ' ':
         case '\t':
         case '\n':
-        case '\r': return refuse(scan, scan->at, "a blank");
+        case '\r': return device_name_refuse(scan, scan->at, "a blank");
         case '+':
-        case '-': return refuse(scan, scan->at, "a sign");
-        default: return refuse(scan, scan->at, wanted);
+        case '-': return device_name_refuse(scan, scan->at, "a sign");
+        default: return device_name_refuse(scan, scan->at, wanted);
     }
 }
 
-static char peek(const scan_t *scan) { return scan->text[scan->at]; }
+static char device_name_peek(const scan_t *scan) { return scan->text[scan->at]; }
 
 static bool consume(scan_t *scan, const char *prefix) {
     size_t length = strlen(prefix);
@@ -98,7 +100,7 @@ static bool consume(scan_t *scan, const char *prefix) {
 }
 
 static bool expect_end(scan_t *scan) {
-    return peek(scan) == '\0' || refuse_here(scan, "text after the end of the name");
+    return device_name_peek(scan) == '\0' || refuse_here(scan, "text after the end of the name");
 }
 
 static size_t word_length(const char *text) {
@@ -112,7 +114,7 @@ static bool parse_word(scan_t *scan, char *out_word, size_t word_bytes, const ch
     size_t length = word_length(scan->text + scan->at);
     if (length == 0) return refuse_here(scan, wanted);
     if (length >= word_bytes)
-        return refuse(scan, scan->at + word_bytes - 1, "a word that is too long");
+        return device_name_refuse(scan, scan->at + word_bytes - 1, "a word that is too long");
     memcpy(out_word, scan->text + scan->at, length);
     out_word[length] = '\0';
     scan->at += length;
@@ -121,11 +123,11 @@ static bool parse_word(scan_t *scan, char *out_word, size_t word_bytes, const ch
 
 static bool parse_number(scan_t *scan, bool *out_has, int32_t *out_value, const char *wanted) {
     size_t start = scan->at;
-    if (!is_digit(peek(scan))) return refuse_here(scan, wanted);
+    if (!is_digit(device_name_peek(scan))) return refuse_here(scan, wanted);
     int64_t value = 0;
-    for (; is_digit(peek(scan)); scan->at++) {
-        value = value * 10 + (peek(scan) - '0');
-        if (value > INT32_MAX) return refuse(scan, start, "a number above 2147483647");
+    for (; is_digit(device_name_peek(scan)); scan->at++) {
+        value = value * 10 + (device_name_peek(scan) - '0');
+        if (value > INT32_MAX) return device_name_refuse(scan, start, "a number above 2147483647");
     }
     *out_has = true;
     *out_value = (int32_t)value;
@@ -171,7 +173,7 @@ static bool parse_backend(scan_t *scan, gantry__device_name_t *name) {
     name->has_backend = true;
     if (!scan->known) return true;
     const char *found = find_backend(scan->known, name->backend, strlen(name->backend));
-    if (!found) return refuse(scan, start, "an unknown backend");
+    if (!found) return device_name_refuse(scan, start, "an unknown backend");
     memcpy(name->backend, found, strlen(found));
     return true;
 }
@@ -188,7 +190,7 @@ static bool parse_device(scan_t *scan, gantry__device_name_t *name) {
     if (consume(scan, "*")) {
         if (consume(scan, ":") && !consume(scan, "*"))
             return refuse_here(scan, "an index without a type");
-        return peek(scan) != '@' || refuse_here(scan, "a backend without a type");
+        return device_name_peek(scan) != '@' || refuse_here(scan, "a backend without a type");
     }
     if (!parse_type(scan, name)) return false;
     if (consume(scan, ":") && !parse_count(scan, &name->has_index, &name->index)) return false;
@@ -205,7 +207,8 @@ static bool is_bare_device(const scan_t *scan) {
 
 static bool mark_seen(scan_t *scan, size_t start, unsigned bit) {
     if (scan->seen & bit)
-        return refuse(scan, start, bit == SEEN_DEVICE ? "a second device" : "a repeated component");
+        return device_name_refuse(scan, start,
+                                  bit == SEEN_DEVICE ? "a second device" : "a repeated component");
     scan->seen |= bit;
     return true;
 }
@@ -225,13 +228,13 @@ static bool parse_component(scan_t *scan, gantry__device_name_t *name) {
         return mark_seen(scan, start, SEEN_TASK) && parse_count(scan, &name->has_task, &name->task);
     if (consume(scan, "device:") || is_bare_device(scan))
         return mark_seen(scan, start, SEEN_DEVICE) && parse_device(scan, name);
-    bool is_empty = peek(scan) == '/' || peek(scan) == '\0';
+    bool is_empty = device_name_peek(scan) == '/' || device_name_peek(scan) == '\0';
     return refuse_here(scan, is_empty ? "an empty component" : "an unknown component");
 }
 
 static bool parse_components(scan_t *scan, gantry__device_name_t *name) {
     if (strcmp(scan->text, "/") == 0) return true;
-    while (peek(scan) != '\0') {
+    while (device_name_peek(scan) != '\0') {
         bool may_lack_slash = scan->is_user && scan->at == 0;
         if (!consume(scan, "/") && !may_lack_slash)
             return refuse_here(scan,
@@ -248,7 +251,7 @@ static bool parse_alias(scan_t *scan, const char *backend, size_t word_at,
     reference->kind = GANTRY__DEVICE_BACKEND_ALIAS;
     size_t length = strlen(backend);
     if (length >= sizeof reference->name.backend)
-        return refuse(scan, word_at, "a backend name that is too long");
+        return device_name_refuse(scan, word_at, "a backend name that is too long");
     memcpy(reference->name.backend, backend, length + 1);
     reference->name.has_backend = true;
     scan->at = word_at + length;
@@ -277,10 +280,12 @@ static bool parse_uuid(scan_t *scan, gantry__device_reference_t *reference) {
     bool is_gpu = starts_nocase(scan->text + start, "GPU-");
     if (is_gpu || starts_nocase(scan->text + start, "MIG-")) scan->at += 4;
     size_t digits = scan->at;
-    while (is_gpu ? is_hex(peek(scan)) || peek(scan) == '-' : is_id_char(peek(scan))) scan->at++;
-    if (scan->at == digits) return refuse(scan, scan->at, "no digit of a UUID");
+    while (is_gpu ? is_hex(device_name_peek(scan)) || device_name_peek(scan) == '-'
+                  : is_id_char(device_name_peek(scan)))
+        scan->at++;
+    if (scan->at == digits) return device_name_refuse(scan, scan->at, "no digit of a UUID");
     if (scan->at - start >= sizeof reference->text)
-        return refuse(scan, start, "a UUID that is too long");
+        return device_name_refuse(scan, start, "a UUID that is too long");
     memcpy(reference->text, scan->text + start, scan->at - start);
     reference->text[scan->at - start] = '\0';
     return expect_end(scan);
@@ -299,7 +304,7 @@ static bool parse_reference(scan_t *scan, gantry__device_reference_t *reference)
         return true;
     }
     if (starts_nocase(text, "PCI:"))
-        return refuse(scan, strlen("PCI:"), "no address DOMAIN:BUS:DEVICE.FUNCTION");
+        return device_name_refuse(scan, strlen("PCI:"), "no address DOMAIN:BUS:DEVICE.FUNCTION");
     if (consume(scan, "/physical_device:") || consume(scan, "physical_device:"))
         return parse_physical(scan, reference);
     size_t word_at = text[0] == '/' ? 1 : 0;
@@ -327,9 +332,10 @@ static gantry_status_t fail_null(const char *accepted) {
 }
 
 /* Appends to a buffer of text_bytes, cutting; length goes on counting. */
-static void put(char *text, size_t text_bytes, size_t *length, const char *format, ...)
+static void device_name_put(char *text, size_t text_bytes, size_t *length, const char *format, ...)
     GANTRY__PRINTF(4, 5);
-static void put(char *text, size_t text_bytes, size_t *length, const char *format, ...) {
+static void device_name_put(char *text, size_t text_bytes, size_t *length, const char *format,
+                            ...) {
     size_t used = *length < text_bytes ? *length : text_bytes;
     va_list args;
     va_start(args, format);
@@ -341,11 +347,12 @@ static void put(char *text, size_t text_bytes, size_t *length, const char *forma
 static gantry_status_t fail_malformed_reference(const scan_t *scan) {
     char accepted[768];
     size_t length = 0;
-    put(accepted, sizeof accepted, &length,
+    device_name_put(
+        accepted, sizeof accepted, &length,
         "GPU:0, gpu, /GPU:0, /gpu:*, /device:GPU:0, /job:localhost/replica:0/task:0/device:GPU:0, /physical_device:GPU:0, UUID:PREFIX or GPU-PREFIX, PCI:0000:65:00.0");
     for (size_t i = 0; i < scan->known->count; ++i)
-        put(accepted, sizeof accepted, &length, ", %s:0, GPU:0@%s", scan->known->backends[i],
-            scan->known->backends[i]);
+        device_name_put(accepted, sizeof accepted, &length, ", %s:0, GPU:0@%s",
+                        scan->known->backends[i], scan->known->backends[i]);
     return fail_malformed(scan, accepted);
 }
 
@@ -429,12 +436,12 @@ bool gantry__device_reference_try(const char *text, const char *const *backends,
 
 static void put_device(const gantry__device_name_t *name, char *text, size_t text_bytes,
                        size_t *length) {
-    put(text, text_bytes, length, "%s:", name->type);
+    device_name_put(text, text_bytes, length, "%s:", name->type);
     if (name->has_index)
-        put(text, text_bytes, length, "%d", (int)name->index);
+        device_name_put(text, text_bytes, length, "%d", (int)name->index);
     else
-        put(text, text_bytes, length, "*");
-    if (name->has_backend) put(text, text_bytes, length, "@%s", name->backend);
+        device_name_put(text, text_bytes, length, "*");
+    if (name->has_backend) device_name_put(text, text_bytes, length, "@%s", name->backend);
 }
 
 size_t gantry__device_name_format_local(const gantry__device_name_t *name, char *out_text,
@@ -442,7 +449,7 @@ size_t gantry__device_name_format_local(const gantry__device_name_t *name, char 
     size_t length = 0;
     if (text_bytes > 0) out_text[0] = '\0';
     if (!name->has_type) return 0;
-    put(out_text, text_bytes, &length, "/device:");
+    device_name_put(out_text, text_bytes, &length, "/device:");
     put_device(name, out_text, text_bytes, &length);
     return length;
 }
@@ -451,11 +458,12 @@ size_t gantry__device_name_format(const gantry__device_name_t *name, char *out_t
                                   size_t text_bytes) {
     size_t length = 0;
     if (text_bytes > 0) out_text[0] = '\0';
-    if (name->has_job) put(out_text, text_bytes, &length, "/job:%s", name->job);
-    if (name->has_replica) put(out_text, text_bytes, &length, "/replica:%d", (int)name->replica);
-    if (name->has_task) put(out_text, text_bytes, &length, "/task:%d", (int)name->task);
+    if (name->has_job) device_name_put(out_text, text_bytes, &length, "/job:%s", name->job);
+    if (name->has_replica)
+        device_name_put(out_text, text_bytes, &length, "/replica:%d", (int)name->replica);
+    if (name->has_task) device_name_put(out_text, text_bytes, &length, "/task:%d", (int)name->task);
     if (name->has_type) {
-        put(out_text, text_bytes, &length, "/device:");
+        device_name_put(out_text, text_bytes, &length, "/device:");
         put_device(name, out_text, text_bytes, &length);
     }
     return length;
@@ -468,18 +476,19 @@ size_t gantry__device_reference_format(const gantry__device_reference_t *referen
     switch (reference->kind) {
         case GANTRY__DEVICE_LOGICAL: return gantry__device_name_format(name, out_text, text_bytes);
         case GANTRY__DEVICE_PHYSICAL:
-            put(out_text, text_bytes, &length, "/physical_device:");
+            device_name_put(out_text, text_bytes, &length, "/physical_device:");
             put_device(name, out_text, text_bytes, &length);
             break;
         case GANTRY__DEVICE_BACKEND_ALIAS:
-            put(out_text, text_bytes, &length, "%s", name->backend);
-            if (name->has_index) put(out_text, text_bytes, &length, ":%d", (int)name->index);
+            device_name_put(out_text, text_bytes, &length, "%s", name->backend);
+            if (name->has_index)
+                device_name_put(out_text, text_bytes, &length, ":%d", (int)name->index);
             break;
         case GANTRY__DEVICE_UUID_PREFIX:
-            put(out_text, text_bytes, &length, "UUID:%s", reference->text);
+            device_name_put(out_text, text_bytes, &length, "UUID:%s", reference->text);
             break;
         case GANTRY__DEVICE_PCI_ADDRESS:
-            put(out_text, text_bytes, &length, "%s", reference->text);
+            device_name_put(out_text, text_bytes, &length, "%s", reference->text);
             break;
     }
     return length;
@@ -487,7 +496,7 @@ size_t gantry__device_reference_format(const gantry__device_reference_t *referen
 
 /* ---- Hardware identities. */
 
-static int hex_value(char c) { return is_digit(c) ? c - '0' : lower(c) - 'a' + 10; }
+static int hex_value(char c) { return is_digit(c) ? c - '0' : device_name_lower(c) - 'a' + 10; }
 
 /* One to max_digits hexadecimal digits; moves *text behind them. */
 static bool read_hex(const char **text, int max_digits, unsigned *out_value) {

@@ -48,7 +48,7 @@ static int find_winner(const gantry__device_settings_t *settings, gantry__device
 }
 
 /* At least one byte: 0 would mean that there is no limit. */
-static uint64_t part_of(uint64_t total_bytes, long double part) {
+static uint64_t device_settings_part_of(uint64_t total_bytes, long double part) {
     uint64_t bytes = (uint64_t)((long double)total_bytes * part);
     if (bytes > total_bytes) bytes = total_bytes;
     return bytes ? bytes : 1;
@@ -59,14 +59,15 @@ static uint64_t limit_in_bytes(const gantry__device_settings_t *settings, uint64
     if (layer < 0) return 0;
     const gantry__limit_t *limit = &settings->layers[layer].limit;
     if (limit->percent > 0)
-        return total_bytes ? part_of(total_bytes, (long double)limit->percent / 100) : 0;
+        return total_bytes ? device_settings_part_of(total_bytes, (long double)limit->percent / 100)
+                           : 0;
     return total_bytes && limit->bytes > total_bytes ? total_bytes : limit->bytes;
 }
 
 static uint64_t fraction_in_bytes(const gantry__device_settings_t *settings, uint64_t total_bytes) {
     int layer = settings->winner[GANTRY__DEVICE_FRACTION];
     if (layer < 0 || total_bytes == 0) return 0;
-    return part_of(total_bytes, (long double)settings->layers[layer].fraction);
+    return device_settings_part_of(total_bytes, (long double)settings->layers[layer].fraction);
 }
 
 /* The winner that gives way when two settings exclude each other; -1 when they come from one

@@ -114,7 +114,7 @@ static gantry_status_t try_view(physical_t *card, const physical_t *view, bool n
     return gantry__fail(status, "%s", why);
 }
 
-static void take_over(physical_t *card, physical_t *view, const char *reason) {
+static void fail_over_take(physical_t *card, physical_t *view, const char *reason) {
     (void)snprintf(card->later_note, sizeof card->later_note,
                    "%s serves this card in place of %s: %s", view->alias, card->alias, reason);
     (void)snprintf(view->later_note, sizeof view->later_note,
@@ -132,7 +132,7 @@ static gantry_status_t try_others(physical_t *card, bool needs_programs, const c
     for (physical_t *view; (view = gantry__card_next_view(card, before)) != NULL; before = view) {
         gantry_status_t status = try_view(card, view, needs_programs, name);
         if (status == GANTRY_OK) {
-            take_over(card, view, reason);
+            fail_over_take(card, view, reason);
             return GANTRY_OK;
         }
         if (status == GANTRY_RESOURCE_EXHAUSTED) return status;

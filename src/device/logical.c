@@ -16,7 +16,7 @@ typedef struct gantry_logical_device_t logical_t;
 
 /* ---- regions from the driver ---- */
 
-static bool is_host_backed(const logical_t *device) {
+static bool logical_is_host_backed(const logical_t *device) {
     return (device->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0;
 }
 
@@ -24,7 +24,8 @@ static bool is_host_backed(const logical_t *device) {
  * memory: ask first. */
 static gantry_status_t check_host_memory(const logical_t *device, uint64_t size_bytes) {
     uint64_t free_bytes, total_bytes;
-    if (!is_host_backed(device) || !gantry__driver_memory(device, &free_bytes, &total_bytes))
+    if (!logical_is_host_backed(device) ||
+        !gantry__driver_memory(device, &free_bytes, &total_bytes))
         return GANTRY_OK;
     uint64_t reserve = total_bytes / 64; /* for the rest of the process and the system */
     if (size_bytes <= free_bytes && reserve <= free_bytes - size_bytes) return GANTRY_OK;
@@ -61,7 +62,7 @@ static gantry_status_t tell_free_memory(const logical_t *device, gantry_status_t
                         total_bytes, why);
 }
 
-static gantry_status_t take_region(void *user, uint64_t size_bytes, uint64_t *out_handle) {
+static gantry_status_t logical_take_region(void *user, uint64_t size_bytes, uint64_t *out_handle) {
     logical_t *device = user;
     GANTRY__TRY(check_host_memory(device, size_bytes));
     gantry_status_t status = (gantry_status_t)device->backend->memory->region_alloc(
@@ -97,7 +98,7 @@ static void wait_for_work(void *user) { (void)gantry__logical_device_synchronize
 
 /* ---- open and close: the card's open_lock is held ---- */
 
-static gantry_status_t open_driver(logical_t *device) {
+static gantry_status_t logical_open_driver(logical_t *device) {
     struct gantry_physical_device_t *physical = device->physical;
     uint64_t free_before = physical->open_count == 0 ? gantry__card_free_bytes(device) : 0;
     if (physical->open_count == 0) GANTRY__TRY(gantry__card_open(physical, device->name));
@@ -138,7 +139,7 @@ static gantry_status_t open_allocator(logical_t *device) {
         .retry_ms = policy->retry_ms,
     };
     gantry__region_source_t source = {.user = device,
-                                      .take = take_region,
+                                      .take = logical_take_region,
                                       .give_back = give_region_back,
                                       .wait = wait_for_work,
                                       .release_idle = release_staging};
@@ -182,9 +183,9 @@ static gantry_status_t open_streams(logical_t *device) {
     return GANTRY_OK;
 }
 
-static gantry_status_t open_all(logical_t *device) {
+static gantry_status_t logical_open_all(logical_t *device) {
     GANTRY__TRY(gantry__loss_check(device));
-    GANTRY__TRY(open_driver(device));
+    GANTRY__TRY(logical_open_driver(device));
     gantry_status_t status = gantry__logical_limit_check(device);
     if (status != GANTRY_OK) goto fail_driver;
     status = open_streams(device);
@@ -220,7 +221,7 @@ gantry_status_t gantry__logical_device_open_slowly(gantry_logical_device_t *devi
     bool is_first = false;
     gantry__mutex_lock(&device->physical->open_lock);
     if (!atomic_load(&device->is_open)) {
-        status = open_all(device);
+        status = logical_open_all(device);
         is_first = status == GANTRY_OK;
         if (is_first) atomic_store_explicit(&device->is_open, true, memory_order_release);
     }

@@ -17,7 +17,7 @@
 typedef struct gantry_logical_device_t logical_t;
 typedef struct gantry_physical_device_t physical_t;
 
-static size_t parts_of(const physical_t *physical) {
+static size_t logical_make_parts_of(const physical_t *physical) {
     return physical->part_count > 0 ? physical->part_count : 1;
 }
 
@@ -125,12 +125,13 @@ static bool is_reachable_view(const gantry__device_table_t *table, const physica
 
 gantry_status_t gantry__logical_devices_make(gantry__device_table_t *table) {
     size_t capacity = table->physical_count; /* for the views */
-    for (size_t i = 0; i < table->visible_count; ++i) capacity += parts_of(table->visible[i]);
+    for (size_t i = 0; i < table->visible_count; ++i)
+        capacity += logical_make_parts_of(table->visible[i]);
     table->logical = gantry__heap_zalloc(table->heap, capacity * sizeof *table->logical);
     if (!table->logical) return GANTRY_RESOURCE_EXHAUSTED;
     table->logical_capacity = capacity;
     for (size_t i = 0; i < table->visible_count; ++i) {
-        for (size_t part = 0; part < parts_of(table->visible[i]); ++part) {
+        for (size_t part = 0; part < logical_make_parts_of(table->visible[i]); ++part) {
             GANTRY__TRY(add_logical(table, table->visible[i], part));
             insert_by_ordinal(table, table->logical_count - 1);
         }

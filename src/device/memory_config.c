@@ -138,8 +138,8 @@ gantry_status_t gantry__device_set_fraction(gantry__device_table_t *table,
 
 /* A variable of TensorFlow's that holds where ours says nothing: not ours to be strict about, so
  * a bad text is logged and left. */
-static const char *read_foreign(gantry__device_table_t *table, const char *ours, const char *theirs,
-                                gantry_status_t *out_status) {
+static const char *memory_config_read_foreign(gantry__device_table_t *table, const char *ours,
+                                              const char *theirs, gantry_status_t *out_status) {
     const gantry__setting_t *setting = gantry__settings_find(table->settings, ours);
     *out_status = setting ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     if (!setting || (setting->value && *setting->value)) return NULL;
@@ -158,8 +158,8 @@ static void tell_bad_text(const gantry__device_table_t *table, const char *name,
 
 static gantry_status_t read_collect(gantry__device_table_t *table) {
     gantry_status_t status;
-    const char *theirs =
-        read_foreign(table, "GANTRY_MEMORY_COLLECT", "TF_ENABLE_GPU_GARBAGE_COLLECTION", &status);
+    const char *theirs = memory_config_read_foreign(table, "GANTRY_MEMORY_COLLECT",
+                                                    "TF_ENABLE_GPU_GARBAGE_COLLECTION", &status);
     if (theirs && !gantry__parse_bool(theirs, strlen(theirs), &table->policy.collect))
         tell_bad_text(table, "TF_ENABLE_GPU_GARBAGE_COLLECTION", theirs, "\"true\" or \"false\"");
     GANTRY__TRY(status);
@@ -170,8 +170,8 @@ static gantry_status_t read_collect(gantry__device_table_t *table) {
 static gantry_status_t read_pinned(gantry__device_table_t *table) {
     gantry_status_t status;
     uint64_t megabytes = 0;
-    const char *theirs =
-        read_foreign(table, "GANTRY_PINNED_LIMIT", "TF_GPU_HOST_MEM_LIMIT_IN_MB", &status);
+    const char *theirs = memory_config_read_foreign(table, "GANTRY_PINNED_LIMIT",
+                                                    "TF_GPU_HOST_MEM_LIMIT_IN_MB", &status);
     if (theirs && !gantry__parse_number(theirs, strlen(theirs), UINT64_MAX >> 20, &megabytes))
         tell_bad_text(table, "TF_GPU_HOST_MEM_LIMIT_IN_MB", theirs, "numbers of megabytes");
     if (megabytes) table->policy.pinned_limit_bytes = megabytes << 20;

@@ -92,7 +92,7 @@ static void note_without_cuda(physical_t *device) {
 }
 
 /* How the user sees it: its type, and whether it is in that type's namespace. */
-static void classify(physical_t *device, bool opencl_cpu_as_gpu) {
+static void physical_classify(physical_t *device, bool opencl_cpu_as_gpu) {
     const char *type = type_name(device->info.type);
     device->listed = true;
     if (device->info.type == GANTRY_DEVICE_TYPE_CPU && !is_home_cpu(device)) {
@@ -144,7 +144,7 @@ static gantry_status_t add_view(gantry__device_table_t *table, const gantry__bac
                    *device->info.platform_version ? " " : "", device->info.platform_version);
     if (!gantry__pci_normalise(device->info.pci_address, device->pci)) device->pci[0] = '\0';
     make_uuid(device);
-    classify(device, table->opencl_cpu_as_gpu);
+    physical_classify(device, table->opencl_cpu_as_gpu);
     note_without_cuda(device);
     device->position = (uint32_t)table->physical_count;
     table->physical[table->physical_count++] = device;
@@ -154,7 +154,7 @@ static gantry_status_t add_view(gantry__device_table_t *table, const gantry__bac
 /* ---- views of one card ---- */
 
 /* Some boards say zero, all of them the same. */
-static bool has_uuid(const physical_t *device) {
+static bool physical_has_uuid(const physical_t *device) {
     const char *uuid = device->info.uuid;
     if (gantry__uuid_has_prefix(uuid, "GPU-0") || gantry__uuid_has_prefix(uuid, "0"))
         return strspn(uuid, "GPUgpu-0") < strlen(uuid);
@@ -162,7 +162,8 @@ static bool has_uuid(const physical_t *device) {
 }
 
 static bool has_same_uuid(const physical_t *a, const physical_t *b) {
-    return has_uuid(a) && has_uuid(b) && gantry__uuid_has_prefix(a->info.uuid, b->info.uuid) &&
+    return physical_has_uuid(a) && physical_has_uuid(b) &&
+           gantry__uuid_has_prefix(a->info.uuid, b->info.uuid) &&
            gantry__uuid_has_prefix(b->info.uuid, a->info.uuid);
 }
 

@@ -22,7 +22,7 @@ static bool has_pinned_memory(const logical_t *device) {
     return GANTRY_ABI_HAS(memory, host_free) && memory->host_alloc && memory->host_free;
 }
 
-static bool charge(gantry__device_table_t *table, uint64_t bytes) {
+static bool pinned_charge(gantry__device_table_t *table, uint64_t bytes) {
     uint64_t limit = table->policy.pinned_limit_bytes, taken = atomic_load(&table->pinned_bytes);
     do {
         if (bytes > limit || taken > limit - bytes) return false;
@@ -30,7 +30,7 @@ static bool charge(gantry__device_table_t *table, uint64_t bytes) {
     return true;
 }
 
-static void *make(logical_t *device, uint64_t bytes) {
+static void *pinned_make(logical_t *device, uint64_t bytes) {
     void *data = NULL;
     if (!has_pinned_memory(device)) return gantry__heap_alloc(device->table->heap, bytes);
     gantry_status_t status =
@@ -39,8 +39,8 @@ static void *make(logical_t *device, uint64_t bytes) {
 }
 
 void *gantry__pinned_take(logical_t *device, uint64_t bytes) {
-    if (!charge(device->table, bytes)) return NULL;
-    void *data = make(device, bytes);
+    if (!pinned_charge(device->table, bytes)) return NULL;
+    void *data = pinned_make(device, bytes);
     if (!data) atomic_fetch_sub(&device->table->pinned_bytes, bytes);
     return data;
 }
@@ -95,7 +95,7 @@ static gantry__pinned_piece_t *unlist(gantry__device_table_t *table, const void 
     return piece;
 }
 
-static void end(gantry__device_table_t *table, gantry__pinned_piece_t *piece) {
+static void pinned_end(gantry__device_table_t *table, gantry__pinned_piece_t *piece) {
     gantry__pinned_give(piece->device, piece->data, piece->bytes);
     gantry__heap_free(table->heap, piece, sizeof *piece);
 }
@@ -107,7 +107,7 @@ gantry_status_t gantry__pinned_free(gantry__device_table_t *table, void *data, c
                             "%s: %p is no pinned memory of this runtime, or was given back before",
                             call, data);
     }
-    end(table, piece);
+    pinned_end(table, piece);
     return GANTRY_OK;
 }
 
@@ -115,6 +115,6 @@ void gantry__pinned_forget(gantry__device_table_t *table) {
     while (table->pinned) {
         gantry__pinned_piece_t *piece = table->pinned;
         table->pinned = piece->next;
-        end(table, piece);
+        pinned_end(table, piece);
     }
 }

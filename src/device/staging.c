@@ -22,7 +22,7 @@ typedef gantry__staging_block_t block_t;
 
 /* ---- paying ---- */
 
-static bool charge(logical_t *device, uint64_t bytes) {
+static bool staging_charge(logical_t *device, uint64_t bytes) {
     if (!gantry__allocator_charge(&device->allocator, bytes)) return false;
     atomic_fetch_add(&device->staging.charged_bytes, bytes);
     return true;
@@ -33,18 +33,18 @@ static void discharge(logical_t *device, uint64_t bytes) {
     atomic_fetch_sub(&device->staging.charged_bytes, bytes);
 }
 
-static void reserve(logical_t *device) {
+static void staging_reserve(logical_t *device) {
     gantry__staging_t *staging = &device->staging;
     bool grows = gantry__device_growth(device->table, device->physical);
     uint32_t wanted = grows ? (staging->most + 3) / 4 : staging->most;
-    if (wanted > 0 && charge(device, wanted * BLOCK_BYTES)) staging->reserved = wanted;
+    if (wanted > 0 && staging_charge(device, wanted * BLOCK_BYTES)) staging->reserved = wanted;
 }
 
 /* ---- making: no lock is held ---- */
 
 /* The entry is BUSY. is_reserved: the device's limit was charged for it before. */
 static bool make_block(logical_t *device, block_t *block, bool is_reserved) {
-    if (!is_reserved && !charge(device, BLOCK_BYTES)) return false;
+    if (!is_reserved && !staging_charge(device, BLOCK_BYTES)) return false;
     block->data = gantry__pinned_take(device, BLOCK_BYTES);
     block->point = (gantry__point_t){NULL, 0};
     if (!block->data) discharge(device, BLOCK_BYTES);
@@ -91,7 +91,7 @@ gantry_status_t gantry__staging_init(logical_t *device) {
     staging->most = most < GANTRY__STAGING_BLOCKS ? (uint32_t)most : GANTRY__STAGING_BLOCKS;
     /* its copies end before they return: nothing to stage */
     if (device->synchronous) staging->most = 0;
-    reserve(device);
+    staging_reserve(device);
     return GANTRY_OK;
 }
 

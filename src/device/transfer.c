@@ -344,7 +344,7 @@ static gantry_status_t copy_on_device(gantry__buffer_t *target, gantry__buffer_t
     return gantry__fail(status, "%s", why);
 }
 
-static void count_moved(const logical_t *device, uint64_t size_bytes) {
+static void transfer_count_moved(const logical_t *device, uint64_t size_bytes) {
     gantry__profile_frame_t *frame = gantry__device_frame(device->table);
     if (frame) frame->numbers.bytes_moved += size_bytes;
 }
@@ -372,7 +372,7 @@ static gantry_status_t copy_across(gantry__buffer_t *target, gantry__buffer_t *s
         gantry_status_t status = copy_on_device(target, source, offset_bytes, size_bytes, ready,
                                                 out_ready, &is_peer_missing);
         if (!is_peer_missing) {
-            count_moved(target->device, size_bytes);
+            transfer_count_moved(target->device, size_bytes);
             return status;
         }
         give_peer_copy_up(target->device, source->device);

@@ -56,15 +56,17 @@ typedef struct select_t {
 
 /* ---- Entries. */
 
-static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+static bool visible_list_is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 
-static void trim(const char **begin, const char **end) {
-    while (*begin < *end && is_blank(**begin)) ++*begin;
-    while (*begin < *end && is_blank((*end)[-1])) --*end;
+static void visible_list_trim(const char **begin, const char **end) {
+    while (*begin < *end && visible_list_is_blank(**begin)) ++*begin;
+    while (*begin < *end && visible_list_is_blank((*end)[-1])) --*end;
 }
 
 /* The index when text is nothing but digits, and fits. */
-static bool read_index(const char *text, int32_t *out_index) {
+static bool visible_list_read_index(const char *text, int32_t *out_index) {
     int64_t value = 0;
     if (*text == '\0') return false;
     for (; *text >= '0' && *text <= '9'; ++text) {
@@ -75,11 +77,11 @@ static bool read_index(const char *text, int32_t *out_index) {
     return *text == '\0';
 }
 
-static entry_kind_t classify(const select_t *select, entry_t *entry) {
+static entry_kind_t visible_list_classify(const select_t *select, entry_t *entry) {
     bool extras = select->rules->allow_extras;
     gantry__device_reference_t reference;
     if (entry->text[0] == '\0') return EMPTY;
-    if (read_index(entry->text, &entry->index)) return BY_INDEX;
+    if (visible_list_read_index(entry->text, &entry->index)) return BY_INDEX;
     if (gantry__device_reference_try(entry->text, NULL, 0, &reference)) {
         bool is_bare_uuid = reference.kind == GANTRY__DEVICE_UUID_PREFIX &&
                             strcmp(reference.text, entry->text) == 0;
@@ -95,7 +97,8 @@ static entry_kind_t classify(const select_t *select, entry_t *entry) {
 }
 
 /* Copies what stands between, as much as fits; false when it was cut. */
-static bool copy_part(char out_text[GANTRY__DEVICE_ID_BYTES], const char *begin, const char *end) {
+static bool visible_list_copy_part(char out_text[GANTRY__DEVICE_ID_BYTES], const char *begin,
+                                   const char *end) {
     size_t length = (size_t)(end - begin);
     bool fits = length < GANTRY__DEVICE_ID_BYTES;
     if (!fits) length = GANTRY__DEVICE_ID_BYTES - 1;
@@ -110,16 +113,16 @@ static bool next_entry(const select_t *select, walk_t *walk, entry_t *out_entry)
     const char *end = memchr(begin, ',', (size_t)(walk->end - begin));
     walk->at = end ? end + 1 : NULL;
     if (!end) end = walk->end;
-    trim(&begin, &end);
+    visible_list_trim(&begin, &end);
     *out_entry = (entry_t){.number = ++walk->number};
-    bool fits = copy_part(out_entry->shown, begin, end);
+    bool fits = visible_list_copy_part(out_entry->shown, begin, end);
     if (select->rules->allow_extras && begin < end && *begin == '^') {
         out_entry->is_negation = true;
         begin++;
-        trim(&begin, &end);
+        visible_list_trim(&begin, &end);
     }
-    (void)copy_part(out_entry->text, begin, end);
-    out_entry->kind = fits ? classify(select, out_entry) : UNKNOWN;
+    (void)visible_list_copy_part(out_entry->text, begin, end);
+    out_entry->kind = fits ? visible_list_classify(select, out_entry) : UNKNOWN;
     return true;
 }
 
@@ -181,7 +184,7 @@ static bool is_selected(const gantry__visible_list_t *list, size_t position) {
     return false;
 }
 
-static gantry_status_t take(const select_t *select, const entry_t *entry) {
+static gantry_status_t visible_list_take(const select_t *select, const entry_t *entry) {
     gantry__visible_list_t *list = select->list;
     for (size_t i = 0; i < select->device_count; ++i) {
         if (!is_match(select, entry, i)) continue;
@@ -198,7 +201,7 @@ static gantry_status_t take(const select_t *select, const entry_t *entry) {
     return GANTRY_OK;
 }
 
-static void take_all(const select_t *select) {
+static void visible_list_take_all(const select_t *select) {
     for (size_t i = 0; i < select->device_count; ++i) select->list->positions[i] = i;
     select->list->count = select->device_count;
 }
@@ -218,15 +221,15 @@ static gantry_status_t show(const select_t *select, walk_t walk, int *out_entrie
                        entry.number, entry.shown, why);
                 break;
             }
-            GANTRY__TRY(take(select, &entry));
+            GANTRY__TRY(visible_list_take(select, &entry));
         }
         *out_entries = entry.number;
     }
-    if (saw_negation && !saw_other) take_all(select);
+    if (saw_negation && !saw_other) visible_list_take_all(select);
     return GANTRY_OK;
 }
 
-static void leave_out(const select_t *select, const entry_t *entry) {
+static void visible_list_leave_out(const select_t *select, const entry_t *entry) {
     gantry__visible_list_t *list = select->list;
     size_t kept = 0;
     for (size_t i = 0; i < list->count; ++i)
@@ -242,7 +245,7 @@ static void leave_out(const select_t *select, const entry_t *entry) {
 static void hide(const select_t *select, walk_t walk, int entries) {
     entry_t entry;
     while (walk.number < entries && next_entry(select, &walk, &entry))
-        if (entry.is_negation) leave_out(select, &entry);
+        if (entry.is_negation) visible_list_leave_out(select, &entry);
 }
 
 gantry_status_t gantry__visible_list_select(const char *text, const gantry__visible_rules_t *rules,
@@ -253,16 +256,16 @@ gantry_status_t gantry__visible_list_select(const char *text, const gantry__visi
     list->count = 0;
     list->reason[0] = '\0';
     if (!text) {
-        take_all(&select);
+        visible_list_take_all(&select);
         return GANTRY_OK;
     }
     walk_t walk = {.at = text, .end = text + strlen(text)};
-    trim(&walk.at, &walk.end);
+    visible_list_trim(&walk.at, &walk.end);
     if (walk.end - walk.at >= 2 && (*walk.at == '"' || *walk.at == '\'') &&
         walk.end[-1] == *walk.at) {
         walk.at++;
         walk.end--;
-        trim(&walk.at, &walk.end);
+        visible_list_trim(&walk.at, &walk.end);
     }
     if (walk.at == walk.end) {
         remark(&select, "%s is empty: no device is visible", rules->variable);

@@ -79,13 +79,13 @@ static void skip_blanks(cursor_t *cursor) {
 }
 
 /* The next character that is no blank; 0 at the end. */
-static char peek(cursor_t *cursor) {
+static char npy_peek(cursor_t *cursor) {
     skip_blanks(cursor);
     return cursor->at < cursor->end ? *cursor->at : '\0';
 }
 
-static bool take(cursor_t *cursor, char wanted) {
-    if (peek(cursor) != wanted) return false;
+static bool npy_take(cursor_t *cursor, char wanted) {
+    if (npy_peek(cursor) != wanted) return false;
     ++cursor->at;
     return true;
 }
@@ -110,7 +110,7 @@ static gantry_status_t fail_here(cursor_t *cursor, const char *wanted) {
 }
 
 static gantry_status_t take_text(cursor_t *cursor, const char *wanted, slice_t *out) {
-    char quote = peek(cursor);
+    char quote = npy_peek(cursor);
     if (quote != '\'' && quote != '"') return fail_here(cursor, wanted);
     const char *begin = cursor->at + 1;
     for (const char *at = begin; at < cursor->end && *at != '\\' && *at != '\n'; ++at) {
@@ -143,7 +143,7 @@ static gantry_status_t fail_descr(slice_t text) {
 
 static gantry_status_t read_descr(cursor_t *cursor, gantry__npy_view_t *out) {
     slice_t text = {NULL, 0};
-    char next = peek(cursor);
+    char next = npy_peek(cursor);
     if (next == '[' || next == '(') {
         return gantry__fail(
             GANTRY_UNIMPLEMENTED,
@@ -180,7 +180,7 @@ static gantry_status_t read_fortran_order(cursor_t *cursor, gantry__npy_view_t *
 }
 
 static gantry_status_t read_dim(cursor_t *cursor, int64_t *out) {
-    if (peek(cursor) == '-') return fail_here(cursor, "a dimension, which is never negative,");
+    if (npy_peek(cursor) == '-') return fail_here(cursor, "a dimension, which is never negative,");
     const char *begin = cursor->at;
     int64_t value = 0;
     for (; cursor->at < cursor->end && *cursor->at >= '0' && *cursor->at <= '9'; ++cursor->at) {
@@ -198,10 +198,10 @@ static gantry_status_t read_dim(cursor_t *cursor, int64_t *out) {
     return GANTRY_OK;
 }
 
-static gantry_status_t read_shape(cursor_t *cursor, gantry__npy_view_t *out) {
+static gantry_status_t npy_read_shape(cursor_t *cursor, gantry__npy_view_t *out) {
     out->shape = (gantry_shape_t){.rank = 0};
-    if (!take(cursor, '(')) return fail_here(cursor, "a tuple of dimensions ('shape')");
-    while (!take(cursor, ')')) {
+    if (!npy_take(cursor, '(')) return fail_here(cursor, "a tuple of dimensions ('shape')");
+    while (!npy_take(cursor, ')')) {
         int64_t dim = 0;
         GANTRY__TRY(read_dim(cursor, &dim));
         if (out->shape.rank == GANTRY_MAX_RANK) {
@@ -210,8 +210,8 @@ static gantry_status_t read_shape(cursor_t *cursor, gantry__npy_view_t *out) {
                                 GANTRY_MAX_RANK);
         }
         out->shape.dims[out->shape.rank++] = dim;
-        bool comma = take(cursor, ',');
-        bool last = peek(cursor) == ')';
+        bool comma = npy_take(cursor, ',');
+        bool last = npy_peek(cursor) == ')';
         /* (3) is a number in brackets to Python, not a tuple. */
         if (!comma && (!last || out->shape.rank == 1))
             return fail_here(cursor, "',' between dimensions ('shape')");
@@ -242,21 +242,22 @@ static gantry_status_t read_entry(cursor_t *cursor, unsigned *seen, gantry__npy_
             bit ? "a second" : "an unknown", printable(key.bytes, key.length, shown));
     }
     *seen |= bit;
-    if (!take(cursor, ':')) return fail_here(cursor, "':' after a key");
+    if (!npy_take(cursor, ':')) return fail_here(cursor, "':' after a key");
     if (bit == HAS_DESCR) return read_descr(cursor, out);
     if (bit == HAS_ORDER) return read_fortran_order(cursor, out);
-    return read_shape(cursor, out);
+    return npy_read_shape(cursor, out);
 }
 
 static gantry_status_t read_header(cursor_t *cursor, gantry__npy_view_t *out) {
     unsigned seen = 0;
-    if (!take(cursor, '{')) return fail_here(cursor, "'{'");
-    while (!take(cursor, '}')) {
+    if (!npy_take(cursor, '{')) return fail_here(cursor, "'{'");
+    while (!npy_take(cursor, '}')) {
         GANTRY__TRY(read_entry(cursor, &seen, out));
-        bool comma = take(cursor, ',');
-        if (!comma && peek(cursor) != '}') return fail_here(cursor, "',' or '}'");
+        bool comma = npy_take(cursor, ',');
+        if (!comma && npy_peek(cursor) != '}') return fail_here(cursor, "',' or '}'");
     }
-    if (peek(cursor) != '\0' || cursor->at != cursor->end) return fail_here(cursor, "nothing more");
+    if (npy_peek(cursor) != '\0' || cursor->at != cursor->end)
+        return fail_here(cursor, "nothing more");
     if (seen == HAS_ALL) return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT, "the .npy header lacks the key '%s'",
                         !(seen & HAS_DESCR)   ? "descr"

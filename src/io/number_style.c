@@ -25,16 +25,16 @@ typedef struct writer_t {
     size_t used;
 } writer_t;
 
-static void put(writer_t *writer, char c, int32_t count) {
+static void number_style_put(writer_t *writer, char c, int32_t count) {
     for (; count > 0 && writer->used < GANTRY__NUMBER_CHARS - 1; --count)
         writer->out[writer->used++] = c;
 }
 
-static void put_text(writer_t *writer, const char *text) {
-    for (; *text; ++text) put(writer, *text, 1);
+static void number_style_put_text(writer_t *writer, const char *text) {
+    for (; *text; ++text) number_style_put(writer, *text, 1);
 }
 
-static size_t end(writer_t *writer) {
+static size_t number_style_end(writer_t *writer) {
     writer->out[writer->used] = '\0';
     return writer->used;
 }
@@ -87,9 +87,9 @@ static int32_t trimmed_count(const gantry__decimal_t *decimal) {
 
 static void put_sign(writer_t *writer, const gantry__real_t *value, bool plus) {
     if (value->negative) {
-        put(writer, '-', 1);
+        number_style_put(writer, '-', 1);
     } else if (plus) {
-        put(writer, '+', 1);
+        number_style_put(writer, '+', 1);
     }
 }
 
@@ -98,7 +98,7 @@ static void put_places(writer_t *writer, const gantry__decimal_t *decimal, int32
                        int32_t to) {
     for (int32_t place = from; place >= to; --place) {
         int32_t at = decimal->exponent - place;
-        put(writer, at >= 0 && at < decimal->count ? decimal->digits[at] : '0', 1);
+        number_style_put(writer, at >= 0 && at < decimal->count ? decimal->digits[at] : '0', 1);
     }
 }
 
@@ -106,8 +106,8 @@ static void put_exponent(writer_t *writer, int32_t exponent, int32_t least_digit
     char text[16];
     (void)snprintf(text, sizeof text, "%0*d", (int)least_digits,
                    (int)(exponent < 0 ? -exponent : exponent));
-    put_text(writer, exponent < 0 ? "e-" : "e+");
-    put_text(writer, text);
+    number_style_put_text(writer, exponent < 0 ? "e-" : "e+");
+    number_style_put_text(writer, text);
 }
 
 static int32_t digits_before_point(const gantry__decimal_t *decimal) {
@@ -196,28 +196,28 @@ static void put_float(writer_t *writer, const gantry__float_style_t *style, cons
         bool infinite = value.kind == GANTRY__REAL_INFINITE;
         int32_t length = 3 + (style->plus || (infinite && value.negative));
         if (!infinite) value.negative = false;
-        put(writer, ' ', style->left + behind_point(style) + 1 - length);
+        number_style_put(writer, ' ', style->left + behind_point(style) + 1 - length);
         put_sign(writer, &value, style->plus);
-        put_text(writer, infinite ? "inf" : "nan");
+        number_style_put_text(writer, infinite ? "inf" : "nan");
         return;
     }
     float_digits(style, &value, style->precision, &decimal);
     int32_t sign = value.negative || style->plus;
     int32_t left = style->scientific ? 1 : digits_before_point(&decimal);
-    put(writer, ' ', style->left - left - sign);
+    number_style_put(writer, ' ', style->left - left - sign);
     put_sign(writer, &value, style->plus);
     if (style->scientific) {
         put_places(writer, &decimal, decimal.exponent, decimal.exponent);
-        put(writer, '.', 1);
+        number_style_put(writer, '.', 1);
         put_places(writer, &decimal, decimal.exponent - 1, decimal.exponent - style->right);
         put_exponent(writer, decimal.exponent, style->exponent_digits);
         return;
     }
     int32_t right = digits_behind_point(&decimal);
     put_places(writer, &decimal, left - 1, 0);
-    put(writer, '.', 1);
+    number_style_put(writer, '.', 1);
     put_places(writer, &decimal, -1, -right);
-    put(writer, ' ', style->right - right);
+    number_style_put(writer, ' ', style->right - right);
 }
 
 /* ---- a column of any type ---- */
@@ -276,8 +276,8 @@ static void put_imaginary(writer_t *writer, const gantry__float_style_t *style,
         --writer->used;
         ++blanks;
     }
-    put(writer, 'j', 1);
-    put(writer, ' ', blanks);
+    number_style_put(writer, 'j', 1);
+    number_style_put(writer, ' ', blanks);
 }
 
 size_t gantry__number_style_write(const gantry__number_style_t *style, const void *element,
@@ -288,13 +288,13 @@ size_t gantry__number_style_write(const gantry__number_style_t *style, const voi
         put_float(&writer, &style->real, element);
         if (style->dtype == GANTRY_COMPLEX64)
             put_imaginary(&writer, &style->imaginary, imaginary_part(element));
-        return end(&writer);
+        return number_style_end(&writer);
     }
     const char *shown = style->dtype == GANTRY_BOOL ? bool_text(element) : text;
     if (shown == text) (void)print_integer(style->dtype, element, text);
-    put(&writer, ' ', style->width - (int32_t)strlen(shown));
-    put_text(&writer, shown);
-    return end(&writer);
+    number_style_put(&writer, ' ', style->width - (int32_t)strlen(shown));
+    number_style_put_text(&writer, shown);
+    return number_style_end(&writer);
 }
 
 /* ---- scalars ---- */
@@ -307,7 +307,7 @@ static void put_scalar(writer_t *writer, gantry_dtype_t dtype, const void *eleme
     if (value.kind == GANTRY__REAL_NAN) value.negative = false;
     put_sign(writer, &value, plus);
     if (value.kind != GANTRY__REAL_FINITE) {
-        put_text(writer, value.kind == GANTRY__REAL_NAN ? "nan" : "inf");
+        number_style_put_text(writer, value.kind == GANTRY__REAL_NAN ? "nan" : "inf");
         return;
     }
     gantry__decimal_significant(&value, 0, 0, &decimal);
@@ -316,12 +316,12 @@ static void put_scalar(writer_t *writer, gantry_dtype_t dtype, const void *eleme
     if (value.mantissa == 0 || (magnitude >= 1e-4 && magnitude < bound)) {
         int32_t right = digits_behind_point(&decimal);
         put_places(writer, &decimal, digits_before_point(&decimal) - 1, 0);
-        if (right > 0 || point_zero) put(writer, '.', 1);
+        if (right > 0 || point_zero) number_style_put(writer, '.', 1);
         put_places(writer, &decimal, -1, right == 0 && point_zero ? -1 : -right);
         return;
     }
     put_places(writer, &decimal, decimal.exponent, decimal.exponent);
-    if (decimal.count > 1) put(writer, '.', 1);
+    if (decimal.count > 1) number_style_put(writer, '.', 1);
     put_places(writer, &decimal, decimal.exponent - 1, decimal.exponent - decimal.count + 1);
     put_exponent(writer, decimal.exponent, 2);
 }
@@ -330,11 +330,11 @@ static void put_complex_scalar(writer_t *writer, const void *element) {
     gantry__real_t real = gantry__real_read(GANTRY_FLOAT32, element);
     bool alone = real.kind == GANTRY__REAL_FINITE && real.mantissa == 0 && !real.negative;
     if (!alone) {
-        put(writer, '(', 1);
+        number_style_put(writer, '(', 1);
         put_scalar(writer, GANTRY_FLOAT32, element, false, false);
     }
     put_scalar(writer, GANTRY_FLOAT32, imaginary_part(element), !alone, false);
-    put_text(writer, alone ? "j" : "j)");
+    number_style_put_text(writer, alone ? "j" : "j)");
 }
 
 size_t gantry__number_write_scalar(gantry_dtype_t dtype, const void *element,
@@ -346,10 +346,10 @@ size_t gantry__number_write_scalar(gantry_dtype_t dtype, const void *element,
     } else if (dtype == GANTRY_COMPLEX64) {
         put_complex_scalar(&writer, element);
     } else if (dtype == GANTRY_BOOL) {
-        put_text(&writer, bool_text(element));
+        number_style_put_text(&writer, bool_text(element));
     } else {
         (void)print_integer(dtype, element, text);
-        put_text(&writer, text);
+        number_style_put_text(&writer, text);
     }
-    return end(&writer);
+    return number_style_end(&writer);
 }

@@ -13,7 +13,7 @@ static gantry__stream_t *compute_stream(const gantry__call_t *call) {
 }
 
 /* What a slot of the device returned, the loss of the device made known. */
-static int32_t note(gantry__call_t *call, int32_t code) {
+static int32_t call_note(gantry__call_t *call, int32_t code) {
     return (int32_t)gantry__loss_note(call->device, (gantry_status_t)code);
 }
 
@@ -63,7 +63,7 @@ static int32_t serve_kernel(gantry_op_call_t *abi, const gantry_program_source_t
     int32_t code =
         (int32_t)gantry__program_cache_kernel(call->programs, source, options, name, out_kernel);
     (void)gantry__profile_enter(call->frame, before);
-    return note(call, code);
+    return call_note(call, code);
 }
 
 /* ---- the limits of a smaller device ---- */
@@ -134,7 +134,7 @@ static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kern
     gantry__stream_begin(stream);
     int32_t code = call->device->backend->program->launch(abi->stream, kernel, launch);
     (void)gantry__stream_end(stream);
-    return note(call, code);
+    return call_note(call, code);
 }
 
 static int32_t serve_copy(gantry_op_call_t *abi, const gantry_span_t *target,
@@ -145,7 +145,7 @@ static int32_t serve_copy(gantry_op_call_t *abi, const gantry_span_t *target,
     gantry__stream_begin(stream);
     int32_t code = call->device->backend->transfer->copy(abi->stream, target, source);
     (void)gantry__stream_end(stream);
-    return note(call, code);
+    return call_note(call, code);
 }
 
 static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, const void *pattern,
@@ -157,7 +157,7 @@ static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, co
     int32_t code =
         call->device->backend->transfer->fill(abi->stream, target, pattern, pattern_bytes);
     (void)gantry__stream_end(stream);
-    return note(call, code);
+    return call_note(call, code);
 }
 
 static int32_t serve_fault(gantry_op_call_t *abi, gantry_span_t *out_span) {
@@ -184,12 +184,12 @@ static int32_t serve_fail(gantry_op_call_t *abi, int32_t code, const char *text)
 
 /* On the compute stream itself: what the kernel submitted there is in front, whoever submitted
  * it. */
-static int32_t read_part(gantry__call_t *call, const gantry_span_t *part, void *target) {
+static int32_t call_read_part(gantry__call_t *call, const gantry_span_t *part, void *target) {
     gantry__stream_t *stream = compute_stream(call);
     gantry__stream_begin(stream);
     int32_t code = call->device->backend->transfer->to_host(call->abi.stream, target, part);
     uint64_t count = gantry__stream_end(stream);
-    code = note(call, code);
+    code = call_note(call, code);
     gantry_status_t status = gantry__point_wait((gantry__point_t){stream, count});
     return code != GANTRY_OK ? code : (int32_t)status;
 }
@@ -207,7 +207,7 @@ static int32_t serve_read(gantry_op_call_t *abi, const gantry_span_t *source, vo
     if (status != GANTRY_OK) return (int32_t)status;
     const gantry_span_t part = {source->region, source->offset_bytes, size_bytes};
     gantry__step_t before = gantry__profile_enter(call->frame, GANTRY__STEP_COPY);
-    int32_t code = read_part(call, &part, target);
+    int32_t code = call_read_part(call, &part, target);
     if (call->frame) call->frame->numbers.bytes_moved += size_bytes;
     (void)gantry__profile_enter(call->frame, before);
     return code;

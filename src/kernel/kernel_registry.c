@@ -125,8 +125,8 @@ static gantry_dtype_t first_type(uint64_t mask) {
 }
 
 /* NULL: the op has no such attribute. */
-static const gantry_attr_t *find_type(const gantry_attr_t *attrs, size_t attr_count,
-                                      const char *name) {
+static const gantry_attr_t *kernel_registry_find_type(const gantry_attr_t *attrs, size_t attr_count,
+                                                      const char *name) {
     for (size_t i = 0; i < attr_count; ++i) {
         if (attrs[i].kind == GANTRY_ATTR_TYPE && strcmp(attrs[i].name, name) == 0) return &attrs[i];
     }
@@ -146,7 +146,8 @@ bool gantry__kernel_takes_types(const gantry__kernel_entry_t *entry, const gantr
         bool moves_bits = (constraint->dtype_mask >> GANTRY_COMPLEX64 & 1) != 0;
         uint64_t used = constraint->dtype_mask;
         if (constraint->attr) {
-            const gantry_attr_t *attr = find_type(attrs, attr_count, constraint->attr);
+            const gantry_attr_t *attr =
+                kernel_registry_find_type(attrs, attr_count, constraint->attr);
             if (!attr) continue;
             if (!(used >> attr->i & 1)) return false;
             used = UINT64_C(1) << attr->i;

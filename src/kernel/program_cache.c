@@ -123,9 +123,10 @@ static void store_binary(gantry__program_cache_t *cache, gantry_backend_program_
     gantry__heap_free(cache->heap, bytes, (size_t)capacity);
 }
 
-static gantry_status_t build(gantry__program_cache_t *cache, const gantry_program_source_t *source,
-                             const char *options, const char *name,
-                             gantry_backend_program_t **out_program) {
+static gantry_status_t program_cache_build(gantry__program_cache_t *cache,
+                                           const gantry_program_source_t *source,
+                                           const char *options, const char *name,
+                                           gantry_backend_program_t **out_program) {
     gantry__hash128_t key = {0, 0};
     bool stores = stores_binaries(cache);
     const uint32_t before = gantry__failures();
@@ -174,9 +175,9 @@ static gantry_status_t get_program(gantry__program_cache_t *cache,
     if (!program) return GANTRY_RESOURCE_EXHAUSTED;
     program->source = source;
     program->options = gantry__heap_strdup(cache->heap, options);
-    gantry_status_t status = program->options
-                                 ? build(cache, source, options, name, &program->handle)
-                                 : GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status =
+        program->options ? program_cache_build(cache, source, options, name, &program->handle)
+                         : GANTRY_RESOURCE_EXHAUSTED;
     if (status != GANTRY_OK) {
         program->handle = NULL;
         release_program(cache, program);

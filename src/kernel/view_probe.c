@@ -38,13 +38,13 @@ typedef struct probe_t {
     uint32_t word;
 } probe_t;
 
-static gantry_status_t step(const probe_t *probe, int32_t code, const char *what) {
+static gantry_status_t view_probe_step(const probe_t *probe, int32_t code, const char *what) {
     if (code == 0) return GANTRY_OK;
     return gantry__fail_prefix((gantry_status_t)code,
                                "the first launch on %s failed at %s: ", probe->view->alias, what);
 }
 
-static gantry_status_t launch(const probe_t *probe) {
+static gantry_status_t view_probe_launch(const probe_t *probe) {
     const uint32_t value = PROBE_WORD;
     const gantry_launch_arg_t args[] = {
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = {probe->region, 0, sizeof value}},
@@ -56,23 +56,23 @@ static gantry_status_t launch(const probe_t *probe) {
                                   .local_size = {1, 1, 1},
                                   .args = args,
                                   .arg_count = 2};
-    return step(probe, probe->backend->program->launch(probe->stream, probe->kernel, &call),
-                "the launch");
+    return view_probe_step(
+        probe, probe->backend->program->launch(probe->stream, probe->kernel, &call), "the launch");
 }
 
-static gantry_status_t run(probe_t *probe) {
+static gantry_status_t view_probe_run(probe_t *probe) {
     const gantry_backend_t *backend = probe->backend;
-    GANTRY__TRY(step(probe,
-                     backend->memory->region_alloc(probe->handle, PROBE_BYTES, &probe->region),
-                     "memory"));
-    GANTRY__TRY(step(probe,
-                     backend->stream->create(probe->handle, GANTRY_STREAM_COMPUTE, &probe->stream),
-                     "a stream"));
-    GANTRY__TRY(launch(probe));
+    GANTRY__TRY(view_probe_step(
+        probe, backend->memory->region_alloc(probe->handle, PROBE_BYTES, &probe->region),
+        "memory"));
+    GANTRY__TRY(view_probe_step(
+        probe, backend->stream->create(probe->handle, GANTRY_STREAM_COMPUTE, &probe->stream),
+        "a stream"));
+    GANTRY__TRY(view_probe_launch(probe));
     const gantry_span_t span = {probe->region, 0, sizeof probe->word};
-    GANTRY__TRY(
-        step(probe, backend->transfer->to_host(probe->stream, &probe->word, &span), "reading"));
-    GANTRY__TRY(step(probe, backend->stream->synchronize(probe->stream), "waiting"));
+    GANTRY__TRY(view_probe_step(
+        probe, backend->transfer->to_host(probe->stream, &probe->word, &span), "reading"));
+    GANTRY__TRY(view_probe_step(probe, backend->stream->synchronize(probe->stream), "waiting"));
     if (probe->word == PROBE_WORD) return GANTRY_OK;
     return gantry__fail(GANTRY_INTERNAL, "the first launch on %s wrote %08x, not %08x",
                         probe->view->alias, probe->word, PROBE_WORD);
@@ -98,7 +98,8 @@ gantry_status_t gantry__view_probe(void *user, const struct gantry_physical_devi
     probe_t probe = {.view = view, .backend = backend, .handle = handle};
     gantry_status_t status =
         gantry__program_cache_kernel(&cache, &source, "", "gantry_probe", &probe.kernel);
-    status = status == GANTRY_OK ? run(&probe) : step(&probe, (int32_t)status, "building");
+    status = status == GANTRY_OK ? view_probe_run(&probe)
+                                 : view_probe_step(&probe, (int32_t)status, "building");
     char why[GANTRY__MESSAGE_BYTES];
     (void)snprintf(why, sizeof why, "%s", status == GANTRY_OK ? "" : gantry__message());
     clean_up(&probe);

@@ -56,7 +56,7 @@ typedef struct climb_t {
     char driver_text[sizeof((gantry__memory_report_t *)0)->driver_text];
 } climb_t;
 
-static void record(climb_t *climb, gantry__rung_t rung) {
+static void ladder_record(climb_t *climb, gantry__rung_t rung) {
     if (!climb->is_waiting && climb->rung_count < GANTRY__REPORT_RUNGS)
         climb->rungs[climb->rung_count++] = rung;
 }
@@ -107,8 +107,9 @@ uint64_t gantry__ladder_give_back(gantry__allocator_t *allocator, uint64_t targe
 
 /* A region that was begun, from the driver: attached, or shorter and shorter and at last ended.
  * Counts refusals. */
-static gantry_status_t take_region(gantry__allocator_t *allocator, gantry__bfc_region_t *region,
-                                   bool *out_attached, uint64_t *out_refusals) {
+static gantry_status_t ladder_take_region(gantry__allocator_t *allocator,
+                                          gantry__bfc_region_t *region, bool *out_attached,
+                                          uint64_t *out_refusals) {
     *out_attached = false;
     for (;;) {
         uint64_t handle = 0;
@@ -133,7 +134,7 @@ static gantry_status_t take_region(gantry__allocator_t *allocator, gantry__bfc_r
 
 /* Without growth the limit is taken at once: the regions beyond the first, where one cannot be that
  * long. What the driver refuses is left to later requests. */
-static void take_all(gantry__allocator_t *allocator) {
+static void ladder_take_all(gantry__allocator_t *allocator) {
     gantry__bfc_t *bfc = &allocator->bfc;
     bool attached = true;
     while (attached) {
@@ -141,7 +142,7 @@ static void take_all(gantry__allocator_t *allocator) {
         if (most > bfc->options.max_region_bytes) most = bfc->options.max_region_bytes;
         gantry__bfc_region_t *region; /* a quarter of it is worth having */
         if (gantry__bfc_begin_region(bfc, most / 4, &region) != GANTRY_OK || !region) return;
-        if (take_region(allocator, region, &attached, &refusals) != GANTRY_OK) return;
+        if (ladder_take_region(allocator, region, &attached, &refusals) != GANTRY_OK) return;
     }
 }
 
@@ -158,7 +159,7 @@ static gantry_status_t extend(climb_t *climb) {
     GANTRY__TRY(gantry__bfc_begin_region(bfc, climb->request->bytes, &region));
     if (region) {
         rung.bytes = region->bytes;
-        GANTRY__TRY(take_region(allocator, region, &attached, &rung.count));
+        GANTRY__TRY(ladder_take_region(allocator, region, &attached, &rung.count));
     }
     gantry_status_t status = GANTRY_OK;
     if (region && !attached) {
@@ -167,8 +168,8 @@ static gantry_status_t extend(climb_t *climb) {
         status = reuse(climb); /* others had the lock meanwhile */
     }
     if (attached) status = reuse(climb);
-    if (!climb->chunk) record(climb, rung);
-    if (attached && is_first && !bfc->options.growth) take_all(allocator);
+    if (!climb->chunk) ladder_record(climb, rung);
+    if (attached && is_first && !bfc->options.growth) ladder_take_all(allocator);
     return status;
 }
 
@@ -196,7 +197,7 @@ static gantry_status_t give_back(climb_t *climb) {
     if (allocator->options.garbage_collection &&
         climb->rounded <= gantry__bfc_available_bytes(bfc) + gantry__bfc_empty_region_bytes(bfc))
         rung.bytes = gantry__ladder_give_back(allocator, 0, &rung.count);
-    record(climb, rung);
+    ladder_record(climb, rung);
     gantry_status_t status = reuse(climb);
     if (status != GANTRY_OK || climb->chunk || rung.bytes + rung.other == 0) return status;
     return extend(climb);
@@ -247,7 +248,7 @@ static gantry_status_t wait_for_memory(climb_t *climb, uint64_t deadline_ns, boo
     --allocator->waiters;
     allocator->waiters_held -= climb->request->held;
     rung.bytes = now_ns - start_ns;
-    if (rung.bytes > 0) record(climb, rung);
+    if (rung.bytes > 0) ladder_record(climb, rung);
     return status;
 }
 
@@ -282,7 +283,7 @@ static void format_rungs(const climb_t *climb, char *out, size_t out_bytes) {
                                    names[climb->rungs[i].kind]);
 }
 
-static gantry_status_t refuse(const climb_t *climb) {
+static gantry_status_t ladder_refuse(const climb_t *climb) {
     gantry__allocator_t *allocator = climb->allocator;
     gantry__bfc_stats_t stats;
     gantry__bfc_get_stats(&allocator->bfc, &stats);
@@ -317,8 +318,8 @@ static gantry_status_t climb_up(climb_t *climb) {
     gantry__ladder_counts_t *counts = &allocator->counts;
     uint64_t start_ns = gantry__now_ns(),
              retry_ns = allocator->options.retry_ms * UINT64_C(1000000);
-    record(climb, (gantry__rung_t){.kind = GANTRY__RUNG_REUSE,
-                                   .bytes = gantry__bfc_bins_largest(&allocator->bfc.bins)});
+    ladder_record(climb, (gantry__rung_t){.kind = GANTRY__RUNG_REUSE,
+                                          .bytes = gantry__bfc_bins_largest(&allocator->bfc.bins)});
     GANTRY__TRY(extend(climb));
     if (climb->chunk) ++counts->extended;
     if (!climb->chunk && can_give_back(climb)) {
@@ -335,7 +336,7 @@ static gantry_status_t climb_up(climb_t *climb) {
         GANTRY__TRY(wait_for_memory(climb, start_ns + retry_ns, allocator->options.explicit_retry));
         if (climb->chunk) ++counts->waited;
     }
-    return climb->chunk ? GANTRY_OK : refuse(climb);
+    return climb->chunk ? GANTRY_OK : ladder_refuse(climb);
 }
 
 gantry_status_t gantry__ladder_climb(gantry__allocator_t *allocator,

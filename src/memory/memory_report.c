@@ -53,7 +53,7 @@ static uint64_t hash_text(const char *text, size_t most, uint64_t seed) {
 }
 
 /* By the texts as far as they are kept. */
-static uint16_t find_name(tally_t *tally, const char *op, const char *tag) {
+static uint16_t memory_report_find_name(tally_t *tally, const char *op, const char *tag) {
     report_t *report = tally->report;
     uint64_t hash =
         hash_text(op, GANTRY__REPORT_OP_BYTES - 1, hash_text(tag, GANTRY__REPORT_TAG_BYTES - 1, 0));
@@ -81,7 +81,7 @@ static uint16_t name_of(tally_t *tally, const gantry__bfc_chunk_t *chunk) {
     size_t slot = (size_t)(key >> 40) % SEEN_PAIRS;
     if (!tally->seen[slot].is_set || tally->seen[slot].op != chunk->owner ||
         tally->seen[slot].tag != chunk->tag) {
-        tally->seen[slot].name = find_name(tally, chunk->owner, chunk->tag);
+        tally->seen[slot].name = memory_report_find_name(tally, chunk->owner, chunk->tag);
         tally->seen[slot].op = chunk->owner;
         tally->seen[slot].tag = chunk->tag;
         tally->seen[slot].is_set = true;

@@ -56,7 +56,8 @@ static void write_number(const char *name, uint64_t value, gantry__text_t *out) 
 
 /* ---- parts; each begins with a comma ---- */
 
-static void write_rung(const report_t *report, const gantry__rung_t *rung, gantry__text_t *out) {
+static void memory_report_json_write_rung(const report_t *report, const gantry__rung_t *rung,
+                                          gantry__text_t *out) {
     switch (rung->kind) {
         case GANTRY__RUNG_REUSE:
             gantry__text_append(out, "{\"rung\":\"reuse\",\"largest_free_bytes\":%" PRIu64,
@@ -97,7 +98,7 @@ static void write_request(const report_t *report, gantry__text_t *out) {
     gantry__text_append(out, ",\"tried\":[");
     for (uint32_t i = 0; i < report->rung_count; ++i) {
         if (i > 0) gantry__text_append(out, ",");
-        write_rung(report, &report->rungs[i], out);
+        memory_report_json_write_rung(report, &report->rungs[i], out);
     }
     gantry__text_append(out, "]}");
 }
@@ -130,7 +131,7 @@ static void write_stats(const report_t *report, gantry__text_t *out) {
     gantry__text_append(out, "}");
 }
 
-static void write_bins(const report_t *report, gantry__text_t *out) {
+static void memory_report_json_write_bins(const report_t *report, gantry__text_t *out) {
     gantry__text_append(out, ",\"bins\":[");
     for (unsigned i = 0; i < GANTRY__BFC_BINS; ++i) {
         const gantry__bfc_bin_summary_t *bin = &report->bins[i];
@@ -146,7 +147,7 @@ static void write_bins(const report_t *report, gantry__text_t *out) {
     gantry__text_append(out, "]");
 }
 
-static void write_owners(const report_t *report, gantry__text_t *out) {
+static void memory_report_json_write_owners(const report_t *report, gantry__text_t *out) {
     gantry__text_append(out, ",\"owners\":[");
     for (uint32_t i = 0; i < report->owner_count; ++i) {
         const gantry__report_name_t *name = &report->names[report->owners[i]];
@@ -161,7 +162,7 @@ static void write_owners(const report_t *report, gantry__text_t *out) {
     gantry__text_append(out, "]");
 }
 
-static void write_sizes(const report_t *report, gantry__text_t *out) {
+static void memory_report_json_write_sizes(const report_t *report, gantry__text_t *out) {
     gantry__text_append(out, ",\"sizes\":[");
     for (uint32_t i = 0; i < report->size_count; ++i) {
         const gantry__report_size_t *size = &report->sizes[i];
@@ -178,7 +179,7 @@ static void write_sizes(const report_t *report, gantry__text_t *out) {
     gantry__text_append(out, "]");
 }
 
-static void write_regions(const report_t *report, gantry__text_t *out) {
+static void memory_report_json_write_regions(const report_t *report, gantry__text_t *out) {
     gantry__text_append(out, ",\"regions\":[");
     for (uint32_t i = 0; i < report->regions_kept; ++i) {
         const gantry__report_region_t *region = &report->regions[i];
@@ -218,10 +219,10 @@ void gantry__memory_report_write_json(const report_t *report, gantry__text_t *ou
     gantry__text_append(out, ",\"out_of_memory\":%s", report->out_of_memory ? "true" : "false");
     write_request(report, out);
     write_stats(report, out);
-    write_bins(report, out);
-    write_owners(report, out);
-    write_sizes(report, out);
-    write_regions(report, out);
+    memory_report_json_write_bins(report, out);
+    memory_report_json_write_owners(report, out);
+    memory_report_json_write_sizes(report, out);
+    memory_report_json_write_regions(report, out);
     write_chunks(report, out);
     write_named_string("map", report->map, out);
     gantry__text_append(out, "}");

@@ -36,7 +36,8 @@ static void write_name(const char *op, const char *tag, gantry__text_t *out) {
 
 /* ---- what happened ---- */
 
-static void write_rung(const report_t *report, const gantry__rung_t *rung, gantry__text_t *out) {
+static void memory_report_text_write_rung(const report_t *report, const gantry__rung_t *rung,
+                                          gantry__text_t *out) {
     switch (rung->kind) {
         case GANTRY__RUNG_REUSE:
             gantry__text_append(out, "  reuse: the largest free chunk has %s\n",
@@ -66,7 +67,7 @@ static void write_rung(const report_t *report, const gantry__rung_t *rung, gantr
     }
 }
 
-static void write_head(const report_t *report, gantry__text_t *out) {
+static void memory_report_text_write_head(const report_t *report, gantry__text_t *out) {
     if (!report->out_of_memory) {
         gantry__text_append(out, "Memory of allocator %s.\n", report->allocator);
         return;
@@ -76,7 +77,8 @@ static void write_head(const report_t *report, gantry__text_t *out) {
     gantry__text_append(out, " asked for %s (%" PRIu64 " bytes, rounded to %" PRIu64 ").\nTried:\n",
                         amount(report->asked_bytes).text, report->asked_bytes,
                         report->rounded_bytes);
-    for (uint32_t i = 0; i < report->rung_count; ++i) write_rung(report, &report->rungs[i], out);
+    for (uint32_t i = 0; i < report->rung_count; ++i)
+        memory_report_text_write_rung(report, &report->rungs[i], out);
     uint64_t free_bytes = report->stats.pool_bytes - report->stats.bytes_in_use;
     if (free_bytes + report->available_bytes >= report->rounded_bytes) {
         gantry__text_append(out,
@@ -89,7 +91,7 @@ static void write_head(const report_t *report, gantry__text_t *out) {
 
 /* ---- the books ---- */
 
-static void write_bins(const report_t *report, gantry__text_t *out) {
+static void memory_report_text_write_bins(const report_t *report, gantry__text_t *out) {
     gantry__text_append(out, "Bins of %s (chunks of this size up to the next bin's):\n",
                         report->allocator);
     for (unsigned i = 0; i < GANTRY__BFC_BINS; ++i) {
@@ -129,7 +131,7 @@ static void write_chunk(const report_t *report, const gantry__report_chunk_t *ch
     gantry__text_append(out, "\n");
 }
 
-static void write_regions(const report_t *report, gantry__text_t *out) {
+static void memory_report_text_write_regions(const report_t *report, gantry__text_t *out) {
     uint32_t at = 0;
     for (uint32_t i = 0; i < report->regions_kept; ++i) {
         const gantry__report_region_t *region = &report->regions[i];
@@ -150,7 +152,7 @@ static void write_regions(const report_t *report, gantry__text_t *out) {
     }
 }
 
-static void write_sizes(const report_t *report, gantry__text_t *out) {
+static void memory_report_text_write_sizes(const report_t *report, gantry__text_t *out) {
     gantry__text_append(out, "Chunks in use by size:\n");
     for (uint32_t i = 0; i < report->size_count; ++i) {
         const gantry__report_size_t *size = &report->sizes[i];
@@ -198,7 +200,7 @@ static void write_totals(const report_t *report, gantry__text_t *out) {
                         report->fragmentation / 100, report->fragmentation % 100);
 }
 
-static void write_owners(const report_t *report, gantry__text_t *out) {
+static void memory_report_text_write_owners(const report_t *report, gantry__text_t *out) {
     gantry__text_append(out, "Biggest owners:\n");
     for (uint32_t i = 0; i < report->owner_count; ++i) {
         const gantry__report_name_t *name = &report->names[report->owners[i]];
@@ -210,12 +212,12 @@ static void write_owners(const report_t *report, gantry__text_t *out) {
 }
 
 void gantry__memory_report_write_text(const report_t *report, gantry__text_t *out) {
-    write_head(report, out);
-    write_bins(report, out);
+    memory_report_text_write_head(report, out);
+    memory_report_text_write_bins(report, out);
     write_request_bin(report, out);
-    write_regions(report, out);
-    write_sizes(report, out);
+    memory_report_text_write_regions(report, out);
+    memory_report_text_write_sizes(report, out);
     write_totals(report, out);
-    write_owners(report, out);
+    memory_report_text_write_owners(report, out);
     gantry__text_append(out, "%s\n", *report->map ? report->map : "<allocator contains no memory>");
 }

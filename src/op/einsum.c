@@ -69,8 +69,8 @@ static gantry_status_t take_size(gantry__einsum_t *e, const gantry_shape_t *cons
         (long long)*size, (int)axis, gantry__shape_text(shapes[input]).text, (long long)dim);
 }
 
-static gantry_status_t read_input(gantry__einsum_t *e, const subscript_t *subscript,
-                                  const gantry_shape_t *const *shapes, uint32_t input) {
+static gantry_status_t einsum_read_input(gantry__einsum_t *e, const subscript_t *subscript,
+                                         const gantry_shape_t *const *shapes, uint32_t input) {
     const int32_t rank = shapes[input]->rank;
     if (subscript->has_ellipsis ? rank < subscript->label_count : rank != subscript->label_count) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
@@ -126,7 +126,7 @@ static gantry_status_t read_inputs(gantry__einsum_t *e, const char *equation, co
         const char *end = begin;
         while (end < arrow && *end != ',') ++end;
         GANTRY__TRY(read_subscript(begin, (size_t)(end - begin), &subscript));
-        GANTRY__TRY(read_input(e, &subscript, shapes, i));
+        GANTRY__TRY(einsum_read_input(e, &subscript, shapes, i));
         begin = end + 1;
     }
     return GANTRY_OK;

@@ -161,7 +161,8 @@ static gantry_status_t check_type(const gantry__infer_t *call, uint32_t place, i
                         gantry__type_mask_text(def->dtype_mask).text);
 }
 
-static gantry_status_t check_list(const gantry__op_def_t *op, const gantry_attr_value_t *given) {
+static gantry_status_t op_infer_check_list(const gantry__op_def_t *op,
+                                           const gantry_attr_value_t *given) {
     bool shape = given->kind == GANTRY_KIND_SHAPE;
     if (given->i < 0 || (given->i > 0 && !given->list) || (shape && given->i > GANTRY_MAX_RANK)) {
         return gantry__fail(
@@ -179,8 +180,8 @@ static gantry_status_t check_list(const gantry__op_def_t *op, const gantry_attr_
     return GANTRY_OK;
 }
 
-static gantry_status_t check_value(const gantry__infer_t *call, uint32_t place,
-                                   const gantry_attr_value_t *given) {
+static gantry_status_t op_infer_check_value(const gantry__infer_t *call, uint32_t place,
+                                            const gantry_attr_value_t *given) {
     const gantry__op_def_t *op = call->op;
     if ((int32_t)given->kind != op->attrs[place].kind) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: expecting %s value for attr %s, got %s",
@@ -199,7 +200,7 @@ static gantry_status_t check_value(const gantry__infer_t *call, uint32_t place,
             return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: string attribute '%s' is NULL",
                                 op->name, given->name);
         case GANTRY_ATTR_SHAPE:
-        case GANTRY_ATTR_INTS: return check_list(op, given);
+        case GANTRY_ATTR_INTS: return op_infer_check_list(op, given);
         default: return GANTRY_OK;
     }
 }
@@ -211,7 +212,7 @@ static gantry_status_t take_attr(gantry__infer_t *call, const gantry_attr_value_
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: an attribute's name is NULL", op->name);
     uint32_t place = attr_place(op, given->name);
     if (place == op->attr_count) return fail_unknown_attr(op, given->name);
-    GANTRY__TRY(check_value(call, place, given));
+    GANTRY__TRY(op_infer_check_value(call, place, given));
     gantry_attr_t *attr = &call->attrs[place];
     bool agrees = attr->kind == GANTRY_ATTR_TYPE && attr->i == given->i; /* Ta and Tb are both T */
     if ((*seen >> place & 1) && !agrees) {

@@ -35,7 +35,7 @@ static gantry_status_t read_layout(gantry__infer_t *call, layout_t *out) {
     return GANTRY_OK;
 }
 
-static bool multiply(int64_t *size, int64_t by) {
+static bool infer_blocks_multiply(int64_t *size, int64_t by) {
     if (*size > INT64_MAX / by) return false;
     *size *= by;
     return true;
@@ -62,7 +62,8 @@ gantry_status_t gantry__infer_space_to_depth(gantry__infer_t *call) {
     *out = *input;
     out->dims[at.height] /= at.block;
     out->dims[at.width] /= at.block;
-    if (!multiply(&out->dims[at.depth], at.block * at.block)) return fail_large(input, at.block);
+    if (!infer_blocks_multiply(&out->dims[at.depth], at.block * at.block))
+        return fail_large(input, at.block);
     return GANTRY_OK;
 }
 
@@ -83,7 +84,8 @@ gantry_status_t gantry__infer_depth_to_space(gantry__infer_t *call) {
     }
     *out = *input;
     out->dims[at.depth] /= at.block * at.block;
-    if (!multiply(&out->dims[at.height], at.block) || !multiply(&out->dims[at.width], at.block)) {
+    if (!infer_blocks_multiply(&out->dims[at.height], at.block) ||
+        !infer_blocks_multiply(&out->dims[at.width], at.block)) {
         return fail_large(input, at.block);
     }
     return GANTRY_OK;
@@ -162,7 +164,7 @@ gantry_status_t gantry__infer_space_to_batch(gantry__infer_t *call) {
                                 (int)d, size + before + after, (int)d, block);
         }
         out->dims[d + 1] = (size + before + after) / block;
-        if (!multiply(&out->dims[0], block)) return fail_batch(input);
+        if (!infer_blocks_multiply(&out->dims[0], block)) return fail_batch(input);
     }
     return GANTRY_OK;
 }
@@ -179,7 +181,8 @@ gantry_status_t gantry__infer_batch_to_space(gantry__infer_t *call) {
         const int64_t before = gantry__host_int(&at.ends, 2 * d),
                       after = gantry__host_int(&at.ends, 2 * d + 1);
         int64_t *size = &out->dims[d + 1];
-        if (!multiply(&places, block) || !multiply(size, block)) return fail_batch(input);
+        if (!infer_blocks_multiply(&places, block) || !infer_blocks_multiply(size, block))
+            return fail_batch(input);
         if (before > *size || after > *size - before) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT,
                                 "cropped_shape[%d] must be non-negative: %" PRId64 " less %" PRId64

@@ -49,7 +49,7 @@ gantry_status_t gantry__infer_convolve_images(gantry__infer_t *call) {
 }
 
 /* Asked before the format is checked. */
-static bool is_channels_first(const gantry__infer_t *call) {
+static bool infer_conv_is_channels_first(const gantry__infer_t *call) {
     return strcmp(gantry__infer_attr(call, "data_format")->s, "NCHW") == 0;
 }
 
@@ -60,7 +60,7 @@ static gantry_status_t read_image(gantry__infer_t *call, uint32_t input,
                                   gantry_shape_t *out) {
     GANTRY__TRY(gantry__infer_dims(call, input, false, out));
     if (out->rank == 2 && filter->rank == 4 && result->rank == 4) {
-        const bool last = !is_channels_first(call);
+        const bool last = !infer_conv_is_channels_first(call);
         const int64_t rows = out->dims[0], columns = out->dims[1], depth = filter->dims[2];
         *out = last ? (gantry_shape_t){.rank = 4, .dims = {result->dims[0], rows, columns, depth}}
                     : (gantry_shape_t){.rank = 4, .dims = {result->dims[0], depth, rows, columns}};
@@ -78,7 +78,7 @@ static gantry_status_t infer_transposed(gantry__infer_t *call, uint32_t sizes,
                                         const gantry_shape_t *result) {
     gantry_shape_t *image = &call->out_shapes[0], wanted;
     GANTRY__TRY(read_image(call, sizes, filter, result, image));
-    const int channel = is_channels_first(call) ? 1 : 3;
+    const int channel = infer_conv_is_channels_first(call) ? 1 : 3;
     if (filter->rank == 4 && image->dims[channel] != filter->dims[2]) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "filter has %" PRId64 " channels and the images %" PRId64
@@ -110,7 +110,8 @@ typedef struct line_t {
     int64_t window, step, spread;
 } line_t;
 
-static gantry_status_t read_line(const gantry__infer_t *call, const char *what, line_t *out) {
+static gantry_status_t infer_conv_read_line(const gantry__infer_t *call, const char *what,
+                                            line_t *out) {
     const char *format = gantry__infer_attr(call, "data_format")->s;
     if (call->shapes[0]->rank != 3) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be 3-dimensional: %s", what,
@@ -162,7 +163,7 @@ gantry_status_t gantry__infer_pool_1d(gantry__infer_t *call) {
     line_t line = {.window = gantry__infer_attr(call, "ksize")->i,
                    .step = gantry__infer_attr(call, "strides")->i,
                    .spread = 1};
-    GANTRY__TRY(read_line(call, "pooling input", &line));
+    GANTRY__TRY(infer_conv_read_line(call, "pooling input", &line));
     return infer_line(call, &line, &call->out_shapes[0]);
 }
 
@@ -170,7 +171,7 @@ gantry_status_t gantry__infer_conv_1d(gantry__infer_t *call) {
     const gantry_shape_t *filter = call->shapes[1];
     line_t line = {.step = gantry__infer_attr(call, "stride")->i,
                    .spread = gantry__infer_attr(call, "dilations")->i};
-    GANTRY__TRY(read_line(call, "convolution input", &line));
+    GANTRY__TRY(infer_conv_read_line(call, "convolution input", &line));
     if (filter->rank != 3 || filter->dims[0] < 1 || filter->dims[1] < 1) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,

@@ -154,7 +154,7 @@ gantry_status_t gantry__infer_unsorted_segment(gantry__infer_t *call) {
 
 /* ---- Bincount ---- */
 
-static gantry_status_t read_size(gantry__infer_t *call, int64_t *out_size) {
+static gantry_status_t infer_index_read_size(gantry__infer_t *call, int64_t *out_size) {
     if (call->shapes[1]->rank != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Shape must be rank 0 but is rank %d for `size` argument",
@@ -170,7 +170,7 @@ gantry_status_t gantry__infer_bincount(gantry__infer_t *call) {
     const int64_t weights = gantry_shape_elements(call->shapes[2]);
     gantry_shape_t *out = &call->out_shapes[0];
     out->rank = 1;
-    GANTRY__TRY(read_size(call, &out->dims[0]));
+    GANTRY__TRY(infer_index_read_size(call, &out->dims[0]));
     if (weights == 0 || weights == gantry_shape_elements(call->shapes[0])) return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
                         "Input indices and weights must have the same size.");
@@ -191,7 +191,7 @@ gantry_status_t gantry__infer_dense_bincount(gantry__infer_t *call) {
     }
     out->rank = input->rank == 2 ? 2 : 1;
     out->dims[0] = input->rank == 2 ? input->dims[0] : 0;
-    return read_size(call, &out->dims[out->rank - 1]);
+    return infer_index_read_size(call, &out->dims[out->rank - 1]);
 }
 
 /* ---- results as long as the data says ---- */

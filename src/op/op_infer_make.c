@@ -117,7 +117,7 @@ static double read_float(gantry_dtype_t dtype, const void *data) {
     return real.negative ? -magnitude : magnitude;
 }
 
-static bool is_floating(gantry_dtype_t dtype) {
+static bool infer_make_is_floating(gantry_dtype_t dtype) {
     return dtype == GANTRY_FLOAT16 || dtype == GANTRY_BFLOAT16 || dtype == GANTRY_FLOAT32 ||
            dtype == GANTRY_FLOAT64;
 }
@@ -127,10 +127,10 @@ static gantry_status_t count_range(gantry_dtype_t dtype, const void *const data[
     int64_t ints[3];
     double floats[3];
     for (int i = 0; i < 3; ++i) {
-        ints[i] = is_floating(dtype) ? 0 : read_int(dtype, data[i]);
+        ints[i] = infer_make_is_floating(dtype) ? 0 : read_int(dtype, data[i]);
         floats[i] = read_float(dtype, data[i]);
     }
-    if (is_floating(dtype)) return count_floating(dtype, floats, out_count);
+    if (infer_make_is_floating(dtype)) return count_floating(dtype, floats, out_count);
     if (dtype == GANTRY_UINT64) {
         return count_uint64(
             (const uint64_t[]){(uint64_t)ints[0], (uint64_t)ints[1], (uint64_t)ints[2]}, out_count);

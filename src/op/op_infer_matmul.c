@@ -4,7 +4,8 @@
 #include "op/op_infer.h"
 
 /* The last two dimensions, with sizes of the inner one compared. */
-static gantry_status_t multiply(gantry__infer_t *call, bool transpose_a, bool transpose_b) {
+static gantry_status_t infer_matmul_multiply(gantry__infer_t *call, bool transpose_a,
+                                             bool transpose_b) {
     const gantry_shape_t *a = call->shapes[0], *b = call->shapes[1];
     gantry_shape_t *out = &call->out_shapes[0];
     int64_t a_inner = a->dims[a->rank - (transpose_a ? 2 : 1)];
@@ -32,8 +33,8 @@ gantry_status_t gantry__infer_mat_mul(gantry__infer_t *call) {
                             (int)a->rank);
     }
     call->out_shapes[0].rank = 2;
-    return multiply(call, gantry__infer_attr(call, "transpose_a")->i != 0,
-                    gantry__infer_attr(call, "transpose_b")->i != 0);
+    return infer_matmul_multiply(call, gantry__infer_attr(call, "transpose_a")->i != 0,
+                                 gantry__infer_attr(call, "transpose_b")->i != 0);
 }
 
 gantry_status_t gantry__infer_batch_mat_mul(gantry__infer_t *call) {
@@ -54,6 +55,6 @@ gantry_status_t gantry__infer_batch_mat_mul(gantry__infer_t *call) {
                             gantry__shape_text(call->shapes[1]).text);
     }
     out->rank += 2;
-    return multiply(call, gantry__infer_attr(call, "adj_x")->i != 0,
-                    gantry__infer_attr(call, "adj_y")->i != 0);
+    return infer_matmul_multiply(call, gantry__infer_attr(call, "adj_x")->i != 0,
+                                 gantry__infer_attr(call, "adj_y")->i != 0);
 }

@@ -76,7 +76,8 @@ static gantry_status_t read_spec(gantry__infer_t *call, spec_t *out) {
     return count_covered(call->shapes[0], out);
 }
 
-static gantry_status_t check_index(const spec_t *spec, int32_t entry, int32_t axis, int64_t size) {
+static gantry_status_t infer_strided_slice_check_index(const spec_t *spec, int32_t entry,
+                                                       int32_t axis, int64_t size) {
     const int64_t given = gantry__host_int(&spec->begin, entry),
                   index = given < 0 ? given + size : given;
     if (gantry__host_int(&spec->strides, entry) <= 0) {
@@ -117,7 +118,7 @@ static range_t read_range(const spec_t *spec, int32_t entry, int64_t size) {
 }
 
 /* One index: checked before. */
-static range_t read_index(const spec_t *spec, int32_t entry, int64_t size) {
+static range_t infer_strided_slice_read_index(const spec_t *spec, int32_t entry, int64_t size) {
     const int64_t given = gantry__host_int(&spec->begin, entry);
     return (range_t){given < 0 ? given + size : given, 1, 1};
 }
@@ -135,11 +136,11 @@ static gantry_status_t check_entry(const gantry_shape_t *input, const spec_t *sp
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "strides[%d] must be non-zero", (int)entry);
     }
     if (has_bit(spec->shrink_axis_mask, entry))
-        return check_index(spec, entry, axis, input->dims[axis]);
+        return infer_strided_slice_check_index(spec, entry, axis, input->dims[axis]);
     return GANTRY_OK;
 }
 
-static gantry_status_t append(gantry_shape_t *shape, int64_t size) {
+static gantry_status_t infer_strided_slice_append(gantry_shape_t *shape, int64_t size) {
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)shape->rank + 1));
     shape->dims[shape->rank++] = size;
     return GANTRY_OK;
@@ -155,16 +156,17 @@ typedef struct walk_t {
 static gantry_status_t take_whole(walk_t *walk) {
     const int64_t size = walk->input->dims[walk->axis++];
     gantry__piece_extend(&walk->piece, size, 0, size, 1);
-    return append(walk->out, size);
+    return infer_strided_slice_append(walk->out, size);
 }
 
 static gantry_status_t take_entry(walk_t *walk, const spec_t *spec, int32_t entry) {
     GANTRY__TRY(check_entry(walk->input, spec, entry, walk->axis));
     const bool shrinks = has_bit(spec->shrink_axis_mask, entry);
     const int64_t size = walk->input->dims[walk->axis++];
-    const range_t range = shrinks ? read_index(spec, entry, size) : read_range(spec, entry, size);
+    const range_t range =
+        shrinks ? infer_strided_slice_read_index(spec, entry, size) : read_range(spec, entry, size);
     gantry__piece_extend(&walk->piece, size, range.begin, range.count, range.stride);
-    return shrinks ? GANTRY_OK : append(walk->out, range.count);
+    return shrinks ? GANTRY_OK : infer_strided_slice_append(walk->out, range.count);
 }
 
 gantry_status_t gantry__infer_strided_slice(gantry__infer_t *call) {
@@ -176,7 +178,7 @@ gantry_status_t gantry__infer_strided_slice(gantry__infer_t *call) {
         if (has_bit(spec.ellipsis_mask, i)) {
             for (int32_t k = 0; k < spec.covered; ++k) GANTRY__TRY(take_whole(&walk));
         } else if (has_bit(spec.new_axis_mask, i)) {
-            GANTRY__TRY(append(walk.out, 1));
+            GANTRY__TRY(infer_strided_slice_append(walk.out, 1));
         } else {
             GANTRY__TRY(take_entry(&walk, &spec, i));
         }

@@ -6,8 +6,8 @@
 
 /* ---- lists of four ---- */
 
-static gantry_status_t read_four(const gantry__infer_t *call, const char *name, const char *what,
-                                 int64_t fallback, int64_t out[4]) {
+static gantry_status_t infer_window_read_four(const gantry__infer_t *call, const char *name,
+                                              const char *what, int64_t fallback, int64_t out[4]) {
     const gantry_attr_t *attr = gantry__infer_attr(call, name);
     if (attr->i == 0 && fallback > 0) {
         for (int d = 0; d < 4; ++d) out[d] = fallback;
@@ -51,7 +51,7 @@ static gantry_status_t take_two(const gantry__infer_t *call, const int64_t four[
 static gantry_status_t read_two(const gantry__infer_t *call, const char *name, const char *what,
                                 int64_t fallback, int32_t first, int64_t out[2]) {
     int64_t four[4];
-    GANTRY__TRY(read_four(call, name, what, fallback, four));
+    GANTRY__TRY(infer_window_read_four(call, name, what, fallback, four));
     return take_two(call, four, first, what, out);
 }
 

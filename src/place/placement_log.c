@@ -30,7 +30,7 @@ void gantry__placement_log_note(gantry__placement_log_t *log, uint64_t sequence,
     atomic_store_explicit(&log->ring[place].sequence, sequence, memory_order_release);
 }
 
-static void copy_text(char *out, size_t out_bytes, const char *text) {
+static void placement_log_copy_text(char *out, size_t out_bytes, const char *text) {
     size_t length = strlen(text);
     if (length >= out_bytes) length = out_bytes - 1;
     memcpy(out, text, length);
@@ -46,19 +46,20 @@ void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t s
                                           .dtype = plan->dtype,
                                           .bytes_copied = bytes_copied,
                                           .refusal_count = plan->refusal_count};
-    copy_text(record->op, sizeof record->op, plan->op->name);
-    copy_text(record->part_of, sizeof record->part_of, part_of ? part_of->name : "");
+    placement_log_copy_text(record->op, sizeof record->op, plan->op->name);
+    placement_log_copy_text(record->part_of, sizeof record->part_of, part_of ? part_of->name : "");
     const char *asked = plan->wish && !plan->wish->is_empty ? plan->wish->text : "";
-    copy_text(record->asked, sizeof record->asked, asked);
-    copy_text(record->device, sizeof record->device, plan->device ? plan->device->full_name : "");
-    copy_text(record->kernel, sizeof record->kernel,
-              plan->device && plan->kernel_count ? plan->kernels[0]->source
-              : plan->device                     ? "core"
-                                                 : "");
+    placement_log_copy_text(record->asked, sizeof record->asked, asked);
+    placement_log_copy_text(record->device, sizeof record->device,
+                            plan->device ? plan->device->full_name : "");
+    placement_log_copy_text(record->kernel, sizeof record->kernel,
+                            plan->device && plan->kernel_count ? plan->kernels[0]->source
+                            : plan->device                     ? "core"
+                                                               : "");
     for (uint32_t i = 0; i < plan->refusal_count && i < GANTRY_MAX_REFUSALS; ++i) {
         const gantry_logical_device_t *device = plan->refusals[i].device;
-        copy_text(record->refusals[i].device, sizeof record->refusals[i].device,
-                  device ? device->full_name : asked);
+        placement_log_copy_text(record->refusals[i].device, sizeof record->refusals[i].device,
+                                device ? device->full_name : asked);
         record->refusals[i].why = plan->refusals[i].why;
     }
 }

@@ -25,8 +25,8 @@ static gantry_dtype_t first_dtype(const gantry__place_request_t *request) {
 }
 
 /* lacking: which type, of a device that lacks it. */
-static void refuse(gantry__plan_t *plan, const logical_t *device, gantry_refusal_t why,
-                   gantry_dtype_t lacking) {
+static void placer_refuse(gantry__plan_t *plan, const logical_t *device, gantry_refusal_t why,
+                          gantry_dtype_t lacking) {
     uint32_t kept =
         plan->refusal_count < GANTRY_MAX_REFUSALS ? plan->refusal_count : GANTRY_MAX_REFUSALS;
     for (uint32_t i = 0; i < kept; ++i) {
@@ -124,7 +124,7 @@ static bool try_device(const gantry__place_request_t *request, logical_t *device
             plan->host_inputs[i] = host_inputs_of(request->op, plan->kernels[i]->def);
         return true;
     }
-    refuse(plan, device, why, lacking);
+    placer_refuse(plan, device, why, lacking);
     return false;
 }
 
@@ -268,7 +268,7 @@ static bool is_spare_cpu(const gantry__place_request_t *request, const logical_t
 
 static gantry_status_t place_exhausted(const gantry__place_request_t *request,
                                        gantry__plan_t *plan) {
-    refuse(plan, request->exhausted, GANTRY_REFUSED_OUT_OF_MEMORY, GANTRY_DTYPE_NONE);
+    placer_refuse(plan, request->exhausted, GANTRY_REFUSED_OUT_OF_MEMORY, GANTRY_DTYPE_NONE);
     if (!try_all(request, is_spare_cpu, plan)) return refuse_op(request, plan);
     plan->reason = GANTRY_PLACED_OUT_OF_MEMORY;
     return GANTRY_OK;
@@ -322,13 +322,13 @@ static void note_missing_device(const gantry__place_request_t *request, gantry__
             why = GANTRY_REFUSED_NOT_VISIBLE;
         }
     }
-    refuse(plan, NULL, why, GANTRY_DTYPE_NONE);
+    placer_refuse(plan, NULL, why, GANTRY_DTYPE_NONE);
 }
 
 static gantry_status_t place_asked(const gantry__place_request_t *request, gantry__plan_t *plan) {
     if (is_wish_elsewhere(request->wish)) {
         plan->reason = GANTRY_PLACED_REFUSED;
-        refuse(plan, NULL, GANTRY_REFUSED_NO_SUCH_DEVICE, GANTRY_DTYPE_NONE);
+        placer_refuse(plan, NULL, GANTRY_REFUSED_NO_SUCH_DEVICE, GANTRY_DTYPE_NONE);
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s unknown device.", request->wish->text);
     }
     if (try_all(request, is_asked, plan)) {

@@ -23,7 +23,7 @@ gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime,
     };
 }
 
-static gantry__plan_key_t key_of(const gantry__place_request_t *request) {
+static gantry__plan_key_t dispatch_key_of(const gantry__place_request_t *request) {
     gantry__plan_key_t key = {.op = request->op,
                               .wish = request->wish,
                               .pinned = request->exhausted ? request->exhausted : request->pinned};
@@ -52,7 +52,7 @@ static uint32_t variant_of(const gantry__plan_t *plan) {
 gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime,
                                       const gantry__place_request_t *request,
                                       gantry__kept_plan_t **out_kept) {
-    gantry__plan_key_t key = key_of(request);
+    gantry__plan_key_t key = dispatch_key_of(request);
     /* A plan that looked at shapes holds for these shapes only: it is made each time, and kept
      * once for its records. */
     *out_kept = request->call ? NULL : gantry__plan_cache_find(&runtime->plans, &key);

@@ -79,7 +79,7 @@ typedef struct eager_t {
 } eager_t;
 
 /* Counters only: the arrays are filled as far as they are used. */
-static void begin(eager_t *eager) {
+static void eager_begin(eager_t *eager) {
     eager->kept = NULL;
     eager->device = NULL;
     eager->exhausted = NULL;
@@ -90,7 +90,7 @@ static void begin(eager_t *eager) {
     eager->copy_count = eager->owned_count = eager->made_count = eager->point_count = 0;
 }
 
-static void end(eager_t *eager) {
+static void eager_end(eager_t *eager) {
     for (uint32_t i = 0; i < eager->copy_count; ++i) gantry_tensor_release(eager->copies[i]);
     for (uint32_t i = 0; i < eager->owned_count; ++i)
         gantry__heap_free(&eager->runtime->heap, eager->owned[i].bytes, eager->owned[i].size);
@@ -319,7 +319,7 @@ static const gantry_tensor_t *find_donor(const eager_t *eager) {
 }
 
 /* Output 0 in the donor's memory, behind what other streams still do with it. */
-static gantry_status_t take_over(eager_t *eager, const gantry_tensor_t *donor) {
+static gantry_status_t eager_take_over(eager_t *eager, const gantry_tensor_t *donor) {
     GANTRY__TRY(gantry__tensor_reuse(donor, eager->infer.out_dtypes[0], &eager->infer.out_shapes[0],
                                      &eager->made[0]));
     bind_arg(eager->output_args[0], eager->made[0]);
@@ -332,7 +332,7 @@ static gantry_status_t take_over(eager_t *eager, const gantry_tensor_t *donor) {
 
 static gantry_status_t allocate_output(eager_t *eager, uint32_t i) {
     const gantry_tensor_t *donor = i == 0 ? find_donor(eager) : NULL;
-    if (donor) return take_over(eager, donor);
+    if (donor) return eager_take_over(eager, donor);
     const gantry__allocation_t purpose = {
         .owner = eager->op->name,
         .tag = eager->scope->tag,
@@ -344,7 +344,7 @@ static gantry_status_t allocate_output(eager_t *eager, uint32_t i) {
     return GANTRY_OK;
 }
 
-static gantry_status_t allocate(eager_t *eager) {
+static gantry_status_t eager_allocate(eager_t *eager) {
     while (eager->made_count < eager->infer.output_count) {
         uint32_t i = eager->made_count++;
         eager->made[i] = NULL;
@@ -371,8 +371,8 @@ static gantry_status_t check_made_shape(const eager_t *eager, uint32_t index,
 }
 
 /* For the service allocate_output. */
-static int32_t make_output(gantry__call_t *call, uint32_t index, int32_t rank,
-                           const int64_t *dims) {
+static int32_t eager_make_output(gantry__call_t *call, uint32_t index, int32_t rank,
+                                 const int64_t *dims) {
     eager_t *eager = call->caller;
     if (index >= eager->made_count || eager->output_args[index]->element_count >= 0) {
         return (int32_t)gantry__fail(
@@ -487,13 +487,13 @@ static GANTRY__RECORDING gantry_status_t call_kernel_recorded(eager_t *eager) {
     return status;
 }
 
-static gantry_status_t compute(eager_t *eager, const gantry__profile_frame_t *frame) {
+static gantry_status_t eager_compute(eager_t *eager, const gantry__profile_frame_t *frame) {
     gantry__stream_t *stream = &eager->device->streams[GANTRY_STREAM_COMPUTE];
     if (frame) settle_points(eager);
     if (eager->point_count > 0)
         GANTRY__TRY(gantry__stream_wait_for(stream, eager->points, eager->point_count));
     if (!has_work(eager)) return inherit_faults(eager, NULL);
-    eager->call.make_output = make_output;
+    eager->call.make_output = eager_make_output;
     eager->call.caller = eager;
     gantry_status_t status = frame ? call_kernel_recorded(eager) : call_kernel(eager);
     if (eager->call.fault) keep_values(eager, eager->call.fault);
@@ -559,7 +559,7 @@ static void publish(eager_t *eager) {
     eager->made_count = 0;
 }
 
-static gantry_status_t run(eager_t *eager) {
+static gantry_status_t eager_run(eager_t *eager) {
     GANTRY__TRY(check_inputs(eager));
     GANTRY__TRY(gantry__runtime_initialize(eager->runtime, eager->op->name));
     GANTRY__TRY(infer(eager));
@@ -589,12 +589,13 @@ static gantry_status_t run(eager_t *eager) {
     } else {
         status = gather(eager);
         (void)gantry__profile_enter(frame, GANTRY__STEP_ALLOCATION);
-        if (status == GANTRY_OK) status = allocate(eager);
+        if (status == GANTRY_OK) status = eager_allocate(eager);
     }
     (void)gantry__profile_enter(frame, GANTRY__STEP_SCOPE);
     eager->call.sequence =
         gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, eager->bytes_copied);
-    if (status == GANTRY_OK && !is_alias && !is_view && !is_known) status = compute(eager, frame);
+    if (status == GANTRY_OK && !is_alias && !is_view && !is_known)
+        status = eager_compute(eager, frame);
     return status;
 }
 
@@ -604,10 +605,10 @@ static GANTRY__COLD gantry_status_t run_on_cpu(eager_t *eager) {
     char first[GANTRY__MESSAGE_BYTES];
     (void)snprintf(first, sizeof first, "%s", gantry__message());
     const gantry_logical_device_t *exhausted = eager->device;
-    end(eager);
-    begin(eager);
+    eager_end(eager);
+    eager_begin(eager);
     eager->exhausted = exhausted;
-    if (run(eager) == GANTRY_OK) return GANTRY_OK;
+    if (eager_run(eager) == GANTRY_OK) return GANTRY_OK;
     return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED,
                                "%.1400s; and moving op %s to a CPU failed: ", first,
                                eager->op->name);
@@ -623,13 +624,13 @@ static bool may_move(const eager_t *eager) {
 /* ---- the stack that a call needs ---- */
 
 static gantry_status_t run_to_end(eager_t *eager, size_t *output_count) {
-    gantry_status_t status = run(eager);
+    gantry_status_t status = eager_run(eager);
     if (status == GANTRY_RESOURCE_EXHAUSTED && may_move(eager)) status = run_on_cpu(eager);
     if (status == GANTRY_OK) {
         *output_count = eager->made_count;
         publish(eager);
     }
-    end(eager);
+    eager_end(eager);
     return status;
 }
 
@@ -712,7 +713,7 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
     eager.outputs = outputs;
     eager.room = room;
     eager.frame = gantry__profile_begin_call(&scope->runtime->devices, &frame);
-    begin(&eager);
+    eager_begin(&eager);
     status = run_in_room(&eager, output_count);
     gantry__scope_end_donated(scope, inputs, input_count);
     if (eager.frame) keep_profile(&eager);

@@ -10,14 +10,14 @@
 
 enum { WORDS = GANTRY__MERSENNE_WORDS, MIDDLE = 397 };
 
-static void start(uint32_t *w, uint32_t seed) {
+static void op_seeds_start(uint32_t *w, uint32_t seed) {
     w[0] = seed;
     for (uint32_t i = 1; i < WORDS; ++i)
         w[i] = UINT32_C(1812433253) * (w[i - 1] ^ w[i - 1] >> 30) + i;
 }
 
 /* Mixes word i with the one before; the last word stands before the first. */
-static uint32_t step(uint32_t *w, uint32_t i, uint32_t factor) {
+static uint32_t op_seeds_step(uint32_t *w, uint32_t i, uint32_t factor) {
     if (i == 0) {
         w[0] = w[WORDS - 1];
         i = 1;
@@ -31,14 +31,14 @@ void gantry__op_seeds_init(gantry__op_seeds_t *seeds, int64_t seed) {
     const uint32_t key[] = {(uint32_t)magnitude, (uint32_t)(magnitude >> 32)};
     const uint32_t key_words = key[1] ? 2 : 1;
     uint32_t *w = seeds->words, i = 1;
-    start(w, 19650218);
+    op_seeds_start(w, 19650218);
     for (uint32_t k = 0; k < WORDS; ++k) {
-        i = step(w, i % WORDS, 1664525);
+        i = op_seeds_step(w, i % WORDS, 1664525);
         w[i] += key[k % key_words] + k % key_words;
         ++i;
     }
     for (uint32_t k = 0; k < WORDS - 1; ++k) {
-        i = step(w, i % WORDS, 1566083941);
+        i = op_seeds_step(w, i % WORDS, 1566083941);
         w[i] -= i;
         ++i;
     }

@@ -62,7 +62,8 @@ static void link_row(gantry__profile_t *profile, gantry__profile_row_t *row,
 }
 
 /* The lock is held. */
-static gantry__profile_row_t *row_of(gantry__profile_t *profile, const gantry__profile_key_t *key) {
+static gantry__profile_row_t *profile_row_of(gantry__profile_t *profile,
+                                             const gantry__profile_key_t *key) {
     gantry__profile_row_t *row = profile->of_subject[key->subject];
     while (row && !is_same(&row->key, key)) row = row->next_of_subject;
     if (row) return row;
@@ -81,7 +82,7 @@ void gantry__profile_keep(gantry__profile_t *profile, gantry__profile_frame_t *f
                           const gantry__profile_key_t *key) {
     gantry__profile_close(frame);
     gantry__mutex_lock(&profile->lock);
-    gantry__profile_add(&row_of(profile, key)->numbers, &frame->numbers);
+    gantry__profile_add(&profile_row_of(profile, key)->numbers, &frame->numbers);
     gantry__mutex_unlock(&profile->lock);
 }
 
@@ -95,7 +96,7 @@ static const char *subject_name(uint32_t subject) {
                                       : others[subject - GANTRY__OP_COUNT];
 }
 
-static void copy_text(char *out, size_t out_bytes, const char *text) {
+static void profile_copy_text(char *out, size_t out_bytes, const char *text) {
     size_t length = strlen(text);
     if (length >= out_bytes) length = out_bytes - 1;
     memcpy(out, text, length);
@@ -125,9 +126,9 @@ static gantry_profile_row_t public_row(const gantry__profile_numbers_t *numbers)
 
 static gantry_profile_row_t named_row(const gantry__profile_row_t *row) {
     gantry_profile_row_t out = public_row(&row->numbers);
-    copy_text(out.op, sizeof out.op, subject_name(row->key.subject));
-    copy_text(out.part_of, sizeof out.part_of, subject_name(row->key.part_of));
-    copy_text(out.device, sizeof out.device, row->key.device ? row->key.device->name : "");
+    profile_copy_text(out.op, sizeof out.op, subject_name(row->key.subject));
+    profile_copy_text(out.part_of, sizeof out.part_of, subject_name(row->key.part_of));
+    profile_copy_text(out.device, sizeof out.device, row->key.device ? row->key.device->name : "");
     return out;
 }
 
@@ -157,8 +158,8 @@ size_t gantry__profile_count(gantry__profile_t *profile) {
 }
 
 /* The lock is held. */
-static gantry_status_t find_row(const gantry__profile_t *profile, size_t index,
-                                gantry_profile_row_t *out_row) {
+static gantry_status_t profile_find_row(const gantry__profile_t *profile, size_t index,
+                                        gantry_profile_row_t *out_row) {
     GANTRY__TRY(check_started(profile));
     if (index == GANTRY_PROFILE_TOTAL) {
         *out_row = sum_row(profile);
@@ -177,7 +178,7 @@ static gantry_status_t find_row(const gantry__profile_t *profile, size_t index,
 gantry_status_t gantry__profile_row(gantry__profile_t *profile, size_t index,
                                     gantry_profile_row_t *out_row) {
     gantry__mutex_lock(&profile->lock);
-    gantry_status_t status = find_row(profile, index, out_row);
+    gantry_status_t status = profile_find_row(profile, index, out_row);
     gantry__mutex_unlock(&profile->lock);
     return status;
 }

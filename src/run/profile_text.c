@@ -78,8 +78,9 @@ static const char *short_name(const char *device) {
     return strncmp(device, "/device:", 8) == 0 ? device + 8 : device;
 }
 
-static void write_line(const char *indent, const char *name, const gantry_profile_row_t *row,
-                       uint64_t all_ns, gantry__text_t *out) {
+static void profile_text_write_line(const char *indent, const char *name,
+                                    const gantry_profile_row_t *row, uint64_t all_ns,
+                                    gantry__text_t *out) {
     gantry__text_append(out, "%s%-*s %-9s %9" PRIu64, indent, (int)(26 - strlen(indent)), name,
                         short_name(row->device), row->calls);
     gantry__text_append(out, " %9.2f %9.2f %5.1f",
@@ -102,8 +103,8 @@ static void write_line(const char *indent, const char *name, const gantry_profil
     gantry__text_append(out, "\n");
 }
 
-static void write_head(const gantry_profile_row_t *sum, gantry_profile_mode_t mode,
-                       gantry__text_t *out) {
+static void profile_text_write_head(const gantry_profile_row_t *sum, gantry_profile_mode_t mode,
+                                    gantry__text_t *out) {
     gantry__text_append(out, "Profile of %.2f ms, %.2f ms of it in Gantry",
                         (double)sum->elapsed_ns * 1e-6, (double)sum->total_ns * 1e-6);
     gantry__text_append(out, "%s; milliseconds of all calls together. %s\n",
@@ -142,10 +143,10 @@ static size_t write_group(const place_t *places, size_t left, uint64_t all_ns,
     gantry_profile_row_t sum = places[0].row;
     while (count < left && places[count].is_part && places[count].head == places[0].head)
         add_row(&sum, &places[count++].row);
-    write_line("", sum.op, &sum, all_ns, out);
-    if (count > 1) write_line("  ", "(itself)", &places[0].row, all_ns, out);
+    profile_text_write_line("", sum.op, &sum, all_ns, out);
+    if (count > 1) profile_text_write_line("  ", "(itself)", &places[0].row, all_ns, out);
     for (size_t i = 1; i < count; ++i)
-        write_line("  ", places[i].row.op, &places[i].row, all_ns, out);
+        profile_text_write_line("  ", places[i].row.op, &places[i].row, all_ns, out);
     return count;
 }
 
@@ -157,10 +158,10 @@ void gantry__profile_write_text(const gantry__profile_snapshot_t *snapshot, gant
         return;
     }
     put_in_order(snapshot, places);
-    write_head(sum, snapshot->mode, out);
+    profile_text_write_head(sum, snapshot->mode, out);
     for (size_t i = 0; i < snapshot->count;)
         i += write_group(places + i, snapshot->count - i, sum->total_ns, out);
-    write_line("", "all", sum, sum->total_ns, out);
+    profile_text_write_line("", "all", sum, sum->total_ns, out);
     gantry__heap_free(snapshot->heap, places, (snapshot->count + 1) * sizeof *places);
 }
 

@@ -326,7 +326,7 @@ static gantry_status_t tell_faults(gantry_runtime_t *runtime) {
     return status;
 }
 
-static void destroy(gantry_runtime_t *runtime) {
+static void runtime_destroy(gantry_runtime_t *runtime) {
     gantry_status_t unread;
     synchronize_all(runtime, &unread);
     release_spare_tensors(runtime);
@@ -360,7 +360,7 @@ static void destroy(gantry_runtime_t *runtime) {
 
 void gantry__runtime_drop(gantry_runtime_t *runtime) {
     if (atomic_fetch_sub_explicit(&runtime->references, 1, memory_order_acq_rel) == 1)
-        destroy(runtime);
+        runtime_destroy(runtime);
 }
 
 void gantry_runtime_release(gantry_runtime_t *runtime) {

@@ -169,7 +169,7 @@ bool gantry__tensor_is_sole(const gantry_tensor_t *tensor) {
 }
 
 /* Copies of a few bytes that no buffer takes part in. */
-static void count_moved(const gantry_runtime_t *runtime, uint64_t bytes) {
+static void tensor_count_moved(const gantry_runtime_t *runtime, uint64_t bytes) {
     gantry__profile_frame_t *frame = gantry__device_frame(&runtime->devices);
     if (frame) frame->numbers.bytes_moved += bytes;
 }
@@ -225,7 +225,7 @@ gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logic
         status = gantry__copy_from_host(tensor->buffer, data, tensor->size_bytes, &tensor->ready);
     } else if (tensor->size_bytes > 0) {
         memcpy(tensor->inline_data, data, tensor->size_bytes);
-        count_moved(runtime, tensor->size_bytes);
+        tensor_count_moved(runtime, tensor->size_bytes);
     }
     if (status != GANTRY_OK) {
         gantry_tensor_release(tensor);
@@ -239,7 +239,7 @@ static gantry_status_t copy_elements(gantry_tensor_t *target, const gantry_tenso
     if (source->data && source->device->synchronous) {
         if (!target->buffer) {
             memcpy(target->data, source->data, source->size_bytes);
-            count_moved(source->runtime, source->size_bytes);
+            tensor_count_moved(source->runtime, source->size_bytes);
             return GANTRY_OK;
         }
         return gantry__copy_from_host(target->buffer, source->data, source->size_bytes,
@@ -334,7 +334,8 @@ gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const vo
     return GANTRY_OK;
 }
 
-static gantry_status_t read_elements(const gantry_tensor_t *tensor, void *out, size_t bytes) {
+static gantry_status_t tensor_read_elements(const gantry_tensor_t *tensor, void *out,
+                                            size_t bytes) {
     if (!out && tensor->size_bytes > 0)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "reading a tensor: out is NULL; the address of %zu bytes is accepted",
@@ -359,7 +360,7 @@ static GANTRY__RECORDING gantry_status_t read_recorded(const gantry_tensor_t *te
     gantry__profile_frame_t frame;
     gantry__profile_open(&frame);
     (void)gantry__profile_enter(&frame, GANTRY__STEP_COPY);
-    gantry_status_t status = read_elements(tensor, out, bytes);
+    gantry_status_t status = tensor_read_elements(tensor, out, bytes);
     if (status == GANTRY_OK) frame.numbers.bytes_moved = bytes;
     gantry__profile_end_call(&tensor->runtime->profile, &frame, GANTRY__PROFILE_READ,
                              tensor->device);
@@ -369,7 +370,7 @@ static GANTRY__RECORDING gantry_status_t read_recorded(const gantry_tensor_t *te
 gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, size_t bytes) {
     GANTRY__TRY(check_tensor(tensor));
     if (gantry__profile_is_on(&tensor->runtime->devices)) return read_recorded(tensor, out, bytes);
-    return read_elements(tensor, out, bytes);
+    return tensor_read_elements(tensor, out, bytes);
 }
 
 static gantry_status_t wait_for(const gantry_tensor_t *tensor) {

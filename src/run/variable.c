@@ -54,8 +54,9 @@ static gantry_status_t init_variable(gantry_variable_t *variable, gantry_scope_t
     return own_value(scope, initial, variable->device, &variable->value);
 }
 
-static gantry_status_t check_value(const gantry_scope_t *scope, const gantry_variable_t *variable,
-                                   const gantry_tensor_t *value, const char *op) {
+static gantry_status_t variable_check_value(const gantry_scope_t *scope,
+                                            const gantry_variable_t *variable,
+                                            const gantry_tensor_t *value, const char *op) {
     if (!variable) return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: the variable is NULL", op);
     if (variable->runtime != scope->runtime)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
@@ -84,7 +85,7 @@ static gantry_status_t check_value(const gantry_scope_t *scope, const gantry_var
     return GANTRY_OK;
 }
 
-static void destroy(gantry_variable_t *variable) {
+static void variable_destroy(gantry_variable_t *variable) {
     gantry_runtime_t *runtime = variable->runtime;
     gantry_tensor_release(variable->value);
     gantry__heap_free_text(&runtime->heap, variable->name);
@@ -94,8 +95,8 @@ static void destroy(gantry_variable_t *variable) {
     gantry__runtime_drop(runtime);
 }
 
-static gantry_status_t make(gantry_scope_t *scope, const gantry_tensor_t *initial, const char *name,
-                            gantry_variable_t **out_variable) {
+static gantry_status_t variable_make(gantry_scope_t *scope, const gantry_tensor_t *initial,
+                                     const char *name, gantry_variable_t **out_variable) {
     if (!initial || initial->runtime != scope->runtime) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "variable %s: the initial value is %s",
                             name ? name : "Variable",
@@ -110,7 +111,7 @@ static gantry_status_t make(gantry_scope_t *scope, const gantry_tensor_t *initia
     gantry__runtime_retain(scope->runtime);
     gantry_status_t status = init_variable(variable, scope, initial, name);
     if (status != GANTRY_OK) {
-        destroy(variable);
+        variable_destroy(variable);
         return status;
     }
     atomic_init(&variable->references, 1);
@@ -118,11 +119,11 @@ static gantry_status_t make(gantry_scope_t *scope, const gantry_tensor_t *initia
     return GANTRY_OK;
 }
 
-static gantry_status_t create(gantry_scope_t *scope, const gantry_tensor_t *initial,
-                              const char *name, gantry_variable_t **out_variable) {
+static gantry_status_t variable_create(gantry_scope_t *scope, const gantry_tensor_t *initial,
+                                       const char *name, gantry_variable_t **out_variable) {
     gantry__profile_frame_t room,
         *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
-    gantry_status_t status = make(scope, initial, name, out_variable);
+    gantry_status_t status = variable_make(scope, initial, name, out_variable);
     gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_VAR_HANDLE,
                              gantry_variable_device(*out_variable));
     return status;
@@ -133,14 +134,14 @@ gantry_variable_t *gantry_variable_create(gantry_scope_t *scope, const gantry_te
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
     gantry_variable_t *variable = NULL;
-    status = create(scope, initial, name, &variable);
+    status = variable_create(scope, initial, name, &variable);
     if (status != GANTRY_OK) (void)gantry__scope_fail(scope, status);
     return variable;
 }
 
 void gantry_variable_release(gantry_variable_t *variable) {
     if (!variable || !gantry__fork_guard_ask(&variable->runtime->fork)) return;
-    if (atomic_fetch_sub(&variable->references, 1) == 1) destroy(variable);
+    if (atomic_fetch_sub(&variable->references, 1) == 1) variable_destroy(variable);
 }
 
 gantry_dtype_t gantry_variable_dtype(const gantry_variable_t *variable) {
@@ -221,9 +222,9 @@ const gantry_tensor_t *gantry_variable_read(gantry_scope_t *scope, gantry_variab
     return tensor;
 }
 
-static gantry_status_t set_value(gantry_scope_t *scope, gantry_variable_t *variable,
-                                 const gantry_tensor_t *value) {
-    GANTRY__TRY(check_value(scope, variable, value, "AssignVariableOp"));
+static gantry_status_t variable_set_value(gantry_scope_t *scope, gantry_variable_t *variable,
+                                          const gantry_tensor_t *value) {
+    GANTRY__TRY(variable_check_value(scope, variable, value, "AssignVariableOp"));
     gantry_logical_device_t *device;
     GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ASSIGN_VARIABLE, "AssignVariableOp",
                                       variable->dtype, false, variable->device, &device));
@@ -239,7 +240,7 @@ static gantry_status_t assign(gantry_scope_t *scope, gantry_variable_t *variable
                               const gantry_tensor_t *value) {
     gantry__profile_frame_t room,
         *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
-    gantry_status_t status = set_value(scope, variable, value);
+    gantry_status_t status = variable_set_value(scope, variable, value);
     gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_ASSIGN_VARIABLE,
                              gantry_variable_device(variable));
     return status;
@@ -254,10 +255,11 @@ gantry_status_t gantry_variable_assign(gantry_scope_t *scope, gantry_variable_t 
 
 /* Computes with the update lock held. The kernel may not yet have run when the new value is put:
  * the value carries its own point. */
-static gantry_status_t compute_value(gantry_scope_t *scope, gantry_variable_t *variable,
-                                     const gantry_tensor_t *value, gantry__op_id_t variable_op,
-                                     const char *log_name, gantry__op_id_t arithmetic) {
-    gantry_status_t status = check_value(scope, variable, value, log_name);
+static gantry_status_t variable_compute_value(gantry_scope_t *scope, gantry_variable_t *variable,
+                                              const gantry_tensor_t *value,
+                                              gantry__op_id_t variable_op, const char *log_name,
+                                              gantry__op_id_t arithmetic) {
+    gantry_status_t status = variable_check_value(scope, variable, value, log_name);
     gantry_logical_device_t *device;
     if (status == GANTRY_OK)
         status = gantry__place_core_op(scope, variable_op, log_name, variable->dtype, false,
@@ -285,7 +287,7 @@ static gantry_status_t update(gantry_scope_t *scope, gantry_variable_t *variable
     if (status != GANTRY_OK) return status;
     gantry__profile_frame_t room,
         *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
-    status = compute_value(scope, variable, value, variable_op, log_name, arithmetic);
+    status = variable_compute_value(scope, variable, value, variable_op, log_name, arithmetic);
     gantry__profile_end_call(&scope->runtime->profile, frame, variable_op,
                              gantry_variable_device(variable));
     return status;

@@ -15,9 +15,10 @@
 #include "kernels/math/math_float32_pow.cl"
 
 /* The same for a device, by name and in this order. */
-#define GANTRY_MATH_FLOAT32_FILES                                                          \
-    "dialect.cl", "math_float32.cl", "math_float32_hyperbolic.cl", "math_float32_trig.cl", \
-        "math_float32_pair.cl", "math_float32_special.cl", "math_float32_activation.cl",   \
-        "math_float32_gamma.cl", "math_float32_pow.cl"
+#define GANTRY_MATH_FLOAT32_FILES                                                                 \
+    "common/dialect.cl", "math/math_float32.cl", "math/math_float32_hyperbolic.cl",               \
+        "math/math_float32_trig.cl", "math/math_float32_pair.cl", "math/math_float32_special.cl", \
+        "math/math_float32_activation.cl", "math/math_float32_gamma.cl",                          \
+        "math/math_float32_pow.cl"
 
 #endif

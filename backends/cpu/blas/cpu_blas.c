@@ -218,7 +218,7 @@ static int open_openblas(gantry__cpu_blas_t *blas, library_t *out) {
 
 /* What one may map: OpenBLAS has a buffer for each thread, and waits for ever where it does not get
  * it; oneDNN ends the process. Of the machine's memory they take what they touch. */
-static int has_room(const gantry__cpu_blas_t *blas, library_t *out) {
+static int cpu_blas_has_room(const gantry__cpu_blas_t *blas, library_t *out) {
     const uint64_t left = gantry__cpu_machine_room("");
     const uint64_t needed = (256 + 64 * (uint64_t)blas->threads) << 20;
     if (left >= needed) {
@@ -249,8 +249,8 @@ static int is_usable(gantry__cpu_blas_t *blas, int library) {
     library_t *wanted = &blas->libraries[library];
     if (!wanted->is_tried) {
         wanted->is_tried = 1;
-        wanted->is_usable = library == GANTRY_CPU_BLAS_OWN ? 1
-                            : !has_room(blas, wanted)      ? 0
+        wanted->is_usable = library == GANTRY_CPU_BLAS_OWN     ? 1
+                            : !cpu_blas_has_room(blas, wanted) ? 0
                             : library == GANTRY_CPU_BLAS_ONEDNN
                                 ? open_onednn(blas, wanted)
                                 : has_threads(wanted) && open_openblas(blas, wanted);
@@ -320,10 +320,10 @@ static int choose_by_rule(gantry__cpu_blas_t *blas, const char **out_why) {
 
 /* ---- the line for listings ---- */
 
-static void append(char *text, size_t bytes, const char *format, ...)
+static void cpu_blas_append(char *text, size_t bytes, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void append(char *text, size_t bytes, const char *format, ...) {
+static void cpu_blas_append(char *text, size_t bytes, const char *format, ...) {
     size_t used = strlen(text);
     va_list arguments;
     va_start(arguments, format);
@@ -335,7 +335,7 @@ static void append(char *text, size_t bytes, const char *format, ...) {
 static void describe_libraries(const gantry__cpu_blas_t *blas, char *text, size_t bytes) {
     for (int i = GANTRY_CPU_BLAS_ONEDNN; i <= GANTRY_CPU_BLAS_OPENBLAS; ++i) {
         if (blas->libraries[i].is_tried) {
-            append(text, bytes, "; %s", blas->libraries[i].text);
+            cpu_blas_append(text, bytes, "; %s", blas->libraries[i].text);
         }
     }
 }
@@ -345,12 +345,13 @@ static void describe_rule(gantry__cpu_blas_t *blas, int serving, const char *why
     char *text = blas->description;
     size_t bytes = sizeof blas->description;
     if (serving == GANTRY_CPU_BLAS_OWN) {
-        append(text, bytes, "matrix products: own (%s", why);
+        cpu_blas_append(text, bytes, "matrix products: own (%s", why);
         describe_libraries(blas, text, bytes);
-        append(text, bytes, ")");
+        cpu_blas_append(text, bytes, ")");
     } else {
-        append(text, bytes, "matrix products: %s for large float32 ones (%s), own for the rest",
-               blas->libraries[serving].text, why);
+        cpu_blas_append(text, bytes,
+                        "matrix products: %s for large float32 ones (%s), own for the rest",
+                        blas->libraries[serving].text, why);
     }
 }
 
@@ -359,25 +360,25 @@ static void describe_rule(gantry__cpu_blas_t *blas, int serving, const char *why
 static void describe_classes(const gantry__cpu_tuned_t *tuned, const int *serving, char *text,
                              size_t bytes) {
     const char *measured = "";
-    append(text, bytes, "matrix products of float32 in GFLOP/s:");
+    cpu_blas_append(text, bytes, "matrix products of float32 in GFLOP/s:");
     for (int i = 0; i < CLASSES; ++i) {
         int serves = serving != NULL ? serving[i] : tuned[i].use;
-        append(text, bytes, "%s %s ", i > 0 ? "," : "", gantry__cpu_product_name(i));
+        cpu_blas_append(text, bytes, "%s %s ", i > 0 ? "," : "", gantry__cpu_product_name(i));
         if (tuned[i].use < 0) {
-            append(text, bytes, "%s (not measured)",
-                   serves < 0 ? "by rule" : gantry__cpu_blas_name(serves));
+            cpu_blas_append(text, bytes, "%s (not measured)",
+                            serves < 0 ? "by rule" : gantry__cpu_blas_name(serves));
             continue;
         }
-        append(text, bytes, "%s", gantry__cpu_blas_name(serves));
+        cpu_blas_append(text, bytes, "%s", gantry__cpu_blas_name(serves));
         if (tuned[i].figures[0] != '\0') {
-            append(text, bytes, " (%s)", tuned[i].figures);
+            cpu_blas_append(text, bytes, " (%s)", tuned[i].figures);
         }
         measured = strcmp(tuned[i].measured, measured) > 0 ? tuned[i].measured : measured;
     }
-    append(text, bytes, "; measured %s", measured);
+    cpu_blas_append(text, bytes, "; measured %s", measured);
 }
 
-static void open_all(gantry__cpu_blas_t *blas) {
+static void cpu_blas_open_all(gantry__cpu_blas_t *blas) {
     const char *why = "";
     int has_missing = 0;
     for (int i = 0; i < CLASSES; ++i) {
@@ -395,8 +396,8 @@ static void open_all(gantry__cpu_blas_t *blas) {
     }
     describe_classes(blas->tuned, blas->serving, blas->description, sizeof blas->description);
     if (has_missing) {
-        append(blas->description, sizeof blas->description,
-               "; own serves where a library is missing");
+        cpu_blas_append(blas->description, sizeof blas->description,
+                        "; own serves where a library is missing");
     }
     describe_libraries(blas, blas->description, sizeof blas->description);
 }
@@ -410,7 +411,7 @@ int gantry__cpu_blas_choose(gantry__cpu_blas_t *blas, int64_t m, int64_t n, int6
         look_up(blas);
         pthread_mutex_lock(&blas->lock);
         if (!atomic_load_explicit(&blas->is_open, memory_order_relaxed)) {
-            open_all(blas);
+            cpu_blas_open_all(blas);
             atomic_store_explicit(&blas->is_open, 1, memory_order_release);
         }
         pthread_mutex_unlock(&blas->lock);
@@ -434,7 +435,7 @@ const char *gantry__cpu_blas_library(gantry__cpu_blas_t *blas) {
     pthread_mutex_lock(&blas->lock);
     if (blas->before[0] == '\0') {
         describe_classes(blas->tuned, NULL, blas->before, sizeof blas->before);
-        append(blas->before, sizeof blas->before, "; libraries are opened on first need");
+        cpu_blas_append(blas->before, sizeof blas->before, "; libraries are opened on first need");
     }
     pthread_mutex_unlock(&blas->lock);
     return blas->before;

@@ -32,7 +32,7 @@ const char *gantry__cublas_status_name(gantry__cublas_status_t native) {
 }
 
 /* From 12 on: 10000 * major + 100 * minor + patch, so that 120903 is 12.9.3. */
-static void find_name(gantry__cublas_t *cublas, const char *file) {
+static void cuda_cublas_find_name(gantry__cublas_t *cublas, const char *file) {
     size_t version = cublas->cublasLtGetVersion();
 
     snprintf(cublas->name, sizeof cublas->name, "%.90s (%zu.%zu.%zu)", file, version / 10000,
@@ -40,7 +40,7 @@ static void find_name(gantry__cublas_t *cublas, const char *file) {
     cublas->is_usable = 1;
 }
 
-static void load(gantry_backend_instance_t *instance) {
+static void cuda_cublas_load(gantry_backend_instance_t *instance) {
     static const char *const newest_first[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
     static const char *const for_12[] = {"libcublasLt.so.12", "libcublasLt.so.13"};
     const gantry__cuda_file_t wanted = {.name = "cuBLASLt",
@@ -54,7 +54,7 @@ static void load(gantry_backend_instance_t *instance) {
     if (gantry__cuda_library_open(instance->host, &wanted, symbols,
                                   sizeof symbols / sizeof symbols[0], cublas, file, cublas->reason,
                                   sizeof cublas->reason)) {
-        find_name(cublas, file);
+        cuda_cublas_find_name(cublas, file);
     }
 }
 
@@ -63,7 +63,7 @@ int gantry__cublas_load(gantry_backend_instance_t *instance, char *reason, size_
 
     pthread_mutex_lock(&instance->lock);
     if (!cublas->is_tried) {
-        load(instance);
+        cuda_cublas_load(instance);
         cublas->is_tried = 1;
     }
     pthread_mutex_unlock(&instance->lock);

@@ -58,7 +58,7 @@ static int32_t failure_code(const product_t *product, gantry__cublas_status_t na
                                                                         : GANTRY_K_INTERNAL;
 }
 
-static int32_t check(const product_t *product, gantry__cublas_status_t native) {
+static int32_t cuda_cublas_matmul_check(const product_t *product, gantry__cublas_status_t native) {
     const gantry_host_t *host = product->call->device->host;
     const gantry__cublas_form_t *form = &product->form;
     gantry__cu_result_t driver;
@@ -102,7 +102,8 @@ static int32_t take_plan(product_t *product, uint64_t most_workspace_bytes,
     form->right.alignment = alignment_of(product, product->right, form->right.batch_stride);
     form->out.alignment = alignment_of(product, product->out, form->out.batch_stride);
     form->most_workspace_bytes = most_workspace_bytes;
-    return check(product, gantry__cublas_plan_take(product->call->device, form, out_plan));
+    return cuda_cublas_matmul_check(
+        product, gantry__cublas_plan_take(product->call->device, form, out_plan));
 }
 
 /* The way to compute, and its workspace: taken for the first run of a call, since a call may have
@@ -126,7 +127,8 @@ static int32_t take_plan_and_workspace(product_t *product, gantry__cublas_plan_t
     return status == GANTRY_K_RESOURCE_EXHAUSTED ? take_plan(product, 0, out_plan) : status;
 }
 
-static gantry__cublas_status_t submit(const product_t *product, const gantry__cublas_plan_t *plan) {
+static gantry__cublas_status_t cuda_cublas_matmul_submit(const product_t *product,
+                                                         const gantry__cublas_plan_t *plan) {
     static const float one32 = 1.0f;
     static const float zero32 = 0.0f;
     static const double one64 = 1.0;
@@ -143,19 +145,19 @@ static gantry__cublas_status_t submit(const product_t *product, const gantry__cu
         plan->choice.workspace_bytes, call->stream->handle);
 }
 
-static int32_t run(product_t *product) {
+static int32_t cuda_cublas_matmul_run(product_t *product) {
     gantry__cublas_plan_t *plan = NULL;
     int32_t status = take_plan_and_workspace(product, &plan);
 
     if (status == GANTRY_K_OK) {
-        status = check(product, submit(product, plan));
+        status = cuda_cublas_matmul_check(product, cuda_cublas_matmul_submit(product, plan));
         gantry__cublas_plan_give(product->call->device, plan);
     }
     return status;
 }
 
 /* The context is current meanwhile: scratch is the core's, which pushes it once more. */
-static int32_t compute_product(product_t *product) {
+static int32_t cuda_cublas_matmul_compute_product(product_t *product) {
     gantry_backend_device_t *device = product->call->device;
     gantry__cu_result_t native = gantry__cuda_enter(device);
     int32_t status;
@@ -164,7 +166,7 @@ static int32_t compute_product(product_t *product) {
         return gantry__cuda_check(device->host, native, "%s on \"%.200s\"", product->call->op,
                                   device->record->hardware_name);
     }
-    status = run(product);
+    status = cuda_cublas_matmul_run(product);
     gantry__cuda_leave(device);
     return status;
 }
@@ -198,7 +200,7 @@ static void join_batches(gantry__matmul_shape_t *shape) {
 }
 
 /* One b for a whole run of a's is one taller product. */
-static void fold_batches(gantry__matmul_shape_t *shape) {
+static void cuda_cublas_matmul_fold_batches(gantry__matmul_shape_t *shape) {
     if (shape->batch_rank == 1 && shape->a_column == 1 && shape->b_batch[0] == 0 &&
         shape->a_batch[0] == shape->m * shape->k) {
         shape->m *= shape->batch_dims[0];
@@ -256,7 +258,8 @@ static void move_to_run(const gantry__matmul_shape_t *shape, int64_t number, pro
     }
 }
 
-static int32_t all_batches(const gantry__matmul_shape_t *shape, product_t *first) {
+static int32_t cuda_cublas_matmul_all_batches(const gantry__matmul_shape_t *shape,
+                                              product_t *first) {
     int64_t runs = 1;
 
     for (int32_t d = 0; d < shape->batch_rank - 1; ++d) {
@@ -269,7 +272,7 @@ static int32_t all_batches(const gantry__matmul_shape_t *shape, product_t *first
         if (shape->batch_rank > 0) {
             move_to_run(shape, number, &product);
         }
-        status = compute_product(&product);
+        status = cuda_cublas_matmul_compute_product(&product);
         first->has_workspace = product.has_workspace;
         first->workspace = product.workspace;
         if (status != GANTRY_K_OK) {
@@ -281,10 +284,11 @@ static int32_t all_batches(const gantry__matmul_shape_t *shape, product_t *first
 
 /* ---- the kernels ---- */
 
-static void read_shape(const gantry_op_call_t *call, gantry__matmul_shape_t *out_shape) {
+static void cuda_cublas_matmul_read_shape(const gantry_op_call_t *call,
+                                          gantry__matmul_shape_t *out_shape) {
     gantry__matmul_shape_of(call, out_shape);
     join_batches(out_shape);
-    fold_batches(out_shape);
+    cuda_cublas_matmul_fold_batches(out_shape);
 }
 
 /* bfloat16 came with 8.0. */
@@ -315,39 +319,40 @@ static int has_algorithm(const gantry_op_call_t *call, const gantry__matmul_shap
 }
 
 /* Counts beyond 32 bits, and what the library has no way for, are left to the portable kernels. */
-static int32_t supports(const gantry_op_call_t *call) {
+static int32_t cuda_cublas_matmul_supports(const gantry_op_call_t *call) {
     gantry__matmul_shape_t shape;
 
     if (call->device == NULL || !gantry__matmul_has_whole_card(call, &call->device->record->info) ||
         !card_has_type(call) || gantry__cublas_handle(call->device) == NULL) {
         return 0;
     }
-    read_shape(call, &shape);
+    cuda_cublas_matmul_read_shape(call, &shape);
     return shape.m <= INT32_MAX && shape.n <= INT32_MAX && shape.k <= INT32_MAX &&
            (shape.batch_rank == 0 || shape.batch_dims[shape.batch_rank - 1] <= INT32_MAX) &&
            (shape.k == 0 || has_algorithm(call, &shape));
 }
 
 /* A product over no elements is all zeros. */
-static int32_t clear(gantry_op_call_t *call) {
+static int32_t cuda_cublas_matmul_clear(gantry_op_call_t *call) {
     const uint16_t zero = 0;
 
     return call->services->fill(call, &call->outputs[0]->span, &zero, sizeof zero);
 }
 
-static int32_t compute(gantry_op_call_t *call) {
+static int32_t cuda_cublas_matmul_compute(gantry_op_call_t *call) {
     gantry__matmul_shape_t shape;
     product_t product;
 
-    read_shape(call, &shape);
+    cuda_cublas_matmul_read_shape(call, &shape);
     if (shape.k == 0) {
-        return clear(call);
+        return cuda_cublas_matmul_clear(call);
     }
     read_product(call, &shape, &product);
-    return all_batches(&shape, &product);
+    return cuda_cublas_matmul_all_batches(&shape, &product);
 }
 
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS | GANTRY_K_HALVES}};
 
 const gantry_kernel_def_t gantry__cublas_kernels[GANTRY__CUBLAS_OPS] =
-    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, supports, compute);
+    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, cuda_cublas_matmul_supports,
+                           cuda_cublas_matmul_compute);

@@ -158,9 +158,9 @@ static void release(gantry_backend_device_t *device, gantry__cublas_plan_t *plan
     gantry__host_free(device->host, plan, sizeof *plan);
 }
 
-static gantry__cublas_status_t make(gantry_backend_device_t *device,
-                                    const gantry__cublas_form_t *form,
-                                    gantry__cublas_plan_t **out_plan) {
+static gantry__cublas_status_t cuda_cublas_plan_make(gantry_backend_device_t *device,
+                                                     const gantry__cublas_form_t *form,
+                                                     gantry__cublas_plan_t **out_plan) {
     gantry__cublas_plan_t *plan = gantry__cuda_alloc(device->host, sizeof *plan);
     gantry__cublas_status_t native;
 
@@ -183,8 +183,8 @@ static gantry__cublas_status_t make(gantry_backend_device_t *device,
 /* ---- the list ---- */
 
 /* device->lock is held. */
-static gantry__cublas_plan_t *find(gantry_backend_device_t *device,
-                                   const gantry__cublas_form_t *form) {
+static gantry__cublas_plan_t *cuda_cublas_plan_find(gantry_backend_device_t *device,
+                                                    const gantry__cublas_form_t *form) {
     for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS && device->plans[i] != NULL; ++i) {
         gantry__cublas_plan_t *plan = device->plans[i];
 
@@ -233,17 +233,17 @@ gantry__cublas_status_t gantry__cublas_plan_take(gantry_backend_device_t *device
     gantry__cublas_status_t native;
 
     pthread_mutex_lock(&device->lock);
-    *out_plan = find(device, form);
+    *out_plan = cuda_cublas_plan_find(device, form);
     pthread_mutex_unlock(&device->lock);
     if (*out_plan != NULL) {
         return GANTRY__CUBLAS_SUCCESS;
     }
-    native = make(device, form, &made);
+    native = cuda_cublas_plan_make(device, form, &made);
     if (native != GANTRY__CUBLAS_SUCCESS) {
         return native;
     }
     pthread_mutex_lock(&device->lock);
-    *out_plan = find(device, form); /* another thread may have been first */
+    *out_plan = cuda_cublas_plan_find(device, form); /* another thread may have been first */
     unneeded = *out_plan != NULL ? made : keep(device, made);
     pthread_mutex_unlock(&device->lock);
     if (*out_plan == NULL) {

@@ -28,7 +28,7 @@ static const gantry__library_symbol_t symbols[] = {
 
 /* The library has no call that tells its version; the file it really is does:
  * libclblast.so.1.5.3. */
-static void find_name(void *library, gantry__opencl_clblast_t *clblast) {
+static void opencl_clblast_find_name(void *library, gantry__opencl_clblast_t *clblast) {
     struct link_map *map = NULL;
     char path[PATH_MAX];
     const char *version = NULL;
@@ -60,7 +60,7 @@ static int resolve(void *library, gantry__opencl_clblast_t *clblast) {
     return missing == NULL;
 }
 
-static void load(gantry_backend_instance_t *instance) {
+static void opencl_clblast_load(gantry_backend_instance_t *instance) {
     gantry__opencl_clblast_t *clblast = &instance->clblast;
     void *library = NULL;
     const char *reason = NULL;
@@ -76,7 +76,7 @@ static void load(gantry_backend_instance_t *instance) {
     if (library == NULL) {
         return;
     }
-    find_name(library, clblast);
+    opencl_clblast_find_name(library, clblast);
     if (!shares_opencl(library, &instance->cl)) {
         snprintf(clblast->reason, sizeof clblast->reason,
                  "%s is linked with another OpenCL library than %.100s", clblast->name,
@@ -92,7 +92,7 @@ int gantry__opencl_clblast_load(gantry_backend_instance_t *instance, char *reaso
 
     pthread_mutex_lock(&instance->lock);
     if (!clblast->is_tried) {
-        load(instance);
+        opencl_clblast_load(instance);
         clblast->is_tried = 1;
     }
     pthread_mutex_unlock(&instance->lock);

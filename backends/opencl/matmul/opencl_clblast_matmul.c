@@ -25,8 +25,8 @@ typedef struct operands_t {
     int b_form;
 } operands_t;
 
-static int32_t check(const gantry_op_call_t *call, int native,
-                     const gantry__opencl_matmul_t *matmul) {
+static int32_t opencl_clblast_matmul_check(const gantry_op_call_t *call, int native,
+                                           const gantry__opencl_matmul_t *matmul) {
     const gantry_host_t *host = call->device->host;
     char text[256];
 
@@ -77,13 +77,13 @@ static int32_t take_temp(gantry_op_call_t *call, const gantry__opencl_matmul_t *
     gantry_span_t span;
     cl_buffer_region part;
     int is_double = matmul->dtype == GANTRY_K_FLOAT64;
-    int32_t status =
-        check(call,
-              (is_double ? clblast->dgemm_temp_size : clblast->sgemm_temp_size)(
-                  GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, (size_t)matmul->m,
-                  (size_t)matmul->n, (size_t)matmul->k, o->a_offset, o->a_ld, o->b_offset, o->b_ld,
-                  o->c_offset, o->c_ld, &call->stream->queue, &bytes),
-              matmul);
+    int32_t status = opencl_clblast_matmul_check(
+        call,
+        (is_double ? clblast->dgemm_temp_size : clblast->sgemm_temp_size)(
+            GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, (size_t)matmul->m, (size_t)matmul->n,
+            (size_t)matmul->k, o->a_offset, o->a_ld, o->b_offset, o->b_ld, o->c_offset, o->c_ld,
+            &call->stream->queue, &bytes),
+        matmul);
 
     *out_temp = NULL;
     if (status != GANTRY_K_OK || bytes == 0) {
@@ -127,7 +127,7 @@ static int32_t one_product(gantry_op_call_t *call, const gantry__opencl_matmul_t
     if (temp != NULL) {
         call->device->cl->clReleaseMemObject(temp); /* the submitted commands keep it */
     }
-    return check(call, native, matmul);
+    return opencl_clblast_matmul_check(call, native, matmul);
 }
 
 /* ---- batches ---- */
@@ -157,11 +157,12 @@ static int32_t batch_run(gantry_op_call_t *call, const gantry__opencl_matmul_t *
                                         o->b_offset, o->b_ld, b_stride, 0.0f, o->c, o->c_offset,
                                         o->c_ld, m * n, count, queue, NULL);
     }
-    return check(call, native, matmul);
+    return opencl_clblast_matmul_check(call, native, matmul);
 }
 
-static int32_t all_batches(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul,
-                           const operands_t *first) {
+static int32_t opencl_clblast_matmul_all_batches(gantry_op_call_t *call,
+                                                 const gantry__opencl_matmul_t *matmul,
+                                                 const operands_t *first) {
     int32_t last = matmul->batch_rank - 1;
     int64_t runs = matmul->batch_count / matmul->batch_dims[last];
 
@@ -186,12 +187,12 @@ static int32_t all_batches(gantry_op_call_t *call, const gantry__opencl_matmul_t
 
 /* ---- the kernels ---- */
 
-static int32_t supports(const gantry_op_call_t *call) {
+static int32_t opencl_clblast_matmul_supports(const gantry_op_call_t *call) {
     return call->device != NULL && call->device->matmul == GANTRY__OPENCL_MATMUL_CLBLAST &&
            gantry__matmul_has_whole_card(call, &call->device->record->info);
 }
 
-static int32_t compute(gantry_op_call_t *call) {
+static int32_t opencl_clblast_matmul_compute(gantry_op_call_t *call) {
     gantry__opencl_matmul_t matmul;
     operands_t operands;
 
@@ -202,10 +203,11 @@ static int32_t compute(gantry_op_call_t *call) {
     atomic_store(&call->device->used_clblast, 1);
     read_operands(call, &matmul, &operands);
     return matmul.batch_rank == 0 ? one_product(call, &matmul, &operands)
-                                  : all_batches(call, &matmul, &operands);
+                                  : opencl_clblast_matmul_all_batches(call, &matmul, &operands);
 }
 
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
 
 const gantry_kernel_def_t gantry__opencl_clblast_kernels[GANTRY__OPENCL_MATMUL_OPS] =
-    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, supports, compute);
+    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, opencl_clblast_matmul_supports,
+                           opencl_clblast_matmul_compute);

@@ -198,8 +198,9 @@ int gantry__clblast_row_read(const char *line, gantry__clblast_row_t *out_row, c
 
 /* ---- a file ---- */
 
-static int32_t read_line(const gantry_host_t *host, const char *path, unsigned number,
-                         const char *line, gantry__clblast_rows_t *rows) {
+static int32_t opencl_clblast_parameters_read_line(const gantry_host_t *host, const char *path,
+                                                   unsigned number, const char *line,
+                                                   gantry__clblast_rows_t *rows) {
     char reason[160];
 
     if (line[strspn(line, " \t\r\n")] == '\0' || line[strspn(line, " \t")] == '#') {
@@ -243,7 +244,7 @@ int32_t gantry__clblast_rows_open(const gantry_host_t *host, gantry__clblast_row
     status = *out_rows != NULL ? GANTRY_K_OK : GANTRY_K_RESOURCE_EXHAUSTED;
     for (unsigned number = 1; status == GANTRY_K_OK && fgets(line, sizeof line, file) != NULL;
          ++number) {
-        status = read_line(host, path, number, line, *out_rows);
+        status = opencl_clblast_parameters_read_line(host, path, number, line, *out_rows);
     }
     fclose(file);
     if (status != GANTRY_K_OK) {
@@ -292,8 +293,8 @@ static int find_tuned(const gantry_backend_device_t *device, int kernel, int pre
 }
 
 /* The option's file's first row for it, else what was tuned, else a shipped one. */
-static int find_row(const gantry_backend_device_t *device, int kernel, int precision,
-                    gantry__clblast_row_t *out_row) {
+static int opencl_clblast_parameters_find_row(const gantry_backend_device_t *device, int kernel,
+                                              int precision, gantry__clblast_row_t *out_row) {
     const gantry__clblast_rows_t *rows = device->instance->clblast_rows;
     const gantry_device_info_t *info = &device->record->info;
     char reason[160];
@@ -316,7 +317,8 @@ static int find_row(const gantry_backend_device_t *device, int kernel, int preci
     return 0;
 }
 
-static int has_room(const gantry__clblast_row_t *row, const gantry_device_info_t *info) {
+static int opencl_clblast_parameters_has_room(const gantry__clblast_row_t *row,
+                                              const gantry_device_info_t *info) {
     const size_t *v = row->values;
     uint64_t bytes =
         (uint64_t)(v[SA] * v[MWG] + v[SB] * v[NWG]) * v[KWG] * (uint64_t)(row->precision / 8);
@@ -325,14 +327,15 @@ static int has_room(const gantry__clblast_row_t *row, const gantry_device_info_t
            (v[MDIMC] * v[NDIMC] <= info->max_work_group_size && bytes <= info->local_memory_bytes);
 }
 
-static void apply(gantry_backend_device_t *device, const gantry__clblast_row_t *row) {
+static void opencl_clblast_parameters_apply(gantry_backend_device_t *device,
+                                            const gantry__clblast_row_t *row) {
     const gantry_device_info_t *info = &device->record->info;
     const char *kernel;
     const char *const *names;
     size_t count = gantry__clblast_row_names(row, &kernel, &names);
     int native;
 
-    if (!has_room(row, info)) {
+    if (!opencl_clblast_parameters_has_room(row, info)) {
         gantry__host_log(
             device->host, GANTRY_LOG_WARNING,
             "CLBlast's parameters for %s float%d on \"%.120s\" are left out: they take more work-items or local memory than a group has there (%u, %llu bytes)",
@@ -354,8 +357,8 @@ void gantry__clblast_rows_apply(gantry_backend_device_t *device) {
 
     for (int kernel = 0; kernel < KERNELS; ++kernel) {
         for (int precision = 32; precision <= 64; precision += 32) {
-            if (find_row(device, kernel, precision, &row)) {
-                apply(device, &row);
+            if (opencl_clblast_parameters_find_row(device, kernel, precision, &row)) {
+                opencl_clblast_parameters_apply(device, &row);
             }
         }
     }

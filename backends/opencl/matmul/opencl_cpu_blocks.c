@@ -23,8 +23,9 @@ static const struct {
 };
 
 /* One "depth=512"; NULL, or what is wrong. */
-static const char *read_size(const char *word, gantry__opencl_cpu_blocks_t *blocks,
-                             unsigned *seen) {
+static const char *opencl_cpu_blocks_read_size(const char *word,
+                                               gantry__opencl_cpu_blocks_t *blocks,
+                                               unsigned *seen) {
     size_t name = strcspn(word, "= ");
     char *end = NULL;
     unsigned long value = word[name] == '=' && word[name + 1] >= '0' && word[name + 1] <= '9'
@@ -57,7 +58,7 @@ int gantry__opencl_cpu_blocks_read(const char *values, gantry__opencl_cpu_blocks
     unsigned seen = 0;
 
     while (fault == NULL && *values != '\0') {
-        fault = read_size(values, &blocks, &seen);
+        fault = opencl_cpu_blocks_read_size(values, &blocks, &seen);
         values += strcspn(values, " ");
         values += strspn(values, " ");
     }

@@ -27,9 +27,10 @@ GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_conv", gantry__text_dialect, gantry__
                        gantry__text_opencl_cpu_types, gantry__text_opencl_cpu_tile,
                        gantry__text_opencl_cpu_conv);
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t opencl_cpu_conv_least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static problem_t make_problem(const gantry_op_call_t *call, const gantry__opencl_tile_t *tile) {
+static problem_t opencl_cpu_conv_make_problem(const gantry_op_call_t *call,
+                                              const gantry__opencl_tile_t *tile) {
     static const gantry__window_names_t names = {"strides", "dilations"};
     const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1],
                        *out = call->outputs[0];
@@ -42,13 +43,13 @@ static problem_t make_problem(const gantry_op_call_t *call, const gantry__opencl
     const int64_t fit = PACKED_BYTES / (q.k * tile->nr * (int64_t)gantry__k_size(out->dtype));
 
     gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &q.window);
-    q.nc = least(panels, fit > 0 ? fit : 1) * tile->nr;
+    q.nc = opencl_cpu_conv_least(panels, fit > 0 ? fit : 1) * tile->nr;
     q.slot = q.nc * q.k + GANTRY_PANEL_STRIPS + GANTRY_PANEL_ZEROS;
     return q;
 }
 
-static int32_t launch(gantry_op_call_t *call, const problem_t *q, int64_t items,
-                      gantry_backend_kernel_t *kernel) {
+static int32_t opencl_cpu_conv_launch(gantry_op_call_t *call, const problem_t *q, int64_t items,
+                                      gantry_backend_kernel_t *kernel) {
     gantry_span_t scratch;
     const int32_t status = call->services->scratch(
         call, (uint64_t)(items * q->slot * (int64_t)gantry__k_size(call->outputs[0]->dtype)),
@@ -74,13 +75,13 @@ static int32_t launch(gantry_op_call_t *call, const problem_t *q, int64_t items,
 
 /* Outputs that one vector holds: a panel of one, by as many places as accumulators fit. As the
  * CPU backend, for the same bits. */
-static void make_narrow(gantry__opencl_tile_t *tile, int64_t n) {
+static void opencl_cpu_conv_make_narrow(gantry__opencl_tile_t *tile, int64_t n) {
     if (n <= tile->lanes) {
         *tile = (gantry__opencl_tile_t){GANTRY_PANEL_PLACES, tile->lanes, tile->lanes, 1};
     }
 }
 
-static int32_t compute(gantry_op_call_t *call) {
+static int32_t opencl_cpu_conv_compute(gantry_op_call_t *call) {
     gantry__opencl_tile_t tile = gantry__opencl_tile(call->device_info, call->outputs[0]->dtype);
     gantry_backend_kernel_t *kernel = NULL;
     const int is_few = gantry_has_few_outputs(call->inputs[1]->dims[3], call->inputs[0]->dims[3],
@@ -94,19 +95,20 @@ static int32_t compute(gantry_op_call_t *call) {
     }
 
     if (!is_few) {
-        make_narrow(&tile, call->inputs[1]->dims[3]);
+        opencl_cpu_conv_make_narrow(&tile, call->inputs[1]->dims[3]);
     }
 
-    const problem_t q = make_problem(call, &tile);
+    const problem_t q = opencl_cpu_conv_make_problem(call, &tile);
 
     gantry__opencl_tile_options(&tile, call->outputs[0]->dtype, tile_options);
     snprintf(options, sizeof options, "%s -DGANTRY_FEW=%d", tile_options, is_few);
     status = call->services->kernel(call, &source, options, "opencl_cpu_conv", &kernel);
     return status == GANTRY_K_OK
-               ? launch(call, &q,
-                        gantry__opencl_tile_items(call->device_info,
-                                                  (double)q.m * (double)q.n * (double)q.k),
-                        kernel)
+               ? opencl_cpu_conv_launch(
+                     call, &q,
+                     gantry__opencl_tile_items(call->device_info,
+                                               (double)q.m * (double)q.n * (double)q.k),
+                     kernel)
                : status;
 }
 
@@ -114,4 +116,4 @@ static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
 
 const gantry_kernel_def_t gantry__opencl_cpu_conv_kernel = GANTRY_K_DEFINITION(
     "ConvolveImages", float_types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,
-    .supports = gantry__opencl_suits_processor, .compute = compute);
+    .supports = gantry__opencl_suits_processor, .compute = opencl_cpu_conv_compute);

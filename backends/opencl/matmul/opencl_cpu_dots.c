@@ -24,31 +24,32 @@ typedef struct problem_t {
     int64_t slot;
 } problem_t;
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t opencl_cpu_dots_least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
+static int64_t opencl_cpu_dots_round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
 
 /* a is wide and plain, or b is and stored by columns. */
-static int is_a_wide(const gantry__opencl_matmul_t *matmul) {
+static int opencl_cpu_dots_is_a_wide(const gantry__opencl_matmul_t *matmul) {
     return !matmul->is_a_transposed && matmul->n <= MOST_COLUMNS && matmul->m >= matmul->n;
 }
 
-static int is_b_wide(const gantry__opencl_matmul_t *matmul) {
+static int opencl_cpu_dots_is_b_wide(const gantry__opencl_matmul_t *matmul) {
     return matmul->is_b_transposed && matmul->m <= MOST_COLUMNS && matmul->n >= matmul->m;
 }
 
 int gantry__opencl_dots_fit(const gantry__opencl_matmul_t *matmul) {
-    int64_t rows = is_a_wide(matmul) ? matmul->m : matmul->n;
+    int64_t rows = opencl_cpu_dots_is_a_wide(matmul) ? matmul->m : matmul->n;
 
-    return matmul->batch_rank == 0 && (is_a_wide(matmul) || is_b_wide(matmul)) &&
+    return matmul->batch_rank == 0 &&
+           (opencl_cpu_dots_is_a_wide(matmul) || opencl_cpu_dots_is_b_wide(matmul)) &&
            matmul->k >= LEAST_DEPTH && rows * matmul->k >= LEAST_ELEMENTS;
 }
 
-static problem_t make_problem(const gantry__opencl_matmul_t *matmul, int32_t lanes,
-                              int64_t item_bytes) {
+static problem_t opencl_cpu_dots_make_problem(const gantry__opencl_matmul_t *matmul, int32_t lanes,
+                                              int64_t item_bytes) {
     problem_t q = {.k = matmul->k, .wide_row = matmul->k};
 
-    if (is_a_wide(matmul)) {
+    if (opencl_cpu_dots_is_a_wide(matmul)) {
         q.rows = matmul->m;
         q.columns = matmul->n;
         q.narrow_along = matmul->is_b_transposed ? 1 : matmul->n;
@@ -63,16 +64,19 @@ static problem_t make_problem(const gantry__opencl_matmul_t *matmul, int32_t lan
         q.c_row = 1;
         q.c_col = matmul->n;
     }
-    q.kc = least(q.k, BLOCK_DEPTH);
-    q.slot = round_up(round_up(q.kc, lanes) * round_up(q.columns, 4), LINE_BYTES / item_bytes);
+    q.kc = opencl_cpu_dots_least(q.k, BLOCK_DEPTH);
+    q.slot = opencl_cpu_dots_round_up(
+        opencl_cpu_dots_round_up(q.kc, lanes) * opencl_cpu_dots_round_up(q.columns, 4),
+        LINE_BYTES / item_bytes);
     return q;
 }
 
 GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_dots", gantry__text_opencl_cpu_types,
                        gantry__text_opencl_cpu_dots);
 
-static int32_t launch(gantry_op_call_t *call, const problem_t *q, int is_swapped, int64_t items,
-                      int64_t item_bytes, gantry_backend_kernel_t *kernel) {
+static int32_t opencl_cpu_dots_launch(gantry_op_call_t *call, const problem_t *q, int is_swapped,
+                                      int64_t items, int64_t item_bytes,
+                                      gantry_backend_kernel_t *kernel) {
     gantry_span_t scratch;
     int32_t status =
         call->services->scratch(call, (uint64_t)(items * q->slot * item_bytes), &scratch);
@@ -111,14 +115,17 @@ int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl
     if (matmul->dtype == GANTRY_K_FLOAT64) {
         lanes /= 2;
     }
-    q = make_problem(matmul, lanes, item_bytes);
+    q = opencl_cpu_dots_make_problem(matmul, lanes, item_bytes);
     items = q.rows * q.k / LEAST_ELEMENTS_PER_ITEM;
-    items = items < 1
-                ? 1
-                : least(least(items, call->device_info->compute_units), (q.rows + mr - 1) / mr);
+    items = items < 1 ? 1
+                      : opencl_cpu_dots_least(
+                            opencl_cpu_dots_least(items, call->device_info->compute_units),
+                            (q.rows + mr - 1) / mr);
     snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d",
              (int)matmul->dtype, (int)lanes, (int)mr);
     status = call->services->kernel(call, &source, options, "opencl_cpu_dots", &kernel);
-    return status == GANTRY_K_OK ? launch(call, &q, !is_a_wide(matmul), items, item_bytes, kernel)
-                                 : status;
+    return status == GANTRY_K_OK
+               ? opencl_cpu_dots_launch(call, &q, !opencl_cpu_dots_is_a_wide(matmul), items,
+                                        item_bytes, kernel)
+               : status;
 }

@@ -51,15 +51,15 @@ typedef struct plan_t {
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+static int64_t opencl_cpu_matmul_round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t opencl_cpu_matmul_least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* The largest block of at most `most` that cuts size into even parts, in whole panels. */
 static int64_t even_block(int64_t size, int64_t panel, int64_t most) {
     int64_t parts = ceil_div(size, most);
 
-    return round_up(ceil_div(size, parts), panel);
+    return opencl_cpu_matmul_round_up(ceil_div(size, parts), panel);
 }
 
 gantry__opencl_tile_t gantry__opencl_tile(const gantry_device_info_t *info, int32_t dtype) {
@@ -95,7 +95,7 @@ static void make_thin(gantry__opencl_tile_t *tile, int64_t m) {
 }
 
 /* Columns that fill one vector rather than two. */
-static void make_narrow(gantry__opencl_tile_t *tile, int64_t n) {
+static void opencl_cpu_matmul_make_narrow(gantry__opencl_tile_t *tile, int64_t n) {
     if (n <= tile->lanes && n > tile->lanes / 2) {
         *tile = (gantry__opencl_tile_t){tile->mr, tile->lanes, tile->lanes, 1};
     }
@@ -131,7 +131,7 @@ static void exchange(int64_t *a, int64_t *b) {
 
 /* Elements of c that the register tiles cover. */
 static int64_t covered(const gantry__opencl_tile_t *tile, int64_t m, int64_t n) {
-    return round_up(m, tile->mr) * round_up(n, tile->nr);
+    return opencl_cpu_matmul_round_up(m, tile->mr) * opencl_cpu_matmul_round_up(n, tile->nr);
 }
 
 static void swap_if_better(plan_t *plan) {
@@ -204,8 +204,9 @@ static void cut_into_tiles(plan_t *plan, int64_t batches) {
 
     q->tiles_m = 1;
     q->tiles_n = 1;
-    for (int64_t tiles_m = 1; tiles_m <= least(plan->items, most_m); ++tiles_m) {
-        for (int64_t tiles_n = 1; tiles_n <= least(plan->items / tiles_m, most_n); ++tiles_n) {
+    for (int64_t tiles_m = 1; tiles_m <= opencl_cpu_matmul_least(plan->items, most_m); ++tiles_m) {
+        for (int64_t tiles_n = 1; tiles_n <= opencl_cpu_matmul_least(plan->items / tiles_m, most_n);
+             ++tiles_n) {
             int64_t cost = cut_cost(plan, batches, tiles_m, tiles_n);
 
             if (cost < best) {
@@ -216,7 +217,7 @@ static void cut_into_tiles(plan_t *plan, int64_t batches) {
         }
     }
     q->tasks = batches * q->tiles_m * q->tiles_n;
-    plan->items = least(plan->items, q->tasks);
+    plan->items = opencl_cpu_matmul_least(plan->items, q->tasks);
 }
 
 static void choose_blocks(plan_t *plan) {
@@ -230,12 +231,13 @@ static void choose_blocks(plan_t *plan) {
     q->mc = even_block(rows, plan->tile.mr, plan->blocks.rows);
     most_columns =
         LARGEST_PACKED_BYTES / (plan->items * q->kc * item) / plan->tile.nr * plan->tile.nr;
-    most_columns =
-        most_columns < plan->tile.nr ? plan->tile.nr : least(most_columns, plan->blocks.columns);
+    most_columns = most_columns < plan->tile.nr
+                       ? plan->tile.nr
+                       : opencl_cpu_matmul_least(most_columns, plan->blocks.columns);
     q->nc = even_block(columns, plan->tile.nr, most_columns);
     q->is_direct = can_be_direct(plan, rows);
     q->is_plain = can_be_plain(plan);
-    q->slot = round_up(q->mc * q->kc + q->nc * q->kc, LINE_BYTES / item);
+    q->slot = opencl_cpu_matmul_round_up(q->mc * q->kc + q->nc * q->kc, LINE_BYTES / item);
 }
 
 static void make_plan(const gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul,
@@ -249,7 +251,7 @@ static void make_plan(const gantry_op_call_t *call, const gantry__opencl_matmul_
                          .blocks = call->device->cpu_blocks[matmul->dtype == GANTRY_K_FLOAT64]};
     set_strides(&out_plan->problem, matmul);
     if (worth > 0) { /* another program is not built for little work */
-        make_narrow(&out_plan->tile, out_plan->problem.n);
+        opencl_cpu_matmul_make_narrow(&out_plan->tile, out_plan->problem.n);
     }
     swap_if_better(out_plan);
     if (worth > 0) {
@@ -302,7 +304,7 @@ int32_t gantry__opencl_suits_processor(const gantry_op_call_t *call) {
            call->device_info->type == call->device->record->info.type;
 }
 
-static int32_t compute(gantry_op_call_t *call) {
+static int32_t opencl_cpu_matmul_compute(gantry_op_call_t *call) {
     gantry__opencl_matmul_t matmul;
     plan_t plan;
     gantry_backend_kernel_t *kernel = NULL;
@@ -329,4 +331,4 @@ static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
 
 const gantry_kernel_def_t gantry__opencl_cpu_matmul_kernels[GANTRY__OPENCL_MATMUL_OPS] =
     GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, gantry__opencl_suits_processor,
-                           compute);
+                           opencl_cpu_matmul_compute);

@@ -17,23 +17,24 @@ typedef struct problem_t {
     int64_t c_row, c_col;
 } problem_t;
 
-static int is_b_wide(const gantry__opencl_matmul_t *matmul) {
+static int opencl_cpu_rows_is_b_wide(const gantry__opencl_matmul_t *matmul) {
     return !matmul->is_b_transposed && matmul->m <= MOST_ROWS && matmul->n >= LEAST_COLUMNS;
 }
 
-static int is_a_wide(const gantry__opencl_matmul_t *matmul) {
+static int opencl_cpu_rows_is_a_wide(const gantry__opencl_matmul_t *matmul) {
     return matmul->is_a_transposed && matmul->n <= MOST_ROWS && matmul->m >= LEAST_COLUMNS;
 }
 
 int gantry__opencl_rows_fit(const gantry__opencl_matmul_t *matmul) {
-    const int64_t columns = is_b_wide(matmul) ? matmul->n : matmul->m;
+    const int64_t columns = opencl_cpu_rows_is_b_wide(matmul) ? matmul->n : matmul->m;
 
-    return matmul->batch_rank == 0 && (is_b_wide(matmul) || is_a_wide(matmul)) &&
+    return matmul->batch_rank == 0 &&
+           (opencl_cpu_rows_is_b_wide(matmul) || opencl_cpu_rows_is_a_wide(matmul)) &&
            columns * matmul->k >= LEAST_ELEMENTS;
 }
 
-static problem_t make_problem(const gantry__opencl_matmul_t *matmul) {
-    if (is_b_wide(matmul)) {
+static problem_t opencl_cpu_rows_make_problem(const gantry__opencl_matmul_t *matmul) {
+    if (opencl_cpu_rows_is_b_wide(matmul)) {
         return (problem_t){.rows = matmul->m,
                            .columns = matmul->n,
                            .k = matmul->k,
@@ -58,8 +59,8 @@ GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_rows", gantry__text_opencl_cpu_types,
 
 int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul) {
     const gantry__opencl_tile_t tile = gantry__opencl_tile(call->device_info, matmul->dtype);
-    const problem_t q = make_problem(matmul);
-    const int is_swapped = !is_b_wide(matmul);
+    const problem_t q = opencl_cpu_rows_make_problem(matmul);
+    const int is_swapped = !opencl_cpu_rows_is_b_wide(matmul);
     gantry_launch_arg_t args[] = {
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[is_swapped ? 1 : 0]->span},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[is_swapped ? 0 : 1]->span},

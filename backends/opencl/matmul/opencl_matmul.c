@@ -51,7 +51,7 @@ static void read_batches(const gantry_op_call_t *call, gantry__opencl_matmul_t *
 }
 
 /* One b for a whole run of a's is one taller product. */
-static void fold_batches(gantry__opencl_matmul_t *matmul) {
+static void opencl_matmul_fold_batches(gantry__opencl_matmul_t *matmul) {
     if (matmul->batch_rank == 1 && !matmul->is_a_transposed && matmul->b_batch[0] == 0 &&
         matmul->a_batch[0] == matmul->m * matmul->k) {
         matmul->m *= matmul->batch_count;
@@ -75,7 +75,7 @@ void gantry__opencl_matmul_read(const gantry_op_call_t *call, gantry__opencl_mat
     out_matmul->n = output->dims[output->rank - 1];
     out_matmul->k = a->dims[a->rank - (out_matmul->is_a_transposed ? 2 : 1)];
     read_batches(call, out_matmul);
-    fold_batches(out_matmul);
+    opencl_matmul_fold_batches(out_matmul);
 }
 
 int32_t gantry__opencl_matmul_clear(gantry_op_call_t *call) {

@@ -64,7 +64,8 @@ static int64_t count_tiles(const gantry__opencl_matmul_t *matmul, int64_t side) 
     return matmul->batch_count * tiles_of(matmul->m, side) * tiles_of(matmul->n, side);
 }
 
-static problem_t make_problem(const gantry__opencl_matmul_t *matmul, int64_t side) {
+static problem_t opencl_tensor_matmul_make_problem(const gantry__opencl_matmul_t *matmul,
+                                                   int64_t side) {
     problem_t q = {.m = matmul->m,
                    .n = matmul->n,
                    .k = matmul->k,
@@ -89,8 +90,8 @@ static int has_quads(const gantry_op_call_t *call, const gantry__opencl_matmul_t
            call->inputs[1]->span.offset_bytes % 16 == 0;
 }
 
-static int32_t launch(gantry_op_call_t *call, const problem_t *q, int64_t tiles,
-                      gantry_backend_kernel_t *kernel) {
+static int32_t opencl_tensor_matmul_launch(gantry_op_call_t *call, const problem_t *q,
+                                           int64_t tiles, gantry_backend_kernel_t *kernel) {
     gantry_launch_arg_t args[] = {
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[0]->span},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[1]->span},
@@ -111,7 +112,7 @@ static int32_t launch(gantry_op_call_t *call, const problem_t *q, int64_t tiles,
 
 /* ---- the kernels ---- */
 
-static int32_t supports(const gantry_op_call_t *call) {
+static int32_t opencl_tensor_matmul_supports(const gantry_op_call_t *call) {
     int32_t choice = call->device != NULL ? call->device->matmul : GANTRY__OPENCL_MATMUL_PORTABLE;
 
     return (choice == GANTRY__OPENCL_MATMUL_TENSOR || choice == GANTRY__OPENCL_MATMUL_EMULATED) &&
@@ -119,7 +120,7 @@ static int32_t supports(const gantry_op_call_t *call) {
            call->device_info->local_memory_bytes >= LOCAL_BYTES;
 }
 
-static int32_t compute(gantry_op_call_t *call) {
+static int32_t opencl_tensor_matmul_compute(gantry_op_call_t *call) {
     gantry__opencl_matmul_t matmul;
     gantry_backend_kernel_t *kernel = NULL;
     problem_t problem;
@@ -133,17 +134,19 @@ static int32_t compute(gantry_op_call_t *call) {
     }
     side = count_tiles(&matmul, LARGE_SIDE) < call->device_info->compute_units ? SMALL_SIDE
                                                                                : LARGE_SIDE;
-    problem = make_problem(&matmul, side);
+    problem = opencl_tensor_matmul_make_problem(&matmul, side);
     snprintf(options, sizeof options, GANTRY__OPENCL_TENSOR_OPTIONS, (int)side,
              !matmul.is_a_transposed, (int)matmul.is_b_transposed, has_quads(call, &matmul),
              call->device->matmul == GANTRY__OPENCL_MATMUL_EMULATED);
     status = call->services->kernel(call, &gantry__opencl_tensor_source, options,
                                     "opencl_tensor_matmul", &kernel);
-    return status == GANTRY_K_OK ? launch(call, &problem, count_tiles(&matmul, side), kernel)
-                                 : status;
+    return status == GANTRY_K_OK
+               ? opencl_tensor_matmul_launch(call, &problem, count_tiles(&matmul, side), kernel)
+               : status;
 }
 
 static const gantry_type_constraint_t float32_only[] = {{"T", GANTRY_K_BIT(GANTRY_K_FLOAT32)}};
 
 const gantry_kernel_def_t gantry__opencl_tensor_kernels[GANTRY__OPENCL_MATMUL_OPS] =
-    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float32_only, supports, compute);
+    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float32_only, opencl_tensor_matmul_supports,
+                           opencl_tensor_matmul_compute);
