@@ -12,9 +12,9 @@
 
 #include "kernels/common/cpu_prefetch.h"
 
-typedef struct gantry_stream_line_t {
+typedef struct gantry__stream_line_t {
     _Alignas(GANTRY__CPU_LINE_BYTES) char bytes[GANTRY__CPU_LINE_BYTES];
-} gantry_stream_line_t;
+} gantry__stream_line_t;
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -107,8 +107,8 @@
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
-typedef unsigned long long gantry_cuda_ulong_t;
-#define ulong gantry_cuda_ulong_t
+typedef unsigned long long gantry__cuda_ulong_t;
+#define ulong gantry__cuda_ulong_t
 
 #define GANTRY_FN static __device__ __forceinline__
 #define GANTRY_LONG_FN GANTRY_FN
@@ -226,7 +226,7 @@ GANTRY_FN double gantry__double_of_bits(ulong bits) {
 /* position / size, of places in tensors and sizes: neither is negative. Of 64 bits a division takes
  * a GPU some hundred instructions, and what is below 2^32 is the rule. NVRTC asks by itself
  * whether 32 bits are enough. */
-GANTRY_FN GANTRY_LONG gantry_divide_position(const GANTRY_LONG position, const GANTRY_LONG size) {
+GANTRY_FN GANTRY_LONG gantry__divide_position(const GANTRY_LONG position, const GANTRY_LONG size) {
 #if defined(__CUDACC__)
     return position / size;
 #else

@@ -22,7 +22,7 @@
 
 /* The exponents' biases lie 112 apart. A denormal with fraction f is 2^-14 (1 + f) - 2^-14, which
  * float32 computes exactly. */
-GANTRY_FN float gantry_f16_to_f32(ushort half_bits) {
+GANTRY_FN float gantry__f16_to_f32(ushort half_bits) {
     const uint magnitude = ((uint)half_bits & 0x7fffu) << 13;
     const uint normal = magnitude + (112u << 23);
     const uint denormal =
@@ -37,7 +37,7 @@ GANTRY_FN float gantry_f16_to_f32(ushort half_bits) {
 /* A normal result is rounded by an addition below its last bit, which carries into the exponent
  * where it must. For a denormal one the addition of 0.5 leaves its bits, rounded, at the end of
  * the sum's fraction: one of that is 2^-24. */
-GANTRY_FN ushort gantry_f32_to_f16(float x) {
+GANTRY_FN ushort gantry__f32_to_f16(float x) {
     const uint bits = GANTRY_AS_UINT(x);
     const uint magnitude = bits & 0x7fffffffu;
     const uint normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
@@ -52,19 +52,19 @@ GANTRY_FN ushort gantry_f32_to_f16(float x) {
 /* Of a float16 by itself, which no loop makes a vector of: by the processor's instruction where
  * there is one. */
 #if defined(__F16C__) && !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-GANTRY_FN float gantry_lone_f16_to_f32(ushort bits) { return _cvtsh_ss(bits); }
+GANTRY_FN float gantry__lone_f16_to_f32(ushort bits) { return _cvtsh_ss(bits); }
 
-GANTRY_FN ushort gantry_lone_f32_to_f16(float x) {
+GANTRY_FN ushort gantry__lone_f32_to_f16(float x) {
     return x != x ? (ushort)0x7e00u : _cvtss_sh(x, 0); /* 0: to the nearest */
 }
 #else
-#define gantry_lone_f16_to_f32 gantry_f16_to_f32
-#define gantry_lone_f32_to_f16 gantry_f32_to_f16
+#define gantry__lone_f16_to_f32 gantry__f16_to_f32
+#define gantry__lone_f32_to_f16 gantry__f32_to_f16
 #endif
 
-GANTRY_FN float gantry_bf16_to_f32(ushort bits) { return GANTRY_AS_FLOAT((uint)bits << 16); }
+GANTRY_FN float gantry__bf16_to_f32(ushort bits) { return GANTRY_AS_FLOAT((uint)bits << 16); }
 
-GANTRY_FN ushort gantry_f32_to_bf16(float x) {
+GANTRY_FN ushort gantry__f32_to_bf16(float x) {
     const uint bits = GANTRY_AS_UINT(x);
     const uint rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
 
@@ -73,14 +73,14 @@ GANTRY_FN ushort gantry_f32_to_bf16(float x) {
 
 /* x with its lowest `count` bits cleared; a NaN as it is. Not by x == x, which gcc 12 leaves out
  * here with -Os. */
-GANTRY_FN float gantry_f32_without_bits(float x, int count) {
+GANTRY_FN float gantry__f32_without_bits(float x, int count) {
     const uint bits = GANTRY_AS_UINT(x);
 
     return (bits & 0x7fffffffu) > 0x7f800000u ? x : GANTRY_AS_FLOAT(bits >> count << count);
 }
 
 #if GANTRY_HAS_FLOAT64
-GANTRY_FN double gantry_f64_without_bits(double x, int count) {
+GANTRY_FN double gantry__f64_without_bits(double x, int count) {
     const ulong bits = GANTRY_AS_ULONG(x);
 
     return (bits & (ulong)0x7fffffffffffffff) > (ulong)0x7ff0000000000000
@@ -92,38 +92,38 @@ GANTRY_FN double gantry_f64_without_bits(double x, int count) {
 #endif
 
 /* A program's T or S (types.cl), where that is a half. */
-#define GANTRY_T_TO_F32(x) (GANTRY_T_ID == 19 ? gantry_f16_to_f32(x) : gantry_bf16_to_f32(x))
-#define GANTRY_F32_TO_T(x) (GANTRY_T_ID == 19 ? gantry_f32_to_f16(x) : gantry_f32_to_bf16(x))
-#define GANTRY_S_TO_F32(x) (GANTRY_S_ID == 19 ? gantry_f16_to_f32(x) : gantry_bf16_to_f32(x))
+#define GANTRY_T_TO_F32(x) (GANTRY_T_ID == 19 ? gantry__f16_to_f32(x) : gantry__bf16_to_f32(x))
+#define GANTRY_F32_TO_T(x) (GANTRY_T_ID == 19 ? gantry__f32_to_f16(x) : gantry__f32_to_bf16(x))
+#define GANTRY_S_TO_F32(x) (GANTRY_S_ID == 19 ? gantry__f16_to_f32(x) : gantry__bf16_to_f32(x))
 
 /* Any T as the type C that it is computed in, and back, rounded. */
-#define GANTRY_WIDEN(x) GANTRY_PASTE(gantry_widen_, GANTRY_T_ID)(x)
-#define GANTRY_NARROW(x) GANTRY_PASTE(gantry_narrow_, GANTRY_T_ID)(x)
+#define GANTRY_WIDEN(x) GANTRY_PASTE(gantry__widen_, GANTRY_T_ID)(x)
+#define GANTRY_NARROW(x) GANTRY_PASTE(gantry__narrow_, GANTRY_T_ID)(x)
 
-#define gantry_widen_1(x) (x)
-#define gantry_widen_2(x) (x)
-#define gantry_widen_3(x) (x)
-#define gantry_widen_4(x) (x)
-#define gantry_widen_5(x) (x)
-#define gantry_widen_6(x) (x)
-#define gantry_widen_9(x) (x)
-#define gantry_widen_10(x) (x)
-#define gantry_widen_14(x) gantry_bf16_to_f32(x)
-#define gantry_widen_17(x) (x)
-#define gantry_widen_19(x) gantry_f16_to_f32(x)
-#define gantry_widen_22(x) (x)
-#define gantry_widen_23(x) (x)
+#define gantry__widen_1(x) (x)
+#define gantry__widen_2(x) (x)
+#define gantry__widen_3(x) (x)
+#define gantry__widen_4(x) (x)
+#define gantry__widen_5(x) (x)
+#define gantry__widen_6(x) (x)
+#define gantry__widen_9(x) (x)
+#define gantry__widen_10(x) (x)
+#define gantry__widen_14(x) gantry__bf16_to_f32(x)
+#define gantry__widen_17(x) (x)
+#define gantry__widen_19(x) gantry__f16_to_f32(x)
+#define gantry__widen_22(x) (x)
+#define gantry__widen_23(x) (x)
 
-#define gantry_narrow_1(x) (x)
-#define gantry_narrow_2(x) (x)
-#define gantry_narrow_3(x) (x)
-#define gantry_narrow_4(x) (x)
-#define gantry_narrow_5(x) (x)
-#define gantry_narrow_6(x) (x)
-#define gantry_narrow_9(x) (x)
-#define gantry_narrow_10(x) (x)
-#define gantry_narrow_14(x) gantry_f32_to_bf16(x)
-#define gantry_narrow_17(x) (x)
-#define gantry_narrow_19(x) gantry_f32_to_f16(x)
-#define gantry_narrow_22(x) (x)
-#define gantry_narrow_23(x) (x)
+#define gantry__narrow_1(x) (x)
+#define gantry__narrow_2(x) (x)
+#define gantry__narrow_3(x) (x)
+#define gantry__narrow_4(x) (x)
+#define gantry__narrow_5(x) (x)
+#define gantry__narrow_6(x) (x)
+#define gantry__narrow_9(x) (x)
+#define gantry__narrow_10(x) (x)
+#define gantry__narrow_14(x) gantry__f32_to_bf16(x)
+#define gantry__narrow_17(x) (x)
+#define gantry__narrow_19(x) gantry__f32_to_f16(x)
+#define gantry__narrow_22(x) (x)
+#define gantry__narrow_23(x) (x)

@@ -8,17 +8,17 @@
  *     #ifndef GANTRY_BAND_PARAMETERS               what the host fills in; C includes the text for
  *                                                  this alone, too
  *     #define GANTRY_BAND_PARAMETERS
- *     typedef struct gantry_band_t { gantry_work_t work; GANTRY_LONG rows; ... } gantry_band_t;
+ *     typedef struct gantry__band_t { gantry__work_t work; GANTRY_LONG rows; ... } gantry__band_t;
  *     #endif
  *
  *     #ifdef GANTRY_ITEM_TEXT
  *     GANTRY_ITEM void GANTRY_ITEM_FN(band)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
- *                                           GANTRY_PARAMETERS(gantry_band_t) p, const GANTRY_LONG
+ *                                           GANTRY_PARAMETERS(gantry__band_t) p, const GANTRY_LONG
  *                                           i)
  *     {
  *         out[i] = ...                             item i of p->work.count
  *     }
- *     GANTRY_ITEMS_1_1(band, T, T, gantry_band_t)
+ *     GANTRY_ITEMS_1_1(band, T, T, gantry__band_t)
  *     #endif
  *
  * GANTRY_ITEMS_<inputs>_<outputs>(name, element types..., parameters): spans are read, or written
@@ -34,9 +34,9 @@
 
 /* Of bad data the first position is told: of the launch on devices, in C of the range. */
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
-#define GANTRY_ITEM_FAULT(fault, code_, input_, position_)                          \
-    gantry_note_fault((GANTRY_GLOBAL uint *)(fault), (uint)(code_), (uint)(input_), \
-                      (GANTRY_LONG)(position_))
+#define GANTRY_ITEM_FAULT(fault, code_, input_, position_)                           \
+    gantry__note_fault((GANTRY_GLOBAL uint *)(fault), (uint)(code_), (uint)(input_), \
+                       (GANTRY_LONG)(position_))
 #else
 #define GANTRY_ITEM_FAULT(fault, code_, input_, position_)         \
     do {                                                           \
@@ -50,7 +50,7 @@
     } while (0)
 #endif
 
-/* The most elements of an item that is a run (gantry_runs_t): what arrays for them need. */
+/* The most elements of an item that is a run (gantry__runs_t): what arrays for them need. */
 #if (defined(__OPENCL_VERSION__) || defined(__CUDACC__)) && !GANTRY_SERIAL
 #define GANTRY_RUN_MOST 1
 #else

@@ -21,10 +21,10 @@
 
 #include "kernels/common/work.cl"
 
-_Static_assert(sizeof(gantry_plan_t) == sizeof(gantry__k_device_plan_t) &&
-                   offsetof(gantry_plan_t, strides0) ==
+_Static_assert(sizeof(gantry__item_plan_t) == sizeof(gantry__k_device_plan_t) &&
+                   offsetof(gantry__item_plan_t, strides0) ==
                        offsetof(gantry__k_device_plan_t, strides[0]) &&
-                   offsetof(gantry_plan_t, strides2) ==
+                   offsetof(gantry__item_plan_t, strides2) ==
                        offsetof(gantry__k_device_plan_t, strides[2]),
                "a plan lies alike in the text and on the host's side");
 
@@ -43,7 +43,7 @@ typedef struct gantry__k_item_launch_t {
     gantry_fault_words_t words;
     /* On the CPU the text for bad data at that position; of a launch that can fail. */
     void (*explain)(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes);
-    void *parameters; /* begins with a gantry_work_t, which run fills in */
+    void *parameters; /* begins with a gantry__work_t, which run fills in */
     uint32_t parameter_bytes;
     uint32_t span_count;
     gantry_span_t spans[GANTRY_K_ITEM_SPANS]; /* inputs, then outputs */
@@ -107,16 +107,16 @@ static inline int gantry__k_items_are_c(const gantry_op_call_t *call) {
 enum { GANTRY_K_LONGEST_RUN = 64 };
 
 /* Rows of `size` elements as items that are runs of them. */
-static inline gantry_runs_t gantry__k_runs(const gantry_op_call_t *call, int64_t size) {
+static inline gantry__runs_t gantry__k_runs(const gantry_op_call_t *call, int64_t size) {
     const int64_t most = gantry__k_is_serial(call) ? GANTRY_K_LONGEST_RUN : 1,
                   length = size < most ? size : most;
 
-    return (gantry_runs_t){.size = size, .length = length, .count = (size + length - 1) / length};
+    return (gantry__runs_t){.size = size, .length = length, .count = (size + length - 1) / length};
 }
 
 /* Runs the launch over all runs of output 0, which makes its count and item_bytes. */
 static inline int32_t gantry__k_run_runs(gantry_op_call_t *call, gantry__k_item_launch_t *launch,
-                                         const gantry_runs_t *runs) {
+                                         const gantry__runs_t *runs) {
     launch->count = call->outputs[0]->element_count / runs->size * runs->count;
     launch->item_bytes = runs->length * (int64_t)gantry__k_size(launch->t);
     launch->elements = runs->length;

@@ -12,9 +12,9 @@
 #define GANTRY_LOCAL_ARRAY(T_, name, n) __shared__ T_ name[n]
 #define GANTRY_LOCAL_POINTER(T_) T_ *
 /* The dynamic shared memory of the launch; the parameter only keeps the argument list alike. */
-extern __shared__ ulong gantry_shared_memory[];
+extern __shared__ ulong gantry__shared_memory[];
 #define GANTRY_SPAN_LOCAL(name) const ulong name##_bytes
-#define GANTRY_LOCAL(T_, name) ((T_ *)gantry_shared_memory)
+#define GANTRY_LOCAL(T_, name) ((T_ *)gantry__shared_memory)
 
 #define GANTRY_LOCAL_ID(d) \
     ((GANTRY_LONG)((d) == 0 ? threadIdx.x : (d) == 1 ? threadIdx.y : threadIdx.z))
@@ -70,13 +70,13 @@ extern __shared__ ulong gantry_shared_memory[];
 #define GANTRY_OUT(T_, name) ((GANTRY_GLOBAL T_ *)(name##_base + name##_offset))
 
 /* Where the element with this number lies, in an array of any strides. */
-GANTRY_FN GANTRY_LONG gantry_offset(const GANTRY_LONG rank, const GANTRY_LONG *dims,
-                                    const GANTRY_LONG *strides, const GANTRY_LONG number) {
+GANTRY_FN GANTRY_LONG gantry__offset(const GANTRY_LONG rank, const GANTRY_LONG *dims,
+                                     const GANTRY_LONG *strides, const GANTRY_LONG number) {
     GANTRY_LONG rest = number;
     GANTRY_LONG offset = 0;
 
     for (int d = (int)rank - 1; d > 0; --d) {
-        const GANTRY_LONG next = gantry_divide_position(rest, dims[d]);
+        const GANTRY_LONG next = gantry__divide_position(rest, dims[d]);
 
         offset += (rest - next * dims[d]) * strides[d];
         rest = next;
@@ -94,9 +94,9 @@ GANTRY_FN GANTRY_LONG gantry_offset(const GANTRY_LONG rank, const GANTRY_LONG *d
 #define GANTRY_FAULT_BAD_PERMUTATION 3u
 #define GANTRY_FAULT_NEGATIVE_EXPONENT 4u
 #define GANTRY_FAULT_LABEL_OUT_OF_RANGE 5u
-#define GANTRY_FAULT(name, code_, input_, position_)                         \
-    gantry_note_fault(GANTRY_OUT(uint, name), (uint)(code_), (uint)(input_), \
-                      (GANTRY_LONG)(position_))
+#define GANTRY_FAULT(name, code_, input_, position_)                          \
+    gantry__note_fault(GANTRY_OUT(uint, name), (uint)(code_), (uint)(input_), \
+                       (GANTRY_LONG)(position_))
 
 #if defined(__CUDACC__)
 #define GANTRY_RAISE(at, value) atomicMax(at, value)
@@ -105,8 +105,8 @@ GANTRY_FN GANTRY_LONG gantry_offset(const GANTRY_LONG rank, const GANTRY_LONG *d
 #endif
 
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
-GANTRY_FN void gantry_note_fault(GANTRY_GLOBAL uint *slot, const uint code, const uint input,
-                                 const GANTRY_LONG position) {
+GANTRY_FN void gantry__note_fault(GANTRY_GLOBAL uint *slot, const uint code, const uint input,
+                                  const GANTRY_LONG position) {
     const ulong block = (ulong)position >> 31;
     const uint left = 0x80000000u - ((uint)position & 0x7fffffffu);
 

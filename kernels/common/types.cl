@@ -35,74 +35,74 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-typedef float gantry_type_1;
-typedef int gantry_type_3;
-typedef uchar gantry_type_4;
-typedef short gantry_type_5;
-typedef signed char gantry_type_6;
-typedef GANTRY_LONG gantry_type_9;
-typedef uchar gantry_type_10;
-typedef ushort gantry_type_14;
-typedef ushort gantry_type_17;
-typedef ushort gantry_type_19;
-typedef uint gantry_type_22;
-typedef ulong gantry_type_23;
+typedef float gantry__type_1;
+typedef int gantry__type_3;
+typedef uchar gantry__type_4;
+typedef short gantry__type_5;
+typedef signed char gantry__type_6;
+typedef GANTRY_LONG gantry__type_9;
+typedef uchar gantry__type_10;
+typedef ushort gantry__type_14;
+typedef ushort gantry__type_17;
+typedef ushort gantry__type_19;
+typedef uint gantry__type_22;
+typedef ulong gantry__type_23;
 
-typedef float gantry_wraps_1;
-typedef uint gantry_wraps_3;
-typedef uint gantry_wraps_4;
-typedef uint gantry_wraps_5;
-typedef uint gantry_wraps_6;
-typedef ulong gantry_wraps_9;
-typedef uchar gantry_wraps_10;
-typedef float gantry_wraps_14;
-typedef uint gantry_wraps_17;
-typedef float gantry_wraps_19;
-typedef uint gantry_wraps_22;
-typedef ulong gantry_wraps_23;
+typedef float gantry__wraps_1;
+typedef uint gantry__wraps_3;
+typedef uint gantry__wraps_4;
+typedef uint gantry__wraps_5;
+typedef uint gantry__wraps_6;
+typedef ulong gantry__wraps_9;
+typedef uchar gantry__wraps_10;
+typedef float gantry__wraps_14;
+typedef uint gantry__wraps_17;
+typedef float gantry__wraps_19;
+typedef uint gantry__wraps_22;
+typedef ulong gantry__wraps_23;
 
-typedef float gantry_computed_1;
-typedef int gantry_computed_3;
-typedef uchar gantry_computed_4;
-typedef short gantry_computed_5;
-typedef signed char gantry_computed_6;
-typedef GANTRY_LONG gantry_computed_9;
-typedef uchar gantry_computed_10;
-typedef float gantry_computed_14;
-typedef ushort gantry_computed_17;
-typedef float gantry_computed_19;
-typedef uint gantry_computed_22;
-typedef ulong gantry_computed_23;
+typedef float gantry__computed_1;
+typedef int gantry__computed_3;
+typedef uchar gantry__computed_4;
+typedef short gantry__computed_5;
+typedef signed char gantry__computed_6;
+typedef GANTRY_LONG gantry__computed_9;
+typedef uchar gantry__computed_10;
+typedef float gantry__computed_14;
+typedef ushort gantry__computed_17;
+typedef float gantry__computed_19;
+typedef uint gantry__computed_22;
+typedef ulong gantry__computed_23;
 
 #if GANTRY_HAS_FLOAT64
-typedef double gantry_type_2;
-typedef double gantry_wraps_2;
-typedef double gantry_computed_2;
+typedef double gantry__type_2;
+typedef double gantry__wraps_2;
+typedef double gantry__computed_2;
 #endif
 
 #define GANTRY_PASTE_TOKENS(a, b) a##b
 #define GANTRY_PASTE(a, b) GANTRY_PASTE_TOKENS(a, b)
 
-#define T GANTRY_PASTE(gantry_type_, GANTRY_T_ID)
-#define U GANTRY_PASTE(gantry_wraps_, GANTRY_T_ID)
-#define C GANTRY_PASTE(gantry_computed_, GANTRY_T_ID)
-#define S GANTRY_PASTE(gantry_type_, GANTRY_S_ID)
-#define I GANTRY_PASTE(gantry_type_, GANTRY_I_ID)
+#define T GANTRY_PASTE(gantry__type_, GANTRY_T_ID)
+#define U GANTRY_PASTE(gantry__wraps_, GANTRY_T_ID)
+#define C GANTRY_PASTE(gantry__computed_, GANTRY_T_ID)
+#define S GANTRY_PASTE(gantry__type_, GANTRY_S_ID)
+#define I GANTRY_PASTE(gantry__type_, GANTRY_I_ID)
 
 /* The T whose bits are the lowest of a ulong. */
-#define GANTRY_T_OF_BITS(bits) GANTRY_PASTE(gantry_of_bits_, GANTRY_T_ID)(bits)
-#define gantry_of_bits_1(bits) GANTRY_AS_FLOAT((uint)(bits))
-#define gantry_of_bits_2(bits) GANTRY_AS_DOUBLE(bits)
-#define gantry_of_bits_3(bits) ((int)(bits))
-#define gantry_of_bits_4(bits) ((uchar)(bits))
-#define gantry_of_bits_5(bits) ((short)(bits))
-#define gantry_of_bits_6(bits) ((signed char)(bits))
-#define gantry_of_bits_9(bits) ((GANTRY_LONG)(bits))
-#define gantry_of_bits_14(bits) ((ushort)(bits))
-#define gantry_of_bits_17(bits) ((ushort)(bits))
-#define gantry_of_bits_19(bits) ((ushort)(bits))
-#define gantry_of_bits_22(bits) ((uint)(bits))
-#define gantry_of_bits_23(bits) (bits)
+#define GANTRY_T_OF_BITS(bits) GANTRY_PASTE(gantry__of_bits_, GANTRY_T_ID)(bits)
+#define gantry__of_bits_1(bits) GANTRY_AS_FLOAT((uint)(bits))
+#define gantry__of_bits_2(bits) GANTRY_AS_DOUBLE(bits)
+#define gantry__of_bits_3(bits) ((int)(bits))
+#define gantry__of_bits_4(bits) ((uchar)(bits))
+#define gantry__of_bits_5(bits) ((short)(bits))
+#define gantry__of_bits_6(bits) ((signed char)(bits))
+#define gantry__of_bits_9(bits) ((GANTRY_LONG)(bits))
+#define gantry__of_bits_14(bits) ((ushort)(bits))
+#define gantry__of_bits_17(bits) ((ushort)(bits))
+#define gantry__of_bits_19(bits) ((ushort)(bits))
+#define gantry__of_bits_22(bits) ((uint)(bits))
+#define gantry__of_bits_23(bits) (bits)
 
 #define GANTRY_ID_IS_FLOAT(id) ((id) == 1 || (id) == 2)
 #define GANTRY_ID_IS_SIGNED(id) ((id) == 3 || (id) == 5 || (id) == 6 || (id) == 9)

@@ -8,12 +8,12 @@
  * elements, where they lie aligned 16 bytes of them each.
  *
  *     for (GANTRY_LONG i = GANTRY_FIRST(p); i < GANTRY_END(p); i += GANTRY_STEP) ...      p is a
- *     gantry_work_t */
-typedef struct gantry_work_t {
+ *     gantry__work_t */
+typedef struct gantry__work_t {
     GANTRY_LONG count;
     GANTRY_LONG run;    /* elements of a work-item in the serial style, a multiple of 1024 */
     GANTRY_LONG stream; /* not 0: write past the caches */
-} gantry_work_t;
+} gantry__work_t;
 
 #if GANTRY_SERIAL
 #define GANTRY_FIRST(p) (GANTRY_GLOBAL_ID(0) * (p).run)
@@ -36,7 +36,7 @@ typedef struct gantry_work_t {
 
 /* A line of memory, and how one goes past the caches to a place aligned to lines. */
 #if defined(__OPENCL_VERSION__)
-typedef uint16 gantry_stream_line_t;
+typedef uint16 gantry__stream_line_t;
 #if GANTRY_CAN_STREAM
 #define GANTRY_STREAM_OUT(to, from) __builtin_nontemporal_store(*(from), to)
 #else
@@ -51,7 +51,7 @@ typedef uint16 gantry_stream_line_t;
  * comes next is asked for. Names end in _, lest they hide one of the expression's. */
 #if GANTRY_CAN_STREAM
 #define GANTRY_STREAM_BYTES 512
-#define GANTRY_STREAM_LINE ((int)sizeof(gantry_stream_line_t))
+#define GANTRY_STREAM_LINE ((int)sizeof(gantry__stream_line_t))
 #define GANTRY_STREAM_AHEAD 1024 /* bytes before their use that an operand is asked for */
 #define GANTRY_STORE_ALL(R_, outs, p, want, value)                                               \
     {                                                                                            \
@@ -59,11 +59,11 @@ typedef uint16 gantry_stream_line_t;
         const GANTRY_LONG end_ = GANTRY_END(p);                                                  \
         if ((p).stream) {                                                                        \
             const GANTRY_LONG step_ = GANTRY_STREAM_BYTES / sizeof(R_);                          \
-            gantry_stream_line_t block_[GANTRY_STREAM_BYTES / GANTRY_STREAM_LINE];               \
+            gantry__stream_line_t block_[GANTRY_STREAM_BYTES / GANTRY_STREAM_LINE];              \
             while (end_ - i >= step_) {                                                          \
                 const GANTRY_LONG start_ = i;                                                    \
-                GANTRY_GLOBAL gantry_stream_line_t *lines_ =                                     \
-                    (GANTRY_GLOBAL gantry_stream_line_t *)((outs) + start_);                     \
+                GANTRY_GLOBAL gantry__stream_line_t *lines_ =                                    \
+                    (GANTRY_GLOBAL gantry__stream_line_t *)((outs) + start_);                    \
                 for (int e_ = 0; e_ < GANTRY_STREAM_BYTES / (int)sizeof(R_); ++e_) {             \
                     const GANTRY_LONG i = start_ + e_;                                           \
                     ((R_ *)block_)[e_] = (value);                                                \
@@ -134,25 +134,25 @@ typedef uint16 gantry_stream_line_t;
 
 /* Operands of one element under broadcasting: offset += coordinate * stride for each of the
  * plan's operands. */
-typedef struct gantry_plan_t {
-    gantry_work_t work;
+typedef struct gantry__item_plan_t {
+    gantry__work_t work;
     GANTRY_LONG rank;
     GANTRY_LONG dims[8];
     /* in elements; Mesa's Rusticl miscounts an array of arrays */
     GANTRY_LONG strides0[8], strides1[8], strides2[8];
-} gantry_plan_t;
+} gantry__item_plan_t;
 
 /* Items (item.cl) that are runs of neighbours in a row: of one element on cards, of some dozens on
  * processors, where what it takes to find the row is then paid once for all of them.
  * GANTRY_FIND_RUN sets item i's row and which of its elements are meant. */
-typedef struct gantry_runs_t {
+typedef struct gantry__runs_t {
     GANTRY_LONG size;   /* elements of a row */
     GANTRY_LONG length; /* of an item, but the last of a row may have fewer */
     GANTRY_LONG count;  /* items of a row */
-} gantry_runs_t;
+} gantry__runs_t;
 
 #define GANTRY_FIND_RUN(runs)                                            \
-    const GANTRY_LONG line = gantry_divide_position(i, (runs).count);    \
+    const GANTRY_LONG line = gantry__divide_position(i, (runs).count);   \
     const GANTRY_LONG first = (i - line * (runs).count) * (runs).length; \
     const GANTRY_LONG end =                                              \
         (runs).size - first < (runs).length ? (runs).size : first + (runs).length;

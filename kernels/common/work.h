@@ -10,14 +10,14 @@
 #include "kernels/common/kernel_shape.h"
 #include "kernels/common/launch.h"
 
-/* As gantry_work_t of work.cl. */
+/* As gantry__work_t of work.cl. */
 typedef struct gantry__k_work_t {
     int64_t count;
     int64_t run;
     int64_t stream;
 } gantry__k_work_t;
 
-/* As gantry_plan_t of work.cl: a collapsed plan for a device. */
+/* As gantry__item_plan_t of work.cl: a collapsed plan for a device. */
 typedef struct gantry__k_device_plan_t {
     gantry__k_work_t work;
     int64_t rank;

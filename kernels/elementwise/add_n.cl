@@ -2,14 +2,14 @@
 /* AddN: a first + rest[0] + rest[1] + ..., from left to right, up to seven of the rest in one
  * launch; the host passes the first again for those that are not there. Before this come
  * dialect, launch, types, half and work. */
-typedef struct gantry_add_n_t {
-    gantry_work_t work;
+typedef struct gantry__add_n_t {
+    gantry__work_t work;
     GANTRY_LONG rest; /* 0 to 7 */
-} gantry_add_n_t;
+} gantry__add_n_t;
 
 GANTRY_KERNEL add_n(GANTRY_SPAN_IN(first), GANTRY_SPAN_IN(r0), GANTRY_SPAN_IN(r1),
                     GANTRY_SPAN_IN(r2), GANTRY_SPAN_IN(r3), GANTRY_SPAN_IN(r4), GANTRY_SPAN_IN(r5),
-                    GANTRY_SPAN_IN(r6), GANTRY_SPAN_OUT(out), const gantry_add_n_t p) {
+                    GANTRY_SPAN_IN(r6), GANTRY_SPAN_OUT(out), const gantry__add_n_t p) {
     GANTRY_GLOBAL const T *a = GANTRY_IN(T, first);
     GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
 

@@ -14,9 +14,9 @@
 
 /* From a float to an integer. */
 #if GANTRY_FROM_ID == 2
-#define GANTRY_TO(target, x) gantry_f64_to_##target(GANTRY_FROM(x))
+#define GANTRY_TO(target, x) gantry__f64_to_##target(GANTRY_FROM(x))
 #else
-#define GANTRY_TO(target, x) gantry_f32_to_##target(GANTRY_FROM(x))
+#define GANTRY_TO(target, x) gantry__f32_to_##target(GANTRY_FROM(x))
 #endif
 #if GANTRY_T_ID == 4
 #define GANTRY_LOWEST GANTRY_LOWEST_U8
@@ -36,12 +36,12 @@
 #endif
 
 #if GANTRY_T_ID == 19 && GANTRY_S_ID == 1 && defined(GANTRY_TRUNCATE)
-#define GANTRY_CONVERT(x) GANTRY_F32_TO_T(gantry_f32_without_bits(x, GANTRY_F16_DROPS_OF_F32))
+#define GANTRY_CONVERT(x) GANTRY_F32_TO_T(gantry__f32_without_bits(x, GANTRY_F16_DROPS_OF_F32))
 #elif GANTRY_T_ID == 19 && GANTRY_S_ID == 2 && defined(GANTRY_TRUNCATE)
 #define GANTRY_CONVERT(x) \
-    GANTRY_F32_TO_T((float)gantry_f64_without_bits(x, GANTRY_F16_DROPS_OF_F64))
+    GANTRY_F32_TO_T((float)gantry__f64_without_bits(x, GANTRY_F16_DROPS_OF_F64))
 #elif GANTRY_T_ID == 14 && GANTRY_S_ID == 1 && defined(GANTRY_TRUNCATE)
-#define GANTRY_CONVERT(x) GANTRY_F32_TO_T(gantry_f32_without_bits(x, GANTRY_BF16_DROPS_OF_F32))
+#define GANTRY_CONVERT(x) GANTRY_F32_TO_T(gantry__f32_without_bits(x, GANTRY_BF16_DROPS_OF_F32))
 #elif GANTRY_T_IS_HALF
 #define GANTRY_CONVERT(x) GANTRY_F32_TO_T((float)GANTRY_FROM(x))
 #elif GANTRY_T_IS_BOOL && GANTRY_S_IS_HALF
@@ -55,20 +55,20 @@
 #elif GANTRY_ID_IS_FLOAT(GANTRY_FROM_ID) && GANTRY_T_ID == 23
 #define GANTRY_CONVERT(x) GANTRY_TO(u64, x)
 #elif GANTRY_ID_IS_FLOAT(GANTRY_FROM_ID) && GANTRY_T_IS_INT
-#define GANTRY_CONVERT(x) ((T)gantry_clamp_i64(GANTRY_TO(i64, x), GANTRY_LOWEST, GANTRY_HIGHEST))
+#define GANTRY_CONVERT(x) ((T)gantry__clamp_i64(GANTRY_TO(i64, x), GANTRY_LOWEST, GANTRY_HIGHEST))
 #elif GANTRY_S_ID == 2 && GANTRY_T_ID == 1 && defined(GANTRY_TRUNCATE)
-#define GANTRY_CONVERT(x) gantry_f64_to_f32_truncated(x)
+#define GANTRY_CONVERT(x) gantry__f64_to_f32_truncated(x)
 #else
 #define GANTRY_CONVERT(x) ((T)GANTRY_FROM(x))
 #endif
 
 #if !GANTRY_SERIAL
 #define GANTRY_ELEMENTS (16 / (int)(sizeof(S) > sizeof(T) ? sizeof(S) : sizeof(T)))
-GANTRY_WIDE_TYPE(gantry_wide_in_t, S, GANTRY_ELEMENTS);
-GANTRY_WIDE_TYPE(gantry_wide_out_t, T, GANTRY_ELEMENTS);
+GANTRY_WIDE_TYPE(gantry__wide_in_t, S, GANTRY_ELEMENTS);
+GANTRY_WIDE_TYPE(gantry__wide_out_t, T, GANTRY_ELEMENTS);
 #endif
 
-GANTRY_KERNEL cast(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_work_t p) {
+GANTRY_KERNEL cast(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry__work_t p) {
     GANTRY_GLOBAL const S *xs = GANTRY_IN(S, x);
     GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
 
@@ -79,7 +79,7 @@ GANTRY_KERNEL cast(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_work_t 
 #elif GANTRY_SERIAL
     GANTRY_STORE_ALL(T, outs, p, GANTRY_WANT((ulong)(xs + i)), GANTRY_CONVERT(xs[i]))
 #else
-    GANTRY_MAP_ALL(S, gantry_wide_in_t, gantry_wide_out_t, GANTRY_ELEMENTS, xs, outs, p,
+    GANTRY_MAP_ALL(S, gantry__wide_in_t, gantry__wide_out_t, GANTRY_ELEMENTS, xs, outs, p,
                    GANTRY_CONVERT(x))
 #endif
 }

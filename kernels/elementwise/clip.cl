@@ -3,7 +3,7 @@
 #ifndef GANTRY_CLIP_PARAMETERS
 #define GANTRY_CLIP_PARAMETERS
 /* The collapsed plan of x (dense), the lower and the upper bound. */
-typedef gantry_plan_t gantry_clip_t;
+typedef gantry__item_plan_t gantry__clip_t;
 #endif
 
 #ifdef GANTRY_ITEM_TEXT
@@ -21,21 +21,22 @@ GANTRY_ITEM T GANTRY_ITEM_FN(clip_value)(const T x, const T lower, const T upper
 /* Bounds of one element: a loop that becomes vector code. */
 GANTRY_ITEM void GANTRY_ITEM_FN(clip_all)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *lower,
                                           GANTRY_GLOBAL const T *upper, GANTRY_GLOBAL T *out,
-                                          GANTRY_PARAMETERS(gantry_clip_t) p, const GANTRY_LONG i) {
+                                          GANTRY_PARAMETERS(gantry__clip_t) p,
+                                          const GANTRY_LONG i) {
     (void)p;
     out[i] = GANTRY_ITEM_FN(clip_value)(x[i], lower[0], upper[0]);
 }
-GANTRY_ITEMS_3_1(clip_all, T, T, T, T, gantry_clip_t)
+GANTRY_ITEMS_3_1(clip_all, T, T, T, T, gantry__clip_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(clip)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *lower,
                                       GANTRY_GLOBAL const T *upper, GANTRY_GLOBAL T *out,
-                                      GANTRY_PARAMETERS(gantry_clip_t) p, const GANTRY_LONG i) {
+                                      GANTRY_PARAMETERS(gantry__clip_t) p, const GANTRY_LONG i) {
     GANTRY_LONG rest = i;
     GANTRY_LONG lower_at = 0;
     GANTRY_LONG upper_at = 0;
 
     for (int d = (int)p->rank - 1; d > 0; --d) {
-        const GANTRY_LONG next = gantry_divide_position(rest, p->dims[d]);
+        const GANTRY_LONG next = gantry__divide_position(rest, p->dims[d]);
         const GANTRY_LONG at = rest - next * p->dims[d];
 
         lower_at += at * p->strides1[d];
@@ -45,6 +46,6 @@ GANTRY_ITEM void GANTRY_ITEM_FN(clip)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL co
     out[i] = GANTRY_ITEM_FN(clip_value)(x[i], lower[lower_at + rest * p->strides1[0]],
                                         upper[upper_at + rest * p->strides2[0]]);
 }
-GANTRY_ITEMS_3_1(clip, T, T, T, T, gantry_clip_t)
+GANTRY_ITEMS_3_1(clip, T, T, T, T, gantry__clip_t)
 
 #endif

@@ -5,7 +5,7 @@
  *   a loop over any of
  * these becomes vector code. */
 
-GANTRY_FN int gantry_f32_to_i32(float x) {
+GANTRY_FN int gantry__f32_to_i32(float x) {
     float y = x >= -2147483648.0f ? x : -2147483648.0f;
     int r = (int)(y < 2147483648.0f ? y : 0.0f);
 
@@ -13,7 +13,7 @@ GANTRY_FN int gantry_f32_to_i32(float x) {
     return x == x ? r : 0;
 }
 
-GANTRY_FN GANTRY_LONG gantry_f32_to_i64(float x) {
+GANTRY_FN GANTRY_LONG gantry__f32_to_i64(float x) {
     float y = x >= -9223372036854775808.0f ? x : -9223372036854775808.0f;
     GANTRY_LONG r = (GANTRY_LONG)(y < 9223372036854775808.0f ? y : 0.0f);
 
@@ -21,7 +21,7 @@ GANTRY_FN GANTRY_LONG gantry_f32_to_i64(float x) {
     return x == x ? r : 0;
 }
 
-GANTRY_FN ulong gantry_f32_to_u64(float x) {
+GANTRY_FN ulong gantry__f32_to_u64(float x) {
     float y = x > 0.0f ? x : 0.0f;
     ulong r = (ulong)(y < 18446744073709551616.0f ? y : 0.0f);
 
@@ -40,19 +40,19 @@ GANTRY_FN ulong gantry_f32_to_u64(float x) {
 #define GANTRY_LOWEST_U32 0
 #define GANTRY_HIGHEST_U32 0xffffffffu
 
-GANTRY_FN GANTRY_LONG gantry_clamp_i64(GANTRY_LONG x, GANTRY_LONG lowest, GANTRY_LONG highest) {
+GANTRY_FN GANTRY_LONG gantry__clamp_i64(GANTRY_LONG x, GANTRY_LONG lowest, GANTRY_LONG highest) {
     return x < lowest ? lowest : x > highest ? highest : x;
 }
 
 #if GANTRY_HAS_FLOAT64
-GANTRY_FN ulong gantry_f64_to_u64(double x) {
+GANTRY_FN ulong gantry__f64_to_u64(double x) {
     double y = x > 0.0 ? x : 0.0;
     ulong r = (ulong)(y < 18446744073709551616.0 ? y : 0.0);
 
     return y < 18446744073709551616.0 ? r : ~(ulong)0;
 }
 
-GANTRY_FN int gantry_f64_to_i32(double x) {
+GANTRY_FN int gantry__f64_to_i32(double x) {
     double y = x > -2147483649.0 ? x : -2147483648.0;
     int r = (int)(y < 2147483648.0 ? y : 0.0);
 
@@ -60,7 +60,7 @@ GANTRY_FN int gantry_f64_to_i32(double x) {
     return x == x ? r : 0;
 }
 
-GANTRY_FN GANTRY_LONG gantry_f64_to_i64(double x) {
+GANTRY_FN GANTRY_LONG gantry__f64_to_i64(double x) {
     double y = x >= -9223372036854775808.0 ? x : -9223372036854775808.0;
     GANTRY_LONG r = (GANTRY_LONG)(y < 9223372036854775808.0 ? y : 0.0);
 
@@ -70,7 +70,7 @@ GANTRY_FN GANTRY_LONG gantry_f64_to_i64(double x) {
 
 /* Rounded toward zero: Cast's attribute Truncate. The nearest float32 is at most one step too
  * far from zero. */
-GANTRY_FN float gantry_f64_to_f32_truncated(double x) {
+GANTRY_FN float gantry__f64_to_f32_truncated(double x) {
     float nearest = (float)x;
     double wide = (double)nearest;
     int too_far = x > 0.0 ? wide > x : wide < x;

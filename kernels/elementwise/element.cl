@@ -28,10 +28,10 @@
 #if GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF
 
 #if GANTRY_T_ID == 2
-#define GANTRY_MATH(name) gantry_##name##_f64
+#define GANTRY_MATH(name) gantry__##name##_f64
 #define GANTRY_ABSOLUTE(x) GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0x7fffffffffffffff)
 #else
-#define GANTRY_MATH(name) gantry_##name##_f32
+#define GANTRY_MATH(name) gantry__##name##_f32
 #define GANTRY_ABSOLUTE(x) GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu)
 #endif
 #define GANTRY_IS_NAN(x) ((x) != (x))
@@ -53,9 +53,9 @@
 #define GANTRY_TRUNCATE_DIVIDE(x, y) GANTRY_DIVIDE(x, y)
 #define GANTRY_ROUND(x) (x)
 #if GANTRY_T_ID == 9 || GANTRY_T_ID == 23
-#define GANTRY_POWER(x, y) gantry_power_u64((U)(x), (U)(y))
+#define GANTRY_POWER(x, y) gantry__power_u64((U)(x), (U)(y))
 #else
-#define GANTRY_POWER(x, y) gantry_power_u32((U)(x), (U)(y))
+#define GANTRY_POWER(x, y) gantry__power_u32((U)(x), (U)(y))
 #endif
 
 /* x / y, y no divisor that a machine traps at. CPUs divide doubles by vectors and integers one by

@@ -11,21 +11,21 @@
 
 /* Operands and result arrive as bases: a driver may take a tenth of a small launch for each
  * argument. */
-typedef struct gantry_dense_t {
-    gantry_work_t work;
+typedef struct gantry__dense_t {
+    gantry__work_t work;
     ulong offsets[3]; /* bytes; of the operands, then of the result */
     ulong y;          /* of a VALUE: the bits of a T */
-} gantry_dense_t;
+} gantry__dense_t;
 
 #define GANTRY_DENSE_UNARY(q)                    \
-    const gantry_work_t p = (q).work;            \
+    const gantry__work_t p = (q).work;           \
     const ulong x_offset = (q).offsets[0];       \
     const ulong out_offset = (q).offsets[1];     \
     GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x); \
     GANTRY_GLOBAL R *outs = GANTRY_OUT(R, out);
 
 #define GANTRY_DENSE_BINARY(q)                   \
-    const gantry_work_t p = (q).work;            \
+    const gantry__work_t p = (q).work;           \
     const ulong x_offset = (q).offsets[0];       \
     const ulong y_offset = (q).offsets[1];       \
     const ulong out_offset = (q).offsets[2];     \
@@ -77,26 +77,26 @@ typedef uchar R;
 #else
 #define GANTRY_VECTOR GANTRY_F64
 #endif
-GANTRY_LOOSE_TYPE(GANTRY_VECTOR, T, gantry_loose_t);
+GANTRY_LOOSE_TYPE(GANTRY_VECTOR, T, gantry__loose_t);
 
 #if defined(GANTRY_FORM_UNARY)
 
-GANTRY_FN GANTRY_VECTOR gantry_apply(const GANTRY_VECTOR x) { return GANTRY_EXPRESSION; }
+GANTRY_FN GANTRY_VECTOR gantry__apply(const GANTRY_VECTOR x) { return GANTRY_EXPRESSION; }
 
 /* Fewer than GANTRY_MATH_LANES elements. */
-GANTRY_FN void gantry_apply_few(GANTRY_GLOBAL const T *xs, GANTRY_GLOBAL T *outs, int count) {
+GANTRY_FN void gantry__apply_few(GANTRY_GLOBAL const T *xs, GANTRY_GLOBAL T *outs, int count) {
     T few[GANTRY_MATH_LANES];
 
     for (int e = 0; e < GANTRY_MATH_LANES; ++e) {
         few[e] = e < count ? xs[e] : (T)1;
     }
-    GANTRY_STORE(gantry_apply(GANTRY_LOAD(0, few)), 0, few);
+    GANTRY_STORE(gantry__apply(GANTRY_LOAD(0, few)), 0, few);
     for (int e = 0; e < count; ++e) {
         outs[e] = few[e];
     }
 }
 
-GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_t q) {
+GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry__dense_t q) {
     GANTRY_DENSE_UNARY(q)
     const GANTRY_LONG end = GANTRY_END(p);
     GANTRY_LONG i = GANTRY_FIRST(p);
@@ -105,22 +105,22 @@ GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_
     if (p.stream) {
         for (; end - i >= GANTRY_MATH_LANES; i += GANTRY_MATH_LANES) {
             GANTRY_WANT((ulong)(xs + i) + GANTRY_STREAM_AHEAD);
-            __builtin_nontemporal_store(gantry_apply(GANTRY_LOAD(0, xs + i)),
+            __builtin_nontemporal_store(gantry__apply(GANTRY_LOAD(0, xs + i)),
                                         (GANTRY_GLOBAL GANTRY_VECTOR *)(outs + i));
         }
     }
 #endif
     for (; end - i >= GANTRY_MATH_LANES; i += GANTRY_MATH_LANES) {
-        *(GANTRY_GLOBAL gantry_loose_t *)(outs + i) = gantry_apply(GANTRY_LOAD(0, xs + i));
+        *(GANTRY_GLOBAL gantry__loose_t *)(outs + i) = gantry__apply(GANTRY_LOAD(0, xs + i));
     }
     if (i < end) {
-        gantry_apply_few(xs + i, outs + i, (int)(end - i));
+        gantry__apply_few(xs + i, outs + i, (int)(end - i));
     }
 }
 
 #else
 
-GANTRY_FN GANTRY_VECTOR gantry_apply(const GANTRY_VECTOR x, const GANTRY_VECTOR y) {
+GANTRY_FN GANTRY_VECTOR gantry__apply(const GANTRY_VECTOR x, const GANTRY_VECTOR y) {
     return GANTRY_EXPRESSION;
 }
 
@@ -132,31 +132,31 @@ GANTRY_FN GANTRY_VECTOR gantry_apply(const GANTRY_VECTOR x, const GANTRY_VECTOR 
 
 /* x and y: EACH or ONE. The last elements, fewer than lanes, are filled up with the first of
  * them. */
-#define GANTRY_LANES_KERNEL(name, x_is, y_is)                                                     \
-    GANTRY_KERNEL name(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out),                \
-                       const gantry_dense_t q) {                                                  \
-        GANTRY_DENSE_BINARY(q)                                                                    \
-        const GANTRY_LONG end = GANTRY_END(p);                                                    \
-        GANTRY_LONG i = GANTRY_FIRST(p);                                                          \
-                                                                                                  \
-        for (; end - i >= GANTRY_MATH_LANES; i += GANTRY_MATH_LANES) {                            \
-            *(GANTRY_GLOBAL gantry_loose_t *)(outs + i) =                                         \
-                gantry_apply(GANTRY_TAKE_##x_is(xs, i), GANTRY_TAKE_##y_is(ys, i));               \
-        }                                                                                         \
-        if (i < end) {                                                                            \
-            T few_x[GANTRY_MATH_LANES];                                                           \
-            T few_y[GANTRY_MATH_LANES];                                                           \
-            R few_out[GANTRY_MATH_LANES];                                                         \
-            for (int e = 0; e < GANTRY_MATH_LANES; ++e) {                                         \
-                const GANTRY_LONG at = i + e < end ? i + e : i;                                   \
-                few_x[e] = xs[GANTRY_PLACE_##x_is(at)];                                           \
-                few_y[e] = ys[GANTRY_PLACE_##y_is(at)];                                           \
-            }                                                                                     \
-            GANTRY_STORE(gantry_apply(GANTRY_LOAD(0, few_x), GANTRY_LOAD(0, few_y)), 0, few_out); \
-            for (int e = 0; i + e < end; ++e) {                                                   \
-                outs[i + e] = few_out[e];                                                         \
-            }                                                                                     \
-        }                                                                                         \
+#define GANTRY_LANES_KERNEL(name, x_is, y_is)                                                      \
+    GANTRY_KERNEL name(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out),                 \
+                       const gantry__dense_t q) {                                                  \
+        GANTRY_DENSE_BINARY(q)                                                                     \
+        const GANTRY_LONG end = GANTRY_END(p);                                                     \
+        GANTRY_LONG i = GANTRY_FIRST(p);                                                           \
+                                                                                                   \
+        for (; end - i >= GANTRY_MATH_LANES; i += GANTRY_MATH_LANES) {                             \
+            *(GANTRY_GLOBAL gantry__loose_t *)(outs + i) =                                         \
+                gantry__apply(GANTRY_TAKE_##x_is(xs, i), GANTRY_TAKE_##y_is(ys, i));               \
+        }                                                                                          \
+        if (i < end) {                                                                             \
+            T few_x[GANTRY_MATH_LANES];                                                            \
+            T few_y[GANTRY_MATH_LANES];                                                            \
+            R few_out[GANTRY_MATH_LANES];                                                          \
+            for (int e = 0; e < GANTRY_MATH_LANES; ++e) {                                          \
+                const GANTRY_LONG at = i + e < end ? i + e : i;                                    \
+                few_x[e] = xs[GANTRY_PLACE_##x_is(at)];                                            \
+                few_y[e] = ys[GANTRY_PLACE_##y_is(at)];                                            \
+            }                                                                                      \
+            GANTRY_STORE(gantry__apply(GANTRY_LOAD(0, few_x), GANTRY_LOAD(0, few_y)), 0, few_out); \
+            for (int e = 0; i + e < end; ++e) {                                                    \
+                outs[i + e] = few_out[e];                                                          \
+            }                                                                                      \
+        }                                                                                          \
     }
 
 GANTRY_LANES_KERNEL(dense, EACH, EACH)
@@ -167,7 +167,7 @@ GANTRY_LANES_KERNEL(x_scalar, ONE, EACH)
 
 #else
 
-GANTRY_FN R gantry_apply(const T a, const T b) {
+GANTRY_FN R gantry__apply(const T a, const T b) {
     const C x = GANTRY_WIDEN(a);
     const C y = GANTRY_WIDEN(b);
 
@@ -176,37 +176,37 @@ GANTRY_FN R gantry_apply(const T a, const T b) {
 
 #if !GANTRY_SERIAL
 #define GANTRY_ELEMENTS (16 / (int)sizeof(T))
-GANTRY_WIDE_TYPE(gantry_wide_t, T, GANTRY_ELEMENTS);
-GANTRY_WIDE_TYPE(gantry_wide_result_t, R, GANTRY_ELEMENTS);
+GANTRY_WIDE_TYPE(gantry__wide_t, T, GANTRY_ELEMENTS);
+GANTRY_WIDE_TYPE(gantry__wide_result_t, R, GANTRY_ELEMENTS);
 #endif
 
 #if defined(GANTRY_FORM_UNARY)
 
-GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_t q) {
+GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry__dense_t q) {
     GANTRY_DENSE_UNARY(q)
 #if GANTRY_SERIAL
     GANTRY_HIDE_TRUE(p)
     GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + i)),
-                     GANTRY_STORED(gantry_apply(xs[i], xs[i])))
+                     GANTRY_STORED(gantry__apply(xs[i], xs[i])))
 #else
-    GANTRY_MAP_ALL(T, gantry_wide_t, gantry_wide_result_t, GANTRY_ELEMENTS, xs, outs, p,
-                   gantry_apply(x, x))
+    GANTRY_MAP_ALL(T, gantry__wide_t, gantry__wide_result_t, GANTRY_ELEMENTS, xs, outs, p,
+                   gantry__apply(x, x))
 #endif
 }
 
 #elif defined(GANTRY_FORM_VALUE)
 
-GANTRY_KERNEL value(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_t q) {
+GANTRY_KERNEL value(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry__dense_t q) {
     GANTRY_DENSE_UNARY(q)
     const T y = GANTRY_T_OF_BITS(q.y);
 
 #if GANTRY_SERIAL
     GANTRY_HIDE_TRUE(p)
     GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + i)),
-                     GANTRY_STORED(gantry_apply(xs[i], y)))
+                     GANTRY_STORED(gantry__apply(xs[i], y)))
 #else
-    GANTRY_MAP_ALL(T, gantry_wide_t, gantry_wide_result_t, GANTRY_ELEMENTS, xs, outs, p,
-                   gantry_apply(x, y))
+    GANTRY_MAP_ALL(T, gantry__wide_t, gantry__wide_result_t, GANTRY_ELEMENTS, xs, outs, p,
+                   gantry__apply(x, y))
 #endif
 }
 
@@ -215,11 +215,11 @@ GANTRY_KERNEL value(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_
 #if !GANTRY_SERIAL
 
 /* `elements` of an operand from place g on, or of a scalar. */
-GANTRY_FN gantry_wide_t gantry_load(GANTRY_GLOBAL const T *from, GANTRY_LONG g, int is_scalar) {
-    gantry_wide_t wide;
+GANTRY_FN gantry__wide_t gantry__load(GANTRY_GLOBAL const T *from, GANTRY_LONG g, int is_scalar) {
+    gantry__wide_t wide;
 
     if (!is_scalar) {
-        return ((GANTRY_GLOBAL const gantry_wide_t *)from)[g];
+        return ((GANTRY_GLOBAL const gantry__wide_t *)from)[g];
     }
     for (int e = 0; e < GANTRY_ELEMENTS; ++e) {
         wide.e[e] = from[0];
@@ -234,24 +234,24 @@ GANTRY_FN gantry_wide_t gantry_load(GANTRY_GLOBAL const T *from, GANTRY_LONG g, 
     GANTRY_LONG i = 1;                                                                  \
     const int x_is_scalar = (xi) == 0;                                                  \
     const int y_is_scalar = (yi) == 0;                                                  \
-    const int aligned = (x_is_scalar || GANTRY_IS_ALIGNED(xs, gantry_wide_t)) &&        \
-                        (y_is_scalar || GANTRY_IS_ALIGNED(ys, gantry_wide_t)) &&        \
-                        GANTRY_IS_ALIGNED(outs, gantry_wide_result_t);                  \
+    const int aligned = (x_is_scalar || GANTRY_IS_ALIGNED(xs, gantry__wide_t)) &&       \
+                        (y_is_scalar || GANTRY_IS_ALIGNED(ys, gantry__wide_t)) &&       \
+                        GANTRY_IS_ALIGNED(outs, gantry__wide_result_t);                 \
     const GANTRY_LONG wide = aligned ? p.count / GANTRY_ELEMENTS : 0;                   \
     for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {                 \
-        const gantry_wide_t x = gantry_load(xs, g, x_is_scalar);                        \
-        const gantry_wide_t y = gantry_load(ys, g, y_is_scalar);                        \
-        gantry_wide_result_t out;                                                       \
+        const gantry__wide_t x = gantry__load(xs, g, x_is_scalar);                      \
+        const gantry__wide_t y = gantry__load(ys, g, y_is_scalar);                      \
+        gantry__wide_result_t out;                                                      \
         for (int e = 0; e < GANTRY_ELEMENTS; ++e) {                                     \
             i = g * GANTRY_ELEMENTS + e;                                                \
             bad = bad < 0 && GANTRY_CHECK(y.e[e]) ? (GANTRY_LONG)(yi) : bad;            \
-            out.e[e] = gantry_apply(x.e[e], y.e[e]);                                    \
+            out.e[e] = gantry__apply(x.e[e], y.e[e]);                                   \
         }                                                                               \
-        ((GANTRY_GLOBAL gantry_wide_result_t *)outs)[g] = out;                          \
+        ((GANTRY_GLOBAL gantry__wide_result_t *)outs)[g] = out;                         \
     }                                                                                   \
     for (i = wide * GANTRY_ELEMENTS + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) { \
         bad = bad < 0 && GANTRY_CHECK(ys[yi]) ? (GANTRY_LONG)(yi) : bad;                \
-        outs[i] = gantry_apply(xs[xi], ys[yi]);                                         \
+        outs[i] = gantry__apply(xs[xi], ys[yi]);                                        \
     }                                                                                   \
     GANTRY_REPORT(bad >= 0, bad)
 
@@ -277,20 +277,20 @@ GANTRY_FN gantry_wide_t gantry_load(GANTRY_GLOBAL const T *from, GANTRY_LONG g, 
         work if (is_bad && !is_over) { GANTRY_FIND_BAD(i, first, end, base, place) } \
     }
 
-#define GANTRY_DENSE(xi, yi)                                                        \
-    GANTRY_LONG bad = -1;                                                           \
-    GANTRY_HIDE_TRUE(p)                                                             \
-    GANTRY_CHECKED(i, GANTRY_FIRST(p), GANTRY_END(p), 0, yi,                        \
-                   GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + (xi)));    \
-                                    GANTRY_WANT((ulong)(ys + (yi))),                \
-                                    (is_bad |= GANTRY_CHECK(ys[yi]),                \
-                                     GANTRY_STORED(gantry_apply(xs[xi], ys[yi]))))) \
+#define GANTRY_DENSE(xi, yi)                                                         \
+    GANTRY_LONG bad = -1;                                                            \
+    GANTRY_HIDE_TRUE(p)                                                              \
+    GANTRY_CHECKED(i, GANTRY_FIRST(p), GANTRY_END(p), 0, yi,                         \
+                   GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + (xi)));     \
+                                    GANTRY_WANT((ulong)(ys + (yi))),                 \
+                                    (is_bad |= GANTRY_CHECK(ys[yi]),                 \
+                                     GANTRY_STORED(gantry__apply(xs[xi], ys[yi]))))) \
     GANTRY_REPORT(bad >= 0, bad)
 #endif
 
 #define GANTRY_DENSE_KERNEL(name, xi, yi)                                          \
     GANTRY_KERNEL name(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out), \
-                       const gantry_dense_t q GANTRY_FAULT_PARAMETER) {            \
+                       const gantry__dense_t q GANTRY_FAULT_PARAMETER) {           \
         GANTRY_DENSE_BINARY(q)                                                     \
         GANTRY_DENSE(xi, yi)                                                       \
     }
@@ -306,12 +306,12 @@ GANTRY_DENSE_KERNEL(x_scalar, 0, i)
     GANTRY_CHECKED(                                                        \
         e, 0, length, y_at, yi, for (GANTRY_LONG e = 0; e < length; ++e) { \
             is_bad |= GANTRY_CHECK(ys[yi]);                                \
-            outs[e] = GANTRY_STORED(gantry_apply(xs[xi], ys[yi]));         \
+            outs[e] = GANTRY_STORED(gantry__apply(xs[xi], ys[yi]));        \
         })
 
 GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
-                        GANTRY_VALUE(gantry_plan_t, p) GANTRY_FAULT_PARAMETER) {
-    GANTRY_TAKE(gantry_plan_t, p)
+                        GANTRY_VALUE(gantry__item_plan_t, p) GANTRY_FAULT_PARAMETER) {
+    GANTRY_TAKE(gantry__item_plan_t, p)
     const int inner = (int)p.rank - 1;
     const GANTRY_LONG x_step = p.strides0[inner];
     const GANTRY_LONG y_step = p.strides1[inner];
@@ -361,15 +361,15 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
 #else
 
 GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
-                        GANTRY_VALUE(gantry_plan_t, p) GANTRY_FAULT_PARAMETER) {
-    GANTRY_TAKE(gantry_plan_t, p)
+                        GANTRY_VALUE(gantry__item_plan_t, p) GANTRY_FAULT_PARAMETER) {
+    GANTRY_TAKE(gantry__item_plan_t, p)
     for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < p.work.count; i += GANTRY_STEP) {
         GANTRY_LONG rest = i;
         GANTRY_LONG x_at = 0;
         GANTRY_LONG y_at = 0;
 
         for (int d = (int)p.rank - 1; d >= 0; --d) {
-            const GANTRY_LONG next = gantry_divide_position(rest, p.dims[d]);
+            const GANTRY_LONG next = gantry__divide_position(rest, p.dims[d]);
             const GANTRY_LONG at = rest - next * p.dims[d];
 
             x_at += at * p.strides0[d];
@@ -377,7 +377,7 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
             rest = next;
         }
         GANTRY_REPORT(GANTRY_CHECK(GANTRY_IN(T, y)[y_at]), y_at)
-        GANTRY_OUT(R, out)[i] = gantry_apply(GANTRY_IN(T, x)[x_at], GANTRY_IN(T, y)[y_at]);
+        GANTRY_OUT(R, out)[i] = gantry__apply(GANTRY_IN(T, x)[x_at], GANTRY_IN(T, y)[y_at]);
     }
 }
 

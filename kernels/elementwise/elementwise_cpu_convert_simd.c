@@ -33,11 +33,11 @@ RANGE(u64, uint64_t, uint64_t)
 #define RANGE_HALF(type)                                                                     \
     static void range_##type(const void *start, const void *delta, int64_t begin, void *out, \
                              int64_t count) {                                                \
-        const float first = gantry_##type##_to_f32(((const uint16_t *)start)[0]);            \
-        const float step = gantry_##type##_to_f32(((const uint16_t *)delta)[0]);             \
+        const float first = gantry__##type##_to_f32(((const uint16_t *)start)[0]);           \
+        const float step = gantry__##type##_to_f32(((const uint16_t *)delta)[0]);            \
         GANTRY_INDEPENDENT                                                                   \
         for (int64_t i = 0; i < count; ++i) {                                                \
-            ((uint16_t *)out)[i] = gantry_f32_to_##type(first + (float)(begin + i) * step);  \
+            ((uint16_t *)out)[i] = gantry__f32_to_##type(first + (float)(begin + i) * step); \
         }                                                                                    \
     }
 
@@ -70,13 +70,13 @@ void GANTRY_CPU_NAME(range_loop)(uint32_t column, const void *start, const void 
 
 CONVERT(f32, uint32_t, f32, uint32_t, x)
 CONVERT(f32, float, f64, double, x)
-CONVERT(f32, float, i32, int32_t, gantry_f32_to_i32(x))
-CONVERT(f32, float, i64, int64_t, gantry_f32_to_i64(x))
+CONVERT(f32, float, i32, int32_t, gantry__f32_to_i32(x))
+CONVERT(f32, float, i64, int64_t, gantry__f32_to_i64(x))
 CONVERT(f32, float, b8, uint8_t, x != 0.0f)
 CONVERT(f64, double, f32, float, x)
 CONVERT(f64, uint64_t, f64, uint64_t, x)
-CONVERT(f64, double, i32, int32_t, gantry_f64_to_i32(x))
-CONVERT(f64, double, i64, int64_t, gantry_f64_to_i64(x))
+CONVERT(f64, double, i32, int32_t, gantry__f64_to_i32(x))
+CONVERT(f64, double, i64, int64_t, gantry__f64_to_i64(x))
 CONVERT(f64, double, b8, uint8_t, x != 0.0)
 CONVERT(i32, int32_t, f32, float, x)
 CONVERT(i32, int32_t, f64, double, x)
@@ -94,33 +94,33 @@ CONVERT(b8, uint8_t, i32, int32_t, x)
 CONVERT(b8, uint8_t, i64, int64_t, x)
 CONVERT(b8, uint8_t, b8, uint8_t, x)
 
-CONVERT(f64, double, f32_truncated, float, gantry_f64_to_f32_truncated(x))
+CONVERT(f64, double, f32_truncated, float, gantry__f64_to_f32_truncated(x))
 
 /* A half goes through float32 both ways, as in TensorFlow. */
-#define CONVERT_HALF(half)                                                              \
-    CONVERT(half, uint16_t, f32, float, gantry_##half##_to_f32(x))                      \
-    CONVERT(half, uint16_t, f64, double, gantry_##half##_to_f32(x))                     \
-    CONVERT(half, uint16_t, i32, int32_t, gantry_f32_to_i32(gantry_##half##_to_f32(x))) \
-    CONVERT(half, uint16_t, i64, int64_t, gantry_f32_to_i64(gantry_##half##_to_f32(x))) \
-    CONVERT(half, uint16_t, b8, uint8_t, (x & 0x7fff) != 0)                             \
-    CONVERT(half, uint16_t, half, uint16_t, x)                                          \
-    CONVERT(f32, float, half, uint16_t, gantry_f32_to_##half(x))                        \
-    CONVERT(f64, double, half, uint16_t, gantry_f32_to_##half((float)x))                \
-    CONVERT(i32, int32_t, half, uint16_t, gantry_f32_to_##half((float)x))               \
-    CONVERT(i64, int64_t, half, uint16_t, gantry_f32_to_##half((float)x))               \
-    CONVERT(b8, uint8_t, half, uint16_t, gantry_f32_to_##half((float)x))
+#define CONVERT_HALF(half)                                                                \
+    CONVERT(half, uint16_t, f32, float, gantry__##half##_to_f32(x))                       \
+    CONVERT(half, uint16_t, f64, double, gantry__##half##_to_f32(x))                      \
+    CONVERT(half, uint16_t, i32, int32_t, gantry__f32_to_i32(gantry__##half##_to_f32(x))) \
+    CONVERT(half, uint16_t, i64, int64_t, gantry__f32_to_i64(gantry__##half##_to_f32(x))) \
+    CONVERT(half, uint16_t, b8, uint8_t, (x & 0x7fff) != 0)                               \
+    CONVERT(half, uint16_t, half, uint16_t, x)                                            \
+    CONVERT(f32, float, half, uint16_t, gantry__f32_to_##half(x))                         \
+    CONVERT(f64, double, half, uint16_t, gantry__f32_to_##half((float)x))                 \
+    CONVERT(i32, int32_t, half, uint16_t, gantry__f32_to_##half((float)x))                \
+    CONVERT(i64, int64_t, half, uint16_t, gantry__f32_to_##half((float)x))                \
+    CONVERT(b8, uint8_t, half, uint16_t, gantry__f32_to_##half((float)x))
 
 CONVERT_HALF(f16)
 CONVERT_HALF(bf16)
-CONVERT(f16, uint16_t, bf16, uint16_t, gantry_f32_to_bf16(gantry_f16_to_f32(x)))
-CONVERT(bf16, uint16_t, f16, uint16_t, gantry_f32_to_f16(gantry_bf16_to_f32(x)))
+CONVERT(f16, uint16_t, bf16, uint16_t, gantry__f32_to_bf16(gantry__f16_to_f32(x)))
+CONVERT(bf16, uint16_t, f16, uint16_t, gantry__f32_to_f16(gantry__bf16_to_f32(x)))
 
 CONVERT(f32, float, f16_truncated, uint16_t,
-        gantry_f32_to_f16(gantry_f32_without_bits(x, GANTRY_F16_DROPS_OF_F32)))
+        gantry__f32_to_f16(gantry__f32_without_bits(x, GANTRY_F16_DROPS_OF_F32)))
 CONVERT(f64, double, f16_truncated, uint16_t,
-        gantry_f32_to_f16((float)gantry_f64_without_bits(x, GANTRY_F16_DROPS_OF_F64)))
+        gantry__f32_to_f16((float)gantry__f64_without_bits(x, GANTRY_F16_DROPS_OF_F64)))
 CONVERT(f32, float, bf16_truncated, uint16_t,
-        gantry_f32_to_bf16(gantry_f32_without_bits(x, GANTRY_BF16_DROPS_OF_F32)))
+        gantry__f32_to_bf16(gantry__f32_without_bits(x, GANTRY_BF16_DROPS_OF_F32)))
 
 /* Rarer integers: to and from int64, whose lowest bits are theirs; see gantry__cpu_convert. */
 #define CONVERT_RARE(type, S)         \
@@ -129,7 +129,7 @@ CONVERT(f32, float, bf16_truncated, uint16_t,
 
 #define CONVERT_CLAMPED(type, S, NAME) \
     CONVERT(clamped, int64_t, type, S, \
-            gantry_clamp_i64(x, GANTRY_LOWEST_##NAME, GANTRY_HIGHEST_##NAME))
+            gantry__clamp_i64(x, GANTRY_LOWEST_##NAME, GANTRY_HIGHEST_##NAME))
 
 CONVERT_RARE(i8, int8_t)
 CONVERT_RARE(i16, int16_t)
@@ -144,8 +144,8 @@ CONVERT_CLAMPED(u16, uint16_t, U16)
 CONVERT_CLAMPED(u32, uint32_t, U32)
 CONVERT(u64, uint64_t, f32, float, x)
 CONVERT(u64, uint64_t, f64, double, x)
-CONVERT(f32, float, u64, uint64_t, gantry_f32_to_u64(x))
-CONVERT(f64, double, u64, uint64_t, gantry_f64_to_u64(x))
+CONVERT(f32, float, u64, uint64_t, gantry__f32_to_u64(x))
+CONVERT(f64, double, u64, uint64_t, gantry__f64_to_u64(x))
 /* What pictures are made of. */
 CONVERT(u8, uint8_t, f32, float, x)
 

@@ -58,7 +58,7 @@ static int32_t all_positive(const float *x, int64_t count) {
         (void)y;                                                                              \
         GANTRY_INDEPENDENT                                                                    \
         for (int64_t i = 0; i < WHOLE(count); ++i) {                                          \
-            out[i] = gantry_##function(x[i]);                                                 \
+            out[i] = gantry__##function(x[i]);                                                \
         }                                                                                     \
     }                                                                                         \
     static int32_t name##_blocks(const void *xs, const void *ys, void *outs, int64_t count) { \
@@ -147,7 +147,7 @@ static int32_t all_quotients_near(const float *x, int64_t x_count, const float *
     static void name##_near(const float *x, const float *y, float *out, int64_t count) { \
         GANTRY_INDEPENDENT                                                               \
         for (int64_t i = 0; i < WHOLE(count); ++i) {                                     \
-            out[i] = gantry_##function##_near_f32(x[i], y[i]);                           \
+            out[i] = gantry__##function##_near_f32(x[i], y[i]);                          \
         }                                                                                \
     }                                                                                    \
     MODULO_LOOP(name, dense, 1, 1)                                                       \

@@ -13,7 +13,7 @@ typedef struct portable_op_t {
     int32_t costly;     /* a function of floats: several dozen instructions */
 } portable_op_t;
 
-/* As gantry_dense_t of elementwise.cl. */
+/* As gantry__dense_t of elementwise.cl. */
 typedef struct dense_t {
     gantry__k_work_t work;
     uint64_t offsets[3];

@@ -122,7 +122,7 @@ static int32_t device_compute_fill(gantry_op_call_t *call) {
                                            &work, args, 3);
 }
 
-/* As gantry_fill_t of fill.cl. */
+/* As gantry__fill_t of fill.cl. */
 typedef struct fill_scalars_t {
     gantry__k_work_t work;
     uint64_t bits;
@@ -158,7 +158,7 @@ static int32_t device_compute_ones_like(gantry_op_call_t *call) {
 GANTRY_K_PROGRAM(range_source, "portable/range", gantry__text_half, gantry__text_work,
                  gantry__text_range);
 
-/* As gantry_range_t of range.cl. */
+/* As gantry__range_t of range.cl. */
 typedef struct range_scalars_t {
     gantry__k_work_t work;
     uint64_t start;
@@ -202,7 +202,7 @@ static int32_t device_compute_lin_space(gantry_op_call_t *call) {
 GANTRY_K_PROGRAM(add_n_source, "portable/add_n", gantry__text_half, gantry__text_work,
                  gantry__text_add_n);
 
-/* As gantry_add_n_t of add_n.cl. */
+/* As gantry__add_n_t of add_n.cl. */
 typedef struct add_n_scalars_t {
     gantry__k_work_t work;
     int64_t rest;

@@ -4,24 +4,25 @@
 
 #if !GANTRY_SERIAL
 #define GANTRY_ELEMENTS (16 / (int)sizeof(T))
-GANTRY_WIDE_TYPE(gantry_wide_t, T, GANTRY_ELEMENTS);
+GANTRY_WIDE_TYPE(gantry__wide_t, T, GANTRY_ELEMENTS);
 #endif
 
-GANTRY_KERNEL fill(GANTRY_SPAN_IN(value), GANTRY_SPAN_OUT(out), const gantry_work_t p) {
+GANTRY_KERNEL fill(GANTRY_SPAN_IN(value), GANTRY_SPAN_OUT(out), const gantry__work_t p) {
     GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
     const T value = GANTRY_IN(T, value)[0];
 
 #if GANTRY_SERIAL
     GANTRY_STORE_ALL(T, outs, p, , value)
 #else
-    const GANTRY_LONG wide = GANTRY_IS_ALIGNED(outs, gantry_wide_t) ? p.count / GANTRY_ELEMENTS : 0;
-    gantry_wide_t values;
+    const GANTRY_LONG wide =
+        GANTRY_IS_ALIGNED(outs, gantry__wide_t) ? p.count / GANTRY_ELEMENTS : 0;
+    gantry__wide_t values;
 
     for (int e = 0; e < GANTRY_ELEMENTS; ++e) {
         values.e[e] = value;
     }
     for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {
-        ((GANTRY_GLOBAL gantry_wide_t *)outs)[g] = values;
+        ((GANTRY_GLOBAL gantry__wide_t *)outs)[g] = values;
     }
     for (GANTRY_LONG i = wide * GANTRY_ELEMENTS + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) {
         outs[i] = value;
@@ -33,12 +34,12 @@ GANTRY_KERNEL fill(GANTRY_SPAN_IN(value), GANTRY_SPAN_OUT(out), const gantry_wor
 
 /* The same with a value from the host, on processors: a runtime's own fill is one core's, and
  * through the caches. */
-typedef struct gantry_fill_t {
-    gantry_work_t work;
+typedef struct gantry__fill_t {
+    gantry__work_t work;
     ulong bits;
-} gantry_fill_t;
+} gantry__fill_t;
 
-GANTRY_KERNEL fill_bits(GANTRY_SPAN_OUT(out), const gantry_fill_t p) {
+GANTRY_KERNEL fill_bits(GANTRY_SPAN_OUT(out), const gantry__fill_t p) {
     GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
     const T value = (T)p.bits;
 

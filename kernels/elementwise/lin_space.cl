@@ -6,7 +6,7 @@
     i == 0 ? start : i == last ? stop : GANTRY_NARROW(from + (C)(place)*step)
 
 GANTRY_KERNEL lin_space(GANTRY_SPAN_IN(start), GANTRY_SPAN_IN(stop), GANTRY_SPAN_OUT(out),
-                        const gantry_work_t p) {
+                        const gantry__work_t p) {
     GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
     const T start = GANTRY_IN(T, start)[0];
     const T stop = GANTRY_IN(T, stop)[0];

@@ -20,8 +20,8 @@ static inline uint64_t gantry__k_number_bits(int32_t dtype, double value) {
 
     switch (dtype) {
         case GANTRY_K_FLOAT64: memcpy(&bits, &wide, sizeof wide); return bits;
-        case GANTRY_K_FLOAT16: return gantry_f32_to_f16(single);
-        case GANTRY_K_BFLOAT16: return gantry_f32_to_bf16(single);
+        case GANTRY_K_FLOAT16: return gantry__f32_to_f16(single);
+        case GANTRY_K_BFLOAT16: return gantry__f32_to_bf16(single);
         default: memcpy(&bits, &single, sizeof single); return bits;
     }
 }

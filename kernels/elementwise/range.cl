@@ -2,13 +2,13 @@
 /* Range: start + i * delta, each rounded once; a half's are rounded to float32, and the sum once
  * more. Before this come dialect, launch, types, half and work. start and delta arrive as the
  * bits of T, widened to 64 bits. */
-typedef struct gantry_range_t {
-    gantry_work_t work;
+typedef struct gantry__range_t {
+    gantry__work_t work;
     ulong start;
     ulong delta;
-} gantry_range_t;
+} gantry__range_t;
 
-GANTRY_KERNEL range(GANTRY_SPAN_OUT(out), const gantry_range_t p) {
+GANTRY_KERNEL range(GANTRY_SPAN_OUT(out), const gantry__range_t p) {
     GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
     const U start = (U)GANTRY_WIDEN(GANTRY_T_OF_BITS(p.start));
     const U delta = (U)GANTRY_WIDEN(GANTRY_T_OF_BITS(p.delta));

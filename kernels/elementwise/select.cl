@@ -4,12 +4,12 @@
 
 #if !GANTRY_SERIAL
 #define GANTRY_ELEMENTS (16 / (int)sizeof(T))
-GANTRY_WIDE_TYPE(gantry_wide_t, T, GANTRY_ELEMENTS);
-GANTRY_WIDE_TYPE(gantry_wide_condition_t, uchar, GANTRY_ELEMENTS);
+GANTRY_WIDE_TYPE(gantry__wide_t, T, GANTRY_ELEMENTS);
+GANTRY_WIDE_TYPE(gantry__wide_condition_t, uchar, GANTRY_ELEMENTS);
 #endif
 
 GANTRY_KERNEL dense(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y),
-                    GANTRY_SPAN_OUT(out), const gantry_work_t p) {
+                    GANTRY_SPAN_OUT(out), const gantry__work_t p) {
     GANTRY_GLOBAL const uchar *conditions = GANTRY_IN(uchar, condition);
     GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x);
     GANTRY_GLOBAL const T *ys = GANTRY_IN(T, y);
@@ -17,20 +17,20 @@ GANTRY_KERNEL dense(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN
     GANTRY_LONG i = GANTRY_FIRST(p);
 
 #if !GANTRY_SERIAL
-    if (GANTRY_IS_ALIGNED(conditions, gantry_wide_condition_t) &&
-        GANTRY_IS_ALIGNED(xs, gantry_wide_t) && GANTRY_IS_ALIGNED(ys, gantry_wide_t) &&
-        GANTRY_IS_ALIGNED(outs, gantry_wide_t)) {
+    if (GANTRY_IS_ALIGNED(conditions, gantry__wide_condition_t) &&
+        GANTRY_IS_ALIGNED(xs, gantry__wide_t) && GANTRY_IS_ALIGNED(ys, gantry__wide_t) &&
+        GANTRY_IS_ALIGNED(outs, gantry__wide_t)) {
         const GANTRY_LONG wide = p.count / GANTRY_ELEMENTS;
         for (; i < wide; i += GANTRY_STEP) {
-            const gantry_wide_condition_t c =
-                ((GANTRY_GLOBAL const gantry_wide_condition_t *)conditions)[i];
-            const gantry_wide_t t = ((GANTRY_GLOBAL const gantry_wide_t *)xs)[i];
-            const gantry_wide_t e = ((GANTRY_GLOBAL const gantry_wide_t *)ys)[i];
-            gantry_wide_t result;
+            const gantry__wide_condition_t c =
+                ((GANTRY_GLOBAL const gantry__wide_condition_t *)conditions)[i];
+            const gantry__wide_t t = ((GANTRY_GLOBAL const gantry__wide_t *)xs)[i];
+            const gantry__wide_t e = ((GANTRY_GLOBAL const gantry__wide_t *)ys)[i];
+            gantry__wide_t result;
             for (int k = 0; k < GANTRY_ELEMENTS; ++k) {
                 result.e[k] = c.e[k] ? t.e[k] : e.e[k];
             }
-            ((GANTRY_GLOBAL gantry_wide_t *)outs)[i] = result;
+            ((GANTRY_GLOBAL gantry__wide_t *)outs)[i] = result;
         }
         i = wide * GANTRY_ELEMENTS + GANTRY_FIRST(p);
     }
@@ -44,8 +44,8 @@ GANTRY_KERNEL dense(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN
 
 /* Operands 0, 1, 2 of the plan are condition, x, y. */
 GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y),
-                        GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry_plan_t, p)) {
-    GANTRY_TAKE(gantry_plan_t, p)
+                        GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry__item_plan_t, p)) {
+    GANTRY_TAKE(gantry__item_plan_t, p)
     for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < GANTRY_END(p.work); i += GANTRY_STEP) {
         GANTRY_LONG rest = i;
         GANTRY_LONG condition_at = 0;
@@ -53,7 +53,7 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPA
         GANTRY_LONG y_at = 0;
 
         for (int d = (int)p.rank - 1; d >= 0; --d) {
-            const GANTRY_LONG next = gantry_divide_position(rest, p.dims[d]);
+            const GANTRY_LONG next = gantry__divide_position(rest, p.dims[d]);
             const GANTRY_LONG at = rest - next * p.dims[d];
 
             condition_at += at * p.strides0[d];

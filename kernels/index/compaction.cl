@@ -22,35 +22,35 @@
 
 #define GANTRY_SCAN_CHUNK 64
 
-typedef struct gantry_scan_t {
-    gantry_work_t work;
+typedef struct gantry__scan_t {
+    gantry__work_t work;
     GANTRY_LONG count;    /* of numbers, in chunks */
     GANTRY_LONG has_base; /* 0: the only chunk begins at 0 */
-} gantry_scan_t;
+} gantry__scan_t;
 
 /* Elements in chunks; those are true of which a bit under mask is set. */
-typedef struct gantry_where_t {
-    gantry_work_t work;
+typedef struct gantry__where_t {
+    gantry__work_t work;
     GANTRY_LONG count;
     ulong mask;
     GANTRY_LONG rank;
     GANTRY_LONG dims[8];
-} gantry_where_t;
+} gantry__where_t;
 
-typedef struct gantry_unique_t {
-    gantry_work_t work;
+typedef struct gantry__unique_t {
+    gantry__work_t work;
     GANTRY_LONG count;
     GANTRY_LONG is_float; /* the largest key is NaN, which equals nothing */
     GANTRY_LONG is_wide;  /* indices of 64 bits */
-} gantry_unique_t;
+} gantry__unique_t;
 
 /* Sorted elements in parts. heads, where they stand and their numbers are one after the other:
  * values + 1, values and values of them. */
-typedef struct gantry_heads_t {
-    gantry_work_t work;
+typedef struct gantry__heads_t {
+    gantry__work_t work;
     GANTRY_LONG count, parts, values;
     GANTRY_LONG is_float, is_wide; /* as above */
-} gantry_heads_t;
+} gantry__heads_t;
 
 #endif
 
@@ -68,7 +68,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(chunk_end)(const GANTRY_LONG chunk,
 
 GANTRY_ITEM void GANTRY_ITEM_FN(scan_sums)(GANTRY_GLOBAL const GANTRY_LONG *counts,
                                            GANTRY_GLOBAL GANTRY_LONG *sums,
-                                           GANTRY_PARAMETERS(gantry_scan_t) p,
+                                           GANTRY_PARAMETERS(gantry__scan_t) p,
                                            const GANTRY_LONG i) {
     const GANTRY_LONG end = GANTRY_ITEM_FN(chunk_end)(i, p->count);
     GANTRY_LONG sum = 0;
@@ -78,12 +78,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_sums)(GANTRY_GLOBAL const GANTRY_LONG *coun
     }
     sums[i] = sum;
 }
-GANTRY_ITEMS_1_1(scan_sums, GANTRY_LONG, GANTRY_LONG, gantry_scan_t)
+GANTRY_ITEMS_1_1(scan_sums, GANTRY_LONG, GANTRY_LONG, gantry__scan_t)
 
 /* Counts become the sums of what is before them. */
 GANTRY_ITEM void GANTRY_ITEM_FN(scan_spread)(GANTRY_GLOBAL const GANTRY_LONG *bases,
                                              GANTRY_GLOBAL GANTRY_LONG *counts,
-                                             GANTRY_PARAMETERS(gantry_scan_t) p,
+                                             GANTRY_PARAMETERS(gantry__scan_t) p,
                                              const GANTRY_LONG i) {
     const GANTRY_LONG end = GANTRY_ITEM_FN(chunk_end)(i, p->count);
     GANTRY_LONG place = p->has_base ? bases[i] : 0;
@@ -95,13 +95,13 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_spread)(GANTRY_GLOBAL const GANTRY_LONG *ba
         place += count;
     }
 }
-GANTRY_ITEMS_1_1(scan_spread, GANTRY_LONG, GANTRY_LONG, gantry_scan_t)
+GANTRY_ITEMS_1_1(scan_spread, GANTRY_LONG, GANTRY_LONG, gantry__scan_t)
 
 /* ---- Where ---- */
 
 GANTRY_ITEM void GANTRY_ITEM_FN(where_count)(GANTRY_GLOBAL const T *x,
                                              GANTRY_GLOBAL GANTRY_LONG *counts,
-                                             GANTRY_PARAMETERS(gantry_where_t) p,
+                                             GANTRY_PARAMETERS(gantry__where_t) p,
                                              const GANTRY_LONG i) {
     const GANTRY_LONG end = GANTRY_ITEM_FN(chunk_end)(i, p->count);
     GANTRY_LONG count = 0;
@@ -111,12 +111,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(where_count)(GANTRY_GLOBAL const T *x,
     }
     counts[i] = count;
 }
-GANTRY_ITEMS_1_1(where_count, T, GANTRY_LONG, gantry_where_t)
+GANTRY_ITEMS_1_1(where_count, T, GANTRY_LONG, gantry__where_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(where_write)(GANTRY_GLOBAL const T *x,
                                              GANTRY_GLOBAL const GANTRY_LONG *places,
                                              GANTRY_GLOBAL GANTRY_LONG *out,
-                                             GANTRY_PARAMETERS(gantry_where_t) p,
+                                             GANTRY_PARAMETERS(gantry__where_t) p,
                                              const GANTRY_LONG i) {
     const GANTRY_LONG end = GANTRY_ITEM_FN(chunk_end)(i, p->count);
     GANTRY_LONG place = places[i];
@@ -126,7 +126,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(where_write)(GANTRY_GLOBAL const T *x,
 
         if (((ulong)x[e] & p->mask) != 0) {
             for (GANTRY_LONG d = p->rank - 1; d >= 0; --d) {
-                const GANTRY_LONG next = gantry_divide_position(rest, p->dims[d]);
+                const GANTRY_LONG next = gantry__divide_position(rest, p->dims[d]);
 
                 out[place * p->rank + d] = rest - next * p->dims[d];
                 rest = next;
@@ -135,11 +135,11 @@ GANTRY_ITEM void GANTRY_ITEM_FN(where_write)(GANTRY_GLOBAL const T *x,
         }
     }
 }
-GANTRY_ITEMS_2_1(where_write, T, GANTRY_LONG, GANTRY_LONG, gantry_where_t)
+GANTRY_ITEMS_2_1(where_write, T, GANTRY_LONG, GANTRY_LONG, gantry__where_t)
 
 /* ---- Unique: items are sorted elements, or (unique_values) elements where they stand ---- */
 
-GANTRY_ITEM int GANTRY_ITEM_FN(is_alone)(const K key, GANTRY_PARAMETERS(gantry_unique_t) p) {
+GANTRY_ITEM int GANTRY_ITEM_FN(is_alone)(const K key, GANTRY_PARAMETERS(gantry__unique_t) p) {
     return p->is_float && key == ~(K)0;
 }
 
@@ -162,30 +162,30 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(find_key)(GANTRY_GLOBAL const K *keys, co
 GANTRY_ITEM void GANTRY_ITEM_FN(unique_marks)(GANTRY_GLOBAL const K *keys,
                                               GANTRY_GLOBAL const int *positions,
                                               GANTRY_GLOBAL GANTRY_LONG *marks,
-                                              GANTRY_PARAMETERS(gantry_unique_t) p,
+                                              GANTRY_PARAMETERS(gantry__unique_t) p,
                                               const GANTRY_LONG i) {
     marks[positions[i]] = i == 0 || keys[i - 1] != keys[i] || GANTRY_ITEM_FN(is_alone)(keys[i], p);
 }
-GANTRY_ITEMS_2_1(unique_marks, K, int, GANTRY_LONG, gantry_unique_t)
+GANTRY_ITEMS_2_1(unique_marks, K, int, GANTRY_LONG, gantry__unique_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(unique_indices)(GANTRY_GLOBAL const K *keys,
                                                 GANTRY_GLOBAL const int *positions,
                                                 GANTRY_GLOBAL const GANTRY_LONG *ranks,
                                                 GANTRY_GLOBAL uchar *out,
-                                                GANTRY_PARAMETERS(gantry_unique_t) p,
+                                                GANTRY_PARAMETERS(gantry__unique_t) p,
                                                 const GANTRY_LONG i) {
     const GANTRY_LONG first =
         GANTRY_ITEM_FN(is_alone)(keys[i], p) ? i : GANTRY_ITEM_FN(find_key)(keys, keys[i], 0, 0, i);
 
     GANTRY_PUT_INDEX(out, p->is_wide, positions[i], ranks[positions[first]]);
 }
-GANTRY_ITEMS_3_1(unique_indices, K, int, GANTRY_LONG, uchar, gantry_unique_t)
+GANTRY_ITEMS_3_1(unique_indices, K, int, GANTRY_LONG, uchar, gantry__unique_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(unique_counts)(GANTRY_GLOBAL const K *keys,
                                                GANTRY_GLOBAL const int *positions,
                                                GANTRY_GLOBAL const GANTRY_LONG *ranks,
                                                GANTRY_GLOBAL uchar *out,
-                                               GANTRY_PARAMETERS(gantry_unique_t) p,
+                                               GANTRY_PARAMETERS(gantry__unique_t) p,
                                                const GANTRY_LONG i) {
     const int is_alone = GANTRY_ITEM_FN(is_alone)(keys[i], p);
 
@@ -196,19 +196,19 @@ GANTRY_ITEM void GANTRY_ITEM_FN(unique_counts)(GANTRY_GLOBAL const K *keys,
         GANTRY_PUT_INDEX(out, p->is_wide, ranks[positions[i]], end - i);
     }
 }
-GANTRY_ITEMS_3_1(unique_counts, K, int, GANTRY_LONG, uchar, gantry_unique_t)
+GANTRY_ITEMS_3_1(unique_counts, K, int, GANTRY_LONG, uchar, gantry__unique_t)
 
 /* ranks has one number more than there are elements: how many values there are. */
 GANTRY_ITEM void GANTRY_ITEM_FN(unique_values)(GANTRY_GLOBAL const T *x,
                                                GANTRY_GLOBAL const GANTRY_LONG *ranks,
                                                GANTRY_GLOBAL T *out,
-                                               GANTRY_PARAMETERS(gantry_unique_t) p,
+                                               GANTRY_PARAMETERS(gantry__unique_t) p,
                                                const GANTRY_LONG i) {
     if (i < p->count && ranks[i] != ranks[i + 1]) {
         out[ranks[i]] = x[i];
     }
 }
-GANTRY_ITEMS_2_1(unique_values, T, GANTRY_LONG, T, gantry_unique_t)
+GANTRY_ITEMS_2_1(unique_values, T, GANTRY_LONG, T, gantry__unique_t)
 
 #if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
 GANTRY_ITEM int GANTRY_ITEM_FN(is_head)(GANTRY_GLOBAL const K *keys, const GANTRY_LONG at,
@@ -219,7 +219,7 @@ GANTRY_ITEM int GANTRY_ITEM_FN(is_head)(GANTRY_GLOBAL const K *keys, const GANTR
 /* How many heads the part has. */
 GANTRY_ITEM void GANTRY_ITEM_FN(heads_count)(GANTRY_GLOBAL const K *keys,
                                              GANTRY_GLOBAL GANTRY_LONG *counts,
-                                             GANTRY_PARAMETERS(gantry_heads_t) p,
+                                             GANTRY_PARAMETERS(gantry__heads_t) p,
                                              const GANTRY_LONG i) {
     const GANTRY_LONG end = p->count * (i + 1) / p->parts, is_float = p->is_float;
     GANTRY_LONG count = 0;
@@ -229,7 +229,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(heads_count)(GANTRY_GLOBAL const K *keys,
     }
     counts[i] = count;
 }
-GANTRY_ITEMS_1_1(heads_count, K, GANTRY_LONG, gantry_heads_t)
+GANTRY_ITEMS_1_1(heads_count, K, GANTRY_LONG, gantry__heads_t)
 
 /* Heads before those of the part. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(heads_before)(GANTRY_GLOBAL const GANTRY_LONG *counts,
@@ -246,7 +246,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(heads_write)(GANTRY_GLOBAL const K *keys,
                                              GANTRY_GLOBAL const int *positions,
                                              GANTRY_GLOBAL const GANTRY_LONG *counts,
                                              GANTRY_GLOBAL uint *heads,
-                                             GANTRY_PARAMETERS(gantry_heads_t) p,
+                                             GANTRY_PARAMETERS(gantry__heads_t) p,
                                              const GANTRY_LONG i) {
     const GANTRY_LONG end = p->count * (i + 1) / p->parts, is_float = p->is_float;
     GANTRY_GLOBAL uint *stand = heads + p->values + 1;
@@ -263,41 +263,41 @@ GANTRY_ITEM void GANTRY_ITEM_FN(heads_write)(GANTRY_GLOBAL const K *keys,
         heads[value] = (uint)end;
     }
 }
-GANTRY_ITEMS_3_1(heads_write, K, int, GANTRY_LONG, uint, gantry_heads_t)
+GANTRY_ITEMS_3_1(heads_write, K, int, GANTRY_LONG, uint, gantry__heads_t)
 
 /* order: heads as they stand. An item is a value. */
 GANTRY_ITEM void GANTRY_ITEM_FN(heads_number)(GANTRY_GLOBAL const int *order,
                                               GANTRY_GLOBAL uint *heads,
-                                              GANTRY_PARAMETERS(gantry_heads_t) p,
+                                              GANTRY_PARAMETERS(gantry__heads_t) p,
                                               const GANTRY_LONG i) {
     heads[2 * p->values + 1 + order[i]] = (uint)i;
 }
-GANTRY_ITEMS_1_1(heads_number, int, uint, gantry_heads_t)
+GANTRY_ITEMS_1_1(heads_number, int, uint, gantry__heads_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(heads_values)(GANTRY_GLOBAL const T *x,
                                               GANTRY_GLOBAL const uint *stand, GANTRY_GLOBAL T *out,
-                                              GANTRY_PARAMETERS(gantry_heads_t) p,
+                                              GANTRY_PARAMETERS(gantry__heads_t) p,
                                               const GANTRY_LONG i) {
     (void)p;
     out[i] = x[stand[i]];
 }
-GANTRY_ITEMS_2_1(heads_values, T, uint, T, gantry_heads_t)
+GANTRY_ITEMS_2_1(heads_values, T, uint, T, gantry__heads_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(heads_lengths)(GANTRY_GLOBAL const int *order,
                                                GANTRY_GLOBAL const uint *heads,
                                                GANTRY_GLOBAL uchar *out,
-                                               GANTRY_PARAMETERS(gantry_heads_t) p,
+                                               GANTRY_PARAMETERS(gantry__heads_t) p,
                                                const GANTRY_LONG i) {
     GANTRY_PUT_INDEX(out, p->is_wide, i, heads[order[i] + 1] - heads[order[i]]);
 }
-GANTRY_ITEMS_2_1(heads_lengths, int, uint, uchar, gantry_heads_t)
+GANTRY_ITEMS_2_1(heads_lengths, int, uint, uchar, gantry__heads_t)
 
 /* The numbers of a part's elements. */
 GANTRY_ITEM void GANTRY_ITEM_FN(heads_indices)(GANTRY_GLOBAL const int *positions,
                                                GANTRY_GLOBAL const GANTRY_LONG *counts,
                                                GANTRY_GLOBAL const uint *heads,
                                                GANTRY_GLOBAL uchar *out,
-                                               GANTRY_PARAMETERS(gantry_heads_t) p,
+                                               GANTRY_PARAMETERS(gantry__heads_t) p,
                                                const GANTRY_LONG i) {
     const GANTRY_LONG begin = p->count * i / p->parts, end = p->count * (i + 1) / p->parts;
     GANTRY_GLOBAL const uint *numbers = heads + 2 * p->values + 1;
@@ -313,7 +313,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(heads_indices)(GANTRY_GLOBAL const int *position
         }
     }
 }
-GANTRY_ITEMS_3_1(heads_indices, int, GANTRY_LONG, uint, uchar, gantry_heads_t)
+GANTRY_ITEMS_3_1(heads_indices, int, GANTRY_LONG, uint, uchar, gantry__heads_t)
 #endif
 
 #undef K

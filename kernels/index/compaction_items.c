@@ -18,7 +18,7 @@ static int64_t chunks_of(int64_t count) {
 /* An item per chunk of count numbers in `chunks`; sums or bases: one number for each chunk. */
 static int32_t scan_level(gantry_op_call_t *call, uint32_t item, int32_t t, int64_t count,
                           int has_base, gantry_span_t first, gantry_span_t second) {
-    gantry_scan_t parameters = {.count = count, .has_base = has_base};
+    gantry__scan_t parameters = {.count = count, .has_base = has_base};
     gantry__k_item_launch_t launch = {.item = item,
                                       .t = t,
                                       .count = chunks_of(count),
@@ -72,7 +72,7 @@ static uint64_t truth_mask(int32_t dtype) {
 
 static int32_t compute_where(gantry_op_call_t *call) {
     const gantry_arg_t *x = call->inputs[0];
-    gantry_where_t where = {
+    gantry__where_t where = {
         .count = x->element_count, .mask = truth_mask(x->dtype), .rank = x->rank};
     int64_t dims[2] = {0, x->rank};
     gantry__k_item_launch_t launch = {.item = ITEM_where_count,
@@ -114,9 +114,9 @@ static int32_t compute_where(gantry_op_call_t *call) {
 static int32_t run_unique(gantry_op_call_t *call, uint32_t item, int64_t item_bytes,
                           const gantry_span_t *spans, uint32_t span_count) {
     const gantry_arg_t *x = call->inputs[0];
-    gantry_unique_t unique = {.count = x->element_count,
-                              .is_float = (GANTRY_K_BIT(x->dtype) & GANTRY_K_FLOATING) != 0,
-                              .is_wide = call->outputs[1]->dtype == GANTRY_K_INT64};
+    gantry__unique_t unique = {.count = x->element_count,
+                               .is_float = (GANTRY_K_BIT(x->dtype) & GANTRY_K_FLOATING) != 0,
+                               .is_wide = call->outputs[1]->dtype == GANTRY_K_INT64};
     gantry__k_item_launch_t launch = {.item = item,
                                       .t = gantry__k_twin(x->dtype),
                                       .count = x->element_count,
@@ -181,9 +181,9 @@ static int32_t write_outputs(gantry_op_call_t *call, const gantry__k_sort_t *sor
 #define LEAST_PART INT64_C(16384) /* elements that are worth a thread */
 
 typedef struct heads_t {
-    gantry_heads_t parameters;
+    gantry__heads_t parameters;
     gantry__k_sort_t elements, stand; /* sorted */
-    gantry_span_t counts, lists;      /* of parts; see gantry_heads_t */
+    gantry_span_t counts, lists;      /* of parts; see gantry__heads_t */
 } heads_t;
 
 /* count: items; grain: those that are worth a thread. */

@@ -3,31 +3,31 @@
  * int or long and stands for all types of that size), indices of type I. An index outside [0,
  * limit) gives 0 and is reported by its position in indices (input 1). Before this come dialect,
  * launch, types and work. */
-typedef struct gantry_gather_t {
-    gantry_work_t work; /* over the output's elements */
+typedef struct gantry__gather_t {
+    gantry__work_t work; /* over the output's elements */
     GANTRY_LONG outer;
     GANTRY_LONG limit;
     GANTRY_LONG picks;
     GANTRY_LONG inner;
     /* lines of a row that a processor asks for, and how many rows before it copies it */
     GANTRY_LONG lines, ahead;
-} gantry_gather_t;
+} gantry__gather_t;
 
 #if GANTRY_SERIAL
 
 #if GANTRY_T_ID == 10
-typedef uchar16 gantry_many_t;
+typedef uchar16 gantry__many_t;
 #elif GANTRY_T_ID == 17
-typedef ushort16 gantry_many_t;
+typedef ushort16 gantry__many_t;
 #elif GANTRY_T_ID == 3
-typedef int16 gantry_many_t;
+typedef int16 gantry__many_t;
 #else
-typedef long16 gantry_many_t;
+typedef long16 gantry__many_t;
 #endif
 
 /* `count` elements of a row, or zeros. */
-GANTRY_FN void gantry_copy_row(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL T *outs,
-                               const GANTRY_LONG count, const int is_there) {
+GANTRY_FN void gantry__copy_row(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL T *outs,
+                                const GANTRY_LONG count, const int is_there) {
     GANTRY_LONG e = 0;
 
     if (!is_there) {
@@ -37,7 +37,7 @@ GANTRY_FN void gantry_copy_row(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL T *outs
         return;
     }
     for (; count - e >= 16; e += 16) {
-        const gantry_many_t many = vload16(0, ins + e);
+        const gantry__many_t many = vload16(0, ins + e);
         vstore16(many, 0, outs + e);
     }
     for (; e < count; ++e) {
@@ -49,9 +49,9 @@ GANTRY_FN void gantry_copy_row(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL T *outs
 
 /* `count` rows of one element each, asked for one block ahead. The first bad index is looked for
  * only where there is one. Returns it, or -1. */
-GANTRY_FN GANTRY_LONG gantry_pick_singles(GANTRY_GLOBAL const T *ins,
-                                          GANTRY_GLOBAL const I *indices, GANTRY_GLOBAL T *outs,
-                                          const GANTRY_LONG count, const GANTRY_LONG limit) {
+GANTRY_FN GANTRY_LONG gantry__pick_singles(GANTRY_GLOBAL const T *ins,
+                                           GANTRY_GLOBAL const I *indices, GANTRY_GLOBAL T *outs,
+                                           const GANTRY_LONG count, const GANTRY_LONG limit) {
     GANTRY_LONG bad = -1;
 
     for (GANTRY_LONG start = 0; start < count; start += GANTRY_SINGLES) {
@@ -78,7 +78,7 @@ GANTRY_FN GANTRY_LONG gantry_pick_singles(GANTRY_GLOBAL const T *ins,
 }
 
 GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPAN_OUT(out),
-                     const gantry_gather_t p, GANTRY_SPAN_OUT(fault)) {
+                     const gantry__gather_t p, GANTRY_SPAN_OUT(fault)) {
     const GANTRY_LONG end = GANTRY_END(p.work);
     GANTRY_LONG i = GANTRY_FIRST(p.work);
     GANTRY_LONG at = i % p.inner; /* within a row */
@@ -87,7 +87,7 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
     GANTRY_LONG bad = -1;                       /* the first of this work-item */
 
     while (i < end) { /* a matrix, or what this work-item has of it */
-        const GANTRY_LONG position = gantry_divide_position(matrix, p.outer) * p.picks;
+        const GANTRY_LONG position = gantry__divide_position(matrix, p.outer) * p.picks;
         GANTRY_GLOBAL const I *own = GANTRY_IN(I, indices) + position;
         GANTRY_GLOBAL const T *ins = GANTRY_IN(T, params) + matrix * p.limit * p.inner;
         GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
@@ -96,7 +96,7 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
         if (p.inner == 1 && p.limit > 0) {
             const GANTRY_LONG count = p.picks - pick < end - i ? p.picks - pick : end - i;
 
-            first_bad = gantry_pick_singles(ins, own + pick, outs + i, count, p.limit);
+            first_bad = gantry__pick_singles(ins, own + pick, outs + i, count, p.limit);
             first_bad = first_bad < 0 ? -1 : pick + first_bad;
             i += count;
         } else {
@@ -113,8 +113,8 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
                         GANTRY_WANT(next + line * 64);
                     }
                 }
-                gantry_copy_row(ins + (is_there ? index : 0) * p.inner + at, outs + i, length,
-                                is_there);
+                gantry__copy_row(ins + (is_there ? index : 0) * p.inner + at, outs + i, length,
+                                 is_there);
                 first_bad = first_bad < 0 && !is_there ? pick : first_bad;
                 i += length;
                 at = 0;
@@ -132,12 +132,12 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
 #else
 
 GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPAN_OUT(out),
-                     const gantry_gather_t p, GANTRY_SPAN_OUT(fault)) {
+                     const gantry__gather_t p, GANTRY_SPAN_OUT(fault)) {
     for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < GANTRY_END(p.work); i += GANTRY_STEP) {
-        const GANTRY_LONG row = gantry_divide_position(i, p.inner);
+        const GANTRY_LONG row = gantry__divide_position(i, p.inner);
         const GANTRY_LONG at = i - row * p.inner;
-        const GANTRY_LONG matrix = gantry_divide_position(row, p.picks);
-        const GANTRY_LONG batch = gantry_divide_position(matrix, p.outer);
+        const GANTRY_LONG matrix = gantry__divide_position(row, p.picks);
+        const GANTRY_LONG batch = gantry__divide_position(matrix, p.outer);
         const GANTRY_LONG position = row - (matrix - batch) * p.picks;
         const GANTRY_LONG index = (GANTRY_LONG)GANTRY_IN(I, indices)[position];
         T value = 0;

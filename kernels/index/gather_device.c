@@ -4,7 +4,7 @@
 #include "kernels/common/device_kernel.h"
 #include "kernels/common/work.h"
 
-/* As gantry_gather_t of gather.cl and gantry_one_hot_t of one_hot.cl. */
+/* As gantry__gather_t of gather.cl and gantry__one_hot_t of one_hot.cl. */
 typedef struct device_gather_t {
     gantry__k_work_t work;
     int64_t outer, limit, picks, inner;

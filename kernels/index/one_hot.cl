@@ -2,17 +2,17 @@
 /* OneHot: out[p, d, s] = indices[p, s] == d ? on : off, by element size (T is uchar, ushort, int or
  * long and stands for all types of that size), indices of type I. An index that is no place
  * gives off everywhere. Before this come dialect, launch, types and work. */
-typedef struct gantry_one_hot_t {
-    gantry_work_t work; /* over the output's elements */
+typedef struct gantry__one_hot_t {
+    gantry__work_t work; /* over the output's elements */
     GANTRY_LONG depth;
     GANTRY_LONG suffix;
-} gantry_one_hot_t;
+} gantry__one_hot_t;
 
 #if GANTRY_SERIAL
 
 /* The innermost dimension (suffix, or depth where suffix is 1) is one loop of compares. */
 GANTRY_KERNEL one_hot(GANTRY_SPAN_IN(indices), GANTRY_SPAN_IN(on), GANTRY_SPAN_IN(off),
-                      GANTRY_SPAN_OUT(out), const gantry_one_hot_t p) {
+                      GANTRY_SPAN_OUT(out), const gantry__one_hot_t p) {
     const T on_value = GANTRY_IN(T, on)[0];
     const T off_value = GANTRY_IN(T, off)[0];
     const GANTRY_LONG inner = p.suffix == 1 ? p.depth : p.suffix;
@@ -32,7 +32,7 @@ GANTRY_KERNEL one_hot(GANTRY_SPAN_IN(indices), GANTRY_SPAN_IN(on), GANTRY_SPAN_I
                 outs[e] = at + e == index ? on_value : off_value;
             }
         } else {
-            const GANTRY_LONG prefix = gantry_divide_position(row, p.depth);
+            const GANTRY_LONG prefix = gantry__divide_position(row, p.depth);
             const GANTRY_LONG place = row - prefix * p.depth;
             GANTRY_GLOBAL const I *list = GANTRY_IN(I, indices) + prefix * p.suffix + at;
             for (GANTRY_LONG e = 0; e < length; ++e) {
@@ -48,13 +48,13 @@ GANTRY_KERNEL one_hot(GANTRY_SPAN_IN(indices), GANTRY_SPAN_IN(on), GANTRY_SPAN_I
 #else
 
 GANTRY_KERNEL one_hot(GANTRY_SPAN_IN(indices), GANTRY_SPAN_IN(on), GANTRY_SPAN_IN(off),
-                      GANTRY_SPAN_OUT(out), const gantry_one_hot_t p) {
+                      GANTRY_SPAN_OUT(out), const gantry__one_hot_t p) {
     const T on_value = GANTRY_IN(T, on)[0];
     const T off_value = GANTRY_IN(T, off)[0];
 
     for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < GANTRY_END(p.work); i += GANTRY_STEP) {
-        const GANTRY_LONG row = gantry_divide_position(i, p.suffix); /* (p, d) */
-        const GANTRY_LONG prefix = gantry_divide_position(row, p.depth);
+        const GANTRY_LONG row = gantry__divide_position(i, p.suffix); /* (p, d) */
+        const GANTRY_LONG prefix = gantry__divide_position(row, p.depth);
         const GANTRY_LONG place = row - prefix * p.depth;
         const GANTRY_LONG at = i - row * p.suffix;
         const GANTRY_LONG index = (GANTRY_LONG)GANTRY_IN(I, indices)[prefix * p.suffix + at];

@@ -10,9 +10,9 @@
 #else
 #define GANTRY_PUT_NUMBER(place, number) __atomic_store_n(place, number, __ATOMIC_RELAXED)
 #endif
-typedef struct gantry_permutation_t {
-    gantry_work_t work;
-} gantry_permutation_t;
+typedef struct gantry__permutation_t {
+    gantry__work_t work;
+} gantry__permutation_t;
 #endif
 
 #ifdef GANTRY_ITEM_TEXT
@@ -20,24 +20,24 @@ typedef struct gantry_permutation_t {
 #define GANTRY_IS_INDEX(value) ((value) >= 0 && (value) < p->work.count)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(unset)(GANTRY_GLOBAL T *y,
-                                       GANTRY_PARAMETERS(gantry_permutation_t) p,
+                                       GANTRY_PARAMETERS(gantry__permutation_t) p,
                                        const GANTRY_LONG i) {
     (void)p;
     y[i] = (T)-1;
 }
-GANTRY_ITEMS_0_1(unset, T, gantry_permutation_t)
+GANTRY_ITEMS_0_1(unset, T, gantry__permutation_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(invert)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *y,
-                                        GANTRY_PARAMETERS(gantry_permutation_t) p,
+                                        GANTRY_PARAMETERS(gantry__permutation_t) p,
                                         const GANTRY_LONG i) {
     if (GANTRY_IS_INDEX(x[i])) {
         GANTRY_PUT_NUMBER(&y[x[i]], (T)i);
     }
 }
-GANTRY_ITEMS_1_1(invert, T, T, gantry_permutation_t)
+GANTRY_ITEMS_1_1(invert, T, T, gantry__permutation_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(check)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *y,
-                                       GANTRY_PARAMETERS(gantry_permutation_t) p,
+                                       GANTRY_PARAMETERS(gantry__permutation_t) p,
                                        GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
     /* Of equal elements any one wrote the number; whichever did, the first of them is told. */
     const GANTRY_LONG twin = GANTRY_IS_INDEX(x[i]) ? (GANTRY_LONG)y[x[i]] : -1;
@@ -46,6 +46,6 @@ GANTRY_ITEM void GANTRY_ITEM_FN(check)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T
         GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_BAD_PERMUTATION, 0, twin >= 0 && twin < i ? twin : i);
     }
 }
-GANTRY_ITEMS_1_1F(check, T, T, gantry_permutation_t)
+GANTRY_ITEMS_1_1F(check, T, T, gantry__permutation_t)
 
 #endif

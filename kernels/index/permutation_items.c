@@ -26,7 +26,7 @@ static void permutation_explain(const gantry_op_call_t *call, int64_t position, 
 
 static int32_t compute_invert(gantry_op_call_t *call) {
     const gantry_arg_t *x = call->inputs[0], *y = call->outputs[0];
-    gantry_permutation_t permutation;
+    gantry__permutation_t permutation;
     gantry__k_item_launch_t launch = {.item = ITEM_unset,
                                       .t = x->dtype,
                                       .count = y->element_count,

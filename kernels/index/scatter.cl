@@ -16,43 +16,43 @@
 
 /* Rows of `depth` indices, which lead to slices of inner elements in a tensor that begins with
  * dims. */
-typedef struct gantry_slices_t {
-    gantry_work_t work;
+typedef struct gantry__slices_t {
+    gantry__work_t work;
     GANTRY_LONG depth, inner;
     GANTRY_LONG dims[8];
     GANTRY_LONG is_wide;     /* indices of 64 bits */
     GANTRY_LONG ignores_bad; /* those that lead outside */
     GANTRY_LONG count;       /* of rows; of slice_keys_run */
     GANTRY_LONG input;       /* the indices' place among the op's inputs */
-} gantry_slices_t;
+} gantry__slices_t;
 
 /* Ids in [0, limit); those of each row of per_row begin behind the ids before it. */
-typedef struct gantry_segments_t {
-    gantry_work_t work;
+typedef struct gantry__segments_t {
+    gantry__work_t work;
     GANTRY_LONG limit, per_row;
     GANTRY_LONG count; /* of ids; of segment_keys_run */
     GANTRY_LONG is_wide;
     GANTRY_LONG drops_negative, drops_large; /* what is not in [0, limit), which is else a fault */
     GANTRY_LONG is_sorted;                   /* a smaller id after a larger one is a fault */
     GANTRY_LONG input;
-} gantry_segments_t;
+} gantry__segments_t;
 
 #define GANTRY_KEYS_RUN 1024 /* keys that an item of a processor makes */
 
 /* Parts of `count` numbers, counted in bins of their own each. */
-typedef struct gantry_bin_parts_t {
-    gantry_work_t work;
+typedef struct gantry__bin_parts_t {
+    gantry__work_t work;
     GANTRY_LONG count, parts, bins;
     GANTRY_LONG is_wide;
     GANTRY_LONG input;
-} gantry_bin_parts_t;
+} gantry__bin_parts_t;
 
 /* `count` updates, slices of inner elements each. */
-typedef struct gantry_scatter_last_t {
-    gantry_work_t work;
+typedef struct gantry__scatter_last_t {
+    gantry__work_t work;
     GANTRY_LONG count, inner;
     GANTRY_LONG slices, rows, columns; /* of scatter_direct: as direct_ of segment.cl */
-} gantry_scatter_last_t;
+} gantry__scatter_last_t;
 
 #endif
 
@@ -60,7 +60,7 @@ typedef struct gantry_scatter_last_t {
 
 /* The slice that the row of indices leads to, or -1. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(find_slice)(GANTRY_GLOBAL const uchar *indices,
-                                                   GANTRY_PARAMETERS(gantry_slices_t) p,
+                                                   GANTRY_PARAMETERS(gantry__slices_t) p,
                                                    const GANTRY_LONG row) {
     GANTRY_LONG slice = 0;
     int is_inside = 1;
@@ -76,9 +76,9 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(find_slice)(GANTRY_GLOBAL const uchar *in
 
 GANTRY_ITEM void GANTRY_ITEM_FN(gather_nd)(GANTRY_GLOBAL const T *params,
                                            GANTRY_GLOBAL const uchar *indices, GANTRY_GLOBAL T *out,
-                                           GANTRY_PARAMETERS(gantry_slices_t) p,
+                                           GANTRY_PARAMETERS(gantry__slices_t) p,
                                            GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
-    const GANTRY_LONG row = gantry_divide_position(i, p->inner);
+    const GANTRY_LONG row = gantry__divide_position(i, p->inner);
     const GANTRY_LONG slice = GANTRY_ITEM_FN(find_slice)(indices, p, row);
 
     out[i] = slice < 0 ? (T)0 : params[slice * p->inner + i - row * p->inner];
@@ -86,11 +86,11 @@ GANTRY_ITEM void GANTRY_ITEM_FN(gather_nd)(GANTRY_GLOBAL const T *params,
         GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, p->input, row);
     }
 }
-GANTRY_ITEMS_2_1F(gather_nd, T, uchar, T, gantry_slices_t)
+GANTRY_ITEMS_2_1F(gather_nd, T, uchar, T, gantry__slices_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(slice_keys)(GANTRY_GLOBAL const uchar *indices,
                                             GANTRY_GLOBAL uint *keys,
-                                            GANTRY_PARAMETERS(gantry_slices_t) p,
+                                            GANTRY_PARAMETERS(gantry__slices_t) p,
                                             GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
     const GANTRY_LONG slice = GANTRY_ITEM_FN(find_slice)(indices, p, i);
 
@@ -99,11 +99,11 @@ GANTRY_ITEM void GANTRY_ITEM_FN(slice_keys)(GANTRY_GLOBAL const uchar *indices,
         GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, p->input, i);
     }
 }
-GANTRY_ITEMS_1_1F(slice_keys, uchar, uint, gantry_slices_t)
+GANTRY_ITEMS_1_1F(slice_keys, uchar, uint, gantry__slices_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(segment_keys)(GANTRY_GLOBAL const uchar *ids,
                                               GANTRY_GLOBAL uint *keys,
-                                              GANTRY_PARAMETERS(gantry_segments_t) p,
+                                              GANTRY_PARAMETERS(gantry__segments_t) p,
                                               GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
     const GANTRY_LONG id = GANTRY_GET_INDEX(ids, p->is_wide, i);
     const int is_outside = id < 0 || id >= p->limit;
@@ -111,12 +111,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(segment_keys)(GANTRY_GLOBAL const uchar *ids,
     const int falls = p->is_sorted && i > 0 && id < GANTRY_GET_INDEX(ids, p->is_wide, i - 1);
 
     keys[i] = is_outside || falls ? GANTRY_NO_SLICE
-                                  : (uint)(gantry_divide_position(i, p->per_row) * p->limit + id);
+                                  : (uint)(gantry__divide_position(i, p->per_row) * p->limit + id);
     if (falls || (is_outside && !is_dropped)) {
         GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, p->input, i);
     }
 }
-GANTRY_ITEMS_1_1F(segment_keys, uchar, uint, gantry_segments_t)
+GANTRY_ITEMS_1_1F(segment_keys, uchar, uint, gantry__segments_t)
 
 #if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
 /* The keys of indices in [0, limit) that are keys themselves; returns whether some are not. */
@@ -152,7 +152,7 @@ GANTRY_ITEM int GANTRY_ITEM_FN(plain_keys)(GANTRY_GLOBAL const uchar *indices,
  * indices and all are good. */
 GANTRY_ITEM void GANTRY_ITEM_FN(slice_keys_run)(GANTRY_GLOBAL const uchar *indices,
                                                 GANTRY_GLOBAL uint *keys,
-                                                GANTRY_PARAMETERS(gantry_slices_t) p,
+                                                GANTRY_PARAMETERS(gantry__slices_t) p,
                                                 GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
     const GANTRY_LONG begin = i * GANTRY_KEYS_RUN, most = begin + GANTRY_KEYS_RUN;
     const GANTRY_LONG end = most < p->count ? most : p->count;
@@ -165,11 +165,11 @@ GANTRY_ITEM void GANTRY_ITEM_FN(slice_keys_run)(GANTRY_GLOBAL const uchar *indic
         GANTRY_ITEM_FN(slice_keys)(indices, keys, p, fault, e);
     }
 }
-GANTRY_ITEMS_1_1F(slice_keys_run, uchar, uint, gantry_slices_t)
+GANTRY_ITEMS_1_1F(slice_keys_run, uchar, uint, gantry__slices_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(segment_keys_run)(GANTRY_GLOBAL const uchar *ids,
                                                   GANTRY_GLOBAL uint *keys,
-                                                  GANTRY_PARAMETERS(gantry_segments_t) p,
+                                                  GANTRY_PARAMETERS(gantry__segments_t) p,
                                                   GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
     const GANTRY_LONG begin = i * GANTRY_KEYS_RUN, most = begin + GANTRY_KEYS_RUN;
     const GANTRY_LONG end = most < p->count ? most : p->count;
@@ -182,7 +182,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(segment_keys_run)(GANTRY_GLOBAL const uchar *ids
         GANTRY_ITEM_FN(segment_keys)(ids, keys, p, fault, e);
     }
 }
-GANTRY_ITEMS_1_1F(segment_keys_run, uchar, uint, gantry_segments_t)
+GANTRY_ITEMS_1_1F(segment_keys_run, uchar, uint, gantry__segments_t)
 
 /* Counts numbers in turn in two tables, so that equal neighbours do not wait for each other;
  * returns the place of the first that is negative, or -1. Those beyond the bins are not counted. */
@@ -222,7 +222,7 @@ GANTRY_COUNT_NUMBERS(count_longs, GANTRY_LONG)
 /* An item counts a part of the numbers in two tables. */
 GANTRY_ITEM void GANTRY_ITEM_FN(bin_parts)(GANTRY_GLOBAL const uchar *numbers,
                                            GANTRY_GLOBAL uint *counts,
-                                           GANTRY_PARAMETERS(gantry_bin_parts_t) p,
+                                           GANTRY_PARAMETERS(gantry__bin_parts_t) p,
                                            GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
     const GANTRY_LONG begin = p->count * i / p->parts, end = p->count * (i + 1) / p->parts,
                       bins = p->bins;
@@ -240,30 +240,30 @@ GANTRY_ITEM void GANTRY_ITEM_FN(bin_parts)(GANTRY_GLOBAL const uchar *numbers,
         GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, p->input, bad);
     }
 }
-GANTRY_ITEMS_1_1F(bin_parts, uchar, uint, gantry_bin_parts_t)
+GANTRY_ITEMS_1_1F(bin_parts, uchar, uint, gantry__bin_parts_t)
 #endif
 
 /* Of several updates of a slice the last stays. */
 GANTRY_ITEM void GANTRY_ITEM_FN(scatter_last)(GANTRY_GLOBAL const uint *keys,
                                               GANTRY_GLOBAL const int *positions,
                                               GANTRY_GLOBAL const T *updates, GANTRY_GLOBAL T *out,
-                                              GANTRY_PARAMETERS(gantry_scatter_last_t) p,
+                                              GANTRY_PARAMETERS(gantry__scatter_last_t) p,
                                               const GANTRY_LONG i) {
-    const GANTRY_LONG at = gantry_divide_position(i, p->inner), e = i - at * p->inner;
+    const GANTRY_LONG at = gantry__divide_position(i, p->inner), e = i - at * p->inner;
     const uint key = keys[at];
 
     if (key != GANTRY_NO_SLICE && (at + 1 == p->count || keys[at + 1] != key)) {
         out[(GANTRY_LONG)key * p->inner + e] = updates[(GANTRY_LONG)positions[at] * p->inner + e];
     }
 }
-GANTRY_ITEMS_3_1(scatter_last, uint, int, T, T, gantry_scatter_last_t)
+GANTRY_ITEMS_3_1(scatter_last, uint, int, T, T, gantry__scatter_last_t)
 
 #if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
 /* The same for processors, of updates in their own order: one after the other. */
 GANTRY_ITEM void GANTRY_ITEM_FN(scatter_direct)(GANTRY_GLOBAL const uint *keys,
                                                 GANTRY_GLOBAL const T *updates,
                                                 GANTRY_GLOBAL T *out,
-                                                GANTRY_PARAMETERS(gantry_scatter_last_t) p,
+                                                GANTRY_PARAMETERS(gantry__scatter_last_t) p,
                                                 const GANTRY_LONG i) {
     const GANTRY_LONG row = i / p->columns, column = i - row * p->columns;
     const uint first = (uint)(p->slices * row / p->rows);
@@ -290,7 +290,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scatter_direct)(GANTRY_GLOBAL const uint *keys,
         }
     }
 }
-GANTRY_ITEMS_2_1(scatter_direct, uint, T, T, gantry_scatter_last_t)
+GANTRY_ITEMS_2_1(scatter_direct, uint, T, T, gantry__scatter_last_t)
 #endif
 
 #endif

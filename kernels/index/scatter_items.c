@@ -58,15 +58,15 @@ static gantry_fault_words_t slice_words(const gantry_op_call_t *call, uint32_t i
 }
 
 /* Slices of a tensor of the shape that rows of the op's input lead to; *out_slices of them. */
-static gantry_slices_t slices_of(const gantry_op_call_t *call, uint32_t input,
-                                 const gantry_arg_t *shape, int64_t *out_slices) {
+static gantry__slices_t slices_of(const gantry_op_call_t *call, uint32_t input,
+                                  const gantry_arg_t *shape, int64_t *out_slices) {
     const gantry_arg_t *indices = call->inputs[input];
     const gantry_attr_t *policy = gantry__k_attr(call, "bad_indices_policy");
-    gantry_slices_t out = {.depth = indices->dims[indices->rank - 1],
-                           .inner = 1,
-                           .is_wide = indices->dtype == GANTRY_K_INT64,
-                           .ignores_bad = policy != NULL && strcmp(policy->s, "IGNORE") == 0,
-                           .input = input};
+    gantry__slices_t out = {.depth = indices->dims[indices->rank - 1],
+                            .inner = 1,
+                            .is_wide = indices->dtype == GANTRY_K_INT64,
+                            .ignores_bad = policy != NULL && strcmp(policy->s, "IGNORE") == 0,
+                            .input = input};
 
     *out_slices = 1;
     for (int32_t d = 0; d < shape->rank; ++d) {
@@ -147,7 +147,7 @@ static int32_t make_keys(gantry_op_call_t *call, gantry__k_item_launch_t *launch
 int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape,
                                   gantry__k_updates_t *updates) {
     int64_t slices;
-    gantry_slices_t parameters = slices_of(call, input, shape, &slices);
+    gantry__slices_t parameters = slices_of(call, input, shape, &slices);
     gantry__k_item_launch_t launch = {.item = ITEM_slice_keys,
                                       .explain = explain_slice,
                                       .words = slice_words(call, input, shape),
@@ -175,7 +175,7 @@ static gantry_fault_words_t bad_words(const gantry_op_call_t *call, int64_t inpu
     return words;
 }
 
-int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry_segments_t *parameters,
+int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry__segments_t *parameters,
                                     const gantry__k_bad_ids_t *bad, gantry__k_updates_t *updates) {
     const gantry_arg_t *ids = call->inputs[parameters->input];
     gantry__k_item_launch_t launch = {
@@ -208,13 +208,13 @@ int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bi
     const gantry_arg_t *numbers = call->inputs[input];
     const int64_t units = gantry__k_units(call);
     const int64_t worth = numbers->element_count / (bins > LEAST_SHARE ? bins : LEAST_SHARE);
-    gantry_bin_parts_t parameters = {.count = numbers->element_count,
-                                     .parts = worth < 1       ? 1
-                                              : worth < units ? worth
-                                                              : units,
-                                     .bins = bins,
-                                     .is_wide = numbers->dtype == GANTRY_K_INT64,
-                                     .input = input};
+    gantry__bin_parts_t parameters = {.count = numbers->element_count,
+                                      .parts = worth < 1       ? 1
+                                               : worth < units ? worth
+                                                               : units,
+                                      .bins = bins,
+                                      .is_wide = numbers->dtype == GANTRY_K_INT64,
+                                      .input = input};
     gantry__k_item_launch_t launch = {.item = ITEM_bin_parts,
                                       .t = GANTRY_K_BOOL,
                                       .count = parameters.parts,
@@ -240,7 +240,7 @@ static int32_t compute_gather_nd(gantry_op_call_t *call) {
     const gantry_arg_t *params = call->inputs[0], *indices = call->inputs[1],
                        *out = call->outputs[0];
     int64_t slices;
-    gantry_slices_t parameters = slices_of(call, 1, params, &slices);
+    gantry__slices_t parameters = slices_of(call, 1, params, &slices);
     gantry__k_item_launch_t launch = {.item = ITEM_gather_nd,
                                       .t = gantry__k_twin(params->dtype),
                                       .count = out->element_count,
@@ -256,7 +256,7 @@ static int32_t compute_gather_nd(gantry_op_call_t *call) {
 }
 
 static int32_t update_in_order(gantry_op_call_t *call, const gantry__k_updates_t *updates) {
-    gantry_scatter_last_t parameters = {
+    gantry__scatter_last_t parameters = {
         .count = updates->count, .inner = updates->inner, .slices = updates->slices};
     gantry__k_item_launch_t launch = {
         .item = ITEM_scatter_direct,
@@ -273,7 +273,7 @@ static int32_t update_in_order(gantry_op_call_t *call, const gantry__k_updates_t
 static int32_t compute_update(gantry_op_call_t *call) {
     const gantry_arg_t *tensor = call->inputs[0], *out = call->outputs[0];
     gantry__k_updates_t updates = {.stay = gantry__k_is_serial(call)};
-    gantry_scatter_last_t parameters = {.inner = 1};
+    gantry__scatter_last_t parameters = {.inner = 1};
     int32_t status = call->services->copy(call, &out->span, &tensor->span);
 
     if (status != GANTRY_K_OK || call->inputs[2]->element_count == 0) {

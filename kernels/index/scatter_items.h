@@ -46,7 +46,7 @@ typedef struct gantry__k_bad_ids_t {
 } gantry__k_bad_ids_t;
 
 /* By segments: parameters but is_wide, count and input's data are set; updates->count, too. */
-int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry_segments_t *parameters,
+int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry__segments_t *parameters,
                                     const gantry__k_bad_ids_t *bad, gantry__k_updates_t *updates);
 
 /* A launch of one item for each of a few workers, which own boxes of rows x columns of slices x

@@ -16,36 +16,36 @@
 #define GANTRY_SEGMENT_PARAMETERS
 
 /* `count` updates, slices of inner elements each. */
-typedef struct gantry_combine_t {
-    gantry_work_t work;
+typedef struct gantry__combine_t {
+    gantry__work_t work;
     GANTRY_LONG count, inner;
     GANTRY_LONG is_sorted;   /* the updates themselves are: there are no positions */
     GANTRY_LONG takes_first; /* begins with the first update, not with what the output holds */
-} gantry_combine_t;
+} gantry__combine_t;
 
-typedef struct gantry_count_t {
-    gantry_work_t work;
+typedef struct gantry__count_t {
+    gantry__work_t work;
     GANTRY_LONG count;
     GANTRY_LONG is_binary;
-} gantry_count_t;
+} gantry__count_t;
 
 /* `count` updates, slices of inner elements each. Worker i owns box (i / columns, i % columns)
  * of rows x columns. */
-typedef struct gantry_direct_t {
-    gantry_work_t work;
+typedef struct gantry__direct_t {
+    gantry__work_t work;
     GANTRY_LONG count, inner;
     GANTRY_LONG slices;
     GANTRY_LONG rows, columns;
     GANTRY_LONG takes_first; /* as above */
     GANTRY_LONG is_binary;   /* of counts */
-} gantry_direct_t;
+} gantry__direct_t;
 
 /* An item joins some neighbouring bins of all parts' counts. */
-typedef struct gantry_join_counts_t {
-    gantry_work_t work;
+typedef struct gantry__join_counts_t {
+    gantry__work_t work;
     GANTRY_LONG bins, parts, shares;
     GANTRY_LONG is_binary;
-} gantry_join_counts_t;
+} gantry__join_counts_t;
 
 #endif
 
@@ -87,30 +87,30 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
 #endif
 /* sum = step, for each x, computed in the type A; the result is made of sum and the number of
  * updates, n. */
-#define GANTRY_COMBINE_SORTED(name, A, step, result)                                             \
-    GANTRY_ITEM void GANTRY_ITEM_FN(name)(                                                       \
-        GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const int *positions,                      \
-        GANTRY_GLOBAL const T *updates, GANTRY_GLOBAL T *out,                                    \
-        GANTRY_PARAMETERS(gantry_combine_t) p, const GANTRY_LONG i) {                            \
-        const GANTRY_LONG first = gantry_divide_position(i, p->inner), e = i - first * p->inner; \
-        const uint key = keys[first];                                                            \
-                                                                                                 \
-        if (key != GANTRY_NO_SLICE && (first == 0 || keys[first - 1] != key)) {                  \
-            const GANTRY_LONG n = GANTRY_ITEM_FN(count_alike)(keys, first, p->count);            \
-            GANTRY_GLOBAL T *at = out + (GANTRY_LONG)key * p->inner + e;                         \
-            A sum = (A)GANTRY_WIDEN(*at);                                                        \
-                                                                                                 \
-            for (GANTRY_LONG k = 0; k < n; ++k) {                                                \
-                const GANTRY_LONG update =                                                       \
-                    p->is_sorted ? first + k : (GANTRY_LONG)positions[first + k];                \
-                const A x = (A)GANTRY_WIDEN(updates[update * p->inner + e]);                     \
-                                                                                                 \
-                sum = k == 0 && p->takes_first ? x : (step);                                     \
-            }                                                                                    \
-            *at = (T)GANTRY_NARROW((C)(result));                                                 \
-        }                                                                                        \
-    }                                                                                            \
-    GANTRY_ITEMS_3_1(name, uint, int, T, T, gantry_combine_t)
+#define GANTRY_COMBINE_SORTED(name, A, step, result)                                              \
+    GANTRY_ITEM void GANTRY_ITEM_FN(name)(                                                        \
+        GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const int *positions,                       \
+        GANTRY_GLOBAL const T *updates, GANTRY_GLOBAL T *out,                                     \
+        GANTRY_PARAMETERS(gantry__combine_t) p, const GANTRY_LONG i) {                            \
+        const GANTRY_LONG first = gantry__divide_position(i, p->inner), e = i - first * p->inner; \
+        const uint key = keys[first];                                                             \
+                                                                                                  \
+        if (key != GANTRY_NO_SLICE && (first == 0 || keys[first - 1] != key)) {                   \
+            const GANTRY_LONG n = GANTRY_ITEM_FN(count_alike)(keys, first, p->count);             \
+            GANTRY_GLOBAL T *at = out + (GANTRY_LONG)key * p->inner + e;                          \
+            A sum = (A)GANTRY_WIDEN(*at);                                                         \
+                                                                                                  \
+            for (GANTRY_LONG k = 0; k < n; ++k) {                                                 \
+                const GANTRY_LONG update =                                                        \
+                    p->is_sorted ? first + k : (GANTRY_LONG)positions[first + k];                 \
+                const A x = (A)GANTRY_WIDEN(updates[update * p->inner + e]);                      \
+                                                                                                  \
+                sum = k == 0 && p->takes_first ? x : (step);                                      \
+            }                                                                                     \
+            *at = (T)GANTRY_NARROW((C)(result));                                                  \
+        }                                                                                         \
+    }                                                                                             \
+    GANTRY_ITEMS_3_1(name, uint, int, T, T, gantry__combine_t)
 
 #if GANTRY_T_IS_UNSIGNED
 #define GANTRY_MEAN(sum, n) ((ulong)(C)(sum) / (ulong)(n))
@@ -133,7 +133,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
 #define GANTRY_DIRECT(name, A, step)                                                             \
     GANTRY_ITEM void GANTRY_ITEM_FN(name)(                                                       \
         GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const T *updates,                          \
-        GANTRY_GLOBAL T *GANTRY_APART out, GANTRY_PARAMETERS(gantry_direct_t) p,                 \
+        GANTRY_GLOBAL T *GANTRY_APART out, GANTRY_PARAMETERS(gantry__direct_t) p,                \
         const GANTRY_LONG i) {                                                                   \
         const GANTRY_LONG row = i / p->columns, column = i - row * p->columns, inner = p->inner, \
                           count = p->count;                                                      \
@@ -217,7 +217,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
             }                                                                                    \
         }                                                                                        \
     }                                                                                            \
-    GANTRY_ITEMS_2_1(name, uint, T, T, gantry_direct_t)
+    GANTRY_ITEMS_2_1(name, uint, T, T, gantry__direct_t)
 #endif
 
 GANTRY_DIRECT(direct_sum, U, sum + x)
@@ -246,7 +246,7 @@ GANTRY_COMBINE(scatter_smaller, C, sum > x ? x : sum, sum)
 
 /* How many updates a slice has, or 1. */
 GANTRY_ITEM void GANTRY_ITEM_FN(combine_count)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL T *out,
-                                               GANTRY_PARAMETERS(gantry_count_t) p,
+                                               GANTRY_PARAMETERS(gantry__count_t) p,
                                                const GANTRY_LONG i) {
     const uint key = keys[i];
 
@@ -255,12 +255,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(combine_count)(GANTRY_GLOBAL const uint *keys, G
             (C)(p->is_binary ? 1 : GANTRY_ITEM_FN(count_alike)(keys, i, p->count)));
     }
 }
-GANTRY_ITEMS_1_1(combine_count, uint, T, gantry_count_t)
+GANTRY_ITEMS_1_1(combine_count, uint, T, gantry__count_t)
 
 #if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
 /* The same into boxes. */
 GANTRY_ITEM void GANTRY_ITEM_FN(direct_count)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL T *out,
-                                              GANTRY_PARAMETERS(gantry_direct_t) p,
+                                              GANTRY_PARAMETERS(gantry__direct_t) p,
                                               const GANTRY_LONG i) {
     const uint first = (uint)(p->slices * i / p->rows);
     const uint most = (uint)(p->slices * (i + 1) / p->rows) - first;
@@ -274,12 +274,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(direct_count)(GANTRY_GLOBAL const uint *keys, GA
         }
     }
 }
-GANTRY_ITEMS_1_1(direct_count, uint, T, gantry_direct_t)
+GANTRY_ITEMS_1_1(direct_count, uint, T, gantry__direct_t)
 
 /* Sums of floats become means: item i is a slice. */
 #if GANTRY_T_IS_FLOAT
 GANTRY_ITEM void GANTRY_ITEM_FN(direct_mean)(GANTRY_GLOBAL const int *counts, GANTRY_GLOBAL T *out,
-                                             GANTRY_PARAMETERS(gantry_combine_t) p,
+                                             GANTRY_PARAMETERS(gantry__combine_t) p,
                                              const GANTRY_LONG i) {
     if (counts[i] > 1) {
         for (GANTRY_LONG e = i * p->inner; e < (i + 1) * p->inner; ++e) {
@@ -287,7 +287,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(direct_mean)(GANTRY_GLOBAL const int *counts, GA
         }
     }
 }
-GANTRY_ITEMS_1_1(direct_mean, int, T, gantry_combine_t)
+GANTRY_ITEMS_1_1(direct_mean, int, T, gantry__combine_t)
 #else
 GANTRY_NO_ITEM(direct_mean)
 #endif
@@ -295,7 +295,7 @@ GANTRY_NO_ITEM(direct_mean)
 
 /* What bin_parts of scatter.cl counted. */
 GANTRY_ITEM void GANTRY_ITEM_FN(join_counts)(GANTRY_GLOBAL const uint *counts, GANTRY_GLOBAL T *out,
-                                             GANTRY_PARAMETERS(gantry_join_counts_t) p,
+                                             GANTRY_PARAMETERS(gantry__join_counts_t) p,
                                              const GANTRY_LONG i) {
     for (GANTRY_LONG bin = p->bins * i / p->shares; bin < p->bins * (i + 1) / p->shares; ++bin) {
         ulong sum = 0;
@@ -306,7 +306,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(join_counts)(GANTRY_GLOBAL const uint *counts, G
         out[bin] = (T)GANTRY_NARROW((C)(p->is_binary ? sum != 0 : sum));
     }
 }
-GANTRY_ITEMS_1_1(join_counts, uint, T, gantry_join_counts_t)
+GANTRY_ITEMS_1_1(join_counts, uint, T, gantry__join_counts_t)
 #endif
 
 #endif

@@ -98,7 +98,7 @@ static int goes_directly(const gantry_op_call_t *call, const way_t *way) {
 /* How many updates each slice gets, into `counts`, zeros before. */
 static int32_t count_directly(gantry_op_call_t *call, const gantry__k_updates_t *updates,
                               gantry_span_t counts, int32_t dtype, int is_binary) {
-    gantry_direct_t parameters = {
+    gantry__direct_t parameters = {
         .count = updates->count, .inner = 1, .slices = updates->slices, .is_binary = is_binary};
     gantry__k_updates_t single = *updates;
     gantry__k_item_launch_t launch = {.item = ITEM_direct_count,
@@ -117,7 +117,7 @@ static int32_t count_directly(gantry_op_call_t *call, const gantry__k_updates_t 
 static int32_t divide_directly(gantry_op_call_t *call, const gantry__k_updates_t *updates) {
     static const unsigned char zero[4] = {0};
     const gantry_arg_t *out = call->outputs[0];
-    gantry_combine_t parameters = {.count = updates->slices, .inner = updates->inner};
+    gantry__combine_t parameters = {.count = updates->slices, .inner = updates->inner};
     gantry__k_item_launch_t launch = {.item = ITEM_direct_mean,
                                       .t = out->dtype,
                                       .count = updates->slices,
@@ -143,10 +143,10 @@ static int32_t combine_directly(gantry_op_call_t *call, const way_t *way,
                                 int is_sorted) {
     const gantry_arg_t *out = call->outputs[0];
     const int is_bool = out->dtype == GANTRY_K_BOOL;
-    gantry_direct_t parameters = {.count = updates->count,
-                                  .inner = updates->inner,
-                                  .slices = updates->slices,
-                                  .takes_first = is_sorted};
+    gantry__direct_t parameters = {.count = updates->count,
+                                   .inner = updates->inner,
+                                   .slices = updates->slices,
+                                   .takes_first = is_sorted};
     gantry__k_item_launch_t launch = {.item = is_bool ? ITEM_direct_segment_larger : way->direct,
                                       .t = is_bool ? GANTRY_K_UINT8 : out->dtype,
                                       .parameters = &parameters,
@@ -169,10 +169,10 @@ static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry__k
         return combine_directly(call, way, updates, values, is_sorted);
     }
 
-    gantry_combine_t parameters = {.count = updates->count,
-                                   .inner = updates->inner,
-                                   .is_sorted = is_sorted,
-                                   .takes_first = is_sorted};
+    gantry__combine_t parameters = {.count = updates->count,
+                                    .inner = updates->inner,
+                                    .is_sorted = is_sorted,
+                                    .takes_first = is_sorted};
     gantry__k_item_launch_t launch = {
         .item = way->item,
         .t = out->dtype,
@@ -223,10 +223,10 @@ static void explain_unsorted(const gantry_op_call_t *call, int64_t position, cha
 static int32_t compute_unsorted(gantry_op_call_t *call) {
     const gantry_arg_t *data = call->inputs[0], *ids = call->inputs[1];
     const way_t *way = way_of(call);
-    gantry_segments_t parameters = {.limit = gantry__k_host_int(call->inputs[2], 0),
-                                    .per_row = ids->element_count,
-                                    .drops_negative = 1,
-                                    .input = 1};
+    gantry__segments_t parameters = {.limit = gantry__k_host_int(call->inputs[2], 0),
+                                     .per_row = ids->element_count,
+                                     .drops_negative = 1,
+                                     .input = 1};
     gantry__k_updates_t updates = {.stay = goes_directly(call, way), .count = ids->element_count};
     int32_t status = segment_fill(call, way);
 
@@ -299,7 +299,7 @@ static int32_t segment_make_output(gantry_op_call_t *call, int64_t *out_segments
 static int32_t compute_sorted(gantry_op_call_t *call) {
     const gantry_arg_t *data = call->inputs[0], *ids = call->inputs[1];
     const way_t *way = way_of(call);
-    gantry_segments_t parameters = {.per_row = ids->element_count, .is_sorted = 1, .input = 1};
+    gantry__segments_t parameters = {.per_row = ids->element_count, .is_sorted = 1, .input = 1};
     gantry__k_updates_t updates = {.count = ids->element_count};
     int32_t status = segment_make_output(call, &parameters.limit);
 
@@ -341,7 +341,7 @@ static const gantry__k_bad_ids_t bad_bins = {explain_bin, "Input arr must be non
 /* Bins that are fewer than numbers: parts of the numbers, each counted for itself. */
 static int32_t count_parts(gantry_op_call_t *call, int64_t bins, int is_binary) {
     const int64_t units = gantry__k_units(call), worth = bins / LEAST_BINS + 1;
-    gantry_join_counts_t parameters = {
+    gantry__join_counts_t parameters = {
         .bins = bins, .shares = units < worth ? units : worth, .is_binary = is_binary};
     gantry__k_item_launch_t launch = {.item = ITEM_join_counts,
                                       .t = call->outputs[0]->dtype,
@@ -370,7 +370,7 @@ static int32_t count_bins(gantry_op_call_t *call, const gantry__k_updates_t *upd
                               is_binary);
     }
 
-    gantry_count_t parameters = {.count = updates->count, .is_binary = is_binary};
+    gantry__count_t parameters = {.count = updates->count, .is_binary = is_binary};
     gantry__k_item_launch_t launch = {.item = ITEM_combine_count,
                                       .t = call->outputs[0]->dtype,
                                       .count = updates->count,
@@ -387,10 +387,10 @@ static int32_t compute_bins(gantry_op_call_t *call) {
     const int has_rows = out->rank == 2; /* DenseBincount's */
     const int is_binary = gantry__k_attr_int(call, "binary_output", 0) != 0;
     const way_t *way = way_of(call);
-    gantry_segments_t parameters = {.limit = gantry__k_host_int(call->inputs[1], 0),
-                                    .per_row = has_rows ? in->dims[1] : in->element_count,
-                                    .drops_large = 1,
-                                    .input = 0};
+    gantry__segments_t parameters = {.limit = gantry__k_host_int(call->inputs[1], 0),
+                                     .per_row = has_rows ? in->dims[1] : in->element_count,
+                                     .drops_large = 1,
+                                     .input = 0};
     const int counts = is_binary || weights->element_count == 0;
     gantry__k_updates_t updates = {
         .stay = counts ? counts_directly(call, in->element_count) : goes_directly(call, way),

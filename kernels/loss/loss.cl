@@ -4,10 +4,10 @@
  * out of range makes both NaN and is reported. */
 #ifndef GANTRY_LOSS_PARAMETERS
 #define GANTRY_LOSS_PARAMETERS
-typedef struct gantry_loss_t {
-    gantry_work_t work;
+typedef struct gantry__loss_t {
+    gantry__work_t work;
     GANTRY_LONG classes;
-} gantry_loss_t;
+} gantry__loss_t;
 #endif
 
 #ifdef GANTRY_ITEM_TEXT
@@ -16,9 +16,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sparse_loss)(GANTRY_GLOBAL const T *log_softmax,
                                              GANTRY_GLOBAL const T *softmax,
                                              GANTRY_GLOBAL const I *labels, GANTRY_GLOBAL T *loss,
                                              GANTRY_GLOBAL T *backprop,
-                                             GANTRY_PARAMETERS(gantry_loss_t) p,
+                                             GANTRY_PARAMETERS(gantry__loss_t) p,
                                              GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
-    const GANTRY_LONG row = gantry_divide_position(i, p->classes), class_ = i - row * p->classes;
+    const GANTRY_LONG row = gantry__divide_position(i, p->classes), class_ = i - row * p->classes;
     const GANTRY_LONG label = (GANTRY_LONG)labels[row];
     const int is_valid = GANTRY_IS_WITHIN(label, p->classes);
     const T nothing = is_valid ? (T)0 : (T)GANTRY_AS_FLOAT(0x7fc00000u);
@@ -31,6 +31,6 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sparse_loss)(GANTRY_GLOBAL const T *log_softmax,
         GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_LABEL_OUT_OF_RANGE, 2, row);
     }
 }
-GANTRY_ITEMS_3_2F(sparse_loss, T, T, I, T, T, gantry_loss_t)
+GANTRY_ITEMS_3_2F(sparse_loss, T, T, I, T, T, gantry__loss_t)
 
 #endif

@@ -25,7 +25,7 @@ static void loss_explain(const gantry_op_call_t *call, int64_t position, char *t
 static int32_t compute_sparse(gantry_op_call_t *call) {
     const gantry_arg_t *const *in = call->inputs;
     gantry_arg_t *const *out = call->outputs;
-    gantry_loss_t loss = {.classes = in[0]->dims[1]};
+    gantry__loss_t loss = {.classes = in[0]->dims[1]};
     gantry__k_item_launch_t launch = {
         .item = ITEM_sparse_loss,
         .t = in[0]->dtype,

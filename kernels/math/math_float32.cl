@@ -144,7 +144,7 @@ GANTRY_FN GANTRY_F32 gantry__reciprocal_f32(GANTRY_F32 d, GANTRY_F32 d_low) {
     return q + q * rest;
 }
 
-GANTRY_FN GANTRY_F32 gantry_exp_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__exp_f32(GANTRY_F32 x) {
     GANTRY_F32 low = x < -104.0f ? -104.0f : x;
     GANTRY_F32 bounded = low > 89.0f ? 89.0f : low;
     GANTRY_F32 shifted = gantry__exp_shifted_f32(bounded);
@@ -172,7 +172,7 @@ GANTRY_FN GANTRY_F32 gantry__log_parts_f32(GANTRY_F32 k, GANTRY_F32 f, GANTRY_F3
     return sum + ((square * f * p + ((k * GANTRY_LN2_LO_F32 + lost) + correction)) - 0.5f * square);
 }
 
-GANTRY_FN GANTRY_F32 gantry_log_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__log_f32(GANTRY_F32 x) {
     GANTRY_F32 grown = x * 8388608.0f;
     GANTRY_F32 scaled = x < 1.17549435e-38f ? grown : x;
     GANTRY_F32 bias = x < 1.17549435e-38f ? 8388608.0f + 150.0f : 8388608.0f + 127.0f;
@@ -206,7 +206,7 @@ GANTRY_FN GANTRY_F32 gantry__tanh_magnitude_f32(GANTRY_F32 a) {
     return base + numerator / ((1.0f + scale) + q);
 }
 
-GANTRY_FN GANTRY_F32 gantry_tanh_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__tanh_f32(GANTRY_F32 x) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_U32 bits = GANTRY_AS_UINT(x) & 0x7fffffffu;
     /* 10; of integers compilers take the smaller in one step */
@@ -219,7 +219,7 @@ GANTRY_FN GANTRY_F32 gantry_tanh_f32(GANTRY_F32 x) {
 
 /* 1 / (1 + exp(-x)), from v = 1 / (1 + exp(|x|)) = s / (p + s) where exp(|x|) = p / s and s =
  * 2^-n. */
-GANTRY_FN GANTRY_F32 gantry_sigmoid_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__sigmoid_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > 104.0f ? 104.0f : a;
     GANTRY_F32 shifted = gantry__exp_shifted_f32(bounded);
@@ -236,7 +236,7 @@ GANTRY_FN GANTRY_F32 gantry_sigmoid_f32(GANTRY_F32 x) {
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry_sqrt_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__sqrt_f32(GANTRY_F32 x) {
     GANTRY_U32 bits = GANTRY_AS_UINT(GANTRY_SQRT_F32(x));
 
     /* Chosen as bits: compilers may take one NaN for another, and then drop a choice between
@@ -282,7 +282,7 @@ GANTRY_FN GANTRY_F32 gantry__cos_tail_f32(GANTRY_F32 high, GANTRY_F32 low) {
 }
 
 /* sin(v) for |v| <= 4 pi; beyond, the result means nothing (NaN for NaN and infinities). */
-GANTRY_FN GANTRY_F32 gantry_sin_4pi_f32(GANTRY_F32 v) {
+GANTRY_FN GANTRY_F32 gantry__sin_4pi_f32(GANTRY_F32 v) {
     GANTRY_F32 shifted = v * GANTRY_TWO_OVER_PI_F32 + GANTRY_ROUNDER_F32;
     GANTRY_U32 quarter = GANTRY_AS_UINT(shifted);
     GANTRY_F32 high = gantry__quarter_high_f32(v, shifted);
@@ -297,7 +297,7 @@ GANTRY_FN GANTRY_F32 gantry_sin_4pi_f32(GANTRY_F32 v) {
 }
 
 /* cos(v) for |v| <= 4 pi; beyond, the result means nothing (NaN for NaN and infinities). */
-GANTRY_FN GANTRY_F32 gantry_cos_4pi_f32(GANTRY_F32 v) {
+GANTRY_FN GANTRY_F32 gantry__cos_4pi_f32(GANTRY_F32 v) {
     GANTRY_F32 shifted = v * GANTRY_TWO_OVER_PI_F32 + GANTRY_ROUNDER_F32;
     GANTRY_U32 quarter = GANTRY_AS_UINT(shifted);
     GANTRY_F32 high = gantry__quarter_high_f32(v, shifted);

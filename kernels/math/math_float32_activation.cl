@@ -49,12 +49,12 @@
 #define GANTRY_SELU_ALPHA_LOW_F32 -2.01440402e-4f
 /* constants end */
 
-GANTRY_FN GANTRY_F32 gantry_softplus_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__softplus_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > 104.0f ? 104.0f : a;
     GANTRY_F32 shifted = gantry__exp_shifted_f32(-bounded);
-    gantry_pair_f32_t e = gantry__pair_exp_f32(gantry__pair_of_f32(-bounded), shifted);
-    gantry_pair_f32_t one;
+    gantry__pair_f32_t e = gantry__pair_exp_f32(gantry__pair_of_f32(-bounded), shifted);
+    gantry__pair_f32_t one;
     GANTRY_F32 above = x > 0.0f ? x : 0.0f;
     GANTRY_F32 y;
 
@@ -64,16 +64,16 @@ GANTRY_FN GANTRY_F32 gantry_softplus_f32(GANTRY_F32 x) {
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry_elu_f32(GANTRY_F32 x) {
-    GANTRY_F32 below = gantry_expm1_f32(x);
+GANTRY_FN GANTRY_F32 gantry__elu_f32(GANTRY_F32 x) {
+    GANTRY_F32 below = gantry__expm1_f32(x);
 
     return x > 0.0f ? x : below;
 }
 
-GANTRY_FN GANTRY_F32 gantry_selu_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__selu_f32(GANTRY_F32 x) {
     GANTRY_F32 bounded = x < -18.0f ? -18.0f : x > 0.0f ? 0.0f : x;
     GANTRY_F32 shifted = gantry__exp_shifted_f32(bounded);
-    gantry_pair_f32_t e = gantry__expm1_pair_f32(bounded, shifted);
+    gantry__pair_f32_t e = gantry__expm1_pair_f32(bounded, shifted);
     GANTRY_F32 upper = gantry__rounded_upper_f32(e.high);
     GANTRY_F32 below =
         (e.high + e.low) * GANTRY_SELU_ALPHA_LOW_F32 + e.low * GANTRY_SELU_ALPHA_HIGH_F32;
@@ -102,7 +102,7 @@ GANTRY_FN GANTRY_F32 gantry__gate_f32(GANTRY_F32 x, float most, GANTRY_F32 e, GA
     return x >= -3.40282347e38f ? y : GANTRY_NAN_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry_silu_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__silu_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > 112.0f ? 112.0f : a;
     GANTRY_F32 shifted = gantry__exp_shifted_f32(-bounded);
@@ -110,10 +110,10 @@ GANTRY_FN GANTRY_F32 gantry_silu_f32(GANTRY_F32 x) {
     return gantry__gate_f32(x, 112.0f, gantry__exp_falling_f32(bounded, 0.0f, shifted), shifted);
 }
 
-GANTRY_FN GANTRY_F32 gantry_gelu_tanh_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__gelu_tanh_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > 11.0f ? 11.0f : a;
-    gantry_pair_f32_t v = gantry__two_product_f32(bounded, bounded);
+    gantry__pair_f32_t v = gantry__two_product_f32(bounded, bounded);
     GANTRY_F32 shifted;
 
     v = gantry__pair_multiply_f32(v, GANTRY_PAIR(GELU_3));
@@ -122,7 +122,7 @@ GANTRY_FN GANTRY_F32 gantry_gelu_tanh_f32(GANTRY_F32 x) {
     return gantry__gate_f32(x, 11.0f, gantry__exp_falling_f32(v.high, v.low, shifted), shifted);
 }
 
-GANTRY_FN GANTRY_F32 gantry_gelu_erf_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__gelu_erf_f32(GANTRY_F32 x) {
     /* x, or -0 below 0. Of floats LLVM 15 takes -0 for 0, too. */
     GANTRY_U32 whole = GANTRY_AS_UINT(x);
     GANTRY_F32 above = GANTRY_AS_FLOAT(whole > 0x80000000u ? 0x80000000u : whole);
@@ -140,13 +140,13 @@ GANTRY_FN GANTRY_F32 gantry_gelu_erf_f32(GANTRY_F32 x) {
     return x >= -3.40282347e38f ? y : GANTRY_NAN_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry_softsign_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__softsign_f32(GANTRY_F32 x) {
     GANTRY_F32 y = x / (1.0f + GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu));
 
     return gantry__one_nan_f32(y);
 }
 
-GANTRY_FN GANTRY_F32 gantry_rsqrt_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__rsqrt_f32(GANTRY_F32 x) {
     GANTRY_F32 y = 1.0f / GANTRY_SQRT_F32(x);
 
     return gantry__one_nan_f32(y);

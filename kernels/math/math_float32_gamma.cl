@@ -245,7 +245,7 @@ GANTRY_FN GANTRY_F32 gantry__from_integer_f32(GANTRY_F32 a) {
     return a < 8388608.0f ? a - nearest : 0.0f;
 }
 
-GANTRY_FN gantry_pair_f32_t gantry__pair_negative_f32(gantry_pair_f32_t x) {
+GANTRY_FN gantry__pair_f32_t gantry__pair_negative_f32(gantry__pair_f32_t x) {
     x.high = -x.high;
     x.low = -x.low;
     return x;
@@ -253,14 +253,14 @@ GANTRY_FN gantry_pair_f32_t gantry__pair_negative_f32(gantry_pair_f32_t x) {
 
 /* lgamma(a) = (a - 1/2) (log(a) - 1) + base + (1/12 + w P(w)) / a with w = 1 / a^2, for a >= 9/4.
  * With a scale below 1 the first term, which is then all that counts, is scaled. */
-GANTRY_LONG_FN gantry_pair_f32_t gantry__stirling_f32(GANTRY_F32 a, gantry_pair_f32_t log_a,
-                                                      GANTRY_F32 scale) {
+GANTRY_LONG_FN gantry__pair_f32_t gantry__stirling_f32(GANTRY_F32 a, gantry__pair_f32_t log_a,
+                                                       GANTRY_F32 scale) {
     GANTRY_F32 bounded = a > 1e9f ? 1e9f : a;
-    gantry_pair_f32_t inverse = gantry__pair_inverse_f32(gantry__pair_of_f32(bounded));
+    gantry__pair_f32_t inverse = gantry__pair_inverse_f32(gantry__pair_of_f32(bounded));
     GANTRY_F32 w = inverse.high * inverse.high;
     GANTRY_F32 p = GANTRY_STIRLING_4_F32 * w + GANTRY_STIRLING_3_F32;
-    gantry_pair_f32_t tail;
-    gantry_pair_f32_t y;
+    gantry__pair_f32_t tail;
+    gantry__pair_f32_t y;
 
     p = p * w + GANTRY_STIRLING_2_F32;
     p = p * w + GANTRY_STIRLING_1_F32;
@@ -274,10 +274,10 @@ GANTRY_LONG_FN gantry_pair_f32_t gantry__stirling_f32(GANTRY_F32 a, gantry_pair_
 }
 
 /* lgamma(2 + t), -1 <= t <= 1/4. */
-GANTRY_LONG_FN gantry_pair_f32_t gantry__lgamma_two_f32(GANTRY_F32 t) {
+GANTRY_LONG_FN gantry__pair_f32_t gantry__lgamma_two_f32(GANTRY_F32 t) {
     GANTRY_F32 square = t * t;
     GANTRY_F32 p = GANTRY_GAMMA2_11_F32 * t + GANTRY_GAMMA2_10_F32;
-    gantry_pair_f32_t y;
+    gantry__pair_f32_t y;
 
     p = p * square + (GANTRY_GAMMA2_9_F32 * t + GANTRY_GAMMA2_8_F32);
     p = p * square + (GANTRY_GAMMA2_7_F32 * t + GANTRY_GAMMA2_6_F32);
@@ -288,10 +288,10 @@ GANTRY_LONG_FN gantry_pair_f32_t gantry__lgamma_two_f32(GANTRY_F32 t) {
 }
 
 /* sin(pi t) / pi, 0 <= t <= 1/2. */
-GANTRY_FN gantry_pair_f32_t gantry__sin_over_pi_f32(GANTRY_F32 t) {
-    gantry_pair_f32_t u = gantry__two_product_f32(t, t);
+GANTRY_FN gantry__pair_f32_t gantry__sin_over_pi_f32(GANTRY_F32 t) {
+    gantry__pair_f32_t u = gantry__two_product_f32(t, t);
     GANTRY_F32 p = GANTRY_SINC_3_F32 * u.high + GANTRY_SINC_2_F32;
-    gantry_pair_f32_t y;
+    gantry__pair_f32_t y;
 
     p = p * u.high + GANTRY_SINC_1_F32;
     p = p * u.high + GANTRY_SINC_0_F32;
@@ -303,20 +303,20 @@ GANTRY_FN gantry_pair_f32_t gantry__sin_over_pi_f32(GANTRY_F32 t) {
 
 /* log |gamma| of a >= 0 as base, less log(a) below 5/4; without the scale above 10^18, see
  * gantry__stirling_f32. */
-GANTRY_LONG_FN gantry_pair_f32_t gantry__lgamma_base_f32(GANTRY_F32 a, gantry_pair_f32_t log_a) {
+GANTRY_LONG_FN gantry__pair_f32_t gantry__lgamma_base_f32(GANTRY_F32 a, gantry__pair_f32_t log_a) {
     GANTRY_F32 scale = a > 1e18f ? 0.0009765625f : 1.0f;
-    gantry_pair_f32_t near =
+    gantry__pair_f32_t near =
         gantry__lgamma_two_f32((a < 2.25f ? a : 2.0f) - (a < 1.25f ? 1.0f : 2.0f));
 
     return gantry__pair_below_f32(a, 2.25f, near, gantry__stirling_f32(a, log_a, scale));
 }
 
 /* lgamma(a) for a > 0; what it gives elsewhere is replaced. */
-GANTRY_FN GANTRY_F32 gantry__lgamma_positive_f32(GANTRY_F32 a, gantry_pair_f32_t base,
-                                                 gantry_pair_f32_t log_a) {
+GANTRY_FN GANTRY_F32 gantry__lgamma_positive_f32(GANTRY_F32 a, gantry__pair_f32_t base,
+                                                 gantry__pair_f32_t log_a) {
     GANTRY_F32 unscale = a > 1e18f ? 1024.0f : 1.0f;
-    gantry_pair_f32_t none = gantry__pair_constant_f32(0.0f, 0.0f);
-    gantry_pair_f32_t rest =
+    gantry__pair_f32_t none = gantry__pair_constant_f32(0.0f, 0.0f);
+    gantry__pair_f32_t rest =
         gantry__pair_below_f32(a, 1.25f, gantry__pair_negative_f32(log_a), none);
 
     return gantry__pair_add_f32(base, rest).high * unscale;
@@ -324,22 +324,22 @@ GANTRY_FN GANTRY_F32 gantry__lgamma_positive_f32(GANTRY_F32 a, gantry_pair_f32_t
 
 /* The same for x = -a < 0, t the distance to the nearest integer. */
 GANTRY_LONG_FN GANTRY_F32 gantry__lgamma_negative_f32(GANTRY_F32 x, GANTRY_F32 a, GANTRY_F32 t,
-                                                      gantry_pair_f32_t base,
-                                                      gantry_pair_f32_t log_a) {
-    gantry_pair_f32_t log_sin = gantry__pair_log_f32(gantry__sin_over_pi_f32(t));
-    gantry_pair_f32_t none = gantry__pair_constant_f32(0.0f, 0.0f);
-    gantry_pair_f32_t y = gantry__pair_below_f32(a, 1.25f, none, log_a);
+                                                      gantry__pair_f32_t base,
+                                                      gantry__pair_f32_t log_a) {
+    gantry__pair_f32_t log_sin = gantry__pair_log_f32(gantry__sin_over_pi_f32(t));
+    gantry__pair_f32_t none = gantry__pair_constant_f32(0.0f, 0.0f);
+    gantry__pair_f32_t y = gantry__pair_below_f32(a, 1.25f, none, log_a);
 
     y = gantry__pair_add_f32(gantry__pair_add_f32(base, y), log_sin);
     return gantry__lgamma_zeros_f32(x, -y.high);
 }
 
-GANTRY_FN GANTRY_F32 gantry_lgamma_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__lgamma_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 from = gantry__from_integer_f32(a);
     GANTRY_F32 t = GANTRY_AS_FLOAT(GANTRY_AS_UINT(from) & 0x7fffffffu);
-    gantry_pair_f32_t log_a = gantry__pair_log_f32(gantry__pair_of_f32(a));
-    gantry_pair_f32_t base = gantry__lgamma_base_f32(a, log_a);
+    gantry__pair_f32_t log_a = gantry__pair_log_f32(gantry__pair_of_f32(a));
+    gantry__pair_f32_t base = gantry__lgamma_base_f32(a, log_a);
     GANTRY_F32 y = gantry__lgamma_positive_f32(a, base, log_a);
     GANTRY_F32 pole;
 
@@ -355,8 +355,8 @@ GANTRY_FN GANTRY_F32 gantry_lgamma_f32(GANTRY_F32 x) {
 }
 
 /* The same bits for an x without a sign, at half the cost where GANTRY_ANY saves nothing. */
-GANTRY_FN GANTRY_F32 gantry_lgamma_near_f32(GANTRY_F32 x) {
-    gantry_pair_f32_t log_x = gantry__pair_log_f32(gantry__pair_of_f32(x));
+GANTRY_FN GANTRY_F32 gantry__lgamma_near_f32(GANTRY_F32 x) {
+    gantry__pair_f32_t log_x = gantry__pair_log_f32(gantry__pair_of_f32(x));
     GANTRY_F32 y = gantry__lgamma_positive_f32(x, gantry__lgamma_base_f32(x, log_x), log_x);
 
     y = ((x == 0.0f) | (x == GANTRY_INFINITY_F32)) ? GANTRY_INFINITY_F32 : y;
@@ -364,10 +364,10 @@ GANTRY_FN GANTRY_F32 gantry_lgamma_near_f32(GANTRY_F32 x) {
 }
 
 /* pi cot(pi t) - 1 / t, |t| <= 1/2. */
-GANTRY_FN gantry_pair_f32_t gantry__cot_tail_f32(GANTRY_F32 t) {
-    gantry_pair_f32_t u = gantry__two_product_f32(t, t);
+GANTRY_FN gantry__pair_f32_t gantry__cot_tail_f32(GANTRY_F32 t) {
+    gantry__pair_f32_t u = gantry__two_product_f32(t, t);
     GANTRY_F32 p = GANTRY_COT_7_F32 * u.high + GANTRY_COT_6_F32;
-    gantry_pair_f32_t y;
+    gantry__pair_f32_t y;
 
     p = p * u.high + GANTRY_COT_5_F32;
     p = p * u.high + GANTRY_COT_4_F32;
@@ -384,11 +384,11 @@ GANTRY_FN gantry_pair_f32_t gantry__cot_tail_f32(GANTRY_F32 t) {
 }
 
 /* digamma(a) = log(a) - 1 / (2 a) - w (1/12 + w P(w)), w = 1 / a^2, for a pair a >= 2. */
-GANTRY_LONG_FN gantry_pair_f32_t gantry__digamma_far_f32(gantry_pair_f32_t a) {
-    gantry_pair_f32_t bounded =
+GANTRY_LONG_FN gantry__pair_f32_t gantry__digamma_far_f32(gantry__pair_f32_t a) {
+    gantry__pair_f32_t bounded =
         gantry__pair_below_f32(a.high, 1e9f, a, gantry__pair_constant_f32(1e9f, 0.0f));
-    gantry_pair_f32_t inverse = gantry__pair_inverse_f32(bounded);
-    gantry_pair_f32_t w = gantry__pair_multiply_f32(inverse, inverse);
+    gantry__pair_f32_t inverse = gantry__pair_inverse_f32(bounded);
+    gantry__pair_f32_t w = gantry__pair_multiply_f32(inverse, inverse);
     GANTRY_F32 p = GANTRY_PSI_FAR_8_F32 * w.high + GANTRY_PSI_FAR_7_F32;
 
     p = p * w.high + GANTRY_PSI_FAR_6_F32;
@@ -406,9 +406,9 @@ GANTRY_LONG_FN gantry_pair_f32_t gantry__digamma_far_f32(gantry_pair_f32_t a) {
 }
 
 /* digamma(1 + f), 0 <= f < 1: P(d) d, where d = 1 + f - 1.4616, the root. */
-GANTRY_FN gantry_pair_f32_t gantry__digamma_root_f32(GANTRY_F32 f) {
-    gantry_pair_f32_t root = GANTRY_PAIR(PSI_ROOT_LESS_1);
-    gantry_pair_f32_t d = gantry__two_sum_f32(f, -root.high);
+GANTRY_FN gantry__pair_f32_t gantry__digamma_root_f32(GANTRY_F32 f) {
+    gantry__pair_f32_t root = GANTRY_PAIR(PSI_ROOT_LESS_1);
+    gantry__pair_f32_t d = gantry__two_sum_f32(f, -root.high);
     GANTRY_F32 t = d.high;
     GANTRY_F32 square = t * t;
     GANTRY_F32 p = GANTRY_PSI_11_F32 * t + GANTRY_PSI_10_F32;
@@ -426,9 +426,9 @@ GANTRY_FN gantry_pair_f32_t gantry__digamma_root_f32(GANTRY_F32 f) {
 GANTRY_LONG_FN GANTRY_F32 gantry__digamma_negative_f32(GANTRY_F32 x, GANTRY_F32 a, GANTRY_F32 t) {
     GANTRY_F32 size = GANTRY_AS_FLOAT(GANTRY_AS_UINT(t) & 0x7fffffffu);
     GANTRY_F32 bounded = size < 1e-12f ? 1.0f : t;
-    gantry_pair_f32_t far = gantry__digamma_far_f32(gantry__two_sum_f32(a, (GANTRY_F32)(1.0f)));
-    gantry_pair_f32_t near = gantry__digamma_root_f32(a < 1.0f ? a : 0.5f);
-    gantry_pair_f32_t y = gantry__pair_inverse_f32(gantry__pair_of_f32(bounded));
+    gantry__pair_f32_t far = gantry__digamma_far_f32(gantry__two_sum_f32(a, (GANTRY_F32)(1.0f)));
+    gantry__pair_f32_t near = gantry__digamma_root_f32(a < 1.0f ? a : 0.5f);
+    gantry__pair_f32_t y = gantry__pair_inverse_f32(gantry__pair_of_f32(bounded));
     GANTRY_F32 z;
 
     y = gantry__pair_add_f32(y, gantry__cot_tail_f32(t));
@@ -439,13 +439,13 @@ GANTRY_LONG_FN GANTRY_F32 gantry__digamma_negative_f32(GANTRY_F32 x, GANTRY_F32 
 }
 
 /* For an x without a sign: digamma(x), or digamma(1 + x) - 1 / x below 1. */
-GANTRY_LONG_FN GANTRY_F32 gantry_digamma_near_f32(GANTRY_F32 x) {
+GANTRY_LONG_FN GANTRY_F32 gantry__digamma_near_f32(GANTRY_F32 x) {
     GANTRY_F32 at_most_one = x > 1.0f ? 1.0f : x;
     GANTRY_F32 bounded = x < 1e-12f ? 1.0f : at_most_one;
-    gantry_pair_f32_t far = gantry__digamma_far_f32(gantry__pair_of_f32(x));
-    gantry_pair_f32_t near = gantry__digamma_root_f32(x < 1.0f ? x : x < 2.0f ? x - 1.0f : 0.5f);
-    gantry_pair_f32_t none = gantry__pair_constant_f32(0.0f, 0.0f);
-    gantry_pair_f32_t less = gantry__pair_inverse_f32(gantry__pair_of_f32(-bounded));
+    gantry__pair_f32_t far = gantry__digamma_far_f32(gantry__pair_of_f32(x));
+    gantry__pair_f32_t near = gantry__digamma_root_f32(x < 1.0f ? x : x < 2.0f ? x - 1.0f : 0.5f);
+    gantry__pair_f32_t none = gantry__pair_constant_f32(0.0f, 0.0f);
+    gantry__pair_f32_t less = gantry__pair_inverse_f32(gantry__pair_of_f32(-bounded));
     GANTRY_F32 z;
 
     near = gantry__pair_below_f32(x - 1.0f, 1.0f, near, far);
@@ -456,9 +456,9 @@ GANTRY_LONG_FN GANTRY_F32 gantry_digamma_near_f32(GANTRY_F32 x) {
     return x == x ? z : GANTRY_NAN_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry_digamma_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__digamma_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
-    GANTRY_F32 z = gantry_digamma_near_f32(a);
+    GANTRY_F32 z = gantry__digamma_near_f32(a);
 
     if (GANTRY_ANY(x < 0.0f)) {
         GANTRY_F32 negative = gantry__digamma_negative_f32(x, a, gantry__from_integer_f32(a));

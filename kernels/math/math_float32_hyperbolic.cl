@@ -53,7 +53,7 @@ GANTRY_FN GANTRY_F32 gantry__exp_pair_f32(GANTRY_F32 a, GANTRY_U32 minus) {
     return (y * gantry__exp_first_f32(biased)) * gantry__exp_second_f32(biased);
 }
 
-GANTRY_FN GANTRY_F32 gantry_sinh_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__sinh_f32(GANTRY_F32 x) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > 90.0f ? 90.0f : a;
@@ -71,7 +71,7 @@ GANTRY_FN GANTRY_F32 gantry_sinh_f32(GANTRY_F32 x) {
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry_cosh_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__cosh_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > 90.0f ? 90.0f : a;
     GANTRY_F32 y = gantry__exp_pair_f32(bounded, 0u);
@@ -101,7 +101,7 @@ GANTRY_FN GANTRY_F32 gantry__log_one_plus_f32(GANTRY_F32 a, GANTRY_F32 t, GANTRY
     return gantry__log_sum_f32(w, w_low, extra);
 }
 
-GANTRY_FN GANTRY_F32 gantry_asinh_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__asinh_f32(GANTRY_F32 x) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > GANTRY_LOG_OF_DOUBLE_F32 ? GANTRY_LOG_OF_DOUBLE_F32 : a;
@@ -126,7 +126,7 @@ GANTRY_FN GANTRY_F32 gantry__root_rest_f32(GANTRY_F32 z, GANTRY_F32 z_low, GANTR
     return (rest + z_low) / (root + root + 1.0e-30f);
 }
 
-GANTRY_FN GANTRY_F32 gantry_acosh_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__acosh_f32(GANTRY_F32 x) {
     GANTRY_F32 bounded = x > GANTRY_LOG_OF_DOUBLE_F32 ? GANTRY_LOG_OF_DOUBLE_F32 : x;
     GANTRY_F32 b = bounded - 1.0f;
     GANTRY_F32 square = b * b;
@@ -143,7 +143,7 @@ GANTRY_FN GANTRY_F32 gantry_acosh_f32(GANTRY_F32 x) {
     return x >= 1.0f ? y : GANTRY_NAN_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry_atanh_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__atanh_f32(GANTRY_F32 x) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 u = a * a;

@@ -34,18 +34,18 @@
 #define GANTRY_PAIR_LOG_2_F32 9.63259935e-2f
 /* constants end */
 
-typedef struct gantry_pair_f32 {
+typedef struct {
     GANTRY_F32 high;
     GANTRY_F32 low;
-} gantry_pair_f32_t;
+} gantry__pair_f32_t;
 
 /* a rounded to 12 bits. a minus this is exact and has 12 bits at most. |a| below 2^127. */
 GANTRY_FN GANTRY_F32 gantry__rounded_upper_f32(GANTRY_F32 a) {
     return GANTRY_AS_FLOAT((GANTRY_AS_UINT(a) + 0x800u) & 0xfffff000u);
 }
 
-GANTRY_FN gantry_pair_f32_t gantry__pair_of_f32(GANTRY_F32 high) {
-    gantry_pair_f32_t y;
+GANTRY_FN gantry__pair_f32_t gantry__pair_of_f32(GANTRY_F32 high) {
+    gantry__pair_f32_t y;
 
     y.high = high;
     y.low = 0.0f;
@@ -53,8 +53,8 @@ GANTRY_FN gantry_pair_f32_t gantry__pair_of_f32(GANTRY_F32 high) {
 }
 
 /* high + low as a normal pair, where |high| >= |low| or high is 0. */
-GANTRY_FN gantry_pair_f32_t gantry__pair_f32(GANTRY_F32 high, GANTRY_F32 low) {
-    gantry_pair_f32_t y;
+GANTRY_FN gantry__pair_f32_t gantry__pair_f32(GANTRY_F32 high, GANTRY_F32 low) {
+    gantry__pair_f32_t y;
 
     y.high = high + low;
     y.low = low - (y.high - high);
@@ -62,8 +62,8 @@ GANTRY_FN gantry_pair_f32_t gantry__pair_f32(GANTRY_F32 high, GANTRY_F32 low) {
 }
 
 /* a + b exactly. */
-GANTRY_FN gantry_pair_f32_t gantry__two_sum_f32(GANTRY_F32 a, GANTRY_F32 b) {
-    gantry_pair_f32_t y;
+GANTRY_FN gantry__pair_f32_t gantry__two_sum_f32(GANTRY_F32 a, GANTRY_F32 b) {
+    gantry__pair_f32_t y;
     GANTRY_F32 share;
 
     y.high = a + b;
@@ -73,8 +73,8 @@ GANTRY_FN gantry_pair_f32_t gantry__two_sum_f32(GANTRY_F32 a, GANTRY_F32 b) {
 }
 
 /* a b exactly. */
-GANTRY_FN gantry_pair_f32_t gantry__two_product_f32(GANTRY_F32 a, GANTRY_F32 b) {
-    gantry_pair_f32_t y;
+GANTRY_FN gantry__pair_f32_t gantry__two_product_f32(GANTRY_F32 a, GANTRY_F32 b) {
+    gantry__pair_f32_t y;
     GANTRY_F32 a_upper = gantry__rounded_upper_f32(a);
     GANTRY_F32 b_upper = gantry__rounded_upper_f32(b);
     GANTRY_F32 a_rest = a - a_upper;
@@ -87,28 +87,28 @@ GANTRY_FN gantry_pair_f32_t gantry__two_product_f32(GANTRY_F32 a, GANTRY_F32 b) 
 }
 
 /* x + y within 2^-46 of the larger of the two. */
-GANTRY_FN gantry_pair_f32_t gantry__pair_add_f32(gantry_pair_f32_t x, gantry_pair_f32_t y) {
-    gantry_pair_f32_t sum = gantry__two_sum_f32(x.high, y.high);
+GANTRY_FN gantry__pair_f32_t gantry__pair_add_f32(gantry__pair_f32_t x, gantry__pair_f32_t y) {
+    gantry__pair_f32_t sum = gantry__two_sum_f32(x.high, y.high);
 
     return gantry__pair_f32(sum.high, sum.low + (x.low + y.low));
 }
 
-GANTRY_FN gantry_pair_f32_t gantry__pair_multiply_f32(gantry_pair_f32_t x, gantry_pair_f32_t y) {
-    gantry_pair_f32_t product = gantry__two_product_f32(x.high, y.high);
+GANTRY_FN gantry__pair_f32_t gantry__pair_multiply_f32(gantry__pair_f32_t x, gantry__pair_f32_t y) {
+    gantry__pair_f32_t product = gantry__two_product_f32(x.high, y.high);
 
     return gantry__pair_f32(product.high, product.low + (x.high * y.low + x.low * y.high));
 }
 
-GANTRY_FN gantry_pair_f32_t gantry__pair_times_f32(gantry_pair_f32_t x, GANTRY_F32 y) {
-    gantry_pair_f32_t product = gantry__two_product_f32(x.high, y);
+GANTRY_FN gantry__pair_f32_t gantry__pair_times_f32(gantry__pair_f32_t x, GANTRY_F32 y) {
+    gantry__pair_f32_t product = gantry__two_product_f32(x.high, y);
 
     return gantry__pair_f32(product.high, product.low + x.low * y);
 }
 
 /* 1 / x, |x| between 2^-60 and 2^60. */
-GANTRY_FN gantry_pair_f32_t gantry__pair_inverse_f32(gantry_pair_f32_t x) {
+GANTRY_FN gantry__pair_f32_t gantry__pair_inverse_f32(gantry__pair_f32_t x) {
     GANTRY_F32 high = 1.0f / x.high;
-    gantry_pair_f32_t back = gantry__two_product_f32(high, x.high);
+    gantry__pair_f32_t back = gantry__two_product_f32(high, x.high);
 
     return gantry__pair_f32(high, high * (((1.0f - back.high) - back.low) - high * x.low));
 }
@@ -122,8 +122,8 @@ GANTRY_FN GANTRY_F32 gantry__one_nan_f32(GANTRY_F32 y) {
 }
 
 /* The constant high + low, as lanes where there are lanes. */
-GANTRY_FN gantry_pair_f32_t gantry__pair_constant_f32(float high, float low) {
-    gantry_pair_f32_t y;
+GANTRY_FN gantry__pair_f32_t gantry__pair_constant_f32(float high, float low) {
+    gantry__pair_f32_t y;
 
     y.high = high;
     y.low = low;
@@ -131,8 +131,8 @@ GANTRY_FN gantry_pair_f32_t gantry__pair_constant_f32(float high, float low) {
 }
 
 /* The constant high + low plus x, |x| below |high|. */
-GANTRY_FN gantry_pair_f32_t gantry__pair_plus_f32(float high, float low, gantry_pair_f32_t x) {
-    gantry_pair_f32_t y;
+GANTRY_FN gantry__pair_f32_t gantry__pair_plus_f32(float high, float low, gantry__pair_f32_t x) {
+    gantry__pair_f32_t y;
     GANTRY_F32 sum = high + x.high;
 
     y = gantry__pair_f32(sum, (x.high - (sum - high)) + (x.low + low));
@@ -145,9 +145,9 @@ GANTRY_FN gantry_pair_f32_t gantry__pair_plus_f32(float high, float low, gantry_
     gantry__pair_plus_f32(GANTRY_##NAME##_HIGH_F32, GANTRY_##NAME##_LOW_F32, x)
 
 /* a < limit ? x : y */
-GANTRY_FN gantry_pair_f32_t gantry__pair_below_f32(GANTRY_F32 a, float limit, gantry_pair_f32_t x,
-                                                   gantry_pair_f32_t y) {
-    gantry_pair_f32_t chosen;
+GANTRY_FN gantry__pair_f32_t gantry__pair_below_f32(GANTRY_F32 a, float limit, gantry__pair_f32_t x,
+                                                    gantry__pair_f32_t y) {
+    gantry__pair_f32_t chosen;
 
     chosen.high = a < limit ? x.high : y.high;
     chosen.low = a < limit ? x.low : y.low;
@@ -155,7 +155,7 @@ GANTRY_FN gantry_pair_f32_t gantry__pair_below_f32(GANTRY_F32 a, float limit, ga
 }
 
 /* exp(x) / 2^n for the n of shifted = gantry__exp_shifted_f32(x.high), |n| <= 255. */
-GANTRY_FN gantry_pair_f32_t gantry__pair_exp_f32(gantry_pair_f32_t x, GANTRY_F32 shifted) {
+GANTRY_FN gantry__pair_f32_t gantry__pair_exp_f32(gantry__pair_f32_t x, GANTRY_F32 shifted) {
     GANTRY_F32 high = gantry__exp_high_f32(x.high, shifted);
     GANTRY_F32 low = x.low - (shifted - GANTRY_ROUNDER_F32) * GANTRY_LN2_LO_F32;
     GANTRY_F32 r = high + low;
@@ -168,12 +168,12 @@ GANTRY_FN gantry_pair_f32_t gantry__pair_exp_f32(gantry_pair_f32_t x, GANTRY_F32
 }
 
 /* f / (2 + f) for f = high + low, |f| <= 1/2. */
-GANTRY_FN gantry_pair_f32_t gantry__atanh_argument_f32(GANTRY_F32 high, GANTRY_F32 low) {
+GANTRY_FN gantry__pair_f32_t gantry__atanh_argument_f32(GANTRY_F32 high, GANTRY_F32 low) {
     GANTRY_F32 d = 2.0f + high;
     GANTRY_F32 d_low = (high - (d - 2.0f)) + low;
     GANTRY_F32 inverse = 1.0f / d;
     GANTRY_F32 q = high * inverse;
-    gantry_pair_f32_t back = gantry__two_product_f32(q, d);
+    gantry__pair_f32_t back = gantry__two_product_f32(q, d);
 
     return gantry__pair_f32(q, ((((high - back.high) - back.low) - q * d_low) + low) * inverse);
 }
@@ -182,10 +182,10 @@ GANTRY_FN gantry_pair_f32_t gantry__atanh_argument_f32(GANTRY_F32 high, GANTRY_F
  * may be denormal, x.low is then 0. */
 typedef struct gantry__pair_log_argument_f32 {
     GANTRY_F32 k;
-    gantry_pair_f32_t s;
+    gantry__pair_f32_t s;
 } gantry__pair_log_argument_f32_t;
 
-GANTRY_FN gantry__pair_log_argument_f32_t gantry__pair_log_argument_f32(gantry_pair_f32_t x) {
+GANTRY_FN gantry__pair_log_argument_f32_t gantry__pair_log_argument_f32(gantry__pair_f32_t x) {
     GANTRY_F32 grown = x.high * 8388608.0f;
     GANTRY_F32 scaled = x.high < 1.17549435e-38f ? grown : x.high;
     GANTRY_F32 bias = x.high < 1.17549435e-38f ? 8388608.0f + 150.0f : 8388608.0f + 127.0f;
@@ -206,9 +206,9 @@ GANTRY_FN GANTRY_F32 gantry__pair_log_rest_f32(GANTRY_F32 z) {
 }
 
 /* k ln 2 + 2 (s + y) */
-GANTRY_FN gantry_pair_f32_t gantry__pair_log_sum_f32(GANTRY_F32 k, gantry_pair_f32_t s,
-                                                     gantry_pair_f32_t y) {
-    gantry_pair_f32_t sum;
+GANTRY_FN gantry__pair_f32_t gantry__pair_log_sum_f32(GANTRY_F32 k, gantry__pair_f32_t s,
+                                                      gantry__pair_f32_t y) {
+    gantry__pair_f32_t sum;
 
     sum.high = s.high + s.high;
     sum.low = s.low + s.low;
@@ -222,10 +222,10 @@ GANTRY_FN gantry_pair_f32_t gantry__pair_log_sum_f32(GANTRY_F32 k, gantry_pair_f
 }
 
 /* log(x) for a finite x > 0; x.high may be denormal, x.low is then 0. */
-GANTRY_LONG_FN gantry_pair_f32_t gantry__pair_log_f32(gantry_pair_f32_t x) {
+GANTRY_LONG_FN gantry__pair_f32_t gantry__pair_log_f32(gantry__pair_f32_t x) {
     gantry__pair_log_argument_f32_t a = gantry__pair_log_argument_f32(x);
-    gantry_pair_f32_t z = gantry__pair_multiply_f32(a.s, a.s);
-    gantry_pair_f32_t y =
+    gantry__pair_f32_t z = gantry__pair_multiply_f32(a.s, a.s);
+    gantry__pair_f32_t y =
         GANTRY_PAIR_PLUS(FIFTH, gantry__pair_of_f32(gantry__pair_log_rest_f32(z.high)));
 
     y = GANTRY_PAIR_PLUS(THIRD, gantry__pair_multiply_f32(z, y));
@@ -234,11 +234,11 @@ GANTRY_LONG_FN gantry_pair_f32_t gantry__pair_log_f32(gantry_pair_f32_t x) {
 }
 
 /* log(x) for a finite x > 0, some 33 bits of it. */
-GANTRY_LONG_FN gantry_pair_f32_t gantry__log_to_pair_f32(GANTRY_F32 x) {
+GANTRY_LONG_FN gantry__pair_f32_t gantry__log_to_pair_f32(GANTRY_F32 x) {
     gantry__pair_log_argument_f32_t a = gantry__pair_log_argument_f32(gantry__pair_of_f32(x));
-    gantry_pair_f32_t z = gantry__pair_multiply_f32(a.s, a.s);
+    gantry__pair_f32_t z = gantry__pair_multiply_f32(a.s, a.s);
     GANTRY_F32 p = z.high * (GANTRY_FIFTH_HIGH_F32 + gantry__pair_log_rest_f32(z.high));
-    gantry_pair_f32_t y =
+    gantry__pair_f32_t y =
         gantry__pair_multiply_f32(z, GANTRY_PAIR_PLUS(THIRD, gantry__pair_of_f32(p)));
 
     y.low = a.s.high * y.low + a.s.low * y.high;

@@ -25,9 +25,9 @@ GANTRY_FN GANTRY_U32 gantry__odd_sign_f32(GANTRY_F32 y) {
 
 /* a^y for a finite a > 0; |y| at most 2^32. */
 GANTRY_LONG_FN GANTRY_F32 gantry__pow_above_f32(GANTRY_F32 a, GANTRY_F32 y) {
-    gantry_pair_f32_t t = gantry__pair_times_f32(gantry__log_to_pair_f32(a), y);
-    gantry_pair_f32_t least = gantry__pair_constant_f32(-110.0f, 0.0f);
-    gantry_pair_f32_t most = gantry__pair_constant_f32(100.0f, 0.0f);
+    gantry__pair_f32_t t = gantry__pair_times_f32(gantry__log_to_pair_f32(a), y);
+    gantry__pair_f32_t least = gantry__pair_constant_f32(-110.0f, 0.0f);
+    gantry__pair_f32_t most = gantry__pair_constant_f32(100.0f, 0.0f);
     GANTRY_F32 shifted;
 
     t = gantry__pair_below_f32(t.high, -110.0f, least, t);
@@ -37,7 +37,7 @@ GANTRY_LONG_FN GANTRY_F32 gantry__pow_above_f32(GANTRY_F32 a, GANTRY_F32 y) {
         .high;
 }
 
-GANTRY_LONG_FN GANTRY_F32 gantry_pow_f32(GANTRY_F32 x, GANTRY_F32 y) {
+GANTRY_LONG_FN GANTRY_F32 gantry__pow_f32(GANTRY_F32 x, GANTRY_F32 y) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 y_size = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) & 0x7fffffffu);
     GANTRY_F32 y_least = y < -4294967296.0f ? -4294967296.0f : y;

@@ -59,24 +59,24 @@
 
 /* 2^-n (exp(x) - 1) for the n of shifted = gantry__exp_shifted_f32(x), |n| <= 128; |low| below
  * 1/4 of |high|. */
-GANTRY_FN gantry_pair_f32_t gantry__expm1_pair_f32(GANTRY_F32 x, GANTRY_F32 shifted) {
+GANTRY_FN gantry__pair_f32_t gantry__expm1_pair_f32(GANTRY_F32 x, GANTRY_F32 shifted) {
     GANTRY_F32 inverse = gantry__exp_inverse_f32(shifted);
     GANTRY_F32 less = 1.0f - inverse;
     GANTRY_F32 high = gantry__exp_high_f32(x, shifted);
     GANTRY_F32 low = gantry__exp_low_f32(high, shifted);
-    gantry_pair_f32_t y;
+    gantry__pair_f32_t y;
 
     y.high = less + high;
     y.low = ((high - (y.high - less)) + ((1.0f - less) - inverse)) + low;
     return y;
 }
 
-GANTRY_FN GANTRY_F32 gantry_expm1_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__expm1_f32(GANTRY_F32 x) {
     GANTRY_F32 low = x < -18.0f ? -18.0f : x;
     GANTRY_F32 bounded = low > 89.0f ? 89.0f : low;
     GANTRY_F32 shifted = gantry__exp_shifted_f32(bounded);
     GANTRY_U32 biased = gantry__exp_biased_f32(shifted);
-    gantry_pair_f32_t part = gantry__expm1_pair_f32(bounded, shifted);
+    gantry__pair_f32_t part = gantry__expm1_pair_f32(bounded, shifted);
     GANTRY_F32 y =
         ((part.high + part.low) * gantry__exp_first_f32(biased)) * gantry__exp_second_f32(biased);
 
@@ -97,8 +97,8 @@ GANTRY_FN GANTRY_F32 gantry__log_of_pair_f32(GANTRY_F32 high, GANTRY_F32 low) {
     return gantry__log_parts_f32(k, f, (m - f) + m_low);
 }
 
-GANTRY_FN GANTRY_F32 gantry_log1p_f32(GANTRY_F32 x) {
-    gantry_pair_f32_t one = gantry__two_sum_f32(x, (GANTRY_F32)(1.0f));
+GANTRY_FN GANTRY_F32 gantry__log1p_f32(GANTRY_F32 x) {
+    gantry__pair_f32_t one = gantry__two_sum_f32(x, (GANTRY_F32)(1.0f));
     GANTRY_F32 y = gantry__log_of_pair_f32(one.high, one.low);
 
     y = x < GANTRY_INFINITY_F32 ? y : GANTRY_INFINITY_F32;
@@ -150,13 +150,13 @@ GANTRY_FN GANTRY_F32 gantry__fallen_f32(GANTRY_F32 x, GANTRY_F32 p, GANTRY_F32 e
 }
 
 /* x 2^n for the n + 254 of biased */
-GANTRY_FN gantry_pair_f32_t gantry__pair_scale_f32(gantry_pair_f32_t x, GANTRY_U32 biased) {
+GANTRY_FN gantry__pair_f32_t gantry__pair_scale_f32(gantry__pair_f32_t x, GANTRY_U32 biased) {
     x.high = (x.high * gantry__exp_first_f32(biased)) * gantry__exp_second_f32(biased);
     x.low = (x.low * gantry__exp_first_f32(biased)) * gantry__exp_second_f32(biased);
     return x;
 }
 
-GANTRY_FN GANTRY_F32 gantry_erfc_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__erfc_f32(GANTRY_F32 x) {
     GANTRY_U32 bits = GANTRY_AS_UINT(x) & 0x7fffffffu;
     GANTRY_U32 bounded = bits > 0x41240000u ? 0x41240000u : bits; /* 10.25, where erfc is 0 */
     GANTRY_F32 a = GANTRY_AS_FLOAT(bounded);
@@ -183,7 +183,7 @@ GANTRY_FN GANTRY_F32 gantry__erfc_root_f32(GANTRY_F32 a) {
     return (p * square + GANTRY_ERF_FAR_1_F32 * t) + GANTRY_ERF_FAR_0_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry_erf_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__erf_f32(GANTRY_F32 x) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > 4.0f ? 4.0f : a;

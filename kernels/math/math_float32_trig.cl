@@ -246,29 +246,29 @@ GANTRY_FN GANTRY_F32 gantry__tan_from_f32(GANTRY_F32 x, gantry__angle_f32_t angl
     return a < GANTRY_INFINITY_F32 ? y : GANTRY_NAN_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry_sin_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__sin_f32(GANTRY_F32 x) {
     return gantry__sin_from_f32(x, gantry__reduce_f32(x));
 }
 
-GANTRY_FN GANTRY_F32 gantry_cos_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__cos_f32(GANTRY_F32 x) {
     return gantry__cos_from_f32(x, gantry__reduce_f32(x));
 }
 
-GANTRY_FN GANTRY_F32 gantry_tan_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__tan_f32(GANTRY_F32 x) {
     return gantry__tan_from_f32(x, gantry__reduce_f32(x));
 }
 
 /* The same bits for |x| < GANTRY_NEAR_LIMIT_F32 and NaN, at a fourth of the cost where
  * GANTRY_ANY saves nothing. */
-GANTRY_FN GANTRY_F32 gantry_sin_near_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__sin_near_f32(GANTRY_F32 x) {
     return gantry__sin_from_f32(x, gantry__reduce_near_f32(x));
 }
 
-GANTRY_FN GANTRY_F32 gantry_cos_near_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__cos_near_f32(GANTRY_F32 x) {
     return gantry__cos_from_f32(x, gantry__reduce_near_f32(x));
 }
 
-GANTRY_FN GANTRY_F32 gantry_tan_near_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__tan_near_f32(GANTRY_F32 x) {
     return gantry__tan_from_f32(x, gantry__reduce_near_f32(x));
 }
 
@@ -311,7 +311,7 @@ GANTRY_FN gantry__angle_f32_t gantry__asin_parts_f32(GANTRY_F32 a) {
     return angle;
 }
 
-GANTRY_FN GANTRY_F32 gantry_asin_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__asin_f32(GANTRY_F32 x) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     gantry__angle_f32_t part = gantry__asin_parts_f32(a);
@@ -324,7 +324,7 @@ GANTRY_FN GANTRY_F32 gantry_asin_f32(GANTRY_F32 x) {
     return a <= 1.0f ? y : GANTRY_NAN_F32;
 }
 
-GANTRY_FN GANTRY_F32 gantry_acos_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__acos_f32(GANTRY_F32 x) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     gantry__angle_f32_t part = gantry__asin_parts_f32(a);
@@ -365,7 +365,7 @@ GANTRY_FN GANTRY_F32 gantry__quotient_rest_f32(GANTRY_F32 n, GANTRY_F32 d, GANTR
     return (((n - q_upper * d_upper) - q_upper * (d - d_upper)) - (q - q_upper) * d) / d;
 }
 
-GANTRY_FN GANTRY_F32 gantry_atan_f32(GANTRY_F32 x) {
+GANTRY_FN GANTRY_F32 gantry__atan_f32(GANTRY_F32 x) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     /* From 2^30 on the result is pi/2. */
@@ -387,7 +387,7 @@ GANTRY_FN GANTRY_F32 gantry_atan_f32(GANTRY_F32 x) {
 }
 
 /* The angle of the point (x, y), -pi to pi. */
-GANTRY_LONG_FN GANTRY_F32 gantry_atan2_f32(GANTRY_F32 y, GANTRY_F32 x) {
+GANTRY_LONG_FN GANTRY_F32 gantry__atan2_f32(GANTRY_F32 y, GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 b = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) & 0x7fffffffu);
     GANTRY_F32 greater = a < b ? b : a;

@@ -133,7 +133,7 @@ GANTRY_FN GANTRY_F64 gantry__reciprocal_f64(GANTRY_F64 d, GANTRY_F64 d_low) {
     return q + q * rest;
 }
 
-GANTRY_FN GANTRY_F64 gantry_exp_f64(GANTRY_F64 x) {
+GANTRY_FN GANTRY_F64 gantry__exp_f64(GANTRY_F64 x) {
     GANTRY_F64 least = x < -746.0 ? -746.0 : x;
     GANTRY_F64 bounded = least > 710.0 ? 710.0 : least;
     GANTRY_F64 shifted = gantry__exp_shifted_f64(bounded);
@@ -146,7 +146,7 @@ GANTRY_FN GANTRY_F64 gantry_exp_f64(GANTRY_F64 x) {
     return x == x ? y : GANTRY_NAN_F64;
 }
 
-GANTRY_FN GANTRY_F64 gantry_log_f64(GANTRY_F64 x) {
+GANTRY_FN GANTRY_F64 gantry__log_f64(GANTRY_F64 x) {
     GANTRY_F64 grown = x * 18014398509481984.0;
     GANTRY_F64 scaled = x < 2.2250738585072014e-308 ? grown : x;
     GANTRY_F64 bias =
@@ -175,7 +175,7 @@ GANTRY_FN GANTRY_F64 gantry_log_f64(GANTRY_F64 x) {
 
 /* N / D for N = p - s and D = p + s, where exp(2 |x|) = p / s and s = 2^-n, both with what rounding
  * took from them. The quotient's rest is exact: q has 29 bits and the upper part of D 23. */
-GANTRY_FN GANTRY_F64 gantry_tanh_f64(GANTRY_F64 x) {
+GANTRY_FN GANTRY_F64 gantry__tanh_f64(GANTRY_F64 x) {
     GANTRY_U64 sign = GANTRY_AS_ULONG(x) & (ulong)0x8000000000000000;
     GANTRY_F64 a = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0x7fffffffffffffff);
     GANTRY_F64 bounded = a > 20.0 ? 20.0 : a;
@@ -201,7 +201,7 @@ GANTRY_FN GANTRY_F64 gantry_tanh_f64(GANTRY_F64 x) {
 
 /* 1 / (1 + exp(-x)), from v = 1 / (1 + exp(|x|)) = s / (p + s) where exp(|x|) = p / s and s =
  * 2^-n. */
-GANTRY_FN GANTRY_F64 gantry_sigmoid_f64(GANTRY_F64 x) {
+GANTRY_FN GANTRY_F64 gantry__sigmoid_f64(GANTRY_F64 x) {
     GANTRY_F64 a = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0x7fffffffffffffff);
     GANTRY_F64 bounded = a > 746.0 ? 746.0 : a;
     GANTRY_F64 shifted = gantry__exp_shifted_f64(bounded);
@@ -218,7 +218,7 @@ GANTRY_FN GANTRY_F64 gantry_sigmoid_f64(GANTRY_F64 x) {
     return x == x ? y : GANTRY_NAN_F64;
 }
 
-GANTRY_FN GANTRY_F64 gantry_sqrt_f64(GANTRY_F64 x) {
+GANTRY_FN GANTRY_F64 gantry__sqrt_f64(GANTRY_F64 x) {
     GANTRY_U64 bits = GANTRY_AS_ULONG(GANTRY_SQRT_F64(x));
     GANTRY_U64 size = bits & (ulong)0x7fffffffffffffff;
 
@@ -277,7 +277,7 @@ GANTRY_FN GANTRY_F64 gantry__of_quarter_f64(GANTRY_U64 quarter, GANTRY_F64 even,
 }
 
 /* sin(v) for |v| <= 4 pi; beyond, the result means nothing (NaN for NaN and infinities). */
-GANTRY_FN GANTRY_F64 gantry_sin_4pi_f64(GANTRY_F64 v) {
+GANTRY_FN GANTRY_F64 gantry__sin_4pi_f64(GANTRY_F64 v) {
     GANTRY_F64 shifted = v * GANTRY_TWO_OVER_PI_F64 + GANTRY_ROUNDER_F64;
     GANTRY_U64 quarter = GANTRY_AS_ULONG(shifted);
     GANTRY_F64 high = gantry__quarter_high_f64(v, shifted);
@@ -292,7 +292,7 @@ GANTRY_FN GANTRY_F64 gantry_sin_4pi_f64(GANTRY_F64 v) {
 }
 
 /* cos(v) for |v| <= 4 pi; beyond, the result means nothing (NaN for NaN and infinities). */
-GANTRY_FN GANTRY_F64 gantry_cos_4pi_f64(GANTRY_F64 v) {
+GANTRY_FN GANTRY_F64 gantry__cos_4pi_f64(GANTRY_F64 v) {
     GANTRY_F64 shifted = v * GANTRY_TWO_OVER_PI_F64 + GANTRY_ROUNDER_F64;
     GANTRY_U64 quarter = GANTRY_AS_ULONG(shifted);
     GANTRY_F64 high = gantry__quarter_high_f64(v, shifted);

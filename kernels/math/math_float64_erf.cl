@@ -101,7 +101,7 @@ GANTRY_FN GANTRY_F64 gantry__exp2_below_f64(GANTRY_F64 v) {
     return (1.0 + f * p) * GANTRY_AS_DOUBLE((GANTRY_AS_ULONG(shifted) + (ulong)1023) << 52);
 }
 
-GANTRY_FN GANTRY_F64 gantry_erf_f64(GANTRY_F64 x) {
+GANTRY_FN GANTRY_F64 gantry__erf_f64(GANTRY_F64 x) {
     GANTRY_U64 sign = GANTRY_AS_ULONG(x) & (ulong)0x8000000000000000;
     GANTRY_F64 a = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0x7fffffffffffffff);
     GANTRY_F64 bounded = a > 6.0 ? 6.0 : a;

@@ -25,13 +25,13 @@ GANTRY_FN GANTRY_F64 gantry__canonical_f64(GANTRY_F64 x) {
     return GANTRY_AS_DOUBLE(bits);
 }
 
-#define GANTRY_LIBRARY_1(name)                               \
-    GANTRY_FN GANTRY_F64 gantry_##name##_f64(GANTRY_F64 x) { \
-        return gantry__canonical_f64(name(x));               \
+#define GANTRY_LIBRARY_1(name)                                \
+    GANTRY_FN GANTRY_F64 gantry__##name##_f64(GANTRY_F64 x) { \
+        return gantry__canonical_f64(name(x));                \
     }
-#define GANTRY_LIBRARY_2(name)                                             \
-    GANTRY_FN GANTRY_F64 gantry_##name##_f64(GANTRY_F64 x, GANTRY_F64 y) { \
-        return gantry__canonical_f64(name(x, y));                          \
+#define GANTRY_LIBRARY_2(name)                                              \
+    GANTRY_FN GANTRY_F64 gantry__##name##_f64(GANTRY_F64 x, GANTRY_F64 y) { \
+        return gantry__canonical_f64(name(x, y));                           \
     }
 
 GANTRY_LIBRARY_1(tan)

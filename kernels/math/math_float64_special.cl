@@ -94,25 +94,25 @@ GANTRY_FN GANTRY_F64 gantry__product_low_f64(GANTRY_F64 a, GANTRY_F64 b, GANTRY_
 GANTRY_FN GANTRY_F64 gantry__log_above_one_f64(GANTRY_F64 e) {
     GANTRY_F64 one = 1.0 + e;
 
-    return gantry_log_f64(one) + (e - (one - 1.0)) / one;
+    return gantry__log_f64(one) + (e - (one - 1.0)) / one;
 }
 
-GANTRY_FN GANTRY_F64 gantry_softplus_f64(GANTRY_F64 x) {
+GANTRY_FN GANTRY_F64 gantry__softplus_f64(GANTRY_F64 x) {
     GANTRY_F64 a = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0x7fffffffffffffff);
     GANTRY_F64 above = x > 0.0 ? x : 0.0;
-    GANTRY_F64 y = above + gantry__log_above_one_f64(gantry_exp_f64(-a));
+    GANTRY_F64 y = above + gantry__log_above_one_f64(gantry__exp_f64(-a));
 
     return x == x ? y : GANTRY_NAN_F64;
 }
 
-GANTRY_FN GANTRY_F64 gantry_elu_f64(GANTRY_F64 x) {
-    GANTRY_F64 below = gantry_expm1_f64(x);
+GANTRY_FN GANTRY_F64 gantry__elu_f64(GANTRY_F64 x) {
+    GANTRY_F64 below = gantry__expm1_f64(x);
 
     return x > 0.0 ? x : below;
 }
 
-GANTRY_FN GANTRY_F64 gantry_selu_f64(GANTRY_F64 x) {
-    GANTRY_F64 below = gantry_expm1_f64(x) * GANTRY_SELU_ALPHA_F64;
+GANTRY_FN GANTRY_F64 gantry__selu_f64(GANTRY_F64 x) {
+    GANTRY_F64 below = gantry__expm1_f64(x) * GANTRY_SELU_ALPHA_F64;
     GANTRY_F64 above = x * GANTRY_SELU_SCALE_F64;
 
     return x > 0.0 ? above : below;
@@ -129,22 +129,22 @@ GANTRY_FN GANTRY_F64 gantry__gate_ends_f64(GANTRY_F64 x, double most, GANTRY_F64
 /* x exp(v) / (1 + exp(v)) for v + v_low, both of x's sign; exp(v) comes in two halves, since it
  * may be denormal. */
 GANTRY_FN GANTRY_F64 gantry__times_sigmoid_f64(GANTRY_F64 x, GANTRY_F64 v, GANTRY_F64 v_low) {
-    GANTRY_F64 half_exp = gantry_exp_f64(0.5 * v);
+    GANTRY_F64 half_exp = gantry__exp_f64(0.5 * v);
     GANTRY_F64 far = (x * half_exp + x * half_exp * v_low) * half_exp;
-    GANTRY_F64 g = gantry_sigmoid_f64(v);
+    GANTRY_F64 g = gantry__sigmoid_f64(v);
     GANTRY_F64 y = x * g + x * g * (v_low * (1.0 - g));
 
     return v < -700.0 ? far : y;
 }
 
-GANTRY_FN GANTRY_F64 gantry_silu_f64(GANTRY_F64 x) {
+GANTRY_FN GANTRY_F64 gantry__silu_f64(GANTRY_F64 x) {
     GANTRY_F64 bounded = x < -800.0 ? -800.0 : x > 800.0 ? 800.0 : x;
 
     return gantry__gate_ends_f64(x, 800.0,
                                  gantry__times_sigmoid_f64(bounded, bounded, 0.0 * bounded));
 }
 
-GANTRY_FN GANTRY_F64 gantry_gelu_tanh_f64(GANTRY_F64 x) {
+GANTRY_FN GANTRY_F64 gantry__gelu_tanh_f64(GANTRY_F64 x) {
     GANTRY_F64 bounded = x < -24.0 ? -24.0 : x > 24.0 ? 24.0 : x;
     GANTRY_F64 square = bounded * bounded;
     GANTRY_F64 square_low = gantry__product_low_f64(bounded, bounded, square);
@@ -162,25 +162,25 @@ GANTRY_FN GANTRY_F64 gantry_gelu_tanh_f64(GANTRY_F64 x) {
     return gantry__gate_ends_f64(x, 24.0, gantry__times_sigmoid_f64(bounded, v, v_low));
 }
 
-GANTRY_FN GANTRY_F64 gantry_gelu_erf_f64(GANTRY_F64 x) {
+GANTRY_FN GANTRY_F64 gantry__gelu_erf_f64(GANTRY_F64 x) {
     GANTRY_F64 bounded = x < -40.0 ? -40.0 : x > 40.0 ? 40.0 : x;
     GANTRY_F64 z = bounded * GANTRY_SQRT_HALF_HIGH_F64;
     GANTRY_F64 z_low =
         gantry__product_low_f64(bounded, (GANTRY_F64)(GANTRY_SQRT_HALF_HIGH_F64), z) +
         bounded * GANTRY_SQRT_HALF_LOW_F64;
-    GANTRY_F64 slope = GANTRY_TWO_OVER_ROOT_PI_F64 * gantry_exp_f64(-z * z);
-    GANTRY_F64 y = (0.5 * bounded) * (gantry_erfc_f64(-z) + slope * z_low);
+    GANTRY_F64 slope = GANTRY_TWO_OVER_ROOT_PI_F64 * gantry__exp_f64(-z * z);
+    GANTRY_F64 y = (0.5 * bounded) * (gantry__erfc_f64(-z) + slope * z_low);
 
     return gantry__gate_ends_f64(x, 40.0, y);
 }
 
-GANTRY_FN GANTRY_F64 gantry_softsign_f64(GANTRY_F64 x) {
+GANTRY_FN GANTRY_F64 gantry__softsign_f64(GANTRY_F64 x) {
     GANTRY_F64 y = x / (1.0 + GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0x7fffffffffffffff));
 
     return gantry__canonical_f64(y);
 }
 
-GANTRY_FN GANTRY_F64 gantry_rsqrt_f64(GANTRY_F64 x) {
+GANTRY_FN GANTRY_F64 gantry__rsqrt_f64(GANTRY_F64 x) {
     return gantry__canonical_f64(1.0 / GANTRY_SQRT_F64(x));
 }
 
@@ -197,7 +197,7 @@ GANTRY_FN GANTRY_F64 gantry__digamma_far_f64(GANTRY_F64 x) {
     p = p * w + GANTRY_PSI_FAR_2_F64;
     p = p * w + GANTRY_PSI_FAR_1_F64;
     p = p * w + GANTRY_PSI_FAR_0_F64;
-    return gantry_log_f64(x) - (0.5 * inverse + w * p);
+    return gantry__log_f64(x) - (0.5 * inverse + w * p);
 }
 
 /* digamma(1 + f), 0 <= f < 1. */
@@ -237,12 +237,12 @@ GANTRY_FN GANTRY_F64 gantry__digamma_near_f64(GANTRY_F64 x) {
     return gantry__digamma_root_f64(f) + over / under;
 }
 
-GANTRY_FN GANTRY_F64 gantry_digamma_f64(GANTRY_F64 x) {
+GANTRY_FN GANTRY_F64 gantry__digamma_f64(GANTRY_F64 x) {
     GANTRY_F64 a = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0x7fffffffffffffff);
     GANTRY_F64 nearest = (a + 4503599627370496.0) - 4503599627370496.0;
     GANTRY_F64 t = a < 4503599627370496.0 ? a - nearest : 0.0;
     GANTRY_F64 angle = t * GANTRY_PI_F64;
-    GANTRY_F64 cotangent = GANTRY_PI_F64 * gantry_cos_4pi_f64(angle) / gantry_sin_4pi_f64(angle);
+    GANTRY_F64 cotangent = GANTRY_PI_F64 * gantry__cos_4pi_f64(angle) / gantry__sin_4pi_f64(angle);
     GANTRY_F64 from = x < 1.0 ? 1.0 + a : a;
     GANTRY_F64 near = gantry__digamma_near_f64(from);
     GANTRY_F64 far = gantry__digamma_far_f64(from < 6.0 ? 6.0 : from);

@@ -80,7 +80,7 @@ GANTRY_FN GANTRY_F64 gantry__sin_of_angle_f64(GANTRY_F64 high, GANTRY_F64 low, G
 #undef GANTRY_TURN_F64
 
 /* sin(x) for |x| < GANTRY_NEAR_LIMIT_F64; beyond, the result means nothing. */
-GANTRY_FN GANTRY_F64 gantry_sin_near_f64(GANTRY_F64 x) {
+GANTRY_FN GANTRY_F64 gantry__sin_near_f64(GANTRY_F64 x) {
     gantry__angle_f64_t angle = gantry__reduce_near_f64(x);
     GANTRY_F64 y = gantry__sin_of_angle_f64(angle.high, angle.low, angle.quarter);
 
@@ -88,7 +88,7 @@ GANTRY_FN GANTRY_F64 gantry_sin_near_f64(GANTRY_F64 x) {
 }
 
 /* cos(x) for |x| < GANTRY_NEAR_LIMIT_F64; beyond, the result means nothing. */
-GANTRY_FN GANTRY_F64 gantry_cos_near_f64(GANTRY_F64 x) {
+GANTRY_FN GANTRY_F64 gantry__cos_near_f64(GANTRY_F64 x) {
     gantry__angle_f64_t angle = gantry__reduce_near_f64(x);
 
     return gantry__sin_of_angle_f64(angle.high, angle.low, angle.quarter + (ulong)1);
@@ -96,9 +96,9 @@ GANTRY_FN GANTRY_F64 gantry_cos_near_f64(GANTRY_F64 x) {
 
 /* name(x), near or far. */
 #define GANTRY_NEAR_OR_LIBRARY(name)                                                     \
-    GANTRY_FN GANTRY_F64 gantry_##name##_f64(GANTRY_F64 x) {                             \
+    GANTRY_FN GANTRY_F64 gantry__##name##_f64(GANTRY_F64 x) {                            \
         GANTRY_F64 a = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0x7fffffffffffffff); \
-        GANTRY_F64 y = gantry_##name##_near_f64(x);                                      \
+        GANTRY_F64 y = gantry__##name##_near_f64(x);                                     \
                                                                                          \
         if (GANTRY_ANY(!(a < GANTRY_NEAR_LIMIT_F64))) {                                  \
             GANTRY_F64 far = gantry__canonical_f64(name(x));                             \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Powers of integers, modulo 2^32 or 2^64: by squaring. Comes after dialect.cl. */
-GANTRY_FN uint gantry_power_u32(uint x, uint y) {
+GANTRY_FN uint gantry__power_u32(uint x, uint y) {
     uint result = 1;
 
     for (; y != 0; y >>= 1) {
@@ -10,7 +10,7 @@ GANTRY_FN uint gantry_power_u32(uint x, uint y) {
     return result;
 }
 
-GANTRY_FN ulong gantry_power_u64(ulong x, ulong y) {
+GANTRY_FN ulong gantry__power_u64(ulong x, ulong y) {
     ulong result = 1;
 
     for (; y != 0; y >>= 1) {

@@ -9,8 +9,8 @@
  * 2^f, and the power comes in steps of 40 bits, which 64 have room for, the remainder taken
  * after each: at most seven of them. */
 #define GANTRY_FLOOR_MOD(T_, suffix)                                                  \
-    GANTRY_FN T_ gantry_floor_mod_##suffix(T_ x, T_ y) {                              \
-        const T_ r = gantry_fmod_##suffix(x, y);                                      \
+    GANTRY_FN T_ gantry__floor_mod_##suffix(T_ x, T_ y) {                             \
+        const T_ r = gantry__fmod_##suffix(x, y);                                     \
         const T_ sum = r + y;                                                         \
                                                                                       \
         return (((r < (T_)0) & (y > (T_)0)) | ((r > (T_)0) & (y < (T_)0))) ? sum : r; \
@@ -56,10 +56,10 @@ GANTRY_FN float gantry__fmod_far_f32(float x, float y) {
 
 #define GANTRY_MODULO_NEAR_F32 2097152.0f
 
-/* Is this quotient, or a zero divisor, no case for gantry_fmod_near_f32? */
+/* Is this quotient, or a zero divisor, no case for gantry__fmod_near_f32? */
 #define GANTRY_FMOD_IS_FAR_F32(a, b) ((a) > (b)*GANTRY_MODULO_NEAR_F32)
 
-GANTRY_FN GANTRY_F32 gantry_fmod_near_f32(GANTRY_F32 x, GANTRY_F32 y) {
+GANTRY_FN GANTRY_F32 gantry__fmod_near_f32(GANTRY_F32 x, GANTRY_F32 y) {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 b = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) & 0x7fffffffu);
@@ -84,8 +84,8 @@ GANTRY_FN GANTRY_F32 gantry_fmod_near_f32(GANTRY_F32 x, GANTRY_F32 y) {
 }
 
 #if defined(GANTRY_MATH_LANES)
-GANTRY_FN GANTRY_F32 gantry_fmod_f32(GANTRY_F32 x, GANTRY_F32 y) {
-    GANTRY_F32 z = gantry_fmod_near_f32(x, y);
+GANTRY_FN GANTRY_F32 gantry__fmod_f32(GANTRY_F32 x, GANTRY_F32 y) {
+    GANTRY_F32 z = gantry__fmod_near_f32(x, y);
 
     if (GANTRY_ANY(GANTRY_FMOD_IS_FAR_F32(fabs(x), fabs(y)))) {
         for (int e = 0; e < GANTRY_MATH_LANES; ++e) {
@@ -95,11 +95,11 @@ GANTRY_FN GANTRY_F32 gantry_fmod_f32(GANTRY_F32 x, GANTRY_F32 y) {
     return z;
 }
 #else
-GANTRY_FN float gantry_fmod_f32(float x, float y) {
+GANTRY_FN float gantry__fmod_f32(float x, float y) {
     const float a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     const float b = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) & 0x7fffffffu);
 
-    return GANTRY_FMOD_IS_FAR_F32(a, b) ? gantry__fmod_far_f32(x, y) : gantry_fmod_near_f32(x, y);
+    return GANTRY_FMOD_IS_FAR_F32(a, b) ? gantry__fmod_far_f32(x, y) : gantry__fmod_near_f32(x, y);
 }
 #endif
 

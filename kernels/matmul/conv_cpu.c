@@ -16,7 +16,7 @@
 #define WORTH_A_THREAD (INT64_C(1) << 18) /* multiplications */
 
 typedef struct conv_t {
-    const gantry_window_t *window;
+    const gantry__windows_t *window;
     const gantry__cpu_gemm_loops_t *loops;
     gantry__cpu_gemm_t gemm; /* without A */
     const void *images;
@@ -51,8 +51,8 @@ static void pack_few(const conv_t *conv, int64_t rows) {
 
 /* Asks for what the next panel sees beyond this one: hardware is late for so many short lines.
  * Beyond the images, too. */
-static void fetch_ahead(const conv_t *conv, const gantry_panel_t *panel) {
-    const gantry_window_t *w = conv->window;
+static void fetch_ahead(const conv_t *conv, const gantry__panel_t *panel) {
+    const gantry__windows_t *w = conv->window;
     const int64_t bytes = panel->places * w->step_x * w->channels * conv->size;
     const int64_t end = panel->start + ((panel->places - 1) * w->step_x + w->columns) * w->channels;
 
@@ -66,8 +66,9 @@ static void fetch_ahead(const conv_t *conv, const gantry_panel_t *panel) {
 
 /* The panel's part of C, from the place `first` on, or of few outputs its chains. Pieces are of the
  * sum from element `k` on; images: what their lines count from. */
-static void multiply_panel(const conv_t *conv, const void *images, const gantry_piece_t *pieces,
-                           int64_t count, int64_t k, int64_t first, void *chains) {
+static void multiply_panel(const conv_t *conv, const void *images,
+                           const gantry__lines_piece_t *pieces, int64_t count, int64_t k,
+                           int64_t first, void *chains) {
     const gantry__cpu_gemm_t *gemm = &conv->gemm;
     const int64_t columns = conv->loops->columns,
                   rows = conv_cpu_least(gemm->m - first, conv->loops->rows);
@@ -89,18 +90,18 @@ static void conv_cpu_clear(char *begin, const char *end) {
 }
 
 /* Strips of `rows` window rows from `first` on. */
-static void fill_strips(const conv_t *conv, const gantry_panel_t *panel, int64_t first,
+static void fill_strips(const conv_t *conv, const gantry__panel_t *panel, int64_t first,
                         int64_t rows, char *strips) {
     const int64_t size = conv->size;
-    gantry_strip_part_t part;
+    gantry__strip_part_t part;
 
     for (int64_t i = 0; i < panel->places;) {
-        i = gantry_find_strip_part(conv->window, panel, i, &part);
+        i = gantry__find_strip_part(conv->window, panel, i, &part);
         for (int64_t r = 0; r < rows; ++r) {
             char *strip = strips + r * panel->strip * size, *to = strip + part.to * size,
                  *end = strip + part.end * size;
 
-            if (gantry_has_elements(conv->window, &part, first + r)) {
+            if (gantry__has_elements(conv->window, &part, first + r)) {
                 const int64_t from = part.from + (first + r) * part.row;
 
                 conv_cpu_clear(to, to + part.zeros * size);
@@ -113,25 +114,25 @@ static void fill_strips(const conv_t *conv, const gantry_panel_t *panel, int64_t
     }
 }
 
-static void convolve_strips(const conv_t *conv, const gantry_panel_t *panel, gantry_piece_t *pieces,
-                            int64_t place, void *chains) {
-    const gantry_window_t *w = conv->window;
-    const int64_t at_once = gantry_strips_at_once(panel);
+static void convolve_strips(const conv_t *conv, const gantry__panel_t *panel,
+                            gantry__lines_piece_t *pieces, int64_t place, void *chains) {
+    const gantry__windows_t *w = conv->window;
+    const int64_t at_once = gantry__strips_at_once(panel);
     _Alignas(double) char strips[GANTRY_PANEL_STRIPS * sizeof(double)];
 
     for (int64_t r = 0, rows; r < w->rows; r += rows) {
         rows = conv_cpu_least(w->rows - r, at_once);
         fill_strips(conv, panel, r, rows, strips);
-        gantry_find_strip_pieces(w, panel, rows, pieces);
+        gantry__find_strip_pieces(w, panel, rows, pieces);
         multiply_panel(conv, strips, pieces, rows, r * w->columns * w->channels, place, chains);
     }
 }
 
-static void convolve_pieces(const conv_t *conv, const gantry_panel_t *panel, gantry_piece_t *pieces,
-                            int64_t place, void *chains) {
+static void convolve_pieces(const conv_t *conv, const gantry__panel_t *panel,
+                            gantry__lines_piece_t *pieces, int64_t place, void *chains) {
     for (int64_t k = 0; k < conv->gemm.k;) {
         const int64_t start = k,
-                      count = gantry_find_pieces(conv->window, panel, conv->gemm.k, &k, pieces);
+                      count = gantry__find_pieces(conv->window, panel, conv->gemm.k, &k, pieces);
 
         multiply_panel(conv, conv->images, pieces, count, start, place, chains);
     }
@@ -160,17 +161,17 @@ static void convolve_panels(void *context, int64_t begin, int64_t end) {
     const int64_t rows = conv->loops->rows, m = conv->gemm.m, n = conv->gemm.n,
                   depth = conv->gemm.k;
     _Alignas(double) char chains[GANTRY_PANEL_PLACES * GANTRY_FEW_COLUMNS * GANTRY_FEW_CHAIN_BYTES];
-    gantry_piece_t inside[GANTRY_PANEL_PIECES], pieces[GANTRY_PANEL_PIECES];
-    const int64_t inside_count = gantry_find_inside_pieces(conv->window, depth, inside);
-    gantry_panel_t panel;
+    gantry__lines_piece_t inside[GANTRY_PANEL_PIECES], pieces[GANTRY_PANEL_PIECES];
+    const int64_t inside_count = gantry__find_inside_pieces(conv->window, depth, inside);
+    gantry__panel_t panel;
 
     for (int64_t first = begin * rows; first < conv_cpu_least(m, end * rows); first += rows) {
-        gantry_find_panel(conv->window, first, m, rows, &panel);
+        gantry__find_panel(conv->window, first, m, rows, &panel);
         fetch_ahead(conv, &panel);
         if (panel.is_inside && inside_count > 0) {
             multiply_panel(conv, (const char *)conv->images + panel.start * conv->size, inside,
                            inside_count, 0, first, chains);
-        } else if (gantry_has_strips(conv->window, &panel)) {
+        } else if (gantry__has_strips(conv->window, &panel)) {
             convolve_strips(conv, &panel, pieces, first, chains);
         } else {
             convolve_pieces(conv, &panel, pieces, first, chains);
@@ -215,7 +216,7 @@ static int32_t conv_cpu_compute(gantry_op_call_t *call) {
     const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1],
                        *out = call->outputs[0];
     const int64_t n = filter->dims[3];
-    gantry_window_t window;
+    gantry__windows_t window;
     conv_t conv = {
         .window = &window,
         .loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device), gemm_loops)(out->dtype),
@@ -234,7 +235,7 @@ static int32_t conv_cpu_compute(gantry_op_call_t *call) {
         memset(out->data, 0, (size_t)(out->element_count * conv.size));
         return GANTRY_K_OK;
     }
-    conv.is_few = gantry_has_few_outputs(n, images->dims[3], conv.size);
+    conv.is_few = gantry__has_few_outputs(n, images->dims[3], conv.size);
     if (!conv.is_few && n <= conv.loops->narrow->columns) {
         conv.loops = conv.loops->narrow;
     }

@@ -55,7 +55,7 @@ typedef struct {
 /* Where the batch's element begins in an operand. */
 GANTRY_FN GANTRY_LONG batch_offset(const matmul_t *plan, const GANTRY_LONG *strides,
                                    GANTRY_LONG index) {
-    return gantry_offset(plan->batch_rank, plan->batch_dims, strides, index);
+    return gantry__offset(plan->batch_rank, plan->batch_dims, strides, index);
 }
 
 #if !GANTRY_SERIAL
@@ -76,8 +76,8 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     GANTRY_LOCAL_ARRAY(U, a_tile, DEPTH * SIDE); /* [depth][row] */
     GANTRY_LOCAL_ARRAY(U, b_tile, DEPTH * SIDE); /* [depth][column] */
     const GANTRY_LONG group = GANTRY_GROUP_ID(0);
-    const GANTRY_LONG down_all = gantry_divide_position(group, plan.blocks_across);
-    const GANTRY_LONG batch = gantry_divide_position(down_all, plan.blocks_down);
+    const GANTRY_LONG down_all = gantry__divide_position(group, plan.blocks_across);
+    const GANTRY_LONG batch = gantry__divide_position(down_all, plan.blocks_down);
     const GANTRY_LONG row = (down_all - batch * plan.blocks_down) * SIDE;
     const GANTRY_LONG column = (group - down_all * plan.blocks_across) * SIDE;
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch);
@@ -133,8 +133,8 @@ GANTRY_KERNEL matmul_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
                           GANTRY_VALUE(matmul_t, plan)) {
     GANTRY_TAKE(matmul_t, plan)
     const GANTRY_LONG place = GANTRY_GLOBAL_ID(0);
-    const GANTRY_LONG down_all = gantry_divide_position(place, plan.n);
-    const GANTRY_LONG batch = gantry_divide_position(down_all, plan.m);
+    const GANTRY_LONG down_all = gantry__divide_position(place, plan.n);
+    const GANTRY_LONG batch = gantry__divide_position(down_all, plan.m);
     const GANTRY_LONG row = down_all - batch * plan.m;
     const GANTRY_LONG column = place - down_all * plan.n;
     U sum = 0;
@@ -204,8 +204,8 @@ GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     U sums[ROWS * COLUMNS];
     U piece[STEP * COLUMNS]; /* of B: halves, or columns that do not lie side by side */
     const GANTRY_LONG group = GANTRY_GROUP_ID(0);
-    const GANTRY_LONG across_all = gantry_divide_position(group, plan.blocks_down);
-    const GANTRY_LONG batch = gantry_divide_position(across_all, plan.blocks_across);
+    const GANTRY_LONG across_all = gantry__divide_position(group, plan.blocks_down);
+    const GANTRY_LONG batch = gantry__divide_position(across_all, plan.blocks_across);
     const GANTRY_LONG row = (group - across_all * plan.blocks_down) * ROWS;
     const GANTRY_LONG column = (across_all - batch * plan.blocks_across) * COLUMNS;
     const int rows = (int)(plan.m - row < ROWS ? plan.m - row : ROWS);

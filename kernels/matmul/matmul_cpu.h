@@ -44,13 +44,13 @@ typedef struct gantry__cpu_gemm_loops_t {
                      int64_t rows, int64_t columns, int add);
     /* The same for one panel of A that is not packed, of floats: its k are `count` pieces of
      * `images`, one after the other. Packed B's panels are b_panel elements apart. */
-    void (*multiply_lines)(const void *images, const gantry_piece_t *pieces, int64_t count,
+    void (*multiply_lines)(const void *images, const gantry__lines_piece_t *pieces, int64_t count,
                            const void *b, int64_t b_panel, void *c, int64_t c_row, int64_t rows,
                            int64_t columns, int add);
     /* The same for few outputs (window_lines.cl), with B's columns b_row elements apart, each along
      * k: begins or goes on with the chains of each row's GANTRY_FEW_COLUMNS columns, which
      * sum_few then adds. */
-    void (*multiply_few)(const void *images, const gantry_piece_t *pieces, int64_t count,
+    void (*multiply_few)(const void *images, const gantry__lines_piece_t *pieces, int64_t count,
                          const void *b, int64_t b_row, void *chains, int64_t rows, int add);
     void (*sum_few)(const void *chains, void *c, int64_t c_row, int64_t rows, int64_t columns);
     /* For at most its `columns` columns, one panel: has pack_b and multiply_lines. */

@@ -6,13 +6,13 @@ static const MM_T MM_NAME(zeros)[GANTRY_PANEL_ZEROS];
 
 /* A tile of C += or = the product of lines of images and one panel of B, over k. */
 static inline __attribute__((always_inline)) void MM_NAME(lines_tile)(
-    const MM_T *images, const gantry_piece_t *pieces, int64_t count, int lines, int vectors,
+    const MM_T *images, const gantry__lines_piece_t *pieces, int64_t count, int lines, int vectors,
     const MM_T *restrict b, MM_T *restrict c, int64_t c_stride, int64_t rows, int64_t columns,
     int add) {
     MM_NAME(tile_t) acc;
     uintptr_t out = (uintptr_t)c;
     MM_NAME(clear)(acc, lines, vectors);
-    for (const gantry_piece_t *piece = pieces; piece < pieces + count; ++piece) {
+    for (const gantry__lines_piece_t *piece = pieces; piece < pieces + count; ++piece) {
         for (int64_t done = 0, some; done < piece->count; done += some) {
             const MM_T *from[MM_MOST_LINES];
             some = piece->count - done < MM_STEPS ? piece->count - done : MM_STEPS;
@@ -41,16 +41,16 @@ static inline __attribute__((always_inline)) void MM_NAME(lines_tile)(
 }
 
 static __attribute__((noinline)) void MM_NAME(wide_tile)(const MM_T *images,
-                                                         const gantry_piece_t *pieces,
+                                                         const gantry__lines_piece_t *pieces,
                                                          int64_t count, const MM_T *restrict b,
                                                          MM_T *restrict c, int64_t c_stride,
                                                          int64_t rows, int64_t columns, int add) {
     MM_NAME(lines_tile)(images, pieces, count, MM_ROWS, 2, b, c, c_stride, rows, columns, add);
 }
 
-static void MM_NAME(multiply_lines)(const void *images, const gantry_piece_t *pieces, int64_t count,
-                                    const void *b, int64_t b_panel, void *c, int64_t c_row,
-                                    int64_t rows, int64_t columns, int add) {
+static void MM_NAME(multiply_lines)(const void *images, const gantry__lines_piece_t *pieces,
+                                    int64_t count, const void *b, int64_t b_panel, void *c,
+                                    int64_t c_row, int64_t rows, int64_t columns, int add) {
     for (int64_t j = 0; j < columns; j += MM_COLUMNS) {
         MM_NAME(wide_tile)
         (images, pieces, count, (const MM_T *)b + j / MM_COLUMNS * b_panel, (MM_T *)c + j, c_row,
@@ -67,7 +67,7 @@ static void MM_NAME(pack_narrow)(const gantry__cpu_gemm_t *gemm, int64_t first, 
      gemm->b_row, count, MM_LANES, k_count, target);
 }
 
-static void MM_NAME(multiply_narrow)(const void *images, const gantry_piece_t *pieces,
+static void MM_NAME(multiply_narrow)(const void *images, const gantry__lines_piece_t *pieces,
                                      int64_t count, const void *b, int64_t b_panel, void *c,
                                      int64_t c_row, int64_t rows, int64_t columns, int add) {
     (void)b_panel; /* there is but one */
@@ -91,9 +91,9 @@ _Static_assert(MM_ROWS % MM_FEW_LINES == 0, "lines are taken in whole groups");
 /* Adds to one vector of the chains of MM_FEW columns of MM_FEW_LINES lines from `line` on, or
  * begins them. images, b and chains begin with that vector's first. */
 static __attribute__((noinline)) void MM_NAME(few_dots)(const MM_T *images,
-                                                        const gantry_piece_t *pieces, int64_t count,
-                                                        int64_t line, const MM_T *b, int64_t b_row,
-                                                        MM_T *chains, int add) {
+                                                        const gantry__lines_piece_t *pieces,
+                                                        int64_t count, int64_t line, const MM_T *b,
+                                                        int64_t b_row, MM_T *chains, int add) {
     MM_NAME(vec_t) acc[MM_FEW_LINES][MM_FEW];
 #define MM_CHAIN(i, j) (*(MM_NAME(loose_t) *)(chains + ((i)*MM_FEW + (j)) * MM_CHAINS))
 #pragma GCC unroll 4
@@ -106,7 +106,8 @@ static __attribute__((noinline)) void MM_NAME(few_dots)(const MM_T *images,
             }
         }
     }
-    for (const gantry_piece_t *piece = pieces; piece < pieces + count; b += piece->count, piece++) {
+    for (const gantry__lines_piece_t *piece = pieces; piece < pieces + count;
+         b += piece->count, piece++) {
         const MM_T *from[MM_FEW_LINES];
 #pragma GCC unroll 4
         for (int i = 0; i < MM_FEW_LINES; ++i) {
@@ -139,9 +140,9 @@ static __attribute__((noinline)) void MM_NAME(few_dots)(const MM_T *images,
 }
 
 /* Groups of lines may go beyond the last place: behind it a panel has lines of zeros. */
-static void MM_NAME(multiply_few)(const void *images, const gantry_piece_t *pieces, int64_t count,
-                                  const void *b, int64_t b_row, void *chains, int64_t rows,
-                                  int add) {
+static void MM_NAME(multiply_few)(const void *images, const gantry__lines_piece_t *pieces,
+                                  int64_t count, const void *b, int64_t b_row, void *chains,
+                                  int64_t rows, int add) {
     for (int64_t i = 0; i < rows; i += MM_FEW_LINES) {
         for (int64_t part = 0; part < MM_CHAINS; part += MM_LANES) {
             MM_NAME(few_dots)

@@ -12,16 +12,16 @@
 #ifndef GANTRY_MATRIX_PARAMETERS
 #define GANTRY_MATRIX_PARAMETERS
 /* Below: `lower` diagonals, above: `upper`; a negative number keeps all. */
-typedef struct gantry_band_t {
-    gantry_work_t work;
-    gantry_runs_t runs;
+typedef struct gantry__band_t {
+    gantry__work_t work;
+    gantry__runs_t runs;
     GANTRY_LONG rows, columns;
     GANTRY_LONG lower, upper;
-} gantry_band_t;
+} gantry__band_t;
 
-typedef struct gantry_diagonals_t {
-    gantry_work_t work;
-    gantry_runs_t runs;
+typedef struct gantry__diagonals_t {
+    gantry__work_t work;
+    gantry__runs_t runs;
     GANTRY_LONG rows, columns;
     GANTRY_LONG lower, upper;
     GANTRY_LONG length; /* of the longest diagonal */
@@ -29,20 +29,20 @@ typedef struct gantry_diagonals_t {
     GANTRY_LONG right_above;
     GANTRY_LONG right_below;
     ulong padding; /* its bits */
-} gantry_diagonals_t;
+} gantry__diagonals_t;
 #endif
 
 #ifdef GANTRY_ITEM_TEXT
 
 /* Sets batch, row and first to end, the columns that item i means, in matrices of so many rows. */
-#define GANTRY_FIND_COLUMNS(rows_)                                 \
-    GANTRY_FIND_RUN(p->runs)                                       \
-    const GANTRY_LONG batch = gantry_divide_position(line, rows_); \
-    const GANTRY_LONG row = line - batch * (rows_);                \
+#define GANTRY_FIND_COLUMNS(rows_)                                  \
+    GANTRY_FIND_RUN(p->runs)                                        \
+    const GANTRY_LONG batch = gantry__divide_position(line, rows_); \
+    const GANTRY_LONG row = line - batch * (rows_);                 \
     GANTRY_GLOBAL T *outs = out + line * p->runs.size;
 
 GANTRY_ITEM void GANTRY_ITEM_FN(band)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                      GANTRY_PARAMETERS(gantry_band_t) p, const GANTRY_LONG i) {
+                                      GANTRY_PARAMETERS(gantry__band_t) p, const GANTRY_LONG i) {
     GANTRY_FIND_COLUMNS(p->rows)
     GANTRY_GLOBAL const T *ins = x + line * p->runs.size;
     const GANTRY_LONG least = p->lower < 0 ? 0 : row - p->lower;
@@ -52,10 +52,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(band)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
         outs[column] = column >= least && column <= most ? ins[column] : (T)0;
     }
 }
-GANTRY_ITEMS_1_1(band, T, T, gantry_band_t)
+GANTRY_ITEMS_1_1(band, T, T, gantry__band_t)
 
 /* Elements of a diagonal of matrices, and how many places are before them. */
-GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(diagonal_length)(GANTRY_PARAMETERS(gantry_diagonals_t) p,
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(diagonal_length)(GANTRY_PARAMETERS(gantry__diagonals_t) p,
                                                         const GANTRY_LONG d) {
     const GANTRY_LONG down = p->rows + (d < 0 ? d : 0);
     const GANTRY_LONG along = p->columns - (d > 0 ? d : 0);
@@ -63,7 +63,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(diagonal_length)(GANTRY_PARAMETERS(gantry
     return down < along ? down : along;
 }
 
-GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(diagonal_start)(GANTRY_PARAMETERS(gantry_diagonals_t) p,
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(diagonal_start)(GANTRY_PARAMETERS(gantry__diagonals_t) p,
                                                        const GANTRY_LONG d) {
     const int is_left = (d >= 0 && !p->right_above) || (d <= 0 && !p->right_below);
 
@@ -71,7 +71,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(diagonal_start)(GANTRY_PARAMETERS(gantry_
 }
 
 /* The place of a cell among the diagonals, -1 when it is on none of them. */
-GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(diagonal_place)(GANTRY_PARAMETERS(gantry_diagonals_t) p,
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(diagonal_place)(GANTRY_PARAMETERS(gantry__diagonals_t) p,
                                                        const GANTRY_LONG batch,
                                                        const GANTRY_LONG row,
                                                        const GANTRY_LONG column) {
@@ -85,7 +85,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(diagonal_place)(GANTRY_PARAMETERS(gantry_
 }
 
 GANTRY_ITEM void GANTRY_ITEM_FN(diagonals)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                           GANTRY_PARAMETERS(gantry_diagonals_t) p,
+                                           GANTRY_PARAMETERS(gantry__diagonals_t) p,
                                            const GANTRY_LONG i) {
     GANTRY_FIND_COLUMNS(p->rows)
     for (GANTRY_LONG column = first; column < end; ++column) {
@@ -94,12 +94,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(diagonals)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
         outs[column] = place >= 0 ? x[place] : (T)p->padding;
     }
 }
-GANTRY_ITEMS_1_1(diagonals, T, T, gantry_diagonals_t)
+GANTRY_ITEMS_1_1(diagonals, T, T, gantry__diagonals_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(set_diagonals)(GANTRY_GLOBAL const T *x,
                                                GANTRY_GLOBAL const T *diagonals,
                                                GANTRY_GLOBAL T *out,
-                                               GANTRY_PARAMETERS(gantry_diagonals_t) p,
+                                               GANTRY_PARAMETERS(gantry__diagonals_t) p,
                                                const GANTRY_LONG i) {
     GANTRY_FIND_COLUMNS(p->rows)
     GANTRY_GLOBAL const T *ins = x + line * p->runs.size;
@@ -110,11 +110,11 @@ GANTRY_ITEM void GANTRY_ITEM_FN(set_diagonals)(GANTRY_GLOBAL const T *x,
         outs[column] = place >= 0 ? diagonals[place] : ins[column];
     }
 }
-GANTRY_ITEMS_2_1(set_diagonals, T, T, T, gantry_diagonals_t)
+GANTRY_ITEMS_2_1(set_diagonals, T, T, T, gantry__diagonals_t)
 
 /* Here the rows of the output are diagonals. */
 GANTRY_ITEM void GANTRY_ITEM_FN(diagonal_part)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                               GANTRY_PARAMETERS(gantry_diagonals_t) p,
+                                               GANTRY_PARAMETERS(gantry__diagonals_t) p,
                                                const GANTRY_LONG i) {
     GANTRY_FIND_COLUMNS(p->upper - p->lower + 1)
     const GANTRY_LONG d = p->upper - row;
@@ -128,6 +128,6 @@ GANTRY_ITEM void GANTRY_ITEM_FN(diagonal_part)(GANTRY_GLOBAL const T *x, GANTRY_
         outs[column] = at >= 0 && at < length ? x[corner + at * (p->columns + 1)] : (T)p->padding;
     }
 }
-GANTRY_ITEMS_1_1(diagonal_part, T, T, gantry_diagonals_t)
+GANTRY_ITEMS_1_1(diagonal_part, T, T, gantry__diagonals_t)
 
 #endif

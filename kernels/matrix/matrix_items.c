@@ -9,11 +9,11 @@ GANTRY_K_ITEM_TEXTS(matrix, GANTRY_MATRIX_ITEMS, gantry__text_matrix);
 
 static int32_t compute_band(gantry_op_call_t *call) {
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
-    gantry_band_t band = {.runs = gantry__k_runs(call, x->dims[x->rank - 1]),
-                          .rows = x->dims[x->rank - 2],
-                          .columns = x->dims[x->rank - 1],
-                          .lower = gantry__k_host_int(call->inputs[1], 0),
-                          .upper = gantry__k_host_int(call->inputs[2], 0)};
+    gantry__band_t band = {.runs = gantry__k_runs(call, x->dims[x->rank - 1]),
+                           .rows = x->dims[x->rank - 2],
+                           .columns = x->dims[x->rank - 1],
+                           .lower = gantry__k_host_int(call->inputs[1], 0),
+                           .upper = gantry__k_host_int(call->inputs[2], 0)};
     gantry__k_item_launch_t launch = {.item = ITEM_band,
                                       .t = gantry__k_twin(x->dtype),
                                       .parameters = &band,
@@ -26,14 +26,14 @@ static int32_t compute_band(gantry_op_call_t *call) {
 
 /* matrices, band: arguments of that form; k: the place of the input of that name, which may be left
  * out, as may the one of padding. */
-static gantry_diagonals_t matrix_begin(const gantry_op_call_t *call, const gantry_arg_t *matrices,
-                                       const gantry_arg_t *band, uint32_t k, uint32_t padding) {
+static gantry__diagonals_t matrix_begin(const gantry_op_call_t *call, const gantry_arg_t *matrices,
+                                        const gantry_arg_t *band, uint32_t k, uint32_t padding) {
     const char *align = gantry__k_attr_text(call, "align", "RIGHT_LEFT");
-    gantry_diagonals_t diagonals = {.rows = matrices->dims[matrices->rank - 2],
-                                    .columns = matrices->dims[matrices->rank - 1],
-                                    .length = band->dims[band->rank - 1],
-                                    .right_above = strncmp(align, "RIGHT", 5) == 0,
-                                    .right_below = strstr(align, "_RIGHT") != NULL};
+    gantry__diagonals_t diagonals = {.rows = matrices->dims[matrices->rank - 2],
+                                     .columns = matrices->dims[matrices->rank - 1],
+                                     .length = band->dims[band->rank - 1],
+                                     .right_above = strncmp(align, "RIGHT", 5) == 0,
+                                     .right_below = strstr(align, "_RIGHT") != NULL};
 
     if (k < call->input_count) {
         diagonals.lower = gantry__k_host_int(call->inputs[k], 0);
@@ -45,7 +45,7 @@ static gantry_diagonals_t matrix_begin(const gantry_op_call_t *call, const gantr
     return diagonals;
 }
 
-static int32_t matrix_run(gantry_op_call_t *call, uint32_t item, gantry_diagonals_t *diagonals,
+static int32_t matrix_run(gantry_op_call_t *call, uint32_t item, gantry__diagonals_t *diagonals,
                           uint32_t input_count) {
     const gantry_arg_t *out = call->outputs[0];
     gantry__k_item_launch_t launch = {.item = item,
@@ -64,19 +64,19 @@ static int32_t matrix_run(gantry_op_call_t *call, uint32_t item, gantry_diagonal
 }
 
 static int32_t compute_diag(gantry_op_call_t *call) {
-    gantry_diagonals_t diagonals = matrix_begin(call, call->outputs[0], call->inputs[0], 1, 4);
+    gantry__diagonals_t diagonals = matrix_begin(call, call->outputs[0], call->inputs[0], 1, 4);
 
     return matrix_run(call, ITEM_diagonals, &diagonals, 1);
 }
 
 static int32_t compute_diag_part(gantry_op_call_t *call) {
-    gantry_diagonals_t diagonals = matrix_begin(call, call->inputs[0], call->outputs[0], 1, 2);
+    gantry__diagonals_t diagonals = matrix_begin(call, call->inputs[0], call->outputs[0], 1, 2);
 
     return matrix_run(call, ITEM_diagonal_part, &diagonals, 1);
 }
 
 static int32_t compute_set_diag(gantry_op_call_t *call) {
-    gantry_diagonals_t diagonals = matrix_begin(call, call->inputs[0], call->inputs[1], 2, 3);
+    gantry__diagonals_t diagonals = matrix_begin(call, call->inputs[0], call->inputs[1], 2, 3);
 
     return matrix_run(call, ITEM_set_diagonals, &diagonals, 2);
 }

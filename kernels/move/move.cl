@@ -4,17 +4,17 @@
  * Before this come dialect, launch, types and work. */
 
 /* Element at (i0, i1, ...): in[from + sum i * strides0] goes to out[to + sum i * strides1]. */
-typedef struct gantry_move_t {
-    gantry_plan_t plan;
+typedef struct gantry__move_t {
+    gantry__item_plan_t plan;
     GANTRY_LONG from;
     GANTRY_LONG to;
-} gantry_move_t;
+} gantry__move_t;
 
 #if GANTRY_SERIAL
 
 /* Row by row, the outer dimensions counted like an odometer. */
-GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry_move_t, p)) {
-    GANTRY_TAKE(gantry_move_t, p)
+GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry__move_t, p)) {
+    GANTRY_TAKE(gantry__move_t, p)
     const int inner = (int)p.plan.rank - 1;
     const GANTRY_LONG in_step = p.plan.strides0[inner];
     const GANTRY_LONG out_step = p.plan.strides1[inner];
@@ -76,15 +76,15 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gan
 
 #else
 
-GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry_move_t, p)) {
-    GANTRY_TAKE(gantry_move_t, p)
+GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry__move_t, p)) {
+    GANTRY_TAKE(gantry__move_t, p)
     for (GANTRY_LONG i = GANTRY_FIRST(p.plan.work); i < GANTRY_END(p.plan.work); i += GANTRY_STEP) {
         GANTRY_LONG rest = i;
         GANTRY_LONG in_at = p.from;
         GANTRY_LONG out_at = p.to;
 
         for (int d = (int)p.plan.rank - 1; d >= 0; --d) {
-            const GANTRY_LONG next = gantry_divide_position(rest, p.plan.dims[d]);
+            const GANTRY_LONG next = gantry__divide_position(rest, p.plan.dims[d]);
             const GANTRY_LONG at = rest - next * p.plan.dims[d];
 
             in_at += at * p.plan.strides0[d];
@@ -104,7 +104,7 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gan
  *                                     out[to + batch + column * column_stride + row]
  *
  * Tiles are numbered along the columns, then the rows, then the matrices. */
-typedef struct gantry_tiles_t {
+typedef struct gantry__tiles_t {
     GANTRY_LONG from;
     GANTRY_LONG to;
     GANTRY_LONG rows;
@@ -120,20 +120,20 @@ typedef struct gantry_tiles_t {
     GANTRY_LONG batch_rank;
     GANTRY_LONG batch_dims[8];
     GANTRY_LONG batch_strides0[8], batch_strides1[8];
-} gantry_tiles_t;
+} gantry__tiles_t;
 
 #define GANTRY_SIDE 32 /* of a square tile */
 
 /* Sets row, column (the tile's first ones) and in_at, out_at (its first element's places). */
 #define GANTRY_FIND_TILE(p, tile)                                                             \
-    const GANTRY_LONG down_all = gantry_divide_position(tile, (p).across);                    \
+    const GANTRY_LONG down_all = gantry__divide_position(tile, (p).across);                   \
     const GANTRY_LONG column = ((tile)-down_all * (p).across) * (p).tile_columns;             \
-    GANTRY_LONG batch = gantry_divide_position(down_all, (p).down);                           \
+    GANTRY_LONG batch = gantry__divide_position(down_all, (p).down);                          \
     const GANTRY_LONG row = (down_all - batch * (p).down) * (p).tile_rows;                    \
     GANTRY_LONG in_at = (p).from + row * (p).row_stride + column;                             \
     GANTRY_LONG out_at = (p).to + column * (p).column_stride + row;                           \
     for (int d = (int)(p).batch_rank - 1; d >= 0; --d) {                                      \
-        const GANTRY_LONG next = gantry_divide_position(batch, (p).batch_dims[d]);            \
+        const GANTRY_LONG next = gantry__divide_position(batch, (p).batch_dims[d]);           \
         const GANTRY_LONG at = batch - next * (p).batch_dims[d];                              \
         in_at += at * (p).batch_strides0[d];                                                  \
         out_at += at * (p).batch_strides1[d];                                                 \
@@ -146,19 +146,19 @@ typedef struct gantry_tiles_t {
 #if GANTRY_SERIAL
 
 #if GANTRY_T_ID == 10
-typedef uchar4 gantry_four_t;
+typedef uchar4 gantry__four_t;
 #elif GANTRY_T_ID == 17
-typedef ushort4 gantry_four_t;
+typedef ushort4 gantry__four_t;
 #elif GANTRY_T_ID == 3
-typedef int4 gantry_four_t;
+typedef int4 gantry__four_t;
 #else
-typedef long4 gantry_four_t;
+typedef long4 gantry__four_t;
 #endif
 
 /* out[lane] = the four columns of rows a, b, c, d. */
 #define GANTRY_COLUMN(lane, pointer)  \
     {                                 \
-        gantry_four_t column_;        \
+        gantry__four_t column_;       \
         column_.x = a.lane;           \
         column_.y = b.lane;           \
         column_.z = c.lane;           \
@@ -167,8 +167,8 @@ typedef long4 gantry_four_t;
     }
 
 /* Squares of 4 x 4 in registers; what is left at the edges one by one. */
-GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry_tiles_t, p)) {
-    GANTRY_TAKE(gantry_tiles_t, p)
+GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry__tiles_t, p)) {
+    GANTRY_TAKE(gantry__tiles_t, p)
     const GANTRY_LONG first = GANTRY_GLOBAL_ID(0) * p.run;
     const GANTRY_LONG end = p.tiles < first + p.run ? p.tiles : first + p.run;
 
@@ -183,10 +183,10 @@ GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantr
             for (GANTRY_LONG x = 0; x < whole_rows; x += 4) {
                 GANTRY_GLOBAL const T *from = ins + x * p.row_stride + y;
                 GANTRY_GLOBAL T *to = outs + y * p.column_stride + x;
-                const gantry_four_t a = vload4(0, from);
-                const gantry_four_t b = vload4(0, from + p.row_stride);
-                const gantry_four_t c = vload4(0, from + 2 * p.row_stride);
-                const gantry_four_t d = vload4(0, from + 3 * p.row_stride);
+                const gantry__four_t a = vload4(0, from);
+                const gantry__four_t b = vload4(0, from + p.row_stride);
+                const gantry__four_t c = vload4(0, from + 2 * p.row_stride);
+                const gantry__four_t d = vload4(0, from + 3 * p.row_stride);
 
                 GANTRY_COLUMN(x, to)
                 GANTRY_COLUMN(y, to + p.column_stride)
@@ -206,8 +206,8 @@ GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantr
 
 /* One work-group of 128 for each square tile. The column that pads the block keeps work-items
  * out of each other's memory bank. */
-GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry_tiles_t, p)) {
-    GANTRY_TAKE(gantry_tiles_t, p)
+GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry__tiles_t, p)) {
+    GANTRY_TAKE(gantry__tiles_t, p)
     GANTRY_LOCAL_ARRAY(T, block, GANTRY_SIDE * (GANTRY_SIDE + 1));
     const int lane = (int)GANTRY_LOCAL_ID(0) % GANTRY_SIDE;
     const int line = (int)GANTRY_LOCAL_ID(0) / GANTRY_SIDE;

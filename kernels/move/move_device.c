@@ -11,7 +11,7 @@
 #define TILE_LOCAL 128u  /* work-items of a group that turns one tile */
 #define THINNEST_TILE 16 /* below this most work-items of a square tile would have nothing to do */
 
-/* As gantry_move_t and gantry_tiles_t of move.cl. */
+/* As gantry__move_t and gantry__tiles_t of move.cl. */
 typedef struct device_move_t {
     gantry__k_device_plan_t plan;
     int64_t from, to;

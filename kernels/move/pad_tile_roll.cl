@@ -11,17 +11,17 @@
  * Items are runs in the last dimension, the only one whose stride is 1. */
 #ifndef GANTRY_REMAP_PARAMETERS
 #define GANTRY_REMAP_PARAMETERS
-typedef struct gantry_remap_t {
-    gantry_work_t work;
+typedef struct gantry__remap_t {
+    gantry__work_t work;
     GANTRY_LONG rank;       /* at least 1 */
-    gantry_runs_t runs;     /* of the output's last dimension */
+    gantry__runs_t runs;    /* of the output's last dimension */
     GANTRY_LONG edge;       /* mirror: 1 when the outermost element is repeated, else 0 */
     ulong value;            /* border: its bits */
     GANTRY_LONG dims[8];    /* of the output */
     GANTRY_LONG sizes[8];   /* of the input */
     GANTRY_LONG strides[8]; /* of the input */
     GANTRY_LONG offsets[8]; /* wrap: in [0, size) */
-} gantry_remap_t;
+} gantry__remap_t;
 #endif
 
 #ifdef GANTRY_ITEM_TEXT
@@ -37,7 +37,7 @@ typedef struct gantry_remap_t {
     GANTRY_GLOBAL T *outs = out + line * p->runs.size;                      \
     GANTRY_LONG rest = line;                                                \
     for (int d = last - 1; d >= 0; --d) {                                   \
-        const GANTRY_LONG next = gantry_divide_position(rest, p->dims[d]);  \
+        const GANTRY_LONG next = gantry__divide_position(rest, p->dims[d]); \
         const GANTRY_LONG place = rest - next * p->dims[d] + p->offsets[d]; \
         rest = next;                                                        \
         use_place                                                           \
@@ -46,7 +46,7 @@ typedef struct gantry_remap_t {
 #define GANTRY_BETWEEN(at, least, most) ((at) < (least) ? (least) : (at) > (most) ? (most) : (at))
 
 GANTRY_ITEM void GANTRY_ITEM_FN(border)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                        GANTRY_PARAMETERS(gantry_remap_t) p, const GANTRY_LONG i) {
+                                        GANTRY_PARAMETERS(gantry__remap_t) p, const GANTRY_LONG i) {
     int is_inside = 1;
     GANTRY_LONG row = 0; /* of the input, as long as it is inside */
     GANTRY_FIND_PLACES({
@@ -68,7 +68,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(border)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL 
         outs[e] = value;
     }
 }
-GANTRY_ITEMS_1_1(border, T, T, gantry_remap_t)
+GANTRY_ITEMS_1_1(border, T, T, gantry__remap_t)
 
 #define GANTRY_MIRROR(place, size)                          \
     ((place) < 0         ? -(place)-p->edge                 \
@@ -76,7 +76,7 @@ GANTRY_ITEMS_1_1(border, T, T, gantry_remap_t)
                          : (place))
 
 GANTRY_ITEM void GANTRY_ITEM_FN(mirror)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                        GANTRY_PARAMETERS(gantry_remap_t) p, const GANTRY_LONG i) {
+                                        GANTRY_PARAMETERS(gantry__remap_t) p, const GANTRY_LONG i) {
     GANTRY_GLOBAL const T *ins = x;
     GANTRY_FIND_PLACES(ins += GANTRY_MIRROR(place, p->sizes[d]) * p->strides[d];)
     const GANTRY_LONG begin_inside = GANTRY_BETWEEN(-offset, first, end);
@@ -92,12 +92,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(mirror)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL 
         outs[e] = ins[2 * row_size - 2 + p->edge - (e + offset)];
     }
 }
-GANTRY_ITEMS_1_1(mirror, T, T, gantry_remap_t)
+GANTRY_ITEMS_1_1(mirror, T, T, gantry__remap_t)
 
-#define GANTRY_WRAP(place, size) ((place)-gantry_divide_position(place, size) * (size))
+#define GANTRY_WRAP(place, size) ((place)-gantry__divide_position(place, size) * (size))
 
 GANTRY_ITEM void GANTRY_ITEM_FN(wrap)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                      GANTRY_PARAMETERS(gantry_remap_t) p, const GANTRY_LONG i) {
+                                      GANTRY_PARAMETERS(gantry__remap_t) p, const GANTRY_LONG i) {
     GANTRY_GLOBAL const T *ins = x;
     GANTRY_FIND_PLACES(ins += GANTRY_WRAP(place, p->sizes[d]) * p->strides[d];)
     GANTRY_LONG at = GANTRY_WRAP(first + offset, row_size);
@@ -112,6 +112,6 @@ GANTRY_ITEM void GANTRY_ITEM_FN(wrap)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
         at = 0;
     }
 }
-GANTRY_ITEMS_1_1(wrap, T, T, gantry_remap_t)
+GANTRY_ITEMS_1_1(wrap, T, T, gantry__remap_t)
 
 #endif

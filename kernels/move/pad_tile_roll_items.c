@@ -11,8 +11,8 @@
 
 GANTRY_K_ITEM_TEXTS(pad_tile_roll, GANTRY_PAD_TILE_ROLL_ITEMS, gantry__text_pad_tile_roll);
 
-static gantry_remap_t pad_tile_roll_begin(const gantry_op_call_t *call) {
-    gantry_remap_t remap = {.rank = call->outputs[0]->rank};
+static gantry__remap_t pad_tile_roll_begin(const gantry_op_call_t *call) {
+    gantry__remap_t remap = {.rank = call->outputs[0]->rank};
 
     for (int32_t d = 0; d < call->outputs[0]->rank; ++d) {
         remap.dims[d] = call->outputs[0]->dims[d];
@@ -21,11 +21,11 @@ static gantry_remap_t pad_tile_roll_begin(const gantry_op_call_t *call) {
     return remap;
 }
 
-static int is_kept(const gantry_remap_t *remap, int64_t d) {
+static int is_kept(const gantry__remap_t *remap, int64_t d) {
     return remap->dims[d] == remap->sizes[d] && remap->offsets[d] == 0;
 }
 
-static void collapse(gantry_remap_t *remap, uint32_t item) {
+static void collapse(gantry__remap_t *remap, uint32_t item) {
     int64_t last = -1;
 
     for (int64_t d = 0; d < remap->rank; ++d) {
@@ -51,7 +51,7 @@ static void collapse(gantry_remap_t *remap, uint32_t item) {
     remap->rank = last + 1;
 }
 
-static int32_t pad_tile_roll_run(gantry_op_call_t *call, uint32_t item, gantry_remap_t *remap) {
+static int32_t pad_tile_roll_run(gantry_op_call_t *call, uint32_t item, gantry__remap_t *remap) {
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     int64_t stride = 1;
 
@@ -73,14 +73,14 @@ static int32_t pad_tile_roll_run(gantry_op_call_t *call, uint32_t item, gantry_r
     return gantry__k_run_runs(call, &launch, &remap->runs);
 }
 
-static void set_paddings(const gantry_op_call_t *call, gantry_remap_t *remap) {
+static void set_paddings(const gantry_op_call_t *call, gantry__remap_t *remap) {
     for (int64_t d = 0; d < remap->rank; ++d) {
         remap->offsets[d] = -gantry__k_host_int(call->inputs[1], 2 * d);
     }
 }
 
 static int32_t compute_pad(gantry_op_call_t *call) {
-    gantry_remap_t remap = pad_tile_roll_begin(call);
+    gantry__remap_t remap = pad_tile_roll_begin(call);
 
     set_paddings(call, &remap);
     remap.value = call->input_count > 2 ? gantry__k_host_bits(call->inputs[2]) : 0;
@@ -88,7 +88,7 @@ static int32_t compute_pad(gantry_op_call_t *call) {
 }
 
 static int32_t compute_mirror_pad(gantry_op_call_t *call) {
-    gantry_remap_t remap = pad_tile_roll_begin(call);
+    gantry__remap_t remap = pad_tile_roll_begin(call);
 
     set_paddings(call, &remap);
     remap.edge = strcmp(gantry__k_attr_text(call, "mode", "REFLECT"), "SYMMETRIC") == 0;
@@ -96,13 +96,13 @@ static int32_t compute_mirror_pad(gantry_op_call_t *call) {
 }
 
 static int32_t compute_tile(gantry_op_call_t *call) {
-    gantry_remap_t remap = pad_tile_roll_begin(call);
+    gantry__remap_t remap = pad_tile_roll_begin(call);
 
     return pad_tile_roll_run(call, ITEM_wrap, &remap);
 }
 
 static int32_t compute_roll(gantry_op_call_t *call) {
-    gantry_remap_t remap = pad_tile_roll_begin(call);
+    gantry__remap_t remap = pad_tile_roll_begin(call);
 
     for (int64_t k = 0; k < call->inputs[1]->element_count; ++k) {
         const int64_t given = gantry__k_host_int(call->inputs[2], k),

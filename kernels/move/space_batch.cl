@@ -9,9 +9,9 @@
  * all of `inner`. */
 #ifndef GANTRY_SPACE_BATCH_PARAMETERS
 #define GANTRY_SPACE_BATCH_PARAMETERS
-typedef struct gantry_space_batch_t {
-    gantry_work_t work;
-    gantry_runs_t runs;
+typedef struct gantry__space_batch_t {
+    gantry__work_t work;
+    gantry__runs_t runs;
     GANTRY_LONG rank;  /* dimensions that are cut; at least 1 */
     GANTRY_LONG batch; /* of the space */
     GANTRY_LONG inner;
@@ -20,33 +20,33 @@ typedef struct gantry_space_batch_t {
     GANTRY_LONG counts[8]; /* blocks, */
     GANTRY_LONG blocks[8]; /* their size, */
     GANTRY_LONG starts[8]; /* and what comes before it */
-} gantry_space_batch_t;
+} gantry__space_batch_t;
 #endif
 
 #ifdef GANTRY_ITEM_TEXT
 
 GANTRY_ITEM void GANTRY_ITEM_FN(space_to_batch)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                                GANTRY_PARAMETERS(gantry_space_batch_t) p,
+                                                GANTRY_PARAMETERS(gantry__space_batch_t) p,
                                                 const GANTRY_LONG i) {
     GANTRY_FIND_RUN(p->runs)
     const int last = (int)p->rank - 1;
-    const GANTRY_LONG part = gantry_divide_position(line, p->lines);
+    const GANTRY_LONG part = gantry__divide_position(line, p->lines);
     /* q of the dimensions not done yet */
     GANTRY_LONG cell = line - part * p->lines;
-    GANTRY_LONG place = gantry_divide_position(part, p->batch); /* k of them */
+    GANTRY_LONG place = gantry__divide_position(part, p->batch); /* k of them */
     const GANTRY_LONG image = part - place * p->batch;
-    GANTRY_LONG next = gantry_divide_position(place, p->blocks[last]);
+    GANTRY_LONG next = gantry__divide_position(place, p->blocks[last]);
     const GANTRY_LONG start = place - next * p->blocks[last] - p->starts[last];
     GANTRY_LONG stride = p->space[last];
     GANTRY_LONG from = 0;
     int is_inside = 1;
 
     for (int d = last - 1; d >= 0; --d) {
-        const GANTRY_LONG rest = gantry_divide_position(cell, p->counts[d]);
+        const GANTRY_LONG rest = gantry__divide_position(cell, p->counts[d]);
         GANTRY_LONG s = (cell - rest * p->counts[d]) * p->blocks[d] - p->starts[d];
 
         place = next;
-        next = gantry_divide_position(place, p->blocks[d]);
+        next = gantry__divide_position(place, p->blocks[d]);
         s += place - next * p->blocks[d];
         is_inside = is_inside && s >= 0 && s < p->space[d];
         from += s * stride;
@@ -55,7 +55,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(space_to_batch)(GANTRY_GLOBAL const T *x, GANTRY
     }
     from += image * stride;
 
-    GANTRY_LONG s = gantry_divide_position(first, p->inner);
+    GANTRY_LONG s = gantry__divide_position(first, p->inner);
     GANTRY_LONG c = first - s * p->inner;
     s = s * p->blocks[last] + start;
     for (GANTRY_LONG e = first; e < end; ++e) {
@@ -69,10 +69,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(space_to_batch)(GANTRY_GLOBAL const T *x, GANTRY
         }
     }
 }
-GANTRY_ITEMS_1_1(space_to_batch, T, T, gantry_space_batch_t)
+GANTRY_ITEMS_1_1(space_to_batch, T, T, gantry__space_batch_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(batch_to_space)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                                GANTRY_PARAMETERS(gantry_space_batch_t) p,
+                                                GANTRY_PARAMETERS(gantry__space_batch_t) p,
                                                 const GANTRY_LONG i) {
     GANTRY_FIND_RUN(p->runs)
     const int last = (int)p->rank - 1;
@@ -84,9 +84,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(batch_to_space)(GANTRY_GLOBAL const T *x, GANTRY
     GANTRY_LONG places = block;
 
     for (int d = last - 1; d >= 0; --d) {
-        const GANTRY_LONG next = gantry_divide_position(rest, p->space[d]);
+        const GANTRY_LONG next = gantry__divide_position(rest, p->space[d]);
         const GANTRY_LONG at = rest - next * p->space[d] + p->starts[d];
-        const GANTRY_LONG q = gantry_divide_position(at, p->blocks[d]);
+        const GANTRY_LONG q = gantry__divide_position(at, p->blocks[d]);
 
         from += q * stride;
         stride *= p->counts[d];
@@ -96,8 +96,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(batch_to_space)(GANTRY_GLOBAL const T *x, GANTRY
     }
     from += (place * p->batch + rest) * stride;
 
-    const GANTRY_LONG s = gantry_divide_position(first, p->inner);
-    GANTRY_LONG q = gantry_divide_position(s + p->starts[last], block);
+    const GANTRY_LONG s = gantry__divide_position(first, p->inner);
+    GANTRY_LONG q = gantry__divide_position(s + p->starts[last], block);
     GANTRY_LONG k = s + p->starts[last] - q * block;
     GANTRY_LONG c = first - s * p->inner;
     for (GANTRY_LONG e = first; e < end; ++e) {
@@ -111,6 +111,6 @@ GANTRY_ITEM void GANTRY_ITEM_FN(batch_to_space)(GANTRY_GLOBAL const T *x, GANTRY
         }
     }
 }
-GANTRY_ITEMS_1_1(batch_to_space, T, T, gantry_space_batch_t)
+GANTRY_ITEMS_1_1(batch_to_space, T, T, gantry__space_batch_t)
 
 #endif

@@ -12,13 +12,13 @@ static int32_t space_batch_run(gantry_op_call_t *call, uint32_t item, const gant
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     const int64_t rank = call->inputs[1]->element_count;
     /* without blocks one of 1 for the cut of a dimension of 1 */
-    gantry_space_batch_t p = {.rank = rank > 0 ? rank : 1,
-                              .batch = space->dims[0],
-                              .inner = 1,
-                              .lines = 1,
-                              .space = {1},
-                              .counts = {1},
-                              .blocks = {1}};
+    gantry__space_batch_t p = {.rank = rank > 0 ? rank : 1,
+                               .batch = space->dims[0],
+                               .inner = 1,
+                               .lines = 1,
+                               .space = {1},
+                               .counts = {1},
+                               .blocks = {1}};
 
     for (int64_t d = 0; d < rank; ++d) {
         p.space[d] = space->dims[d + 1];

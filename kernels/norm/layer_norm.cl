@@ -16,22 +16,22 @@
  * GPUs. */
 
 #if GANTRY_T_ID == GANTRY_FLOAT64
-#define NORM_SQRT(x) gantry_sqrt_f64(x)
+#define NORM_SQRT(x) gantry__sqrt_f64(x)
 #else
-#define NORM_SQRT(x) gantry_sqrt_f32(x)
+#define NORM_SQRT(x) gantry__sqrt_f32(x)
 #endif
 
 #define LANES 64
 
-typedef struct gantry_norm_t {
+typedef struct gantry__norm_t {
     GANTRY_LONG length;
     GANTRY_LONG rows;
     GANTRY_LONG lanes; /* of a row, on GPUs */
     GANTRY_LONG each;  /* rows of a work-group, on CPUs */
     ulong epsilon;     /* the bits of a T */
-} gantry_norm_t;
+} gantry__norm_t;
 
-GANTRY_FN T scaling_of(T squares, const gantry_norm_t *p) {
+GANTRY_FN T scaling_of(T squares, const gantry__norm_t *p) {
     const T variance = squares / (T)p->length;
     return (T)1 / NORM_SQRT(variance + GANTRY_T_OF_BITS(p->epsilon));
 }
@@ -55,7 +55,7 @@ GANTRY_FN T scaling_of(T squares, const gantry_norm_t *p) {
     GANTRY_BARRIER()
 
 GANTRY_KERNEL norm_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(scale), GANTRY_SPAN_IN(offset),
-                         GANTRY_SPAN_OUT(out), const gantry_norm_t p) {
+                         GANTRY_SPAN_OUT(out), const gantry__norm_t p) {
     GANTRY_LOCAL_ARRAY(T, values, GROUP_MOST);
     const int item = (int)GANTRY_LOCAL_ID(0);
     const int lanes = (int)p.lanes;
@@ -123,7 +123,7 @@ GANTRY_FN T row_sum(GANTRY_GLOBAL const T *x, int length, T mean, int is_squared
 }
 
 GANTRY_KERNEL norm_rows(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(scale), GANTRY_SPAN_IN(offset),
-                        GANTRY_SPAN_OUT(out), const gantry_norm_t p) {
+                        GANTRY_SPAN_OUT(out), const gantry__norm_t p) {
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) * p.each;
     const GANTRY_LONG end = first + p.each < p.rows ? first + p.each : p.rows;
     const int length = (int)p.length;

@@ -39,40 +39,40 @@
 #include "kernels/reduce/reduce_cpu_tree.h"
 
 #define CENTER_BLOCK 64 /* elements */
-#define LAYER_NORM(suffix, type)                                                                 \
-    /* Asks meanwhile for the next row. */                                                       \
-    static void center_##suffix(const type *x, type *y, int64_t length, type mean) {             \
-        int64_t i = 0;                                                                           \
-        for (; i + CENTER_BLOCK <= length; i += CENTER_BLOCK) {                                  \
-            gantry__cpu_want((uintptr_t)(x + i) + (uintptr_t)length * sizeof *x,                 \
-                             CENTER_BLOCK * sizeof *x);                                          \
-            gantry__cpu_want_to_write((uintptr_t)(y + i) + (uintptr_t)length * sizeof *y,        \
-                                      CENTER_BLOCK * sizeof *y);                                 \
-            for (int64_t k = i; k < i + CENTER_BLOCK; ++k) {                                     \
-                y[k] = x[k] - mean;                                                              \
-            }                                                                                    \
-        }                                                                                        \
-        for (; i < length; ++i) {                                                                \
-            y[i] = x[i] - mean;                                                                  \
-        }                                                                                        \
-    }                                                                                            \
-    static void scale_##suffix(type *restrict y, const type *restrict scale,                     \
-                               const type *restrict offset, int64_t length, type scaling) {      \
-        for (int64_t i = 0; i < length; ++i) {                                                   \
-            y[i] = (y[i] * scaling) * scale[i] + offset[i];                                      \
-        }                                                                                        \
-    }                                                                                            \
-    void GANTRY_CPU_NAME(layer_norm_##suffix)(const gantry__cpu_layer_norm_plan_t *plan,         \
-                                              int64_t begin, int64_t end) {                      \
-        const int64_t length = plan->length;                                                     \
-        for (int64_t row = begin; row < end; ++row) {                                            \
-            const type *x = (const type *)plan->in + row * length;                               \
-            type *y = (type *)plan->out + row * length;                                          \
-            center_##suffix(x, y, length, sum_chunk_##suffix(x, length) / (type)length);         \
-            const type variance = squares_chunk_##suffix(y, length) / (type)length;              \
-            const type scaling = (type)1 / gantry_sqrt_##suffix(variance + (type)plan->epsilon); \
-            scale_##suffix(y, plan->scale, plan->offset, length, scaling);                       \
-        }                                                                                        \
+#define LAYER_NORM(suffix, type)                                                                  \
+    /* Asks meanwhile for the next row. */                                                        \
+    static void center_##suffix(const type *x, type *y, int64_t length, type mean) {              \
+        int64_t i = 0;                                                                            \
+        for (; i + CENTER_BLOCK <= length; i += CENTER_BLOCK) {                                   \
+            gantry__cpu_want((uintptr_t)(x + i) + (uintptr_t)length * sizeof *x,                  \
+                             CENTER_BLOCK * sizeof *x);                                           \
+            gantry__cpu_want_to_write((uintptr_t)(y + i) + (uintptr_t)length * sizeof *y,         \
+                                      CENTER_BLOCK * sizeof *y);                                  \
+            for (int64_t k = i; k < i + CENTER_BLOCK; ++k) {                                      \
+                y[k] = x[k] - mean;                                                               \
+            }                                                                                     \
+        }                                                                                         \
+        for (; i < length; ++i) {                                                                 \
+            y[i] = x[i] - mean;                                                                   \
+        }                                                                                         \
+    }                                                                                             \
+    static void scale_##suffix(type *restrict y, const type *restrict scale,                      \
+                               const type *restrict offset, int64_t length, type scaling) {       \
+        for (int64_t i = 0; i < length; ++i) {                                                    \
+            y[i] = (y[i] * scaling) * scale[i] + offset[i];                                       \
+        }                                                                                         \
+    }                                                                                             \
+    void GANTRY_CPU_NAME(layer_norm_##suffix)(const gantry__cpu_layer_norm_plan_t *plan,          \
+                                              int64_t begin, int64_t end) {                       \
+        const int64_t length = plan->length;                                                      \
+        for (int64_t row = begin; row < end; ++row) {                                             \
+            const type *x = (const type *)plan->in + row * length;                                \
+            type *y = (type *)plan->out + row * length;                                           \
+            center_##suffix(x, y, length, sum_chunk_##suffix(x, length) / (type)length);          \
+            const type variance = squares_chunk_##suffix(y, length) / (type)length;               \
+            const type scaling = (type)1 / gantry__sqrt_##suffix(variance + (type)plan->epsilon); \
+            scale_##suffix(y, plan->scale, plan->offset, length, scaling);                        \
+        }                                                                                         \
     }
 
 LAYER_NORM(f32, float)

@@ -8,7 +8,7 @@
 /* Work-groups per compute unit that a CPU should find. */
 #define GROUPS_PER_UNIT 16
 
-/* As gantry_norm_t of layer_norm.cl. */
+/* As gantry__norm_t of layer_norm.cl. */
 typedef struct norm_t {
     int64_t length, rows, lanes, each;
     uint64_t epsilon;

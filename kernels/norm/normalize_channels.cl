@@ -4,11 +4,11 @@
  * within one. */
 #ifndef GANTRY_CHANNELS_PARAMETERS
 #define GANTRY_CHANNELS_PARAMETERS
-typedef struct gantry_channels_t {
-    gantry_work_t work;
-    gantry_runs_t runs;
+typedef struct gantry__channels_t {
+    gantry__work_t work;
+    gantry__runs_t runs;
     GANTRY_LONG channels, inner;
-} gantry_channels_t;
+} gantry__channels_t;
 #endif
 
 #ifdef GANTRY_ITEM_TEXT
@@ -16,7 +16,7 @@ typedef struct gantry_channels_t {
 GANTRY_ITEM void GANTRY_ITEM_FN(normalize_channels)(
     GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *mean, GANTRY_GLOBAL const T *factor,
     GANTRY_GLOBAL const T *offset, GANTRY_GLOBAL T *GANTRY_APART out,
-    GANTRY_PARAMETERS(gantry_channels_t) p, const GANTRY_LONG i) {
+    GANTRY_PARAMETERS(gantry__channels_t) p, const GANTRY_LONG i) {
     GANTRY_FIND_RUN(p->runs)
     GANTRY_GLOBAL const T *xs = x + line * p->runs.size;
     GANTRY_GLOBAL T *outs = out + line * p->runs.size;
@@ -26,7 +26,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(normalize_channels)(
             outs[e] = (xs[e] - mean[e]) * factor[e] + offset[e];
         }
     } else {
-        const GANTRY_LONG channel = line - gantry_divide_position(line, p->channels) * p->channels;
+        const GANTRY_LONG channel = line - gantry__divide_position(line, p->channels) * p->channels;
         const T less = mean[channel], times = factor[channel], more = offset[channel];
 
         for (GANTRY_LONG e = first; e < end; ++e) {
@@ -34,6 +34,6 @@ GANTRY_ITEM void GANTRY_ITEM_FN(normalize_channels)(
         }
     }
 }
-GANTRY_ITEMS_4_1(normalize_channels, T, T, T, T, T, gantry_channels_t)
+GANTRY_ITEMS_4_1(normalize_channels, T, T, T, T, T, gantry__channels_t)
 
 #endif

@@ -11,9 +11,9 @@ static int32_t compute_normalize(gantry_op_call_t *call) {
     const gantry_arg_t *const *in = call->inputs;
     const gantry_arg_t *out = call->outputs[0];
     const int64_t channels = out->dims[1], inner = out->dims[2];
-    gantry_channels_t parameters = {.runs = gantry__k_runs(call, inner == 1 ? channels : inner),
-                                    .channels = channels,
-                                    .inner = inner};
+    gantry__channels_t parameters = {.runs = gantry__k_runs(call, inner == 1 ? channels : inner),
+                                     .channels = channels,
+                                     .inner = inner};
     gantry__k_item_launch_t launch = {
         .item = ITEM_normalize_channels,
         .t = out->dtype,

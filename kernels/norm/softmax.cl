@@ -19,12 +19,12 @@
  * of CPUs, 0 for those of GPUs. */
 
 #if GANTRY_T_ID != GANTRY_FLOAT64
-#define SOFT_EXP(x) gantry_exp_f32(x)
-#define SOFT_LOG(x) gantry_log_f32(x)
+#define SOFT_EXP(x) gantry__exp_f32(x)
+#define SOFT_LOG(x) gantry__log_f32(x)
 #define SOFT_LOWEST GANTRY_AS_FLOAT(0xff800000u)
 #else
-#define SOFT_EXP(x) gantry_exp_f64(x)
-#define SOFT_LOG(x) gantry_log_f64(x)
+#define SOFT_EXP(x) gantry__exp_f64(x)
+#define SOFT_LOG(x) gantry__log_f64(x)
 #define SOFT_LOWEST GANTRY_AS_DOUBLE(((ulong)0xfff00000u) << 32)
 #endif
 
@@ -423,7 +423,7 @@ GANTRY_KERNEL softmax_turned(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GAN
 
 GANTRY_KERNEL softmax_terms(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(largest), GANTRY_SPAN_OUT(terms),
                             const GANTRY_LONG length, const GANTRY_LONG pieces) {
-    const GANTRY_LONG row = gantry_divide_position(GANTRY_GROUP_ID(0), pieces);
+    const GANTRY_LONG row = gantry__divide_position(GANTRY_GROUP_ID(0), pieces);
     const GANTRY_LONG first = (GANTRY_GROUP_ID(0) - row * pieces) * PIECE;
     const int count = (int)(length - first < PIECE ? length - first : PIECE);
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length + first;
@@ -438,7 +438,7 @@ GANTRY_KERNEL softmax_terms(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(largest), GANTRY_
 GANTRY_KERNEL softmax_result(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(largest), GANTRY_SPAN_IN(sum),
                              GANTRY_SPAN_OUT(out), const GANTRY_LONG length,
                              const GANTRY_LONG pieces) {
-    const GANTRY_LONG row = gantry_divide_position(GANTRY_GROUP_ID(0), pieces);
+    const GANTRY_LONG row = gantry__divide_position(GANTRY_GROUP_ID(0), pieces);
     const GANTRY_LONG first = (GANTRY_GROUP_ID(0) - row * pieces) * PIECE;
     const int count = (int)(length - first < PIECE ? length - first : PIECE);
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length + first;

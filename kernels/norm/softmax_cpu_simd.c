@@ -47,14 +47,14 @@
 #define TREE_NAME(x) max_##x##_f16
 #define TREE_IN uint16_t
 #define TREE_ACC float
-#define TREE_LOAD(x) gantry_f16_to_f32(x)
+#define TREE_LOAD(x) gantry__f16_to_f32(x)
 #define TREE_OP(a, b) MAX(a, b)
 #define TREE_IDENTITY -INFINITY
 #include "kernels/reduce/reduce_cpu_tree.h"
 #define TREE_NAME(x) max_##x##_bf16
 #define TREE_IN uint16_t
 #define TREE_ACC float
-#define TREE_LOAD(x) gantry_bf16_to_f32(x)
+#define TREE_LOAD(x) gantry__bf16_to_f32(x)
 #define TREE_OP(a, b) MAX(a, b)
 #define TREE_IDENTITY -INFINITY
 #include "kernels/reduce/reduce_cpu_tree.h"
@@ -64,8 +64,8 @@
 #define SOFT_T float
 #define SOFT_LOAD(x) (x)
 #define SOFT_STORE(x) (x)
-#define SOFT_EXP(x) gantry_exp_f32(x)
-#define SOFT_LOG(x) gantry_log_f32(x)
+#define SOFT_EXP(x) gantry__exp_f32(x)
+#define SOFT_LOG(x) gantry__log_f32(x)
 #define SOFT_SUM sum_chunk_f32
 #define SOFT_MOST max_chunk_f32
 #include "kernels/norm/softmax_cpu_body.h"
@@ -75,8 +75,8 @@
 #define SOFT_T double
 #define SOFT_LOAD(x) (x)
 #define SOFT_STORE(x) (x)
-#define SOFT_EXP(x) gantry_exp_f64(x)
-#define SOFT_LOG(x) gantry_log_f64(x)
+#define SOFT_EXP(x) gantry__exp_f64(x)
+#define SOFT_LOG(x) gantry__log_f64(x)
 #define SOFT_SUM sum_chunk_f64
 #define SOFT_MOST max_chunk_f64
 #include "kernels/norm/softmax_cpu_body.h"
@@ -84,10 +84,10 @@
 #define SOFT_NAME(x) x##_f16
 #define SOFT_IN uint16_t
 #define SOFT_T float
-#define SOFT_LOAD(x) gantry_f16_to_f32(x)
-#define SOFT_STORE(x) gantry_f32_to_f16(x)
-#define SOFT_EXP(x) gantry_exp_f32(x)
-#define SOFT_LOG(x) gantry_log_f32(x)
+#define SOFT_LOAD(x) gantry__f16_to_f32(x)
+#define SOFT_STORE(x) gantry__f32_to_f16(x)
+#define SOFT_EXP(x) gantry__exp_f32(x)
+#define SOFT_LOG(x) gantry__log_f32(x)
 #define SOFT_SUM sum_chunk_f32
 #define SOFT_MOST max_chunk_f16
 #include "kernels/norm/softmax_cpu_body.h"
@@ -95,10 +95,10 @@
 #define SOFT_NAME(x) x##_bf16
 #define SOFT_IN uint16_t
 #define SOFT_T float
-#define SOFT_LOAD(x) gantry_bf16_to_f32(x)
-#define SOFT_STORE(x) gantry_f32_to_bf16(x)
-#define SOFT_EXP(x) gantry_exp_f32(x)
-#define SOFT_LOG(x) gantry_log_f32(x)
+#define SOFT_LOAD(x) gantry__bf16_to_f32(x)
+#define SOFT_STORE(x) gantry__f32_to_bf16(x)
+#define SOFT_EXP(x) gantry__exp_f32(x)
+#define SOFT_LOG(x) gantry__log_f32(x)
 #define SOFT_SUM sum_chunk_f32
 #define SOFT_MOST max_chunk_bf16
 #include "kernels/norm/softmax_cpu_body.h"

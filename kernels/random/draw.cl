@@ -4,20 +4,20 @@
 #ifndef GANTRY_DRAW_PARAMETERS
 #define GANTRY_DRAW_PARAMETERS
 /* Where the random numbers come from, and how many elements the output has. */
-typedef struct gantry_draw_t {
-    gantry_work_t work;
+typedef struct gantry__draw_t {
+    gantry__work_t work;
     ulong low, high, key;
     GANTRY_LONG values;
-} gantry_draw_t;
+} gantry__draw_t;
 
 /* Classes: of a row of logits, `chunk` at a time. */
-typedef struct gantry_classes_t {
-    gantry_work_t work;
+typedef struct gantry__classes_t {
+    gantry__work_t work;
     ulong low, high, key;
     GANTRY_LONG classes, chunk, chunks; /* of a row */
     GANTRY_LONG samples;                /* of a row */
     GANTRY_LONG is_wide;                /* classes are written as 64-bit numbers */
-} gantry_classes_t;
+} gantry__classes_t;
 
 /* Philox blocks from one group of truncated values to the next, for each value of a group. */
 #define GANTRY_BLOCKS_PER_VALUE 64
@@ -27,15 +27,16 @@ typedef struct gantry_classes_t {
 
 #if GANTRY_T_ID == 2
 #define GANTRY_TRUNCATED 2 /* values of an item, and normal values of a block */
-#define GANTRY_NORMALS gantry_normals_f64
+#define GANTRY_NORMALS gantry__normals_f64
 #else
 #define GANTRY_TRUNCATED 4
-#define GANTRY_NORMALS gantry_normals_f32
+#define GANTRY_NORMALS gantry__normals_f32
 #endif
 
 /* Item i makes the values from i * GANTRY_TRUNCATED on: the first within 2 of 0 of its own
  * stretch of blocks. */
-GANTRY_ITEM void GANTRY_ITEM_FN(truncated)(GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_draw_t) p,
+GANTRY_ITEM void GANTRY_ITEM_FN(truncated)(GANTRY_GLOBAL T *out,
+                                           GANTRY_PARAMETERS(gantry__draw_t) p,
                                            const GANTRY_LONG i) {
     const GANTRY_LONG first = i * GANTRY_TRUNCATED;
     const int wanted =
@@ -46,7 +47,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(truncated)(GANTRY_GLOBAL T *out, GANTRY_PARAMETE
     while (made < wanted) {
         C values[GANTRY_TRUNCATED];
 
-        GANTRY_NORMALS(gantry_philox(p->low, p->high, block++, (uint)p->key, (uint)(p->key >> 32)),
+        GANTRY_NORMALS(gantry__philox(p->low, p->high, block++, (uint)p->key, (uint)(p->key >> 32)),
                        values);
         for (int v = 0; v < GANTRY_TRUNCATED; ++v) {
             if (made < wanted && values[v] > (C)-2 && values[v] < (C)2) {
@@ -56,7 +57,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(truncated)(GANTRY_GLOBAL T *out, GANTRY_PARAMETE
         }
     }
 }
-GANTRY_ITEMS_0_1(truncated, T, gantry_draw_t)
+GANTRY_ITEMS_0_1(truncated, T, gantry__draw_t)
 
 #if GANTRY_HAS_FLOAT64
 /* Classes, in up to four launches: the largest finite logit of each chunk; the running sums of
@@ -68,9 +69,9 @@ GANTRY_FN int GANTRY_ITEM_FN(is_finite)(const double x) { return x - x == 0.0; }
 
 /* Item i: chunk i % chunks of row i / chunks. */
 GANTRY_ITEM void GANTRY_ITEM_FN(largest)(GANTRY_GLOBAL const T *logits, GANTRY_GLOBAL double *out,
-                                         GANTRY_PARAMETERS(gantry_classes_t) p,
+                                         GANTRY_PARAMETERS(gantry__classes_t) p,
                                          const GANTRY_LONG i) {
-    const GANTRY_LONG row = gantry_divide_position(i, p->chunks);
+    const GANTRY_LONG row = gantry__divide_position(i, p->chunks);
     const GANTRY_LONG first = (i - row * p->chunks) * p->chunk;
     const GANTRY_LONG end = first + p->chunk < p->classes ? first + p->chunk : p->classes;
     GANTRY_GLOBAL const T *row_logits = logits + row * p->classes;
@@ -85,13 +86,14 @@ GANTRY_ITEM void GANTRY_ITEM_FN(largest)(GANTRY_GLOBAL const T *logits, GANTRY_G
     }
     out[i] = most;
 }
-GANTRY_ITEMS_1_1(largest, T, double, gantry_classes_t)
+GANTRY_ITEMS_1_1(largest, T, double, gantry__classes_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(weigh)(GANTRY_GLOBAL const T *logits,
                                        GANTRY_GLOBAL const double *chunks_largest,
                                        GANTRY_GLOBAL double *sums, GANTRY_GLOBAL double *totals,
-                                       GANTRY_PARAMETERS(gantry_classes_t) p, const GANTRY_LONG i) {
-    const GANTRY_LONG row = gantry_divide_position(i, p->chunks);
+                                       GANTRY_PARAMETERS(gantry__classes_t) p,
+                                       const GANTRY_LONG i) {
+    const GANTRY_LONG row = gantry__divide_position(i, p->chunks);
     const GANTRY_LONG first = (i - row * p->chunks) * p->chunk;
     const GANTRY_LONG end = first + p->chunk < p->classes ? first + p->chunk : p->classes;
     double most = chunks_largest[row * p->chunks];
@@ -106,23 +108,23 @@ GANTRY_ITEM void GANTRY_ITEM_FN(weigh)(GANTRY_GLOBAL const T *logits,
         const double x = (double)GANTRY_WIDEN(logits[row * p->classes + c]);
 
         if (GANTRY_ITEM_FN(is_finite)(x)) {
-            sum += gantry_exp_f64(x - most);
+            sum += gantry__exp_f64(x - most);
         }
         sums[row * p->classes + c] = sum;
     }
     totals[i] = sum;
 }
-GANTRY_ITEMS_2_2(weigh, T, double, double, double, gantry_classes_t)
+GANTRY_ITEMS_2_2(weigh, T, double, double, double, gantry__classes_t)
 
 /* Item i: row i. */
 GANTRY_ITEM void GANTRY_ITEM_FN(sum_up)(GANTRY_GLOBAL double *totals,
-                                        GANTRY_PARAMETERS(gantry_classes_t) p,
+                                        GANTRY_PARAMETERS(gantry__classes_t) p,
                                         const GANTRY_LONG i) {
     for (GANTRY_LONG k = 1; k < p->chunks; ++k) {
         totals[i * p->chunks + k] += totals[i * p->chunks + k - 1];
     }
 }
-GANTRY_ITEMS_0_1(sum_up, double, gantry_classes_t)
+GANTRY_ITEMS_0_1(sum_up, double, gantry__classes_t)
 
 /* The first of `count` growing numbers with base + number > bound; count when there is none. */
 GANTRY_FN GANTRY_LONG GANTRY_ITEM_FN(first_above)(GANTRY_GLOBAL const double *numbers,
@@ -145,11 +147,11 @@ GANTRY_FN GANTRY_LONG GANTRY_ITEM_FN(first_above)(GANTRY_GLOBAL const double *nu
 /* Item i: sample i % samples of row i / samples, from the i-th float64 of the stream. */
 GANTRY_ITEM void GANTRY_ITEM_FN(pick)(GANTRY_GLOBAL const double *sums,
                                       GANTRY_GLOBAL const double *totals, GANTRY_GLOBAL uchar *out,
-                                      GANTRY_PARAMETERS(gantry_classes_t) p, const GANTRY_LONG i) {
-    const GANTRY_LONG row = gantry_divide_position(i, p->samples);
-    const gantry_words_t w =
-        gantry_philox(p->low, p->high, (ulong)(i / 2), (uint)p->key, (uint)(p->key >> 32));
-    const double u = i % 2 == 0 ? gantry_uniform_f64(w.a, w.b) : gantry_uniform_f64(w.c, w.d);
+                                      GANTRY_PARAMETERS(gantry__classes_t) p, const GANTRY_LONG i) {
+    const GANTRY_LONG row = gantry__divide_position(i, p->samples);
+    const gantry__words_t w =
+        gantry__philox(p->low, p->high, (ulong)(i / 2), (uint)p->key, (uint)(p->key >> 32));
+    const double u = i % 2 == 0 ? gantry__uniform_f64(w.a, w.b) : gantry__uniform_f64(w.c, w.d);
     GANTRY_GLOBAL const double *above = totals + row * p->chunks;
     const double bound = u * above[p->chunks - 1];
     const GANTRY_LONG chunk = GANTRY_ITEM_FN(first_above)(above, p->chunks, 0.0, bound);
@@ -168,7 +170,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pick)(GANTRY_GLOBAL const double *sums,
         ((GANTRY_GLOBAL int *)out)[i] = (int)found;
     }
 }
-GANTRY_ITEMS_2_1(pick, double, double, uchar, gantry_classes_t)
+GANTRY_ITEMS_2_1(pick, double, double, uchar, gantry__classes_t)
 #endif
 
 #undef GANTRY_TRUNCATED

@@ -18,10 +18,10 @@ static uint64_t draw_key_of(const gantry__k_stream_t *stream) {
 static int32_t run_truncated(gantry_op_call_t *call, const gantry__k_stream_t *stream) {
     const gantry_arg_t *out = call->outputs[0];
     const int64_t group = gantry__k_group_of(out->dtype);
-    gantry_draw_t draw = {.low = stream->low,
-                          .high = stream->high,
-                          .key = draw_key_of(stream),
-                          .values = out->element_count};
+    gantry__draw_t draw = {.low = stream->low,
+                           .high = stream->high,
+                           .key = draw_key_of(stream),
+                           .values = out->element_count};
     gantry__k_item_launch_t launch = {.item = ITEM_truncated,
                                       .t = out->dtype,
                                       .count = (out->element_count + group - 1) / group,
@@ -54,7 +54,7 @@ static int32_t compute_truncated_by_key(gantry_op_call_t *call) {
 
 typedef struct classes_call_t {
     gantry_op_call_t *call;
-    gantry_classes_t classes;
+    gantry__classes_t classes;
     int64_t rows;
     gantry_span_t largest, sums, totals; /* scratch */
 } classes_call_t;

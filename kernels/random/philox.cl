@@ -10,9 +10,9 @@
 #ifndef GANTRY_PHILOX_CL
 #define GANTRY_PHILOX_CL
 
-typedef struct gantry_words_t {
+typedef struct gantry__words_t {
     uint a, b, c, d;
-} gantry_words_t;
+} gantry__words_t;
 
 #define GANTRY_PHILOX_ROUND(k0, k1)                    \
     {                                                  \
@@ -25,10 +25,10 @@ typedef struct gantry_words_t {
     }
 
 /* The words at counter (high, low) + group; the key's low half is k0. */
-GANTRY_FN gantry_words_t gantry_philox(ulong low, ulong high, ulong group, uint k0, uint k1) {
+GANTRY_FN gantry__words_t gantry__philox(ulong low, ulong high, ulong group, uint k0, uint k1) {
     ulong sum = low + group;
     ulong top = high + (sum < low ? 1u : 0u);
-    gantry_words_t w;
+    gantry__words_t w;
 
     w.a = (uint)sum;
     w.b = (uint)(sum >> 32);
@@ -48,38 +48,38 @@ GANTRY_FN gantry_words_t gantry_philox(ulong low, ulong high, ulong group, uint 
 }
 
 /* [0, 1) from the low 23 bits. */
-GANTRY_FN float gantry_uniform_f32(uint word) {
+GANTRY_FN float gantry__uniform_f32(uint word) {
     return GANTRY_AS_FLOAT((word & 0x007fffffu) | 0x3f800000u) - 1.0f;
 }
 
 /* [0, 1) from as many low bits as the type's fraction has. */
-GANTRY_FN ushort gantry_uniform_f16(uint word) {
-    return gantry_f32_to_f16((float)(int)(word & 0x3ffu) * 9.765625e-4f); /* 2^-10 */
+GANTRY_FN ushort gantry__uniform_f16(uint word) {
+    return gantry__f32_to_f16((float)(int)(word & 0x3ffu) * 9.765625e-4f); /* 2^-10 */
 }
 
-GANTRY_FN ushort gantry_uniform_bf16(uint word) {
-    return gantry_f32_to_bf16((float)(int)(word & 0x7fu) * 7.8125e-3f); /* 2^-7 */
+GANTRY_FN ushort gantry__uniform_bf16(uint word) {
+    return gantry__f32_to_bf16((float)(int)(word & 0x7fu) * 7.8125e-3f); /* 2^-7 */
 }
 
 /* lowest + a number below range, which is slightly likelier to be a small one unless range is a
  * power of two. */
-GANTRY_FN uint gantry_integer_32(uint word, uint lowest, uint range) {
+GANTRY_FN uint gantry__integer_32(uint word, uint lowest, uint range) {
     return lowest + word % range;
 }
 
 /* 64 bits, the first word below the second. */
-GANTRY_FN ulong gantry_two_words(uint first, uint second) {
+GANTRY_FN ulong gantry__two_words(uint first, uint second) {
     return (ulong)second << 32 | (ulong)first;
 }
 
-GANTRY_FN ulong gantry_integer_64(uint first, uint second, ulong lowest, ulong range) {
-    return lowest + gantry_two_words(first, second) % range;
+GANTRY_FN ulong gantry__integer_64(uint first, uint second, ulong lowest, ulong range) {
+    return lowest + gantry__two_words(first, second) % range;
 }
 
-/* 2 pi u for the u of gantry_uniform_f32(word), as the float64 product rounded to float32, without
+/* 2 pi u for the u of gantry__uniform_f32(word), as the float64 product rounded to float32, without
  * float64: the product of the 23-bit integer and 2 pi = HIGH + LOW in two parts, HIGH's own
  * rounding error from halves of 12 bits, whose products are exact. */
-GANTRY_FN float gantry_angle_f32(uint word) {
+GANTRY_FN float gantry__angle_f32(uint word) {
     const float high = 7.49014077e-7f;  /* 2 pi / 2^23, upper 24 bits: 0x1.921fb6p-21 */
     const float upper = 7.48783350e-7f; /* high's upper 12 bits: 0x1.920p-21 */
     const float low = -2.08432142e-14f; /* what is left: -0x1.777a5cp-46 */
@@ -93,44 +93,44 @@ GANTRY_FN float gantry_angle_f32(uint word) {
 }
 
 /* One of a pair of normal values: sine or cosine of the angle times the radius. */
-GANTRY_FN float gantry_radius_f32(uint word) {
-    float u = gantry_uniform_f32(word);
+GANTRY_FN float gantry__radius_f32(uint word) {
+    float u = gantry__uniform_f32(word);
 
-    return gantry_sqrt_f32(-2.0f * gantry_log_f32(u < 1.0e-7f ? 1.0e-7f : u));
+    return gantry__sqrt_f32(-2.0f * gantry__log_f32(u < 1.0e-7f ? 1.0e-7f : u));
 }
 
 /* The four normal values of a block. */
-GANTRY_FN void gantry_normals_f32(const gantry_words_t w, float *values) {
-    const float radius_0 = gantry_radius_f32(w.a);
-    const float radius_1 = gantry_radius_f32(w.c);
-    const float angle_0 = gantry_angle_f32(w.b);
-    const float angle_1 = gantry_angle_f32(w.d);
+GANTRY_FN void gantry__normals_f32(const gantry__words_t w, float *values) {
+    const float radius_0 = gantry__radius_f32(w.a);
+    const float radius_1 = gantry__radius_f32(w.c);
+    const float angle_0 = gantry__angle_f32(w.b);
+    const float angle_1 = gantry__angle_f32(w.d);
 
-    values[0] = gantry_sin_4pi_f32(angle_0) * radius_0;
-    values[1] = gantry_cos_4pi_f32(angle_0) * radius_0;
-    values[2] = gantry_sin_4pi_f32(angle_1) * radius_1;
-    values[3] = gantry_cos_4pi_f32(angle_1) * radius_1;
+    values[0] = gantry__sin_4pi_f32(angle_0) * radius_0;
+    values[1] = gantry__cos_4pi_f32(angle_0) * radius_0;
+    values[2] = gantry__sin_4pi_f32(angle_1) * radius_1;
+    values[3] = gantry__cos_4pi_f32(angle_1) * radius_1;
 }
 
 #if GANTRY_HAS_FLOAT64
 /* [0, 1) from the low 20 bits of one word above all of the next. */
-GANTRY_FN double gantry_uniform_f64(uint first, uint second) {
+GANTRY_FN double gantry__uniform_f64(uint first, uint second) {
     ulong bits = ((ulong)(first & 0x000fffffu) << 32) | (ulong)second;
 
     return GANTRY_AS_DOUBLE(bits | ((ulong)0x3ff << 52)) - 1.0;
 }
 
-GANTRY_FN double gantry_radius_f64(double u) {
-    return gantry_sqrt_f64(-2.0 * gantry_log_f64(u < 1.0e-7 ? 1.0e-7 : u));
+GANTRY_FN double gantry__radius_f64(double u) {
+    return gantry__sqrt_f64(-2.0 * gantry__log_f64(u < 1.0e-7 ? 1.0e-7 : u));
 }
 
 /* The two of a block. */
-GANTRY_FN void gantry_normals_f64(const gantry_words_t w, double *values) {
-    const double radius = gantry_radius_f64(gantry_uniform_f64(w.a, w.b));
-    const double angle = 6.283185307179586 * gantry_uniform_f64(w.c, w.d);
+GANTRY_FN void gantry__normals_f64(const gantry__words_t w, double *values) {
+    const double radius = gantry__radius_f64(gantry__uniform_f64(w.a, w.b));
+    const double angle = 6.283185307179586 * gantry__uniform_f64(w.c, w.d);
 
-    values[0] = gantry_sin_4pi_f64(angle) * radius;
-    values[1] = gantry_cos_4pi_f64(angle) * radius;
+    values[0] = gantry__sin_4pi_f64(angle) * radius;
+    values[1] = gantry__cos_4pi_f64(angle) * radius;
 }
 #endif
 

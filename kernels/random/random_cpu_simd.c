@@ -25,7 +25,7 @@ static int64_t make_words(const gantry__k_stream_t *stream, int64_t group, int64
     const uint32_t key1 = stream->key1;
 
     for (int64_t g = 0; g < count; ++g) {
-        const gantry_words_t w = gantry_philox(low, high, (uint64_t)(group + g), key0, key1);
+        const gantry__words_t w = gantry__philox(low, high, (uint64_t)(group + g), key0, key1);
         out->a[g] = w.a;
         out->b[g] = w.b;
         out->c[g] = w.c;
@@ -80,25 +80,25 @@ static int64_t make_words(const gantry__k_stream_t *stream, int64_t group, int64
     LOOP(name, type, 2, fill_##name)
 
 #define SAME(word) (word)
-#define INTEGER_32(word) gantry_integer_32(word, lowest, range)
-#define INTEGER_64(low, high) gantry_integer_64(low, high, lowest, range)
+#define INTEGER_32(word) gantry__integer_32(word, lowest, range)
+#define INTEGER_64(low, high) gantry__integer_64(low, high, lowest, range)
 
-FILL_FOUR(uniform_f16, uint16_t, gantry_uniform_f16)
-FILL_FOUR(uniform_bf16, uint16_t, gantry_uniform_bf16)
-FILL_FOUR(uniform_f32, float, gantry_uniform_f32)
-FILL_TWO(uniform_f64, double, gantry_uniform_f64)
+FILL_FOUR(uniform_f16, uint16_t, gantry__uniform_f16)
+FILL_FOUR(uniform_bf16, uint16_t, gantry__uniform_bf16)
+FILL_FOUR(uniform_f32, float, gantry__uniform_f32)
+FILL_TWO(uniform_f64, double, gantry__uniform_f64)
 FILL_FOUR(words_32, uint32_t, SAME)
-FILL_TWO(words_64, uint64_t, gantry_two_words)
+FILL_TWO(words_64, uint64_t, gantry__two_words)
 FILL_FOUR(integers_32, uint32_t, INTEGER_32)
 FILL_TWO(integers_64, uint64_t, INTEGER_64)
 
 static void normal_pairs_f32(const uint32_t *restrict first, const uint32_t *restrict second,
                              int64_t count, float *restrict sines, float *restrict cosines) {
     for (int64_t g = 0; g < count; ++g) {
-        const float radius = gantry_radius_f32(first[g]);
-        const float angle = gantry_angle_f32(second[g]);
-        sines[g] = gantry_sin_4pi_f32(angle) * radius;
-        cosines[g] = gantry_cos_4pi_f32(angle) * radius;
+        const float radius = gantry__radius_f32(first[g]);
+        const float angle = gantry__angle_f32(second[g]);
+        sines[g] = gantry__sin_4pi_f32(angle) * radius;
+        cosines[g] = gantry__cos_4pi_f32(angle) * radius;
     }
 }
 
@@ -120,16 +120,16 @@ static void normal_pairs_f32(const uint32_t *restrict first, const uint32_t *res
     }                                                                                          \
     LOOP(name, type, 4, fill_##name)
 
-FILL_NORMAL(normal_f16, uint16_t, gantry_f32_to_f16)
-FILL_NORMAL(normal_bf16, uint16_t, gantry_f32_to_bf16)
+FILL_NORMAL(normal_f16, uint16_t, gantry__f32_to_f16)
+FILL_NORMAL(normal_bf16, uint16_t, gantry__f32_to_bf16)
 FILL_NORMAL(normal_f32, float, SAME)
 
 static void fill_normal_f64(const block_t *words, int64_t count, const gantry__k_draw_t *draw,
                             double *to) {
     (void)draw;
     for (int64_t g = 0; g < count; ++g) {
-        gantry_normals_f64((gantry_words_t){words->a[g], words->b[g], words->c[g], words->d[g]},
-                           to + 2 * g);
+        gantry__normals_f64((gantry__words_t){words->a[g], words->b[g], words->c[g], words->d[g]},
+                            to + 2 * g);
     }
 }
 LOOP(normal_f64, double, 2, fill_normal_f64)

@@ -9,7 +9,7 @@
 GANTRY_K_PROGRAM(source, "portable/random", gantry__text_math_float32, gantry__text_math_float64,
                  gantry__text_half, gantry__text_philox, gantry__text_work, gantry__text_random);
 
-/* As gantry_random_t of random.cl. */
+/* As gantry__random_t of random.cl. */
 typedef struct random_scalars_t {
     gantry__k_work_t work;
     int64_t values;

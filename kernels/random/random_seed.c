@@ -19,8 +19,8 @@ static uint64_t integer_of(const gantry_arg_t *arg, int64_t index) {
 }
 
 gantry__k_stream_t gantry__portable_stream_of_seed(const gantry_arg_t *seed) {
-    const gantry_words_t mix =
-        gantry_philox(integer_of(seed, 0), integer_of(seed, 1), 0, 0x3ec8f720u, 0x02461e29u);
+    const gantry__words_t mix =
+        gantry__philox(integer_of(seed, 0), integer_of(seed, 1), 0, 0x3ec8f720u, 0x02461e29u);
 
     return (gantry__k_stream_t){
         .low = 0, .high = (uint64_t)mix.d << 32 | mix.c, .key0 = mix.a, .key1 = mix.b};

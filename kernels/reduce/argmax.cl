@@ -71,7 +71,7 @@ GANTRY_FN void store_index(GANTRY_SPAN_OUT(out), GANTRY_GLOBAL GANTRY_LONG *part
 
 /* Unit: ((outer * columns) + column) * parts + part. */
 GANTRY_FN GANTRY_LONG sequence_offset(const argmax_t *plan, GANTRY_LONG sequence) {
-    const GANTRY_LONG outer = gantry_divide_position(sequence, plan->columns);
+    const GANTRY_LONG outer = gantry__divide_position(sequence, plan->columns);
     return outer * plan->length * plan->columns + sequence - outer * plan->columns;
 }
 
@@ -110,7 +110,7 @@ GANTRY_KERNEL argmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_
     if (unit >= plan.units) {
         return;
     }
-    const GANTRY_LONG sequence = gantry_divide_position(unit, plan.parts);
+    const GANTRY_LONG sequence = gantry__divide_position(unit, plan.parts);
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + sequence_offset(&plan, sequence);
     const GANTRY_LONG first = (unit - sequence * plan.parts) * plan.piece;
     const GANTRY_LONG end = first + plan.piece < plan.length ? first + plan.piece : plan.length;
@@ -132,7 +132,7 @@ GANTRY_KERNEL argmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN
     const int lane = item % lanes;
     const GANTRY_LONG unit =
         GANTRY_GROUP_ID(0) * ((int)GANTRY_LOCAL_SIZE(0) / lanes) + item / lanes;
-    const GANTRY_LONG sequence = gantry_divide_position(unit, plan.parts);
+    const GANTRY_LONG sequence = gantry__divide_position(unit, plan.parts);
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + sequence_offset(&plan, sequence);
     const GANTRY_LONG first = (unit - sequence * plan.parts) * plan.piece;
     const GANTRY_LONG end = first + plan.piece < plan.length ? first + plan.piece : plan.length;
@@ -199,7 +199,7 @@ GANTRY_KERNEL argmax_row(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_O
                          const argmax_t plan) {
     const GANTRY_LONG start = GANTRY_GROUP_ID(0) * plan.each;
     for (GANTRY_LONG unit = start; unit < start + plan.each && unit < plan.units; ++unit) {
-        const GANTRY_LONG row = gantry_divide_position(unit, plan.parts);
+        const GANTRY_LONG row = gantry__divide_position(unit, plan.parts);
         GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * plan.length;
         const GANTRY_LONG first = (unit - row * plan.parts) * plan.piece;
         const GANTRY_LONG end = first + plan.piece < plan.length ? first + plan.piece : plan.length;
@@ -227,8 +227,8 @@ GANTRY_KERNEL argmax_columns(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SP
     int place[LANES];
     const GANTRY_LONG start = GANTRY_GROUP_ID(0) * plan.each;
     for (GANTRY_LONG unit = start; unit < start + plan.each && unit < plan.units; ++unit) {
-        const GANTRY_LONG block = gantry_divide_position(unit, plan.parts);
-        const GANTRY_LONG outer = gantry_divide_position(block, plan.blocks);
+        const GANTRY_LONG block = gantry__divide_position(unit, plan.parts);
+        const GANTRY_LONG outer = gantry__divide_position(block, plan.blocks);
         const GANTRY_LONG column = (block - outer * plan.blocks) * LANES;
         const GANTRY_LONG part = unit - block * plan.parts;
         const GANTRY_LONG first = part * plan.piece;

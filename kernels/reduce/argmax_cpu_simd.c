@@ -34,7 +34,7 @@
 #define ARG_NAME(x) x##_f16
 #define ARG_IN uint16_t
 #define ARG_T float
-#define ARG_LOAD(x) gantry_f16_to_f32(x)
+#define ARG_LOAD(x) gantry__f16_to_f32(x)
 #define ARG_REVERSED(x) NEGATED(x)
 #define ARG_INDEX int32_t
 #define ARG_LOWEST -INFINITY
@@ -43,7 +43,7 @@
 #define ARG_NAME(x) x##_bf16
 #define ARG_IN uint16_t
 #define ARG_T float
-#define ARG_LOAD(x) gantry_bf16_to_f32(x)
+#define ARG_LOAD(x) gantry__bf16_to_f32(x)
 #define ARG_REVERSED(x) NEGATED(x)
 #define ARG_INDEX int32_t
 #define ARG_LOWEST -INFINITY

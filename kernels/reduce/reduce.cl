@@ -122,11 +122,11 @@ typedef struct {
 } reduce_level_t;
 
 GANTRY_FN GANTRY_LONG row_offset(const reduce_level_t *level, GANTRY_LONG row) {
-    return gantry_offset(level->reduced_rank, level->reduced_dims, level->reduced_strides, row);
+    return gantry__offset(level->reduced_rank, level->reduced_dims, level->reduced_strides, row);
 }
 
 GANTRY_FN GANTRY_LONG sequence_offset(const reduce_level_t *level, GANTRY_LONG outer) {
-    return gantry_offset(level->kept_rank, level->kept_dims, level->kept_strides, outer);
+    return gantry__offset(level->kept_rank, level->kept_dims, level->kept_strides, outer);
 }
 
 /* A chunk, by its number among [outer][chunks]: where the sequence begins, and the chunk's first
@@ -136,7 +136,7 @@ typedef struct {
 } chunk_t;
 
 GANTRY_FN chunk_t find_chunk(const reduce_level_t *level, GANTRY_LONG number) {
-    const GANTRY_LONG outer = gantry_divide_position(number, level->chunks);
+    const GANTRY_LONG outer = gantry__divide_position(number, level->chunks);
     chunk_t chunk;
     chunk.offset = sequence_offset(level, outer);
     chunk.row = (number - outer * level->chunks) * CHUNK;
@@ -155,8 +155,8 @@ GANTRY_FN void put(GANTRY_SPAN_OUT(out), const reduce_level_t *level, GANTRY_LON
         GANTRY_OUT(float, out)[at] = value;
     } else {
         GANTRY_OUT(ushort, out)
-        [at] =
-            level->stored == GANTRY_FLOAT16 ? gantry_f32_to_f16(value) : gantry_f32_to_bf16(value);
+        [at] = level->stored == GANTRY_FLOAT16 ? gantry__f32_to_f16(value)
+                                               : gantry__f32_to_bf16(value);
     }
 #elif GANTRY_T_ID == GANTRY_FLOAT64
     GANTRY_OUT(ACC, out)
@@ -165,12 +165,12 @@ GANTRY_FN void put(GANTRY_SPAN_OUT(out), const reduce_level_t *level, GANTRY_LON
                                 : value;
 #else
     const int stored = (int)level->stored;
-    const int size = gantry_integer_size(stored);
+    const int size = gantry__integer_size(stored);
     ulong result = value;
     if (level->finish == 1) {
-        result = gantry_integer_quotient(result, level->divisor, stored);
+        result = gantry__integer_quotient(result, level->divisor, stored);
     } else if (level->finish == 2) {
-        result = gantry_integer_root(result, stored);
+        result = gantry__integer_root(result, stored);
     }
     if (size == 8) {
         GANTRY_OUT(ulong, out)[at] = result;
@@ -271,7 +271,7 @@ GANTRY_KERNEL reduce_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
         GANTRY_GROUP_ID(0) * ((int)GANTRY_LOCAL_SIZE(0) / lanes) + item / lanes;
     ACC sum = REDUCE_IDENTITY;
     if (unit < level.units) {
-        const GANTRY_LONG number = gantry_divide_position(unit, level.columns);
+        const GANTRY_LONG number = gantry__divide_position(unit, level.columns);
         const chunk_t chunk = find_chunk(&level, number);
         GANTRY_GLOBAL const T *x =
             GANTRY_IN(T, in) + chunk.offset + (unit - number * level.columns);
@@ -328,7 +328,7 @@ GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
     const int chunks = (int)level.chunks;
     const GANTRY_LONG unit = GANTRY_GROUP_ID(0);
     const GANTRY_LONG row = part * PART_ROWS * LANES + lane;
-    const GANTRY_LONG outer = gantry_divide_position(unit, level.columns);
+    const GANTRY_LONG outer = gantry__divide_position(unit, level.columns);
     GANTRY_GLOBAL const T *x =
         GANTRY_IN(T, in) + sequence_offset(&level, outer) + (unit - outer * level.columns);
     load_part(values, x, &level, row);
@@ -376,7 +376,7 @@ GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
         const int width = GROUP_MOST / APART;                                                 \
         const int item = (int)GANTRY_LOCAL_ID(0);                                             \
         const int r = item / width;                                                           \
-        const GANTRY_LONG number = gantry_divide_position(GANTRY_GROUP_ID(0), level.blocks);  \
+        const GANTRY_LONG number = gantry__divide_position(GANTRY_GROUP_ID(0), level.blocks); \
         const GANTRY_LONG column =                                                            \
             (GANTRY_GROUP_ID(0) - number * level.blocks) * width + item % width;              \
         const chunk_t chunk = find_chunk(&level, number);                                     \
@@ -506,7 +506,7 @@ GANTRY_KERNEL reduce_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
     if (unit >= level.units) {
         return;
     }
-    const GANTRY_LONG number = gantry_divide_position(unit, level.columns);
+    const GANTRY_LONG number = gantry__divide_position(unit, level.columns);
     const chunk_t chunk = find_chunk(&level, number);
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + chunk.offset + (unit - number * level.columns);
     const ACC sum = level.length <= LANES && level.reduced_rank == 1
@@ -584,7 +584,7 @@ GANTRY_FN void narrow_chunk(ACC *acc, GANTRY_GLOBAL const T *x, const reduce_lev
     }
     while (rows > 0) {
         GANTRY_GLOBAL const T *p = x + row_offset(level, row);
-        const GANTRY_LONG left = (gantry_divide_position(row, run) + 1) * run - row;
+        const GANTRY_LONG left = (gantry__divide_position(row, run) + 1) * run - row;
         const GANTRY_LONG piece = left < rows ? left : rows;
         GANTRY_LONG count = piece * columns;
         row += piece;
@@ -702,7 +702,7 @@ GANTRY_KERNEL reduce_wide(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
     ACC sums[8 * BLOCK];
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
     for (GANTRY_LONG unit = first; unit < first + level.each && unit < level.units; ++unit) {
-        const GANTRY_LONG number = gantry_divide_position(unit, level.blocks);
+        const GANTRY_LONG number = gantry__divide_position(unit, level.blocks);
         const GANTRY_LONG column = (unit - number * level.blocks) * BLOCK;
         const int width = (int)(level.columns - column < BLOCK ? level.columns - column : BLOCK);
         const chunk_t chunk = find_chunk(&level, number);

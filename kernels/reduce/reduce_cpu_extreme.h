@@ -41,7 +41,7 @@
 #define BODY_NAME(x) EXTREME_NAME(x##_f16)
 #define BODY_IN uint16_t
 #define BODY_ACC float
-#define BODY_LOAD(x) gantry_f16_to_f32(x)
+#define BODY_LOAD(x) gantry__f16_to_f32(x)
 #define BODY_FIRST(x) BODY_LOAD(x)
 #define BODY_OP(a, b) EXTREME_OP(a, b)
 #define BODY_IDENTITY EXTREME_FLOAT
@@ -51,7 +51,7 @@
 #define BODY_NAME(x) EXTREME_NAME(x##_bf16)
 #define BODY_IN uint16_t
 #define BODY_ACC float
-#define BODY_LOAD(x) gantry_bf16_to_f32(x)
+#define BODY_LOAD(x) gantry__bf16_to_f32(x)
 #define BODY_FIRST(x) BODY_LOAD(x)
 #define BODY_OP(a, b) EXTREME_OP(a, b)
 #define BODY_IDENTITY EXTREME_FLOAT

@@ -46,9 +46,9 @@ static inline void put_f32(const gantry__cpu_reduce_plan_t *plan, float *restric
                            int64_t count, int64_t at) {
     finish_floats(plan, acc, count);
     if (plan->out_dtype == GANTRY_K_FLOAT16) {
-        STORE_ALL(uint16_t, gantry_f32_to_f16)
+        STORE_ALL(uint16_t, gantry__f32_to_f16)
     } else if (plan->out_dtype == GANTRY_K_BFLOAT16) {
-        STORE_ALL(uint16_t, gantry_f32_to_bf16)
+        STORE_ALL(uint16_t, gantry__f32_to_bf16)
     } else {
         memcpy((float *)plan->out + at, acc, (size_t)count * sizeof *acc);
     }
@@ -61,24 +61,24 @@ static inline void put_f64(const gantry__cpu_reduce_plan_t *plan, double *restri
 }
 
 /* Partial results that wrap, in 32 or 64 bits, cut to the output's size. */
-#define PUT_INTEGERS(name, type)                                                                \
-    static inline void name(const gantry__cpu_reduce_plan_t *plan, type *restrict acc,          \
-                            int64_t count, int64_t at) {                                        \
-        if (plan->finish == GANTRY_FINISH_QUOTIENT) {                                           \
-            for (int64_t i = 0; i < count; ++i) {                                               \
-                acc[i] = (type)gantry_integer_quotient(acc[i], plan->divisor, plan->out_dtype); \
-            }                                                                                   \
-        } else if (plan->finish == GANTRY_FINISH_ROOT) {                                        \
-            for (int64_t i = 0; i < count; ++i) {                                               \
-                acc[i] = (type)gantry_integer_root(acc[i], plan->out_dtype);                    \
-            }                                                                                   \
-        }                                                                                       \
-        switch (gantry__k_size(plan->out_dtype)) {                                              \
-            case 1: STORE_ALL(uint8_t, ) break;                                                 \
-            case 2: STORE_ALL(uint16_t, ) break;                                                \
-            case 4: STORE_ALL(uint32_t, ) break;                                                \
-            default: STORE_ALL(uint64_t, ) break;                                               \
-        }                                                                                       \
+#define PUT_INTEGERS(name, type)                                                                 \
+    static inline void name(const gantry__cpu_reduce_plan_t *plan, type *restrict acc,           \
+                            int64_t count, int64_t at) {                                         \
+        if (plan->finish == GANTRY_FINISH_QUOTIENT) {                                            \
+            for (int64_t i = 0; i < count; ++i) {                                                \
+                acc[i] = (type)gantry__integer_quotient(acc[i], plan->divisor, plan->out_dtype); \
+            }                                                                                    \
+        } else if (plan->finish == GANTRY_FINISH_ROOT) {                                         \
+            for (int64_t i = 0; i < count; ++i) {                                                \
+                acc[i] = (type)gantry__integer_root(acc[i], plan->out_dtype);                    \
+            }                                                                                    \
+        }                                                                                        \
+        switch (gantry__k_size(plan->out_dtype)) {                                               \
+            case 1: STORE_ALL(uint8_t, ) break;                                                  \
+            case 2: STORE_ALL(uint16_t, ) break;                                                 \
+            case 4: STORE_ALL(uint32_t, ) break;                                                 \
+            default: STORE_ALL(uint64_t, ) break;                                                \
+        }                                                                                        \
     }
 PUT_INTEGERS(put_u32, uint32_t)
 PUT_INTEGERS(put_u64, uint64_t)

@@ -31,7 +31,7 @@
 #define BODY_HAS_FEW
 #define BODY_IN uint16_t
 #define BODY_ACC float
-#define BODY_LOAD(x) WRAPPING_LOAD(float, gantry_f16_to_f32(x))
+#define BODY_LOAD(x) WRAPPING_LOAD(float, gantry__f16_to_f32(x))
 #define BODY_OP(a, b) WRAPPING_OP(a, b)
 #define BODY_IDENTITY WRAPPING_IDENTITY
 #define BODY_JOIN(x) WRAPPING_JOIN(x##_f32)
@@ -41,7 +41,7 @@
 #define BODY_HAS_FEW
 #define BODY_IN uint16_t
 #define BODY_ACC float
-#define BODY_LOAD(x) WRAPPING_LOAD(float, gantry_bf16_to_f32(x))
+#define BODY_LOAD(x) WRAPPING_LOAD(float, gantry__bf16_to_f32(x))
 #define BODY_OP(a, b) WRAPPING_OP(a, b)
 #define BODY_IDENTITY WRAPPING_IDENTITY
 #define BODY_JOIN(x) WRAPPING_JOIN(x##_f32)

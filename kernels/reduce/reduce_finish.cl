@@ -3,7 +3,7 @@
  * become results of a type (a number of types.cl). Comes after types.cl; C loops and device text
  * share it. */
 
-GANTRY_FN int gantry_integer_size(int type) {
+GANTRY_FN int gantry__integer_size(int type) {
     switch (type) {
         case GANTRY_INT64:
         case GANTRY_UINT64: return 8;
@@ -15,14 +15,14 @@ GANTRY_FN int gantry_integer_size(int type) {
     }
 }
 
-GANTRY_FN ulong gantry_integer_quotient(ulong sum, GANTRY_LONG divisor, int type) {
+GANTRY_FN ulong gantry__integer_quotient(ulong sum, GANTRY_LONG divisor, int type) {
     return GANTRY_ID_IS_SIGNED(type) ? (ulong)((GANTRY_LONG)sum / divisor) : sum / (ulong)divisor;
 }
 
 /* The square root of the sum, as the type holds it, cut to an integer; 0 where the sum wrapped
  * to a negative number. */
-GANTRY_FN ulong gantry_integer_root(ulong sum, int type) {
-    const int spare = 64 - 8 * gantry_integer_size(type);
+GANTRY_FN ulong gantry__integer_root(ulong sum, int type) {
+    const int spare = 64 - 8 * gantry__integer_size(type);
     ulong left = sum << spare >> spare;
     ulong root = 0;
 

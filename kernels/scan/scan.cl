@@ -32,8 +32,8 @@
 #define GANTRY_SCAN_LINES 8
 enum { GANTRY_SCAN_SUM, GANTRY_SCAN_PRODUCT, GANTRY_SCAN_LOG_SUM };
 /* Items count chunks: [outer][chunks][columns]. */
-typedef struct gantry_scan_t {
-    gantry_work_t work;
+typedef struct gantry__scan_t {
+    gantry__work_t work;
     GANTRY_LONG length, columns, chunks;
     GANTRY_LONG operation;
     GANTRY_LONG exclusive, reverse; /* 0 or 1 */
@@ -42,8 +42,8 @@ typedef struct gantry_scan_t {
     GANTRY_LONG whole;
     /* of _rows_line: not 0: write past the caches, in which each sequence starts a line */
     GANTRY_LONG stream;
-    gantry_runs_t runs; /* of _block: of the columns */
-} gantry_scan_t;
+    gantry__runs_t runs; /* of _block: of the columns */
+} gantry__scan_t;
 #endif
 
 #ifdef GANTRY_ITEM_TEXT
@@ -55,12 +55,12 @@ typedef struct gantry_scan_t {
 #undef GANTRY_SCAN_LOG
 #undef GANTRY_SCAN_LOWEST
 #if GANTRY_T_ID == GANTRY_FLOAT64
-#define GANTRY_SCAN_EXP(x) gantry_exp_f64(x)
-#define GANTRY_SCAN_LOG(x) gantry_log_f64(x)
+#define GANTRY_SCAN_EXP(x) gantry__exp_f64(x)
+#define GANTRY_SCAN_LOG(x) gantry__log_f64(x)
 #define GANTRY_SCAN_LOWEST GANTRY_AS_DOUBLE(((ulong)0xfff00000u) << 32)
 #else
-#define GANTRY_SCAN_EXP(x) gantry_exp_f32(x)
-#define GANTRY_SCAN_LOG(x) gantry_log_f32(x)
+#define GANTRY_SCAN_EXP(x) gantry__exp_f32(x)
+#define GANTRY_SCAN_LOG(x) gantry__log_f32(x)
 #define GANTRY_SCAN_LOWEST GANTRY_AS_FLOAT(0xff800000u)
 #endif
 
@@ -124,8 +124,8 @@ GANTRY_ITEM C GANTRY_ITEM_FN(scan_join)(const C a, const C b, const GANTRY_LONG 
 /* Elements of chunk i, and where its first one in the scan's direction lies. */
 #define GANTRY_FIND_CHUNK                                                                      \
     const GANTRY_LONG chunk =                                                                  \
-        gantry_divide_position(i, p->columns); /* of all sequences' chunks */                  \
-    const GANTRY_LONG outer = gantry_divide_position(chunk, p->chunks);                        \
+        gantry__divide_position(i, p->columns); /* of all sequences' chunks */                 \
+    const GANTRY_LONG outer = gantry__divide_position(chunk, p->chunks);                       \
     const GANTRY_LONG first = (chunk - outer * p->chunks) * GANTRY_SCAN_CHUNK;                 \
     const GANTRY_LONG row = p->reverse ? p->length - 1 - first : first;                        \
     const GANTRY_LONG start = (outer * p->length + row) * p->columns + i - chunk * p->columns; \
@@ -134,7 +134,7 @@ GANTRY_ITEM C GANTRY_ITEM_FN(scan_join)(const C a, const C b, const GANTRY_LONG 
 
 /* The totals of all chunks. */
 GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL C *totals,
-                                             GANTRY_PARAMETERS(gantry_scan_t) p,
+                                             GANTRY_PARAMETERS(gantry__scan_t) p,
                                              const GANTRY_LONG i) {
     GANTRY_FIND_CHUNK
     const GANTRY_LONG step = p->reverse ? -p->columns : p->columns;
@@ -146,11 +146,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals)(GANTRY_GLOBAL const T *x, GANTRY_GL
     }
     totals[i] = total;
 }
-GANTRY_ITEMS_1_1(scan_totals, T, C, gantry_scan_t)
+GANTRY_ITEMS_1_1(scan_totals, T, C, gantry__scan_t)
 
 /* A chunk's results from what was before it; in place too. */
 GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const C *before,
-                                           GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_scan_t) p,
+                                           GANTRY_GLOBAL T *out,
+                                           GANTRY_PARAMETERS(gantry__scan_t) p,
                                            const GANTRY_LONG i) {
     GANTRY_FIND_CHUNK
     const GANTRY_LONG step = p->reverse ? -p->columns : p->columns;
@@ -164,7 +165,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
         sum = next;
     }
 }
-GANTRY_ITEMS_2_1(scan_rows, T, C, T, gantry_scan_t)
+GANTRY_ITEMS_2_1(scan_rows, T, C, T, gantry__scan_t)
 
 #undef GANTRY_FIND_CHUNK
 
@@ -206,8 +207,8 @@ GANTRY_NO_ITEM(scan_rows)
 #undef GANTRY_SCAN_WIDEN
 #undef GANTRY_SCAN_NARROW
 #if GANTRY_T_ID == GANTRY_FLOAT16
-#define GANTRY_SCAN_WIDEN(x) gantry_lone_f16_to_f32(x)
-#define GANTRY_SCAN_NARROW(x) gantry_lone_f32_to_f16(x)
+#define GANTRY_SCAN_WIDEN(x) gantry__lone_f16_to_f32(x)
+#define GANTRY_SCAN_NARROW(x) gantry__lone_f32_to_f16(x)
 #else
 #define GANTRY_SCAN_WIDEN(x) GANTRY_WIDEN(x)
 #define GANTRY_SCAN_NARROW(x) GANTRY_NARROW(x)
@@ -216,7 +217,7 @@ GANTRY_NO_ITEM(scan_rows)
 /* Chunk `number` of all sequences, of one column: where it starts, in the scan's direction, and
  * its length. */
 #define GANTRY_FIND_LINE(number)                                                \
-    const GANTRY_LONG outer = gantry_divide_position(number, p->chunks);        \
+    const GANTRY_LONG outer = gantry__divide_position(number, p->chunks);       \
     const GANTRY_LONG first = ((number)-outer * p->chunks) * GANTRY_SCAN_CHUNK; \
     const GANTRY_LONG row = p->reverse ? p->length - 1 - first : first;         \
     const GANTRY_LONG left = p->length - first;                                 \
@@ -243,7 +244,7 @@ GANTRY_NO_ITEM(scan_rows)
  * vector. Stretches of the lines are turned on the way in and on the way out; where a line has
  * ended, -infinity leaves its sum as it is. out: 0 for totals. */
 GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                               GANTRY_PARAMETERS(gantry_scan_t) p,
+                                               GANTRY_PARAMETERS(gantry__scan_t) p,
                                                const GANTRY_LONG *starts, const int *lengths,
                                                const int lines, C *sums) {
     const GANTRY_LONG step = p->reverse ? -1 : 1;
@@ -425,7 +426,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
 
 /* The totals of up to 8 chunks. */
 GANTRY_SHARED_FN void GANTRY_ITEM_FN(line_totals)(GANTRY_GLOBAL const T *x,
-                                                  GANTRY_PARAMETERS(gantry_scan_t) p,
+                                                  GANTRY_PARAMETERS(gantry__scan_t) p,
                                                   const GANTRY_LONG *starts, const int *lengths,
                                                   const int lines, const int common,
                                                   C *totals GANTRY_SCAN_KEPT_PARAMETER) {
@@ -442,7 +443,7 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(line_totals)(GANTRY_GLOBAL const T *x,
 }
 
 GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals_line)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL C *totals,
-                                                  GANTRY_PARAMETERS(gantry_scan_t) p,
+                                                  GANTRY_PARAMETERS(gantry__scan_t) p,
                                                   const GANTRY_LONG i) {
     const GANTRY_LONG number = i * GANTRY_SCAN_LINES;
     C sums[GANTRY_SCAN_LINES];
@@ -455,11 +456,11 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals_line)(GANTRY_GLOBAL const T *x, GANT
         totals[number + c] = sums[c];
     }
 }
-GANTRY_ITEMS_1_1(scan_totals_line, T, C, gantry_scan_t)
+GANTRY_ITEMS_1_1(scan_totals_line, T, C, gantry__scan_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows_line)(GANTRY_GLOBAL const T *x,
                                                 GANTRY_GLOBAL const C *before, GANTRY_GLOBAL T *out,
-                                                GANTRY_PARAMETERS(gantry_scan_t) p,
+                                                GANTRY_PARAMETERS(gantry__scan_t) p,
                                                 const GANTRY_LONG i) {
     const GANTRY_LONG step = p->reverse ? -1 : 1;
     const GANTRY_LONG most = p->whole > 0 ? p->whole * p->chunks : GANTRY_SCAN_LINES;
@@ -498,14 +499,14 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows_line)(GANTRY_GLOBAL const T *x,
     GANTRY_STREAM_END();
 #endif
 }
-GANTRY_ITEMS_2_1(scan_rows_line, T, C, T, gantry_scan_t)
+GANTRY_ITEMS_2_1(scan_rows_line, T, C, T, gantry__scan_t)
 
 #endif
 
 /* Chunk `number` of all sequences, of the columns from `first` on: where it starts, and its
  * length. */
 #define GANTRY_FIND_BLOCK(number)                                                      \
-    const GANTRY_LONG sequence = gantry_divide_position(number, p->chunks);            \
+    const GANTRY_LONG sequence = gantry__divide_position(number, p->chunks);           \
     const GANTRY_LONG before_it = ((number)-sequence * p->chunks) * GANTRY_SCAN_CHUNK; \
     const GANTRY_LONG row = p->reverse ? p->length - 1 - before_it : before_it;        \
     const GANTRY_LONG left = p->length - before_it;                                    \
@@ -529,7 +530,7 @@ GANTRY_ITEMS_2_1(scan_rows_line, T, C, T, gantry_scan_t)
 
 /* Joins to `gone` the totals of a chunk of `count` columns, which starts at `start`. */
 GANTRY_SHARED_FN void GANTRY_ITEM_FN(block_totals)(GANTRY_GLOBAL const T *x,
-                                                   GANTRY_PARAMETERS(gantry_scan_t) p,
+                                                   GANTRY_PARAMETERS(gantry__scan_t) p,
                                                    const GANTRY_LONG start,
                                                    const GANTRY_LONG length, const int count,
                                                    C *gone) {
@@ -549,7 +550,7 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(block_totals)(GANTRY_GLOBAL const T *x,
 
 GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals_block)(GANTRY_GLOBAL const T *x,
                                                    GANTRY_GLOBAL C *totals,
-                                                   GANTRY_PARAMETERS(gantry_scan_t) p,
+                                                   GANTRY_PARAMETERS(gantry__scan_t) p,
                                                    const GANTRY_LONG i) {
     GANTRY_FIND_RUN(p->runs)
     GANTRY_FIND_BLOCK(line)
@@ -565,12 +566,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals_block)(GANTRY_GLOBAL const T *x,
         totals[line * p->columns + first + c] = sums[c];
     }
 }
-GANTRY_ITEMS_1_1(scan_totals_block, T, C, gantry_scan_t)
+GANTRY_ITEMS_1_1(scan_totals_block, T, C, gantry__scan_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows_block)(GANTRY_GLOBAL const T *x,
                                                  GANTRY_GLOBAL const C *before,
                                                  GANTRY_GLOBAL T *out,
-                                                 GANTRY_PARAMETERS(gantry_scan_t) p,
+                                                 GANTRY_PARAMETERS(gantry__scan_t) p,
                                                  const GANTRY_LONG i) {
     GANTRY_FIND_RUN(p->runs)
     const GANTRY_LONG step = p->reverse ? -p->columns : p->columns;
@@ -595,7 +596,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows_block)(GANTRY_GLOBAL const T *x,
         GANTRY_SCAN_LOOP(GANTRY_SCAN_BLOCK_ROWS)
     }
 }
-GANTRY_ITEMS_2_1(scan_rows_block, T, C, T, gantry_scan_t)
+GANTRY_ITEMS_2_1(scan_rows_block, T, C, T, gantry__scan_t)
 
 #undef GANTRY_SCAN_OTHERWISE
 

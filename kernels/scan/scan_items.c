@@ -26,7 +26,7 @@ static int has_lines(const gantry_op_call_t *call, int32_t dtype) {
 
 /* One of the two steps over `chunks` chunks of each column. On processors an item has several of
  * them. */
-static int32_t scan_run(gantry_op_call_t *call, int step, int32_t dtype, gantry_scan_t *scan,
+static int32_t scan_run(gantry_op_call_t *call, int step, int32_t dtype, gantry__scan_t *scan,
                         int64_t chunks, const gantry_span_t spans[3]) {
     static const uint32_t plain[] = {ITEM_scan_totals, ITEM_scan_rows},
                           lines[] = {ITEM_scan_totals_line, ITEM_scan_rows_line},
@@ -71,7 +71,7 @@ enum { LEAST_CHUNKS = 32, ITEMS_PER_UNIT = 4 };
  * chunks fill most of the lines. 0, an item has chunks of them: on cards, and where some cores
  * would have nothing to do. */
 static int64_t whole_sequences(const gantry_op_call_t *call, int32_t dtype,
-                               const gantry_scan_t *scan, int64_t outer) {
+                               const gantry__scan_t *scan, int64_t outer) {
     const int is_block = scan->columns > 1;
     const int64_t many = scan->chunks < GANTRY_SCAN_LINES
                              ? GANTRY_SCAN_LINES
@@ -95,7 +95,7 @@ static int64_t streams(const gantry_op_call_t *call, int32_t dtype, int64_t coun
 
 /* Scans x [outer, scan->length, columns] into out, which may be x. Depth: one level per factor
  * of 128. */
-static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry_scan_t scan, int64_t outer,
+static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry__scan_t scan, int64_t outer,
                         gantry_span_t x, gantry_span_t out) {
     const int32_t total_type = gantry__k_is_half(dtype) ? GANTRY_K_FLOAT32 : dtype;
     gantry_span_t totals = x; /* not read where there is one chunk or an item has whole sequences */
@@ -107,7 +107,7 @@ static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry_scan_t sca
     scan.whole = whole_sequences(call, dtype, &scan, outer);
     scan.stream = streams(call, dtype, outer * scan.length, scan.length, out);
     if (scan.chunks > 1 && scan.whole == 0) {
-        gantry_scan_t level = scan;
+        gantry__scan_t level = scan;
 
         level.length = scan.chunks;
         level.exclusive = 1;
@@ -131,10 +131,10 @@ static int32_t scan_compute(gantry_op_call_t *call, int64_t operation) {
     const gantry_arg_t *x = call->inputs[0];
     int64_t axis = gantry__k_host_int(call->inputs[1], 0);
     int64_t outer = 1;
-    gantry_scan_t scan = {.columns = 1,
-                          .operation = operation,
-                          .exclusive = gantry__k_attr_int(call, "exclusive", 0),
-                          .reverse = gantry__k_attr_int(call, "reverse", 0)};
+    gantry__scan_t scan = {.columns = 1,
+                           .operation = operation,
+                           .exclusive = gantry__k_attr_int(call, "exclusive", 0),
+                           .reverse = gantry__k_attr_int(call, "reverse", 0)};
 
     axis += axis < 0 ? x->rank : 0;
     scan.length = x->dims[axis];

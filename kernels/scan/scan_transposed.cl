@@ -11,45 +11,45 @@
 #define GANTRY_SCAN_SQUARES_CL
 
 #define GANTRY_SCAN_HAS_SQUARES(id) 0
-#define GANTRY_SCAN_VECTOR(id) GANTRY_PASTE(gantry_scan_vector_, id)
-#define GANTRY_SCAN_LOAD(id, from) GANTRY_PASTE(gantry_scan_load_, id)(from)
-#define GANTRY_SCAN_STORE(id, v, to) GANTRY_PASTE(gantry_scan_store_, id)(v, to)
+#define GANTRY_SCAN_VECTOR(id) GANTRY_PASTE(gantry__scan_vector_, id)
+#define GANTRY_SCAN_LOAD(id, from) GANTRY_PASTE(gantry__scan_load_, id)(from)
+#define GANTRY_SCAN_STORE(id, v, to) GANTRY_PASTE(gantry__scan_store_, id)(v, to)
 
 #if defined(__OPENCL_VERSION__)
 
 #undef GANTRY_SCAN_HAS_SQUARES
 #define GANTRY_SCAN_HAS_SQUARES(id) 1
 
-typedef float8 gantry_scan_vector_1;
-#define gantry_scan_load_1(from) vload8(0, from)
-#define gantry_scan_store_1(v, to) vstore8(v, 0, to)
+typedef float8 gantry__scan_vector_1;
+#define gantry__scan_load_1(from) vload8(0, from)
+#define gantry__scan_store_1(v, to) vstore8(v, 0, to)
 #if GANTRY_HAS_FLOAT64
-typedef double8 gantry_scan_vector_2;
-#define gantry_scan_load_2(from) vload8(0, from)
-#define gantry_scan_store_2(v, to) vstore8(v, 0, to)
+typedef double8 gantry__scan_vector_2;
+#define gantry__scan_load_2(from) vload8(0, from)
+#define gantry__scan_store_2(v, to) vstore8(v, 0, to)
 #endif
-typedef uint8 gantry_scan_vector_3;
-#define gantry_scan_load_3(from) as_uint8(vload8(0, from))
-#define gantry_scan_store_3(v, to) vstore8(as_int8(v), 0, to)
-typedef ulong8 gantry_scan_vector_9;
-#define gantry_scan_load_9(from) as_ulong8(vload8(0, from))
-#define gantry_scan_store_9(v, to) vstore8(as_long8(v), 0, to)
+typedef uint8 gantry__scan_vector_3;
+#define gantry__scan_load_3(from) as_uint8(vload8(0, from))
+#define gantry__scan_store_3(v, to) vstore8(as_int8(v), 0, to)
+typedef ulong8 gantry__scan_vector_9;
+#define gantry__scan_load_9(from) as_ulong8(vload8(0, from))
+#define gantry__scan_store_9(v, to) vstore8(as_long8(v), 0, to)
 
 /* Halves, as half.cl has them. */
-typedef float8 gantry_scan_vector_14;
-typedef float8 gantry_scan_vector_19;
-#define gantry_scan_load_14(from) as_float8(convert_uint8(vload8(0, from)) << 16)
-#define gantry_scan_store_14(v, to) vstore8(gantry_scan_narrow_14(v), 0, to)
-#define gantry_scan_load_19(from) gantry_scan_widen_19(convert_uint8(vload8(0, from)))
-#define gantry_scan_store_19(v, to) vstore8(gantry_scan_narrow_19(v), 0, to)
+typedef float8 gantry__scan_vector_14;
+typedef float8 gantry__scan_vector_19;
+#define gantry__scan_load_14(from) as_float8(convert_uint8(vload8(0, from)) << 16)
+#define gantry__scan_store_14(v, to) vstore8(gantry__scan_narrow_14(v), 0, to)
+#define gantry__scan_load_19(from) gantry__scan_widen_19(convert_uint8(vload8(0, from)))
+#define gantry__scan_store_19(v, to) vstore8(gantry__scan_narrow_19(v), 0, to)
 
-GANTRY_FN ushort8 gantry_scan_narrow_14(float8 v) {
+GANTRY_FN ushort8 gantry__scan_narrow_14(float8 v) {
     const uint8 bits = as_uint8(v), rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
 
     return convert_ushort8(select(rounded, (uint8)0x7fc0u, v != v));
 }
 
-GANTRY_FN float8 gantry_scan_widen_19(uint8 halves) {
+GANTRY_FN float8 gantry__scan_widen_19(uint8 halves) {
     const uint8 magnitude = (halves & 0x7fffu) << 13, normal = magnitude + (112u << 23);
     const uint8 denormal = as_uint8(as_float8(magnitude + (113u << 23)) - as_float(113u << 23));
     const uint8 special =
@@ -59,7 +59,7 @@ GANTRY_FN float8 gantry_scan_widen_19(uint8 halves) {
     return as_float8(select(finite, special, magnitude >= (31u << 23)) | (halves & 0x8000u) << 16);
 }
 
-GANTRY_FN ushort8 gantry_scan_narrow_19(float8 v) {
+GANTRY_FN ushort8 gantry__scan_narrow_19(float8 v) {
     const uint8 bits = as_uint8(v), magnitude = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
     const uint8 normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
     const uint8 denormal = as_uint8(as_float8(magnitude) + 0.5f) - (126u << 23);
@@ -89,48 +89,48 @@ GANTRY_FN ushort8 gantry_scan_narrow_19(float8 v) {
 #endif
 
 #define GANTRY_UNROLLED _Pragma("GCC unroll 8")
-#define GANTRY_SCAN_MEMORY(id, E)                                                    \
-    typedef E gantry_scan_vector_##id __attribute__((vector_size(32)));              \
-    static inline gantry_scan_vector_##id gantry_scan_load_##id(const void *from) {  \
-        gantry_scan_vector_##id v;                                                   \
-        memcpy(&v, from, sizeof v);                                                  \
-        return v;                                                                    \
-    }                                                                                \
-    static inline void gantry_scan_store_##id(gantry_scan_vector_##id v, void *to) { \
-        memcpy(to, &v, sizeof v);                                                    \
+#define GANTRY_SCAN_MEMORY(id, E)                                                      \
+    typedef E gantry__scan_vector_##id __attribute__((vector_size(32)));               \
+    static inline gantry__scan_vector_##id gantry__scan_load_##id(const void *from) {  \
+        gantry__scan_vector_##id v;                                                    \
+        memcpy(&v, from, sizeof v);                                                    \
+        return v;                                                                      \
+    }                                                                                  \
+    static inline void gantry__scan_store_##id(gantry__scan_vector_##id v, void *to) { \
+        memcpy(to, &v, sizeof v);                                                      \
     }
 GANTRY_SCAN_MEMORY(1, float)
 GANTRY_SCAN_MEMORY(3, uint)
 
 /* Halves, as half.cl has them. */
 #if defined(__F16C__)
-typedef ushort gantry_scan_halves __attribute__((vector_size(16)));
-typedef gantry_scan_vector_1 gantry_scan_vector_14;
-typedef gantry_scan_vector_1 gantry_scan_vector_19;
+typedef ushort gantry__scan_halves __attribute__((vector_size(16)));
+typedef gantry__scan_vector_1 gantry__scan_vector_14;
+typedef gantry__scan_vector_1 gantry__scan_vector_19;
 
-static inline gantry_scan_vector_14 gantry_scan_load_14(const void *from) {
-    gantry_scan_halves halves;
+static inline gantry__scan_vector_14 gantry__scan_load_14(const void *from) {
+    gantry__scan_halves halves;
     memcpy(&halves, from, sizeof halves);
-    return (gantry_scan_vector_14)(__builtin_convertvector(halves, gantry_scan_vector_3) << 16);
+    return (gantry__scan_vector_14)(__builtin_convertvector(halves, gantry__scan_vector_3) << 16);
 }
 
-static inline void gantry_scan_store_14(gantry_scan_vector_14 v, void *to) {
-    const gantry_scan_vector_3 bits = (gantry_scan_vector_3)v,
-                               is_nan = (gantry_scan_vector_3)(v != v);
-    const gantry_scan_vector_3 rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
-    const gantry_scan_halves halves =
-        __builtin_convertvector((rounded & ~is_nan) | (is_nan & 0x7fc0u), gantry_scan_halves);
+static inline void gantry__scan_store_14(gantry__scan_vector_14 v, void *to) {
+    const gantry__scan_vector_3 bits = (gantry__scan_vector_3)v,
+                                is_nan = (gantry__scan_vector_3)(v != v);
+    const gantry__scan_vector_3 rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    const gantry__scan_halves halves =
+        __builtin_convertvector((rounded & ~is_nan) | (is_nan & 0x7fc0u), gantry__scan_halves);
     memcpy(to, &halves, sizeof halves);
 }
 
-static inline gantry_scan_vector_19 gantry_scan_load_19(const void *from) {
-    return (gantry_scan_vector_19)_mm256_cvtph_ps(_mm_loadu_si128(from));
+static inline gantry__scan_vector_19 gantry__scan_load_19(const void *from) {
+    return (gantry__scan_vector_19)_mm256_cvtph_ps(_mm_loadu_si128(from));
 }
 
-static inline void gantry_scan_store_19(gantry_scan_vector_19 v, void *to) {
-    const gantry_scan_halves is_nan =
-        __builtin_convertvector((gantry_scan_vector_3)(v != v), gantry_scan_halves);
-    const gantry_scan_halves halves = (gantry_scan_halves)_mm256_cvtps_ph((__m256)v, 0);
+static inline void gantry__scan_store_19(gantry__scan_vector_19 v, void *to) {
+    const gantry__scan_halves is_nan =
+        __builtin_convertvector((gantry__scan_vector_3)(v != v), gantry__scan_halves);
+    const gantry__scan_halves halves = (gantry__scan_halves)_mm256_cvtps_ph((__m256)v, 0);
     _mm_storeu_si128(to, (__m128i)((halves & ~is_nan) | (is_nan & 0x7e00u)));
 }
 #endif
@@ -138,8 +138,9 @@ static inline void gantry_scan_store_19(gantry_scan_vector_19 v, void *to) {
 #if defined(__clang__)
 #define GANTRY_SCAN_MIX(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
-#define GANTRY_SCAN_MIX(a, b, ...) __builtin_shuffle(a, b, (gantry_scan_vector_places){__VA_ARGS__})
-typedef int gantry_scan_vector_places __attribute__((vector_size(32)));
+#define GANTRY_SCAN_MIX(a, b, ...) \
+    __builtin_shuffle(a, b, (gantry__scan_vector_places){__VA_ARGS__})
+typedef int gantry__scan_vector_places __attribute__((vector_size(32)));
 #endif
 #define GANTRY_SCAN_FIRST_4(V, a, b) GANTRY_SCAN_MIX(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
 #define GANTRY_SCAN_SECOND_4(V, a, b) GANTRY_SCAN_MIX(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
@@ -181,13 +182,13 @@ typedef int gantry_scan_vector_places __attribute__((vector_size(32)));
         GANTRY_SCAN_MIX_ALL(V, values, turned, 1, 1)                                           \
         GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; ++z) { values[z] = turned[z]; } \
     }
-#define gantry_scan_turn_1 GANTRY_SCAN_TURN_32
-#define gantry_scan_turn_2 GANTRY_SCAN_TURN_64
-#define gantry_scan_turn_3 GANTRY_SCAN_TURN_32
-#define gantry_scan_turn_9 GANTRY_SCAN_TURN_64
-#define gantry_scan_turn_14 GANTRY_SCAN_TURN_32
-#define gantry_scan_turn_19 GANTRY_SCAN_TURN_32
-#define GANTRY_SCAN_TURN(V, values) GANTRY_PASTE(gantry_scan_turn_, GANTRY_T_ID)(V, values)
+#define gantry__scan_turn_1 GANTRY_SCAN_TURN_32
+#define gantry__scan_turn_2 GANTRY_SCAN_TURN_64
+#define gantry__scan_turn_3 GANTRY_SCAN_TURN_32
+#define gantry__scan_turn_9 GANTRY_SCAN_TURN_64
+#define gantry__scan_turn_14 GANTRY_SCAN_TURN_32
+#define gantry__scan_turn_19 GANTRY_SCAN_TURN_32
+#define GANTRY_SCAN_TURN(V, values) GANTRY_PASTE(gantry__scan_turn_, GANTRY_T_ID)(V, values)
 
 /* Elements k to k + 7 of each chunk. Where the totals' sight of them is kept for the results, half
  * of what comes next is asked for with the one, half with the other: a core has so many requests
@@ -224,7 +225,7 @@ typedef int gantry_scan_vector_places __attribute__((vector_size(32)));
 /* streams: past the caches. Reads and writes of memory then go on side by side: a line for each
  * chunk, whole after one square or two. */
 #define GANTRY_SCAN_SQUARES_ROWS(V, OP)                                                          \
-    gantry_stream_line_t past[GANTRY_SCAN_LINES];                                                \
+    gantry__stream_line_t past[GANTRY_SCAN_LINES];                                               \
     T *const block = (T *)past;                                                                  \
     for (; k + GANTRY_SCAN_LINES <= common; k += GANTRY_SCAN_LINES) {                            \
         const GANTRY_LONG at = k * step;                                                         \
@@ -263,7 +264,7 @@ typedef int gantry_scan_vector_places __attribute__((vector_size(32)));
         if (streams && of_line + GANTRY_SCAN_LINES == GANTRY_SCAN_ASK) {                         \
             for (int c = 0; c < GANTRY_SCAN_LINES; ++c) {                                        \
                 GANTRY_GLOBAL T *const line = out + starts[c] + at - backwards - within;         \
-                GANTRY_STREAM_OUT((GANTRY_GLOBAL gantry_stream_line_t *)line, past + c);         \
+                GANTRY_STREAM_OUT((GANTRY_GLOBAL gantry__stream_line_t *)line, past + c);        \
             }                                                                                    \
         }                                                                                        \
     }

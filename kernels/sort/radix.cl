@@ -31,9 +31,9 @@
 
 /* Rows of length elements, which lie inner elements apart; each in parts. Places are those in
  * the scratch, in bytes. */
-typedef struct gantry_radix_t {
-    gantry_work_t work;
-    gantry_order_t order;
+typedef struct gantry__radix_t {
+    gantry__work_t work;
+    gantry__order_t order;
     GANTRY_LONG length, inner, parts;
     GANTRY_LONG shares;        /* of a row's buckets */
     GANTRY_LONG bins, buckets; /* of a row */
@@ -45,7 +45,7 @@ typedef struct gantry_radix_t {
     GANTRY_LONG counts; /* of each part's bins */
     GANTRY_LONG tables; /* for each part, the bucket of each bin */
     GANTRY_LONG starts; /* of each row's buckets, and their end */
-} gantry_radix_t;
+} gantry__radix_t;
 
 #endif
 
@@ -58,7 +58,7 @@ typedef struct gantry_radix_t {
 /* ---- elements ---- */
 
 /* The element of a key; of zeros the positive one. */
-GANTRY_ITEM T GANTRY_ITEM_FN(radix_value)(const K key, const gantry_order_t order) {
+GANTRY_ITEM T GANTRY_ITEM_FN(radix_value)(const K key, const gantry__order_t order) {
     const K number = order.descending ? ~key : key, sign = (K)order.sign, width = sign | (sign - 1);
     const K bits = (number & sign) != 0 ? number ^ sign : ~number & width;
 
@@ -66,7 +66,7 @@ GANTRY_ITEM T GANTRY_ITEM_FN(radix_value)(const K key, const gantry_order_t orde
 }
 
 /* Is the element a -0 or NaN? */
-GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_odd)(const T x, const gantry_order_t order) {
+GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_odd)(const T x, const gantry__order_t order) {
     return (order.infinity != 0) &
            (((K)x == (K)order.sign) | (((K)x & (K)~order.sign) > (K)order.infinity));
 }
@@ -74,7 +74,7 @@ GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_odd)(const T x, const gantry_order_t ord
 /* Keys of `count` elements; bounds: the least, the largest, whether any is odd. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_take)(GANTRY_GLOBAL const T *x, const GANTRY_LONG inner,
                                             GANTRY_GLOBAL K *keys, const GANTRY_LONG count,
-                                            const gantry_order_t order, ulong *bounds) {
+                                            const gantry__order_t order, ulong *bounds) {
     K least = ~(K)0, most = 0, odd = 0;
 
     if (inner == 1) {
@@ -105,7 +105,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_take)(GANTRY_GLOBAL const T *x, const GANT
 /* The elements of `count` keys. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_give)(GANTRY_GLOBAL const K *keys, GANTRY_GLOBAL T *out,
                                             const GANTRY_LONG inner, const GANTRY_LONG count,
-                                            const gantry_order_t order) {
+                                            const gantry__order_t order) {
     if (inner == 1) {
         for (GANTRY_LONG e = 0; e < count; ++e) {
             out[e] = GANTRY_ITEM_FN(radix_value)(keys[e], order);
@@ -120,7 +120,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_give)(GANTRY_GLOBAL const K *keys, GANTRY_
 /* Writes the zeros and NaNs of a sorted row as they follow each other in the row x. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_zeros)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                              const GANTRY_LONG inner, const GANTRY_LONG length,
-                                             const gantry_order_t order) {
+                                             const gantry__order_t order) {
     const K zero = GANTRY_ITEM_FN(sort_key)((T)0, &order);
     GANTRY_LONG at_zero = 0, nans = 0, at_nan;
 
@@ -141,7 +141,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_zeros)(GANTRY_GLOBAL const T *x, GANTRY_GL
 }
 
 /* Where in x the row begins. */
-GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(radix_row)(GANTRY_PARAMETERS(gantry_radix_t) p,
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(radix_row)(GANTRY_PARAMETERS(gantry__radix_t) p,
                                                   const GANTRY_LONG row) {
     const GANTRY_LONG outer = row / p->inner;
 
@@ -150,7 +150,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(radix_row)(GANTRY_PARAMETERS(gantry_radix
 
 GANTRY_ITEM GANTRY_ITEM_FN(radix_pairs)
     GANTRY_ITEM_FN(radix_pairs_of)(GANTRY_GLOBAL uchar *scratch,
-                                   GANTRY_PARAMETERS(gantry_radix_t) p, const int which,
+                                   GANTRY_PARAMETERS(gantry__radix_t) p, const int which,
                                    const GANTRY_LONG first) {
     GANTRY_ITEM_FN(radix_pairs) out;
 
@@ -166,7 +166,7 @@ GANTRY_ITEM GANTRY_ITEM_FN(radix_pairs)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_rows)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL uchar *scratch,
                                             GANTRY_GLOBAL T *out,
-                                            GANTRY_PARAMETERS(gantry_radix_t) p,
+                                            GANTRY_PARAMETERS(gantry__radix_t) p,
                                             const GANTRY_LONG i) {
     const GANTRY_ITEM_FN(radix_pairs) pairs =
         GANTRY_ITEM_FN(radix_pairs_of)(scratch, p, 0, i * p->length);
@@ -191,7 +191,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_rows)(GANTRY_GLOBAL const T *x, GANTRY_GLO
         GANTRY_ITEM_FN(radix_zeros)(x + row, out + row, p->inner, p->length, p->order);
     }
 }
-GANTRY_ITEMS_1_2(radix_rows, T, uchar, T, gantry_radix_t)
+GANTRY_ITEMS_1_2(radix_rows, T, uchar, T, gantry__radix_t)
 
 /* ---- rows in parts ---- */
 
@@ -239,7 +239,7 @@ GANTRY_ITEM GANTRY_ITEM_FN(radix_pairs)
 
 GANTRY_ITEM GANTRY_ITEM_FN(radix_bins)
     GANTRY_ITEM_FN(radix_bins_of)(GANTRY_GLOBAL const uchar *scratch,
-                                  GANTRY_PARAMETERS(gantry_radix_t) p, const GANTRY_LONG row) {
+                                  GANTRY_PARAMETERS(gantry__radix_t) p, const GANTRY_LONG row) {
     GANTRY_GLOBAL const ulong *bounds =
         (GANTRY_GLOBAL const ulong *)(scratch + p->bounds) + row * p->parts * 3;
     ulong least = bounds[0], most = bounds[1];
@@ -252,7 +252,7 @@ GANTRY_ITEM GANTRY_ITEM_FN(radix_bins)
 }
 
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_keys)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL uchar *scratch,
-                                            GANTRY_PARAMETERS(gantry_radix_t) p,
+                                            GANTRY_PARAMETERS(gantry__radix_t) p,
                                             const GANTRY_LONG i) {
     GANTRY_FIND_PART
     GANTRY_GLOBAL ulong *out = (GANTRY_GLOBAL ulong *)(scratch + p->bounds) + i * 3;
@@ -265,10 +265,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_keys)(GANTRY_GLOBAL const T *x, GANTRY_GLO
         out[k] = bounds[k];
     }
 }
-GANTRY_ITEMS_1_1(radix_keys, T, uchar, gantry_radix_t)
+GANTRY_ITEMS_1_1(radix_keys, T, uchar, gantry__radix_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_count)(GANTRY_GLOBAL uchar *scratch,
-                                             GANTRY_PARAMETERS(gantry_radix_t) p,
+                                             GANTRY_PARAMETERS(gantry__radix_t) p,
                                              const GANTRY_LONG i) {
     GANTRY_FIND_PART
     GANTRY_GLOBAL const K *keys = GANTRY_RADIX_KEYS(0) + row * p->length;
@@ -282,14 +282,14 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_count)(GANTRY_GLOBAL uchar *scratch,
         counts[GANTRY_ITEM_FN(radix_bin)(keys[e], bins)]++;
     }
 }
-GANTRY_ITEMS_0_1(radix_count, uchar, gantry_radix_t)
+GANTRY_ITEMS_0_1(radix_count, uchar, gantry__radix_t)
 
 /* The buckets of a row's bins, and where in them the part's keys begin. A bin belongs to the bucket
  * in whose even share of the row it begins, so a bucket has no more keys than such a share and one
  * bin. starts: NULL, or where buckets begin. The bins behind the last key, which are empty, may
  * make one bucket more. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_plan)(GANTRY_GLOBAL const uint *counts,
-                                            GANTRY_PARAMETERS(gantry_radix_t) p,
+                                            GANTRY_PARAMETERS(gantry__radix_t) p,
                                             const GANTRY_LONG part, GANTRY_GLOBAL ushort *table,
                                             uint *at, GANTRY_GLOBAL uint *starts) {
     const ulong scale = ((ulong)p->buckets << 32) / (ulong)p->length;
@@ -327,7 +327,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_plan)(GANTRY_GLOBAL const uint *counts,
 }
 
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_spread)(GANTRY_GLOBAL uchar *scratch,
-                                              GANTRY_PARAMETERS(gantry_radix_t) p,
+                                              GANTRY_PARAMETERS(gantry__radix_t) p,
                                               const GANTRY_LONG i) {
     GANTRY_FIND_PART
     const GANTRY_ITEM_FN(radix_pairs) to =
@@ -354,12 +354,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_spread)(GANTRY_GLOBAL uchar *scratch,
         }
     }
 }
-GANTRY_ITEMS_0_1(radix_spread, uchar, gantry_radix_t)
+GANTRY_ITEMS_0_1(radix_spread, uchar, gantry__radix_t)
 
 /* The share's buckets are those that begin in its part of the row. All are sorted by way of the
  * same room, which so stays in the caches: that of the keys which became the share's buckets. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_finish)(GANTRY_GLOBAL uchar *scratch, GANTRY_GLOBAL T *out,
-                                              GANTRY_PARAMETERS(gantry_radix_t) p,
+                                              GANTRY_PARAMETERS(gantry__radix_t) p,
                                               const GANTRY_LONG i) {
     const GANTRY_LONG row = i / p->shares, share = i - row * p->shares;
     const GANTRY_LONG begin = p->length * share / p->shares,
@@ -396,13 +396,13 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_finish)(GANTRY_GLOBAL uchar *scratch, GANT
         }
     }
 }
-GANTRY_ITEMS_0_2(radix_finish, uchar, T, gantry_radix_t)
+GANTRY_ITEMS_0_2(radix_finish, uchar, T, gantry__radix_t)
 
 /* An item is a row. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_restore)(GANTRY_GLOBAL const T *x,
                                                GANTRY_GLOBAL const uchar *scratch,
                                                GANTRY_GLOBAL T *out,
-                                               GANTRY_PARAMETERS(gantry_radix_t) p,
+                                               GANTRY_PARAMETERS(gantry__radix_t) p,
                                                const GANTRY_LONG i) {
     GANTRY_GLOBAL const ulong *bounds =
         (GANTRY_GLOBAL const ulong *)(scratch + p->bounds) + i * p->parts * 3;
@@ -416,7 +416,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_restore)(GANTRY_GLOBAL const T *x,
         GANTRY_ITEM_FN(radix_zeros)(x + row, out + row, p->inner, p->length, p->order);
     }
 }
-GANTRY_ITEMS_2_1(radix_restore, T, uchar, T, gantry_radix_t)
+GANTRY_ITEMS_2_1(radix_restore, T, uchar, T, gantry__radix_t)
 
 #undef GANTRY_FIND_PART
 #undef GANTRY_RADIX_POSITIONS

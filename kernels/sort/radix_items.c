@@ -67,7 +67,7 @@ static gantry_span_t span_at(gantry_span_t scratch, int64_t place, int64_t bytes
 
 /* Chooses parts, takes the scratch and lays it out. in_parts: rows are not sorted one by one. */
 static int32_t radix_prepare(gantry_op_call_t *call, const gantry__k_sort_t *sort,
-                             gantry_radix_t *out, gantry_span_t *scratch, int *in_parts) {
+                             gantry__radix_t *out, gantry_span_t *scratch, int *in_parts) {
     const int64_t elements = sort->rows * sort->length, units = gantry__k_units(call);
     int64_t end = 0;
 
@@ -94,7 +94,7 @@ static int32_t radix_prepare(gantry_op_call_t *call, const gantry__k_sort_t *sor
 
 /* Rows in parts; out may be the scratch where elements are not wanted. */
 static int32_t sort_parts(gantry_op_call_t *call, const gantry__k_sort_t *sort,
-                          gantry__k_item_launch_t *launch, const gantry_radix_t *parameters,
+                          gantry__k_item_launch_t *launch, const gantry__radix_t *parameters,
                           gantry_span_t scratch, gantry_span_t out) {
     const int64_t parts = sort->rows * parameters->parts;
     int32_t status;
@@ -146,17 +146,17 @@ static int is_for_network(const gantry_op_call_t *call, const gantry__k_sort_t *
 
 /* As sort_all; keys and positions lie in the first place. */
 static int32_t sort_short(gantry_op_call_t *call, const gantry__k_sort_t *sort,
-                          const gantry_span_t *out, gantry_radix_t *places,
+                          const gantry_span_t *out, gantry__radix_t *places,
                           gantry_span_t *scratch) {
     const int64_t groups = (sort->rows + GANTRY_NETWORK_ROWS - 1) / GANTRY_NETWORK_ROWS;
     const int64_t places_of_row =
         (sort->length + GANTRY_NETWORK_STEP - 1) / GANTRY_NETWORK_STEP * GANTRY_NETWORK_STEP;
     const int64_t elements = sort->rows * sort->length;
-    gantry_network_t network = {.order = gantry__sort_order(sort->dtype, sort->descending),
-                                .rows = sort->rows,
-                                .length = sort->length,
-                                .inner = sort->inner,
-                                .places = places_of_row};
+    gantry__network_t network = {.order = gantry__sort_order(sort->dtype, sort->descending),
+                                 .rows = sort->rows,
+                                 .length = sort->length,
+                                 .inner = sort->inner,
+                                 .places = places_of_row};
     gantry__k_item_launch_t launch = {.t = gantry__k_twin(sort->dtype),
                                       .parameters = &network,
                                       .parameter_bytes = sizeof network};
@@ -185,7 +185,7 @@ static int32_t sort_short(gantry_op_call_t *call, const gantry__k_sort_t *sort,
 
 /* out: NULL where keys and positions are wanted; *which: where they lie. */
 static int32_t sort_all(gantry_op_call_t *call, const gantry__k_sort_t *sort,
-                        const gantry_span_t *out, gantry_radix_t *parameters,
+                        const gantry_span_t *out, gantry__radix_t *parameters,
                         gantry_span_t *scratch, int *which) {
     gantry__k_item_launch_t launch = {.t = gantry__k_twin(sort->dtype),
                                       .parameters = parameters,
@@ -213,7 +213,7 @@ static int32_t sort_all(gantry_op_call_t *call, const gantry__k_sort_t *sort,
 
 int32_t gantry__radix_values(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                              const gantry_span_t *out) {
-    gantry_radix_t parameters = {.length = 0};
+    gantry__radix_t parameters = {.length = 0};
     gantry_span_t scratch;
     int which;
 
@@ -222,7 +222,7 @@ int32_t gantry__radix_values(gantry_op_call_t *call, const gantry__k_sort_t *sor
 
 int32_t gantry__radix_sort(gantry_op_call_t *call, gantry__k_sort_t *sort) {
     const int64_t elements = sort->rows * sort->length;
-    gantry_radix_t parameters = {.length = 0};
+    gantry__radix_t parameters = {.length = 0};
     gantry_span_t scratch;
     int which = 0;
     const int32_t status = sort_all(call, sort, NULL, &parameters, &scratch, &which);
@@ -236,14 +236,14 @@ int32_t gantry__radix_sort(gantry_op_call_t *call, gantry__k_sort_t *sort) {
 
 /* ---- the first few of each row ---- */
 
-static gantry_top_t top_of(const gantry_op_call_t *call, const gantry__k_sort_t *sort,
-                           int64_t *out_bytes) {
+static gantry__top_t top_of(const gantry_op_call_t *call, const gantry__k_sort_t *sort,
+                            int64_t *out_bytes) {
     const int64_t key_bytes = gantry__k_key_bytes(sort->dtype), kept = sort->kept;
     const int64_t least = LEAST_PART > 16 * kept ? LEAST_PART : 16 * kept;
     const int64_t shares = SHARES_PER_UNIT * gantry__k_units(call);
-    gantry_top_t out = {.order = gantry__sort_order(sort->dtype, sort->descending),
-                        .length = sort->length,
-                        .kept = kept};
+    gantry__top_t out = {.order = gantry__sort_order(sort->dtype, sort->descending),
+                         .length = sort->length,
+                         .kept = kept};
     int64_t end = 0;
 
     out.parts = radix_parts_of(call, sort->rows, sort->length, least);
@@ -271,7 +271,7 @@ static gantry_top_t top_of(const gantry_op_call_t *call, const gantry__k_sort_t 
 
 int32_t gantry__radix_top(gantry_op_call_t *call, gantry__k_sort_t *sort) {
     int64_t bytes;
-    gantry_top_t parameters = top_of(call, sort, &bytes);
+    gantry__top_t parameters = top_of(call, sort, &bytes);
     gantry__k_item_launch_t launch = {.t = gantry__k_twin(sort->dtype),
                                       .parameters = &parameters,
                                       .parameter_bytes = sizeof parameters};

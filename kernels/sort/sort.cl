@@ -21,42 +21,42 @@
 #define GANTRY_SORT_CHUNK 256 /* predictions that an item of in_top_count looks at */
 
 /* Rows of length elements, which lie inner elements apart, runs of them in each. */
-typedef struct gantry_sort_runs_t {
-    gantry_work_t work;
-    gantry_order_t order;
+typedef struct gantry__sort_runs_t {
+    gantry__work_t work;
+    gantry__order_t order;
     GANTRY_LONG length, inner, runs;
-} gantry_sort_runs_t;
+} gantry__sort_runs_t;
 
 /* From rows of length in runs of width to rows of out_length in runs of out_width: twice width,
  * or the same. */
-typedef struct gantry_sort_merge_t {
-    gantry_work_t work;
+typedef struct gantry__sort_merge_t {
+    gantry__work_t work;
     GANTRY_LONG length, width, out_length, out_width, pieces;
-} gantry_sort_merge_t;
+} gantry__sort_merge_t;
 
 /* The first kept of rows: positions lie stride apart, elements in rows of length that lie inner
  * elements apart. */
-typedef struct gantry_sort_take_t {
-    gantry_work_t work;
+typedef struct gantry__sort_take_t {
+    gantry__work_t work;
     GANTRY_LONG kept, inner, length, stride;
     GANTRY_LONG is_wide; /* indices of 64 bits */
-} gantry_sort_take_t;
+} gantry__sort_take_t;
 
 /* Rows of length elements, searched for the row's `values` values. */
-typedef struct gantry_sort_bound_t {
-    gantry_work_t work;
-    gantry_order_t order;
+typedef struct gantry__sort_bound_t {
+    gantry__work_t work;
+    gantry__order_t order;
     GANTRY_LONG length, values;
     GANTRY_LONG is_upper;
     GANTRY_LONG is_wide;
-} gantry_sort_bound_t;
+} gantry__sort_bound_t;
 
-typedef struct gantry_in_top_t {
-    gantry_work_t work;
-    gantry_order_t order;
+typedef struct gantry__in_top_t {
+    gantry__work_t work;
+    gantry__order_t order;
     GANTRY_LONG classes, chunks, k;
     GANTRY_LONG is_wide;
-} gantry_in_top_t;
+} gantry__in_top_t;
 
 #endif
 
@@ -68,11 +68,11 @@ typedef struct gantry_in_top_t {
 
 GANTRY_ITEM void GANTRY_ITEM_FN(sort_runs)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL K *keys,
                                            GANTRY_GLOBAL int *positions,
-                                           GANTRY_PARAMETERS(gantry_sort_runs_t) p,
+                                           GANTRY_PARAMETERS(gantry__sort_runs_t) p,
                                            const GANTRY_LONG i) {
-    const GANTRY_LONG row = gantry_divide_position(i, p->runs),
+    const GANTRY_LONG row = gantry__divide_position(i, p->runs),
                       begin = (i - row * p->runs) * GANTRY_SORT_RUN;
-    const GANTRY_LONG outer = gantry_divide_position(row, p->inner), rest = p->length - begin;
+    const GANTRY_LONG outer = gantry__divide_position(row, p->inner), rest = p->length - begin;
     const int count = rest < GANTRY_SORT_RUN ? (int)rest : GANTRY_SORT_RUN;
     GANTRY_GLOBAL const T *in = x + (outer * p->length + begin) * p->inner + row - outer * p->inner;
     GANTRY_GLOBAL K *out_keys = keys + row * p->length + begin;
@@ -102,7 +102,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_runs)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
         out_positions[e] = place[e];
     }
 }
-GANTRY_ITEMS_1_2(sort_runs, T, K, int, gantry_sort_runs_t)
+GANTRY_ITEMS_1_2(sort_runs, T, K, int, gantry__sort_runs_t)
 
 /* How many of the first `diagonal` outputs of the merge of a (a_count keys) and b, which lies
  * behind it, are a's. */
@@ -128,11 +128,11 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_merge)(GANTRY_GLOBAL const K *keys,
                                             GANTRY_GLOBAL const int *positions,
                                             GANTRY_GLOBAL K *out_keys,
                                             GANTRY_GLOBAL int *out_positions,
-                                            GANTRY_PARAMETERS(gantry_sort_merge_t) p,
+                                            GANTRY_PARAMETERS(gantry__sort_merge_t) p,
                                             const GANTRY_LONG i) {
-    const GANTRY_LONG row = gantry_divide_position(i, p->pieces),
+    const GANTRY_LONG row = gantry__divide_position(i, p->pieces),
                       begin = (i - row * p->pieces) * GANTRY_SORT_PIECE;
-    const GANTRY_LONG pair = gantry_divide_position(begin, p->out_width),
+    const GANTRY_LONG pair = gantry__divide_position(begin, p->out_width),
                       diagonal = begin - pair * p->out_width;
     const GANTRY_LONG start = pair * 2 * p->width, rest = p->length - start;
     const GANTRY_LONG a_count = rest < p->width ? rest : p->width;
@@ -154,7 +154,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_merge)(GANTRY_GLOBAL const K *keys,
         at_b += !takes_a;
     }
 }
-GANTRY_ITEMS_2_2(sort_merge, K, int, K, int, gantry_sort_merge_t)
+GANTRY_ITEMS_2_2(sort_merge, K, int, K, int, gantry__sort_merge_t)
 
 #else /* radix.cl sorts in C, but in this file's own test */
 
@@ -165,38 +165,38 @@ GANTRY_NO_ITEM(sort_merge)
 
 /* For element i of an output of rows that lie inner elements apart: position, in its row, and e,
  * among the inner. */
-#define GANTRY_FIND_POSITION                                                                 \
-    const GANTRY_LONG place = gantry_divide_position(i, p->inner), e = i - place * p->inner; \
-    const GANTRY_LONG outer = gantry_divide_position(place, p->kept);                        \
-    const GANTRY_LONG position =                                                             \
+#define GANTRY_FIND_POSITION                                                                  \
+    const GANTRY_LONG place = gantry__divide_position(i, p->inner), e = i - place * p->inner; \
+    const GANTRY_LONG outer = gantry__divide_position(place, p->kept);                        \
+    const GANTRY_LONG position =                                                              \
         positions[(outer * p->inner + e) * p->stride + place - outer * p->kept];
 
 GANTRY_ITEM void GANTRY_ITEM_FN(sort_values)(GANTRY_GLOBAL const T *x,
                                              GANTRY_GLOBAL const int *positions,
                                              GANTRY_GLOBAL T *out,
-                                             GANTRY_PARAMETERS(gantry_sort_take_t) p,
+                                             GANTRY_PARAMETERS(gantry__sort_take_t) p,
                                              const GANTRY_LONG i) {
     GANTRY_FIND_POSITION
     out[i] = x[(outer * p->length + position) * p->inner + e];
 }
-GANTRY_ITEMS_2_1(sort_values, T, int, T, gantry_sort_take_t)
+GANTRY_ITEMS_2_1(sort_values, T, int, T, gantry__sort_take_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(sort_indices)(GANTRY_GLOBAL const int *positions,
                                               GANTRY_GLOBAL uchar *out,
-                                              GANTRY_PARAMETERS(gantry_sort_take_t) p,
+                                              GANTRY_PARAMETERS(gantry__sort_take_t) p,
                                               const GANTRY_LONG i) {
     GANTRY_FIND_POSITION
     GANTRY_PUT_INDEX(out, p->is_wide, i, position);
 }
-GANTRY_ITEMS_1_1(sort_indices, int, uchar, gantry_sort_take_t)
+GANTRY_ITEMS_1_1(sort_indices, int, uchar, gantry__sort_take_t)
 
 /* The first place where the value, or what is larger than it, could stand. Nothing is smaller or
  * larger than NaN. */
 GANTRY_ITEM void GANTRY_ITEM_FN(sort_bound)(GANTRY_GLOBAL const T *sorted,
                                             GANTRY_GLOBAL const T *values, GANTRY_GLOBAL uchar *out,
-                                            GANTRY_PARAMETERS(gantry_sort_bound_t) p,
+                                            GANTRY_PARAMETERS(gantry__sort_bound_t) p,
                                             const GANTRY_LONG i) {
-    GANTRY_GLOBAL const T *row = sorted + gantry_divide_position(i, p->values) * p->length;
+    GANTRY_GLOBAL const T *row = sorted + gantry__divide_position(i, p->values) * p->length;
     const K value = GANTRY_ITEM_FN(sort_key)(values[i], &p->order);
     GANTRY_LONG low = 0, high = p->length;
 
@@ -213,23 +213,23 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_bound)(GANTRY_GLOBAL const T *sorted,
     }
     GANTRY_PUT_INDEX(out, p->is_wide, i, low);
 }
-GANTRY_ITEMS_2_1(sort_bound, T, T, uchar, gantry_sort_bound_t)
+GANTRY_ITEMS_2_1(sort_bound, T, T, uchar, gantry__sort_bound_t)
 
 /* In a chunk of a row's predictions, how many are larger than the target's; k where one is not
  * finite, or the target is no class. */
 GANTRY_ITEM void GANTRY_ITEM_FN(in_top_count)(GANTRY_GLOBAL const T *predictions,
                                               GANTRY_GLOBAL const uchar *targets,
                                               GANTRY_GLOBAL GANTRY_LONG *counts,
-                                              GANTRY_PARAMETERS(gantry_in_top_t) p,
+                                              GANTRY_PARAMETERS(gantry__in_top_t) p,
                                               const GANTRY_LONG i) {
-    const GANTRY_LONG row = gantry_divide_position(i, p->chunks),
+    const GANTRY_LONG row = gantry__divide_position(i, p->chunks),
                       begin = (i - row * p->chunks) * GANTRY_SORT_CHUNK;
     const GANTRY_LONG end =
         begin + GANTRY_SORT_CHUNK < p->classes ? begin + GANTRY_SORT_CHUNK : p->classes;
     const GANTRY_LONG target = GANTRY_GET_INDEX(targets, p->is_wide, row);
     const int is_class = target >= 0 && target < p->classes;
     GANTRY_GLOBAL const T *in = predictions + row * p->classes;
-    const gantry_order_t order = p->order;
+    const gantry__order_t order = p->order;
     const K limit = GANTRY_ITEM_FN(sort_key)(in[is_class ? target : 0], &order);
     int count = 0, unsound = !is_class;
 
@@ -239,11 +239,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(in_top_count)(GANTRY_GLOBAL const T *predictions
     }
     counts[i] = unsound == 0 ? count : p->k;
 }
-GANTRY_ITEMS_2_1(in_top_count, T, uchar, GANTRY_LONG, gantry_in_top_t)
+GANTRY_ITEMS_2_1(in_top_count, T, uchar, GANTRY_LONG, gantry__in_top_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(in_top)(GANTRY_GLOBAL const GANTRY_LONG *counts,
                                         GANTRY_GLOBAL uchar *out,
-                                        GANTRY_PARAMETERS(gantry_in_top_t) p, const GANTRY_LONG i) {
+                                        GANTRY_PARAMETERS(gantry__in_top_t) p,
+                                        const GANTRY_LONG i) {
     GANTRY_LONG larger = 0;
 
     for (GANTRY_LONG c = 0; c < p->chunks && larger < p->k; ++c) {
@@ -251,7 +252,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(in_top)(GANTRY_GLOBAL const GANTRY_LONG *counts,
     }
     out[i] = larger < p->k;
 }
-GANTRY_ITEMS_1_1(in_top, GANTRY_LONG, uchar, gantry_in_top_t)
+GANTRY_ITEMS_1_1(in_top, GANTRY_LONG, uchar, gantry__in_top_t)
 
 #undef GANTRY_FIND_POSITION
 #undef K

@@ -14,10 +14,10 @@ static int32_t sort_run(gantry_op_call_t *call, gantry__k_item_launch_t *launch)
 
 /* ---- the sort ---- */
 
-gantry_order_t gantry__sort_order(int32_t dtype, int descending) {
+gantry__order_t gantry__sort_order(int32_t dtype, int descending) {
     const int is_signed = (GANTRY_K_BIT(dtype) & (GANTRY_K_FLOATING | GANTRY_K_SIGNED)) != 0;
-    gantry_order_t order = {.sign = is_signed ? UINT64_C(1) << (8 * gantry__k_size(dtype) - 1) : 0,
-                            .descending = descending};
+    gantry__order_t order = {.sign = is_signed ? UINT64_C(1) << (8 * gantry__k_size(dtype) - 1) : 0,
+                             .descending = descending};
 
     switch (dtype) {
         case GANTRY_K_FLOAT16: order.infinity = 0x7c00; break;
@@ -50,10 +50,10 @@ static int32_t take_scratch(gantry_op_call_t *call, const gantry__k_sort_t *sort
 
 static int32_t sort_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort, const pairs_t *to) {
     const int64_t runs = (sort->length + GANTRY_SORT_RUN - 1) / GANTRY_SORT_RUN;
-    gantry_sort_runs_t parameters = {.order = gantry__sort_order(sort->dtype, sort->descending),
-                                     .length = sort->length,
-                                     .inner = sort->inner,
-                                     .runs = runs};
+    gantry__sort_runs_t parameters = {.order = gantry__sort_order(sort->dtype, sort->descending),
+                                      .length = sort->length,
+                                      .inner = sort->inner,
+                                      .runs = runs};
     gantry__k_item_launch_t launch = {.item = ITEM_sort_runs,
                                       .t = gantry__k_twin(sort->dtype),
                                       .count = sort->rows * runs,
@@ -68,7 +68,8 @@ static int32_t sort_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort, c
 
 /* parameters: length and width of what is there; moves them on. */
 static int32_t merge_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort,
-                          gantry_sort_merge_t *parameters, const pairs_t *from, const pairs_t *to) {
+                          gantry__sort_merge_t *parameters, const pairs_t *from,
+                          const pairs_t *to) {
     gantry__k_item_launch_t launch = {
         .item = ITEM_sort_merge,
         .t = gantry__k_twin(sort->dtype),
@@ -95,7 +96,7 @@ static int32_t merge_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort,
 }
 
 int32_t gantry__sort_rows(gantry_op_call_t *call, gantry__k_sort_t *sort) {
-    gantry_sort_merge_t passes = {.length = sort->length, .width = GANTRY_SORT_RUN};
+    gantry__sort_merge_t passes = {.length = sort->length, .width = GANTRY_SORT_RUN};
     pairs_t pairs[2];
     int at = 0;
     int32_t status;
@@ -127,7 +128,7 @@ int32_t gantry__sort_rows(gantry_op_call_t *call, gantry__k_sort_t *sort) {
 /* values or indices may be NULL. */
 static int32_t sort_take(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                          const gantry_arg_t *values, const gantry_arg_t *indices) {
-    gantry_sort_take_t parameters = {
+    gantry__sort_take_t parameters = {
         .kept = sort->kept,
         .inner = sort->inner,
         .length = sort->length,
@@ -204,11 +205,11 @@ static int32_t compute_top(gantry_op_call_t *call) {
 static int32_t compute_bound(gantry_op_call_t *call) {
     const gantry_arg_t *sorted = call->inputs[0], *values = call->inputs[1],
                        *out = call->outputs[0];
-    gantry_sort_bound_t bound = {.order = gantry__sort_order(sorted->dtype, 0),
-                                 .length = sorted->dims[1],
-                                 .values = values->dims[1],
-                                 .is_upper = strcmp(call->op, "UpperBound") == 0,
-                                 .is_wide = out->dtype == GANTRY_K_INT64};
+    gantry__sort_bound_t bound = {.order = gantry__sort_order(sorted->dtype, 0),
+                                  .length = sorted->dims[1],
+                                  .values = values->dims[1],
+                                  .is_upper = strcmp(call->op, "UpperBound") == 0,
+                                  .is_wide = out->dtype == GANTRY_K_INT64};
     gantry__k_item_launch_t launch = {.item = ITEM_sort_bound,
                                       .t = gantry__k_twin(sorted->dtype),
                                       .count = out->element_count,
@@ -228,11 +229,11 @@ static int32_t compute_in_top(gantry_op_call_t *call) {
     const gantry_arg_t *predictions = call->inputs[0], *targets = call->inputs[1],
                        *out = call->outputs[0];
     const int64_t rows = predictions->dims[0], classes = predictions->dims[1];
-    gantry_in_top_t parameters = {.order = gantry__sort_order(predictions->dtype, 0),
-                                  .classes = classes,
-                                  .chunks = (classes + GANTRY_SORT_CHUNK - 1) / GANTRY_SORT_CHUNK,
-                                  .k = gantry__k_host_int(call->inputs[2], 0),
-                                  .is_wide = targets->dtype == GANTRY_K_INT64};
+    gantry__in_top_t parameters = {.order = gantry__sort_order(predictions->dtype, 0),
+                                   .classes = classes,
+                                   .chunks = (classes + GANTRY_SORT_CHUNK - 1) / GANTRY_SORT_CHUNK,
+                                   .k = gantry__k_host_int(call->inputs[2], 0),
+                                   .is_wide = targets->dtype == GANTRY_K_INT64};
     gantry__k_item_launch_t launch = {.item = ITEM_in_top_count,
                                       .t = GANTRY_K_INT32,
                                       .count = rows * parameters.chunks,

@@ -20,7 +20,7 @@
     ITEM(in_top)
 
 /* How elements of the type are ordered. */
-gantry_order_t gantry__sort_order(int32_t dtype, int descending);
+gantry__order_t gantry__sort_order(int32_t dtype, int descending);
 
 typedef struct gantry__k_sort_t {
     /* rows of length elements, which lie inner elements apart: [rows / inner, length, inner] */

@@ -7,11 +7,11 @@
 
 /* Of keys: the sign's bit (0: unsigned), the bits of infinity (0: integers), whether the largest
  * comes first. */
-typedef struct gantry_order_t {
+typedef struct gantry__order_t {
     ulong sign;
     ulong infinity;
     GANTRY_LONG descending;
-} gantry_order_t;
+} gantry__order_t;
 
 #endif
 
@@ -19,11 +19,11 @@ typedef struct gantry_order_t {
 
 #define K GANTRY_KEY_OF_T
 
-GANTRY_ITEM int GANTRY_ITEM_FN(sort_is_nan)(const T x, const gantry_order_t *order) {
+GANTRY_ITEM int GANTRY_ITEM_FN(sort_is_nan)(const T x, const gantry__order_t *order) {
     return order->infinity != 0 && ((K)x & (K)~order->sign) > (K)order->infinity;
 }
 
-GANTRY_ITEM K GANTRY_ITEM_FN(sort_key)(const T x, const gantry_order_t *order) {
+GANTRY_ITEM K GANTRY_ITEM_FN(sort_key)(const T x, const gantry__order_t *order) {
     const K bits = (K)x, sign = (K)order->sign;
     const K width = sign | (sign - 1); /* of a float's bits */
     const int is_negative = (bits & sign) != 0 && (bits & ~sign) != 0;

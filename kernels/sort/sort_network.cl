@@ -8,15 +8,15 @@
 #ifndef GANTRY_NETWORK_PARAMETERS
 #define GANTRY_NETWORK_PARAMETERS
 
-/* Rows as those of gantry_radix_t. Places are those in the scratch, in bytes. */
-typedef struct gantry_network_t {
-    gantry_work_t work; /* over groups of rows */
-    gantry_order_t order;
+/* Rows as those of gantry__radix_t. Places are those in the scratch, in bytes. */
+typedef struct gantry__network_t {
+    gantry__work_t work; /* over groups of rows */
+    gantry__order_t order;
     GANTRY_LONG rows, length, inner;
     GANTRY_LONG places;          /* of a group: length, up to a multiple of GANTRY_NETWORK_STEP */
     GANTRY_LONG lanes;           /* of each group: [places, GANTRY_NETWORK_ROWS] */
     GANTRY_LONG keys, positions; /* the results of network_pairs */
-} gantry_network_t;
+} gantry__network_t;
 
 #define GANTRY_NETWORK_BLOCK 64 /* places that are turned at a time, in the nearest cache */
 
@@ -40,7 +40,7 @@ typedef struct GANTRY_ITEM_FN(network_group) {
 } GANTRY_ITEM_FN(network_group);
 
 GANTRY_ITEM GANTRY_ITEM_FN(network_group)
-    GANTRY_ITEM_FN(network_group_of)(GANTRY_PARAMETERS(gantry_network_t) p, const GANTRY_LONG i) {
+    GANTRY_ITEM_FN(network_group_of)(GANTRY_PARAMETERS(gantry__network_t) p, const GANTRY_LONG i) {
     GANTRY_ITEM_FN(network_group) out;
 
     out.first = i * GANTRY_NETWORK_ROWS;
@@ -59,19 +59,19 @@ GANTRY_ITEM GANTRY_ITEM_FN(network_group)
  * single elements. C knows how for elements of four bytes. */
 #if defined(__OPENCL_VERSION__)
 #define GANTRY_NETWORK_CAN_TURN 1
-typedef int4 gantry_quad_3;
-typedef long4 gantry_quad_9;
-typedef uchar4 gantry_quad_10;
-typedef ushort4 gantry_quad_17;
-#define Q GANTRY_PASTE(gantry_quad_, GANTRY_T_ID)
-GANTRY_LOOSE_TYPE(Q, T, gantry_loose_quad_t);
+typedef int4 gantry__quad_3;
+typedef long4 gantry__quad_9;
+typedef uchar4 gantry__quad_10;
+typedef ushort4 gantry__quad_17;
+#define Q GANTRY_PASTE(gantry__quad_, GANTRY_T_ID)
+GANTRY_LOOSE_TYPE(Q, T, gantry__loose_quad_t);
 #define GANTRY_NETWORK_COLUMN(i) (Q)(quad0.s##i, quad1.s##i, quad2.s##i, quad3.s##i)
 #define GANTRY_NETWORK_PAIRS
 #elif defined(__GNUC__) && GANTRY_T_ID == 3
 #define GANTRY_NETWORK_CAN_TURN 1
-typedef T gantry_quad_3 __attribute__((vector_size(16)));
-typedef gantry_quad_3 gantry_loose_quad_t __attribute__((aligned(4)));
-#define Q gantry_quad_3
+typedef T gantry__quad_3 __attribute__((vector_size(16)));
+typedef gantry__quad_3 gantry__loose_quad_t __attribute__((aligned(4)));
+#define Q gantry__quad_3
 #if defined(__clang__)
 #define GANTRY_NETWORK_MIX(x, y, a, b, c, d) __builtin_shufflevector(x, y, a, b, c, d)
 #else
@@ -92,9 +92,9 @@ typedef gantry_quad_3 gantry_loose_quad_t __attribute__((aligned(4)));
 #endif
 
 #if GANTRY_NETWORK_CAN_TURN
-#define GANTRY_NETWORK_TAKE(space, from) *(space const gantry_loose_quad_t *)(from)
+#define GANTRY_NETWORK_TAKE(space, from) *(space const gantry__loose_quad_t *)(from)
 #define GANTRY_NETWORK_PUT(space, to, i) \
-    *(space gantry_loose_quad_t *)(to) = GANTRY_NETWORK_COLUMN(i)
+    *(space gantry__loose_quad_t *)(to) = GANTRY_NETWORK_COLUMN(i)
 #define GANTRY_NETWORK_TURN(to_space, to0, to1, to2, to3, from_space, from0, from1, from2, from3) \
     {                                                                                             \
         const Q quad0 = GANTRY_NETWORK_TAKE(from_space, from0),                                   \
@@ -177,12 +177,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_turn_back)(const T *turned,
 
 GANTRY_ITEM void GANTRY_ITEM_FN(network_values)(GANTRY_GLOBAL const T *x,
                                                 GANTRY_GLOBAL uchar *scratch, GANTRY_GLOBAL T *out,
-                                                GANTRY_PARAMETERS(gantry_network_t) p,
+                                                GANTRY_PARAMETERS(gantry__network_t) p,
                                                 const GANTRY_LONG i) {
     const GANTRY_ITEM_FN(network_group) group = GANTRY_ITEM_FN(network_group_of)(p, i);
     GANTRY_GLOBAL K *lanes =
         (GANTRY_GLOBAL K *)(scratch + p->lanes) + i * p->places * GANTRY_NETWORK_ROWS;
-    const gantry_order_t order = p->order;
+    const gantry__order_t order = p->order;
     T turned[GANTRY_NETWORK_BLOCK * GANTRY_NETWORK_ROWS];
     int odd = 0;
 
@@ -213,14 +213,14 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_values)(GANTRY_GLOBAL const T *x,
         (x + group.starts[r], out + group.starts[r], p->inner, p->length, order);
     }
 }
-GANTRY_ITEMS_1_2(network_values, T, uchar, T, gantry_network_t)
+GANTRY_ITEMS_1_2(network_values, T, uchar, T, gantry__network_t)
 
 #if GANTRY_T_ID == 9
 GANTRY_NO_ITEM(network_pairs)
 #else
 GANTRY_ITEM void GANTRY_ITEM_FN(network_pairs)(GANTRY_GLOBAL const T *x,
                                                GANTRY_GLOBAL uchar *scratch,
-                                               GANTRY_PARAMETERS(gantry_network_t) p,
+                                               GANTRY_PARAMETERS(gantry__network_t) p,
                                                const GANTRY_LONG i) {
     const GANTRY_ITEM_FN(network_group) group = GANTRY_ITEM_FN(network_group_of)(p, i);
     GANTRY_GLOBAL ulong *lanes =
@@ -228,7 +228,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_pairs)(GANTRY_GLOBAL const T *x,
     GANTRY_GLOBAL K *keys = (GANTRY_GLOBAL K *)(scratch + p->keys) + group.first * p->length;
     GANTRY_GLOBAL int *positions =
         (GANTRY_GLOBAL int *)(scratch + p->positions) + group.first * p->length;
-    const gantry_order_t order = p->order;
+    const gantry__order_t order = p->order;
     T turned[GANTRY_NETWORK_BLOCK * GANTRY_NETWORK_ROWS];
 
     for (GANTRY_LONG begin = 0; begin < p->length; begin += GANTRY_NETWORK_BLOCK) {
@@ -257,7 +257,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_pairs)(GANTRY_GLOBAL const T *x,
         }
     }
 }
-GANTRY_ITEMS_1_1(network_pairs, T, uchar, gantry_network_t)
+GANTRY_ITEMS_1_1(network_pairs, T, uchar, gantry__network_t)
 #endif
 
 #undef GANTRY_NETWORK_ROW

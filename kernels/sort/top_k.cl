@@ -16,9 +16,9 @@
 
 /* The first `kept` of rows of length elements, each in parts. Places are those in the scratch,
  * in bytes. */
-typedef struct gantry_top_t {
-    gantry_work_t work;
-    gantry_order_t order;
+typedef struct gantry__top_t {
+    gantry__work_t work;
+    gantry__order_t order;
     GANTRY_LONG length, parts, kept;
     GANTRY_LONG all, items; /* parts of all rows, shared among items */
     GANTRY_LONG group;      /* elements of a group */
@@ -28,7 +28,7 @@ typedef struct gantry_top_t {
     GANTRY_LONG leasts;                      /* of each item's groups */
     GANTRY_LONG found_keys, found_positions; /* of each part: `kept` of them */
     GANTRY_LONG founds;                      /* and how many */
-} gantry_top_t;
+} gantry__top_t;
 
 #endif
 
@@ -38,7 +38,7 @@ typedef struct gantry_top_t {
 
 /* Item i's room; which: 0, or 1 for the other. */
 GANTRY_ITEM GANTRY_ITEM_FN(radix_pairs)
-    GANTRY_ITEM_FN(top_room)(GANTRY_GLOBAL uchar *scratch, GANTRY_PARAMETERS(gantry_top_t) p,
+    GANTRY_ITEM_FN(top_room)(GANTRY_GLOBAL uchar *scratch, GANTRY_PARAMETERS(gantry__top_t) p,
                              const int which, const GANTRY_LONG i) {
     GANTRY_ITEM_FN(radix_pairs) out;
 
@@ -68,9 +68,9 @@ typedef struct GANTRY_ITEM_FN(top_state) {
 GANTRY_ITEM K GANTRY_ITEM_FN(top_limit)(GANTRY_GLOBAL const T *x, const GANTRY_LONG count,
                                         const GANTRY_ITEM_FN(radix_pairs) room,
                                         const GANTRY_ITEM_FN(radix_pairs) other,
-                                        GANTRY_GLOBAL K *leasts, GANTRY_PARAMETERS(gantry_top_t) p,
+                                        GANTRY_GLOBAL K *leasts, GANTRY_PARAMETERS(gantry__top_t) p,
                                         GANTRY_LONG *out_groups) {
-    const gantry_order_t order = p->order;
+    const gantry__order_t order = p->order;
     const GANTRY_LONG group = p->group, groups = count / group;
     GANTRY_ITEM_FN(radix_pairs) sorted = room, more = other;
 
@@ -101,9 +101,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(top_collect)(GANTRY_GLOBAL const T *x, const GAN
                                              const GANTRY_LONG begin, const GANTRY_LONG end,
                                              const GANTRY_ITEM_FN(radix_pairs) room,
                                              const GANTRY_ITEM_FN(radix_pairs) other,
-                                             GANTRY_PARAMETERS(gantry_top_t) p,
+                                             GANTRY_PARAMETERS(gantry__top_t) p,
                                              GANTRY_ITEM_FN(top_state) * state) {
-    const gantry_order_t order = p->order;
+    const gantry__order_t order = p->order;
     K limit = state->limit;
     GANTRY_LONG found = state->found;
 
@@ -150,7 +150,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(top_find)(GANTRY_GLOBAL const T *x, const
                                                  const GANTRY_ITEM_FN(radix_pairs) room,
                                                  const GANTRY_ITEM_FN(radix_pairs) other,
                                                  GANTRY_GLOBAL K *leasts,
-                                                 GANTRY_PARAMETERS(gantry_top_t) p) {
+                                                 GANTRY_PARAMETERS(gantry__top_t) p) {
     const GANTRY_LONG group = p->group;
     GANTRY_ITEM_FN(top_state) state = {0, 0};
     GANTRY_LONG groups;
@@ -167,7 +167,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(top_find)(GANTRY_GLOBAL const T *x, const
 
 /* Part `number` of all rows' parts. */
 GANTRY_ITEM void GANTRY_ITEM_FN(top_part)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL uchar *scratch,
-                                          GANTRY_PARAMETERS(gantry_top_t) p,
+                                          GANTRY_PARAMETERS(gantry__top_t) p,
                                           const GANTRY_LONG number,
                                           const GANTRY_ITEM_FN(radix_pairs) room,
                                           const GANTRY_ITEM_FN(radix_pairs) other,
@@ -189,7 +189,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(top_part)(GANTRY_GLOBAL const T *x, GANTRY_GLOBA
 }
 
 GANTRY_ITEM void GANTRY_ITEM_FN(top_parts)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL uchar *scratch,
-                                           GANTRY_PARAMETERS(gantry_top_t) p, const GANTRY_LONG i) {
+                                           GANTRY_PARAMETERS(gantry__top_t) p,
+                                           const GANTRY_LONG i) {
     const GANTRY_ITEM_FN(radix_pairs) room = GANTRY_ITEM_FN(top_room)(scratch, p, 0, i);
     const GANTRY_ITEM_FN(radix_pairs) other = GANTRY_ITEM_FN(top_room)(scratch, p, 1, i);
     GANTRY_GLOBAL K *leasts = (GANTRY_GLOBAL K *)(scratch + p->leasts) + i * p->room;
@@ -199,12 +200,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(top_parts)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
         GANTRY_ITEM_FN(top_part)(x, scratch, p, number, room, other, leasts);
     }
 }
-GANTRY_ITEMS_1_1(top_parts, T, uchar, gantry_top_t)
+GANTRY_ITEMS_1_1(top_parts, T, uchar, gantry__top_t)
 
 /* Each part had an item, and a row's parts' rooms are one here; what is found is left where the
  * first part's was. */
 GANTRY_ITEM void GANTRY_ITEM_FN(top_join)(GANTRY_GLOBAL uchar *scratch,
-                                          GANTRY_PARAMETERS(gantry_top_t) p, const GANTRY_LONG i) {
+                                          GANTRY_PARAMETERS(gantry__top_t) p, const GANTRY_LONG i) {
     const GANTRY_ITEM_FN(radix_pairs) room = GANTRY_ITEM_FN(top_room)(scratch, p, 0, i * p->parts);
     const GANTRY_ITEM_FN(radix_pairs) other = GANTRY_ITEM_FN(top_room)(scratch, p, 1, i * p->parts);
     GANTRY_GLOBAL K *keys = (GANTRY_GLOBAL K *)(scratch + p->found_keys) + i * p->parts * p->kept;
@@ -226,7 +227,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(top_join)(GANTRY_GLOBAL uchar *scratch,
         positions[e] = room.positions[e];
     }
 }
-GANTRY_ITEMS_0_1(top_join, uchar, gantry_top_t)
+GANTRY_ITEMS_0_1(top_join, uchar, gantry__top_t)
 
 #undef K
 

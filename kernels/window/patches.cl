@@ -8,15 +8,15 @@
 #if GANTRY_RUN_MOST == 1
 
 GANTRY_ITEM void GANTRY_ITEM_FN(patches)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                         GANTRY_PARAMETERS(gantry_window_t) p,
+                                         GANTRY_PARAMETERS(gantry__windows_t) p,
                                          const GANTRY_LONG i) {
     const GANTRY_LONG each = p->rows * p->columns * p->channels;
-    const gantry_pixel_t at = gantry_pixel(i, p->out_height, p->out_width, each);
-    const gantry_pixel_t in = gantry_pixel(at.channel, 1, p->columns, p->channels);
+    const gantry__pixel_t at = gantry__pixel(i, p->out_height, p->out_width, each);
+    const gantry__pixel_t in = gantry__pixel(at.channel, 1, p->columns, p->channels);
     const GANTRY_LONG y = at.y * p->step_y - p->top + in.image * p->spread_y;
     const GANTRY_LONG column = at.x * p->step_x - p->left + in.x * p->spread_x;
 
-    out[i] = gantry_is_inside(y, p->height) && gantry_is_inside(column, p->width)
+    out[i] = gantry__is_inside(y, p->height) && gantry__is_inside(column, p->width)
                  ? x[((at.image * p->height + y) * p->width + column) * p->channels + in.channel]
                  : (T)0;
 }
@@ -44,12 +44,12 @@ GANTRY_ITEM GANTRY_GLOBAL T *GANTRY_ITEM_FN(copy_line)(GANTRY_GLOBAL const T *GA
 /* The window's elements are lines as long as they lie side by side in the image: its rows, or
  * with a spread its pixels. */
 GANTRY_ITEM void GANTRY_ITEM_FN(patches)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                         GANTRY_PARAMETERS(gantry_window_t) p,
+                                         GANTRY_PARAMETERS(gantry__windows_t) p,
                                          const GANTRY_LONG i) {
     const GANTRY_LONG together = p->spread_x == 1 ? p->columns : 1, line = together * p->channels;
-    gantry_stretch_t s;
+    gantry__stretch_t s;
 
-    gantry_find_stretch(p, i, &s);
+    gantry__find_stretch(p, i, &s);
     out += s.place * p->rows * p->columns * p->channels;
     for (int j = 0; j < s.count; ++j) {
         const GANTRY_LONG left = s.left + j * p->step_x;
@@ -62,7 +62,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(patches)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL
                 const GANTRY_LONG column = left + c * p->spread_x, right = p->width - column;
                 const GANTRY_LONG first = column < 0 ? -column : 0,
                                   end = right < together ? right : together;
-                const int is_there = gantry_is_inside(y, p->height) && first < end;
+                const int is_there = gantry__is_inside(y, p->height) && first < end;
 
                 out = GANTRY_ITEM_FN(copy_line)(x, out, (row + column) * p->channels,
                                                 is_there ? first * p->channels : line,
@@ -72,6 +72,6 @@ GANTRY_ITEM void GANTRY_ITEM_FN(patches)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL
     }
 }
 #endif
-GANTRY_ITEMS_1_1(patches, T, T, gantry_window_t)
+GANTRY_ITEMS_1_1(patches, T, T, gantry__windows_t)
 
 #endif

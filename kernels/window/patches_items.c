@@ -8,7 +8,7 @@ GANTRY_K_ITEM_TEXTS(patches, GANTRY_PATCHES_ITEMS, gantry__text_window, gantry__
 static int32_t compute_patches(gantry_op_call_t *call) {
     static const gantry__window_names_t names = {"strides", "rates"};
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
-    gantry_window_t window;
+    gantry__windows_t window;
     int64_t rows, columns;
     gantry__k_item_launch_t launch = {.t = gantry__k_twin(x->dtype),
                                       .count = out->element_count,

@@ -24,9 +24,9 @@
 
 #if GANTRY_RUN_MOST == 1
 GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                      GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i,
+                                      GANTRY_PARAMETERS(gantry__windows_t) p, const GANTRY_LONG i,
                                       const int is_mean) {
-    const gantry_view_t view = gantry_view(p, p->channels, i);
+    const gantry__view_t view = gantry__view(p, p->channels, i);
     const GANTRY_LONG elements =
         (view.rows.end - view.rows.first) * (view.columns.end - view.columns.first);
     C all = GANTRY_POOL_START(is_mean);
@@ -88,10 +88,10 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_clear)(C *line, const int count, const
 
 /* The columns of `pixels` pixels, from `left` on, for the block's channels. */
 GANTRY_ITEM void GANTRY_ITEM_FN(pool_line)(GANTRY_GLOBAL const T *x, C *GANTRY_APART line,
-                                           GANTRY_PARAMETERS(gantry_window_t) p,
-                                           const gantry_stretch_t *s, const gantry_pool_block_t *b,
-                                           const GANTRY_LONG left, const int pixels,
-                                           const int is_mean) {
+                                           GANTRY_PARAMETERS(gantry__windows_t) p,
+                                           const gantry__stretch_t *s,
+                                           const gantry__pool_block_t *b, const GANTRY_LONG left,
+                                           const int pixels, const int is_mean) {
     const int first = left < 0 ? (int)-left : 0,
               end = p->width - left < pixels ? (int)(p->width - left) : pixels;
     const int together = b->channels == p->channels ? end - first : 1;
@@ -110,9 +110,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool_line)(GANTRY_GLOBAL const T *x, C *GANTRY_A
 
 /* The block's results, and between them what is_flat makes. */
 GANTRY_ITEM void GANTRY_ITEM_FN(pool_block)(GANTRY_GLOBAL const T *x, C *GANTRY_APART all,
-                                            GANTRY_PARAMETERS(gantry_window_t) p,
-                                            const gantry_stretch_t *s, const gantry_pool_block_t *b,
-                                            const int is_mean) {
+                                            GANTRY_PARAMETERS(gantry__windows_t) p,
+                                            const gantry__stretch_t *s,
+                                            const gantry__pool_block_t *b, const int is_mean) {
     const GANTRY_LONG left = s->left + b->place * p->step_x;
     const int further = (b->places - 1) * (int)(b->places > 1 ? p->step_x : 1),
               step = (int)p->step_x * b->channels;
@@ -142,21 +142,21 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool_block)(GANTRY_GLOBAL const T *x, C *GANTRY_
 }
 
 GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_store)(GANTRY_GLOBAL T *out, const C *all,
-                                                 GANTRY_PARAMETERS(gantry_window_t) p,
-                                                 const gantry_stretch_t *s,
-                                                 const gantry_pool_block_t *b, const int is_mean) {
+                                                 GANTRY_PARAMETERS(gantry__windows_t) p,
+                                                 const gantry__stretch_t *s,
+                                                 const gantry__pool_block_t *b, const int is_mean) {
     const GANTRY_LONG left = s->left + b->place * p->step_x;
-    gantry_reach_t inside;
+    gantry__reach_t inside;
 
     /* all columns */
-    gantry_find_reach(left, p->step_x, b->places, p->width - p->columns + 1, &inside);
+    gantry__find_reach(left, p->step_x, b->places, p->width - p->columns + 1, &inside);
     for (int j = 0, next; j < b->places; j = next) {
         GANTRY_GLOBAL T *to = out + (s->place + b->place + j) * p->channels + b->channel;
         const C *from = all + j * b->channels;
-        gantry_reach_t columns;
+        gantry__reach_t columns;
         C elements;
 
-        gantry_find_columns(p, left + j * p->step_x, &columns);
+        gantry__find_columns(p, left + j * p->step_x, &columns);
         elements = (C)((s->rows.end - s->rows.first) * (columns.end - columns.first));
         next = b->channels < p->channels             ? j + 1
                : !is_mean                            ? b->places
@@ -169,14 +169,14 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_store)(GANTRY_GLOBAL T *out, const C *
 }
 
 GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                      GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i,
+                                      GANTRY_PARAMETERS(gantry__windows_t) p, const GANTRY_LONG i,
                                       const int is_mean) {
-    gantry_stretch_t s;
-    gantry_pool_block_t b;
+    gantry__stretch_t s;
+    gantry__pool_block_t b;
     C all[GANTRY_POOL_LINE];
 
-    gantry_find_stretch(p, i, &s);
-    gantry_pool_blocks(p, s.count, &b);
+    gantry__find_stretch(p, i, &s);
+    gantry__pool_blocks(p, s.count, &b);
     for (const int places = b.places; b.place < s.count; b.place += places) {
         b.places = s.count - b.place < places ? s.count - b.place : places;
         for (b.channel = 0; b.channel < p->channels; b.channel += b.channels) {
@@ -194,19 +194,19 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
 #endif
 
 GANTRY_ITEM void GANTRY_ITEM_FN(max_pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                          GANTRY_PARAMETERS(gantry_window_t) p,
+                                          GANTRY_PARAMETERS(gantry__windows_t) p,
                                           const GANTRY_LONG i) {
     GANTRY_ITEM_FN(pool)(x, out, p, i, 0);
 }
-GANTRY_ITEMS_1_1(max_pool, T, T, gantry_window_t)
+GANTRY_ITEMS_1_1(max_pool, T, T, gantry__windows_t)
 
 #if GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF
 GANTRY_ITEM void GANTRY_ITEM_FN(avg_pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                          GANTRY_PARAMETERS(gantry_window_t) p,
+                                          GANTRY_PARAMETERS(gantry__windows_t) p,
                                           const GANTRY_LONG i) {
     GANTRY_ITEM_FN(pool)(x, out, p, i, 1);
 }
-GANTRY_ITEMS_1_1(avg_pool, T, T, gantry_window_t)
+GANTRY_ITEMS_1_1(avg_pool, T, T, gantry__windows_t)
 #else
 GANTRY_NO_ITEM(avg_pool)
 #endif

@@ -8,7 +8,7 @@ GANTRY_K_ITEM_TEXTS(pool, GANTRY_POOL_ITEMS, gantry__text_window, gantry__text_p
 static int32_t pool_run(gantry_op_call_t *call, uint32_t item) {
     static const gantry__window_names_t names = {"strides", NULL};
     const gantry_arg_t *x = call->inputs[0];
-    gantry_window_t window;
+    gantry__windows_t window;
     int64_t rows, columns;
 
     gantry__window_size(call, "ksize", &rows, &columns);

@@ -5,8 +5,8 @@
 #ifndef GANTRY_WINDOW_CL
 #define GANTRY_WINDOW_CL
 
-typedef struct gantry_window_t {
-    gantry_work_t work;
+typedef struct gantry__windows_t {
+    gantry__work_t work;
     GANTRY_LONG height, width, channels; /* of the image the window slides over */
     GANTRY_LONG out_height, out_width;   /* places of the window */
     GANTRY_LONG rows, columns;           /* elements of the window */
@@ -17,31 +17,31 @@ typedef struct gantry_window_t {
     GANTRY_LONG planes;
     /* of depthwise filters: outputs per channel; of others: outputs */
     GANTRY_LONG depth;
-    /* on processors: stretches of places (gantry_stretch_t) */
-    gantry_runs_t runs;
+    /* on processors: stretches of places (gantry__stretch_t) */
+    gantry__runs_t runs;
     /* of depthwise: rows of places whose stretches are one item there */
     GANTRY_LONG band;
-} gantry_window_t;
+} gantry__windows_t;
 
 /* An element of [batch, y, x, channel]. */
-typedef struct gantry_pixel_t {
+typedef struct gantry__pixel_t {
     GANTRY_LONG image, y, x, channel;
-} gantry_pixel_t;
+} gantry__pixel_t;
 
-GANTRY_FN gantry_pixel_t gantry_pixel(GANTRY_LONG position, GANTRY_LONG height, GANTRY_LONG width,
-                                      GANTRY_LONG channels) {
-    const GANTRY_LONG column = gantry_divide_position(position, channels);
-    const GANTRY_LONG row = gantry_divide_position(column, width);
-    gantry_pixel_t pixel;
+GANTRY_FN gantry__pixel_t gantry__pixel(GANTRY_LONG position, GANTRY_LONG height, GANTRY_LONG width,
+                                        GANTRY_LONG channels) {
+    const GANTRY_LONG column = gantry__divide_position(position, channels);
+    const GANTRY_LONG row = gantry__divide_position(column, width);
+    gantry__pixel_t pixel;
 
-    pixel.image = gantry_divide_position(row, height);
+    pixel.image = gantry__divide_position(row, height);
     pixel.channel = position - column * channels;
     pixel.x = column - row * width;
     pixel.y = row - pixel.image * height;
     return pixel;
 }
 
-GANTRY_FN int gantry_is_inside(GANTRY_LONG place, GANTRY_LONG size) {
+GANTRY_FN int gantry__is_inside(GANTRY_LONG place, GANTRY_LONG size) {
     return (ulong)place < (ulong)size;
 }
 
@@ -49,48 +49,49 @@ GANTRY_FN int gantry_is_inside(GANTRY_LONG place, GANTRY_LONG size) {
  * is at place + e * spread of [0, size). A window may be larger than any image; what is outside
  * costs nothing. Likewise the windows side by side whose element of one number lies inside:
  * spread is then the step between them. */
-typedef struct gantry_reach_t {
+typedef struct gantry__reach_t {
     GANTRY_LONG first, end;
-} gantry_reach_t;
+} gantry__reach_t;
 
 /* gantry_find_... give structures by pointers: what LLVM makes of one that a function of many loops
  * returns, once that is inlined, Oclgrind may not know (llvm.experimental.noalias.scope.decl). */
-GANTRY_SHARED_FN void gantry_find_reach(GANTRY_LONG place, GANTRY_LONG spread, GANTRY_LONG elements,
-                                        GANTRY_LONG size, gantry_reach_t *reach) {
+GANTRY_SHARED_FN void gantry__find_reach(GANTRY_LONG place, GANTRY_LONG spread,
+                                         GANTRY_LONG elements, GANTRY_LONG size,
+                                         gantry__reach_t *reach) {
     const GANTRY_LONG left =
-        size > place ? gantry_divide_position(size - place + spread - 1, spread) : 0;
+        size > place ? gantry__divide_position(size - place + spread - 1, spread) : 0;
 
-    reach->first = place < 0 ? gantry_divide_position(spread - 1 - place, spread) : 0;
+    reach->first = place < 0 ? gantry__divide_position(spread - 1 - place, spread) : 0;
     reach->end = left < elements ? left : elements;
 }
 
 /* What one element of a pool's output, or of a depthwise convolution's, sees: the element, where
  * its window begins, and which of the window's elements lie inside. */
-typedef struct gantry_view_t {
-    gantry_pixel_t at;
+typedef struct gantry__view_t {
+    gantry__pixel_t at;
     GANTRY_LONG top, left;
-    gantry_reach_t rows, columns;
-} gantry_view_t;
+    gantry__reach_t rows, columns;
+} gantry__view_t;
 
 /* innermost: elements of the output at one place. */
-GANTRY_SHARED_FN gantry_view_t gantry_view(const gantry_window_t *p, GANTRY_LONG innermost,
-                                           GANTRY_LONG i) {
-    gantry_view_t view;
+GANTRY_SHARED_FN gantry__view_t gantry__view(const gantry__windows_t *p, GANTRY_LONG innermost,
+                                             GANTRY_LONG i) {
+    gantry__view_t view;
 
-    view.at = gantry_pixel(i, p->out_height, p->out_width, innermost);
+    view.at = gantry__pixel(i, p->out_height, p->out_width, innermost);
     view.top = view.at.y * p->step_y - p->top;
     view.left = view.at.x * p->step_x - p->left;
-    gantry_find_reach(view.top, p->spread_y, p->rows, p->height, &view.rows);
-    gantry_find_reach(view.left, p->spread_x, p->columns, p->width, &view.columns);
+    gantry__find_reach(view.top, p->spread_y, p->rows, p->height, &view.rows);
+    gantry__find_reach(view.left, p->spread_x, p->columns, p->width, &view.columns);
     return view;
 }
 
 /* The other way: the place whose window, by one of its elements, is `distance` further on than the
  * first one's beginning; -1: there is none. */
-GANTRY_FN GANTRY_LONG gantry_place_through(GANTRY_LONG distance, GANTRY_LONG step,
-                                           GANTRY_LONG places) {
+GANTRY_FN GANTRY_LONG gantry__place_through(GANTRY_LONG distance, GANTRY_LONG step,
+                                            GANTRY_LONG places) {
     const GANTRY_LONG place =
-        step == 1 || distance < 0 ? distance : gantry_divide_position(distance, step);
+        step == 1 || distance < 0 ? distance : gantry__divide_position(distance, step);
 
     return distance >= 0 && place * step == distance && place < places ? place : -1;
 }
@@ -98,41 +99,41 @@ GANTRY_FN GANTRY_LONG gantry_place_through(GANTRY_LONG distance, GANTRY_LONG ste
 /* What an item is on processors: places side by side in one row of the output, with all their
  * channels; so what it takes to find them is paid once. Of two of them the second one's window
  * begins step_x further right. */
-typedef struct gantry_stretch_t {
+typedef struct gantry__stretch_t {
     GANTRY_LONG image, place; /* the image, and the first place, counted over all images */
     GANTRY_LONG top, left;    /* where its window begins */
-    gantry_reach_t rows;      /* of the windows, that are inside */
+    gantry__reach_t rows;     /* of the windows, that are inside */
     int count;                /* places */
-} gantry_stretch_t;
+} gantry__stretch_t;
 
 /* Places [first, end) of row y. */
-GANTRY_SHARED_FN void gantry_find_places(const gantry_window_t *p, GANTRY_LONG image, GANTRY_LONG y,
-                                         GANTRY_LONG first, GANTRY_LONG end,
-                                         gantry_stretch_t *stretch) {
+GANTRY_SHARED_FN void gantry__find_places(const gantry__windows_t *p, GANTRY_LONG image,
+                                          GANTRY_LONG y, GANTRY_LONG first, GANTRY_LONG end,
+                                          gantry__stretch_t *stretch) {
     stretch->image = image;
     stretch->place = (image * p->out_height + y) * p->out_width + first;
     stretch->top = y * p->step_y - p->top;
     stretch->left = first * p->step_x - p->left;
-    gantry_find_reach(stretch->top, p->spread_y, p->rows, p->height, &stretch->rows);
+    gantry__find_reach(stretch->top, p->spread_y, p->rows, p->height, &stretch->rows);
     stretch->count = (int)(end - first);
 }
 
-GANTRY_FN void gantry_find_stretch(const gantry_window_t *p, GANTRY_LONG i,
-                                   gantry_stretch_t *stretch) {
+GANTRY_FN void gantry__find_stretch(const gantry__windows_t *p, GANTRY_LONG i,
+                                    gantry__stretch_t *stretch) {
     GANTRY_FIND_RUN(p->runs)
-    const GANTRY_LONG image = gantry_divide_position(line, p->out_height);
+    const GANTRY_LONG image = gantry__divide_position(line, p->out_height);
 
-    gantry_find_places(p, image, line - image * p->out_height, first, end, stretch);
+    gantry__find_places(p, image, line - image * p->out_height, first, end, stretch);
 }
 
 /* The columns of a window that begins at `left` which are inside: mostly all of them. */
-GANTRY_FN void gantry_find_columns(const gantry_window_t *p, GANTRY_LONG left,
-                                   gantry_reach_t *inside) {
+GANTRY_FN void gantry__find_columns(const gantry__windows_t *p, GANTRY_LONG left,
+                                    gantry__reach_t *inside) {
     if (left >= 0 && left + (p->columns - 1) * p->spread_x < p->width) {
         inside->first = 0;
         inside->end = p->columns;
     } else {
-        gantry_find_reach(left, p->spread_x, p->columns, p->width, inside);
+        gantry__find_reach(left, p->spread_x, p->columns, p->width, inside);
     }
 }
 
@@ -143,24 +144,24 @@ GANTRY_FN void gantry_find_columns(const gantry_window_t *p, GANTRY_LONG left,
 #define GANTRY_POOL_CHANNELS 64
 #define GANTRY_POOL_LONE_CHANNELS (GANTRY_POOL_LINE / 2)
 
-typedef struct gantry_pool_block_t {
+typedef struct gantry__pool_block_t {
     GANTRY_LONG channel; /* the first one */
     int place;           /* likewise, of the stretch */
     int places, channels;
     int most_channels;
     int columns; /* of the windows, at once: all of them unless there is but one place */
     int is_flat; /* few channels: what lies between the places is joined, too, in the same run */
-} gantry_pool_block_t;
+} gantry__pool_block_t;
 
 /* The first block of all; the others have as many places and channels, or what is left of them. */
-GANTRY_SHARED_FN void gantry_pool_blocks(const gantry_window_t *p, int places,
-                                         gantry_pool_block_t *block) {
+GANTRY_SHARED_FN void gantry__pool_blocks(const gantry__windows_t *p, int places,
+                                          gantry__pool_block_t *block) {
     const GANTRY_LONG most = places == 1 ? GANTRY_POOL_LONE_CHANNELS : GANTRY_POOL_CHANNELS;
     const GANTRY_LONG channels = p->channels < most ? p->channels : most;
     const GANTRY_LONG pixels = GANTRY_POOL_LINE / channels, spare = pixels - p->columns;
     const GANTRY_LONG together = spare < p->step_x || p->step_x > 4 * p->columns
                                      ? 1
-                                     : gantry_divide_position(spare, p->step_x) + 1;
+                                     : gantry__divide_position(spare, p->step_x) + 1;
 
     block->channel = 0;
     block->place = 0;
@@ -194,24 +195,25 @@ GANTRY_SHARED_FN void gantry_pool_blocks(const gantry_window_t *p, int places,
 #define GANTRY_FEW_SUMS 8 /* or so many filters of each channel on */
 #define GANTRY_MANY_SUMS (GANTRY_PLACES * GANTRY_HALF_SUMS) /* channels of one place */
 
-typedef struct gantry_lines_t {
+typedef struct gantry__lines_t {
     int filters, places; /* at once; without places the windows are too large */
     /* of the windows, at once: if not all, weights are gathered again and again */
     int rows;
     int parts, behind; /* of a line; pixels of a part that only the last place sees */
     int is_direct;     /* there are none, but whole channels' filters at a time */
-} gantry_lines_t;
+} gantry__lines_t;
 
-GANTRY_SHARED_FN void gantry_set_lines(const gantry_window_t *p, int filters, int room,
-                                       gantry_lines_t *lines) {
+GANTRY_SHARED_FN void gantry__set_lines(const gantry__windows_t *p, int filters, int room,
+                                        gantry__lines_t *lines) {
     const GANTRY_LONG reach = (p->columns - 1) * p->spread_x + 1,
                       parts = p->step_x < reach ? p->step_x : reach;
     const GANTRY_LONG taps = room / (filters + GANTRY_SUMS_AT_ONCE);
-    const GANTRY_LONG behind = gantry_divide_position(reach - 1, p->step_x),
+    const GANTRY_LONG behind = gantry__divide_position(reach - 1, p->step_x),
                       most = room / 2 / filters;
-    const GANTRY_LONG fit = gantry_divide_position(taps, p->columns),
+    const GANTRY_LONG fit = gantry__divide_position(taps, p->columns),
                       rows = fit < p->rows ? fit : p->rows;
-    const GANTRY_LONG pixels = rows == 0 ? 0 : gantry_divide_position(room / filters, rows * parts);
+    const GANTRY_LONG pixels =
+        rows == 0 ? 0 : gantry__divide_position(room / filters, rows * parts);
 
     lines->filters = filters;
     lines->places = pixels <= behind         ? 0
@@ -224,24 +226,24 @@ GANTRY_SHARED_FN void gantry_set_lines(const gantry_window_t *p, int filters, in
 }
 
 /* filters: at each place. room: GANTRY_LINE_ROOM. */
-GANTRY_SHARED_FN void gantry_find_lines(const gantry_window_t *p, GANTRY_LONG filters, int room,
-                                        int may_be_direct, gantry_lines_t *lines) {
+GANTRY_SHARED_FN void gantry__find_lines(const gantry__windows_t *p, GANTRY_LONG filters, int room,
+                                         int may_be_direct, gantry__lines_t *lines) {
     const int most = filters < GANTRY_LINE_FILTERS ? (int)filters : GANTRY_LINE_FILTERS;
     const GANTRY_LONG step = p->depth == 1 ? GANTRY_HALF_SUMS : p->depth;
 
-    gantry_set_lines(p, most, room, lines);
+    gantry__set_lines(p, most, room, lines);
     if (may_be_direct && p->planes == 0 && step >= GANTRY_FEW_SUMS && step <= most &&
         p->rows * p->columns <= GANTRY_LINE_TAPS) {
         lines->is_direct = 1;
         lines->filters = most < filters ? most - most % (int)step : most;
     } else if (most > GANTRY_SUMS_AT_ONCE && lines->places < GANTRY_LINE_FEWEST) {
-        gantry_set_lines(p, GANTRY_SUMS_AT_ONCE, room, lines);
+        gantry__set_lines(p, GANTRY_SUMS_AT_ONCE, room, lines);
     }
 }
 
 /* The next block: as many places of the stretch as fit, from `place` on. */
-GANTRY_SHARED_FN void gantry_next_lines(const gantry_lines_t *lines, const gantry_stretch_t *s,
-                                        int place, gantry_lines_t *next) {
+GANTRY_SHARED_FN void gantry__next_lines(const gantry__lines_t *lines, const gantry__stretch_t *s,
+                                         int place, gantry__lines_t *next) {
     const int left = s->count - place;
 
     *next = *lines;
@@ -250,9 +252,9 @@ GANTRY_SHARED_FN void gantry_next_lines(const gantry_lines_t *lines, const gantr
 
 /* The offsets of the taps of `rows` window rows: what lies between rows, between elements a step
  * apart, and between pixels side by side. */
-GANTRY_SHARED_FN void gantry_find_taps(const gantry_window_t *p, const int rows, const int row_size,
-                                       const int parts, const int part_size, const int pixel_size,
-                                       int *offsets) {
+GANTRY_SHARED_FN void gantry__find_taps(const gantry__windows_t *p, const int rows,
+                                        const int row_size, const int parts, const int part_size,
+                                        const int pixel_size, int *offsets) {
     const int columns = (int)p->columns;
 
     for (int column = 0; column < columns; ++column) {
@@ -267,14 +269,14 @@ GANTRY_SHARED_FN void gantry_find_taps(const gantry_window_t *p, const int rows,
 
 /* One of a window's elements: how far its pixel is from the window's beginning, and its weights
  * from the first one's. */
-typedef struct gantry_tap_t {
+typedef struct gantry__tap_t {
     GANTRY_LONG pixel, weights;
-} gantry_tap_t;
+} gantry__tap_t;
 
 /* Those of `rows` and `columns`; returns how many. */
-GANTRY_SHARED_FN int gantry_list_taps(const gantry_window_t *p, const gantry_reach_t *rows,
-                                      const gantry_reach_t *columns,
-                                      const GANTRY_LONG weights_apart, gantry_tap_t *taps) {
+GANTRY_SHARED_FN int gantry__list_taps(const gantry__windows_t *p, const gantry__reach_t *rows,
+                                       const gantry__reach_t *columns,
+                                       const GANTRY_LONG weights_apart, gantry__tap_t *taps) {
     int count = 0;
 
     for (GANTRY_LONG row = rows->first; row < rows->end; ++row) {

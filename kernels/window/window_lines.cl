@@ -30,12 +30,12 @@
 #define GANTRY_FEW_CHAIN_BYTES 64
 #define GANTRY_FEW_COLUMNS 4 /* are packed, the last ones zeros */
 
-GANTRY_FN int gantry_has_few_outputs(GANTRY_LONG outputs, GANTRY_LONG channels, GANTRY_LONG size) {
+GANTRY_FN int gantry__has_few_outputs(GANTRY_LONG outputs, GANTRY_LONG channels, GANTRY_LONG size) {
     return outputs * size <= GANTRY_FEW_OUTPUT_BYTES &&
            channels * size % GANTRY_FEW_CHAIN_BYTES == 0;
 }
 
-typedef struct gantry_panel_t {
+typedef struct gantry__panel_t {
     /* its number, or GANTRY_OUTSIDE: there is no such place */
     GANTRY_LONG image[GANTRY_PANEL_PLACES];
     GANTRY_LONG top[GANTRY_PANEL_PLACES], left[GANTRY_PANEL_PLACES];
@@ -47,18 +47,19 @@ typedef struct gantry_panel_t {
     /* so is each row of each place, nothing is outside, and the places follow each other in one
      * row */
     int is_inside;
-} gantry_panel_t;
+} gantry__panel_t;
 
-typedef struct gantry_piece_t {
+typedef struct gantry__lines_piece_t {
     GANTRY_LONG line[GANTRY_PANEL_PLACES]; /* its first element in the images, or GANTRY_OUTSIDE */
     GANTRY_LONG count;                     /* elements of each line */
-} gantry_piece_t;
+} gantry__lines_piece_t;
 
 /* The panel of `places` places from `first` on, of all there are. */
-GANTRY_FN void gantry_find_panel(const gantry_window_t *w, GANTRY_LONG first, GANTRY_LONG all,
-                                 GANTRY_LONG places, gantry_panel_t *panel) {
-    GANTRY_LONG row = gantry_divide_position(first, w->out_width), x = first - row * w->out_width;
-    GANTRY_LONG image = gantry_divide_position(row, w->out_height), y = row - image * w->out_height;
+GANTRY_FN void gantry__find_panel(const gantry__windows_t *w, GANTRY_LONG first, GANTRY_LONG all,
+                                  GANTRY_LONG places, gantry__panel_t *panel) {
+    GANTRY_LONG row = gantry__divide_position(first, w->out_width), x = first - row * w->out_width;
+    GANTRY_LONG image = gantry__divide_position(row, w->out_height),
+                y = row - image * w->out_height;
     const GANTRY_LONG top = y * w->step_y - w->top, bottom = top + (w->rows - 1) * w->spread_y;
     const GANTRY_LONG left = x * w->step_x - w->left,
                       right = left + (places - 1) * w->step_x + w->columns - 1;
@@ -89,12 +90,12 @@ GANTRY_FN void gantry_find_panel(const gantry_window_t *w, GANTRY_LONG first, GA
 }
 
 /* Place i's line from element `offset` of pixel (r, c) of its window on. */
-GANTRY_FN GANTRY_LONG gantry_find_line(const gantry_window_t *w, const gantry_panel_t *panel,
-                                       GANTRY_LONG i, GANTRY_LONG r, GANTRY_LONG c,
-                                       GANTRY_LONG offset) {
+GANTRY_FN GANTRY_LONG gantry__find_line(const gantry__windows_t *w, const gantry__panel_t *panel,
+                                        GANTRY_LONG i, GANTRY_LONG r, GANTRY_LONG c,
+                                        GANTRY_LONG offset) {
     const GANTRY_LONG y = panel->top[i] + r * w->spread_y, x = panel->left[i] + c * w->spread_x;
     const int is_there =
-        panel->image[i] >= 0 && gantry_is_inside(y, w->height) && gantry_is_inside(x, w->width);
+        panel->image[i] >= 0 && gantry__is_inside(y, w->height) && gantry__is_inside(x, w->width);
 
     return is_there ? ((panel->image[i] * w->height + y) * w->width + x) * w->channels + offset
                     : GANTRY_OUTSIDE;
@@ -102,16 +103,16 @@ GANTRY_FN GANTRY_LONG gantry_find_line(const gantry_window_t *w, const gantry_pa
 
 /* The pieces from element *k of the sum's `depth` elements on; *k moves behind them. Returns how
  * many. */
-GANTRY_FN GANTRY_LONG gantry_find_pieces(const gantry_window_t *w, const gantry_panel_t *panel,
-                                         GANTRY_LONG depth, GANTRY_LONG *k,
-                                         gantry_piece_t *pieces) {
+GANTRY_FN GANTRY_LONG gantry__find_pieces(const gantry__windows_t *w, const gantry__panel_t *panel,
+                                          GANTRY_LONG depth, GANTRY_LONG *k,
+                                          gantry__lines_piece_t *pieces) {
     const GANTRY_LONG row = w->columns * w->channels, length = panel->is_whole ? row : w->channels;
     const GANTRY_LONG end = depth - *k < GANTRY_PANEL_DEPTH ? depth : *k + GANTRY_PANEL_DEPTH;
-    GANTRY_LONG found = 0, r = gantry_divide_position(*k, row), rest = *k - r * row;
+    GANTRY_LONG found = 0, r = gantry__divide_position(*k, row), rest = *k - r * row;
 
     for (; *k < end && found < GANTRY_PANEL_PIECES; ++found) {
-        gantry_piece_t *piece = pieces + found;
-        const GANTRY_LONG c = panel->is_whole ? 0 : gantry_divide_position(rest, w->channels);
+        gantry__lines_piece_t *piece = pieces + found;
+        const GANTRY_LONG c = panel->is_whole ? 0 : gantry__divide_position(rest, w->channels);
         const GANTRY_LONG offset = rest - c * w->channels;
         GANTRY_LONG count = length - offset < end - *k ? length - offset : end - *k;
 
@@ -124,7 +125,7 @@ GANTRY_FN GANTRY_LONG gantry_find_pieces(const gantry_window_t *w, const gantry_
         } else {
             count = count < GANTRY_PANEL_ZEROS ? count : GANTRY_PANEL_ZEROS;
             for (GANTRY_LONG i = 0; i < panel->places; ++i) {
-                piece->line[i] = gantry_find_line(w, panel, i, r, c, offset);
+                piece->line[i] = gantry__find_line(w, panel, i, r, c, offset);
             }
         }
         piece->count = count;
@@ -139,22 +140,23 @@ GANTRY_FN GANTRY_LONG gantry_find_pieces(const gantry_window_t *w, const gantry_
 /* ---- strips ---- */
 
 /* Whether strips serve the panel. */
-GANTRY_FN int gantry_has_strips(const gantry_window_t *w, const gantry_panel_t *panel) {
+GANTRY_FN int gantry__has_strips(const gantry__windows_t *w, const gantry__panel_t *panel) {
     return !panel->is_whole && w->spread_x == 1 && panel->strip <= GANTRY_PANEL_STRIPS;
 }
 
 /* What places that lie in one row of the output see of their windows' rows, in elements: in a
  * strip, from `to` on so many zeros, then `count` of the images' elements, then zeros up to
  * `end`; nothing but zeros where the row is outside. */
-typedef struct gantry_strip_part_t {
+typedef struct gantry__strip_part_t {
     GANTRY_LONG to, zeros, count, end;
     GANTRY_LONG from, row; /* of the windows' first row in the images, and to the next one */
     GANTRY_LONG y;         /* of that first row in its image */
-} gantry_strip_part_t;
+} gantry__strip_part_t;
 
 /* The part of the places from `first` on. Returns the place behind them. */
-GANTRY_FN GANTRY_LONG gantry_find_strip_part(const gantry_window_t *w, const gantry_panel_t *panel,
-                                             GANTRY_LONG first, gantry_strip_part_t *part) {
+GANTRY_FN GANTRY_LONG gantry__find_strip_part(const gantry__windows_t *w,
+                                              const gantry__panel_t *panel, GANTRY_LONG first,
+                                              gantry__strip_part_t *part) {
     const GANTRY_LONG image = panel->image[first], y = panel->top[first],
                       left = panel->left[first] * w->channels;
     const GANTRY_LONG begin = left < 0 ? -left : 0, right = w->width * w->channels - left;
@@ -175,14 +177,14 @@ GANTRY_FN GANTRY_LONG gantry_find_strip_part(const gantry_window_t *w, const gan
 }
 
 /* Whether window row r has elements of the images there. */
-GANTRY_FN int gantry_has_elements(const gantry_window_t *w, const gantry_strip_part_t *part,
-                                  GANTRY_LONG r) {
-    return part->count > 0 && gantry_is_inside(part->y + r * w->spread_y, w->height);
+GANTRY_FN int gantry__has_elements(const gantry__windows_t *w, const gantry__strip_part_t *part,
+                                   GANTRY_LONG r) {
+    return part->count > 0 && gantry__is_inside(part->y + r * w->spread_y, w->height);
 }
 
 /* The pieces of `rows` strips, one behind the other. */
-GANTRY_FN void gantry_find_strip_pieces(const gantry_window_t *w, const gantry_panel_t *panel,
-                                        GANTRY_LONG rows, gantry_piece_t *pieces) {
+GANTRY_FN void gantry__find_strip_pieces(const gantry__windows_t *w, const gantry__panel_t *panel,
+                                         GANTRY_LONG rows, gantry__lines_piece_t *pieces) {
     for (GANTRY_LONG r = 0; r < rows; ++r) {
         for (GANTRY_LONG i = 0; i < panel->places; ++i) {
             pieces[r].line[i] = r * panel->strip + panel->at[i];
@@ -192,66 +194,67 @@ GANTRY_FN void gantry_find_strip_pieces(const gantry_window_t *w, const gantry_p
 }
 
 /* Of how many window rows strips are made at once. */
-GANTRY_FN GANTRY_LONG gantry_strips_at_once(const gantry_panel_t *panel) {
-    const GANTRY_LONG fit = gantry_divide_position(GANTRY_PANEL_STRIPS, panel->strip);
+GANTRY_FN GANTRY_LONG gantry__strips_at_once(const gantry__panel_t *panel) {
+    const GANTRY_LONG fit = gantry__divide_position(GANTRY_PANEL_STRIPS, panel->strip);
 
     return fit < GANTRY_PANEL_PIECES ? fit : GANTRY_PANEL_PIECES;
 }
 
 /* The pieces of the whole sum of panels that are inside, counted from panel->start on: the same for
  * all of them. Returns how many; 0: they are too many. */
-GANTRY_FN GANTRY_LONG gantry_find_inside_pieces(const gantry_window_t *w, GANTRY_LONG depth,
-                                                gantry_piece_t *pieces) {
-    gantry_panel_t panel;
+GANTRY_FN GANTRY_LONG gantry__find_inside_pieces(const gantry__windows_t *w, GANTRY_LONG depth,
+                                                 gantry__lines_piece_t *pieces) {
+    gantry__panel_t panel;
     GANTRY_LONG k = 0, found;
 
     panel.start = 0;
     panel.is_whole = panel.is_inside = 1;
-    found = gantry_find_pieces(w, &panel, depth, &k, pieces);
+    found = gantry__find_pieces(w, &panel, depth, &k, pieces);
     return k == depth ? found : 0;
 }
 
 /* Without padding: where 0 times an infinity may have made NaN, a place is summed again, by what is
  * inside. Defines `name` for places [first, end) by `columns` outputs; filter and c begin with
  * the first of them, of n. `space` is the memory's. */
-#define GANTRY_DEFINE_SUM_AGAIN(T_, space, name)                                                  \
-    GANTRY_FN void name##_at(const gantry_window_t *w, space const T_ *images,                    \
-                             space const T_ *filter, space T_ *c, const GANTRY_LONG n,            \
-                             const GANTRY_LONG columns, const GANTRY_LONG place) {                \
-        const gantry_view_t view = gantry_view(w, 1, place);                                      \
-        const GANTRY_LONG image = view.at.image * w->height;                                      \
-                                                                                                  \
-        for (GANTRY_LONG o = 0; o < columns; ++o) {                                               \
-            c[o] = 0;                                                                             \
-        }                                                                                         \
-        for (GANTRY_LONG r = view.rows.first; r < view.rows.end; ++r) {                           \
-            const GANTRY_LONG row = (image + view.top + r * w->spread_y) * w->width + view.left;  \
-                                                                                                  \
-            for (GANTRY_LONG s = view.columns.first; s < view.columns.end; ++s) {                 \
-                space const T_ *pixel = images + (row + s * w->spread_x) * w->channels;           \
-                space const T_ *weights = filter + (r * w->columns + s) * w->channels * n;        \
-                                                                                                  \
-                for (GANTRY_LONG e = 0; e < w->channels; e++, weights += n) {                     \
-                    for (GANTRY_LONG o = 0; o < columns; ++o) {                                   \
-                        c[o] += pixel[e] * weights[o];                                            \
-                    }                                                                             \
-                }                                                                                 \
-            }                                                                                     \
-        }                                                                                         \
-    }                                                                                             \
-    GANTRY_FN void name(const gantry_window_t *w, space const T_ *images, space const T_ *filter, \
-                        space T_ *c, const GANTRY_LONG n, const GANTRY_LONG columns,              \
-                        const GANTRY_LONG first, const GANTRY_LONG end) {                         \
-        for (GANTRY_LONG i = first; i < end; ++i) {                                               \
-            int is_bad = 0;                                                                       \
-                                                                                                  \
-            for (GANTRY_LONG o = 0; o < columns; ++o) {                                           \
-                is_bad |= c[i * n + o] != c[i * n + o];                                           \
-            }                                                                                     \
-            if (is_bad) {                                                                         \
-                name##_at(w, images, filter, c + i * n, n, columns, i);                           \
-            }                                                                                     \
-        }                                                                                         \
+#define GANTRY_DEFINE_SUM_AGAIN(T_, space, name)                                                 \
+    GANTRY_FN void name##_at(const gantry__windows_t *w, space const T_ *images,                 \
+                             space const T_ *filter, space T_ *c, const GANTRY_LONG n,           \
+                             const GANTRY_LONG columns, const GANTRY_LONG place) {               \
+        const gantry__view_t view = gantry__view(w, 1, place);                                   \
+        const GANTRY_LONG image = view.at.image * w->height;                                     \
+                                                                                                 \
+        for (GANTRY_LONG o = 0; o < columns; ++o) {                                              \
+            c[o] = 0;                                                                            \
+        }                                                                                        \
+        for (GANTRY_LONG r = view.rows.first; r < view.rows.end; ++r) {                          \
+            const GANTRY_LONG row = (image + view.top + r * w->spread_y) * w->width + view.left; \
+                                                                                                 \
+            for (GANTRY_LONG s = view.columns.first; s < view.columns.end; ++s) {                \
+                space const T_ *pixel = images + (row + s * w->spread_x) * w->channels;          \
+                space const T_ *weights = filter + (r * w->columns + s) * w->channels * n;       \
+                                                                                                 \
+                for (GANTRY_LONG e = 0; e < w->channels; e++, weights += n) {                    \
+                    for (GANTRY_LONG o = 0; o < columns; ++o) {                                  \
+                        c[o] += pixel[e] * weights[o];                                           \
+                    }                                                                            \
+                }                                                                                \
+            }                                                                                    \
+        }                                                                                        \
+    }                                                                                            \
+    GANTRY_FN void name(const gantry__windows_t *w, space const T_ *images,                      \
+                        space const T_ *filter, space T_ *c, const GANTRY_LONG n,                \
+                        const GANTRY_LONG columns, const GANTRY_LONG first,                      \
+                        const GANTRY_LONG end) {                                                 \
+        for (GANTRY_LONG i = first; i < end; ++i) {                                              \
+            int is_bad = 0;                                                                      \
+                                                                                                 \
+            for (GANTRY_LONG o = 0; o < columns; ++o) {                                          \
+                is_bad |= c[i * n + o] != c[i * n + o];                                          \
+            }                                                                                    \
+            if (is_bad) {                                                                        \
+                name##_at(w, images, filter, c + i * n, n, columns, i);                          \
+            }                                                                                    \
+        }                                                                                        \
     }
 
 #endif

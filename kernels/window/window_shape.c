@@ -47,23 +47,23 @@ static int64_t window_shape_padding_before(const gantry_op_call_t *call, int32_t
 
 void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_names_t *names,
                          const gantry_arg_t *image, const gantry_arg_t *places, int64_t rows,
-                         int64_t columns, gantry_window_t *out) {
+                         int64_t columns, gantry__windows_t *out) {
     const int32_t first = window_shape_is_channels_first(call) ? 2 : 1;
 
-    *out = (gantry_window_t){.height = image->dims[first],
-                             .width = image->dims[first + 1],
-                             .channels = first == 2 ? 1 : image->dims[3],
-                             .out_height = places->dims[first],
-                             .out_width = places->dims[first + 1],
-                             .rows = rows,
-                             .columns = columns,
-                             .step_y = list_at(call, names->steps, first),
-                             .step_x = list_at(call, names->steps, first + 1),
-                             .spread_y = list_at(call, names->spreads, first),
-                             .spread_x = list_at(call, names->spreads, first + 1),
-                             .planes = first == 2 ? image->dims[1] : 0,
-                             .depth = 1,
-                             .band = 1};
+    *out = (gantry__windows_t){.height = image->dims[first],
+                               .width = image->dims[first + 1],
+                               .channels = first == 2 ? 1 : image->dims[3],
+                               .out_height = places->dims[first],
+                               .out_width = places->dims[first + 1],
+                               .rows = rows,
+                               .columns = columns,
+                               .step_y = list_at(call, names->steps, first),
+                               .step_x = list_at(call, names->steps, first + 1),
+                               .spread_y = list_at(call, names->spreads, first),
+                               .spread_x = list_at(call, names->spreads, first + 1),
+                               .planes = first == 2 ? image->dims[1] : 0,
+                               .depth = 1,
+                               .band = 1};
     out->top = window_shape_padding_before(call, first, out->height, out->out_height, rows,
                                            out->step_y, out->spread_y);
     out->left = window_shape_padding_before(call, first + 1, out->width, out->out_width, columns,
@@ -76,8 +76,8 @@ void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_name
 #define BAND_ELEMENTS 16384
 
 /* Stretches of a row's places: as long as may be, but enough of them for all threads. */
-void gantry__window_stretches(const gantry_op_call_t *call, gantry_window_t *window, int64_t width,
-                              gantry__k_item_launch_t *launch) {
+void gantry__window_stretches(const gantry_op_call_t *call, gantry__windows_t *window,
+                              int64_t width, gantry__k_item_launch_t *launch) {
     const int64_t elements = call->outputs[0]->element_count, last = call->outputs[0]->dims[3];
     const int64_t each = window->planes != 0 ? 1 : last, rows = elements / (each * width);
     const int64_t share =
@@ -90,14 +90,14 @@ void gantry__window_stretches(const gantry_op_call_t *call, gantry_window_t *win
     length = length < LONGEST_STRETCH ? length : LONGEST_STRETCH;
     work = length * each * (launch->is_costly ? window->rows * window->columns : 1);
     window->runs =
-        (gantry_runs_t){.size = width, .length = length, .count = (width + length - 1) / length};
+        (gantry__runs_t){.size = width, .length = length, .count = (width + length - 1) / length};
     launch->count = rows * window->runs.count;
     launch->grain = STRETCH_WORK / work + 1;
     launch->item_bytes = length * each * (int64_t)gantry__k_size(launch->t);
 }
 
 /* Stretches of some rows become one item, where enough items are left for all threads. */
-static void window_shape_join_rows(const gantry_op_call_t *call, gantry_window_t *window,
+static void window_shape_join_rows(const gantry_op_call_t *call, gantry__windows_t *window,
                                    gantry__k_item_launch_t *launch) {
     const int64_t height = window->out_height,
                   enough = gantry__k_units(call) * 2 * GANTRY_K_RUNS_PER_CORE;
@@ -113,7 +113,7 @@ static void window_shape_join_rows(const gantry_op_call_t *call, gantry_window_t
 }
 
 int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *x,
-                           const gantry_arg_t *filter, gantry_window_t *window, int64_t width) {
+                           const gantry_arg_t *filter, gantry__windows_t *window, int64_t width) {
     const gantry_arg_t *out = call->outputs[0];
     gantry__k_item_launch_t launch = {.item = item,
                                       .t = out->dtype,

@@ -21,15 +21,15 @@ typedef struct gantry__window_names_t {
  * window made of it. rows and columns: of the window. depth is left at 1. */
 void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_names_t *names,
                          const gantry_arg_t *image, const gantry_arg_t *places, int64_t rows,
-                         int64_t columns, gantry_window_t *out);
+                         int64_t columns, gantry__windows_t *out);
 /* On processors the launch, of all elements of output 0 before, becomes one of stretches of its
  * places, `width` in a row; which makes the window's runs. */
-void gantry__window_stretches(const gantry_op_call_t *call, gantry_window_t *window, int64_t width,
-                              gantry__k_item_launch_t *launch);
+void gantry__window_stretches(const gantry_op_call_t *call, gantry__windows_t *window,
+                              int64_t width, gantry__k_item_launch_t *launch);
 /* Runs a costly item over all elements of output 0: x, filter (NULL where there is none) and the
  * output are its spans. By stretches where there is a width. */
 int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *x,
-                           const gantry_arg_t *filter, gantry_window_t *window, int64_t width);
+                           const gantry_arg_t *filter, gantry__windows_t *window, int64_t width);
 /* 1: of a convolution what lies in the padding is left out, not taken as zeros. */
 int gantry__window_is_without_padding(const gantry_op_call_t *call);
 /* Rows and columns from a list attribute of four, such as "ksize". */

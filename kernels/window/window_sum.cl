@@ -17,17 +17,17 @@
 GANTRY_SHARED_FN void GANTRY_ITEM_FN(depthwise_element)(GANTRY_GLOBAL const T *x,
                                                         GANTRY_GLOBAL const T *filter,
                                                         GANTRY_GLOBAL T *out,
-                                                        GANTRY_PARAMETERS(gantry_window_t) p,
+                                                        GANTRY_PARAMETERS(gantry__windows_t) p,
                                                         const GANTRY_LONG i) {
     const GANTRY_LONG filters = (p->planes != 0 ? p->planes : p->channels) * p->depth;
     const GANTRY_LONG innermost = p->planes != 0 ? 1 : filters;
-    const gantry_view_t view = gantry_view(p, innermost, i);
-    const GANTRY_LONG batch = p->planes != 0 ? gantry_divide_position(view.at.image, filters) : 0;
+    const gantry__view_t view = gantry__view(p, innermost, i);
+    const GANTRY_LONG batch = p->planes != 0 ? gantry__divide_position(view.at.image, filters) : 0;
     /* which filter */
     const GANTRY_LONG own = p->planes != 0 ? view.at.image - batch * filters : view.at.channel;
     const GANTRY_LONG image =
-        p->planes != 0 ? gantry_divide_position(view.at.image, p->depth) : view.at.image;
-    const GANTRY_LONG channel = p->planes != 0 ? 0 : gantry_divide_position(own, p->depth);
+        p->planes != 0 ? gantry__divide_position(view.at.image, p->depth) : view.at.image;
+    const GANTRY_LONG channel = p->planes != 0 ? 0 : gantry__divide_position(own, p->depth);
     C sum = (C)0;
 
     for (GANTRY_LONG r = view.rows.first; r < view.rows.end; ++r) {
@@ -45,7 +45,7 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(depthwise_element)(GANTRY_GLOBAL const T *x
 #if GANTRY_RUN_MOST == 1
 GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
                                            GANTRY_GLOBAL T *out,
-                                           GANTRY_PARAMETERS(gantry_window_t) p,
+                                           GANTRY_PARAMETERS(gantry__windows_t) p,
                                            const GANTRY_LONG i) {
     GANTRY_ITEM_FN(depthwise_element)(x, filter, out, p, i);
 }
@@ -67,14 +67,14 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(store_sums)(GANTRY_GLOBAL T *out, const C *
  * unless they are vectors. */
 #if defined(__OPENCL_VERSION__)
 #if GANTRY_T_ID == GANTRY_FLOAT64
-GANTRY_LOOSE_TYPE(double16, double, gantry_half_sums_t);
-GANTRY_LOOSE_TYPE(double8, double, gantry_few_sums_t);
+GANTRY_LOOSE_TYPE(double16, double, gantry__half_sums_t);
+GANTRY_LOOSE_TYPE(double8, double, gantry__few_sums_t);
 #else
-GANTRY_LOOSE_TYPE(float16, float, gantry_half_sums_t);
-GANTRY_LOOSE_TYPE(float8, float, gantry_few_sums_t);
+GANTRY_LOOSE_TYPE(float16, float, gantry__half_sums_t);
+GANTRY_LOOSE_TYPE(float8, float, gantry__few_sums_t);
 #endif
-#define GANTRY_HALF_TYPE gantry_half_sums_t
-#define GANTRY_FEW_TYPE gantry_few_sums_t
+#define GANTRY_HALF_TYPE gantry__half_sums_t
+#define GANTRY_FEW_TYPE gantry__few_sums_t
 #define GANTRY_NO_SUMS(SIZE, name) GANTRY_##SIZE##_TYPE name = (GANTRY_##SIZE##_TYPE)((C)0);
 #define GANTRY_LOAD_SUMS(SIZE, name, from) \
     GANTRY_##SIZE##_TYPE name = *(const GANTRY_##SIZE##_TYPE *)(from);
@@ -197,17 +197,17 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(repeat)(GANTRY_GLOBAL const T *x, C *GANTRY
 /* A part of a line: every step_x-th pixel from `left` on of the row of x that begins with pixel
  * `row`; the filters from `own` on. */
 GANTRY_SHARED_FN void GANTRY_ITEM_FN(fill_part)(GANTRY_GLOBAL const T *x, C *part,
-                                                GANTRY_PARAMETERS(gantry_window_t) p,
-                                                const gantry_lines_t *l, const GANTRY_LONG row,
+                                                GANTRY_PARAMETERS(gantry__windows_t) p,
+                                                const gantry__lines_t *l, const GANTRY_LONG row,
                                                 const GANTRY_LONG left, const GANTRY_LONG own) {
     const int length = l->places + l->behind, most = GANTRY_LINE_ROOM(sizeof(C));
     const GANTRY_LONG repeats = p->planes != 0 ? 1 : p->depth,
-                      channel = gantry_divide_position(own, repeats);
+                      channel = gantry__divide_position(own, repeats);
     const GANTRY_LONG rest = repeats - (own - channel * repeats);
-    gantry_reach_t inside;
+    gantry__reach_t inside;
     int first, end, together;
 
-    gantry_find_reach(left, p->step_x, length, p->width, &inside);
+    gantry__find_reach(left, p->step_x, length, p->width, &inside);
     first = inside.first < length ? (int)inside.first : length;
     end = inside.end > first ? (int)inside.end : first;
     together =
@@ -223,12 +223,12 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(fill_part)(GANTRY_GLOBAL const T *x, C *par
 /* Of rows [first, first + rows) of the windows of the block's places, from `place` of the stretch
  * on, and filters from `own` on. */
 GANTRY_ITEM void GANTRY_ITEM_FN(add_lines)(GANTRY_GLOBAL const T *x, const C *weights, C *sums,
-                                           GANTRY_PARAMETERS(gantry_window_t) p,
-                                           const gantry_stretch_t *s, const gantry_lines_t *l,
+                                           GANTRY_PARAMETERS(gantry__windows_t) p,
+                                           const gantry__stretch_t *s, const gantry__lines_t *l,
                                            const GANTRY_LONG first, const int rows, const int place,
                                            const GANTRY_LONG own) {
     const GANTRY_LONG image =
-        p->planes != 0 ? gantry_divide_position(s->image, p->depth) : s->image;
+        p->planes != 0 ? gantry__divide_position(s->image, p->depth) : s->image;
     const int part = (l->places + l->behind) * l->filters;
     C lines[GANTRY_LINE_ROOM(sizeof(C)) + GANTRY_SUMS_AT_ONCE], *to = lines;
     int offsets[GANTRY_LINE_TAPS];
@@ -241,7 +241,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(add_lines)(GANTRY_GLOBAL const T *x, const C *we
             (x, to, p, l, (image * p->height + y) * p->width, s->left + place * p->step_x + k, own);
         }
     }
-    gantry_find_taps(p, rows, l->parts * part, l->parts, part, l->filters, offsets);
+    gantry__find_taps(p, rows, l->parts * part, l->parts, part, l->filters, offsets);
     GANTRY_ITEM_FN(add_taps)
     (lines, weights, offsets, rows * (int)p->columns, l->filters, sums, l->places * l->filters,
      first == s->rows.first);
@@ -265,7 +265,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(add_lines)(GANTRY_GLOBAL const T *x, const C *we
 #define GANTRY_DEFINE_PLACES(name, PLACES, STEP, SIZE, ADD)                                     \
     GANTRY_SHARED_FN void GANTRY_ITEM_FN(name)(                                                 \
         GANTRY_GLOBAL const T *GANTRY_APART x, const GANTRY_LONG x_apart,                       \
-        GANTRY_GLOBAL const T *GANTRY_APART filter, const gantry_tap_t *GANTRY_APART taps,      \
+        GANTRY_GLOBAL const T *GANTRY_APART filter, const gantry__tap_t *GANTRY_APART taps,     \
         const int taps_count, GANTRY_GLOBAL T *GANTRY_APART out, const GANTRY_LONG out_apart) { \
         PLACES(GANTRY_PLACE_BEGIN, SIZE, ADD)                                                   \
         for (int tap = 0; tap < taps_count; ++tap) {                                            \
@@ -296,7 +296,7 @@ GANTRY_DEFINE_PLACES(add_filters_once, GANTRY_ONE_PLACE, PLACE, FEW, GANTRY_ADD_
     }
 GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_places)(
     GANTRY_GLOBAL const T *x, const GANTRY_LONG x_apart, GANTRY_GLOBAL const T *filter,
-    const gantry_tap_t *taps, const int taps_count, const int filters, const int depth,
+    const gantry__tap_t *taps, const int taps_count, const int filters, const int depth,
     GANTRY_GLOBAL T *out, const GANTRY_LONG out_apart) {
     int k = 0;
 
@@ -326,18 +326,18 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_places)(
 GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_direct)(GANTRY_GLOBAL const T *x,
                                                   GANTRY_GLOBAL const T *filter,
                                                   GANTRY_GLOBAL T *out,
-                                                  GANTRY_PARAMETERS(gantry_window_t) p,
-                                                  const gantry_stretch_t *s, const int filters,
+                                                  GANTRY_PARAMETERS(gantry__windows_t) p,
+                                                  const gantry__stretch_t *s, const int filters,
                                                   const GANTRY_LONG own, const GANTRY_LONG each) {
-    gantry_tap_t taps[GANTRY_LINE_TAPS];
-    gantry_reach_t whole, seen = {0, -1}, columns;
+    gantry__tap_t taps[GANTRY_LINE_TAPS];
+    gantry__reach_t whole, seen = {0, -1}, columns;
     const int is_wide = p->depth == 1 && filters >= GANTRY_MANY_SUMS;
     int count = 0;
 
-    gantry_find_reach(s->left, p->step_x, s->count, p->width - (p->columns - 1) * p->spread_x,
-                      &whole);
+    gantry__find_reach(s->left, p->step_x, s->count, p->width - (p->columns - 1) * p->spread_x,
+                       &whole);
     x += (s->image * p->height + s->top) * p->width * p->channels +
-         gantry_divide_position(own, p->depth);
+         gantry__divide_position(own, p->depth);
     out += s->place * each + own;
     for (GANTRY_LONG place = 0, at, next; place < s->count; place = next) {
         const int together = place >= whole.first &&
@@ -346,10 +346,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_direct)(GANTRY_GLOBAL const T *x,
 
         at = together && place > whole.end - GANTRY_PLACES ? whole.end - GANTRY_PLACES : place;
         next = at + (together ? GANTRY_PLACES : 1);
-        gantry_find_columns(p, s->left + at * p->step_x, &columns);
+        gantry__find_columns(p, s->left + at * p->step_x, &columns);
         if (columns.first != seen.first || columns.end != seen.end) {
             seen = columns;
-            count = gantry_list_taps(p, &s->rows, &seen, each, taps);
+            count = gantry__list_taps(p, &s->rows, &seen, each, taps);
         }
         GANTRY_ITEM_FN(add_places)
         (x + (s->left + at * p->step_x) * p->channels, p->step_x * p->channels, filter + own, taps,
@@ -365,16 +365,16 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_direct)(GANTRY_GLOBAL const T *x,
  * 2: there and finite. Returns it. */
 GANTRY_ITEM int GANTRY_ITEM_FN(depthwise_filters)(
     GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter, GANTRY_GLOBAL T *out,
-    GANTRY_PARAMETERS(gantry_window_t) p, const gantry_stretch_t *s, const gantry_lines_t *lines,
-    const GANTRY_LONG own, const GANTRY_LONG each, const GANTRY_LONG all, C *weights,
-    int weights_are) {
+    GANTRY_PARAMETERS(gantry__windows_t) p, const gantry__stretch_t *s,
+    const gantry__lines_t *lines, const GANTRY_LONG own, const GANTRY_LONG each,
+    const GANTRY_LONG all, C *weights, int weights_are) {
     const GANTRY_LONG plane =
-        p->planes != 0 ? s->image - gantry_divide_position(s->image, all) * all : 0;
+        p->planes != 0 ? s->image - gantry__divide_position(s->image, all) * all : 0;
     C sums[GANTRY_LINE_ROOM(sizeof(C)) / 2 + GANTRY_SUMS_AT_ONCE];
-    gantry_lines_t l;
+    gantry__lines_t l;
 
     for (int place = 0; place < s->count; place += l.places) {
-        gantry_next_lines(lines, s, place, &l);
+        gantry__next_lines(lines, s, place, &l);
         const int together = l.filters == each ? l.places : 1;
         int is_possible = s->rows.first < s->rows.end && lines->places > 0;
 
@@ -409,20 +409,20 @@ GANTRY_ITEM int GANTRY_ITEM_FN(depthwise_filters)(
 
 GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
                                            GANTRY_GLOBAL T *out,
-                                           GANTRY_PARAMETERS(gantry_window_t) p,
+                                           GANTRY_PARAMETERS(gantry__windows_t) p,
                                            const GANTRY_LONG i) {
     GANTRY_FIND_RUN(p->runs)
-    const GANTRY_LONG bands = gantry_divide_position(p->out_height + p->band - 1, p->band);
-    const GANTRY_LONG image = gantry_divide_position(line, bands),
+    const GANTRY_LONG bands = gantry__divide_position(p->out_height + p->band - 1, p->band);
+    const GANTRY_LONG image = gantry__divide_position(line, bands),
                       top = (line - image * bands) * p->band;
     const GANTRY_LONG bottom = top + p->band < p->out_height ? top + p->band : p->out_height;
     const GANTRY_LONG all = (p->planes != 0 ? p->planes : p->channels) * p->depth,
                       each = p->planes != 0 ? 1 : all;
-    gantry_stretch_t s;
+    gantry__stretch_t s;
     C weights[GANTRY_LINE_ROOM(sizeof(C))];
-    gantry_lines_t lines;
+    gantry__lines_t lines;
 
-    gantry_find_lines(p, each, GANTRY_LINE_ROOM(sizeof(C)), !GANTRY_T_IS_HALF, &lines);
+    gantry__find_lines(p, each, GANTRY_LINE_ROOM(sizeof(C)), !GANTRY_T_IS_HALF, &lines);
     for (GANTRY_LONG own = 0; own < each; own += lines.filters) {
         int weights_are = 0;
 
@@ -431,7 +431,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
                   : own;
         lines.filters = each - own < lines.filters ? (int)(each - own) : lines.filters;
         for (GANTRY_LONG y = top; y < bottom; ++y) {
-            gantry_find_places(p, image, y, first, end, &s);
+            gantry__find_places(p, image, y, first, end, &s);
             if (lines.is_direct) {
                 GANTRY_DEPTHWISE_DIRECT(x, filter, out, p, &s, lines.filters, own, each);
             } else {
@@ -459,16 +459,16 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
 #undef GANTRY_DEPTHWISE_DIRECT
 #undef GANTRY_REPEAT
 #endif
-GANTRY_ITEMS_2_1(depthwise, T, T, T, gantry_window_t)
+GANTRY_ITEMS_2_1(depthwise, T, T, T, gantry__windows_t)
 
 #if !GANTRY_T_IS_HALF && !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
 GANTRY_NO_ITEM(convolve) /* conv_cpu.c has it */
 #else
 GANTRY_ITEM void GANTRY_ITEM_FN(convolve)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
                                           GANTRY_GLOBAL T *out,
-                                          GANTRY_PARAMETERS(gantry_window_t) p,
+                                          GANTRY_PARAMETERS(gantry__windows_t) p,
                                           const GANTRY_LONG i) {
-    const gantry_view_t view = gantry_view(p, p->depth, i);
+    const gantry__view_t view = gantry__view(p, p->depth, i);
     C sum = (C)0;
 
     for (GANTRY_LONG r = view.rows.first; r < view.rows.end; ++r) {
@@ -487,27 +487,27 @@ GANTRY_ITEM void GANTRY_ITEM_FN(convolve)(GANTRY_GLOBAL const T *x, GANTRY_GLOBA
     }
     out[i] = GANTRY_NARROW(sum);
 }
-GANTRY_ITEMS_2_1(convolve, T, T, T, gantry_window_t)
+GANTRY_ITEMS_2_1(convolve, T, T, T, gantry__windows_t)
 #endif
 
 /* A pixel was seen through element (r, c) of the window at place (y + top - r * spread) / step,
  * where that divides. */
 #if GANTRY_RUN_MOST == 1
 GANTRY_ITEM void GANTRY_ITEM_FN(fold)(GANTRY_GLOBAL const T *patches, GANTRY_GLOBAL T *out,
-                                      GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i) {
-    const gantry_pixel_t at = gantry_pixel(i, p->height, p->width, p->channels);
+                                      GANTRY_PARAMETERS(gantry__windows_t) p, const GANTRY_LONG i) {
+    const gantry__pixel_t at = gantry__pixel(i, p->height, p->width, p->channels);
     C sum = (C)0;
 
     for (GANTRY_LONG r = 0; r < p->rows; ++r) {
         const GANTRY_LONG down = at.y + p->top - r * p->spread_y;
-        const GANTRY_LONG y = down < 0 ? -1 : gantry_divide_position(down, p->step_y);
+        const GANTRY_LONG y = down < 0 ? -1 : gantry__divide_position(down, p->step_y);
 
         if (down < 0 || y * p->step_y != down || y >= p->out_height) {
             continue;
         }
         for (GANTRY_LONG c = 0; c < p->columns; ++c) {
             const GANTRY_LONG right = at.x + p->left - c * p->spread_x;
-            const GANTRY_LONG x = right < 0 ? -1 : gantry_divide_position(right, p->step_x);
+            const GANTRY_LONG x = right < 0 ? -1 : gantry__divide_position(right, p->step_x);
 
             if (right >= 0 && x * p->step_x == right && x < p->out_width) {
                 const GANTRY_LONG place = (at.image * p->out_height + y) * p->out_width + x;
@@ -523,15 +523,15 @@ GANTRY_ITEM void GANTRY_ITEM_FN(fold)(GANTRY_GLOBAL const T *patches, GANTRY_GLO
 /* sums[k] of the pixel's `count` channels side by side, whose first patch elements are in
  * `patches`. */
 GANTRY_ITEM void GANTRY_ITEM_FN(fold_pixel)(GANTRY_GLOBAL const T *patches, C *sums,
-                                            GANTRY_PARAMETERS(gantry_window_t) p,
-                                            const gantry_pixel_t at, const int count) {
+                                            GANTRY_PARAMETERS(gantry__windows_t) p,
+                                            const gantry__pixel_t at, const int count) {
     for (GANTRY_LONG r = 0; r < p->rows; ++r) {
         const GANTRY_LONG y =
-            gantry_place_through(at.y + p->top - r * p->spread_y, p->step_y, p->out_height);
+            gantry__place_through(at.y + p->top - r * p->spread_y, p->step_y, p->out_height);
 
         for (GANTRY_LONG c = 0; y >= 0 && c < p->columns; ++c) {
             const GANTRY_LONG x =
-                gantry_place_through(at.x + p->left - c * p->spread_x, p->step_x, p->out_width);
+                gantry__place_through(at.x + p->left - c * p->spread_x, p->step_x, p->out_width);
 
             if (x >= 0) {
                 const GANTRY_LONG place = (at.image * p->out_height + y) * p->out_width + x;
@@ -547,12 +547,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(fold_pixel)(GANTRY_GLOBAL const T *patches, C *s
 }
 
 GANTRY_ITEM void GANTRY_ITEM_FN(fold)(GANTRY_GLOBAL const T *patches, GANTRY_GLOBAL T *out,
-                                      GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i) {
+                                      GANTRY_PARAMETERS(gantry__windows_t) p, const GANTRY_LONG i) {
     GANTRY_FIND_RUN(p->runs)
-    gantry_pixel_t at;
+    gantry__pixel_t at;
     C sums[GANTRY_RUN_MOST];
 
-    at.image = gantry_divide_position(line, p->height);
+    at.image = gantry__divide_position(line, p->height);
     at.y = line - at.image * p->height;
     for (at.x = first; at.x < end; at.x++) {
         for (at.channel = 0; at.channel < p->channels; at.channel += GANTRY_RUN_MOST) {
@@ -569,6 +569,6 @@ GANTRY_ITEM void GANTRY_ITEM_FN(fold)(GANTRY_GLOBAL const T *patches, GANTRY_GLO
     }
 }
 #endif
-GANTRY_ITEMS_1_1(fold, T, T, gantry_window_t)
+GANTRY_ITEMS_1_1(fold, T, T, gantry__windows_t)
 
 #endif

@@ -9,7 +9,7 @@ GANTRY_K_ITEM_TEXTS(window_sum, GANTRY_WINDOW_SUM_ITEMS, gantry__text_window,
 static int32_t run_filter(gantry_op_call_t *call, uint32_t item, int goes_by_places) {
     static const gantry__window_names_t names = {"strides", "dilations"};
     const gantry_arg_t *x = call->inputs[0], *filter = call->inputs[1];
-    gantry_window_t window;
+    gantry__windows_t window;
 
     gantry__window_fill(call, &names, x, call->outputs[0], filter->dims[0], filter->dims[1],
                         &window);
@@ -31,7 +31,7 @@ static int32_t compute_convolve(gantry_op_call_t *call) {
 static int32_t compute_fold(gantry_op_call_t *call) {
     static const gantry__window_names_t names = {"strides", "rates"};
     const gantry_arg_t *patches = call->inputs[0];
-    gantry_window_t window;
+    gantry__windows_t window;
     int64_t rows, columns;
 
     gantry__window_size(call, "ksizes", &rows, &columns);

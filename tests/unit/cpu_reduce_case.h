@@ -35,8 +35,8 @@ static inline void randomize(gantry_arg_t *arg) {
         switch (arg->dtype) {
             case F32: ((float *)arg->data)[i] = (float)value; break;
             case F64: ((double *)arg->data)[i] = value; break;
-            case F16: ((uint16_t *)arg->data)[i] = gantry_f32_to_f16((float)value); break;
-            case BF16: ((uint16_t *)arg->data)[i] = gantry_f32_to_bf16((float)value); break;
+            case F16: ((uint16_t *)arg->data)[i] = gantry__f32_to_f16((float)value); break;
+            case BF16: ((uint16_t *)arg->data)[i] = gantry__f32_to_bf16((float)value); break;
             case I32: ((uint32_t *)arg->data)[i] = random_bits(); break;
             case I64:
                 ((uint64_t *)arg->data)[i] = (uint64_t)random_bits() << 32 | random_bits();

@@ -58,7 +58,7 @@ typedef struct task {
 #define FILL(name)                                                                   \
     static void fill_##name(float *restrict y, const float *restrict x, int count) { \
         for (int i = 0; i < count; ++i) {                                            \
-            y[i] = gantry_##name##_f32(x[i]);                                        \
+            y[i] = gantry__##name##_f32(x[i]);                                       \
         }                                                                            \
     }
 

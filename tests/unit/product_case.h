@@ -152,11 +152,11 @@ static inline int32_t output_dims(const product_t *p, int64_t *out) {
 }
 
 static inline double half_number(int32_t dtype, uint16_t bits) {
-    return (double)(dtype == FLOAT16 ? gantry_f16_to_f32(bits) : gantry_bf16_to_f32(bits));
+    return (double)(dtype == FLOAT16 ? gantry__f16_to_f32(bits) : gantry__bf16_to_f32(bits));
 }
 
 static inline uint16_t half_bits(int32_t dtype, double value) {
-    return dtype == FLOAT16 ? gantry_f32_to_f16((float)value) : gantry_f32_to_bf16((float)value);
+    return dtype == FLOAT16 ? gantry__f32_to_f16((float)value) : gantry__f32_to_bf16((float)value);
 }
 
 static inline double get(const void *data, int32_t dtype, int64_t i) {

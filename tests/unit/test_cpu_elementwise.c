@@ -85,8 +85,8 @@ static void store_value(void *data, int32_t dtype, int64_t i, uint32_t salt) {
     switch (dtype) {
         case GANTRY_K_FLOAT32: ((float *)data)[i] = f; break;
         case GANTRY_K_FLOAT64: ((double *)data)[i] = (double)f * 1.0000000001; break;
-        case GANTRY_K_FLOAT16: ((uint16_t *)data)[i] = gantry_f32_to_f16(f); break;
-        case GANTRY_K_BFLOAT16: ((uint16_t *)data)[i] = gantry_f32_to_bf16(f); break;
+        case GANTRY_K_FLOAT16: ((uint16_t *)data)[i] = gantry__f32_to_f16(f); break;
+        case GANTRY_K_BFLOAT16: ((uint16_t *)data)[i] = gantry__f32_to_bf16(f); break;
         case GANTRY_K_BOOL: ((uint8_t *)data)[i] = r >> 7 & 1; break;
         default: store_int((char *)data + i * gantry__k_size(dtype), dtype, whole);
     }
@@ -226,8 +226,8 @@ static double load_float(int32_t dtype, const void *p) {
     switch (dtype) {
         case GANTRY_K_FLOAT32: return (double)*(const float *)p;
         case GANTRY_K_FLOAT64: return *(const double *)p;
-        case GANTRY_K_FLOAT16: return (double)gantry_f16_to_f32(*(const uint16_t *)p);
-        default: return (double)gantry_bf16_to_f32(*(const uint16_t *)p);
+        case GANTRY_K_FLOAT16: return (double)gantry__f16_to_f32(*(const uint16_t *)p);
+        default: return (double)gantry__bf16_to_f32(*(const uint16_t *)p);
     }
 }
 
@@ -261,8 +261,8 @@ static int wanted_bool(size_t op, int32_t dtype, const void *x, const void *y) {
 /* What float32 arithmetic gives, rounded to dtype. */
 static double rounded(int32_t dtype, double x) {
     const float single = (float)x;
-    if (dtype == GANTRY_K_FLOAT16) return (double)gantry_f16_to_f32(gantry_f32_to_f16(single));
-    if (dtype == GANTRY_K_BFLOAT16) return (double)gantry_bf16_to_f32(gantry_f32_to_bf16(single));
+    if (dtype == GANTRY_K_FLOAT16) return (double)gantry__f16_to_f32(gantry__f32_to_f16(single));
+    if (dtype == GANTRY_K_BFLOAT16) return (double)gantry__bf16_to_f32(gantry__f32_to_bf16(single));
     return dtype == GANTRY_K_FLOAT32 ? (double)single : x;
 }
 

@@ -81,19 +81,19 @@ static void assert_wide_loop(int row, double (*function)(double)) {
 
 static void sin_of_near_and_far_blocks_has_the_texts_bits(void **state) {
     (void)state;
-    assert_loop(GANTRY_K_ROW_Sin, gantry_sin_f32);
-    assert_wide_loop(GANTRY_K_ROW_Sin, gantry_sin_f64);
+    assert_loop(GANTRY_K_ROW_Sin, gantry__sin_f32);
+    assert_wide_loop(GANTRY_K_ROW_Sin, gantry__sin_f64);
 }
 
 static void cos_of_near_and_far_blocks_has_the_texts_bits(void **state) {
     (void)state;
-    assert_loop(GANTRY_K_ROW_Cos, gantry_cos_f32);
-    assert_wide_loop(GANTRY_K_ROW_Cos, gantry_cos_f64);
+    assert_loop(GANTRY_K_ROW_Cos, gantry__cos_f32);
+    assert_wide_loop(GANTRY_K_ROW_Cos, gantry__cos_f64);
 }
 
 static void tan_of_near_and_far_blocks_has_the_texts_bits(void **state) {
     (void)state;
-    assert_loop(GANTRY_K_ROW_Tan, gantry_tan_f32);
+    assert_loop(GANTRY_K_ROW_Tan, gantry__tan_f32);
 }
 
 int main(void) {

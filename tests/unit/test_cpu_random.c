@@ -31,8 +31,8 @@ static void philox_known_answers_are_met(void **state) {
     (void)state;
     for (size_t c = 0; c < 3; ++c) {
         const uint32_t *k = cases[c];
-        const gantry_words_t w =
-            gantry_philox((uint64_t)k[1] << 32 | k[0], (uint64_t)k[3] << 32 | k[2], 0, k[4], k[5]);
+        const gantry__words_t w =
+            gantry__philox((uint64_t)k[1] << 32 | k[0], (uint64_t)k[3] << 32 | k[2], 0, k[4], k[5]);
         assert_int_equal(w.a, k[6]);
         assert_int_equal(w.b, k[7]);
         assert_int_equal(w.c, k[8]);
@@ -41,15 +41,15 @@ static void philox_known_answers_are_met(void **state) {
 }
 
 static void philox_group_carries_into_the_upper_half(void **state) {
-    const gantry_words_t over = gantry_philox(UINT64_MAX - 1, 41, 3, 5, 6);
-    const gantry_words_t want = gantry_philox(1, 42, 0, 5, 6);
+    const gantry__words_t over = gantry__philox(UINT64_MAX - 1, 41, 3, 5, 6);
+    const gantry__words_t want = gantry__philox(1, 42, 0, 5, 6);
     (void)state;
     assert_memory_equal(&over, &want, sizeof over);
 }
 
 static void philox_groups_beyond_32_bits_are_counted(void **state) {
-    const gantry_words_t far = gantry_philox(7, 3, UINT64_C(5) << 33, 5, 6);
-    const gantry_words_t want = gantry_philox((UINT64_C(5) << 33) + 7, 3, 0, 5, 6);
+    const gantry__words_t far = gantry__philox(7, 3, UINT64_C(5) << 33, 5, 6);
+    const gantry__words_t want = gantry__philox((UINT64_C(5) << 33) + 7, 3, 0, 5, 6);
     (void)state;
     assert_memory_equal(&far, &want, sizeof far);
 }
@@ -57,8 +57,8 @@ static void philox_groups_beyond_32_bits_are_counted(void **state) {
 static void angle_every_word_is_the_float64_product_rounded_once(void **state) {
     (void)state;
     for (uint32_t m = 0; m < 1u << 23; ++m) {
-        const float want = (float)(6.283185307179586 * (double)gantry_uniform_f32(m));
-        const float got = gantry_angle_f32(m | 0xff800000u); /* upper bits do not matter */
+        const float want = (float)(6.283185307179586 * (double)gantry__uniform_f32(m));
+        const float got = gantry__angle_f32(m | 0xff800000u); /* upper bits do not matter */
         if (memcmp(&want, &got, sizeof got) != 0) {
             fail_msg("word %u: %a, not %a", m, (double)got, (double)want);
         }
@@ -121,8 +121,8 @@ static gantry_arg_t *draw(cpu_call_t *device, const char *op, int32_t dtype, int
 }
 
 static uint32_t word(int64_t i) {
-    const gantry_words_t w = gantry_philox((uint64_t)counter[0], (uint64_t)counter[1],
-                                           (uint64_t)(i / 4), 0x89abcdef, 0x01234567);
+    const gantry__words_t w = gantry__philox((uint64_t)counter[0], (uint64_t)counter[1],
+                                             (uint64_t)(i / 4), 0x89abcdef, 0x01234567);
     const uint32_t words[4] = {w.a, w.b, w.c, w.d};
     return words[i % 4];
 }
@@ -162,14 +162,14 @@ static void normal_is_box_muller_and_equal_on_all_levels(void **state) {
     const float *f = draw(&device, "StatelessRandomNormalV2", GANTRY_K_FLOAT32, count)->data;
     const double *d = draw(&device, "StatelessRandomNormalV2", GANTRY_K_FLOAT64, count)->data;
     for (int64_t i = 0; i + 1 < count; i += 2) {
-        const double u = fmax((double)gantry_uniform_f32(word(i)), (double)1e-7f);
+        const double u = fmax((double)gantry__uniform_f32(word(i)), (double)1e-7f);
         const double a =
-            (double)(float)(6.283185307179586 * (double)gantry_uniform_f32(word(i + 1)));
+            (double)(float)(6.283185307179586 * (double)gantry__uniform_f32(word(i + 1)));
         const double r = sqrt(-2 * log(u));
         assert_true(near((double)f[i], sin(a) * r, 0x1p-23));
         assert_true(near((double)f[i + 1], cos(a) * r, 0x1p-23));
-        const double v = fmax(gantry_uniform_f64(word(2 * i), word(2 * i + 1)), 1e-7);
-        const double b = 6.283185307179586 * gantry_uniform_f64(word(2 * i + 2), word(2 * i + 3));
+        const double v = fmax(gantry__uniform_f64(word(2 * i), word(2 * i + 1)), 1e-7);
+        const double b = 6.283185307179586 * gantry__uniform_f64(word(2 * i + 2), word(2 * i + 3));
         assert_true(near(d[i], sin(b) * sqrt(-2 * log(v)), 0x1p-52));
         assert_true(near(d[i + 1], cos(b) * sqrt(-2 * log(v)), 0x1p-52));
     }
@@ -201,9 +201,9 @@ static void seed_of_either_width_is_scrambled_alike(void **state) {
     assert_int_equal(cpu_compute(&device, find("StatelessRandomUniform"), by_narrow, 2, b, NULL, 0),
                      0);
     assert_memory_equal(a->data, b->data, (size_t)count * 4);
-    const gantry_words_t mix = gantry_philox((uint64_t)-2, 5, 0, 0x3ec8f720u, 0x02461e29u);
-    const gantry_words_t first = gantry_philox(0, (uint64_t)mix.d << 32 | mix.c, 0, mix.a, mix.b);
-    const float want = gantry_uniform_f32(first.a);
+    const gantry__words_t mix = gantry__philox((uint64_t)-2, 5, 0, 0x3ec8f720u, 0x02461e29u);
+    const gantry__words_t first = gantry__philox(0, (uint64_t)mix.d << 32 | mix.c, 0, mix.a, mix.b);
+    const float want = gantry__uniform_f32(first.a);
     assert_memory_equal(a->data, &want, sizeof want);
     cpu_call_close(&device);
 }

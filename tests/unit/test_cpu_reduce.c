@@ -117,9 +117,9 @@ static int64_t collect(const gantry_arg_t *input, uint32_t mask, int64_t output,
         if (input->dtype == F32) {
             ((float *)sequence)[found] = ((float *)input->data)[i];
         } else if (input->dtype == F16) {
-            ((float *)sequence)[found] = gantry_f16_to_f32(((uint16_t *)input->data)[i]);
+            ((float *)sequence)[found] = gantry__f16_to_f32(((uint16_t *)input->data)[i]);
         } else if (input->dtype == BF16) {
-            ((float *)sequence)[found] = gantry_bf16_to_f32(((uint16_t *)input->data)[i]);
+            ((float *)sequence)[found] = gantry__bf16_to_f32(((uint16_t *)input->data)[i]);
         } else if (input->dtype == I32) {
             ((int64_t *)sequence)[found] = ((int32_t *)input->data)[i];
         } else {
@@ -139,7 +139,8 @@ static void check_output(int op, const gantry_arg_t *input, uint32_t mask,
         assert_memory_equal(&expected, (float *)output->data + at, sizeof expected);
     } else if (input->dtype == F16 || input->dtype == BF16) {
         float all = f32_result(op, (float *)sequence, count);
-        uint16_t expected = input->dtype == F16 ? gantry_f32_to_f16(all) : gantry_f32_to_bf16(all);
+        uint16_t expected =
+            input->dtype == F16 ? gantry__f32_to_f16(all) : gantry__f32_to_bf16(all);
         assert_int_equal(expected, ((uint16_t *)output->data)[at]);
     } else if (input->dtype == F64) {
         double expected = f64_result(op, (double *)sequence, count);

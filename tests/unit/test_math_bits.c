@@ -94,7 +94,7 @@ enum { LIBRARY_PAIRS = 0 LIBRARY_PAIRS_F64(ONE) };
         const type *restrict z = zs;                                               \
         (void)z;                                                                   \
         for (size_t i = 0; i < count; ++i) {                                       \
-            y[i] = gantry_##name##_##width(__VA_ARGS__);                           \
+            y[i] = gantry__##name##_##width(__VA_ARGS__);                          \
         }                                                                          \
     }
 #define LOOP_F32(name, ...) LOOP(name, float, f32, x[i])

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gantry_pow_f32 of the portable text against double precision: every pair of special values, and
+ * gantry__pow_f32 of the portable text against double precision: every pair of special values, and
  * random pairs of any bits, with results over the whole range, with whole exponents, and with bases
  * near 1.
  *
  * An argument gives the number of pairs per kind (default 400,000). Largest error seen over more:
  * see math_float32_pow.cl.
  * */
-#define PAIR_FUNCTION gantry_pow_f32
+#define PAIR_FUNCTION gantry__pow_f32
 #define PAIR_REFERENCE pow
 #define PAIR_NAMES "x, y"
 #define PAIR_BOUND_ULP 1.0

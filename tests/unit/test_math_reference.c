@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tests' own digamma (math_float32_reference.h), which judges gantry_digamma_f32 and _f64,
+/* The tests' own digamma (math_float32_reference.h), which judges gantry__digamma_f32 and _f64,
  * against mpmath's. */
 #include <float.h>
 #include <math.h>

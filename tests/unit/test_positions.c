@@ -38,7 +38,7 @@ static void divided_positions_are_those_of_64_bits(void **state) {
     for (size_t i = 0; i < count; ++i) {
         for (size_t k = 0; k < count; ++k) {
             if (numbers[k] > 0 &&
-                gantry_divide_position(numbers[i], numbers[k]) != numbers[i] / numbers[k]) {
+                gantry__divide_position(numbers[i], numbers[k]) != numbers[i] / numbers[k]) {
                 fail_msg("%lld / %lld", (long long)numbers[i], (long long)numbers[k]);
             }
         }
@@ -79,7 +79,7 @@ static void matrices_beyond_32_bits_keep_their_band(void **state) {
     const size_t bytes = (size_t)BORDER + 4096;
     uint8_t *x = reserve(bytes), *out = reserve(bytes);
     void *const spans[] = {x, out};
-    gantry_band_t p = {
+    gantry__band_t p = {
         .work = {.count = (int64_t)bytes}, .runs = {5, 1, 5}, .rows = 3, .columns = 5};
     (void)state;
     for (int64_t i = BORDER - 40; i < BORDER + 40; ++i) {
@@ -102,7 +102,7 @@ static void check_gather_nd(int64_t inner, int64_t row, int64_t slice) {
     uint8_t fault[16] = {0};
     void *const spans[] = {params, memory, out, fault};
     int32_t *indices = (int32_t *)(void *)memory;
-    gantry_slices_t p = {.depth = 1, .inner = inner, .dims = {slice + 1}};
+    gantry__slices_t p = {.depth = 1, .inner = inner, .dims = {slice + 1}};
     indices[row] = (int32_t)slice;
     for (int64_t e = 0; e < 8; ++e) {
         params[slice * inner + (inner < 8 ? e % inner : inner - 8 + e)] = (uint8_t)(e + 1);

@@ -11,7 +11,7 @@
 
 /* As problem_t of opencl_cpu_conv.c. */
 typedef struct {
-    gantry_window_t window;
+    gantry__windows_t window;
     long m, n, k; /* places, outputs, elements of a patch */
     long nc;
     long slot; /* scratch of one work-item: the packed block, strips, zeros */
@@ -39,10 +39,10 @@ typedef struct {
 
 /* MR x NR of c, or as much of it as there is. */
 static void lines_tile(__global const T *images, __global const T *zeros,
-                       const gantry_piece_t *pieces, long count, __global const T *b, __global T *c,
-                       long c_row, long rows, long columns, int is_first) {
+                       const gantry__lines_piece_t *pieces, long count, __global const T *b,
+                       __global T *c, long c_row, long rows, long columns, int is_first) {
     ROWS(ROW_CLEAR)
-    for (const gantry_piece_t *piece = pieces; piece < pieces + count; ++piece) {
+    for (const gantry__lines_piece_t *piece = pieces; piece < pieces + count; ++piece) {
         ROWS(LINE)
         long p = -piece->count; /* no register for an end: MR are taken by lines */
         while (p <= -4) {
@@ -58,9 +58,9 @@ static void lines_tile(__global const T *images, __global const T *zeros,
 /* The panel of places from `i` on by all columns. Pieces are of the sum from element `k` on;
  * images: what their lines count from. */
 static void convolve_panel(const problem_t *q, __global const T *images,
-                           const gantry_piece_t *pieces, long count, __global const T *packed,
-                           __global const T *zeros, __global T *c, long i, long columns, long k,
-                           T *chains, int is_last) {
+                           const gantry__lines_piece_t *pieces, long count,
+                           __global const T *packed, __global const T *zeros, __global T *c, long i,
+                           long columns, long k, T *chains, int is_last) {
     for (long j = 0; j < columns; j += NR) {
         lines_tile(images, zeros, pieces, count, packed + j * q->k + k * NR, c + i * q->n + j, q->n,
                    q->m - i, columns - j, k == 0);
@@ -115,10 +115,11 @@ static void pack_filter(const problem_t *q, __global T *packed, __global const T
  * from `line` on, or begins them; k elements from one column to the next. b and chains begin
  * with that vector's first. */
 static void few_dots(__global const T *images, __global const T *zeros,
-                     const gantry_piece_t *pieces, long count, long line, long part,
+                     const gantry__lines_piece_t *pieces, long count, long line, long part,
                      __global const T *b, long k, T *chains, int add) {
     LINES(FEW_LINE_BEGIN)
-    for (const gantry_piece_t *piece = pieces; piece < pieces + count; b += piece->count, piece++) {
+    for (const gantry__lines_piece_t *piece = pieces; piece < pieces + count;
+         b += piece->count, piece++) {
         LINES(FEW_FROM)
         for (long p = 0; p < piece->count; p += CHAIN) {
             LINES(FEW_READ)
@@ -144,9 +145,9 @@ static T add_chains(CHAINS x) {
 /* As the other one; `chains` keeps those of MR places from piece to piece, and the last pieces
  * lead to c. */
 static void convolve_panel(const problem_t *q, __global const T *images,
-                           const gantry_piece_t *pieces, long count, __global const T *packed,
-                           __global const T *zeros, __global T *c, long first, long columns, long k,
-                           T *chains, int is_last) {
+                           const gantry__lines_piece_t *pieces, long count,
+                           __global const T *packed, __global const T *zeros, __global T *c,
+                           long first, long columns, long k, T *chains, int is_last) {
     const long places = min((long)MR, q->m - first);
 
     for (long i = 0; i < places; i += FEW_LINES) {
@@ -174,7 +175,7 @@ static void pack_filter(const problem_t *q, __global T *packed, __global const T
 
 /* Asks for what the next panel sees beyond this one: hardware is late for so many short lines.
  * Beyond the images, too. */
-static void fetch_ahead(const gantry_window_t *w, const gantry_panel_t *panel,
+static void fetch_ahead(const gantry__windows_t *w, const gantry__panel_t *panel,
                         __global const T *images) {
     const long count = panel->places * w->step_x * w->channels;
     const long last = panel->start + ((panel->places - 1) * w->step_x + w->columns) * w->channels;
@@ -189,14 +190,14 @@ static void fetch_ahead(const gantry_window_t *w, const gantry_panel_t *panel,
 }
 
 /* Strips of `rows` window rows from `first` on. */
-static void fill_strips(const gantry_window_t *w, const gantry_panel_t *panel,
+static void fill_strips(const gantry__windows_t *w, const gantry__panel_t *panel,
                         __global const T *images, long first, long rows, __global T *strips) {
-    gantry_strip_part_t part;
+    gantry__strip_part_t part;
 
     for (long i = 0; i < panel->places;) {
-        i = gantry_find_strip_part(w, panel, i, &part);
+        i = gantry__find_strip_part(w, panel, i, &part);
         for (long r = 0; r < rows; ++r) {
-            const int is_there = gantry_has_elements(w, &part, first + r);
+            const int is_there = gantry__has_elements(w, &part, first + r);
             const long count = is_there ? part.count : 0,
                        zeros = is_there ? part.zeros : part.end - part.to;
             __global const T *from = images + part.from + (first + r) * part.row;
@@ -222,16 +223,16 @@ GANTRY_DEFINE_SUM_AGAIN(T, __global, sum_again)
 static void convolve(const problem_t *q, __global const T *images, __global const T *filter,
                      __global const T *packed, __global const T *zeros, __global T *strips,
                      __global T *c, long begin, long end, long columns) {
-    gantry_panel_t panel;
-    gantry_piece_t pieces[GANTRY_PANEL_PIECES], inside[GANTRY_PANEL_PIECES];
+    gantry__panel_t panel;
+    gantry__lines_piece_t pieces[GANTRY_PANEL_PIECES], inside[GANTRY_PANEL_PIECES];
     T chains[GANTRY_FEW ? MR * GANTRY_FEW_COLUMNS * CHAIN : 1];
-    const long inside_count = gantry_find_inside_pieces(&q->window, q->k, inside);
+    const long inside_count = gantry__find_inside_pieces(&q->window, q->k, inside);
 
     for (long i = begin; i < end; i += MR) {
-        gantry_find_panel(&q->window, i, q->m, MR, &panel);
+        gantry__find_panel(&q->window, i, q->m, MR, &panel);
         fetch_ahead(&q->window, &panel, images);
         const int is_inside = panel.is_inside && inside_count > 0;
-        const int has_strips = !is_inside && gantry_has_strips(&q->window, &panel);
+        const int has_strips = !is_inside && gantry__has_strips(&q->window, &panel);
         __global const T *from = is_inside ? images + panel.start : has_strips ? strips : images;
 
         for (long k = 0, r = 0; k < q->k;) {
@@ -239,15 +240,15 @@ static void convolve(const problem_t *q, __global const T *images, __global cons
             long count = inside_count;
 
             if (has_strips) {
-                count = min(q->window.rows - r, gantry_strips_at_once(&panel));
+                count = min(q->window.rows - r, gantry__strips_at_once(&panel));
                 fill_strips(&q->window, &panel, images, r, count, strips);
-                gantry_find_strip_pieces(&q->window, &panel, count, pieces);
+                gantry__find_strip_pieces(&q->window, &panel, count, pieces);
                 r += count;
                 k = r * q->window.columns * q->window.channels;
             } else if (is_inside) {
                 k = q->k;
             } else {
-                count = gantry_find_pieces(&q->window, &panel, q->k, &k, pieces);
+                count = gantry__find_pieces(&q->window, &panel, q->k, &k, pieces);
             }
             convolve_panel(q, from, is_inside ? inside : pieces, count, packed, zeros, c, i,
                            columns, start, chains, k >= q->k);
