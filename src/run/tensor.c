@@ -13,9 +13,14 @@
 
 /* ---- objects ---- */
 
+/* One object waits outside the lock: a loop that makes a tensor and lets it go needs no other. */
 static gantry_tensor_t *take_object(gantry_runtime_t *runtime) {
+    gantry_tensor_t *tensor = atomic_load_explicit(&runtime->next_tensor, memory_order_relaxed);
+    if (tensor)
+        tensor = atomic_exchange_explicit(&runtime->next_tensor, NULL, memory_order_acquire);
+    if (tensor) return tensor;
     gantry__mutex_lock(&runtime->lock);
-    gantry_tensor_t *tensor = runtime->spare_tensors;
+    tensor = runtime->spare_tensors;
     if (tensor) {
         runtime->spare_tensors = tensor->next;
         --runtime->spare_count;
@@ -25,6 +30,11 @@ static gantry_tensor_t *take_object(gantry_runtime_t *runtime) {
 }
 
 static void return_object(gantry_runtime_t *runtime, gantry_tensor_t *tensor) {
+    gantry_tensor_t *none = NULL;
+    if (!atomic_load_explicit(&runtime->next_tensor, memory_order_relaxed) &&
+        atomic_compare_exchange_strong_explicit(&runtime->next_tensor, &none, tensor,
+                                                memory_order_release, memory_order_relaxed))
+        return;
     gantry__mutex_lock(&runtime->lock);
     bool keeps = runtime->spare_count < SPARE_TENSORS;
     if (keeps) {
