@@ -9,6 +9,7 @@
 #include "run/tensor_state.h"
 
 #define SPARE_TENSORS 4096
+#define MOST_PUT_BYTES (INT64_C(1) << 20)
 #define SHORT_READ_BYTES 2048 /* below, a device's own copy takes longer to call than to do */
 
 /* ---- objects ---- */
@@ -193,14 +194,40 @@ static bool is_filled(const gantry_logical_device_t *device, gantry_dtype_t dtyp
            gantry_shape_elements(shape) == 1;
 }
 
-/* Whether a byte is neither 0 nor 1: a loop that becomes vector code. */
-static bool has_odd_bool(const unsigned char *bytes, size_t count) {
-    unsigned char all = 0;
-    for (size_t i = 0; i < count; ++i) all |= bytes[i];
-    return all > 1;
+/* To a C program, to NumPy and to TensorFlow what is not 0 is true; kernels count on 1. As fast as
+ * a copy: a loop that becomes vector code, as the next one does. */
+static void copy_bools(unsigned char *target, const unsigned char *source, size_t count) {
+    for (size_t i = 0; i < count; ++i) target[i] = source[i] != 0;
 }
 
-/* To a C program, to NumPy and to TensorFlow what is not 0 is true; kernels count on 1. */
+/* Whether a byte is neither 0 nor 1. Both halves at once: one would wait for its last sum. */
+static bool has_odd_bool(const unsigned char *bytes, size_t count) {
+    const size_t half = count / 2;
+    unsigned char first = 0, second = count % 2 ? bytes[count - 1] : 0;
+    for (size_t i = 0; i < half; ++i) {
+        first |= bytes[i];
+        second |= bytes[half + i];
+    }
+    return (first | second) > 1;
+}
+
+/* Whether bools go without a look at them first into memory that this thread writes itself; more
+ * of them are for the device's copy, which has all threads. */
+static bool are_put(const gantry_logical_device_t *device, const gantry_shape_t *shape) {
+    return device->host_addressable && device->synchronous &&
+           gantry_shape_elements(shape) <= MOST_PUT_BYTES;
+}
+
+static gantry_status_t put_bools(gantry_tensor_t *tensor, const unsigned char *data) {
+    gantry__profile_frame_t *frame = gantry__device_frame(&tensor->runtime->devices);
+    GANTRY__TRY(gantry__loss_check(tensor->device));
+    gantry__step_t before = gantry__profile_enter(frame, GANTRY__STEP_COPY);
+    copy_bools(tensor->data, data, tensor->size_bytes);
+    if (frame) frame->numbers.bytes_moved += tensor->size_bytes;
+    (void)gantry__profile_enter(frame, before);
+    return GANTRY_OK;
+}
+
 static gantry_status_t from_odd_bools(gantry_runtime_t *runtime, gantry_logical_device_t *device,
                                       const gantry_shape_t *shape, const unsigned char *data,
                                       const char *tag, gantry_tensor_t **out_tensor) {
@@ -208,7 +235,7 @@ static gantry_status_t from_odd_bools(gantry_runtime_t *runtime, gantry_logical_
     *out_tensor = NULL;
     unsigned char *bools = gantry__heap_alloc(&runtime->heap, count);
     if (!bools) return GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t i = 0; i < count; ++i) bools[i] = data[i] != 0;
+    copy_bools(bools, data, count);
     gantry_status_t status =
         gantry__tensor_from_host(runtime, device, GANTRY_BOOL, shape, bools, tag, out_tensor);
     gantry__heap_free(&runtime->heap, bools, count);
@@ -219,7 +246,9 @@ gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logic
                                          gantry_dtype_t dtype, const gantry_shape_t *shape,
                                          const void *data, const char *tag,
                                          gantry_tensor_t **out_tensor) {
-    if (dtype == GANTRY_BOOL && has_odd_bool(data, (size_t)gantry_shape_elements(shape)))
+    const bool puts_bools = dtype == GANTRY_BOOL && are_put(device, shape);
+    if (dtype == GANTRY_BOOL && !puts_bools &&
+        has_odd_bool(data, (size_t)gantry_shape_elements(shape)))
         return from_odd_bools(runtime, device, shape, data, tag, out_tensor);
     const gantry__allocation_t purpose = {.owner = "Const", .tag = tag};
     const bool fills = is_filled(device, dtype, shape);
@@ -228,7 +257,9 @@ gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logic
                                       &purpose, out_tensor));
     gantry_tensor_t *tensor = *out_tensor;
     gantry_status_t status = GANTRY_OK;
-    if (fills && tensor->buffer) {
+    if (puts_bools && tensor->data) {
+        status = put_bools(tensor, data);
+    } else if (fills && tensor->buffer) {
         status = gantry__fill_from_host(tensor->buffer, data, (uint32_t)tensor->size_bytes,
                                         &tensor->ready);
     } else if (tensor->buffer) {
