@@ -292,9 +292,8 @@ static gantry_status_t allocate_output(gantry__eager_t *eager, uint32_t i) {
         .owner = eager->op->name,
         .tag = eager->scope->tag,
         .held = eager->call.temporary_count + eager->call.scratch_count};
-    GANTRY__TRY(gantry__tensor_create(eager->runtime, eager->device, eager->infer.out_dtypes[i],
-                                      &eager->infer.out_shapes[i], GANTRY_STREAM_COMPUTE, &purpose,
-                                      &eager->made[i]));
+    GANTRY__TRY(gantry__tensor_create_for(eager->scope, eager->device, eager->infer.out_dtypes[i],
+                                          &eager->infer.out_shapes[i], &purpose, &eager->made[i]));
     bind_arg(eager->output_args[i], eager->made[i]);
     return GANTRY_OK;
 }

@@ -277,8 +277,6 @@ gantry_runtime_t *gantry__runtime_retain(gantry_runtime_t *runtime) {
 }
 
 static void release_spare_tensors(gantry_runtime_t *runtime) {
-    gantry_tensor_t *next = atomic_load(&runtime->next_tensor);
-    gantry__heap_free(&runtime->heap, next, sizeof *next);
     while (runtime->spare_tensors) {
         gantry_tensor_t *tensor = runtime->spare_tensors;
         runtime->spare_tensors = tensor->next;

@@ -57,7 +57,6 @@ struct gantry_runtime_t {
      * a program cache with the first op on the card, of the view that serves it then. */
     gantry__kernel_registry_t *registries;
     _Atomic(gantry__program_cache_t *) *programs;
-    _Atomic(struct gantry_tensor_t *) next_tensor; /* a spare one, or NULL */
     atomic_bool is_initialized;
     gantry_logical_device_t *host; /* the first CPU: where host constants live */
     /* settings that may change at any time */

@@ -5,8 +5,8 @@
 
 #include "base/struct_size.h"
 #include "device/loss.h"
+#include "run/scope_state.h"
 #include "run/tensor_format.h"
-#include "run/tensor_state.h"
 
 #define SPARE_TENSORS 4096
 #define MOST_PUT_BYTES (INT64_C(1) << 20)
@@ -14,28 +14,21 @@
 
 /* ---- objects ---- */
 
-/* One object waits outside the lock: a loop that makes a tensor and lets it go needs no other. */
+/* It holds its runtime. */
 static gantry_tensor_t *take_object(gantry_runtime_t *runtime) {
-    gantry_tensor_t *tensor = atomic_load_explicit(&runtime->next_tensor, memory_order_relaxed);
-    if (tensor)
-        tensor = atomic_exchange_explicit(&runtime->next_tensor, NULL, memory_order_acquire);
-    if (tensor) return tensor;
     gantry__mutex_lock(&runtime->lock);
-    tensor = runtime->spare_tensors;
+    gantry_tensor_t *tensor = runtime->spare_tensors;
     if (tensor) {
         runtime->spare_tensors = tensor->next;
         --runtime->spare_count;
     }
     gantry__mutex_unlock(&runtime->lock);
-    return tensor ? tensor : gantry__heap_alloc(&runtime->heap, sizeof *tensor);
+    if (!tensor) tensor = gantry__heap_alloc(&runtime->heap, sizeof *tensor);
+    if (tensor) tensor->runtime = gantry__runtime_retain(runtime);
+    return tensor;
 }
 
 static void return_object(gantry_runtime_t *runtime, gantry_tensor_t *tensor) {
-    gantry_tensor_t *none = NULL;
-    if (!atomic_load_explicit(&runtime->next_tensor, memory_order_relaxed) &&
-        atomic_compare_exchange_strong_explicit(&runtime->next_tensor, &none, tensor,
-                                                memory_order_release, memory_order_relaxed))
-        return;
     gantry__mutex_lock(&runtime->lock);
     bool keeps = runtime->spare_count < SPARE_TENSORS;
     if (keeps) {
@@ -47,13 +40,13 @@ static void return_object(gantry_runtime_t *runtime, gantry_tensor_t *tensor) {
     if (!keeps) gantry__heap_free(&runtime->heap, tensor, sizeof *tensor);
 }
 
-static gantry_tensor_t *make_object(gantry_runtime_t *runtime, gantry_logical_device_t *device,
+/* object: one that holds its runtime, or NULL for no memory. */
+static gantry_tensor_t *init_object(gantry_tensor_t *object, gantry_logical_device_t *device,
                                     gantry_dtype_t dtype, const gantry_shape_t *shape) {
-    gantry_tensor_t *tensor = take_object(runtime);
+    gantry_tensor_t *tensor = object;
     if (!tensor) return NULL;
     atomic_init(&tensor->references, 1);
     tensor->dtype = dtype;
-    tensor->runtime = gantry__runtime_retain(runtime);
     tensor->device = device;
     tensor->buffer = NULL;
     tensor->offset_bytes = 0;
@@ -69,7 +62,8 @@ static gantry_tensor_t *make_object(gantry_runtime_t *runtime, gantry_logical_de
     return tensor;
 }
 
-static void release_faults(gantry_tensor_t *tensor) {
+static void release_contents(gantry_tensor_t *tensor) {
+    gantry__buffer_release(tensor->buffer);
     for (uint32_t i = 0; i < tensor->fault_count; ++i) gantry__fault_release(tensor->faults[i]);
     if (tensor->faults)
         gantry__heap_free(&tensor->runtime->heap, tensor->faults,
@@ -89,10 +83,18 @@ void gantry_tensor_release(gantry_tensor_t *tensor) {
     if (!tensor || !gantry__runtime_is_ours(tensor->runtime)) return;
     if (atomic_fetch_sub_explicit(&tensor->references, 1, memory_order_acq_rel) != 1) return;
     gantry_runtime_t *runtime = tensor->runtime;
-    gantry__buffer_release(tensor->buffer);
-    release_faults(tensor);
+    release_contents(tensor);
     return_object(runtime, tensor);
     gantry__runtime_drop(runtime);
+}
+
+bool gantry__tensor_empty(gantry_tensor_t *tensor) {
+    if (atomic_load_explicit(&tensor->references, memory_order_acquire) != 1) return false;
+    release_contents(tensor);
+    tensor->buffer = NULL;
+    tensor->faults = NULL;
+    tensor->fault_count = 0;
+    return true;
 }
 
 /* ---- making ---- */
@@ -114,13 +116,12 @@ static gantry_status_t explain_oom(gantry_status_t status, const gantry_tensor_t
         tensor->device->allocator.name);
 }
 
-gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_device_t *device,
-                                      gantry_dtype_t dtype, const gantry_shape_t *shape,
-                                      uint32_t first_stream, const gantry__allocation_t *purpose,
-                                      gantry_tensor_t **out_tensor) {
-    *out_tensor = NULL;
-    GANTRY__TRY(gantry__logical_device_open(device));
-    gantry_tensor_t *tensor = make_object(runtime, device, dtype, shape);
+/* object: as init_object takes it. */
+static gantry_status_t create(gantry_tensor_t *object, gantry_logical_device_t *device,
+                              gantry_dtype_t dtype, const gantry_shape_t *shape,
+                              uint32_t first_stream, const gantry__allocation_t *purpose,
+                              gantry_tensor_t **out_tensor) {
+    gantry_tensor_t *tensor = init_object(object, device, dtype, shape);
     if (!tensor) return GANTRY_RESOURCE_EXHAUSTED;
     if (device->host_addressable && device->synchronous &&
         tensor->size_bytes <= GANTRY__INLINE_BYTES) {
@@ -141,9 +142,30 @@ gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_
     return GANTRY_OK;
 }
 
+gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_device_t *device,
+                                      gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                      uint32_t first_stream, const gantry__allocation_t *purpose,
+                                      gantry_tensor_t **out_tensor) {
+    *out_tensor = NULL;
+    GANTRY__TRY(gantry__logical_device_open(device));
+    return create(take_object(runtime), device, dtype, shape, first_stream, purpose, out_tensor);
+}
+
+gantry_status_t gantry__tensor_create_for(gantry_scope_t *scope, gantry_logical_device_t *device,
+                                          gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                          const gantry__allocation_t *purpose,
+                                          gantry_tensor_t **out_tensor) {
+    *out_tensor = NULL;
+    GANTRY__TRY(gantry__logical_device_open(device));
+    gantry_tensor_t *object = scope->spare ? scope->spare : take_object(scope->runtime);
+    scope->spare = NULL;
+    return create(object, device, dtype, shape, GANTRY_STREAM_COMPUTE, purpose, out_tensor);
+}
+
 gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry_shape_t *shape,
                                      gantry_tensor_t **out_tensor) {
-    gantry_tensor_t *tensor = make_object(source->runtime, source->device, source->dtype, shape);
+    gantry_tensor_t *tensor = 
+        init_object(take_object(source->runtime), source->device, source->dtype, shape);
     *out_tensor = tensor;
     if (!tensor) return GANTRY_RESOURCE_EXHAUSTED;
     tensor->ready = source->ready;
