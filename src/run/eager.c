@@ -39,7 +39,7 @@ static void begin(gantry__eager_t *eager) {
     eager->device = NULL;
     eager->exhausted = NULL;
     eager->choice = 0;
-    eager->in_place = false;
+    eager->in_place = eager->has_faults = false;
     eager->bytes_copied = 0;
     eager->host_status = GANTRY_OK;
     eager->copy_count = eager->owned_count = eager->made_count = eager->point_count = 0;
@@ -54,7 +54,7 @@ static void end(gantry__eager_t *eager) {
 
 /* ---- infer ---- */
 
-static gantry_status_t check_inputs(const gantry__eager_t *eager) {
+static gantry_status_t check_inputs(gantry__eager_t *eager) {
     for (uint32_t i = 0; i < eager->input_count; ++i) {
         const gantry_tensor_t *input = eager->inputs[i];
         if (!input) {
@@ -69,6 +69,7 @@ static gantry_status_t check_inputs(const gantry__eager_t *eager) {
                 "op %s: input %u belongs to another runtime; tensors of the scope's own are accepted",
                 eager->op->name, i);
         }
+        eager->has_faults |= input->fault_count > 0;
     }
     return GANTRY_OK;
 }
@@ -246,10 +247,12 @@ static gantry_status_t gather(gantry__eager_t *eager) {
             memcpy(&arg->data, &data, sizeof data); /* kernels do not write inputs */
             continue;
         }
-        GANTRY__TRY(bring_input(eager, i, true, &eager->used[i]));
-        bind_arg(arg, eager->used[i]);
-        if (!gantry__point_is_past(eager->used[i]->ready))
-            eager->points[eager->point_count++] = eager->used[i]->ready;
+        const gantry_tensor_t *local = eager->inputs[i];
+        if (local->device != eager->device) GANTRY__TRY(bring_input(eager, i, true, &local));
+        eager->used[i] = local;
+        bind_arg(arg, local);
+        if (local->ready.stream && !gantry__point_is_past(local->ready))
+            eager->points[eager->point_count++] = local->ready;
     }
     return GANTRY_OK;
 }
@@ -355,6 +358,7 @@ static gantry_status_t check_all_made(const gantry__eager_t *eager) {
 /* ---- compute ---- */
 
 static gantry_status_t inherit_faults(gantry__eager_t *eager, gantry__fault_t *fault) {
+    if (!fault && !eager->has_faults) return GANTRY_OK;
     for (uint32_t k = 0; k < eager->made_count; ++k) {
         for (uint32_t i = 0; i < eager->input_count; ++i) {
             const gantry_tensor_t *input = eager->inputs[i];
@@ -599,7 +603,7 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
                            input_count, GANTRY__MAX_INPUTS);
         return gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
     }
-    gantry_status_t status = gantry__check_part(scope, op);
+    gantry_status_t status = scope->composed ? gantry__check_part(scope, op) : GANTRY_OK;
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
     const uint32_t *failures = gantry__failure_count(), before = *failures;
     gantry__eager_t eager;
@@ -617,7 +621,7 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
     eager.frame = gantry__profile_begin_call(&scope->runtime->devices, &frame);
     begin(&eager);
     status = run_in_room(&eager, output_count);
-    gantry__scope_end_donated(scope, inputs, input_count);
+    if (scope->donated_count > 0) gantry__scope_end_donated(scope, inputs, input_count);
     if (eager.frame) gantry__eager_keep_profile(&eager);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
     /* an optional step failed, or a device's memory ran out */

@@ -34,6 +34,7 @@ typedef struct gantry__eager_t {
     uint32_t choice;                          /* of the plan's kernels */
     /* output 0 is the memory of an input that ends here */
     bool in_place;
+    bool has_faults; /* an input, that may still turn out to be wrong */
     uint64_t bytes_copied;
     gantry_status_t host_status; /* why host_value gave NULL */
     uint32_t copy_count;         /* of copies */
@@ -45,7 +46,7 @@ typedef struct gantry__eager_t {
     const gantry_attr_t *attr_args[GANTRY__MAX_ATTRS];
     /* arrays of the frame that runs the call, as those that infer points to: GIVE_ROOM in eager.c */
     gantry_tensor_t **copies;     /* inputs brought to the device */
-    gantry__owned_t *owned;               /* host copies of device tensors */
+    gantry__owned_t *owned;       /* host copies of device tensors */
     const gantry_tensor_t **used; /* what the kernel reads on the device; NULL for host inputs */
     gantry__point_t *points;
     gantry_arg_t *args; /* of inputs */

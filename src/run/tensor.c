@@ -164,7 +164,7 @@ gantry_status_t gantry__tensor_create_for(gantry_scope_t *scope, gantry_logical_
 
 gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry_shape_t *shape,
                                      gantry_tensor_t **out_tensor) {
-    gantry_tensor_t *tensor = 
+    gantry_tensor_t *tensor =
         init_object(take_object(source->runtime), source->device, source->dtype, shape);
     *out_tensor = tensor;
     if (!tensor) return GANTRY_RESOURCE_EXHAUSTED;
