@@ -588,14 +588,12 @@ static gantry_status_t run_in_room(gantry__eager_t *eager, size_t *output_count)
                                            : run_few(eager, output_count);
 }
 
-gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_t *op,
-                                    const gantry_tensor_t *const *inputs, size_t input_count,
-                                    const gantry_attr_value_t *attrs, size_t attr_count,
-                                    const gantry_logical_device_t *pinned,
-                                    const gantry_tensor_t **outputs, size_t *output_count) {
-    const size_t room = *output_count;
-    *output_count = 0;
-    for (size_t i = 0; i < room; ++i) outputs[i] = NULL;
+static gantry_status_t check_and_run(gantry_scope_t *scope, const gantry__op_def_t *op,
+                                     const gantry_tensor_t *const *inputs, size_t input_count,
+                                     const gantry_attr_value_t *attrs, size_t attr_count,
+                                     const gantry_logical_device_t *pinned,
+                                     const gantry_tensor_t **outputs, size_t room,
+                                     size_t *output_count) {
     GANTRY__TRY(gantry__scope_check(scope));
     if (input_count > GANTRY__MAX_INPUTS) {
         (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
@@ -627,6 +625,19 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
     /* an optional step failed, or a device's memory ran out */
     if (*failures != before) gantry__forget_since(before);
     return GANTRY_OK;
+}
+
+gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_t *op,
+                                    const gantry_tensor_t *const *inputs, size_t input_count,
+                                    const gantry_attr_value_t *attrs, size_t attr_count,
+                                    const gantry_logical_device_t *pinned,
+                                    const gantry_tensor_t **outputs, size_t *output_count) {
+    const size_t room = *output_count;
+    *output_count = 0;
+    gantry_status_t status = check_and_run(scope, op, inputs, input_count, attrs, attr_count,
+                                           pinned, outputs, room, output_count);
+    for (size_t i = *output_count; i < room; ++i) outputs[i] = NULL;
+    return status;
 }
 
 gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op,

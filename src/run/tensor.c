@@ -79,9 +79,16 @@ gantry_tensor_t *gantry_tensor_retain(const gantry_tensor_t *tensor) {
     return mutable_tensor;
 }
 
+/* Whether nobody but the caller holds it, so that nobody can come to hold it either. */
+static bool is_held_once(const gantry_tensor_t *tensor) {
+    return atomic_load_explicit(&tensor->references, memory_order_acquire) == 1;
+}
+
 void gantry_tensor_release(gantry_tensor_t *tensor) {
     if (!tensor || !gantry__runtime_is_ours(tensor->runtime)) return;
-    if (atomic_fetch_sub_explicit(&tensor->references, 1, memory_order_acq_rel) != 1) return;
+    if (!is_held_once(tensor) &&
+        atomic_fetch_sub_explicit(&tensor->references, 1, memory_order_acq_rel) != 1)
+        return;
     gantry_runtime_t *runtime = tensor->runtime;
     release_contents(tensor);
     return_object(runtime, tensor);
@@ -89,7 +96,7 @@ void gantry_tensor_release(gantry_tensor_t *tensor) {
 }
 
 bool gantry__tensor_empty(gantry_tensor_t *tensor) {
-    if (atomic_load_explicit(&tensor->references, memory_order_acquire) != 1) return false;
+    if (!is_held_once(tensor)) return false;
     release_contents(tensor);
     tensor->buffer = NULL;
     tensor->faults = NULL;
@@ -197,7 +204,7 @@ gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype
 }
 
 bool gantry__tensor_is_sole(const gantry_tensor_t *tensor) {
-    return tensor->buffer && atomic_load_explicit(&tensor->references, memory_order_acquire) == 1 &&
+    return tensor->buffer && is_held_once(tensor) &&
            atomic_load_explicit(&tensor->buffer->references, memory_order_acquire) == 1;
 }
 
