@@ -2,6 +2,7 @@
 #include <gantry/io.h>
 
 #include "base/files.h"
+#include "device/device_open.h"
 #include "io/npy.h"
 #include "run/eager.h"
 

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "device/device_table.h"
 #include "device/loss.h"
 
 static gantry_status_t wait_for_former_uses(gantry_logical_device_t *device,

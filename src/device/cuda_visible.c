@@ -25,6 +25,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/device_table.h"
+#include "device/physical_device.h"
 #include "device/visible_list.h"
 
 typedef struct gantry_physical_device_t physical_t;

@@ -24,7 +24,9 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "device/card.h"
 #include "device/fail_over.h"
+#include "device/physical_device.h"
 
 typedef struct gantry_physical_device_t physical_t;
 
@@ -109,9 +111,28 @@ static void physical_classify(physical_t *device, bool opencl_cpu_as_gpu) {
 
 void gantry__physical_device_release(gantry_physical_device_t *device) {
     const gantry__heap_t *heap = device->table->heap;
-    gantry__device_settings_deinit(&device->settings, heap);
-    gantry__mutex_deinit(&device->open_lock);
+    gantry__device_settings_deinit(&device->card->settings, heap);
+    gantry__mutex_deinit(&device->card->open_lock);
+    gantry__heap_free(heap, device->card, sizeof *device->card);
     gantry__heap_free(heap, device, sizeof *device);
+}
+
+/* An empty record with its card; NULL after a ResourceExhausted. */
+static physical_t *make_record(gantry__device_table_t *table) {
+    physical_t *device = gantry__heap_zalloc(table->heap, sizeof *device);
+    gantry__card_t *card = gantry__heap_zalloc(table->heap, sizeof *card);
+    if (!device || !card) goto fail;
+    if (gantry__mutex_init(&card->open_lock) != 0) {
+        (void)gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+        goto fail;
+    }
+    device->table = table;
+    device->card = card;
+    return device;
+fail:
+    gantry__heap_free(table->heap, device, sizeof *device);
+    gantry__heap_free(table->heap, card, sizeof *card);
+    return NULL;
 }
 
 static gantry_status_t add_view(gantry__device_table_t *table, const gantry__backend_t *backend,
@@ -120,13 +141,8 @@ static gantry_status_t add_view(gantry__device_table_t *table, const gantry__bac
                            &table->physical_capacity, sizeof *table->physical)) {
         return GANTRY_RESOURCE_EXHAUSTED;
     }
-    physical_t *device = gantry__heap_zalloc(table->heap, sizeof *device);
+    physical_t *device = make_record(table);
     if (!device) return GANTRY_RESOURCE_EXHAUSTED;
-    if (gantry__mutex_init(&device->open_lock) != 0) {
-        gantry__heap_free(table->heap, device, sizeof *device);
-        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
-    }
-    device->table = table;
     device->backend = backend;
     device->backend_index = index;
     device->number = -1;

@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/device_table.h"
 #include "device/loss.h"
 #include "device/staging.h"
 
@@ -270,7 +271,7 @@ static bool has_way_on_device(const logical_t *target, const logical_t *source) 
     if (gantry__logical_view(target)->backend != gantry__logical_view(source)->backend)
         return false;
     if (!GANTRY_ABI_HAS(transfer, copy_peer) || !transfer->copy_peer) return false;
-    return (atomic_load_explicit(&target->physical->no_peer_copy, memory_order_relaxed) &
+    return (atomic_load_explicit(&target->card->no_peer_copy, memory_order_relaxed) &
             peer_bit(source)) == 0;
 }
 
@@ -351,7 +352,7 @@ static void transfer_count_moved(const logical_t *device, uint64_t size_bytes) {
 
 static void give_peer_copy_up(const logical_t *target, const logical_t *source) {
     uint64_t bit = peer_bit(source);
-    if (atomic_fetch_or(&target->physical->no_peer_copy, bit) & bit) return;
+    if (atomic_fetch_or(&target->card->no_peer_copy, bit) & bit) return;
     gantry__log(
         target->table->log, GANTRY_LEVEL_INFO,
         "Copies from %s to %s go through the host from now on: the backend has no direct way (%s)",

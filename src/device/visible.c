@@ -7,6 +7,7 @@
 
 #include "device/cuda_visible.h"
 #include "device/fail_over.h"
+#include "device/physical_device.h"
 #include "device/visible_list.h"
 
 typedef struct gantry_physical_device_t physical_t;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "device/fault.h"
 #include "device/loss.h"
 
 static gantry__call_t *from_abi(gantry_op_call_t *abi) { return abi->core; }

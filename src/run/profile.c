@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "device/logical_device.h"
 #include "run/profile.h"
 
 #include <string.h>

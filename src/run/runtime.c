@@ -7,6 +7,9 @@
 #include "base/setting_check.h"
 #include "base/setting_rows.h"
 #include "base/struct_size.h"
+#include "device/device_open.h"
+#include "device/fault.h"
+#include "device/physical_device.h"
 #include "run/tensor_state.h"
 
 const char *gantry_version(void) { return GANTRY_VERSION; }

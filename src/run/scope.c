@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/device_open.h"
 #include "run/scope_state.h"
 
 /* ---- errors ---- */

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/struct_size.h"
+#include "device/device_open.h"
+#include "device/fault.h"
 #include "device/loss.h"
 #include "io/tensor_format.h"
 #include "run/tensor_state.h"

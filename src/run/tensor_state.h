@@ -13,6 +13,8 @@
 /* Tensors up to this size on the CPU backend live inside the object. */
 #define GANTRY__INLINE_BYTES 64
 
+struct gantry__fault_t;
+
 struct gantry_tensor_t {
     atomic_uint references;
     gantry_dtype_t dtype;
@@ -24,7 +26,7 @@ struct gantry_tensor_t {
     int64_t elements;
     void *data; /* on a host-addressable device */
     gantry__point_t ready;
-    gantry__fault_t **faults; /* NULL: none */
+    struct gantry__fault_t **faults; /* NULL: none */
     uint32_t fault_count;
     gantry_shape_t shape;
     gantry_scope_t *scope; /* owner, or NULL */
@@ -67,7 +69,7 @@ gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logic
 gantry_status_t gantry__tensor_inherit_faults(gantry_tensor_t *tensor,
                                               const gantry_tensor_t *source);
 /* Takes over the caller's reference. */
-gantry_status_t gantry__tensor_add_fault(gantry_tensor_t *tensor, gantry__fault_t *fault);
+gantry_status_t gantry__tensor_add_fault(gantry_tensor_t *tensor, struct gantry__fault_t *fault);
 /* The first error among the tensor's faults. */
 gantry_status_t gantry__tensor_settle(const gantry_tensor_t *tensor);
 
