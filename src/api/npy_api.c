@@ -3,6 +3,7 @@
 
 #include "base/files.h"
 #include "device/device_open.h"
+#include "device/transfer.h"
 #include "io/npy.h"
 #include "run/eager.h"
 

@@ -15,7 +15,7 @@
 
 #include "backend/backend_set.h"
 #include "base/log.h"
-#include "base/profile.h"
+#include "base/profile_frame.h"
 #include "base/settings.h"
 #include "base/thread.h"
 #include "device/device_name.h"

@@ -26,7 +26,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/profile.h"
+#include "base/profile_frame.h"
 #include "device/card.h"
 
 static gantry_status_t create_handle(const gantry_backend_t *backend,

@@ -9,7 +9,7 @@
 
 #include <gantry/backend_abi.h>
 
-#include "base/profile.h"
+#include "base/profile_frame.h"
 #include "device/buffer.h"
 #include "kernel/program_cache.h"
 

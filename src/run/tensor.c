@@ -7,6 +7,7 @@
 #include "device/device_open.h"
 #include "device/fault.h"
 #include "device/loss.h"
+#include "device/transfer.h"
 #include "io/tensor_format.h"
 #include "run/tensor_state.h"
 

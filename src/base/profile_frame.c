@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/profile.h"
+#include "base/profile_frame.h"
 
 #include "base/thread.h"
 

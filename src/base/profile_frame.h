@@ -11,8 +11,8 @@
  * Knows no device and keeps nothing: who closes a frame has its numbers (run/profile.h). The
  * innermost frame is a variable of the thread, since waits, copies and allocations happen far below
  * the call that pays for them. NULL while nothing is recorded. A frame belongs to its thread. */
-#ifndef GANTRY_BASE_PROFILE_H
-#define GANTRY_BASE_PROFILE_H
+#ifndef GANTRY_BASE_PROFILE_FRAME_H
+#define GANTRY_BASE_PROFILE_FRAME_H
 
 #include <stddef.h>
 #include <stdint.h>
