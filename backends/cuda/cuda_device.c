@@ -21,10 +21,10 @@ static int32_t no_devices(const gantry_backend_instance_t *instance, gantry__cu_
     if (native == GANTRY__CU_SUCCESS) { /* it counts none and calls that no error */
         native = GANTRY__CU_NO_DEVICE;
     }
-    return gantry__cuda_fail(
+    return gantry__driver_fail(
         instance->host, GANTRY_K_UNAVAILABLE, native,
         "the NVIDIA driver %s (%s) was found, but it sees no card: %s (%u)%s%.100s%s",
-        instance->cu.name, instance->version, gantry__cuda_error_name(native), native,
+        instance->cu.name, instance->version, gantry__driver_error_name(native), native,
         visible != NULL ? " (CUDA_VISIBLE_DEVICES=\"" : "", visible != NULL ? visible : "",
         visible != NULL ? "\")" : "");
 }
@@ -51,10 +51,10 @@ static int32_t start_driver(gantry_backend_instance_t *instance, int *out_count)
                 more, sizeof more,
                 "; so it answers in a child of fork whose parent used CUDA: call exec in the child");
         }
-        return gantry__cuda_fail(
+        return gantry__driver_fail(
             instance->host, GANTRY_K_UNAVAILABLE, native,
             "the NVIDIA driver %s (%s) was found, but it does not start: %s (%u)%s",
-            instance->cu.name, instance->version, gantry__cuda_error_name(native), native, more);
+            instance->cu.name, instance->version, gantry__driver_error_name(native), native, more);
     }
     return GANTRY_K_OK;
 }
@@ -106,7 +106,7 @@ int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance) {
         return status;
     }
     open_nvrtc(instance, count);
-    instance->records = gantry__cuda_alloc(host, (size_t)count * sizeof *instance->records);
+    instance->records = gantry__driver_alloc(host, (size_t)count * sizeof *instance->records);
     if (instance->records == NULL) {
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
@@ -120,7 +120,7 @@ int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance) {
         native = instance->cu.cuDeviceGet(&record->device, i);
         if (native != GANTRY__CU_SUCCESS) {
             snprintf(reason, sizeof reason, "it does not answer: %s (%u)",
-                     gantry__cuda_error_name(native), native);
+                     gantry__driver_error_name(native), native);
         } else {
             native = gantry__cuda_record_fill(instance, record, reason, sizeof reason);
         }
@@ -131,9 +131,9 @@ int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance) {
         }
     }
     if (instance->record_count == 0) {
-        return gantry__cuda_fail(host, GANTRY_K_UNAVAILABLE, 0,
-                                 "the NVIDIA driver %s (%s) was found, but no usable card: %s",
-                                 instance->cu.name, instance->version, reasons);
+        return gantry__driver_fail(host, GANTRY_K_UNAVAILABLE, 0,
+                                   "the NVIDIA driver %s (%s) was found, but no usable card: %s",
+                                   instance->cu.name, instance->version, reasons);
     }
     return GANTRY_K_OK;
 }
@@ -147,28 +147,14 @@ void gantry__cuda_devices_forget(gantry_backend_instance_t *instance) {
 }
 
 static int32_t cuda_device_check_index(gantry_backend_instance_t *instance, uint32_t index) {
-    if (index >= instance->record_count) {
-        return gantry__cuda_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                                 "CUDA device %u does not exist; there are %u, from 0", index,
-                                 instance->record_count);
-    }
-    return GANTRY_K_OK;
+    return gantry__record_check_index(instance->host, &GANTRY__DRIVER_ERRORS, index,
+                                      instance->record_count);
 }
 
 int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t index,
                                  gantry_device_info_t *out_info) {
-    uint32_t bytes = out_info->struct_size;
-    int32_t status = cuda_device_check_index(instance, index);
-
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
-    if (bytes > sizeof *out_info) { /* a newer caller: the slots we do not know stay as they are */
-        bytes = sizeof *out_info;
-    }
-    memcpy(out_info, &instance->records[index].info, bytes);
-    out_info->struct_size = bytes;
-    return GANTRY_K_OK;
+    GANTRY__TRY(cuda_device_check_index(instance, index));
+    return gantry__record_info(&instance->records[index].info, out_info);
 }
 
 /* ---- opening ---- */
@@ -234,18 +220,18 @@ static void note_closing(const gantry_backend_device_t *device) {
 static void tell_use(gantry_backend_instance_t *instance, const gantry__cuda_record_t *record) {
     gantry__nvml_utilization_t use = {0, 0};
 
-    if (gantry__nvml_utilization(gantry__cuda_nvml(instance), record->uuid, record->pci_address,
-                                 &use) &&
+    if (gantry__nvml_utilization(gantry__cuda_nvml(instance), record->texts.uuid,
+                                 record->texts.pci_address, &use) &&
         use.gpu > 0) {
         gantry__host_log(instance->host, GANTRY_LOG_INFO,
                          "\"%.100s\" (%s) is %u %% busy as it is opened", record->hardware_name,
-                         record->uuid, use.gpu);
+                         record->texts.uuid, use.gpu);
     }
 }
 
 static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance,
                                             gantry__cuda_record_t *record) {
-    gantry_backend_device_t *device = gantry__cuda_alloc(instance->host, sizeof *device);
+    gantry_backend_device_t *device = gantry__driver_alloc(instance->host, sizeof *device);
 
     if (device == NULL) {
         return NULL;
@@ -256,9 +242,7 @@ static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance,
     device->record = record;
     device->is_private = instance->has_private_contexts;
     atomic_init(&device->peers_tried, 0);
-    if (pthread_mutex_init(&device->lock, NULL) != 0) {
-        gantry__cuda_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
-                          "no mutex for a CUDA device");
+    if (gantry__driver_mutex_init(device->host, &device->lock, "a CUDA device") != GANTRY_K_OK) {
         gantry__host_free(device->host, device, sizeof *device);
         return NULL;
     }
@@ -287,7 +271,7 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
                                                                   &device->greatest_priority));
     }
     if (native != GANTRY__CU_SUCCESS) {
-        status = gantry__cuda_check(
+        status = gantry__driver_check(
             device->host, native, "opening \"%.200s\" (%s)", device->record->hardware_name,
             device->is_private ? "a context of its own" : "the card's primary context");
         gantry__cuda_device_close(device);

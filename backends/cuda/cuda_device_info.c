@@ -43,8 +43,7 @@ static void cuda_device_info_find_pci(asked_t *asked) {
     uint32_t bus = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_PCI_BUS_ID);
     uint32_t device = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_PCI_DEVICE_ID);
 
-    snprintf(asked->record->pci_address, sizeof asked->record->pci_address, "%04x:%02x:%02x.0",
-             domain & 0xffffu, bus & 0xffu, device & 0x1fu);
+    gantry__record_set_pci(&asked->record->texts, domain, bus, device, 0);
 }
 
 /* A part of a card (MIG) has a UUID of its own, which is "MIG-..." elsewhere: the driver API
@@ -57,10 +56,7 @@ static void cuda_device_info_find_uuid(asked_t *asked) {
         GANTRY__CU_SUCCESS) {
         return;
     }
-    snprintf(asked->record->uuid, sizeof asked->record->uuid,
-             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
-             b[15]);
+    gantry__record_set_uuid(&asked->record->texts, b);
 }
 
 /* ---- what programs are compiled for ---- */
@@ -83,31 +79,18 @@ static void find_arch(const gantry_backend_instance_t *instance, gantry__cuda_re
         gantry__host_log(
             instance->host, GANTRY_LOG_WARNING,
             "\"%.120s\" runs no programs: its compute capability %s is older than any that %s compiles for",
-            record->hardware_name, record->compute_capability, nvrtc->name);
+            record->hardware_name, record->texts.compute_capability, nvrtc->name);
     }
-}
-
-/* FNV-1a, 64 bits; the terminator counts, so that neighbouring texts do not run together. */
-static uint64_t cuda_device_info_add_to_hash(uint64_t hash, const char *text) {
-    do {
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    } while (*text++ != '\0');
-    return hash;
 }
 
 /* The driver counts too: a cached binary may be one that only a newer driver takes. */
 static void fill_build_hash(const gantry_backend_instance_t *instance,
                             gantry__cuda_record_t *record) {
     char target[64];
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
     snprintf(target, sizeof target, "%s %d %d", record->is_ptx ? "compute" : "sm", record->arch,
              instance->nvrtc.version);
-    hash = cuda_device_info_add_to_hash(hash, "NVIDIA CUDA");
-    hash = cuda_device_info_add_to_hash(hash, record->hardware_name);
-    hash = cuda_device_info_add_to_hash(hash, instance->version);
-    hash = cuda_device_info_add_to_hash(hash, target);
-    snprintf(record->build_hash, sizeof record->build_hash, "%016llx", (unsigned long long)hash);
+    const char *parts[] = {"NVIDIA CUDA", record->hardware_name, instance->version, target};
+    gantry__record_set_hash(&record->texts, parts, sizeof parts / sizeof parts[0]);
 }
 
 /* ---- the record ---- */
@@ -139,24 +122,20 @@ static void cuda_device_info_fill_numbers(asked_t *asked) {
         info->greatest_priority = -1; /* two levels: how many there are only a context tells */
     }
     asked->record->capability = (int)(major * 10 + minor);
-    snprintf(asked->record->compute_capability, sizeof asked->record->compute_capability, "%u.%u",
-             major, minor);
+    snprintf(asked->record->texts.compute_capability,
+             sizeof asked->record->texts.compute_capability, "%u.%u", major, minor);
 }
 
 void gantry__cuda_record_point(const gantry_backend_instance_t *instance,
                                gantry__cuda_record_t *record) {
     gantry_device_info_t *info = &record->info;
 
-    info->struct_size = sizeof *info;
+    gantry__record_point(info, &record->texts);
     info->hardware_name = record->hardware_name;
     info->vendor = "NVIDIA Corporation";
     info->driver_version = instance->version;
     info->platform_name = "NVIDIA CUDA";
     info->platform_version = instance->version + sizeof "CUDA";
-    info->pci_address = record->pci_address;
-    info->uuid = record->uuid;
-    info->compute_capability = record->compute_capability;
-    info->build_hash = record->build_hash;
     info->no_programs = record->arch != 0           ? ""
                         : instance->nvrtc.is_usable ? "NVRTC does not know its compute capability"
                                                     : instance->nvrtc.reason;
@@ -189,7 +168,7 @@ gantry__cu_result_t gantry__cuda_record_fill(const gantry_backend_instance_t *in
     }
     if (native != GANTRY__CU_SUCCESS) {
         snprintf(reason, reason_bytes, "\"%.100s\" does not describe itself: %s (%u)",
-                 record->hardware_name, gantry__cuda_error_name(native), native);
+                 record->hardware_name, gantry__driver_error_name(native), native);
         return native;
     }
     if (optional_number(&asked, GANTRY__CU_ATTRIBUTE_COMPUTE_MODE) ==

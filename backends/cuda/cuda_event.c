@@ -5,7 +5,7 @@
 
 static int32_t cuda_event_create(gantry_backend_device_t *device,
                                  gantry_backend_event_t **out_event) {
-    gantry_backend_event_t *event = gantry__cuda_alloc(device->host, sizeof *event);
+    gantry_backend_event_t *event = gantry__driver_alloc(device->host, sizeof *event);
     gantry__cu_result_t native;
 
     *out_event = NULL;
@@ -17,8 +17,8 @@ static int32_t cuda_event_create(gantry_backend_device_t *device,
                       device->cu->cuEventCreate(&event->handle, GANTRY__CU_EVENT_DISABLE_TIMING));
     if (native != GANTRY__CU_SUCCESS) {
         gantry__host_free(device->host, event, sizeof *event);
-        return gantry__cuda_check(device->host, native, "making an event on \"%.200s\"",
-                                  device->record->hardware_name);
+        return gantry__driver_check(device->host, native, "making an event on \"%.200s\"",
+                                    device->record->hardware_name);
     }
     *out_event = event;
     return GANTRY_K_OK;
@@ -39,8 +39,8 @@ static int32_t cuda_event_record(gantry_backend_event_t *event, gantry_backend_s
     gantry__cu_result_t native;
 
     GANTRY__CUDA_CALL(device, native, device->cu->cuEventRecord(event->handle, stream->handle));
-    return gantry__cuda_check(device->host, native, "recording an event on \"%.200s\"",
-                              device->record->hardware_name);
+    return gantry__driver_check(device->host, native, "recording an event on \"%.200s\"",
+                                device->record->hardware_name);
 }
 
 static int32_t cuda_event_query(gantry_backend_event_t *event, int32_t *out_done) {
@@ -51,8 +51,8 @@ static int32_t cuda_event_query(gantry_backend_event_t *event, int32_t *out_done
     *out_done = native != GANTRY__CU_NOT_READY;
     return native == GANTRY__CU_NOT_READY
                ? GANTRY_K_OK
-               : gantry__cuda_check(device->host, native, "asking an event of \"%.200s\"",
-                                    device->record->hardware_name);
+               : gantry__driver_check(device->host, native, "asking an event of \"%.200s\"",
+                                      device->record->hardware_name);
 }
 
 static int32_t cuda_event_synchronize(gantry_backend_event_t *event) {
@@ -60,8 +60,8 @@ static int32_t cuda_event_synchronize(gantry_backend_event_t *event) {
     gantry__cu_result_t native;
 
     GANTRY__CUDA_CALL(device, native, device->cu->cuEventSynchronize(event->handle));
-    return gantry__cuda_check(device->host, native, "waiting for an event of \"%.200s\"",
-                              device->record->hardware_name);
+    return gantry__driver_check(device->host, native, "waiting for an event of \"%.200s\"",
+                                device->record->hardware_name);
 }
 
 const gantry_event_ops_t gantry__cuda_event_ops = {

@@ -13,8 +13,8 @@
 #include "cuda/cuda_backend.h"
 
 static int32_t wrong_state(const gantry_backend_device_t *device, const char *what) {
-    return gantry__cuda_fail(device->host, GANTRY_K_FAILED_PRECONDITION, 0, "%s of \"%.200s\"",
-                             what, device->record->hardware_name);
+    return gantry__driver_fail(device->host, GANTRY_K_FAILED_PRECONDITION, 0, "%s of \"%.200s\"",
+                               what, device->record->hardware_name);
 }
 
 static int32_t begin_capture(gantry_backend_stream_t *stream) {
@@ -28,8 +28,9 @@ static int32_t begin_capture(gantry_backend_stream_t *stream) {
         device, native,
         device->cu->cuStreamBeginCapture_v2(stream->handle, GANTRY__CU_CAPTURE_RELAXED));
     stream->is_capturing = native == GANTRY__CU_SUCCESS;
-    return gantry__cuda_check(device->host, native, "beginning a capture on a stream of \"%.200s\"",
-                              device->record->hardware_name);
+    return gantry__driver_check(device->host, native,
+                                "beginning a capture on a stream of \"%.200s\"",
+                                device->record->hardware_name);
 }
 
 /* Whatever it returns, the stream captures no more. out_exec NULL: nothing is wanted. */
@@ -63,7 +64,7 @@ static int32_t end_capture(gantry_backend_stream_t *stream, gantry_backend_graph
     if (!stream->is_capturing) {
         return wrong_state(device, "end_capture: no capture has begun on this stream");
     }
-    graph = gantry__cuda_alloc(device->host, sizeof *graph);
+    graph = gantry__driver_alloc(device->host, sizeof *graph);
     GANTRY__CUDA_CALL(device, native,
                       cuda_graph_finish(stream, graph != NULL ? &graph->exec : NULL));
     if (graph == NULL) {
@@ -71,9 +72,9 @@ static int32_t end_capture(gantry_backend_stream_t *stream, gantry_backend_graph
     }
     if (native != GANTRY__CU_SUCCESS) {
         gantry__host_free(device->host, graph, sizeof *graph);
-        return gantry__cuda_check(device->host, native,
-                                  "ending a capture on a stream of \"%.200s\"",
-                                  device->record->hardware_name);
+        return gantry__driver_check(device->host, native,
+                                    "ending a capture on a stream of \"%.200s\"",
+                                    device->record->hardware_name);
     }
     graph->device = device;
     *out_graph = graph;
@@ -101,8 +102,8 @@ static int32_t cuda_graph_launch(gantry_backend_stream_t *stream, gantry_backend
     if (native == GANTRY__CU_SUCCESS && state != GANTRY__CU_CAPTURE_NONE) {
         return wrong_state(device, "launch of a graph: a capture has begun on this stream");
     }
-    return gantry__cuda_check(device->host, native, "launching a graph on \"%.200s\"",
-                              device->record->hardware_name);
+    return gantry__driver_check(device->host, native, "launching a graph on \"%.200s\"",
+                                device->record->hardware_name);
 }
 
 static void cuda_graph_destroy(gantry_backend_graph_t *graph) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Transfers: all are submitted and none is waited for, but by the driver itself where host memory
- * is not pinned; a span of no bytes is no command.
+ * is not pinned.
  *
  * The driver fills with 1, 2 and 4 bytes. A pattern of 8 is written once, as two halves, and then
  * doubled by copies within the span: n elements take log2(n) copies and twice the memory traffic,
@@ -14,59 +14,37 @@
 
 static int32_t cuda_transfer_check(gantry_backend_stream_t *stream, gantry__cu_result_t native,
                                    const char *what, const gantry_span_t *span) {
-    return gantry__cuda_check(
-        stream->device->host, native, "%s %llu bytes at offset %llu on \"%.200s\"", what,
-        (unsigned long long)span->size_bytes, (unsigned long long)span->offset_bytes,
-        stream->device->record->hardware_name);
+    return gantry__driver_check_span(stream->device->host, native, what, span,
+                                     stream->device->record->hardware_name);
 }
 
 static int32_t cuda_transfer_to_device(gantry_backend_stream_t *stream, const gantry_span_t *target,
                                        const void *source) {
-    gantry__cu_result_t native = GANTRY__CU_SUCCESS;
-
-    if (target->size_bytes > 0) {
-        GANTRY__CUDA_CALL(
-            stream->device, native,
-            stream->device->cu->cuMemcpyHtoDAsync_v2(gantry__cuda_address(target), source,
-                                                     (size_t)target->size_bytes, stream->handle));
-    }
+    gantry__cu_result_t native;
+    GANTRY__CUDA_CALL(
+        stream->device, native,
+        stream->device->cu->cuMemcpyHtoDAsync_v2(gantry__cuda_address(target), source,
+                                                 (size_t)target->size_bytes, stream->handle));
     return cuda_transfer_check(stream, native, "writing", target);
 }
 
 static int32_t cuda_transfer_to_host(gantry_backend_stream_t *stream, void *target,
                                      const gantry_span_t *source) {
-    gantry__cu_result_t native = GANTRY__CU_SUCCESS;
-
-    if (source->size_bytes > 0) {
-        GANTRY__CUDA_CALL(
-            stream->device, native,
-            stream->device->cu->cuMemcpyDtoHAsync_v2(target, gantry__cuda_address(source),
-                                                     (size_t)source->size_bytes, stream->handle));
-    }
+    gantry__cu_result_t native;
+    GANTRY__CUDA_CALL(
+        stream->device, native,
+        stream->device->cu->cuMemcpyDtoHAsync_v2(target, gantry__cuda_address(source),
+                                                 (size_t)source->size_bytes, stream->handle));
     return cuda_transfer_check(stream, native, "reading", source);
-}
-
-static int32_t sizes_differ(gantry_backend_stream_t *stream, const gantry_span_t *target,
-                            const gantry_span_t *source) {
-    return gantry__cuda_fail(stream->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                             "a copy of %llu bytes into %llu: both must be of one size",
-                             (unsigned long long)source->size_bytes,
-                             (unsigned long long)target->size_bytes);
 }
 
 static int32_t cuda_transfer_copy(gantry_backend_stream_t *stream, const gantry_span_t *target,
                                   const gantry_span_t *source) {
-    gantry__cu_result_t native = GANTRY__CU_SUCCESS;
-
-    if (target->size_bytes != source->size_bytes) {
-        return sizes_differ(stream, target, source);
-    }
-    if (target->size_bytes > 0) {
-        GANTRY__CUDA_CALL(stream->device, native,
-                          stream->device->cu->cuMemcpyDtoDAsync_v2(
-                              gantry__cuda_address(target), gantry__cuda_address(source),
-                              (size_t)target->size_bytes, stream->handle));
-    }
+    gantry__cu_result_t native;
+    GANTRY__CUDA_CALL(stream->device, native,
+                      stream->device->cu->cuMemcpyDtoDAsync_v2(
+                          gantry__cuda_address(target), gantry__cuda_address(source),
+                          (size_t)target->size_bytes, stream->handle));
     return cuda_transfer_check(stream, native, "copying", target);
 }
 
@@ -108,18 +86,10 @@ static gantry__cu_result_t fill_any(const gantry__cuda_symbols_t *cu, gantry__cu
 
 static int32_t cuda_transfer_fill(gantry_backend_stream_t *stream, const gantry_span_t *target,
                                   const void *pattern, uint32_t pattern_bytes) {
-    gantry__cu_result_t native = GANTRY__CU_SUCCESS;
-
-    if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4 && pattern_bytes != 8) {
-        return gantry__cuda_fail(stream->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                                 "a fill pattern of %u bytes: 1, 2, 4 and 8 are accepted",
-                                 pattern_bytes);
-    }
-    if (target->size_bytes > 0) {
-        GANTRY__CUDA_CALL(stream->device, native,
-                          fill_any(stream->device->cu, stream->handle, gantry__cuda_address(target),
-                                   (size_t)target->size_bytes, pattern, pattern_bytes));
-    }
+    gantry__cu_result_t native;
+    GANTRY__CUDA_CALL(stream->device, native,
+                      fill_any(stream->device->cu, stream->handle, gantry__cuda_address(target),
+                               (size_t)target->size_bytes, pattern, pattern_bytes));
     return cuda_transfer_check(stream, native, "filling", target);
 }
 
@@ -131,8 +101,8 @@ static void tell_no_access(const gantry_backend_device_t *device,
                            const gantry_backend_device_t *peer, const char *why) {
     gantry__host_log(device->host, GANTRY_LOG_INFO,
                      "%s (\"%.100s\") has no direct access to the memory of %s (\"%.100s\"): %s",
-                     device->record->pci_address, device->record->hardware_name,
-                     peer->record->pci_address, peer->record->hardware_name, why);
+                     device->record->texts.pci_address, device->record->hardware_name,
+                     peer->record->texts.pci_address, peer->record->hardware_name, why);
 }
 
 /* Asks once per pair for the direct way. A refusal is no failure: the driver then chooses the way.
@@ -155,7 +125,7 @@ static void reach_peer(gantry_backend_device_t *device, gantry_backend_device_t 
         return;
     }
     if (native != GANTRY__CU_SUCCESS) {
-        snprintf(why, sizeof why, "%s (%u)", gantry__cuda_error_name(native), native);
+        snprintf(why, sizeof why, "%s (%u)", gantry__driver_error_name(native), native);
     }
     tell_no_access(device, peer, why);
 }
@@ -175,15 +145,8 @@ static gantry__cu_result_t copy_between(gantry_backend_stream_t *stream,
 
 static int32_t copy_peer(gantry_backend_stream_t *stream, const gantry_span_t *target,
                          gantry_backend_device_t *source_device, const gantry_span_t *source) {
-    gantry__cu_result_t native = GANTRY__CU_SUCCESS;
-
-    if (target->size_bytes != source->size_bytes) {
-        return sizes_differ(stream, target, source);
-    }
-    if (target->size_bytes > 0) {
-        GANTRY__CUDA_CALL(stream->device, native,
-                          copy_between(stream, target, source_device, source));
-    }
+    gantry__cu_result_t native;
+    GANTRY__CUDA_CALL(stream->device, native, copy_between(stream, target, source_device, source));
     return cuda_transfer_check(stream, native, "copying from another card", target);
 }
 

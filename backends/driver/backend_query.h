@@ -3,8 +3,8 @@
  * gantry_backend_query_<name> where the backend is linked into the library.
  *
  * Owner: the table is constant. Threads: thread-safe. */
-#ifndef GANTRY_SHARED_BACKEND_QUERY_H
-#define GANTRY_SHARED_BACKEND_QUERY_H
+#ifndef GANTRY_DRIVER_BACKEND_QUERY_H
+#define GANTRY_DRIVER_BACKEND_QUERY_H
 
 #include <gantry/backend_abi.h>
 

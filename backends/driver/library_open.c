@@ -106,3 +106,13 @@ const char *gantry__library_resolve(void *library, const gantry__library_symbol_
     }
     return NULL;
 }
+
+void gantry__library_line_add(char *line, size_t line_bytes, const char *before, const char *name,
+                              const char *found, const char *reason) {
+    size_t length = strlen(line);
+    if (found) {
+        snprintf(line + length, line_bytes - length, "%s%s found", before, found);
+    } else {
+        snprintf(line + length, line_bytes - length, "%s%s missing (%s)", before, name, reason);
+    }
+}

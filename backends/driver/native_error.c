@@ -52,3 +52,26 @@ int32_t gantry__native_check(const gantry_host_t *host, const gantry__native_err
                                "%.900s: %s (%lld)", text, gantry__native_name(errors, native),
                                (long long)native);
 }
+
+int32_t gantry__native_check_span(const gantry_host_t *host, const gantry__native_errors_t *errors,
+                                  int64_t native, const char *what, const gantry_span_t *span,
+                                  const char *hardware_name) {
+    return gantry__native_check(host, errors, native, "%s %llu bytes at offset %llu on \"%.200s\"",
+                                what, (unsigned long long)span->size_bytes,
+                                (unsigned long long)span->offset_bytes, hardware_name);
+}
+
+int32_t gantry__native_mutex_init(const gantry_host_t *host, const gantry__native_errors_t *errors,
+                                  pthread_mutex_t *mutex, const char *format, ...) {
+    char text[GANTRY__HOST_TEXT_BYTES];
+    va_list arguments;
+
+    if (pthread_mutex_init(mutex, NULL) == 0) {
+        return GANTRY_K_OK;
+    }
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return gantry__native_fail(host, errors, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for %.900s",
+                               text);
+}

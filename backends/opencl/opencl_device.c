@@ -36,7 +36,7 @@ static int32_t append_record(gantry_backend_instance_t *instance, gantry__opencl
             host->self, instance->records, instance->record_capacity * item, capacity * item);
 
         if (grown == NULL) {
-            return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+            return gantry__driver_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
                                        "no host memory for a list of %u OpenCL devices", capacity);
         }
         instance->records = grown;
@@ -76,7 +76,7 @@ static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id pl
             platform_name);
         return GANTRY_K_OK;
     }
-    record = gantry__opencl_alloc(host, sizeof *record);
+    record = gantry__driver_alloc(host, sizeof *record);
     if (record == NULL) {
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
@@ -147,7 +147,7 @@ static cl_uint list_devices(gantry_backend_instance_t *instance, cl_platform_id 
     if (native != CL_SUCCESS) {
         if (native != CL_DEVICE_NOT_FOUND) {
             snprintf(reason, reason_bytes, "listing its devices: %s (%d)",
-                     gantry__opencl_error_name(native), (int)native);
+                     gantry__driver_error_name(native), (int)native);
         }
         return 0;
     }
@@ -172,7 +172,7 @@ static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id 
     }
     if (native != CL_SUCCESS) {
         snprintf(reason, sizeof reason, "asking for its name: %s (%d)",
-                 gantry__opencl_error_name(native), (int)native);
+                 gantry__driver_error_name(native), (int)native);
         opencl_device_leave_out(instance, "?", reason);
         return GANTRY_K_OK;
     }
@@ -227,11 +227,11 @@ static int32_t fail_without_platforms(const gantry_backend_instance_t *instance)
     char room[256];
 
     if (!gantry__process_has_room(LIBRARY_BYTES, room, sizeof room)) {
-        return gantry__opencl_fail(instance->host, GANTRY_K_UNAVAILABLE, -1001,
+        return gantry__driver_fail(instance->host, GANTRY_K_UNAVAILABLE, -1001,
                                    "no OpenCL platform: drivers cannot be loaded by %s: %s",
                                    instance->cl.name, room);
     }
-    return gantry__opencl_fail(
+    return gantry__driver_fail(
         instance->host, GANTRY_K_UNAVAILABLE, -1001,
         "no OpenCL platform: %.700s%s; install pocl-opencl-icd or the vendor's driver%s",
         notes[0] != '\0' ? notes : instance->cl.name,
@@ -251,11 +251,11 @@ int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance) {
     }
     instance->has_platforms = 1;
     if (native != CL_SUCCESS) {
-        return gantry__opencl_check(host, native, "listing the platforms of %s", instance->cl.name);
+        return gantry__driver_check(host, native, "listing the platforms of %s", instance->cl.name);
     }
     status = add_platforms(instance, platforms, count < MOST_PLATFORMS ? count : MOST_PLATFORMS);
     if (status == GANTRY_K_OK && instance->record_count == 0) {
-        status = gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0,
+        status = gantry__driver_fail(host, GANTRY_K_UNAVAILABLE, 0,
                                      "OpenCL loader %s found but no usable device: %.1000s",
                                      instance->cl.name, instance->notes.text);
     }
@@ -274,28 +274,14 @@ void gantry__opencl_devices_forget(gantry_backend_instance_t *instance) {
 }
 
 static int32_t opencl_device_check_index(gantry_backend_instance_t *instance, uint32_t index) {
-    if (index >= instance->record_count) {
-        return gantry__opencl_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                                   "OpenCL device %u does not exist; there are %u, from 0", index,
-                                   instance->record_count);
-    }
-    return GANTRY_K_OK;
+    return gantry__record_check_index(instance->host, &GANTRY__DRIVER_ERRORS, index,
+                                      instance->record_count);
 }
 
 int32_t gantry__opencl_device_info(gantry_backend_instance_t *instance, uint32_t index,
                                    gantry_device_info_t *out_info) {
-    uint32_t bytes = out_info->struct_size;
-    int32_t status = opencl_device_check_index(instance, index);
-
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
-    if (bytes > sizeof *out_info) { /* a newer caller: the slots we do not know stay as they are */
-        bytes = sizeof *out_info;
-    }
-    memcpy(out_info, &instance->records[index]->info, bytes);
-    out_info->struct_size = bytes;
-    return GANTRY_K_OK;
+    GANTRY__TRY(opencl_device_check_index(instance, index));
+    return gantry__record_info(&instance->records[index]->info, out_info);
 }
 
 /* ---- opening ---- */
@@ -332,7 +318,7 @@ static int32_t make_context(gantry_backend_device_t *device) {
 
     device->context =
         device->cl->clCreateContext(properties, 1, &record->device, NULL, NULL, &native);
-    return gantry__opencl_check(device->host, native, "making a context for \"%.200s\"",
+    return gantry__driver_check(device->host, native, "making a context for \"%.200s\"",
                                 record->hardware_name);
 }
 
@@ -345,7 +331,7 @@ static int32_t make_host_queue(gantry_backend_device_t *device) {
     }
     device->host_queue =
         device->cl->clCreateCommandQueue(device->context, device->record->device, 0, &native);
-    return gantry__opencl_check(device->host, native, "making a queue for \"%.200s\"",
+    return gantry__driver_check(device->host, native, "making a queue for \"%.200s\"",
                                 device->record->hardware_name);
 }
 
@@ -359,7 +345,7 @@ int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t
     if (status != GANTRY_K_OK) {
         return status;
     }
-    device = gantry__opencl_alloc(host, sizeof *device);
+    device = gantry__driver_alloc(host, sizeof *device);
     if (device == NULL) {
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
@@ -369,10 +355,10 @@ int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t
     device->record = instance->records[index];
     atomic_init(&device->used_clblast, 0);
     atomic_init(&device->released_regions, 0);
-    if (pthread_mutex_init(&device->lock, NULL) != 0) {
+    status = gantry__driver_mutex_init(host, &device->lock, "an OpenCL device");
+    if (status != GANTRY_K_OK) {
         gantry__host_free(host, device, sizeof *device);
-        return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
-                                   "no mutex for an OpenCL device");
+        return status;
     }
     status = make_context(device);
     if (status == GANTRY_K_OK) {

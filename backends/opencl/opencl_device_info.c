@@ -47,7 +47,7 @@ static char *trimmed_copy(const gantry_host_t *host, const char *bytes) {
     while (length > 0 && isspace((unsigned char)bytes[length - 1])) {
         length--;
     }
-    copy = gantry__opencl_alloc(host, length + 1);
+    copy = gantry__driver_alloc(host, length + 1);
     if (copy != NULL) {
         memcpy(copy, bytes, length);
     }
@@ -72,7 +72,7 @@ static cl_int driver_text(const gantry_backend_instance_t *instance, cl_platform
     if (native != CL_SUCCESS) {
         return native;
     }
-    raw = gantry__opencl_alloc(instance->host, bytes + 1);
+    raw = gantry__driver_alloc(instance->host, bytes + 1);
     if (raw == NULL) {
         return GANTRY__OPENCL_NO_MEMORY;
     }
@@ -133,12 +133,6 @@ static uint32_t number32(const asked_t *asked, cl_device_info what) {
 
 /* ---- what identifies the card ---- */
 
-static void set_pci(gantry__opencl_record_t *record, unsigned domain, unsigned bus, unsigned device,
-                    unsigned function) {
-    snprintf(record->pci_address, sizeof record->pci_address, "%04x:%02x:%02x.%x", domain & 0xffffu,
-             bus & 0xffu, device & 0x1fu, function & 0x7u);
-}
-
 /* The topology of AMD: 24 bytes, a type and, for PCIe, bus, device and function at the end. */
 static void find_pci_amd(const asked_t *asked) {
     struct {
@@ -153,7 +147,8 @@ static void find_pci_amd(const asked_t *asked) {
     if (asked->instance->cl.clGetDeviceInfo(asked->record->device, DEVICE_TOPOLOGY_AMD,
                                             sizeof topology, &topology, NULL) == CL_SUCCESS &&
         topology.type == TOPOLOGY_PCIE_AMD) {
-        set_pci(asked->record, 0, topology.bus, topology.device, topology.function);
+        gantry__record_set_pci(&asked->record->texts, 0, topology.bus, topology.device,
+                               topology.function);
     }
 }
 
@@ -164,11 +159,11 @@ static void opencl_device_info_find_pci(const asked_t *asked) {
     if (has_extension(asked->extensions, "cl_khr_pci_bus_info") &&
         asked->instance->cl.clGetDeviceInfo(asked->record->device, DEVICE_PCI_BUS_INFO_KHR,
                                             sizeof place, place, NULL) == CL_SUCCESS) {
-        set_pci(asked->record, place[0], place[1], place[2], place[3]);
+        gantry__record_set_pci(&asked->record->texts, place[0], place[1], place[2], place[3]);
     } else if (has_extension(asked->extensions, "cl_nv_device_attribute_query")) {
         slot = number32(asked, DEVICE_PCI_SLOT_NV);
-        set_pci(asked->record, number32(asked, DEVICE_PCI_DOMAIN_NV),
-                number32(asked, DEVICE_PCI_BUS_NV), slot >> 3, slot);
+        gantry__record_set_pci(&asked->record->texts, number32(asked, DEVICE_PCI_DOMAIN_NV),
+                               number32(asked, DEVICE_PCI_BUS_NV), slot >> 3, slot);
     } else if (has_extension(asked->extensions, "cl_amd_device_attribute_query")) {
         find_pci_amd(asked);
     }
@@ -185,10 +180,7 @@ static void opencl_device_info_find_uuid(const asked_t *asked) {
                                             NULL) != CL_SUCCESS) {
         return;
     }
-    snprintf(asked->record->uuid, sizeof asked->record->uuid,
-             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
-             b[15]);
+    gantry__record_set_uuid(&asked->record->texts, b);
 }
 
 /* ---- the record ---- */
@@ -287,7 +279,7 @@ static void fill_vendor_numbers(const asked_t *asked) {
     gantry__opencl_record_t *record = asked->record;
 
     if (has_extension(asked->extensions, "cl_nv_device_attribute_query")) {
-        snprintf(record->compute_capability, sizeof record->compute_capability, "%u.%u",
+        snprintf(record->texts.compute_capability, sizeof record->texts.compute_capability, "%u.%u",
                  number32(asked, DEVICE_COMPUTE_CAPABILITY_MAJOR_NV),
                  number32(asked, DEVICE_COMPUTE_CAPABILITY_MINOR_NV));
         record->info.sub_group_size = number32(asked, DEVICE_WARP_SIZE_NV);
@@ -320,14 +312,6 @@ static void fill_priorities(const asked_t *asked, const char *version) {
     }
 }
 
-/* FNV-1a, 64 bits; the terminator counts, so that neighbouring texts do not run together. */
-static uint64_t opencl_device_info_add_to_hash(uint64_t hash, const char *text) {
-    do {
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    } while (*text++ != '\0');
-    return hash;
-}
-
 static void fill_build(const asked_t *asked, const char *device_version) {
     gantry__opencl_record_t *record = asked->record;
     int can_round = (opencl_device_info_number(asked, CL_DEVICE_SINGLE_FP_CONFIG) &
@@ -335,31 +319,23 @@ static void fill_build(const asked_t *asked, const char *device_version) {
     const char *parts[] = {record->platform_name, record->platform_version, record->hardware_name,
                            device_version,        record->driver_version,   record->build_options,
                            asked->extensions};
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
     /* -w: PoCL's compiler tells on stderr how many warnings there were, such as of loops that it
      * did not unroll. */
     snprintf(record->build_options, sizeof record->build_options, "-cl-std=CL1.2 -w%s",
              can_round ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
-        hash = opencl_device_info_add_to_hash(hash, parts[i]);
-    }
-    snprintf(record->build_hash, sizeof record->build_hash, "%016llx", (unsigned long long)hash);
+    gantry__record_set_hash(&record->texts, parts, sizeof parts / sizeof parts[0]);
 }
 
 static void point_texts(gantry__opencl_record_t *record) {
     gantry_device_info_t *info = &record->info;
 
-    info->struct_size = sizeof *info;
+    gantry__record_point(info, &record->texts);
     info->hardware_name = record->hardware_name;
     info->vendor = record->vendor;
     info->driver_version = record->driver_version;
     info->platform_name = record->platform_name;
     info->platform_version = record->platform_version;
-    info->pci_address = record->pci_address;
-    info->uuid = record->uuid;
-    info->compute_capability = record->compute_capability;
-    info->build_hash = record->build_hash;
 }
 
 static cl_int fill_names(const asked_t *asked) {
@@ -424,7 +400,7 @@ cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance,
         (native = driver_text(instance, NULL, record->device, CL_DEVICE_PROFILE, &profile)) !=
             CL_SUCCESS) {
         snprintf(reason, reason_bytes, "a device does not describe itself: %s (%d)",
-                 gantry__opencl_error_name(native), (int)native);
+                 gantry__driver_error_name(native), (int)native);
     } else if ((refused = refusal(&asked, version, profile)) != NULL && failure == CL_SUCCESS) {
         snprintf(reason, reason_bytes, "device \"%.100s\" (%.60s) is left out: %s",
                  record->hardware_name, version, refused);
@@ -435,7 +411,7 @@ cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance,
     }
     if (failure != CL_SUCCESS) {
         snprintf(reason, reason_bytes, "device \"%.100s\" does not describe itself: %s (%d)",
-                 record->hardware_name, gantry__opencl_error_name(failure), (int)failure);
+                 record->hardware_name, gantry__driver_error_name(failure), (int)failure);
     }
     gantry__host_text_free(instance->host, version);
     gantry__host_text_free(instance->host, profile);

@@ -55,7 +55,7 @@ static void note_place(const drivers_t *drivers, const char *what, const char *w
 /* ---- one driver ---- */
 
 static int32_t fail_cut(const drivers_t *drivers, const char *from, const char *name) {
-    return gantry__opencl_fail(
+    return gantry__driver_fail(
         drivers->host, GANTRY_K_UNAVAILABLE, 0,
         "%.200s names %.200s, whose file ends before its content does: a loader that opens it ends the process; install the driver again, or leave it out of OCL_ICD_VENDORS",
         from, name);
@@ -69,7 +69,7 @@ static int32_t find_binding(const gantry_host_t *host, const char *name, int *ou
     if (gantry__foreign_llvm_evade(out_flag, reason, sizeof reason)) {
         return GANTRY_K_OK;
     }
-    return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, "%.200s is not opened: %s", name,
+    return gantry__driver_fail(host, GANTRY_K_UNAVAILABLE, 0, "%.200s is not opened: %s", name,
                                reason);
 }
 

@@ -16,7 +16,7 @@
 
 static int32_t opencl_event_create(gantry_backend_device_t *device,
                                    gantry_backend_event_t **out_event) {
-    gantry_backend_event_t *event = gantry__opencl_alloc(device->host, sizeof *event);
+    gantry_backend_event_t *event = gantry__driver_alloc(device->host, sizeof *event);
 
     *out_event = event;
     if (event == NULL) {
@@ -56,7 +56,7 @@ static int32_t opencl_event_record(gantry_backend_event_t *event, gantry_backend
         if (handle != NULL) {
             cl->clReleaseEvent(handle);
         }
-        return gantry__opencl_check(event->device->host, native, "recording an event on \"%.200s\"",
+        return gantry__driver_check(event->device->host, native, "recording an event on \"%.200s\"",
                                     stream->device->record->hardware_name);
     }
     forget_record(event);
@@ -86,7 +86,7 @@ static cl_int ask_status(const gantry_backend_event_t *event, cl_int *out_status
 }
 
 static int32_t work_failed(const gantry_backend_event_t *event, cl_int status) {
-    return gantry__opencl_check(event->device->host, status, "work submitted to \"%.200s\"",
+    return gantry__driver_check(event->device->host, status, "work submitted to \"%.200s\"",
                                 event->device->record->hardware_name);
 }
 
@@ -103,7 +103,7 @@ static int32_t opencl_event_query(gantry_backend_event_t *event, int32_t *out_do
         native = ask_status(event, &status);
     }
     if (native != CL_SUCCESS) {
-        return gantry__opencl_check(event->device->host, native, "asking an event of \"%.200s\"",
+        return gantry__driver_check(event->device->host, native, "asking an event of \"%.200s\"",
                                     event->device->record->hardware_name);
     }
     *out_done = status <= CL_COMPLETE;
@@ -124,7 +124,7 @@ static int32_t opencl_event_synchronize(gantry_backend_event_t *event) {
     if (native != CL_SUCCESS && ask_status(event, &status) == CL_SUCCESS && status < CL_COMPLETE) {
         return work_failed(event, status);
     }
-    return gantry__opencl_check(event->device->host, native, "waiting for an event of \"%.200s\"",
+    return gantry__driver_check(event->device->host, native, "waiting for an event of \"%.200s\"",
                                 event->device->record->hardware_name);
 }
 
@@ -154,7 +154,7 @@ static void CL_CALLBACK bridge_pass(cl_event source, cl_int status, void *user) 
 static cl_int make_bridge(gantry_backend_device_t *device, gantry_backend_event_t *event,
                           cl_event *out_target) {
     const gantry__opencl_symbols_t *cl = device->cl;
-    bridge_t *bridge = gantry__opencl_alloc(device->host, sizeof *bridge);
+    bridge_t *bridge = gantry__driver_alloc(device->host, sizeof *bridge);
     cl_int native = CL_SUCCESS;
 
     *out_target = NULL;
@@ -208,7 +208,7 @@ int32_t gantry__opencl_event_wait_on(gantry_backend_device_t *device, cl_command
     if (target != NULL) {
         cl->clReleaseEvent(target);
     }
-    return gantry__opencl_check(device->host, native,
+    return gantry__driver_check(device->host, native,
                                 "making a stream of \"%.200s\" wait for an event",
                                 device->record->hardware_name);
 }

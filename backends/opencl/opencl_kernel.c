@@ -42,7 +42,7 @@ struct gantry_backend_kernel_t {
 
 static ready_t make_ready(const gantry_backend_kernel_t *kernel, cl_kernel handle) {
     size_t bytes = kernel->argument_count * sizeof(last_t);
-    const gantry_host_t *host = kernel->program->device->host;
+    const gantry_host_t *host = kernel->program->head.device->host;
     ready_t ready = {handle, bytes > 0 ? host->reallocate(host->self, NULL, 0, bytes) : NULL, 0};
 
     if (ready.last != NULL) {
@@ -52,7 +52,7 @@ static ready_t make_ready(const gantry_backend_kernel_t *kernel, cl_kernel handl
 }
 
 static void release_ready(const gantry_backend_kernel_t *kernel, ready_t ready) {
-    const gantry_backend_device_t *device = kernel->program->device;
+    const gantry_backend_device_t *device = kernel->program->head.device;
 
     device->cl->clReleaseKernel(ready.handle);
     gantry__host_free(device->host, ready.last, kernel->argument_count * sizeof(last_t));
@@ -72,7 +72,7 @@ static ready_t take_idle(gantry_backend_kernel_t *kernel) {
 
 /* One for which there is no room is released. */
 static void put_idle(gantry_backend_kernel_t *kernel, ready_t ready) {
-    const gantry_host_t *host = kernel->program->device->host;
+    const gantry_host_t *host = kernel->program->head.device->host;
     int is_kept = 1;
 
     pthread_mutex_lock(&kernel->lock);
@@ -100,15 +100,14 @@ static void put_idle(gantry_backend_kernel_t *kernel, ready_t ready) {
 /* ---- finding ---- */
 
 static void opencl_kernel_release(gantry_backend_kernel_t *kernel) {
-    const gantry_backend_device_t *device = kernel->program->device;
+    const gantry_backend_device_t *device = kernel->program->head.device;
 
     for (uint32_t i = 0; i < kernel->idle_count; ++i) {
         release_ready(kernel, kernel->idle[i]);
     }
     gantry__host_free(device->host, kernel->idle, kernel->idle_capacity * sizeof *kernel->idle);
-    gantry__host_text_free(device->host, kernel->head.name);
     pthread_mutex_destroy(&kernel->lock);
-    gantry__host_free(device->host, kernel, sizeof *kernel);
+    gantry__kernel_free(device->host, &kernel->head, sizeof *kernel);
 }
 
 void gantry__opencl_kernels_release(gantry__kernel_list_t *kernels) {
@@ -121,36 +120,27 @@ void gantry__opencl_kernels_release(gantry__kernel_list_t *kernels) {
 
 static int32_t no_such_kernel(const gantry_backend_program_t *program, const char *name,
                               cl_int native) {
-    const gantry_backend_device_t *device = program->device;
+    const gantry_backend_device_t *device = program->head.device;
     char names[512] = "";
 
     if (device->cl->clGetProgramInfo(program->handle, CL_PROGRAM_KERNEL_NAMES, sizeof names - 1,
                                      names, NULL) != CL_SUCCESS) {
         snprintf(names, sizeof names, "more than can be listed");
     }
-    return gantry__opencl_check(device->host, native,
+    return gantry__driver_check(device->host, native,
                                 "kernel \"%.100s\" of program \"%.100s\", which has: %s", name,
-                                program->label, names);
+                                program->head.label, names);
 }
 
 static gantry_backend_kernel_t *opencl_kernel_make(gantry_backend_program_t *program,
                                                    const char *name) {
-    const gantry_host_t *host = program->device->host;
-    gantry_backend_kernel_t *kernel = gantry__opencl_alloc(host, sizeof *kernel);
-
-    if (kernel == NULL) {
-        return NULL;
-    }
+    const gantry_host_t *host = program->head.device->host;
+    gantry_backend_kernel_t *kernel =
+        gantry__kernel_make(host, &GANTRY__DRIVER_ERRORS, sizeof *kernel, name);
+    if (!kernel) return NULL;
     kernel->program = program;
-    if (pthread_mutex_init(&kernel->lock, NULL) != 0) {
-        gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for kernel \"%.200s\"",
-                            name);
-        gantry__host_free(host, kernel, sizeof *kernel);
-        return NULL;
-    }
-    kernel->head.name = gantry__opencl_text(host, name);
-    if (kernel->head.name == NULL) {
-        opencl_kernel_release(kernel);
+    if (gantry__driver_mutex_init(host, &kernel->lock, "kernel \"%.200s\"", name) != GANTRY_K_OK) {
+        gantry__kernel_free(host, &kernel->head, sizeof *kernel);
         return NULL;
     }
     return kernel;
@@ -159,12 +149,11 @@ static gantry_backend_kernel_t *opencl_kernel_make(gantry_backend_program_t *pro
 /* Asked of a cl_kernel without arguments, since a driver adds those in local memory to what the
  * text declares. What a driver does not tell stays 0. */
 static void opencl_kernel_ask_needs(gantry_backend_kernel_t *kernel, cl_kernel handle) {
-    const gantry_backend_device_t *device = kernel->program->device;
+    const gantry_backend_device_t *device = kernel->program->head.device;
     cl_device_id id = device->record->device;
     size_t items = 0;
     cl_ulong bytes = 0;
 
-    kernel->head.info.struct_size = sizeof kernel->head.info;
     if (device->cl->clGetKernelWorkGroupInfo(handle, id, CL_KERNEL_WORK_GROUP_SIZE, sizeof items,
                                              &items, NULL) == CL_SUCCESS) {
         kernel->head.info.max_work_group_size = items < UINT32_MAX ? (uint32_t)items : UINT32_MAX;
@@ -187,7 +176,7 @@ int32_t gantry__opencl_kernel_info(gantry_backend_kernel_t *kernel,
 int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char *name,
                                    gantry_backend_kernel_t **out_kernel) {
     gantry_backend_kernel_t *kernel =
-        (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->kernels, name);
+        (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->head.kernels, name);
     cl_int native = CL_SUCCESS;
     cl_kernel handle;
     int32_t status;
@@ -196,29 +185,29 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
     if (kernel != NULL) {
         return GANTRY_K_OK;
     }
-    status = gantry__opencl_check_compiling(program->device);
+    status = gantry__opencl_check_compiling(program->head.device);
     if (status != GANTRY_K_OK) {
         return status;
     }
-    handle = program->device->cl->clCreateKernel(program->handle, name, &native);
+    handle = program->head.device->cl->clCreateKernel(program->handle, name, &native);
     if (native != CL_SUCCESS) {
         return no_such_kernel(program, name, native);
     }
     kernel = opencl_kernel_make(program, name);
     if (kernel == NULL) {
-        program->device->cl->clReleaseKernel(handle);
+        program->head.device->cl->clReleaseKernel(handle);
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
-    native = program->device->cl->clGetKernelInfo(
+    native = program->head.device->cl->clGetKernelInfo(
         handle, CL_KERNEL_NUM_ARGS, sizeof kernel->argument_count, &kernel->argument_count, NULL);
     opencl_kernel_ask_needs(kernel, handle);
     put_idle(kernel, make_ready(kernel, handle));
     if (native != CL_SUCCESS) {
         opencl_kernel_release(kernel);
-        return gantry__opencl_check(program->device->host, native,
+        return gantry__driver_check(program->head.device->host, native,
                                     "asking kernel \"%.200s\" for its arguments", name);
     }
-    gantry__kernel_list_add(&program->kernels, &kernel->head);
+    gantry__kernel_list_add(&program->head.kernels, &kernel->head);
     *out_kernel = kernel;
     return GANTRY_K_OK;
 }
@@ -227,7 +216,7 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
 
 /* Nothing that was set is to be relied upon once a region was released. */
 static void forget_old(const gantry_backend_kernel_t *kernel, ready_t *ready) {
-    uint64_t released = atomic_load(&kernel->program->device->released_regions);
+    uint64_t released = atomic_load(&kernel->program->head.device->released_regions);
 
     if (ready->last != NULL && ready->released != released) {
         memset(ready->last, 0, kernel->argument_count * sizeof(last_t));
@@ -247,7 +236,7 @@ static cl_int opencl_kernel_set_value(const gantry_backend_kernel_t *kernel, con
         memcmp(last->value, value, bytes) == 0) {
         return CL_SUCCESS;
     }
-    native = kernel->program->device->cl->clSetKernelArg(ready->handle, index, bytes, told);
+    native = kernel->program->head.device->cl->clSetKernelArg(ready->handle, index, bytes, told);
     if (last != NULL) {
         last->bytes = native == CL_SUCCESS && bytes <= sizeof last->value ? (uint32_t)bytes : 0;
         memcpy(last->value, value, last->bytes);
@@ -281,8 +270,8 @@ static cl_int set_argument(const gantry_backend_kernel_t *kernel, const ready_t 
                                              arg->as.value);
             break;
         case GANTRY_LAUNCH_LOCAL:
-            native = kernel->program->device->cl->clSetKernelArg(ready->handle, *index,
-                                                                 arg->size_bytes, NULL);
+            native = kernel->program->head.device->cl->clSetKernelArg(ready->handle, *index,
+                                                                      arg->size_bytes, NULL);
             break;
         default: return CL_INVALID_ARG_VALUE;
     }
@@ -293,7 +282,7 @@ static cl_int set_argument(const gantry_backend_kernel_t *kernel, const ready_t 
 static int32_t set_arguments(const gantry_backend_kernel_t *kernel, ready_t *ready,
                              const gantry_launch_t *launch) {
     static const char *const kinds[] = {"span", "scalar", "local", "base"};
-    const gantry_backend_device_t *device = kernel->program->device;
+    const gantry_backend_device_t *device = kernel->program->head.device;
     cl_uint index = 0;
 
     forget_old(kernel, ready);
@@ -302,20 +291,20 @@ static int32_t set_arguments(const gantry_backend_kernel_t *kernel, ready_t *rea
         cl_int native = set_argument(kernel, ready, &index, arg);
 
         if (native != CL_SUCCESS) {
-            return gantry__opencl_check(
+            return gantry__driver_check(
                 device->host, native,
                 "launch of \"%.100s\" of \"%.100s\": argument %u (%s, %u bytes)", kernel->head.name,
-                kernel->program->label, i,
+                kernel->program->head.label, i,
                 arg->kind <= GANTRY_LAUNCH_BASE ? kinds[arg->kind] : "unknown", arg->size_bytes);
         }
     }
     if (index !=
         /* a cl_kernel used before still has its old ones: the driver would not notice */
         kernel->argument_count) {
-        return gantry__opencl_fail(
+        return gantry__driver_fail(
             device->host, GANTRY_K_INVALID_ARGUMENT, 0,
             "launch of \"%.100s\" of \"%.100s\": %u arguments, a span counting twice; the kernel takes %u",
-            kernel->head.name, kernel->program->label, index, kernel->argument_count);
+            kernel->head.name, kernel->program->head.label, index, kernel->argument_count);
     }
     return GANTRY_K_OK;
 }
@@ -335,10 +324,10 @@ static int32_t enqueue(gantry_backend_stream_t *stream, const gantry_backend_ker
     native =
         stream->device->cl->clEnqueueNDRangeKernel(stream->queue, handle, launch->dimensions, NULL,
                                                    global, has_local ? local : NULL, 0, NULL, NULL);
-    return gantry__opencl_check(
+    return gantry__driver_check(
         stream->device->host, native,
         "launch of \"%.100s\" of \"%.100s\": %zu x %zu x %zu work-items in groups of %zu x %zu x %zu, %u arguments",
-        kernel->head.name, kernel->program->label, global[0], global[1], global[2], local[0],
+        kernel->head.name, kernel->program->head.label, global[0], global[1], global[2], local[0],
         local[1], local[2], launch->arg_count);
 }
 
@@ -353,7 +342,7 @@ int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream,
         cl_kernel handle =
             stream->device->cl->clCreateKernel(kernel->program->handle, kernel->head.name, &native);
         if (native != CL_SUCCESS) {
-            return gantry__opencl_check(stream->device->host, native,
+            return gantry__driver_check(stream->device->host, native,
                                         "one more of kernel \"%.200s\"", kernel->head.name);
         }
         ready = make_ready(kernel, handle);

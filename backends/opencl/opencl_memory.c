@@ -63,7 +63,7 @@ static int32_t opencl_memory_region_alloc(gantry_backend_device_t *device, uint6
     *out_region = 0;
     if (size_bytes == 0 ||
         (info->largest_allocation_bytes != 0 && size_bytes > info->largest_allocation_bytes)) {
-        return gantry__opencl_fail(
+        return gantry__driver_fail(
             device->host, size_bytes == 0 ? GANTRY_K_INVALID_ARGUMENT : GANTRY_K_RESOURCE_EXHAUSTED,
             CL_INVALID_BUFFER_SIZE, "a region of %llu bytes on \"%.200s\": 1 to %llu are accepted",
             (unsigned long long)size_bytes, info->hardware_name,
@@ -72,7 +72,7 @@ static int32_t opencl_memory_region_alloc(gantry_backend_device_t *device, uint6
     buffer = device->cl->clCreateBuffer(device->context, CL_MEM_READ_WRITE, (size_t)size_bytes,
                                         NULL, &native);
     if (native != CL_SUCCESS) {
-        return gantry__opencl_check(device->host, native, "taking %llu bytes on \"%.200s\"",
+        return gantry__driver_check(device->host, native, "taking %llu bytes on \"%.200s\"",
                                     (unsigned long long)size_bytes, info->hardware_name);
     }
     if (info->type == GANTRY_DEVICE_TYPE_CPU && size_bytes >= HUGE_PAGES_FROM) {
@@ -100,7 +100,7 @@ static int32_t map_pinned(gantry_backend_device_t *device, uint64_t size_bytes,
         device->cl->clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
                                    (size_t)size_bytes, NULL, &native);
     if (native != CL_SUCCESS) {
-        return gantry__opencl_check(device->host, native,
+        return gantry__driver_check(device->host, native,
                                     "taking %llu bytes of pinned host memory for \"%.200s\"",
                                     (unsigned long long)size_bytes, name);
     }
@@ -109,7 +109,7 @@ static int32_t map_pinned(gantry_backend_device_t *device, uint64_t size_bytes,
                                                  0, NULL, NULL, &native);
     if (native != CL_SUCCESS) {
         device->cl->clReleaseMemObject(pinned->buffer);
-        return gantry__opencl_check(device->host, native,
+        return gantry__driver_check(device->host, native,
                                     "mapping %llu bytes of pinned host memory of \"%.200s\"",
                                     (unsigned long long)size_bytes, name);
     }
@@ -129,7 +129,7 @@ static void unmap_pinned(gantry_backend_device_t *device, gantry__opencl_pinned_
 static int32_t plain_alloc(const gantry_host_t *host, uint64_t size_bytes, void **out_ptr) {
     *out_ptr = host->reallocate(host->self, NULL, 0, size_bytes);
     if (*out_ptr == NULL) {
-        return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+        return gantry__driver_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
                                    "no host memory for %llu bytes", (unsigned long long)size_bytes);
     }
     return GANTRY_K_OK;
@@ -145,7 +145,7 @@ static int32_t opencl_memory_host_alloc(gantry_backend_device_t *device, uint64_
     if (device->host_queue == NULL) {
         return plain_alloc(device->host, size_bytes, out_ptr);
     }
-    pinned = gantry__opencl_alloc(device->host, sizeof *pinned);
+    pinned = gantry__driver_alloc(device->host, sizeof *pinned);
     if (pinned == NULL) {
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
@@ -205,7 +205,7 @@ static int32_t opencl_memory_info(gantry_backend_device_t *device, uint64_t *out
     cl_int native;
 
     if (!device->record->has_amd_memory) {
-        return gantry__opencl_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0,
+        return gantry__driver_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0,
                                    "the OpenCL driver of \"%.200s\" does not tell its free memory",
                                    device->record->hardware_name);
     }
@@ -213,7 +213,7 @@ static int32_t opencl_memory_info(gantry_backend_device_t *device, uint64_t *out
                                          sizeof kibibytes, kibibytes, NULL);
     *out_free_bytes = (uint64_t)kibibytes[0] * 1024;
     *out_total_bytes = device->record->info.total_bytes;
-    return gantry__opencl_check(device->host, native, "asking \"%.200s\" for its free memory",
+    return gantry__driver_check(device->host, native, "asking \"%.200s\" for its free memory",
                                 device->record->hardware_name);
 }
 

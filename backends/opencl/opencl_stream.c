@@ -31,7 +31,7 @@ static cl_command_queue make_queue(const gantry_backend_device_t *device, int32_
 static int32_t opencl_stream_create_with_priority(gantry_backend_device_t *device, int32_t purpose,
                                                   int32_t priority,
                                                   gantry_backend_stream_t **out_stream) {
-    gantry_backend_stream_t *stream = gantry__opencl_alloc(device->host, sizeof *stream);
+    gantry_backend_stream_t *stream = gantry__driver_alloc(device->host, sizeof *stream);
     cl_int native = CL_SUCCESS;
 
     (void)purpose;
@@ -43,7 +43,7 @@ static int32_t opencl_stream_create_with_priority(gantry_backend_device_t *devic
     stream->queue = make_queue(device, priority, &native);
     if (native != CL_SUCCESS) {
         gantry__host_free(device->host, stream, sizeof *stream);
-        return gantry__opencl_check(device->host, native, "making a stream on \"%.200s\"",
+        return gantry__driver_check(device->host, native, "making a stream on \"%.200s\"",
                                     device->record->hardware_name);
     }
     *out_stream = stream;
@@ -62,7 +62,7 @@ static void opencl_stream_destroy(gantry_backend_stream_t *stream) {
 }
 
 static int32_t flush(gantry_backend_stream_t *stream) {
-    return gantry__opencl_check(stream->device->host, stream->device->cl->clFlush(stream->queue),
+    return gantry__driver_check(stream->device->host, stream->device->cl->clFlush(stream->queue),
                                 "flushing a stream of \"%.200s\"",
                                 stream->device->record->hardware_name);
 }
@@ -88,7 +88,7 @@ static int32_t opencl_stream_synchronize(gantry_backend_stream_t *stream) {
     if (marker != NULL) {
         cl->clReleaseEvent(marker);
     }
-    return gantry__opencl_check(stream->device->host, native, "waiting for a stream of \"%.200s\"",
+    return gantry__driver_check(stream->device->host, native, "waiting for a stream of \"%.200s\"",
                                 stream->device->record->hardware_name);
 }
 

@@ -34,7 +34,7 @@ int32_t gantry__opencl_symbols_open(const gantry_host_t *host,
         host, "GANTRY_OPENCL_LIBRARY", candidates, sizeof candidates / sizeof candidates[0],
         out_symbols->name, sizeof out_symbols->name, reasons, sizeof reasons);
     if (out_symbols->library == NULL) {
-        return gantry__opencl_fail(
+        return gantry__driver_fail(
             host, GANTRY_K_UNAVAILABLE, 0,
             asked != NULL
                 ? "GANTRY_OPENCL_LIBRARY cannot be opened: %s"
@@ -44,7 +44,7 @@ int32_t gantry__opencl_symbols_open(const gantry_host_t *host,
     missing = gantry__library_resolve(out_symbols->library, symbols,
                                       sizeof symbols / sizeof symbols[0], out_symbols);
     if (missing != NULL) {
-        return gantry__opencl_fail(
+        return gantry__driver_fail(
             host, GANTRY_K_UNAVAILABLE, 0, "%s is no OpenCL 1.2 library: it has no function %s%s",
             out_symbols->name, missing,
             dlsym(out_symbols->library, "clGetExtensionFunctionAddress") != NULL

@@ -54,8 +54,8 @@ static int32_t failure_code(const product_t *product, gantry__cublas_status_t na
     size_t free_bytes;
     size_t total_bytes;
     *out_driver = device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes);
-    return gantry__cuda_error_code(*out_driver) == GANTRY_K_UNAVAILABLE ? GANTRY_K_UNAVAILABLE
-                                                                        : GANTRY_K_INTERNAL;
+    return gantry__driver_error_code(*out_driver) == GANTRY_K_UNAVAILABLE ? GANTRY_K_UNAVAILABLE
+                                                                          : GANTRY_K_INTERNAL;
 }
 
 static int32_t cuda_cublas_matmul_check(const product_t *product, gantry__cublas_status_t native) {
@@ -76,7 +76,7 @@ static int32_t cuda_cublas_matmul_check(const product_t *product, gantry__cublas
         (unsigned long long)(form->left.is_transposed ? form->left.rows : form->left.columns),
         (unsigned long long)form->out.rows, form->batch_count, gantry__cublas_status_name(native),
         native, driver != GANTRY__CU_SUCCESS ? ", driver: " : "",
-        driver != GANTRY__CU_SUCCESS ? gantry__cuda_error_name(driver) : "");
+        driver != GANTRY__CU_SUCCESS ? gantry__driver_error_name(driver) : "");
     return host->set_error(host->self, code, "cuBLAS", native, text);
 }
 
@@ -163,8 +163,8 @@ static int32_t cuda_cublas_matmul_compute_product(product_t *product) {
     int32_t status;
 
     if (native != GANTRY__CU_SUCCESS) {
-        return gantry__cuda_check(device->host, native, "%s on \"%.200s\"", product->call->op,
-                                  device->record->hardware_name);
+        return gantry__driver_check(device->host, native, "%s on \"%.200s\"", product->call->op,
+                                    device->record->hardware_name);
     }
     status = cuda_cublas_matmul_run(product);
     gantry__cuda_leave(device);

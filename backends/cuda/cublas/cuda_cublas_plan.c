@@ -161,7 +161,7 @@ static void release(gantry_backend_device_t *device, gantry__cublas_plan_t *plan
 static gantry__cublas_status_t cuda_cublas_plan_make(gantry_backend_device_t *device,
                                                      const gantry__cublas_form_t *form,
                                                      gantry__cublas_plan_t **out_plan) {
-    gantry__cublas_plan_t *plan = gantry__cuda_alloc(device->host, sizeof *plan);
+    gantry__cublas_plan_t *plan = gantry__driver_alloc(device->host, sizeof *plan);
     gantry__cublas_status_t native;
 
     if (plan == NULL) {

@@ -36,9 +36,9 @@ static int32_t opencl_clblast_matmul_check(const gantry_op_call_t *call, int nat
     snprintf(text, sizeof text, "%s of %lld x %lld by %lld x %lld (%lld batches): %s (%d)",
              call->op, (long long)matmul->m, (long long)matmul->k, (long long)matmul->k,
              (long long)matmul->n, (long long)matmul->batch_count,
-             native > -1000 ? gantry__opencl_error_name(native) : "CLBlast's own error", native);
+             native > -1000 ? gantry__driver_error_name(native) : "CLBlast's own error", native);
     return host->set_error(host->self,
-                           native > -1000 ? gantry__opencl_error_code(native) : GANTRY_K_INTERNAL,
+                           native > -1000 ? gantry__driver_error_code(native) : GANTRY_K_INTERNAL,
                            "CLBlast", native, text);
 }
 
@@ -96,7 +96,7 @@ static int32_t take_temp(gantry_op_call_t *call, const gantry__opencl_matmul_t *
     part = (cl_buffer_region){(size_t)span.offset_bytes, bytes};
     *out_temp = device->cl->clCreateSubBuffer(gantry__opencl_buffer(span.region), CL_MEM_READ_WRITE,
                                               CL_BUFFER_CREATE_TYPE_REGION, &part, &native);
-    return gantry__opencl_check(device->host, native,
+    return gantry__driver_check(device->host, native,
                                 "%zu bytes at offset %zu as CLBlast's temporary buffer", part.size,
                                 part.origin);
 }

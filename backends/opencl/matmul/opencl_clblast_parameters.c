@@ -212,7 +212,7 @@ static int32_t opencl_clblast_parameters_read_line(const gantry_host_t *host, co
         rows->count++;
         return GANTRY_K_OK;
     }
-    return gantry__opencl_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+    return gantry__driver_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
                                "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s, line %u: %s", path,
                                number, reason);
 }
@@ -230,17 +230,17 @@ int32_t gantry__clblast_rows_open(const gantry_host_t *host, gantry__clblast_row
     }
     /* a device may never end, a pipe is waited for */
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-        return gantry__opencl_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__driver_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
                                    "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s is no plain file",
                                    path);
     }
     file = fopen(path, "r");
     if (file == NULL) {
-        return gantry__opencl_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__driver_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
                                    "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s cannot be opened: %s",
                                    path, strerror(errno));
     }
-    *out_rows = gantry__opencl_alloc(host, sizeof **out_rows);
+    *out_rows = gantry__driver_alloc(host, sizeof **out_rows);
     status = *out_rows != NULL ? GANTRY_K_OK : GANTRY_K_RESOURCE_EXHAUSTED;
     for (unsigned number = 1; status == GANTRY_K_OK && fgets(line, sizeof line, file) != NULL;
          ++number) {
