@@ -50,44 +50,29 @@ static int32_t cuda_backend_check_process(const gantry_host_t *host) {
 }
 
 static int32_t cuda_backend_find_devices(gantry_backend_instance_t *instance) {
-    int32_t status;
-
     gantry__process_mark_set(&used);
-    status = gantry__cuda_devices_find(instance);
-    if (!instance->is_started) {
-        gantry__process_mark_unset(&used);
-    }
+    int32_t status = gantry__cuda_devices_find(instance);
+    if (!instance->is_started) gantry__process_mark_unset(&used);
     return status;
 }
 
 static int32_t fill_instance(gantry_backend_instance_t *instance) {
     int32_t status = cuda_backend_read_options(instance);
-
-    if (status == GANTRY_K_OK) {
-        status = cuda_backend_check_process(instance->host);
-    }
-    if (status == GANTRY_K_OK) {
-        status = gantry__cuda_symbols_open(instance->host, &instance->cu);
-    }
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
-    snprintf(instance->version, sizeof instance->version, "CUDA %d.%d", instance->cu.version / 1000,
-             instance->cu.version % 1000 / 10);
+    if (status == GANTRY_K_OK) status = cuda_backend_check_process(instance->host);
+    if (status == GANTRY_K_OK) status = gantry__cuda_symbols_open(instance->host, &instance->cu);
+    if (status != GANTRY_K_OK) return status;
+    (void)snprintf(instance->version, sizeof instance->version, "CUDA %d.%d",
+                   instance->cu.version / 1000, instance->cu.version % 1000 / 10);
     return cuda_backend_find_devices(instance);
 }
 
 static int32_t cuda_backend_open_instance(const gantry_host_t *host,
                                           gantry_backend_instance_t **out_instance) {
     gantry_backend_instance_t *instance = gantry__driver_alloc(host, sizeof *instance);
-    int32_t status;
-
     *out_instance = NULL;
-    if (instance == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
-    }
+    if (!instance) return GANTRY_K_RESOURCE_EXHAUSTED;
     instance->host = host;
-    status = gantry__driver_mutex_init(host, &instance->lock, "the CUDA backend");
+    int32_t status = gantry__driver_mutex_init(host, &instance->lock, "the CUDA backend");
     if (status != GANTRY_K_OK) {
         gantry__host_free(host, instance, sizeof *instance);
         return status;
@@ -111,9 +96,7 @@ static uint32_t cuda_backend_list_kernels(gantry_backend_instance_t *instance, u
     static const gantry_kernel_def_t *const kernels[] = {&gantry__cublas_kernels[0],
                                                          &gantry__cublas_kernels[1]};
 
-    if (index >= instance->record_count) {
-        return 0;
-    }
+    if (index >= instance->record_count) return 0;
     *out_kernels = kernels;
     return sizeof kernels / sizeof kernels[0];
 }
@@ -122,9 +105,7 @@ static uint32_t cuda_backend_list_kernels(gantry_backend_instance_t *instance, u
 
 const gantry__nvml_t *gantry__cuda_nvml(gantry_backend_instance_t *instance) {
     pthread_mutex_lock(&instance->lock);
-    if (!instance->nvml.is_tried) {
-        gantry__nvml_open(instance->host, &instance->nvml);
-    }
+    if (!instance->nvml.is_tried) gantry__nvml_open(instance->host, &instance->nvml);
     pthread_mutex_unlock(&instance->lock);
     return &instance->nvml;
 }
@@ -140,8 +121,8 @@ static void cuda_backend_write_line(gantry_backend_instance_t *instance) {
     const gantry__nvml_t *nvml = &instance->nvml;
     const gantry__cuda_library_t *cudnn = &instance->cudnn.library;
     const gantry__cuda_library_t *nccl = &instance->nccl.library;
-    snprintf(instance->libraries, sizeof instance->libraries, "%.200s (%s) found",
-             instance->cu.name, instance->version);
+    (void)snprintf(instance->libraries, sizeof instance->libraries, "%.200s (%s) found",
+                   instance->cu.name, instance->version);
     cuda_backend_add(instance, ", ", "NVRTC", instance->nvrtc.is_usable, instance->nvrtc.name,
                      instance->nvrtc.reason);
     cuda_backend_add(instance, ", ", "cuBLASLt", instance->cublas.is_usable, instance->cublas.name,

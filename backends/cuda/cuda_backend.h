@@ -115,7 +115,6 @@ static inline gantry__cu_result_t gantry__cuda_enter(const gantry_backend_device
 
 static inline void gantry__cuda_leave(const gantry_backend_device_t *device) {
     gantry__cu_context_t popped = NULL;
-
     device->cu->cuCtxPopCurrent_v2(&popped);
 }
 
@@ -132,7 +131,6 @@ static inline void gantry__cuda_leave(const gantry_backend_device_t *device) {
 /* A device's bit in the peers_tried of others; 0: it is beyond them, and never asked for. */
 static inline unsigned long long gantry__cuda_peer_bit(const gantry_backend_device_t *device) {
     uint64_t number = (uint64_t)(device->record - device->instance->records);
-
     return number < 64 ? 1ull << number : 0;
 }
 

@@ -18,7 +18,6 @@ static uint32_t cuda_device_info_number(asked_t *asked, unsigned int attribute) 
     int value = 0;
     gantry__cu_result_t native =
         asked->cu->cuDeviceGetAttribute(&value, attribute, asked->record->device);
-
     if (native != GANTRY__CU_SUCCESS) {
         asked->failure = native;
         return 0;
@@ -30,7 +29,6 @@ static uint32_t cuda_device_info_number(asked_t *asked, unsigned int attribute) 
 static uint32_t optional_number(asked_t *asked, unsigned int attribute) {
     gantry__cu_result_t failure = asked->failure;
     uint32_t value = cuda_device_info_number(asked, attribute);
-
     asked->failure = failure;
     return value;
 }
@@ -42,7 +40,6 @@ static void cuda_device_info_find_pci(asked_t *asked) {
     uint32_t domain = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_PCI_DOMAIN_ID);
     uint32_t bus = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_PCI_BUS_ID);
     uint32_t device = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_PCI_DEVICE_ID);
-
     gantry__record_set_pci(&asked->record->texts, domain, bus, device, 0);
 }
 
@@ -50,7 +47,6 @@ static void cuda_device_info_find_pci(asked_t *asked) {
  * does not say which it is. */
 static void cuda_device_info_find_uuid(asked_t *asked) {
     unsigned char b[GANTRY__CU_UUID_BYTES];
-
     memset(b, 0, sizeof b);
     if (asked->cu->cuDeviceGetUuid_v2((struct CUuuid_st *)b, asked->record->device) !=
         GANTRY__CU_SUCCESS) {
@@ -65,14 +61,10 @@ static void cuda_device_info_find_uuid(asked_t *asked) {
  * the driver translates. */
 static void find_arch(const gantry_backend_instance_t *instance, gantry__cuda_record_t *record) {
     const gantry__nvrtc_t *nvrtc = &instance->nvrtc;
-
-    if (!nvrtc->is_usable) {
-        return;
-    }
+    if (!nvrtc->is_usable) return;
     for (int i = 0; i < nvrtc->arch_count; ++i) {
-        if (nvrtc->archs[i] <= record->capability && nvrtc->archs[i] > record->arch) {
+        if (nvrtc->archs[i] <= record->capability && nvrtc->archs[i] > record->arch)
             record->arch = nvrtc->archs[i];
-        }
     }
     record->is_ptx = record->arch != record->capability;
     if (record->arch == 0) {
@@ -87,8 +79,8 @@ static void find_arch(const gantry_backend_instance_t *instance, gantry__cuda_re
 static void fill_build_hash(const gantry_backend_instance_t *instance,
                             gantry__cuda_record_t *record) {
     char target[64];
-    snprintf(target, sizeof target, "%s %d %d", record->is_ptx ? "compute" : "sm", record->arch,
-             instance->nvrtc.version);
+    (void)snprintf(target, sizeof target, "%s %d %d", record->is_ptx ? "compute" : "sm",
+                   record->arch, instance->nvrtc.version);
     const char *parts[] = {"NVIDIA CUDA", record->hardware_name, instance->version, target};
     gantry__record_set_hash(&record->texts, parts, sizeof parts / sizeof parts[0]);
 }
@@ -99,7 +91,6 @@ static void cuda_device_info_fill_numbers(asked_t *asked) {
     gantry_device_info_t *info = &asked->record->info;
     uint32_t major = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     uint32_t minor = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-
     info->type = GANTRY_DEVICE_TYPE_GPU;
     info->flags = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_INTEGRATED) != 0
                       ? GANTRY_DEVICE_INTEGRATED | GANTRY_DEVICE_HOST_BACKED
@@ -122,14 +113,13 @@ static void cuda_device_info_fill_numbers(asked_t *asked) {
         info->greatest_priority = -1; /* two levels: how many there are only a context tells */
     }
     asked->record->capability = (int)(major * 10 + minor);
-    snprintf(asked->record->texts.compute_capability,
-             sizeof asked->record->texts.compute_capability, "%u.%u", major, minor);
+    (void)snprintf(asked->record->texts.compute_capability,
+                   sizeof asked->record->texts.compute_capability, "%u.%u", major, minor);
 }
 
 void gantry__cuda_record_point(const gantry_backend_instance_t *instance,
                                gantry__cuda_record_t *record) {
     gantry_device_info_t *info = &record->info;
-
     gantry__record_point(info, &record->texts);
     info->hardware_name = record->hardware_name;
     info->vendor = "NVIDIA Corporation";
@@ -146,7 +136,6 @@ static gantry__cu_result_t fill_name_and_size(asked_t *asked) {
     size_t total = 0;
     gantry__cu_result_t native = asked->cu->cuDeviceGetName(
         record->hardware_name, (int)sizeof record->hardware_name, record->device);
-
     record->hardware_name[sizeof record->hardware_name - 1] = '\0';
     if (native == GANTRY__CU_SUCCESS) {
         native = asked->cu->cuDeviceTotalMem_v2(&total, record->device);
@@ -160,22 +149,21 @@ gantry__cu_result_t gantry__cuda_record_fill(const gantry_backend_instance_t *in
                                              size_t reason_bytes) {
     asked_t asked = {&instance->cu, record, GANTRY__CU_SUCCESS};
     gantry__cu_result_t native = fill_name_and_size(&asked);
-
     if (native == GANTRY__CU_SUCCESS) {
         cuda_device_info_fill_numbers(&asked);
         cuda_device_info_find_pci(&asked);
         native = asked.failure;
     }
     if (native != GANTRY__CU_SUCCESS) {
-        snprintf(reason, reason_bytes, "\"%.100s\" does not describe itself: %s (%u)",
-                 record->hardware_name, gantry__driver_error_name(native), native);
+        (void)snprintf(reason, reason_bytes, "\"%.100s\" does not describe itself: %s (%u)",
+                       record->hardware_name, gantry__driver_error_name(native), native);
         return native;
     }
     if (optional_number(&asked, GANTRY__CU_ATTRIBUTE_COMPUTE_MODE) ==
         GANTRY__CU_COMPUTE_MODE_PROHIBITED) {
-        snprintf(reason, reason_bytes,
-                 "\"%.100s\" is in compute mode \"prohibited\" (nvidia-smi -c changes it)",
-                 record->hardware_name);
+        (void)snprintf(reason, reason_bytes,
+                       "\"%.100s\" is in compute mode \"prohibited\" (nvidia-smi -c changes it)",
+                       record->hardware_name);
         return GANTRY__CU_NO_DEVICE;
     }
     cuda_device_info_find_uuid(&asked);

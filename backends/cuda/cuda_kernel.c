@@ -25,7 +25,6 @@ void gantry__cuda_kernels_release(const gantry_host_t *host, gantry__kernel_list
 
 static uint32_t attribute(const gantry_backend_kernel_t *kernel, unsigned int what) {
     int value = 0;
-
     if (kernel->program->head.device->cu->cuFuncGetAttribute(&value, what, kernel->function) !=
         GANTRY__CU_SUCCESS) {
         return 0;
@@ -39,18 +38,13 @@ static int32_t count_parameters(gantry_backend_kernel_t *kernel) {
     const gantry__cuda_symbols_t *cu = kernel->program->head.device->cu;
     gantry__cu_result_t native = GANTRY__CU_SUCCESS;
     size_t offset_bytes = 0;
+    if (!cu->cuFuncGetParamInfo) return -1;
     int32_t count = 0;
-
-    if (cu->cuFuncGetParamInfo == NULL) {
-        return -1;
-    }
     while (count < MOST_PARAMETERS) {
         native = cu->cuFuncGetParamInfo(kernel->function, (size_t)count, &offset_bytes,
                                         &kernel->parameter_bytes[count]);
-        if (native != GANTRY__CU_SUCCESS) {
-            break;
-        }
-        count++;
+        if (native != GANTRY__CU_SUCCESS) break;
+        ++count;
     }
     return native == GANTRY__CU_SUCCESS || native == GANTRY__CU_INVALID_VALUE ? count : -1;
 }
@@ -72,10 +66,7 @@ static gantry__cu_result_t find_function(gantry_backend_kernel_t *kernel) {
     gantry_backend_program_t *program = kernel->program;
     gantry__cu_result_t native = program->head.device->cu->cuModuleGetFunction(
         &kernel->function, program->module, kernel->head.name);
-
-    if (native == GANTRY__CU_SUCCESS) {
-        cuda_kernel_ask_needs(kernel);
-    }
+    if (native == GANTRY__CU_SUCCESS) cuda_kernel_ask_needs(kernel);
     return native;
 }
 
@@ -83,16 +74,13 @@ int32_t gantry__cuda_kernel_find(gantry_backend_program_t *program, const char *
                                  gantry_backend_kernel_t **out_kernel) {
     gantry_backend_kernel_t *kernel =
         (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->head.kernels, name);
-    gantry__cu_result_t native;
-
     *out_kernel = kernel;
-    if (kernel != NULL) {
-        return GANTRY_K_OK;
-    }
+    if (kernel) return GANTRY_K_OK;
     kernel = gantry__kernel_make(program->head.device->host, &GANTRY__DRIVER_ERRORS, sizeof *kernel,
                                  name);
     if (!kernel) return GANTRY_K_RESOURCE_EXHAUSTED;
     kernel->program = program;
+    gantry__cu_result_t native;
     GANTRY__CUDA_CALL(program->head.device, native, find_function(kernel));
     if (native != GANTRY__CU_SUCCESS) {
         gantry__kernel_free(program->head.device->host, &kernel->head, sizeof *kernel);
@@ -125,7 +113,7 @@ static int32_t wrong_arguments(const gantry_backend_kernel_t *kernel, const char
 static void add_number(parameters_t *out, unsigned long long value) {
     out->numbers[out->count] = value;
     out->list[out->count] = &out->numbers[out->count];
-    out->count++;
+    ++out->count;
 }
 
 /* Whether the kernel reads a value of that size there. A wrong number of arguments shows itself
@@ -141,10 +129,8 @@ static int32_t set_parameters(const gantry_backend_kernel_t *kernel, const gantr
     out->shared_bytes = 0;
     for (uint32_t i = 0; i < launch->arg_count; ++i) {
         const gantry_launch_arg_t *arg = &launch->args[i];
-
-        if (out->count + 2 > MOST_PARAMETERS) {
+        if (out->count + 2 > MOST_PARAMETERS)
             return wrong_arguments(kernel, "more parameters than", MOST_PARAMETERS);
-        }
         switch (arg->kind) {
             case GANTRY_LAUNCH_SPAN:
                 add_number(out, arg->as.span.region);
@@ -152,9 +138,8 @@ static int32_t set_parameters(const gantry_backend_kernel_t *kernel, const gantr
                 break;
             case GANTRY_LAUNCH_BASE: add_number(out, arg->as.span.region); break;
             case GANTRY_LAUNCH_SCALAR:
-                if (!fits(kernel, out->count, arg->size_bytes)) {
+                if (!fits(kernel, out->count, arg->size_bytes))
                     return wrong_arguments(kernel, "a scalar of the wrong size as argument", i);
-                }
                 out->list[out->count++] = (void *)(uintptr_t)arg->as.value;
                 break;
             case GANTRY_LAUNCH_LOCAL:
@@ -178,10 +163,7 @@ static int32_t set_parameters(const gantry_backend_kernel_t *kernel, const gantr
 static uint64_t choose_group(const gantry_backend_kernel_t *kernel, uint64_t items) {
     uint64_t most = kernel->head.info.max_work_group_size;
     uint64_t group = most != 0 && most < USUAL_GROUP ? most : USUAL_GROUP;
-
-    while (items % group != 0) {
-        group--;
-    }
+    while (items % group != 0) group--;
     return group;
 }
 
@@ -191,13 +173,9 @@ static int32_t shape_launch(const gantry_backend_kernel_t *kernel, const gantry_
     uint64_t count[3] = {1, 1, 1};
     uint32_t dimensions = launch->dimensions < 3 ? launch->dimensions : 3;
     int has_local = 0;
-
-    for (uint32_t d = 0; d < dimensions; ++d) {
-        has_local |= launch->local_size[d] != 0;
-    }
+    for (uint32_t d = 0; d < dimensions; ++d) has_local |= launch->local_size[d] != 0;
     for (uint32_t d = 0; d < dimensions; ++d) {
         uint64_t items = launch->global_size[d];
-
         local[d] = has_local              ? launch->local_size[d]
                    : d == 0 && items != 0 ? choose_group(kernel, items)
                                           : 1;
@@ -221,18 +199,13 @@ static int32_t shape_launch(const gantry_backend_kernel_t *kernel, const gantry_
 int32_t gantry__cuda_kernel_launch(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
                                    const gantry_launch_t *launch) {
     gantry_backend_device_t *device = stream->device;
-    parameters_t parameters;
     unsigned int groups[3];
     unsigned int group[3];
-    gantry__cu_result_t native;
+    parameters_t parameters;
     int32_t status = set_parameters(kernel, launch, &parameters);
-
-    if (status == GANTRY_K_OK) {
-        status = shape_launch(kernel, launch, groups, group);
-    }
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
+    if (status == GANTRY_K_OK) status = shape_launch(kernel, launch, groups, group);
+    if (status != GANTRY_K_OK) return status;
+    gantry__cu_result_t native;
     GANTRY__CUDA_CALL(
         device, native,
         device->cu->cuLaunchKernel(kernel->function, groups[0], groups[1], groups[2], group[0],

@@ -8,10 +8,9 @@
 static int32_t cuda_memory_region_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
                                         gantry_region_t *out_region) {
     const gantry_device_info_t *info = &device->record->info;
-    gantry__cu_address_t address = 0;
-    gantry__cu_result_t native;
-
     *out_region = 0;
+    gantry__cu_result_t native;
+    gantry__cu_address_t address = 0;
     GANTRY__CUDA_CALL(device, native, device->cu->cuMemAlloc_v2(&address, (size_t)size_bytes));
     *out_region = (gantry_region_t)address;
     return gantry__driver_check(device->host, native, "taking %llu bytes on \"%.200s\"",
@@ -29,9 +28,8 @@ static void cuda_memory_region_free(gantry_backend_device_t *device, gantry_regi
 
 static int32_t cuda_memory_host_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
                                       void **out_ptr) {
-    gantry__cu_result_t native;
-
     *out_ptr = NULL;
+    gantry__cu_result_t native;
     GANTRY__CUDA_CALL(
         device, native,
         device->cu->cuMemHostAlloc(out_ptr, (size_t)size_bytes, GANTRY__CU_HOST_ALLOC_PORTABLE));
@@ -42,7 +40,7 @@ static int32_t cuda_memory_host_alloc(gantry_backend_device_t *device, uint64_t 
 
 static void cuda_memory_host_free(gantry_backend_device_t *device, void *ptr, uint64_t size_bytes) {
     (void)size_bytes;
-    if (ptr != NULL && gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
+    if (ptr && gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
         device->cu->cuMemFreeHost(ptr);
         gantry__cuda_leave(device);
     }
@@ -56,9 +54,8 @@ static int32_t ask_open_device(gantry_backend_instance_t *instance,
     gantry__cu_result_t native = GANTRY__CU_NO_DEVICE;
     size_t free_bytes = 0;
     size_t total_bytes = 0;
-
     pthread_mutex_lock(&instance->lock); /* against its closing */
-    if (record->open_device != NULL) {
+    if (record->open_device) {
         GANTRY__CUDA_CALL(record->open_device, native,
                           instance->cu.cuMemGetInfo_v2(&free_bytes, &total_bytes));
     }
@@ -72,21 +69,17 @@ static int32_t ask_open_device(gantry_backend_instance_t *instance,
 int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t index,
                                  uint64_t *out_free_bytes, uint64_t *out_total_bytes) {
     const gantry__nvml_t *nvml = gantry__cuda_nvml(instance);
-    const gantry__cuda_record_t *record;
-    gantry__nvml_memory_t memory;
-
     *out_free_bytes = *out_total_bytes = 0;
     GANTRY__TRY(gantry__record_check_index(instance->host, &GANTRY__DRIVER_ERRORS, index,
                                            instance->record_count));
-    record = &instance->records[index];
+    const gantry__cuda_record_t *record = &instance->records[index];
+    gantry__nvml_memory_t memory;
     if (gantry__nvml_memory(nvml, record->texts.uuid, record->texts.pci_address, &memory)) {
         *out_free_bytes = memory.free;
         *out_total_bytes = memory.total;
         return GANTRY_K_OK;
     }
-    if (ask_open_device(instance, record, out_free_bytes, out_total_bytes)) {
-        return GANTRY_K_OK;
-    }
+    if (ask_open_device(instance, record, out_free_bytes, out_total_bytes)) return GANTRY_K_OK;
     return gantry__driver_fail(
         instance->host, GANTRY_K_UNAVAILABLE, 0,
         "the free memory of \"%.200s\" is not known without a context: %s", record->hardware_name,
@@ -98,12 +91,11 @@ int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t i
 static int32_t cuda_memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes,
                                 uint64_t *out_total_bytes) {
     const gantry__cuda_record_t *record = device->record;
-    gantry__nvml_memory_t memory;
     size_t free_bytes = 0;
     size_t total_bytes = 0;
     gantry__cu_result_t native;
-
     GANTRY__CUDA_CALL(device, native, device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes));
+    gantry__nvml_memory_t memory;
     if (native != GANTRY__CU_SUCCESS && gantry__driver_error_code(native) != GANTRY_K_UNAVAILABLE &&
         gantry__nvml_memory(gantry__cuda_nvml(device->instance), record->texts.uuid,
                             record->texts.pci_address, &memory)) {

@@ -18,15 +18,10 @@ static char *cuda_program_build_log(gantry_backend_device_t *device, gantry__nvr
                                     size_t *out_bytes) {
     const gantry__nvrtc_t *nvrtc = &device->instance->nvrtc;
     size_t bytes = 0;
-    char *log;
-
-    if (nvrtc->nvrtcGetProgramLogSize(handle, &bytes) != GANTRY__NVRTC_SUCCESS || bytes <= 1) {
+    if (nvrtc->nvrtcGetProgramLogSize(handle, &bytes) != GANTRY__NVRTC_SUCCESS || bytes <= 1)
         return NULL;
-    }
-    log = gantry__driver_alloc(device->host, bytes + 1);
-    if (log == NULL) {
-        return NULL;
-    }
+    char *log = gantry__driver_alloc(device->host, bytes + 1);
+    if (!log) return NULL;
     if (nvrtc->nvrtcGetProgramLog(handle, log) != GANTRY__NVRTC_SUCCESS) {
         gantry__host_free(device->host, log, bytes + 1);
         return NULL;
@@ -39,7 +34,7 @@ static int32_t cuda_program_build_failed(gantry_backend_device_t *device,
                                          gantry__nvrtc_program_t handle, const char *label,
                                          const char *options, gantry__nvrtc_result_t native) {
     size_t log_bytes = 0;
-    char *log = handle != NULL ? cuda_program_build_log(device, handle, &log_bytes) : NULL;
+    char *log = handle ? cuda_program_build_log(device, handle, &log_bytes) : NULL;
     int32_t code = gantry__build_failed(
         device->host, &(gantry__build_failure_t){
                           .domain = "NVRTC",
@@ -50,7 +45,6 @@ static int32_t cuda_program_build_failed(gantry_backend_device_t *device,
                           .options = options,
                           .hardware_name = device->record->hardware_name,
                           .log = log});
-
     gantry__host_free(device->host, log, log_bytes);
     return code;
 }
@@ -73,21 +67,16 @@ typedef struct options_t {
 static int32_t cuda_program_read_options(gantry_backend_device_t *device, const char *label,
                                          const char *options, options_t *out) {
     size_t length = strlen(options);
-
     out->count = 0;
-    snprintf(out->arch, sizeof out->arch, "--gpu-architecture=%s_%d",
-             device->record->is_ptx ? "compute" : "sm", device->record->arch);
+    (void)snprintf(out->arch, sizeof out->arch, "--gpu-architecture=%s_%d",
+                   device->record->is_ptx ? "compute" : "sm", device->record->arch);
     out->list[out->count++] = out->arch;
-    for (size_t i = 0; i < FIXED_OPTIONS; ++i) {
-        out->list[out->count++] = fixed_options[i];
-    }
+    for (size_t i = 0; i < FIXED_OPTIONS; ++i) out->list[out->count++] = fixed_options[i];
     GANTRY__TRY(gantry__program_check_options(device->host, &GANTRY__DRIVER_ERRORS, label, length));
     memcpy(out->text, options, length + 1);
     for (char *at = out->text; *at != '\0';) {
         at += strspn(at, " ");
-        if (*at == '\0') {
-            break;
-        }
+        if (*at == '\0') break;
         if (out->count == MOST_OPTIONS) {
             return gantry__driver_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
                                        "\"%.200s\" has more than %d build options", label,
@@ -95,9 +84,7 @@ static int32_t cuda_program_read_options(gantry_backend_device_t *device, const 
         }
         out->list[out->count++] = at;
         at += strcspn(at, " ");
-        if (*at == ' ') {
-            *at++ = '\0';
-        }
+        if (*at == ' ') *at++ = '\0';
     }
     return GANTRY_K_OK;
 }
@@ -107,18 +94,11 @@ static char *join_parts(gantry_backend_device_t *device, const gantry_program_so
                         size_t *out_bytes) {
     size_t bytes = 1;
     size_t at = 0;
-    char *text;
-
-    for (uint32_t i = 0; i < source->part_count; ++i) {
-        bytes += strlen(source->parts[i]);
-    }
-    text = gantry__driver_alloc(device->host, bytes);
-    if (text == NULL) {
-        return NULL;
-    }
+    for (uint32_t i = 0; i < source->part_count; ++i) bytes += strlen(source->parts[i]);
+    char *text = gantry__driver_alloc(device->host, bytes);
+    if (!text) return NULL;
     for (uint32_t i = 0; i < source->part_count; ++i) {
         size_t length = strlen(source->parts[i]);
-
         memcpy(text + at, source->parts[i], length);
         at += length;
     }
@@ -135,15 +115,10 @@ static gantry__nvrtc_result_t take_image(gantry_backend_program_t *program,
     size_t bytes = 0;
     gantry__nvrtc_result_t native =
         (is_ptx ? nvrtc->nvrtcGetPTXSize : nvrtc->nvrtcGetCUBINSize)(handle, &bytes);
-
-    if (native != GANTRY__NVRTC_SUCCESS) {
-        return native;
-    }
+    if (native != GANTRY__NVRTC_SUCCESS) return native;
     program->image_bytes = bytes;
     program->image = gantry__driver_alloc(device->host, bytes + 1);
-    if (program->image == NULL) {
-        return GANTRY__NVRTC_OUT_OF_MEMORY;
-    }
+    if (!program->image) return GANTRY__NVRTC_OUT_OF_MEMORY;
     return (is_ptx ? nvrtc->nvrtcGetPTX : nvrtc->nvrtcGetCUBIN)(handle, program->image);
 }
 
@@ -151,24 +126,18 @@ static int32_t compile_text(gantry_backend_program_t *program, const char *text,
                             const options_t *options, const char *options_text) {
     gantry_backend_device_t *device = program->head.device;
     const gantry__nvrtc_t *nvrtc = &device->instance->nvrtc;
-    gantry__nvrtc_program_t handle = NULL;
     int32_t status = GANTRY_K_OK;
+    gantry__nvrtc_program_t handle = NULL;
     gantry__nvrtc_result_t native =
         nvrtc->nvrtcCreateProgram(&handle, text, program->head.label, 0, NULL, NULL);
-
-    if (native == GANTRY__NVRTC_SUCCESS) {
+    if (native == GANTRY__NVRTC_SUCCESS)
         native = nvrtc->nvrtcCompileProgram(handle, options->count, options->list);
-    }
-    if (native == GANTRY__NVRTC_SUCCESS) {
-        native = take_image(program, handle);
-    }
+    if (native == GANTRY__NVRTC_SUCCESS) native = take_image(program, handle);
     if (native != GANTRY__NVRTC_SUCCESS) {
         status =
             cuda_program_build_failed(device, handle, program->head.label, options_text, native);
     }
-    if (handle != NULL) {
-        nvrtc->nvrtcDestroyProgram(&handle);
-    }
+    if (handle) nvrtc->nvrtcDestroyProgram(&handle);
     return status;
 }
 
@@ -176,18 +145,11 @@ static int32_t compile_source(gantry_backend_program_t *program,
                               const gantry_program_source_t *source, const char *options) {
     gantry_backend_device_t *device = program->head.device;
     options_t list;
+    GANTRY__TRY(cuda_program_read_options(device, program->head.label, options, &list));
     size_t bytes = 0;
-    char *text;
-    int32_t status = cuda_program_read_options(device, program->head.label, options, &list);
-
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
-    text = join_parts(device, source, &bytes);
-    if (text == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
-    }
-    status = compile_text(program, text, &list, options);
+    char *text = join_parts(device, source, &bytes);
+    if (!text) return GANTRY_K_RESOURCE_EXHAUSTED;
+    int32_t status = compile_text(program, text, &list, options);
     gantry__host_free(device->host, text, bytes);
     return status;
 }
@@ -225,18 +187,15 @@ static int32_t cuda_program_end(gantry_backend_program_t *program, int32_t statu
 /* Hands the image to the driver, which translates PTX here. */
 static int32_t load_image(gantry_backend_program_t *program) {
     gantry_backend_device_t *device = program->head.device;
-    char log[GANTRY__BUILD_LOG_BYTES] = "";
     unsigned int options[] = {GANTRY__CU_JIT_ERROR_LOG_BUFFER,
                               GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    char log[GANTRY__BUILD_LOG_BYTES] = "";
     void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
     gantry__cu_result_t native;
-
     GANTRY__CUDA_CALL(
         device, native,
         device->cu->cuModuleLoadDataEx(&program->module, program->image, 2, options, values));
-    if (native != GANTRY__CU_SUCCESS) {
-        program->module = NULL;
-    }
+    if (native != GANTRY__CU_SUCCESS) program->module = NULL;
     return gantry__driver_check(
         device->host, native,
         "loading program \"%.200s\" (%s, %zu bytes) on \"%.200s\" (%s)%s%.300s",

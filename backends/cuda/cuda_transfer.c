@@ -52,15 +52,9 @@ static int32_t cuda_transfer_copy(gantry_backend_stream_t *stream, const gantry_
 
 static gantry__cu_result_t fill_8(const gantry__cuda_symbols_t *cu, gantry__cu_stream_t stream,
                                   gantry__cu_address_t at, const uint32_t halves[2], size_t bytes) {
-    gantry__cu_result_t native;
-
-    if (halves[0] == halves[1]) {
-        return cu->cuMemsetD32Async(at, halves[0], bytes / 4, stream);
-    }
-    native = cu->cuMemsetD32Async(at, halves[0], 1, stream);
-    if (native == GANTRY__CU_SUCCESS) {
-        native = cu->cuMemsetD32Async(at + 4, halves[1], 1, stream);
-    }
+    if (halves[0] == halves[1]) return cu->cuMemsetD32Async(at, halves[0], bytes / 4, stream);
+    gantry__cu_result_t native = cu->cuMemsetD32Async(at, halves[0], 1, stream);
+    if (native == GANTRY__CU_SUCCESS) native = cu->cuMemsetD32Async(at + 4, halves[1], 1, stream);
     for (size_t done = 8; done < bytes && native == GANTRY__CU_SUCCESS; done *= 2) {
         native = cu->cuMemcpyDtoDAsync_v2(at + done, at, done < bytes - done ? done : bytes - done,
                                           stream);
@@ -72,9 +66,8 @@ static gantry__cu_result_t fill_any(const gantry__cuda_symbols_t *cu, gantry__cu
                                     gantry__cu_address_t at, size_t bytes, const void *pattern,
                                     uint32_t pattern_bytes) {
     uint32_t halves[2] = {0, 0};
-    uint16_t two = 0;
-
     memcpy(halves, pattern, pattern_bytes);
+    uint16_t two = 0;
     memcpy(&two, pattern, pattern_bytes >= 2 ? 2 : 1);
     switch (pattern_bytes) {
         case 1: return cu->cuMemsetD8Async(at, *(const unsigned char *)pattern, bytes, stream);
@@ -109,24 +102,19 @@ static void tell_no_access(const gantry_backend_device_t *device,
  * The context of the target is current. */
 static void reach_peer(gantry_backend_device_t *device, gantry_backend_device_t *peer) {
     unsigned long long bit = gantry__cuda_peer_bit(peer);
-    gantry__cu_result_t native;
     char why[96] = "the cards do not reach each other's memory";
+    if (bit == 0 || (atomic_fetch_or(&device->peers_tried, bit) & bit) != 0) return;
     int can = 0;
-
-    if (bit == 0 || (atomic_fetch_or(&device->peers_tried, bit) & bit) != 0) {
-        return;
-    }
-    native = device->cu->cuDeviceCanAccessPeer(&can, device->record->device, peer->record->device);
-    if (native == GANTRY__CU_SUCCESS && can != 0) {
+    gantry__cu_result_t native =
+        device->cu->cuDeviceCanAccessPeer(&can, device->record->device, peer->record->device);
+    if (native == GANTRY__CU_SUCCESS && can != 0)
         native = device->cu->cuCtxEnablePeerAccess(peer->context, 0);
-    }
     if (native == GANTRY__CU_PEER_ACCESS_ALREADY_ENABLED ||
         (native == GANTRY__CU_SUCCESS && can != 0)) {
         return;
     }
-    if (native != GANTRY__CU_SUCCESS) {
-        snprintf(why, sizeof why, "%s (%u)", gantry__driver_error_name(native), native);
-    }
+    if (native != GANTRY__CU_SUCCESS)
+        (void)snprintf(why, sizeof why, "%s (%u)", gantry__driver_error_name(native), native);
     tell_no_access(device, peer, why);
 }
 
@@ -134,10 +122,7 @@ static gantry__cu_result_t copy_between(gantry_backend_stream_t *stream,
                                         const gantry_span_t *target, gantry_backend_device_t *peer,
                                         const gantry_span_t *source) {
     gantry_backend_device_t *device = stream->device;
-
-    if (peer->context != device->context) {
-        reach_peer(device, peer);
-    }
+    if (peer->context != device->context) reach_peer(device, peer);
     return device->cu->cuMemcpyPeerAsync(gantry__cuda_address(target), device->context,
                                          gantry__cuda_address(source), peer->context,
                                          (size_t)target->size_bytes, stream->handle);

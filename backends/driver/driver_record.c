@@ -6,16 +6,16 @@
 
 void gantry__record_set_pci(gantry__record_texts_t *texts, unsigned domain, unsigned bus,
                             unsigned device, unsigned function) {
-    snprintf(texts->pci_address, sizeof texts->pci_address, "%04x:%02x:%02x.%x", domain & 0xffffu,
-             bus & 0xffu, device & 0x1fu, function & 0x7u);
+    (void)snprintf(texts->pci_address, sizeof texts->pci_address, "%04x:%02x:%02x.%x",
+                   domain & 0xffffu, bus & 0xffu, device & 0x1fu, function & 0x7u);
 }
 
 void gantry__record_set_uuid(gantry__record_texts_t *texts, const unsigned char bytes[16]) {
     const unsigned char *b = bytes;
-    snprintf(texts->uuid, sizeof texts->uuid,
-             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
-             b[15]);
+    (void)snprintf(texts->uuid, sizeof texts->uuid,
+                   "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
+                   b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
+                   b[14], b[15]);
 }
 
 /* FNV-1a, 64 bits; the terminator counts, so that neighbouring texts do not run together. */
@@ -30,7 +30,8 @@ void gantry__record_set_hash(gantry__record_texts_t *texts, const char *const *p
                              size_t count) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < count; ++i) hash = add_to_hash(hash, parts[i]);
-    snprintf(texts->build_hash, sizeof texts->build_hash, "%016llx", (unsigned long long)hash);
+    (void)snprintf(texts->build_hash, sizeof texts->build_hash, "%016llx",
+                   (unsigned long long)hash);
 }
 
 void gantry__record_point(gantry_device_info_t *info, const gantry__record_texts_t *texts) {

@@ -40,24 +40,14 @@ static int32_t opencl_backend_check_process(const gantry_host_t *host) {
 
 static int32_t opencl_backend_find_devices(gantry_backend_instance_t *instance) {
     int32_t status = opencl_backend_check_process(instance->host);
-
-    if (status == GANTRY_K_OK) {
-        status = gantry__opencl_library_bind(instance->host);
-    }
-    if (status == GANTRY_K_OK) {
-        status = gantry__opencl_symbols_open(instance->host, &instance->cl);
-    }
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_K_OK) status = gantry__opencl_library_bind(instance->host);
+    if (status == GANTRY_K_OK) status = gantry__opencl_symbols_open(instance->host, &instance->cl);
+    if (status == GANTRY_K_OK)
         status = gantry__opencl_drivers_open(instance->host, &instance->notes);
-    }
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
+    if (status != GANTRY_K_OK) return status;
     gantry__process_mark_set(&used);
     status = gantry__opencl_devices_find(instance);
-    if (!instance->has_platforms) {
-        gantry__process_mark_unset(&used);
-    }
+    if (!instance->has_platforms) gantry__process_mark_unset(&used);
     return status;
 }
 
@@ -71,25 +61,17 @@ static void opencl_backend_close_instance(gantry_backend_instance_t *instance) {
 static int32_t opencl_backend_open_instance(const gantry_host_t *host,
                                             gantry_backend_instance_t **out_instance) {
     gantry_backend_instance_t *instance = gantry__driver_alloc(host, sizeof *instance);
-    int32_t status;
-
     *out_instance = NULL;
-    if (instance == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
-    }
+    if (!instance) return GANTRY_K_RESOURCE_EXHAUSTED;
     instance->host = host;
-    status = gantry__driver_mutex_init(host, &instance->lock, "the OpenCL backend");
+    int32_t status = gantry__driver_mutex_init(host, &instance->lock, "the OpenCL backend");
     if (status != GANTRY_K_OK) {
         gantry__host_free(host, instance, sizeof *instance);
         return status;
     }
     status = read_matmul(host, &instance->matmul);
-    if (status == GANTRY_K_OK) {
-        status = gantry__clblast_rows_open(host, &instance->clblast_rows);
-    }
-    if (status == GANTRY_K_OK) {
-        status = opencl_backend_find_devices(instance);
-    }
+    if (status == GANTRY_K_OK) status = gantry__clblast_rows_open(host, &instance->clblast_rows);
+    if (status == GANTRY_K_OK) status = opencl_backend_find_devices(instance);
     if (status != GANTRY_K_OK) {
         opencl_backend_close_instance(instance);
         return status;
@@ -113,9 +95,7 @@ static uint32_t opencl_backend_list_kernels(gantry_backend_instance_t *instance,
         &gantry__opencl_cpu_conv_kernel,
     };
 
-    if (index >= instance->record_count) {
-        return 0;
-    }
+    if (index >= instance->record_count) return 0;
     *out_kernels = kernels;
     return sizeof kernels / sizeof kernels[0];
 }
@@ -129,11 +109,11 @@ static const char *opencl_backend_list_libraries(gantry_backend_instance_t *inst
     pthread_mutex_lock(&instance->lock);
     if (instance->libraries[0] == '\0') {
         char *line = instance->libraries;
-        snprintf(line, sizeof instance->libraries, "%.200s found", instance->cl.name);
+        (void)snprintf(line, sizeof instance->libraries, "%.200s found", instance->cl.name);
         gantry__library_line_add(line, sizeof instance->libraries, ", ", "CLBlast",
                                  has_clblast ? instance->clblast.name : NULL, reason);
         size_t length = strlen(line);
-        snprintf(line + length, sizeof instance->libraries - length, "%s%s", before, notes);
+        (void)snprintf(line + length, sizeof instance->libraries - length, "%s%s", before, notes);
     }
     pthread_mutex_unlock(&instance->lock);
     return instance->libraries;

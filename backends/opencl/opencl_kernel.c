@@ -44,16 +44,12 @@ static ready_t make_ready(const gantry_backend_kernel_t *kernel, cl_kernel handl
     size_t bytes = kernel->argument_count * sizeof(last_t);
     const gantry_host_t *host = kernel->program->head.device->host;
     ready_t ready = {handle, bytes > 0 ? host->reallocate(host->self, NULL, 0, bytes) : NULL, 0};
-
-    if (ready.last != NULL) {
-        memset(ready.last, 0, bytes);
-    }
+    if (ready.last) memset(ready.last, 0, bytes);
     return ready;
 }
 
 static void release_ready(const gantry_backend_kernel_t *kernel, ready_t ready) {
     const gantry_backend_device_t *device = kernel->program->head.device;
-
     device->cl->clReleaseKernel(ready.handle);
     gantry__host_free(device->host, ready.last, kernel->argument_count * sizeof(last_t));
 }
@@ -61,11 +57,8 @@ static void release_ready(const gantry_backend_kernel_t *kernel, ready_t ready) 
 /* Its handle is NULL when none is idle. */
 static ready_t take_idle(gantry_backend_kernel_t *kernel) {
     ready_t ready = {NULL, NULL, 0};
-
     pthread_mutex_lock(&kernel->lock);
-    if (kernel->idle_count > 0) {
-        ready = kernel->idle[--kernel->idle_count];
-    }
+    if (kernel->idle_count > 0) ready = kernel->idle[--kernel->idle_count];
     pthread_mutex_unlock(&kernel->lock);
     return ready;
 }
@@ -74,37 +67,28 @@ static ready_t take_idle(gantry_backend_kernel_t *kernel) {
 static void put_idle(gantry_backend_kernel_t *kernel, ready_t ready) {
     const gantry_host_t *host = kernel->program->head.device->host;
     int is_kept = 1;
-
     pthread_mutex_lock(&kernel->lock);
     if (kernel->idle_count == kernel->idle_capacity) {
         uint32_t capacity = kernel->idle_capacity == 0 ? 4 : kernel->idle_capacity * 2;
         ready_t *grown =
             host->reallocate(host->self, kernel->idle, kernel->idle_capacity * sizeof *grown,
                              capacity * sizeof *grown);
-
         is_kept = grown != NULL;
         if (is_kept) {
             kernel->idle = grown;
             kernel->idle_capacity = capacity;
         }
     }
-    if (is_kept) {
-        kernel->idle[kernel->idle_count++] = ready;
-    }
+    if (is_kept) kernel->idle[kernel->idle_count++] = ready;
     pthread_mutex_unlock(&kernel->lock);
-    if (!is_kept) {
-        release_ready(kernel, ready);
-    }
+    if (!is_kept) release_ready(kernel, ready);
 }
 
 /* ---- finding ---- */
 
 static void opencl_kernel_release(gantry_backend_kernel_t *kernel) {
     const gantry_backend_device_t *device = kernel->program->head.device;
-
-    for (uint32_t i = 0; i < kernel->idle_count; ++i) {
-        release_ready(kernel, kernel->idle[i]);
-    }
+    for (uint32_t i = 0; i < kernel->idle_count; ++i) release_ready(kernel, kernel->idle[i]);
     gantry__host_free(device->host, kernel->idle, kernel->idle_capacity * sizeof *kernel->idle);
     pthread_mutex_destroy(&kernel->lock);
     gantry__kernel_free(device->host, &kernel->head, sizeof *kernel);
@@ -112,20 +96,17 @@ static void opencl_kernel_release(gantry_backend_kernel_t *kernel) {
 
 void gantry__opencl_kernels_release(gantry__kernel_list_t *kernels) {
     gantry__kernel_head_t *head;
-
-    while ((head = gantry__kernel_list_take(kernels)) != NULL) {
+    while ((head = gantry__kernel_list_take(kernels)) != NULL)
         opencl_kernel_release((gantry_backend_kernel_t *)head);
-    }
 }
 
 static int32_t no_such_kernel(const gantry_backend_program_t *program, const char *name,
                               cl_int native) {
     const gantry_backend_device_t *device = program->head.device;
     char names[512] = "";
-
     if (device->cl->clGetProgramInfo(program->handle, CL_PROGRAM_KERNEL_NAMES, sizeof names - 1,
                                      names, NULL) != CL_SUCCESS) {
-        snprintf(names, sizeof names, "more than can be listed");
+        (void)snprintf(names, sizeof names, "more than can be listed");
     }
     return gantry__driver_check(device->host, native,
                                 "kernel \"%.100s\" of program \"%.100s\", which has: %s", name,
@@ -152,12 +133,11 @@ static void opencl_kernel_ask_needs(gantry_backend_kernel_t *kernel, cl_kernel h
     const gantry_backend_device_t *device = kernel->program->head.device;
     cl_device_id id = device->record->device;
     size_t items = 0;
-    cl_ulong bytes = 0;
-
     if (device->cl->clGetKernelWorkGroupInfo(handle, id, CL_KERNEL_WORK_GROUP_SIZE, sizeof items,
                                              &items, NULL) == CL_SUCCESS) {
         kernel->head.info.max_work_group_size = items < UINT32_MAX ? (uint32_t)items : UINT32_MAX;
     }
+    cl_ulong bytes = 0;
     if (device->cl->clGetKernelWorkGroupInfo(handle, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes,
                                              &bytes, NULL) == CL_SUCCESS) {
         kernel->head.info.local_bytes = bytes;
@@ -177,24 +157,14 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
                                    gantry_backend_kernel_t **out_kernel) {
     gantry_backend_kernel_t *kernel =
         (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->head.kernels, name);
-    cl_int native = CL_SUCCESS;
-    cl_kernel handle;
-    int32_t status;
-
     *out_kernel = kernel;
-    if (kernel != NULL) {
-        return GANTRY_K_OK;
-    }
-    status = gantry__opencl_check_compiling(program->head.device);
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
-    handle = program->head.device->cl->clCreateKernel(program->handle, name, &native);
-    if (native != CL_SUCCESS) {
-        return no_such_kernel(program, name, native);
-    }
+    if (kernel) return GANTRY_K_OK;
+    GANTRY__TRY(gantry__opencl_check_compiling(program->head.device));
+    cl_int native = CL_SUCCESS;
+    cl_kernel handle = program->head.device->cl->clCreateKernel(program->handle, name, &native);
+    if (native != CL_SUCCESS) return no_such_kernel(program, name, native);
     kernel = opencl_kernel_make(program, name);
-    if (kernel == NULL) {
+    if (!kernel) {
         program->head.device->cl->clReleaseKernel(handle);
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
@@ -217,8 +187,7 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
 /* Nothing that was set is to be relied upon once a region was released. */
 static void forget_old(const gantry_backend_kernel_t *kernel, ready_t *ready) {
     uint64_t released = atomic_load(&kernel->program->head.device->released_regions);
-
-    if (ready->last != NULL && ready->released != released) {
+    if (ready->last && ready->released != released) {
         memset(ready->last, 0, kernel->argument_count * sizeof(last_t));
         ready->released = released;
     }
@@ -228,16 +197,13 @@ static void forget_old(const gantry_backend_kernel_t *kernel, ready_t *ready) {
 static cl_int opencl_kernel_set_value(const gantry_backend_kernel_t *kernel, const ready_t *ready,
                                       cl_uint index, size_t bytes, const void *value,
                                       const void *told) {
-    last_t *last =
-        ready->last != NULL && index < kernel->argument_count ? ready->last + index : NULL;
-    cl_int native;
-
-    if (last != NULL && bytes > 0 && last->bytes == bytes &&
-        memcmp(last->value, value, bytes) == 0) {
+    last_t *last = ready->last && index < kernel->argument_count ? ready->last + index : NULL;
+    if (last && bytes > 0 && last->bytes == bytes && memcmp(last->value, value, bytes) == 0) {
         return CL_SUCCESS;
     }
-    native = kernel->program->head.device->cl->clSetKernelArg(ready->handle, index, bytes, told);
-    if (last != NULL) {
+    cl_int native =
+        kernel->program->head.device->cl->clSetKernelArg(ready->handle, index, bytes, told);
+    if (last) {
         last->bytes = native == CL_SUCCESS && bytes <= sizeof last->value ? (uint32_t)bytes : 0;
         memcpy(last->value, value, last->bytes);
     }
@@ -250,17 +216,14 @@ static cl_int set_argument(const gantry_backend_kernel_t *kernel, const ready_t 
     cl_mem base;
     cl_ulong offset;
     cl_int native;
-
     switch (arg->kind) {
         case GANTRY_LAUNCH_SPAN:
         case GANTRY_LAUNCH_BASE:
             base = gantry__opencl_buffer(arg->as.span.region);
             offset = arg->as.span.offset_bytes;
             native = opencl_kernel_set_value(kernel, ready, *index, sizeof base, &base,
-                                             base != NULL ? &base : NULL);
-            if (native != CL_SUCCESS || arg->kind == GANTRY_LAUNCH_BASE) {
-                break;
-            }
+                                             base ? &base : NULL);
+            if (native != CL_SUCCESS || arg->kind == GANTRY_LAUNCH_BASE) break;
             *index += 1;
             native =
                 opencl_kernel_set_value(kernel, ready, *index, sizeof offset, &offset, &offset);
@@ -289,7 +252,6 @@ static int32_t set_arguments(const gantry_backend_kernel_t *kernel, ready_t *rea
     for (uint32_t i = 0; i < launch->arg_count; ++i) {
         const gantry_launch_arg_t *arg = &launch->args[i];
         cl_int native = set_argument(kernel, ready, &index, arg);
-
         if (native != CL_SUCCESS) {
             return gantry__driver_check(
                 device->host, native,
@@ -314,13 +276,12 @@ static int32_t enqueue(gantry_backend_stream_t *stream, const gantry_backend_ker
     size_t global[3] = {1, 1, 1};
     size_t local[3] = {1, 1, 1};
     int has_local = 0;
-    cl_int native;
-
     for (uint32_t d = 0; d < launch->dimensions && d < 3; ++d) {
         global[d] = (size_t)launch->global_size[d];
         local[d] = (size_t)launch->local_size[d];
         has_local |= local[d] != 0;
     }
+    cl_int native;
     native =
         stream->device->cl->clEnqueueNDRangeKernel(stream->queue, handle, launch->dimensions, NULL,
                                                    global, has_local ? local : NULL, 0, NULL, NULL);
@@ -336,9 +297,7 @@ int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream,
                                      const gantry_launch_t *launch) {
     ready_t ready = take_idle(kernel);
     cl_int native = CL_SUCCESS;
-    int32_t status;
-
-    if (ready.handle == NULL) {
+    if (!ready.handle) {
         cl_kernel handle =
             stream->device->cl->clCreateKernel(kernel->program->handle, kernel->head.name, &native);
         if (native != CL_SUCCESS) {
@@ -347,10 +306,8 @@ int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream,
         }
         ready = make_ready(kernel, handle);
     }
-    status = set_arguments(kernel, &ready, launch);
-    if (status == GANTRY_K_OK) {
-        status = enqueue(stream, kernel, ready.handle, launch);
-    }
+    int32_t status = set_arguments(kernel, &ready, launch);
+    if (status == GANTRY_K_OK) status = enqueue(stream, kernel, ready.handle, launch);
     put_idle(kernel, ready);
     return status;
 }

@@ -14,17 +14,13 @@ static char *opencl_program_build_log(gantry_backend_device_t *device, cl_progra
                                       size_t *out_bytes) {
     const gantry__opencl_symbols_t *cl = device->cl;
     size_t bytes = 0;
-    char *log;
-
     if (cl->clGetProgramBuildInfo(handle, device->record->device, CL_PROGRAM_BUILD_LOG, 0, NULL,
                                   &bytes) != CL_SUCCESS ||
         bytes == 0) {
         return NULL;
     }
-    log = gantry__driver_alloc(device->host, bytes + 1);
-    if (log == NULL) {
-        return NULL;
-    }
+    char *log = gantry__driver_alloc(device->host, bytes + 1);
+    if (!log) return NULL;
     if (cl->clGetProgramBuildInfo(handle, device->record->device, CL_PROGRAM_BUILD_LOG, bytes, log,
                                   NULL) != CL_SUCCESS) {
         gantry__host_free(device->host, log, bytes + 1);
@@ -47,7 +43,6 @@ static int32_t opencl_program_build_failed(gantry_backend_device_t *device, cl_p
                                                  .options = options,
                                                  .hardware_name = device->record->hardware_name,
                                                  .log = log});
-
     gantry__host_free(device->host, log, log_bytes);
     return code;
 }
