@@ -27,6 +27,7 @@
 #include "device/card.h"
 #include "device/fail_over.h"
 #include "device/physical_device.h"
+#include "device/vendor_visible.h"
 
 typedef struct gantry_physical_device_t physical_t;
 
@@ -79,17 +80,18 @@ static void make_uuid(physical_t *device) {
                    (unsigned long long)(b & 0xffffffffffffULL));
 }
 
-/* An NVIDIA card that another backend sees while CUDA, which would serve it, is there and cannot
- * be used: the record says why. */
-static void note_without_cuda(physical_t *device) {
+/* A card that another backend sees while its vendor's driver, which would serve it, is there and
+ * cannot be used: the record says why. */
+static void note_without_vendors_driver(physical_t *device) {
     const gantry__backend_set_t *backends = device->table->backends;
-    if (device->info.type != GANTRY_DEVICE_TYPE_GPU || !strstr(device->info.vendor, "NVIDIA"))
-        return;
+    const gantry__vendor_t *vendor = device->vendor;
+    if (device->info.type != GANTRY_DEVICE_TYPE_GPU || !vendor) return;
     for (size_t i = 0; i < backends->count; ++i) {
         const gantry__backend_t *backend = &backends->items[i];
-        if (strcmp(backend->name, "cuda") == 0 && backend->state == GANTRY_BACKEND_UNAVAILABLE)
-            (void)snprintf(device->note, sizeof device->note, "served without CUDA: %s",
-                           backend->reason);
+        if (strcmp(backend->name, vendor->backend) == 0 &&
+            backend->state == GANTRY_BACKEND_UNAVAILABLE)
+            (void)snprintf(device->note, sizeof device->note, "served without %s: %s",
+                           vendor->driver, backend->reason);
     }
 }
 
@@ -161,7 +163,8 @@ static gantry_status_t add_view(gantry__device_table_t *table, const gantry__bac
     if (!gantry__pci_normalise(device->info.pci_address, device->pci)) device->pci[0] = '\0';
     make_uuid(device);
     physical_classify(device, table->opencl_cpu_as_gpu);
-    note_without_cuda(device);
+    device->vendor = gantry__vendor_find(backend->name, device->info.vendor);
+    note_without_vendors_driver(device);
     device->position = (uint32_t)table->physical_count;
     table->physical[table->physical_count++] = device;
     return GANTRY_OK;
@@ -330,7 +333,7 @@ static const char *hidden_by(const gantry__device_table_t *table, const physical
     if (!device->listed || gantry__device_is_visible(table, device)) return "";
     if (table->visible_by) return table->visible_by;
     const char *variable =
-        device->hidden_by_cuda ? "CUDA_VISIBLE_DEVICES" : "GANTRY_VISIBLE_DEVICES";
+        device->hidden_by_vendor ? device->vendor->visible : "GANTRY_VISIBLE_DEVICES";
     const gantry__setting_t *setting = gantry__settings_find(table->settings, variable);
     return setting ? gantry__setting_by(setting) : variable;
 }

@@ -36,8 +36,9 @@ struct gantry_physical_device_t {
     bool listed;
     /* the listed view of the same card, when this one is not it */
     const struct gantry_physical_device_t *served_by;
-    bool hidden_by_cuda; /* by CUDA_VISIBLE_DEVICES */
-    uint32_t cuda_place; /* its place in that variable's order; UINT32_MAX: it gives none */
+    const struct gantry__vendor_t *vendor; /* see device/vendor_visible.h; NULL: none of those */
+    bool hidden_by_vendor;                 /* by the vendor's variable */
+    uint32_t vendor_place; /* its place in that variable's order; UINT32_MAX: it gives none */
 };
 
 #endif
