@@ -158,11 +158,8 @@ static gantry_status_t failure_of(gantry__point_t point) {
 }
 
 static gantry_status_t ask_driver_to_wait(const gantry__stream_t *stream) {
-    gantry__profile_frame_t *frame = gantry__profile_current();
-    gantry__step_t before = gantry__profile_enter_wait(frame);
-    gantry_status_t status = (gantry_status_t)stream->backend->stream->synchronize(stream->handle);
-    (void)gantry__profile_enter(frame, before);
-    return status;
+    GANTRY__STEP(gantry__profile_current(), WAIT);
+    return (gantry_status_t)stream->backend->stream->synchronize(stream->handle);
 }
 
 /* What a slot returned, the loss of the device made known; the stream's lock is not held. */
@@ -289,12 +286,14 @@ static gantry_status_t event_for(gantry__point_t point, gantry__event_t **out_ev
     return note_refusal(stream, status);
 }
 
+static gantry_status_t ask_driver_for_event(const gantry__event_t *event) {
+    GANTRY__STEP(gantry__profile_current(), WAIT);
+    return (gantry_status_t)event->stream->backend->event->synchronize(event->handle);
+}
+
 static gantry_status_t wait_on_host(gantry__event_t *event) {
     gantry__stream_t *stream = event->stream;
-    gantry__profile_frame_t *frame = gantry__profile_current();
-    gantry__step_t before = gantry__profile_enter_wait(frame);
-    gantry_status_t status = (gantry_status_t)stream->backend->event->synchronize(event->handle);
-    (void)gantry__profile_enter(frame, before);
+    gantry_status_t status = ask_driver_for_event(event);
     if (status != GANTRY_OK) return meet_failure(stream, status);
     raise_to(&stream->completed, event->count);
     return GANTRY_OK;
