@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "device/logical_device.h"
 
 gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime,
                                                  const gantry__op_def_t *op,

@@ -22,6 +22,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/device_open.h"
+#include "device/fault.h"
 #include "device/loss.h"
 #include "run/composed.h"
 #include "run/dispatch.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a profile is told of an op on its way. */
+#include "device/logical_device.h"
 #include "run/eager_state.h"
 
 static bool times_kernels(const gantry__eager_t *eager) {

@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/struct_size.h"
+#include "device/device_open.h"
+#include "device/fault.h"
 #include "device/loss.h"
+#include "device/transfer.h"
 #include "io/tensor_format.h"
 #include "run/scope_state.h"
 
@@ -404,58 +407,39 @@ gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const vo
     return GANTRY_OK;
 }
 
-static gantry_status_t tensor_read_elements(const gantry_tensor_t *tensor, void *out,
-                                            size_t bytes) {
+static gantry_status_t check_room(const gantry_tensor_t *tensor, const void *out, size_t bytes) {
     if (!out && tensor->size_bytes > 0)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "reading a tensor: out is NULL; the address of %zu bytes is accepted",
                             tensor->size_bytes);
-    if (bytes != tensor->size_bytes) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
-            "reading a tensor of %zu bytes into %zu bytes; exactly its size is accepted",
-            tensor->size_bytes, bytes);
-    }
+    if (bytes == tensor->size_bytes) return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "reading a tensor of %zu bytes into %zu bytes; exactly its size is accepted",
+        tensor->size_bytes, bytes);
+}
+
+gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, size_t bytes) {
+    GANTRY__TRY(check_tensor(tensor));
+    GANTRY__RECORD(recorded, tensor->runtime, GANTRY__PROFILE_READ, tensor->device);
+    GANTRY__STEP(recorded.frame, COPY);
+    GANTRY__TRY(check_room(tensor, out, bytes));
     if (tensor->fault_count > 0) GANTRY__TRY(gantry__tensor_settle(tensor));
     if (bytes == 0) return GANTRY_OK;
     if (tensor->data && tensor->device->synchronous && bytes < SHORT_READ_BYTES) {
+        if (recorded.frame) recorded.frame->numbers.bytes_moved += bytes;
         memcpy(out, tensor->data, bytes);
         return GANTRY_OK;
     }
     return gantry__copy_to_host(out, tensor->buffer, tensor->offset_bytes, bytes, tensor->ready);
 }
 
-static GANTRY__RECORDING gantry_status_t read_recorded(const gantry_tensor_t *tensor, void *out,
-                                                       size_t bytes) {
-    gantry__profile_frame_t frame;
-    gantry__profile_open(&frame);
-    (void)gantry__profile_enter(&frame, GANTRY__STEP_COPY);
-    gantry_status_t status = tensor_read_elements(tensor, out, bytes);
-    if (status == GANTRY_OK) frame.numbers.bytes_moved = bytes;
-    gantry__profile_end_call(&tensor->runtime->profile, &frame, GANTRY__PROFILE_READ,
-                             tensor->device);
-    return status;
-}
-
-gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, size_t bytes) {
+gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor) {
     GANTRY__TRY(check_tensor(tensor));
-    if (gantry__profile_is_on(&tensor->runtime->devices)) return read_recorded(tensor, out, bytes);
-    return tensor_read_elements(tensor, out, bytes);
-}
-
-static gantry_status_t wait_for(const gantry_tensor_t *tensor) {
+    GANTRY__RECORD(recorded, tensor->runtime, GANTRY__PROFILE_WAITED, tensor->device);
     if (tensor->buffer) GANTRY__TRY(gantry__loss_check(tensor->device));
     GANTRY__TRY(gantry__point_wait(tensor->ready));
     return gantry__tensor_settle(tensor);
-}
-
-gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor) {
-    GANTRY__TRY(check_tensor(tensor));
-    gantry_runtime_t *runtime = tensor->runtime;
-    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
-    gantry_status_t status = wait_for(tensor);
-    gantry__profile_end_call(&runtime->profile, frame, GANTRY__PROFILE_WAITED, tensor->device);
-    return status;
 }
 
 static gantry_status_t read_format_options(const gantry_format_options_t *given,
@@ -498,11 +482,8 @@ gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor,
     if (!out && out_bytes > 0)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "gantry_tensor_format: out is NULL, but out_bytes is %zu", out_bytes);
-    gantry_runtime_t *runtime = tensor->runtime;
-    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
-    gantry_status_t status = format(tensor, options, out, out_bytes, out_needed);
-    gantry__profile_end_call(&runtime->profile, frame, GANTRY__PROFILE_READ, tensor->device);
-    return status;
+    GANTRY__RECORD(recorded, tensor->runtime, GANTRY__PROFILE_READ, tensor->device);
+    return format(tensor, options, out, out_bytes, out_needed);
 }
 
 /* ---- plain questions ---- */
