@@ -30,8 +30,8 @@ static int32_t cuda_backend_read_options(gantry_backend_instance_t *instance) {
     int32_t status = gantry__host_choice(instance->host, "CUDA", "GANTRY_CUDA_CONTEXT", contexts, 2,
                                          &instance->has_private_contexts);
 
-    return status != GANTRY_K_OK ? status
-                                 : read_precision(instance->host, &instance->float32_products);
+    return status != GANTRY_OK ? status
+                               : read_precision(instance->host, &instance->float32_products);
 }
 
 /* ---- instance ---- */
@@ -46,9 +46,9 @@ static void cuda_backend_close_instance(gantry_backend_instance_t *instance) {
 /* cuInit fails in a child of fork when the parent called it: "not initialized". */
 static int32_t cuda_backend_check_process(const gantry_host_t *host) {
     return !gantry__process_mark_is_inherited(&used)
-               ? GANTRY_K_OK
+               ? GANTRY_OK
                : gantry__cuda_fail(
-                     host, GANTRY_K_UNAVAILABLE, 0,
+                     host, GANTRY_UNAVAILABLE, 0,
                      "this process is a child of fork, and its parent had CUDA open, which does not survive fork; call exec in the child, or fork before the first runtime is created");
 }
 
@@ -66,13 +66,13 @@ static int32_t cuda_backend_find_devices(gantry_backend_instance_t *instance) {
 static int32_t fill_instance(gantry_backend_instance_t *instance) {
     int32_t status = cuda_backend_read_options(instance);
 
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = cuda_backend_check_process(instance->host);
     }
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = gantry__cuda_symbols_open(instance->host, &instance->cu);
     }
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     snprintf(instance->version, sizeof instance->version, "CUDA %d.%d", instance->cu.version / 1000,
@@ -87,21 +87,21 @@ static int32_t cuda_backend_open_instance(const gantry_host_t *host,
 
     *out_instance = NULL;
     if (instance == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
+        return GANTRY_RESOURCE_EXHAUSTED;
     }
     instance->host = host;
     if (pthread_mutex_init(&instance->lock, NULL) != 0) {
         gantry__host_free(host, instance, sizeof *instance);
-        return gantry__cuda_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+        return gantry__cuda_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
                                  "no mutex for the CUDA backend");
     }
     status = fill_instance(instance);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         cuda_backend_close_instance(instance);
         return status;
     }
     *out_instance = instance;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static uint32_t cuda_backend_device_count(gantry_backend_instance_t *instance) {

@@ -22,7 +22,7 @@ static int32_t no_devices(const gantry_backend_instance_t *instance, gantry__cu_
         native = GANTRY__CU_NO_DEVICE;
     }
     return gantry__cuda_fail(
-        instance->host, GANTRY_K_UNAVAILABLE, native,
+        instance->host, GANTRY_UNAVAILABLE, native,
         "the NVIDIA driver %s (%s) was found, but it sees no card: %s (%u)%s%.100s%s",
         instance->cu.name, instance->version, gantry__cuda_error_name(native), native,
         visible != NULL ? " (CUDA_VISIBLE_DEVICES=\"" : "", visible != NULL ? visible : "",
@@ -52,11 +52,11 @@ static int32_t start_driver(gantry_backend_instance_t *instance, int *out_count)
                 "; so it answers in a child of fork whose parent used CUDA: call exec in the child");
         }
         return gantry__cuda_fail(
-            instance->host, GANTRY_K_UNAVAILABLE, native,
+            instance->host, GANTRY_UNAVAILABLE, native,
             "the NVIDIA driver %s (%s) was found, but it does not start: %s (%u)%s",
             instance->cu.name, instance->version, gantry__cuda_error_name(native), native, more);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static int is_before_7_5(const gantry_backend_instance_t *instance, int ordinal) {
@@ -81,7 +81,7 @@ static void open_nvrtc(gantry_backend_instance_t *instance, int count) {
     }
     gantry__nvrtc_open(instance->host, instance->wants_12, &instance->nvrtc);
     if (!instance->nvrtc.is_usable) {
-        gantry__host_log(instance->host, GANTRY_LOG_WARNING, "CUDA devices run no programs: %s",
+        gantry__host_log(instance->host, GANTRY_LEVEL_WARNING, "CUDA devices run no programs: %s",
                          instance->nvrtc.reason);
     }
 }
@@ -91,7 +91,7 @@ static void cuda_device_leave_out(const gantry_host_t *host, char *reasons, size
                                   int ordinal, const char *reason) {
     size_t length = strlen(reasons);
 
-    gantry__host_log(host, GANTRY_LOG_WARNING, "CUDA device %d is left out: %s", ordinal, reason);
+    gantry__host_log(host, GANTRY_LEVEL_WARNING, "CUDA device %d is left out: %s", ordinal, reason);
     snprintf(reasons + length, reasons_bytes - length, "%sdevice %d: %s", length > 0 ? "; " : "",
              ordinal, reason);
 }
@@ -102,13 +102,13 @@ int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance) {
     int count = 0;
     int32_t status = start_driver(instance, &count);
 
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     open_nvrtc(instance, count);
     instance->records = gantry__cuda_alloc(host, (size_t)count * sizeof *instance->records);
     if (instance->records == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
+        return GANTRY_RESOURCE_EXHAUSTED;
     }
     instance->record_capacity = (uint32_t)count;
     for (int i = 0; i < count; ++i) {
@@ -131,11 +131,11 @@ int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance) {
         }
     }
     if (instance->record_count == 0) {
-        return gantry__cuda_fail(host, GANTRY_K_UNAVAILABLE, 0,
+        return gantry__cuda_fail(host, GANTRY_UNAVAILABLE, 0,
                                  "the NVIDIA driver %s (%s) was found, but no usable card: %s",
                                  instance->cu.name, instance->version, reasons);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 void gantry__cuda_devices_forget(gantry_backend_instance_t *instance) {
@@ -148,11 +148,11 @@ void gantry__cuda_devices_forget(gantry_backend_instance_t *instance) {
 
 static int32_t cuda_device_check_index(gantry_backend_instance_t *instance, uint32_t index) {
     if (index >= instance->record_count) {
-        return gantry__cuda_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__cuda_fail(instance->host, GANTRY_INVALID_ARGUMENT, 0,
                                  "CUDA device %u does not exist; there are %u, from 0", index,
                                  instance->record_count);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t index,
@@ -160,7 +160,7 @@ int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t i
     uint32_t bytes = out_info->struct_size;
     int32_t status = cuda_device_check_index(instance, index);
 
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     if (bytes > sizeof *out_info) { /* a newer caller: the slots we do not know stay as they are */
@@ -168,7 +168,7 @@ int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t i
     }
     memcpy(out_info, &instance->records[index].info, bytes);
     out_info->struct_size = bytes;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- opening ---- */
@@ -237,7 +237,7 @@ static void tell_use(gantry_backend_instance_t *instance, const gantry__cuda_rec
     if (gantry__nvml_utilization(gantry__cuda_nvml(instance), record->uuid, record->pci_address,
                                  &use) &&
         use.gpu > 0) {
-        gantry__host_log(instance->host, GANTRY_LOG_INFO,
+        gantry__host_log(instance->host, GANTRY_LEVEL_INFO,
                          "\"%.100s\" (%s) is %u %% busy as it is opened", record->hardware_name,
                          record->uuid, use.gpu);
     }
@@ -257,8 +257,7 @@ static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance,
     device->is_private = instance->has_private_contexts;
     atomic_init(&device->peers_tried, 0);
     if (pthread_mutex_init(&device->lock, NULL) != 0) {
-        gantry__cuda_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
-                          "no mutex for a CUDA device");
+        gantry__cuda_fail(device->host, GANTRY_RESOURCE_EXHAUSTED, 0, "no mutex for a CUDA device");
         gantry__host_free(device->host, device, sizeof *device);
         return NULL;
     }
@@ -272,13 +271,13 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
     int32_t status = cuda_device_check_index(instance, index);
 
     *out_device = NULL;
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     tell_use(instance, &instance->records[index]);
     device = make_device(instance, &instance->records[index]);
     if (device == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
+        return GANTRY_RESOURCE_EXHAUSTED;
     }
     native = take_context(device);
     if (native == GANTRY__CU_SUCCESS) {
@@ -295,7 +294,7 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
     }
     note_opened(device);
     *out_device = device;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* No context ends the handle, so it ends without one where there must be. */

@@ -13,8 +13,8 @@
 #include "cuda/cuda_backend.h"
 
 static int32_t wrong_state(const gantry_backend_device_t *device, const char *what) {
-    return gantry__cuda_fail(device->host, GANTRY_K_FAILED_PRECONDITION, 0, "%s of \"%.200s\"",
-                             what, device->record->hardware_name);
+    return gantry__cuda_fail(device->host, GANTRY_FAILED_PRECONDITION, 0, "%s of \"%.200s\"", what,
+                             device->record->hardware_name);
 }
 
 static int32_t begin_capture(gantry_backend_stream_t *stream) {
@@ -67,7 +67,7 @@ static int32_t end_capture(gantry_backend_stream_t *stream, gantry_backend_graph
     GANTRY__CUDA_CALL(device, native,
                       cuda_graph_finish(stream, graph != NULL ? &graph->exec : NULL));
     if (graph == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
+        return GANTRY_RESOURCE_EXHAUSTED;
     }
     if (native != GANTRY__CU_SUCCESS) {
         gantry__host_free(device->host, graph, sizeof *graph);
@@ -77,7 +77,7 @@ static int32_t end_capture(gantry_backend_stream_t *stream, gantry_backend_graph
     }
     graph->device = device;
     *out_graph = graph;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* The driver is asked whether the stream is captured: a branch of a capture does not know. It would

@@ -114,11 +114,11 @@ int32_t gantry__cuda_kernel_find(gantry_backend_program_t *program, const char *
 
     *out_kernel = kernel;
     if (kernel != NULL) {
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     kernel = cuda_kernel_make(program, name);
     if (kernel == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
+        return GANTRY_RESOURCE_EXHAUSTED;
     }
     GANTRY__CUDA_CALL(program->device, native, find_function(kernel));
     if (native != GANTRY__CU_SUCCESS) {
@@ -128,7 +128,7 @@ int32_t gantry__cuda_kernel_find(gantry_backend_program_t *program, const char *
     }
     gantry__kernel_list_add(&program->kernels, &kernel->head);
     *out_kernel = kernel;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- launching ---- */
@@ -143,7 +143,7 @@ typedef struct parameters_t {
 
 static int32_t wrong_arguments(const gantry_backend_kernel_t *kernel, const char *what,
                                uint32_t number) {
-    return gantry__cuda_fail(kernel->program->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+    return gantry__cuda_fail(kernel->program->device->host, GANTRY_INVALID_ARGUMENT, 0,
                              "launch of \"%.100s\" of \"%.100s\": %s %u", kernel->head.name,
                              kernel->program->label, what, number);
 }
@@ -192,11 +192,11 @@ static int32_t set_parameters(const gantry_backend_kernel_t *kernel, const gantr
     }
     if (kernel->parameter_count >= 0 && out->count != (uint32_t)kernel->parameter_count) {
         return gantry__cuda_fail(
-            kernel->program->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+            kernel->program->device->host, GANTRY_INVALID_ARGUMENT, 0,
             "launch of \"%.100s\" of \"%.100s\": %u arguments, a span counting twice; the kernel takes %d",
             kernel->head.name, kernel->program->label, out->count, kernel->parameter_count);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* The largest group up to the usual one that divides the work-items: none may be launched beyond
@@ -231,7 +231,7 @@ static int32_t shape_launch(const gantry_backend_kernel_t *kernel, const gantry_
             local[d] != 0 && local[d] <= UINT32_MAX && items % local[d] == 0 ? items / local[d] : 0;
         if (count[d] == 0 || count[d] > (d == 0 ? MOST_GROUPS_X : MOST_GROUPS_YZ)) {
             return gantry__cuda_fail(
-                kernel->program->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                kernel->program->device->host, GANTRY_INVALID_ARGUMENT, 0,
                 "launch of \"%.100s\" of \"%.100s\": %llu work-items in groups of %llu in dimension %u; a multiple of up to %u groups is accepted",
                 kernel->head.name, kernel->program->label, (unsigned long long)items,
                 (unsigned long long)local[d], d, d == 0 ? MOST_GROUPS_X : MOST_GROUPS_YZ);
@@ -241,7 +241,7 @@ static int32_t shape_launch(const gantry_backend_kernel_t *kernel, const gantry_
         groups[d] = (unsigned int)count[d];
         group[d] = (unsigned int)local[d];
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 int32_t gantry__cuda_kernel_launch(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
@@ -253,10 +253,10 @@ int32_t gantry__cuda_kernel_launch(gantry_backend_stream_t *stream, gantry_backe
     gantry__cu_result_t native;
     int32_t status = set_parameters(kernel, launch, &parameters);
 
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = shape_launch(kernel, launch, groups, group);
     }
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     GANTRY__CUDA_CALL(

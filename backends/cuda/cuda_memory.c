@@ -13,7 +13,7 @@ static int32_t cuda_memory_region_alloc(gantry_backend_device_t *device, uint64_
 
     *out_region = 0;
     if (size_bytes == 0) {
-        return gantry__cuda_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__cuda_fail(device->host, GANTRY_INVALID_ARGUMENT, 0,
                                  "a region of 0 bytes on \"%.200s\"", info->hardware_name);
     }
     GANTRY__CUDA_CALL(device, native, device->cu->cuMemAlloc_v2(&address, (size_t)size_bytes));
@@ -81,7 +81,7 @@ int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t i
 
     *out_free_bytes = *out_total_bytes = 0;
     if (index >= instance->record_count) {
-        return gantry__cuda_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__cuda_fail(instance->host, GANTRY_INVALID_ARGUMENT, 0,
                                  "CUDA device %u does not exist; there are %u, from 0", index,
                                  instance->record_count);
     }
@@ -89,12 +89,12 @@ int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t i
     if (gantry__nvml_memory(nvml, record->uuid, record->pci_address, &memory)) {
         *out_free_bytes = memory.free;
         *out_total_bytes = memory.total;
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     if (ask_open_device(instance, record, out_free_bytes, out_total_bytes)) {
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
-    return gantry__cuda_fail(instance->host, GANTRY_K_UNAVAILABLE, 0,
+    return gantry__cuda_fail(instance->host, GANTRY_UNAVAILABLE, 0,
                              "the free memory of \"%.200s\" is not known without a context: %s",
                              record->hardware_name,
                              nvml->is_usable ? "NVML does not answer for this card" : nvml->reason);
@@ -111,12 +111,12 @@ static int32_t cuda_memory_info(gantry_backend_device_t *device, uint64_t *out_f
     gantry__cu_result_t native;
 
     GANTRY__CUDA_CALL(device, native, device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes));
-    if (native != GANTRY__CU_SUCCESS && gantry__cuda_error_code(native) != GANTRY_K_UNAVAILABLE &&
+    if (native != GANTRY__CU_SUCCESS && gantry__cuda_error_code(native) != GANTRY_UNAVAILABLE &&
         gantry__nvml_memory(gantry__cuda_nvml(device->instance), record->uuid, record->pci_address,
                             &memory)) {
         *out_free_bytes = memory.free;
         *out_total_bytes = memory.total;
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     *out_free_bytes = free_bytes;
     *out_total_bytes = total_bytes;

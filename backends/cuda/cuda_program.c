@@ -83,7 +83,7 @@ static int32_t cuda_program_read_options(gantry_backend_device_t *device, const 
     }
     if (length >= sizeof out->text) {
         return gantry__cuda_fail(
-            device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+            device->host, GANTRY_INVALID_ARGUMENT, 0,
             "build options of \"%.200s\" take %zu bytes; at most %d are accepted", label, length,
             GANTRY__BUILD_OPTIONS_BYTES - 1);
     }
@@ -94,7 +94,7 @@ static int32_t cuda_program_read_options(gantry_backend_device_t *device, const 
             break;
         }
         if (out->count == MOST_OPTIONS) {
-            return gantry__cuda_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+            return gantry__cuda_fail(device->host, GANTRY_INVALID_ARGUMENT, 0,
                                      "\"%.200s\" has more than %d build options", label,
                                      MOST_OPTIONS - 1 - (int)FIXED_OPTIONS);
         }
@@ -104,7 +104,7 @@ static int32_t cuda_program_read_options(gantry_backend_device_t *device, const 
             *at++ = '\0';
         }
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* The parts as one text. Owned by the caller, *out_bytes long. */
@@ -157,7 +157,7 @@ static int32_t compile_text(gantry_backend_program_t *program, const char *text,
     gantry_backend_device_t *device = program->device;
     const gantry__nvrtc_t *nvrtc = &device->instance->nvrtc;
     gantry__nvrtc_program_t handle = NULL;
-    int32_t status = GANTRY_K_OK;
+    int32_t status = GANTRY_OK;
     gantry__nvrtc_result_t native =
         nvrtc->nvrtcCreateProgram(&handle, text, program->label, 0, NULL, NULL);
 
@@ -184,12 +184,12 @@ static int32_t compile_source(gantry_backend_program_t *program,
     char *text;
     int32_t status = cuda_program_read_options(device, program->label, options, &list);
 
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     text = join_parts(device, source, &bytes);
     if (text == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
+        return GANTRY_RESOURCE_EXHAUSTED;
     }
     status = compile_text(program, text, &list, options);
     gantry__host_free(device->host, text, bytes);
@@ -222,7 +222,7 @@ static gantry_backend_program_t *cuda_program_make(gantry_backend_device_t *devi
     }
     program->device = device;
     if (!gantry__kernel_list_init(&program->kernels)) {
-        gantry__cuda_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+        gantry__cuda_fail(device->host, GANTRY_RESOURCE_EXHAUSTED, 0,
                           "no mutex for program \"%.200s\"", label);
         gantry__host_free(device->host, program, sizeof *program);
         return NULL;
@@ -265,28 +265,28 @@ static int32_t cuda_program_build(gantry_backend_device_t *device,
 
     *out_program = NULL;
     if ((source->kinds & GANTRY_PROGRAM_CUDA_C) == 0) {
-        return gantry__cuda_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__cuda_fail(device->host, GANTRY_INVALID_ARGUMENT, 0,
                                  "program \"%.200s\" is not written in CUDA C", source->label);
     }
     if (device->record->arch == 0) {
-        return gantry__cuda_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0,
+        return gantry__cuda_fail(device->host, GANTRY_UNIMPLEMENTED, 0,
                                  "no compiler of programs for \"%.200s\": %s",
                                  device->record->hardware_name, device->record->info.no_programs);
     }
     program = cuda_program_make(device, source->label);
     if (program == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
+        return GANTRY_RESOURCE_EXHAUSTED;
     }
     status = compile_source(program, source, options != NULL ? options : "");
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = load_image(program);
     }
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         cuda_program_destroy(program);
         return status;
     }
     *out_program = program;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- binaries ---- */
@@ -297,15 +297,15 @@ static int32_t cuda_program_binary(gantry_backend_program_t *program, void *byte
 
     *size_bytes = program->image_bytes;
     if (bytes == NULL) {
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     if (program->image_bytes > room) {
-        return gantry__cuda_fail(program->device->host, GANTRY_K_OUT_OF_RANGE, 0,
+        return gantry__cuda_fail(program->device->host, GANTRY_OUT_OF_RANGE, 0,
                                  "the binary of \"%.200s\" has %zu bytes; there is room for %llu",
                                  program->label, program->image_bytes, (unsigned long long)room);
     }
     memcpy(bytes, program->image, program->image_bytes);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* The driver is told no size: it reads as far as a CUBIN's own table says, or to a text's end. So
@@ -315,16 +315,16 @@ static int32_t cuda_program_load_binary(gantry_backend_device_t *device, const v
                                         uint64_t size_bytes, const char *label,
                                         gantry_backend_program_t **out_program) {
     gantry_backend_program_t *program;
-    int32_t status = GANTRY_K_RESOURCE_EXHAUSTED;
+    int32_t status = GANTRY_RESOURCE_EXHAUSTED;
 
     *out_program = NULL;
     if (size_bytes == 0) {
-        return gantry__cuda_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__cuda_fail(device->host, GANTRY_INVALID_ARGUMENT, 0,
                                  "the binary of \"%.200s\" is empty", label);
     }
     program = cuda_program_make(device, label);
     if (program == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
+        return GANTRY_RESOURCE_EXHAUSTED;
     }
     program->image_bytes = (size_t)size_bytes;
     program->image = gantry__cuda_alloc(device->host, program->image_bytes + 1);
@@ -332,12 +332,12 @@ static int32_t cuda_program_load_binary(gantry_backend_device_t *device, const v
         memcpy(program->image, bytes, (size_t)size_bytes);
         status = load_image(program);
     }
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         cuda_program_destroy(program);
         return status;
     }
     *out_program = program;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 const gantry_program_ops_t gantry__cuda_program_ops = {

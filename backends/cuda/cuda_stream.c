@@ -14,7 +14,7 @@ static int32_t cuda_stream_create_with_priority(gantry_backend_device_t *device,
     (void)purpose;
     *out_stream = NULL;
     if (stream == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
+        return GANTRY_RESOURCE_EXHAUSTED;
     }
     stream->device = device;
     GANTRY__CUDA_CALL(device, native,
@@ -26,7 +26,7 @@ static int32_t cuda_stream_create_with_priority(gantry_backend_device_t *device,
                                   device->record->hardware_name);
     }
     *out_stream = stream;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static int32_t cuda_stream_create(gantry_backend_device_t *device, int32_t purpose,

@@ -33,17 +33,17 @@ static int32_t check_version(const gantry_host_t *host, gantry__cuda_symbols_t *
     gantry__cu_result_t native = table->cuDriverGetVersion(&table->version);
 
     if (native != 0) {
-        return gantry__cuda_fail(host, GANTRY_K_UNAVAILABLE, native,
+        return gantry__cuda_fail(host, GANTRY_UNAVAILABLE, native,
                                  "the driver %s does not tell its version: %s (%u)", table->name,
                                  gantry__cuda_error_name(native), native);
     }
     if (table->version < GANTRY__CU_OLDEST_DRIVER) {
         return gantry__cuda_fail(
-            host, GANTRY_K_UNAVAILABLE, 0,
+            host, GANTRY_UNAVAILABLE, 0,
             "the NVIDIA driver %s is too old: it supports CUDA %d.%d, and 12.0 or newer is needed (driver 525 or newer)",
             table->name, table->version / 1000, table->version % 1000 / 10);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbols_t *out_symbols) {
@@ -56,7 +56,7 @@ int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbol
         out_symbols->name, sizeof out_symbols->name, reasons, sizeof reasons);
     if (out_symbols->library == NULL) {
         return gantry__cuda_fail(
-            host, GANTRY_K_UNAVAILABLE, 0,
+            host, GANTRY_UNAVAILABLE, 0,
             asked != NULL
                 ? "GANTRY_CUDA_LIBRARY cannot be opened: %s"
                 : "no NVIDIA driver: %s; it comes with the driver of NVIDIA's cards, or is named with GANTRY_CUDA_LIBRARY",
@@ -66,7 +66,7 @@ int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbol
                                       sizeof symbols / sizeof symbols[0], out_symbols);
     if (missing != NULL) {
         return gantry__cuda_fail(
-            host, GANTRY_K_UNAVAILABLE, 0,
+            host, GANTRY_UNAVAILABLE, 0,
             "%s is no NVIDIA driver for CUDA 12.0 or newer: it has no function %s",
             out_symbols->name, missing);
     }

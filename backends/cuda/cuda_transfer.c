@@ -48,7 +48,7 @@ static int32_t cuda_transfer_to_host(gantry_backend_stream_t *stream, void *targ
 
 static int32_t sizes_differ(gantry_backend_stream_t *stream, const gantry_span_t *target,
                             const gantry_span_t *source) {
-    return gantry__cuda_fail(stream->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+    return gantry__cuda_fail(stream->device->host, GANTRY_INVALID_ARGUMENT, 0,
                              "a copy of %llu bytes into %llu: both must be of one size",
                              (unsigned long long)source->size_bytes,
                              (unsigned long long)target->size_bytes);
@@ -111,7 +111,7 @@ static int32_t cuda_transfer_fill(gantry_backend_stream_t *stream, const gantry_
     gantry__cu_result_t native = GANTRY__CU_SUCCESS;
 
     if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4 && pattern_bytes != 8) {
-        return gantry__cuda_fail(stream->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__cuda_fail(stream->device->host, GANTRY_INVALID_ARGUMENT, 0,
                                  "a fill pattern of %u bytes: 1, 2, 4 and 8 are accepted",
                                  pattern_bytes);
     }
@@ -129,7 +129,7 @@ static int32_t cuda_transfer_fill(gantry_backend_stream_t *stream, const gantry_
  * it does not tell. */
 static void tell_no_access(const gantry_backend_device_t *device,
                            const gantry_backend_device_t *peer, const char *why) {
-    gantry__host_log(device->host, GANTRY_LOG_INFO,
+    gantry__host_log(device->host, GANTRY_LEVEL_INFO,
                      "%s (\"%.100s\") has no direct access to the memory of %s (\"%.100s\"): %s",
                      device->record->pci_address, device->record->hardware_name,
                      peer->record->pci_address, peer->record->hardware_name, why);

@@ -23,7 +23,7 @@ const char *gantry__native_name(const gantry__native_errors_t *errors, int64_t n
 int32_t gantry__native_code(const gantry__native_errors_t *errors, int64_t native) {
     const gantry__native_error_t *error = find_error(errors, native);
 
-    return error != NULL ? error->code : GANTRY_K_UNKNOWN;
+    return error != NULL ? error->code : GANTRY_UNKNOWN;
 }
 
 int32_t gantry__native_fail(const gantry_host_t *host, const gantry__native_errors_t *errors,
@@ -43,7 +43,7 @@ int32_t gantry__native_check(const gantry_host_t *host, const gantry__native_err
     va_list arguments;
 
     if (native == 0) {
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);

@@ -33,25 +33,25 @@ static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice) {
  * drivers hold locks and files. */
 static int32_t opencl_backend_check_process(const gantry_host_t *host) {
     return !gantry__process_mark_is_inherited(&used)
-               ? GANTRY_K_OK
+               ? GANTRY_OK
                : gantry__opencl_fail(
-                     host, GANTRY_K_UNAVAILABLE, 0,
+                     host, GANTRY_UNAVAILABLE, 0,
                      "this process is a child of fork, and its parent had OpenCL open: drivers' threads and locks do not survive fork; call exec in the child, or fork before the first runtime is created");
 }
 
 static int32_t opencl_backend_find_devices(gantry_backend_instance_t *instance) {
     int32_t status = opencl_backend_check_process(instance->host);
 
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = gantry__opencl_library_bind(instance->host);
     }
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = gantry__opencl_symbols_open(instance->host, &instance->cl);
     }
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = gantry__opencl_drivers_open(instance->host, &instance->notes);
     }
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     gantry__process_mark_set(&used);
@@ -76,27 +76,27 @@ static int32_t opencl_backend_open_instance(const gantry_host_t *host,
 
     *out_instance = NULL;
     if (instance == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
+        return GANTRY_RESOURCE_EXHAUSTED;
     }
     instance->host = host;
     if (pthread_mutex_init(&instance->lock, NULL) != 0) {
         gantry__host_free(host, instance, sizeof *instance);
-        return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+        return gantry__opencl_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
                                    "no mutex for the OpenCL backend");
     }
     status = read_matmul(host, &instance->matmul);
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = gantry__clblast_rows_open(host, &instance->clblast_rows);
     }
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = opencl_backend_find_devices(instance);
     }
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         opencl_backend_close_instance(instance);
         return status;
     }
     *out_instance = instance;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static uint32_t opencl_backend_device_count(gantry_backend_instance_t *instance) {

@@ -20,11 +20,11 @@ static int32_t opencl_event_create(gantry_backend_device_t *device,
 
     *out_event = event;
     if (event == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
+        return GANTRY_RESOURCE_EXHAUSTED;
     }
     event->device = device;
     atomic_init(&event->flushed, 0);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static void forget_record(gantry_backend_event_t *event) {
@@ -62,7 +62,7 @@ static int32_t opencl_event_record(gantry_backend_event_t *event, gantry_backend
     forget_record(event);
     event->handle = handle;
     event->queue = stream->queue;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static cl_int flush_once(gantry_backend_event_t *event) {
@@ -96,7 +96,7 @@ static int32_t opencl_event_query(gantry_backend_event_t *event, int32_t *out_do
 
     *out_done = 1;
     if (event->handle == NULL) {
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     native = flush_once(event); /* or asking again and again would never see the end */
     if (native == CL_SUCCESS) {
@@ -107,7 +107,7 @@ static int32_t opencl_event_query(gantry_backend_event_t *event, int32_t *out_do
                                     event->device->record->hardware_name);
     }
     *out_done = status <= CL_COMPLETE;
-    return status < CL_COMPLETE ? work_failed(event, status) : GANTRY_K_OK;
+    return status < CL_COMPLETE ? work_failed(event, status) : GANTRY_OK;
 }
 
 static int32_t opencl_event_synchronize(gantry_backend_event_t *event) {
@@ -115,7 +115,7 @@ static int32_t opencl_event_synchronize(gantry_backend_event_t *event) {
     cl_int native;
 
     if (event->handle == NULL) {
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     native = flush_once(event);
     if (native == CL_SUCCESS) {
@@ -186,7 +186,7 @@ int32_t gantry__opencl_event_wait_on(gantry_backend_device_t *device, cl_command
     cl_int native;
 
     if (event->handle == NULL || event->queue == queue) {
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     native = flush_once(event);
     if (native == CL_SUCCESS) {

@@ -143,7 +143,7 @@ static gantry_backend_kernel_t *opencl_kernel_make(gantry_backend_program_t *pro
     }
     kernel->program = program;
     if (pthread_mutex_init(&kernel->lock, NULL) != 0) {
-        gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for kernel \"%.200s\"",
+        gantry__opencl_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0, "no mutex for kernel \"%.200s\"",
                             name);
         gantry__host_free(host, kernel, sizeof *kernel);
         return NULL;
@@ -194,10 +194,10 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
 
     *out_kernel = kernel;
     if (kernel != NULL) {
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     status = gantry__opencl_check_compiling(program->device);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     handle = program->device->cl->clCreateKernel(program->handle, name, &native);
@@ -207,7 +207,7 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
     kernel = opencl_kernel_make(program, name);
     if (kernel == NULL) {
         program->device->cl->clReleaseKernel(handle);
-        return GANTRY_K_RESOURCE_EXHAUSTED;
+        return GANTRY_RESOURCE_EXHAUSTED;
     }
     native = program->device->cl->clGetKernelInfo(
         handle, CL_KERNEL_NUM_ARGS, sizeof kernel->argument_count, &kernel->argument_count, NULL);
@@ -220,7 +220,7 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
     }
     gantry__kernel_list_add(&program->kernels, &kernel->head);
     *out_kernel = kernel;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- launching ---- */
@@ -313,11 +313,11 @@ static int32_t set_arguments(const gantry_backend_kernel_t *kernel, ready_t *rea
         /* a cl_kernel used before still has its old ones: the driver would not notice */
         kernel->argument_count) {
         return gantry__opencl_fail(
-            device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+            device->host, GANTRY_INVALID_ARGUMENT, 0,
             "launch of \"%.100s\" of \"%.100s\": %u arguments, a span counting twice; the kernel takes %u",
             kernel->head.name, kernel->program->label, index, kernel->argument_count);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static int32_t enqueue(gantry_backend_stream_t *stream, const gantry_backend_kernel_t *kernel,
@@ -359,7 +359,7 @@ int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream,
         ready = make_ready(kernel, handle);
     }
     status = set_arguments(kernel, &ready, launch);
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = enqueue(stream, kernel, ready.handle, launch);
     }
     put_idle(kernel, ready);

@@ -55,7 +55,7 @@ static int32_t opencl_program_build_failed(gantry_backend_device_t *device, cl_p
 int32_t gantry__opencl_check_compiling(const gantry_backend_device_t *device) {
     return gantry__pocl_is(device->record->platform_name)
                ? gantry__pocl_check_compiling(device->host, &device->instance->pocl_folder)
-               : GANTRY_K_OK;
+               : GANTRY_OK;
 }
 
 /* ---- making ---- */
@@ -81,7 +81,7 @@ static gantry_backend_program_t *opencl_program_make(gantry_backend_device_t *de
     }
     program->device = device;
     if (!gantry__kernel_list_init(&program->kernels)) {
-        gantry__opencl_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+        gantry__opencl_fail(device->host, GANTRY_RESOURCE_EXHAUSTED, 0,
                             "no mutex for program \"%.200s\"", label);
         gantry__host_free(device->host, program, sizeof *program);
         return NULL;
@@ -105,18 +105,18 @@ static int32_t opencl_program_finish(gantry_backend_program_t *program, const ch
 
     if (length < 0 || (size_t)length >= sizeof all) {
         return gantry__opencl_fail(
-            device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+            device->host, GANTRY_INVALID_ARGUMENT, 0,
             "build options of \"%.200s\" take %d bytes; at most %d are accepted", program->label,
             length, GANTRY__BUILD_OPTIONS_BYTES - 1);
     }
     status = gantry__opencl_check_compiling(device);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     native =
         device->cl->clBuildProgram(program->handle, 1, &device->record->device, all, NULL, NULL);
     return native == CL_SUCCESS
-               ? GANTRY_K_OK
+               ? GANTRY_OK
                : opencl_program_build_failed(device, program->handle, program->label, all, native);
 }
 
@@ -129,27 +129,27 @@ static int32_t opencl_program_build(gantry_backend_device_t *device,
 
     *out_program = NULL;
     if ((source->kinds & GANTRY_PROGRAM_OPENCL_C) == 0) {
-        return gantry__opencl_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__opencl_fail(device->host, GANTRY_INVALID_ARGUMENT, 0,
                                    "program \"%.200s\" is not written in OpenCL C", source->label);
     }
     program = opencl_program_make(device, source->label);
     if (program == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
+        return GANTRY_RESOURCE_EXHAUSTED;
     }
     program->handle = device->cl->clCreateProgramWithSource(device->context, source->part_count,
                                                             (const char **)(uintptr_t)source->parts,
                                                             NULL, &native);
     status = gantry__opencl_check(device->host, native, "handing program \"%.200s\" to the driver",
                                   source->label);
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = opencl_program_finish(program, options != NULL ? options : "");
     }
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         opencl_program_destroy(program);
         return status;
     }
     *out_program = program;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- binaries ---- */
@@ -164,7 +164,7 @@ static int32_t opencl_program_binary(gantry_backend_program_t *program, void *by
         cl->clGetProgramInfo(program->handle, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL);
 
     if (native == CL_SUCCESS && size == 0) {
-        return gantry__opencl_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0,
+        return gantry__opencl_fail(device->host, GANTRY_UNIMPLEMENTED, 0,
                                    "the driver of \"%.200s\" gives no binaries",
                                    device->record->hardware_name);
     }
@@ -174,7 +174,7 @@ static int32_t opencl_program_binary(gantry_backend_program_t *program, void *by
 
         if (size > room) {
             return gantry__opencl_fail(
-                device->host, GANTRY_K_OUT_OF_RANGE, 0,
+                device->host, GANTRY_OUT_OF_RANGE, 0,
                 "the binary of \"%.200s\" has %zu bytes; there is room for %llu", program->label,
                 size, (unsigned long long)room);
         }
@@ -197,26 +197,26 @@ static int32_t opencl_program_load_binary(gantry_backend_device_t *device, const
 
     *out_program = NULL;
     if (size_bytes == 0) {
-        return gantry__opencl_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__opencl_fail(device->host, GANTRY_INVALID_ARGUMENT, 0,
                                    "the binary of \"%.200s\" is empty", label);
     }
     program = opencl_program_make(device, label);
     if (program == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
+        return GANTRY_RESOURCE_EXHAUSTED;
     }
     program->handle = device->cl->clCreateProgramWithBinary(
         device->context, 1, &device->record->device, &size, &data, &accepted, &native);
     status = gantry__opencl_check(device->host, native != CL_SUCCESS ? native : accepted,
                                   "loading the binary of \"%.200s\"", label);
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = opencl_program_finish(program, "");
     }
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         opencl_program_destroy(program);
         return status;
     }
     *out_program = program;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 const gantry_program_ops_t gantry__opencl_program_ops = {

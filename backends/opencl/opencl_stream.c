@@ -37,7 +37,7 @@ static int32_t opencl_stream_create_with_priority(gantry_backend_device_t *devic
     (void)purpose;
     *out_stream = NULL;
     if (stream == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
+        return GANTRY_RESOURCE_EXHAUSTED;
     }
     stream->device = device;
     stream->queue = make_queue(device, priority, &native);
@@ -47,7 +47,7 @@ static int32_t opencl_stream_create_with_priority(gantry_backend_device_t *devic
                                     device->record->hardware_name);
     }
     *out_stream = stream;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static int32_t opencl_stream_create(gantry_backend_device_t *device, int32_t purpose,

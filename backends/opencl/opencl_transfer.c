@@ -39,7 +39,7 @@ static int32_t opencl_transfer_copy(gantry_backend_stream_t *stream, const gantr
     cl_int native = CL_SUCCESS;
 
     if (target->size_bytes != source->size_bytes) {
-        return gantry__opencl_fail(stream->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__opencl_fail(stream->device->host, GANTRY_INVALID_ARGUMENT, 0,
                                    "a copy of %llu bytes into %llu: both must be of one size",
                                    (unsigned long long)source->size_bytes,
                                    (unsigned long long)target->size_bytes);
@@ -58,7 +58,7 @@ static int32_t opencl_transfer_fill(gantry_backend_stream_t *stream, const gantr
     cl_int native = CL_SUCCESS;
 
     if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4 && pattern_bytes != 8) {
-        return gantry__opencl_fail(stream->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__opencl_fail(stream->device->host, GANTRY_INVALID_ARGUMENT, 0,
                                    "a fill pattern of %u bytes: 1, 2, 4 and 8 are accepted",
                                    pattern_bytes);
     }

@@ -92,9 +92,9 @@ GANTRY_FN double gantry__f64_without_bits(double x, int count) {
 #endif
 
 /* A program's T or S (types.cl), where that is a half. */
-#define GANTRY_T_TO_F32(x) (GANTRY_T_ID == 19 ? gantry__f16_to_f32(x) : gantry__bf16_to_f32(x))
-#define GANTRY_F32_TO_T(x) (GANTRY_T_ID == 19 ? gantry__f32_to_f16(x) : gantry__f32_to_bf16(x))
-#define GANTRY_S_TO_F32(x) (GANTRY_S_ID == 19 ? gantry__f16_to_f32(x) : gantry__bf16_to_f32(x))
+#define GANTRY_T_TO_F32(x) (GANTRY_T_IS(f16) ? gantry__f16_to_f32(x) : gantry__bf16_to_f32(x))
+#define GANTRY_F32_TO_T(x) (GANTRY_T_IS(f16) ? gantry__f32_to_f16(x) : gantry__f32_to_bf16(x))
+#define GANTRY_S_TO_F32(x) (GANTRY_S_IS(f16) ? gantry__f16_to_f32(x) : gantry__bf16_to_f32(x))
 
 /* Any T as the type C that it is computed in, and back, rounded. */
 #define GANTRY_WIDEN(x) GANTRY_PASTE(gantry__widen_, GANTRY_T_ID)(x)

@@ -52,9 +52,9 @@ int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry__k_items
     args[count++] = gantry__k_scalar(launch->parameters, launch->parameter_bytes);
     status = call->services->kernel(call, items->source, options.text, items->names[launch->item],
                                     &kernel);
-    if (status == GANTRY_K_OK && launch->can_fail) {
+    if (status == GANTRY_OK && launch->can_fail) {
         status = gantry__k_fault(call, &launch->words, &fault);
         args[count++] = gantry__k_raw_span(fault);
     }
-    return status == GANTRY_K_OK ? gantry__k_launch_work(call, kernel, &work, args, count) : status;
+    return status == GANTRY_OK ? gantry__k_launch_work(call, kernel, &work, args, count) : status;
 }

@@ -16,19 +16,42 @@
 #ifndef GANTRY_TYPES_CL
 #define GANTRY_TYPES_CL
 
-#define GANTRY_FLOAT32 1
-#define GANTRY_FLOAT64 2
-#define GANTRY_INT32 3
-#define GANTRY_UINT8 4
-#define GANTRY_INT16 5
-#define GANTRY_INT8 6
-#define GANTRY_INT64 9
-#define GANTRY_BOOL 10
-#define GANTRY_BFLOAT16 14
-#define GANTRY_UINT16 17
-#define GANTRY_FLOAT16 19
-#define GANTRY_UINT32 22
-#define GANTRY_UINT64 23
+/* Types by name. #if cannot see the enumerators that C has for these numbers (constants.cl has
+ * macros): the assertions below tie both. */
+#define GANTRY_ID_f32 1
+#define GANTRY_ID_f64 2
+#define GANTRY_ID_i32 3
+#define GANTRY_ID_u8 4
+#define GANTRY_ID_i16 5
+#define GANTRY_ID_i8 6
+#define GANTRY_ID_i64 9
+#define GANTRY_ID_b8 10
+#define GANTRY_ID_bf16 14
+#define GANTRY_ID_u16 17
+#define GANTRY_ID_f16 19
+#define GANTRY_ID_u32 22
+#define GANTRY_ID_u64 23
+
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+#define GANTRY_SAME_ID(name, dtype) \
+    _Static_assert(GANTRY_ID_##name == (int)GANTRY_##dtype, #name " is " #dtype)
+GANTRY_SAME_ID(f32, FLOAT32);
+GANTRY_SAME_ID(f64, FLOAT64);
+GANTRY_SAME_ID(i32, INT32);
+GANTRY_SAME_ID(u8, UINT8);
+GANTRY_SAME_ID(i16, INT16);
+GANTRY_SAME_ID(i8, INT8);
+GANTRY_SAME_ID(i64, INT64);
+GANTRY_SAME_ID(b8, BOOL);
+GANTRY_SAME_ID(bf16, BFLOAT16);
+GANTRY_SAME_ID(u16, UINT16);
+GANTRY_SAME_ID(f16, FLOAT16);
+GANTRY_SAME_ID(u32, UINT32);
+GANTRY_SAME_ID(u64, UINT64);
+#endif
+
+#define GANTRY_T_IS(name) (GANTRY_T_ID == GANTRY_ID_##name)
+#define GANTRY_S_IS(name) (GANTRY_S_ID == GANTRY_ID_##name)
 
 #if defined(__OPENCL_VERSION__) && defined(cl_khr_fp64) && \
     ((defined(GANTRY_T_ID) && GANTRY_T_ID == 2) || (defined(GANTRY_S_ID) && GANTRY_S_ID == 2))

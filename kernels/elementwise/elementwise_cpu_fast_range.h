@@ -83,7 +83,7 @@ NEAR_LOOPS(float, Digamma_1, digamma_near_f32, all_positive, Digamma_1_dense)
 
 #if defined(GANTRY_BLOCK_LANES)
 static void far_double(uint32_t row, const void *x, const void *y, void *out, int64_t count) {
-    const uint32_t column = gantry__cpu_type_column(GANTRY_K_FLOAT64);
+    const uint32_t column = gantry__cpu_type_column(GANTRY_FLOAT64);
 
     gantry__cpu_element_loops_base()[row * GANTRY_CPU_TYPES + column].dense(x, y, out, count);
 }

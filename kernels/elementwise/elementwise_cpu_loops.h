@@ -68,7 +68,7 @@
 #endif
 
 #if GANTRY_T_IS_FLOAT && defined(GANTRY_BLOCK_LANES)
-#if GANTRY_T_ID == 1
+#if GANTRY_T_IS(f32)
 #define LOOP_TYPE float
 #else
 #define LOOP_TYPE double
@@ -115,7 +115,7 @@
 #define LENGTH_FUNCTIONS LONG
 #define LENGTH_ERROR LONG
 #define LENGTH_ACTIVATION LONG
-#if GANTRY_T_ID == 2 /* calls of the C library for the most part */
+#if GANTRY_T_IS(f64) /* calls of the C library for the most part */
 #define LENGTH_LIBRARY SHORT
 #else
 #define LENGTH_LIBRARY LONG

@@ -25,9 +25,9 @@
 
 #if defined(__CUDACC__) && (GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF)
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
-#elif (GANTRY_T_ID == GANTRY_FLOAT32 || GANTRY_T_IS_HALF) && defined(FP_FAST_FMAF)
+#elif (GANTRY_T_IS(f32) || GANTRY_T_IS_HALF) && defined(FP_FAST_FMAF)
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
-#elif GANTRY_T_ID == GANTRY_FLOAT64 && defined(FP_FAST_FMA)
+#elif GANTRY_T_IS(f64) && defined(FP_FAST_FMA)
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
 #else
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))

@@ -15,7 +15,7 @@
  * Options: GANTRY_T_ID, float32 or float64; GANTRY_SERIAL 1 for the form of CPUs, 0 for that of
  * GPUs. */
 
-#if GANTRY_T_ID == GANTRY_FLOAT64
+#if GANTRY_T_IS(f64)
 #define NORM_SQRT(x) gantry__sqrt_f64(x)
 #else
 #define NORM_SQRT(x) gantry__sqrt_f32(x)
@@ -85,7 +85,7 @@ GANTRY_KERNEL norm_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(scale), GANTRY_SPAN_
 
 #else
 
-#if GANTRY_T_ID == GANTRY_FLOAT64
+#if GANTRY_T_IS(f64)
 #define WIDTH 8
 typedef double8 line_t;
 #define LINE_LOAD vload8

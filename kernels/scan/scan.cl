@@ -54,7 +54,7 @@ typedef struct gantry__scan_t {
 #undef GANTRY_SCAN_EXP
 #undef GANTRY_SCAN_LOG
 #undef GANTRY_SCAN_LOWEST
-#if GANTRY_T_ID == GANTRY_FLOAT64
+#if GANTRY_T_IS(f64)
 #define GANTRY_SCAN_EXP(x) gantry__exp_f64(x)
 #define GANTRY_SCAN_LOG(x) gantry__log_f64(x)
 #define GANTRY_SCAN_LOWEST GANTRY_AS_DOUBLE(((ulong)0xfff00000u) << 32)
@@ -200,13 +200,13 @@ GANTRY_NO_ITEM(scan_rows)
     GANTRY_SCAN_OTHERWISE(loop)
 
 /* Of one column. In OpenCL C this is for floats, halves, and integers of 32 and 64 bits. */
-#if !defined(__OPENCL_VERSION__) || GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF || \
-    GANTRY_T_ID == GANTRY_INT32 || GANTRY_T_ID == GANTRY_INT64
+#if !defined(__OPENCL_VERSION__) || GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF || GANTRY_T_IS(i32) || \
+    GANTRY_T_IS(i64)
 
 /* Of elements that are no neighbours. */
 #undef GANTRY_SCAN_WIDEN
 #undef GANTRY_SCAN_NARROW
-#if GANTRY_T_ID == GANTRY_FLOAT16
+#if GANTRY_T_IS(f16)
 #define GANTRY_SCAN_WIDEN(x) gantry__lone_f16_to_f32(x)
 #define GANTRY_SCAN_NARROW(x) gantry__lone_f32_to_f16(x)
 #else

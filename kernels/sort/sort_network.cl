@@ -25,7 +25,7 @@ typedef struct gantry__network_t {
 #if defined(GANTRY_ITEM_TEXT) && (!defined(GANTRY_SERIAL) || GANTRY_SERIAL)
 
 #define K GANTRY_KEY_OF_T
-#if GANTRY_T_ID == 9
+#if GANTRY_T_IS(i64)
 #define GANTRY_NETWORK_OF_T network_ulong
 #else
 #define GANTRY_NETWORK_OF_T network_uint
@@ -67,7 +67,7 @@ typedef ushort4 gantry__quad_17;
 GANTRY_LOOSE_TYPE(Q, T, gantry__loose_quad_t);
 #define GANTRY_NETWORK_COLUMN(i) (Q)(quad0.s##i, quad1.s##i, quad2.s##i, quad3.s##i)
 #define GANTRY_NETWORK_PAIRS
-#elif defined(__GNUC__) && GANTRY_T_ID == 3
+#elif defined(__GNUC__) && GANTRY_T_IS(i32)
 #define GANTRY_NETWORK_CAN_TURN 1
 typedef T gantry__quad_3 __attribute__((vector_size(16)));
 typedef gantry__quad_3 gantry__loose_quad_t __attribute__((aligned(4)));
@@ -215,7 +215,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_values)(GANTRY_GLOBAL const T *x,
 }
 GANTRY_ITEMS_1_2(network_values, T, uchar, T, gantry__network_t)
 
-#if GANTRY_T_ID == 9
+#if GANTRY_T_IS(i64)
 GANTRY_NO_ITEM(network_pairs)
 #else
 GANTRY_ITEM void GANTRY_ITEM_FN(network_pairs)(GANTRY_GLOBAL const T *x,

@@ -25,7 +25,7 @@ static void programs_are_told_how_items_run(void **state) {
     const gantry_op_call_t call = {.device_info = &info};
 
     (void)state;
-    assert_string_equal(gantry__k_options_of_type(&call, GANTRY_K_FLOAT64).text,
+    assert_string_equal(gantry__k_options_of_type(&call, GANTRY_FLOAT64).text,
                         "-DGANTRY_SERIAL=1 -DGANTRY_T_ID=2");
     info.sub_group_size = 8; /* a processor that makes lanes of work-items */
     assert_string_equal(gantry__k_options(&call).text,

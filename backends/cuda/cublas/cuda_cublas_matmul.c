@@ -46,16 +46,16 @@ static int32_t failure_code(const product_t *product, gantry__cublas_status_t na
 
     *out_driver = GANTRY__CU_SUCCESS;
     switch (native) {
-        case GANTRY__CUBLAS_ALLOC_FAILED: return GANTRY_K_RESOURCE_EXHAUSTED;
+        case GANTRY__CUBLAS_ALLOC_FAILED: return GANTRY_RESOURCE_EXHAUSTED;
         case GANTRY__CUBLAS_NOT_SUPPORTED:
-        case GANTRY__CUBLAS_ARCH_MISMATCH: return GANTRY_K_UNIMPLEMENTED;
+        case GANTRY__CUBLAS_ARCH_MISMATCH: return GANTRY_UNIMPLEMENTED;
         default: break;
     }
     size_t free_bytes;
     size_t total_bytes;
     *out_driver = device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes);
-    return gantry__cuda_error_code(*out_driver) == GANTRY_K_UNAVAILABLE ? GANTRY_K_UNAVAILABLE
-                                                                        : GANTRY_K_INTERNAL;
+    return gantry__cuda_error_code(*out_driver) == GANTRY_UNAVAILABLE ? GANTRY_UNAVAILABLE
+                                                                      : GANTRY_INTERNAL;
 }
 
 static int32_t cuda_cublas_matmul_check(const product_t *product, gantry__cublas_status_t native) {
@@ -66,7 +66,7 @@ static int32_t cuda_cublas_matmul_check(const product_t *product, gantry__cublas
     int32_t code;
 
     if (native == GANTRY__CUBLAS_SUCCESS || native == GANTRY__CUBLAS_NO_HOST_MEMORY) {
-        return native == GANTRY__CUBLAS_SUCCESS ? GANTRY_K_OK : GANTRY_K_RESOURCE_EXHAUSTED;
+        return native == GANTRY__CUBLAS_SUCCESS ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     }
     code = failure_code(product, native, &driver);
     snprintf(
@@ -116,15 +116,15 @@ static int32_t take_plan_and_workspace(product_t *product, gantry__cublas_plan_t
         take_plan(product, is_first ? WORKSPACE_BYTES : workspace->size_bytes, out_plan);
 
     product->has_workspace = 1;
-    if (status != GANTRY_K_OK || !is_first || (*out_plan)->choice.workspace_bytes == 0) {
+    if (status != GANTRY_OK || !is_first || (*out_plan)->choice.workspace_bytes == 0) {
         return status;
     }
     status = call->services->scratch(call, (*out_plan)->choice.workspace_bytes, workspace);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         gantry__cublas_plan_give(call->device, *out_plan);
         *workspace = (gantry_span_t){0, 0, 0};
     }
-    return status == GANTRY_K_RESOURCE_EXHAUSTED ? take_plan(product, 0, out_plan) : status;
+    return status == GANTRY_RESOURCE_EXHAUSTED ? take_plan(product, 0, out_plan) : status;
 }
 
 static gantry__cublas_status_t cuda_cublas_matmul_submit(const product_t *product,
@@ -134,7 +134,7 @@ static gantry__cublas_status_t cuda_cublas_matmul_submit(const product_t *produc
     static const double one64 = 1.0;
     static const double zero64 = 0.0;
     const gantry_op_call_t *call = product->call;
-    int is_double = product->form.dtype == GANTRY_K_FLOAT64;
+    int is_double = product->form.dtype == GANTRY_FLOAT64;
     void *out = (void *)(uintptr_t)product->out;
 
     return call->device->instance->cublas.cublasLtMatmul(
@@ -149,7 +149,7 @@ static int32_t cuda_cublas_matmul_run(product_t *product) {
     gantry__cublas_plan_t *plan = NULL;
     int32_t status = take_plan_and_workspace(product, &plan);
 
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = cuda_cublas_matmul_check(product, cuda_cublas_matmul_submit(product, plan));
         gantry__cublas_plan_give(product->call->device, plan);
     }
@@ -275,11 +275,11 @@ static int32_t cuda_cublas_matmul_all_batches(const gantry__matmul_shape_t *shap
         status = cuda_cublas_matmul_compute_product(&product);
         first->has_workspace = product.has_workspace;
         first->workspace = product.workspace;
-        if (status != GANTRY_K_OK) {
+        if (status != GANTRY_OK) {
             return status;
         }
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- the kernels ---- */
@@ -293,7 +293,7 @@ static void cuda_cublas_matmul_read_shape(const gantry_op_call_t *call,
 
 /* bfloat16 came with 8.0. */
 static int card_has_type(const gantry_op_call_t *call) {
-    return call->outputs[0]->dtype != GANTRY_K_BFLOAT16 || call->device->record->capability >= 80;
+    return call->outputs[0]->dtype != GANTRY_BFLOAT16 || call->device->record->capability >= 80;
 }
 
 /* Whether the library has a way for the form at any address and without a workspace: then it has
@@ -351,7 +351,8 @@ static int32_t cuda_cublas_matmul_compute(gantry_op_call_t *call) {
     return cuda_cublas_matmul_all_batches(&shape, &product);
 }
 
-static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS | GANTRY_K_HALVES}};
+static const gantry_type_constraint_t float_types[] = {
+    {"T", GANTRY_DTYPES_FLOATS | GANTRY_DTYPES_HALVES}};
 
 const gantry_kernel_def_t gantry__cublas_kernels[GANTRY__CUBLAS_OPS] =
     GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, cuda_cublas_matmul_supports,

@@ -31,14 +31,14 @@ static int32_t opencl_clblast_matmul_check(const gantry_op_call_t *call, int nat
     char text[256];
 
     if (native == 0) {
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     snprintf(text, sizeof text, "%s of %lld x %lld by %lld x %lld (%lld batches): %s (%d)",
              call->op, (long long)matmul->m, (long long)matmul->k, (long long)matmul->k,
              (long long)matmul->n, (long long)matmul->batch_count,
              native > -1000 ? gantry__opencl_error_name(native) : "CLBlast's own error", native);
     return host->set_error(host->self,
-                           native > -1000 ? gantry__opencl_error_code(native) : GANTRY_K_INTERNAL,
+                           native > -1000 ? gantry__opencl_error_code(native) : GANTRY_INTERNAL,
                            "CLBlast", native, text);
 }
 
@@ -76,7 +76,7 @@ static int32_t take_temp(gantry_op_call_t *call, const gantry__opencl_matmul_t *
     cl_int native = CL_SUCCESS;
     gantry_span_t span;
     cl_buffer_region part;
-    int is_double = matmul->dtype == GANTRY_K_FLOAT64;
+    int is_double = matmul->dtype == GANTRY_FLOAT64;
     int32_t status = opencl_clblast_matmul_check(
         call,
         (is_double ? clblast->dgemm_temp_size : clblast->sgemm_temp_size)(
@@ -86,11 +86,11 @@ static int32_t take_temp(gantry_op_call_t *call, const gantry__opencl_matmul_t *
         matmul);
 
     *out_temp = NULL;
-    if (status != GANTRY_K_OK || bytes == 0) {
+    if (status != GANTRY_OK || bytes == 0) {
         return status;
     }
     status = call->services->scratch(call, bytes, &span);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     part = (cl_buffer_region){(size_t)span.offset_bytes, bytes};
@@ -112,10 +112,10 @@ static int32_t one_product(gantry_op_call_t *call, const gantry__opencl_matmul_t
     int native;
     int32_t status = take_temp(call, matmul, o, &temp);
 
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
-    if (matmul->dtype == GANTRY_K_FLOAT64) {
+    if (matmul->dtype == GANTRY_FLOAT64) {
         native = clblast->dgemm(GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, m, n, k, 1.0, o->a,
                                 o->a_offset, o->a_ld, o->b, o->b_offset, o->b_ld, 0.0, o->c,
                                 o->c_offset, o->c_ld, queue, NULL, temp);
@@ -146,7 +146,7 @@ static int32_t batch_run(gantry_op_call_t *call, const gantry__opencl_matmul_t *
     size_t count = (size_t)matmul->batch_dims[last];
     int native;
 
-    if (matmul->dtype == GANTRY_K_FLOAT64) {
+    if (matmul->dtype == GANTRY_FLOAT64) {
         native = clblast->dgemm_batched(GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, m, n, k,
                                         1.0, o->a, o->a_offset, o->a_ld, a_stride, o->b,
                                         o->b_offset, o->b_ld, b_stride, 0.0, o->c, o->c_offset,
@@ -178,11 +178,11 @@ static int32_t opencl_clblast_matmul_all_batches(gantry_op_call_t *call,
         }
         o.c_offset += (size_t)(run * matmul->batch_dims[last] * matmul->m * matmul->n);
         status = batch_run(call, matmul, &o);
-        if (status != GANTRY_K_OK) {
+        if (status != GANTRY_OK) {
             return status;
         }
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- the kernels ---- */
@@ -206,7 +206,7 @@ static int32_t opencl_clblast_matmul_compute(gantry_op_call_t *call) {
                                   : opencl_clblast_matmul_all_batches(call, &matmul, &operands);
 }
 
-static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
+static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 
 const gantry_kernel_def_t gantry__opencl_clblast_kernels[GANTRY__OPENCL_MATMUL_OPS] =
     GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, opencl_clblast_matmul_supports,

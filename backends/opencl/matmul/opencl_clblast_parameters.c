@@ -204,15 +204,15 @@ static int32_t opencl_clblast_parameters_read_line(const gantry_host_t *host, co
     char reason[160];
 
     if (line[strspn(line, " \t\r\n")] == '\0' || line[strspn(line, " \t")] == '#') {
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     if (rows->count == GANTRY__CLBLAST_MOST_ROWS) {
         snprintf(reason, sizeof reason, "more than %d rows", GANTRY__CLBLAST_MOST_ROWS);
     } else if (gantry__clblast_row_read(line, &rows->rows[rows->count], reason, sizeof reason)) {
         rows->count++;
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
-    return gantry__opencl_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+    return gantry__opencl_fail(host, GANTRY_INVALID_ARGUMENT, 0,
                                "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s, line %u: %s", path,
                                number, reason);
 }
@@ -220,34 +220,34 @@ static int32_t opencl_clblast_parameters_read_line(const gantry_host_t *host, co
 int32_t gantry__clblast_rows_open(const gantry_host_t *host, gantry__clblast_rows_t **out_rows) {
     const char *path = gantry__host_option(host, "GANTRY_OPENCL_CLBLAST_PARAMETERS");
     char line[LINE_BYTES + 2];
-    int32_t status = GANTRY_K_OK;
+    int32_t status = GANTRY_OK;
     struct stat info;
     FILE *file;
 
     *out_rows = NULL;
     if (path == NULL) {
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     /* a device may never end, a pipe is waited for */
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-        return gantry__opencl_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__opencl_fail(host, GANTRY_INVALID_ARGUMENT, 0,
                                    "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s is no plain file",
                                    path);
     }
     file = fopen(path, "r");
     if (file == NULL) {
-        return gantry__opencl_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__opencl_fail(host, GANTRY_INVALID_ARGUMENT, 0,
                                    "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s cannot be opened: %s",
                                    path, strerror(errno));
     }
     *out_rows = gantry__opencl_alloc(host, sizeof **out_rows);
-    status = *out_rows != NULL ? GANTRY_K_OK : GANTRY_K_RESOURCE_EXHAUSTED;
-    for (unsigned number = 1; status == GANTRY_K_OK && fgets(line, sizeof line, file) != NULL;
+    status = *out_rows != NULL ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    for (unsigned number = 1; status == GANTRY_OK && fgets(line, sizeof line, file) != NULL;
          ++number) {
         status = opencl_clblast_parameters_read_line(host, path, number, line, *out_rows);
     }
     fclose(file);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         gantry__clblast_rows_close(host, *out_rows);
         *out_rows = NULL;
     }
@@ -337,7 +337,7 @@ static void opencl_clblast_parameters_apply(gantry_backend_device_t *device,
 
     if (!opencl_clblast_parameters_has_room(row, info)) {
         gantry__host_log(
-            device->host, GANTRY_LOG_WARNING,
+            device->host, GANTRY_LEVEL_WARNING,
             "CLBlast's parameters for %s float%d on \"%.120s\" are left out: they take more work-items or local memory than a group has there (%u, %llu bytes)",
             kernel, row->precision, info->hardware_name, info->max_work_group_size,
             (unsigned long long)info->local_memory_bytes);
@@ -346,7 +346,7 @@ static void opencl_clblast_parameters_apply(gantry_backend_device_t *device,
     native = device->instance->clblast.override_parameters(
         device->record->device, kernel, row->precision, count, (const char **)(uintptr_t)names,
         row->values);
-    gantry__host_log(device->host, native == 0 ? GANTRY_LOG_DEBUG : GANTRY_LOG_WARNING,
+    gantry__host_log(device->host, native == 0 ? GANTRY_LEVEL_DEBUG : GANTRY_LEVEL_WARNING,
                      "CLBlast's parameters for %s float%d on \"%.120s\": %s (%d)", kernel,
                      row->precision, info->hardware_name,
                      native == 0 ? "set" : "refused by CLBlast", native);

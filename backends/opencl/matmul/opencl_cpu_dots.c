@@ -81,7 +81,7 @@ static int32_t opencl_cpu_dots_launch(gantry_op_call_t *call, const problem_t *q
     int32_t status =
         call->services->scratch(call, (uint64_t)(items * q->slot * item_bytes), &scratch);
 
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     gantry_launch_arg_t args[] = {
@@ -112,7 +112,7 @@ int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl
     int64_t items;
     int32_t status;
 
-    if (matmul->dtype == GANTRY_K_FLOAT64) {
+    if (matmul->dtype == GANTRY_FLOAT64) {
         lanes /= 2;
     }
     q = opencl_cpu_dots_make_problem(matmul, lanes, item_bytes);
@@ -124,7 +124,7 @@ int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl
     snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d",
              (int)matmul->dtype, (int)lanes, (int)mr);
     status = call->services->kernel(call, &source, options, "opencl_cpu_dots", &kernel);
-    return status == GANTRY_K_OK
+    return status == GANTRY_OK
                ? opencl_cpu_dots_launch(call, &q, !opencl_cpu_dots_is_a_wide(matmul), items,
                                         item_bytes, kernel)
                : status;

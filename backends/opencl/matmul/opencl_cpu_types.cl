@@ -6,7 +6,7 @@
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
 
-#if GANTRY_T_ID == 2
+#if GANTRY_T_ID == GANTRY_FLOAT64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define T double
 #else

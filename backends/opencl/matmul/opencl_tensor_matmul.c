@@ -26,8 +26,8 @@ typedef struct problem_t {
     int64_t b_batch[GANTRY__OPENCL_BATCH_RANK];
 } problem_t;
 
-static const char *const source_parts[] = {gantry__text_dialect, gantry__text_launch,
-                                           gantry__text_opencl_tensor_matmul};
+static const char *const source_parts[] = {gantry__text_constants, gantry__text_dialect,
+                                           gantry__text_launch, gantry__text_opencl_tensor_matmul};
 
 /* NVRTC compiles the same text in a test, which is as near to the card's compiler as one gets
  * without a card. */
@@ -49,7 +49,7 @@ int gantry__opencl_tensor_fits(const gantry_device_info_t *info, int32_t choice,
             "tensor cores by PTX need an NVIDIA card of compute capability %d.0 or newer; %s%s",
             LEAST_MAJOR, capability[0] != '\0' ? "this one has " : "this is none", capability);
     } else if (choice == GANTRY__OPENCL_MATMUL_EMULATED &&
-               (info->dtype_mask >> GANTRY_K_FLOAT64 & 1) == 0) {
+               (info->dtype_mask >> GANTRY_FLOAT64 & 1) == 0) {
         snprintf(reason, reason_bytes,
                  "emulated tensor cores need float64, which the device does not have");
     } else {
@@ -140,12 +140,12 @@ static int32_t opencl_tensor_matmul_compute(gantry_op_call_t *call) {
              call->device->matmul == GANTRY__OPENCL_MATMUL_EMULATED);
     status = call->services->kernel(call, &gantry__opencl_tensor_source, options,
                                     "opencl_tensor_matmul", &kernel);
-    return status == GANTRY_K_OK
+    return status == GANTRY_OK
                ? opencl_tensor_matmul_launch(call, &problem, count_tiles(&matmul, side), kernel)
                : status;
 }
 
-static const gantry_type_constraint_t float32_only[] = {{"T", GANTRY_K_BIT(GANTRY_K_FLOAT32)}};
+static const gantry_type_constraint_t float32_only[] = {{"T", GANTRY_DTYPE_BIT(GANTRY_FLOAT32)}};
 
 const gantry_kernel_def_t gantry__opencl_tensor_kernels[GANTRY__OPENCL_MATMUL_OPS] =
     GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float32_only, opencl_tensor_matmul_supports,
