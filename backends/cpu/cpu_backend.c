@@ -243,7 +243,7 @@ static int32_t cpu_backend_open_instance(const gantry_host_t *host,
     if (missing != NULL) {
         host->reallocate(host->self, instance, sizeof *instance, 0);
         return gantry__cpu_fail(
-            host, GANTRY_K_UNAVAILABLE, 0,
+            host, GANTRY_UNAVAILABLE, 0,
             "this library was built for processors with %s alone, and this one has not: a build with -DGANTRY_CPU_SIMD_BUILD=all runs on every processor",
             missing);
     }

@@ -205,7 +205,6 @@ static void transfer_beyond_its_region_is_refused(void **state) {
 
 /* Unavailable of an open device means that it is lost: only what says so may have that code. */
 static void only_a_dead_device_is_unavailable(void **state) {
-    enum { GANTRY_INTERNAL = 13 };
     static const int32_t cases[][2] = {{-2 /* CL_DEVICE_NOT_AVAILABLE */, GANTRY_UNAVAILABLE},
                                        {-36 /* CL_INVALID_COMMAND_QUEUE */, GANTRY_UNAVAILABLE},
                                        {-34 /* CL_INVALID_CONTEXT */, GANTRY_UNAVAILABLE},

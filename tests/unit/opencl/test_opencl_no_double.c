@@ -4,9 +4,6 @@
 #define _GNU_SOURCE
 #include "opencl_fixture.h"
 
-#define BIT(dtype) (UINT64_C(1) << (dtype))
-enum { GANTRY_FLOAT32 = 1, GANTRY_FLOAT64 = 2, GANTRY_INT64 = 9, GANTRY_FLOAT16 = 19 };
-
 static void float64_is_the_only_type_that_lacks(void **state) {
     fixture_t fixture;
 
@@ -15,9 +12,10 @@ static void float64_is_the_only_type_that_lacks(void **state) {
     for (int d = 0; d < FIXTURE_DEVICES; ++d) {
         uint64_t mask = fixture.info[d].dtype_mask;
 
-        assert_true((mask & BIT(GANTRY_FLOAT64)) == 0);
-        assert_true((mask & BIT(GANTRY_FLOAT32)) != 0 && (mask & BIT(GANTRY_INT64)) != 0 &&
-                    (mask & BIT(GANTRY_FLOAT16)) != 0);
+        assert_true((mask & GANTRY_DTYPE_BIT(GANTRY_FLOAT64)) == 0);
+        assert_true((mask & GANTRY_DTYPE_BIT(GANTRY_FLOAT32)) != 0 &&
+                    (mask & GANTRY_DTYPE_BIT(GANTRY_INT64)) != 0 &&
+                    (mask & GANTRY_DTYPE_BIT(GANTRY_FLOAT16)) != 0);
     }
     fixture_close(&fixture);
 }
