@@ -10,10 +10,10 @@ static gantry__k_options_t items_device_options_of(const gantry_op_call_t *call,
     gantry__k_options_t options = gantry__k_options(call);
 
     if (launch->t != 0) {
-        gantry__k_define(&options, "T_ID", (uint32_t)launch->t);
+        gantry__k_define_type(&options, "T", launch->t);
     }
     if (launch->i != 0) {
-        gantry__k_define(&options, "I_ID", (uint32_t)launch->i);
+        gantry__k_define_type(&options, "I", launch->i);
     }
     return options;
 }

@@ -56,7 +56,7 @@ static int32_t device_compute_cast(gantry_op_call_t *call) {
     if (x->dtype == out->dtype) {
         return call->services->copy(call, &out->span, &x->span);
     }
-    gantry__k_define(&options, "S_ID", (uint32_t)x->dtype);
+    gantry__k_define_type(&options, "S", x->dtype);
     if (truncate) {
         gantry__k_define(&options, "TRUNCATE", 1);
     }

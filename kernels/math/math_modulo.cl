@@ -107,7 +107,7 @@ GANTRY_FLOOR_MOD(GANTRY_F32, f32)
 GANTRY_FLOOR_MOD(GANTRY_F32, near_f32)
 
 /* A device's program for another type does without. */
-#if defined(GANTRY_T_ID)
+#if defined(GANTRY_T)
 #define GANTRY_MODULO_HAS_F64 GANTRY_T_IS(f64)
 #else
 #define GANTRY_MODULO_HAS_F64 1

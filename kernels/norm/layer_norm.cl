@@ -12,7 +12,7 @@
  *                many lanes as the least power of two that holds them, and more rows in a group
  *   norm_rows    CPUs: a work-group of one for `each` rows; the lanes are vectors of 64 bytes
  *
- * Options: GANTRY_T_ID, float32 or float64; GANTRY_SERIAL 1 for the form of CPUs, 0 for that of
+ * Options: GANTRY_T, float32 or float64; GANTRY_SERIAL 1 for the form of CPUs, 0 for that of
  * GPUs. */
 
 #if GANTRY_T_IS(f64)

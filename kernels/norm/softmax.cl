@@ -15,7 +15,7 @@
  *
  * Halves are computed in float32 (C of types.cl) and rounded once.
  *
- * Options: GANTRY_T_ID, a floating type; GANTRY_SOFTMAX_LOG 0 or 1; GANTRY_SERIAL 1 for the forms
+ * Options: GANTRY_T, a floating type; GANTRY_SOFTMAX_LOG 0 or 1; GANTRY_SERIAL 1 for the forms
  * of CPUs, 0 for those of GPUs. */
 
 #if !GANTRY_T_IS(f64)

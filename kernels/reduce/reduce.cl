@@ -52,7 +52,7 @@
  * The fold's order: lanes visited with their six bits reversed, 0, 32, 16, 48, ..., as a binary
  * counter carries: each is folded as soon as its partner is there, and six partial sums are kept
  * instead of 64.
- * Options: GANTRY_T_ID, the type that is read; GANTRY_REDUCE_OP, what the nodes do, a
+ * Options: GANTRY_T, the type that is read; GANTRY_REDUCE_OP, what the nodes do, a
  * GANTRY_TREE_... of reduce_tree.cl; GANTRY_SERIAL 1 for the forms of CPUs, 0 for those of GPUs. */
 
 #define REDUCE_IS_EXTREME \
@@ -119,7 +119,7 @@ typedef struct {
     GANTRY_LONG lanes;  /* reduce_group: at most 64 */
     GANTRY_LONG finish; /* of the results: GANTRY_FINISH_... */
     GANTRY_LONG divisor;
-    GANTRY_LONG stored; /* the type of out's elements, a number of types.cl */
+    GANTRY_LONG stored; /* the type of out's elements, a number of abi_types.h */
     GANTRY_LONG kept_rank, kept_dims[4], kept_strides[4];
     GANTRY_LONG reduced_rank, reduced_dims[4], reduced_strides[4];
 } reduce_level_t;

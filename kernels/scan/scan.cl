@@ -311,15 +311,15 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
 #undef GANTRY_SCAN_KEPT_PARAMETER
 #undef GANTRY_SCAN_KEPT_ARGUMENT
 
-#if GANTRY_SCAN_HAS_SQUARES(GANTRY_T_ID)
+#if GANTRY_SCAN_HAS_SQUARES
 
-#undef GANTRY_SCAN_SUM_ID
+#undef GANTRY_SCAN_SUMS
 #if GANTRY_T_IS_HALF
-#define GANTRY_SCAN_SUM_ID 1
+#define GANTRY_SCAN_SUMS f32
 #else
-#define GANTRY_SCAN_SUM_ID GANTRY_T_ID
+#define GANTRY_SCAN_SUMS GANTRY_T
 #endif
-#define GANTRY_SCAN_V GANTRY_SCAN_VECTOR(GANTRY_T_ID)
+#define GANTRY_SCAN_V GANTRY_SCAN_VECTOR(GANTRY_T)
 #define GANTRY_SCAN_ALL_TOTALS                                                \
     GANTRY_SCAN_LOG_LINES(0) {                                                \
         GANTRY_SCAN_ALL_SQUARES(GANTRY_SCAN_V, GANTRY_SCAN_SQUARES_TOTAL, {}) \
@@ -490,12 +490,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows_line)(GANTRY_GLOBAL const T *x,
                 sums[c] = p->chunks > 1 ? before[number + c] : identity;
             }
         }
-#if GANTRY_SCAN_HAS_SQUARES(GANTRY_T_ID)
+#if GANTRY_SCAN_HAS_SQUARES
         const int streams = p->stream != 0 && common == GANTRY_SCAN_CHUNK;
 #endif
         GANTRY_SCAN_ALL_ROWS
     }
-#if GANTRY_SCAN_HAS_SQUARES(GANTRY_T_ID)
+#if GANTRY_SCAN_HAS_SQUARES
     GANTRY_STREAM_END();
 #endif
 }

@@ -4,8 +4,8 @@
  *
  *     include/gantry <- base <- {backend, io} <- memory <- device <- kernel <- op <- place <- run
  *                    <- {compose, api}
- *     include/gantry/abi_types.h <- include/gantry/backend_abi.h <- kernels/common <- kernels/math <- kernels/<family>
- *                                  <- backends/driver <- the other backends
+ *     include/gantry/abi_types.h <- backend_abi.h <- kernels/common <- kernels/math
+ *                                <- kernels/<family> <- backends/driver <- the other backends
  *     include/gantry/backend_abi.h <- tests/stand_ins
  *     include/gantry <- examples, bench, tools, tests/conformance, tests/packaging
  *     any header of src/ <- tests/unit, tests/faults, tests/fuzz, bench/internal

@@ -14,13 +14,13 @@
 /* The items for elements of 4 bytes. */
 #define GANTRY_ITEM_TEXT_FILE "kernels/sort/sort_cpu_text.h"
 #define GANTRY_ITEM_LIST GANTRY_SORT_ITEMS
-#define GANTRY_T_ID 3
+#define GANTRY_T i32
 #define GANTRY_ALL_ITEMS /* also those that the library runs on devices alone */
 #include "kernels/common/cpu_item_rows.h"
 
-#define split sort_split_item_3_0
-#define key_of sort_key_item_3_0
-#define sort_runs functions_3_0[0]
+#define split sort_split_item_i32_none
+#define key_of sort_key_item_i32_none
+#define sort_runs functions_i32_none[0]
 
 /* What the split must be: merging one by one, of equal keys a's first. */
 static int64_t count_by_merging(const uint32_t *keys, int64_t a_count, int64_t b_count,
