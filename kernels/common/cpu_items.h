@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a family of items needs to be compiled into the CPU backend; see kernels/common/item_kernel.h. A
- * family's file:
+/* What a family of items needs to be compiled into the CPU backend; see
+ * kernels/common/item_kernel.h. A family's file:
  *
  *     #include "kernels/common/cpu_items.h"
  *     #define GANTRY_ITEM_TEXT_FILE "kernels/matrix/matrix.cl"
