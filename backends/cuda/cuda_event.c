@@ -7,7 +7,7 @@ static int32_t cuda_event_create(gantry_backend_device_t *device,
                                  gantry_backend_event_t **out_event) {
     gantry_backend_event_t *event = gantry__driver_alloc(device->host, sizeof *event);
     *out_event = NULL;
-    if (!event) return GANTRY_K_RESOURCE_EXHAUSTED;
+    if (!event) return GANTRY_RESOURCE_EXHAUSTED;
     event->device = device;
     gantry__cu_result_t native;
     GANTRY__CUDA_CALL(device, native,
@@ -18,7 +18,7 @@ static int32_t cuda_event_create(gantry_backend_device_t *device,
                                     device->record->hardware_name);
     }
     *out_event = event;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static void cuda_event_destroy(gantry_backend_event_t *event) {
@@ -44,7 +44,7 @@ static int32_t cuda_event_query(gantry_backend_event_t *event, int32_t *out_done
     GANTRY__CUDA_CALL(device, native, device->cu->cuEventQuery(event->handle));
     *out_done = native != GANTRY__CU_NOT_READY;
     return native == GANTRY__CU_NOT_READY
-               ? GANTRY_K_OK
+               ? GANTRY_OK
                : gantry__driver_check(device->host, native, "asking an event of \"%.200s\"",
                                       device->record->hardware_name);
 }

@@ -22,11 +22,11 @@ const char *gantry__nvrtc_error_name(const gantry__nvrtc_t *nvrtc, gantry__nvrtc
 
 int32_t gantry__nvrtc_error_code(gantry__nvrtc_result_t native) {
     switch (native) {
-        case GANTRY__NVRTC_SUCCESS: return GANTRY_K_OK;
-        case GANTRY__NVRTC_OUT_OF_MEMORY: return GANTRY_K_RESOURCE_EXHAUSTED;
+        case GANTRY__NVRTC_SUCCESS: return GANTRY_OK;
+        case GANTRY__NVRTC_OUT_OF_MEMORY: return GANTRY_RESOURCE_EXHAUSTED;
         case GANTRY__NVRTC_INVALID_OPTION:
-        case GANTRY__NVRTC_COMPILATION: return GANTRY_K_INVALID_ARGUMENT;
-        default: return GANTRY_K_INTERNAL;
+        case GANTRY__NVRTC_COMPILATION: return GANTRY_INVALID_ARGUMENT;
+        default: return GANTRY_INTERNAL;
     }
 }
 

@@ -11,7 +11,7 @@ static int32_t cuda_stream_create_with_priority(gantry_backend_device_t *device,
     int level = priority < 0 ? device->greatest_priority : device->least_priority;
     (void)purpose;
     *out_stream = NULL;
-    if (!stream) return GANTRY_K_RESOURCE_EXHAUSTED;
+    if (!stream) return GANTRY_RESOURCE_EXHAUSTED;
     stream->device = device;
     gantry__cu_result_t native;
     GANTRY__CUDA_CALL(device, native,
@@ -23,7 +23,7 @@ static int32_t cuda_stream_create_with_priority(gantry_backend_device_t *device,
                                     device->record->hardware_name);
     }
     *out_stream = stream;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static int32_t cuda_stream_create(gantry_backend_device_t *device, int32_t purpose,

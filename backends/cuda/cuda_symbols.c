@@ -32,17 +32,17 @@ static void cuda_symbols_resolve_newer(gantry__cuda_symbols_t *table) {
 static int32_t check_version(const gantry_host_t *host, gantry__cuda_symbols_t *table) {
     gantry__cu_result_t native = table->cuDriverGetVersion(&table->version);
     if (native != 0) {
-        return gantry__driver_fail(host, GANTRY_K_UNAVAILABLE, native,
+        return gantry__driver_fail(host, GANTRY_UNAVAILABLE, native,
                                    "the driver %s does not tell its version: %s (%u)", table->name,
                                    gantry__driver_error_name(native), native);
     }
     if (table->version < GANTRY__CU_OLDEST_DRIVER) {
         return gantry__driver_fail(
-            host, GANTRY_K_UNAVAILABLE, 0,
+            host, GANTRY_UNAVAILABLE, 0,
             "the NVIDIA driver %s is too old: it supports CUDA %d.%d, and 12.0 or newer is needed (driver 525 or newer)",
             table->name, table->version / 1000, table->version % 1000 / 10);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbols_t *out_symbols) {
@@ -53,7 +53,7 @@ int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbol
         out_symbols->name, sizeof out_symbols->name, reasons, sizeof reasons);
     if (!out_symbols->library) {
         return gantry__driver_fail(
-            host, GANTRY_K_UNAVAILABLE, 0,
+            host, GANTRY_UNAVAILABLE, 0,
             asked != NULL
                 ? "GANTRY_CUDA_LIBRARY cannot be opened: %s"
                 : "no NVIDIA driver: %s; it comes with the driver of NVIDIA's cards, or is named with GANTRY_CUDA_LIBRARY",
@@ -63,7 +63,7 @@ int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbol
                                                   sizeof symbols / sizeof symbols[0], out_symbols);
     if (missing) {
         return gantry__driver_fail(
-            host, GANTRY_K_UNAVAILABLE, 0,
+            host, GANTRY_UNAVAILABLE, 0,
             "%s is no NVIDIA driver for CUDA 12.0 or newer: it has no function %s",
             out_symbols->name, missing);
     }

@@ -37,6 +37,6 @@ int32_t gantry__build_failed(const gantry_host_t *host, const gantry__build_fail
                    (long long)failure->native, GANTRY__BUILD_LOG_BYTES,
                    failure->log ? interesting_part(failure->log) : "the compiler left no log");
     return host->set_error(
-        host->self, is_out_of_memory(failure->log) ? GANTRY_K_RESOURCE_EXHAUSTED : failure->code,
+        host->self, is_out_of_memory(failure->log) ? GANTRY_RESOURCE_EXHAUSTED : failure->code,
         failure->domain, failure->native, text);
 }

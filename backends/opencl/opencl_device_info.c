@@ -24,7 +24,7 @@
 #define DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE 0x1067 /* OpenCL 3.0 */
 
 /* Every type that needs no more than OpenCL's integers and float32: a half is stored as 16 bits. */
-#define PLAIN_TYPES (GANTRY_K_ANY & ~GANTRY_K_BIT(GANTRY_K_FLOAT64))
+#define PLAIN_TYPES (GANTRY_DTYPES_ANY & ~GANTRY_DTYPE_BIT(GANTRY_FLOAT64))
 
 typedef struct asked_t {
     const gantry_backend_instance_t *instance;
@@ -231,7 +231,7 @@ static void opencl_device_info_fill_numbers(const asked_t *asked) {
     info->local_memory_bytes = opencl_device_info_number(asked, CL_DEVICE_LOCAL_MEM_SIZE);
     info->dtype_mask = PLAIN_TYPES;
     if (opencl_device_info_number(asked, CL_DEVICE_DOUBLE_FP_CONFIG) != 0)
-        info->dtype_mask |= GANTRY_K_BIT(GANTRY_K_FLOAT64);
+        info->dtype_mask |= GANTRY_DTYPE_BIT(GANTRY_FLOAT64);
     info->max_work_group_size = number32(asked, CL_DEVICE_MAX_WORK_GROUP_SIZE);
     info->parameter_bytes = number32(asked, CL_DEVICE_MAX_PARAMETER_SIZE);
     info->native_vector_width = number32(asked, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);

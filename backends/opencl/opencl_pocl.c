@@ -215,12 +215,12 @@ int32_t gantry__pocl_check_compiling(const gantry_host_t *host,
                                      const gantry__pocl_folder_t *folder) {
     char reason[GANTRY__POCL_REASON_BYTES];
     if (!check_folder(folder, reason, sizeof reason))
-        return gantry__driver_fail(host, GANTRY_K_FAILED_PRECONDITION, 0, "%s", reason);
+        return gantry__driver_fail(host, GANTRY_FAILED_PRECONDITION, 0, "%s", reason);
     if (!gantry__process_has_room(COMPILER_BYTES, reason, sizeof reason)) {
-        return gantry__driver_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+        return gantry__driver_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
                                    "PoCL's compiler has no memory: %s", reason);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- the linker ---- */

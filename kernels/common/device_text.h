@@ -2,7 +2,7 @@
 /* The device text of the portable pack: the build turns each kernels/X.cl into `const char
  * gantry__text_X[]`, a NUL-terminated string.
  *
- * A program's parts, in this order: dialect, launch, types, [math_float32, math_float64], the
+ * A program's parts, in this order: constants (of abi_types.h), dialect, launch, types, [math_float32, math_float64], the
  * family's own text.
  * Owner: constant data of the library. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_DEVICE_TEXT_H
@@ -11,6 +11,7 @@
 #include "kernels/common/kernel_definition.h"
 
 /* common parts */
+extern const char gantry__text_constants[];
 extern const char gantry__text_dialect[];
 extern const char gantry__text_launch[];
 extern const char gantry__text_types[];
@@ -49,6 +50,7 @@ extern const char gantry__text_range[];
 extern const char gantry__text_lin_space[];
 extern const char gantry__text_add_n[];
 extern const char gantry__text_random[];
+extern const char gantry__text_reduce_tree[];
 extern const char gantry__text_reduce[];
 extern const char gantry__text_reduce_finish[];
 extern const char gantry__text_reduce_line[];
@@ -85,15 +87,16 @@ extern const char gantry__text_pool[];
 extern const char gantry__text_patches[];
 extern const char gantry__text_window_sum[];
 
-/* Defines the program `variable`, of these parts after the three that all have. */
-#define GANTRY_K_PROGRAM(variable, label_, ...)                                               \
-    static const char *const variable##_parts[] = {gantry__text_dialect, gantry__text_launch, \
-                                                   gantry__text_types, __VA_ARGS__};          \
-    static const gantry_program_source_t variable = {                                         \
-        .struct_size = sizeof(gantry_program_source_t),                                       \
-        .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,                             \
-        .label = label_,                                                                      \
-        .parts = variable##_parts,                                                            \
+/* Defines the program `variable`, of these parts after the four that all have. */
+#define GANTRY_K_PROGRAM(variable, label_, ...)                                                  \
+    static const char *const variable##_parts[] = {gantry__text_constants, gantry__text_dialect, \
+                                                   gantry__text_launch, gantry__text_types,      \
+                                                   __VA_ARGS__};                                 \
+    static const gantry_program_source_t variable = {                                            \
+        .struct_size = sizeof(gantry_program_source_t),                                          \
+        .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,                                \
+        .label = label_,                                                                         \
+        .parts = variable##_parts,                                                               \
         .part_count = GANTRY_K_COUNT_OF(variable##_parts)}
 
 #endif

@@ -75,7 +75,7 @@ static void make_handle(gantry_backend_device_t *device) {
     gantry__cublas_status_t native = GANTRY__CUBLAS_NOT_INITIALIZED;
     char reason[512];
     if (!gantry__cublas_load(device->instance, reason, sizeof reason)) {
-        gantry__host_log(device->host, GANTRY_LOG_INFO,
+        gantry__host_log(device->host, GANTRY_LEVEL_INFO,
                          "matrix products on \"%.120s\" take the portable kernels: %s", name,
                          reason);
         return;
@@ -87,7 +87,7 @@ static void make_handle(gantry_backend_device_t *device) {
     if (native != GANTRY__CUBLAS_SUCCESS) {
         device->cublas = NULL;
         gantry__host_log(
-            device->host, GANTRY_LOG_WARNING,
+            device->host, GANTRY_LEVEL_WARNING,
             "matrix products on \"%.120s\" take the portable kernels: %s does not start there: %s (%u)",
             name, device->instance->cublas.name, gantry__cublas_status_name(native), native);
     }

@@ -45,23 +45,23 @@ static int32_t failure_code(const product_t *product, gantry__cublas_status_t na
     const gantry_backend_device_t *device = product->call->device;
     *out_driver = GANTRY__CU_SUCCESS;
     switch (native) {
-        case GANTRY__CUBLAS_ALLOC_FAILED: return GANTRY_K_RESOURCE_EXHAUSTED;
+        case GANTRY__CUBLAS_ALLOC_FAILED: return GANTRY_RESOURCE_EXHAUSTED;
         case GANTRY__CUBLAS_NOT_SUPPORTED:
-        case GANTRY__CUBLAS_ARCH_MISMATCH: return GANTRY_K_UNIMPLEMENTED;
+        case GANTRY__CUBLAS_ARCH_MISMATCH: return GANTRY_UNIMPLEMENTED;
         default: break;
     }
     size_t free_bytes;
     size_t total_bytes;
     *out_driver = device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes);
-    return gantry__driver_error_code(*out_driver) == GANTRY_K_UNAVAILABLE ? GANTRY_K_UNAVAILABLE
-                                                                          : GANTRY_K_INTERNAL;
+    return gantry__driver_error_code(*out_driver) == GANTRY_UNAVAILABLE ? GANTRY_UNAVAILABLE
+                                                                        : GANTRY_INTERNAL;
 }
 
 static int32_t cuda_cublas_matmul_check(const product_t *product, gantry__cublas_status_t native) {
     const gantry_host_t *host = product->call->device->host;
     const gantry__cublas_form_t *form = &product->form;
     if (native == GANTRY__CUBLAS_SUCCESS || native == GANTRY__CUBLAS_NO_HOST_MEMORY)
-        return native == GANTRY__CUBLAS_SUCCESS ? GANTRY_K_OK : GANTRY_K_RESOURCE_EXHAUSTED;
+        return native == GANTRY__CUBLAS_SUCCESS ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     gantry__cu_result_t driver;
     int32_t code = failure_code(product, native, &driver);
     char text[384];
@@ -107,14 +107,13 @@ static int32_t take_plan_and_workspace(product_t *product, gantry__cublas_plan_t
     int32_t status =
         take_plan(product, is_first ? WORKSPACE_BYTES : workspace->size_bytes, out_plan);
     product->has_workspace = 1;
-    if (status != GANTRY_K_OK || !is_first || (*out_plan)->choice.workspace_bytes == 0)
-        return status;
+    if (status != GANTRY_OK || !is_first || (*out_plan)->choice.workspace_bytes == 0) return status;
     status = call->services->scratch(call, (*out_plan)->choice.workspace_bytes, workspace);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         gantry__cublas_plan_give(call->device, *out_plan);
         *workspace = (gantry_span_t){0, 0, 0};
     }
-    return status == GANTRY_K_RESOURCE_EXHAUSTED ? take_plan(product, 0, out_plan) : status;
+    return status == GANTRY_RESOURCE_EXHAUSTED ? take_plan(product, 0, out_plan) : status;
 }
 
 static gantry__cublas_status_t cuda_cublas_matmul_submit(const product_t *product,
@@ -124,7 +123,7 @@ static gantry__cublas_status_t cuda_cublas_matmul_submit(const product_t *produc
     static const double one64 = 1.0;
     static const double zero64 = 0.0;
     const gantry_op_call_t *call = product->call;
-    int is_double = product->form.dtype == GANTRY_K_FLOAT64;
+    int is_double = product->form.dtype == GANTRY_FLOAT64;
     void *out = (void *)(uintptr_t)product->out;
     return call->device->instance->cublas.cublasLtMatmul(
         call->device->cublas, plan->desc, is_double ? (const void *)&one64 : &one32,
@@ -137,7 +136,7 @@ static gantry__cublas_status_t cuda_cublas_matmul_submit(const product_t *produc
 static int32_t cuda_cublas_matmul_run(product_t *product) {
     gantry__cublas_plan_t *plan = NULL;
     int32_t status = take_plan_and_workspace(product, &plan);
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = cuda_cublas_matmul_check(product, cuda_cublas_matmul_submit(product, plan));
         gantry__cublas_plan_give(product->call->device, plan);
     }
@@ -247,9 +246,9 @@ static int32_t cuda_cublas_matmul_all_batches(const gantry__matmul_shape_t *shap
         int32_t status = cuda_cublas_matmul_compute_product(&product);
         first->has_workspace = product.has_workspace;
         first->workspace = product.workspace;
-        if (status != GANTRY_K_OK) return status;
+        if (status != GANTRY_OK) return status;
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- the kernels ---- */
@@ -263,7 +262,7 @@ static void cuda_cublas_matmul_read_shape(const gantry_op_call_t *call,
 
 /* bfloat16 came with 8.0. */
 static int card_has_type(const gantry_op_call_t *call) {
-    return call->outputs[0]->dtype != GANTRY_K_BFLOAT16 || call->device->record->capability >= 80;
+    return call->outputs[0]->dtype != GANTRY_BFLOAT16 || call->device->record->capability >= 80;
 }
 
 /* Whether the library has a way for the form at any address and without a workspace: then it has
@@ -312,7 +311,8 @@ static int32_t cuda_cublas_matmul_compute(gantry_op_call_t *call) {
     return cuda_cublas_matmul_all_batches(&shape, &product);
 }
 
-static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS | GANTRY_K_HALVES}};
+static const gantry_type_constraint_t float_types[] = {
+    {"T", GANTRY_DTYPES_FLOATS | GANTRY_DTYPES_HALVES}};
 
 const gantry_kernel_def_t gantry__cublas_kernels[GANTRY__CUBLAS_OPS] =
     GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, cuda_cublas_matmul_supports,

@@ -186,15 +186,14 @@ static int32_t opencl_clblast_parameters_read_line(const gantry_host_t *host, co
                                                    unsigned number, const char *line,
                                                    gantry__clblast_rows_t *rows) {
     char reason[160];
-    if (line[strspn(line, " \t\r\n")] == '\0' || line[strspn(line, " \t")] == '#')
-        return GANTRY_K_OK;
+    if (line[strspn(line, " \t\r\n")] == '\0' || line[strspn(line, " \t")] == '#') return GANTRY_OK;
     if (rows->count == GANTRY__CLBLAST_MOST_ROWS) {
         (void)snprintf(reason, sizeof reason, "more than %d rows", GANTRY__CLBLAST_MOST_ROWS);
     } else if (gantry__clblast_row_read(line, &rows->rows[rows->count], reason, sizeof reason)) {
         ++rows->count;
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
-    return gantry__driver_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+    return gantry__driver_fail(host, GANTRY_INVALID_ARGUMENT, 0,
                                "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s, line %u: %s", path,
                                number, reason);
 }
@@ -202,29 +201,29 @@ static int32_t opencl_clblast_parameters_read_line(const gantry_host_t *host, co
 int32_t gantry__clblast_rows_open(const gantry_host_t *host, gantry__clblast_rows_t **out_rows) {
     const char *path = gantry__host_option(host, "GANTRY_OPENCL_CLBLAST_PARAMETERS");
     *out_rows = NULL;
-    if (!path) return GANTRY_K_OK;
+    if (!path) return GANTRY_OK;
     struct stat info;
     /* a device may never end, a pipe is waited for */
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-        return gantry__driver_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__driver_fail(host, GANTRY_INVALID_ARGUMENT, 0,
                                    "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s is no plain file",
                                    path);
     }
     FILE *file = fopen(path, "r");
     if (!file) {
-        return gantry__driver_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__driver_fail(host, GANTRY_INVALID_ARGUMENT, 0,
                                    "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s cannot be opened: %s",
                                    path, strerror(errno));
     }
     *out_rows = gantry__driver_alloc(host, sizeof **out_rows);
-    int32_t status = GANTRY_K_OK;
-    status = *out_rows ? GANTRY_K_OK : GANTRY_K_RESOURCE_EXHAUSTED;
+    int32_t status = GANTRY_OK;
+    status = *out_rows ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     char line[LINE_BYTES + 2];
-    for (unsigned number = 1; status == GANTRY_K_OK && fgets(line, sizeof line, file); ++number) {
+    for (unsigned number = 1; status == GANTRY_OK && fgets(line, sizeof line, file); ++number) {
         status = opencl_clblast_parameters_read_line(host, path, number, line, *out_rows);
     }
     fclose(file);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         gantry__clblast_rows_close(host, *out_rows);
         *out_rows = NULL;
     }
@@ -304,7 +303,7 @@ static void opencl_clblast_parameters_apply(gantry_backend_device_t *device,
 
     if (!opencl_clblast_parameters_has_room(row, info)) {
         gantry__host_log(
-            device->host, GANTRY_LOG_WARNING,
+            device->host, GANTRY_LEVEL_WARNING,
             "CLBlast's parameters for %s float%d on \"%.120s\" are left out: they take more work-items or local memory than a group has there (%u, %llu bytes)",
             kernel, row->precision, info->hardware_name, info->max_work_group_size,
             (unsigned long long)info->local_memory_bytes);
@@ -313,7 +312,7 @@ static void opencl_clblast_parameters_apply(gantry_backend_device_t *device,
     native = device->instance->clblast.override_parameters(
         device->record->device, kernel, row->precision, count, (const char **)(uintptr_t)names,
         row->values);
-    gantry__host_log(device->host, native == 0 ? GANTRY_LOG_DEBUG : GANTRY_LOG_WARNING,
+    gantry__host_log(device->host, native == 0 ? GANTRY_LEVEL_DEBUG : GANTRY_LEVEL_WARNING,
                      "CLBlast's parameters for %s float%d on \"%.120s\": %s (%d)", kernel,
                      row->precision, info->hardware_name,
                      native == 0 ? "set" : "refused by CLBlast", native);

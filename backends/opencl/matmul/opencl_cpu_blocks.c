@@ -68,7 +68,7 @@ gantry__opencl_cpu_blocks_t gantry__opencl_cpu_blocks_find(const gantry_host_t *
                                                            const gantry_device_info_t *info,
                                                            int32_t dtype) {
     const char *what =
-        dtype == GANTRY_K_FLOAT64 ? "opencl.cpu_matmul.float64" : "opencl.cpu_matmul.float32";
+        dtype == GANTRY_FLOAT64 ? "opencl.cpu_matmul.float64" : "opencl.cpu_matmul.float32";
     gantry__opencl_cpu_blocks_t blocks = GANTRY__OPENCL_CPU_BLOCKS;
     gantry_tuning_t record;
     char reason[192];

@@ -78,7 +78,7 @@ static int32_t opencl_cpu_dots_launch(gantry_op_call_t *call, const problem_t *q
     gantry_span_t scratch;
     int32_t status =
         call->services->scratch(call, (uint64_t)(items * q->slot * item_bytes), &scratch);
-    if (status != GANTRY_K_OK) return status;
+    if (status != GANTRY_OK) return status;
     gantry_launch_arg_t args[] = {
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[is_swapped ? 1 : 0]->span},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[is_swapped ? 0 : 1]->span},
@@ -102,7 +102,7 @@ int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl
     int32_t lanes = gantry__opencl_lanes(call->device_info);
     int32_t mr = lanes == 16 ? 4 : 2; /* 32 registers, or 16 */
     gantry_backend_kernel_t *kernel = NULL;
-    if (matmul->dtype == GANTRY_K_FLOAT64) lanes /= 2;
+    if (matmul->dtype == GANTRY_FLOAT64) lanes /= 2;
     problem_t q = opencl_cpu_dots_make_problem(matmul, lanes, item_bytes);
     int64_t items = q.rows * q.k / LEAST_ELEMENTS_PER_ITEM;
     items = items < 1 ? 1
@@ -113,7 +113,7 @@ int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl
     (void)snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d",
                    (int)matmul->dtype, (int)lanes, (int)mr);
     int32_t status = call->services->kernel(call, &source, options, "opencl_cpu_dots", &kernel);
-    return status == GANTRY_K_OK
+    return status == GANTRY_OK
                ? opencl_cpu_dots_launch(call, &q, !opencl_cpu_dots_is_a_wide(matmul), items,
                                         item_bytes, kernel)
                : status;

@@ -63,7 +63,7 @@ static int64_t even_block(int64_t size, int64_t panel, int64_t most) {
 
 gantry__opencl_tile_t gantry__opencl_tile(const gantry_device_info_t *info, int32_t dtype) {
     const int32_t width = gantry__opencl_lanes(info),
-                  lanes = dtype == GANTRY_K_FLOAT64 ? width / 2 : width;
+                  lanes = dtype == GANTRY_FLOAT64 ? width / 2 : width;
     /* 32 registers of 16 lanes, 16 of 8 or of 4 */
     const int64_t mr = width == 16 ? 12 : width == 8 ? 6 : 4;
     return (gantry__opencl_tile_t){mr, 2 * lanes, lanes, 2};
@@ -229,7 +229,7 @@ static void make_plan(const gantry_op_call_t *call, const gantry__opencl_matmul_
     int64_t worth = products / LEAST_PRODUCTS_PER_ITEM;
     *out_plan = (plan_t){.tile = gantry__opencl_tile(info, matmul->dtype),
                          .item_bytes = gantry__k_size(matmul->dtype),
-                         .blocks = call->device->cpu_blocks[matmul->dtype == GANTRY_K_FLOAT64]};
+                         .blocks = call->device->cpu_blocks[matmul->dtype == GANTRY_FLOAT64]};
     set_strides(&out_plan->problem, matmul);
     if (worth > 0) { /* another program is not built for little work */
         opencl_cpu_matmul_make_narrow(&out_plan->tile, out_plan->problem.n);
@@ -291,10 +291,10 @@ static int32_t opencl_cpu_matmul_compute(gantry_op_call_t *call) {
     gantry__opencl_tile_options(&plan.tile, matmul.dtype, options);
     gantry_backend_kernel_t *kernel = NULL;
     int32_t status = call->services->kernel(call, &source, options, "opencl_cpu_matmul", &kernel);
-    return status == GANTRY_K_OK ? launch_plan(call, &plan, kernel) : status;
+    return status == GANTRY_OK ? launch_plan(call, &plan, kernel) : status;
 }
 
-static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
+static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 
 const gantry_kernel_def_t gantry__opencl_cpu_matmul_kernels[GANTRY__OPENCL_MATMUL_OPS] =
     GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, gantry__opencl_suits_processor,

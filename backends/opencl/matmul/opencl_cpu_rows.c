@@ -80,5 +80,5 @@ int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl
     gantry__opencl_tile_options(&tile, matmul->dtype, options);
     gantry_backend_kernel_t *kernel = NULL;
     int32_t status = call->services->kernel(call, &source, options, "opencl_cpu_rows", &kernel);
-    return status == GANTRY_K_OK ? call->services->launch(call, kernel, &launch) : status;
+    return status == GANTRY_OK ? call->services->launch(call, kernel, &launch) : status;
 }

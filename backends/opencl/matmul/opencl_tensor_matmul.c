@@ -48,7 +48,7 @@ int gantry__opencl_tensor_fits(const gantry_device_info_t *info, int32_t choice,
             "tensor cores by PTX need an NVIDIA card of compute capability %d.0 or newer; %s%s",
             LEAST_MAJOR, capability[0] != '\0' ? "this one has " : "this is none", capability);
     } else if (choice == GANTRY__OPENCL_MATMUL_EMULATED &&
-               (info->dtype_mask >> GANTRY_K_FLOAT64 & 1) == 0) {
+               (info->dtype_mask >> GANTRY_FLOAT64 & 1) == 0) {
         (void)snprintf(reason, reason_bytes,
                        "emulated tensor cores need float64, which the device does not have");
     } else {
@@ -129,12 +129,12 @@ static int32_t opencl_tensor_matmul_compute(gantry_op_call_t *call) {
     gantry_backend_kernel_t *kernel = NULL;
     int32_t status = call->services->kernel(call, &gantry__opencl_tensor_source, options,
                                             "opencl_tensor_matmul", &kernel);
-    return status == GANTRY_K_OK
+    return status == GANTRY_OK
                ? opencl_tensor_matmul_launch(call, &problem, count_tiles(&matmul, side), kernel)
                : status;
 }
 
-static const gantry_type_constraint_t float32_only[] = {{"T", GANTRY_K_BIT(GANTRY_K_FLOAT32)}};
+static const gantry_type_constraint_t float32_only[] = {{"T", GANTRY_DTYPE_BIT(GANTRY_FLOAT32)}};
 
 const gantry_kernel_def_t gantry__opencl_tensor_kernels[GANTRY__OPENCL_MATMUL_OPS] =
     GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float32_only, opencl_tensor_matmul_supports,

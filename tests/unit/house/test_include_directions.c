@@ -4,8 +4,8 @@
  *
  *     include/gantry <- base <- {backend, io} <- memory <- device <- kernel <- op <- place <- run
  *                    <- {compose, api}
- *     include/gantry/backend_abi.h <- kernels/common <- kernels/math <- kernels/<family>
- *                                  <- backends/driver <- the other backends
+ *     include/gantry/abi_types.h <- backend_abi.h <- kernels/common <- kernels/math
+ *                                <- kernels/<family> <- backends/driver <- the other backends
  *     include/gantry/backend_abi.h <- tests/stand_ins
  *     include/gantry <- examples, bench, tools, tests/conformance, tests/packaging
  *     any header of src/ <- tests/unit, tests/faults, tests/fuzz, bench/internal
@@ -91,7 +91,8 @@ static bool is_family(const char *text, size_t length, const char *name) {
 }
 
 static bool is_only_abi(const char *name) {
-    return !is_public(name) || strcmp(name, "gantry/backend_abi.h") == 0;
+    return !is_public(name) || strcmp(name, "gantry/backend_abi.h") == 0 ||
+           strcmp(name, "gantry/abi_types.h") == 0;
 }
 
 static bool may_kernel_include(const char *file, const char *name, bool quoted) {
@@ -125,15 +126,15 @@ static bool is_plain(const char *name, bool quoted) { return !quoted || !strchr(
 /* May the file (a path below the root) have this #include? */
 static bool may_include(const char *file, const char *name, bool quoted) {
     if (begins_with(file, "include/gantry/")) {
-        if (strcmp(file, "include/gantry/backend_abi.h") == 0 && is_public(name)) return false;
+        if (strcmp(file, "include/gantry/abi_types.h") == 0) return strcmp(name, "stdint.h") == 0;
+        if (strcmp(file, "include/gantry/backend_abi.h") == 0 && is_public(name))
+            return strcmp(name, "gantry/abi_types.h") == 0;
         return !quoted && !is_vendor_header(name);
     }
     if (begins_with(file, "src/")) return may_core_include(file + 4, name, quoted);
     if (begins_with(file, "kernels/")) return may_kernel_include(file, name, quoted);
     if (begins_with(file, "backends/")) return may_backend_include(file + 9, name, quoted);
-    if (begins_with(file, "tests/stand_ins/"))
-        return is_plain(name, quoted) &&
-               (!is_public(name) || strcmp(name, "gantry/backend_abi.h") == 0);
+    if (begins_with(file, "tests/stand_ins/")) return is_plain(name, quoted) && is_only_abi(name);
     if (begins_with(file, "tests/conformance/") || begins_with(file, "tests/packaging/"))
         return is_plain(name, quoted);
     if (begins_with(file, "tests/") || begins_with(file, "bench/internal/")) return true;
@@ -193,6 +194,11 @@ static void rules_refuse_what_they_should(void **state) {
         {"include/gantry/device.h", "base/heap.h", true, false},
         {"include/gantry/backend_abi.h", "stdint.h", false, true},
         {"include/gantry/backend_abi.h", "gantry/status.h", false, false},
+        {"include/gantry/backend_abi.h", "gantry/abi_types.h", false, true},
+        {"include/gantry/abi_types.h", "stdint.h", false, true},
+        {"include/gantry/abi_types.h", "gantry/export.h", false, false},
+        {"kernels/common/dialect.cl", "gantry/abi_types.h", false, true},
+        {"tests/stand_ins/fake_stream.c", "gantry/backend_abi.h", false, true},
         {"examples/gpu_guide.c", "gantry/gantry.h", false, true},
         {"examples/gpu_guide.c", "example.h", true, true},
         {"examples/gpu_guide.c", "base/heap.h", true, false},
