@@ -54,7 +54,7 @@ int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbol
     if (!out_symbols->library) {
         return gantry__driver_fail(
             host, GANTRY_K_UNAVAILABLE, 0,
-            asked != NULL
+            asked
                 ? "GANTRY_CUDA_LIBRARY cannot be opened: %s"
                 : "no NVIDIA driver: %s; it comes with the driver of NVIDIA's cards, or is named with GANTRY_CUDA_LIBRARY",
             reasons);
