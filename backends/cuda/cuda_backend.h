@@ -5,7 +5,7 @@
  * A region's number is its device pointer. Every slot that calls the driver pushes the device's
  * context and pops it again, so that a thread leaves with the context it came with. The context is
  * the card's primary one, retained and never reset, or one of our own by
- * GANTRY_CUDA_CONTEXT=private. What the driver refuses becomes a code and a text in cuda_status.c.
+ * GANTRY_CUDA_CONTEXT=private. What the driver refuses becomes a code and a text in cuda_driver.c.
  * Owner: the core owns instances, devices, streams, events and programs and gives them back in
  * reverse order; an instance owns the records of its devices, a program its kernels. Threads: as
  * backend_abi.h says slot by slot. */
@@ -21,8 +21,7 @@
 #include "cuda/cuda_nccl.h"
 #include "cuda/cuda_nvml.h"
 #include "cuda/cuda_nvrtc.h"
-#include "cuda/cuda_status.h"
-#include "cuda/cuda_symbols.h"
+#include "cuda/cuda_driver.h"
 #include "driver/driver_program.h"
 #include "driver/driver_record.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cuda/cuda_library.h"
-#include "cuda/cuda_status.h"
+#include "cuda/cuda_driver.h"
 
 static const gantry__library_symbol_t symbols[] = {
     {"nvrtcGetErrorString", offsetof(gantry__nvrtc_t, nvrtcGetErrorString)},

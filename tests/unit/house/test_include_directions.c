@@ -173,7 +173,7 @@ static void rules_refuse_what_they_should(void **state) {
         {"backends/opencl/opencl_memory.c", "driver/host_call.h", true, true},
         {"backends/opencl/opencl_memory.c", "cpu/cpu_pool.h", true, false},
         {"backends/driver/library_open.c", "kernels/common/kernel_types.h", true, true},
-        {"backends/driver/library_open.c", "cuda/cuda_status.h", true, false},
+        {"backends/driver/library_open.c", "cuda/cuda_driver.h", true, false},
         {"kernels/common/launch.h", "gantry/backend_abi.h", false, true},
         {"kernels/common/launch.h", "gantry/status.h", false, false},
         {"kernels/common/launch.h", "kernels/math/math_float32.cl", true, false},
