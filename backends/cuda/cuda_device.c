@@ -199,8 +199,8 @@ static void tell_use(gantry_backend_instance_t *instance, const gantry__cuda_rec
     }
 }
 
-static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance,
-                                            gantry__cuda_record_t *record) {
+static gantry_backend_device_t *cuda_device_make(gantry_backend_instance_t *instance,
+                                                 gantry__cuda_record_t *record) {
     gantry_backend_device_t *device = gantry__driver_alloc(instance->host, sizeof *device);
     if (!device) return NULL;
     device->instance = instance;
@@ -221,7 +221,7 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
     *out_device = NULL;
     GANTRY__TRY(cuda_device_check_index(instance, index));
     tell_use(instance, &instance->records[index]);
-    gantry_backend_device_t *device = make_device(instance, &instance->records[index]);
+    gantry_backend_device_t *device = cuda_device_make(instance, &instance->records[index]);
     if (!device) return GANTRY_K_RESOURCE_EXHAUSTED;
     gantry__cu_result_t native = take_context(device);
     if (native == GANTRY__CU_SUCCESS) {

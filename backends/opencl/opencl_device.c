@@ -300,8 +300,8 @@ static int32_t make_host_queue(gantry_backend_device_t *device) {
                                 device->record->hardware_name);
 }
 
-static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance,
-                                            const gantry__opencl_record_t *record) {
+static gantry_backend_device_t *opencl_device_make(gantry_backend_instance_t *instance,
+                                                   const gantry__opencl_record_t *record) {
     gantry_backend_device_t *device = gantry__driver_alloc(instance->host, sizeof *device);
     if (!device) return NULL;
     device->instance = instance;
@@ -334,7 +334,7 @@ int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t
                                    gantry_backend_device_t **out_device) {
     *out_device = NULL;
     GANTRY__TRY(opencl_device_check_index(instance, index));
-    gantry_backend_device_t *device = make_device(instance, instance->records[index]);
+    gantry_backend_device_t *device = opencl_device_make(instance, instance->records[index]);
     if (!device) return GANTRY_K_RESOURCE_EXHAUSTED;
     int32_t status = make_context(device);
     if (status == GANTRY_K_OK) status = make_host_queue(device);
