@@ -3,7 +3,7 @@
 
 #include "base/files.h"
 #include "io/npy.h"
-#include "run/eager.h"
+#include "run/dispatch.h"
 
 /* Larger files are refused before memory is asked for. */
 #define NPY_LARGEST ((size_t)1 << 40)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "run/call_op.h"
+#include "run/dispatch.h"
 
 /* ---- making tensors ---- */
 

@@ -289,9 +289,12 @@ void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device,
 
 gantry__fault_t *gantry__call_finish(gantry__call_t *call, gantry__point_t *out_point) {
     gantry__stream_t *stream = compute_stream(call);
-    /* counts what the kernel submitted on its own, through a vendor's library */
-    gantry__stream_begin(stream);
-    uint64_t count = gantry__stream_end(stream);
+    uint64_t count = 0;
+    if (!stream->synchronous) {
+        /* counts what the kernel submitted on its own, through a vendor's library */
+        gantry__stream_begin(stream);
+        count = gantry__stream_end(stream);
+    }
     *out_point = (gantry__point_t){stream, count};
     for (uint32_t i = 0; i < call->scratch_count; ++i) {
         gantry__buffer_mark_use(call->scratch[i], GANTRY_STREAM_COMPUTE, count);

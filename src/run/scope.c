@@ -205,7 +205,11 @@ const gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_ten
 static void drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     gantry_tensor_t *owned = as_owned(tensor);
     unlink_tensor(scope, owned);
-    gantry_tensor_release(owned);
+    if (!scope->spare && gantry__tensor_empty(owned)) {
+        scope->spare = owned;
+    } else {
+        gantry_tensor_release(owned);
+    }
 }
 
 static GANTRY__RECORDING void drop_recorded(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
@@ -265,6 +269,7 @@ static void release_tensors(gantry_scope_t *scope) {
         unlink_tensor(scope, tensor);
         gantry_tensor_release(tensor);
     }
+    gantry_tensor_release(scope->spare);
 }
 
 static void destroy_scope(gantry_scope_t *scope) {

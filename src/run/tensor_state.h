@@ -39,6 +39,14 @@ gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_
                                       gantry_dtype_t dtype, const gantry_shape_t *shape,
                                       uint32_t first_stream, const gantry__allocation_t *purpose,
                                       gantry_tensor_t **out_tensor);
+/* The same for an op of the scope, in the scope's spare object where it has one. */
+gantry_status_t gantry__tensor_create_for(gantry_scope_t *scope, gantry_logical_device_t *device,
+                                          gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                          const gantry__allocation_t *purpose,
+                                          gantry_tensor_t **out_tensor);
+/* Lets go of memory and faults when nobody but the caller holds the tensor; false: nothing is
+ * changed. */
+bool gantry__tensor_empty(gantry_tensor_t *tensor);
 /* Elements that lie side by side in source's buffer, from byte first_byte of source on. */
 gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t first_byte,
                                     const gantry_shape_t *shape, gantry_tensor_t **out_tensor);

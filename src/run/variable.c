@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "run/dispatch.h"
 #include "run/eager.h"
 
 struct gantry_variable_t {
