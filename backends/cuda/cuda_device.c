@@ -31,7 +31,7 @@ static int32_t no_devices(const gantry_backend_instance_t *instance, gantry__cu_
 static int32_t start_driver(gantry_backend_instance_t *instance, int *out_count) {
     gantry__cu_result_t native = instance->cu.cuInit(0);
     if (native == GANTRY__CU_SUCCESS) {
-        instance->is_started = 1;
+        instance->is_started = true;
         native = instance->cu.cuDeviceGetCount(out_count);
     }
     if (native == GANTRY__CU_NO_DEVICE || (native == GANTRY__CU_SUCCESS && *out_count <= 0))
@@ -54,7 +54,7 @@ static int32_t start_driver(gantry_backend_instance_t *instance, int *out_count)
     return GANTRY_OK;
 }
 
-static int is_before_7_5(const gantry_backend_instance_t *instance, int ordinal) {
+static bool is_before_7_5(const gantry_backend_instance_t *instance, int ordinal) {
     const gantry__cuda_symbols_t *cu = &instance->cu;
     gantry__cu_device_t device = 0;
     int major = 0;
@@ -199,8 +199,8 @@ static void tell_use(gantry_backend_instance_t *instance, const gantry__cuda_rec
     }
 }
 
-static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance,
-                                            gantry__cuda_record_t *record) {
+static gantry_backend_device_t *cuda_device_make(gantry_backend_instance_t *instance,
+                                                 gantry__cuda_record_t *record) {
     gantry_backend_device_t *device = gantry__driver_alloc(instance->host, sizeof *device);
     if (!device) return NULL;
     device->instance = instance;
@@ -218,11 +218,10 @@ static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance,
 
 int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t index,
                                  gantry_backend_device_t **out_device) {
-    int32_t status = cuda_device_check_index(instance, index);
     *out_device = NULL;
-    if (status != GANTRY_OK) return status;
+    GANTRY__TRY(cuda_device_check_index(instance, index));
     tell_use(instance, &instance->records[index]);
-    gantry_backend_device_t *device = make_device(instance, &instance->records[index]);
+    gantry_backend_device_t *device = cuda_device_make(instance, &instance->records[index]);
     if (!device) return GANTRY_RESOURCE_EXHAUSTED;
     gantry__cu_result_t native = take_context(device);
     if (native == GANTRY__CU_SUCCESS) {
@@ -231,7 +230,7 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
                                                                   &device->greatest_priority));
     }
     if (native != GANTRY__CU_SUCCESS) {
-        status = gantry__driver_check(
+        int32_t status = gantry__driver_check(
             device->host, native, "opening \"%.200s\" (%s)", device->record->hardware_name,
             device->is_private ? "a context of its own" : "the card's primary context");
         gantry__cuda_device_close(device);

@@ -39,7 +39,7 @@ static gantry__cu_result_t cuda_graph_finish(gantry_backend_stream_t *stream,
     const gantry__cuda_symbols_t *cu = stream->device->cu;
     gantry__cu_graph_t captured = NULL;
     gantry__cu_result_t native = cu->cuStreamEndCapture(stream->handle, &captured);
-    stream->is_capturing = 0;
+    stream->is_capturing = false;
     if (native == GANTRY__CU_SUCCESS && out_exec)
         native = cu->cuGraphInstantiateWithFlags(out_exec, captured, 0);
     if (captured) cu->cuGraphDestroy(captured);

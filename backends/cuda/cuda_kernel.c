@@ -118,7 +118,7 @@ static void add_number(parameters_t *out, unsigned long long value) {
 
 /* Whether the kernel reads a value of that size there. A wrong number of arguments shows itself
  * later. */
-static int fits(const gantry_backend_kernel_t *kernel, uint32_t index, uint32_t bytes) {
+static bool fits(const gantry_backend_kernel_t *kernel, uint32_t index, uint32_t bytes) {
     return kernel->parameter_count < 0 || index >= (uint32_t)kernel->parameter_count ||
            kernel->parameter_bytes[index] == bytes;
 }
@@ -172,7 +172,7 @@ static int32_t shape_launch(const gantry_backend_kernel_t *kernel, const gantry_
     uint64_t local[3] = {1, 1, 1};
     uint64_t count[3] = {1, 1, 1};
     uint32_t dimensions = launch->dimensions < 3 ? launch->dimensions : 3;
-    int has_local = 0;
+    bool has_local = false;
     for (uint32_t d = 0; d < dimensions; ++d) has_local |= launch->local_size[d] != 0;
     for (uint32_t d = 0; d < dimensions; ++d) {
         uint64_t items = launch->global_size[d];
@@ -202,9 +202,8 @@ int32_t gantry__cuda_kernel_launch(gantry_backend_stream_t *stream, gantry_backe
     unsigned int groups[3];
     unsigned int group[3];
     parameters_t parameters;
-    int32_t status = set_parameters(kernel, launch, &parameters);
-    if (status == GANTRY_OK) status = shape_launch(kernel, launch, groups, group);
-    if (status != GANTRY_OK) return status;
+    GANTRY__TRY(set_parameters(kernel, launch, &parameters));
+    GANTRY__TRY(shape_launch(kernel, launch, groups, group));
     gantry__cu_result_t native;
     GANTRY__CUDA_CALL(
         device, native,

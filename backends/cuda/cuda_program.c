@@ -111,7 +111,7 @@ static gantry__nvrtc_result_t take_image(gantry_backend_program_t *program,
                                          gantry__nvrtc_program_t handle) {
     const gantry_backend_device_t *device = program->head.device;
     const gantry__nvrtc_t *nvrtc = &device->instance->nvrtc;
-    int is_ptx = device->record->is_ptx;
+    bool is_ptx = device->record->is_ptx;
     size_t bytes = 0;
     gantry__nvrtc_result_t native =
         (is_ptx ? nvrtc->nvrtcGetPTXSize : nvrtc->nvrtcGetCUBINSize)(handle, &bytes);

@@ -22,7 +22,7 @@
     GANTRY_BACKEND_EXPORT int32_t GANTRY__QUERY_SYMBOL(name)(           \
         uint32_t max_abi, const gantry_backend_t **out_backend) {       \
         *out_backend = max_abi < (table).abi_version ? NULL : &(table); \
-        return !*out_backend ? GANTRY_FAILED_PRECONDITION : GANTRY_OK;  \
+        return *out_backend ? GANTRY_OK : GANTRY_FAILED_PRECONDITION;   \
     }
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "kernels/common/kernel_types.h"
 
-int gantry__kernel_list_init(gantry__kernel_list_t *list) {
+bool gantry__kernel_list_init(gantry__kernel_list_t *list) {
     list->first = NULL;
     return pthread_mutex_init(&list->lock, NULL) == 0;
 }

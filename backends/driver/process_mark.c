@@ -47,7 +47,7 @@ void gantry__process_mark_set(gantry__process_mark_t *mark) {
 void gantry__process_mark_unset(gantry__process_mark_t *mark) { atomic_fetch_sub(&mark->uses, 1); }
 
 /* Numbers of processes come again, in a namespace of its own at once; the page cannot err. */
-int gantry__process_mark_is_inherited(const gantry__process_mark_t *mark) {
+bool gantry__process_mark_is_inherited(const gantry__process_mark_t *mark) {
     const volatile unsigned char *page = atomic_load(&mark->page);
     return atomic_load(&mark->uses) != 0 &&
            (atomic_load(&mark->process) != (long long)getpid() || (page && *page == 0));

@@ -39,13 +39,12 @@ static int32_t opencl_backend_check_process(const gantry_host_t *host) {
 }
 
 static int32_t opencl_backend_find_devices(gantry_backend_instance_t *instance) {
-    int32_t status = opencl_backend_check_process(instance->host);
-    if (status == GANTRY_OK) status = gantry__opencl_library_bind(instance->host);
-    if (status == GANTRY_OK) status = gantry__opencl_symbols_open(instance->host, &instance->cl);
-    if (status == GANTRY_OK) status = gantry__opencl_drivers_open(instance->host, &instance->notes);
-    if (status != GANTRY_OK) return status;
+    GANTRY__TRY(opencl_backend_check_process(instance->host));
+    GANTRY__TRY(gantry__opencl_library_bind(instance->host));
+    GANTRY__TRY(gantry__opencl_symbols_open(instance->host, &instance->cl));
+    GANTRY__TRY(gantry__opencl_drivers_open(instance->host, &instance->notes));
     gantry__process_mark_set(&used);
-    status = gantry__opencl_devices_find(instance);
+    int32_t status = gantry__opencl_devices_find(instance);
     if (!instance->has_platforms) gantry__process_mark_unset(&used);
     return status;
 }
@@ -101,7 +100,7 @@ static uint32_t opencl_backend_list_kernels(gantry_backend_instance_t *instance,
 
 static const char *opencl_backend_list_libraries(gantry_backend_instance_t *instance) {
     char reason[256];
-    int has_clblast = gantry__opencl_clblast_load(instance, reason, sizeof reason);
+    bool has_clblast = gantry__opencl_clblast_load(instance, reason, sizeof reason);
     const char *notes = instance->notes.text;
     const char *before = notes[0] != '\0' ? "; " : "";
 

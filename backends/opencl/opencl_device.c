@@ -49,11 +49,11 @@ static void release_record(const gantry_host_t *host, gantry__opencl_record_t *r
     gantry__host_free(host, record, sizeof *record);
 }
 
-static int has_device(const gantry_backend_instance_t *instance, cl_device_id device) {
+static bool has_device(const gantry_backend_instance_t *instance, cl_device_id device) {
     for (uint32_t i = 0; i < instance->record_count; ++i) {
-        if (instance->records[i]->device == device) return 1;
+        if (instance->records[i]->device == device) return true;
     }
-    return 0;
+    return false;
 }
 
 /* Only a lack of host memory is a failure here; a device that cannot be used is left out. */
@@ -121,7 +121,7 @@ static void leave_out_empty(gantry_backend_instance_t *instance, const char *nam
 static cl_uint list_devices(gantry_backend_instance_t *instance, cl_platform_id platform,
                             const char *name, cl_device_id *devices, char *reason,
                             size_t reason_bytes) {
-    int is_pocl = gantry__pocl_is(name);
+    bool is_pocl = gantry__pocl_is(name);
     if (is_pocl && !gantry__pocl_can_start(&instance->pocl_folder, reason, reason_bytes)) return 0;
     cl_int native;
     cl_uint count = 0;
@@ -169,11 +169,11 @@ static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id 
 
 /* A loader that finds two .icd files of one driver hands its platforms out twice; the Khronos
  * loader does not, ocl-icd does. */
-static int is_repeated(const cl_platform_id *platforms, cl_uint at) {
+static bool is_repeated(const cl_platform_id *platforms, cl_uint at) {
     for (cl_uint i = 0; i < at; ++i) {
-        if (platforms[i] == platforms[at]) return 1;
+        if (platforms[i] == platforms[at]) return true;
     }
-    return 0;
+    return false;
 }
 
 static int32_t add_platforms(gantry_backend_instance_t *instance, const cl_platform_id *platforms,
@@ -220,7 +220,7 @@ int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance) {
     cl_int native = instance->cl.clGetPlatformIDs(MOST_PLATFORMS, platforms, &count);
     if (native == -1001 || (native == CL_SUCCESS && count == 0))
         return fail_without_platforms(instance);
-    instance->has_platforms = 1;
+    instance->has_platforms = true;
     if (native != CL_SUCCESS)
         return gantry__driver_check(host, native, "listing the platforms of %s", instance->cl.name);
     int32_t status =
@@ -300,40 +300,47 @@ static int32_t make_host_queue(gantry_backend_device_t *device) {
                                 device->record->hardware_name);
 }
 
-int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t index,
-                                   gantry_backend_device_t **out_device) {
-    const gantry_host_t *host = instance->host;
-    int32_t status = opencl_device_check_index(instance, index);
-    *out_device = NULL;
-    if (status != GANTRY_OK) return status;
-    gantry_backend_device_t *device = gantry__driver_alloc(host, sizeof *device);
-    if (!device) return GANTRY_RESOURCE_EXHAUSTED;
+static gantry_backend_device_t *opencl_device_make(gantry_backend_instance_t *instance,
+                                                   const gantry__opencl_record_t *record) {
+    gantry_backend_device_t *device = gantry__driver_alloc(instance->host, sizeof *device);
+    if (!device) return NULL;
     device->instance = instance;
-    device->host = host;
+    device->host = instance->host;
     device->cl = &instance->cl;
-    device->record = instance->records[index];
+    device->record = record;
     atomic_init(&device->used_clblast, 0);
     atomic_init(&device->released_regions, 0);
-    status = gantry__driver_mutex_init(host, &device->lock, "an OpenCL device");
-    if (status != GANTRY_OK) {
-        gantry__host_free(host, device, sizeof *device);
-        return status;
+    if (gantry__driver_mutex_init(device->host, &device->lock, "an OpenCL device") != GANTRY_OK) {
+        gantry__host_free(device->host, device, sizeof *device);
+        return NULL;
     }
-    status = make_context(device);
+    return device;
+}
+
+static void choose_matmul(gantry_backend_device_t *device) {
+    const gantry_device_info_t *info = &device->record->info;
+    device->matmul = resolve_matmul(device->instance, device->record);
+    if (device->matmul == GANTRY__OPENCL_MATMUL_CLBLAST) {
+        gantry__clblast_rows_apply(device);
+    } else if (device->matmul == GANTRY__OPENCL_MATMUL_CPU) {
+        device->cpu_blocks[0] = gantry__opencl_cpu_blocks_find(device->host, info, GANTRY_FLOAT32);
+        device->cpu_blocks[1] = gantry__opencl_cpu_blocks_find(device->host, info, GANTRY_FLOAT64);
+    }
+}
+
+int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t index,
+                                   gantry_backend_device_t **out_device) {
+    *out_device = NULL;
+    GANTRY__TRY(opencl_device_check_index(instance, index));
+    gantry_backend_device_t *device = opencl_device_make(instance, instance->records[index]);
+    if (!device) return GANTRY_RESOURCE_EXHAUSTED;
+    int32_t status = make_context(device);
     if (status == GANTRY_OK) status = make_host_queue(device);
     if (status != GANTRY_OK) {
         gantry__opencl_device_close(device);
         return status;
     }
-    device->matmul = resolve_matmul(instance, device->record);
-    if (device->matmul == GANTRY__OPENCL_MATMUL_CLBLAST) {
-        gantry__clblast_rows_apply(device);
-    } else if (device->matmul == GANTRY__OPENCL_MATMUL_CPU) {
-        device->cpu_blocks[0] =
-            gantry__opencl_cpu_blocks_find(host, &device->record->info, GANTRY_FLOAT32);
-        device->cpu_blocks[1] =
-            gantry__opencl_cpu_blocks_find(host, &device->record->info, GANTRY_FLOAT64);
-    }
+    choose_matmul(device);
     *out_device = device;
     return GANTRY_OK;
 }

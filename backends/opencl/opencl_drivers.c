@@ -73,7 +73,6 @@ static int32_t find_binding(const gantry_host_t *host, const char *name, int *ou
  * is a note, or must not be, which is the status. */
 static int32_t open_library(const drivers_t *drivers, const char *from, const char *name,
                             void **out_library) {
-    const char *reason;
     *out_library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
     if (*out_library) { /* by somebody before */
         return GANTRY_OK;
@@ -83,7 +82,7 @@ static int32_t open_library(const drivers_t *drivers, const char *from, const ch
     GANTRY__TRY(find_binding(drivers->host, name, &binding));
     *out_library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | binding);
     if (!*out_library) {
-        reason = dlerror();
+        const char *reason = dlerror();
         gantry__opencl_note(drivers->host, drivers->notes, GANTRY_LEVEL_INFO,
                             "%.300s names %.200s, which cannot be opened: %.300s", from, name,
                             reason ? reason : "no reason given");
@@ -107,7 +106,7 @@ static int32_t opencl_drivers_open_driver(const drivers_t *drivers, const char *
 
 /* ---- the list ---- */
 
-static int ends_with_icd(const char *name) {
+static bool ends_with_icd(const char *name) {
     size_t length = strlen(name);
     return length > 4 && strcmp(name + length - 4, ".icd") == 0;
 }
@@ -182,7 +181,7 @@ static int32_t open_listed(const gantry_host_t *host, gantry__opencl_notes_t *no
         return open_folder(&drivers);
     }
     struct stat info;
-    int is_folder = stat(asked, &info) == 0 && S_ISDIR(info.st_mode);
+    bool is_folder = stat(asked, &info) == 0 && S_ISDIR(info.st_mode);
     if (is_folder) return open_folder(&drivers);
     if (ends_with_icd(asked))
         return open_file(&drivers, folder && folder[0] != '\0' ? folder : DEFAULT_FOLDER);
@@ -196,7 +195,7 @@ static int32_t open_listed(const gantry_host_t *host, gantry__opencl_notes_t *no
 /* ---- all ---- */
 
 /* By its file's name: asked itself, a loader would open its drivers. */
-static int is_called_loader(const char *path) {
+static bool is_called_loader(const char *path) {
     const char *slash = strrchr(path, '/');
     return strncmp(slash ? slash + 1 : path, "libOpenCL", strlen("libOpenCL")) == 0;
 }

@@ -66,7 +66,7 @@ static ready_t take_idle(gantry_backend_kernel_t *kernel) {
 /* One for which there is no room is released. */
 static void put_idle(gantry_backend_kernel_t *kernel, ready_t ready) {
     const gantry_host_t *host = kernel->program->head.device->host;
-    int is_kept = 1;
+    bool is_kept = true;
     pthread_mutex_lock(&kernel->lock);
     if (kernel->idle_count == kernel->idle_capacity) {
         uint32_t capacity = kernel->idle_capacity == 0 ? 4 : kernel->idle_capacity * 2;
@@ -96,7 +96,7 @@ static void opencl_kernel_release(gantry_backend_kernel_t *kernel) {
 
 void gantry__opencl_kernels_release(gantry__kernel_list_t *kernels) {
     gantry__kernel_head_t *head;
-    while ((head = gantry__kernel_list_take(kernels)) != NULL)
+    while ((head = gantry__kernel_list_take(kernels)))
         opencl_kernel_release((gantry_backend_kernel_t *)head);
 }
 
@@ -275,7 +275,7 @@ static int32_t enqueue(gantry_backend_stream_t *stream, const gantry_backend_ker
                        cl_kernel handle, const gantry_launch_t *launch) {
     size_t global[3] = {1, 1, 1};
     size_t local[3] = {1, 1, 1};
-    int has_local = 0;
+    bool has_local = false;
     for (uint32_t d = 0; d < launch->dimensions && d < 3; ++d) {
         global[d] = (size_t)launch->global_size[d];
         local[d] = (size_t)launch->local_size[d];

@@ -32,7 +32,7 @@ typedef struct product_t {
     gantry__cu_address_t left;
     gantry__cu_address_t right;
     gantry__cu_address_t out;
-    int has_workspace; /* was asked for, though it may have 0 bytes */
+    bool has_workspace; /* was asked for, though it may have 0 bytes */
     gantry_span_t workspace;
 } product_t;
 
@@ -103,10 +103,10 @@ static int32_t take_plan(product_t *product, uint64_t most_workspace_bytes,
 static int32_t take_plan_and_workspace(product_t *product, gantry__cublas_plan_t **out_plan) {
     gantry_op_call_t *call = product->call;
     gantry_span_t *workspace = &product->workspace;
-    int is_first = !product->has_workspace;
+    bool is_first = !product->has_workspace;
     int32_t status =
         take_plan(product, is_first ? WORKSPACE_BYTES : workspace->size_bytes, out_plan);
-    product->has_workspace = 1;
+    product->has_workspace = true;
     if (status != GANTRY_OK || !is_first || (*out_plan)->choice.workspace_bytes == 0) return status;
     status = call->services->scratch(call, (*out_plan)->choice.workspace_bytes, workspace);
     if (status != GANTRY_OK) {
@@ -123,7 +123,7 @@ static gantry__cublas_status_t cuda_cublas_matmul_submit(const product_t *produc
     static const double one64 = 1.0;
     static const double zero64 = 0.0;
     const gantry_op_call_t *call = product->call;
-    int is_double = product->form.dtype == GANTRY_FLOAT64;
+    bool is_double = product->form.dtype == GANTRY_FLOAT64;
     void *out = (void *)(uintptr_t)product->out;
     return call->device->instance->cublas.cublasLtMatmul(
         call->device->cublas, plan->desc, is_double ? (const void *)&one64 : &one32,
@@ -193,8 +193,8 @@ static void cuda_cublas_matmul_fold_batches(gantry__matmul_shape_t *shape) {
 static void read_form(const gantry__matmul_shape_t *shape, int32_t dtype,
                       gantry__cublas_form_t *out) {
     int32_t last = shape->batch_rank - 1;
-    int is_a_plain = shape->a_column == 1; /* a matrix of one row or column is both */
-    int is_b_plain = shape->b_column == 1;
+    bool is_a_plain = shape->a_column == 1; /* a matrix of one row or column is both */
+    bool is_b_plain = shape->b_column == 1;
     *out = (gantry__cublas_form_t){
         .dtype = dtype,
         .batch_count = last >= 0 ? (int32_t)shape->batch_dims[last] : 1,
@@ -261,20 +261,20 @@ static void cuda_cublas_matmul_read_shape(const gantry_op_call_t *call,
 }
 
 /* bfloat16 came with 8.0. */
-static int card_has_type(const gantry_op_call_t *call) {
+static bool card_has_type(const gantry_op_call_t *call) {
     return call->outputs[0]->dtype != GANTRY_BFLOAT16 || call->device->record->capability >= 80;
 }
 
 /* Whether the library has a way for the form at any address and without a workspace: then it has
  * one for the call as it comes, too. A call of the library that fails otherwise is compute's to
  * report. */
-static int has_algorithm(const gantry_op_call_t *call, const gantry__matmul_shape_t *shape) {
+static bool has_algorithm(const gantry_op_call_t *call, const gantry__matmul_shape_t *shape) {
     gantry_backend_device_t *device = call->device;
     gantry__cublas_form_t form;
     read_form(shape, call->outputs[0]->dtype, &form);
     form.left.alignment = form.right.alignment = form.out.alignment = gantry__k_size(form.dtype);
     if (gantry__cuda_enter(device) != GANTRY__CU_SUCCESS) {
-        return 1; /* compute() finds that out, too, and says so */
+        return true; /* compute() finds that out, too, and says so */
     }
     gantry__cublas_plan_t *plan = NULL;
     gantry__cublas_status_t native = gantry__cublas_plan_take(device, &form, &plan);

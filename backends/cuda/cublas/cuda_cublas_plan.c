@@ -191,7 +191,7 @@ static gantry__cublas_plan_t *keep(gantry_backend_device_t *device, gantry__cubl
     if (!place) return NULL;
     gantry__cublas_plan_t *former = *place;
     *place = plan;
-    plan->is_kept = 1;
+    plan->is_kept = true;
     return former;
 }
 
@@ -216,7 +216,7 @@ gantry__cublas_status_t gantry__cublas_plan_take(gantry_backend_device_t *device
 
 void gantry__cublas_plan_give(gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
     pthread_mutex_lock(&device->lock);
-    int is_last = --plan->users == 0 && !plan->is_kept;
+    bool is_last = --plan->users == 0 && !plan->is_kept;
     pthread_mutex_unlock(&device->lock);
     if (is_last) release(device, plan);
 }

@@ -69,7 +69,7 @@ static int32_t take_temp(gantry_op_call_t *call, const gantry__opencl_matmul_t *
                          const operands_t *o, cl_mem *out_temp) {
     gantry_backend_device_t *device = call->device;
     const gantry__opencl_clblast_t *clblast = &device->instance->clblast;
-    int is_double = matmul->dtype == GANTRY_FLOAT64;
+    bool is_double = matmul->dtype == GANTRY_FLOAT64;
     size_t bytes = 0;
     int32_t status = opencl_clblast_matmul_check(
         call,

@@ -81,8 +81,8 @@ static void opencl_cpu_conv_make_narrow(gantry__opencl_tile_t *tile, int64_t n) 
 
 static int32_t opencl_cpu_conv_compute(gantry_op_call_t *call) {
     gantry__opencl_tile_t tile = gantry__opencl_tile(call->device_info, call->outputs[0]->dtype);
-    const int is_few = gantry__has_few_outputs(call->inputs[1]->dims[3], call->inputs[0]->dims[3],
-                                               (int64_t)gantry__k_size(call->outputs[0]->dtype));
+    const bool is_few = gantry__has_few_outputs(call->inputs[1]->dims[3], call->inputs[0]->dims[3],
+                                                (int64_t)gantry__k_size(call->outputs[0]->dtype));
     char tile_options[GANTRY__OPENCL_TILE_OPTION_BYTES],
         options[sizeof tile_options + sizeof " -DGANTRY_FEW=0"];
     int32_t status;

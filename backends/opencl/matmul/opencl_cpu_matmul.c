@@ -43,7 +43,7 @@ typedef struct problem_t {
 typedef struct plan_t {
     gantry__opencl_tile_t tile;
     problem_t problem;
-    int is_swapped; /* a and b change places */
+    bool is_swapped; /* a and b change places */
     int64_t items;
     int64_t item_bytes; /* of one element */
     gantry__opencl_cpu_blocks_t blocks;
@@ -146,7 +146,7 @@ static int64_t tile_extent(int64_t size, int64_t panel, int64_t tiles) {
     return ceil_div(ceil_div(size, panel), tiles) * panel;
 }
 
-static int can_be_direct(const plan_t *plan, int64_t rows) {
+static bool can_be_direct(const plan_t *plan, int64_t rows) {
     const problem_t *q = &plan->problem;
     int64_t panels = ceil_div(rows, plan->tile.mr);
     return q->b_col == 1 && panels <= plan->blocks.direct &&
@@ -155,17 +155,17 @@ static int can_be_direct(const plan_t *plan, int64_t rows) {
 
 /* Whether rows that are read side by side push each other out of a first-level cache: more than
  * half of a set's places. */
-static int rows_collide(int64_t row_bytes, int64_t rows) {
+static bool rows_collide(int64_t row_bytes, int64_t rows) {
     enum { SETS = 64, LINE = 64, MOST = 4 };
     int8_t taken[SETS] = {0};
 
     for (int64_t i = 0; i < rows; ++i) {
-        if (++taken[i * row_bytes / LINE % SETS] > MOST) return 1;
+        if (++taken[i * row_bytes / LINE % SETS] > MOST) return true;
     }
-    return 0;
+    return false;
 }
 
-static int can_be_plain(const plan_t *plan) {
+static bool can_be_plain(const plan_t *plan) {
     const problem_t *q = &plan->problem;
     return q->a_col == 1 && q->n <= PLAIN_COLUMNS &&
            !rows_collide(q->a_row * plan->item_bytes, plan->tile.mr);

@@ -5,8 +5,8 @@
 
 #include "driver/native_error.h"
 
-int gantry__opencl_tuned(const gantry_host_t *host, const gantry_device_info_t *info,
-                         const char *what, gantry_tuning_t *out_record) {
+bool gantry__opencl_tuned(const gantry_host_t *host, const gantry_device_info_t *info,
+                          const char *what, gantry_tuning_t *out_record) {
     memset(out_record, 0, sizeof *out_record);
     out_record->struct_size = sizeof *out_record;
     return GANTRY_ABI_HAS(host, tuning) && host->tuning &&

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "backend_cases.h"
-#include "cuda/cuda_status.h"
+#include "cuda/cuda_driver.h"
 
 /* ---- without a driver ---- */
 

@@ -10,7 +10,7 @@
  *     include/gantry <- examples, bench, tools, tests/conformance, tests/packaging
  *     any header of src/ <- tests/unit, tests/faults, tests/fuzz, bench/internal
  * A quoted name without folder is a file of the same folder. Vendor headers stay in the
- * backends. */
+ * backends, and no .c file of src/ names a vendor in a text. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>
@@ -141,6 +141,29 @@ static bool may_include(const char *file, const char *name, bool quoted) {
     return is_plain(name, quoted); /* examples, bench, tools */
 }
 
+/* ---- vendors ---- */
+
+/* Code of the core names no vendor in its texts: rows of .def files do. The one list of Gantry's
+ * own backends is for messages. */
+static bool names_a_vendor(const char *file, const char *line) {
+    static const char *const words[] = {"\"cuda", "\"CUDA", "NVIDIA"};
+    const char *dot = strrchr(file, '.');
+    if (!begins_with(file, "src/") || !dot || strcmp(dot, ".c") != 0) return false;
+    if (strstr(line, "own[] = {\"cpu\", \"cuda\", \"opencl\"}")) return false;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i) {
+        if (strstr(line, words[i])) return true;
+    }
+    return false;
+}
+
+static void vendor_in_the_core_is_found(void **state) {
+    (void)state;
+    assert_true(names_a_vendor("src/device/visible.c", "    strcmp(backend->name, \"cuda\") == 0"));
+    assert_true(names_a_vendor("src/device/visible.c", "    strstr(info.vendor, \"NVIDIA\")"));
+    assert_false(names_a_vendor("src/device/vendor.def", "ROW(\"NVIDIA\", \"cuda\")"));
+    assert_false(names_a_vendor("backends/cuda/cuda_backend.c", ".name = \"cuda\""));
+}
+
 /* ---- the rules themselves ---- */
 
 static void rules_refuse_what_they_should(void **state) {
@@ -174,7 +197,7 @@ static void rules_refuse_what_they_should(void **state) {
         {"backends/opencl/opencl_memory.c", "driver/host_call.h", true, true},
         {"backends/opencl/opencl_memory.c", "cpu/cpu_pool.h", true, false},
         {"backends/driver/library_open.c", "kernels/common/kernel_types.h", true, true},
-        {"backends/driver/library_open.c", "cuda/cuda_status.h", true, false},
+        {"backends/driver/library_open.c", "cuda/cuda_driver.h", true, false},
         {"kernels/common/launch.h", "gantry/backend_abi.h", false, true},
         {"kernels/common/launch.h", "gantry/status.h", false, false},
         {"kernels/common/launch.h", "kernels/math/math_float32.cl", true, false},
@@ -349,6 +372,10 @@ static void check_file(walk_t *walk, const char *path) {
     if (!file) fail_msg("%s cannot be read", full);
     ++walk->files;
     for (int number = 1; fgets(line, sizeof line, file); ++number) {
+        if (names_a_vendor(path, line)) {
+            ++walk->breaches;
+            print_error("%s:%d names a vendor: rows of .def files do\n", path, number);
+        }
         if (!read_include(line, name, &quoted)) continue;
         ++walk->includes;
         if (walk->rooms && quoted) note_include(walk->rooms, path, name);
@@ -417,6 +444,7 @@ static void rooms_include_each_other_in_no_circle(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vendor_in_the_core_is_found),
         cmocka_unit_test(rules_refuse_what_they_should),
         cmocka_unit_test(tree_keeps_the_directions),
         cmocka_unit_test(circles_are_found),

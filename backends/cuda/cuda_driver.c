@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L
-#include "cuda/cuda_symbols.h"
+#include "cuda/cuda_driver.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-#include "cuda/cuda_status.h"
 #include "driver/library_open.h"
+
+/* ---- errors ---- */
+
+/* Unavailable of an open device says that it is lost, so only errors that a context does not
+ * survive have that code there: the driver calls them sticky, answers every later call with them,
+ * and nothing but the end of the process helps. Others with that code come up only while a driver
+ * or device is opened. Errors that a correct backend cannot cause are Internal; UNKNOWN is left
+ * for numbers without a meaning. */
+static const gantry__native_error_t error_list[] = {
+#define GANTRY__CUDA_ERROR(number, code, name) {number, code, #name},
+#include "cuda/cuda_errors.def"
+};
+
+const gantry__native_errors_t gantry__cuda_errors = {"CUDA", "unknown CUDA error", error_list,
+                                                     sizeof error_list / sizeof error_list[0]};
+
+/* ---- functions ---- */
 
 /* The driver's one name; libcuda.so belongs to toolkits, whose copy is a stub. */
 static const char *const candidates[] = {"libcuda.so.1"};
@@ -54,7 +70,7 @@ int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbol
     if (!out_symbols->library) {
         return gantry__driver_fail(
             host, GANTRY_UNAVAILABLE, 0,
-            asked != NULL
+            asked
                 ? "GANTRY_CUDA_LIBRARY cannot be opened: %s"
                 : "no NVIDIA driver: %s; it comes with the driver of NVIDIA's cards, or is named with GANTRY_CUDA_LIBRARY",
             reasons);
