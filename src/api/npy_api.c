@@ -71,7 +71,7 @@ static gantry_status_t npy_read_file(gantry_scope_t *scope, const char *path,
     npy_load_t load = {.scope = scope};
     gantry_status_t status = gantry__npy_open(&scope->runtime->heap, path, NPY_LARGEST, &load.file);
     if (status == GANTRY_OK) {
-        status = gantry__place_core_op(scope, GANTRY__OP_ID_CONST, "_EagerConst",
+        status = gantry__place_core_op(scope, GANTRY__OP_ID_Const, "_EagerConst",
                                        load.file.array.dtype, false, NULL, &load.device);
     }
     if (status == GANTRY_OK) status = gantry__logical_device_open(load.device);
@@ -88,7 +88,7 @@ static gantry_status_t npy_load(gantry_scope_t *scope, const char *path,
     gantry__profile_frame_t room,
         *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
     gantry_status_t status = npy_read_file(scope, path, out_tensor);
-    gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_CONST,
+    gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_Const,
                              *out_tensor ? (*out_tensor)->device : NULL);
     return status;
 }

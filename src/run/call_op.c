@@ -11,7 +11,7 @@ static gantry_status_t make_host(gantry_scope_t *scope, gantry_dtype_t dtype,
     gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
     gantry_status_t status = gantry__tensor_from_host(runtime, runtime->host, dtype, shape, data,
                                                       scope->tag, out_tensor);
-    gantry__profile_end_call(&runtime->profile, frame, GANTRY__OP_ID_CONST, runtime->host);
+    gantry__profile_end_call(&runtime->profile, frame, GANTRY__OP_ID_Const, runtime->host);
     return status;
 }
 

@@ -43,13 +43,13 @@ static gantry_status_t init_variable(gantry_variable_t *variable, gantry_scope_t
     variable->runtime = scope->runtime;
     variable->dtype = initial->dtype;
     variable->shape = initial->shape;
-    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_VAR_HANDLE, "VarHandleOp",
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_VarHandleOp, "VarHandleOp",
                                       initial->dtype, lives_on_cpu_only(initial->dtype), NULL,
                                       &variable->device));
     variable->name = gantry__heap_strdup(&scope->runtime->heap, name ? name : "Variable");
     if (!variable->name) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_logical_device_t *device;
-    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ASSIGN_VARIABLE, "AssignVariableOp",
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_AssignVariableOp, "AssignVariableOp",
                                       initial->dtype, false, variable->device, &device));
     return own_value(scope, initial, variable->device, &variable->value);
 }
@@ -124,7 +124,7 @@ static gantry_status_t variable_create(gantry_scope_t *scope, const gantry_tenso
     gantry__profile_frame_t room,
         *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
     gantry_status_t status = variable_make(scope, initial, name, out_variable);
-    gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_VAR_HANDLE,
+    gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_VarHandleOp,
                              gantry_variable_device(*out_variable));
     return status;
 }
@@ -187,7 +187,7 @@ static gantry_status_t take_value(gantry_scope_t *scope, gantry_variable_t *vari
                             "op ReadVariableOp: variable %s belongs to another runtime",
                             variable->name);
     gantry_logical_device_t *device;
-    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_READ_VARIABLE, "ReadVariableOp",
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ReadVariableOp, "ReadVariableOp",
                                       variable->dtype, false, variable->device, &device));
     gantry_tensor_t *value = present_value(variable);
     gantry_status_t status =
@@ -204,7 +204,7 @@ static gantry_status_t read_variable(gantry_scope_t *scope, gantry_variable_t *v
     gantry__profile_frame_t room,
         *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
     gantry_status_t status = take_value(scope, variable, out_tensor);
-    gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_READ_VARIABLE,
+    gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_ReadVariableOp,
                              gantry_variable_device(variable));
     return status;
 }
@@ -226,7 +226,7 @@ static gantry_status_t variable_set_value(gantry_scope_t *scope, gantry_variable
                                           const gantry_tensor_t *value) {
     GANTRY__TRY(variable_check_value(scope, variable, value, "AssignVariableOp"));
     gantry_logical_device_t *device;
-    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ASSIGN_VARIABLE, "AssignVariableOp",
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_AssignVariableOp, "AssignVariableOp",
                                       variable->dtype, false, variable->device, &device));
     gantry_tensor_t *own;
     GANTRY__TRY(own_value(scope, value, variable->device, &own));
@@ -241,7 +241,7 @@ static gantry_status_t assign(gantry_scope_t *scope, gantry_variable_t *variable
     gantry__profile_frame_t room,
         *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
     gantry_status_t status = variable_set_value(scope, variable, value);
-    gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_ASSIGN_VARIABLE,
+    gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_AssignVariableOp,
                              gantry_variable_device(variable));
     return status;
 }
@@ -295,12 +295,12 @@ static gantry_status_t update(gantry_scope_t *scope, gantry_variable_t *variable
 
 gantry_status_t gantry_variable_assign_add(gantry_scope_t *scope, gantry_variable_t *variable,
                                            const gantry_tensor_t *value) {
-    return update(scope, variable, value, GANTRY__OP_ID_ASSIGN_ADD_VARIABLE, "AssignAddVariableOp",
-                  GANTRY__OP_ID_ADD);
+    return update(scope, variable, value, GANTRY__OP_ID_AssignAddVariableOp, "AssignAddVariableOp",
+                  GANTRY__OP_ID_Add);
 }
 
 gantry_status_t gantry_variable_assign_sub(gantry_scope_t *scope, gantry_variable_t *variable,
                                            const gantry_tensor_t *value) {
-    return update(scope, variable, value, GANTRY__OP_ID_ASSIGN_SUB_VARIABLE, "AssignSubVariableOp",
-                  GANTRY__OP_ID_SUB);
+    return update(scope, variable, value, GANTRY__OP_ID_AssignSubVariableOp, "AssignSubVariableOp",
+                  GANTRY__OP_ID_Sub);
 }
