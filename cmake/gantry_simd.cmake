@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiles each *_simd.c once per instruction set; the CPU backend chooses at run time. Comes after gantry_flags.cmake.
+# Compiles each *_simd.c once per instruction set; the CPU backend chooses at run time. With one set alone
+# (GANTRY_CPU_SIMD_BUILD) that one is the base, and the processor must have it. Comes after gantry_flags.cmake.
 set(GANTRY_SIMD_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv)
 check_c_compiler_flag(-fopenmp-simd GANTRY_HAS_OPENMP_SIMD) # the pragma for vectors alone, without OpenMP's library
 # Lanes in loops of constant length: unrolled whole, they stay in registers (a sum is 1.2 times as fast).
@@ -13,13 +14,13 @@ function(gantry_simd_flags out variant stem)
   if(GANTRY_HAS_OPENMP_SIMD)
     list(APPEND vectors -fopenmp-simd -DGANTRY_HAS_OPENMP_SIMD=1)
   endif()
-  set(base ${vectors})
   if(NOT GANTRY_VECTOR_FLAGS STREQUAL -O3)
     list(APPEND vectors -fno-align-functions -fno-align-jumps -fno-align-labels)
     if(stem IN_LIST GANTRY_SIMD_PEELED)
       list(APPEND vectors -fpeel-loops)
     endif()
   endif()
+  set(base ${vectors})
   # Where there are better sets, the base is for old machines.
   if(GANTRY_SIMD_VARIANTS MATCHES avx2)
     set(base -Os)
@@ -35,14 +36,27 @@ function(gantry_simd_flags out variant stem)
     list(APPEND vectors -fno-asynchronous-unwind-tables)
     list(APPEND base -fno-asynchronous-unwind-tables)
   endif()
-  set(flags_base ${base})
-  set(flags_avx2 ${vectors} -mavx2 -mfma -mbmi2 -mf16c -mprfchw)
-  set(flags_avx512 ${vectors} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mbmi2 -mf16c -mprfchw -mprefer-vector-width=512)
+  set(sets_avx2 -mavx2 -mfma -mbmi2 -mf16c -mprfchw)
+  set(sets_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mbmi2 -mf16c -mprfchw -mprefer-vector-width=512)
+  set(flags_base ${base} ${sets_${GANTRY_CPU_SIMD_BUILD}})
+  set(flags_avx2 ${vectors} ${sets_avx2})
+  set(flags_avx512 ${vectors} ${sets_avx512})
   set(${out} ${flags_${variant}} PARENT_SCOPE)
 endfunction()
 
 set(GANTRY_SIMD_VARIANTS base)
+set(sets all base)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  list(APPEND sets avx2 avx512)
+endif()
+list(FIND sets "${GANTRY_CPU_SIMD_BUILD}" only)
+if(only LESS 0)
+  message(FATAL_ERROR "GANTRY_CPU_SIMD_BUILD is \"${GANTRY_CPU_SIMD_BUILD}\"; accepted on ${CMAKE_SYSTEM_PROCESSOR} are: ${sets}")
+elseif(only GREATER 0)
+  # By its number in kernels/common/cpu_simd.h.
+  math(EXPR only "${only} - 1")
+  add_compile_definitions(GANTRY_CPU_ONLY_SET=${only})
+elseif("avx2" IN_LIST sets)
   list(APPEND GANTRY_SIMD_VARIANTS avx2 avx512)
 endif()
 

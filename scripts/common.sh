@@ -6,7 +6,7 @@ ROOT=$PWD
 JOBS=${JOBS:-$(nproc 2>/dev/null || echo 2)}
 
 # Debian and Ubuntu packages. Without those of the second line the library still builds and runs, on the CPU backend alone.
-PACKAGES_BUILD="gcc libc6-dev make cmake libxxhash-dev libcjson-dev"
+PACKAGES_BUILD="gcc libc6-dev make ninja-build cmake libxxhash-dev libcjson-dev"
 PACKAGES_OPENCL="opencl-headers ocl-icd-opencl-dev pocl-opencl-icd libclblast-dev"
 PACKAGES_BLAS="libdnnl-dev libopenblas0"
 PACKAGES_WORDS="wamerican wfrench wngerman wspanish witalian"
@@ -58,6 +58,12 @@ install_packages() {
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
 }
 
+# generator PRESET: the presets name Ninja; a folder that was configured keeps what it has, and a machine without Ninja takes make.
+generator() {
+    kept=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "build/$1/CMakeCache.txt" 2>/dev/null || true)
+    if [ -n "$kept" ]; then echo "$kept"; elif command -v ninja >/dev/null 2>&1; then echo Ninja; else echo "Unix Makefiles"; fi
+}
+
 # build PRESET [CMAKE ARGUMENTS]: configures and builds into build/PRESET, all or $BUILD_ONLY; the log is shown only when it fails.
 BUILD_ONLY=
 build() {
@@ -66,7 +72,7 @@ build() {
     mkdir -p "build/$preset"
     log="build/$preset/build.log"
     say "Building build/$preset"
-    if ! { cmake --preset "$preset" "$@" && cmake --build "build/$preset" -j "$JOBS" ${BUILD_ONLY:+--target "$BUILD_ONLY"}; } >"$log" 2>&1; then
+    if ! { cmake --preset "$preset" -G "$(generator "$preset")" "$@" && cmake --build "build/$preset" -j "$JOBS" ${BUILD_ONLY:+--target "$BUILD_ONLY"}; } >"$log" 2>&1; then
         tail -60 "$log" >&2
         echo "The build failed; the whole log is $log" >&2
         exit 1

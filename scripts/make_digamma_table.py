@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Print tests/unit/digamma_table.inc: digamma of some float32 by mpmath, against which tests check their own routine.
+"""Print tests/unit/support/digamma_table.inc: digamma of some float32 by mpmath, against which tests check their own routine.
 
-Needs mpmath alone: make_digamma_table.py > tests/unit/digamma_table.inc
+Needs mpmath alone: make_digamma_table.py > tests/unit/support/digamma_table.inc
 """
 from mpmath import mp, mpf, digamma, findroot, floor, frexp, ldexp, nstr
 

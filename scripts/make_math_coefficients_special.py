@@ -120,7 +120,7 @@ def zero_row(block, name, order, root):
         block.constant(f"{name}_{power}", FLOAT.round(psi(order + power - 1, root) / mp.factorial(power)))
 
 
-# Near these the general formulas are not good enough: tests/unit/exhaustive_math_float32.c finds out.
+# Near these the general formulas are not good enough: tests/unit/math/exhaustive_math_float32.c finds out.
 LGAMMA_ZEROS = ("-2.457", "-2.748", "-3.1436", "-3.9553", "-4.0394")
 DIGAMMA_ZEROS = ("-0.504", "-1.573", "-2.611", "-3.635", "-4.653", "-5.667", "-6.678", "-66.796", "-95.808")
 

@@ -236,9 +236,17 @@ static int32_t device_info(gantry_backend_instance_t *instance, uint32_t index,
 static int32_t cpu_backend_open_instance(const gantry_host_t *host,
                                          gantry_backend_instance_t **out_instance) {
     gantry_backend_instance_t *instance = host->reallocate(host->self, NULL, 0, sizeof *instance);
+    const char *missing = gantry__cpu_simd_missing();
     int32_t status;
 
     *out_instance = NULL;
+    if (missing != NULL) {
+        host->reallocate(host->self, instance, sizeof *instance, 0);
+        return gantry__cpu_fail(
+            host, GANTRY_K_UNAVAILABLE, 0,
+            "this library was built for processors with %s alone, and this one has not: a build with -DGANTRY_CPU_SIMD_BUILD=all runs on every processor",
+            missing);
+    }
     if (instance == NULL) {
         return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
                                 "No memory for the CPU backend (%zu bytes)", sizeof *instance);

@@ -44,6 +44,8 @@ struct gantry_backend_instance_t {
  * NULL: not lowered). */
 int gantry__cpu_simd_detect(const char *option);
 const char *gantry__cpu_simd_name(int level);
+/* The set that this build has alone and the processor lacks; NULL when the build can run here. */
+const char *gantry__cpu_simd_missing(void);
 
 extern const gantry_memory_ops_t gantry__cpu_memory_ops;
 extern const gantry_stream_ops_t gantry__cpu_stream_ops;

@@ -1,38 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cpu/cpu_backend.h"
-
+/* Which instruction set the kernels take: the best that is built in, that the processor has and
+ * that the user allows. */
 #include <string.h>
+
+#include "cpu/cpu_backend.h"
 
 static const char *const level_names[] = {"base", "avx2", "avx512"};
 
+#ifdef GANTRY_CPU_ONLY_SET
+#define ONLY_SET GANTRY_CPU_ONLY_SET
+#else
+#define ONLY_SET GANTRY_CPU_BASE
+#endif
+
 const char *gantry__cpu_simd_name(int level) {
+    level += ONLY_SET;
     return level >= 0 && level <= GANTRY_CPU_AVX512 ? level_names[level] : "unknown";
 }
 
-static int machine_level(void) {
-#if GANTRY_CPU_HAS_VARIANTS
+static int processor_level(void) {
+#if defined(__x86_64__)
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-        !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("f16c")) {
+        !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("f16c"))
         return GANTRY_CPU_BASE;
-    }
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         return GANTRY_CPU_AVX512;
-    }
     return GANTRY_CPU_AVX2;
 #else
     return GANTRY_CPU_BASE;
 #endif
 }
 
-int gantry__cpu_simd_detect(const char *option) {
-    int level = machine_level();
+const char *gantry__cpu_simd_missing(void) {
+    return processor_level() < ONLY_SET ? level_names[ONLY_SET] : NULL;
+}
 
-    for (int i = 0; option != NULL && i < level; ++i) {
-        if (strcmp(option, level_names[i]) == 0) {
-            return i;
-        }
+int gantry__cpu_simd_detect(const char *option) {
+    const int level = GANTRY_CPU_HAS_VARIANTS ? processor_level() : GANTRY_CPU_BASE;
+    for (int i = 0; option && i < level; ++i) {
+        if (strcmp(option, level_names[i]) == 0) return i;
     }
     return level;
 }

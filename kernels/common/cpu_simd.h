@@ -42,7 +42,8 @@ enum { GANTRY_CPU_BASE = 0, GANTRY_CPU_AVX2 = 1, GANTRY_CPU_AVX512 = 2 };
 #define GANTRY_LANES_SUM(sum)
 #endif
 
-#if defined(__x86_64__)
+/* The build may have one set alone (GANTRY_CPU_SIMD_BUILD), which is then the base. */
+#if defined(__x86_64__) && !defined(GANTRY_CPU_ONLY_SET)
 #define GANTRY_CPU_HAS_VARIANTS 1
 #define GANTRY_CPU_DECLARE(result, name, parameters) \
     result gantry__cpu_##name##_base parameters;     \

@@ -9,7 +9,7 @@
  * floats where dialect.cl was asked for lanes.
  *
  * Largest error over all 2^32 inputs (for the last two: |v| <= 4 pi), in units of the exact
- * result's last place, as tests/unit/exhaustive_math_float32.c --full finds it against double
+ * result's last place, as tests/unit/math/exhaustive_math_float32.c --full finds it against double
  * precision:
  *
  *     function   largest error   at               note

@@ -3,7 +3,7 @@
  * Activation functions of float32, with the same bits on every device, and rsqrt. Comes after
  * math_float32_special.cl; the rules are those of math_float32.cl.
  *
- * Largest error over all 2^32 inputs, as tests/unit/exhaustive_math_float32.c --full finds it (see
+ * Largest error over all 2^32 inputs, as tests/unit/math/exhaustive_math_float32.c --full finds it (see
  * math_float32.cl):
  *
  *     function   largest error   at

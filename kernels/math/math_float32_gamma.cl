@@ -4,7 +4,7 @@
  * after math_float32_pair.cl; the rules are those of math_float32.cl. As in TensorFlow lgamma is
  * infinite and digamma NaN at 0 and at the negative integers.
  *
- * Largest error, as tests/unit/exhaustive_math_float32.c finds it (see math_float32.cl):
+ * Largest error, as tests/unit/math/exhaustive_math_float32.c finds it (see math_float32.cl):
  *
  *     function   largest error   at               inputs
  *     lgamma     2.6198 ulp      -4.99154472      every 7th; all from -16.1 to -2

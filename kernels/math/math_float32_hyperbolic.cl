@@ -4,7 +4,7 @@
  * bits on every device. Comes after math_float32.cl (which has tanh), whose promises and rules are
  * these functions' too.
  *
- * Largest error over all 2^32 inputs, as tests/unit/exhaustive_math_float32.c --full finds it (see
+ * Largest error over all 2^32 inputs, as tests/unit/math/exhaustive_math_float32.c --full finds it (see
  * math_float32.cl):
  *
  *     function   largest error   at

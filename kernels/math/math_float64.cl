@@ -8,7 +8,7 @@
  * 0x7ff8000000000000.
  *
  * Largest error seen over 80 million random inputs a function (for the last two: |v| <= 4 pi), in
- * units of the exact result's last place (tests/unit/test_math_float64.c 20000000; its bound is 1
+ * units of the exact result's last place (tests/unit/math/test_math_float64.c 20000000; its bound is 1
  * ulp, 0.5 for sqrt):
  *
  *     function   largest error   at

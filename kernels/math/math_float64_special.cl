@@ -14,7 +14,7 @@
  * x) - w P(w), w = 1 / x^2, from 6 on; and digamma(1 - x) + pi cot(pi t), t = -x less the nearest
  * integer, for negative x.
  *
- * Largest error seen over 8 million random inputs a function (tests/unit/test_math_float64.c
+ * Largest error seen over 8 million random inputs a function (tests/unit/math/test_math_float64.c
  * 2000000, where the ranges are), the library being glibc's:
  *
  *     function   largest error   at

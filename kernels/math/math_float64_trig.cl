@@ -8,7 +8,7 @@
  * own.
  *
  * Largest error seen over 80 million random inputs a function, in units of the exact result's last
- * place (tests/unit/test_math_float64.c 20000000, where the ranges are; the library being glibc's):
+ * place (tests/unit/math/test_math_float64.c 20000000, where the ranges are; the library being glibc's):
  *
  *     function   largest error   at
  *     sin        0.8164 ulp      220474.60387070733

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/unit/format_cases.inc: arrays and the texts NumPy prints for them.
+"""Writes tests/unit/support/format_cases.inc: arrays and the texts NumPy prints for them.
 
 Needs NumPy 2.4 (earlier versions switch to exponents elsewhere). Run: python3 make_format_cases.py
 The numbers are written as bits, so that the test depends on no parser of decimal numbers.

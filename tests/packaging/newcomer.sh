@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # newcomer.sh [--here]: the way of somebody who meets Gantry on a machine that has nothing of it. In a fresh Debian root, which debootstrap makes, a
 # clone of this tree's last commit: scripts/demo, scripts/test, install; then, with clone and build moved away, programs by find_package and
-# pkg-config, in C and C++, the README's first program, and `gantry devices` as an unprivileged user without HOME. FetchContent and the static library
+# pkg-config, in C and C++, the programs of README and docs/, and `gantry devices` as an unprivileged user without HOME. FetchContent and the static library
 # are among the tests (package_subproject). Part of scripts/test --newcomer; some twenty minutes.
 #
 # Left out: of the tests those that NEWCOMER_TESTS does not name, a regular expression for scripts/test --select; unset, it names all but the long ones
@@ -43,7 +43,7 @@ walk() { # CLONE HOME INSTALL
     prefix=$home/gantry
     cmake --install build/release --prefix "$prefix" >"$home/install.log" || fail "cmake --install"
     cp -R tests/packaging/consumer "$home/consumer"
-    cp tests/packaging/use_installed.sh "$home"
+    cp tests/packaging/use_installed.sh tests/packaging/documents.sh "$home"
     cd /
     mv "$clone" "$home/away"
     chmod 700 "$home/away"
@@ -51,7 +51,7 @@ walk() { # CLONE HOME INSTALL
         DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends g++ >"$home/apt.log" 2>&1 || { cat "$home/apt.log" && fail "apt-get install g++"; }
     fi
 
-    say "find_package, pkg-config, C, C++, a first program, the examples"
+    say "find_package, pkg-config, C, C++, the documents' programs, the examples"
     mkdir -p "$home/use"
     FOREIGN=$clone sh "$home/use_installed.sh" "$prefix" "$home/use" "$home/consumer" "$prefix" "$prefix" || fail "use_installed.sh"
 

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # use_installed.sh PREFIX WORK CONSUMER OPENCL CUDA: uses what lies in PREFIX as its user would: runs the command, builds and runs programs that find
-# it by find_package and pkg-config, in C and C++, and the installed examples. CONSUMER is a copy of tests/packaging/consumer; OPENCL and CUDA are
-# what these backends' path or reason must have ("" asks for nothing). Environment: CC, CXX, GENERATOR; FOREIGN, a list of folders, one a line, that no
+# it by find_package and pkg-config, in C and C++, the programs of the documents, and the installed examples. CONSUMER is a copy of
+# tests/packaging/consumer; OPENCL and CUDA are what these backends' path or reason must have ("" asks for nothing). Environment: CC, CXX, GENERATOR; FOREIGN, a list of folders, one a line, that no
 # installed file may name.
 set -eu
 prefix=$1 work=$2 consumer=$3 opencl=$4 cuda=$5
+here=$(cd "$(dirname "$0")" && pwd)
 : "${CC:=cc}" "${CXX:=c++}" "${GENERATOR:=Unix Makefiles}"
 mkdir -p "$work/home"
 cd /
@@ -78,19 +79,12 @@ else
     echo "SKIP: no pkg-config"
 fi
 
-# The program that the README begins with, and what its comment says that it prints.
-{
-    printf '#include <gantry/gantry.h>\n#include <stdio.h>\nint main(void) {\n    gantry_runtime_t *runtime;\n    if (gantry_runtime_create(NULL, &runtime) != GANTRY_OK) return 1;\n'
-    awk '/^```c$/ { inside = 1; next } /^```$/ && inside { exit } inside' "$prefix/share/doc/gantry/README.md"
-    printf '    gantry_runtime_release(runtime);\n    puts(text);\n    return status == GANTRY_OK ? 0 : 1;\n}\n'
-} >"$work/first.c"
-# shellcheck disable=SC2086
-[ -z "$flags" ] || {
-    alone "$CC" -std=c11 "$work/first.c" -o "$work/first" $flags
-    alone env LD_LIBRARY_PATH="$libdir" "$work/first"
-    has "[22. 28.]" "the README's first program"
-    echo "the README's first program runs"
-}
+# What the documents show.
+if command -v pkg-config >/dev/null 2>&1; then
+    documents_opencl=no
+    [ -z "$opencl" ] || documents_opencl=yes
+    CC=$CC GENERATOR=$GENERATOR sh "$here/documents.sh" "$prefix" "$work/documents" $documents_opencl
+fi
 
 alone cmake -S "$prefix/share/doc/gantry/examples" -B "$work/examples" -G "$GENERATOR" -DCMAKE_BUILD_TYPE=Release "$where" -DCMAKE_C_COMPILER="$CC"
 alone cmake --build "$work/examples"

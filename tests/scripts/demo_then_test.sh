@@ -42,7 +42,7 @@ scripts/demo --no-install >"$work/output" 2>&1 || { cat "$work/output"; exit 1; 
 run_test 0 "1 passed, 0 failed, 0 skipped"
 
 # The preset says every option: none is left over from how somebody configured the folder.
-cmake --preset release -DGANTRY_BUILD_TESTS=OFF -DGANTRY_OPENCL=OFF -DBUILD_SHARED_LIBS=OFF -DGANTRY_STATIC_BACKENDS=cuda >/dev/null
+cmake build/release -DGANTRY_BUILD_TESTS=OFF -DGANTRY_OPENCL=OFF -DBUILD_SHARED_LIBS=OFF -DGANTRY_STATIC_BACKENDS=cuda >/dev/null
 run_test 0 "1 passed, 0 failed, 0 skipped"
 for line in GANTRY_OPENCL:BOOL=ON BUILD_SHARED_LIBS:BOOL=ON GANTRY_STATIC_BACKENDS:STRING=AUTO; do
     grep -q "^$line$" build/release/CMakeCache.txt || { echo "after scripts/test the folder has not $line"; exit 1; }

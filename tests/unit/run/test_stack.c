@@ -11,7 +11,7 @@
 
 #include <gantry/gantry.h>
 
-#include "../conformance/golden.h"
+#include "../../conformance/golden.h"
 
 #define CASES GANTRY_TEST_SOURCE_DIR "/tests/golden/cases"
 enum { ROOMY_BYTES = 1 << 20, SMALL_BYTES = 128 << 10, MOST_ATTRS = 16 };

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../conformance/golden.h"
+#include "../../conformance/golden.h"
 
 #define WHOLE_CASE                                                                                                \
     "{\"name\":\"a\",\"op\":\"Sum\",\"source\":\"tensorflow\",\"attrs\":{\"keep_dims\":{\"bool\":true},"          \

@@ -208,7 +208,7 @@ static void rules_refuse_what_they_should(void **state) {
         {"examples/gpu_guide.c", "example.h", true, true},
         {"examples/gpu_guide.c", "base/heap.h", true, false},
         {"tests/conformance/golden.c", "../../src/base/heap.h", true, false},
-        {"tests/unit/test_heap.c", "base/heap.h", true, true},
+        {"tests/unit/base/test_heap.c", "base/heap.h", true, true},
         {"bench/internal/bench_bfc.c", "memory/bfc.h", true, true},
         {"bench/bench_add.c", "memory/bfc.h", true, false},
         {"tests/stand_ins/fake_stream.c", "base/heap.h", true, false},

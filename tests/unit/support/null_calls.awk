@@ -49,7 +49,7 @@ function emit(declaration,    open, head, function_name, result, count, paramete
 }
 
 END {
-    print "/* Made by tests/unit/null_calls.awk from gantry/gantry.h. */"
+    print "/* Made by tests/unit/support/null_calls.awk from gantry/gantry.h. */"
     print "#include \"null_calls.h\"\n"
     mark = "__attribute__((visibility(\"default\")))"
     statements = split(text, statement, ";")

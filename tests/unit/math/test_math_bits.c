@@ -26,11 +26,11 @@
 
 #include "math_float32_text.h"
 
-#include "../../kernels/math/math_float64.cl"
-#include "../../kernels/math/math_float64_erf.cl"
-#include "../../kernels/math/math_float64_library.cl"
-#include "../../kernels/math/math_float64_special.cl"
-#include "../../kernels/math/math_float64_trig.cl"
+#include "kernels/math/math_float64.cl"
+#include "kernels/math/math_float64_erf.cl"
+#include "kernels/math/math_float64_library.cl"
+#include "kernels/math/math_float64_special.cl"
+#include "kernels/math/math_float64_trig.cl"
 
 #ifndef GANTRY_KERNELS_FOLDER
 #define GANTRY_KERNELS_FOLDER "kernels"

@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# documents.sh PREFIX WORK OPENCL: does what the documents installed in PREFIX show, and compares the output with the shown one. Blocks of a document:
+#   ```c, ```cmake   a file, when the first line is a comment that holds its name alone: /* first.c */, # CMakeLists.txt
+#   ```console       a session: lines that begin with "$ " are commands, all others are their output
+# Each document has a folder of its own, with the README's files in it. $HOME/gantry is PREFIX, with its libraries in lib. The machine has no GPU,
+# but for docs/ci.md, which shows PoCL and is left out unless OPENCL is "yes" and PoCL is there. Environment: CC, GENERATOR.
+set -eu
+prefix=$1 work=$2 opencl=$3
+: "${CC:=cc}" "${GENERATOR:=Unix Makefiles}"
+pages=$prefix/share/doc/gantry
+icd=/etc/OpenCL/vendors/pocl.icd
+rm -rf "${work:?}/home"
+mkdir -p "$work/home/gantry" "$work/bin"
+libraries=$(dirname "$(dirname "$(find "$prefix" -name gantry.pc)")")
+for entry in "$prefix"/*; do ln -sfn "$entry" "$work/home/gantry/"; done
+ln -sfn "$libraries" "$work/home/gantry/lib"
+ln -sf "$(command -v "$CC")" "$work/bin/cc"
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+
+# unpack PAGE SESSIONS: writes the page's files into this folder, and its sessions to SESSIONS.
+unpack() {
+    awk -v sessions="$2" '
+        !kind && /^```(c|cmake|console)$/ { kind = substr($0, 4); first = 1; next }
+        kind && /^```/ { kind = file = ""; next }
+        kind == "console" { print >sessions }
+        (kind == "c" || kind == "cmake") && first {
+            first = 0
+            if (match($0, /^(\/\* [A-Za-z0-9_.]+ \*\/|# [A-Za-z0-9_]+\.[A-Za-z0-9_.]+)$/)) { file = $2; printf "" >file }
+        }
+        file { print >file }' "$1"
+}
+
+# follow PAGE BACKENDS DRIVER
+follow() {
+    name=$(basename "$1" .md)
+    shown=$work/$name.shown seen=$work/$name.seen
+    rm -rf "${work:?}/$name" "$shown"
+    mkdir -p "$work/$name"
+    cd "$work/$name"
+    [ "$name" = README ] || unpack "$pages/README.md" /dev/null
+    unpack "$pages/$1" "$shown"
+    [ -s "$shown" ] || fail "$1 shows no session (a block that begins with \`\`\`console)"
+    awk '/^\$ / {
+        command = quoted = substr($0, 3)
+        gsub(/\047/, "\047\\\047\047", quoted)
+        printf "printf \"$ %%s\\n\" \047%s\047\n%s\n", quoted, command
+    }' "$shown" >"$work/$name.sh"
+    # A command that fails is shown with what it prints.
+    env -i PATH="$work/bin:$PATH" HOME="$work/home" ${POCL_CACHE_DIR:+POCL_CACHE_DIR="$POCL_CACHE_DIR"} GANTRY_TUNING_FILE= \
+        CMAKE_GENERATOR="$GENERATOR" PKG_CONFIG_PATH="$work/home/gantry/lib/pkgconfig" GANTRY_BACKENDS="$2" ${3:+OCL_ICD_VENDORS="$3"} sh "$work/$name.sh" >"$seen" 2>&1 || true
+    diff -u "$shown" "$seen" || fail "$1 shows (-) what is not so (+)"
+    echo "$1: $(grep -c '^\$ ' "$shown") commands do what it shows"
+}
+
+for page in README.md docs/first_program.md docs/placement.md docs/memory.md; do follow $page cpu ""; done
+if [ "$opencl" = yes ] && [ -f $icd ]; then
+    follow docs/ci.md cpu,opencl $icd
+else
+    echo "SKIP: docs/ci.md: there is no OpenCL backend, or no PoCL ($icd)"
+fi
