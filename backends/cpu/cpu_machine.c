@@ -6,7 +6,7 @@
  * last component taken off again and again, up to the mount itself:
  *
  *     /sys/fs/cgroup/memory + /a/b   ->   /a/b/FILE, /a/FILE, /FILE        the tightest one wins
- * */
+ */
 #include "cpu/cpu_machine.h"
 
 #include <stdio.h>

@@ -7,9 +7,11 @@
  * caller takes the tiles of the first run, each worker that comes those of another; who has
  * finished helps with the next run:
  *
- *     run 0            run 1            run 2              next[0], next[1], next[2]: the first tile not yet taken
+ *     run 0            run 1            run 2
  *     |t|t|t|t|        |t|t|t|t|        |t|t|t|t|
  *      caller ->        worker 1 ->      worker 2 ->
+ *
+ * next[run] is a run's first tile that is not yet taken.
  *
  * `gate` is the one word that workers come and go through: number of the loop | OPEN | workers
  * inside. A worker enters an open gate by adding itself; the caller shuts the gate when no tile is

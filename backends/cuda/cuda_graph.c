@@ -3,7 +3,9 @@
  *
  * A capture ends as the driver's graph, which is made executable at once and not needed after that.
  *
- *     cuStreamBeginCapture   ...   cuStreamEndCapture -> graph -> cuGraphInstantiate -> exec   cuGraphLaunch(exec)
+ *     cuStreamBeginCapture   ...   cuStreamEndCapture -> graph
+ *     cuGraphInstantiate(graph) -> exec
+ *     cuGraphLaunch(exec)
  *
  * Captures are relaxed. The driver's other modes forbid calls that a capture cannot keep, such as
  * cuMemAlloc: the global mode to every thread of the process, of which many may know nothing of us;

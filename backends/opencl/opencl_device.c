@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding devices and opening them. Finding asks only for descriptions: no context is made and no
  * device memory taken.
- * */
+ */
 #include "opencl/opencl_backend.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* In-order command queues. A queue keeps its commands until it is flushed, and says nothing of a
  * command that failed until someone looks at an event behind it: so waiting means a marker, not
  * clFinish, whose result no driver owes us.
- * */
+ */
 #include "opencl/opencl_backend.h"
 
 /* cl_khr_priority_hints */

@@ -193,7 +193,7 @@ def tables(found, pictures):
         "",
         "Made by `bench/curves/run`; its README says how. Columns are device x threads; `!` marks a cliff or valley.",
         "",
-        f"{about['hardware']}, {about['cores']} cores, {about['system']}; {about['started']} to {about['ended']}; "
+        f"{about['hardware']}, {about['cores']} cores, {about['system']}; {about['started']} to {about['ended']};",
         f"rounds: {about['rounds']}; "
         f"other processes had {share:.0%} of the cores{': BUSY, not to be relied on' if share > 0.1 else ''}.",
     ]

@@ -216,7 +216,7 @@ typedef struct gantry_event_ops_t {
     int32_t (*synchronize)(gantry_backend_event_t *event); /* required */
 } gantry_event_ops_t;
 
-/* ---- transfers: submitted to a stream; host memory must stay valid until the stream has passed the call ---- */
+/* ---- transfers: submitted to a stream; host memory is valid until the stream has passed ---- */
 
 typedef struct gantry_transfer_ops_t {
     uint32_t struct_size;
@@ -310,8 +310,8 @@ typedef struct gantry_program_ops_t {
 
 /* ---- graphs: work that is submitted once and launched as one, as often as wanted ----
  *
- *     begin_capture(s)    launch, copy, record...    end_capture(s) -> graph    launch(s, graph)    launch(s, graph)
- *                         kept, not run                                         runs                runs again
+ *     begin_capture(s)   launch, copy, record...   end_capture(s)   launch(s, graph)   launch(...)
+ *                        kept, not run             -> graph         runs               runs again
  *
  * - Between begin and end the stream takes launches of kernels, transfers, records of events, and
  *   waits for events recorded since begin. They are checked and kept; none runs before a launch of

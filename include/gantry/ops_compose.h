@@ -31,7 +31,9 @@ GANTRY_API gantry_status_t gantry_split_v(gantry_scope_t *scope, const gantry_te
                                           const int64_t *sizes, int32_t axis,
                                           const gantry_tensor_t **outputs, size_t count);
 
-/* ---- shapes: small tensors on the host, made without waiting for x; out_type is GANTRY_INT32 or GANTRY_INT64 ---- */
+/* ---- shapes: small tensors on the host, made without waiting for x ---- */
+
+/* out_type is GANTRY_INT32 or GANTRY_INT64. */
 
 GANTRY_API const gantry_tensor_t *gantry_shape(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                gantry_dtype_t out_type);

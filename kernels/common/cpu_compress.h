@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GANTRY_PICK of kernels/common/indices.cl by AVX-512, where the file is compiled for it; else nothing.
- * Comes first of all. */
+/* GANTRY_PICK of kernels/common/indices.cl by AVX-512, where the file is compiled for it; else
+ * nothing. Comes first of all. */
 #ifndef GANTRY_KERNELS_CPU_COMPRESS_H
 #define GANTRY_KERNELS_CPU_COMPRESS_H
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a family of items needs to be compiled into the CPU backend; see kernels/common/item_kernel.h. A
- * family's file:
+/* What a family of items needs to be compiled into the CPU backend; see
+ * kernels/common/item_kernel.h. A family's file:
  *
  *     #include "kernels/common/cpu_items.h"
  *     #define GANTRY_ITEM_TEXT_FILE "kernels/matrix/matrix.cl"
  *     #define GANTRY_ITEM_LIST GANTRY_MATRIX_ITEMS
- *     #include "kernels/common/cpu_items_by_size.h"                the types its text is made for, or rows of
- *                                                       its own
+ *     #include "kernels/common/cpu_items_by_size.h"
  *     GANTRY_CPU_ITEM_FAMILY(matrix);
+ *
+ * The header included last has the types that the text is made for; a family may have rows of its
+ * own instead.
  *
  * Texts that the family's own needs (math_float32.cl) are included in front. A family whose items
  * are worth vector code has its file named cpu_*_items_simd.c: it is then compiled once for each

@@ -44,7 +44,7 @@
  *          these functions become vector code
  *   OpenCL -cl-std=CL1.2, and -cl-fp32-correctly-rounded-divide-sqrt where the device has it
  *   CUDA   --fmad=false --prec-div=true --prec-sqrt=true --ftz=false
- * */
+ */
 #if defined(__OPENCL_VERSION__)
 
 #pragma OPENCL FP_CONTRACT OFF

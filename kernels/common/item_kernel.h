@@ -127,8 +127,8 @@ static inline int32_t gantry__k_run_runs(gantry_op_call_t *call, gantry__k_item_
 /* ---- what a family's file is made of, in this order ---- */
 
 /* The family's device text, of these parts after the common ones; its items' names, and their
- * numbers ITEM_name. The CPU's half is defined by GANTRY_CPU_ITEM_FAMILY (kernels/common/cpu_items.h), in a
- * file of the CPU backend. */
+ * numbers ITEM_name. The CPU's half is defined by GANTRY_CPU_ITEM_FAMILY
+ * (kernels/common/cpu_items.h), in a file of the CPU backend. */
 #define GANTRY_K_ITEM_NAME(name) #name,
 #define GANTRY_K_ITEM_NUMBER(name) ITEM_##name,
 #define GANTRY_K_ITEM_TEXTS(family, ITEMS, ...)                                                  \

@@ -4,7 +4,7 @@
  *
  * Owner: arguments point into the caller's values, which must live until the launch slot returns.
  * Threads: thread-safe.
- * */
+ */
 #ifndef GANTRY_KERNELS_LAUNCH_H
 #define GANTRY_KERNELS_LAUNCH_H
 

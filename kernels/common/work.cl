@@ -7,8 +7,9 @@
  * would hold are written past the caches. Otherwise neighbouring work-items do neighbouring
  * elements, where they lie aligned 16 bytes of them each.
  *
- *     for (GANTRY_LONG i = GANTRY_FIRST(p); i < GANTRY_END(p); i += GANTRY_STEP) ...      p is a
- *     gantry__work_t */
+ *     for (GANTRY_LONG i = GANTRY_FIRST(p); i < GANTRY_END(p); i += GANTRY_STEP) ...
+ *
+ * p is a gantry__work_t. */
 typedef struct gantry__work_t {
     GANTRY_LONG count;
     GANTRY_LONG run;    /* elements of a work-item in the serial style, a multiple of 1024 */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How kernels that treat each element apart are launched: the host's side of kernels/common/work.cl.
+/* How kernels that treat each element apart are launched: the host's side of
+ * kernels/common/work.cl.
  *
  * On a processor each work-item gets one run of elements and there are a few runs per core;
  * elsewhere each work-item gets a few elements. The choice follows the device's type and compute

@@ -54,8 +54,8 @@ GANTRY_CPU_DECLARE(const gantry__cpu_loops_t *, element_loops, (void));
 /* The dense loop for one of the rare integers, column 0 being int8; NULL: the op does not have
  * this type. */
 GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, integer_loop, (uint32_t row, uint32_t column));
-/* x of type `from` to out of type `to`, columns; truncate: see kernels/elementwise/cast.cl. NULL: by way of
- * another type, see gantry__cpu_convert. */
+/* x of type `from` to out of type `to`, columns; truncate: see kernels/elementwise/cast.cl. NULL:
+ * by way of another type, see gantry__cpu_convert. */
 GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, convert_loop,
                    (uint32_t from, uint32_t to, int32_t truncate));
 /* The end of the way from a float through int64 to a narrower integer: the nearest value that it

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Running a loop over tensors. Three ways, chosen by shape:
  *
- * dense   operands as large as the output, or scalars: one call per part of the parallel loop.
- * Outputs that no cache would hold go through a block in the first-level cache and from there past
- * the caches, which saves reading what will
- * be overwritten (a quarter of the traffic of a + b). rows    broadcasting with long innermost
- * runs: one call per run. A y that only repeats along x (a bias) with a short run is first laid out
- * several times in a small buffer, so that runs become long. blocks  broadcasting with short
- * innermost runs: operands are gathered, some hundred elements at a time, into dense buffers. Types
- * that have the dense loop alone always go this way, and so do halves, which are widened to float32
- * and narrowed again block by block.
+ *   dense   operands as large as the output, or scalars: one call per part of the parallel loop.
+ *           Outputs that no cache would hold go through a block in the first-level cache and leave
+ *           it by non-temporal stores, which saves reading what will be overwritten (a quarter of
+ *           the traffic of a + b).
+ *   rows    broadcasting with long innermost runs: one call per run. A y that only repeats along x
+ *           (a bias) with a short run is first laid out several times in a small buffer, so that
+ *           runs become long.
+ *   blocks  broadcasting with short innermost runs: operands are gathered, some hundred elements at
+ *           a time, into dense buffers. Types that have the dense loop alone always go this way,
+ *           and so do halves, which are widened to float32 and narrowed again block by block.
  *
  *     x [1000, 3]  + y [3]        pattern y y y y ...        rows of many times 3
  *     x [1000, 3]  + y [1000, 1]  blocks of gathered y       0 0 0 1 1 1 2 2 2

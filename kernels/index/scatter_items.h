@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The items of kernels/index/scatter.cl, and updates in the order of the slices they go to, for ops of
- * other families.
+/* The items of kernels/index/scatter.cl, and updates in the order of the slices they go to, for ops
+ * of other families.
  *
  * Owner: keys and positions lie in the call's scratch and end with the call. Threads:
  * thread-safe. */

@@ -2,13 +2,11 @@
 /* Slices combined, in one of two ways that give the same bits: each slice's updates in their order.
  * By element type.
  *
- * combine_   of updates that are sorted by the slice they go to (scatter.cl), the first of each
- * slice's does them all.
- *            Halves are summed as float32 and rounded once
- * direct_    for processors, and types that are computed in themselves: no sorting. A few workers
- * each own a box of the
- *            output, a range of slices by a range of their columns, walk all updates and do those
- *            of their box
+ *   combine_   of updates that are sorted by the slice they go to (scatter.cl), the first of each
+ *              slice's does them all. Halves are summed as float32 and rounded once
+ *   direct_    for processors, and types that are computed in themselves: no sorting. A few workers
+ *              each own a box of the output, a range of slices by a range of their columns, walk
+ *              all updates and do those of their box
  *
  * Counts have a third way, for processors and bins that are fewer than numbers: each worker counts
  * a part of the numbers for itself, and the parts' counts are joined. */

@@ -13,7 +13,7 @@
  * precision:
  *
  *     function   largest error   at               note
- *     exp        0.7791 ulp      -87.7102127      a denormal result, rounded twice; normal results: 0.7184
+ *     exp        0.7791 ulp      -87.7102127      a denormal result, rounded twice; normal: 0.7184
  *     log        0.8463 ulp      0.705923975
  *     tanh       1.9007 ulp      0.362923115
  *     sigmoid    0.8094 ulp      0.34757632
@@ -42,7 +42,7 @@
  * arms, or compilers make branches of them. Two calculations side by side have different shapes
  * (Horner here, pairs there), or LLVM pairs them up in two-element vectors first and then cannot
  * vectorise the loop around them.
- * */
+ */
 
 /* constants: made by scripts/make_math_coefficients.py */
 #define GANTRY_LOG2E_F32 1.44269502e0f

@@ -3,8 +3,8 @@
  * Activation functions of float32, with the same bits on every device, and rsqrt. Comes after
  * math_float32_special.cl; the rules are those of math_float32.cl.
  *
- * Largest error over all 2^32 inputs, as tests/unit/math/exhaustive_math_float32.c --full finds it (see
- * math_float32.cl):
+ * Largest error over all 2^32 inputs, as tests/unit/math/exhaustive_math_float32.c --full finds it
+ * (see math_float32.cl):
  *
  *     function   largest error   at
  *     softplus   1.0931 ulp      0.346413821
@@ -26,7 +26,7 @@
  * As in TensorFlow, these three and softsign give NaN where the formula meets 0 * infinity or
  * infinity / infinity. TensorFlow rounds the constants of selu and of both gelu to float first;
  * these are the real numbers' functions.
- * */
+ */
 
 /* constants: made by scripts/make_math_coefficients_special.py */
 #define GANTRY_GELU_SHIFT_F32 4.18750000e0f

@@ -11,12 +11,13 @@
  *     digamma    2.31 ulp        -1.57331502      every 101st; all from -4194304 to -0.45
  *
  * How it works, with a = |x| and t = a less the nearest integer, which is exact. Positive x:
- *     lgamma     (x - 1/2) (log(x) - 1) + (log(2 pi) - 1) / 2 + (1/12 + w P(w)) / x, w = 1 / x^2    from 9/4 on
- *                (x - 2) P(x - 2)                                                                   from 5/4 on
- *                (x - 1) P(x - 1) - log(x), as lgamma(x + 1) - log(x)                               below
- *     digamma    log(x) - 1 / (2 x) - w (1/12 + w P(w))                                             from 2 on
- *                d P(d), where d = x - 1.4616 is the distance from the root, a pair                 from 1 on
- *                the same for x + 1, less 1 / x                                                     below
+ *     lgamma     from 9/4 on   (x - 1/2) (log(x) - 1) + (log(2 pi) - 1) / 2 + (1/12 + w P(w)) / x,
+ *                              w = 1 / x^2
+ *                from 5/4 on   (x - 2) P(x - 2)
+ *                below         (x - 1) P(x - 1) - log(x), as lgamma(x + 1) - log(x)
+ *     digamma    from 2 on     log(x) - 1 / (2 x) - w (1/12 + w P(w))
+ *                from 1 on     d P(d), where d = x - 1.4616 is the distance from the root, a pair
+ *                below         the same for x + 1, less 1 / x
  * Negative x: lgamma(x) = -log(a |sin(pi t)| / pi) - lgamma(a), and digamma(x) = digamma(1 + a) +
  * pi cot(pi t), where pi cot(pi t) = 1 / t - t P(t^2).
  *   Between any two negative integers the two summands cancel somewhere. Next to a zero the sum
@@ -25,7 +26,7 @@
  * enough for all but the zeros nearest to 0, where floats lie densely, and two of digamma's further
  * out that happen to have a float within 2^-28. Each of these has a row: its place as a pair, and a
  * polynomial of four terms, which holds within 1/256 of the distance to the nearest integer.
- * */
+ */
 
 /* constants: made by scripts/make_math_coefficients_special.py */
 #define GANTRY_GAMMA2_0_HIGH_F32 4.22784328e-1f

@@ -4,8 +4,8 @@
  * bits on every device. Comes after math_float32.cl (which has tanh), whose promises and rules are
  * these functions' too.
  *
- * Largest error over all 2^32 inputs, as tests/unit/math/exhaustive_math_float32.c --full finds it (see
- * math_float32.cl):
+ * Largest error over all 2^32 inputs, as tests/unit/math/exhaustive_math_float32.c --full finds it
+ * (see math_float32.cl):
  *
  *     function   largest error   at
  *     sinh       0.7923 ulp      0.870654643
@@ -20,7 +20,7 @@
  * for asinh(a), and t = b + sqrt(2 b + b^2), b = a - 1, for acosh(a), where the root has its rest,
  * since near 1 it is all there is. From 4096 on both are log(2 a). atanh is log(1 + 2 a / (1 - a))
  * / 2; below 1/2, where 1 - a would be rounded, x + x^3 P(x^2).
- * */
+ */
 
 /* constants: made by scripts/make_math_coefficients.py */
 #define GANTRY_SINH_0_F32 1.66666672e-1f

@@ -6,7 +6,7 @@
  * _pow.cl have between a rounded argument and a rounded result goes through these.
  *
  *     high   1.xxxxxxxxxxxxxxxxxxxxxxx
- *     low                             x.xxxxxxxxxxxxxxxxxxxxxxx      at most half of high's last place
+ *     low                             x.xxxxxxxxxxxxxxxxxxxxxxx   at most half of high's last place
  *
  * A pair has some 48 bits. Sums follow Knuth and Dekker: what rounding took from an addition is
  * itself a float, which a few more additions find. So is what it took from a product; without a
@@ -19,7 +19,7 @@
  * right. Where 33 are enough what follows z/3 is a float, and so is the product of all that follows
  * the 1 with s. Exponential: as in math_float32.cl, with the low part added to the reduced
  * argument; some 26 bits are right.
- * */
+ */
 
 /* constants: made by scripts/make_math_coefficients_special.py */
 #define GANTRY_PAIR_LN2_HIGH_F32 6.93145752e-1f

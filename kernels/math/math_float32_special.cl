@@ -3,8 +3,8 @@
  * expm1, log1p, erf and erfc of float32, with the same bits on every device. Comes after
  * math_float32_pair.cl; the rules are those of math_float32.cl.
  *
- * Largest error over all 2^32 inputs, as tests/unit/math/exhaustive_math_float32.c --full finds it (see
- * math_float32.cl):
+ * Largest error over all 2^32 inputs, as tests/unit/math/exhaustive_math_float32.c --full finds it
+ * (see math_float32.cl):
  *
  *     function   largest error   at
  *     expm1      1.2589 ulp      0.348901093
@@ -24,7 +24,7 @@
  * up to 4, where erf is 1, and what Q loses counts little, as erfc is below 1/7 there. An
  * exponential in its place halves the error and takes twice the time: its steps wait for one
  * another.
- * */
+ */
 
 /* constants: made by scripts/make_math_coefficients_special.py */
 #define GANTRY_ERF_0_F32 1.28379166e-1f

@@ -4,8 +4,8 @@
  * Comes after math_float32.cl, whose promises and rules are these functions' too and whose
  * constants and tails they use.
  *
- * Largest error over all 2^32 inputs, as tests/unit/math/exhaustive_math_float32.c --full finds it (see
- * math_float32.cl):
+ * Largest error over all 2^32 inputs, as tests/unit/math/exhaustive_math_float32.c --full finds it
+ * (see math_float32.cl):
  *
  *     function   largest error   at
  *     sin        0.8244 ulp      4.99826671e37
@@ -14,7 +14,8 @@
  *     asin       0.7326 ulp      0.532630026
  *     acos       0.6934 ulp      0.542151272
  *     atan       1.2785 ulp      1.01064229
- *     atan2      1.2092 ulp      y = -3.27412325e12, x = 3.31217581e12 (of 240 million pairs: test_math_atan2 60000000)
+ *     atan2      1.2092 ulp      y = -3.27412325e12, x = 3.31217581e12
+ *                                (of 240 million pairs: test_math_atan2 60000000)
  *
  * How it works. sin, cos and tan: x = n pi/2 + r, |r| <= pi/4, with r as a sum high + low. Only n
  * mod 4 matters.
@@ -25,20 +26,22 @@
  * (Payne and Hanek):
  *
  *     0.00..0 1010 0010 1111 1001 ...    2/pi behind 15 zeros, in 32-bit words
- *             [  w0  |  w1  |  w2  ]     begins at bit e' = exponent of x - 10; four words chosen, then shifted
+ *             [  w0  |  w1  |  w2  ]     begins at bit e' = exponent of x - 10; four words are
+ *                                        chosen, then shifted
  *
  * The product's upper 64 bits are n mod 4 and 62 bits of the fraction. No float32 is nearer than
  * 2^-30 to a multiple of pi/2, so 32 bits of it mean something. The fraction becomes three exact
  * floats, and is multiplied by pi/2 in 12-bit halves. Devices leave this out where no lane needs
  * it; a C loop, to be vector code, computes both ways always.
  *   tan: t = tan(r) for even n, -1 / t for odd n, with the quotient's rest from 1 - q d, in which q
- *   and d have 12 bits. asin and acos: x + x^3 P(x^2) up to 1/2. Beyond, pi/2 - 2 asin(s), s =
- * sqrt((1 - x) / 2), with s as a sum of its upper 12 bits and a rest.
+ * and d have 12 bits.
+ *   asin and acos: x + x^3 P(x^2) up to 1/2. Beyond, pi/2 - 2 asin(s), s = sqrt((1 - x) / 2), with
+ * s as a sum of its upper 12 bits and a rest.
  *   atan: t = x or 1 / x, whichever is below 1; t + t^3 P(t^2), with 1 / x as a sum of its upper 12
  * bits and a rest. The quotient of atan2, and its rest, come from operands scaled so that nothing
  * overflows. All of the inverse functions end in base + t + tail, where base is 0, pi/2 or pi:
  * gantry__sum_with_base_f32.
- * */
+ */
 
 /* constants: made by scripts/make_math_coefficients.py */
 #define GANTRY_QUARTER_0_F32 1.57080078e0f

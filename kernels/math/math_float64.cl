@@ -8,8 +8,8 @@
  * 0x7ff8000000000000.
  *
  * Largest error seen over 80 million random inputs a function (for the last two: |v| <= 4 pi), in
- * units of the exact result's last place (tests/unit/math/test_math_float64.c 20000000; its bound is 1
- * ulp, 0.5 for sqrt):
+ * units of the exact result's last place (tests/unit/math/test_math_float64.c 20000000; its bound
+ * is 1 ulp, 0.5 for sqrt):
  *
  *     function   largest error   at
  *     exp        0.7925 ulp      -708.75257412530459   (a denormal result; normal results: 0.68)
@@ -17,14 +17,14 @@
  *     tanh       0.9819 ulp      -0.17344030533652077
  *     sigmoid    0.8162 ulp      -708.755610087474     (a denormal result; normal results: 0.81)
  *     sqrt       0.5 ulp         (correctly rounded)
- *     sin_4pi    0.7817 ulp      2.340251303531808     (seen with another seed; with the test's: 0.7788)
+ *     sin_4pi    0.7817 ulp      2.340251303531808     (another seed; with the test's: 0.7788)
  *     cos_4pi    0.7935 ulp      -0.78646780633284463
  *
  * Three differences: log takes s = f / (2 + f) and log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)),
  * since a polynomial in f would need some twenty terms; tanh, for the same reason, is a careful
  * quotient everywhere; sin multiplies the low part of its reduced argument by 1 - r^2 / 2, the
  * cosine's start.
- * */
+ */
 #if GANTRY_HAS_FLOAT64
 
 /* constants: made by scripts/make_math_coefficients.py */

@@ -11,7 +11,7 @@
  * Those of two arguments exist without GANTRY_MATH_LANES only: PoCL 3.1's pow of vectors gives
  * infinity for powers of denormals that are 0, and its fmod of vectors does not end for distant
  * arguments.
- * */
+ */
 #if GANTRY_HAS_FLOAT64
 
 /* x, and the one NaN for every NaN; by bits, or a compiler may take one NaN for another and drop

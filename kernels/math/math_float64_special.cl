@@ -28,7 +28,7 @@
  *     rsqrt      1.4863 ulp      1.0013894765952491
  *     digamma    3.9805 ulp      2.0462477999316868   (of positive arguments)
  *     digamma    5.3926 ulp      -0.32898629732610496   (of negative ones away from its zeros)
- * */
+ */
 #if GANTRY_HAS_FLOAT64
 
 /* constants: made by scripts/make_math_coefficients_special.py */

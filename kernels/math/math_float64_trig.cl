@@ -8,7 +8,8 @@
  * own.
  *
  * Largest error seen over 80 million random inputs a function, in units of the exact result's last
- * place (tests/unit/math/test_math_float64.c 20000000, where the ranges are; the library being glibc's):
+ * place (tests/unit/math/test_math_float64.c 20000000, where the ranges are; the library being
+ * glibc's):
  *
  *     function   largest error   at
  *     sin        0.8164 ulp      220474.60387070733
@@ -21,7 +22,7 @@
  *
  *     sine     high + (r^3 P(r^2) + low (1 - r^2 / 2))
  *     cosine   (1 - r^2 / 2) + (r^4 P(r^2) + (what that rounds - high low))
- * */
+ */
 #if GANTRY_HAS_FLOAT64
 
 /* constants: made by scripts/make_math_coefficients.py */

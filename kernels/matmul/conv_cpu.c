@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ConvolveImages of the CPU backend, float32 and float64: the matrix product
  *
- *     patches [batch * out_height * out_width, rows * columns * channels]  x  filter [rows *
- *     columns * channels, outputs]
+ *     patches [batch * out_height * out_width, rows * columns * channels]
+ *     x filter [rows * columns * channels, outputs]
  *
- * whose patches are never made (kernels/window/window_lines.cl). The filter is packed once, threads take
- * panels of places, and every element is summed over k in one order: one after the other, or
+ * whose patches are never made (kernels/window/window_lines.cl). The filter is packed once, threads
+ * take panels of places, and every element is summed over k in one order: one after the other, or
  * with few outputs in chains. */
 #include <string.h>
 

@@ -11,9 +11,11 @@
  *             packed by all threads, then C's tiles are computed by all threads:
  *
  *                         B: k block x up to 2048 columns
- *                A  [1]  [tile 0,0 | tile 0,1 | ...]       packed A of a block: up to 2048 rows
- *                   [2]  [tile 1,0 | ...           ]       a tile: 8 panels of A, at home in the second-level cache,
- *                                                          times 512 columns
+ *                A  [1]  [tile 0,0 | tile 0,1 | ...]
+ *                   [2]  [tile 1,0 | ...           ]
+ *
+ *             The packed A of a block has up to 2048 rows. A tile is 8 panels of A, at home in the
+ *             second-level cache, times 512 columns.
  *
  * Every element of C is summed over k in an order that depends on shapes and the number of stripes
  * only: results are the same from run to run. Batches of small products are dealt to threads

@@ -3,15 +3,19 @@
  * Needs MM_NAME(x), MM_T, MM_ROWS, MM_HAS_LINES and MM_FMA(a, b, c) = a * b + c on vectors;
  * undefines them at its end.
  *
- *        B panel: 2 vectors wide       The innermost loop keeps MM_ROWS x 2 vectors of C in
- *                                      registers and takes, for
- *          k | b0 b1 |                 each k, two vectors of B and MM_ROWS scalars of A. A is packed as panels of
- *            v                         MM_ROWS rows and B as panels of two vectors, both with k slowest, so that all
- *   A   a0  c00 c01                    loads are in order; edges are padded with zeros while
- *       packing, and only the
- *  pan- a1  c10 c11                    store looks at the true size.
- *  el   ...                            Cost: 2 m n k operations, (m + n) k elements packed once per
- *       block.
+ *                     B panel: 2 vectors wide
+ *
+ *                       k | b0 b1 |
+ *                         v
+ *       A panel:      a0  c00 c01
+ *       MM_ROWS rows  a1  c10 c11
+ *                     ...
+ *
+ * The innermost loop keeps MM_ROWS x 2 vectors of C in registers and takes, for each k, two vectors
+ * of B and MM_ROWS scalars of A. A is packed as panels of MM_ROWS rows and B as panels of two
+ * vectors, both with k slowest, so that all loads are in order; edges are padded with zeros while
+ * packing, and only the store looks at the true size. Cost: 2 m n k operations, (m + n) k elements
+ * packed once per block.
  *
  * Source of the blocking: Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication,
  * 2008.

@@ -4,8 +4,8 @@
  *
  * Transpose, BroadcastTo, Slice, StridedSlice, Reverse, SpaceToDepth, DepthToSpace and each input
  * of Concat are one thing: a copy between two strided arrays of the same dimensions, where either
- * the source or the target is dense. Strides may be negative. Elements are moved by their size alone.
- * Owner: plain values, nothing allocated. Threads: thread-safe. */
+ * the source or the target is dense. Strides may be negative. Elements are moved by their size
+ * alone. Owner: plain values, nothing allocated. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_MOVE_SHAPE_H
 #define GANTRY_KERNELS_MOVE_SHAPE_H
 

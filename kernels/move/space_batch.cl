@@ -3,7 +3,8 @@
  * blocks; a place in a block is a place in the batch, the number of the block is what is left of
  * the dimension:
  *
- *     space [batch, s0, s1, ..., inner]   batch [k0, k1, ..., batch, q0, q1, ..., inner]   s + start = q * block + k
+ *     space [batch, s0, s1, ..., inner]
+ *     batch [k0, k1, ..., batch, q0, q1, ..., inner]      s + start = q * block + k
  *
  * What a space lacks at its ends is 0. Items are runs in the last dimension that is cut, with
  * all of `inner`. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of LayerNormRows; sums follow the tree of kernels/reduce/reduce.cl, and everything the order
- * of kernels/norm/layer_norm.cl. What is left of a row when its mean is taken away waits in the
- * output. */
+/* The loops of LayerNormRows; sums follow the tree of kernels/reduce/reduce.cl, and everything the
+ * order of kernels/norm/layer_norm.cl. What is left of a row when its mean is taken away waits in
+ * the output. */
 #include "kernels/common/dialect.cl"
 
 #include "kernels/math/math_float32.cl"

@@ -33,8 +33,8 @@
 
 #if defined(GANTRY_MATH_LANES)
 
-/* ---- CPUs whose compiler has to be told how wide vectors are (dialect.cl): T is float32 or float64, and the 64 lanes
- * of the tree are VECTORS vectors ---- */
+/* ---- CPUs whose compiler has to be told how wide vectors are (dialect.cl): T is float32 or
+ * float64, and the 64 lanes of the tree are VECTORS vectors ---- */
 
 #define VECTORS (LANES / GANTRY_MATH_LANES)
 #define SOFT_LOAD GANTRY_OF_LANES(vload)
@@ -226,8 +226,9 @@ GANTRY_KERNEL softmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANT
 
 #else
 
-/* ---- CPUs: row by row. `lanes` is 64 or, for short rows, the least power of two that is not below the
- * length: lanes beyond it would hold the identity. A parameter, since loops that are unrolled do not become vectors ---- */
+/* ---- CPUs: row by row. `lanes` is 64 or, for short rows, the least power of two that is not below
+ * the length: lanes beyond it would hold the identity. A parameter, since loops that are unrolled
+ * do not become vectors ---- */
 
 GANTRY_FN C row_largest(GANTRY_GLOBAL const T *x, int length, int lanes) {
     C values[LANES];
@@ -291,7 +292,8 @@ GANTRY_KERNEL softmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTR
     }
 }
 
-/* ---- CPUs, short rows: 64 of them are turned; exp, the tree and the division run along rows of `turned` ---- */
+/* ---- CPUs, short rows: 64 of them are transposed; exp, the tree and the division run along rows
+ * of `turned` ---- */
 
 #define WIDTH 64
 
@@ -416,8 +418,8 @@ GANTRY_KERNEL softmax_turned(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GAN
 
 #endif
 
-/* ---- rows of more than 4096 elements: largest[row] and sum[row] come from reduce.cl; a work-group for a piece of a
- * row ---- */
+/* ---- rows of more than 4096 elements: largest[row] and sum[row] come from reduce.cl; a work-group
+ * for a piece of a row ---- */
 
 #define PIECE 4096
 

@@ -84,7 +84,8 @@ static void SOFT_NAME(row)(const SOFT_IN *x, SOFT_IN *restrict y, int64_t count,
     }
 }
 
-/* ---- 64 or 32 rows of at most 64 elements, turned: element k of row i is at [k * SOFT_WIDTH + i] ---- */
+/* ---- 64 or 32 rows of at most 64 elements, transposed: element k of row i is at
+ * [k * SOFT_WIDTH + i] ---- */
 
 #define SOFT_WIDTH ((int64_t)(256 / sizeof(SOFT_T)))
 

@@ -164,7 +164,7 @@ GANTRY_KERNEL argmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN
 
 #else
 
-/* ---- CPUs: a work-group of one for several units; the loops over lanes and columns become vector code ---- */
+/* ---- CPUs: a work-group of one for several units; loops over lanes and columns vectorize ---- */
 
 /* The largest key of some elements that lie side by side; `lanes` is 64, not a constant lest the
  * loops be unrolled. */

@@ -15,9 +15,10 @@
  *   levels  the chunks' results are a sequence of their own, reduced in the same way, until one is
  *           left.
  *
- *       x:    0 1 2 ... 63 | 64 65 ... 127 | ...             lane 0 = ((+0 + x0) + x64) + x128 + ...
- *             `--------- one chunk, 64 rows of 64 ---------'
+ *       x:    0 1 2 ... 63 | 64 65 ... 127 | ...           lane 0 = ((+0 + x0) + x64) + x128 + ...
+ *             `------- one chunk, 64 rows of 64 ---------'
  *       fold: 0+32 1+33 ... 31+63  ->  0+16 ... 15+31  ->  ...  ->  0+1
+ *
  * The identity is +0 for sums, 1 for products, -infinity or the least integer for Max, +infinity or
  * the greatest for Min. A lane that starts at +0 never becomes -0, so a lane without elements may
  * be folded or left out: the bits are the same.
@@ -298,8 +299,8 @@ GANTRY_KERNEL reduce_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
  * line:
  *
  *     step     0   1   2   3   4
- *     part 0   c0  c1
- *     part 1       c0  c1                two chunks: a part loads the next one's rows when it has added these
+ *     part 0   c0  c1                two chunks: a part loads the next one's rows
+ *     part 1       c0  c1            when it has added these
  *     part 2           c0  c1
  *     part 3               c0  c1
  *
@@ -517,8 +518,8 @@ GANTRY_KERNEL reduce_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
 
 #else
 
-/* ---- CPUs: loops over private arrays that the device's compiler turns into vectors; their counts are not constants,
- * since a loop that it unrolls completely it does not turn into vectors ---- */
+/* ---- CPUs: loops over private arrays that the device's compiler turns into vectors; their counts
+ * are not constants, since a loop that it unrolls completely it does not turn into vectors ---- */
 
 /* Sums in a row of the output that reduce_narrow takes; columns that reduce_wide takes at a time;
  * sequences of reduce_small. */

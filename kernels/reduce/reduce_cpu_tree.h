@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reduction tree of kernels/reduce/reduce.cl as loops that compilers turn into vector code. Included
- * once per type and operation, without a guard, by files that are compiled per instruction set.
- * What it needs defined, and undefines at its end:
+/* The reduction tree of kernels/reduce/reduce.cl as loops that compilers turn into vector code.
+ * Included once per type and operation, without a guard, by files that are compiled per instruction
+ * set. What it needs defined, and undefines at its end:
  *
- *   TREE_NAME(x)   the name of x in this instance        TREE_OP(a, b)  the operation, a earlier
- *                  than b
- *   TREE_IN        element type of the input             TREE_IDENTITY  its identity (+0,
- *                  -infinity, ...)
- *   TREE_ACC       type of partial results            TREE_LOAD(x)   an element of the input as it
- *                  enters its lane
+ *   TREE_NAME(x)   the name of x in this instance
+ *   TREE_IN        element type of the input
+ *   TREE_ACC       type of partial results
+ *   TREE_OP(a, b)  the operation, a earlier than b
+ *   TREE_IDENTITY  its identity (+0, -infinity, ...)
+ *   TREE_LOAD(x)   an element of the input as it enters its lane
  *
  * A sequence's lanes stand in `acc` as [lane][column]; that is how the input itself lies when its
  * rows follow each other, so that one loop over 64 * columns elements serves every number of

@@ -10,9 +10,13 @@
  *   wide    more columns: lane by lane in the order in which the fold needs them, so that seven
  *           rows of sums do:
  *
- *             fold of lanes 0..63:      ((0 + 32) + (16 + 48)) + ...        node(l, h) = node(l, 2h) + node(l + h, 2h)
- *                                        `--v--'   `---v---'                node(l, 64) = rows l, l + 64, l + 128, ...
- *                                        node(0,32) node(16,32)
+ *             fold of lanes 0..63:      ((0 + 32) + (16 + 48)) + ...
+ *                                        `--v--'   `---v---'
+ *                                     node(0, 32)  node(16, 32)
+ *
+ *             node(l, h) = node(l, 2h) + node(l + h, 2h)
+ *             node(l, 64) = rows l, l + 64, l + 128, ...
+ *
  * Owner: as reduce_cpu.h. Threads: thread-safe. */
 #include "kernels/reduce/reduce_cpu.h"
 

@@ -10,14 +10,16 @@
  *            chunk
  *   rows     each chunk once more, element by element from what was before it
  *
- *       x:       0 ... 127 | 128 ... 255 | 256 ...        a sequence of one chunk needs the last step only
+ *       x:       0 ... 127 | 128 ... 255 | 256 ...
  *       totals:     t0     |     t1      |  ...
- *       before:   identity |     t0      | t0 o t1        an item of a step is one chunk of one sequence
+ *       before:   identity |     t0      | t0 o t1
+ *
+ * A sequence of one chunk needs the last step only. An item of a step is one chunk of one sequence.
  *
  * On processors an item is more than a chunk: a run of columns, which becomes vector code
  * (..._block), or of one column 8 chunks side by side, whose additions do not wait for each other
- * (..._line; turned, as vectors of eight, in scan_transposed.cl and for logsumexp). The operations and
- * their order are those of the plain items. Where the second step has one chunk, and there are
+ * (..._line; turned, as vectors of eight, in scan_transposed.cl and for logsumexp). The operations
+ * and their order are those of the plain items. Where the second step has one chunk, and there are
  * enough sequences for all cores, an item of `rows` is whole sequences and does all three steps:
  * what it reads again is in the core's cache, and nothing but `rows` is launched.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cumsum, Cumprod and CumulativeLogsumexp: three launches of kernels/scan/scan.cl's items, or one for
- * short sequences, and on processors for all but the longest. */
+/* Cumsum, Cumprod and CumulativeLogsumexp: three launches of kernels/scan/scan.cl's items, or one
+ * for short sequences, and on processors for all but the longest. */
 #include "kernels/common/item_kernel.h"
 #include "kernels/scan/scan.cl"
 #include "kernels/scan/scan_items.h"

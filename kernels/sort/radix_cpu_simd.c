@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The items of kernels/sort/radix.cl, kernels/sort/sort_network_rows.cl, kernels/sort/sort_network.cl and kernels/sort/top_k.cl
- * on the CPU. */
+/* The items of kernels/sort/radix.cl, kernels/sort/sort_network_rows.cl,
+ * kernels/sort/sort_network.cl and kernels/sort/top_k.cl on the CPU. */
 #include "kernels/sort/radix_items.h"
 
 #include "kernels/common/cpu_items.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The items of kernels/sort/radix.cl, kernels/sort/sort_network.cl (with sort_network_rows.cl) and kernels/sort/top_k.cl:
- * sorting on processors (gantry__k_is_serial).
+/* The items of kernels/sort/radix.cl, kernels/sort/sort_network.cl (with sort_network_rows.cl) and
+ * kernels/sort/top_k.cl: sorting on processors (gantry__k_is_serial).
  *
  * Owner: results lie in the call's scratch and end with the call. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_RADIX_ITEMS_H

@@ -7,8 +7,11 @@
  *     sort_merge    pairs of sorted runs become one of twice the length; an item writes 16 elements
  *                   of it
  *
- *     run a   a0 a1 a2 a3 |          An item that starts at output d finds how many of the first d outputs come from
- *     run b   b0 b1 b2 b3 |          a (sort_split, a binary search along the "merge path") and merges from there.
+ *     run a   a0 a1 a2 a3
+ *     run b   b0 b1 b2 b3
+ *
+ * An item that starts at output d finds how many of the first d outputs come from a (sort_split, a
+ * binary search along the "merge path") and merges from there.
  *
  * Of equal keys a's come first, so positions decide ties. A row of n takes 1 + log2(n / 8) launches
  * of n / 16 items; where only the first k are wanted, runs stop growing at k and rows get shorter

@@ -177,7 +177,8 @@ GANTRY_SHARED_FN void gantry__pool_blocks(const gantry__windows_t *p, int places
  * for the padding. A line has as many parts as there are places before a step is over, so that a
  * column is one run for all places,
  *
- *     step_x 2, 3 filters    |pixel 0: f0 f1 f2|pixel 2: f0 f1 f2|...  |pixel 1: f0 f1 f2|pixel 3: f0 f1 f2|...
+ *     step_x 2, 3 filters    |pixel 0: f0 f1 f2|pixel 2: f0 f1 f2|...
+ *                            |pixel 1: f0 f1 f2|pixel 3: f0 f1 f2|...
  *
  * and the weights of one of the window's elements are repeated, so that GANTRY_SUMS_AT_ONCE sums
  * may begin with any of the filters. With channels enough, or filters enough for each, places

@@ -11,7 +11,9 @@
  * outside is GANTRY_OUTSIDE.
  *
  *     place 0   |--- row 0 ---|--- row 1 ---|--- row 2 ---|
- *     place 1    |--- row 0 ---|...                               piece 0: row 0 of all places; piece 1: ... */
+ *     place 1    |--- row 0 ---|...
+ *
+ * Piece 0 is row 0 of all places, piece 1 row 1, and so on. */
 #ifndef GANTRY_WINDOW_LINES_CL
 #define GANTRY_WINDOW_LINES_CL
 

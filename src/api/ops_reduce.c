@@ -51,9 +51,9 @@ ALONG_AXIS(argmin, ArgMin)
 
 /* ---- scans ---- */
 
-static const gantry_tensor_t *scan(gantry_scope_t *scope, gantry__op_id_t id,
-                                   const gantry_tensor_t *x, int32_t axis,
-                                   const gantry_scan_options_t *options) {
+static const gantry_tensor_t *ops_reduce_scan(gantry_scope_t *scope, gantry__op_id_t id,
+                                              const gantry_tensor_t *x, int32_t axis,
+                                              const gantry_scan_options_t *options) {
     gantry_scan_options_t o;
     if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_scan_options_t, reverse, &o)) return NULL;
     gantry__extras_t extras = {.count = 0};
@@ -66,7 +66,7 @@ static const gantry_tensor_t *scan(gantry_scope_t *scope, gantry__op_id_t id,
 #define SCAN(name, op)                                                                         \
     const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x,      \
                                          int32_t axis, const gantry_scan_options_t *options) { \
-        return scan(scope, GANTRY__OP_ID_##op, x, axis, options);                              \
+        return ops_reduce_scan(scope, GANTRY__OP_ID_##op, x, axis, options);                   \
     }
 SCAN(cumsum, Cumsum)
 SCAN(cumprod, Cumprod)

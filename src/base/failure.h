@@ -47,7 +47,9 @@ const char *gantry__message(void);
 
 /* Whoever goes on after a failure forgets it, so that what succeeds in the end leaves no text of
  * what it got round:
- *     const uint32_t before = gantry__failures();    ...    if (status == GANTRY_OK) gantry__forget_since(before); */
+ *     const uint32_t before = gantry__failures();
+ *     ...
+ *     if (status == GANTRY_OK) gantry__forget_since(before); */
 uint32_t gantry__failures(void); /* so far on this thread, modulo 2^32 */
 /* Where the thread's count stands, for whoever looks twice: thread-local variables of a library
  * cost a call each time. */

@@ -2,11 +2,12 @@
 /* Where the time of a call goes: one frame for each call that is under way, on its thread's stack,
  * with a clock that is always on one step.
  *
- *   calls     LayerNorm .......................... frames nest: while an inner one is open, the
- *             outer one's clock stands
+ *   calls     LayerNorm ..........................
  *                 Mean ......  Sub ......
- *   steps         scope|placement|copy|allocation|kernel|scope       entered by whoever does the
- *                 work, and left to the one before
+ *   steps         scope|placement|copy|allocation|kernel|scope
+ *
+ * Frames nest: while an inner one is open, the outer one's clock stands. A step is entered by
+ * whoever does the work, and left to the one before.
  *
  * Knows no device and keeps nothing: who closes a frame has its numbers (run/profile.h). The
  * innermost frame is a variable of the thread, since waits, copies and allocations happen far below

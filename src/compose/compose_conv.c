@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions as matrix products, and windows over sequences as windows over images of one row.
  *
- *     patches [n * y * x, rows * columns * channels]  x  filter [rows * columns * channels,
- *     outputs]
+ *     patches [n * y * x, rows * columns * channels]
+ *     x filter [rows * columns * channels, outputs]
  *
  * Processors multiply without making patches: ConvolveImages is one kernel there. Cards multiply by
  * their libraries. The transposed convolution adds up patches (FoldImagePatches) that the opposite

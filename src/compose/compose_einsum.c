@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Einsum: labels are sorted into four kinds, and the whole is one product of matrices.
  *
- *     "bij,bjk->bik"     batch b (both inputs, output)   contracted j (both inputs only)   free i, k (one input, output)
+ *     "bij,bjk->bik"     batch        b      both inputs, output
+ *                        contracted   j      both inputs only
+ *                        free         i, k   one input, output
+ *                        summed              one input only
  *
  *     each input     a label twice: its diagonal.   a label nowhere else: summed away.
  *     left, right    [batch, free, contracted] x [batch, contracted, free], where a plain reshape

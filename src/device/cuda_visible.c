@@ -5,12 +5,10 @@
  * order already. A vendor's OpenCL may obey it or not. So the variable must never be applied to a
  * list that it has shaped before:
  *
- *   the variable      backend cuda      an NVIDIA card is shown when                      order of
- *                     /GPU:N
- *   not set           any               always                                            physical
- *   set               usable            one of its views is CUDA's                        CUDA's
- *   set               absent, unusable  the list, applied here, has it                    the
- *                     list's
+ *   the variable      backend cuda      an NVIDIA card is shown when     order of /GPU:N
+ *   not set           any               always                           physical
+ *   set               usable            one of its views is CUDA's       CUDA's
+ *   set               absent, unusable  the list, applied here, has it   the list's
  *
  * Applied here, UUIDs mean the same however often they are applied. Indices do not. k different
  * indices on a driver that has obeyed them leave k cards, or fewer when one that no card has ends

@@ -63,8 +63,9 @@ typedef struct gantry__device_reference_t {
     char text[GANTRY__DEVICE_ID_BYTES];
 } gantry__device_reference_t;
 
-/* ---- Parsing. Errors: InvalidArgument "Malformed device specification 'X': <what> at column N; accepted: ...".
- * Columns count bytes from 1. After a failure the result is empty. */
+/* ---- Parsing. Errors are InvalidArgument:
+ *     Malformed device specification 'X': <what> at column N; accepted: ...
+ * Columns count bytes from 1. After a failure the result is empty. ---- */
 
 /* The full form, /job:NAME/replica:N/task:N/device:TYPE:N@BACKEND, components in any order and each
  * optional, with TensorFlow's short forms /cpu:N /CPU:N /gpu:N /GPU:N; * for "any". "" and "/"
@@ -91,7 +92,8 @@ bool gantry__device_reference_try(const char *text, const char *const *backends,
 /* "GPU" for gpu, Gpu...; NULL for a word that is no type which can stand alone. */
 const char *gantry__device_type_standard(const char *word);
 
-/* ---- Printing. All return the length that the whole text has, as snprintf does; the text is cut to fit. */
+/* ---- Printing. All return the length that the whole text has, as snprintf does; the text is cut
+ * to fit. ---- */
 
 /* Canonical: /job:localhost/replica:0/task:0/device:GPU:0; set fields only; a type without index
  * prints GPU:*. */

@@ -6,9 +6,10 @@
  * and so are the logical devices made of it. What a driver decides (backend, info, handle, kernels)
  * is reached through one pointer of the record:
  *
- *      /GPU:0 ──physical──> card (cuda:0)  ──instead──> NULL       before: the record's own view serves
- *                             limit, parts,
- *                             visible, ...  ──instead──> opencl:0  after: so limits, growth and parts go over without being moved
+ *      before   /GPU:0 ──physical──> card (cuda:0) ──instead──> NULL: its own view serves
+ *      after    /GPU:0 ──physical──> card (cuda:0) ──instead──> opencl:0
+ *
+ * So limits, growth and parts go over without being moved.
  *
  * When it is decided. At the card's first opening, under its open_lock, and then for good:
  * is_proven is set with the first opening that goes well, and instead is not written any more. A
@@ -27,8 +28,12 @@
  * losses in their key and are not found again; a thread that holds one compares its view with the
  * serving one after it has opened the device, which is final then, and plans again.
  *
- *      thread A   plan (cuda's kernels) ─────────────── open: done already ── view differs: plan again
- *      thread B   plan ── open: cuda fails, instead = opencl:0, losses + 1, is_open ── view differs: plan again
+ *      thread A   plan ──────────────────────────────── open: done already ── plan again
+ *      thread B   plan ── open: cuda fails,
+ *                         instead = opencl:0,
+ *                         losses + 1, is_open ── plan again
+ *
+ * Both plan again because their plans hold cuda's kernels, and another view serves now.
  *
  * What stays behind. The failed view's alias names nothing any more, and a look-up says why. The
  * other view had a logical device of its own, reached by its alias: from now on the alias means the

@@ -4,9 +4,9 @@
  *
  * A kernel that may meet bad data is given a slot, zero before it starts; it writes {code, input,
  * position}, or how many positions lie between the first bad one and the end of its block of 2^31,
- * which is a maximum of 32 bits (kernels/common/launch.cl). Whoever made the slot holds a fault, and so
- * does every tensor that depends on the result. From its submission on the table holds one, too,
- * until somebody has fetched the slot and settled the fault, which gives the slot back: what
+ * which is a maximum of 32 bits (kernels/common/launch.cl). Whoever made the slot holds a fault,
+ * and so does every tensor that depends on the result. From its submission on the table holds one,
+ * too, until somebody has fetched the slot and settled the fault, which gives the slot back: what
  * nobody reads is not lost. Faults are counted. Thread-safe. */
 #ifndef GANTRY_DEVICE_FAULT_H
 #define GANTRY_DEVICE_FAULT_H

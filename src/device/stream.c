@@ -5,7 +5,7 @@
  *   S needs (T, 3):     T.completed >= 3       nothing to do
  *                       S.waited[T] >= 3       nothing to do, S is behind an earlier event already
  *                       T.last_event.count 4   S waits for e, S.waited[T] = 4
- *                       else                   an event is recorded on T now, covering all that T was given
+ *                       else                   T records an event now, behind all its work
  *
  * Failures. A driver tells of failed work to whoever waits for something behind it, and goes on
  * telling until the stream is synchronised; an error also travels with an event to the streams that

@@ -6,21 +6,21 @@
  *   cards of one backend             transfer->copy_peer on the target's stream, until it says that
  *                                    it has no way
  *   anything else                    to the host and from there, also between two views of one
- *                                    card: drivers do not know each other's memory. In blocks, so
- *                                    that the next one is read while the last one is written, and
- *                                    pinned, since drivers do not overlap copies from and to other
- *                                    memory:
+ *                                    card: drivers do not know each other's memory. In two blocks
+ *                                    of host memory, so that the next one is read while the last
+ *                                    one is written, and pinned, since drivers do not overlap
+ *                                    copies from and to other memory:
  *
- *                                      block 0   |read 0||write 0      ||read 2|...      host memory: two blocks
+ *                                      block 0   |read 0||write 0      ||read 2|...
  *                                      block 1           |read 1||wait ||write 1   |...
  *
  * A copy on the device's side orders itself by events alone:
  *
- *   source:  ... ready                  to_host waits, counts: the source's last use is on its own
- *            device's streams
+ *   source:  ... ready                  to_host waits, counts
  *                     \                /
  *   target:  to_device waits    copy ---    the target is ready at the copy's count
- * */
+ *
+ * The source's last use is on its own device's streams. */
 #include "device/transfer.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
  *
  *     bytes  0..5    0x93 "NUMPY"
  *            6, 7    format version, major and minor
- *            8..     header length H, little-endian: 2 bytes in version 1, 4 bytes in versions 2 and 3
+ *            8..     header length H, little-endian: 2 bytes in version 1, 4 in versions 2 and 3
  *            then    H bytes: a Python dict literal, blanks, a newline
  *            then    the elements, nothing after them
  *

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layout of an array's text.
  *
- *     [[ 1.   2.5]     each axis but the last puts its parts on lines of their own, with one blank line more between
- * them for each [10.   0. ]]    further axis inside; the last axis is a row, wrapped at line_width.
- * Parts stand one column further in than the array around them. Of a large array only the edges of
- * each axis are shown, with ... between.
+ *     [[ 1.   2.5]
+ *      [10.   0. ]]
+ *
+ * Each axis but the last puts its parts on lines of their own, with one blank line more between
+ * them for each further axis inside; the last axis is a row, wrapped at line_width. Parts stand one
+ * column further in than the array around them. Of a large array only the edges of each axis are
+ * shown, with ... between.
  *
  * Two passes over the shown elements find one style for all of them (number_style.h), a third
  * writes. The trailing blanks of a row's words are held back until it is known that the line goes

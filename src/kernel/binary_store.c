@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* File layout: a header of 40 bytes, then the binary.
  *
- *   0  "GANTRYK1"        8  size of the binary    16  checksum of the binary    24  the key (16
- *      bytes)
+ *   byte 0    "GANTRYK1"
+ *   byte 8    size of the binary
+ *   byte 16   checksum of the binary
+ *   byte 24   the key (16 bytes)
  *
  * The key covers program text, options, device, driver and backend (see program_cache.c), so
  * that a file never fits anything else. */

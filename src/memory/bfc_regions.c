@@ -5,8 +5,10 @@
  * A region's life, and where its bytes count:
  *
  *     begin --> shrink* --> attach ............ detach --> end
- *        pending            pool                pending     none        limit >= pool + pending + charged + reserved
+ *        pending            pool                pending     none
  *          \--> end (the driver refused)
+ *
+ * At every moment limit >= pool + pending + charged + reserved.
  *
  * Both pending spans are there for the caller to call its driver without a lock: since the bytes
  * are counted before the driver gives them and until it has them back, the limit holds at every

@@ -15,10 +15,10 @@
  * an op that holds temporary memory, and a region that is on its way from or to the driver. Unless
  * the user asked for more (explicit_retry: any free may come), an allocation waits while
  *
- *     the request would fit, were no temporary alive     in use - temporary bytes + charged +
- *     reserved + request <= limit
- *     and something will come                            pending bytes > 0, or temporaries > what
- *                                                        all waiters hold
+ *     the request would fit, were no temporary alive
+ *         in use - temporary bytes + charged + reserved + request <= limit
+ *     and something will come
+ *         pending bytes > 0, or temporaries > what all waiters hold
  *
  * Two ops that hold temporaries and wait for each other would wait in vain: the second one sees
  * that all temporaries belong to waiters, does not wait, and is refused; what its op then frees

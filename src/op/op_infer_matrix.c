@@ -32,7 +32,7 @@ gantry_status_t gantry__infer_matrix_band_part(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* ---- diagonals; diagonal 0 is the main one, those above are counted upwards, those below downwards ---- */
+/* ---- diagonals; 0 is the main one, those above are positive, those below negative ---- */
 
 /* Diagonals lower to upper. */
 typedef struct band_t {

@@ -9,8 +9,8 @@
 #include "op/op_infer.h"
 #include "run/scope_state.h"
 
-/* Runs the function of a composed op. Writes call->output_count references; some may be NULL after a
- * failure. */
+/* Runs the function of a composed op. Writes call->output_count references; some may be NULL after
+ * a failure. */
 gantry_status_t gantry__compose(gantry_scope_t *scope, gantry__infer_t *call,
                                 const gantry_tensor_t *const *inputs, gantry_tensor_t **outputs);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry tune as a user runs it, in a second or two: what it keeps, what later programs make of it,
  * and what is left when it is stopped half-way.
- * */
+ */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"

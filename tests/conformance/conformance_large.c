@@ -128,8 +128,8 @@ static void casts_have_the_bits_of_pieces(conformance_t *c) {
     check_op(c, (large_op_t){.of_one = to_int}, GANTRY_FLOAT32, ELEMENTS);
 }
 
-/* The tree of a sum (kernels/reduce/reduce.cl) cuts a sequence into chunks of 4096, so rows of 4096 are
- * its chunks. Many chunks are taken in pairs, a row is one alone. */
+/* The tree of a sum (kernels/reduce/reduce.cl) cuts a sequence into chunks of 4096, so rows of 4096
+ * are its chunks. Many chunks are taken in pairs, a row is one alone. */
 static void sums_follow_the_tree(conformance_t *c) {
     enum { CHUNK = 4096, CHUNKS = 1601 };
     static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT32, GANTRY_INT32};

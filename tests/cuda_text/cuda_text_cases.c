@@ -39,7 +39,7 @@ static void collect(defs_t *defs) {
     }
 }
 
-/* ---- the OpenCL backend's product on tensor cores: its inline PTX is the same in CUDA's dialect ---- */
+/* ---- the OpenCL backend's product on tensor cores: inline PTX, the same in CUDA's dialect ---- */
 
 #if defined(GANTRY_CUDA_TEXT_OPENCL)
 #include "opencl/opencl_backend.h"

@@ -127,7 +127,8 @@ static void judge_entry(const text_program_t *program, int architecture,
              report);
 }
 
-/* Float64 functions of CUDA's own library do as they like: see kernels/math/math_float64_library.cl. */
+/* Float64 functions of CUDA's own library do as they like: see
+ * kernels/math/math_float64_library.cl. */
 static bool uses_library(const text_program_t *program) {
     bool includes = false;
     for (uint32_t i = 0; i < program->source->part_count; ++i)

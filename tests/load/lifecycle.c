@@ -3,18 +3,18 @@
  * after ten of them.
  *
  *   lifecycle [--device cpu|opencl|cuda] [--cycles N] [--together THREADS] [--objects LIBRARY]
- *   [--tolerance BYTES]
+ *             [--tolerance BYTES]
  *
- * cpu      memory must not grow by more than the tolerance for each cycle; threads, open files and
- * mappings stay
- * opencl   the same, less what a plain OpenCL program grows by that does the same in this process;
- * with --objects LIBRARY (the counting one
- *          of this folder) every context, queue, buffer, program, kernel and event is let go of
- * cuda     on the stand-in for NVIDIA's driver; with --objects LIBRARY (the stand-in's libcuda)
- * each kind of its objects is let go of, and
- *          none was left to its context. What PoCL behind it grows by is not judged
- * --together  that many threads make runtimes with settings of their own at the same time, two
- * each, and use them by turns
+ *   cpu         memory must not grow by more than the tolerance for each cycle; threads, open files
+ *               and mappings stay
+ *   opencl      the same, less what a plain OpenCL program grows by that does the same in this
+ *               process; with --objects LIBRARY (the counting one of this folder) every context,
+ *               queue, buffer, program, kernel and event is let go of
+ *   cuda        on the stand-in for NVIDIA's driver; with --objects LIBRARY (the stand-in's
+ *               libcuda) each kind of its objects is let go of, and none was left to its context.
+ *               What PoCL behind it grows by is not judged
+ *   --together  that many threads make runtimes with settings of their own at the same time, two
+ *               each, and use them by turns
  *
  * Prints what it measured; exit code 0, 1 after a failure, 77 where the device is not there. */
 #define _GNU_SOURCE /* mallinfo2, malloc_trim */

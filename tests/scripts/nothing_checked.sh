@@ -50,6 +50,7 @@ refuse "no_such" "$bin/gantry_bench_curves" --device cpu:0 --case add,no_such --
 refuse "no_such" "$bin/gantry_bench_curves" --device no_such:0 --case add --max-bytes 64 --seconds 0.001
 refuse "no_such" scripts/test --no_such
 refuse "--select needs" scripts/test --select
+refuse "no_such" scripts/measure-house no_such
 refuse "no such part" scripts/check-gpu --only no_such
 if [ -e "$2/lib/tests/cuda/standin_libcuda.so" ]; then
     refuse "Nothing was checked of --only products" env -u GANTRY_BACKENDS scripts/check-gpu --stand-in --build "$2" --out "$work" --only products

@@ -33,14 +33,16 @@ enum {
 
 /* X(name, can fail) */
 /* clang-format off */
-#define FAKE_SLOT_LIST(X)                                                                                            \
-    X(open, 1) X(close, 0) X(device_count, 0) X(device_info, 1) X(device_open, 1) X(device_close, 0) X(kernels, 0)    \
-    X(libraries, 0) X(get_extension, 0) X(card_memory, 1) X(region_alloc, 1) X(region_free, 0) X(host_alloc, 1) X(host_free, 0)         \
-    X(memory_info, 1) X(stream_create, 1) X(stream_create_with_priority, 1)X(stream_destroy, 0) X(stream_flush, 1) X(stream_synchronize, 1)   \
-    X(stream_wait_event, 1) X(event_create, 1) X(event_destroy, 0) X(event_record, 1) X(event_query, 1)               \
-    X(event_synchronize, 1) X(to_device, 1) X(to_host, 1) X(copy, 1) X(fill, 1) X(copy_peer, 1) X(build, 1)           \
-    X(program_destroy, 0) X(binary, 1) X(load_binary, 1) X(kernel_find, 1) X(kernel_info, 1) X(launch, 1) X(begin_capture, 1) X(end_capture, 1) \
-    X(graph_launch, 1) X(graph_destroy, 0) X(compute, 1) X(work, 1)
+#define FAKE_SLOT_LIST(X)                                                                         \
+    X(open, 1) X(close, 0) X(device_count, 0) X(device_info, 1) X(device_open, 1)                 \
+    X(device_close, 0) X(kernels, 0) X(libraries, 0) X(get_extension, 0) X(card_memory, 1)        \
+    X(region_alloc, 1) X(region_free, 0) X(host_alloc, 1) X(host_free, 0) X(memory_info, 1)       \
+    X(stream_create, 1) X(stream_create_with_priority, 1) X(stream_destroy, 0) X(stream_flush, 1) \
+    X(stream_synchronize, 1) X(stream_wait_event, 1) X(event_create, 1) X(event_destroy, 0)       \
+    X(event_record, 1) X(event_query, 1) X(event_synchronize, 1) X(to_device, 1) X(to_host, 1)    \
+    X(copy, 1) X(fill, 1) X(copy_peer, 1) X(build, 1) X(program_destroy, 0) X(binary, 1)          \
+    X(load_binary, 1) X(kernel_find, 1) X(kernel_info, 1) X(launch, 1) X(begin_capture, 1)        \
+    X(end_capture, 1) X(graph_launch, 1) X(graph_destroy, 0) X(compute, 1) X(work, 1)
 /* clang-format on */
 
 typedef enum fake_slot_t {

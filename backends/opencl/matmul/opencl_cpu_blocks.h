@@ -5,7 +5,7 @@
  *
  * Any sizes within the bounds give right products; depth decides where partial sums are rounded.
  * Threads: thread-safe.
- * */
+ */
 #ifndef GANTRY_OPENCL_CPU_BLOCKS_H
 #define GANTRY_OPENCL_CPU_BLOCKS_H
 

@@ -3,10 +3,10 @@
  * narrow[p, j] for few j, where wide's rows run along p. Packing wide as the general kernel does
  * would cost as much as the product, so each element is a dot product of two rows:
  *
- *     for each block of the sum (kc)    narrow is packed: groups of 4 columns, LANES elements of a
- *     column side by side
- *       for each MR rows of wide        4 x MR dot products in registers, a vector each; wide is
- *       read once, as it lies
+ *     for each block of the sum (kc)
+ *       pack narrow: groups of 4 columns, LANES elements of a column side by side
+ *       for each MR rows of wide
+ *         4 x MR dot products in registers, a vector each; wide is read once, as it lies
  *
  * The lanes are added pairwise at a block's end. One work-item is one core and owns a range of
  * rows.

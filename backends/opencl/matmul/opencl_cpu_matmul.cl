@@ -3,11 +3,12 @@
  *
  * One work-item is one core; it owns tiles of c and needs nobody else. Within a tile:
  *
- *     for each block of columns (nc) and of the sum (kc)    kc x nc of b is packed into panels of
- *     NR columns, p major
- *       for each block of rows (mc)                         mc x kc of a is packed into panels of
- *       MR rows, p major
- *         for each panel of b, for each panel of a          MR x NR of c in registers: MR broadcasts, NR of b
+ *     for each block of columns (nc) and of the sum (kc)
+ *       pack kc x nc of b into panels of NR columns, p major
+ *       for each block of rows (mc)
+ *         pack mc x kc of a into panels of MR rows, p major
+ *         for each panel of b, for each panel of a
+ *           MR x NR of c in registers: MR broadcasts, NR of b
  *
  * A panel of b (kc * NR) stays near while all panels of a pass by, the block of a (mc * kc) in the
  * second cache. Packed panels are padded with zeros to full width, so the innermost loop has no

@@ -4,9 +4,10 @@
  * read: in long pieces of several of its rows at a time. A tile of registers would read pieces of
  * some lines, each from another page.
  *
- *     for each block of columns             sums of up to 4 rows, in the first cache
- *       for each group of rows of wide      a piece of each: their products added to the sums, in
- *       the order of p
+ *     for each block of columns
+ *       sums of up to 4 rows, in the first cache
+ *       for each group of rows of wide
+ *         a piece of each: their products are added to the sums, in the order of p
  *
  * One work-item is one core and owns a range of columns. Comes after opencl_cpu_types.cl and
  * opencl_cpu_tile.cl. */

@@ -7,7 +7,7 @@
 
 /* Elements from one index of batch dimension d (counted in the output's) to the next, 0 where the
  * tensor is broadcast.
- * */
+ */
 static int64_t batch_stride(const gantry_arg_t *arg, int32_t output_rank, int32_t d) {
     int32_t own = d - (output_rank - arg->rank);
     int64_t stride = 1;

@@ -2,8 +2,11 @@
 /* How much of each card is taken. By this process alone, or with shared=FILE by all processes that
  * name the same file: a table in shared memory with a row per process, behind the file's lock.
  *
- *     file    pid 4711  cards 0..15: bytes        rows of processes that have died count no more and are used again;
- *             pid 4712  cards 0..15: bytes        the lock goes with the process that held it */
+ *     file    pid 4711  cards 0..15: bytes
+ *             pid 4712  cards 0..15: bytes
+ *
+ * Rows of processes that have died count no more and are used again; the lock goes with the
+ * process that held it. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>

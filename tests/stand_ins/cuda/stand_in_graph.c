@@ -2,8 +2,10 @@
 /* Captures and graphs; see the header. A captured stream counts what it was asked for; a place says
  * how much of each branch lies behind it.
  *
- *     stream a, branch 0:   work (a1)   record e {a1}                          wait f {a1,b1}   end: is all of b behind a? yes
- *     stream b, branch 1:                              wait e   work (b1)   record f {a1,b1} */
+ *     stream a, branch 0:   work (a1)   record e                        wait f {a1,b1}   end
+ *     stream b, branch 1:                   {a1}  wait e   work (b1)   record f {a1,b1}
+ *
+ * At its end all of b lies behind a, as it must. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,7 +70,7 @@ static void drop_plan(plan_t *plan) {
     free(plan);
 }
 
-/* ---- captures. What looks into one expects the lock; what is declared in the header takes it ---- */
+/* ---- captures: what looks into one expects the lock, what the header declares takes it ---- */
 
 int stand_in__is_captured(const stand_in_stream_t *stream) {
     int is_captured;

@@ -382,7 +382,7 @@ static int launch(function_t *function, stand_in_stream_t *stream, const size_t 
     return native == CL_SUCCESS ? CUDA_OK : CUDA_LAUNCH_OUT_OF_RESOURCES;
 }
 
-/* ---- captured launches: the values of the parameters lie behind each other, each from a multiple of 16 on ---- */
+/* ---- captured launches: parameters lie behind each other, each from a multiple of 16 on ---- */
 
 #define VALUE_ALIGNMENT 16u
 

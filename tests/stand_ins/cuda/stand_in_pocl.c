@@ -116,7 +116,7 @@ static char *log_of(cl_program program) {
     return log;
 }
 
-/* ---- programs built last: whoever compiles a text loads it next, and a test's next runtime loads it once more ---- */
+/* ---- programs built last: a text is loaded after it is compiled, and by the next runtime ---- */
 
 #define KEPT 128
 

@@ -77,7 +77,7 @@ static void open_with(runtime_fixture_t *f, const gantry_runtime_options_t *give
 
 static void open_three(runtime_fixture_t *f) { open_with(f, &(gantry_runtime_options_t){0}); }
 
-/* ---- calls: what each makes of a name, as the logical device it meant; NULL with a message when it refuses ---- */
+/* ---- calls: the logical device that a name means to each; NULL with a message if refused ---- */
 
 typedef gantry_status_t (*call_fn)(runtime_fixture_t *f, const char *name, const char **out_meant);
 

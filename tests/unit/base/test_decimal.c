@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reading and shortest writing of floating-point numbers: against known values, their neighbours
+ * and the C library. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

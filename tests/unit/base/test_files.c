@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reading and writing files: caps, files that are not plain, full devices, links, private folders,
+ * lists of folders. */
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The hash of programs and settings is XXH3, and parts of a text do not run together. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The host heap: sizes, growing arrays, overflow, and an allocator of the program's that fails. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Settings by option and environment: who wins, and how truth, words and bytes are read. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Growing texts: parts, capacity, and a failed allocation that is kept to the end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

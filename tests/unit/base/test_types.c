@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names, sizes and numbers of types, shapes and statuses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

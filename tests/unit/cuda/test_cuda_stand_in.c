@@ -9,7 +9,7 @@
 
 #define COUNT 1000
 
-/* ---- which cards CUDA_VISIBLE_DEVICES leaves: read once in a process, so each case is a process ---- */
+/* ---- what CUDA_VISIBLE_DEVICES leaves: read once in a process, so each case is a process ---- */
 
 typedef struct visible_case_t {
     /* of three cards, the second being GPU-aa000000-..., the third GPU-ab000000-... */

@@ -262,7 +262,7 @@ static void random_buffers_on_random_streams_never_collide(void **state) {
         } else if (!buffers[slot]) {
             buffers[slot] = create(h.device, 256 * (1 + draw(&h, 16)), stream);
             (void)fill(buffers[slot], stream, 1);
-        } else { /* another stream takes over: it waits for the last one, as for a tensor's ready point */
+        } else { /* another stream takes over and waits for the last, as for a ready point */
             gantry__point_t uses[GANTRY__STREAMS];
             for (uint32_t k = 0; k < GANTRY__STREAMS; ++k) {
                 uses[k] = (gantry__point_t){&h.device->streams[k],

@@ -196,94 +196,90 @@ static void texts_of_splits_read_back(void **state) {
 
 /* ---- bad forms ---- */
 
+static const struct {
+    const char *variable, *text, *message;
+} bad_texts[] = {
+    {"GANTRY_MEMORY_LIMIT", "2X",
+     "at column 1, \"2X\" is not understood; accepted is a number of bytes"},
+    {"GANTRY_MEMORY_LIMIT", "-1", "at column 1, "},
+    {"GANTRY_MEMORY_LIMIT", " ", "at column 2, \"\" is not understood"},
+    {"GANTRY_MEMORY_LIMIT", "101%", "at column 1, "},
+    {"GANTRY_MEMORY_LIMIT", "0%", "at column 1, "},
+    {"GANTRY_MEMORY_LIMIT", "1.5G", "at column 1, "},
+    {"GANTRY_MEMORY_LIMIT", "99999999999T", "at column 1, "},
+    {"GANTRY_MEMORY_LIMIT", "1M,2M", "at column 1, \"1M\" is not of the form DEVICE=VALUE"},
+    {"GANTRY_MEMORY_LIMIT", "GPU:0=1M,2M", "at column 10, \"2M\" is not of the form DEVICE=VALUE"},
+    {"GANTRY_MEMORY_LIMIT", "GPU:0=1M,", "at column 10, \"\" is not of the form"},
+    {"GANTRY_MEMORY_LIMIT", ",GPU:0=1M", "at column 1, "},
+    {"GANTRY_MEMORY_LIMIT", "GPU:0=", "at column 7, \"\" is not understood"},
+    {"GANTRY_MEMORY_LIMIT", "=1M", "at column 1, there is no device in front of '='"},
+    {"GANTRY_MEMORY_LIMIT", "GPU:0==1M", "at column 7, \"=1M\""},
+    {"GANTRY_MEMORY_LIMIT", "GPU:0=1M,GPU:0=2M",
+     "at column 10, /physical_device:GPU:0 is given twice"},
+    {"GANTRY_MEMORY_LIMIT", "GPU:0=1M,fake:0=2M",
+     "at column 10, /physical_device:GPU:0 is given twice"},
+    {"GANTRY_MEMORY_LIMIT", "*=1M,*=2M", "at column 6, * is given twice"},
+    {"GANTRY_MEMORY_LIMIT", "GPU=1M", "at column 1, "},
+    {"GANTRY_MEMORY_LIMIT", "GPU:*=1M",
+     "at column 1, GPU:* names both /physical_device:GPU:0 and "},
+    {"GANTRY_MEMORY_LIMIT", "GPU-aaaa=1M", "at column 1, GPU-aaaa names both"},
+    {"GANTRY_MEMORY_LIMIT", "GPU::0=1M", "at column 1, Malformed device specification 'GPU::0'"},
+    {"GANTRY_MEMORY_LIMIT", "GPU:-1=1M", "Malformed device specification"},
+    {"GANTRY_MEMORY_FRACTION", "1.2",
+     "over 0 up to 1, such as 0.25 or 25%; oversubscription is not supported"},
+    {"GANTRY_MEMORY_FRACTION", "0", "at column 1, \"0\" is not understood"},
+    {"GANTRY_MEMORY_FRACTION", "GPU:1=nan", "at column 7, \"nan\""},
+    {"GANTRY_MEMORY_FRACTION", "512M", "at column 1, "},
+    {"GANTRY_MEMORY_GROWTH", "GPU:0=2",
+     "at column 7, \"2\" is not understood; accepted are 0, off, false, no, 1"},
+    {"GANTRY_LOGICAL_DEVICES", "1024M,1024M",
+     "at column 1, \"1024M,1024M\" is not of the form DEVICE=VALUE"},
+    {"GANTRY_LOGICAL_DEVICES", "*=1M,1M",
+     "at column 1, * is not accepted here; a split needs a device's name"},
+    {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M,1M;", "at column 13, "},
+    {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M,1M;GPU:0=1M",
+     "at column 13, /physical_device:GPU:0 is given twice"},
+    {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M,1X", "at column 10, the part \"1X\" is not understood"},
+    {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M,50%", "at column 10, the part \"50%\""},
+    {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/speed=3",
+     "at column 10, \"speed=3\" is not understood; accepted are priority="},
+    {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/", "at column 10, \"\" is not understood"},
+    {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/priority", "at column 10, \"priority\" is not understood"},
+    {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/priority=x",
+     "at column 19, priority is \"x\"; a whole number is accepted"},
+    {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/local=1/local=2",
+     "at column 18, local is given twice for one part"},
+    {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/work_group=0",
+     "work_group is \"0\"; a number over 0 is accepted"},
+    {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/work_group=4294967296", "work_group is"},
+    {"GANTRY_LOGICAL_DEVICES",
+     "CPU:0=,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,",
+     "CPU:0 gets more than 64 parts"},
+    {"GANTRY_LOGICAL_DEVICES", "CPU:0=1M;GPU:0=40M,40M",
+     "at column 10, the memory limits of the 2 parts of /physical_device:GPU:0 add up to 83886080 bytes; it has 67108864"},
+    {"GANTRY_MEMORY_COLLECT", "maybe", "GANTRY_MEMORY_COLLECT is \"maybe\"; accepted are 0, off"},
+    {"GANTRY_MEMORY_STEP", "1X", "GANTRY_MEMORY_STEP is \"1X\"; accepted is a number of bytes"},
+    {"GANTRY_MEMORY_SPLIT", "-1", "GANTRY_MEMORY_SPLIT is \"-1\""},
+    {"GANTRY_PINNED_LIMIT", "50%", "GANTRY_PINNED_LIMIT is \"50%\""},
+    {"GANTRY_OOM_RETRY_MS", "1s",
+     "GANTRY_OOM_RETRY_MS is \"1s\"; a number of milliseconds from 0 to 2147483647"},
+    {"GANTRY_OOM_RETRY_MS", "2147483648", "GANTRY_OOM_RETRY_MS is"},
+    {"GANTRY_OOM_FALLBACK", "gpu", "GANTRY_OOM_FALLBACK is \"gpu\"; accepted are off, cpu"},
+};
+
 static void bad_text_is_named_with_its_place(void **state) {
     (void)state;
-    static const struct {
-        const char *variable, *text, *message;
-    } cases[] = {
-        {"GANTRY_MEMORY_LIMIT", "2X",
-         "at column 1, \"2X\" is not understood; accepted is a number of bytes"},
-        {"GANTRY_MEMORY_LIMIT", "-1", "at column 1, "},
-        {"GANTRY_MEMORY_LIMIT", " ", "at column 2, \"\" is not understood"},
-        {"GANTRY_MEMORY_LIMIT", "101%", "at column 1, "},
-        {"GANTRY_MEMORY_LIMIT", "0%", "at column 1, "},
-        {"GANTRY_MEMORY_LIMIT", "1.5G", "at column 1, "},
-        {"GANTRY_MEMORY_LIMIT", "99999999999T", "at column 1, "},
-        {"GANTRY_MEMORY_LIMIT", "1M,2M", "at column 1, \"1M\" is not of the form DEVICE=VALUE"},
-        {"GANTRY_MEMORY_LIMIT", "GPU:0=1M,2M",
-         "at column 10, \"2M\" is not of the form DEVICE=VALUE"},
-        {"GANTRY_MEMORY_LIMIT", "GPU:0=1M,", "at column 10, \"\" is not of the form"},
-        {"GANTRY_MEMORY_LIMIT", ",GPU:0=1M", "at column 1, "},
-        {"GANTRY_MEMORY_LIMIT", "GPU:0=", "at column 7, \"\" is not understood"},
-        {"GANTRY_MEMORY_LIMIT", "=1M", "at column 1, there is no device in front of '='"},
-        {"GANTRY_MEMORY_LIMIT", "GPU:0==1M", "at column 7, \"=1M\""},
-        {"GANTRY_MEMORY_LIMIT", "GPU:0=1M,GPU:0=2M",
-         "at column 10, /physical_device:GPU:0 is given twice"},
-        {"GANTRY_MEMORY_LIMIT", "GPU:0=1M,fake:0=2M",
-         "at column 10, /physical_device:GPU:0 is given twice"},
-        {"GANTRY_MEMORY_LIMIT", "*=1M,*=2M", "at column 6, * is given twice"},
-        {"GANTRY_MEMORY_LIMIT", "GPU=1M", "at column 1, "},
-        {"GANTRY_MEMORY_LIMIT", "GPU:*=1M",
-         "at column 1, GPU:* names both /physical_device:GPU:0 and "},
-        {"GANTRY_MEMORY_LIMIT", "GPU-aaaa=1M", "at column 1, GPU-aaaa names both"},
-        {"GANTRY_MEMORY_LIMIT", "GPU::0=1M",
-         "at column 1, Malformed device specification 'GPU::0'"},
-        {"GANTRY_MEMORY_LIMIT", "GPU:-1=1M", "Malformed device specification"},
-        {"GANTRY_MEMORY_FRACTION", "1.2",
-         "over 0 up to 1, such as 0.25 or 25%; oversubscription is not supported"},
-        {"GANTRY_MEMORY_FRACTION", "0", "at column 1, \"0\" is not understood"},
-        {"GANTRY_MEMORY_FRACTION", "GPU:1=nan", "at column 7, \"nan\""},
-        {"GANTRY_MEMORY_FRACTION", "512M", "at column 1, "},
-        {"GANTRY_MEMORY_GROWTH", "GPU:0=2",
-         "at column 7, \"2\" is not understood; accepted are 0, off, false, no, 1"},
-        {"GANTRY_LOGICAL_DEVICES", "1024M,1024M",
-         "at column 1, \"1024M,1024M\" is not of the form DEVICE=VALUE"},
-        {"GANTRY_LOGICAL_DEVICES", "*=1M,1M",
-         "at column 1, * is not accepted here; a split needs a device's name"},
-        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M,1M;", "at column 13, "},
-        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M,1M;GPU:0=1M",
-         "at column 13, /physical_device:GPU:0 is given twice"},
-        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M,1X",
-         "at column 10, the part \"1X\" is not understood"},
-        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M,50%", "at column 10, the part \"50%\""},
-        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/speed=3",
-         "at column 10, \"speed=3\" is not understood; accepted are priority="},
-        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/", "at column 10, \"\" is not understood"},
-        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/priority",
-         "at column 10, \"priority\" is not understood"},
-        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/priority=x",
-         "at column 19, priority is \"x\"; a whole number is accepted"},
-        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/local=1/local=2",
-         "at column 18, local is given twice for one part"},
-        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/work_group=0",
-         "work_group is \"0\"; a number over 0 is accepted"},
-        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/work_group=4294967296", "work_group is"},
-        {"GANTRY_LOGICAL_DEVICES",
-         "CPU:0=,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,",
-         "CPU:0 gets more than 64 parts"},
-        {"GANTRY_LOGICAL_DEVICES", "CPU:0=1M;GPU:0=40M,40M",
-         "at column 10, the memory limits of the 2 parts of /physical_device:GPU:0 add up to 83886080 bytes; it has 67108864"},
-        {"GANTRY_MEMORY_COLLECT", "maybe",
-         "GANTRY_MEMORY_COLLECT is \"maybe\"; accepted are 0, off"},
-        {"GANTRY_MEMORY_STEP", "1X", "GANTRY_MEMORY_STEP is \"1X\"; accepted is a number of bytes"},
-        {"GANTRY_MEMORY_SPLIT", "-1", "GANTRY_MEMORY_SPLIT is \"-1\""},
-        {"GANTRY_PINNED_LIMIT", "50%", "GANTRY_PINNED_LIMIT is \"50%\""},
-        {"GANTRY_OOM_RETRY_MS", "1s",
-         "GANTRY_OOM_RETRY_MS is \"1s\"; a number of milliseconds from 0 to 2147483647"},
-        {"GANTRY_OOM_RETRY_MS", "2147483648", "GANTRY_OOM_RETRY_MS is"},
-        {"GANTRY_OOM_FALLBACK", "gpu", "GANTRY_OOM_FALLBACK is \"gpu\"; accepted are off, cpu"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    for (size_t i = 0; i < sizeof bad_texts / sizeof bad_texts[0]; ++i) {
         device_fixture_t f;
-        set_variable(cases[i].variable, cases[i].text);
+        set_variable(bad_texts[i].variable, bad_texts[i].text);
         gantry_status_t status = device_fixture_try_open(&f, NULL, NULL, -1);
         if (status != GANTRY_INVALID_ARGUMENT)
-            fail_msg("%s=%s: %d", cases[i].variable, cases[i].text, (int)status);
-        if (!strstr(gantry__message(), cases[i].message)) fail_msg("%s", gantry__message());
-        if (!strstr(gantry__message(), cases[i].text) ||
-            !strstr(gantry__message(), cases[i].variable))
+            fail_msg("%s=%s: %d", bad_texts[i].variable, bad_texts[i].text, (int)status);
+        if (!strstr(gantry__message(), bad_texts[i].message)) fail_msg("%s", gantry__message());
+        if (!strstr(gantry__message(), bad_texts[i].text) ||
+            !strstr(gantry__message(), bad_texts[i].variable))
             fail_msg("it does not name what it is about: %s", gantry__message());
-        (void)unsetenv(cases[i].variable);
+        (void)unsetenv(bad_texts[i].variable);
     }
 }
 

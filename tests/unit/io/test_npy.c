@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Headers and elements of .npy files: every way to be broken is refused, and mutated files never
+ * break the parser. */
 #define _XOPEN_SOURCE 700
 
 #include <limits.h>

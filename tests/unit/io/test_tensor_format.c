@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors as text, as NumPy 2.4 prints them, over recorded cases. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -192,7 +192,7 @@ static void cache_is_for_its_owner_only(void **state) {
     remove_folder(&folder);
 }
 
-/* ---- damage: each way to each entry, then one run that mends it and one that finds it mended ---- */
+/* ---- damage: each way to each entry, then a run that mends it and one that finds it whole ---- */
 
 static void write_over(const char *file, long offset, const void *bytes, size_t size) {
     int opened = open(file, O_WRONLY);

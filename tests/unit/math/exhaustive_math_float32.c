@@ -12,7 +12,7 @@
  * The reference is the C library's double function, whose own error (below 1 ulp of double) adds
  * 2e-9 ulp at most. Near a zero of sine and cosine that holds as well, since the C library reduces
  * its argument exactly.
- * */
+ */
 #define _POSIX_C_SOURCE 200809L
 
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gantry__atan2_f32 of the portable text against double precision: every pair of special values, and
- * random pairs of any bits, of similar size, and near the lines where its calculation changes.
+ * gantry__atan2_f32 of the portable text against double precision: every pair of special values,
+ * and random pairs of any bits, of similar size, and near the lines where its calculation changes.
  *
  * An argument gives the number of pairs per kind (default 400,000).
- * */
+ */
 #define PAIR_FUNCTION gantry__atan2_f32
 #define PAIR_REFERENCE atan2
 #define PAIR_NAMES "y, x"

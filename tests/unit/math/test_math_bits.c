@@ -8,7 +8,7 @@
  * PoCL is installed). Without a platform or device the tests are skipped with the reason printed.
  * Reads the text from the source tree: GANTRY_KERNELS_FOLDER, else kernels below
  * the current folder.
- * */
+ */
 #define _POSIX_C_SOURCE 200809L
 #define CL_TARGET_OPENCL_VERSION 120
 

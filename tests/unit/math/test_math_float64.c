@@ -6,7 +6,7 @@
  * An argument gives the number of inputs per function and range (default 100,000). Where long
  * double is no wider than double the comparison is skipped with that reason; special values are
  * tested everywhere.
- * */
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
  *
  * An argument gives the number of pairs per kind (default 400,000). Largest error seen over more:
  * see math_float32_pow.cl.
- * */
+ */
 #define PAIR_FUNCTION gantry__pow_f32
 #define PAIR_REFERENCE pow
 #define PAIR_NAMES "x, y"

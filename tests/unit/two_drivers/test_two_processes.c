@@ -100,7 +100,7 @@ static void second_half(void **state) {
     work_on_one_half(1);
 }
 
-/* ---- 0.7 each: who comes second is refused what the first one holds, with the numbers, and gets it later ---- */
+/* ---- 0.7 each: the second is refused what the first holds, and gets it later ---- */
 
 static void first_of_too_much(void **state) {
     two_drivers_t t;

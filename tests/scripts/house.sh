@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The tree keeps the limits of docs/house.md, and scripts/measure-house does notice what does not. $1: sources, $2: an empty folder.
+set -eu
+rm -rf "$2"
+mkdir -p "$2/scripts" "$2/src" "$2/kernels" "$2/tests"
+cp "$1/scripts/measure-house" "$2/scripts/"
+work=$2
+
+# repeat COUNT TEXT: so many lines.
+repeat() { awk -v count="$1" -v text="$2" 'BEGIN { for (i = 0; i < count; ++i) print text }'; }
+# expect CODE TEXT: how the check of the small tree ends, and what it says.
+expect() {
+    code=0
+    "$work/scripts/measure-house" --check >"$work/output" || code=$?
+    if [ "$code" != 77 ]; then
+        [ "$code" = "$1" ] && grep -qF -e "$2" "$work/output" || { cat "$work/output"; echo "exit code $code, not $1, or no \"$2\""; exit 1; }
+    else
+        cat "$work/output"
+        exit 77
+    fi
+}
+expect 1 "0 files" # nothing checked is no success
+
+# All at its limit; what a message says, another program of tests/, and names that are not static do not count.
+{
+    echo 'static int first(void) {' && repeat 78 '    ;' && echo '}'
+    printf '%100s\n' '/* as wide as may be */'
+    printf '%120s\n' 'const char *text = "one piece";'
+    repeat 618 ''
+} >"$work/src/a.c"
+echo 'int first(void) { return 1; }' >"$work/kernels/b.c"
+echo 'static int first(void) { return 1; }' >"$work/tests/c.c"
+expect 0 "3 files, 3 functions, 0 beyond a limit"
+
+# broken FILE TEXT: the text at the file's end is beyond a limit, and is put right again.
+broken() {
+    cp "$work/$1" "$work/kept"
+    cat >>"$work/$1"
+    expect 1 "$2"
+    mv "$work/kept" "$work/$1"
+}
+echo '' | broken src/a.c 'src/a.c:701: the file has 701 lines, at most 700'
+{ echo 'int second(int a,' && echo '           int b) {' && repeat 78 '    ;' && echo '}'; } |
+    broken kernels/b.c 'kernels/b.c:2: second has 81 lines, at most 80'
+echo 'static int first(int a) { return a; }' | broken kernels/b.c 'src/a.c:1: static first is defined in kernels/b.c, too'
+printf 'ROW(a)\nROW(b)\nstatic int first(int a) {\n    return a;\n}\n' | broken kernels/b.c 'src/a.c:1: static first is defined in kernels/b.c, too'
+printf '%101s\n' '/* said with "quotes" */' | broken tests/c.c 'tests/c.c:2: 101 columns, at most 100'
+expect 0 "0 beyond a limit"
+
+"$1/scripts/measure-house" --check
