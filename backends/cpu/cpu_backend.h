@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "cpu/cpu_fail.h"
 #include "cpu/cpu_machine.h"
 #include "cpu/cpu_pool.h"
 #include "kernels/common/cpu_device.h"
@@ -51,10 +52,6 @@ extern const gantry_memory_ops_t gantry__cpu_memory_ops;
 extern const gantry_stream_ops_t gantry__cpu_stream_ops;
 extern const gantry_event_ops_t gantry__cpu_event_ops;
 extern const gantry_transfer_ops_t gantry__cpu_transfer_ops;
-
-/* Hands a failure and its text to the core; returns code. native_code is an errno, 0 when none. */
-int32_t gantry__cpu_fail(const gantry_host_t *host, int32_t code, int64_t native_code,
-                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 int32_t gantry_backend_query_cpu(uint32_t max_abi, const gantry_backend_t **out_backend);
 

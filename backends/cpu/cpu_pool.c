@@ -31,7 +31,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "cpu/cpu_backend.h"
+#include "cpu/cpu_fail.h"
+#include "kernels/common/kernel_types.h"
 
 /* Tiles per thread: enough that one slow core does not hold up the rest, few enough that a tile
  * is long. */

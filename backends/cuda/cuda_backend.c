@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "driver/backend_query.h"
+#include "driver/library_open.h"
 #include "driver/process_mark.h"
 
 /* The driver stays initialised when every instance is closed, and so does the memory of it. */
@@ -18,8 +19,7 @@ static int32_t read_precision(const gantry_host_t *host, unsigned int *out_compu
         GANTRY__CUBLAS_COMPUTE_32F, GANTRY__CUBLAS_COMPUTE_32F_FAST_TF32,
         GANTRY__CUBLAS_COMPUTE_32F_FAST_16BF, GANTRY__CUBLAS_COMPUTE_32F_FAST_16F};
     int32_t choice = 0;
-    int32_t status =
-        gantry__host_choice(host, "CUDA", "GANTRY_CUDA_MATMUL_PRECISION", words, 4, &choice);
+    int32_t status = gantry__driver_choice(host, "GANTRY_CUDA_MATMUL_PRECISION", words, 4, &choice);
 
     *out_compute = computes[choice];
     return status;
@@ -27,8 +27,8 @@ static int32_t read_precision(const gantry_host_t *host, unsigned int *out_compu
 
 static int32_t cuda_backend_read_options(gantry_backend_instance_t *instance) {
     static const char *const contexts[] = {"primary", "private"};
-    int32_t status = gantry__host_choice(instance->host, "CUDA", "GANTRY_CUDA_CONTEXT", contexts, 2,
-                                         &instance->has_private_contexts);
+    int32_t status = gantry__driver_choice(instance->host, "GANTRY_CUDA_CONTEXT", contexts, 2,
+                                           &instance->has_private_contexts);
 
     return status != GANTRY_K_OK ? status
                                  : read_precision(instance->host, &instance->float32_products);
@@ -45,55 +45,37 @@ static void cuda_backend_close_instance(gantry_backend_instance_t *instance) {
 
 /* cuInit fails in a child of fork when the parent called it: "not initialized". */
 static int32_t cuda_backend_check_process(const gantry_host_t *host) {
-    return !gantry__process_mark_is_inherited(&used)
-               ? GANTRY_K_OK
-               : gantry__cuda_fail(
-                     host, GANTRY_K_UNAVAILABLE, 0,
-                     "this process is a child of fork, and its parent had CUDA open, which does not survive fork; call exec in the child, or fork before the first runtime is created");
+    return gantry__process_mark_check(&used, host, &GANTRY__DRIVER_ERRORS,
+                                      ", which does not survive fork");
 }
 
 static int32_t cuda_backend_find_devices(gantry_backend_instance_t *instance) {
-    int32_t status;
-
     gantry__process_mark_set(&used);
-    status = gantry__cuda_devices_find(instance);
-    if (!instance->is_started) {
-        gantry__process_mark_unset(&used);
-    }
+    int32_t status = gantry__cuda_devices_find(instance);
+    if (!instance->is_started) gantry__process_mark_unset(&used);
     return status;
 }
 
 static int32_t fill_instance(gantry_backend_instance_t *instance) {
     int32_t status = cuda_backend_read_options(instance);
-
-    if (status == GANTRY_K_OK) {
-        status = cuda_backend_check_process(instance->host);
-    }
-    if (status == GANTRY_K_OK) {
-        status = gantry__cuda_symbols_open(instance->host, &instance->cu);
-    }
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
-    snprintf(instance->version, sizeof instance->version, "CUDA %d.%d", instance->cu.version / 1000,
-             instance->cu.version % 1000 / 10);
+    if (status == GANTRY_K_OK) status = cuda_backend_check_process(instance->host);
+    if (status == GANTRY_K_OK) status = gantry__cuda_symbols_open(instance->host, &instance->cu);
+    if (status != GANTRY_K_OK) return status;
+    (void)snprintf(instance->version, sizeof instance->version, "CUDA %d.%d",
+                   instance->cu.version / 1000, instance->cu.version % 1000 / 10);
     return cuda_backend_find_devices(instance);
 }
 
 static int32_t cuda_backend_open_instance(const gantry_host_t *host,
                                           gantry_backend_instance_t **out_instance) {
-    gantry_backend_instance_t *instance = gantry__cuda_alloc(host, sizeof *instance);
-    int32_t status;
-
+    gantry_backend_instance_t *instance = gantry__driver_alloc(host, sizeof *instance);
     *out_instance = NULL;
-    if (instance == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
-    }
+    if (!instance) return GANTRY_K_RESOURCE_EXHAUSTED;
     instance->host = host;
-    if (pthread_mutex_init(&instance->lock, NULL) != 0) {
+    int32_t status = gantry__driver_mutex_init(host, &instance->lock, "the CUDA backend");
+    if (status != GANTRY_K_OK) {
         gantry__host_free(host, instance, sizeof *instance);
-        return gantry__cuda_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
-                                 "no mutex for the CUDA backend");
+        return status;
     }
     status = fill_instance(instance);
     if (status != GANTRY_K_OK) {
@@ -114,9 +96,7 @@ static uint32_t cuda_backend_list_kernels(gantry_backend_instance_t *instance, u
     static const gantry_kernel_def_t *const kernels[] = {&gantry__cublas_kernels[0],
                                                          &gantry__cublas_kernels[1]};
 
-    if (index >= instance->record_count) {
-        return 0;
-    }
+    if (index >= instance->record_count) return 0;
     *out_kernels = kernels;
     return sizeof kernels / sizeof kernels[0];
 }
@@ -125,42 +105,32 @@ static uint32_t cuda_backend_list_kernels(gantry_backend_instance_t *instance, u
 
 const gantry__nvml_t *gantry__cuda_nvml(gantry_backend_instance_t *instance) {
     pthread_mutex_lock(&instance->lock);
-    if (!instance->nvml.is_tried) {
-        gantry__nvml_open(instance->host, &instance->nvml);
-    }
+    if (!instance->nvml.is_tried) gantry__nvml_open(instance->host, &instance->nvml);
     pthread_mutex_unlock(&instance->lock);
     return &instance->nvml;
 }
 
-/* Writes at *at, which moves on, and never beyond the end. */
-static void cuda_backend_add(gantry_backend_instance_t *instance, size_t *at, const char *before,
-                             const char *name, int is_usable, const char *found,
+static void cuda_backend_add(gantry_backend_instance_t *instance, const char *before,
+                             const char *name, bool is_usable, const char *found,
                              const char *reason) {
-    int length = snprintf(instance->libraries + *at, sizeof instance->libraries - *at,
-                          is_usable ? "%s%s%s found" : "%s%s missing (%s)", before,
-                          is_usable ? "" : name, is_usable ? found : reason);
-
-    *at += length < 0 ? 0 : (size_t)length;
-    *at = *at < sizeof instance->libraries ? *at : sizeof instance->libraries - 1;
+    gantry__library_line_add(instance->libraries, sizeof instance->libraries, before, name,
+                             is_usable ? found : NULL, reason);
 }
 
 static void cuda_backend_write_line(gantry_backend_instance_t *instance) {
     const gantry__nvml_t *nvml = &instance->nvml;
     const gantry__cuda_library_t *cudnn = &instance->cudnn.library;
     const gantry__cuda_library_t *nccl = &instance->nccl.library;
-    size_t at;
-    int length = snprintf(instance->libraries, sizeof instance->libraries, "%.200s (%s) found",
-                          instance->cu.name, instance->version);
-
-    at = length < 0 ? 0 : (size_t)length;
-    cuda_backend_add(instance, &at, ", ", "NVRTC", instance->nvrtc.is_usable, instance->nvrtc.name,
+    (void)snprintf(instance->libraries, sizeof instance->libraries, "%.200s (%s) found",
+                   instance->cu.name, instance->version);
+    cuda_backend_add(instance, ", ", "NVRTC", instance->nvrtc.is_usable, instance->nvrtc.name,
                      instance->nvrtc.reason);
-    cuda_backend_add(instance, &at, ", ", "cuBLASLt", instance->cublas.is_usable,
-                     instance->cublas.name, instance->cublas.reason);
-    cuda_backend_add(instance, &at, ", ", "NVML", nvml->is_usable, nvml->name, nvml->reason);
-    cuda_backend_add(instance, &at, "; not used yet: ", "cuDNN", cudnn->is_usable, cudnn->name,
+    cuda_backend_add(instance, ", ", "cuBLASLt", instance->cublas.is_usable, instance->cublas.name,
+                     instance->cublas.reason);
+    cuda_backend_add(instance, ", ", "NVML", nvml->is_usable, nvml->name, nvml->reason);
+    cuda_backend_add(instance, "; not used yet: ", "cuDNN", cudnn->is_usable, cudnn->name,
                      cudnn->reason);
-    cuda_backend_add(instance, &at, ", ", "NCCL", nccl->is_usable, nccl->name, nccl->reason);
+    cuda_backend_add(instance, ", ", "NCCL", nccl->is_usable, nccl->name, nccl->reason);
 }
 
 static const char *cuda_backend_list_libraries(gantry_backend_instance_t *instance) {

@@ -22,7 +22,8 @@
 #include "cuda/cuda_nvrtc.h"
 #include "cuda/cuda_status.h"
 #include "cuda/cuda_symbols.h"
-#include "driver/kernel_list.h"
+#include "driver/driver_program.h"
+#include "driver/driver_record.h"
 
 /* One card as the driver describes it. info points into this record. */
 typedef struct gantry__cuda_record_t {
@@ -32,10 +33,7 @@ typedef struct gantry__cuda_record_t {
     int is_ptx;     /* they end as PTX for a later card: NVRTC is older than this one */
     gantry_device_info_t info;
     char hardware_name[256];
-    char pci_address[24];
-    char uuid[48];
-    char compute_capability[16];
-    char build_hash[20];
+    gantry__record_texts_t texts;
     gantry_backend_device_t *open_device; /* opened last; NULL: none is open */
 } gantry__cuda_record_t;
 
@@ -96,12 +94,10 @@ struct gantry_backend_graph_t {
 };
 
 struct gantry_backend_program_t {
-    gantry_backend_device_t *device;
+    gantry__program_head_t head; /* first */
     gantry__cu_module_t module;
-    gantry__kernel_list_t kernels;
     void *image; /* CUBIN or PTX, owned, of image_bytes and a zero */
     size_t image_bytes;
-    char *label; /* owned, strlen + 1 bytes */
 };
 
 extern const gantry_memory_ops_t gantry__cuda_memory_ops;
@@ -119,7 +115,6 @@ static inline gantry__cu_result_t gantry__cuda_enter(const gantry_backend_device
 
 static inline void gantry__cuda_leave(const gantry_backend_device_t *device) {
     gantry__cu_context_t popped = NULL;
-
     device->cu->cuCtxPopCurrent_v2(&popped);
 }
 
@@ -136,7 +131,6 @@ static inline void gantry__cuda_leave(const gantry_backend_device_t *device) {
 /* A device's bit in the peers_tried of others; 0: it is beyond them, and never asked for. */
 static inline unsigned long long gantry__cuda_peer_bit(const gantry_backend_device_t *device) {
     uint64_t number = (uint64_t)(device->record - device->instance->records);
-
     return number < 64 ? 1ull << number : 0;
 }
 
@@ -192,6 +186,6 @@ int32_t gantry__cuda_kernel_launch(gantry_backend_stream_t *stream, gantry_backe
                                    const gantry_launch_t *launch);
 int32_t gantry__cuda_kernel_info(gantry_backend_kernel_t *kernel, gantry_kernel_info_t *out_info);
 /* Releases all kernels of a program's list. */
-void gantry__cuda_kernels_release(gantry__kernel_list_t *kernels);
+void gantry__cuda_kernels_release(const gantry_host_t *host, gantry__kernel_list_t *kernels);
 
 #endif

@@ -3,7 +3,6 @@
 
 static unsigned cuda_cudnn_ask_version(void *table, unsigned *out_version) {
     const gantry__cudnn_t *cudnn = table;
-
     *out_version = (unsigned)cudnn->cudnnGetVersion();
     return 0;
 }
@@ -17,6 +16,5 @@ void gantry__cudnn_open(const gantry_host_t *host, gantry__cudnn_t *cudnn) {
         .oldest = 90000,
         .ask_version = cuda_cudnn_ask_version,
     };
-
     gantry__cuda_library_place(host, &wanted, cudnn, &cudnn->library);
 }

@@ -17,44 +17,39 @@ static int32_t no_devices(const gantry_backend_instance_t *instance, gantry__cu_
     const char *visible =
         /* the driver's own: it looks at the environment, not at options */
         getenv("CUDA_VISIBLE_DEVICES");
-
     if (native == GANTRY__CU_SUCCESS) { /* it counts none and calls that no error */
         native = GANTRY__CU_NO_DEVICE;
     }
-    return gantry__cuda_fail(
+    return gantry__driver_fail(
         instance->host, GANTRY_K_UNAVAILABLE, native,
         "the NVIDIA driver %s (%s) was found, but it sees no card: %s (%u)%s%.100s%s",
-        instance->cu.name, instance->version, gantry__cuda_error_name(native), native,
-        visible != NULL ? " (CUDA_VISIBLE_DEVICES=\"" : "", visible != NULL ? visible : "",
-        visible != NULL ? "\")" : "");
+        instance->cu.name, instance->version, gantry__driver_error_name(native), native,
+        visible ? " (CUDA_VISIBLE_DEVICES=\"" : "", visible ? visible : "", visible ? "\")" : "");
 }
 
 /* Whatever cuInit fails with, there is no CUDA here. */
 static int32_t start_driver(gantry_backend_instance_t *instance, int *out_count) {
     gantry__cu_result_t native = instance->cu.cuInit(0);
-
     if (native == GANTRY__CU_SUCCESS) {
         instance->is_started = 1;
         native = instance->cu.cuDeviceGetCount(out_count);
     }
-    if (native == GANTRY__CU_NO_DEVICE || (native == GANTRY__CU_SUCCESS && *out_count <= 0)) {
+    if (native == GANTRY__CU_NO_DEVICE || (native == GANTRY__CU_SUCCESS && *out_count <= 0))
         return no_devices(instance, native);
-    }
     if (native != GANTRY__CU_SUCCESS) {
         char more[160] = "";
-
         /* it reserves more address space than the machine has memory */
         if (native == GANTRY__CU_OUT_OF_MEMORY) {
             gantry__process_limit_text(more, sizeof more);
         } else if (native == GANTRY__CU_NOT_INITIALIZED) {
-            snprintf(
+            (void)snprintf(
                 more, sizeof more,
                 "; so it answers in a child of fork whose parent used CUDA: call exec in the child");
         }
-        return gantry__cuda_fail(
+        return gantry__driver_fail(
             instance->host, GANTRY_K_UNAVAILABLE, native,
             "the NVIDIA driver %s (%s) was found, but it does not start: %s (%u)%s",
-            instance->cu.name, instance->version, gantry__cuda_error_name(native), native, more);
+            instance->cu.name, instance->version, gantry__driver_error_name(native), native, more);
     }
     return GANTRY_K_OK;
 }
@@ -64,7 +59,6 @@ static int is_before_7_5(const gantry_backend_instance_t *instance, int ordinal)
     gantry__cu_device_t device = 0;
     int major = 0;
     int minor = 0;
-
     return cu->cuDeviceGet(&device, ordinal) == GANTRY__CU_SUCCESS &&
            cu->cuDeviceGetAttribute(&major, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
                                     device) == GANTRY__CU_SUCCESS &&
@@ -76,9 +70,8 @@ static int is_before_7_5(const gantry_backend_instance_t *instance, int ordinal)
 /* It takes time, and without cards it is of no use. */
 static void open_nvrtc(gantry_backend_instance_t *instance, int count) {
     instance->wants_12 = instance->cu.version < 13000;
-    for (int i = 0; i < count && !instance->wants_12; ++i) {
+    for (int i = 0; i < count && !instance->wants_12; ++i)
         instance->wants_12 = is_before_7_5(instance, i);
-    }
     gantry__nvrtc_open(instance->host, instance->wants_12, &instance->nvrtc);
     if (!instance->nvrtc.is_usable) {
         gantry__host_log(instance->host, GANTRY_LOG_WARNING, "CUDA devices run no programs: %s",
@@ -90,50 +83,41 @@ static void open_nvrtc(gantry_backend_instance_t *instance, int count) {
 static void cuda_device_leave_out(const gantry_host_t *host, char *reasons, size_t reasons_bytes,
                                   int ordinal, const char *reason) {
     size_t length = strlen(reasons);
-
     gantry__host_log(host, GANTRY_LOG_WARNING, "CUDA device %d is left out: %s", ordinal, reason);
-    snprintf(reasons + length, reasons_bytes - length, "%sdevice %d: %s", length > 0 ? "; " : "",
-             ordinal, reason);
+    (void)snprintf(reasons + length, reasons_bytes - length, "%sdevice %d: %s",
+                   length > 0 ? "; " : "", ordinal, reason);
 }
 
 int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance) {
     const gantry_host_t *host = instance->host;
     char reasons[768] = "";
     int count = 0;
-    int32_t status = start_driver(instance, &count);
-
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
+    GANTRY__TRY(start_driver(instance, &count));
     open_nvrtc(instance, count);
-    instance->records = gantry__cuda_alloc(host, (size_t)count * sizeof *instance->records);
-    if (instance->records == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
-    }
+    instance->records = gantry__driver_alloc(host, (size_t)count * sizeof *instance->records);
+    if (!instance->records) return GANTRY_K_RESOURCE_EXHAUSTED;
     instance->record_capacity = (uint32_t)count;
     for (int i = 0; i < count; ++i) {
         gantry__cuda_record_t *record = &instance->records[instance->record_count];
         char reason[REASON_BYTES] = "";
-        gantry__cu_result_t native;
-
         memset(record, 0, sizeof *record);
-        native = instance->cu.cuDeviceGet(&record->device, i);
+        gantry__cu_result_t native = instance->cu.cuDeviceGet(&record->device, i);
         if (native != GANTRY__CU_SUCCESS) {
-            snprintf(reason, sizeof reason, "it does not answer: %s (%u)",
-                     gantry__cuda_error_name(native), native);
+            (void)snprintf(reason, sizeof reason, "it does not answer: %s (%u)",
+                           gantry__driver_error_name(native), native);
         } else {
             native = gantry__cuda_record_fill(instance, record, reason, sizeof reason);
         }
         if (native == GANTRY__CU_SUCCESS) {
-            instance->record_count++;
+            ++instance->record_count;
         } else {
             cuda_device_leave_out(host, reasons, sizeof reasons, i, reason);
         }
     }
     if (instance->record_count == 0) {
-        return gantry__cuda_fail(host, GANTRY_K_UNAVAILABLE, 0,
-                                 "the NVIDIA driver %s (%s) was found, but no usable card: %s",
-                                 instance->cu.name, instance->version, reasons);
+        return gantry__driver_fail(host, GANTRY_K_UNAVAILABLE, 0,
+                                   "the NVIDIA driver %s (%s) was found, but no usable card: %s",
+                                   instance->cu.name, instance->version, reasons);
     }
     return GANTRY_K_OK;
 }
@@ -147,28 +131,14 @@ void gantry__cuda_devices_forget(gantry_backend_instance_t *instance) {
 }
 
 static int32_t cuda_device_check_index(gantry_backend_instance_t *instance, uint32_t index) {
-    if (index >= instance->record_count) {
-        return gantry__cuda_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                                 "CUDA device %u does not exist; there are %u, from 0", index,
-                                 instance->record_count);
-    }
-    return GANTRY_K_OK;
+    return gantry__record_check_index(instance->host, &GANTRY__DRIVER_ERRORS, index,
+                                      instance->record_count);
 }
 
 int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t index,
                                  gantry_device_info_t *out_info) {
-    uint32_t bytes = out_info->struct_size;
-    int32_t status = cuda_device_check_index(instance, index);
-
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
-    if (bytes > sizeof *out_info) { /* a newer caller: the slots we do not know stay as they are */
-        bytes = sizeof *out_info;
-    }
-    memcpy(out_info, &instance->records[index].info, bytes);
-    out_info->struct_size = bytes;
-    return GANTRY_K_OK;
+    GANTRY__TRY(cuda_device_check_index(instance, index));
+    return gantry__record_info(&instance->records[index].info, out_info);
 }
 
 /* ---- opening ---- */
@@ -176,23 +146,16 @@ int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t i
 /* A context that is made is current; one that is retained is not. */
 static gantry__cu_result_t take_context(gantry_backend_device_t *device) {
     const gantry__cuda_symbols_t *cu = device->cu;
-    gantry__cu_result_t native;
-
-    if (!device->is_private) {
+    if (!device->is_private)
         return cu->cuDevicePrimaryCtxRetain(&device->context, device->record->device);
-    }
-    native = cu->cuCtxCreate_v2(&device->context, GANTRY__CU_CONTEXT_SCHEDULE_AUTO,
-                                device->record->device);
-    if (native == GANTRY__CU_SUCCESS) {
-        gantry__cuda_leave(device);
-    }
+    gantry__cu_result_t native = cu->cuCtxCreate_v2(
+        &device->context, GANTRY__CU_CONTEXT_SCHEDULE_AUTO, device->record->device);
+    if (native == GANTRY__CU_SUCCESS) gantry__cuda_leave(device);
     return native;
 }
 
 static void give_context(gantry_backend_device_t *device) {
-    if (device->context == NULL) {
-        return;
-    }
+    if (!device->context) return;
     if (device->is_private) {
         device->cu->cuCtxDestroy_v2(device->context);
     } else {
@@ -211,21 +174,15 @@ static void note_opened(gantry_backend_device_t *device) {
 /* The next context of this card is another one: the other cards have to ask for its memory anew. */
 static void forget_peer(const gantry_backend_device_t *device) {
     const gantry_backend_instance_t *instance = device->instance;
-
     for (uint32_t i = 0; i < instance->record_count; ++i) {
         gantry_backend_device_t *other = instance->records[i].open_device;
-
-        if (other != NULL) {
-            atomic_fetch_and(&other->peers_tried, ~gantry__cuda_peer_bit(device));
-        }
+        if (other) atomic_fetch_and(&other->peers_tried, ~gantry__cuda_peer_bit(device));
     }
 }
 
 static void note_closing(const gantry_backend_device_t *device) {
     pthread_mutex_lock(&device->instance->lock);
-    if (device->record->open_device == device) {
-        device->record->open_device = NULL;
-    }
+    if (device->record->open_device == device) device->record->open_device = NULL;
     forget_peer(device);
     pthread_mutex_unlock(&device->instance->lock);
 }
@@ -233,32 +190,26 @@ static void note_closing(const gantry_backend_device_t *device) {
 /* Other work on the card is worth a line: ours will be slower for it. */
 static void tell_use(gantry_backend_instance_t *instance, const gantry__cuda_record_t *record) {
     gantry__nvml_utilization_t use = {0, 0};
-
-    if (gantry__nvml_utilization(gantry__cuda_nvml(instance), record->uuid, record->pci_address,
-                                 &use) &&
+    if (gantry__nvml_utilization(gantry__cuda_nvml(instance), record->texts.uuid,
+                                 record->texts.pci_address, &use) &&
         use.gpu > 0) {
         gantry__host_log(instance->host, GANTRY_LOG_INFO,
                          "\"%.100s\" (%s) is %u %% busy as it is opened", record->hardware_name,
-                         record->uuid, use.gpu);
+                         record->texts.uuid, use.gpu);
     }
 }
 
 static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance,
                                             gantry__cuda_record_t *record) {
-    gantry_backend_device_t *device = gantry__cuda_alloc(instance->host, sizeof *device);
-
-    if (device == NULL) {
-        return NULL;
-    }
+    gantry_backend_device_t *device = gantry__driver_alloc(instance->host, sizeof *device);
+    if (!device) return NULL;
     device->instance = instance;
     device->host = instance->host;
     device->cu = &instance->cu;
     device->record = record;
     device->is_private = instance->has_private_contexts;
     atomic_init(&device->peers_tried, 0);
-    if (pthread_mutex_init(&device->lock, NULL) != 0) {
-        gantry__cuda_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
-                          "no mutex for a CUDA device");
+    if (gantry__driver_mutex_init(device->host, &device->lock, "a CUDA device") != GANTRY_K_OK) {
         gantry__host_free(device->host, device, sizeof *device);
         return NULL;
     }
@@ -267,27 +218,20 @@ static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance,
 
 int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t index,
                                  gantry_backend_device_t **out_device) {
-    gantry_backend_device_t *device;
-    gantry__cu_result_t native;
     int32_t status = cuda_device_check_index(instance, index);
-
     *out_device = NULL;
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
+    if (status != GANTRY_K_OK) return status;
     tell_use(instance, &instance->records[index]);
-    device = make_device(instance, &instance->records[index]);
-    if (device == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
-    }
-    native = take_context(device);
+    gantry_backend_device_t *device = make_device(instance, &instance->records[index]);
+    if (!device) return GANTRY_K_RESOURCE_EXHAUSTED;
+    gantry__cu_result_t native = take_context(device);
     if (native == GANTRY__CU_SUCCESS) {
         GANTRY__CUDA_CALL(device, native,
                           device->cu->cuCtxGetStreamPriorityRange(&device->least_priority,
                                                                   &device->greatest_priority));
     }
     if (native != GANTRY__CU_SUCCESS) {
-        status = gantry__cuda_check(
+        status = gantry__driver_check(
             device->host, native, "opening \"%.200s\" (%s)", device->record->hardware_name,
             device->is_private ? "a context of its own" : "the card's primary context");
         gantry__cuda_device_close(device);
@@ -300,17 +244,11 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
 
 /* No context ends the handle, so it ends without one where there must be. */
 static void close_cublas(gantry_backend_device_t *device) {
-    gantry__cu_result_t native;
-
     gantry__cublas_plans_forget(device);
-    if (device->cublas == NULL) {
-        return;
-    }
-    native = gantry__cuda_enter(device);
+    if (!device->cublas) return;
+    gantry__cu_result_t native = gantry__cuda_enter(device);
     device->instance->cublas.cublasLtDestroy(device->cublas);
-    if (native == GANTRY__CU_SUCCESS) {
-        gantry__cuda_leave(device);
-    }
+    if (native == GANTRY__CU_SUCCESS) gantry__cuda_leave(device);
 }
 
 void gantry__cuda_device_close(gantry_backend_device_t *device) {

@@ -18,7 +18,6 @@ static uint32_t cuda_device_info_number(asked_t *asked, unsigned int attribute) 
     int value = 0;
     gantry__cu_result_t native =
         asked->cu->cuDeviceGetAttribute(&value, attribute, asked->record->device);
-
     if (native != GANTRY__CU_SUCCESS) {
         asked->failure = native;
         return 0;
@@ -30,7 +29,6 @@ static uint32_t cuda_device_info_number(asked_t *asked, unsigned int attribute) 
 static uint32_t optional_number(asked_t *asked, unsigned int attribute) {
     gantry__cu_result_t failure = asked->failure;
     uint32_t value = cuda_device_info_number(asked, attribute);
-
     asked->failure = failure;
     return value;
 }
@@ -42,25 +40,19 @@ static void cuda_device_info_find_pci(asked_t *asked) {
     uint32_t domain = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_PCI_DOMAIN_ID);
     uint32_t bus = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_PCI_BUS_ID);
     uint32_t device = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_PCI_DEVICE_ID);
-
-    snprintf(asked->record->pci_address, sizeof asked->record->pci_address, "%04x:%02x:%02x.0",
-             domain & 0xffffu, bus & 0xffu, device & 0x1fu);
+    gantry__record_set_pci(&asked->record->texts, domain, bus, device, 0);
 }
 
 /* A part of a card (MIG) has a UUID of its own, which is "MIG-..." elsewhere: the driver API
  * does not say which it is. */
 static void cuda_device_info_find_uuid(asked_t *asked) {
     unsigned char b[GANTRY__CU_UUID_BYTES];
-
     memset(b, 0, sizeof b);
     if (asked->cu->cuDeviceGetUuid_v2((struct CUuuid_st *)b, asked->record->device) !=
         GANTRY__CU_SUCCESS) {
         return;
     }
-    snprintf(asked->record->uuid, sizeof asked->record->uuid,
-             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
-             b[15]);
+    gantry__record_set_uuid(&asked->record->texts, b);
 }
 
 /* ---- what programs are compiled for ---- */
@@ -69,45 +61,28 @@ static void cuda_device_info_find_uuid(asked_t *asked) {
  * the driver translates. */
 static void find_arch(const gantry_backend_instance_t *instance, gantry__cuda_record_t *record) {
     const gantry__nvrtc_t *nvrtc = &instance->nvrtc;
-
-    if (!nvrtc->is_usable) {
-        return;
-    }
+    if (!nvrtc->is_usable) return;
     for (int i = 0; i < nvrtc->arch_count; ++i) {
-        if (nvrtc->archs[i] <= record->capability && nvrtc->archs[i] > record->arch) {
+        if (nvrtc->archs[i] <= record->capability && nvrtc->archs[i] > record->arch)
             record->arch = nvrtc->archs[i];
-        }
     }
     record->is_ptx = record->arch != record->capability;
     if (record->arch == 0) {
         gantry__host_log(
             instance->host, GANTRY_LOG_WARNING,
             "\"%.120s\" runs no programs: its compute capability %s is older than any that %s compiles for",
-            record->hardware_name, record->compute_capability, nvrtc->name);
+            record->hardware_name, record->texts.compute_capability, nvrtc->name);
     }
-}
-
-/* FNV-1a, 64 bits; the terminator counts, so that neighbouring texts do not run together. */
-static uint64_t cuda_device_info_add_to_hash(uint64_t hash, const char *text) {
-    do {
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    } while (*text++ != '\0');
-    return hash;
 }
 
 /* The driver counts too: a cached binary may be one that only a newer driver takes. */
 static void fill_build_hash(const gantry_backend_instance_t *instance,
                             gantry__cuda_record_t *record) {
     char target[64];
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    snprintf(target, sizeof target, "%s %d %d", record->is_ptx ? "compute" : "sm", record->arch,
-             instance->nvrtc.version);
-    hash = cuda_device_info_add_to_hash(hash, "NVIDIA CUDA");
-    hash = cuda_device_info_add_to_hash(hash, record->hardware_name);
-    hash = cuda_device_info_add_to_hash(hash, instance->version);
-    hash = cuda_device_info_add_to_hash(hash, target);
-    snprintf(record->build_hash, sizeof record->build_hash, "%016llx", (unsigned long long)hash);
+    (void)snprintf(target, sizeof target, "%s %d %d", record->is_ptx ? "compute" : "sm",
+                   record->arch, instance->nvrtc.version);
+    const char *parts[] = {"NVIDIA CUDA", record->hardware_name, instance->version, target};
+    gantry__record_set_hash(&record->texts, parts, sizeof parts / sizeof parts[0]);
 }
 
 /* ---- the record ---- */
@@ -116,7 +91,6 @@ static void cuda_device_info_fill_numbers(asked_t *asked) {
     gantry_device_info_t *info = &asked->record->info;
     uint32_t major = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     uint32_t minor = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-
     info->type = GANTRY_DEVICE_TYPE_GPU;
     info->flags = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_INTEGRATED) != 0
                       ? GANTRY_DEVICE_INTEGRATED | GANTRY_DEVICE_HOST_BACKED
@@ -139,24 +113,19 @@ static void cuda_device_info_fill_numbers(asked_t *asked) {
         info->greatest_priority = -1; /* two levels: how many there are only a context tells */
     }
     asked->record->capability = (int)(major * 10 + minor);
-    snprintf(asked->record->compute_capability, sizeof asked->record->compute_capability, "%u.%u",
-             major, minor);
+    (void)snprintf(asked->record->texts.compute_capability,
+                   sizeof asked->record->texts.compute_capability, "%u.%u", major, minor);
 }
 
 void gantry__cuda_record_point(const gantry_backend_instance_t *instance,
                                gantry__cuda_record_t *record) {
     gantry_device_info_t *info = &record->info;
-
-    info->struct_size = sizeof *info;
+    gantry__record_point(info, &record->texts);
     info->hardware_name = record->hardware_name;
     info->vendor = "NVIDIA Corporation";
     info->driver_version = instance->version;
     info->platform_name = "NVIDIA CUDA";
     info->platform_version = instance->version + sizeof "CUDA";
-    info->pci_address = record->pci_address;
-    info->uuid = record->uuid;
-    info->compute_capability = record->compute_capability;
-    info->build_hash = record->build_hash;
     info->no_programs = record->arch != 0           ? ""
                         : instance->nvrtc.is_usable ? "NVRTC does not know its compute capability"
                                                     : instance->nvrtc.reason;
@@ -167,7 +136,6 @@ static gantry__cu_result_t fill_name_and_size(asked_t *asked) {
     size_t total = 0;
     gantry__cu_result_t native = asked->cu->cuDeviceGetName(
         record->hardware_name, (int)sizeof record->hardware_name, record->device);
-
     record->hardware_name[sizeof record->hardware_name - 1] = '\0';
     if (native == GANTRY__CU_SUCCESS) {
         native = asked->cu->cuDeviceTotalMem_v2(&total, record->device);
@@ -181,22 +149,21 @@ gantry__cu_result_t gantry__cuda_record_fill(const gantry_backend_instance_t *in
                                              size_t reason_bytes) {
     asked_t asked = {&instance->cu, record, GANTRY__CU_SUCCESS};
     gantry__cu_result_t native = fill_name_and_size(&asked);
-
     if (native == GANTRY__CU_SUCCESS) {
         cuda_device_info_fill_numbers(&asked);
         cuda_device_info_find_pci(&asked);
         native = asked.failure;
     }
     if (native != GANTRY__CU_SUCCESS) {
-        snprintf(reason, reason_bytes, "\"%.100s\" does not describe itself: %s (%u)",
-                 record->hardware_name, gantry__cuda_error_name(native), native);
+        (void)snprintf(reason, reason_bytes, "\"%.100s\" does not describe itself: %s (%u)",
+                       record->hardware_name, gantry__driver_error_name(native), native);
         return native;
     }
     if (optional_number(&asked, GANTRY__CU_ATTRIBUTE_COMPUTE_MODE) ==
         GANTRY__CU_COMPUTE_MODE_PROHIBITED) {
-        snprintf(reason, reason_bytes,
-                 "\"%.100s\" is in compute mode \"prohibited\" (nvidia-smi -c changes it)",
-                 record->hardware_name);
+        (void)snprintf(reason, reason_bytes,
+                       "\"%.100s\" is in compute mode \"prohibited\" (nvidia-smi -c changes it)",
+                       record->hardware_name);
         return GANTRY__CU_NO_DEVICE;
     }
     cuda_device_info_find_uuid(&asked);

@@ -15,23 +15,22 @@
 #include "cuda/cuda_backend.h"
 
 static int32_t wrong_state(const gantry_backend_device_t *device, const char *what) {
-    return gantry__cuda_fail(device->host, GANTRY_K_FAILED_PRECONDITION, 0, "%s of \"%.200s\"",
-                             what, device->record->hardware_name);
+    return gantry__driver_fail(device->host, GANTRY_K_FAILED_PRECONDITION, 0, "%s of \"%.200s\"",
+                               what, device->record->hardware_name);
 }
 
 static int32_t begin_capture(gantry_backend_stream_t *stream) {
     gantry_backend_device_t *device = stream->device;
-    gantry__cu_result_t native;
-
-    if (stream->is_capturing) {
+    if (stream->is_capturing)
         return wrong_state(device, "begin_capture: a capture has already begun on this stream");
-    }
+    gantry__cu_result_t native;
     GANTRY__CUDA_CALL(
         device, native,
         device->cu->cuStreamBeginCapture_v2(stream->handle, GANTRY__CU_CAPTURE_RELAXED));
     stream->is_capturing = native == GANTRY__CU_SUCCESS;
-    return gantry__cuda_check(device->host, native, "beginning a capture on a stream of \"%.200s\"",
-                              device->record->hardware_name);
+    return gantry__driver_check(device->host, native,
+                                "beginning a capture on a stream of \"%.200s\"",
+                                device->record->hardware_name);
 }
 
 /* Whatever it returns, the stream captures no more. out_exec NULL: nothing is wanted. */
@@ -40,14 +39,10 @@ static gantry__cu_result_t cuda_graph_finish(gantry_backend_stream_t *stream,
     const gantry__cuda_symbols_t *cu = stream->device->cu;
     gantry__cu_graph_t captured = NULL;
     gantry__cu_result_t native = cu->cuStreamEndCapture(stream->handle, &captured);
-
     stream->is_capturing = 0;
-    if (native == GANTRY__CU_SUCCESS && out_exec != NULL) {
+    if (native == GANTRY__CU_SUCCESS && out_exec)
         native = cu->cuGraphInstantiateWithFlags(out_exec, captured, 0);
-    }
-    if (captured != NULL) {
-        cu->cuGraphDestroy(captured);
-    }
+    if (captured) cu->cuGraphDestroy(captured);
     return native;
 }
 
@@ -58,24 +53,18 @@ void gantry__cuda_capture_abandon(gantry_backend_stream_t *stream) {
 /* Without memory for the graph's record the capture is ended all the same. */
 static int32_t end_capture(gantry_backend_stream_t *stream, gantry_backend_graph_t **out_graph) {
     gantry_backend_device_t *device = stream->device;
-    gantry_backend_graph_t *graph;
-    gantry__cu_result_t native;
-
     *out_graph = NULL;
-    if (!stream->is_capturing) {
+    if (!stream->is_capturing)
         return wrong_state(device, "end_capture: no capture has begun on this stream");
-    }
-    graph = gantry__cuda_alloc(device->host, sizeof *graph);
-    GANTRY__CUDA_CALL(device, native,
-                      cuda_graph_finish(stream, graph != NULL ? &graph->exec : NULL));
-    if (graph == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
-    }
+    gantry_backend_graph_t *graph = gantry__driver_alloc(device->host, sizeof *graph);
+    gantry__cu_result_t native;
+    GANTRY__CUDA_CALL(device, native, cuda_graph_finish(stream, graph ? &graph->exec : NULL));
+    if (!graph) return GANTRY_K_RESOURCE_EXHAUSTED;
     if (native != GANTRY__CU_SUCCESS) {
         gantry__host_free(device->host, graph, sizeof *graph);
-        return gantry__cuda_check(device->host, native,
-                                  "ending a capture on a stream of \"%.200s\"",
-                                  device->record->hardware_name);
+        return gantry__driver_check(device->host, native,
+                                    "ending a capture on a stream of \"%.200s\"",
+                                    device->record->hardware_name);
     }
     graph->device = device;
     *out_graph = graph;
@@ -88,7 +77,6 @@ static gantry__cu_result_t launch_outside(gantry_backend_stream_t *stream,
                                           gantry__cu_graph_exec_t exec, unsigned int *out_state) {
     const gantry__cuda_symbols_t *cu = stream->device->cu;
     gantry__cu_result_t native = cu->cuStreamIsCapturing(stream->handle, out_state);
-
     return native == GANTRY__CU_SUCCESS && *out_state == GANTRY__CU_CAPTURE_NONE
                ? cu->cuGraphLaunch(exec, stream->handle)
                : native;
@@ -98,18 +86,15 @@ static int32_t cuda_graph_launch(gantry_backend_stream_t *stream, gantry_backend
     gantry_backend_device_t *device = stream->device;
     unsigned int state = GANTRY__CU_CAPTURE_NONE;
     gantry__cu_result_t native;
-
     GANTRY__CUDA_CALL(device, native, launch_outside(stream, graph->exec, &state));
-    if (native == GANTRY__CU_SUCCESS && state != GANTRY__CU_CAPTURE_NONE) {
+    if (native == GANTRY__CU_SUCCESS && state != GANTRY__CU_CAPTURE_NONE)
         return wrong_state(device, "launch of a graph: a capture has begun on this stream");
-    }
-    return gantry__cuda_check(device->host, native, "launching a graph on \"%.200s\"",
-                              device->record->hardware_name);
+    return gantry__driver_check(device->host, native, "launching a graph on \"%.200s\"",
+                                device->record->hardware_name);
 }
 
 static void cuda_graph_destroy(gantry_backend_graph_t *graph) {
     gantry_backend_device_t *device = graph->device;
-
     if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
         device->cu->cuGraphExecDestroy(graph->exec);
         gantry__cuda_leave(device);

@@ -17,42 +17,15 @@ struct gantry_backend_kernel_t {
 
 /* ---- finding ---- */
 
-static void cuda_kernel_release(gantry_backend_kernel_t *kernel) {
-    const gantry_host_t *host = kernel->program->device->host;
-
-    gantry__host_text_free(host, kernel->head.name);
-    gantry__host_free(host, kernel, sizeof *kernel);
-}
-
-void gantry__cuda_kernels_release(gantry__kernel_list_t *kernels) {
+void gantry__cuda_kernels_release(const gantry_host_t *host, gantry__kernel_list_t *kernels) {
     gantry__kernel_head_t *head;
-
-    while ((head = gantry__kernel_list_take(kernels)) != NULL) {
-        cuda_kernel_release((gantry_backend_kernel_t *)head);
-    }
-}
-
-static gantry_backend_kernel_t *cuda_kernel_make(gantry_backend_program_t *program,
-                                                 const char *name) {
-    const gantry_host_t *host = program->device->host;
-    gantry_backend_kernel_t *kernel = gantry__cuda_alloc(host, sizeof *kernel);
-
-    if (kernel == NULL) {
-        return NULL;
-    }
-    kernel->program = program;
-    kernel->head.name = gantry__cuda_text(host, name);
-    if (kernel->head.name == NULL) {
-        cuda_kernel_release(kernel);
-        return NULL;
-    }
-    return kernel;
+    while ((head = gantry__kernel_list_take(kernels)))
+        gantry__kernel_free(host, head, sizeof(gantry_backend_kernel_t));
 }
 
 static uint32_t attribute(const gantry_backend_kernel_t *kernel, unsigned int what) {
     int value = 0;
-
-    if (kernel->program->device->cu->cuFuncGetAttribute(&value, what, kernel->function) !=
+    if (kernel->program->head.device->cu->cuFuncGetAttribute(&value, what, kernel->function) !=
         GANTRY__CU_SUCCESS) {
         return 0;
     }
@@ -62,28 +35,22 @@ static uint32_t attribute(const gantry_backend_kernel_t *kernel, unsigned int wh
 /* Drivers of CUDA 12.4 and newer tell a kernel's parameters one by one, and that there are no more
  * as an invalid index. -1: not known, as of a card that was lost meanwhile. */
 static int32_t count_parameters(gantry_backend_kernel_t *kernel) {
-    const gantry__cuda_symbols_t *cu = kernel->program->device->cu;
+    const gantry__cuda_symbols_t *cu = kernel->program->head.device->cu;
     gantry__cu_result_t native = GANTRY__CU_SUCCESS;
     size_t offset_bytes = 0;
+    if (!cu->cuFuncGetParamInfo) return -1;
     int32_t count = 0;
-
-    if (cu->cuFuncGetParamInfo == NULL) {
-        return -1;
-    }
     while (count < MOST_PARAMETERS) {
         native = cu->cuFuncGetParamInfo(kernel->function, (size_t)count, &offset_bytes,
                                         &kernel->parameter_bytes[count]);
-        if (native != GANTRY__CU_SUCCESS) {
-            break;
-        }
-        count++;
+        if (native != GANTRY__CU_SUCCESS) break;
+        ++count;
     }
     return native == GANTRY__CU_SUCCESS || native == GANTRY__CU_INVALID_VALUE ? count : -1;
 }
 
 /* The device's context is current. What the driver does not tell stays 0. */
 static void cuda_kernel_ask_needs(gantry_backend_kernel_t *kernel) {
-    kernel->head.info.struct_size = sizeof kernel->head.info;
     kernel->head.info.max_work_group_size =
         attribute(kernel, GANTRY__CU_FUNCTION_MAX_THREADS_PER_BLOCK);
     kernel->head.info.local_bytes = attribute(kernel, GANTRY__CU_FUNCTION_SHARED_SIZE_BYTES);
@@ -97,36 +64,31 @@ int32_t gantry__cuda_kernel_info(gantry_backend_kernel_t *kernel, gantry_kernel_
 
 static gantry__cu_result_t find_function(gantry_backend_kernel_t *kernel) {
     gantry_backend_program_t *program = kernel->program;
-    gantry__cu_result_t native = program->device->cu->cuModuleGetFunction(
+    gantry__cu_result_t native = program->head.device->cu->cuModuleGetFunction(
         &kernel->function, program->module, kernel->head.name);
-
-    if (native == GANTRY__CU_SUCCESS) {
-        cuda_kernel_ask_needs(kernel);
-    }
+    if (native == GANTRY__CU_SUCCESS) cuda_kernel_ask_needs(kernel);
     return native;
 }
 
 int32_t gantry__cuda_kernel_find(gantry_backend_program_t *program, const char *name,
                                  gantry_backend_kernel_t **out_kernel) {
     gantry_backend_kernel_t *kernel =
-        (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->kernels, name);
-    gantry__cu_result_t native;
-
+        (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->head.kernels, name);
     *out_kernel = kernel;
-    if (kernel != NULL) {
-        return GANTRY_K_OK;
-    }
-    kernel = cuda_kernel_make(program, name);
-    if (kernel == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
-    }
-    GANTRY__CUDA_CALL(program->device, native, find_function(kernel));
+    if (kernel) return GANTRY_K_OK;
+    kernel = gantry__kernel_make(program->head.device->host, &GANTRY__DRIVER_ERRORS, sizeof *kernel,
+                                 name);
+    if (!kernel) return GANTRY_K_RESOURCE_EXHAUSTED;
+    kernel->program = program;
+    gantry__cu_result_t native;
+    GANTRY__CUDA_CALL(program->head.device, native, find_function(kernel));
     if (native != GANTRY__CU_SUCCESS) {
-        cuda_kernel_release(kernel);
-        return gantry__cuda_check(program->device->host, native,
-                                  "kernel \"%.100s\" of program \"%.200s\"", name, program->label);
+        gantry__kernel_free(program->head.device->host, &kernel->head, sizeof *kernel);
+        return gantry__driver_check(program->head.device->host, native,
+                                    "kernel \"%.100s\" of program \"%.200s\"", name,
+                                    program->head.label);
     }
-    gantry__kernel_list_add(&program->kernels, &kernel->head);
+    gantry__kernel_list_add(&program->head.kernels, &kernel->head);
     *out_kernel = kernel;
     return GANTRY_K_OK;
 }
@@ -143,15 +105,15 @@ typedef struct parameters_t {
 
 static int32_t wrong_arguments(const gantry_backend_kernel_t *kernel, const char *what,
                                uint32_t number) {
-    return gantry__cuda_fail(kernel->program->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                             "launch of \"%.100s\" of \"%.100s\": %s %u", kernel->head.name,
-                             kernel->program->label, what, number);
+    return gantry__driver_fail(kernel->program->head.device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                               "launch of \"%.100s\" of \"%.100s\": %s %u", kernel->head.name,
+                               kernel->program->head.label, what, number);
 }
 
 static void add_number(parameters_t *out, unsigned long long value) {
     out->numbers[out->count] = value;
     out->list[out->count] = &out->numbers[out->count];
-    out->count++;
+    ++out->count;
 }
 
 /* Whether the kernel reads a value of that size there. A wrong number of arguments shows itself
@@ -167,10 +129,8 @@ static int32_t set_parameters(const gantry_backend_kernel_t *kernel, const gantr
     out->shared_bytes = 0;
     for (uint32_t i = 0; i < launch->arg_count; ++i) {
         const gantry_launch_arg_t *arg = &launch->args[i];
-
-        if (out->count + 2 > MOST_PARAMETERS) {
+        if (out->count + 2 > MOST_PARAMETERS)
             return wrong_arguments(kernel, "more parameters than", MOST_PARAMETERS);
-        }
         switch (arg->kind) {
             case GANTRY_LAUNCH_SPAN:
                 add_number(out, arg->as.span.region);
@@ -178,9 +138,8 @@ static int32_t set_parameters(const gantry_backend_kernel_t *kernel, const gantr
                 break;
             case GANTRY_LAUNCH_BASE: add_number(out, arg->as.span.region); break;
             case GANTRY_LAUNCH_SCALAR:
-                if (!fits(kernel, out->count, arg->size_bytes)) {
+                if (!fits(kernel, out->count, arg->size_bytes))
                     return wrong_arguments(kernel, "a scalar of the wrong size as argument", i);
-                }
                 out->list[out->count++] = (void *)(uintptr_t)arg->as.value;
                 break;
             case GANTRY_LAUNCH_LOCAL:
@@ -191,10 +150,10 @@ static int32_t set_parameters(const gantry_backend_kernel_t *kernel, const gantr
         }
     }
     if (kernel->parameter_count >= 0 && out->count != (uint32_t)kernel->parameter_count) {
-        return gantry__cuda_fail(
-            kernel->program->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__driver_fail(
+            kernel->program->head.device->host, GANTRY_K_INVALID_ARGUMENT, 0,
             "launch of \"%.100s\" of \"%.100s\": %u arguments, a span counting twice; the kernel takes %d",
-            kernel->head.name, kernel->program->label, out->count, kernel->parameter_count);
+            kernel->head.name, kernel->program->head.label, out->count, kernel->parameter_count);
     }
     return GANTRY_K_OK;
 }
@@ -204,10 +163,7 @@ static int32_t set_parameters(const gantry_backend_kernel_t *kernel, const gantr
 static uint64_t choose_group(const gantry_backend_kernel_t *kernel, uint64_t items) {
     uint64_t most = kernel->head.info.max_work_group_size;
     uint64_t group = most != 0 && most < USUAL_GROUP ? most : USUAL_GROUP;
-
-    while (items % group != 0) {
-        group--;
-    }
+    while (items % group != 0) group--;
     return group;
 }
 
@@ -217,23 +173,19 @@ static int32_t shape_launch(const gantry_backend_kernel_t *kernel, const gantry_
     uint64_t count[3] = {1, 1, 1};
     uint32_t dimensions = launch->dimensions < 3 ? launch->dimensions : 3;
     int has_local = 0;
-
-    for (uint32_t d = 0; d < dimensions; ++d) {
-        has_local |= launch->local_size[d] != 0;
-    }
+    for (uint32_t d = 0; d < dimensions; ++d) has_local |= launch->local_size[d] != 0;
     for (uint32_t d = 0; d < dimensions; ++d) {
         uint64_t items = launch->global_size[d];
-
         local[d] = has_local              ? launch->local_size[d]
                    : d == 0 && items != 0 ? choose_group(kernel, items)
                                           : 1;
         count[d] =
             local[d] != 0 && local[d] <= UINT32_MAX && items % local[d] == 0 ? items / local[d] : 0;
         if (count[d] == 0 || count[d] > (d == 0 ? MOST_GROUPS_X : MOST_GROUPS_YZ)) {
-            return gantry__cuda_fail(
-                kernel->program->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+            return gantry__driver_fail(
+                kernel->program->head.device->host, GANTRY_K_INVALID_ARGUMENT, 0,
                 "launch of \"%.100s\" of \"%.100s\": %llu work-items in groups of %llu in dimension %u; a multiple of up to %u groups is accepted",
-                kernel->head.name, kernel->program->label, (unsigned long long)items,
+                kernel->head.name, kernel->program->head.label, (unsigned long long)items,
                 (unsigned long long)local[d], d, d == 0 ? MOST_GROUPS_X : MOST_GROUPS_YZ);
         }
     }
@@ -247,26 +199,21 @@ static int32_t shape_launch(const gantry_backend_kernel_t *kernel, const gantry_
 int32_t gantry__cuda_kernel_launch(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
                                    const gantry_launch_t *launch) {
     gantry_backend_device_t *device = stream->device;
-    parameters_t parameters;
     unsigned int groups[3];
     unsigned int group[3];
-    gantry__cu_result_t native;
+    parameters_t parameters;
     int32_t status = set_parameters(kernel, launch, &parameters);
-
-    if (status == GANTRY_K_OK) {
-        status = shape_launch(kernel, launch, groups, group);
-    }
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
+    if (status == GANTRY_K_OK) status = shape_launch(kernel, launch, groups, group);
+    if (status != GANTRY_K_OK) return status;
+    gantry__cu_result_t native;
     GANTRY__CUDA_CALL(
         device, native,
         device->cu->cuLaunchKernel(kernel->function, groups[0], groups[1], groups[2], group[0],
                                    group[1], group[2], parameters.shared_bytes, stream->handle,
                                    parameters.list, NULL));
-    return gantry__cuda_check(
+    return gantry__driver_check(
         device->host, native,
         "launch of \"%.100s\" of \"%.100s\": %u x %u x %u groups of %u x %u x %u work-items, %u arguments",
-        kernel->head.name, kernel->program->label, groups[0], groups[1], groups[2], group[0],
+        kernel->head.name, kernel->program->head.label, groups[0], groups[1], groups[2], group[0],
         group[1], group[2], launch->arg_count);
 }

@@ -8,18 +8,13 @@
 static int32_t cuda_memory_region_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
                                         gantry_region_t *out_region) {
     const gantry_device_info_t *info = &device->record->info;
-    gantry__cu_address_t address = 0;
-    gantry__cu_result_t native;
-
     *out_region = 0;
-    if (size_bytes == 0) {
-        return gantry__cuda_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                                 "a region of 0 bytes on \"%.200s\"", info->hardware_name);
-    }
+    gantry__cu_result_t native;
+    gantry__cu_address_t address = 0;
     GANTRY__CUDA_CALL(device, native, device->cu->cuMemAlloc_v2(&address, (size_t)size_bytes));
     *out_region = (gantry_region_t)address;
-    return gantry__cuda_check(device->host, native, "taking %llu bytes on \"%.200s\"",
-                              (unsigned long long)size_bytes, info->hardware_name);
+    return gantry__driver_check(device->host, native, "taking %llu bytes on \"%.200s\"",
+                                (unsigned long long)size_bytes, info->hardware_name);
 }
 
 static void cuda_memory_region_free(gantry_backend_device_t *device, gantry_region_t region,
@@ -33,20 +28,19 @@ static void cuda_memory_region_free(gantry_backend_device_t *device, gantry_regi
 
 static int32_t cuda_memory_host_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
                                       void **out_ptr) {
-    gantry__cu_result_t native;
-
     *out_ptr = NULL;
+    gantry__cu_result_t native;
     GANTRY__CUDA_CALL(
         device, native,
         device->cu->cuMemHostAlloc(out_ptr, (size_t)size_bytes, GANTRY__CU_HOST_ALLOC_PORTABLE));
-    return gantry__cuda_check(device->host, native,
-                              "taking %llu bytes of pinned host memory for \"%.200s\"",
-                              (unsigned long long)size_bytes, device->record->hardware_name);
+    return gantry__driver_check(device->host, native,
+                                "taking %llu bytes of pinned host memory for \"%.200s\"",
+                                (unsigned long long)size_bytes, device->record->hardware_name);
 }
 
 static void cuda_memory_host_free(gantry_backend_device_t *device, void *ptr, uint64_t size_bytes) {
     (void)size_bytes;
-    if (ptr != NULL && gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
+    if (ptr && gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
         device->cu->cuMemFreeHost(ptr);
         gantry__cuda_leave(device);
     }
@@ -60,9 +54,8 @@ static int32_t ask_open_device(gantry_backend_instance_t *instance,
     gantry__cu_result_t native = GANTRY__CU_NO_DEVICE;
     size_t free_bytes = 0;
     size_t total_bytes = 0;
-
     pthread_mutex_lock(&instance->lock); /* against its closing */
-    if (record->open_device != NULL) {
+    if (record->open_device) {
         GANTRY__CUDA_CALL(record->open_device, native,
                           instance->cu.cuMemGetInfo_v2(&free_bytes, &total_bytes));
     }
@@ -76,28 +69,21 @@ static int32_t ask_open_device(gantry_backend_instance_t *instance,
 int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t index,
                                  uint64_t *out_free_bytes, uint64_t *out_total_bytes) {
     const gantry__nvml_t *nvml = gantry__cuda_nvml(instance);
-    const gantry__cuda_record_t *record;
-    gantry__nvml_memory_t memory;
-
     *out_free_bytes = *out_total_bytes = 0;
-    if (index >= instance->record_count) {
-        return gantry__cuda_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                                 "CUDA device %u does not exist; there are %u, from 0", index,
-                                 instance->record_count);
-    }
-    record = &instance->records[index];
-    if (gantry__nvml_memory(nvml, record->uuid, record->pci_address, &memory)) {
+    GANTRY__TRY(gantry__record_check_index(instance->host, &GANTRY__DRIVER_ERRORS, index,
+                                           instance->record_count));
+    const gantry__cuda_record_t *record = &instance->records[index];
+    gantry__nvml_memory_t memory;
+    if (gantry__nvml_memory(nvml, record->texts.uuid, record->texts.pci_address, &memory)) {
         *out_free_bytes = memory.free;
         *out_total_bytes = memory.total;
         return GANTRY_K_OK;
     }
-    if (ask_open_device(instance, record, out_free_bytes, out_total_bytes)) {
-        return GANTRY_K_OK;
-    }
-    return gantry__cuda_fail(instance->host, GANTRY_K_UNAVAILABLE, 0,
-                             "the free memory of \"%.200s\" is not known without a context: %s",
-                             record->hardware_name,
-                             nvml->is_usable ? "NVML does not answer for this card" : nvml->reason);
+    if (ask_open_device(instance, record, out_free_bytes, out_total_bytes)) return GANTRY_K_OK;
+    return gantry__driver_fail(
+        instance->host, GANTRY_K_UNAVAILABLE, 0,
+        "the free memory of \"%.200s\" is not known without a context: %s", record->hardware_name,
+        nvml->is_usable ? "NVML does not answer for this card" : nvml->reason);
 }
 
 /* NVML is asked when the driver does not answer; not for a lost device, of which the core must
@@ -105,23 +91,22 @@ int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t i
 static int32_t cuda_memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes,
                                 uint64_t *out_total_bytes) {
     const gantry__cuda_record_t *record = device->record;
-    gantry__nvml_memory_t memory;
     size_t free_bytes = 0;
     size_t total_bytes = 0;
     gantry__cu_result_t native;
-
     GANTRY__CUDA_CALL(device, native, device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes));
-    if (native != GANTRY__CU_SUCCESS && gantry__cuda_error_code(native) != GANTRY_K_UNAVAILABLE &&
-        gantry__nvml_memory(gantry__cuda_nvml(device->instance), record->uuid, record->pci_address,
-                            &memory)) {
+    gantry__nvml_memory_t memory;
+    if (native != GANTRY__CU_SUCCESS && gantry__driver_error_code(native) != GANTRY_K_UNAVAILABLE &&
+        gantry__nvml_memory(gantry__cuda_nvml(device->instance), record->texts.uuid,
+                            record->texts.pci_address, &memory)) {
         *out_free_bytes = memory.free;
         *out_total_bytes = memory.total;
         return GANTRY_K_OK;
     }
     *out_free_bytes = free_bytes;
     *out_total_bytes = total_bytes;
-    return gantry__cuda_check(device->host, native, "asking \"%.200s\" for its free memory",
-                              record->hardware_name);
+    return gantry__driver_check(device->host, native, "asking \"%.200s\" for its free memory",
+                                record->hardware_name);
 }
 
 const gantry_memory_ops_t gantry__cuda_memory_ops = {

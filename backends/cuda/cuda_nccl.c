@@ -5,7 +5,6 @@ static unsigned cuda_nccl_ask_version(void *table, unsigned *out_version) {
     const gantry__nccl_t *nccl = table;
     int version = 0;
     gantry__nccl_result_t native = nccl->ncclGetVersion(&version);
-
     *out_version = (unsigned)version;
     return native;
 }
@@ -20,6 +19,5 @@ void gantry__nccl_open(const gantry_host_t *host, gantry__nccl_t *nccl) {
         .oldest = 21602,
         .ask_version = cuda_nccl_ask_version,
     };
-
     gantry__cuda_library_place(host, &wanted, nccl, &nccl->library);
 }

@@ -18,19 +18,19 @@ static const gantry__library_symbol_t symbols[] = {
 static void cuda_nvml_start(gantry__nvml_t *nvml, const char *file) {
     gantry__nvml_result_t native = nvml->nvmlInit_v2();
     const char *text;
-
     if (native != GANTRY__NVML_SUCCESS) {
         text = nvml->nvmlErrorString(native);
-        snprintf(nvml->reason, sizeof nvml->reason, "%.200s does not start: %.200s (%u)", file,
-                 text != NULL ? text : "?", native);
+        (void)snprintf(nvml->reason, sizeof nvml->reason, "%.200s does not start: %.200s (%u)",
+                       file, text ? text : "?", native);
         return;
     }
     if (nvml->nvmlSystemGetDriverVersion(nvml->driver, sizeof nvml->driver) !=
         GANTRY__NVML_SUCCESS) {
         nvml->driver[0] = '\0';
     }
-    snprintf(nvml->name, sizeof nvml->name,
-             nvml->driver[0] != '\0' ? "%.100s (driver %.70s)" : "%.100s", file, nvml->driver);
+    (void)snprintf(nvml->name, sizeof nvml->name,
+                   nvml->driver[0] != '\0' ? "%.100s (driver %.70s)" : "%.100s", file,
+                   nvml->driver);
     nvml->is_usable = 1;
 }
 
@@ -60,7 +60,6 @@ void gantry__nvml_close(gantry__nvml_t *nvml) {
 static int cuda_nvml_has_uuid(const gantry__nvml_t *nvml, gantry__nvml_device_t card,
                               const char *uuid) {
     char own[GANTRY__NVML_UUID_BYTES];
-
     return nvml->nvmlDeviceGetUUID(card, own, sizeof own) == GANTRY__NVML_SUCCESS &&
            strcmp(own, uuid) == 0;
 }
@@ -70,23 +69,19 @@ static int cuda_nvml_has_uuid(const gantry__nvml_t *nvml, gantry__nvml_device_t 
  * knows by it. Who has neither is not taken for its card. */
 static int find_card(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
                      gantry__nvml_device_t *out_card) {
-    char part[GANTRY__NVML_UUID_BYTES];
-
     if (!nvml->is_usable ||
         nvml->nvmlDeviceGetHandleByPciBusId_v2(pci_address, out_card) != GANTRY__NVML_SUCCESS) {
         return 0;
     }
-    if (uuid[0] == '\0' || cuda_nvml_has_uuid(nvml, *out_card, uuid)) {
-        return 1;
-    }
-    snprintf(part, sizeof part, "MIG-%s", uuid + strlen("GPU-"));
+    if (uuid[0] == '\0' || cuda_nvml_has_uuid(nvml, *out_card, uuid)) return 1;
+    char part[GANTRY__NVML_UUID_BYTES];
+    (void)snprintf(part, sizeof part, "MIG-%s", uuid + strlen("GPU-"));
     return nvml->nvmlDeviceGetHandleByUUID(part, out_card) == GANTRY__NVML_SUCCESS;
 }
 
 int gantry__nvml_memory(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
                         gantry__nvml_memory_t *out_memory) {
     gantry__nvml_device_t card = NULL;
-
     return find_card(nvml, uuid, pci_address, &card) &&
            nvml->nvmlDeviceGetMemoryInfo(card, (struct nvmlMemory_st *)(void *)out_memory) ==
                GANTRY__NVML_SUCCESS;
@@ -95,7 +90,6 @@ int gantry__nvml_memory(const gantry__nvml_t *nvml, const char *uuid, const char
 int gantry__nvml_utilization(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
                              gantry__nvml_utilization_t *out_percent) {
     gantry__nvml_device_t card = NULL;
-
     return find_card(nvml, uuid, pci_address, &card) &&
            nvml->nvmlDeviceGetUtilizationRates(
                card, (struct nvmlUtilization_st *)(void *)out_percent) == GANTRY__NVML_SUCCESS;

@@ -17,8 +17,7 @@ static const gantry__library_symbol_t symbols[] = {
 
 const char *gantry__nvrtc_error_name(const gantry__nvrtc_t *nvrtc, gantry__nvrtc_result_t native) {
     const char *name = nvrtc->nvrtcGetErrorString(native);
-
-    return name != NULL ? name : "unknown NVRTC error";
+    return name ? name : "unknown NVRTC error";
 }
 
 int32_t gantry__nvrtc_error_code(gantry__nvrtc_result_t native) {
@@ -36,7 +35,6 @@ int32_t gantry__nvrtc_error_code(gantry__nvrtc_result_t native) {
 static gantry__nvrtc_result_t ask_archs(gantry__nvrtc_t *nvrtc) {
     int count = 0;
     gantry__nvrtc_result_t native = nvrtc->nvrtcGetNumSupportedArchs(&count);
-
     if (native == GANTRY__NVRTC_SUCCESS && count > 0 && count <= GANTRY__NVRTC_MOST_ARCHS) {
         native = nvrtc->nvrtcGetSupportedArchs(nvrtc->archs);
         nvrtc->arch_count = native == GANTRY__NVRTC_SUCCESS ? count : 0;
@@ -48,18 +46,15 @@ static void cuda_nvrtc_ask_version(gantry__nvrtc_t *nvrtc, const char *file) {
     int major = 0;
     int minor = 0;
     gantry__nvrtc_result_t native = nvrtc->nvrtcVersion(&major, &minor);
-
-    if (native == GANTRY__NVRTC_SUCCESS) {
-        native = ask_archs(nvrtc);
-    }
+    if (native == GANTRY__NVRTC_SUCCESS) native = ask_archs(nvrtc);
     if (native != GANTRY__NVRTC_SUCCESS || nvrtc->arch_count == 0) {
-        snprintf(nvrtc->reason, sizeof nvrtc->reason,
-                 "%.200s does not say what it compiles for: %s (%u)", file,
-                 gantry__nvrtc_error_name(nvrtc, native), native);
+        (void)snprintf(nvrtc->reason, sizeof nvrtc->reason,
+                       "%.200s does not say what it compiles for: %s (%u)", file,
+                       gantry__nvrtc_error_name(nvrtc, native), native);
         return;
     }
     nvrtc->version = 1000 * major + 10 * minor;
-    snprintf(nvrtc->name, sizeof nvrtc->name, "%.100s (%d.%d)", file, major, minor);
+    (void)snprintf(nvrtc->name, sizeof nvrtc->name, "%.100s (%d.%d)", file, major, minor);
     nvrtc->is_usable = 1;
 }
 

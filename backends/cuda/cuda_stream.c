@@ -7,23 +7,20 @@
 static int32_t cuda_stream_create_with_priority(gantry_backend_device_t *device, int32_t purpose,
                                                 int32_t priority,
                                                 gantry_backend_stream_t **out_stream) {
-    gantry_backend_stream_t *stream = gantry__cuda_alloc(device->host, sizeof *stream);
+    gantry_backend_stream_t *stream = gantry__driver_alloc(device->host, sizeof *stream);
     int level = priority < 0 ? device->greatest_priority : device->least_priority;
-    gantry__cu_result_t native;
-
     (void)purpose;
     *out_stream = NULL;
-    if (stream == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
-    }
+    if (!stream) return GANTRY_K_RESOURCE_EXHAUSTED;
     stream->device = device;
+    gantry__cu_result_t native;
     GANTRY__CUDA_CALL(device, native,
                       device->cu->cuStreamCreateWithPriority(
                           &stream->handle, GANTRY__CU_STREAM_NON_BLOCKING, level));
     if (native != GANTRY__CU_SUCCESS) {
         gantry__host_free(device->host, stream, sizeof *stream);
-        return gantry__cuda_check(device->host, native, "making a stream on \"%.200s\"",
-                                  device->record->hardware_name);
+        return gantry__driver_check(device->host, native, "making a stream on \"%.200s\"",
+                                    device->record->hardware_name);
     }
     *out_stream = stream;
     return GANTRY_K_OK;
@@ -38,11 +35,8 @@ static int32_t cuda_stream_create(gantry_backend_device_t *device, int32_t purpo
  * A stream that captures cannot be waited for. */
 static void cuda_stream_destroy(gantry_backend_stream_t *stream) {
     gantry_backend_device_t *device = stream->device;
-
     if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
-        if (stream->is_capturing) {
-            gantry__cuda_capture_abandon(stream);
-        }
+        if (stream->is_capturing) gantry__cuda_capture_abandon(stream);
         device->cu->cuStreamSynchronize(stream->handle);
         device->cu->cuStreamDestroy_v2(stream->handle);
         gantry__cuda_leave(device);
@@ -53,10 +47,9 @@ static void cuda_stream_destroy(gantry_backend_stream_t *stream) {
 static int32_t cuda_stream_synchronize(gantry_backend_stream_t *stream) {
     gantry_backend_device_t *device = stream->device;
     gantry__cu_result_t native;
-
     GANTRY__CUDA_CALL(device, native, device->cu->cuStreamSynchronize(stream->handle));
-    return gantry__cuda_check(device->host, native, "waiting for a stream of \"%.200s\"",
-                              device->record->hardware_name);
+    return gantry__driver_check(device->host, native, "waiting for a stream of \"%.200s\"",
+                                device->record->hardware_name);
 }
 
 /* The event may be another device's: the driver waits on the card, whatever context it was
@@ -65,12 +58,11 @@ static int32_t cuda_stream_wait_event(gantry_backend_stream_t *stream,
                                       gantry_backend_event_t *event) {
     gantry_backend_device_t *device = stream->device;
     gantry__cu_result_t native;
-
     GANTRY__CUDA_CALL(device, native,
                       device->cu->cuStreamWaitEvent(stream->handle, event->handle, 0));
-    return gantry__cuda_check(device->host, native,
-                              "making a stream of \"%.200s\" wait for an event",
-                              device->record->hardware_name);
+    return gantry__driver_check(device->host, native,
+                                "making a stream of \"%.200s\" wait for an event",
+                                device->record->hardware_name);
 }
 
 const gantry_stream_ops_t gantry__cuda_stream_ops = {

@@ -31,14 +31,13 @@ static void cuda_symbols_resolve_newer(gantry__cuda_symbols_t *table) {
 /* Asked before cuInit, which an old driver may refuse for reasons of its own. */
 static int32_t check_version(const gantry_host_t *host, gantry__cuda_symbols_t *table) {
     gantry__cu_result_t native = table->cuDriverGetVersion(&table->version);
-
     if (native != 0) {
-        return gantry__cuda_fail(host, GANTRY_K_UNAVAILABLE, native,
-                                 "the driver %s does not tell its version: %s (%u)", table->name,
-                                 gantry__cuda_error_name(native), native);
+        return gantry__driver_fail(host, GANTRY_K_UNAVAILABLE, native,
+                                   "the driver %s does not tell its version: %s (%u)", table->name,
+                                   gantry__driver_error_name(native), native);
     }
     if (table->version < GANTRY__CU_OLDEST_DRIVER) {
-        return gantry__cuda_fail(
+        return gantry__driver_fail(
             host, GANTRY_K_UNAVAILABLE, 0,
             "the NVIDIA driver %s is too old: it supports CUDA %d.%d, and 12.0 or newer is needed (driver 525 or newer)",
             table->name, table->version / 1000, table->version % 1000 / 10);
@@ -49,23 +48,21 @@ static int32_t check_version(const gantry_host_t *host, gantry__cuda_symbols_t *
 int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbols_t *out_symbols) {
     const char *asked = gantry__host_option(host, "GANTRY_CUDA_LIBRARY");
     char reasons[512];
-    const char *missing;
-
     out_symbols->library = gantry__library_open(
         host, "GANTRY_CUDA_LIBRARY", candidates, sizeof candidates / sizeof candidates[0],
         out_symbols->name, sizeof out_symbols->name, reasons, sizeof reasons);
-    if (out_symbols->library == NULL) {
-        return gantry__cuda_fail(
+    if (!out_symbols->library) {
+        return gantry__driver_fail(
             host, GANTRY_K_UNAVAILABLE, 0,
             asked != NULL
                 ? "GANTRY_CUDA_LIBRARY cannot be opened: %s"
                 : "no NVIDIA driver: %s; it comes with the driver of NVIDIA's cards, or is named with GANTRY_CUDA_LIBRARY",
             reasons);
     }
-    missing = gantry__library_resolve(out_symbols->library, symbols,
-                                      sizeof symbols / sizeof symbols[0], out_symbols);
-    if (missing != NULL) {
-        return gantry__cuda_fail(
+    const char *missing = gantry__library_resolve(out_symbols->library, symbols,
+                                                  sizeof symbols / sizeof symbols[0], out_symbols);
+    if (missing) {
+        return gantry__driver_fail(
             host, GANTRY_K_UNAVAILABLE, 0,
             "%s is no NVIDIA driver for CUDA 12.0 or newer: it has no function %s",
             out_symbols->name, missing);

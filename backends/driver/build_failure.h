@@ -3,8 +3,8 @@
  * words from their first error on.
  *
  * Owner: nothing is kept. Threads: thread-safe. */
-#ifndef GANTRY_SHARED_BUILD_FAILURE_H
-#define GANTRY_SHARED_BUILD_FAILURE_H
+#ifndef GANTRY_DRIVER_BUILD_FAILURE_H
+#define GANTRY_DRIVER_BUILD_FAILURE_H
 
 #include <gantry/backend_abi.h>
 

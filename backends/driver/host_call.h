@@ -5,10 +5,11 @@
  * domain names whose numbers the native codes are, "CUDA": errors carry it, and texts name the
  * backend by it.
  * Owner: nothing is kept; memory is the caller's. Threads: thread-safe, as the host's slots are. */
-#ifndef GANTRY_SHARED_HOST_CALL_H
-#define GANTRY_SHARED_HOST_CALL_H
+#ifndef GANTRY_DRIVER_HOST_CALL_H
+#define GANTRY_DRIVER_HOST_CALL_H
 
 #include <gantry/backend_abi.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "kernels/common/kernel_types.h"

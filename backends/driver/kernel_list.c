@@ -13,13 +13,10 @@ int gantry__kernel_list_init(gantry__kernel_list_t *list) {
 void gantry__kernel_list_deinit(gantry__kernel_list_t *list) { pthread_mutex_destroy(&list->lock); }
 
 gantry__kernel_head_t *gantry__kernel_list_find(gantry__kernel_list_t *list, const char *name) {
-    gantry__kernel_head_t *head;
-
     pthread_mutex_lock(&list->lock);
-    for (head = list->first; head != NULL; head = head->next) {
-        if (strcmp(head->name, name) == 0) {
-            break;
-        }
+    gantry__kernel_head_t *head;
+    for (head = list->first; head; head = head->next) {
+        if (strcmp(head->name, name) == 0) break;
     }
     pthread_mutex_unlock(&list->lock);
     return head;
@@ -34,10 +31,7 @@ void gantry__kernel_list_add(gantry__kernel_list_t *list, gantry__kernel_head_t 
 
 gantry__kernel_head_t *gantry__kernel_list_take(gantry__kernel_list_t *list) {
     gantry__kernel_head_t *head = list->first;
-
-    if (head != NULL) {
-        list->first = head->next;
-    }
+    if (head) list->first = head->next;
     return head;
 }
 
@@ -45,7 +39,6 @@ int32_t gantry__kernel_head_info(const gantry__kernel_head_t *head,
                                  gantry_kernel_info_t *out_info) {
     uint32_t bytes = out_info->struct_size < sizeof head->info ? out_info->struct_size
                                                                : (uint32_t)sizeof head->info;
-
     memcpy(out_info, &head->info, bytes);
     out_info->struct_size = bytes;
     return GANTRY_K_OK;

@@ -7,8 +7,8 @@
  * is the kernel's.
  * Threads: find and add are thread-safe, the rest is init-only; what a head says is constant
  * once it is in a list. */
-#ifndef GANTRY_SHARED_KERNEL_LIST_H
-#define GANTRY_SHARED_KERNEL_LIST_H
+#ifndef GANTRY_DRIVER_KERNEL_LIST_H
+#define GANTRY_DRIVER_KERNEL_LIST_H
 
 #include <gantry/backend_abi.h>
 #include <pthread.h>

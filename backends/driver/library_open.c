@@ -43,15 +43,11 @@ static int library_open_is_cut_elf(int file, uint64_t size) {
 #endif
 
 int gantry__library_is_cut(const char *path) {
+    int file = strchr(path, '/') ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (file < 0) return 0;
     struct stat info;
-    int is_cut;
-    int file = strchr(path, '/') != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-
-    if (file < 0) {
-        return 0;
-    }
-    is_cut = fstat(file, &info) == 0 && S_ISREG(info.st_mode) &&
-             library_open_is_cut_elf(file, (uint64_t)info.st_size);
+    int is_cut = fstat(file, &info) == 0 && S_ISREG(info.st_mode) &&
+                 library_open_is_cut_elf(file, (uint64_t)info.st_size);
     close(file);
     return is_cut;
 }
@@ -59,22 +55,17 @@ int gantry__library_is_cut(const char *path) {
 /* Appends "name: reason"; the reason usually begins with the name itself. */
 static void add_reason(char *reasons, size_t reasons_bytes, const char *name, const char *reason) {
     size_t length = strlen(reasons);
-    int has_name;
-
-    if (reason == NULL) {
-        reason = "cannot be opened";
-    }
-    has_name = strncmp(reason, name, strlen(name)) == 0;
-    snprintf(reasons + length, reasons_bytes - length, "%s%s%s%s", length > 0 ? "; " : "",
-             has_name ? "" : name, has_name ? "" : ": ", reason);
+    if (!reason) reason = "cannot be opened";
+    int has_name = strncmp(reason, name, strlen(name)) == 0;
+    (void)snprintf(reasons + length, reasons_bytes - length, "%s%s%s%s", length > 0 ? "; " : "",
+                   has_name ? "" : name, has_name ? "" : ": ", reason);
 }
 
 void *gantry__library_open(const gantry_host_t *host, const char *option,
                            const char *const *candidates, size_t count, char *out_name,
                            size_t name_bytes, char *out_reasons, size_t reasons_bytes) {
     const char *asked = gantry__host_option(host, option);
-
-    if (asked != NULL) {
+    if (asked) {
         candidates = &asked;
         count = 1;
     }
@@ -82,9 +73,8 @@ void *gantry__library_open(const gantry_host_t *host, const char *option,
     for (size_t i = 0; i < count; ++i) {
         int is_cut = gantry__library_is_cut(candidates[i]);
         void *library = is_cut ? NULL : dlopen(candidates[i], RTLD_NOW | RTLD_LOCAL);
-
-        if (library != NULL) {
-            snprintf(out_name, name_bytes, "%s", candidates[i]);
+        if (library) {
+            (void)snprintf(out_name, name_bytes, "%s", candidates[i]);
             return library;
         }
         add_reason(out_reasons, reasons_bytes, candidates[i],
@@ -98,11 +88,19 @@ const char *gantry__library_resolve(void *library, const gantry__library_symbol_
                                     size_t count, void *table) {
     for (size_t i = 0; i < count; ++i) {
         void *address = dlsym(library, symbols[i].name);
-
-        if (address == NULL) {
-            return symbols[i].name;
-        }
+        if (!address) return symbols[i].name;
         memcpy((char *)table + symbols[i].offset, &address, sizeof address);
     }
     return NULL;
+}
+
+void gantry__library_line_add(char *line, size_t line_bytes, const char *before, const char *name,
+                              const char *found, const char *reason) {
+    size_t length = strlen(line);
+    if (found) {
+        (void)snprintf(line + length, line_bytes - length, "%s%s found", before, found);
+    } else {
+        (void)snprintf(line + length, line_bytes - length, "%s%s missing (%s)", before, name,
+                       reason);
+    }
 }

@@ -4,8 +4,8 @@
  * Nothing links a vendor's library, so that a missing one costs only what it does, with the reason.
  * Owner: a library stays loaded to the end of the process; the table is the caller's. Threads:
  * thread-safe on tables of the caller's own. */
-#ifndef GANTRY_SHARED_LIBRARY_OPEN_H
-#define GANTRY_SHARED_LIBRARY_OPEN_H
+#ifndef GANTRY_DRIVER_LIBRARY_OPEN_H
+#define GANTRY_DRIVER_LIBRARY_OPEN_H
 
 #include <gantry/backend_abi.h>
 #include <stddef.h>
@@ -30,5 +30,9 @@ int gantry__library_is_cut(const char *path);
  * it has all. */
 const char *gantry__library_resolve(void *library, const gantry__library_symbol_t *symbols,
                                     size_t count, void *table);
+/* For the slot libraries: appends, after before, "FOUND found" or "NAME missing (REASON)" where
+ * found is NULL. What has no room is cut. */
+void gantry__library_line_add(char *line, size_t line_bytes, const char *before, const char *name,
+                              const char *found, const char *reason);
 
 #endif

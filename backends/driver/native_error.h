@@ -3,8 +3,10 @@
  *
  * 0 is every driver's success. Not here: what a number means, which each backend's list says.
  * Owner: nothing is kept, lists are constant. Threads: thread-safe. */
-#ifndef GANTRY_SHARED_NATIVE_ERROR_H
-#define GANTRY_SHARED_NATIVE_ERROR_H
+#ifndef GANTRY_DRIVER_NATIVE_ERROR_H
+#define GANTRY_DRIVER_NATIVE_ERROR_H
+
+#include <pthread.h>
 
 #include "driver/host_call.h"
 
@@ -31,5 +33,13 @@ int32_t gantry__native_fail(const gantry_host_t *host, const gantry__native_erro
 /* 0 when native is; else its code, with the text followed by ": NAME (number)". */
 int32_t gantry__native_check(const gantry_host_t *host, const gantry__native_errors_t *errors,
                              int64_t native, const char *format, ...) GANTRY__HOST_PRINTF(4, 5);
+/* The result of a transfer: "WHAT so many bytes at offset so much on HARDWARE". */
+int32_t gantry__native_check_span(const gantry_host_t *host, const gantry__native_errors_t *errors,
+                                  int64_t native, const char *what, const gantry_span_t *span,
+                                  const char *hardware_name);
+/* pthread_mutex_init; ResourceExhausted "no mutex for TEXT" when there is none. */
+int32_t gantry__native_mutex_init(const gantry_host_t *host, const gantry__native_errors_t *errors,
+                                  pthread_mutex_t *mutex, const char *format, ...)
+    GANTRY__HOST_PRINTF(4, 5);
 
 #endif

@@ -10,14 +10,11 @@
  * when the system does not tell. */
 static int in_use(uint64_t *out_space, uint64_t *out_data) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    FILE *file = fopen("/proc/self/statm", "r");
     unsigned long long space = 0;
     unsigned long long data = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    int is_known = file != NULL && fscanf(file, "%llu %*u %*u %*u %*u %llu", &space, &data) == 2;
-
-    if (file != NULL) {
-        fclose(file);
-    }
+    int is_known = file && fscanf(file, "%llu %*u %*u %*u %*u %llu", &space, &data) == 2;
+    if (file) fclose(file);
     *out_space = space * page;
     *out_data = data * page;
     return is_known;
@@ -31,7 +28,6 @@ typedef struct {
 
 static void tighten(limit_t *limit, const char *name, uint64_t bytes, uint64_t used) {
     const uint64_t left = bytes > used ? bytes - used : 0;
-
     if (left < limit->left) {
         *limit = (limit_t){name, bytes, left};
     }
@@ -40,19 +36,14 @@ static void tighten(limit_t *limit, const char *name, uint64_t bytes, uint64_t u
 /* The limit that leaves the least. */
 static limit_t tightest(void) {
     limit_t limit = {NULL, 0, UINT64_MAX};
-    struct rlimit set;
     uint64_t space;
     uint64_t data;
-
-    if (!in_use(&space, &data)) {
-        return limit;
-    }
-    if (getrlimit(RLIMIT_AS, &set) == 0 && set.rlim_cur != RLIM_INFINITY) {
+    if (!in_use(&space, &data)) return limit;
+    struct rlimit set;
+    if (getrlimit(RLIMIT_AS, &set) == 0 && set.rlim_cur != RLIM_INFINITY)
         tighten(&limit, "the address space (ulimit -v)", set.rlim_cur, space);
-    }
-    if (getrlimit(RLIMIT_DATA, &set) == 0 && set.rlim_cur != RLIM_INFINITY) {
+    if (getrlimit(RLIMIT_DATA, &set) == 0 && set.rlim_cur != RLIM_INFINITY)
         tighten(&limit, "the memory (ulimit -d)", set.rlim_cur, data);
-    }
     return limit;
 }
 
@@ -60,11 +51,8 @@ static unsigned long long mib(uint64_t bytes) { return bytes >> 20; }
 
 int gantry__process_has_room(uint64_t bytes, char *reason, size_t reason_bytes) {
     limit_t limit = tightest();
-
-    if (limit.left >= bytes) {
-        return 1;
-    }
-    snprintf(
+    if (limit.left >= bytes) return 1;
+    (void)snprintf(
         reason, reason_bytes,
         "%s of this process is limited to %llu MiB, of which %llu MiB are left and %llu MiB are needed",
         limit.name, mib(limit.bytes), mib(limit.left), mib(bytes));
@@ -73,11 +61,10 @@ int gantry__process_has_room(uint64_t bytes, char *reason, size_t reason_bytes) 
 
 void gantry__process_limit_text(char *out, size_t out_bytes) {
     limit_t limit = tightest();
-
     out[0] = '\0';
-    if (limit.name != NULL) {
-        snprintf(out, out_bytes,
-                 "; %s of this process is limited to %llu MiB, of which %llu MiB are left",
-                 limit.name, mib(limit.bytes), mib(limit.left));
+    if (limit.name) {
+        (void)snprintf(out, out_bytes,
+                       "; %s of this process is limited to %llu MiB, of which %llu MiB are left",
+                       limit.name, mib(limit.bytes), mib(limit.left));
     }
 }

@@ -3,8 +3,8 @@
  * end the process where it is not enough, so it is looked at before.
  *
  * Not here: what machine and cgroup have. Owner: nothing is kept. Threads: thread-safe. */
-#ifndef GANTRY_SHARED_PROCESS_LIMIT_H
-#define GANTRY_SHARED_PROCESS_LIMIT_H
+#ifndef GANTRY_DRIVER_PROCESS_LIMIT_H
+#define GANTRY_DRIVER_PROCESS_LIMIT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -17,9 +17,7 @@ static volatile unsigned char *make_page(void) {
 #if defined(MADV_WIPEONFORK)
     void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    if (page == MAP_FAILED) {
-        return NULL;
-    }
+    if (page == MAP_FAILED) return NULL;
     if (madvise(page, PAGE_BYTES, MADV_WIPEONFORK) != 0) {
         munmap(page, PAGE_BYTES);
         return NULL;
@@ -34,10 +32,9 @@ static volatile unsigned char *make_page(void) {
 void gantry__process_mark_set(gantry__process_mark_t *mark) {
     volatile unsigned char *page = atomic_load(&mark->page);
     volatile unsigned char *none = NULL;
-
-    if (page == NULL) {
+    if (!page) {
         page = make_page();
-        if (page != NULL && !atomic_compare_exchange_strong(&mark->page, &none, page)) {
+        if (page && !atomic_compare_exchange_strong(&mark->page, &none, page)) {
             munmap((void *)(uintptr_t)page, PAGE_BYTES); /* another thread was first */
         }
     } else if (*page == 0) {
@@ -52,7 +49,15 @@ void gantry__process_mark_unset(gantry__process_mark_t *mark) { atomic_fetch_sub
 /* Numbers of processes come again, in a namespace of its own at once; the page cannot err. */
 int gantry__process_mark_is_inherited(const gantry__process_mark_t *mark) {
     const volatile unsigned char *page = atomic_load(&mark->page);
-
     return atomic_load(&mark->uses) != 0 &&
-           (atomic_load(&mark->process) != (long long)getpid() || (page != NULL && *page == 0));
+           (atomic_load(&mark->process) != (long long)getpid() || (page && *page == 0));
+}
+
+int32_t gantry__process_mark_check(const gantry__process_mark_t *mark, const gantry_host_t *host,
+                                   const gantry__native_errors_t *errors, const char *why) {
+    if (!gantry__process_mark_is_inherited(mark)) return GANTRY_K_OK;
+    return gantry__native_fail(
+        host, errors, GANTRY_K_UNAVAILABLE, 0,
+        "this process is a child of fork, and its parent had %s open%s; call exec in the child, or fork before the first runtime is created",
+        errors->domain, why);
 }

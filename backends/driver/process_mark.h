@@ -6,11 +6,13 @@
  * A mark is a static of its backend: a driver stays in a process when all runtimes are gone, and so
  * must this. What used the driver without Gantry is not known. Owner: the page of a mark stays
  * to the end of the process, as the driver does. Thread-safe. */
-#ifndef GANTRY_SHARED_PROCESS_MARK_H
-#define GANTRY_SHARED_PROCESS_MARK_H
+#ifndef GANTRY_DRIVER_PROCESS_MARK_H
+#define GANTRY_DRIVER_PROCESS_MARK_H
 
 #include <stdatomic.h>
 #include <stdint.h>
+
+#include "driver/native_error.h"
 
 /* Zero: the driver was not used. */
 typedef struct gantry__process_mark_t {
@@ -28,5 +30,8 @@ void gantry__process_mark_unset(gantry__process_mark_t *mark);
 
 /* 1 in a child of fork, or a child's child, when the mark was set before the fork. */
 int gantry__process_mark_is_inherited(const gantry__process_mark_t *mark);
+/* Unavailable in such a child. why continues "its parent had CUDA open": what does not survive. */
+int32_t gantry__process_mark_check(const gantry__process_mark_t *mark, const gantry_host_t *host,
+                                   const gantry__native_errors_t *errors, const char *why);
 
 #endif

@@ -3,9 +3,11 @@
 #include "opencl/opencl_backend.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "opencl/matmul/opencl_matmul.h"
 #include "driver/backend_query.h"
+#include "driver/library_open.h"
 #include "driver/process_mark.h"
 
 /* Drivers stay loaded when every instance is closed, and so does the memory of them. */
@@ -23,8 +25,8 @@ static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice) {
         [GANTRY__OPENCL_MATMUL_EMULATED] = "tensor_emulated",
     };
 
-    return gantry__host_choice(host, "OpenCL", "GANTRY_OPENCL_MATMUL", names,
-                               sizeof names / sizeof names[0], out_choice);
+    return gantry__driver_choice(host, "GANTRY_OPENCL_MATMUL", names,
+                                 sizeof names / sizeof names[0], out_choice);
 }
 
 /* ---- instance ---- */
@@ -32,33 +34,20 @@ static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice) {
 /* PoCL's threads are not there in a child of fork, and work given to them never ends; other
  * drivers hold locks and files. */
 static int32_t opencl_backend_check_process(const gantry_host_t *host) {
-    return !gantry__process_mark_is_inherited(&used)
-               ? GANTRY_K_OK
-               : gantry__opencl_fail(
-                     host, GANTRY_K_UNAVAILABLE, 0,
-                     "this process is a child of fork, and its parent had OpenCL open: drivers' threads and locks do not survive fork; call exec in the child, or fork before the first runtime is created");
+    return gantry__process_mark_check(&used, host, &GANTRY__DRIVER_ERRORS,
+                                      ": drivers' threads and locks do not survive fork");
 }
 
 static int32_t opencl_backend_find_devices(gantry_backend_instance_t *instance) {
     int32_t status = opencl_backend_check_process(instance->host);
-
-    if (status == GANTRY_K_OK) {
-        status = gantry__opencl_library_bind(instance->host);
-    }
-    if (status == GANTRY_K_OK) {
-        status = gantry__opencl_symbols_open(instance->host, &instance->cl);
-    }
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_K_OK) status = gantry__opencl_library_bind(instance->host);
+    if (status == GANTRY_K_OK) status = gantry__opencl_symbols_open(instance->host, &instance->cl);
+    if (status == GANTRY_K_OK)
         status = gantry__opencl_drivers_open(instance->host, &instance->notes);
-    }
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
+    if (status != GANTRY_K_OK) return status;
     gantry__process_mark_set(&used);
     status = gantry__opencl_devices_find(instance);
-    if (!instance->has_platforms) {
-        gantry__process_mark_unset(&used);
-    }
+    if (!instance->has_platforms) gantry__process_mark_unset(&used);
     return status;
 }
 
@@ -71,26 +60,18 @@ static void opencl_backend_close_instance(gantry_backend_instance_t *instance) {
 
 static int32_t opencl_backend_open_instance(const gantry_host_t *host,
                                             gantry_backend_instance_t **out_instance) {
-    gantry_backend_instance_t *instance = gantry__opencl_alloc(host, sizeof *instance);
-    int32_t status;
-
+    gantry_backend_instance_t *instance = gantry__driver_alloc(host, sizeof *instance);
     *out_instance = NULL;
-    if (instance == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
-    }
+    if (!instance) return GANTRY_K_RESOURCE_EXHAUSTED;
     instance->host = host;
-    if (pthread_mutex_init(&instance->lock, NULL) != 0) {
+    int32_t status = gantry__driver_mutex_init(host, &instance->lock, "the OpenCL backend");
+    if (status != GANTRY_K_OK) {
         gantry__host_free(host, instance, sizeof *instance);
-        return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
-                                   "no mutex for the OpenCL backend");
+        return status;
     }
     status = read_matmul(host, &instance->matmul);
-    if (status == GANTRY_K_OK) {
-        status = gantry__clblast_rows_open(host, &instance->clblast_rows);
-    }
-    if (status == GANTRY_K_OK) {
-        status = opencl_backend_find_devices(instance);
-    }
+    if (status == GANTRY_K_OK) status = gantry__clblast_rows_open(host, &instance->clblast_rows);
+    if (status == GANTRY_K_OK) status = opencl_backend_find_devices(instance);
     if (status != GANTRY_K_OK) {
         opencl_backend_close_instance(instance);
         return status;
@@ -114,9 +95,7 @@ static uint32_t opencl_backend_list_kernels(gantry_backend_instance_t *instance,
         &gantry__opencl_cpu_conv_kernel,
     };
 
-    if (index >= instance->record_count) {
-        return 0;
-    }
+    if (index >= instance->record_count) return 0;
     *out_kernels = kernels;
     return sizeof kernels / sizeof kernels[0];
 }
@@ -129,14 +108,12 @@ static const char *opencl_backend_list_libraries(gantry_backend_instance_t *inst
 
     pthread_mutex_lock(&instance->lock);
     if (instance->libraries[0] == '\0') {
-        if (has_clblast) {
-            snprintf(instance->libraries, sizeof instance->libraries, "%.200s found, %s found%s%s",
-                     instance->cl.name, instance->clblast.name, before, notes);
-        } else {
-            snprintf(instance->libraries, sizeof instance->libraries,
-                     "%.200s found, CLBlast missing (%s)%s%s", instance->cl.name, reason, before,
-                     notes);
-        }
+        char *line = instance->libraries;
+        (void)snprintf(line, sizeof instance->libraries, "%.200s found", instance->cl.name);
+        gantry__library_line_add(line, sizeof instance->libraries, ", ", "CLBlast",
+                                 has_clblast ? instance->clblast.name : NULL, reason);
+        size_t length = strlen(line);
+        (void)snprintf(line + length, sizeof instance->libraries - length, "%s%s", before, notes);
     }
     pthread_mutex_unlock(&instance->lock);
     return instance->libraries;

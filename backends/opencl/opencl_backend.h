@@ -21,7 +21,8 @@
 #include "opencl/opencl_pocl.h"
 #include "opencl/opencl_status.h"
 #include "opencl/opencl_symbols.h"
-#include "driver/kernel_list.h"
+#include "driver/driver_program.h"
+#include "driver/driver_record.h"
 
 /* Which matrix product a device uses: option GANTRY_OPENCL_MATMUL. AUTO is resolved when the
  * device is opened. */
@@ -44,10 +45,7 @@ typedef struct gantry__opencl_record_t {
     char *driver_version;
     char *platform_name;
     char *platform_version;
-    char pci_address[24];
-    char uuid[48];
-    char compute_capability[16];
-    char build_hash[20];
+    gantry__record_texts_t texts;
     char build_options[64]; /* what every program is built with, before its own options */
     int has_amd_memory;     /* the driver tells how much is free */
 } gantry__opencl_record_t;
@@ -173,10 +171,8 @@ int32_t gantry__opencl_kernel_info(gantry_backend_kernel_t *kernel, gantry_kerne
 void gantry__opencl_kernels_release(gantry__kernel_list_t *kernels);
 
 struct gantry_backend_program_t {
-    gantry_backend_device_t *device;
+    gantry__program_head_t head; /* first */
     cl_program handle;
-    gantry__kernel_list_t kernels;
-    char *label; /* owned, strlen + 1 bytes */
 };
 
 #endif

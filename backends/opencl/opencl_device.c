@@ -28,15 +28,13 @@ static void opencl_device_leave_out(gantry_backend_instance_t *instance, const c
 
 static int32_t append_record(gantry_backend_instance_t *instance, gantry__opencl_record_t *record) {
     const gantry_host_t *host = instance->host;
-
     if (instance->record_count == instance->record_capacity) {
         uint32_t capacity = instance->record_capacity == 0 ? 8 : instance->record_capacity * 2;
         size_t item = sizeof *instance->records;
         gantry__opencl_record_t **grown = host->reallocate(
             host->self, instance->records, instance->record_capacity * item, capacity * item);
-
-        if (grown == NULL) {
-            return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+        if (!grown) {
+            return gantry__driver_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
                                        "no host memory for a list of %u OpenCL devices", capacity);
         }
         instance->records = grown;
@@ -53,9 +51,7 @@ static void release_record(const gantry_host_t *host, gantry__opencl_record_t *r
 
 static int has_device(const gantry_backend_instance_t *instance, cl_device_id device) {
     for (uint32_t i = 0; i < instance->record_count; ++i) {
-        if (instance->records[i]->device == device) {
-            return 1;
-        }
+        if (instance->records[i]->device == device) return 1;
     }
     return 0;
 }
@@ -64,11 +60,7 @@ static int has_device(const gantry_backend_instance_t *instance, cl_device_id de
 static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id platform,
                           cl_device_id device, const char *platform_name) {
     const gantry_host_t *host = instance->host;
-    char reason[REASON_BYTES] = "";
-    gantry__opencl_record_t *record;
     int32_t status = GANTRY_K_OK;
-    cl_int native;
-
     if (has_device(instance, device)) {
         gantry__opencl_note(
             host, &instance->notes, GANTRY_LOG_INFO,
@@ -76,18 +68,15 @@ static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id pl
             platform_name);
         return GANTRY_K_OK;
     }
-    record = gantry__opencl_alloc(host, sizeof *record);
-    if (record == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
-    }
+    gantry__opencl_record_t *record = gantry__driver_alloc(host, sizeof *record);
+    if (!record) return GANTRY_K_RESOURCE_EXHAUSTED;
     record->platform = platform;
     record->device = device;
-    native = gantry__opencl_record_fill(instance, record, reason, sizeof reason);
+    char reason[REASON_BYTES] = "";
+    cl_int native = gantry__opencl_record_fill(instance, record, reason, sizeof reason);
     if (native == CL_SUCCESS) {
         status = append_record(instance, record);
-        if (status == GANTRY_K_OK) {
-            return GANTRY_K_OK;
-        }
+        if (status == GANTRY_K_OK) return GANTRY_K_OK;
     } else if (native == GANTRY__OPENCL_NO_MEMORY) {
         status = GANTRY_K_RESOURCE_EXHAUSTED;
     } else {
@@ -101,10 +90,8 @@ static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id pl
 static void drop_processors(const gantry_backend_instance_t *instance, cl_device_id *devices,
                             cl_uint *count) {
     cl_uint kept = 0;
-
     for (cl_uint i = 0; i < *count; ++i) {
         cl_device_type type = 0;
-
         if (instance->cl.clGetDeviceInfo(devices[i], CL_DEVICE_TYPE, sizeof type, &type, NULL) ==
                 CL_SUCCESS &&
             (type & CL_DEVICE_TYPE_CPU) == 0) {
@@ -118,15 +105,14 @@ static void leave_out_empty(gantry_backend_instance_t *instance, const char *nam
     const char *variable = gantry__pocl_is(name)          ? "POCL_DEVICES"
                            : strcmp(name, "rusticl") == 0 ? "RUSTICL_ENABLE"
                                                           : NULL;
-    const char *value = variable != NULL ? getenv(variable) : NULL;
+    const char *value = variable ? getenv(variable) : NULL;
     char reason[REASON_BYTES] = "it has no devices";
-
-    if (value != NULL) {
-        snprintf(reason, sizeof reason, "it has no devices; %s, which names them, is \"%.200s\"",
-                 variable, value);
-    } else if (variable != NULL) {
-        snprintf(reason, sizeof reason, "it has no devices; %s, which names them, is not set",
-                 variable);
+    if (value) {
+        (void)snprintf(reason, sizeof reason,
+                       "it has no devices; %s, which names them, is \"%.200s\"", variable, value);
+    } else if (variable) {
+        (void)snprintf(reason, sizeof reason, "it has no devices; %s, which names them, is not set",
+                       variable);
     }
     opencl_device_leave_out(instance, name, reason);
 }
@@ -136,55 +122,47 @@ static cl_uint list_devices(gantry_backend_instance_t *instance, cl_platform_id 
                             const char *name, cl_device_id *devices, char *reason,
                             size_t reason_bytes) {
     int is_pocl = gantry__pocl_is(name);
-    cl_uint count = 0;
+    if (is_pocl && !gantry__pocl_can_start(&instance->pocl_folder, reason, reason_bytes)) return 0;
     cl_int native;
-
-    if (is_pocl && !gantry__pocl_can_start(&instance->pocl_folder, reason, reason_bytes)) {
-        return 0;
-    }
+    cl_uint count = 0;
     native =
         instance->cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &count);
     if (native != CL_SUCCESS) {
         if (native != CL_DEVICE_NOT_FOUND) {
-            snprintf(reason, reason_bytes, "listing its devices: %s (%d)",
-                     gantry__opencl_error_name(native), (int)native);
+            (void)snprintf(reason, reason_bytes, "listing its devices: %s (%d)",
+                           gantry__driver_error_name(native), (int)native);
         }
         return 0;
     }
     count = count < MOST_DEVICES ? count : MOST_DEVICES;
-    if (is_pocl && count > 0 && !gantry__pocl_can_link(reason, reason_bytes)) {
+    if (is_pocl && count > 0 && !gantry__pocl_can_link(reason, reason_bytes))
         drop_processors(instance, devices, &count);
-    }
     return count;
 }
 
 static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id platform) {
     const gantry_host_t *host = instance->host;
-    cl_device_id devices[MOST_DEVICES];
     char reason[REASON_BYTES] = "";
     char *name = NULL;
-    cl_uint count = 0;
-    int32_t status = GANTRY_K_OK;
     cl_int native = gantry__opencl_platform_text(instance, platform, CL_PLATFORM_NAME, &name);
-
-    if (native == GANTRY__OPENCL_NO_MEMORY) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
-    }
+    if (native == GANTRY__OPENCL_NO_MEMORY) return GANTRY_K_RESOURCE_EXHAUSTED;
     if (native != CL_SUCCESS) {
-        snprintf(reason, sizeof reason, "asking for its name: %s (%d)",
-                 gantry__opencl_error_name(native), (int)native);
+        (void)snprintf(reason, sizeof reason, "asking for its name: %s (%d)",
+                       gantry__driver_error_name(native), (int)native);
         opencl_device_leave_out(instance, "?", reason);
         return GANTRY_K_OK;
     }
+    cl_uint count = 0;
+    cl_device_id devices[MOST_DEVICES];
     count = list_devices(instance, platform, name, devices, reason, sizeof reason);
     if (reason[0] != '\0') {
         opencl_device_leave_out(instance, name, reason);
     } else if (count == 0) {
         leave_out_empty(instance, name);
     }
-    for (cl_uint i = 0; i < count && status == GANTRY_K_OK; ++i) {
+    int32_t status = GANTRY_K_OK;
+    for (cl_uint i = 0; i < count && status == GANTRY_K_OK; ++i)
         status = add_device(instance, platform, devices[i], name);
-    }
     gantry__host_text_free(host, name);
     return status;
 }
@@ -193,21 +171,18 @@ static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id 
  * loader does not, ocl-icd does. */
 static int is_repeated(const cl_platform_id *platforms, cl_uint at) {
     for (cl_uint i = 0; i < at; ++i) {
-        if (platforms[i] == platforms[at]) {
-            return 1;
-        }
+        if (platforms[i] == platforms[at]) return 1;
     }
     return 0;
 }
 
 static int32_t add_platforms(gantry_backend_instance_t *instance, const cl_platform_id *platforms,
                              cl_uint count) {
-    int32_t status = GANTRY_K_OK;
     uint32_t repeated = 0;
-
+    int32_t status = GANTRY_K_OK;
     for (cl_uint i = 0; i < count && status == GANTRY_K_OK; ++i) {
         if (is_repeated(platforms, i)) {
-            repeated++;
+            ++repeated;
         } else {
             status = add_platform(instance, platforms[i]);
         }
@@ -225,18 +200,17 @@ static int32_t add_platforms(gantry_backend_instance_t *instance, const cl_platf
 static int32_t fail_without_platforms(const gantry_backend_instance_t *instance) {
     const char *notes = instance->notes.text;
     char room[256];
-
     if (!gantry__process_has_room(LIBRARY_BYTES, room, sizeof room)) {
-        return gantry__opencl_fail(instance->host, GANTRY_K_UNAVAILABLE, -1001,
+        return gantry__driver_fail(instance->host, GANTRY_K_UNAVAILABLE, -1001,
                                    "no OpenCL platform: drivers cannot be loaded by %s: %s",
                                    instance->cl.name, room);
     }
-    return gantry__opencl_fail(
+    return gantry__driver_fail(
         instance->host, GANTRY_K_UNAVAILABLE, -1001,
         "no OpenCL platform: %.700s%s; install pocl-opencl-icd or the vendor's driver%s",
         notes[0] != '\0' ? notes : instance->cl.name,
         notes[0] != '\0' ? "" : " finds none in the drivers it opens",
-        getenv("OCL_ICD_VENDORS") != NULL ? ", or unset OCL_ICD_VENDORS" : "");
+        getenv("OCL_ICD_VENDORS") ? ", or unset OCL_ICD_VENDORS" : "");
 }
 
 int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance) {
@@ -244,18 +218,15 @@ int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance) {
     cl_platform_id platforms[MOST_PLATFORMS];
     cl_uint count = 0;
     cl_int native = instance->cl.clGetPlatformIDs(MOST_PLATFORMS, platforms, &count);
-    int32_t status;
-
-    if (native == -1001 || (native == CL_SUCCESS && count == 0)) {
+    if (native == -1001 || (native == CL_SUCCESS && count == 0))
         return fail_without_platforms(instance);
-    }
     instance->has_platforms = 1;
-    if (native != CL_SUCCESS) {
-        return gantry__opencl_check(host, native, "listing the platforms of %s", instance->cl.name);
-    }
-    status = add_platforms(instance, platforms, count < MOST_PLATFORMS ? count : MOST_PLATFORMS);
+    if (native != CL_SUCCESS)
+        return gantry__driver_check(host, native, "listing the platforms of %s", instance->cl.name);
+    int32_t status =
+        add_platforms(instance, platforms, count < MOST_PLATFORMS ? count : MOST_PLATFORMS);
     if (status == GANTRY_K_OK && instance->record_count == 0) {
-        status = gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0,
+        status = gantry__driver_fail(host, GANTRY_K_UNAVAILABLE, 0,
                                      "OpenCL loader %s found but no usable device: %.1000s",
                                      instance->cl.name, instance->notes.text);
     }
@@ -263,9 +234,8 @@ int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance) {
 }
 
 void gantry__opencl_devices_forget(gantry_backend_instance_t *instance) {
-    for (uint32_t i = 0; i < instance->record_count; ++i) {
+    for (uint32_t i = 0; i < instance->record_count; ++i)
         release_record(instance->host, instance->records[i]);
-    }
     gantry__host_free(instance->host, instance->records,
                       instance->record_capacity * sizeof *instance->records);
     instance->records = NULL;
@@ -274,28 +244,14 @@ void gantry__opencl_devices_forget(gantry_backend_instance_t *instance) {
 }
 
 static int32_t opencl_device_check_index(gantry_backend_instance_t *instance, uint32_t index) {
-    if (index >= instance->record_count) {
-        return gantry__opencl_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                                   "OpenCL device %u does not exist; there are %u, from 0", index,
-                                   instance->record_count);
-    }
-    return GANTRY_K_OK;
+    return gantry__record_check_index(instance->host, &GANTRY__DRIVER_ERRORS, index,
+                                      instance->record_count);
 }
 
 int32_t gantry__opencl_device_info(gantry_backend_instance_t *instance, uint32_t index,
                                    gantry_device_info_t *out_info) {
-    uint32_t bytes = out_info->struct_size;
-    int32_t status = opencl_device_check_index(instance, index);
-
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
-    if (bytes > sizeof *out_info) { /* a newer caller: the slots we do not know stay as they are */
-        bytes = sizeof *out_info;
-    }
-    memcpy(out_info, &instance->records[index]->info, bytes);
-    out_info->struct_size = bytes;
-    return GANTRY_K_OK;
+    GANTRY__TRY(opencl_device_check_index(instance, index));
+    return gantry__record_info(&instance->records[index]->info, out_info);
 }
 
 /* ---- opening ---- */
@@ -305,13 +261,12 @@ int32_t gantry__opencl_device_info(gantry_backend_instance_t *instance, uint32_t
 static int32_t resolve_matmul(gantry_backend_instance_t *instance,
                               const gantry__opencl_record_t *record) {
     int32_t choice = instance->matmul;
-    char reason[256];
-
     if (choice == GANTRY__OPENCL_MATMUL_AUTO) {
         choice = record->info.type == GANTRY_DEVICE_TYPE_GPU ? GANTRY__OPENCL_MATMUL_CLBLAST
                  : gantry__k_is_serial_device(&record->info) ? GANTRY__OPENCL_MATMUL_CPU
                                                              : GANTRY__OPENCL_MATMUL_PORTABLE;
     }
+    char reason[256];
     if ((choice == GANTRY__OPENCL_MATMUL_CLBLAST &&
          !gantry__opencl_clblast_load(instance, reason, sizeof reason)) ||
         !gantry__opencl_tensor_fits(&record->info, choice, reason, sizeof reason)) {
@@ -329,55 +284,43 @@ static int32_t make_context(gantry_backend_device_t *device) {
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                           (cl_context_properties)record->platform, 0};
     cl_int native = CL_SUCCESS;
-
     device->context =
         device->cl->clCreateContext(properties, 1, &record->device, NULL, NULL, &native);
-    return gantry__opencl_check(device->host, native, "making a context for \"%.200s\"",
+    return gantry__driver_check(device->host, native, "making a context for \"%.200s\"",
                                 record->hardware_name);
 }
 
 /* Pinned memory is mapped through a queue of its own, since mapping is not a stream's work. */
 static int32_t make_host_queue(gantry_backend_device_t *device) {
+    if (device->record->info.type == GANTRY_DEVICE_TYPE_CPU) return GANTRY_K_OK;
     cl_int native = CL_SUCCESS;
-
-    if (device->record->info.type == GANTRY_DEVICE_TYPE_CPU) {
-        return GANTRY_K_OK;
-    }
     device->host_queue =
         device->cl->clCreateCommandQueue(device->context, device->record->device, 0, &native);
-    return gantry__opencl_check(device->host, native, "making a queue for \"%.200s\"",
+    return gantry__driver_check(device->host, native, "making a queue for \"%.200s\"",
                                 device->record->hardware_name);
 }
 
 int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t index,
                                    gantry_backend_device_t **out_device) {
     const gantry_host_t *host = instance->host;
-    gantry_backend_device_t *device;
     int32_t status = opencl_device_check_index(instance, index);
-
     *out_device = NULL;
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
-    device = gantry__opencl_alloc(host, sizeof *device);
-    if (device == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
-    }
+    if (status != GANTRY_K_OK) return status;
+    gantry_backend_device_t *device = gantry__driver_alloc(host, sizeof *device);
+    if (!device) return GANTRY_K_RESOURCE_EXHAUSTED;
     device->instance = instance;
     device->host = host;
     device->cl = &instance->cl;
     device->record = instance->records[index];
     atomic_init(&device->used_clblast, 0);
     atomic_init(&device->released_regions, 0);
-    if (pthread_mutex_init(&device->lock, NULL) != 0) {
+    status = gantry__driver_mutex_init(host, &device->lock, "an OpenCL device");
+    if (status != GANTRY_K_OK) {
         gantry__host_free(host, device, sizeof *device);
-        return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
-                                   "no mutex for an OpenCL device");
+        return status;
     }
     status = make_context(device);
-    if (status == GANTRY_K_OK) {
-        status = make_host_queue(device);
-    }
+    if (status == GANTRY_K_OK) status = make_host_queue(device);
     if (status != GANTRY_K_OK) {
         gantry__opencl_device_close(device);
         return status;
@@ -397,15 +340,9 @@ int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t
 
 void gantry__opencl_device_close(gantry_backend_device_t *device) {
     gantry__opencl_pinned_release_all(device);
-    if (atomic_load(&device->used_clblast)) {
-        gantry__opencl_clblast_forget(device->instance);
-    }
-    if (device->host_queue != NULL) {
-        device->cl->clReleaseCommandQueue(device->host_queue);
-    }
-    if (device->context != NULL) {
-        device->cl->clReleaseContext(device->context);
-    }
+    if (atomic_load(&device->used_clblast)) gantry__opencl_clblast_forget(device->instance);
+    if (device->host_queue) device->cl->clReleaseCommandQueue(device->host_queue);
+    if (device->context) device->cl->clReleaseContext(device->context);
     pthread_mutex_destroy(&device->lock);
     gantry__host_free(device->host, device, sizeof *device);
 }

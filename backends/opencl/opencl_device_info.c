@@ -37,49 +37,34 @@ typedef struct asked_t {
 
 /* A copy of bytes without blanks at its ends. */
 static char *trimmed_copy(const gantry_host_t *host, const char *bytes) {
-    size_t length;
-    char *copy;
-
-    while (isspace((unsigned char)*bytes)) {
-        bytes++;
-    }
-    length = strlen(bytes);
-    while (length > 0 && isspace((unsigned char)bytes[length - 1])) {
-        length--;
-    }
-    copy = gantry__opencl_alloc(host, length + 1);
-    if (copy != NULL) {
-        memcpy(copy, bytes, length);
-    }
+    while (isspace((unsigned char)*bytes)) bytes++;
+    size_t length = strlen(bytes);
+    while (length > 0 && isspace((unsigned char)bytes[length - 1])) length--;
+    char *copy = gantry__driver_alloc(host, length + 1);
+    if (copy) memcpy(copy, bytes, length);
     return copy;
 }
 
 static cl_int ask_text(const gantry_backend_instance_t *instance, cl_platform_id platform,
                        cl_device_id device, cl_uint what, size_t bytes, char *out,
                        size_t *out_bytes) {
-    return device != NULL ? instance->cl.clGetDeviceInfo(device, what, bytes, out, out_bytes)
-                          : instance->cl.clGetPlatformInfo(platform, what, bytes, out, out_bytes);
+    return device ? instance->cl.clGetDeviceInfo(device, what, bytes, out, out_bytes)
+                  : instance->cl.clGetPlatformInfo(platform, what, bytes, out, out_bytes);
 }
 
 /* Text of the device, or of the platform when device is NULL. */
 static cl_int driver_text(const gantry_backend_instance_t *instance, cl_platform_id platform,
                           cl_device_id device, cl_uint what, char **out_text) {
     size_t bytes = 0;
-    char *raw;
     cl_int native = ask_text(instance, platform, device, what, 0, NULL, &bytes);
-
     *out_text = NULL;
-    if (native != CL_SUCCESS) {
-        return native;
-    }
-    raw = gantry__opencl_alloc(instance->host, bytes + 1);
-    if (raw == NULL) {
-        return GANTRY__OPENCL_NO_MEMORY;
-    }
+    if (native != CL_SUCCESS) return native;
+    char *raw = gantry__driver_alloc(instance->host, bytes + 1);
+    if (!raw) return GANTRY__OPENCL_NO_MEMORY;
     native = ask_text(instance, platform, device, what, bytes, raw, NULL);
     if (native == CL_SUCCESS) {
         *out_text = trimmed_copy(instance->host, raw);
-        native = *out_text != NULL ? CL_SUCCESS : GANTRY__OPENCL_NO_MEMORY;
+        native = *out_text ? CL_SUCCESS : GANTRY__OPENCL_NO_MEMORY;
     }
     gantry__host_free(instance->host, raw, bytes + 1);
     return native;
@@ -94,11 +79,9 @@ cl_int gantry__opencl_platform_text(const gantry_backend_instance_t *instance,
 /* Whether the list of extensions has this one, as a whole word. */
 static int has_extension(const char *extensions, const char *name) {
     size_t length = strlen(name);
-
-    for (const char *at = strstr(extensions, name); at != NULL; at = strstr(at + 1, name)) {
-        if ((at == extensions || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) {
+    for (const char *at = strstr(extensions, name); at; at = strstr(at + 1, name)) {
+        if ((at == extensions || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
             return 1;
-        }
     }
     return 0;
 }
@@ -127,17 +110,10 @@ static uint64_t opencl_device_info_number(const asked_t *asked, cl_device_info w
 
 static uint32_t number32(const asked_t *asked, cl_device_info what) {
     uint64_t value = opencl_device_info_number(asked, what);
-
     return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
 /* ---- what identifies the card ---- */
-
-static void set_pci(gantry__opencl_record_t *record, unsigned domain, unsigned bus, unsigned device,
-                    unsigned function) {
-    snprintf(record->pci_address, sizeof record->pci_address, "%04x:%02x:%02x.%x", domain & 0xffffu,
-             bus & 0xffu, device & 0x1fu, function & 0x7u);
-}
 
 /* The topology of AMD: 24 bytes, a type and, for PCIe, bus, device and function at the end. */
 static void find_pci_amd(const asked_t *asked) {
@@ -153,22 +129,22 @@ static void find_pci_amd(const asked_t *asked) {
     if (asked->instance->cl.clGetDeviceInfo(asked->record->device, DEVICE_TOPOLOGY_AMD,
                                             sizeof topology, &topology, NULL) == CL_SUCCESS &&
         topology.type == TOPOLOGY_PCIE_AMD) {
-        set_pci(asked->record, 0, topology.bus, topology.device, topology.function);
+        gantry__record_set_pci(&asked->record->texts, 0, topology.bus, topology.device,
+                               topology.function);
     }
 }
 
 static void opencl_device_info_find_pci(const asked_t *asked) {
     cl_uint place[4] = {0, 0, 0, 0}; /* domain, bus, device, function */
     uint32_t slot;
-
     if (has_extension(asked->extensions, "cl_khr_pci_bus_info") &&
         asked->instance->cl.clGetDeviceInfo(asked->record->device, DEVICE_PCI_BUS_INFO_KHR,
                                             sizeof place, place, NULL) == CL_SUCCESS) {
-        set_pci(asked->record, place[0], place[1], place[2], place[3]);
+        gantry__record_set_pci(&asked->record->texts, place[0], place[1], place[2], place[3]);
     } else if (has_extension(asked->extensions, "cl_nv_device_attribute_query")) {
         slot = number32(asked, DEVICE_PCI_SLOT_NV);
-        set_pci(asked->record, number32(asked, DEVICE_PCI_DOMAIN_NV),
-                number32(asked, DEVICE_PCI_BUS_NV), slot >> 3, slot);
+        gantry__record_set_pci(&asked->record->texts, number32(asked, DEVICE_PCI_DOMAIN_NV),
+                               number32(asked, DEVICE_PCI_BUS_NV), slot >> 3, slot);
     } else if (has_extension(asked->extensions, "cl_amd_device_attribute_query")) {
         find_pci_amd(asked);
     }
@@ -177,7 +153,6 @@ static void opencl_device_info_find_pci(const asked_t *asked) {
 /* CPU-type devices get none: several of one platform would share it. */
 static void opencl_device_info_find_uuid(const asked_t *asked) {
     unsigned char b[16];
-
     memset(b, 0, sizeof b);
     if (asked->record->info.type == GANTRY_DEVICE_TYPE_CPU ||
         !has_extension(asked->extensions, "cl_khr_device_uuid") ||
@@ -185,17 +160,13 @@ static void opencl_device_info_find_uuid(const asked_t *asked) {
                                             NULL) != CL_SUCCESS) {
         return;
     }
-    snprintf(asked->record->uuid, sizeof asked->record->uuid,
-             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
-             b[15]);
+    gantry__record_set_uuid(&asked->record->texts, b);
 }
 
 /* ---- the record ---- */
 
 static int32_t opencl_device_info_find_type(const asked_t *asked) {
     uint64_t type = opencl_device_info_number(asked, CL_DEVICE_TYPE);
-
     if ((type & CL_DEVICE_TYPE_CPU) != 0) { /* first: a simulator may claim to be all of them */
         return GANTRY_DEVICE_TYPE_CPU;
     }
@@ -210,15 +181,12 @@ static const char *refusal(const asked_t *asked, const char *version, const char
     const uint16_t probe = 1;
     int is_little = *(const unsigned char *)&probe == 1;
 
-    if (sscanf(version, "OpenCL %d.%d", &major, &minor) != 2 || major * 10 + minor < 12) {
+    if (sscanf(version, "OpenCL %d.%d", &major, &minor) != 2 || major * 10 + minor < 12)
         return "OpenCL 1.2 or newer is needed";
-    }
-    if (opencl_device_info_number(asked, CL_DEVICE_AVAILABLE) == CL_FALSE) {
+    if (opencl_device_info_number(asked, CL_DEVICE_AVAILABLE) == CL_FALSE)
         return "the driver says that it is not available";
-    }
-    if ((opencl_device_info_number(asked, CL_DEVICE_ENDIAN_LITTLE) == CL_TRUE) != is_little) {
+    if ((opencl_device_info_number(asked, CL_DEVICE_ENDIAN_LITTLE) == CL_TRUE) != is_little)
         return "its byte order is not the host's";
-    }
     if (strcmp(profile, "FULL_PROFILE") != 0 &&
         !has_extension(asked->extensions, "cles_khr_int64")) {
         return "it has no 64-bit integers";
@@ -228,14 +196,12 @@ static const char *refusal(const asked_t *asked, const char *version, const char
 
 static void fill_flags(const asked_t *asked) {
     gantry_device_info_t *info = &asked->record->info;
-
     info->flags = GANTRY_DEVICE_LAZY_COMMIT;
     /* PoCL compiles a kernel for the size of its work-groups when it is launched first, and keeps
      * that. Asked for a binary it compiles all of the program's kernels once more, for sizes of
      * every kind: half of the time of a first run. */
-    if (strcmp(asked->record->platform_name, "Portable Computing Language") == 0) {
+    if (strcmp(asked->record->platform_name, "Portable Computing Language") == 0)
         info->flags |= GANTRY_DEVICE_KEEPS_PROGRAMS;
-    }
     if (info->type == GANTRY_DEVICE_TYPE_CPU) {
         info->flags |= GANTRY_DEVICE_HOST_BACKED;
     } else if (info->type == GANTRY_DEVICE_TYPE_GPU &&
@@ -249,16 +215,12 @@ static uint64_t base_alignment(const asked_t *asked) {
     uint64_t wanted = opencl_device_info_number(asked, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
     /* OpenCL's largest type, long16 */
     uint64_t alignment = 128;
-
-    while (alignment < wanted) {
-        alignment *= 2;
-    }
+    while (alignment < wanted) alignment *= 2;
     return alignment;
 }
 
 static void opencl_device_info_fill_numbers(const asked_t *asked) {
     gantry_device_info_t *info = &asked->record->info;
-
     info->compute_units = number32(asked, CL_DEVICE_MAX_COMPUTE_UNITS);
     if (info->compute_units == 0) { /* work is cut into as many parts */
         info->compute_units = 1;
@@ -268,15 +230,12 @@ static void opencl_device_info_fill_numbers(const asked_t *asked) {
     info->base_alignment_bytes = base_alignment(asked);
     info->local_memory_bytes = opencl_device_info_number(asked, CL_DEVICE_LOCAL_MEM_SIZE);
     info->dtype_mask = PLAIN_TYPES;
-    if (opencl_device_info_number(asked, CL_DEVICE_DOUBLE_FP_CONFIG) != 0) {
+    if (opencl_device_info_number(asked, CL_DEVICE_DOUBLE_FP_CONFIG) != 0)
         info->dtype_mask |= GANTRY_K_BIT(GANTRY_K_FLOAT64);
-    }
     info->max_work_group_size = number32(asked, CL_DEVICE_MAX_WORK_GROUP_SIZE);
     info->parameter_bytes = number32(asked, CL_DEVICE_MAX_PARAMETER_SIZE);
     info->native_vector_width = number32(asked, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
-    if (info->native_vector_width == 0) {
-        info->native_vector_width = 1;
-    }
+    if (info->native_vector_width == 0) info->native_vector_width = 1;
     info->program_kinds = opencl_device_info_number(asked, CL_DEVICE_COMPILER_AVAILABLE) == CL_TRUE
                               ? GANTRY_PROGRAM_OPENCL_C
                               : 0;
@@ -285,11 +244,10 @@ static void opencl_device_info_fill_numbers(const asked_t *asked) {
 
 static void fill_vendor_numbers(const asked_t *asked) {
     gantry__opencl_record_t *record = asked->record;
-
     if (has_extension(asked->extensions, "cl_nv_device_attribute_query")) {
-        snprintf(record->compute_capability, sizeof record->compute_capability, "%u.%u",
-                 number32(asked, DEVICE_COMPUTE_CAPABILITY_MAJOR_NV),
-                 number32(asked, DEVICE_COMPUTE_CAPABILITY_MINOR_NV));
+        (void)snprintf(record->texts.compute_capability, sizeof record->texts.compute_capability,
+                       "%u.%u", number32(asked, DEVICE_COMPUTE_CAPABILITY_MAJOR_NV),
+                       number32(asked, DEVICE_COMPUTE_CAPABILITY_MINOR_NV));
         record->info.sub_group_size = number32(asked, DEVICE_WARP_SIZE_NV);
     } else if (has_extension(asked->extensions, "cl_amd_device_attribute_query")) {
         record->info.sub_group_size = number32(asked, DEVICE_WAVEFRONT_WIDTH_AMD);
@@ -301,7 +259,6 @@ static void fill_vendor_numbers(const asked_t *asked) {
  * (Mesa's llvmpipe). */
 static void fill_lanes(const asked_t *asked, const char *version) {
     gantry_device_info_t *info = &asked->record->info;
-
     if (info->type == GANTRY_DEVICE_TYPE_CPU && info->native_vector_width == 1 &&
         strncmp(version, "OpenCL 3.", 9) == 0) {
         info->sub_group_size = number32(asked, DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE);
@@ -311,21 +268,12 @@ static void fill_lanes(const asked_t *asked, const char *version) {
 /* Three levels, the smaller the more urgent; they take a queue made by OpenCL 2.0's function. */
 static void fill_priorities(const asked_t *asked, const char *version) {
     int major = 0;
-
     if (sscanf(version, "OpenCL %d", &major) == 1 && major >= 2 &&
-        asked->instance->cl.create_queue_with_properties != NULL &&
+        asked->instance->cl.create_queue_with_properties &&
         has_extension(asked->extensions, "cl_khr_priority_hints")) {
         asked->record->info.least_priority = 1;
         asked->record->info.greatest_priority = -1;
     }
-}
-
-/* FNV-1a, 64 bits; the terminator counts, so that neighbouring texts do not run together. */
-static uint64_t opencl_device_info_add_to_hash(uint64_t hash, const char *text) {
-    do {
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    } while (*text++ != '\0');
-    return hash;
 }
 
 static void fill_build(const asked_t *asked, const char *device_version) {
@@ -335,31 +283,21 @@ static void fill_build(const asked_t *asked, const char *device_version) {
     const char *parts[] = {record->platform_name, record->platform_version, record->hardware_name,
                            device_version,        record->driver_version,   record->build_options,
                            asked->extensions};
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
     /* -w: PoCL's compiler tells on stderr how many warnings there were, such as of loops that it
      * did not unroll. */
-    snprintf(record->build_options, sizeof record->build_options, "-cl-std=CL1.2 -w%s",
-             can_round ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
-        hash = opencl_device_info_add_to_hash(hash, parts[i]);
-    }
-    snprintf(record->build_hash, sizeof record->build_hash, "%016llx", (unsigned long long)hash);
+    (void)snprintf(record->build_options, sizeof record->build_options, "-cl-std=CL1.2 -w%s",
+                   can_round ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+    gantry__record_set_hash(&record->texts, parts, sizeof parts / sizeof parts[0]);
 }
 
 static void point_texts(gantry__opencl_record_t *record) {
     gantry_device_info_t *info = &record->info;
-
-    info->struct_size = sizeof *info;
+    gantry__record_point(info, &record->texts);
     info->hardware_name = record->hardware_name;
     info->vendor = record->vendor;
     info->driver_version = record->driver_version;
     info->platform_name = record->platform_name;
     info->platform_version = record->platform_version;
-    info->pci_address = record->pci_address;
-    info->uuid = record->uuid;
-    info->compute_capability = record->compute_capability;
-    info->build_hash = record->build_hash;
 }
 
 static cl_int fill_names(const asked_t *asked) {
@@ -367,7 +305,6 @@ static cl_int fill_names(const asked_t *asked) {
     gantry__opencl_record_t *record = asked->record;
     int is_amd = has_extension(asked->extensions, "cl_amd_device_attribute_query");
     cl_int native = CL_INVALID_VALUE;
-
     if (is_amd) { /* CL_DEVICE_NAME is the chip's code name there */
         native = driver_text(instance, NULL, record->device, DEVICE_BOARD_NAME_AMD,
                              &record->hardware_name);
@@ -376,9 +313,8 @@ static cl_int fill_names(const asked_t *asked) {
         native =
             driver_text(instance, NULL, record->device, CL_DEVICE_NAME, &record->hardware_name);
     }
-    if (native == CL_SUCCESS) {
+    if (native == CL_SUCCESS)
         native = driver_text(instance, NULL, record->device, CL_DEVICE_VENDOR, &record->vendor);
-    }
     if (native == CL_SUCCESS) {
         native =
             driver_text(instance, NULL, record->device, CL_DRIVER_VERSION, &record->driver_version);
@@ -412,30 +348,29 @@ cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance,
                                   size_t reason_bytes) {
     cl_int failure = CL_SUCCESS;
     asked_t asked = {instance, record, NULL, &failure};
-    char *version = NULL;
-    char *profile = NULL;
     const char *refused = NULL;
     cl_int native =
         driver_text(instance, NULL, record->device, CL_DEVICE_EXTENSIONS, &asked.extensions);
-
+    char *version = NULL;
+    char *profile = NULL;
     if (native != CL_SUCCESS || (native = fill_names(&asked)) != CL_SUCCESS ||
         (native = driver_text(instance, NULL, record->device, CL_DEVICE_VERSION, &version)) !=
             CL_SUCCESS ||
         (native = driver_text(instance, NULL, record->device, CL_DEVICE_PROFILE, &profile)) !=
             CL_SUCCESS) {
-        snprintf(reason, reason_bytes, "a device does not describe itself: %s (%d)",
-                 gantry__opencl_error_name(native), (int)native);
+        (void)snprintf(reason, reason_bytes, "a device does not describe itself: %s (%d)",
+                       gantry__driver_error_name(native), (int)native);
     } else if ((refused = refusal(&asked, version, profile)) != NULL && failure == CL_SUCCESS) {
-        snprintf(reason, reason_bytes, "device \"%.100s\" (%.60s) is left out: %s",
-                 record->hardware_name, version, refused);
+        (void)snprintf(reason, reason_bytes, "device \"%.100s\" (%.60s) is left out: %s",
+                       record->hardware_name, version, refused);
         native = CL_DEVICE_NOT_AVAILABLE;
     } else {
         fill_rest(&asked, version);
         native = failure;
     }
     if (failure != CL_SUCCESS) {
-        snprintf(reason, reason_bytes, "device \"%.100s\" does not describe itself: %s (%d)",
-                 record->hardware_name, gantry__opencl_error_name(failure), (int)failure);
+        (void)snprintf(reason, reason_bytes, "device \"%.100s\" does not describe itself: %s (%d)",
+                       record->hardware_name, gantry__driver_error_name(failure), (int)failure);
     }
     gantry__host_text_free(instance->host, version);
     gantry__host_text_free(instance->host, profile);

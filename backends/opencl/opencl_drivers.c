@@ -29,33 +29,32 @@ typedef struct drivers_t {
 
 void gantry__opencl_note(const gantry_host_t *host, gantry__opencl_notes_t *notes, int32_t level,
                          const char *format, ...) {
-    char text[GANTRY__HOST_TEXT_BYTES];
     size_t length = strlen(notes->text);
     va_list arguments;
-
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    char text[GANTRY__HOST_TEXT_BYTES];
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     for (char *c = text; *c != '\0'; ++c) { /* a file's content may be anything */
         *c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
     }
     gantry__host_log(host, level, "%s", text);
-    snprintf(notes->text + length, sizeof notes->text - length, "%s%s", length > 0 ? "; " : "",
-             text);
+    (void)snprintf(notes->text + length, sizeof notes->text - length, "%s%s",
+                   length > 0 ? "; " : "", text);
 }
 
 /* Of the place where drivers are listed. */
 static void note_place(const drivers_t *drivers, const char *what, const char *why) {
     gantry__opencl_note(drivers->host, drivers->notes, GANTRY_LOG_INFO, "%s%s%.300s%s%s%s",
-                        drivers->variable != NULL ? drivers->variable : "",
-                        drivers->variable != NULL ? " is \"" : "", drivers->value,
-                        drivers->variable != NULL ? "\", which " : " ", what, why);
+                        drivers->variable ? drivers->variable : "",
+                        drivers->variable ? " is \"" : "", drivers->value,
+                        drivers->variable ? "\", which " : " ", what, why);
 }
 
 /* ---- one driver ---- */
 
 static int32_t fail_cut(const drivers_t *drivers, const char *from, const char *name) {
-    return gantry__opencl_fail(
+    return gantry__driver_fail(
         drivers->host, GANTRY_K_UNAVAILABLE, 0,
         "%.200s names %.200s, whose file ends before its content does: a loader that opens it ends the process; install the driver again, or leave it out of OCL_ICD_VENDORS",
         from, name);
@@ -63,13 +62,10 @@ static int32_t fail_cut(const drivers_t *drivers, const char *from, const char *
 
 /* What dlopen needs so that the driver is not bound to another LLVM. */
 static int32_t find_binding(const gantry_host_t *host, const char *name, int *out_flag) {
-    char reason[512];
-
     *out_flag = 0;
-    if (gantry__foreign_llvm_evade(out_flag, reason, sizeof reason)) {
-        return GANTRY_K_OK;
-    }
-    return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, "%.200s is not opened: %s", name,
+    char reason[512];
+    if (gantry__foreign_llvm_evade(out_flag, reason, sizeof reason)) return GANTRY_K_OK;
+    return gantry__driver_fail(host, GANTRY_K_UNAVAILABLE, 0, "%.200s is not opened: %s", name,
                                reason);
 }
 
@@ -78,26 +74,19 @@ static int32_t find_binding(const gantry_host_t *host, const char *name, int *ou
 static int32_t open_library(const drivers_t *drivers, const char *from, const char *name,
                             void **out_library) {
     const char *reason;
-    int32_t status;
-    int binding;
-
     *out_library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
-    if (*out_library != NULL) { /* by somebody before */
+    if (*out_library) { /* by somebody before */
         return GANTRY_K_OK;
     }
-    if (gantry__library_is_cut(name)) {
-        return fail_cut(drivers, from, name);
-    }
-    status = find_binding(drivers->host, name, &binding);
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
+    if (gantry__library_is_cut(name)) return fail_cut(drivers, from, name);
+    int binding;
+    GANTRY__TRY(find_binding(drivers->host, name, &binding));
     *out_library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | binding);
-    if (*out_library == NULL) {
+    if (!*out_library) {
         reason = dlerror();
         gantry__opencl_note(drivers->host, drivers->notes, GANTRY_LOG_INFO,
                             "%.300s names %.200s, which cannot be opened: %.300s", from, name,
-                            reason != NULL ? reason : "no reason given");
+                            reason ? reason : "no reason given");
     }
     return GANTRY_K_OK;
 }
@@ -107,8 +96,7 @@ static int32_t opencl_drivers_open_driver(const drivers_t *drivers, const char *
                                           const char *name) {
     void *library;
     int32_t status = open_library(drivers, from, name, &library);
-
-    if (library != NULL && dlsym(library, "clGetExtensionFunctionAddress") == NULL) {
+    if (library && !dlsym(library, "clGetExtensionFunctionAddress")) {
         gantry__opencl_note(
             drivers->host, drivers->notes, GANTRY_LOG_INFO,
             "%.300s names %.200s, which is no OpenCL driver: it has no function clGetExtensionFunctionAddress",
@@ -121,27 +109,21 @@ static int32_t opencl_drivers_open_driver(const drivers_t *drivers, const char *
 
 static int ends_with_icd(const char *name) {
     size_t length = strlen(name);
-
     return length > 4 && strcmp(name + length - 4, ".icd") == 0;
 }
 
 /* The first line, as ocl-icd reads it, is the library's name. */
 static int32_t open_icd(const drivers_t *drivers, const char *path) {
-    char line[PATH_BYTES] = "";
     FILE *file = fopen(path, "r");
-
-    if (file == NULL || fgets(line, sizeof line, file) == NULL) {
+    char line[PATH_BYTES] = "";
+    if (!file || !fgets(line, sizeof line, file)) {
         gantry__opencl_note(
             drivers->host, drivers->notes, GANTRY_LOG_INFO, "%.300s %s%s", path,
-            file == NULL ? "cannot be read: " : "is empty: its first line names a driver's library",
-            file == NULL ? strerror(errno) : "");
+            !file ? "cannot be read: " : "is empty: its first line names a driver's library",
+            !file ? strerror(errno) : "");
     }
-    if (file != NULL) {
-        fclose(file);
-    }
-    if (line[0] == '\0') {
-        return GANTRY_K_OK;
-    }
+    if (file) fclose(file);
+    if (line[0] == '\0') return GANTRY_K_OK;
     line[strcspn(line, "\n")] = '\0';
     if (line[0] == '\0') {
         gantry__opencl_note(drivers->host, drivers->notes, GANTRY_LOG_INFO,
@@ -154,40 +136,33 @@ static int32_t open_icd(const drivers_t *drivers, const char *path) {
 
 static int32_t open_folder(const drivers_t *drivers) {
     DIR *folder = opendir(drivers->value);
-    const struct dirent *entry;
-    int32_t status = GANTRY_K_OK;
     int count = 0;
-
-    if (folder == NULL) {
+    if (!folder) {
         note_place(drivers, errno == ENOENT ? "does not exist" : "cannot be read: ",
                    errno == ENOENT ? "" : strerror(errno));
         return GANTRY_K_OK;
     }
+    int32_t status = GANTRY_K_OK;
+    const struct dirent *entry;
     while (status == GANTRY_K_OK && (entry = readdir(folder)) != NULL) {
         char path[PATH_BYTES];
-
         if (ends_with_icd(entry->d_name)) {
-            snprintf(path, sizeof path, "%.3800s/%.255s", drivers->value, entry->d_name);
+            (void)snprintf(path, sizeof path, "%.3800s/%.255s", drivers->value, entry->d_name);
             status = open_icd(drivers, path);
-            count++;
+            ++count;
         }
     }
     closedir(folder);
-    if (count == 0) {
-        note_place(drivers, "holds no .icd file", "");
-    }
+    if (count == 0) note_place(drivers, "holds no .icd file", "");
     return status;
 }
 
 /* A .icd file without a folder is looked for among the others first. */
 static int32_t open_file(const drivers_t *drivers, const char *folder) {
     char path[PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%.3800s/%.255s", folder, drivers->value);
     struct stat info;
-
-    snprintf(path, sizeof path, "%.3800s/%.255s", folder, drivers->value);
-    if (strchr(drivers->value, '/') == NULL && stat(path, &info) == 0) {
-        return open_icd(drivers, path);
-    }
+    if (!strchr(drivers->value, '/') && stat(path, &info) == 0) return open_icd(drivers, path);
     if (stat(drivers->value, &info) != 0) {
         note_place(drivers, errno == ENOENT ? "does not exist" : "cannot be read: ",
                    errno == ENOENT ? "" : strerror(errno));
@@ -201,22 +176,17 @@ static int32_t open_listed(const gantry_host_t *host, gantry__opencl_notes_t *no
     const char *asked = getenv("OCL_ICD_VENDORS");
     const char *folder = getenv("OPENCL_VENDOR_PATH");
     drivers_t drivers = {host, notes, "OCL_ICD_VENDORS", asked};
+    if (!asked || asked[0] == '\0') {
+        drivers.variable = folder && folder[0] != '\0' ? "OPENCL_VENDOR_PATH" : NULL;
+        drivers.value = drivers.variable ? folder : DEFAULT_FOLDER;
+        return open_folder(&drivers);
+    }
     struct stat info;
-    int is_folder;
-
-    if (asked == NULL || asked[0] == '\0') {
-        drivers.variable = folder != NULL && folder[0] != '\0' ? "OPENCL_VENDOR_PATH" : NULL;
-        drivers.value = drivers.variable != NULL ? folder : DEFAULT_FOLDER;
-        return open_folder(&drivers);
-    }
-    is_folder = stat(asked, &info) == 0 && S_ISDIR(info.st_mode);
-    if (is_folder) {
-        return open_folder(&drivers);
-    }
-    if (ends_with_icd(asked)) {
-        return open_file(&drivers, folder != NULL && folder[0] != '\0' ? folder : DEFAULT_FOLDER);
-    }
-    if (strchr(asked, '/') != NULL && stat(asked, &info) != 0 && errno == ENOENT) {
+    int is_folder = stat(asked, &info) == 0 && S_ISDIR(info.st_mode);
+    if (is_folder) return open_folder(&drivers);
+    if (ends_with_icd(asked))
+        return open_file(&drivers, folder && folder[0] != '\0' ? folder : DEFAULT_FOLDER);
+    if (strchr(asked, '/') && stat(asked, &info) != 0 && errno == ENOENT) {
         note_place(&drivers, "does not exist", "");
         return GANTRY_K_OK;
     }
@@ -228,20 +198,17 @@ static int32_t open_listed(const gantry_host_t *host, gantry__opencl_notes_t *no
 /* By its file's name: asked itself, a loader would open its drivers. */
 static int is_called_loader(const char *path) {
     const char *slash = strrchr(path, '/');
-
-    return strncmp(slash != NULL ? slash + 1 : path, "libOpenCL", strlen("libOpenCL")) == 0;
+    return strncmp(slash ? slash + 1 : path, "libOpenCL", strlen("libOpenCL")) == 0;
 }
 
 int32_t gantry__opencl_library_bind(const gantry_host_t *host) {
     const char *asked = gantry__host_option(host, "GANTRY_OPENCL_LIBRARY");
-    int32_t status;
-    int binding;
-
-    if (asked == NULL || is_called_loader(asked) || gantry__library_is_cut(asked) ||
-        dlopen(asked, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) != NULL) {
+    if (!asked || is_called_loader(asked) || gantry__library_is_cut(asked) ||
+        dlopen(asked, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) {
         return GANTRY_K_OK;
     }
-    status = find_binding(host, asked, &binding);
+    int binding;
+    int32_t status = find_binding(host, asked, &binding);
     if (status == GANTRY_K_OK && binding != 0) {
         /* who opens it again says why it cannot be opened */
         (void)dlopen(asked, RTLD_NOW | RTLD_LOCAL | binding);
@@ -251,6 +218,5 @@ int32_t gantry__opencl_library_bind(const gantry_host_t *host) {
 
 int32_t gantry__opencl_drivers_open(const gantry_host_t *host, gantry__opencl_notes_t *notes) {
     const char *asked = gantry__host_option(host, "GANTRY_OPENCL_LIBRARY");
-
-    return asked == NULL || is_called_loader(asked) ? open_listed(host, notes) : GANTRY_K_OK;
+    return !asked || is_called_loader(asked) ? open_listed(host, notes) : GANTRY_K_OK;
 }

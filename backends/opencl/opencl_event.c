@@ -16,12 +16,9 @@
 
 static int32_t opencl_event_create(gantry_backend_device_t *device,
                                    gantry_backend_event_t **out_event) {
-    gantry_backend_event_t *event = gantry__opencl_alloc(device->host, sizeof *event);
-
+    gantry_backend_event_t *event = gantry__driver_alloc(device->host, sizeof *event);
     *out_event = event;
-    if (event == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
-    }
+    if (!event) return GANTRY_K_RESOURCE_EXHAUSTED;
     event->device = device;
     atomic_init(&event->flushed, 0);
     return GANTRY_K_OK;
@@ -29,8 +26,7 @@ static int32_t opencl_event_create(gantry_backend_device_t *device,
 
 static void forget_record(gantry_backend_event_t *event) {
     const gantry__opencl_symbols_t *cl = event->device->cl;
-
-    if (event->handle != NULL) {
+    if (event->handle) {
         cl->clReleaseEvent(event->handle);
         cl->clReleaseCommandQueue(event->queue);
     }
@@ -48,15 +44,10 @@ static int32_t opencl_event_record(gantry_backend_event_t *event, gantry_backend
     const gantry__opencl_symbols_t *cl = event->device->cl;
     cl_event handle = NULL;
     cl_int native = cl->clEnqueueMarkerWithWaitList(stream->queue, 0, NULL, &handle);
-
-    if (native == CL_SUCCESS) {
-        native = cl->clRetainCommandQueue(stream->queue);
-    }
+    if (native == CL_SUCCESS) native = cl->clRetainCommandQueue(stream->queue);
     if (native != CL_SUCCESS) {
-        if (handle != NULL) {
-            cl->clReleaseEvent(handle);
-        }
-        return gantry__opencl_check(event->device->host, native, "recording an event on \"%.200s\"",
+        if (handle) cl->clReleaseEvent(handle);
+        return gantry__driver_check(event->device->host, native, "recording an event on \"%.200s\"",
                                     stream->device->record->hardware_name);
     }
     forget_record(event);
@@ -66,15 +57,9 @@ static int32_t opencl_event_record(gantry_backend_event_t *event, gantry_backend
 }
 
 static cl_int flush_once(gantry_backend_event_t *event) {
-    cl_int native;
-
-    if (atomic_load(&event->flushed)) {
-        return CL_SUCCESS;
-    }
-    native = event->device->cl->clFlush(event->queue);
-    if (native == CL_SUCCESS) {
-        atomic_store(&event->flushed, 1);
-    }
+    if (atomic_load(&event->flushed)) return CL_SUCCESS;
+    cl_int native = event->device->cl->clFlush(event->queue);
+    if (native == CL_SUCCESS) atomic_store(&event->flushed, 1);
     return native;
 }
 
@@ -86,24 +71,18 @@ static cl_int ask_status(const gantry_backend_event_t *event, cl_int *out_status
 }
 
 static int32_t work_failed(const gantry_backend_event_t *event, cl_int status) {
-    return gantry__opencl_check(event->device->host, status, "work submitted to \"%.200s\"",
+    return gantry__driver_check(event->device->host, status, "work submitted to \"%.200s\"",
                                 event->device->record->hardware_name);
 }
 
 static int32_t opencl_event_query(gantry_backend_event_t *event, int32_t *out_done) {
     cl_int status = CL_COMPLETE;
-    cl_int native;
-
     *out_done = 1;
-    if (event->handle == NULL) {
-        return GANTRY_K_OK;
-    }
-    native = flush_once(event); /* or asking again and again would never see the end */
-    if (native == CL_SUCCESS) {
-        native = ask_status(event, &status);
-    }
+    if (!event->handle) return GANTRY_K_OK;
+    cl_int native = flush_once(event); /* or asking again and again would never see the end */
+    if (native == CL_SUCCESS) native = ask_status(event, &status);
     if (native != CL_SUCCESS) {
-        return gantry__opencl_check(event->device->host, native, "asking an event of \"%.200s\"",
+        return gantry__driver_check(event->device->host, native, "asking an event of \"%.200s\"",
                                     event->device->record->hardware_name);
     }
     *out_done = status <= CL_COMPLETE;
@@ -111,20 +90,13 @@ static int32_t opencl_event_query(gantry_backend_event_t *event, int32_t *out_do
 }
 
 static int32_t opencl_event_synchronize(gantry_backend_event_t *event) {
+    if (!event->handle) return GANTRY_K_OK;
+    cl_int native = flush_once(event);
+    if (native == CL_SUCCESS) native = event->device->cl->clWaitForEvents(1, &event->handle);
     cl_int status = CL_COMPLETE;
-    cl_int native;
-
-    if (event->handle == NULL) {
-        return GANTRY_K_OK;
-    }
-    native = flush_once(event);
-    if (native == CL_SUCCESS) {
-        native = event->device->cl->clWaitForEvents(1, &event->handle);
-    }
-    if (native != CL_SUCCESS && ask_status(event, &status) == CL_SUCCESS && status < CL_COMPLETE) {
+    if (native != CL_SUCCESS && ask_status(event, &status) == CL_SUCCESS && status < CL_COMPLETE)
         return work_failed(event, status);
-    }
-    return gantry__opencl_check(event->device->host, native, "waiting for an event of \"%.200s\"",
+    return gantry__driver_check(event->device->host, native, "waiting for an event of \"%.200s\"",
                                 event->device->record->hardware_name);
 }
 
@@ -141,7 +113,6 @@ typedef struct bridge_t {
 
 static void CL_CALLBACK bridge_pass(cl_event source, cl_int status, void *user) {
     const bridge_t bridge = *(bridge_t *)user;
-
     (void)source;
     gantry__host_free(bridge.host, user,
                       /* before the status: the waiting side may close everything after it */
@@ -154,14 +125,11 @@ static void CL_CALLBACK bridge_pass(cl_event source, cl_int status, void *user) 
 static cl_int make_bridge(gantry_backend_device_t *device, gantry_backend_event_t *event,
                           cl_event *out_target) {
     const gantry__opencl_symbols_t *cl = device->cl;
-    bridge_t *bridge = gantry__opencl_alloc(device->host, sizeof *bridge);
-    cl_int native = CL_SUCCESS;
-
+    bridge_t *bridge = gantry__driver_alloc(device->host, sizeof *bridge);
     *out_target = NULL;
-    if (bridge == NULL) {
-        return CL_OUT_OF_HOST_MEMORY;
-    }
+    if (!bridge) return CL_OUT_OF_HOST_MEMORY;
     *bridge = (bridge_t){device->host, NULL, cl->clSetUserEventStatus, cl->clReleaseEvent};
+    cl_int native = CL_SUCCESS;
     bridge->target = cl->clCreateUserEvent(device->context, &native);
     if (native == CL_SUCCESS) {
         *out_target = bridge->target;
@@ -169,9 +137,7 @@ static cl_int make_bridge(gantry_backend_device_t *device, gantry_backend_event_
     }
     if (native == CL_SUCCESS) {
         native = cl->clSetEventCallback(event->handle, CL_COMPLETE, bridge_pass, bridge);
-        if (native == CL_SUCCESS) {
-            return CL_SUCCESS;
-        }
+        if (native == CL_SUCCESS) return CL_SUCCESS;
         cl->clReleaseEvent(*out_target);
     }
     gantry__host_free(device->host, bridge, sizeof *bridge);
@@ -183,32 +149,21 @@ int32_t gantry__opencl_event_wait_on(gantry_backend_device_t *device, cl_command
     const gantry__opencl_symbols_t *cl = device->cl;
     cl_event target = NULL;
     cl_int status = CL_COMPLETE;
-    cl_int native;
-
-    if (event->handle == NULL || event->queue == queue) {
-        return GANTRY_K_OK;
-    }
-    native = flush_once(event);
-    if (native == CL_SUCCESS) {
-        native = ask_status(event, &status);
-    }
-    if (native == CL_SUCCESS && status < CL_COMPLETE) {
-        return work_failed(event, status);
-    }
+    if (!event->handle || event->queue == queue) return GANTRY_K_OK;
+    cl_int native = flush_once(event);
+    if (native == CL_SUCCESS) native = ask_status(event, &status);
+    if (native == CL_SUCCESS && status < CL_COMPLETE) return work_failed(event, status);
     if (native == CL_SUCCESS && status != CL_COMPLETE) {
         if (event->device->context == device->context) {
             native = cl->clEnqueueBarrierWithWaitList(queue, 1, &event->handle, NULL);
         } else {
             native = make_bridge(device, event, &target);
-            if (native == CL_SUCCESS) {
+            if (native == CL_SUCCESS)
                 native = cl->clEnqueueBarrierWithWaitList(queue, 1, &target, NULL);
-            }
         }
     }
-    if (target != NULL) {
-        cl->clReleaseEvent(target);
-    }
-    return gantry__opencl_check(device->host, native,
+    if (target) cl->clReleaseEvent(target);
+    return gantry__driver_check(device->host, native,
                                 "making a stream of \"%.200s\" wait for an event",
                                 device->record->hardware_name);
 }

@@ -18,13 +18,9 @@ static int has_versions(const void *address) {
     Dl_info info;
     struct link_map *map = NULL;
 
-    if (dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL) {
-        return 0;
-    }
+    if (dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || !map) return 0;
     for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; ++entry) {
-        if (entry->d_tag == DT_VERDEF) {
-            return 1;
-        }
+        if (entry->d_tag == DT_VERDEF) return 1;
     }
 #else
     (void)address;
@@ -35,18 +31,14 @@ static int has_versions(const void *address) {
 static const char *file_of(const void *address) {
     Dl_info info;
 
-    return address != NULL && dladdr(address, &info) != 0 && info.dli_fname != NULL ? info.dli_fname
-                                                                                    : "";
+    return address && dladdr(address, &info) != 0 && info.dli_fname ? info.dli_fname : "";
 }
 
 /* The file that exports it, NULL when there is none. */
 static const char *find_llvm(void) {
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; ++i) {
         const void *address = dlsym(RTLD_DEFAULT, symbols[i]);
-
-        if (address != NULL && !has_versions(address)) {
-            return file_of(address);
-        }
+        if (address && !has_versions(address)) return file_of(address);
     }
     return NULL;
 }
@@ -54,13 +46,10 @@ static const char *find_llvm(void) {
 int gantry__foreign_llvm_evade(int *out_flag, char *reason, size_t reason_bytes) {
     const char *llvm = find_llvm();
     const char *why = "this system's C library has no RTLD_DEEPBIND";
-    const char *whose = "";
-
     *out_flag = 0;
-    if (llvm == NULL) {
-        return 1;
-    }
+    if (!llvm) return 1;
 #if defined(RTLD_DEEPBIND) && defined(__GLIBC__)
+    const char *whose = "";
     whose = file_of(dlsym(RTLD_DEFAULT, "malloc"));
     if (strcmp(whose, file_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"))) == 0) {
         *out_flag = RTLD_DEEPBIND;
@@ -68,7 +57,7 @@ int gantry__foreign_llvm_evade(int *out_flag, char *reason, size_t reason_bytes)
     }
     why = "its malloc is not the C library's but of ";
 #endif
-    snprintf(
+    (void)snprintf(
         reason, reason_bytes,
         "this process exports another LLVM (%.150s), with which a driver's own would be mixed up and end the process; a driver can be kept apart from it (RTLD_DEEPBIND), but not here: %s%.150s",
         llvm, why, whose);

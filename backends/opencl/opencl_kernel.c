@@ -42,18 +42,14 @@ struct gantry_backend_kernel_t {
 
 static ready_t make_ready(const gantry_backend_kernel_t *kernel, cl_kernel handle) {
     size_t bytes = kernel->argument_count * sizeof(last_t);
-    const gantry_host_t *host = kernel->program->device->host;
+    const gantry_host_t *host = kernel->program->head.device->host;
     ready_t ready = {handle, bytes > 0 ? host->reallocate(host->self, NULL, 0, bytes) : NULL, 0};
-
-    if (ready.last != NULL) {
-        memset(ready.last, 0, bytes);
-    }
+    if (ready.last) memset(ready.last, 0, bytes);
     return ready;
 }
 
 static void release_ready(const gantry_backend_kernel_t *kernel, ready_t ready) {
-    const gantry_backend_device_t *device = kernel->program->device;
-
+    const gantry_backend_device_t *device = kernel->program->head.device;
     device->cl->clReleaseKernel(ready.handle);
     gantry__host_free(device->host, ready.last, kernel->argument_count * sizeof(last_t));
 }
@@ -61,96 +57,71 @@ static void release_ready(const gantry_backend_kernel_t *kernel, ready_t ready) 
 /* Its handle is NULL when none is idle. */
 static ready_t take_idle(gantry_backend_kernel_t *kernel) {
     ready_t ready = {NULL, NULL, 0};
-
     pthread_mutex_lock(&kernel->lock);
-    if (kernel->idle_count > 0) {
-        ready = kernel->idle[--kernel->idle_count];
-    }
+    if (kernel->idle_count > 0) ready = kernel->idle[--kernel->idle_count];
     pthread_mutex_unlock(&kernel->lock);
     return ready;
 }
 
 /* One for which there is no room is released. */
 static void put_idle(gantry_backend_kernel_t *kernel, ready_t ready) {
-    const gantry_host_t *host = kernel->program->device->host;
+    const gantry_host_t *host = kernel->program->head.device->host;
     int is_kept = 1;
-
     pthread_mutex_lock(&kernel->lock);
     if (kernel->idle_count == kernel->idle_capacity) {
         uint32_t capacity = kernel->idle_capacity == 0 ? 4 : kernel->idle_capacity * 2;
         ready_t *grown =
             host->reallocate(host->self, kernel->idle, kernel->idle_capacity * sizeof *grown,
                              capacity * sizeof *grown);
-
         is_kept = grown != NULL;
         if (is_kept) {
             kernel->idle = grown;
             kernel->idle_capacity = capacity;
         }
     }
-    if (is_kept) {
-        kernel->idle[kernel->idle_count++] = ready;
-    }
+    if (is_kept) kernel->idle[kernel->idle_count++] = ready;
     pthread_mutex_unlock(&kernel->lock);
-    if (!is_kept) {
-        release_ready(kernel, ready);
-    }
+    if (!is_kept) release_ready(kernel, ready);
 }
 
 /* ---- finding ---- */
 
 static void opencl_kernel_release(gantry_backend_kernel_t *kernel) {
-    const gantry_backend_device_t *device = kernel->program->device;
-
-    for (uint32_t i = 0; i < kernel->idle_count; ++i) {
-        release_ready(kernel, kernel->idle[i]);
-    }
+    const gantry_backend_device_t *device = kernel->program->head.device;
+    for (uint32_t i = 0; i < kernel->idle_count; ++i) release_ready(kernel, kernel->idle[i]);
     gantry__host_free(device->host, kernel->idle, kernel->idle_capacity * sizeof *kernel->idle);
-    gantry__host_text_free(device->host, kernel->head.name);
     pthread_mutex_destroy(&kernel->lock);
-    gantry__host_free(device->host, kernel, sizeof *kernel);
+    gantry__kernel_free(device->host, &kernel->head, sizeof *kernel);
 }
 
 void gantry__opencl_kernels_release(gantry__kernel_list_t *kernels) {
     gantry__kernel_head_t *head;
-
-    while ((head = gantry__kernel_list_take(kernels)) != NULL) {
+    while ((head = gantry__kernel_list_take(kernels)) != NULL)
         opencl_kernel_release((gantry_backend_kernel_t *)head);
-    }
 }
 
 static int32_t no_such_kernel(const gantry_backend_program_t *program, const char *name,
                               cl_int native) {
-    const gantry_backend_device_t *device = program->device;
+    const gantry_backend_device_t *device = program->head.device;
     char names[512] = "";
-
     if (device->cl->clGetProgramInfo(program->handle, CL_PROGRAM_KERNEL_NAMES, sizeof names - 1,
                                      names, NULL) != CL_SUCCESS) {
-        snprintf(names, sizeof names, "more than can be listed");
+        (void)snprintf(names, sizeof names, "more than can be listed");
     }
-    return gantry__opencl_check(device->host, native,
+    return gantry__driver_check(device->host, native,
                                 "kernel \"%.100s\" of program \"%.100s\", which has: %s", name,
-                                program->label, names);
+                                program->head.label, names);
 }
 
 static gantry_backend_kernel_t *opencl_kernel_make(gantry_backend_program_t *program,
                                                    const char *name) {
-    const gantry_host_t *host = program->device->host;
-    gantry_backend_kernel_t *kernel = gantry__opencl_alloc(host, sizeof *kernel);
-
-    if (kernel == NULL) {
-        return NULL;
-    }
+    const gantry_host_t *host = program->head.device->host;
+    gantry_backend_kernel_t *kernel =
+        gantry__kernel_make(host, &GANTRY__DRIVER_ERRORS, sizeof *kernel, name);
+    if (!kernel) return NULL;
     kernel->program = program;
-    if (pthread_mutex_init(&kernel->lock, NULL) != 0) {
-        gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for kernel \"%.200s\"",
-                            name);
-        gantry__host_free(host, kernel, sizeof *kernel);
-        return NULL;
-    }
-    kernel->head.name = gantry__opencl_text(host, name);
-    if (kernel->head.name == NULL) {
-        opencl_kernel_release(kernel);
+    if (gantry__driver_mutex_init(host, &kernel->lock, "kernel \"%.200s\"", name) != GANTRY_K_OK) {
+        gantry__kernel_free(host, &kernel->head, sizeof *kernel);
         return NULL;
     }
     return kernel;
@@ -159,16 +130,14 @@ static gantry_backend_kernel_t *opencl_kernel_make(gantry_backend_program_t *pro
 /* Asked of a cl_kernel without arguments, since a driver adds those in local memory to what the
  * text declares. What a driver does not tell stays 0. */
 static void opencl_kernel_ask_needs(gantry_backend_kernel_t *kernel, cl_kernel handle) {
-    const gantry_backend_device_t *device = kernel->program->device;
+    const gantry_backend_device_t *device = kernel->program->head.device;
     cl_device_id id = device->record->device;
     size_t items = 0;
-    cl_ulong bytes = 0;
-
-    kernel->head.info.struct_size = sizeof kernel->head.info;
     if (device->cl->clGetKernelWorkGroupInfo(handle, id, CL_KERNEL_WORK_GROUP_SIZE, sizeof items,
                                              &items, NULL) == CL_SUCCESS) {
         kernel->head.info.max_work_group_size = items < UINT32_MAX ? (uint32_t)items : UINT32_MAX;
     }
+    cl_ulong bytes = 0;
     if (device->cl->clGetKernelWorkGroupInfo(handle, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes,
                                              &bytes, NULL) == CL_SUCCESS) {
         kernel->head.info.local_bytes = bytes;
@@ -187,38 +156,28 @@ int32_t gantry__opencl_kernel_info(gantry_backend_kernel_t *kernel,
 int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char *name,
                                    gantry_backend_kernel_t **out_kernel) {
     gantry_backend_kernel_t *kernel =
-        (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->kernels, name);
-    cl_int native = CL_SUCCESS;
-    cl_kernel handle;
-    int32_t status;
-
+        (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->head.kernels, name);
     *out_kernel = kernel;
-    if (kernel != NULL) {
-        return GANTRY_K_OK;
-    }
-    status = gantry__opencl_check_compiling(program->device);
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
-    handle = program->device->cl->clCreateKernel(program->handle, name, &native);
-    if (native != CL_SUCCESS) {
-        return no_such_kernel(program, name, native);
-    }
+    if (kernel) return GANTRY_K_OK;
+    GANTRY__TRY(gantry__opencl_check_compiling(program->head.device));
+    cl_int native = CL_SUCCESS;
+    cl_kernel handle = program->head.device->cl->clCreateKernel(program->handle, name, &native);
+    if (native != CL_SUCCESS) return no_such_kernel(program, name, native);
     kernel = opencl_kernel_make(program, name);
-    if (kernel == NULL) {
-        program->device->cl->clReleaseKernel(handle);
+    if (!kernel) {
+        program->head.device->cl->clReleaseKernel(handle);
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
-    native = program->device->cl->clGetKernelInfo(
+    native = program->head.device->cl->clGetKernelInfo(
         handle, CL_KERNEL_NUM_ARGS, sizeof kernel->argument_count, &kernel->argument_count, NULL);
     opencl_kernel_ask_needs(kernel, handle);
     put_idle(kernel, make_ready(kernel, handle));
     if (native != CL_SUCCESS) {
         opencl_kernel_release(kernel);
-        return gantry__opencl_check(program->device->host, native,
+        return gantry__driver_check(program->head.device->host, native,
                                     "asking kernel \"%.200s\" for its arguments", name);
     }
-    gantry__kernel_list_add(&program->kernels, &kernel->head);
+    gantry__kernel_list_add(&program->head.kernels, &kernel->head);
     *out_kernel = kernel;
     return GANTRY_K_OK;
 }
@@ -227,9 +186,8 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
 
 /* Nothing that was set is to be relied upon once a region was released. */
 static void forget_old(const gantry_backend_kernel_t *kernel, ready_t *ready) {
-    uint64_t released = atomic_load(&kernel->program->device->released_regions);
-
-    if (ready->last != NULL && ready->released != released) {
+    uint64_t released = atomic_load(&kernel->program->head.device->released_regions);
+    if (ready->last && ready->released != released) {
         memset(ready->last, 0, kernel->argument_count * sizeof(last_t));
         ready->released = released;
     }
@@ -239,16 +197,13 @@ static void forget_old(const gantry_backend_kernel_t *kernel, ready_t *ready) {
 static cl_int opencl_kernel_set_value(const gantry_backend_kernel_t *kernel, const ready_t *ready,
                                       cl_uint index, size_t bytes, const void *value,
                                       const void *told) {
-    last_t *last =
-        ready->last != NULL && index < kernel->argument_count ? ready->last + index : NULL;
-    cl_int native;
-
-    if (last != NULL && bytes > 0 && last->bytes == bytes &&
-        memcmp(last->value, value, bytes) == 0) {
+    last_t *last = ready->last && index < kernel->argument_count ? ready->last + index : NULL;
+    if (last && bytes > 0 && last->bytes == bytes && memcmp(last->value, value, bytes) == 0) {
         return CL_SUCCESS;
     }
-    native = kernel->program->device->cl->clSetKernelArg(ready->handle, index, bytes, told);
-    if (last != NULL) {
+    cl_int native =
+        kernel->program->head.device->cl->clSetKernelArg(ready->handle, index, bytes, told);
+    if (last) {
         last->bytes = native == CL_SUCCESS && bytes <= sizeof last->value ? (uint32_t)bytes : 0;
         memcpy(last->value, value, last->bytes);
     }
@@ -261,17 +216,14 @@ static cl_int set_argument(const gantry_backend_kernel_t *kernel, const ready_t 
     cl_mem base;
     cl_ulong offset;
     cl_int native;
-
     switch (arg->kind) {
         case GANTRY_LAUNCH_SPAN:
         case GANTRY_LAUNCH_BASE:
             base = gantry__opencl_buffer(arg->as.span.region);
             offset = arg->as.span.offset_bytes;
             native = opencl_kernel_set_value(kernel, ready, *index, sizeof base, &base,
-                                             base != NULL ? &base : NULL);
-            if (native != CL_SUCCESS || arg->kind == GANTRY_LAUNCH_BASE) {
-                break;
-            }
+                                             base ? &base : NULL);
+            if (native != CL_SUCCESS || arg->kind == GANTRY_LAUNCH_BASE) break;
             *index += 1;
             native =
                 opencl_kernel_set_value(kernel, ready, *index, sizeof offset, &offset, &offset);
@@ -281,8 +233,8 @@ static cl_int set_argument(const gantry_backend_kernel_t *kernel, const ready_t 
                                              arg->as.value);
             break;
         case GANTRY_LAUNCH_LOCAL:
-            native = kernel->program->device->cl->clSetKernelArg(ready->handle, *index,
-                                                                 arg->size_bytes, NULL);
+            native = kernel->program->head.device->cl->clSetKernelArg(ready->handle, *index,
+                                                                      arg->size_bytes, NULL);
             break;
         default: return CL_INVALID_ARG_VALUE;
     }
@@ -293,29 +245,28 @@ static cl_int set_argument(const gantry_backend_kernel_t *kernel, const ready_t 
 static int32_t set_arguments(const gantry_backend_kernel_t *kernel, ready_t *ready,
                              const gantry_launch_t *launch) {
     static const char *const kinds[] = {"span", "scalar", "local", "base"};
-    const gantry_backend_device_t *device = kernel->program->device;
+    const gantry_backend_device_t *device = kernel->program->head.device;
     cl_uint index = 0;
 
     forget_old(kernel, ready);
     for (uint32_t i = 0; i < launch->arg_count; ++i) {
         const gantry_launch_arg_t *arg = &launch->args[i];
         cl_int native = set_argument(kernel, ready, &index, arg);
-
         if (native != CL_SUCCESS) {
-            return gantry__opencl_check(
+            return gantry__driver_check(
                 device->host, native,
                 "launch of \"%.100s\" of \"%.100s\": argument %u (%s, %u bytes)", kernel->head.name,
-                kernel->program->label, i,
+                kernel->program->head.label, i,
                 arg->kind <= GANTRY_LAUNCH_BASE ? kinds[arg->kind] : "unknown", arg->size_bytes);
         }
     }
     if (index !=
         /* a cl_kernel used before still has its old ones: the driver would not notice */
         kernel->argument_count) {
-        return gantry__opencl_fail(
+        return gantry__driver_fail(
             device->host, GANTRY_K_INVALID_ARGUMENT, 0,
             "launch of \"%.100s\" of \"%.100s\": %u arguments, a span counting twice; the kernel takes %u",
-            kernel->head.name, kernel->program->label, index, kernel->argument_count);
+            kernel->head.name, kernel->program->head.label, index, kernel->argument_count);
     }
     return GANTRY_K_OK;
 }
@@ -325,20 +276,19 @@ static int32_t enqueue(gantry_backend_stream_t *stream, const gantry_backend_ker
     size_t global[3] = {1, 1, 1};
     size_t local[3] = {1, 1, 1};
     int has_local = 0;
-    cl_int native;
-
     for (uint32_t d = 0; d < launch->dimensions && d < 3; ++d) {
         global[d] = (size_t)launch->global_size[d];
         local[d] = (size_t)launch->local_size[d];
         has_local |= local[d] != 0;
     }
+    cl_int native;
     native =
         stream->device->cl->clEnqueueNDRangeKernel(stream->queue, handle, launch->dimensions, NULL,
                                                    global, has_local ? local : NULL, 0, NULL, NULL);
-    return gantry__opencl_check(
+    return gantry__driver_check(
         stream->device->host, native,
         "launch of \"%.100s\" of \"%.100s\": %zu x %zu x %zu work-items in groups of %zu x %zu x %zu, %u arguments",
-        kernel->head.name, kernel->program->label, global[0], global[1], global[2], local[0],
+        kernel->head.name, kernel->program->head.label, global[0], global[1], global[2], local[0],
         local[1], local[2], launch->arg_count);
 }
 
@@ -347,21 +297,17 @@ int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream,
                                      const gantry_launch_t *launch) {
     ready_t ready = take_idle(kernel);
     cl_int native = CL_SUCCESS;
-    int32_t status;
-
-    if (ready.handle == NULL) {
+    if (!ready.handle) {
         cl_kernel handle =
             stream->device->cl->clCreateKernel(kernel->program->handle, kernel->head.name, &native);
         if (native != CL_SUCCESS) {
-            return gantry__opencl_check(stream->device->host, native,
+            return gantry__driver_check(stream->device->host, native,
                                         "one more of kernel \"%.200s\"", kernel->head.name);
         }
         ready = make_ready(kernel, handle);
     }
-    status = set_arguments(kernel, &ready, launch);
-    if (status == GANTRY_K_OK) {
-        status = enqueue(stream, kernel, ready.handle, launch);
-    }
+    int32_t status = set_arguments(kernel, &ready, launch);
+    if (status == GANTRY_K_OK) status = enqueue(stream, kernel, ready.handle, launch);
     put_idle(kernel, ready);
     return status;
 }

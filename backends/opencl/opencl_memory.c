@@ -38,13 +38,9 @@ static void wish_huge_buffer(gantry_backend_device_t *device, cl_mem buffer, uin
     cl_int native = CL_SUCCESS;
     cl_command_queue queue =
         cl->clCreateCommandQueue(device->context, device->record->device, 0, &native);
-    void *ptr;
-
-    if (native != CL_SUCCESS) {
-        return;
-    }
-    ptr = cl->clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 0,
-                                 (size_t)size_bytes, 0, NULL, NULL, &native);
+    if (native != CL_SUCCESS) return;
+    void *ptr = cl->clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 0,
+                                       (size_t)size_bytes, 0, NULL, NULL, &native);
     if (native == CL_SUCCESS) {
         wish_huge_pages(ptr, size_bytes);
         cl->clEnqueueUnmapMemObject(queue, buffer, ptr, 0, NULL, NULL);
@@ -57,27 +53,24 @@ static void wish_huge_buffer(gantry_backend_device_t *device, cl_mem buffer, uin
 static int32_t opencl_memory_region_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
                                           gantry_region_t *out_region) {
     const gantry_device_info_t *info = &device->record->info;
-    cl_int native = CL_SUCCESS;
-    cl_mem buffer;
-
     *out_region = 0;
     if (size_bytes == 0 ||
         (info->largest_allocation_bytes != 0 && size_bytes > info->largest_allocation_bytes)) {
-        return gantry__opencl_fail(
+        return gantry__driver_fail(
             device->host, size_bytes == 0 ? GANTRY_K_INVALID_ARGUMENT : GANTRY_K_RESOURCE_EXHAUSTED,
             CL_INVALID_BUFFER_SIZE, "a region of %llu bytes on \"%.200s\": 1 to %llu are accepted",
             (unsigned long long)size_bytes, info->hardware_name,
             (unsigned long long)info->largest_allocation_bytes);
     }
-    buffer = device->cl->clCreateBuffer(device->context, CL_MEM_READ_WRITE, (size_t)size_bytes,
-                                        NULL, &native);
+    cl_int native = CL_SUCCESS;
+    cl_mem buffer = device->cl->clCreateBuffer(device->context, CL_MEM_READ_WRITE,
+                                               (size_t)size_bytes, NULL, &native);
     if (native != CL_SUCCESS) {
-        return gantry__opencl_check(device->host, native, "taking %llu bytes on \"%.200s\"",
+        return gantry__driver_check(device->host, native, "taking %llu bytes on \"%.200s\"",
                                     (unsigned long long)size_bytes, info->hardware_name);
     }
-    if (info->type == GANTRY_DEVICE_TYPE_CPU && size_bytes >= HUGE_PAGES_FROM) {
+    if (info->type == GANTRY_DEVICE_TYPE_CPU && size_bytes >= HUGE_PAGES_FROM)
         wish_huge_buffer(device, buffer, size_bytes);
-    }
     *out_region = gantry__opencl_region(buffer);
     return GANTRY_K_OK;
 }
@@ -95,12 +88,11 @@ static int32_t map_pinned(gantry_backend_device_t *device, uint64_t size_bytes,
                           gantry__opencl_pinned_t *pinned) {
     const char *name = device->record->hardware_name;
     cl_int native = CL_SUCCESS;
-
     pinned->buffer =
         device->cl->clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
                                    (size_t)size_bytes, NULL, &native);
     if (native != CL_SUCCESS) {
-        return gantry__opencl_check(device->host, native,
+        return gantry__driver_check(device->host, native,
                                     "taking %llu bytes of pinned host memory for \"%.200s\"",
                                     (unsigned long long)size_bytes, name);
     }
@@ -109,7 +101,7 @@ static int32_t map_pinned(gantry_backend_device_t *device, uint64_t size_bytes,
                                                  0, NULL, NULL, &native);
     if (native != CL_SUCCESS) {
         device->cl->clReleaseMemObject(pinned->buffer);
-        return gantry__opencl_check(device->host, native,
+        return gantry__driver_check(device->host, native,
                                     "mapping %llu bytes of pinned host memory of \"%.200s\"",
                                     (unsigned long long)size_bytes, name);
     }
@@ -128,8 +120,8 @@ static void unmap_pinned(gantry_backend_device_t *device, gantry__opencl_pinned_
 /* Not zeroed: large pieces are left to be committed as they are used. */
 static int32_t plain_alloc(const gantry_host_t *host, uint64_t size_bytes, void **out_ptr) {
     *out_ptr = host->reallocate(host->self, NULL, 0, size_bytes);
-    if (*out_ptr == NULL) {
-        return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+    if (!*out_ptr) {
+        return gantry__driver_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
                                    "no host memory for %llu bytes", (unsigned long long)size_bytes);
     }
     return GANTRY_K_OK;
@@ -138,18 +130,11 @@ static int32_t plain_alloc(const gantry_host_t *host, uint64_t size_bytes, void 
 /* On a CPU-type device all host memory is as near as any other. */
 static int32_t opencl_memory_host_alloc(gantry_backend_device_t *device, uint64_t size_bytes,
                                         void **out_ptr) {
-    gantry__opencl_pinned_t *pinned;
-    int32_t status;
-
     *out_ptr = NULL;
-    if (device->host_queue == NULL) {
-        return plain_alloc(device->host, size_bytes, out_ptr);
-    }
-    pinned = gantry__opencl_alloc(device->host, sizeof *pinned);
-    if (pinned == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
-    }
-    status = map_pinned(device, size_bytes, pinned);
+    if (!device->host_queue) return plain_alloc(device->host, size_bytes, out_ptr);
+    gantry__opencl_pinned_t *pinned = gantry__driver_alloc(device->host, sizeof *pinned);
+    if (!pinned) return GANTRY_K_RESOURCE_EXHAUSTED;
+    int32_t status = map_pinned(device, size_bytes, pinned);
     if (status != GANTRY_K_OK) {
         gantry__host_free(device->host, pinned, sizeof *pinned);
         return status;
@@ -165,9 +150,8 @@ static int32_t opencl_memory_host_alloc(gantry_backend_device_t *device, uint64_
 /* The pinned piece that begins at ptr, taken from the list; NULL when there is none. */
 static gantry__opencl_pinned_t *take_pinned(gantry_backend_device_t *device, const void *ptr) {
     gantry__opencl_pinned_t *found = NULL;
-
     pthread_mutex_lock(&device->lock);
-    for (gantry__opencl_pinned_t **link = &device->pinned; *link != NULL; link = &(*link)->next) {
+    for (gantry__opencl_pinned_t **link = &device->pinned; *link; link = &(*link)->next) {
         if ((*link)->ptr == ptr) {
             found = *link;
             *link = found->next;
@@ -180,40 +164,32 @@ static gantry__opencl_pinned_t *take_pinned(gantry_backend_device_t *device, con
 
 static void opencl_memory_host_free(gantry_backend_device_t *device, void *ptr,
                                     uint64_t size_bytes) {
-    gantry__opencl_pinned_t *pinned;
-
-    if (device->host_queue == NULL) {
+    if (!device->host_queue) {
         gantry__host_free(device->host, ptr, (size_t)size_bytes);
         return;
     }
-    pinned = take_pinned(device, ptr);
-    if (pinned != NULL) {
-        unmap_pinned(device, pinned);
-    }
+    gantry__opencl_pinned_t *pinned = take_pinned(device, ptr);
+    if (pinned) unmap_pinned(device, pinned);
 }
 
 void gantry__opencl_pinned_release_all(gantry_backend_device_t *device) {
-    while (device->pinned != NULL) {
-        unmap_pinned(device, take_pinned(device, device->pinned->ptr));
-    }
+    while (device->pinned) unmap_pinned(device, take_pinned(device, device->pinned->ptr));
 }
 
 /* OpenCL itself has no such question; AMD's extension has. */
 static int32_t opencl_memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes,
                                   uint64_t *out_total_bytes) {
-    size_t kibibytes[2] = {0, 0};
-    cl_int native;
-
     if (!device->record->has_amd_memory) {
-        return gantry__opencl_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0,
+        return gantry__driver_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0,
                                    "the OpenCL driver of \"%.200s\" does not tell its free memory",
                                    device->record->hardware_name);
     }
-    native = device->cl->clGetDeviceInfo(device->record->device, DEVICE_GLOBAL_FREE_MEMORY_AMD,
-                                         sizeof kibibytes, kibibytes, NULL);
+    size_t kibibytes[2] = {0, 0};
+    cl_int native = device->cl->clGetDeviceInfo(
+        device->record->device, DEVICE_GLOBAL_FREE_MEMORY_AMD, sizeof kibibytes, kibibytes, NULL);
     *out_free_bytes = (uint64_t)kibibytes[0] * 1024;
     *out_total_bytes = device->record->info.total_bytes;
-    return gantry__opencl_check(device->host, native, "asking \"%.200s\" for its free memory",
+    return gantry__driver_check(device->host, native, "asking \"%.200s\" for its free memory",
                                 device->record->hardware_name);
 }
 

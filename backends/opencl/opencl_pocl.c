@@ -49,35 +49,31 @@ int gantry__pocl_is(const char *platform_name) {
 static const char *set_variable(const char *name) {
     const char *value = getenv(name); /* PoCL looks at the environment, not at options */
 
-    return value != NULL && value[0] != '\0' ? value : NULL;
+    return value && value[0] != '\0' ? value : NULL;
 }
 
 static int find_folder(gantry__pocl_folder_t *out_folder, char *reason, size_t reason_bytes) {
     const char *cached = getenv("POCL_KERNEL_CACHE");
-    const char *below =
-        cached != NULL && strcmp(cached, "0") == 0 ? "pocl/uncached" : "pocl/kcache";
+    const char *below = cached && strcmp(cached, "0") == 0 ? "pocl/uncached" : "pocl/kcache";
     const char *asked = getenv("POCL_CACHE_DIR");
     const char *cache = set_variable("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
     int length;
-
-    if (asked != NULL) {
+    if (asked) {
         out_folder->chosen_by = "POCL_CACHE_DIR";
         length = snprintf(out_folder->path, PATH_BYTES, "%s", asked);
-    } else if (cache != NULL) {
+    } else if (cache) {
         out_folder->chosen_by = "XDG_CACHE_HOME";
         length = snprintf(out_folder->path, PATH_BYTES, "%s/%s", cache, below);
-    } else if (home != NULL) {
+    } else if (home) {
         out_folder->chosen_by = "HOME";
         length = snprintf(out_folder->path, PATH_BYTES, "%s/.cache/%s", home, below);
     } else {
         out_folder->chosen_by = "default, as HOME is not set";
         length = snprintf(out_folder->path, PATH_BYTES, "/tmp/%s", below);
     }
-    if (length > 0 && length < PATH_BYTES) {
-        return 1;
-    }
-    snprintf(
+    if (length > 0 && length < PATH_BYTES) return 1;
+    (void)snprintf(
         reason, reason_bytes,
         "%s %s; it must name a folder where PoCL can keep what it compiles, in less than %d bytes",
         out_folder->chosen_by, length <= 0 ? "is empty" : "is too long", PATH_BYTES);
@@ -88,50 +84,34 @@ static int find_folder(gantry__pocl_folder_t *out_folder, char *reason, size_t r
 static int opencl_pocl_make_folder(const char *path, size_t *out_length) {
     char part[PATH_BYTES];
     struct stat found;
-
     for (const char *at = path + 1;; ++at) {
-        if (*at != '/' && *at != '\0') {
-            continue;
-        }
+        if (*at != '/' && *at != '\0') continue;
         *out_length = (size_t)(at - path);
         memcpy(part, path, *out_length);
         part[*out_length] = '\0';
         if (mkdir(part, 0700) != 0) {
             int code = errno; /* not always EEXIST where it exists and nothing may be made */
-
-            if (stat(part, &found) != 0) {
-                return code;
-            }
-            if (!S_ISDIR(found.st_mode)) {
-                return ENOTDIR;
-            }
+            if (stat(part, &found) != 0) return code;
+            if (!S_ISDIR(found.st_mode)) return ENOTDIR;
         }
-        if (*at == '\0') {
-            return 0;
-        }
+        if (*at == '\0') return 0;
     }
 }
 
 /* Writes a page: a quota speaks up only then. Returns 0 or what is wrong; *out_runs: what lies
  * there may be run. */
 static int try_file(const char *path, uint64_t *out_free_bytes, int *out_runs) {
-    static const char page[4096];
-    char name[PATH_BYTES + 16];
-    struct statvfs room;
     int code = 0;
-    int file;
-
-    snprintf(name, sizeof name, "%s/gantry_XXXXXX", path);
-    file = mkostemp(name, O_CLOEXEC);
-    if (file < 0) {
-        return errno;
-    }
+    char name[PATH_BYTES + 16];
+    (void)snprintf(name, sizeof name, "%s/gantry_XXXXXX", path);
+    int file = mkostemp(name, O_CLOEXEC);
+    if (file < 0) return errno;
     errno = ENOSPC; /* a short write sets nothing */
-    if (write(file, page, sizeof page) != (ssize_t)sizeof page) {
-        code = errno;
-    }
+    static const char page[4096];
+    if (write(file, page, sizeof page) != (ssize_t)sizeof page) code = errno;
     *out_free_bytes = UINT64_MAX;
     *out_runs = 1;
+    struct statvfs room;
     if (fstatvfs(file, &room) == 0) {
         *out_free_bytes = (uint64_t)room.f_bavail * room.f_frsize;
         *out_runs = (room.f_flag & ST_NOEXEC) == 0;
@@ -145,29 +125,28 @@ static int check_folder(const gantry__pocl_folder_t *folder, char *reason, size_
     char problem[512];
     const char *cure = "name a folder that can be written with POCL_CACHE_DIR";
     uint64_t free_bytes = 0;
-    size_t length = 0;
     int runs = 0;
+    size_t length = 0;
     int code;
-
     if ((code = opencl_pocl_make_folder(folder->path, &length)) != 0) {
-        snprintf(problem, sizeof problem, "and %.*s cannot be made: %s",
-                 (int)(length < 300 ? length : 300), folder->path, strerror(code));
+        (void)snprintf(problem, sizeof problem, "and %.*s cannot be made: %s",
+                       (int)(length < 300 ? length : 300), folder->path, strerror(code));
     } else if ((code = try_file(folder->path, &free_bytes, &runs)) != 0) {
-        snprintf(problem, sizeof problem, "where no file can be written: %s", strerror(code));
+        (void)snprintf(problem, sizeof problem, "where no file can be written: %s", strerror(code));
     } else if (!runs) {
         cure = "mount it with exec, or name another folder with POCL_CACHE_DIR";
-        snprintf(problem, sizeof problem,
-                 "whose file system is mounted noexec, so that nothing runs from it");
+        (void)snprintf(problem, sizeof problem,
+                       "whose file system is mounted noexec, so that nothing runs from it");
     } else if (free_bytes < FOLDER_BYTES) {
         cure = "make room there, or name another folder with POCL_CACHE_DIR";
-        snprintf(
+        (void)snprintf(
             problem, sizeof problem, "where %llu KiB are free and one program may take %llu KiB",
             (unsigned long long)(free_bytes / 1024), (unsigned long long)(FOLDER_BYTES / 1024));
     } else {
         return 1;
     }
-    snprintf(reason, reason_bytes, "PoCL keeps what it compiles in %.300s (by %s), %s; %s",
-             folder->path, folder->chosen_by, problem, cure);
+    (void)snprintf(reason, reason_bytes, "PoCL keeps what it compiles in %.300s (by %s), %s; %s",
+                   folder->path, folder->chosen_by, problem, cure);
     return 0;
 }
 
@@ -182,42 +161,35 @@ static void *wait_for_gate(void *gate) {
 /* One for each core. */
 static uint32_t count_threads(void) {
     const char *most = set_variable("POCL_MAX_PTHREAD_COUNT");
-    uint32_t count = most != NULL ? (uint32_t)strtoul(most, NULL, 10) : 0;
+    uint32_t count = most ? (uint32_t)strtoul(most, NULL, 10) : 0;
     cpu_set_t cores;
-
-    if (count == 0) {
+    if (count == 0)
         count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? (uint32_t)CPU_COUNT(&cores) : 1;
-    }
     return count < MOST_THREADS ? count : MOST_THREADS;
 }
 
 /* Nothing tells how many threads the process may still make, so that many are made; they end at
  * once. PoCL aborts where one of its own cannot be made. */
 static int can_make_threads(uint32_t needed, char *reason, size_t reason_bytes) {
-    pthread_t threads[MOST_THREADS + 1];
-    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    uint32_t made = 0;
     sigset_t all;
-    sigset_t before;
-    int code = 0;
-
     sigfillset(&all);
+    sigset_t before;
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&gate);
+    int code = 0;
+    uint32_t made = 0;
+    pthread_t threads[MOST_THREADS + 1];
     while (made < needed &&
            (code = pthread_create(&threads[made], NULL, wait_for_gate, &gate)) == 0) {
-        made++;
+        ++made;
     }
     pthread_mutex_unlock(&gate);
-    for (uint32_t i = 0; i < made; ++i) {
-        pthread_join(threads[i], NULL);
-    }
+    for (uint32_t i = 0; i < made; ++i) pthread_join(threads[i], NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_mutex_destroy(&gate);
-    if (made == needed) {
-        return 1;
-    }
-    snprintf(
+    if (made == needed) return 1;
+    (void)snprintf(
         reason, reason_bytes,
         "PoCL needs a thread for each core and a process to link, %u in all, of which %u can be made: %s; "
         "raise the number of processes (ulimit -u, or pids.max of the cgroup), or lower POCL_MAX_PTHREAD_COUNT",
@@ -227,14 +199,13 @@ static int can_make_threads(uint32_t needed, char *reason, size_t reason_bytes) 
 
 int gantry__pocl_can_start(gantry__pocl_folder_t *out_folder, char *reason, size_t reason_bytes) {
     const uint32_t threads = count_threads();
-    char room[256];
-
     if (!find_folder(out_folder, reason, reason_bytes) ||
         !check_folder(out_folder, reason, reason_bytes)) {
         return 0;
     }
+    char room[256];
     if (!gantry__process_has_room(START_BYTES + threads * THREAD_BYTES, room, sizeof room)) {
-        snprintf(reason, reason_bytes, "PoCL cannot compile: %s", room);
+        (void)snprintf(reason, reason_bytes, "PoCL cannot compile: %s", room);
         return 0;
     }
     return can_make_threads(threads + 1, reason, reason_bytes);
@@ -243,12 +214,10 @@ int gantry__pocl_can_start(gantry__pocl_folder_t *out_folder, char *reason, size
 int32_t gantry__pocl_check_compiling(const gantry_host_t *host,
                                      const gantry__pocl_folder_t *folder) {
     char reason[GANTRY__POCL_REASON_BYTES];
-
-    if (!check_folder(folder, reason, sizeof reason)) {
-        return gantry__opencl_fail(host, GANTRY_K_FAILED_PRECONDITION, 0, "%s", reason);
-    }
+    if (!check_folder(folder, reason, sizeof reason))
+        return gantry__driver_fail(host, GANTRY_K_FAILED_PRECONDITION, 0, "%s", reason);
     if (!gantry__process_has_room(COMPILER_BYTES, reason, sizeof reason)) {
-        return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+        return gantry__driver_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
                                    "PoCL's compiler has no memory: %s", reason);
     }
     return GANTRY_K_OK;
@@ -261,23 +230,17 @@ static int is_program(const char *path) { return access(path, R_OK | X_OK) == 0;
 static int matches(const char *pattern) {
     glob_t found;
     int is_found = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
-
-    if (is_found) {
-        globfree(&found);
-    }
+    if (is_found) globfree(&found);
     return is_found;
 }
 
 /* Whether a folder of the list (':' between them) has the file; out_path is the first one's. */
 static int find_in_list(const char *list, const char *name, int (*is_it)(const char *path),
                         char *out_path, size_t path_bytes) {
-    while (list != NULL && *list != '\0') {
+    while (list && *list != '\0') {
         int length = (int)strcspn(list, ":");
-
-        snprintf(out_path, path_bytes, "%.*s/%s", length, list, name);
-        if (length > 0 && is_it(out_path)) {
-            return 1;
-        }
+        (void)snprintf(out_path, path_bytes, "%.*s/%s", length, list, name);
+        if (length > 0 && is_it(out_path)) return 1;
         list += length + (list[length] == ':');
     }
     return 0;
@@ -286,29 +249,21 @@ static int find_in_list(const char *list, const char *name, int (*is_it)(const c
 /* In one of the folders, which are patterns, or in one of LIBRARY_PATH. */
 static int is_in_folders(const char *name, const char *const *folders, size_t count) {
     char path[PATH_BYTES];
-
     for (size_t i = 0; i < count; ++i) {
-        snprintf(path, sizeof path, "%s/%s", folders[i], name);
-        if (matches(path)) {
-            return 1;
-        }
+        (void)snprintf(path, sizeof path, "%s/%s", folders[i], name);
+        if (matches(path)) return 1;
     }
     return find_in_list(getenv("LIBRARY_PATH"), name, matches, path, sizeof path);
 }
 
 /* As Clang looks for it: beside itself, beside GCC's parts, in PATH. */
 static int find_linker(char *out_path, size_t path_bytes) {
-    struct utsname system;
-    char beside[sizeof system.machine + 32];
-
-    if (find_in_list(getenv("PATH"), "ld", is_program, out_path, path_bytes)) {
-        return 1;
-    }
+    if (find_in_list(getenv("PATH"), "ld", is_program, out_path, path_bytes)) return 1;
     out_path[0] = '\0';
-    if (uname(&system) != 0) {
-        return 0;
-    }
-    snprintf(beside, sizeof beside, "/usr/%s*/bin/ld", system.machine);
+    struct utsname system;
+    if (uname(&system) != 0) return 0;
+    char beside[sizeof system.machine + 32];
+    (void)snprintf(beside, sizeof beside, "/usr/%s*/bin/ld", system.machine);
     return matches("/usr/lib*/llvm*/bin/ld") || matches(beside);
 }
 
@@ -335,22 +290,20 @@ static const char *find_missing_library(void) {
 
 int gantry__pocl_can_link(char *reason, size_t reason_bytes) {
     const char *path = getenv("PATH");
-    const char *missing;
     char linker[PATH_BYTES];
-
     if (!find_linker(linker, sizeof linker)) {
-        snprintf(
+        (void)snprintf(
             reason, reason_bytes,
             "PoCL links each kernel with the program ld, which is in no folder of PATH (%s%.300s%s): install binutils, or mend PATH",
-            path != NULL ? "\"" : "", path != NULL ? path : "not set", path != NULL ? "\"" : "");
+            path ? "\"" : "", path ? path : "not set", path ? "\"" : "");
         return 0;
     }
-    missing = strncmp(linker, "/usr/bin/", 9) == 0 || strncmp(linker, "/bin/", 5) == 0
-                  ? find_missing_library()
-                  : NULL;
-    if (missing != NULL) {
-        snprintf(reason, reason_bytes, "PoCL links each kernel with %.100s, and %s", linker,
-                 missing);
+    const char *missing = strncmp(linker, "/usr/bin/", 9) == 0 || strncmp(linker, "/bin/", 5) == 0
+                              ? find_missing_library()
+                              : NULL;
+    if (missing) {
+        (void)snprintf(reason, reason_bytes, "PoCL links each kernel with %.100s, and %s", linker,
+                       missing);
         return 0;
     }
     return 1;

@@ -17,7 +17,6 @@ static cl_command_queue make_queue(const gantry_backend_device_t *device, int32_
                      : priority > 0 ? QUEUE_PRIORITY_LOW_KHR
                                     : QUEUE_PRIORITY_MED_KHR;
     const cl_ulong properties[] = {QUEUE_PRIORITY_KHR, level, 0};
-
     if (priority == 0 ||
         device->record->info.least_priority == device->record->info.greatest_priority) {
         return device->cl->clCreateCommandQueue(device->context, device->record->device, 0,
@@ -31,19 +30,16 @@ static cl_command_queue make_queue(const gantry_backend_device_t *device, int32_
 static int32_t opencl_stream_create_with_priority(gantry_backend_device_t *device, int32_t purpose,
                                                   int32_t priority,
                                                   gantry_backend_stream_t **out_stream) {
-    gantry_backend_stream_t *stream = gantry__opencl_alloc(device->host, sizeof *stream);
-    cl_int native = CL_SUCCESS;
-
+    gantry_backend_stream_t *stream = gantry__driver_alloc(device->host, sizeof *stream);
     (void)purpose;
     *out_stream = NULL;
-    if (stream == NULL) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
-    }
+    if (!stream) return GANTRY_K_RESOURCE_EXHAUSTED;
     stream->device = device;
+    cl_int native = CL_SUCCESS;
     stream->queue = make_queue(device, priority, &native);
     if (native != CL_SUCCESS) {
         gantry__host_free(device->host, stream, sizeof *stream);
-        return gantry__opencl_check(device->host, native, "making a stream on \"%.200s\"",
+        return gantry__driver_check(device->host, native, "making a stream on \"%.200s\"",
                                     device->record->hardware_name);
     }
     *out_stream = stream;
@@ -62,20 +58,17 @@ static void opencl_stream_destroy(gantry_backend_stream_t *stream) {
 }
 
 static int32_t flush(gantry_backend_stream_t *stream) {
-    return gantry__opencl_check(stream->device->host, stream->device->cl->clFlush(stream->queue),
+    return gantry__driver_check(stream->device->host, stream->device->cl->clFlush(stream->queue),
                                 "flushing a stream of \"%.200s\"",
                                 stream->device->record->hardware_name);
 }
 
 static int32_t opencl_stream_synchronize(gantry_backend_stream_t *stream) {
     const gantry__opencl_symbols_t *cl = stream->device->cl;
-    cl_event marker = NULL;
     cl_int status = CL_COMPLETE;
+    cl_event marker = NULL;
     cl_int native = cl->clEnqueueMarkerWithWaitList(stream->queue, 0, NULL, &marker);
-
-    if (native == CL_SUCCESS) {
-        native = cl->clFlush(stream->queue);
-    }
+    if (native == CL_SUCCESS) native = cl->clFlush(stream->queue);
     if (native == CL_SUCCESS) {
         native = cl->clWaitForEvents(1, &marker);
         if (native != CL_SUCCESS &&
@@ -85,10 +78,8 @@ static int32_t opencl_stream_synchronize(gantry_backend_stream_t *stream) {
             native = status; /* what failed, not that something did */
         }
     }
-    if (marker != NULL) {
-        cl->clReleaseEvent(marker);
-    }
-    return gantry__opencl_check(stream->device->host, native, "waiting for a stream of \"%.200s\"",
+    if (marker) cl->clReleaseEvent(marker);
+    return gantry__driver_check(stream->device->host, native, "waiting for a stream of \"%.200s\"",
                                 stream->device->record->hardware_name);
 }
 

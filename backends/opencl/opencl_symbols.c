@@ -20,7 +20,6 @@ static const gantry__library_symbol_t symbols[] = {
 /* May be missing. */
 static void opencl_symbols_resolve_newer(gantry__opencl_symbols_t *table) {
     void *address = dlsym(table->library, "clCreateCommandQueueWithProperties");
-
     memcpy(&table->create_queue_with_properties, &address, sizeof address);
 }
 
@@ -28,23 +27,21 @@ int32_t gantry__opencl_symbols_open(const gantry_host_t *host,
                                     gantry__opencl_symbols_t *out_symbols) {
     const char *asked = gantry__host_option(host, "GANTRY_OPENCL_LIBRARY");
     char reasons[768];
-    const char *missing;
-
     out_symbols->library = gantry__library_open(
         host, "GANTRY_OPENCL_LIBRARY", candidates, sizeof candidates / sizeof candidates[0],
         out_symbols->name, sizeof out_symbols->name, reasons, sizeof reasons);
-    if (out_symbols->library == NULL) {
-        return gantry__opencl_fail(
+    if (!out_symbols->library) {
+        return gantry__driver_fail(
             host, GANTRY_K_UNAVAILABLE, 0,
             asked != NULL
                 ? "GANTRY_OPENCL_LIBRARY cannot be opened: %s"
                 : "no OpenCL loader: %s; install ocl-icd-libopencl1, or name a loader with GANTRY_OPENCL_LIBRARY",
             reasons);
     }
-    missing = gantry__library_resolve(out_symbols->library, symbols,
-                                      sizeof symbols / sizeof symbols[0], out_symbols);
-    if (missing != NULL) {
-        return gantry__opencl_fail(
+    const char *missing = gantry__library_resolve(out_symbols->library, symbols,
+                                                  sizeof symbols / sizeof symbols[0], out_symbols);
+    if (missing) {
+        return gantry__driver_fail(
             host, GANTRY_K_UNAVAILABLE, 0, "%s is no OpenCL 1.2 library: it has no function %s%s",
             out_symbols->name, missing,
             dlsym(out_symbols->library, "clGetExtensionFunctionAddress") != NULL

@@ -1,72 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transfers: all are submitted and none is waited for; a span of no bytes is no command. */
+/* Transfers: all are submitted and none is waited for. */
 #include "opencl/opencl_backend.h"
 
 static int32_t opencl_transfer_check(gantry_backend_stream_t *stream, cl_int native,
                                      const char *what, const gantry_span_t *span) {
-    return gantry__opencl_check(
-        stream->device->host, native, "%s %llu bytes at offset %llu on \"%.200s\"", what,
-        (unsigned long long)span->size_bytes, (unsigned long long)span->offset_bytes,
-        stream->device->record->hardware_name);
+    return gantry__driver_check_span(stream->device->host, native, what, span,
+                                     stream->device->record->hardware_name);
 }
 
 static int32_t opencl_transfer_to_device(gantry_backend_stream_t *stream,
                                          const gantry_span_t *target, const void *source) {
-    cl_int native = CL_SUCCESS;
-
-    if (target->size_bytes > 0) {
-        native = stream->device->cl->clEnqueueWriteBuffer(
-            stream->queue, gantry__opencl_buffer(target->region), CL_FALSE,
-            (size_t)target->offset_bytes, (size_t)target->size_bytes, source, 0, NULL, NULL);
-    }
+    cl_int native = stream->device->cl->clEnqueueWriteBuffer(
+        stream->queue, gantry__opencl_buffer(target->region), CL_FALSE,
+        (size_t)target->offset_bytes, (size_t)target->size_bytes, source, 0, NULL, NULL);
     return opencl_transfer_check(stream, native, "writing", target);
 }
 
 static int32_t opencl_transfer_to_host(gantry_backend_stream_t *stream, void *target,
                                        const gantry_span_t *source) {
-    cl_int native = CL_SUCCESS;
-
-    if (source->size_bytes > 0) {
-        native = stream->device->cl->clEnqueueReadBuffer(
-            stream->queue, gantry__opencl_buffer(source->region), CL_FALSE,
-            (size_t)source->offset_bytes, (size_t)source->size_bytes, target, 0, NULL, NULL);
-    }
+    cl_int native = stream->device->cl->clEnqueueReadBuffer(
+        stream->queue, gantry__opencl_buffer(source->region), CL_FALSE,
+        (size_t)source->offset_bytes, (size_t)source->size_bytes, target, 0, NULL, NULL);
     return opencl_transfer_check(stream, native, "reading", source);
 }
 
 static int32_t opencl_transfer_copy(gantry_backend_stream_t *stream, const gantry_span_t *target,
                                     const gantry_span_t *source) {
-    cl_int native = CL_SUCCESS;
-
-    if (target->size_bytes != source->size_bytes) {
-        return gantry__opencl_fail(stream->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                                   "a copy of %llu bytes into %llu: both must be of one size",
-                                   (unsigned long long)source->size_bytes,
-                                   (unsigned long long)target->size_bytes);
-    }
-    if (target->size_bytes > 0) {
-        native = stream->device->cl->clEnqueueCopyBuffer(
-            stream->queue, gantry__opencl_buffer(source->region),
-            gantry__opencl_buffer(target->region), (size_t)source->offset_bytes,
-            (size_t)target->offset_bytes, (size_t)target->size_bytes, 0, NULL, NULL);
-    }
+    cl_int native = stream->device->cl->clEnqueueCopyBuffer(
+        stream->queue, gantry__opencl_buffer(source->region), gantry__opencl_buffer(target->region),
+        (size_t)source->offset_bytes, (size_t)target->offset_bytes, (size_t)target->size_bytes, 0,
+        NULL, NULL);
     return opencl_transfer_check(stream, native, "copying", target);
 }
 
 static int32_t opencl_transfer_fill(gantry_backend_stream_t *stream, const gantry_span_t *target,
                                     const void *pattern, uint32_t pattern_bytes) {
-    cl_int native = CL_SUCCESS;
-
-    if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4 && pattern_bytes != 8) {
-        return gantry__opencl_fail(stream->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                                   "a fill pattern of %u bytes: 1, 2, 4 and 8 are accepted",
-                                   pattern_bytes);
-    }
-    if (target->size_bytes > 0) {
-        native = stream->device->cl->clEnqueueFillBuffer(
-            stream->queue, gantry__opencl_buffer(target->region), pattern, pattern_bytes,
-            (size_t)target->offset_bytes, (size_t)target->size_bytes, 0, NULL, NULL);
-    }
+    cl_int native = stream->device->cl->clEnqueueFillBuffer(
+        stream->queue, gantry__opencl_buffer(target->region), pattern, pattern_bytes,
+        (size_t)target->offset_bytes, (size_t)target->size_bytes, 0, NULL, NULL);
     return opencl_transfer_check(stream, native, "filling", target);
 }
 

@@ -218,6 +218,8 @@ typedef struct gantry_event_ops_t {
 
 /* ---- transfers: submitted to a stream; host memory is valid until the stream has passed ---- */
 
+/* The core checks what it asks for: spans have at least one byte, those of a copy are of one size
+ * and do not overlap, and a pattern's size is one of those below. */
 typedef struct gantry_transfer_ops_t {
     uint32_t struct_size;
     /* required */
@@ -225,7 +227,7 @@ typedef struct gantry_transfer_ops_t {
                          const void *source);
     /* required */
     int32_t (*to_host)(gantry_backend_stream_t *stream, void *target, const gantry_span_t *source);
-    /* required; no overlap */
+    /* required */
     int32_t (*copy)(gantry_backend_stream_t *stream, const gantry_span_t *target,
                     const gantry_span_t *source);
     /* required. pattern_bytes is 1, 2, 4 or 8 and divides the span's offset and size. */

@@ -126,7 +126,8 @@ static inline int gantry__k_is_float(int32_t dtype) {
 /* The attribute `name` of the call, NULL when the op has none of that name. */
 static inline const gantry_attr_t *gantry__k_attr(const gantry_op_call_t *call, const char *name) {
     for (uint32_t i = 0; i < call->attr_count; ++i) {
-        if (strcmp(call->attrs[i]->name, name) == 0) {
+        const char *own = call->attrs[i]->name;
+        if (own[0] == name[0] && strcmp(own, name) == 0) {
             return call->attrs[i];
         }
     }

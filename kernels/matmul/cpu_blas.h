@@ -13,21 +13,9 @@
 #include <stdint.h>
 
 #include "kernels/common/cpu_device.h"
-
-enum { GANTRY_CPU_BLAS_OWN = 0, GANTRY_CPU_BLAS_ONEDNN = 1, GANTRY_CPU_BLAS_OPENBLAS = 2 };
-
-/* Classes of products that a library may serve. */
-enum {
-    GANTRY_CPU_PRODUCT_THIN = 0, /* fewer than 32 rows or columns of C */
-    GANTRY_CPU_PRODUCT_SMALL,    /* up to 224 x 224 x 224 multiplications */
-    GANTRY_CPU_PRODUCT_MIDDLE,   /* up to 896 x 896 x 896 */
-    GANTRY_CPU_PRODUCT_LARGE,
-    GANTRY_CPU_PRODUCT_CLASSES
-};
+#include "kernels/matmul/cpu_product.h"
 
 int gantry__cpu_product_class(int64_t m, int64_t n, int64_t k);
-/* "thin", "small", "middle", "large" */
-const char *gantry__cpu_product_name(int product_class);
 
 /* Reads option GANTRY_CPU_MATMUL (auto, onednn, openblas, own); opens nothing yet.
  * ResourceExhausted when memory is out. simd_level says how good our own loops are here. */

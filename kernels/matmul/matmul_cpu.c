@@ -415,8 +415,11 @@ static void matmul_cpu_join_rows(gantry__matmul_shape_t *shape, const gantry_arg
 
 int32_t gantry__cpu_matmul(gantry_op_call_t *call) {
     gantry_arg_t *output = call->outputs[0];
-    batch_t batch = {.call = call, .dtype = output->dtype};
+    batch_t batch; /* not cleared as a whole: that takes as long as a tiny product */
     gantry__matmul_shape_t *shape = &batch.shape;
+    batch.call = call;
+    batch.dtype = output->dtype;
+    batch.packed = NULL;
     gantry__matmul_shape_of(call, shape);
     if (shape->k == 0) {
         memset(output->data, 0, (size_t)output->element_count * gantry__k_size(output->dtype));

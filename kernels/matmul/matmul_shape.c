@@ -23,11 +23,13 @@ static void batch_strides(const gantry_arg_t *arg, const gantry_arg_t *output, i
     }
 }
 
-/* True when the op's first or second operand is transposed. */
+/* True when the op's first or second operand is transposed; BatchMatMul has names of its own. */
 static int matmul_shape_transposed(const gantry_op_call_t *call, int second) {
-    static const char *const names[2][2] = {{"transpose_a", "adj_x"}, {"transpose_b", "adj_y"}};
-    return gantry__k_attr_int(call, names[second][0], 0) != 0 ||
-           gantry__k_attr_int(call, names[second][1], 0) != 0;
+    const gantry_attr_t *attr = gantry__k_attr(call, second ? "transpose_b" : "transpose_a");
+    if (attr == NULL) {
+        attr = gantry__k_attr(call, second ? "adj_y" : "adj_x");
+    }
+    return attr != NULL && attr->i != 0;
 }
 
 void gantry__matmul_shape_of(const gantry_op_call_t *call, gantry__matmul_shape_t *out_shape) {

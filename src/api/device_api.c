@@ -6,6 +6,8 @@
 
 #include "device/device_config.h"
 #include "api/api.h"
+#include "device/logical_device.h"
+#include "device/physical_device.h"
 
 gantry_status_t gantry__list_check(size_t capacity, const void *list, const size_t *out_count,
                                    size_t known_bytes, const char *what,

@@ -5,9 +5,12 @@
 #include <string.h>
 
 #include "device/device_config.h"
+#include "device/device_open.h"
 #include "device/driver_memory.h"
+#include "device/physical_device.h"
 #include "device/pinned.h"
 #include "api/api.h"
+#include "memory/allocator.h"
 
 /* ---- settings ---- */
 
@@ -71,7 +74,7 @@ gantry_status_t gantry_get_memory_info(gantry_runtime_t *runtime, const char *de
                                 .waited_count = counts.waited,
                                 .collected_count = counts.collected,
                                 .out_of_memory_count = counts.out_of_memory,
-                                .context_bytes = device->physical->context_bytes,
+                                .context_bytes = device->card->context_bytes,
                                 .context_charged_bytes = stats.reserved_bytes};
     (void)gantry__driver_memory(device, &all.driver_free_bytes, &all.driver_total_bytes);
     return gantry__struct_fill(out_info, &all, sizeof all, "gantry_get_memory_info: out_info");

@@ -2,8 +2,10 @@
 #include <gantry/io.h>
 
 #include "base/files.h"
+#include "device/device_open.h"
+#include "device/transfer.h"
 #include "io/npy.h"
-#include "run/eager.h"
+#include "run/dispatch.h"
 
 /* Larger files are refused before memory is asked for. */
 #define NPY_LARGEST ((size_t)1 << 40)
@@ -67,6 +69,7 @@ static gantry_status_t npy_read_elements(npy_load_t *load, gantry_tensor_t **out
 
 static gantry_status_t npy_read_file(gantry_scope_t *scope, const char *path,
                                      gantry_tensor_t **out_tensor) {
+    GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_Const, NULL);
     if (!path) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_load_npy: the path is NULL");
     npy_load_t load = {.scope = scope};
     gantry_status_t status = gantry__npy_open(&scope->runtime->heap, path, NPY_LARGEST, &load.file);
@@ -74,6 +77,7 @@ static gantry_status_t npy_read_file(gantry_scope_t *scope, const char *path,
         status = gantry__place_core_op(scope, GANTRY__OP_ID_Const, "_EagerConst",
                                        load.file.array.dtype, false, NULL, &load.device);
     }
+    recorded.device = load.device;
     if (status == GANTRY_OK) status = gantry__logical_device_open(load.device);
     if (status == GANTRY_OK) status = npy_read_elements(&load, out_tensor);
     gantry__npy_close(&load.file);
@@ -83,21 +87,11 @@ static gantry_status_t npy_read_file(gantry_scope_t *scope, const char *path,
     return status;
 }
 
-static gantry_status_t npy_load(gantry_scope_t *scope, const char *path,
-                                gantry_tensor_t **out_tensor) {
-    gantry__profile_frame_t room,
-        *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
-    gantry_status_t status = npy_read_file(scope, path, out_tensor);
-    gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_Const,
-                             *out_tensor ? (*out_tensor)->device : NULL);
-    return status;
-}
-
 const gantry_tensor_t *gantry_load_npy(gantry_scope_t *scope, const char *path) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
     gantry_tensor_t *tensor = NULL;
-    status = npy_load(scope, path, &tensor);
+    status = npy_read_file(scope, path, &tensor);
     if (status != GANTRY_OK) {
         (void)gantry__scope_fail(scope, status);
         return NULL;

@@ -3,6 +3,7 @@
 #include <gantry/op.h>
 
 #include "base/struct_size.h"
+#include "device/logical_device.h"
 #include "run/eager.h"
 
 static gantry_status_t check_call(const char *name, const gantry_tensor_t *const *inputs,

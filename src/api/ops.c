@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "run/call_op.h"
+#include "run/dispatch.h"
 
 /* ---- making tensors ---- */
 
@@ -37,26 +38,17 @@ static gantry_status_t check_constant(gantry_dtype_t dtype, const gantry_shape_t
     return GANTRY_OK;
 }
 
-static gantry_status_t put_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
-                                    const gantry_shape_t *shape, const void *data, size_t bytes,
-                                    gantry_tensor_t **out_tensor) {
+static gantry_status_t make_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                     const gantry_shape_t *shape, const void *data, size_t bytes,
+                                     gantry_tensor_t **out_tensor) {
+    GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_Const, NULL);
     GANTRY__TRY(check_constant(dtype, shape, data, bytes));
     gantry_logical_device_t *device;
     GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_Const, "_EagerConst", dtype, false, NULL,
                                       &device));
+    recorded.device = device;
     return gantry__tensor_from_host(scope->runtime, device, dtype, shape, data, scope->tag,
                                     out_tensor);
-}
-
-static gantry_status_t make_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
-                                     const gantry_shape_t *shape, const void *data, size_t bytes,
-                                     gantry_tensor_t **out_tensor) {
-    gantry__profile_frame_t room,
-        *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
-    gantry_status_t status = put_constant(scope, dtype, shape, data, bytes, out_tensor);
-    gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_Const,
-                             *out_tensor ? (*out_tensor)->device : NULL);
-    return status;
 }
 
 const gantry_tensor_t *gantry_constant(gantry_scope_t *scope, gantry_dtype_t dtype,

@@ -10,6 +10,8 @@
 #include "base/amount.h"
 #include "base/setting_rows.h"
 #include "api/api.h"
+#include "device/card.h"
+#include "device/physical_device.h"
 
 _Static_assert((int)GANTRY_FROM_CALL == (int)GANTRY__SOURCE_CALL,
                "the public sources are the internal ones");
@@ -74,7 +76,7 @@ static gantry_status_t read_device(gantry_runtime_t *runtime, gantry__setting_id
                                          : GANTRY__DEVICE_PARTS;
     if (device) GANTRY__TRY(gantry__device_check(table, device));
     gantry__mutex_lock(&table->lock);
-    read_layers(device ? &device->settings : &table->defaults, id, out);
+    read_layers(device ? &device->card->settings : &table->defaults, id, out);
     gantry__mutex_unlock(&table->lock);
     return GANTRY_OK;
 }

@@ -6,6 +6,7 @@
 
 #include "device/device_config.h"
 #include "api/api.h"
+#include "device/logical_device.h"
 
 /* ---- backends ---- */
 

@@ -6,6 +6,7 @@
 
 #include "backend/tuning_key.h"
 #include "api/api.h"
+#include "device/physical_device.h"
 
 static gantry_status_t tuning_find_name(gantry_runtime_t *runtime,
                                         const gantry_physical_device_t *device,

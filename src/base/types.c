@@ -54,6 +54,9 @@ gantry_dtype_t gantry_dtype_from_name(const char *name) {
     return GANTRY_DTYPE_NONE;
 }
 
+/* Whether a * b, of numbers > 0, is more than INT64_MAX; a division only where one is large. */
+static bool overflows(int64_t a, int64_t b) { return (a | b) >> 31 != 0 && a > INT64_MAX / b; }
+
 int64_t gantry_shape_elements(const gantry_shape_t *shape) {
     if (!shape || shape->rank < 0 || shape->rank > GANTRY_MAX_RANK) return -1;
     int64_t product = 1;
@@ -63,7 +66,7 @@ int64_t gantry_shape_elements(const gantry_shape_t *shape) {
         if (dim < 0) return -1;
         if (dim == 0) {
             empty = true;
-        } else if (product > INT64_MAX / dim) {
+        } else if (overflows(product, dim)) {
             return -1;
         } else {
             product *= dim;

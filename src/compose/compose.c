@@ -20,7 +20,6 @@ static const compose_fn functions[GANTRY__OP_COUNT] = {
 
 gantry_status_t gantry__check_part(const gantry_scope_t *scope, const gantry__op_def_t *op) {
     uint32_t count;
-    if (!scope->composed) return GANTRY_OK;
     const gantry__op_id_t *parts = gantry__op_parts(scope->composed, &count);
     for (uint32_t i = 0; i < count; ++i) {
         if (parts[i] == (gantry__op_id_t)op->id) return GANTRY_OK;

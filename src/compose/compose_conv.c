@@ -18,6 +18,7 @@
 
 #include <string.h>
 
+#include "device/logical_device.h"
 #include "op/op_infer.h"
 #include "run/call_op.h"
 #include "compose/compose.h"

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "device/device_table.h"
 #include "device/loss.h"
 
 static gantry_status_t wait_for_former_uses(gantry_logical_device_t *device,
@@ -40,9 +41,17 @@ static gantry_status_t buffer_explain(gantry_status_t status, const gantry_logic
         size_bytes, device->name, largest);
 }
 
-static gantry_status_t buffer_allocate(gantry_logical_device_t *device,
-                                       const gantry__allocation_t *request, uint32_t first_stream,
-                                       gantry__buffer_t **out_buffer) {
+static void count_allocation(gantry__profile_frame_t *frame, uint64_t bytes) {
+    if (!frame) return;
+    ++frame->numbers.allocations;
+    frame->numbers.allocated_bytes += bytes;
+}
+
+gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device,
+                                        const gantry__allocation_t *request, uint32_t first_stream,
+                                        gantry__buffer_t **out_buffer) {
+    gantry__profile_frame_t *frame = gantry__device_frame(device->table);
+    GANTRY__STEP(frame, ALLOCATION);
     *out_buffer = NULL;
     gantry__buffer_t *buffer = gantry__heap_alloc(device->table->heap, sizeof *buffer);
     if (!buffer) return GANTRY_RESOURCE_EXHAUSTED;
@@ -71,6 +80,7 @@ static gantry_status_t buffer_allocate(gantry_logical_device_t *device,
      * for them on the device */
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i)
         atomic_init(&buffer->last_use[i], chunk->last_use[i]);
+    count_allocation(frame, request->bytes);
     *out_buffer = buffer;
     return GANTRY_OK;
 fail_chunk:
@@ -78,20 +88,6 @@ fail_chunk:
 fail_buffer:
     gantry__heap_free(device->table->heap, buffer, sizeof *buffer);
     return status;
-}
-
-gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device,
-                                        const gantry__allocation_t *request, uint32_t first_stream,
-                                        gantry__buffer_t **out_buffer) {
-    gantry__profile_frame_t *frame = gantry__device_frame(device->table);
-    if (!frame) return buffer_allocate(device, request, first_stream, out_buffer);
-    gantry__step_t before = gantry__profile_switch(frame, GANTRY__STEP_ALLOCATION);
-    gantry_status_t status = buffer_allocate(device, request, first_stream, out_buffer);
-    (void)gantry__profile_switch(frame, before);
-    if (status != GANTRY_OK) return status;
-    ++frame->numbers.allocations;
-    frame->numbers.allocated_bytes += request->bytes;
-    return GANTRY_OK;
 }
 
 gantry_status_t gantry__buffer_create(gantry_logical_device_t *device, uint64_t size_bytes,

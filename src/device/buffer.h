@@ -7,7 +7,14 @@
 #ifndef GANTRY_DEVICE_BUFFER_H
 #define GANTRY_DEVICE_BUFFER_H
 
-#include "device/device_table.h"
+#include <stdatomic.h>
+
+#include <gantry/backend_abi.h>
+#include <gantry/device.h>
+
+#include "base/failure.h"
+#include "device/point.h"
+#include "memory/allocator.h"
 
 typedef struct gantry__buffer_t {
     atomic_uint references;

@@ -28,9 +28,9 @@
 #include <stdlib.h>
 
 #include "device/driver_memory.h"
+#include "device/logical_device.h"
 
 typedef struct gantry_logical_device_t logical_t;
-typedef struct gantry_physical_device_t physical_t;
 
 #define MIB (UINT64_C(1) << 20)
 #define MOST_CONTEXT_BYTES (1024 * MIB)
@@ -74,40 +74,40 @@ static uint64_t reserve_of(const gantry_device_info_t *info, uint64_t free_bytes
  * does not tell leaves the total. */
 static uint64_t default_limit(const logical_t *device, uint64_t total) {
     uint64_t free_bytes, driver_total;
-    if (gantry__device_growth(device->table, device->physical)) return total;
+    if (device->card->settings.growth) return total;
     if (!gantry__driver_memory(device, &free_bytes, &driver_total)) return total;
     uint64_t reserve = reserve_of(&device->info, free_bytes);
     if (card_limit_is_host_backed(device) && reserve < driver_total / 16)
         reserve = driver_total / 16;
-    uint64_t limit = (reserve < free_bytes ? free_bytes - reserve : free_bytes) +
-                     device->physical->context_bytes;
+    uint64_t limit =
+        (reserve < free_bytes ? free_bytes - reserve : free_bytes) + device->card->context_bytes;
     return limit < total ? limit : total;
 }
 
 void gantry__card_limit_find(logical_t *device, uint64_t free_before) {
-    physical_t *physical = device->physical;
+    gantry__card_t *card = device->card;
     uint64_t total = device->info.total_bytes ? device->info.total_bytes : UINT64_MAX;
-    uint64_t wanted = gantry__device_limit(device->table, physical);
-    physical->context_bytes =
+    uint64_t wanted = card->settings.limit_bytes;
+    card->context_bytes =
         free_before == UNKNOWN ? 0 : context_between(free_before, gantry__card_free_bytes(device));
-    physical->whole_limit_bytes = !wanted          ? default_limit(device, total)
-                                  : wanted < total ? wanted
-                                                   : total;
-    bool is_in_bytes = wanted && !physical->settings.is_share;
-    physical->bound_bytes = is_in_bytes ? total : physical->whole_limit_bytes;
+    card->whole_limit_bytes = !wanted          ? default_limit(device, total)
+                              : wanted < total ? wanted
+                                               : total;
+    bool is_in_bytes = wanted && !card->settings.is_share;
+    card->bound_bytes = is_in_bytes ? total : card->whole_limit_bytes;
 }
 
 /* ---- its logical devices ---- */
 
 /* A part's own limit; parts without one share equally what the others leave of the whole. */
 static uint64_t part_limit(const logical_t *device) {
-    const physical_t *physical = device->physical;
-    uint64_t left = physical->whole_limit_bytes, sharers = 0;
+    const gantry__card_t *card = device->card;
+    uint64_t left = card->whole_limit_bytes, sharers = 0;
     if (!device->part) return left;
     if (device->part->memory_limit_bytes)
         return device->part->memory_limit_bytes < left ? device->part->memory_limit_bytes : left;
-    for (size_t i = 0; i < physical->part_count; ++i) {
-        uint64_t taken = physical->parts[i].memory_limit_bytes;
+    for (size_t i = 0; i < card->part_count; ++i) {
+        uint64_t taken = card->parts[i].memory_limit_bytes;
         left = taken < left ? left - taken : 0;
         sharers += taken == 0;
     }
@@ -115,21 +115,19 @@ static uint64_t part_limit(const logical_t *device) {
 }
 
 /* L: the whole, unless every part has a limit of its own. */
-static uint64_t limits_together(const physical_t *physical) {
-    for (size_t i = 0; i < physical->part_count; ++i) {
-        if (physical->parts[i].memory_limit_bytes == 0) return physical->whole_limit_bytes;
+static uint64_t limits_together(const gantry__card_t *card) {
+    for (size_t i = 0; i < card->part_count; ++i) {
+        if (card->parts[i].memory_limit_bytes == 0) return card->whole_limit_bytes;
     }
-    uint64_t sum = gantry__parts_sum(physical->parts, physical->part_count);
-    return physical->part_count > 0 && sum < physical->whole_limit_bytes
-               ? sum
-               : physical->whole_limit_bytes;
+    uint64_t sum = gantry__parts_sum(card->parts, card->part_count);
+    return card->part_count > 0 && sum < card->whole_limit_bytes ? sum : card->whole_limit_bytes;
 }
 
 void gantry__logical_limit_find(logical_t *device) {
-    const physical_t *physical = device->physical;
-    uint64_t together = limits_together(physical), context = physical->context_bytes, charged = 0;
+    const gantry__card_t *card = device->card;
+    uint64_t together = limits_together(card), context = card->context_bytes, charged = 0;
     device->limit_bytes = part_limit(device);
-    uint64_t beside = physical->bound_bytes > together ? physical->bound_bytes - together : 0;
+    uint64_t beside = card->bound_bytes > together ? card->bound_bytes - together : 0;
     if (context > beside) charged = context - beside;
     if (device->limit_bytes < together)
         charged = (uint64_t)((long double)charged * (long double)device->limit_bytes /
@@ -143,6 +141,6 @@ gantry_status_t gantry__logical_limit_check(const logical_t *device) {
                         "%s has a limit of %" PRIu64
                         " bytes; the driver's context alone takes %" PRIu64 " bytes of %s, %" PRIu64
                         " of them counted against this limit",
-                        device->name, device->limit_bytes, device->physical->context_bytes,
+                        device->name, device->limit_bytes, device->card->context_bytes,
                         device->physical->name, device->context_bytes);
 }

@@ -6,7 +6,11 @@
 #ifndef GANTRY_DEVICE_CARD_LIMIT_H
 #define GANTRY_DEVICE_CARD_LIMIT_H
 
-#include "device/device_table.h"
+#include <stdint.h>
+
+#include <gantry/device.h>
+
+#include "base/failure.h"
 
 /* The card's free memory as told without opening it, for gantry__card_limit_find; UINT64_MAX
  * when nobody can. */

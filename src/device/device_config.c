@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+#include "device/device_table.h"
+#include "device/physical_device.h"
+
 typedef struct gantry_physical_device_t physical_t;
 
 gantry_status_t gantry__device_check(const gantry__device_table_t *table,
@@ -35,15 +38,10 @@ gantry_status_t gantry__device_refuse_frozen(const gantry__device_table_t *table
                         table->frozen_by);
 }
 
-physical_t *gantry__device_mutable(const gantry__device_table_t *table,
-                                   const gantry_physical_device_t *device) {
-    return table->physical[device->position];
-}
-
-void gantry__device_hold_parts(physical_t *device) {
-    int layer = device->settings.winner[GANTRY__DEVICE_PARTS];
-    device->parts = layer < 0 ? NULL : device->settings.layers[layer].parts;
-    device->part_count = layer < 0 ? 0 : device->settings.layers[layer].part_count;
+void gantry__card_hold_parts(gantry__card_t *card) {
+    int layer = card->settings.winner[GANTRY__DEVICE_PARTS];
+    card->parts = layer < 0 ? NULL : card->settings.layers[layer].parts;
+    card->part_count = layer < 0 ? 0 : card->settings.layers[layer].part_count;
 }
 
 void gantry__device_warn_of_lost_split(const gantry__device_table_t *table, const char *name,
@@ -63,17 +61,17 @@ void gantry__device_warn_of_lost_split(const gantry__device_table_t *table, cons
     }
 }
 
-gantry_status_t gantry__device_commit(gantry__device_table_t *table, physical_t *device,
+gantry_status_t gantry__device_commit(gantry__device_table_t *table, const physical_t *device,
                                       gantry__device_settings_t *next, const char *what,
                                       bool *out_changed) {
     *out_changed = false;
     GANTRY__TRY(gantry__device_settings_resolve(next, device->name, device->info.total_bytes));
     if (gantry__device_table_is_frozen(table)) {
-        bool is_equal = gantry__device_settings_equal(next, &device->settings);
+        bool is_equal = gantry__device_settings_equal(next, &device->card->settings);
         return is_equal ? GANTRY_OK : gantry__device_refuse_frozen(table, what);
     }
-    device->settings = *next;
-    gantry__device_hold_parts(device);
+    device->card->settings = *next;
+    gantry__card_hold_parts(device->card);
     *out_changed = true;
     return GANTRY_OK;
 }

@@ -7,7 +7,9 @@
 #ifndef GANTRY_DEVICE_DEVICE_CONFIG_H
 #define GANTRY_DEVICE_DEVICE_CONFIG_H
 
-#include "device/device_table.h"
+#include "device/card.h"
+
+typedef struct gantry__device_table_t gantry__device_table_t;
 
 /* ---- parts of init ---- */
 
@@ -40,17 +42,14 @@ bool gantry__device_table_is_frozen(const gantry__device_table_t *table);
 /* FailedPrecondition "<what> cannot be modified after being initialized (initialized by
  * gantry_matmul)". */
 gantry_status_t gantry__device_refuse_frozen(const gantry__device_table_t *table, const char *what);
-/* Setters get const handles from the user; the table owns the objects. */
-struct gantry_physical_device_t *gantry__device_mutable(const gantry__device_table_t *table,
-                                                        const gantry_physical_device_t *device);
 /* Makes next what holds of the device if the table allows it; under the lock. what: for the
  * refusal. */
 gantry_status_t gantry__device_commit(gantry__device_table_t *table,
-                                      struct gantry_physical_device_t *device,
+                                      const gantry_physical_device_t *device,
                                       gantry__device_settings_t *next, const char *what,
                                       bool *out_changed);
-/* The split that holds becomes the device's parts. */
-void gantry__device_hold_parts(struct gantry_physical_device_t *device);
+/* The split that holds becomes the card's parts. */
+void gantry__card_hold_parts(gantry__card_t *card);
 /* Warns, if there is reason to: of a split that lost to a higher source's limit or fraction, ... */
 void gantry__device_warn_of_lost_split(const gantry__device_table_t *table, const char *name,
                                        const gantry__device_settings_t *settings);

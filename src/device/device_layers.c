@@ -5,6 +5,8 @@
 
 #include "base/setting_rows.h"
 #include "device/device_config.h"
+#include "device/device_table.h"
+#include "device/physical_device.h"
 
 typedef struct gantry_physical_device_t physical_t;
 
@@ -94,9 +96,9 @@ static gantry_status_t read_item(const reader_t *reader, const gantry__config_it
     physical_t *device;
     GANTRY__TRY(find_device(reader, item, &device));
     if (!device) return GANTRY_OK;
-    if (device->settings.layers[reader->layer].by[reader->id])
+    if (device->card->settings.layers[reader->layer].by[reader->id])
         return refuse_twice(reader, item, device->name);
-    say(reader, &device->settings, &said);
+    say(reader, &device->card->settings, &said);
     return GANTRY_OK;
 }
 
@@ -110,7 +112,7 @@ static gantry_status_t read_split(const reader_t *reader, const gantry__config_i
                                      "* is not accepted here; a split needs a device's name");
     GANTRY__TRY(find_device(reader, item, &device));
     if (!device) return GANTRY_OK;
-    gantry__device_layer_t *layer = &device->settings.layers[reader->layer];
+    gantry__device_layer_t *layer = &device->card->settings.layers[reader->layer];
     if (layer->by[reader->id]) return refuse_twice(reader, item, device->name);
     if (gantry__parts_check(device, parts, count) != GANTRY_OK)
         return gantry__config_refuse(&reader->text, item->at, "%s", gantry__message());
@@ -133,7 +135,7 @@ static gantry_status_t read_text(const reader_t *reader) {
     }
     const gantry__device_layer_t *rest = &reader->table->defaults.layers[reader->layer];
     for (size_t i = 0; rest->by[reader->id] && i < reader->table->physical_count; ++i) {
-        gantry__device_settings_t *settings = &reader->table->physical[i]->settings;
+        gantry__device_settings_t *settings = &reader->table->physical[i]->card->settings;
         if (!settings->layers[reader->layer].by[reader->id]) say(reader, settings, rest);
     }
     return GANTRY_OK;
@@ -164,7 +166,7 @@ static void force_growth(physical_t *device, const gantry__setting_t *setting,
                          gantry_choice_t growth) {
     int layer =
         setting->source == GANTRY__SOURCE_OPTION ? GANTRY__LAYER_OPTION : GANTRY__LAYER_TENSORFLOW;
-    gantry__device_layer_t *said = &device->settings.layers[layer];
+    gantry__device_layer_t *said = &device->card->settings.layers[layer];
     if (said->by[GANTRY__DEVICE_GROWTH]) return;
     said->by[GANTRY__DEVICE_GROWTH] = gantry__setting_by(setting);
     said->growth = growth;
@@ -188,9 +190,10 @@ static gantry_status_t read_forced_growth(gantry__device_table_t *table) {
         physical_t *device = table->physical[i];
         if (!device->listed || strcmp(device->type, "GPU") != 0) continue;
         force_growth(device, setting, on ? GANTRY_ON : GANTRY_OFF);
-        gantry__device_warn_of_growth(table, device->name, &device->settings,
+        gantry__device_warn_of_growth(table, device->name, &device->card->settings,
                                       GANTRY__LAYER_ENVIRONMENT);
-        gantry__device_warn_of_growth(table, device->name, &device->settings, GANTRY__LAYER_OPTION);
+        gantry__device_warn_of_growth(table, device->name, &device->card->settings,
+                                      GANTRY__LAYER_OPTION);
     }
     return GANTRY_OK;
 }
@@ -200,14 +203,15 @@ static gantry_status_t read_forced_growth(gantry__device_table_t *table) {
 static gantry_status_t resolve_all(gantry__device_table_t *table) {
     for (size_t i = 0; i < table->physical_count; ++i) {
         physical_t *device = table->physical[i];
-        GANTRY__TRY(gantry__device_settings_resolve(&device->settings, device->name,
+        GANTRY__TRY(gantry__device_settings_resolve(&device->card->settings, device->name,
                                                     device->info.total_bytes));
-        gantry__device_hold_parts(device);
-        gantry__device_warn_of_lost_split(table, device->name, &device->settings);
+        gantry__card_hold_parts(device->card);
+        gantry__device_warn_of_lost_split(table, device->name, &device->card->settings);
     }
     for (size_t i = 0; i < table->physical_count; ++i) {
         const physical_t *device = table->physical[i];
-        GANTRY__TRY(gantry__parts_check_ordinals(table, device, device->parts, device->part_count));
+        GANTRY__TRY(gantry__parts_check_ordinals(table, device, device->card->parts,
+                                                 device->card->part_count));
     }
     return GANTRY_OK;
 }

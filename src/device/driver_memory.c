@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device/driver_memory.h"
 
+#include "device/device_table.h"
 #include "device/fail_over.h"
+#include "device/logical_device.h"
 
 typedef struct gantry_logical_device_t logical_t;
 

@@ -3,7 +3,10 @@
 #ifndef GANTRY_DEVICE_DRIVER_MEMORY_H
 #define GANTRY_DEVICE_DRIVER_MEMORY_H
 
-#include "device/device_table.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gantry/device.h>
 
 /* False, and both are 0, when nobody can tell. Where the driver of a host-backed device cannot
  * (PoCL), the CPU backend answers for the machine: the same memory serves both. The device's

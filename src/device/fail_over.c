@@ -45,6 +45,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/device_table.h"
+#include "device/logical_device.h"
+
 typedef struct gantry_physical_device_t physical_t;
 
 /* ---- views of a card ---- */
@@ -55,12 +58,12 @@ static bool is_preferred(const physical_t *a, const physical_t *b) {
     return rank_a != rank_b ? rank_a > rank_b : a->position < b->position;
 }
 
-physical_t *gantry__card_next_view(const physical_t *card, const physical_t *before) {
-    const gantry__device_table_t *table = card->table;
-    physical_t *next = NULL;
+const physical_t *gantry__card_next_view(const physical_t *listed, const physical_t *before) {
+    const gantry__device_table_t *table = listed->table;
+    const physical_t *next = NULL;
     for (size_t i = 0; i < table->physical_count; ++i) {
-        physical_t *view = table->physical[i];
-        if (view != card && view->served_by != card) continue;
+        const physical_t *view = table->physical[i];
+        if (view != listed && view->served_by != listed) continue;
         if (before && !is_preferred(before, view)) continue;
         if (!next || is_preferred(view, next)) next = view;
     }
@@ -68,32 +71,34 @@ physical_t *gantry__card_next_view(const physical_t *card, const physical_t *bef
 }
 
 const char *gantry__device_note(const physical_t *device) {
-    bool has_changed = atomic_load_explicit(&device->instead, memory_order_acquire) ||
-                       atomic_load_explicit(&device->stands_in_for, memory_order_acquire);
-    return has_changed ? device->later_note : device->note;
+    bool has_changed = atomic_load_explicit(&device->card->instead, memory_order_acquire) ||
+                       atomic_load_explicit(&device->card->stands_in_for, memory_order_acquire);
+    return has_changed ? device->card->later_note : device->note;
 }
 
 const physical_t *gantry__device_shown(const physical_t *device) {
-    const physical_t *instead = atomic_load_explicit(&device->instead, memory_order_acquire);
-    const physical_t *failed = atomic_load_explicit(&device->stands_in_for, memory_order_acquire);
+    const physical_t *instead = atomic_load_explicit(&device->card->instead, memory_order_acquire);
+    const physical_t *failed =
+        atomic_load_explicit(&device->card->stands_in_for, memory_order_acquire);
     return instead ? instead : failed ? failed : device;
 }
 
 /* ---- opening ---- */
 
-static gantry_status_t open_view(physical_t *card, const physical_t *view, const char *name) {
+static gantry_status_t open_view(const physical_t *listed, const physical_t *view,
+                                 const char *name) {
     const gantry__backend_t *backend = view->backend;
     int32_t code =
-        backend->table->device_open(backend->instance, view->backend_index, &card->handle);
+        backend->table->device_open(backend->instance, view->backend_index, &listed->card->handle);
     if (code == 0) return GANTRY_OK;
-    card->handle = NULL;
+    listed->card->handle = NULL;
     return gantry__fail_prefix((gantry_status_t)code, "%s (%s) cannot be opened: ", name,
                                view->alias);
 }
 
-static void close_view(physical_t *card, const physical_t *view) {
-    view->backend->table->device_close(card->handle);
-    card->handle = NULL;
+static void close_view(const physical_t *listed, const physical_t *view) {
+    view->backend->table->device_close(listed->card->handle);
+    listed->card->handle = NULL;
 }
 
 /* A backend that could build programs, had it what it needs for that. */
@@ -104,40 +109,41 @@ static gantry_status_t refuse_without_programs(const physical_t *view) {
 }
 
 /* Leaves the card open by the view, or closed with the reason as the message. */
-static gantry_status_t try_view(physical_t *card, const physical_t *view, bool needs_programs,
-                                const char *name) {
+static gantry_status_t try_view(const physical_t *listed, const physical_t *view,
+                                bool needs_programs, const char *name) {
     if (needs_programs && view->info.program_kinds == 0) return refuse_without_programs(view);
-    GANTRY__TRY(open_view(card, view, name));
-    const gantry__device_table_t *table = card->table;
+    GANTRY__TRY(open_view(listed, view, name));
+    const gantry__device_table_t *table = listed->table;
     gantry_status_t status = table->probe && view->info.program_kinds != 0
-                                 ? table->probe(table->probe_user, view, card->handle)
+                                 ? table->probe(table->probe_user, view, listed->card->handle)
                                  : GANTRY_OK;
     if (status == GANTRY_OK) return GANTRY_OK;
     char why[GANTRY__MESSAGE_BYTES]; /* closing may say something, too */
     (void)snprintf(why, sizeof why, "%s", gantry__message());
-    close_view(card, view);
+    close_view(listed, view);
     return gantry__fail(status, "%s", why);
 }
 
-static void fail_over_take(physical_t *card, physical_t *view, const char *reason) {
-    (void)snprintf(card->later_note, sizeof card->later_note,
-                   "%s serves this card in place of %s: %s", view->alias, card->alias, reason);
-    (void)snprintf(view->later_note, sizeof view->later_note,
+static void fail_over_take(const physical_t *listed, const physical_t *view, const char *reason) {
+    (void)snprintf(listed->card->later_note, sizeof listed->card->later_note,
+                   "%s serves this card in place of %s: %s", view->alias, listed->alias, reason);
+    (void)snprintf(view->card->later_note, sizeof view->card->later_note,
                    "cannot be used, %s serves this card in its place: %s", view->alias, reason);
-    atomic_store_explicit(&view->stands_in_for, card, memory_order_release);
-    atomic_store_explicit(&card->instead, view, memory_order_release);
-    (void)atomic_fetch_add(&card->table->losses, 1);
+    atomic_store_explicit(&view->card->stands_in_for, listed, memory_order_release);
+    atomic_store_explicit(&listed->card->instead, view, memory_order_release);
+    (void)atomic_fetch_add(&listed->table->losses, 1);
 }
 
 /* The first of the other views that works takes over. Else Unavailable, with what each of them
  * said behind reason. */
-static gantry_status_t try_others(physical_t *card, bool needs_programs, const char *name,
+static gantry_status_t try_others(const physical_t *listed, bool needs_programs, const char *name,
                                   char *reason, size_t reason_bytes) {
-    const physical_t *before = card;
-    for (physical_t *view; (view = gantry__card_next_view(card, before)) != NULL; before = view) {
-        gantry_status_t status = try_view(card, view, needs_programs, name);
+    const physical_t *before = listed;
+    for (const physical_t *view; (view = gantry__card_next_view(listed, before)) != NULL;
+         before = view) {
+        gantry_status_t status = try_view(listed, view, needs_programs, name);
         if (status == GANTRY_OK) {
-            fail_over_take(card, view, reason);
+            fail_over_take(listed, view, reason);
             return GANTRY_OK;
         }
         if (status == GANTRY_RESOURCE_EXHAUSTED) return status;
@@ -148,34 +154,36 @@ static gantry_status_t try_others(physical_t *card, bool needs_programs, const c
     return GANTRY_UNAVAILABLE;
 }
 
-static bool has_view_with_programs(const physical_t *card) {
-    for (const physical_t *view = NULL; (view = gantry__card_next_view(card, view)) != NULL;) {
+static bool has_view_with_programs(const physical_t *listed) {
+    for (const physical_t *view = NULL; (view = gantry__card_next_view(listed, view)) != NULL;) {
         if (view->info.program_kinds != 0) return true;
     }
     return false;
 }
 
-gantry_status_t gantry__card_open(physical_t *card, const char *name) {
-    bool is_alone = gantry__card_next_view(card, card) == NULL;
-    if (card->is_proven || is_alone) return open_view(card, gantry__device_view(card), name);
+gantry_status_t gantry__card_open(const physical_t *listed, const char *name) {
+    bool is_alone = gantry__card_next_view(listed, listed) == NULL;
+    if (listed->card->is_proven || is_alone)
+        return open_view(listed, gantry__device_view(listed), name);
     char reason[GANTRY__MESSAGE_BYTES];
-    bool needs_programs = has_view_with_programs(card);
-    gantry_status_t status = try_view(card, card, needs_programs, name);
+    bool needs_programs = has_view_with_programs(listed);
+    gantry_status_t status = try_view(listed, listed, needs_programs, name);
     if (status != GANTRY_OK && status != GANTRY_RESOURCE_EXHAUSTED) {
         (void)snprintf(reason, sizeof reason, "%s", gantry__message());
-        status = try_others(card, needs_programs, name, reason, sizeof reason);
+        status = try_others(listed, needs_programs, name, reason, sizeof reason);
         if (status == GANTRY_UNAVAILABLE) {
-            gantry_status_t own = open_view(card, card, name);
+            gantry_status_t own = open_view(listed, listed, name);
             if (own != GANTRY_OK) return gantry__fail(own, "%s", reason);
-            (void)snprintf(card->later_note, sizeof card->later_note,
-                           "%s serves this card as it can: %s", card->alias, reason);
+            (void)snprintf(listed->card->later_note, sizeof listed->card->later_note,
+                           "%s serves this card as it can: %s", listed->alias, reason);
             return GANTRY_OK;
         }
     }
-    card->is_proven = status == GANTRY_OK;
+    listed->card->is_proven = status == GANTRY_OK;
     return status;
 }
 
-void gantry__fail_over_tell(const physical_t *card) {
-    gantry__log(card->table->log, GANTRY_LEVEL_WARNING, "%s: %s", card->name, card->later_note);
+void gantry__fail_over_tell(const physical_t *listed) {
+    gantry__log(listed->table->log, GANTRY_LEVEL_WARNING, "%s: %s", listed->name,
+                listed->card->later_note);
 }

@@ -7,14 +7,16 @@
 #ifndef GANTRY_DEVICE_FAIL_OVER_H
 #define GANTRY_DEVICE_FAIL_OVER_H
 
-#include "device/device_table.h"
+#include <gantry/device.h>
+
+#include "base/failure.h"
 
 /* Opens the driver's device of the view that serves the card; handle is set. open_lock is held, the
  * card is not open. name is for messages. Decides, once, who serves: when the serving view fails
  * and another one works, that one takes over. */
-gantry_status_t gantry__card_open(struct gantry_physical_device_t *card, const char *name);
+gantry_status_t gantry__card_open(const struct gantry_physical_device_t *listed, const char *name);
 /* Warns of what the card's opening found: later_note. No lock is held, the card is open. */
-void gantry__fail_over_tell(const struct gantry_physical_device_t *card);
+void gantry__fail_over_tell(const struct gantry_physical_device_t *listed);
 
 /* The text that holds now of the view. */
 const char *gantry__device_note(const struct gantry_physical_device_t *device);
@@ -24,7 +26,7 @@ const struct gantry_physical_device_t *gantry__device_shown(
     const struct gantry_physical_device_t *device);
 /* The next view of the card in the order of preference, itself first; before NULL: the first.
  * NULL: there are no more. */
-struct gantry_physical_device_t *gantry__card_next_view(
-    const struct gantry_physical_device_t *card, const struct gantry_physical_device_t *before);
+const struct gantry_physical_device_t *gantry__card_next_view(
+    const struct gantry_physical_device_t *listed, const struct gantry_physical_device_t *before);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "device/buffer.h"
+#include "device/device_table.h"
 #include "device/fault_text.h"
 #include "device/loss.h"
 
@@ -21,17 +22,19 @@ _Static_assert(sizeof(slot_t) == GANTRY__FAULT_BYTES, "the device's layout");
 
 #define BLOCK_POSITIONS (INT64_C(1) << 31)
 
-gantry_status_t gantry__fault_table_init(gantry__fault_table_t *table) {
-    table->is_ready = false;
-    table->free_count = table->kept_count = 0;
-    table->oldest = table->newest = table->first_bad = NULL;
-    if (gantry__mutex_init(&table->lock) != 0)
+gantry_status_t gantry__fault_table_init(logical_t *device) {
+    gantry__fault_table_t *table = gantry__heap_zalloc(device->table->heap, sizeof *table);
+    if (!table) return GANTRY_RESOURCE_EXHAUSTED;
+    if (gantry__mutex_init(&table->lock) != 0) {
+        gantry__heap_free(device->table->heap, table, sizeof *table);
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    }
+    device->faults = table;
     return GANTRY_OK;
 }
 
 void gantry__fault_table_deinit(logical_t *device) {
-    gantry__fault_table_t *table = &device->faults;
+    gantry__fault_table_t *table = device->faults;
     while (table->oldest) {
         gantry__fault_t *fault = table->oldest;
         table->oldest = fault->next;
@@ -39,8 +42,9 @@ void gantry__fault_table_deinit(logical_t *device) {
     }
     gantry__fault_release(table->first_bad);
     if (table->is_ready) gantry__buffer_release(table->buffer);
-    table->is_ready = false;
     gantry__mutex_deinit(&table->lock);
+    gantry__heap_free(device->table->heap, table, sizeof *table);
+    device->faults = NULL;
 }
 
 /* The lock is held. */
@@ -56,7 +60,7 @@ static void adopt_slots(gantry__fault_table_t *table, gantry__buffer_t *buffer) 
 /* Called and returns with the lock held, which is let go while memory is allocated; a second
  * thread that did the same gives its own up. */
 static gantry_status_t make_slots(logical_t *device) {
-    gantry__fault_table_t *table = &device->faults;
+    gantry__fault_table_t *table = device->faults;
     gantry__buffer_t *buffer;
     uint64_t bytes = (uint64_t)GANTRY__FAULT_SLOTS * GANTRY__FAULT_BYTES;
     gantry__mutex_unlock(&table->lock);
@@ -79,7 +83,7 @@ static gantry_status_t make_slots(logical_t *device) {
 static gantry_status_t settle_kept(logical_t *device, uint32_t most);
 
 static gantry_status_t take_slot(logical_t *device, uint32_t *out_slot) {
-    gantry__fault_table_t *table = &device->faults;
+    gantry__fault_table_t *table = device->faults;
     gantry__mutex_lock(&table->lock);
     gantry_status_t status = table->is_ready ? GANTRY_OK : make_slots(device);
     if (status == GANTRY_OK && table->free_count == 0) {
@@ -102,14 +106,14 @@ static gantry_status_t take_slot(logical_t *device, uint32_t *out_slot) {
 /* A slot is used again only by the compute stream, behind the launch that may still write it.
  * The lock is held. */
 static void return_slot(gantry__fault_t *fault) {
-    gantry__fault_table_t *table = &fault->device->faults;
+    gantry__fault_table_t *table = fault->device->faults;
     if (fault->slot == GANTRY__FAULT_SLOTS) return;
     table->free_slots[table->free_count++] = fault->slot;
     fault->slot = GANTRY__FAULT_SLOTS;
 }
 
 static gantry_span_t slot_span(const logical_t *device, uint32_t slot) {
-    gantry_span_t span = device->faults.span;
+    gantry_span_t span = device->faults->span;
     span.offset_bytes += (uint64_t)slot * GANTRY__FAULT_BYTES;
     span.size_bytes = GANTRY__FAULT_BYTES;
     return span;
@@ -152,12 +156,12 @@ gantry__fault_t *gantry__fault_retain(gantry__fault_t *fault) {
  * tell are not worth their memory. */
 static gantry__buffer_t *take_values(gantry__fault_t *fault) {
     gantry__buffer_t *values = NULL;
-    gantry__mutex_lock(&fault->device->faults.lock);
+    gantry__mutex_lock(&fault->device->faults->lock);
     if (fault->is_kept && atomic_load(&fault->references) == 2) {
         values = fault->values;
         fault->values = NULL;
     }
-    gantry__mutex_unlock(&fault->device->faults.lock);
+    gantry__mutex_unlock(&fault->device->faults->lock);
     return values;
 }
 
@@ -168,14 +172,14 @@ void gantry__fault_release(gantry__fault_t *fault) {
     gantry__buffer_release(unneeded);
     if (!is_last) return;
     gantry__buffer_release(fault->values);
-    gantry__mutex_lock(&fault->device->faults.lock);
+    gantry__mutex_lock(&fault->device->faults->lock);
     return_slot(fault);
-    gantry__mutex_unlock(&fault->device->faults.lock);
+    gantry__mutex_unlock(&fault->device->faults->lock);
     gantry__heap_free(fault->device->table->heap, fault, sizeof *fault);
 }
 
 void gantry__fault_submit(gantry__fault_t *fault, gantry__point_t point) {
-    gantry__fault_table_t *table = &fault->device->faults;
+    gantry__fault_table_t *table = fault->device->faults;
     fault->point = point;
     gantry__mutex_lock(&table->lock);
     (void)gantry__fault_retain(fault);
@@ -232,7 +236,7 @@ static void unlink_kept(gantry__fault_table_t *table, gantry__fault_t *fault) {
 /* What the slot says, unless somebody else was first. Returns whether the table's reference is
  * the caller's. */
 static bool settle_by(gantry__fault_t *fault, const slot_t *slot) {
-    gantry__fault_table_t *table = &fault->device->faults;
+    gantry__fault_table_t *table = fault->device->faults;
     gantry__fault_values_t values = {.count = 0};
     gantry__buffer_t *unneeded = NULL;
     if (slot->code != GANTRY_FAULT_NONE)
@@ -259,9 +263,9 @@ static bool settle_by(gantry__fault_t *fault, const slot_t *slot) {
 gantry_status_t gantry__fault_settle(gantry__fault_t *fault) {
     if (atomic_load_explicit(&fault->settled, memory_order_acquire) == 0) {
         slot_t slot = {0};
-        gantry__mutex_lock(&fault->device->faults.lock);
+        gantry__mutex_lock(&fault->device->faults->lock);
         const uint32_t place = fault->slot;
-        gantry__mutex_unlock(&fault->device->faults.lock);
+        gantry__mutex_unlock(&fault->device->faults->lock);
         if (place < GANTRY__FAULT_SLOTS) GANTRY__TRY(fetch_slot(fault, place, &slot));
         if (settle_by(fault, &slot)) gantry__fault_release(fault);
     }
@@ -308,7 +312,7 @@ static void keep_first_bad(gantry__fault_table_t *table, gantry__fault_t *fault)
 
 /* The launch did not end well, which its point tells whoever asks; the slot says nothing. */
 static bool forget(gantry__fault_t *fault) {
-    gantry__fault_table_t *table = &fault->device->faults;
+    gantry__fault_table_t *table = fault->device->faults;
     gantry__mutex_lock(&table->lock);
     const bool was_kept = fault->is_kept;
     if (was_kept) unlink_kept(table, fault);
@@ -341,7 +345,7 @@ static gantry_status_t fetch_listed(logical_t *device, const kept_t *kept, uint3
 /* Room for `most` in kept. */
 static gantry_status_t settle_in(logical_t *device, uint32_t most, kept_t *kept) {
     const gantry__heap_t *heap = device->table->heap;
-    gantry__fault_table_t *table = &device->faults;
+    gantry__fault_table_t *table = device->faults;
     uint32_t first, last;
     const uint32_t count = list_kept(table, most, kept, &first, &last);
     if (count == 0) return GANTRY_OK;
@@ -358,7 +362,7 @@ static gantry_status_t settle_in(logical_t *device, uint32_t most, kept_t *kept)
 }
 
 static gantry_status_t settle_kept(logical_t *device, uint32_t most) {
-    gantry__fault_table_t *table = &device->faults;
+    gantry__fault_table_t *table = device->faults;
     gantry__mutex_lock(&table->lock);
     const uint32_t room = table->kept_count < most ? table->kept_count : most;
     gantry__mutex_unlock(&table->lock);
@@ -371,7 +375,7 @@ static gantry_status_t settle_kept(logical_t *device, uint32_t most) {
 }
 
 gantry_status_t gantry__fault_settle_all(logical_t *device, gantry__fault_t **out_first) {
-    gantry__fault_table_t *table = &device->faults;
+    gantry__fault_table_t *table = device->faults;
     *out_first = NULL;
     GANTRY__TRY(settle_kept(device, GANTRY__FAULT_SLOTS));
     gantry__mutex_lock(&table->lock);

@@ -20,7 +20,7 @@
 #include "base/failure.h"
 #include "base/heap.h"
 #include "base/thread.h"
-#include "device/stream.h"
+#include "device/point.h"
 
 #define GANTRY__FAULT_BLOCKS 12 /* of 2^31 positions, in which the first bad one is found */
 #define GANTRY__FAULT_BYTES (16 + 4 * GANTRY__FAULT_BLOCKS)
@@ -62,7 +62,7 @@ typedef struct gantry__fault_table_t {
     gantry__fault_t *first_bad;
 } gantry__fault_table_t;
 
-gantry_status_t gantry__fault_table_init(gantry__fault_table_t *table);
+gantry_status_t gantry__fault_table_init(struct gantry_logical_device_t *device);
 void gantry__fault_table_deinit(struct gantry_logical_device_t *device);
 
 /* A new fault with a zeroed slot; *out_span is the slot. The zeroing is submitted to the compute

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/buffer.h"
+#include "device/logical_device.h"
 #include "device/transfer.h"
 
 /* ---- words ---- */

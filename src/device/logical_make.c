@@ -13,12 +13,13 @@
 #include <string.h>
 
 #include "device/device_table.h"
+#include "device/logical_device.h"
 
 typedef struct gantry_logical_device_t logical_t;
 typedef struct gantry_physical_device_t physical_t;
 
 static size_t logical_make_parts_of(const physical_t *physical) {
-    return physical->part_count > 0 ? physical->part_count : 1;
+    return physical->card->part_count > 0 ? physical->card->part_count : 1;
 }
 
 /* 0 stands for "not told" on either side. */
@@ -61,8 +62,9 @@ static gantry_status_t add_logical(gantry__device_table_t *table, const physical
     logical_t *device = gantry__heap_zalloc(table->heap, sizeof *device);
     if (!device) return GANTRY_RESOURCE_EXHAUSTED;
     device->table = table;
-    device->physical = table->physical[physical->position];
-    device->part = physical->part_count > 0 ? &physical->parts[part] : NULL;
+    device->physical = physical;
+    device->card = physical->card;
+    device->part = physical->card->part_count > 0 ? &physical->card->parts[part] : NULL;
     gantry__logical_device_bind(device);
     table->logical[table->logical_count++] = device;
     return GANTRY_OK;

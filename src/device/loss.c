@@ -3,15 +3,17 @@
 
 #include <stdio.h>
 
+#include "device/device_table.h"
+
 gantry_status_t gantry__loss_fail(const gantry_logical_device_t *device) {
     return gantry__fail(GANTRY_UNAVAILABLE, "%s was lost: %s", device->full_name,
-                        device->physical->lost_text);
+                        device->card->lost_text);
 }
 
 /* The first cause stays. Plans that were kept before are not found again, since their key has
  * the count of losses in it. */
 static void lose(gantry_logical_device_t *device) {
-    struct gantry_physical_device_t *card = device->physical;
+    gantry__card_t *card = device->card;
     int works = GANTRY__NOT_LOST;
     if (!atomic_compare_exchange_strong(&card->lost, &works, GANTRY__BEING_LOST)) return;
     const char *cause = gantry__message();
@@ -21,7 +23,7 @@ static void lose(gantry_logical_device_t *device) {
     (void)atomic_fetch_add(&device->table->losses, 1);
     gantry__log(device->table->log, GANTRY_LEVEL_ERROR,
                 "Device %s (%s) was lost and is not used any more: %s", device->full_name,
-                gantry__device_view(card)->alias, card->lost_text);
+                gantry__logical_view(device)->alias, card->lost_text);
 }
 
 gantry_status_t gantry__loss_note_failure(gantry_logical_device_t *device, gantry_status_t status) {

@@ -9,10 +9,10 @@
 #ifndef GANTRY_DEVICE_LOSS_H
 #define GANTRY_DEVICE_LOSS_H
 
-#include "device/device_table.h"
+#include "device/logical_device.h"
 
 static inline bool gantry__device_is_lost(const gantry_logical_device_t *device) {
-    return atomic_load_explicit(&device->physical->lost, memory_order_acquire) == GANTRY__LOST;
+    return gantry__card_is_lost(device->card);
 }
 
 /* Unavailable "<full name> was lost: <cause>". The device is lost. */

@@ -5,27 +5,17 @@
 
 #include "base/amount.h"
 #include "device/device_config.h"
+#include "device/device_table.h"
+#include "device/physical_device.h"
 
 typedef struct gantry_physical_device_t physical_t;
 
 /* ---- setters ---- */
 
-bool gantry__device_growth(const gantry__device_table_t *table,
-                           const gantry_physical_device_t *device) {
-    (void)table;
-    return device->settings.growth;
-}
-
-uint64_t gantry__device_limit(const gantry__device_table_t *table,
-                              const gantry_physical_device_t *device) {
-    (void)table;
-    return device->settings.limit_bytes;
-}
-
 bool gantry__device_get_growth(gantry__device_table_t *table,
                                const gantry_physical_device_t *device) {
     gantry__mutex_lock(&table->lock);
-    bool growth = device->settings.growth;
+    bool growth = device->card->settings.growth;
     gantry__mutex_unlock(&table->lock);
     return growth;
 }
@@ -47,28 +37,29 @@ void gantry__device_warn_of_growth(const gantry__device_table_t *table, const ch
 gantry_status_t gantry__device_set_growth(gantry__device_table_t *table,
                                           const gantry_physical_device_t *device, bool enabled) {
     GANTRY__TRY(gantry__device_check(table, device));
-    physical_t *changed = gantry__device_mutable(table, device);
     bool is_changed = false;
     gantry__mutex_lock(&table->lock);
-    gantry__device_settings_t next = changed->settings;
+    gantry__device_settings_t next = device->card->settings;
     next.layers[GANTRY__LAYER_CALL].growth = enabled ? GANTRY_ON : GANTRY_OFF;
     next.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_GROWTH] = "gantry_set_memory_growth";
     gantry_status_t status =
-        gantry__device_commit(table, changed, &next, "Physical devices", &is_changed);
+        gantry__device_commit(table, device, &next, "Physical devices", &is_changed);
     gantry__mutex_unlock(&table->lock);
-    if (is_changed) gantry__device_warn_of_growth(table, changed->name, &next, GANTRY__LAYER_CALL);
+    if (is_changed) gantry__device_warn_of_growth(table, device->name, &next, GANTRY__LAYER_CALL);
     return status;
 }
 
 /* A split that a call made has limits of its own; one from option or environment gives way when
  * it has to. Under the lock. */
 static gantry_status_t refuse_on_split(const physical_t *device, const char *what) {
-    if (!device->settings.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_PARTS]) return GANTRY_OK;
+    if (!device->card->settings.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_PARTS])
+        return GANTRY_OK;
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
         "%s cannot be set on %s: %s split it into %zu logical devices, which have limits of their own",
-        what, device->name, device->settings.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_PARTS],
-        device->part_count);
+        what, device->name,
+        device->card->settings.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_PARTS],
+        device->card->part_count);
 }
 
 gantry_status_t gantry__device_set_limit(gantry__device_table_t *table,
@@ -82,18 +73,17 @@ gantry_status_t gantry__device_set_limit(gantry__device_table_t *table,
                             " bytes are accepted, 0 takes the setting back",
                             limit_bytes, device->name, device->info.total_bytes);
     }
-    physical_t *changed = gantry__device_mutable(table, device);
     bool is_changed = false;
     gantry__mutex_lock(&table->lock);
-    gantry__device_settings_t next = changed->settings;
+    gantry__device_settings_t next = device->card->settings;
     next.layers[GANTRY__LAYER_CALL].limit = (gantry__limit_t){.bytes = limit_bytes};
     next.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_LIMIT] =
         limit_bytes ? "gantry_set_memory_limit" : NULL;
-    gantry_status_t status = limit_bytes ? refuse_on_split(changed, "a memory limit") : GANTRY_OK;
+    gantry_status_t status = limit_bytes ? refuse_on_split(device, "a memory limit") : GANTRY_OK;
     if (status == GANTRY_OK)
-        status = gantry__device_commit(table, changed, &next, "Physical devices", &is_changed);
+        status = gantry__device_commit(table, device, &next, "Physical devices", &is_changed);
     gantry__mutex_unlock(&table->lock);
-    if (is_changed) gantry__device_warn_of_lost_split(table, changed->name, &next);
+    if (is_changed) gantry__device_warn_of_lost_split(table, device->name, &next);
     return status;
 }
 
@@ -119,18 +109,17 @@ gantry_status_t gantry__device_set_fraction(gantry__device_table_t *table,
                                             double fraction) {
     GANTRY__TRY(gantry__device_check(table, device));
     GANTRY__TRY(check_fraction(device, fraction));
-    physical_t *changed = gantry__device_mutable(table, device);
     bool is_changed = false;
     gantry__mutex_lock(&table->lock);
-    gantry__device_settings_t next = changed->settings;
+    gantry__device_settings_t next = device->card->settings;
     next.layers[GANTRY__LAYER_CALL].fraction = fraction;
     next.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_FRACTION] =
         fraction > 0 ? "gantry_set_memory_fraction" : NULL;
     /* a split by call is refused while the layers are put together */
     gantry_status_t status =
-        gantry__device_commit(table, changed, &next, "Physical devices", &is_changed);
+        gantry__device_commit(table, device, &next, "Physical devices", &is_changed);
     gantry__mutex_unlock(&table->lock);
-    if (is_changed) gantry__device_warn_of_lost_split(table, changed->name, &next);
+    if (is_changed) gantry__device_warn_of_lost_split(table, device->name, &next);
     return status;
 }
 

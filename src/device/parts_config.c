@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "device/device_config.h"
+#include "device/device_table.h"
+#include "device/physical_device.h"
 
 typedef struct gantry_physical_device_t physical_t;
 typedef gantry_logical_device_config_t part_t;
@@ -121,10 +123,10 @@ gantry_status_t gantry__parts_check_ordinals(const gantry__device_table_t *table
     if (count < 2) return GANTRY_OK;
     for (size_t i = 0; i < table->physical_count; ++i) {
         const physical_t *sibling = table->physical[i];
-        if (sibling == device || sibling->part_count < 2 ||
+        if (sibling == device || sibling->card->part_count < 2 ||
             strcmp(sibling->type, device->type) != 0)
             continue;
-        if (sibling->parts[0].has_ordinal == parts[0].has_ordinal) continue;
+        if (sibling->card->parts[0].has_ordinal == parts[0].has_ordinal) continue;
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT,
             "Device ordinals must be set for all virtual devices or none. %s has %s, %s has %s",
@@ -138,7 +140,7 @@ gantry_status_t gantry__parts_check_ordinals(const gantry__device_table_t *table
 
 /* Takes the parts into next and makes it hold; under the lock. *parts is then what is to be
  * freed after it. */
-static gantry_status_t commit_parts(gantry__device_table_t *table, physical_t *device,
+static gantry_status_t commit_parts(gantry__device_table_t *table, const physical_t *device,
                                     gantry__device_settings_t *next, part_t **parts, size_t *count,
                                     bool *out_changed) {
     gantry__device_layer_t *said = &next->layers[GANTRY__LAYER_CALL];
@@ -154,19 +156,17 @@ static gantry_status_t commit_parts(gantry__device_table_t *table, physical_t *d
     return GANTRY_OK;
 }
 
-static gantry_status_t set_parts(gantry__device_table_t *table,
-                                 const gantry_physical_device_t *given, const part_t *configs,
-                                 size_t count, const char *by, bool once) {
-    GANTRY__TRY(gantry__device_check(table, given));
-    GANTRY__TRY(gantry__parts_check(given, configs, count));
+static gantry_status_t set_parts(gantry__device_table_t *table, const physical_t *device,
+                                 const part_t *configs, size_t count, const char *by, bool once) {
+    GANTRY__TRY(gantry__device_check(table, device));
+    GANTRY__TRY(gantry__parts_check(device, configs, count));
     part_t *parts = gantry__heap_alloc(table->heap, count * sizeof *parts);
     if (!parts) return GANTRY_RESOURCE_EXHAUSTED;
     memcpy(parts, configs, count * sizeof *parts);
-    physical_t *device = gantry__device_mutable(table, given);
     bool is_changed = false;
     gantry_status_t status = GANTRY_OK;
     gantry__mutex_lock(&table->lock);
-    gantry__device_settings_t next = device->settings;
+    gantry__device_settings_t next = device->card->settings;
     gantry__device_layer_t *said = &next.layers[GANTRY__LAYER_CALL];
     bool is_set = said->by[GANTRY__DEVICE_PARTS] != NULL;
     if (once && is_set && !gantry__parts_equal(said->parts, said->part_count, parts, count)) {
@@ -206,9 +206,9 @@ gantry_status_t gantry__device_get_logical(gantry__device_table_t *table,
     *out_count = 0;
     GANTRY__TRY(gantry__device_check(table, device));
     gantry__mutex_lock(&table->lock);
-    *out_count = device->part_count;
-    for (size_t i = 0; i < device->part_count && i < capacity; ++i)
-        out_configs[i] = device->parts[i];
+    *out_count = device->card->part_count;
+    for (size_t i = 0; i < device->card->part_count && i < capacity; ++i)
+        out_configs[i] = device->card->parts[i];
     gantry__mutex_unlock(&table->lock);
     return GANTRY_OK;
 }

@@ -24,7 +24,10 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "device/card.h"
 #include "device/fail_over.h"
+#include "device/physical_device.h"
+#include "device/vendor_visible.h"
 
 typedef struct gantry_physical_device_t physical_t;
 
@@ -77,17 +80,18 @@ static void make_uuid(physical_t *device) {
                    (unsigned long long)(b & 0xffffffffffffULL));
 }
 
-/* An NVIDIA card that another backend sees while CUDA, which would serve it, is there and cannot
- * be used: the record says why. */
-static void note_without_cuda(physical_t *device) {
+/* A card that another backend sees while its vendor's driver, which would serve it, is there and
+ * cannot be used: the record says why. */
+static void note_without_vendors_driver(physical_t *device) {
     const gantry__backend_set_t *backends = device->table->backends;
-    if (device->info.type != GANTRY_DEVICE_TYPE_GPU || !strstr(device->info.vendor, "NVIDIA"))
-        return;
+    const gantry__vendor_t *vendor = device->vendor;
+    if (device->info.type != GANTRY_DEVICE_TYPE_GPU || !vendor) return;
     for (size_t i = 0; i < backends->count; ++i) {
         const gantry__backend_t *backend = &backends->items[i];
-        if (strcmp(backend->name, "cuda") == 0 && backend->state == GANTRY_BACKEND_UNAVAILABLE)
-            (void)snprintf(device->note, sizeof device->note, "served without CUDA: %s",
-                           backend->reason);
+        if (strcmp(backend->name, vendor->backend) == 0 &&
+            backend->state == GANTRY_BACKEND_UNAVAILABLE)
+            (void)snprintf(device->note, sizeof device->note, "served without %s: %s",
+                           vendor->driver, backend->reason);
     }
 }
 
@@ -109,9 +113,28 @@ static void physical_classify(physical_t *device, bool opencl_cpu_as_gpu) {
 
 void gantry__physical_device_release(gantry_physical_device_t *device) {
     const gantry__heap_t *heap = device->table->heap;
-    gantry__device_settings_deinit(&device->settings, heap);
-    gantry__mutex_deinit(&device->open_lock);
+    gantry__device_settings_deinit(&device->card->settings, heap);
+    gantry__mutex_deinit(&device->card->open_lock);
+    gantry__heap_free(heap, device->card, sizeof *device->card);
     gantry__heap_free(heap, device, sizeof *device);
+}
+
+/* An empty record with its card; NULL after a ResourceExhausted. */
+static physical_t *make_record(gantry__device_table_t *table) {
+    physical_t *device = gantry__heap_zalloc(table->heap, sizeof *device);
+    gantry__card_t *card = gantry__heap_zalloc(table->heap, sizeof *card);
+    if (!device || !card) goto fail;
+    if (gantry__mutex_init(&card->open_lock) != 0) {
+        (void)gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+        goto fail;
+    }
+    device->table = table;
+    device->card = card;
+    return device;
+fail:
+    gantry__heap_free(table->heap, device, sizeof *device);
+    gantry__heap_free(table->heap, card, sizeof *card);
+    return NULL;
 }
 
 static gantry_status_t add_view(gantry__device_table_t *table, const gantry__backend_t *backend,
@@ -120,13 +143,8 @@ static gantry_status_t add_view(gantry__device_table_t *table, const gantry__bac
                            &table->physical_capacity, sizeof *table->physical)) {
         return GANTRY_RESOURCE_EXHAUSTED;
     }
-    physical_t *device = gantry__heap_zalloc(table->heap, sizeof *device);
+    physical_t *device = make_record(table);
     if (!device) return GANTRY_RESOURCE_EXHAUSTED;
-    if (gantry__mutex_init(&device->open_lock) != 0) {
-        gantry__heap_free(table->heap, device, sizeof *device);
-        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
-    }
-    device->table = table;
     device->backend = backend;
     device->backend_index = index;
     device->number = -1;
@@ -145,7 +163,8 @@ static gantry_status_t add_view(gantry__device_table_t *table, const gantry__bac
     if (!gantry__pci_normalise(device->info.pci_address, device->pci)) device->pci[0] = '\0';
     make_uuid(device);
     physical_classify(device, table->opencl_cpu_as_gpu);
-    note_without_cuda(device);
+    device->vendor = gantry__vendor_find(backend->name, device->info.vendor);
+    note_without_vendors_driver(device);
     device->position = (uint32_t)table->physical_count;
     table->physical[table->physical_count++] = device;
     return GANTRY_OK;
@@ -314,7 +333,7 @@ static const char *hidden_by(const gantry__device_table_t *table, const physical
     if (!device->listed || gantry__device_is_visible(table, device)) return "";
     if (table->visible_by) return table->visible_by;
     const char *variable =
-        device->hidden_by_cuda ? "CUDA_VISIBLE_DEVICES" : "GANTRY_VISIBLE_DEVICES";
+        device->hidden_by_vendor ? device->vendor->visible : "GANTRY_VISIBLE_DEVICES";
     const gantry__setting_t *setting = gantry__settings_find(table->settings, variable);
     return setting ? gantry__setting_by(setting) : variable;
 }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "device/device_table.h"
 #include "device/loss.h"
 
 typedef struct gantry_logical_device_t logical_t;

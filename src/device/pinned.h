@@ -9,7 +9,13 @@
 #ifndef GANTRY_DEVICE_PINNED_H
 #define GANTRY_DEVICE_PINNED_H
 
-#include "device/device_table.h"
+#include <stdint.h>
+
+#include <gantry/device.h>
+
+#include "base/failure.h"
+
+struct gantry__device_table_t;
 
 /* NULL beyond the bound or when there is none to be had. The device's driver is open. */
 void *gantry__pinned_take(gantry_logical_device_t *device, uint64_t bytes);
@@ -18,8 +24,9 @@ void gantry__pinned_give(gantry_logical_device_t *device, void *data, uint64_t b
 /* For programs: listed. call names the public call in messages. */
 gantry_status_t gantry__pinned_alloc(gantry_logical_device_t *device, uint64_t bytes,
                                      const char *call, void **out_data);
-gantry_status_t gantry__pinned_free(gantry__device_table_t *table, void *data, const char *call);
+gantry_status_t gantry__pinned_free(struct gantry__device_table_t *table, void *data,
+                                    const char *call);
 /* What programs did not give back. The devices are still open. */
-void gantry__pinned_forget(gantry__device_table_t *table);
+void gantry__pinned_forget(struct gantry__device_table_t *table);
 
 #endif

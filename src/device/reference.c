@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "device/fail_over.h"
+#include "device/logical_device.h"
 
 typedef struct gantry_logical_device_t logical_t;
 typedef struct gantry_physical_device_t physical_t;
@@ -37,7 +38,8 @@ static bool has_number(const struct gantry_physical_device_t *physical, int32_t 
 /* A view's own device gives its names up to the card's numbered devices when the view takes
  * over. */
 static bool is_superseded(const logical_t *device) {
-    return atomic_load_explicit(&device->physical->stands_in_for, memory_order_acquire) != NULL;
+    return atomic_load_explicit(&device->physical->card->stands_in_for, memory_order_acquire) !=
+           NULL;
 }
 
 static bool matches_logical(const gantry__device_name_t *name, const logical_t *device) {
@@ -169,7 +171,7 @@ static const char *why_gone(const gantry__device_table_t *table,
     if (!is_here(name) || !name->has_backend) return "";
     for (size_t i = 0; i < table->physical_count; ++i) {
         const struct gantry_physical_device_t *card = table->physical[i];
-        if (!atomic_load_explicit(&card->instead, memory_order_acquire)) continue;
+        if (gantry__device_view(card) == card) continue;
         if (strcmp(name->backend, card->backend->name) != 0) continue;
         bool is_alias = reference->kind == GANTRY__DEVICE_BACKEND_ALIAS;
         if (!name->has_index || !is_alias || name->index == (int32_t)card->backend_index)

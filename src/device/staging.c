@@ -12,6 +12,8 @@
  * lock and a look at a few entries. */
 #include "device/staging.h"
 
+#include "device/device_table.h"
+#include "device/logical_device.h"
 #include "device/pinned.h"
 
 typedef struct gantry_logical_device_t logical_t;
@@ -24,18 +26,18 @@ typedef gantry__staging_block_t block_t;
 
 static bool staging_charge(logical_t *device, uint64_t bytes) {
     if (!gantry__allocator_charge(&device->allocator, bytes)) return false;
-    atomic_fetch_add(&device->staging.charged_bytes, bytes);
+    atomic_fetch_add(&device->staging->charged_bytes, bytes);
     return true;
 }
 
 static void discharge(logical_t *device, uint64_t bytes) {
     gantry__allocator_discharge(&device->allocator, bytes);
-    atomic_fetch_sub(&device->staging.charged_bytes, bytes);
+    atomic_fetch_sub(&device->staging->charged_bytes, bytes);
 }
 
 static void staging_reserve(logical_t *device) {
-    gantry__staging_t *staging = &device->staging;
-    bool grows = gantry__device_growth(device->table, device->physical);
+    gantry__staging_t *staging = device->staging;
+    bool grows = device->card->settings.growth;
     uint32_t wanted = grows ? (staging->most + 3) / 4 : staging->most;
     if (wanted > 0 && staging_charge(device, wanted * BLOCK_BYTES)) staging->reserved = wanted;
 }
@@ -60,7 +62,7 @@ static void free_block(logical_t *device, block_t *block) {
 /* ---- the pair ---- */
 
 unsigned char *gantry__staging_take_pair(logical_t *device) {
-    gantry__staging_t *staging = &device->staging;
+    gantry__staging_t *staging = device->staging;
     if (atomic_exchange(&staging->pair_is_lent, true)) return NULL;
     if (!staging->pair) staging->pair = gantry__pinned_take(device, PAIR_BYTES);
     if (staging->pair) return staging->pair;
@@ -69,11 +71,11 @@ unsigned char *gantry__staging_take_pair(logical_t *device) {
 }
 
 void gantry__staging_give_pair(logical_t *device) {
-    atomic_store(&device->staging.pair_is_lent, false);
+    atomic_store(&device->staging->pair_is_lent, false);
 }
 
 static void free_pair(logical_t *device) {
-    gantry__staging_t *staging = &device->staging;
+    gantry__staging_t *staging = device->staging;
     if (atomic_exchange(&staging->pair_is_lent, true)) return;
     if (staging->pair) gantry__pinned_give(device, staging->pair, PAIR_BYTES);
     staging->pair = NULL;
@@ -83,10 +85,13 @@ static void free_pair(logical_t *device) {
 /* ---- the pool ---- */
 
 gantry_status_t gantry__staging_init(logical_t *device) {
-    gantry__staging_t *staging = &device->staging;
-    *staging = (gantry__staging_t){.count = 0};
-    if (gantry__mutex_init(&staging->lock) != 0)
+    gantry__staging_t *staging = gantry__heap_zalloc(device->table->heap, sizeof *staging);
+    if (!staging) return GANTRY_RESOURCE_EXHAUSTED;
+    if (gantry__mutex_init(&staging->lock) != 0) {
+        gantry__heap_free(device->table->heap, staging, sizeof *staging);
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    }
+    device->staging = staging;
     uint64_t most = device->limit_bytes / GANTRY__STAGING_PART / BLOCK_BYTES;
     staging->most = most < GANTRY__STAGING_BLOCKS ? (uint32_t)most : GANTRY__STAGING_BLOCKS;
     /* its copies end before they return: nothing to stage */
@@ -96,13 +101,15 @@ gantry_status_t gantry__staging_init(logical_t *device) {
 }
 
 void gantry__staging_deinit(logical_t *device) {
-    gantry__staging_t *staging = &device->staging;
+    gantry__staging_t *staging = device->staging;
     for (uint32_t i = 0; i < staging->count; ++i) {
         if (staging->blocks[i].data) free_block(device, &staging->blocks[i]);
     }
     free_pair(device);
     if (staging->reserved > 0) discharge(device, staging->reserved * BLOCK_BYTES);
     gantry__mutex_deinit(&staging->lock);
+    gantry__heap_free(device->table->heap, staging, sizeof *staging);
+    device->staging = NULL;
 }
 
 /* The oldest idle block, its work done or not; NULL when there is none. The lock is held. */
@@ -130,7 +137,7 @@ static block_t *take_empty(gantry__staging_t *staging) {
 /* Called and returns with the lock held; NULL when the block cannot be paid for or made. A device
  * that is full stays so for a while: after a refusal the next few do not ask again. */
 static block_t *make_one_more(logical_t *device) {
-    gantry__staging_t *staging = &device->staging;
+    gantry__staging_t *staging = device->staging;
     if (staging->patience > 0) {
         --staging->patience;
         return NULL;
@@ -148,7 +155,7 @@ static block_t *make_one_more(logical_t *device) {
 }
 
 block_t *gantry__staging_acquire(logical_t *device) {
-    gantry__staging_t *staging = &device->staging;
+    gantry__staging_t *staging = device->staging;
     gantry__point_t point = {NULL, 0};
     gantry__mutex_lock(&staging->lock);
     block_t *block = oldest(staging, true);
@@ -166,14 +173,14 @@ block_t *gantry__staging_acquire(logical_t *device) {
 }
 
 void gantry__staging_return(logical_t *device, block_t *block, gantry__point_t point) {
-    gantry__mutex_lock(&device->staging.lock);
+    gantry__mutex_lock(&device->staging->lock);
     block->point = point;
     block->state = GANTRY__STAGING_IDLE;
-    gantry__mutex_unlock(&device->staging.lock);
+    gantry__mutex_unlock(&device->staging->lock);
 }
 
 uint64_t gantry__staging_release_idle(logical_t *device) {
-    gantry__staging_t *staging = &device->staging;
+    gantry__staging_t *staging = device->staging;
     gantry__mutex_lock(&staging->lock);
     uint64_t released = staging->reserved * BLOCK_BYTES;
     staging->reserved = 0;
@@ -194,5 +201,5 @@ uint64_t gantry__staging_release_idle(logical_t *device) {
 }
 
 uint64_t gantry__staging_bytes(const logical_t *device) {
-    return atomic_load(&device->staging.charged_bytes);
+    return atomic_load(&device->staging->charged_bytes);
 }

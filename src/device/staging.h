@@ -13,8 +13,11 @@
 #ifndef GANTRY_DEVICE_STAGING_H
 #define GANTRY_DEVICE_STAGING_H
 
+#include <stdatomic.h>
+
+#include "base/failure.h"
 #include "base/thread.h"
-#include "device/stream.h"
+#include "device/point.h"
 
 struct gantry_logical_device_t;
 

@@ -26,8 +26,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/profile.h"
-#include "device/loss.h"
+#include "base/profile_frame.h"
+#include "device/card.h"
 
 static gantry_status_t create_handle(const gantry_backend_t *backend,
                                      gantry_backend_device_t *device, uint32_t index,
@@ -42,11 +42,12 @@ static gantry_status_t create_handle(const gantry_backend_t *backend,
 
 gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap_t *heap,
                                     const gantry_backend_t *backend,
-                                    gantry_backend_device_t *device, const void *owner,
-                                    uint32_t index, const int32_t *priority, bool synchronous) {
+                                    gantry_backend_device_t *device,
+                                    const gantry__stream_owner_t *owner, uint32_t index,
+                                    const int32_t *priority, bool synchronous) {
     *stream = (gantry__stream_t){.backend = backend,
                                  .device = device,
-                                 .owner = owner,
+                                 .owner = *owner,
                                  .heap = heap,
                                  .index = index,
                                  .synchronous = synchronous};
@@ -98,7 +99,7 @@ bool gantry__point_is_past(gantry__point_t point) {
 /* ---- failures ---- */
 
 static bool is_lost(const gantry__stream_t *stream) {
-    return stream->logical && gantry__device_is_lost(stream->logical);
+    return stream->owner.card && gantry__card_is_lost(stream->owner.card);
 }
 
 /* The two ranges with the least between them become one, with the cause of the first. */
@@ -157,11 +158,15 @@ static gantry_status_t failure_of(gantry__point_t point) {
 }
 
 static gantry_status_t ask_driver_to_wait(const gantry__stream_t *stream) {
-    gantry__profile_frame_t *frame = gantry__profile_current();
-    gantry__step_t before = gantry__profile_enter_wait(frame);
-    gantry_status_t status = (gantry_status_t)stream->backend->stream->synchronize(stream->handle);
-    (void)gantry__profile_enter(frame, before);
-    return status;
+    GANTRY__STEP(gantry__profile_current(), WAIT);
+    return (gantry_status_t)stream->backend->stream->synchronize(stream->handle);
+}
+
+/* What a slot returned, the loss of the device made known; the stream's lock is not held. */
+static gantry_status_t note_refusal(gantry__stream_t *stream, gantry_status_t status) {
+    const gantry__stream_owner_t *owner = &stream->owner;
+    if (status == GANTRY_OK || !owner->card) return status;
+    return owner->note(owner->device, status);
 }
 
 /* Keeps the failure that is the thread's last message and makes the driver forget it. All work of
@@ -175,44 +180,15 @@ static bool keep_and_clear(gantry__stream_t *stream, gantry_status_t status) {
                          ask_driver_to_wait(stream) == GANTRY_UNAVAILABLE;
     raise_to(&stream->completed, count);
     (void)gantry__fail(status, "%s", text);
-    if (is_told_again && stream->logical) (void)gantry__loss_note(stream->logical, status);
+    if (is_told_again) (void)note_refusal(stream, status);
     return is_told_again;
 }
 
-/* Every stream of the device but one that carries an error, its own or one that came with an
- * event, keeps it and forgets it. */
-static void clear_device(gantry_logical_device_t *device, const gantry__stream_t *but) {
-    for (uint32_t i = 0; i < GANTRY__STREAMS && !gantry__device_is_lost(device); ++i) {
-        gantry__stream_t *stream = &device->streams[i];
-        if (stream == but || !stream->backend) continue;
-        uint64_t count = atomic_load(&stream->submitted);
-        gantry_status_t status = ask_driver_to_wait(stream);
-        if (status != GANTRY_OK) (void)keep_and_clear(stream, status);
-        raise_to(&stream->completed, count);
-    }
-}
-
-static uint64_t bit_of(const gantry_logical_device_t *device) {
-    return UINT64_C(1) << (device->position % 64);
-}
-
-/* The devices from which the error may have come, and those from which they had it. */
-static void clear_sources(gantry_logical_device_t *device) {
-    const gantry__device_table_t *table = device->table;
-    uint64_t done = bit_of(device), next = atomic_load(&device->waited_for) & ~done;
-    while (next) {
-        uint64_t now = next;
-        next = 0;
-        for (size_t i = 0; i < table->logical_count; ++i) {
-            gantry_logical_device_t *source = table->logical[i];
-            if (!(now & bit_of(source)) || source == device || !atomic_load(&source->is_open))
-                continue;
-            clear_device(source, NULL);
-            next |= atomic_load(&source->waited_for);
-        }
-        done |= now;
-        next &= ~done;
-    }
+void gantry__stream_clear(gantry__stream_t *stream) {
+    uint64_t count = atomic_load(&stream->submitted);
+    gantry_status_t status = ask_driver_to_wait(stream);
+    if (status != GANTRY_OK) (void)keep_and_clear(stream, status);
+    raise_to(&stream->completed, count);
 }
 
 /* A wait on the stream found the failure that is the thread's last message. All its work is over
@@ -221,16 +197,10 @@ static gantry_status_t meet_failure(gantry__stream_t *stream, gantry_status_t st
     char text[GANTRY__MESSAGE_BYTES];
     (void)snprintf(text, sizeof text, "%s", gantry__message());
     bool is_lost_now = keep_and_clear(stream, status);
-    if (!stream->logical) return gantry__fail(status, "%s", text);
-    if (is_lost_now) return gantry__loss_fail(stream->logical);
-    clear_device(stream->logical, stream);
-    clear_sources(stream->logical);
+    if (!stream->owner.card) return gantry__fail(status, "%s", text);
+    if (is_lost_now) return note_refusal(stream, status);
+    stream->owner.clear(stream->owner.device, stream);
     return gantry__fail(status, "%s", text);
-}
-
-/* What a slot returned that was given new work; the stream's lock is not held. */
-static gantry_status_t note_refusal(gantry__stream_t *stream, gantry_status_t status) {
-    return stream->logical ? gantry__loss_note(stream->logical, status) : status;
 }
 
 /* The failure of everything on a lost device; its work is over once its driver has said so. */
@@ -240,7 +210,7 @@ static gantry_status_t lost_failure(gantry__stream_t *stream) {
         (void)ask_driver_to_wait(stream);
         raise_to(&stream->completed, count);
     }
-    return gantry__loss_fail(stream->logical);
+    return note_refusal(stream, GANTRY_UNAVAILABLE);
 }
 
 /* ---- events ---- */
@@ -316,19 +286,21 @@ static gantry_status_t event_for(gantry__point_t point, gantry__event_t **out_ev
     return note_refusal(stream, status);
 }
 
+static gantry_status_t ask_driver_for_event(const gantry__event_t *event) {
+    GANTRY__STEP(gantry__profile_current(), WAIT);
+    return (gantry_status_t)event->stream->backend->event->synchronize(event->handle);
+}
+
 static gantry_status_t wait_on_host(gantry__event_t *event) {
     gantry__stream_t *stream = event->stream;
-    gantry__profile_frame_t *frame = gantry__profile_current();
-    gantry__step_t before = gantry__profile_enter_wait(frame);
-    gantry_status_t status = (gantry_status_t)stream->backend->event->synchronize(event->handle);
-    (void)gantry__profile_enter(frame, before);
+    gantry_status_t status = ask_driver_for_event(event);
     if (status != GANTRY_OK) return meet_failure(stream, status);
     raise_to(&stream->completed, event->count);
     return GANTRY_OK;
 }
 
 static bool is_sibling(const gantry__stream_t *a, const gantry__stream_t *b) {
-    return a->owner == b->owner;
+    return a->owner.device == b->owner.device;
 }
 
 /* Whether the stream was told before to wait for the point, or for a later one. */
@@ -347,8 +319,9 @@ static gantry_status_t wait_on_device(gantry__stream_t *stream, gantry__point_t 
     gantry__mutex_lock(&stream->lock);
     uint64_t *known =
         is_sibling(stream, point.stream) ? &stream->waited[point.stream->index] : NULL;
-    if (!known && stream->logical && point.stream->logical)
-        (void)atomic_fetch_or(&stream->logical->waited_for, bit_of(point.stream->logical));
+    if (!known)
+        (void)atomic_fetch_or(&stream->waited_for, UINT64_C(1)
+                                                       << (point.stream->owner.position % 64));
     if (!known || *known < point.count) {
         status =
             (gantry_status_t)stream->backend->stream->wait_event(stream->handle, event->handle);

@@ -18,16 +18,12 @@
 #include "base/failure.h"
 #include "base/heap.h"
 #include "base/thread.h"
-
-/* Streams of one logical device: GANTRY_STREAM_COMPUTE, _TO_DEVICE, _TO_HOST. */
-#define GANTRY__STREAMS 3
+#include "device/point.h"
 
 /* Failures a stream keeps apart; the nearest two become one when there are more. */
 #define GANTRY__FAILED_RANGES 8
 
-struct gantry_logical_device_t;
-
-typedef struct gantry__stream_t gantry__stream_t;
+struct gantry__card_t;
 
 /* Submissions that failed while they ran, from and to included. */
 typedef struct gantry__failed_range_t {
@@ -45,12 +41,22 @@ typedef struct gantry__event_t {
     struct gantry__event_t *next; /* among the spare ones */
 } gantry__event_t;
 
+/* What a stream needs of the device it belongs to; device/stream_owner.h fills it. */
+typedef struct gantry__stream_owner_t {
+    void *device;      /* streams of one device are siblings */
+    uint32_t position; /* of the device, in the table */
+    const struct gantry__card_t
+        *card; /* lost with it; NULL: a stream alone, without what follows */
+    /* passes on what a slot of the device returned; makes a loss known */
+    gantry_status_t (*note)(void *device, gantry_status_t status);
+    /* makes the other streams that may carry the failure which `but` met keep and forget it */
+    void (*clear)(void *device, const gantry__stream_t *but);
+} gantry__stream_owner_t;
+
 struct gantry__stream_t {
     const gantry_backend_t *backend;
     gantry_backend_device_t *device;
-    const void *owner; /* the logical device, to know siblings by */
-    /* the same, to lose it and to clear its streams; NULL: a stream alone */
-    struct gantry_logical_device_t *logical;
+    gantry__stream_owner_t owner;
     gantry_backend_stream_t *handle;
     const gantry__heap_t *heap;
     uint32_t index; /* in its device: GANTRY_STREAM_... */
@@ -61,6 +67,8 @@ struct gantry__stream_t {
     atomic_uint_fast64_t flushed;   /* handed to the device for sure */
     /* of the device's own streams: their count this one already waits for; under lock */
     uint64_t waited[GANTRY__STREAMS];
+    /* bit (position % 64) of each other device whose events it has waited for */
+    atomic_uint_fast64_t waited_for;
     gantry__event_t *last_event; /* the newest; under lock */
     gantry__event_t *spare;      /* under lock */
     /* Work that failed while it ran: every point of the range keeps the failure, whoever asks
@@ -70,18 +78,13 @@ struct gantry__stream_t {
     gantry__failed_range_t failed[GANTRY__FAILED_RANGES]; /* ascending, apart; under lock */
 };
 
-/* A point that work must wait for. stream NULL: none. */
-typedef struct gantry__point_t {
-    gantry__stream_t *stream;
-    uint64_t count;
-} gantry__point_t;
-
-/* priority NULL: the device's default; else within its range, and of no effect where the backend
+/* owner is copied. priority NULL: the device's default; else within its range, and of no effect where the backend
  * has no such slot. */
 gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap_t *heap,
                                     const gantry_backend_t *backend,
-                                    gantry_backend_device_t *device, const void *owner,
-                                    uint32_t index, const int32_t *priority, bool synchronous);
+                                    gantry_backend_device_t *device,
+                                    const gantry__stream_owner_t *owner, uint32_t index,
+                                    const int32_t *priority, bool synchronous);
 /* Waits for pending work. */
 void gantry__stream_deinit(gantry__stream_t *stream);
 
@@ -111,5 +114,8 @@ void gantry__point_passed(gantry__point_t point);
 void gantry__stream_flush(gantry__stream_t *stream);
 /* Blocks until all submitted work has ended. */
 gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream);
+/* The same for an owner's clear: a failure that the stream carries is kept for the points that it
+ * may concern, and the driver forgets it. Nobody is told. */
+void gantry__stream_clear(gantry__stream_t *stream);
 
 #endif

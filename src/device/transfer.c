@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/device_table.h"
 #include "device/loss.h"
 #include "device/staging.h"
 
@@ -55,22 +56,18 @@ static gantry_status_t copy_and_wait(gantry__buffer_t *target, uint64_t offset_b
     return gantry__point_wait(*out_ready);
 }
 
-/* A copy's time, on the step that it is; bytes are counted where they cross. */
-static gantry__step_t begin_copy(const logical_t *device, gantry__profile_frame_t **out_frame) {
-    *out_frame = gantry__device_frame(device->table);
-    return gantry__profile_enter(*out_frame, GANTRY__STEP_COPY);
+/* Counts bytes where they cross; the frame that they are counted in, for the copy's time. */
+static gantry__profile_frame_t *count_moved(const logical_t *device, uint64_t size_bytes) {
+    gantry__profile_frame_t *frame = gantry__device_frame(device->table);
+    if (frame) frame->numbers.bytes_moved += size_bytes;
+    return frame;
 }
 
-static void end_copy(gantry__profile_frame_t *frame, gantry__step_t before, uint64_t size_bytes) {
-    if (!frame) return;
-    frame->numbers.bytes_moved += size_bytes;
-    (void)gantry__profile_switch(frame, before);
-}
-
-static gantry_status_t copy_from_host(gantry__buffer_t *target, uint64_t offset_bytes,
-                                      const void *source, uint64_t size_bytes,
-                                      gantry__point_t *out_ready) {
+gantry_status_t gantry__copy_part_from_host(gantry__buffer_t *target, uint64_t offset_bytes,
+                                            const void *source, uint64_t size_bytes,
+                                            gantry__point_t *out_ready) {
     logical_t *device = target->device;
+    GANTRY__STEP(count_moved(device, size_bytes), COPY);
     *out_ready = (gantry__point_t){NULL, 0};
     if (size_bytes == 0) return GANTRY_OK;
     GANTRY__TRY(gantry__loss_check(device));
@@ -84,9 +81,10 @@ static gantry_status_t copy_from_host(gantry__buffer_t *target, uint64_t offset_
     return status;
 }
 
-static gantry_status_t fill_from_host(gantry__buffer_t *target, const void *element,
-                                      uint32_t size_bytes, gantry__point_t *out_ready) {
+gantry_status_t gantry__fill_from_host(gantry__buffer_t *target, const void *element,
+                                       uint32_t size_bytes, gantry__point_t *out_ready) {
     logical_t *device = target->device;
+    GANTRY__STEP(count_moved(device, size_bytes), COPY);
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_COMPUTE];
     const gantry_span_t span = {target->span.region, target->span.offset_bytes, size_bytes};
     *out_ready = (gantry__point_t){NULL, 0};
@@ -100,34 +98,16 @@ static gantry_status_t fill_from_host(gantry__buffer_t *target, const void *elem
     return gantry__loss_note(device, status);
 }
 
-gantry_status_t gantry__fill_from_host(gantry__buffer_t *target, const void *element,
-                                       uint32_t size_bytes, gantry__point_t *out_ready) {
-    gantry__profile_frame_t *frame;
-    gantry__step_t before = begin_copy(target->device, &frame);
-    gantry_status_t status = fill_from_host(target, element, size_bytes, out_ready);
-    end_copy(frame, before, size_bytes);
-    return status;
-}
-
-gantry_status_t gantry__copy_part_from_host(gantry__buffer_t *target, uint64_t offset_bytes,
-                                            const void *source, uint64_t size_bytes,
-                                            gantry__point_t *out_ready) {
-    gantry__profile_frame_t *frame;
-    gantry__step_t before = begin_copy(target->device, &frame);
-    gantry_status_t status = copy_from_host(target, offset_bytes, source, size_bytes, out_ready);
-    end_copy(frame, before, size_bytes);
-    return status;
-}
-
 gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *source,
                                        uint64_t size_bytes, gantry__point_t *out_ready) {
     return gantry__copy_part_from_host(target, 0, source, size_bytes, out_ready);
 }
 
-static gantry_status_t copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes,
-                                    uint64_t size_bytes, gantry__point_t ready) {
+gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes,
+                                     uint64_t size_bytes, gantry__point_t ready) {
     if (size_bytes == 0) return GANTRY_OK;
     logical_t *device = source->device;
+    GANTRY__STEP(count_moved(device, size_bytes), COPY);
     GANTRY__TRY(gantry__loss_check(device));
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
     gantry_span_t span = {source->span.region, source->span.offset_bytes + offset_bytes,
@@ -142,15 +122,6 @@ static gantry_status_t copy_to_host(void *target, gantry__buffer_t *source, uint
     gantry_status_t waited = gantry__point_wait((gantry__point_t){stream, count});
     if (status == GANTRY_OK && waited == GANTRY_OK) gantry__point_passed(ready);
     return status != GANTRY_OK ? status : waited;
-}
-
-gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes,
-                                     uint64_t size_bytes, gantry__point_t ready) {
-    gantry__profile_frame_t *frame;
-    gantry__step_t before = begin_copy(source->device, &frame);
-    gantry_status_t status = copy_to_host(target, source, offset_bytes, size_bytes, ready);
-    end_copy(frame, before, size_bytes);
-    return status;
 }
 
 /* The source is host memory already: no bounce. */
@@ -270,7 +241,7 @@ static bool has_way_on_device(const logical_t *target, const logical_t *source) 
     if (gantry__logical_view(target)->backend != gantry__logical_view(source)->backend)
         return false;
     if (!GANTRY_ABI_HAS(transfer, copy_peer) || !transfer->copy_peer) return false;
-    return (atomic_load_explicit(&target->physical->no_peer_copy, memory_order_relaxed) &
+    return (atomic_load_explicit(&target->card->no_peer_copy, memory_order_relaxed) &
             peer_bit(source)) == 0;
 }
 
@@ -344,23 +315,18 @@ static gantry_status_t copy_on_device(gantry__buffer_t *target, gantry__buffer_t
     return gantry__fail(status, "%s", why);
 }
 
-static void transfer_count_moved(const logical_t *device, uint64_t size_bytes) {
-    gantry__profile_frame_t *frame = gantry__device_frame(device->table);
-    if (frame) frame->numbers.bytes_moved += size_bytes;
-}
-
 static void give_peer_copy_up(const logical_t *target, const logical_t *source) {
     uint64_t bit = peer_bit(source);
-    if (atomic_fetch_or(&target->physical->no_peer_copy, bit) & bit) return;
+    if (atomic_fetch_or(&target->card->no_peer_copy, bit) & bit) return;
     gantry__log(
         target->table->log, GANTRY_LEVEL_INFO,
         "Copies from %s to %s go through the host from now on: the backend has no direct way (%s)",
         source->physical->name, target->physical->name, gantry__message());
 }
 
-static gantry_status_t copy_across(gantry__buffer_t *target, gantry__buffer_t *source,
-                                   uint64_t offset_bytes, uint64_t size_bytes,
-                                   gantry__point_t ready, gantry__point_t *out_ready) {
+static gantry_status_t copy_by_shortest_way(gantry__buffer_t *target, gantry__buffer_t *source,
+                                            uint64_t offset_bytes, uint64_t size_bytes,
+                                            gantry__point_t ready, gantry__point_t *out_ready) {
     *out_ready = (gantry__point_t){NULL, 0};
     if (size_bytes == 0) return GANTRY_OK;
     if (source->device->synchronous && source->data)
@@ -372,7 +338,7 @@ static gantry_status_t copy_across(gantry__buffer_t *target, gantry__buffer_t *s
         gantry_status_t status = copy_on_device(target, source, offset_bytes, size_bytes, ready,
                                                 out_ready, &is_peer_missing);
         if (!is_peer_missing) {
-            transfer_count_moved(target->device, size_bytes);
+            (void)count_moved(target->device, size_bytes);
             return status;
         }
         give_peer_copy_up(target->device, source->device);
@@ -385,12 +351,10 @@ static gantry_status_t copy_across(gantry__buffer_t *target, gantry__buffer_t *s
 gantry_status_t gantry__copy_across(gantry__buffer_t *target, gantry__buffer_t *source,
                                     uint64_t offset_bytes, uint64_t size_bytes,
                                     gantry__point_t ready, gantry__point_t *out_ready) {
-    gantry__profile_frame_t *frame;
+    GANTRY__STEP(gantry__device_frame(target->device->table), COPY);
     const uint32_t failures = gantry__failures();
-    gantry__step_t before = begin_copy(target->device, &frame);
     gantry_status_t status =
-        copy_across(target, source, offset_bytes, size_bytes, ready, out_ready);
-    end_copy(frame, before, 0);
+        copy_by_shortest_way(target, source, offset_bytes, size_bytes, ready, out_ready);
     if (status == GANTRY_OK) gantry__forget_since(failures); /* there may be no direct way */
     return status;
 }

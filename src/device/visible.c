@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which devices a runtime uses: GANTRY_VISIBLE_DEVICES (or the option) selects and orders GPUs,
- * CUDA_VISIBLE_DEVICES hides NVIDIA ones and orders them where the former says nothing. */
+ * the variable of a card's vendor (vendor.def) hides it, and orders that vendor's where the former
+ * says nothing. */
 #include "device/device_table.h"
 
 #include <string.h>
 
-#include "device/cuda_visible.h"
 #include "device/fail_over.h"
+#include "device/physical_device.h"
+#include "device/vendor_visible.h"
 #include "device/visible_list.h"
 
 typedef struct gantry_physical_device_t physical_t;
@@ -41,13 +43,15 @@ static bool matches_name(void *user, const char *entry, size_t position) {
     return false;
 }
 
-/* Cards that CUDA_VISIBLE_DEVICES puts in an order change places among themselves; the others
+/* Cards that their vendor's variable puts in an order change places among themselves; the others
  * stay. */
-static void order_as_cuda(const physical_t **cards, size_t count) {
+static void order_as_vendor(const physical_t **cards, size_t count) {
     for (size_t i = 0; i < count; ++i) {
         size_t first = i;
-        for (size_t j = i + 1; cards[i]->cuda_place != UINT32_MAX && j < count; ++j) {
-            if (cards[j]->cuda_place < cards[first]->cuda_place) first = j;
+        for (size_t j = i + 1; cards[i]->vendor_place != UINT32_MAX && j < count; ++j) {
+            if (cards[j]->vendor == cards[i]->vendor &&
+                cards[j]->vendor_place < cards[first]->vendor_place)
+                first = j;
         }
         const physical_t *card = cards[i];
         cards[i] = cards[first];
@@ -77,9 +81,9 @@ static gantry_status_t select_gpus(gantry__device_table_t *table, const char *te
     const physical_t **first = &table->visible[table->visible_count];
     for (size_t i = 0; i < list.count; ++i) {
         const physical_t *device = table->physical[gpus->first + positions[i]];
-        if (!device->hidden_by_cuda) table->visible[table->visible_count++] = device;
+        if (!device->hidden_by_vendor) table->visible[table->visible_count++] = device;
     }
-    if (!text) order_as_cuda(first, (size_t)(&table->visible[table->visible_count] - first));
+    if (!text) order_as_vendor(first, (size_t)(&table->visible[table->visible_count] - first));
 done:
     gantry__heap_free(table->heap, identities, gpus->count * sizeof *identities);
     gantry__heap_free(table->heap, positions, gpus->count * sizeof *positions);
@@ -90,7 +94,7 @@ gantry_status_t gantry__visible_devices_find(gantry__device_table_t *table) {
     const gantry__setting_t *setting =
         gantry__settings_find(table->settings, "GANTRY_VISIBLE_DEVICES");
     if (!setting) return GANTRY_RESOURCE_EXHAUSTED;
-    GANTRY__TRY(gantry__cuda_visible_find(table));
+    GANTRY__TRY(gantry__vendor_visible_find(table));
     table->visible =
         gantry__heap_zalloc(table->heap, table->physical_count * sizeof *table->visible);
     if (!table->visible) return GANTRY_RESOURCE_EXHAUSTED;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "device/fault.h"
 #include "device/loss.h"
 
 static gantry__call_t *from_abi(gantry_op_call_t *abi) { return abi->core; }
@@ -59,10 +60,9 @@ static int32_t serve_kernel(gantry_op_call_t *abi, const gantry_program_source_t
     gantry__call_t *call = from_abi(abi);
     if (!call->programs)
         return (int32_t)gantry__fail(GANTRY_INTERNAL, "%s builds no programs", call->device->name);
-    gantry__step_t before = gantry__profile_enter(call->frame, GANTRY__STEP_PROGRAM);
+    GANTRY__STEP(call->frame, PROGRAM);
     int32_t code =
         (int32_t)gantry__program_cache_kernel(call->programs, source, options, name, out_kernel);
-    (void)gantry__profile_enter(call->frame, before);
     return call_note(call, code);
 }
 
@@ -137,9 +137,47 @@ static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kern
     return call_note(call, code);
 }
 
+/* ---- transfers: what no backend is asked for ---- */
+
+static bool spans_overlap(const gantry_span_t *a, const gantry_span_t *b) {
+    return a->region == b->region && a->offset_bytes < b->offset_bytes + b->size_bytes &&
+           b->offset_bytes < a->offset_bytes + a->size_bytes;
+}
+
+static int32_t check_copy(const char *op, const gantry_span_t *target,
+                          const gantry_span_t *source) {
+    if (target->size_bytes != source->size_bytes)
+        return (int32_t)gantry__fail(GANTRY_INTERNAL,
+                                     "kernel of %s: a copy of %" PRIu64 " bytes into %" PRIu64
+                                     ": both must be of one size",
+                                     op, source->size_bytes, target->size_bytes);
+    if (spans_overlap(target, source))
+        return (int32_t)gantry__fail(
+            GANTRY_INTERNAL,
+            "kernel of %s: a copy of %" PRIu64 " bytes from offset %" PRIu64 " to %" PRIu64
+            " of the same region: they must not overlap",
+            op, source->size_bytes, source->offset_bytes, target->offset_bytes);
+    return GANTRY_OK;
+}
+
+static int32_t check_fill(const char *op, const gantry_span_t *target, uint32_t pattern_bytes) {
+    if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4 && pattern_bytes != 8)
+        return (int32_t)gantry__fail(GANTRY_INTERNAL,
+                                     "kernel of %s: a fill pattern of %" PRIu32
+                                     " bytes: 1, 2, 4 and 8 are accepted",
+                                     op, pattern_bytes);
+    if ((target->offset_bytes | target->size_bytes) % pattern_bytes != 0)
+        return (int32_t)gantry__fail(GANTRY_INTERNAL,
+                                     "kernel of %s: a fill of %" PRIu64 " bytes at offset %" PRIu64
+                                     ": both must be multiples of the pattern's %" PRIu32 " bytes",
+                                     op, target->size_bytes, target->offset_bytes, pattern_bytes);
+    return GANTRY_OK;
+}
+
 static int32_t serve_copy(gantry_op_call_t *abi, const gantry_span_t *target,
                           const gantry_span_t *source) {
-    if (target->size_bytes == 0) return GANTRY_OK;
+    int32_t refused = check_copy(abi->op, target, source);
+    if (refused != GANTRY_OK || target->size_bytes == 0) return refused;
     gantry__call_t *call = from_abi(abi);
     gantry__stream_t *stream = compute_stream(call);
     gantry__stream_begin(stream);
@@ -150,7 +188,8 @@ static int32_t serve_copy(gantry_op_call_t *abi, const gantry_span_t *target,
 
 static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, const void *pattern,
                           uint32_t pattern_bytes) {
-    if (target->size_bytes == 0) return GANTRY_OK;
+    int32_t refused = check_fill(abi->op, target, pattern_bytes);
+    if (refused != GANTRY_OK || target->size_bytes == 0) return refused;
     gantry__call_t *call = from_abi(abi);
     gantry__stream_t *stream = compute_stream(call);
     gantry__stream_begin(stream);
@@ -206,11 +245,9 @@ static int32_t serve_read(gantry_op_call_t *abi, const gantry_span_t *source, vo
     gantry_status_t status = gantry__loss_check(call->device);
     if (status != GANTRY_OK) return (int32_t)status;
     const gantry_span_t part = {source->region, source->offset_bytes, size_bytes};
-    gantry__step_t before = gantry__profile_enter(call->frame, GANTRY__STEP_COPY);
-    int32_t code = call_read_part(call, &part, target);
+    GANTRY__STEP(call->frame, COPY);
     if (call->frame) call->frame->numbers.bytes_moved += size_bytes;
-    (void)gantry__profile_enter(call->frame, before);
-    return code;
+    return call_read_part(call, &part, target);
 }
 
 static const gantry_call_services_t services = {
@@ -250,9 +287,12 @@ void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device,
 
 gantry__fault_t *gantry__call_finish(gantry__call_t *call, gantry__point_t *out_point) {
     gantry__stream_t *stream = compute_stream(call);
-    /* counts what the kernel submitted on its own, through a vendor's library */
-    gantry__stream_begin(stream);
-    uint64_t count = gantry__stream_end(stream);
+    uint64_t count = 0;
+    if (!stream->synchronous) {
+        /* counts what the kernel submitted on its own, through a vendor's library */
+        gantry__stream_begin(stream);
+        count = gantry__stream_end(stream);
+    }
     *out_point = (gantry__point_t){stream, count};
     for (uint32_t i = 0; i < call->scratch_count; ++i) {
         gantry__buffer_mark_use(call->scratch[i], GANTRY_STREAM_COMPUTE, count);

@@ -9,10 +9,13 @@
 
 #include <gantry/backend_abi.h>
 
+#include "base/profile_frame.h"
 #include "device/buffer.h"
 #include "kernel/program_cache.h"
 
 #define GANTRY__MAX_SCRATCH 8
+
+struct gantry__fault_t;
 
 typedef struct gantry__call_t {
     gantry_op_call_t abi; /* what the kernel sees */
@@ -26,7 +29,7 @@ typedef struct gantry__call_t {
     gantry__profile_frame_t *frame; /* NULL: nothing is recorded */
     /* pieces of the device's temporary memory that the op holds beside scratch */
     uint32_t temporary_count;
-    gantry__fault_t *fault; /* asked for by the kernel; belongs to the call until taken */
+    struct gantry__fault_t *fault; /* asked for by the kernel; belongs to the call until taken */
     /* Makes output `index`; set by the dispatcher for ops whose shapes depend on data. */
     int32_t (*make_output)(struct gantry__call_t *call, uint32_t index, int32_t rank,
                            const int64_t *dims);
@@ -39,6 +42,6 @@ void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device,
                        gantry__program_cache_t *programs, uint64_t sequence);
 /* After compute, failed or not: *out_point covers all it submitted. Scratch goes back, used up to
  * there; the fault, if any, is bound to that point and handed over. */
-gantry__fault_t *gantry__call_finish(gantry__call_t *call, gantry__point_t *out_point);
+struct gantry__fault_t *gantry__call_finish(gantry__call_t *call, gantry__point_t *out_point);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "device/physical_device.h"
 #include "kernel/view_probe.h"
 
 #include <stdio.h>

@@ -6,7 +6,8 @@
 #ifndef GANTRY_KERNEL_VIEW_PROBE_H
 #define GANTRY_KERNEL_VIEW_PROBE_H
 
-#include "device/device_table.h"
+#include <gantry/device.h>
+
 #include "kernel/program_cache.h"
 
 typedef struct gantry__view_probe_t {

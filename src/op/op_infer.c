@@ -322,18 +322,6 @@ static gantry_status_t check_required(const gantry__infer_t *call, uint32_t seen
 
 /* ---- results ---- */
 
-/* Elements of a shape whose dimensions are not negative, or -1; without a division for sizes
- * below 2^31. */
-static int64_t count_elements(const gantry_shape_t *shape) {
-    uint64_t product = 1;
-    for (int32_t i = 0; i < shape->rank; ++i) {
-        uint64_t dim = (uint64_t)shape->dims[i];
-        if ((product | dim) >> 31 != 0 || dim == 0) return gantry_shape_elements(shape);
-        product *= dim;
-    }
-    return (int64_t)product;
-}
-
 static bool is_left_to_data(const gantry__infer_t *call, const gantry_shape_t *shape) {
     bool left = false;
     for (int32_t i = 0; i < shape->rank; ++i) left |= shape->dims[i] == -1;
@@ -343,7 +331,8 @@ static bool is_left_to_data(const gantry__infer_t *call, const gantry_shape_t *s
 static gantry_status_t check_results(const gantry__infer_t *call) {
     for (uint32_t k = 0; k < call->output_count; ++k) {
         const gantry_shape_t *shape = &call->out_shapes[k];
-        int64_t elements = count_elements(shape);
+        int64_t elements = gantry_shape_elements(shape);
+        if (elements >> 31 == 0) continue; /* without the division below */
         size_t size = gantry_dtype_size(call->out_dtypes[k]);
         if (elements >= 0 && (uint64_t)elements <= (uint64_t)INT64_MAX / (size ? size : 1))
             continue;

@@ -124,7 +124,8 @@ gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *na
 
 const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name) {
     for (uint32_t i = 0; i < call->op->attr_count; ++i) {
-        if (strcmp(call->attrs[i].name, name) == 0) return &call->attrs[i];
+        const char *own = call->attrs[i].name;
+        if (own[0] == name[0] && strcmp(own, name) == 0) return &call->attrs[i];
     }
     return NULL;
 }

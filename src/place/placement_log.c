@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/struct_size.h"
+#include "device/logical_device.h"
 
 void gantry__placement_log_init(gantry__placement_log_t *log) {
     atomic_init(&log->sequence, 0);

@@ -10,7 +10,9 @@
  * Each device that was looked at and passed over leaves a refusal with its own reason. */
 #include "place/placer.h"
 
+#include "device/device_table.h"
 #include "device/loss.h"
+#include "device/physical_device.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -235,7 +237,7 @@ static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry_
         const logical_t *device = plan->refusals[i].device;
         if (plan->refusals[i].why == GANTRY_REFUSED_DEVICE_LOST) {
             return gantry__fail(status, "%s Device %s was lost: %s.", gantry__message(),
-                                device->full_name, device->physical->lost_text);
+                                device->full_name, device->card->lost_text);
         }
         if (plan->refusals[i].why == GANTRY_REFUSED_DEVICE_LACKS_TYPE) {
             return gantry__fail(status, "%s Device %s does not compute with %s.", gantry__message(),

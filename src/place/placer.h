@@ -9,13 +9,17 @@
 
 #include <gantry/placement.h>
 
-#include "device/device_table.h"
+#include <gantry/device.h>
+
+#include "device/device_name.h"
 #include "kernel/kernel_registry.h"
 #include "op/op_def.h"
 
 /* Kernels of one device a plan keeps, best first; more for one op and its types are not looked
  * at. */
 #define GANTRY__MAX_CANDIDATES 8
+
+struct gantry__device_table_t;
 
 /* A device a user asked for: parsed once, shared by all scopes that ask for it. */
 typedef struct gantry__wish_t {
@@ -25,7 +29,7 @@ typedef struct gantry__wish_t {
 } gantry__wish_t;
 
 typedef struct gantry__place_request_t {
-    const gantry__device_table_t *devices;
+    const struct gantry__device_table_t *devices;
     const gantry__kernel_registry_t *registries; /* by position of the view */
     const gantry__op_def_t *op;
     const gantry_attr_t *attrs;

@@ -8,11 +8,9 @@ static gantry_status_t make_host(gantry_scope_t *scope, gantry_dtype_t dtype,
                                  gantry_tensor_t **out_tensor) {
     gantry_runtime_t *runtime = scope->runtime;
     GANTRY__TRY(gantry__runtime_initialize(runtime, "Const"));
-    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
-    gantry_status_t status = gantry__tensor_from_host(runtime, runtime->host, dtype, shape, data,
-                                                      scope->tag, out_tensor);
-    gantry__profile_end_call(&runtime->profile, frame, GANTRY__OP_ID_Const, runtime->host);
-    return status;
+    GANTRY__RECORD(recorded, runtime, GANTRY__OP_ID_Const, runtime->host);
+    return gantry__tensor_from_host(runtime, runtime->host, dtype, shape, data, scope->tag,
+                                    out_tensor);
 }
 
 const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t *scope,

@@ -14,7 +14,7 @@
 gantry_status_t gantry__compose(gantry_scope_t *scope, gantry__infer_t *call,
                                 const gantry_tensor_t *const *inputs, gantry_tensor_t **outputs);
 
-/* Internal when the scope runs the parts of a composed op and this op is not listed among them. */
+/* In a scope that runs the parts of a composed op: Internal when this op is not among them. */
 gantry_status_t gantry__check_part(const gantry_scope_t *scope, const gantry__op_def_t *op);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "device/logical_device.h"
 
 gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime,
                                                  const gantry__op_def_t *op,
@@ -109,6 +110,33 @@ uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t 
     if (atomic_load_explicit(&runtime->has_callback, memory_order_relaxed))
         call_back(runtime, sequence, &kept->plan, part_of, bytes_copied);
     return sequence;
+}
+
+gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,
+                                      const char *log_name, gantry_dtype_t dtype,
+                                      bool integer_variable, const gantry_logical_device_t *pinned,
+                                      gantry_logical_device_t **out_device) {
+    gantry_runtime_t *runtime = scope->runtime;
+    const gantry__op_def_t *op = gantry__op_get(id);
+    GANTRY__TRY(gantry__runtime_initialize(runtime, op->name));
+    gantry_attr_t attrs[GANTRY__MAX_ATTRS];
+    for (uint32_t i = 0; i < op->attr_count; ++i) {
+        attrs[i] = (gantry_attr_t){
+            .struct_size = sizeof attrs[i], .kind = op->attrs[i].kind, .name = op->attrs[i].name};
+        if (op->attrs[i].kind == GANTRY_ATTR_TYPE) attrs[i].i = (int64_t)dtype;
+    }
+    gantry__place_request_t request =
+        gantry__dispatch_request(runtime, op, attrs, scope->wish, pinned);
+    request.integer_variable = integer_variable;
+    gantry__kept_plan_t *kept;
+    gantry__profile_frame_t *frame = gantry__device_frame(&runtime->devices);
+    gantry__step_t before = gantry__profile_enter(frame, GANTRY__STEP_PLACEMENT);
+    gantry_status_t status = gantry__dispatch_plan(runtime, &request, &kept);
+    (void)gantry__profile_enter(frame, before);
+    if (status == GANTRY_OK || (kept && !kept->plan.device))
+        (void)gantry__dispatch_note(scope, kept, log_name, 0);
+    if (status == GANTRY_OK) *out_device = kept->plan.device;
+    return status;
 }
 
 gantry_status_t gantry__dispatch_check_policy(gantry_runtime_t *runtime, const gantry__op_def_t *op,

@@ -3,6 +3,7 @@
 #ifndef GANTRY_RUN_DISPATCH_H
 #define GANTRY_RUN_DISPATCH_H
 
+#include "op/op_def.h"
 #include "run/scope_state.h"
 
 /* The plan for an op under a wish; call carries shapes for kernels that look at them. After a
@@ -22,6 +23,13 @@ gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime,
  * number. */
 uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t *kept,
                                const char *log_name, uint64_t bytes_copied);
+
+/* Chooses where an op that the core runs itself (Const, variables) lives; notes and logs it
+ * under log_name. */
+gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,
+                                      const char *log_name, gantry_dtype_t dtype,
+                                      bool integer_variable, const gantry_logical_device_t *pinned,
+                                      gantry_logical_device_t **out_device);
 
 /* The device policy on input `index` of op that lies on another device than it runs on. */
 gantry_status_t gantry__dispatch_check_policy(gantry_runtime_t *runtime, const gantry__op_def_t *op,

@@ -15,17 +15,19 @@
  * A profile's frame, when there is one, is told of each step (run/profile.h).
  * Where the result is its input's memory (another shape of it, an aligned piece), or known by now,
  * nothing is gathered, allocated or computed. A composed op is inferred here, and then runs its
- * parts, each of which comes this way (compose/compose.h). Everything lives on the stack until
+ * parts, each of which comes this way (src/compose). Everything lives on the stack until
  * publish; a failure at any step releases what was made and is kept by the scope. */
 #include "run/eager.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "device/device_open.h"
+#include "device/fault.h"
 #include "device/loss.h"
-#include "kernel/call.h"
 #include "run/composed.h"
 #include "run/dispatch.h"
+#include "run/eager_state.h"
 
 #define PIECE_ALIGNMENT 64 /* bytes: a line of a processor's cache */
 
@@ -33,64 +35,19 @@
 #define FEW_INPUTS 8
 #define FEW_OUTPUTS 6
 
-typedef struct owned_t {
-    void *bytes;
-    size_t size;
-    uint32_t input;
-} owned_t;
-
-typedef struct eager_t {
-    gantry_scope_t *scope;
-    gantry_runtime_t *runtime;
-    const gantry__op_def_t *op;
-    const gantry_tensor_t *const *inputs;
-    const gantry_attr_value_t *attrs;
-    size_t attr_count;
-    const gantry_logical_device_t *pinned;
-    const gantry_tensor_t **outputs; /* the caller's */
-    size_t room;                     /* in outputs */
-    uint32_t input_count;
-    gantry__profile_frame_t *frame; /* NULL: nothing is recorded */
-    gantry__kept_plan_t *kept;
-    gantry_logical_device_t *device;
-    const gantry_logical_device_t *exhausted; /* where memory ran out before, or NULL */
-    uint32_t choice;                          /* of the plan's kernels */
-    /* output 0 is the memory of an input that ends here */
-    bool in_place;
-    uint64_t bytes_copied;
-    gantry_status_t host_status; /* why host_value gave NULL */
-    uint32_t copy_count;         /* of copies */
-    uint32_t owned_count;        /* of owned */
-    uint32_t made_count;         /* of made */
-    uint32_t point_count;        /* of points */
-    gantry__infer_t infer;
-    gantry__call_t call;
-    const gantry_attr_t *attr_args[GANTRY__MAX_ATTRS];
-    /* arrays of the frame that runs the call, as those that infer points to: see GIVE_ROOM */
-    gantry_tensor_t **copies;     /* inputs brought to the device */
-    owned_t *owned;               /* host copies of device tensors */
-    const gantry_tensor_t **used; /* what the kernel reads on the device; NULL for host inputs */
-    gantry__point_t *points;
-    gantry_arg_t *args; /* of inputs */
-    const gantry_arg_t **input_args;
-    gantry_tensor_t **made; /* NULL: left to the kernel */
-    gantry_arg_t *results;  /* of outputs */
-    gantry_arg_t **output_args;
-} eager_t;
-
 /* Counters only: the arrays are filled as far as they are used. */
-static void eager_begin(eager_t *eager) {
+static void eager_begin(gantry__eager_t *eager) {
     eager->kept = NULL;
     eager->device = NULL;
     eager->exhausted = NULL;
     eager->choice = 0;
-    eager->in_place = false;
+    eager->in_place = eager->has_faults = false;
     eager->bytes_copied = 0;
     eager->host_status = GANTRY_OK;
     eager->copy_count = eager->owned_count = eager->made_count = eager->point_count = 0;
 }
 
-static void eager_end(eager_t *eager) {
+static void eager_end(gantry__eager_t *eager) {
     for (uint32_t i = 0; i < eager->copy_count; ++i) gantry_tensor_release(eager->copies[i]);
     for (uint32_t i = 0; i < eager->owned_count; ++i)
         gantry__heap_free(&eager->runtime->heap, eager->owned[i].bytes, eager->owned[i].size);
@@ -99,7 +56,7 @@ static void eager_end(eager_t *eager) {
 
 /* ---- infer ---- */
 
-static gantry_status_t check_inputs(const eager_t *eager) {
+static gantry_status_t check_inputs(gantry__eager_t *eager) {
     for (uint32_t i = 0; i < eager->input_count; ++i) {
         const gantry_tensor_t *input = eager->inputs[i];
         if (!input) {
@@ -114,13 +71,14 @@ static gantry_status_t check_inputs(const eager_t *eager) {
                 "op %s: input %u belongs to another runtime; tensors of the scope's own are accepted",
                 eager->op->name, i);
         }
+        eager->has_faults |= input->fault_count > 0;
     }
     return GANTRY_OK;
 }
 
 /* The elements of an input on the host; waits when it lies on a device. */
 static const void *host_value(void *caller, uint32_t i) {
-    eager_t *eager = caller;
+    gantry__eager_t *eager = caller;
     const gantry_tensor_t *input = eager->inputs[i];
     for (uint32_t k = 0; k < eager->owned_count; ++k) {
         if (eager->owned[k].input == i) return eager->owned[k].bytes;
@@ -137,13 +95,13 @@ static const void *host_value(void *caller, uint32_t i) {
     return data;
 }
 
-static gantry_status_t check_room(const eager_t *eager) {
+static gantry_status_t check_room(const gantry__eager_t *eager) {
     if (eager->infer.output_count <= eager->room) return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s has %u outputs; room for %zu is given",
                         eager->op->name, eager->infer.output_count, eager->room);
 }
 
-static gantry_status_t infer(eager_t *eager) {
+static gantry_status_t infer(gantry__eager_t *eager) {
     gantry__infer_t *call = &eager->infer;
     call->op = eager->op;
     call->input_count = eager->input_count;
@@ -173,7 +131,7 @@ static void fill_arg(gantry_arg_t *arg, gantry_dtype_t dtype, const gantry_shape
 }
 
 /* What a kernel's supports() may look at. */
-static void describe_call(eager_t *eager) {
+static void describe_call(gantry__eager_t *eager) {
     gantry_op_call_t *abi = &eager->call.abi;
     abi->input_count = eager->input_count;
     abi->output_count = eager->infer.output_count;
@@ -198,7 +156,7 @@ static void describe_call(eager_t *eager) {
 }
 
 /* The first kernel of the plan that takes these shapes; false when all decline. */
-static bool choose_kernel(eager_t *eager) {
+static bool choose_kernel(gantry__eager_t *eager) {
     const gantry__plan_t *plan = &eager->kept->plan;
     for (eager->choice = 0; eager->choice < plan->kernel_count; ++eager->choice) {
         const gantry_kernel_def_t *def = plan->kernels[eager->choice]->def;
@@ -211,7 +169,7 @@ static bool choose_kernel(eager_t *eager) {
 /* Plans without a look at shapes first, since such a plan is kept. When all kernels of its device
  * decline, places again with the shapes; a device that was not open could not be asked then, so
  * this may go round once more for each device. */
-static gantry_status_t plan(eager_t *eager) {
+static gantry_status_t plan(gantry__eager_t *eager) {
     gantry__place_request_t request = gantry__dispatch_request(
         eager->runtime, eager->op, eager->infer.attrs, eager->scope->wish, eager->pinned);
     request.exhausted = eager->exhausted;
@@ -253,7 +211,7 @@ static void bind_arg(gantry_arg_t *arg, const gantry_tensor_t *tensor) {
 }
 
 /* ends_with_op: the copy is for the kernel only, not for a result. */
-static gantry_status_t bring_input(eager_t *eager, uint32_t i, bool ends_with_op,
+static gantry_status_t bring_input(gantry__eager_t *eager, uint32_t i, bool ends_with_op,
                                    const gantry_tensor_t **out_local) {
     const gantry_tensor_t *input = eager->inputs[i];
     *out_local = input;
@@ -273,13 +231,13 @@ static gantry_status_t bring_input(eager_t *eager, uint32_t i, bool ends_with_op
 }
 
 /* Which definition flat input i belongs to. */
-static uint32_t definition_of(const eager_t *eager, uint32_t i) {
+static uint32_t definition_of(const gantry__eager_t *eager, uint32_t i) {
     const gantry__op_def_t *op = eager->op;
     if (op->input_count == eager->input_count) return i;
     return (uint32_t)(gantry__op_input_arg(op, eager->input_count, i) - op->inputs);
 }
 
-static gantry_status_t gather(eager_t *eager) {
+static gantry_status_t gather(gantry__eager_t *eager) {
     uint64_t host_inputs = eager->kept->plan.host_inputs[eager->choice];
     for (uint32_t i = 0; i < eager->input_count; ++i) {
         gantry_arg_t *arg = &eager->args[i];
@@ -291,17 +249,19 @@ static gantry_status_t gather(eager_t *eager) {
             memcpy(&arg->data, &data, sizeof data); /* kernels do not write inputs */
             continue;
         }
-        GANTRY__TRY(bring_input(eager, i, true, &eager->used[i]));
-        bind_arg(arg, eager->used[i]);
-        if (!gantry__point_is_past(eager->used[i]->ready))
-            eager->points[eager->point_count++] = eager->used[i]->ready;
+        const gantry_tensor_t *local = eager->inputs[i];
+        if (local->device != eager->device) GANTRY__TRY(bring_input(eager, i, true, &local));
+        eager->used[i] = local;
+        bind_arg(arg, local);
+        if (local->ready.stream && !gantry__point_is_past(local->ready))
+            eager->points[eager->point_count++] = local->ready;
     }
     return GANTRY_OK;
 }
 
 /* An input that ends with this op, whose memory nobody else can reach and which output 0 fits;
  * NULL: none. */
-static const gantry_tensor_t *find_donor(const eager_t *eager) {
+static const gantry_tensor_t *find_donor(const gantry__eager_t *eager) {
     if (eager->scope->donated_count == 0 ||
         !(eager->call.abi.kernel->flags & GANTRY_KERNEL_IN_PLACE))
         return NULL;
@@ -319,7 +279,7 @@ static const gantry_tensor_t *find_donor(const eager_t *eager) {
 }
 
 /* Output 0 in the donor's memory, behind what other streams still do with it. */
-static gantry_status_t eager_take_over(eager_t *eager, const gantry_tensor_t *donor) {
+static gantry_status_t eager_take_over(gantry__eager_t *eager, const gantry_tensor_t *donor) {
     GANTRY__TRY(gantry__tensor_reuse(donor, eager->infer.out_dtypes[0], &eager->infer.out_shapes[0],
                                      &eager->made[0]));
     bind_arg(eager->output_args[0], eager->made[0]);
@@ -330,21 +290,20 @@ static gantry_status_t eager_take_over(eager_t *eager, const gantry_tensor_t *do
     return GANTRY_OK;
 }
 
-static gantry_status_t allocate_output(eager_t *eager, uint32_t i) {
+static gantry_status_t allocate_output(gantry__eager_t *eager, uint32_t i) {
     const gantry_tensor_t *donor = i == 0 ? find_donor(eager) : NULL;
     if (donor) return eager_take_over(eager, donor);
     const gantry__allocation_t purpose = {
         .owner = eager->op->name,
         .tag = eager->scope->tag,
         .held = eager->call.temporary_count + eager->call.scratch_count};
-    GANTRY__TRY(gantry__tensor_create(eager->runtime, eager->device, eager->infer.out_dtypes[i],
-                                      &eager->infer.out_shapes[i], GANTRY_STREAM_COMPUTE, &purpose,
-                                      &eager->made[i]));
+    GANTRY__TRY(gantry__tensor_create_for(eager->scope, eager->device, eager->infer.out_dtypes[i],
+                                          &eager->infer.out_shapes[i], &purpose, &eager->made[i]));
     bind_arg(eager->output_args[i], eager->made[i]);
     return GANTRY_OK;
 }
 
-static gantry_status_t eager_allocate(eager_t *eager) {
+static gantry_status_t eager_allocate(gantry__eager_t *eager) {
     while (eager->made_count < eager->infer.output_count) {
         uint32_t i = eager->made_count++;
         eager->made[i] = NULL;
@@ -355,7 +314,7 @@ static gantry_status_t eager_allocate(eager_t *eager) {
 
 /* ---- results whose shape depends on data ---- */
 
-static gantry_status_t check_made_shape(const eager_t *eager, uint32_t index,
+static gantry_status_t check_made_shape(const gantry__eager_t *eager, uint32_t index,
                                         const gantry_shape_t *given) {
     const gantry_shape_t *inferred = &eager->infer.out_shapes[index];
     bool agrees = given->rank == inferred->rank && gantry_shape_elements(given) >= 0;
@@ -373,7 +332,7 @@ static gantry_status_t check_made_shape(const eager_t *eager, uint32_t index,
 /* For the service allocate_output. */
 static int32_t eager_make_output(gantry__call_t *call, uint32_t index, int32_t rank,
                                  const int64_t *dims) {
-    eager_t *eager = call->caller;
+    gantry__eager_t *eager = call->caller;
     if (index >= eager->made_count || eager->output_args[index]->element_count >= 0) {
         return (int32_t)gantry__fail(
             GANTRY_INTERNAL, "kernel of %s makes output %u, which %s", eager->op->name, index,
@@ -388,7 +347,7 @@ static int32_t eager_make_output(gantry__call_t *call, uint32_t index, int32_t r
     return (int32_t)allocate_output(eager, index);
 }
 
-static gantry_status_t check_all_made(const eager_t *eager) {
+static gantry_status_t check_all_made(const gantry__eager_t *eager) {
     for (uint32_t i = 0; i < eager->made_count; ++i) {
         if (!eager->made[i])
             return gantry__fail(GANTRY_INTERNAL,
@@ -400,7 +359,8 @@ static gantry_status_t check_all_made(const eager_t *eager) {
 
 /* ---- compute ---- */
 
-static gantry_status_t inherit_faults(eager_t *eager, gantry__fault_t *fault) {
+static gantry_status_t inherit_faults(gantry__eager_t *eager, gantry__fault_t *fault) {
+    if (!fault && !eager->has_faults) return GANTRY_OK;
     for (uint32_t k = 0; k < eager->made_count; ++k) {
         for (uint32_t i = 0; i < eager->input_count; ++i) {
             const gantry_tensor_t *input = eager->inputs[i];
@@ -414,7 +374,7 @@ static gantry_status_t inherit_faults(eager_t *eager, gantry__fault_t *fault) {
 }
 
 /* For words that tell of a bad value. */
-static void keep_values(const eager_t *eager, gantry__fault_t *fault) {
+static void keep_values(const gantry__eager_t *eager, gantry__fault_t *fault) {
     const gantry_fault_words_t *words = &fault->words;
     if (!words->value_text || words->value_input < 0 ||
         words->value_input >= (int32_t)eager->input_count)
@@ -424,7 +384,7 @@ static void keep_values(const eager_t *eager, gantry__fault_t *fault) {
         gantry__fault_keep_values(fault, input->buffer, input->offset_bytes, (int32_t)input->dtype);
 }
 
-static void mark_uses(eager_t *eager, gantry__point_t point) {
+static void mark_uses(gantry__eager_t *eager, gantry__point_t point) {
     if (eager->device->synchronous) return;
     for (uint32_t i = 0; i < eager->input_count; ++i) {
         if (eager->used[i] && eager->used[i]->buffer)
@@ -438,68 +398,26 @@ static void mark_uses(eager_t *eager, gantry__point_t point) {
     }
 }
 
-static bool has_work(const eager_t *eager) {
+static bool has_work(const gantry__eager_t *eager) {
     for (uint32_t i = 0; i < eager->made_count; ++i) {
         if (!eager->made[i] || eager->made[i]->size_bytes > 0) return true;
     }
     return false;
 }
 
-static bool times_kernels(const eager_t *eager) {
-    return !eager->device->synchronous &&
-           atomic_load_explicit(&eager->runtime->devices.profiling, memory_order_relaxed) ==
-               GANTRY_PROFILE_WAIT;
-}
-
-/* In a profile that times kernels: what is waited for is over before the kernel begins, whatever
- * came of it. Where the device works on alone, what follows is submission, the order of the
- * streams included. */
-static GANTRY__RECORDING void settle_points(const eager_t *eager) {
-    for (uint32_t i = 0; times_kernels(eager) && i < eager->point_count; ++i)
-        (void)gantry__point_wait(eager->points[i]);
-    if (!eager->device->synchronous) (void)gantry__profile_enter(eager->frame, GANTRY__STEP_LAUNCH);
-}
-
-/* Likewise the kernel is over before the op goes on. A failure stays with the point. */
-static GANTRY__RECORDING void settle_kernel(const eager_t *eager, gantry__point_t point) {
-    if (times_kernels(eager)) {
-        (void)gantry__profile_enter(eager->frame, GANTRY__STEP_KERNEL);
-        (void)gantry__point_wait(point);
-    }
-    (void)gantry__profile_enter(eager->frame, GANTRY__STEP_SCOPE);
-}
-
-static gantry_status_t call_kernel(eager_t *eager) {
-    return (gantry_status_t)eager->call.abi.kernel->compute(&eager->call.abi);
-}
-
-/* The kernel, its launches and the bytes it was given. */
-static GANTRY__RECORDING gantry_status_t call_kernel_recorded(eager_t *eager) {
-    gantry__profile_numbers_t *numbers = &eager->frame->numbers;
-    const uint64_t launches = numbers->launches;
-    if (eager->device->synchronous) (void)gantry__profile_enter(eager->frame, GANTRY__STEP_KERNEL);
-    gantry_status_t status = call_kernel(eager);
-    if (numbers->launches == launches) ++numbers->launches;
-    for (uint32_t i = 0; i < eager->input_count; ++i)
-        numbers->argument_bytes += eager->inputs[i]->size_bytes;
-    for (uint32_t i = 0; i < eager->made_count; ++i)
-        if (eager->made[i]) numbers->argument_bytes += eager->made[i]->size_bytes;
-    return status;
-}
-
-static gantry_status_t eager_compute(eager_t *eager, const gantry__profile_frame_t *frame) {
+static gantry_status_t eager_compute(gantry__eager_t *eager, const gantry__profile_frame_t *frame) {
     gantry__stream_t *stream = &eager->device->streams[GANTRY_STREAM_COMPUTE];
-    if (frame) settle_points(eager);
+    if (frame) gantry__eager_settle_points(eager);
     if (eager->point_count > 0)
         GANTRY__TRY(gantry__stream_wait_for(stream, eager->points, eager->point_count));
     if (!has_work(eager)) return inherit_faults(eager, NULL);
     eager->call.make_output = eager_make_output;
     eager->call.caller = eager;
-    gantry_status_t status = frame ? call_kernel_recorded(eager) : call_kernel(eager);
+    gantry_status_t status = frame ? gantry__eager_call_recorded(eager) : gantry__eager_call(eager);
     if (eager->call.fault) keep_values(eager, eager->call.fault);
     gantry__point_t point;
     gantry__fault_t *fault = gantry__call_finish(&eager->call, &point);
-    if (frame) settle_kernel(eager, point);
+    if (frame) gantry__eager_settle_kernel(eager, point);
     mark_uses(eager, point);
     status = gantry__loss_note(eager->device, status);
     if (status == GANTRY_OK) status = check_all_made(eager);
@@ -510,7 +428,7 @@ static gantry_status_t eager_compute(eager_t *eager, const gantry__profile_frame
 
 /* Whether the result is a piece of an input on this device, aligned as kernels expect it, and
  * too large to be copied into the tensor's object. */
-static bool is_piece(const eager_t *eager) {
+static bool is_piece(const gantry__eager_t *eager) {
     if (eager->infer.piece_first < 0) return false;
     const gantry_tensor_t *input = eager->inputs[0];
     const uint64_t base = eager->device->info.base_alignment_bytes, least = PIECE_ALIGNMENT;
@@ -523,7 +441,7 @@ static bool is_piece(const eager_t *eager) {
                0;
 }
 
-static gantry_status_t make_piece(eager_t *eager) {
+static gantry_status_t make_piece(gantry__eager_t *eager) {
     const gantry_tensor_t *input = eager->inputs[0];
     const uint64_t first = (uint64_t)eager->infer.piece_first * gantry_dtype_size(input->dtype);
     GANTRY__TRY(gantry__tensor_view(input, first, &eager->infer.out_shapes[0], &eager->made[0]));
@@ -532,7 +450,7 @@ static gantry_status_t make_piece(eager_t *eager) {
 }
 
 /* A result that the inputs' elements have no part in. */
-static gantry_status_t make_known(eager_t *eager) {
+static gantry_status_t make_known(gantry__eager_t *eager) {
     const unsigned char value = (unsigned char)eager->infer.known_bool;
     GANTRY__TRY(gantry__tensor_from_host(eager->runtime, eager->device, GANTRY_BOOL,
                                          &eager->infer.out_shapes[0], &value, eager->scope->tag,
@@ -541,7 +459,7 @@ static gantry_status_t make_known(eager_t *eager) {
     return inherit_faults(eager, NULL);
 }
 
-static gantry_status_t make_alias(eager_t *eager) {
+static gantry_status_t make_alias(gantry__eager_t *eager) {
     const gantry_tensor_t *local;
     GANTRY__TRY(bring_input(eager, 0, false, &local));
     GANTRY__TRY(gantry__tensor_alias(local, &eager->infer.out_shapes[0], &eager->made[0]));
@@ -551,7 +469,7 @@ static gantry_status_t make_alias(eager_t *eager) {
 
 /* ---- publish ---- */
 
-static void publish(eager_t *eager) {
+static void publish(gantry__eager_t *eager) {
     for (uint32_t i = 0; i < eager->made_count; ++i) {
         gantry__scope_adopt(eager->scope, eager->made[i]);
         eager->outputs[i] = eager->made[i];
@@ -559,7 +477,7 @@ static void publish(eager_t *eager) {
     eager->made_count = 0;
 }
 
-static gantry_status_t eager_run(eager_t *eager) {
+static gantry_status_t eager_run(gantry__eager_t *eager) {
     GANTRY__TRY(check_inputs(eager));
     GANTRY__TRY(gantry__runtime_initialize(eager->runtime, eager->op->name));
     GANTRY__TRY(infer(eager));
@@ -601,7 +519,7 @@ static gantry_status_t eager_run(eager_t *eager) {
 
 /* The ladder's last rung, when the user allowed it: the op is tried once more on a CPU. The
  * device's own message stays, the CPU's behind it. */
-static GANTRY__COLD gantry_status_t run_on_cpu(eager_t *eager) {
+static GANTRY__COLD gantry_status_t run_on_cpu(gantry__eager_t *eager) {
     char first[GANTRY__MESSAGE_BYTES];
     (void)snprintf(first, sizeof first, "%s", gantry__message());
     const gantry_logical_device_t *exhausted = eager->device;
@@ -614,7 +532,7 @@ static GANTRY__COLD gantry_status_t run_on_cpu(eager_t *eager) {
                                eager->op->name);
 }
 
-static bool may_move(const eager_t *eager) {
+static bool may_move(const gantry__eager_t *eager) {
     if (!eager->runtime->devices.policy.oom_fallback || eager->pinned || !eager->device ||
         eager->in_place)
         return false;
@@ -623,7 +541,7 @@ static bool may_move(const eager_t *eager) {
 
 /* ---- the stack that a call needs ---- */
 
-static gantry_status_t run_to_end(eager_t *eager, size_t *output_count) {
+static gantry_status_t run_to_end(gantry__eager_t *eager, size_t *output_count) {
     gantry_status_t status = eager_run(eager);
     if (status == GANTRY_RESOURCE_EXHAUSTED && may_move(eager)) status = run_on_cpu(eager);
     if (status == GANTRY_OK) {
@@ -636,60 +554,49 @@ static gantry_status_t run_to_end(eager_t *eager, size_t *output_count) {
 
 /* A frame with arrays for so many inputs and outputs: some 150 bytes each, which lists of 64 do
  * not cost the other calls. */
-#define GIVE_ROOM(inlining, name, INPUTS, OUTPUTS)                               \
-    static inlining gantry_status_t name(eager_t *eager, size_t *output_count) { \
-        const gantry_shape_t *shapes[INPUTS];                                    \
-        gantry_dtype_t dtypes[INPUTS], out_dtypes[OUTPUTS];                      \
-        gantry_shape_t out_shapes[OUTPUTS];                                      \
-        gantry_tensor_t *copies[INPUTS], *made[OUTPUTS];                         \
-        const gantry_tensor_t *used[INPUTS];                                     \
-        owned_t owned[INPUTS];                                                   \
-        gantry__point_t points[INPUTS + GANTRY__STREAMS];                        \
-        gantry_arg_t args[INPUTS], results[OUTPUTS], *output_args[OUTPUTS];      \
-        const gantry_arg_t *input_args[INPUTS];                                  \
-        eager->infer.shapes = shapes;                                            \
-        eager->infer.dtypes = dtypes;                                            \
-        eager->infer.out_shapes = out_shapes;                                    \
-        eager->infer.out_dtypes = out_dtypes;                                    \
-        eager->copies = copies;                                                  \
-        eager->owned = owned;                                                    \
-        eager->used = used;                                                      \
-        eager->points = points;                                                  \
-        eager->args = args;                                                      \
-        eager->input_args = input_args;                                          \
-        eager->made = made;                                                      \
-        eager->results = results;                                                \
-        eager->output_args = output_args;                                        \
-        return run_to_end(eager, output_count);                                  \
+#define GIVE_ROOM(inlining, name, INPUTS, OUTPUTS)                                       \
+    static inlining gantry_status_t name(gantry__eager_t *eager, size_t *output_count) { \
+        const gantry_shape_t *shapes[INPUTS];                                            \
+        gantry_dtype_t dtypes[INPUTS], out_dtypes[OUTPUTS];                              \
+        gantry_shape_t out_shapes[OUTPUTS];                                              \
+        gantry_tensor_t *copies[INPUTS], *made[OUTPUTS];                                 \
+        const gantry_tensor_t *used[INPUTS];                                             \
+        gantry__owned_t owned[INPUTS];                                                   \
+        gantry__point_t points[INPUTS + GANTRY__STREAMS];                                \
+        gantry_arg_t args[INPUTS], results[OUTPUTS], *output_args[OUTPUTS];              \
+        const gantry_arg_t *input_args[INPUTS];                                          \
+        eager->infer.shapes = shapes;                                                    \
+        eager->infer.dtypes = dtypes;                                                    \
+        eager->infer.out_shapes = out_shapes;                                            \
+        eager->infer.out_dtypes = out_dtypes;                                            \
+        eager->copies = copies;                                                          \
+        eager->owned = owned;                                                            \
+        eager->used = used;                                                              \
+        eager->points = points;                                                          \
+        eager->args = args;                                                              \
+        eager->input_args = input_args;                                                  \
+        eager->made = made;                                                              \
+        eager->results = results;                                                        \
+        eager->output_args = output_args;                                                \
+        return run_to_end(eager, output_count);                                          \
     }
 GIVE_ROOM(inline, run_few, FEW_INPUTS, FEW_OUTPUTS)
 GIVE_ROOM(GANTRY__NOINLINE, run_many_inputs, GANTRY__MAX_INPUTS, FEW_OUTPUTS)
 GIVE_ROOM(GANTRY__NOINLINE, run_many_outputs, GANTRY__MAX_INPUTS, GANTRY__MAX_OUTPUTS)
 
-static gantry_status_t run_in_room(eager_t *eager, size_t *output_count) {
+static gantry_status_t run_in_room(gantry__eager_t *eager, size_t *output_count) {
     if (eager->op->output_count > FEW_OUTPUTS || eager->op->outputs[0].flags & GANTRY__ARG_LIST)
         return run_many_outputs(eager, output_count);
     return eager->input_count > FEW_INPUTS ? run_many_inputs(eager, output_count)
                                            : run_few(eager, output_count);
 }
 
-/* In a row of its own, or of the composed op that the program called. */
-static GANTRY__RECORDING void keep_profile(const eager_t *eager) {
-    const gantry__op_def_t *called = eager->scope->called;
-    gantry__profile_keep(
-        &eager->runtime->profile, eager->frame,
-        &(gantry__profile_key_t){eager->op->id, called ? called->id : GANTRY__PROFILE_NONE,
-                                 eager->device});
-}
-
-gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_t *op,
-                                    const gantry_tensor_t *const *inputs, size_t input_count,
-                                    const gantry_attr_value_t *attrs, size_t attr_count,
-                                    const gantry_logical_device_t *pinned,
-                                    const gantry_tensor_t **outputs, size_t *output_count) {
-    const size_t room = *output_count;
-    *output_count = 0;
-    for (size_t i = 0; i < room; ++i) outputs[i] = NULL;
+static gantry_status_t check_and_run(gantry_scope_t *scope, const gantry__op_def_t *op,
+                                     const gantry_tensor_t *const *inputs, size_t input_count,
+                                     const gantry_attr_value_t *attrs, size_t attr_count,
+                                     const gantry_logical_device_t *pinned,
+                                     const gantry_tensor_t **outputs, size_t room,
+                                     size_t *output_count) {
     GANTRY__TRY(gantry__scope_check(scope));
     if (input_count > GANTRY__MAX_INPUTS) {
         (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
@@ -697,10 +604,10 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
                            input_count, GANTRY__MAX_INPUTS);
         return gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
     }
-    gantry_status_t status = gantry__check_part(scope, op);
+    gantry_status_t status = scope->composed ? gantry__check_part(scope, op) : GANTRY_OK;
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
     const uint32_t *failures = gantry__failure_count(), before = *failures;
-    eager_t eager;
+    gantry__eager_t eager;
     gantry__profile_frame_t frame;
     eager.scope = scope;
     eager.runtime = scope->runtime;
@@ -715,12 +622,25 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
     eager.frame = gantry__profile_begin_call(&scope->runtime->devices, &frame);
     eager_begin(&eager);
     status = run_in_room(&eager, output_count);
-    gantry__scope_end_donated(scope, inputs, input_count);
-    if (eager.frame) keep_profile(&eager);
+    if (scope->donated_count > 0) gantry__scope_end_donated(scope, inputs, input_count);
+    if (eager.frame) gantry__eager_keep_profile(&eager);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
     /* an optional step failed, or a device's memory ran out */
     if (*failures != before) gantry__forget_since(before);
     return GANTRY_OK;
+}
+
+gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_t *op,
+                                    const gantry_tensor_t *const *inputs, size_t input_count,
+                                    const gantry_attr_value_t *attrs, size_t attr_count,
+                                    const gantry_logical_device_t *pinned,
+                                    const gantry_tensor_t **outputs, size_t *output_count) {
+    const size_t room = *output_count;
+    *output_count = 0;
+    gantry_status_t status = check_and_run(scope, op, inputs, input_count, attrs, attr_count,
+                                           pinned, outputs, room, output_count);
+    for (size_t i = *output_count; i < room; ++i) outputs[i] = NULL;
+    return status;
 }
 
 gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op,
@@ -731,31 +651,4 @@ gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op
     size_t count = op->output_count;
     return gantry__run_op_into(scope, op, inputs, input_count, attrs, attr_count, pinned, outputs,
                                &count);
-}
-
-gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,
-                                      const char *log_name, gantry_dtype_t dtype,
-                                      bool integer_variable, const gantry_logical_device_t *pinned,
-                                      gantry_logical_device_t **out_device) {
-    gantry_runtime_t *runtime = scope->runtime;
-    const gantry__op_def_t *op = gantry__op_get(id);
-    GANTRY__TRY(gantry__runtime_initialize(runtime, op->name));
-    gantry_attr_t attrs[GANTRY__MAX_ATTRS];
-    for (uint32_t i = 0; i < op->attr_count; ++i) {
-        attrs[i] = (gantry_attr_t){
-            .struct_size = sizeof attrs[i], .kind = op->attrs[i].kind, .name = op->attrs[i].name};
-        if (op->attrs[i].kind == GANTRY_ATTR_TYPE) attrs[i].i = (int64_t)dtype;
-    }
-    gantry__place_request_t request =
-        gantry__dispatch_request(runtime, op, attrs, scope->wish, pinned);
-    request.integer_variable = integer_variable;
-    gantry__kept_plan_t *kept;
-    gantry__profile_frame_t *frame = gantry__device_frame(&runtime->devices);
-    gantry__step_t before = gantry__profile_enter(frame, GANTRY__STEP_PLACEMENT);
-    gantry_status_t status = gantry__dispatch_plan(runtime, &request, &kept);
-    (void)gantry__profile_enter(frame, before);
-    if (status == GANTRY_OK || (kept && !kept->plan.device))
-        (void)gantry__dispatch_note(scope, kept, log_name, 0);
-    if (status == GANTRY_OK) *out_device = kept->plan.device;
-    return status;
 }

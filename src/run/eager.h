@@ -25,11 +25,4 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
                                     const gantry_logical_device_t *pinned,
                                     const gantry_tensor_t **outputs, size_t *output_count);
 
-/* Chooses where an op that the core runs itself (Const, variables) lives; notes and logs it
- * under log_name. */
-gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,
-                                      const char *log_name, gantry_dtype_t dtype,
-                                      bool integer_variable, const gantry_logical_device_t *pinned,
-                                      gantry_logical_device_t **out_device);
-
 #endif

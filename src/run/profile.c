@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "device/logical_device.h"
 #include "run/profile.h"
 
 #include <string.h>
@@ -84,6 +85,21 @@ void gantry__profile_keep(gantry__profile_t *profile, gantry__profile_frame_t *f
     gantry__mutex_lock(&profile->lock);
     gantry__profile_add(&profile_row_of(profile, key)->numbers, &frame->numbers);
     gantry__mutex_unlock(&profile->lock);
+}
+
+gantry__profile_frame_t *gantry__recorded_begin(gantry__recorded_t *recorded,
+                                                gantry__profile_t *profile, uint32_t subject,
+                                                const gantry_logical_device_t *device) {
+    recorded->device = device;
+    recorded->profile = profile;
+    recorded->subject = subject;
+    gantry__profile_open(&recorded->room);
+    return &recorded->room;
+}
+
+void gantry__recorded_keep(gantry__recorded_t *recorded) {
+    const gantry__profile_key_t key = {recorded->subject, GANTRY__PROFILE_NONE, recorded->device};
+    gantry__profile_keep(recorded->profile, recorded->frame, &key);
 }
 
 /* ---- reading ---- */

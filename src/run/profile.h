@@ -97,13 +97,31 @@ static inline gantry__profile_frame_t *gantry__profile_begin_call(
     return room;
 }
 
-/* frame may be NULL. */
-static inline void gantry__profile_end_call(gantry__profile_t *profile,
-                                            gantry__profile_frame_t *frame, uint32_t subject,
-                                            const gantry_logical_device_t *device) {
-    if (frame)
-        gantry__profile_keep(profile, frame,
-                             &(gantry__profile_key_t){subject, GANTRY__PROFILE_NONE, device});
+/* A call of a row of its own, from GANTRY__RECORD to the end of its block. */
+typedef struct gantry__recorded_t {
+    gantry__profile_frame_t *frame;        /* NULL: nothing is recorded, and the rest is not set */
+    const gantry_logical_device_t *device; /* of the row; the call may set it before it ends */
+    gantry__profile_t *profile;
+    uint32_t subject;
+    gantry__profile_frame_t room;
+} gantry__recorded_t;
+
+/* Returns the frame. */
+gantry__profile_frame_t *gantry__recorded_begin(
+    gantry__recorded_t *recorded, gantry__profile_t *profile, uint32_t subject,
+    const gantry_logical_device_t *device) GANTRY__RECORDING;
+void gantry__recorded_keep(gantry__recorded_t *recorded) GANTRY__RECORDING;
+static inline void gantry__recorded_end(gantry__recorded_t *recorded) {
+    if (recorded->frame) gantry__recorded_keep(recorded);
 }
+
+/* GANTRY__RECORD(recorded, runtime, GANTRY__PROFILE_READ, device); at the top of a call: its time
+ * goes to that row, until the block ends, in whatever way. While nothing is recorded it costs a
+ * look at the flag. The runtime outlives the block. */
+#define GANTRY__RECORD(recorded, runtime, subject, device)                                         \
+    __attribute__((cleanup(gantry__recorded_end))) gantry__recorded_t recorded;                    \
+    recorded.frame = gantry__profile_is_on(&(runtime)->devices)                                    \
+                         ? gantry__recorded_begin(&recorded, &(runtime)->profile, subject, device) \
+                         : NULL
 
 #endif

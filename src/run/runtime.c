@@ -7,6 +7,9 @@
 #include "base/setting_check.h"
 #include "base/setting_rows.h"
 #include "base/struct_size.h"
+#include "device/device_open.h"
+#include "device/fault.h"
+#include "device/physical_device.h"
 #include "run/tensor_state.h"
 
 const char *gantry_version(void) { return GANTRY_VERSION; }
@@ -376,10 +379,9 @@ void gantry_runtime_release(gantry_runtime_t *runtime) {
 gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime) {
     GANTRY__TRY(gantry__runtime_check_well(runtime));
     gantry_status_t first;
-    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
+    GANTRY__RECORD(recorded, runtime, GANTRY__PROFILE_SYNCHRONIZE, NULL);
     synchronize_all(runtime, &first);
     if (first == GANTRY_OK) first = tell_faults(runtime);
-    gantry__profile_end_call(&runtime->profile, frame, GANTRY__PROFILE_SYNCHRONIZE, NULL);
     return first;
 }
 

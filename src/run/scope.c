@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/device_open.h"
 #include "run/scope_state.h"
 
 /* ---- errors ---- */
@@ -85,10 +86,9 @@ static gantry_status_t read_wish(gantry_scope_t *scope, const gantry__wish_t *ou
 
 gantry_scope_t *gantry_scope_begin(gantry_runtime_t *runtime, const char *device) {
     if (gantry__runtime_check_well(runtime) != GANTRY_OK) return NULL;
-    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
+    GANTRY__RECORD(recorded, runtime, GANTRY__PROFILE_SCOPE, NULL);
     gantry_scope_t *scope = make_scope(runtime);
     if (scope) (void)gantry__scope_fail(scope, read_wish(scope, NULL, device));
-    gantry__profile_end_call(&runtime->profile, frame, GANTRY__PROFILE_SCOPE, NULL);
     return scope;
 }
 
@@ -119,10 +119,8 @@ gantry_scope_t *gantry_scope_begin_in(gantry_scope_t *parent, const char *device
         (void)gantry__fork_guard_fail(&runtime->fork);
         return NULL;
     }
-    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
-    gantry_scope_t *scope = begin_in(parent, device);
-    gantry__profile_end_call(&runtime->profile, frame, GANTRY__PROFILE_SCOPE, NULL);
-    return scope;
+    GANTRY__RECORD(recorded, runtime, GANTRY__PROFILE_SCOPE, NULL);
+    return begin_in(parent, device);
 }
 
 gantry_status_t gantry_scope_set_tag(gantry_scope_t *scope, const char *tag) {
@@ -172,7 +170,7 @@ static gantry_tensor_t *as_owned(const gantry_tensor_t *tensor) {
     return owned;
 }
 
-const gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
+gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     if (!scope) {
         (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
                            "the scope is NULL; one from gantry_scope_begin is accepted");
@@ -199,22 +197,25 @@ const gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_ten
     gantry_tensor_t *owned = as_owned(tensor);
     unlink_tensor(scope, owned);
     if (scope->parent) gantry__scope_adopt(scope->parent, owned);
-    return tensor;
+    return owned;
 }
 
 static void drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     gantry_tensor_t *owned = as_owned(tensor);
     unlink_tensor(scope, owned);
-    gantry_tensor_release(owned);
+    if (!scope->spare && gantry__tensor_empty(owned)) {
+        scope->spare = owned;
+    } else {
+        gantry_tensor_release(owned);
+    }
 }
 
 static GANTRY__RECORDING void drop_recorded(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
-    gantry__profile_frame_t frame;
-    gantry__profile_open(&frame);
+    GANTRY__RECORD(recorded, scope->runtime, GANTRY__PROFILE_SCOPE, NULL);
     drop(scope, tensor);
-    gantry__profile_end_call(&scope->runtime->profile, &frame, GANTRY__PROFILE_SCOPE, NULL);
 }
 
+/* Ends nearly every op: no room for a frame is made while nothing is recorded. */
 void gantry_tensor_drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     if (!scope || !tensor || tensor->scope != scope || !gantry__runtime_is_ours(scope->runtime))
         return;
@@ -265,6 +266,7 @@ static void release_tensors(gantry_scope_t *scope) {
         unlink_tensor(scope, tensor);
         gantry_tensor_release(tensor);
     }
+    gantry_tensor_release(scope->spare);
 }
 
 static void destroy_scope(gantry_scope_t *scope) {
@@ -309,17 +311,20 @@ static gantry_status_t end_scope(gantry_scope_t *scope) {
     return status;
 }
 
+static GANTRY__RECORDING gantry_status_t end_recorded(gantry_scope_t *scope) {
+    GANTRY__RECORD(recorded, scope->runtime, GANTRY__PROFILE_SCOPE, NULL);
+    return end_scope(scope);
+}
+
 gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
     if (!scope)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "the scope is NULL; one from gantry_scope_begin is accepted");
     gantry_runtime_t *runtime = scope->runtime;
     if (!gantry__fork_guard_ask(&runtime->fork)) return gantry__fork_guard_fail(&runtime->fork);
-    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
-    if (!frame) return end_scope(scope);
+    if (!gantry__profile_is_on(&runtime->devices)) return end_scope(scope);
     (void)gantry__runtime_retain(runtime); /* the scope may be the last that holds it */
-    gantry_status_t status = end_scope(scope);
-    gantry__profile_end_call(&runtime->profile, frame, GANTRY__PROFILE_SCOPE, NULL);
+    gantry_status_t status = end_recorded(scope);
     gantry__runtime_drop(runtime);
     return status;
 }

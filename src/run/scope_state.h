@@ -15,7 +15,10 @@ struct gantry_scope_t {
     const gantry__wish_t *wish; /* NULL: none */
     const char *tag;            /* for reports on memory: the runtime's word, or NULL */
     gantry_tensor_t *tensors;   /* owned, newest first */
-    /* of these, those that end with the op that takes them */
+    /* the object of a tensor that was dropped, for the next result: no lock, no counting. Empty,
+     * or NULL */
+    gantry_tensor_t *spare;
+    /* of the tensors, those that end with the op that takes them */
     const gantry_tensor_t *donated[GANTRY_MAX_DONATED];
     uint32_t donated_count;
     const gantry__op_def_t *composed; /* the composed op whose parts run here, or NULL */

@@ -4,15 +4,20 @@
 #include <string.h>
 
 #include "base/struct_size.h"
+#include "device/device_open.h"
+#include "device/fault.h"
 #include "device/loss.h"
+#include "device/transfer.h"
 #include "io/tensor_format.h"
-#include "run/tensor_state.h"
+#include "run/scope_state.h"
 
 #define SPARE_TENSORS 4096
+#define MOST_PUT_BYTES (INT64_C(1) << 20)
 #define SHORT_READ_BYTES 2048 /* below, a device's own copy takes longer to call than to do */
 
 /* ---- objects ---- */
 
+/* It holds its runtime. */
 static gantry_tensor_t *take_object(gantry_runtime_t *runtime) {
     gantry__mutex_lock(&runtime->lock);
     gantry_tensor_t *tensor = runtime->spare_tensors;
@@ -21,7 +26,9 @@ static gantry_tensor_t *take_object(gantry_runtime_t *runtime) {
         --runtime->spare_count;
     }
     gantry__mutex_unlock(&runtime->lock);
-    return tensor ? tensor : gantry__heap_alloc(&runtime->heap, sizeof *tensor);
+    if (!tensor) tensor = gantry__heap_alloc(&runtime->heap, sizeof *tensor);
+    if (tensor) tensor->runtime = gantry__runtime_retain(runtime);
+    return tensor;
 }
 
 static void return_object(gantry_runtime_t *runtime, gantry_tensor_t *tensor) {
@@ -36,13 +43,13 @@ static void return_object(gantry_runtime_t *runtime, gantry_tensor_t *tensor) {
     if (!keeps) gantry__heap_free(&runtime->heap, tensor, sizeof *tensor);
 }
 
-static gantry_tensor_t *make_object(gantry_runtime_t *runtime, gantry_logical_device_t *device,
+/* object: one that holds its runtime, or NULL for no memory. */
+static gantry_tensor_t *init_object(gantry_tensor_t *object, gantry_logical_device_t *device,
                                     gantry_dtype_t dtype, const gantry_shape_t *shape) {
-    gantry_tensor_t *tensor = take_object(runtime);
+    gantry_tensor_t *tensor = object;
     if (!tensor) return NULL;
     atomic_init(&tensor->references, 1);
     tensor->dtype = dtype;
-    tensor->runtime = gantry__runtime_retain(runtime);
     tensor->device = device;
     tensor->buffer = NULL;
     tensor->offset_bytes = 0;
@@ -58,7 +65,8 @@ static gantry_tensor_t *make_object(gantry_runtime_t *runtime, gantry_logical_de
     return tensor;
 }
 
-static void release_faults(gantry_tensor_t *tensor) {
+static void release_contents(gantry_tensor_t *tensor) {
+    gantry__buffer_release(tensor->buffer);
     for (uint32_t i = 0; i < tensor->fault_count; ++i) gantry__fault_release(tensor->faults[i]);
     if (tensor->faults)
         gantry__heap_free(&tensor->runtime->heap, tensor->faults,
@@ -74,14 +82,29 @@ gantry_tensor_t *gantry_tensor_retain(const gantry_tensor_t *tensor) {
     return mutable_tensor;
 }
 
+/* Whether nobody but the caller holds it, so that nobody can come to hold it either. */
+static bool is_held_once(const gantry_tensor_t *tensor) {
+    return atomic_load_explicit(&tensor->references, memory_order_acquire) == 1;
+}
+
 void gantry_tensor_release(gantry_tensor_t *tensor) {
     if (!tensor || !gantry__runtime_is_ours(tensor->runtime)) return;
-    if (atomic_fetch_sub_explicit(&tensor->references, 1, memory_order_acq_rel) != 1) return;
+    if (!is_held_once(tensor) &&
+        atomic_fetch_sub_explicit(&tensor->references, 1, memory_order_acq_rel) != 1)
+        return;
     gantry_runtime_t *runtime = tensor->runtime;
-    gantry__buffer_release(tensor->buffer);
-    release_faults(tensor);
+    release_contents(tensor);
     return_object(runtime, tensor);
     gantry__runtime_drop(runtime);
+}
+
+bool gantry__tensor_empty(gantry_tensor_t *tensor) {
+    if (!is_held_once(tensor)) return false;
+    release_contents(tensor);
+    tensor->buffer = NULL;
+    tensor->faults = NULL;
+    tensor->fault_count = 0;
+    return true;
 }
 
 /* ---- making ---- */
@@ -103,13 +126,12 @@ static gantry_status_t explain_oom(gantry_status_t status, const gantry_tensor_t
         tensor->device->allocator.name);
 }
 
-gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_device_t *device,
-                                      gantry_dtype_t dtype, const gantry_shape_t *shape,
-                                      uint32_t first_stream, const gantry__allocation_t *purpose,
-                                      gantry_tensor_t **out_tensor) {
-    *out_tensor = NULL;
-    GANTRY__TRY(gantry__logical_device_open(device));
-    gantry_tensor_t *tensor = make_object(runtime, device, dtype, shape);
+/* object: as init_object takes it. */
+static gantry_status_t create(gantry_tensor_t *object, gantry_logical_device_t *device,
+                              gantry_dtype_t dtype, const gantry_shape_t *shape,
+                              uint32_t first_stream, const gantry__allocation_t *purpose,
+                              gantry_tensor_t **out_tensor) {
+    gantry_tensor_t *tensor = init_object(object, device, dtype, shape);
     if (!tensor) return GANTRY_RESOURCE_EXHAUSTED;
     if (device->host_addressable && device->synchronous &&
         tensor->size_bytes <= GANTRY__INLINE_BYTES) {
@@ -130,9 +152,30 @@ gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_
     return GANTRY_OK;
 }
 
+gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_device_t *device,
+                                      gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                      uint32_t first_stream, const gantry__allocation_t *purpose,
+                                      gantry_tensor_t **out_tensor) {
+    *out_tensor = NULL;
+    GANTRY__TRY(gantry__logical_device_open(device));
+    return create(take_object(runtime), device, dtype, shape, first_stream, purpose, out_tensor);
+}
+
+gantry_status_t gantry__tensor_create_for(gantry_scope_t *scope, gantry_logical_device_t *device,
+                                          gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                          const gantry__allocation_t *purpose,
+                                          gantry_tensor_t **out_tensor) {
+    *out_tensor = NULL;
+    GANTRY__TRY(gantry__logical_device_open(device));
+    gantry_tensor_t *object = scope->spare ? scope->spare : take_object(scope->runtime);
+    scope->spare = NULL;
+    return create(object, device, dtype, shape, GANTRY_STREAM_COMPUTE, purpose, out_tensor);
+}
+
 gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry_shape_t *shape,
                                      gantry_tensor_t **out_tensor) {
-    gantry_tensor_t *tensor = make_object(source->runtime, source->device, source->dtype, shape);
+    gantry_tensor_t *tensor =
+        init_object(take_object(source->runtime), source->device, source->dtype, shape);
     *out_tensor = tensor;
     if (!tensor) return GANTRY_RESOURCE_EXHAUSTED;
     tensor->ready = source->ready;
@@ -164,7 +207,7 @@ gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype
 }
 
 bool gantry__tensor_is_sole(const gantry_tensor_t *tensor) {
-    return tensor->buffer && atomic_load_explicit(&tensor->references, memory_order_acquire) == 1 &&
+    return tensor->buffer && is_held_once(tensor) &&
            atomic_load_explicit(&tensor->buffer->references, memory_order_acquire) == 1;
 }
 
@@ -183,14 +226,40 @@ static bool is_filled(const gantry_logical_device_t *device, gantry_dtype_t dtyp
            gantry_shape_elements(shape) == 1;
 }
 
-/* Whether a byte is neither 0 nor 1: a loop that becomes vector code. */
-static bool has_odd_bool(const unsigned char *bytes, size_t count) {
-    unsigned char all = 0;
-    for (size_t i = 0; i < count; ++i) all |= bytes[i];
-    return all > 1;
+/* To a C program, to NumPy and to TensorFlow what is not 0 is true; kernels count on 1. As fast as
+ * a copy: a loop that becomes vector code, as the next one does. */
+static void copy_bools(unsigned char *target, const unsigned char *source, size_t count) {
+    for (size_t i = 0; i < count; ++i) target[i] = source[i] != 0;
 }
 
-/* To a C program, to NumPy and to TensorFlow what is not 0 is true; kernels count on 1. */
+/* Whether a byte is neither 0 nor 1. Both halves at once: one would wait for its last sum. */
+static bool has_odd_bool(const unsigned char *bytes, size_t count) {
+    const size_t half = count / 2;
+    unsigned char first = 0, second = count % 2 ? bytes[count - 1] : 0;
+    for (size_t i = 0; i < half; ++i) {
+        first |= bytes[i];
+        second |= bytes[half + i];
+    }
+    return (first | second) > 1;
+}
+
+/* Whether bools go without a look at them first into memory that this thread writes itself; more
+ * of them are for the device's copy, which has all threads. */
+static bool are_put(const gantry_logical_device_t *device, const gantry_shape_t *shape) {
+    return device->host_addressable && device->synchronous &&
+           gantry_shape_elements(shape) <= MOST_PUT_BYTES;
+}
+
+static gantry_status_t put_bools(gantry_tensor_t *tensor, const unsigned char *data) {
+    gantry__profile_frame_t *frame = gantry__device_frame(&tensor->runtime->devices);
+    GANTRY__TRY(gantry__loss_check(tensor->device));
+    gantry__step_t before = gantry__profile_enter(frame, GANTRY__STEP_COPY);
+    copy_bools(tensor->data, data, tensor->size_bytes);
+    if (frame) frame->numbers.bytes_moved += tensor->size_bytes;
+    (void)gantry__profile_enter(frame, before);
+    return GANTRY_OK;
+}
+
 static gantry_status_t from_odd_bools(gantry_runtime_t *runtime, gantry_logical_device_t *device,
                                       const gantry_shape_t *shape, const unsigned char *data,
                                       const char *tag, gantry_tensor_t **out_tensor) {
@@ -198,7 +267,7 @@ static gantry_status_t from_odd_bools(gantry_runtime_t *runtime, gantry_logical_
     *out_tensor = NULL;
     unsigned char *bools = gantry__heap_alloc(&runtime->heap, count);
     if (!bools) return GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t i = 0; i < count; ++i) bools[i] = data[i] != 0;
+    copy_bools(bools, data, count);
     gantry_status_t status =
         gantry__tensor_from_host(runtime, device, GANTRY_BOOL, shape, bools, tag, out_tensor);
     gantry__heap_free(&runtime->heap, bools, count);
@@ -209,7 +278,9 @@ gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logic
                                          gantry_dtype_t dtype, const gantry_shape_t *shape,
                                          const void *data, const char *tag,
                                          gantry_tensor_t **out_tensor) {
-    if (dtype == GANTRY_BOOL && has_odd_bool(data, (size_t)gantry_shape_elements(shape)))
+    const bool puts_bools = dtype == GANTRY_BOOL && are_put(device, shape);
+    if (dtype == GANTRY_BOOL && !puts_bools &&
+        has_odd_bool(data, (size_t)gantry_shape_elements(shape)))
         return from_odd_bools(runtime, device, shape, data, tag, out_tensor);
     const gantry__allocation_t purpose = {.owner = "Const", .tag = tag};
     const bool fills = is_filled(device, dtype, shape);
@@ -218,7 +289,9 @@ gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logic
                                       &purpose, out_tensor));
     gantry_tensor_t *tensor = *out_tensor;
     gantry_status_t status = GANTRY_OK;
-    if (fills && tensor->buffer) {
+    if (puts_bools && tensor->data) {
+        status = put_bools(tensor, data);
+    } else if (fills && tensor->buffer) {
         status = gantry__fill_from_host(tensor->buffer, data, (uint32_t)tensor->size_bytes,
                                         &tensor->ready);
     } else if (tensor->buffer) {
@@ -334,58 +407,39 @@ gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const vo
     return GANTRY_OK;
 }
 
-static gantry_status_t tensor_read_elements(const gantry_tensor_t *tensor, void *out,
-                                            size_t bytes) {
+static gantry_status_t check_room(const gantry_tensor_t *tensor, const void *out, size_t bytes) {
     if (!out && tensor->size_bytes > 0)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "reading a tensor: out is NULL; the address of %zu bytes is accepted",
                             tensor->size_bytes);
-    if (bytes != tensor->size_bytes) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
-            "reading a tensor of %zu bytes into %zu bytes; exactly its size is accepted",
-            tensor->size_bytes, bytes);
-    }
+    if (bytes == tensor->size_bytes) return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "reading a tensor of %zu bytes into %zu bytes; exactly its size is accepted",
+        tensor->size_bytes, bytes);
+}
+
+gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, size_t bytes) {
+    GANTRY__TRY(check_tensor(tensor));
+    GANTRY__RECORD(recorded, tensor->runtime, GANTRY__PROFILE_READ, tensor->device);
+    GANTRY__STEP(recorded.frame, COPY);
+    GANTRY__TRY(check_room(tensor, out, bytes));
     if (tensor->fault_count > 0) GANTRY__TRY(gantry__tensor_settle(tensor));
     if (bytes == 0) return GANTRY_OK;
     if (tensor->data && tensor->device->synchronous && bytes < SHORT_READ_BYTES) {
+        if (recorded.frame) recorded.frame->numbers.bytes_moved += bytes;
         memcpy(out, tensor->data, bytes);
         return GANTRY_OK;
     }
     return gantry__copy_to_host(out, tensor->buffer, tensor->offset_bytes, bytes, tensor->ready);
 }
 
-static GANTRY__RECORDING gantry_status_t read_recorded(const gantry_tensor_t *tensor, void *out,
-                                                       size_t bytes) {
-    gantry__profile_frame_t frame;
-    gantry__profile_open(&frame);
-    (void)gantry__profile_enter(&frame, GANTRY__STEP_COPY);
-    gantry_status_t status = tensor_read_elements(tensor, out, bytes);
-    if (status == GANTRY_OK) frame.numbers.bytes_moved = bytes;
-    gantry__profile_end_call(&tensor->runtime->profile, &frame, GANTRY__PROFILE_READ,
-                             tensor->device);
-    return status;
-}
-
-gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, size_t bytes) {
+gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor) {
     GANTRY__TRY(check_tensor(tensor));
-    if (gantry__profile_is_on(&tensor->runtime->devices)) return read_recorded(tensor, out, bytes);
-    return tensor_read_elements(tensor, out, bytes);
-}
-
-static gantry_status_t wait_for(const gantry_tensor_t *tensor) {
+    GANTRY__RECORD(recorded, tensor->runtime, GANTRY__PROFILE_WAITED, tensor->device);
     if (tensor->buffer) GANTRY__TRY(gantry__loss_check(tensor->device));
     GANTRY__TRY(gantry__point_wait(tensor->ready));
     return gantry__tensor_settle(tensor);
-}
-
-gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor) {
-    GANTRY__TRY(check_tensor(tensor));
-    gantry_runtime_t *runtime = tensor->runtime;
-    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
-    gantry_status_t status = wait_for(tensor);
-    gantry__profile_end_call(&runtime->profile, frame, GANTRY__PROFILE_WAITED, tensor->device);
-    return status;
 }
 
 static gantry_status_t read_format_options(const gantry_format_options_t *given,
@@ -428,11 +482,8 @@ gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor,
     if (!out && out_bytes > 0)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "gantry_tensor_format: out is NULL, but out_bytes is %zu", out_bytes);
-    gantry_runtime_t *runtime = tensor->runtime;
-    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
-    gantry_status_t status = format(tensor, options, out, out_bytes, out_needed);
-    gantry__profile_end_call(&runtime->profile, frame, GANTRY__PROFILE_READ, tensor->device);
-    return status;
+    GANTRY__RECORD(recorded, tensor->runtime, GANTRY__PROFILE_READ, tensor->device);
+    return format(tensor, options, out, out_bytes, out_needed);
 }
 
 /* ---- plain questions ---- */

@@ -7,24 +7,29 @@
 #ifndef GANTRY_RUN_TENSOR_STATE_H
 #define GANTRY_RUN_TENSOR_STATE_H
 
-#include "device/transfer.h"
+#include "device/point.h"
+#include "memory/allocator.h"
 #include "run/runtime_state.h"
 
 /* Tensors up to this size on the CPU backend live inside the object. */
 #define GANTRY__INLINE_BYTES 64
+
+struct gantry__allocation_t;
+struct gantry__buffer_t;
+struct gantry__fault_t;
 
 struct gantry_tensor_t {
     atomic_uint references;
     gantry_dtype_t dtype;
     gantry_runtime_t *runtime;
     gantry_logical_device_t *device;
-    gantry__buffer_t *buffer; /* NULL: inline or empty */
-    uint64_t offset_bytes;    /* in the buffer */
+    struct gantry__buffer_t *buffer; /* NULL: inline or empty */
+    uint64_t offset_bytes;           /* in the buffer */
     size_t size_bytes;
     int64_t elements;
     void *data; /* on a host-addressable device */
     gantry__point_t ready;
-    gantry__fault_t **faults; /* NULL: none */
+    struct gantry__fault_t **faults; /* NULL: none */
     uint32_t fault_count;
     gantry_shape_t shape;
     gantry_scope_t *scope; /* owner, or NULL */
@@ -37,8 +42,17 @@ struct gantry_tensor_t {
  * purpose: all but bytes. Not yet in a scope. */
 gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_device_t *device,
                                       gantry_dtype_t dtype, const gantry_shape_t *shape,
-                                      uint32_t first_stream, const gantry__allocation_t *purpose,
+                                      uint32_t first_stream,
+                                      const struct gantry__allocation_t *purpose,
                                       gantry_tensor_t **out_tensor);
+/* The same for an op of the scope, in the scope's spare object where it has one. */
+gantry_status_t gantry__tensor_create_for(gantry_scope_t *scope, gantry_logical_device_t *device,
+                                          gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                          const gantry__allocation_t *purpose,
+                                          gantry_tensor_t **out_tensor);
+/* Lets go of memory and faults when nobody but the caller holds the tensor; false: nothing is
+ * changed. */
+bool gantry__tensor_empty(gantry_tensor_t *tensor);
 /* Elements that lie side by side in source's buffer, from byte first_byte of source on. */
 gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t first_byte,
                                     const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
@@ -54,7 +68,7 @@ bool gantry__tensor_is_sole(const gantry_tensor_t *tensor);
 /* A copy on another device. */
 gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source,
                                        gantry_logical_device_t *device,
-                                       const gantry__allocation_t *purpose,
+                                       const struct gantry__allocation_t *purpose,
                                        gantry_tensor_t **out_tensor);
 /* A tensor on the device with these elements; of bools what is not 0 becomes 1. tag: the
  * scope's, or NULL. */
@@ -67,7 +81,7 @@ gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logic
 gantry_status_t gantry__tensor_inherit_faults(gantry_tensor_t *tensor,
                                               const gantry_tensor_t *source);
 /* Takes over the caller's reference. */
-gantry_status_t gantry__tensor_add_fault(gantry_tensor_t *tensor, gantry__fault_t *fault);
+gantry_status_t gantry__tensor_add_fault(gantry_tensor_t *tensor, struct gantry__fault_t *fault);
 /* The first error among the tensor's faults. */
 gantry_status_t gantry__tensor_settle(const gantry_tensor_t *tensor);
 

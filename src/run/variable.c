@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "memory/allocator.h"
+#include "run/dispatch.h"
 #include "run/eager.h"
 
 struct gantry_variable_t {
@@ -97,6 +99,7 @@ static void variable_destroy(gantry_variable_t *variable) {
 
 static gantry_status_t variable_make(gantry_scope_t *scope, const gantry_tensor_t *initial,
                                      const char *name, gantry_variable_t **out_variable) {
+    GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_VarHandleOp, NULL);
     if (!initial || initial->runtime != scope->runtime) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "variable %s: the initial value is %s",
                             name ? name : "Variable",
@@ -115,18 +118,9 @@ static gantry_status_t variable_make(gantry_scope_t *scope, const gantry_tensor_
         return status;
     }
     atomic_init(&variable->references, 1);
+    recorded.device = variable->device;
     *out_variable = variable;
     return GANTRY_OK;
-}
-
-static gantry_status_t variable_create(gantry_scope_t *scope, const gantry_tensor_t *initial,
-                                       const char *name, gantry_variable_t **out_variable) {
-    gantry__profile_frame_t room,
-        *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
-    gantry_status_t status = variable_make(scope, initial, name, out_variable);
-    gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_VarHandleOp,
-                             gantry_variable_device(*out_variable));
-    return status;
 }
 
 gantry_variable_t *gantry_variable_create(gantry_scope_t *scope, const gantry_tensor_t *initial,
@@ -134,7 +128,7 @@ gantry_variable_t *gantry_variable_create(gantry_scope_t *scope, const gantry_te
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
     gantry_variable_t *variable = NULL;
-    status = variable_create(scope, initial, name, &variable);
+    status = variable_make(scope, initial, name, &variable);
     if (status != GANTRY_OK) (void)gantry__scope_fail(scope, status);
     return variable;
 }
@@ -180,6 +174,8 @@ static void put_value(gantry_variable_t *variable, gantry_tensor_t *value) {
 
 static gantry_status_t take_value(gantry_scope_t *scope, gantry_variable_t *variable,
                                   gantry_tensor_t **out_tensor) {
+    GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_ReadVariableOp,
+                   gantry_variable_device(variable));
     if (!variable)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "op ReadVariableOp: the variable is NULL");
     if (variable->runtime != scope->runtime)
@@ -199,21 +195,11 @@ static gantry_status_t take_value(gantry_scope_t *scope, gantry_variable_t *vari
     return status;
 }
 
-static gantry_status_t read_variable(gantry_scope_t *scope, gantry_variable_t *variable,
-                                     gantry_tensor_t **out_tensor) {
-    gantry__profile_frame_t room,
-        *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
-    gantry_status_t status = take_value(scope, variable, out_tensor);
-    gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_ReadVariableOp,
-                             gantry_variable_device(variable));
-    return status;
-}
-
 const gantry_tensor_t *gantry_variable_read(gantry_scope_t *scope, gantry_variable_t *variable) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
     gantry_tensor_t *tensor = NULL;
-    status = read_variable(scope, variable, &tensor);
+    status = take_value(scope, variable, &tensor);
     if (status != GANTRY_OK) {
         (void)gantry__scope_fail(scope, status);
         return NULL;
@@ -224,6 +210,8 @@ const gantry_tensor_t *gantry_variable_read(gantry_scope_t *scope, gantry_variab
 
 static gantry_status_t variable_set_value(gantry_scope_t *scope, gantry_variable_t *variable,
                                           const gantry_tensor_t *value) {
+    GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_AssignVariableOp,
+                   gantry_variable_device(variable));
     GANTRY__TRY(variable_check_value(scope, variable, value, "AssignVariableOp"));
     gantry_logical_device_t *device;
     GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_AssignVariableOp, "AssignVariableOp",
@@ -236,21 +224,11 @@ static gantry_status_t variable_set_value(gantry_scope_t *scope, gantry_variable
     return GANTRY_OK;
 }
 
-static gantry_status_t assign(gantry_scope_t *scope, gantry_variable_t *variable,
-                              const gantry_tensor_t *value) {
-    gantry__profile_frame_t room,
-        *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
-    gantry_status_t status = variable_set_value(scope, variable, value);
-    gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_AssignVariableOp,
-                             gantry_variable_device(variable));
-    return status;
-}
-
 gantry_status_t gantry_variable_assign(gantry_scope_t *scope, gantry_variable_t *variable,
                                        const gantry_tensor_t *value) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return status;
-    return gantry__scope_fail(scope, assign(scope, variable, value));
+    return gantry__scope_fail(scope, variable_set_value(scope, variable, value));
 }
 
 /* Computes with the update lock held. The kernel may not yet have run when the new value is put:
@@ -259,6 +237,7 @@ static gantry_status_t variable_compute_value(gantry_scope_t *scope, gantry_vari
                                               const gantry_tensor_t *value,
                                               gantry__op_id_t variable_op, const char *log_name,
                                               gantry__op_id_t arithmetic) {
+    GANTRY__RECORD(recorded, scope->runtime, variable_op, gantry_variable_device(variable));
     gantry_status_t status = variable_check_value(scope, variable, value, log_name);
     gantry_logical_device_t *device;
     if (status == GANTRY_OK)
@@ -285,12 +264,7 @@ static gantry_status_t update(gantry_scope_t *scope, gantry_variable_t *variable
                               const char *log_name, gantry__op_id_t arithmetic) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return status;
-    gantry__profile_frame_t room,
-        *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
-    status = variable_compute_value(scope, variable, value, variable_op, log_name, arithmetic);
-    gantry__profile_end_call(&scope->runtime->profile, frame, variable_op,
-                             gantry_variable_device(variable));
-    return status;
+    return variable_compute_value(scope, variable, value, variable_op, log_name, arithmetic);
 }
 
 gantry_status_t gantry_variable_assign_add(gantry_scope_t *scope, gantry_variable_t *variable,

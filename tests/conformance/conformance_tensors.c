@@ -106,31 +106,44 @@ static void refuse_constant(conformance_t *c, const char *what, gantry_dtype_t d
     gantry_scope_end(scope);
 }
 
-/* What is not 0 is true, and true is 1 wherever it is looked at as a number. */
+/* The constant of these bytes, read and summed. */
+static void check_bools(conformance_t *c, const unsigned char *data, size_t count,
+                        unsigned char *got) {
+    size_t wrong = 0;
+    int64_t trues = 0, sum = -1;
+    gantry_scope_t *scope = conformance_scope(c);
+    const gantry_tensor_t *t =
+        gantry_constant(scope, GANTRY_BOOL, GANTRY_SHAPE((int64_t)count), data, count);
+    const gantry_tensor_t *number = gantry_sum(scope, gantry_cast(scope, t, GANTRY_INT64), NULL);
+    gantry_status_t status = gantry_tensor_read(t, got, count);
+    if (status == GANTRY_OK) status = gantry_tensor_read(number, &sum, sizeof sum);
+    CHECK(c, status == GANTRY_OK, "%zu: %s", count, conformance_last_error(status));
+    for (size_t i = 0; i < count; ++i) {
+        trues += data[i] != 0;
+        wrong += got[i] != (data[i] != 0);
+    }
+    CHECK(c, wrong == 0 && sum == trues,
+          "%zu: %zu bytes differ, the sum is %" PRId64 " and not %" PRId64, count, wrong, sum,
+          trues);
+    conformance_end_scope(c, scope, GANTRY_OK);
+}
+
+/* What is not 0 is true, and true is 1 wherever it is looked at as a number: many such bytes,
+ * and a single one at either end or in the middle. */
 static void odd_bools_become_true(conformance_t *c) {
-    static const int64_t sizes[] = {1, 5, 64, 65, 5000, 300000};
-    static unsigned char odd[300000], got[300000];
-    for (int64_t i = 0; i < 300000; ++i) odd[i] = i % 3 ? (unsigned char)(i % 255) : 0;
+    enum { MOST = 1200001 };
+    static const size_t sizes[] = {1, 2, 5, 64, 65, 5000, 300000, MOST};
+    static unsigned char odd[MOST], one[MOST], got[MOST];
+    for (size_t i = 0; i < MOST; ++i) odd[i] = i % 3 ? (unsigned char)(i % 255) : 0;
     odd[0] = 2;
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; ++k) {
-        size_t count = (size_t)sizes[k], wrong = 0;
-        int64_t trues = 0, sum = -1;
-        gantry_scope_t *scope = conformance_scope(c);
-        const gantry_tensor_t *t =
-            gantry_constant(scope, GANTRY_BOOL, GANTRY_SHAPE(sizes[k]), odd, count);
-        const gantry_tensor_t *number =
-            gantry_sum(scope, gantry_cast(scope, t, GANTRY_INT64), NULL);
-        gantry_status_t status = gantry_tensor_read(t, got, count);
-        if (status == GANTRY_OK) status = gantry_tensor_read(number, &sum, sizeof sum);
-        CHECK(c, status == GANTRY_OK, "%zu: %s", count, conformance_last_error(status));
-        for (size_t i = 0; i < count; ++i) {
-            trues += odd[i] != 0;
-            wrong += got[i] != (odd[i] != 0);
+        const size_t count = sizes[k], places[] = {0, (count - 1) / 2, count / 2, count - 1};
+        check_bools(c, odd, count, got);
+        for (size_t i = 0; i < sizeof places / sizeof places[0]; ++i) {
+            one[places[i]] = 200;
+            check_bools(c, one, count, got);
+            one[places[i]] = 0;
         }
-        CHECK(c, wrong == 0 && sum == trues,
-              "%zu: %zu bytes differ, the sum is %" PRId64 " and not %" PRId64, count, wrong, sum,
-              trues);
-        conformance_end_scope(c, scope, GANTRY_OK);
     }
 }
 

@@ -14,7 +14,11 @@ enum {
     WRONG_MADE_TWICE,
     WRONG_MADE_ALREADY,
     WRONG_NO_SUCH_OUTPUT,
-    WRONG_TOO_LONG_READ
+    WRONG_TOO_LONG_READ,
+    WRONG_COPY_SIZES,
+    WRONG_COPY_OVERLAP,
+    WRONG_PATTERN,
+    WRONG_FILL_SIZE
 };
 
 typedef struct positive_t {
@@ -67,6 +71,20 @@ static int32_t submit_move(gantry_op_call_t *op, const positive_t *plan, bool an
     return gantry__fake_kernel_end(&work);
 }
 
+/* Transfers that the core refuses before a backend sees them. */
+static int32_t transfer_wrong(gantry_op_call_t *op, const gantry_span_t *scratch, int64_t wrong) {
+    static const uint64_t pattern = 0;
+    gantry_span_t half = {scratch->region, scratch->offset_bytes, 4};
+    gantry_span_t other = {scratch->region, scratch->offset_bytes + 2, 4};
+    switch (wrong) {
+        case WRONG_COPY_SIZES: return op->services->copy(op, scratch, &half);
+        case WRONG_COPY_OVERLAP: return op->services->copy(op, &other, &half);
+        case WRONG_PATTERN: return op->services->fill(op, scratch, &pattern, 3);
+        case WRONG_FILL_SIZE: return op->services->fill(op, &half, &pattern, 8);
+        default: return FAKE_OK;
+    }
+}
+
 int32_t gantry__fake_compute_positive(gantry_op_call_t *op) {
     const gantry_call_services_t *services = op->services;
     const positive_t plan = {op->inputs[0]->element_count};
@@ -76,6 +94,7 @@ int32_t gantry__fake_compute_positive(gantry_op_call_t *op) {
     if (plan.count > 0) {
         gantry_span_t scratch;
         int32_t code = services->scratch(op, sizeof found, &scratch);
+        if (code == FAKE_OK) code = transfer_wrong(op, &scratch, wrong);
         if (code == FAKE_OK) code = submit_count(op, &plan, &scratch);
         if (code == FAKE_OK)
             code = services->read(op, &scratch, &found, wrong == WRONG_TOO_LONG_READ ? 1 << 20 : 8);

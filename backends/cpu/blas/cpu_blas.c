@@ -76,11 +76,6 @@ int gantry__cpu_product_class(int64_t m, int64_t n, int64_t k) {
                                                        : GANTRY_CPU_PRODUCT_LARGE;
 }
 
-const char *gantry__cpu_product_name(int product_class) {
-    static const char *const names[CLASSES] = {"thin", "small", "middle", "large"};
-    return names[product_class];
-}
-
 /* ---- create ---- */
 
 static int parse_choice(const char *text) {

@@ -14,6 +14,12 @@ const char *gantry__cpu_blas_name(int serving) {
     return serving >= 0 && serving < SERVERS ? names[serving] : "none";
 }
 
+const char *gantry__cpu_product_name(int product_class) {
+    static const char *const names[GANTRY_CPU_PRODUCT_CLASSES] = {"thin", "small", "middle",
+                                                                  "large"};
+    return names[product_class];
+}
+
 static int find_server(const char *text, size_t length) {
     for (int i = 0; i < SERVERS; ++i) {
         if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0) {

@@ -9,7 +9,7 @@
 
 #include <gantry/backend_abi.h>
 
-#include "kernels/matmul/cpu_blas.h"
+#include "kernels/matmul/cpu_product.h"
 
 typedef struct gantry__cpu_tuned_t {
     int use;           /* GANTRY_CPU_BLAS_...; -1: nothing was measured */
@@ -26,6 +26,8 @@ int gantry__cpu_tuned_read(const char *values, gantry__cpu_tuned_t *out, char *r
 void gantry__cpu_tuned_find(const gantry_host_t *host, const gantry_device_info_t *info,
                             uint32_t threads, int product_class, gantry__cpu_tuned_t *out);
 
+/* "thin", "small", "middle", "large" */
+const char *gantry__cpu_product_name(int product_class);
 /* "own", "oneDNN", "OpenBLAS" */
 const char *gantry__cpu_blas_name(int serving);
 

@@ -34,9 +34,8 @@ const char *gantry__cublas_status_name(gantry__cublas_status_t native) {
 /* From 12 on: 10000 * major + 100 * minor + patch, so that 120903 is 12.9.3. */
 static void cuda_cublas_find_name(gantry__cublas_t *cublas, const char *file) {
     size_t version = cublas->cublasLtGetVersion();
-
-    snprintf(cublas->name, sizeof cublas->name, "%.90s (%zu.%zu.%zu)", file, version / 10000,
-             version / 100 % 100, version % 100);
+    (void)snprintf(cublas->name, sizeof cublas->name, "%.90s (%zu.%zu.%zu)", file, version / 10000,
+                   version / 100 % 100, version % 100);
     cublas->is_usable = 1;
 }
 
@@ -60,23 +59,21 @@ static void cuda_cublas_load(gantry_backend_instance_t *instance) {
 
 int gantry__cublas_load(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes) {
     gantry__cublas_t *cublas = &instance->cublas;
-
     pthread_mutex_lock(&instance->lock);
     if (!cublas->is_tried) {
         cuda_cublas_load(instance);
         cublas->is_tried = 1;
     }
     pthread_mutex_unlock(&instance->lock);
-    snprintf(reason, reason_bytes, "%s", cublas->is_usable ? "" : cublas->reason);
+    (void)snprintf(reason, reason_bytes, "%s", cublas->is_usable ? "" : cublas->reason);
     return cublas->is_usable;
 }
 
 /* device->lock is held: a second thread waits for the first one's handle. */
 static void make_handle(gantry_backend_device_t *device) {
     const char *name = device->record->hardware_name;
-    char reason[512];
     gantry__cublas_status_t native = GANTRY__CUBLAS_NOT_INITIALIZED;
-
+    char reason[512];
     if (!gantry__cublas_load(device->instance, reason, sizeof reason)) {
         gantry__host_log(device->host, GANTRY_LOG_INFO,
                          "matrix products on \"%.120s\" take the portable kernels: %s", name,
@@ -97,14 +94,12 @@ static void make_handle(gantry_backend_device_t *device) {
 }
 
 gantry__cublas_handle_t gantry__cublas_handle(gantry_backend_device_t *device) {
-    gantry__cublas_handle_t handle;
-
     pthread_mutex_lock(&device->lock);
     if (!device->has_tried_cublas) {
         make_handle(device);
         device->has_tried_cublas = 1;
     }
-    handle = device->cublas;
+    gantry__cublas_handle_t handle = device->cublas;
     pthread_mutex_unlock(&device->lock);
     return handle;
 }

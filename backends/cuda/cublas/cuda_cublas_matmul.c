@@ -43,7 +43,6 @@ typedef struct product_t {
 static int32_t failure_code(const product_t *product, gantry__cublas_status_t native,
                             gantry__cu_result_t *out_driver) {
     const gantry_backend_device_t *device = product->call->device;
-
     *out_driver = GANTRY__CU_SUCCESS;
     switch (native) {
         case GANTRY__CUBLAS_ALLOC_FAILED: return GANTRY_K_RESOURCE_EXHAUSTED;
@@ -54,29 +53,26 @@ static int32_t failure_code(const product_t *product, gantry__cublas_status_t na
     size_t free_bytes;
     size_t total_bytes;
     *out_driver = device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes);
-    return gantry__cuda_error_code(*out_driver) == GANTRY_K_UNAVAILABLE ? GANTRY_K_UNAVAILABLE
-                                                                        : GANTRY_K_INTERNAL;
+    return gantry__driver_error_code(*out_driver) == GANTRY_K_UNAVAILABLE ? GANTRY_K_UNAVAILABLE
+                                                                          : GANTRY_K_INTERNAL;
 }
 
 static int32_t cuda_cublas_matmul_check(const product_t *product, gantry__cublas_status_t native) {
     const gantry_host_t *host = product->call->device->host;
     const gantry__cublas_form_t *form = &product->form;
-    gantry__cu_result_t driver;
-    char text[384];
-    int32_t code;
-
-    if (native == GANTRY__CUBLAS_SUCCESS || native == GANTRY__CUBLAS_NO_HOST_MEMORY) {
+    if (native == GANTRY__CUBLAS_SUCCESS || native == GANTRY__CUBLAS_NO_HOST_MEMORY)
         return native == GANTRY__CUBLAS_SUCCESS ? GANTRY_K_OK : GANTRY_K_RESOURCE_EXHAUSTED;
-    }
-    code = failure_code(product, native, &driver);
-    snprintf(
+    gantry__cu_result_t driver;
+    int32_t code = failure_code(product, native, &driver);
+    char text[384];
+    (void)snprintf(
         text, sizeof text, "%s of %llu x %llu by %llu x %llu (%d batches): %s (%u)%s%s",
         product->call->op, (unsigned long long)form->out.columns,
         (unsigned long long)(form->right.is_transposed ? form->right.columns : form->right.rows),
         (unsigned long long)(form->left.is_transposed ? form->left.rows : form->left.columns),
         (unsigned long long)form->out.rows, form->batch_count, gantry__cublas_status_name(native),
         native, driver != GANTRY__CU_SUCCESS ? ", driver: " : "",
-        driver != GANTRY__CU_SUCCESS ? gantry__cuda_error_name(driver) : "");
+        driver != GANTRY__CU_SUCCESS ? gantry__driver_error_name(driver) : "");
     return host->set_error(host->self, code, "cuBLAS", native, text);
 }
 
@@ -87,17 +83,13 @@ static uint32_t alignment_of(const product_t *product, gantry__cu_address_t addr
                              int64_t batch_stride) {
     uint64_t bits = address | (uint64_t)batch_stride * gantry__k_size(product->form.dtype);
     uint32_t alignment = MOST_ALIGNMENT;
-
-    while (alignment > 1 && (bits & (alignment - 1)) != 0) {
-        alignment /= 2;
-    }
+    while (alignment > 1 && (bits & (alignment - 1)) != 0) alignment /= 2;
     return alignment;
 }
 
 static int32_t take_plan(product_t *product, uint64_t most_workspace_bytes,
                          gantry__cublas_plan_t **out_plan) {
     gantry__cublas_form_t *form = &product->form;
-
     form->left.alignment = alignment_of(product, product->left, form->left.batch_stride);
     form->right.alignment = alignment_of(product, product->right, form->right.batch_stride);
     form->out.alignment = alignment_of(product, product->out, form->out.batch_stride);
@@ -114,11 +106,9 @@ static int32_t take_plan_and_workspace(product_t *product, gantry__cublas_plan_t
     int is_first = !product->has_workspace;
     int32_t status =
         take_plan(product, is_first ? WORKSPACE_BYTES : workspace->size_bytes, out_plan);
-
     product->has_workspace = 1;
-    if (status != GANTRY_K_OK || !is_first || (*out_plan)->choice.workspace_bytes == 0) {
+    if (status != GANTRY_K_OK || !is_first || (*out_plan)->choice.workspace_bytes == 0)
         return status;
-    }
     status = call->services->scratch(call, (*out_plan)->choice.workspace_bytes, workspace);
     if (status != GANTRY_K_OK) {
         gantry__cublas_plan_give(call->device, *out_plan);
@@ -136,7 +126,6 @@ static gantry__cublas_status_t cuda_cublas_matmul_submit(const product_t *produc
     const gantry_op_call_t *call = product->call;
     int is_double = product->form.dtype == GANTRY_K_FLOAT64;
     void *out = (void *)(uintptr_t)product->out;
-
     return call->device->instance->cublas.cublasLtMatmul(
         call->device->cublas, plan->desc, is_double ? (const void *)&one64 : &one32,
         (const void *)(uintptr_t)product->left, plan->left, (const void *)(uintptr_t)product->right,
@@ -148,7 +137,6 @@ static gantry__cublas_status_t cuda_cublas_matmul_submit(const product_t *produc
 static int32_t cuda_cublas_matmul_run(product_t *product) {
     gantry__cublas_plan_t *plan = NULL;
     int32_t status = take_plan_and_workspace(product, &plan);
-
     if (status == GANTRY_K_OK) {
         status = cuda_cublas_matmul_check(product, cuda_cublas_matmul_submit(product, plan));
         gantry__cublas_plan_give(product->call->device, plan);
@@ -160,13 +148,11 @@ static int32_t cuda_cublas_matmul_run(product_t *product) {
 static int32_t cuda_cublas_matmul_compute_product(product_t *product) {
     gantry_backend_device_t *device = product->call->device;
     gantry__cu_result_t native = gantry__cuda_enter(device);
-    int32_t status;
-
     if (native != GANTRY__CU_SUCCESS) {
-        return gantry__cuda_check(device->host, native, "%s on \"%.200s\"", product->call->op,
-                                  device->record->hardware_name);
+        return gantry__driver_check(device->host, native, "%s on \"%.200s\"", product->call->op,
+                                    device->record->hardware_name);
     }
-    status = cuda_cublas_matmul_run(product);
+    int32_t status = cuda_cublas_matmul_run(product);
     gantry__cuda_leave(device);
     return status;
 }
@@ -177,24 +163,20 @@ static int32_t cuda_cublas_matmul_compute_product(product_t *product) {
  * so that few remain. */
 static void join_batches(gantry__matmul_shape_t *shape) {
     int32_t rank = 0;
-
     for (int32_t d = 0; d < shape->batch_rank; ++d) {
         int64_t dim = shape->batch_dims[d];
         int64_t a = shape->a_batch[d];
         int64_t b = shape->b_batch[d];
-
-        if (dim == 1) {
-            continue;
-        }
+        if (dim == 1) continue;
         if (rank > 0 && shape->a_batch[rank - 1] == dim * a &&
             shape->b_batch[rank - 1] == dim * b) {
-            rank--;
+            --rank;
             dim *= shape->batch_dims[rank];
         }
         shape->batch_dims[rank] = dim;
         shape->a_batch[rank] = a;
         shape->b_batch[rank] = b;
-        rank++;
+        ++rank;
     }
     shape->batch_rank = rank;
 }
@@ -214,7 +196,6 @@ static void read_form(const gantry__matmul_shape_t *shape, int32_t dtype,
     int32_t last = shape->batch_rank - 1;
     int is_a_plain = shape->a_column == 1; /* a matrix of one row or column is both */
     int is_b_plain = shape->b_column == 1;
-
     *out = (gantry__cublas_form_t){
         .dtype = dtype,
         .batch_count = last >= 0 ? (int32_t)shape->batch_dims[last] : 1,
@@ -247,11 +228,9 @@ static void read_product(gantry_op_call_t *call, const gantry__matmul_shape_t *s
 static void move_to_run(const gantry__matmul_shape_t *shape, int64_t number, product_t *product) {
     uint64_t item = gantry__k_size(product->form.dtype);
     int32_t last = shape->batch_rank - 1;
-
     product->out += (uint64_t)(number * shape->batch_dims[last] * shape->m * shape->n) * item;
     for (int32_t d = last - 1; d >= 0; --d) {
         int64_t index = number % shape->batch_dims[d];
-
         product->right += (uint64_t)(index * shape->a_batch[d]) * item;
         product->left += (uint64_t)(index * shape->b_batch[d]) * item;
         number /= shape->batch_dims[d];
@@ -261,23 +240,14 @@ static void move_to_run(const gantry__matmul_shape_t *shape, int64_t number, pro
 static int32_t cuda_cublas_matmul_all_batches(const gantry__matmul_shape_t *shape,
                                               product_t *first) {
     int64_t runs = 1;
-
-    for (int32_t d = 0; d < shape->batch_rank - 1; ++d) {
-        runs *= shape->batch_dims[d];
-    }
+    for (int32_t d = 0; d < shape->batch_rank - 1; ++d) runs *= shape->batch_dims[d];
     for (int64_t number = 0; number < runs; ++number) {
         product_t product = *first;
-        int32_t status;
-
-        if (shape->batch_rank > 0) {
-            move_to_run(shape, number, &product);
-        }
-        status = cuda_cublas_matmul_compute_product(&product);
+        if (shape->batch_rank > 0) move_to_run(shape, number, &product);
+        int32_t status = cuda_cublas_matmul_compute_product(&product);
         first->has_workspace = product.has_workspace;
         first->workspace = product.workspace;
-        if (status != GANTRY_K_OK) {
-            return status;
-        }
+        if (status != GANTRY_K_OK) return status;
     }
     return GANTRY_K_OK;
 }
@@ -301,31 +271,26 @@ static int card_has_type(const gantry_op_call_t *call) {
  * report. */
 static int has_algorithm(const gantry_op_call_t *call, const gantry__matmul_shape_t *shape) {
     gantry_backend_device_t *device = call->device;
-    gantry__cublas_plan_t *plan = NULL;
     gantry__cublas_form_t form;
-    gantry__cublas_status_t native;
-
     read_form(shape, call->outputs[0]->dtype, &form);
     form.left.alignment = form.right.alignment = form.out.alignment = gantry__k_size(form.dtype);
     if (gantry__cuda_enter(device) != GANTRY__CU_SUCCESS) {
         return 1; /* compute() finds that out, too, and says so */
     }
-    native = gantry__cublas_plan_take(device, &form, &plan);
-    if (native == GANTRY__CUBLAS_SUCCESS) {
-        gantry__cublas_plan_give(device, plan);
-    }
+    gantry__cublas_plan_t *plan = NULL;
+    gantry__cublas_status_t native = gantry__cublas_plan_take(device, &form, &plan);
+    if (native == GANTRY__CUBLAS_SUCCESS) gantry__cublas_plan_give(device, plan);
     gantry__cuda_leave(device);
     return native != GANTRY__CUBLAS_NOT_SUPPORTED && native != GANTRY__CUBLAS_ARCH_MISMATCH;
 }
 
 /* Counts beyond 32 bits, and what the library has no way for, are left to the portable kernels. */
 static int32_t cuda_cublas_matmul_supports(const gantry_op_call_t *call) {
-    gantry__matmul_shape_t shape;
-
-    if (call->device == NULL || !gantry__matmul_has_whole_card(call, &call->device->record->info) ||
-        !card_has_type(call) || gantry__cublas_handle(call->device) == NULL) {
+    if (!call->device || !gantry__matmul_has_whole_card(call, &call->device->record->info) ||
+        !card_has_type(call) || !gantry__cublas_handle(call->device)) {
         return 0;
     }
+    gantry__matmul_shape_t shape;
     cuda_cublas_matmul_read_shape(call, &shape);
     return shape.m <= INT32_MAX && shape.n <= INT32_MAX && shape.k <= INT32_MAX &&
            (shape.batch_rank == 0 || shape.batch_dims[shape.batch_rank - 1] <= INT32_MAX) &&
@@ -335,18 +300,14 @@ static int32_t cuda_cublas_matmul_supports(const gantry_op_call_t *call) {
 /* A product over no elements is all zeros. */
 static int32_t cuda_cublas_matmul_clear(gantry_op_call_t *call) {
     const uint16_t zero = 0;
-
     return call->services->fill(call, &call->outputs[0]->span, &zero, sizeof zero);
 }
 
 static int32_t cuda_cublas_matmul_compute(gantry_op_call_t *call) {
     gantry__matmul_shape_t shape;
-    product_t product;
-
     cuda_cublas_matmul_read_shape(call, &shape);
-    if (shape.k == 0) {
-        return cuda_cublas_matmul_clear(call);
-    }
+    if (shape.k == 0) return cuda_cublas_matmul_clear(call);
+    product_t product;
     read_product(call, &shape, &product);
     return cuda_cublas_matmul_all_batches(&shape, &product);
 }

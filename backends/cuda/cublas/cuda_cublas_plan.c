@@ -30,7 +30,6 @@ static gantry__cublas_status_t describe_matrix(const gantry__cublas_t *lt,
                                                gantry__cublas_layout_t *out_layout) {
     gantry__cublas_status_t native = lt->cublasLtMatrixLayoutCreate(
         out_layout, element_type(form->dtype), matrix->rows, matrix->columns, (long)matrix->rows);
-
     if (native == GANTRY__CUBLAS_SUCCESS && form->batch_count > 1) {
         native =
             lt->cublasLtMatrixLayoutSetAttribute(*out_layout, GANTRY__CUBLAS_LAYOUT_BATCH_COUNT,
@@ -49,7 +48,6 @@ static gantry__cublas_status_t describe_order(const gantry__cublas_t *lt,
                                               const gantry__cublas_matrix_t *matrix,
                                               unsigned int attribute) {
     int32_t order = matrix->is_transposed ? GANTRY__CUBLAS_TRANSPOSED : GANTRY__CUBLAS_PLAIN;
-
     return lt->cublasLtMatmulDescSetAttribute(desc, attribute, &order, sizeof order);
 }
 
@@ -60,10 +58,8 @@ static gantry__cublas_status_t describe_operation(const gantry_backend_device_t 
     gantry__cublas_status_t native = lt->cublasLtMatmulDescCreate(
         &plan->desc, compute_type(device, dtype),
         dtype == GANTRY_K_FLOAT64 ? GANTRY__CUBLAS_R_64F : GANTRY__CUBLAS_R_32F);
-
-    if (native == GANTRY__CUBLAS_SUCCESS) {
+    if (native == GANTRY__CUBLAS_SUCCESS)
         native = describe_order(lt, plan->desc, &plan->form.left, GANTRY__CUBLAS_DESC_TRANSA);
-    }
     return native == GANTRY__CUBLAS_SUCCESS
                ? describe_order(lt, plan->desc, &plan->form.right, GANTRY__CUBLAS_DESC_TRANSB)
                : native;
@@ -73,13 +69,10 @@ static gantry__cublas_status_t describe(const gantry_backend_device_t *device,
                                         gantry__cublas_plan_t *plan) {
     const gantry__cublas_t *lt = &device->instance->cublas;
     gantry__cublas_status_t native = describe_operation(device, plan);
-
-    if (native == GANTRY__CUBLAS_SUCCESS) {
+    if (native == GANTRY__CUBLAS_SUCCESS)
         native = describe_matrix(lt, &plan->form, &plan->form.left, &plan->left);
-    }
-    if (native == GANTRY__CUBLAS_SUCCESS) {
+    if (native == GANTRY__CUBLAS_SUCCESS)
         native = describe_matrix(lt, &plan->form, &plan->form.right, &plan->right);
-    }
     return native == GANTRY__CUBLAS_SUCCESS
                ? describe_matrix(lt, &plan->form, &plan->form.out, &plan->out)
                : native;
@@ -121,13 +114,10 @@ static gantry__cublas_status_t set_limits(const gantry__cublas_t *lt,
 static gantry__cublas_status_t choose(const gantry_backend_device_t *device,
                                       gantry__cublas_plan_t *plan) {
     const gantry__cublas_t *lt = &device->instance->cublas;
-    gantry__cublas_preference_t preference = NULL;
     int found = 0;
+    gantry__cublas_preference_t preference = NULL;
     gantry__cublas_status_t native = lt->cublasLtMatmulPreferenceCreate(&preference);
-
-    if (native != GANTRY__CUBLAS_SUCCESS) {
-        return native;
-    }
+    if (native != GANTRY__CUBLAS_SUCCESS) return native;
     native = set_limits(lt, &plan->form, preference);
     if (native == GANTRY__CUBLAS_SUCCESS) {
         native = lt->cublasLtMatmulAlgoGetHeuristic(device->cublas, plan->desc, plan->left,
@@ -135,9 +125,8 @@ static gantry__cublas_status_t choose(const gantry_backend_device_t *device,
                                                     1, &plan->choice, &found);
     }
     lt->cublasLtMatmulPreferenceDestroy(preference);
-    if (native == GANTRY__CUBLAS_SUCCESS) {
+    if (native == GANTRY__CUBLAS_SUCCESS)
         native = found == 0 ? GANTRY__CUBLAS_NOT_SUPPORTED : plan->choice.state;
-    }
     return native;
 }
 
@@ -146,32 +135,21 @@ static gantry__cublas_status_t choose(const gantry_backend_device_t *device,
 static void release(gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
     const gantry__cublas_t *lt = &device->instance->cublas;
     gantry__cublas_layout_t layouts[] = {plan->left, plan->right, plan->out};
-
     for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; ++i) {
-        if (layouts[i] != NULL) {
-            lt->cublasLtMatrixLayoutDestroy(layouts[i]);
-        }
+        if (layouts[i]) lt->cublasLtMatrixLayoutDestroy(layouts[i]);
     }
-    if (plan->desc != NULL) {
-        lt->cublasLtMatmulDescDestroy(plan->desc);
-    }
+    if (plan->desc) lt->cublasLtMatmulDescDestroy(plan->desc);
     gantry__host_free(device->host, plan, sizeof *plan);
 }
 
 static gantry__cublas_status_t cuda_cublas_plan_make(gantry_backend_device_t *device,
                                                      const gantry__cublas_form_t *form,
                                                      gantry__cublas_plan_t **out_plan) {
-    gantry__cublas_plan_t *plan = gantry__cuda_alloc(device->host, sizeof *plan);
-    gantry__cublas_status_t native;
-
-    if (plan == NULL) {
-        return GANTRY__CUBLAS_NO_HOST_MEMORY;
-    }
+    gantry__cublas_plan_t *plan = gantry__driver_alloc(device->host, sizeof *plan);
+    if (!plan) return GANTRY__CUBLAS_NO_HOST_MEMORY;
     plan->form = *form;
-    native = describe(device, plan);
-    if (native == GANTRY__CUBLAS_SUCCESS) {
-        native = choose(device, plan);
-    }
+    gantry__cublas_status_t native = describe(device, plan);
+    if (native == GANTRY__CUBLAS_SUCCESS) native = choose(device, plan);
     if (native != GANTRY__CUBLAS_SUCCESS) {
         release(device, plan);
         return native;
@@ -185,11 +163,10 @@ static gantry__cublas_status_t cuda_cublas_plan_make(gantry_backend_device_t *de
 /* device->lock is held. */
 static gantry__cublas_plan_t *cuda_cublas_plan_find(gantry_backend_device_t *device,
                                                     const gantry__cublas_form_t *form) {
-    for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS && device->plans[i] != NULL; ++i) {
+    for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS && device->plans[i]; ++i) {
         gantry__cublas_plan_t *plan = device->plans[i];
-
         if (memcmp(&plan->form, form, sizeof *form) == 0) {
-            plan->users++;
+            ++plan->users;
             plan->last_use = ++device->plan_uses;
             return plan;
         }
@@ -201,25 +178,18 @@ static gantry__cublas_plan_t *cuda_cublas_plan_find(gantry_backend_device_t *dev
  * returns that one; where every plan is in use the new one is not kept. */
 static gantry__cublas_plan_t *keep(gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
     gantry__cublas_plan_t **place = NULL;
-    gantry__cublas_plan_t *former;
-
     for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS; ++i) {
         gantry__cublas_plan_t **at = &device->plans[i];
-
-        if (*at == NULL) {
+        if (!*at) {
             place = at;
             break;
         }
-        if ((*at)->users == 0 && (place == NULL || (*at)->last_use < (*place)->last_use)) {
-            place = at;
-        }
+        if ((*at)->users == 0 && (!place || (*at)->last_use < (*place)->last_use)) place = at;
     }
     plan->users = 1;
     plan->last_use = ++device->plan_uses;
-    if (place == NULL) {
-        return NULL;
-    }
-    former = *place;
+    if (!place) return NULL;
+    gantry__cublas_plan_t *former = *place;
     *place = plan;
     plan->is_kept = 1;
     return former;
@@ -228,46 +198,31 @@ static gantry__cublas_plan_t *keep(gantry_backend_device_t *device, gantry__cubl
 gantry__cublas_status_t gantry__cublas_plan_take(gantry_backend_device_t *device,
                                                  const gantry__cublas_form_t *form,
                                                  gantry__cublas_plan_t **out_plan) {
-    gantry__cublas_plan_t *made = NULL;
-    gantry__cublas_plan_t *unneeded;
-    gantry__cublas_status_t native;
-
     pthread_mutex_lock(&device->lock);
     *out_plan = cuda_cublas_plan_find(device, form);
     pthread_mutex_unlock(&device->lock);
-    if (*out_plan != NULL) {
-        return GANTRY__CUBLAS_SUCCESS;
-    }
-    native = cuda_cublas_plan_make(device, form, &made);
-    if (native != GANTRY__CUBLAS_SUCCESS) {
-        return native;
-    }
+    if (*out_plan) return GANTRY__CUBLAS_SUCCESS;
+    gantry__cublas_plan_t *made = NULL;
+    gantry__cublas_status_t native = cuda_cublas_plan_make(device, form, &made);
+    if (native != GANTRY__CUBLAS_SUCCESS) return native;
     pthread_mutex_lock(&device->lock);
     *out_plan = cuda_cublas_plan_find(device, form); /* another thread may have been first */
-    unneeded = *out_plan != NULL ? made : keep(device, made);
+    gantry__cublas_plan_t *unneeded = *out_plan ? made : keep(device, made);
     pthread_mutex_unlock(&device->lock);
-    if (*out_plan == NULL) {
-        *out_plan = made;
-    }
-    if (unneeded != NULL) {
-        release(device, unneeded);
-    }
+    if (!*out_plan) *out_plan = made;
+    if (unneeded) release(device, unneeded);
     return GANTRY__CUBLAS_SUCCESS;
 }
 
 void gantry__cublas_plan_give(gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
-    int is_last;
-
     pthread_mutex_lock(&device->lock);
-    is_last = --plan->users == 0 && !plan->is_kept;
+    int is_last = --plan->users == 0 && !plan->is_kept;
     pthread_mutex_unlock(&device->lock);
-    if (is_last) {
-        release(device, plan);
-    }
+    if (is_last) release(device, plan);
 }
 
 void gantry__cublas_plans_forget(gantry_backend_device_t *device) {
-    for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS && device->plans[i] != NULL; ++i) {
+    for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS && device->plans[i]; ++i) {
         release(device, device->plans[i]);
         device->plans[i] = NULL;
     }

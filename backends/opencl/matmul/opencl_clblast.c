@@ -29,58 +29,51 @@ static const gantry__library_symbol_t symbols[] = {
 /* The library has no call that tells its version; the file it really is does:
  * libclblast.so.1.5.3. */
 static void opencl_clblast_find_name(void *library, gantry__opencl_clblast_t *clblast) {
+    const char *version = NULL;
     struct link_map *map = NULL;
     char path[PATH_MAX];
-    const char *version = NULL;
-
-    if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map != NULL &&
-        realpath(map->l_name, path) != NULL) {
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && realpath(map->l_name, path)) {
         version = strstr(path, ".so.");
     }
-    snprintf(clblast->name, sizeof clblast->name, "CLBlast%s%.16s", version != NULL ? " " : "",
-             version != NULL ? version + 4 : "");
+    (void)snprintf(clblast->name, sizeof clblast->name, "CLBlast%s%.16s", version ? " " : "",
+                   version ? version + 4 : "");
 }
 
 /* CLBlast calls the OpenCL library it is linked with. Our objects are foreign to that one when a
  * user chose another. */
 static int shares_opencl(void *library, const gantry__opencl_symbols_t *cl) {
     void *theirs = dlsym(library, "clGetPlatformIDs");
-
-    return theirs != NULL && memcmp(&theirs, &cl->clGetPlatformIDs, sizeof theirs) == 0;
+    return theirs && memcmp(&theirs, &cl->clGetPlatformIDs, sizeof theirs) == 0;
 }
 
 static int resolve(void *library, gantry__opencl_clblast_t *clblast) {
     const char *missing =
         gantry__library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], clblast);
-
-    if (missing != NULL) {
-        snprintf(clblast->reason, sizeof clblast->reason, "%s is too old: it has no function %s",
-                 clblast->name, missing);
+    if (missing) {
+        (void)snprintf(clblast->reason, sizeof clblast->reason,
+                       "%s is too old: it has no function %s", clblast->name, missing);
     }
-    return missing == NULL;
+    return !missing;
 }
 
 static void opencl_clblast_load(gantry_backend_instance_t *instance) {
     gantry__opencl_clblast_t *clblast = &instance->clblast;
-    void *library = NULL;
     const char *reason = NULL;
-
-    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0] && library == NULL; ++i) {
+    void *library = NULL;
+    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0] && !library; ++i) {
         library = dlopen(candidates[i], RTLD_NOW | RTLD_LOCAL);
-        if (library == NULL && reason == NULL) {
+        if (!library && !reason) {
             reason = dlerror();
-            snprintf(clblast->reason, sizeof clblast->reason, "CLBlast cannot be opened: %s",
-                     reason != NULL ? reason : candidates[i]);
+            (void)snprintf(clblast->reason, sizeof clblast->reason, "CLBlast cannot be opened: %s",
+                           reason ? reason : candidates[i]);
         }
     }
-    if (library == NULL) {
-        return;
-    }
+    if (!library) return;
     opencl_clblast_find_name(library, clblast);
     if (!shares_opencl(library, &instance->cl)) {
-        snprintf(clblast->reason, sizeof clblast->reason,
-                 "%s is linked with another OpenCL library than %.100s", clblast->name,
-                 instance->cl.name);
+        (void)snprintf(clblast->reason, sizeof clblast->reason,
+                       "%s is linked with another OpenCL library than %.100s", clblast->name,
+                       instance->cl.name);
         return;
     }
     clblast->is_usable = resolve(library, clblast);
@@ -89,19 +82,16 @@ static void opencl_clblast_load(gantry_backend_instance_t *instance) {
 int gantry__opencl_clblast_load(gantry_backend_instance_t *instance, char *reason,
                                 size_t reason_bytes) {
     gantry__opencl_clblast_t *clblast = &instance->clblast;
-
     pthread_mutex_lock(&instance->lock);
     if (!clblast->is_tried) {
         opencl_clblast_load(instance);
         clblast->is_tried = 1;
     }
     pthread_mutex_unlock(&instance->lock);
-    snprintf(reason, reason_bytes, "%s", clblast->is_usable ? "" : clblast->reason);
+    (void)snprintf(reason, reason_bytes, "%s", clblast->is_usable ? "" : clblast->reason);
     return clblast->is_usable;
 }
 
 void gantry__opencl_clblast_forget(gantry_backend_instance_t *instance) {
-    if (instance->clblast.is_usable) {
-        instance->clblast.clear_cache();
-    }
+    if (instance->clblast.is_usable) instance->clblast.clear_cache();
 }

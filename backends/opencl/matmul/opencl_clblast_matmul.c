@@ -28,17 +28,15 @@ typedef struct operands_t {
 static int32_t opencl_clblast_matmul_check(const gantry_op_call_t *call, int native,
                                            const gantry__opencl_matmul_t *matmul) {
     const gantry_host_t *host = call->device->host;
+    if (native == 0) return GANTRY_K_OK;
     char text[256];
-
-    if (native == 0) {
-        return GANTRY_K_OK;
-    }
-    snprintf(text, sizeof text, "%s of %lld x %lld by %lld x %lld (%lld batches): %s (%d)",
-             call->op, (long long)matmul->m, (long long)matmul->k, (long long)matmul->k,
-             (long long)matmul->n, (long long)matmul->batch_count,
-             native > -1000 ? gantry__opencl_error_name(native) : "CLBlast's own error", native);
+    (void)snprintf(text, sizeof text, "%s of %lld x %lld by %lld x %lld (%lld batches): %s (%d)",
+                   call->op, (long long)matmul->m, (long long)matmul->k, (long long)matmul->k,
+                   (long long)matmul->n, (long long)matmul->batch_count,
+                   native > -1000 ? gantry__driver_error_name(native) : "CLBlast's own error",
+                   native);
     return host->set_error(host->self,
-                           native > -1000 ? gantry__opencl_error_code(native) : GANTRY_K_INTERNAL,
+                           native > -1000 ? gantry__driver_error_code(native) : GANTRY_K_INTERNAL,
                            "CLBlast", native, text);
 }
 
@@ -48,7 +46,6 @@ static void read_operands(const gantry_op_call_t *call, const gantry__opencl_mat
     const gantry_span_t *b = &call->inputs[1]->span;
     const gantry_span_t *c = &call->outputs[0]->span;
     size_t item = gantry__k_size(matmul->dtype);
-
     *out = (operands_t){
         .a = gantry__opencl_buffer(a->region),
         .b = gantry__opencl_buffer(b->region),
@@ -72,11 +69,8 @@ static int32_t take_temp(gantry_op_call_t *call, const gantry__opencl_matmul_t *
                          const operands_t *o, cl_mem *out_temp) {
     gantry_backend_device_t *device = call->device;
     const gantry__opencl_clblast_t *clblast = &device->instance->clblast;
-    size_t bytes = 0;
-    cl_int native = CL_SUCCESS;
-    gantry_span_t span;
-    cl_buffer_region part;
     int is_double = matmul->dtype == GANTRY_K_FLOAT64;
+    size_t bytes = 0;
     int32_t status = opencl_clblast_matmul_check(
         call,
         (is_double ? clblast->dgemm_temp_size : clblast->sgemm_temp_size)(
@@ -84,19 +78,15 @@ static int32_t take_temp(gantry_op_call_t *call, const gantry__opencl_matmul_t *
             (size_t)matmul->k, o->a_offset, o->a_ld, o->b_offset, o->b_ld, o->c_offset, o->c_ld,
             &call->stream->queue, &bytes),
         matmul);
-
     *out_temp = NULL;
-    if (status != GANTRY_K_OK || bytes == 0) {
-        return status;
-    }
-    status = call->services->scratch(call, bytes, &span);
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
-    part = (cl_buffer_region){(size_t)span.offset_bytes, bytes};
+    if (status != GANTRY_K_OK || bytes == 0) return status;
+    gantry_span_t span;
+    GANTRY__TRY(call->services->scratch(call, bytes, &span));
+    cl_buffer_region part = (cl_buffer_region){(size_t)span.offset_bytes, bytes};
+    cl_int native = CL_SUCCESS;
     *out_temp = device->cl->clCreateSubBuffer(gantry__opencl_buffer(span.region), CL_MEM_READ_WRITE,
                                               CL_BUFFER_CREATE_TYPE_REGION, &part, &native);
-    return gantry__opencl_check(device->host, native,
+    return gantry__driver_check(device->host, native,
                                 "%zu bytes at offset %zu as CLBlast's temporary buffer", part.size,
                                 part.origin);
 }
@@ -108,13 +98,9 @@ static int32_t one_product(gantry_op_call_t *call, const gantry__opencl_matmul_t
     size_t m = (size_t)matmul->m;
     size_t n = (size_t)matmul->n;
     size_t k = (size_t)matmul->k;
-    cl_mem temp = NULL;
     int native;
-    int32_t status = take_temp(call, matmul, o, &temp);
-
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
+    cl_mem temp = NULL;
+    GANTRY__TRY(take_temp(call, matmul, o, &temp));
     if (matmul->dtype == GANTRY_K_FLOAT64) {
         native = clblast->dgemm(GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, m, n, k, 1.0, o->a,
                                 o->a_offset, o->a_ld, o->b, o->b_offset, o->b_ld, 0.0, o->c,
@@ -124,7 +110,7 @@ static int32_t one_product(gantry_op_call_t *call, const gantry__opencl_matmul_t
                                 o->a, o->a_offset, o->a_ld, o->b, o->b_offset, o->b_ld, 0.0f, o->c,
                                 o->c_offset, o->c_ld, queue, NULL, temp);
     }
-    if (temp != NULL) {
+    if (temp) {
         call->device->cl->clReleaseMemObject(temp); /* the submitted commands keep it */
     }
     return opencl_clblast_matmul_check(call, native, matmul);
@@ -145,7 +131,6 @@ static int32_t batch_run(gantry_op_call_t *call, const gantry__opencl_matmul_t *
     size_t b_stride = (size_t)matmul->b_batch[last];
     size_t count = (size_t)matmul->batch_dims[last];
     int native;
-
     if (matmul->dtype == GANTRY_K_FLOAT64) {
         native = clblast->dgemm_batched(GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, m, n, k,
                                         1.0, o->a, o->a_offset, o->a_ld, a_stride, o->b,
@@ -165,22 +150,16 @@ static int32_t opencl_clblast_matmul_all_batches(gantry_op_call_t *call,
                                                  const operands_t *first) {
     int32_t last = matmul->batch_rank - 1;
     int64_t runs = matmul->batch_count / matmul->batch_dims[last];
-
     for (int64_t run = 0; run < runs; ++run) {
         operands_t o = *first;
         int64_t rest = run;
-        int32_t status;
-
         for (int32_t d = last - 1; d >= 0; --d) {
             o.a_offset += (size_t)(rest % matmul->batch_dims[d] * matmul->a_batch[d]);
             o.b_offset += (size_t)(rest % matmul->batch_dims[d] * matmul->b_batch[d]);
             rest /= matmul->batch_dims[d];
         }
         o.c_offset += (size_t)(run * matmul->batch_dims[last] * matmul->m * matmul->n);
-        status = batch_run(call, matmul, &o);
-        if (status != GANTRY_K_OK) {
-            return status;
-        }
+        GANTRY__TRY(batch_run(call, matmul, &o));
     }
     return GANTRY_K_OK;
 }
@@ -188,19 +167,16 @@ static int32_t opencl_clblast_matmul_all_batches(gantry_op_call_t *call,
 /* ---- the kernels ---- */
 
 static int32_t opencl_clblast_matmul_supports(const gantry_op_call_t *call) {
-    return call->device != NULL && call->device->matmul == GANTRY__OPENCL_MATMUL_CLBLAST &&
+    return call->device && call->device->matmul == GANTRY__OPENCL_MATMUL_CLBLAST &&
            gantry__matmul_has_whole_card(call, &call->device->record->info);
 }
 
 static int32_t opencl_clblast_matmul_compute(gantry_op_call_t *call) {
     gantry__opencl_matmul_t matmul;
-    operands_t operands;
-
     gantry__opencl_matmul_read(call, &matmul);
-    if (matmul.k == 0) {
-        return gantry__opencl_matmul_clear(call);
-    }
+    if (matmul.k == 0) return gantry__opencl_matmul_clear(call);
     atomic_store(&call->device->used_clblast, 1);
+    operands_t operands;
     read_operands(call, &matmul, &operands);
     return matmul.batch_rank == 0 ? one_product(call, &matmul, &operands)
                                   : opencl_clblast_matmul_all_batches(call, &matmul, &operands);

@@ -71,19 +71,17 @@ static int read_parameter(const char *word, gantry__clblast_row_t *row, unsigned
     const char *equals = strchr(word, '=');
     char *end = NULL;
     unsigned long value =
-        equals != NULL && equals[1] >= '0' && equals[1] <= '9' ? strtoul(equals + 1, &end, 10) : 0;
-
-    if (end == NULL || *end != '\0' || value > MOST_VALUE) {
-        snprintf(reason, reason_bytes, "\"%.40s\" is not NAME=NUMBER with a number up to %d", word,
-                 MOST_VALUE);
+        equals && equals[1] >= '0' && equals[1] <= '9' ? strtoul(equals + 1, &end, 10) : 0;
+    if (!end || *end != '\0' || value > MOST_VALUE) {
+        (void)snprintf(reason, reason_bytes, "\"%.40s\" is not NAME=NUMBER with a number up to %d",
+                       word, MOST_VALUE);
         return 0;
     }
     for (size_t i = 0; i < kernels[row->kernel].count; ++i) {
         const char *name = kernels[row->kernel].parameters[i];
-
         if (strlen(name) == (size_t)(equals - word) && strncmp(name, word, strlen(name)) == 0) {
             if ((*set >> i & 1) != 0) {
-                snprintf(reason, reason_bytes, "%s stands there twice", name);
+                (void)snprintf(reason, reason_bytes, "%s stands there twice", name);
                 return 0;
             }
             row->values[i] = value;
@@ -91,8 +89,8 @@ static int read_parameter(const char *word, gantry__clblast_row_t *row, unsigned
             return 1;
         }
     }
-    snprintf(reason, reason_bytes, "%s has no parameter \"%.*s\"", kernels[row->kernel].name,
-             (int)(equals - word), word);
+    (void)snprintf(reason, reason_bytes, "%s has no parameter \"%.*s\"", kernels[row->kernel].name,
+                   (int)(equals - word), word);
     return 0;
 }
 
@@ -103,24 +101,17 @@ static int divides(size_t part, size_t whole) { return part > 0 && whole > 0 && 
 static const char *xgemm_fault(const size_t *v) {
     size_t items = v[MDIMC] * v[NDIMC];
 
-    if (v[GEMMK] != 0 || v[KREG] != 1) {
-        return "only GEMMK=0 KREG=1 is accepted";
-    }
-    if (v[SA] > 1 || v[SB] > 1 || v[STRM] > 1 || v[STRN] > 1) {
+    if (v[GEMMK] != 0 || v[KREG] != 1) return "only GEMMK=0 KREG=1 is accepted";
+    if (v[SA] > 1 || v[SB] > 1 || v[STRM] > 1 || v[STRN] > 1)
         return "SA, SB, STRM and STRN are 0 or 1";
-    }
-    if ((v[VWM] & (v[VWM] - 1)) != 0 || (v[VWN] & (v[VWN] - 1)) != 0 || v[VWM] > 8 || v[VWN] > 8) {
+    if ((v[VWM] & (v[VWM] - 1)) != 0 || (v[VWN] & (v[VWN] - 1)) != 0 || v[VWM] > 8 || v[VWN] > 8)
         return "VWM and VWN are 1, 2, 4 or 8";
-    }
-    if (!divides(v[MDIMC] * v[VWM], v[MWG]) || !divides(v[MDIMA] * v[VWM], v[MWG])) {
+    if (!divides(v[MDIMC] * v[VWM], v[MWG]) || !divides(v[MDIMA] * v[VWM], v[MWG]))
         return "MWG is no multiple of MDIMC * VWM and of MDIMA * VWM";
-    }
-    if (!divides(v[NDIMC] * v[VWN], v[NWG]) || !divides(v[NDIMB] * v[VWN], v[NWG])) {
+    if (!divides(v[NDIMC] * v[VWN], v[NWG]) || !divides(v[NDIMB] * v[VWN], v[NWG]))
         return "NWG is no multiple of NDIMC * VWN and of NDIMB * VWN";
-    }
-    if (!divides(v[MDIMA], items) || !divides(v[NDIMB], items)) {
+    if (!divides(v[MDIMA], items) || !divides(v[NDIMB], items))
         return "MDIMC * NDIMC is no multiple of MDIMA and of NDIMB";
-    }
     if (!divides(v[KWI], v[KWG]) || !divides(items / v[MDIMA], v[KWG]) ||
         !divides(items / v[NDIMB], v[KWG])) {
         return "KWG is no multiple of KWI, of MDIMC * NDIMC / MDIMA and of MDIMC * NDIMC / NDIMB";
@@ -130,38 +121,37 @@ static const char *xgemm_fault(const size_t *v) {
 
 static int check_row(const gantry__clblast_row_t *row, unsigned set, char *reason,
                      size_t reason_bytes) {
-    const char *fault = NULL;
-
     for (size_t i = 0; i < kernels[row->kernel].count; ++i) {
         if ((set >> i & 1) == 0) {
-            snprintf(reason, reason_bytes, "%s is missing", kernels[row->kernel].parameters[i]);
+            (void)snprintf(reason, reason_bytes, "%s is missing",
+                           kernels[row->kernel].parameters[i]);
             return 0;
         }
     }
+    const char *fault = NULL;
     fault = row->kernel == XGEMM ? xgemm_fault(row->values) : NULL;
-    snprintf(reason, reason_bytes, "%s", fault != NULL ? fault : "");
-    return fault == NULL;
+    (void)snprintf(reason, reason_bytes, "%s", fault ? fault : "");
+    return !fault;
 }
 
 /* The four words in front. */
 static int read_head(gantry__clblast_row_t *row, const char *vendor, const char *capability,
                      const char *type, const char *kernel, char *reason, size_t reason_bytes) {
-    if (kernel == NULL || strlen(vendor) >= sizeof row->vendor ||
+    if (!kernel || strlen(vendor) >= sizeof row->vendor ||
         strlen(capability) >= sizeof row->capability) {
-        snprintf(reason, reason_bytes,
-                 "a row begins with vendor, compute capability, type and kernel");
+        (void)snprintf(reason, reason_bytes,
+                       "a row begins with vendor, compute capability, type and kernel");
         return 0;
     }
-    snprintf(row->vendor, sizeof row->vendor, "%s", vendor);
-    snprintf(row->capability, sizeof row->capability, "%s", capability);
+    (void)snprintf(row->vendor, sizeof row->vendor, "%s", vendor);
+    (void)snprintf(row->capability, sizeof row->capability, "%s", capability);
     row->precision = strcmp(type, "float32") == 0 ? 32 : strcmp(type, "float64") == 0 ? 64 : 0;
-    while (row->kernel < KERNELS && strcmp(kernels[row->kernel].name, kernel) != 0) {
-        row->kernel++;
-    }
+    while (row->kernel < KERNELS && strcmp(kernels[row->kernel].name, kernel) != 0) row->kernel++;
     if (row->precision == 0 || row->kernel == KERNELS) {
-        snprintf(reason, reason_bytes,
-                 "\"%.20s %.20s\": the type is float32 or float64, the kernel Xgemm or GemmRoutine",
-                 type, kernel);
+        (void)snprintf(
+            reason, reason_bytes,
+            "\"%.20s %.20s\": the type is float32 or float64, the kernel Xgemm or GemmRoutine",
+            type, kernel);
         return 0;
     }
     return 1;
@@ -170,28 +160,22 @@ static int read_head(gantry__clblast_row_t *row, const char *vendor, const char 
 int gantry__clblast_row_read(const char *line, gantry__clblast_row_t *out_row, char *reason,
                              size_t reason_bytes) {
     static const char blanks[] = " \t\r\n";
-    char text[LINE_BYTES];
     char *head[4];
     char *rest = NULL;
     unsigned set = 0;
-
     memset(out_row, 0, sizeof *out_row);
+    char text[LINE_BYTES];
     if (snprintf(text, sizeof text, "%s", line) >= (int)sizeof text) {
-        snprintf(reason, reason_bytes, "the line is longer than %d characters", LINE_BYTES - 1);
+        (void)snprintf(reason, reason_bytes, "the line is longer than %d characters",
+                       LINE_BYTES - 1);
         return 0;
     }
     for (int i = 0; i < 4; ++i) {
-        head[i] =
-            i == 0 || head[i - 1] != NULL ? strtok_r(i == 0 ? text : NULL, blanks, &rest) : NULL;
+        head[i] = i == 0 || head[i - 1] ? strtok_r(i == 0 ? text : NULL, blanks, &rest) : NULL;
     }
-    if (!read_head(out_row, head[0], head[1], head[2], head[3], reason, reason_bytes)) {
-        return 0;
-    }
-    for (char *word = strtok_r(NULL, blanks, &rest); word != NULL;
-         word = strtok_r(NULL, blanks, &rest)) {
-        if (!read_parameter(word, out_row, &set, reason, reason_bytes)) {
-            return 0;
-        }
+    if (!read_head(out_row, head[0], head[1], head[2], head[3], reason, reason_bytes)) return 0;
+    for (char *word = strtok_r(NULL, blanks, &rest); word; word = strtok_r(NULL, blanks, &rest)) {
+        if (!read_parameter(word, out_row, &set, reason, reason_bytes)) return 0;
     }
     return check_row(out_row, set, reason, reason_bytes);
 }
@@ -202,48 +186,41 @@ static int32_t opencl_clblast_parameters_read_line(const gantry_host_t *host, co
                                                    unsigned number, const char *line,
                                                    gantry__clblast_rows_t *rows) {
     char reason[160];
-
-    if (line[strspn(line, " \t\r\n")] == '\0' || line[strspn(line, " \t")] == '#') {
+    if (line[strspn(line, " \t\r\n")] == '\0' || line[strspn(line, " \t")] == '#')
         return GANTRY_K_OK;
-    }
     if (rows->count == GANTRY__CLBLAST_MOST_ROWS) {
-        snprintf(reason, sizeof reason, "more than %d rows", GANTRY__CLBLAST_MOST_ROWS);
+        (void)snprintf(reason, sizeof reason, "more than %d rows", GANTRY__CLBLAST_MOST_ROWS);
     } else if (gantry__clblast_row_read(line, &rows->rows[rows->count], reason, sizeof reason)) {
-        rows->count++;
+        ++rows->count;
         return GANTRY_K_OK;
     }
-    return gantry__opencl_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+    return gantry__driver_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
                                "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s, line %u: %s", path,
                                number, reason);
 }
 
 int32_t gantry__clblast_rows_open(const gantry_host_t *host, gantry__clblast_rows_t **out_rows) {
     const char *path = gantry__host_option(host, "GANTRY_OPENCL_CLBLAST_PARAMETERS");
-    char line[LINE_BYTES + 2];
-    int32_t status = GANTRY_K_OK;
-    struct stat info;
-    FILE *file;
-
     *out_rows = NULL;
-    if (path == NULL) {
-        return GANTRY_K_OK;
-    }
+    if (!path) return GANTRY_K_OK;
+    struct stat info;
     /* a device may never end, a pipe is waited for */
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-        return gantry__opencl_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__driver_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
                                    "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s is no plain file",
                                    path);
     }
-    file = fopen(path, "r");
-    if (file == NULL) {
-        return gantry__opencl_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        return gantry__driver_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
                                    "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s cannot be opened: %s",
                                    path, strerror(errno));
     }
-    *out_rows = gantry__opencl_alloc(host, sizeof **out_rows);
-    status = *out_rows != NULL ? GANTRY_K_OK : GANTRY_K_RESOURCE_EXHAUSTED;
-    for (unsigned number = 1; status == GANTRY_K_OK && fgets(line, sizeof line, file) != NULL;
-         ++number) {
+    *out_rows = gantry__driver_alloc(host, sizeof **out_rows);
+    int32_t status = GANTRY_K_OK;
+    status = *out_rows ? GANTRY_K_OK : GANTRY_K_RESOURCE_EXHAUSTED;
+    char line[LINE_BYTES + 2];
+    for (unsigned number = 1; status == GANTRY_K_OK && fgets(line, sizeof line, file); ++number) {
         status = opencl_clblast_parameters_read_line(host, path, number, line, *out_rows);
     }
     fclose(file);
@@ -263,7 +240,6 @@ void gantry__clblast_rows_close(const gantry_host_t *host, gantry__clblast_rows_
 static int is_for(const gantry__clblast_row_t *row, const gantry_device_info_t *info) {
     size_t length = strcspn(info->vendor, " ");
     const char *capability = info->compute_capability[0] != '\0' ? info->compute_capability : "-";
-
     return (strcmp(row->vendor, "*") == 0 ||
             (strlen(row->vendor) == length &&
              strncasecmp(row->vendor, info->vendor, length) == 0)) &&
@@ -279,15 +255,11 @@ static int find_tuned(const gantry_backend_device_t *device, int kernel, int pre
     char line[LINE_BYTES + 64];
     char reason[160];
 
-    snprintf(what, sizeof what, "clblast.%s.float%d", names[kernel], precision);
-    if (!gantry__opencl_tuned(device->host, &device->record->info, what, &record)) {
-        return 0;
-    }
-    snprintf(line, sizeof line, "* * float%d %s %s", precision, kernels[kernel].name,
-             record.values);
-    if (gantry__clblast_row_read(line, out_row, reason, sizeof reason)) {
-        return 1;
-    }
+    (void)snprintf(what, sizeof what, "clblast.%s.float%d", names[kernel], precision);
+    if (!gantry__opencl_tuned(device->host, &device->record->info, what, &record)) return 0;
+    (void)snprintf(line, sizeof line, "* * float%d %s %s", precision, kernels[kernel].name,
+                   record.values);
+    if (gantry__clblast_row_read(line, out_row, reason, sizeof reason)) return 1;
     gantry__opencl_tuned_refuse(device->host, what, &record, reason);
     return 0;
 }
@@ -298,16 +270,12 @@ static int opencl_clblast_parameters_find_row(const gantry_backend_device_t *dev
     const gantry__clblast_rows_t *rows = device->instance->clblast_rows;
     const gantry_device_info_t *info = &device->record->info;
     char reason[160];
-
-    for (uint32_t i = 0; rows != NULL && i < rows->count; ++i) {
+    for (uint32_t i = 0; rows && i < rows->count; ++i) {
         *out_row = rows->rows[i];
-        if (out_row->kernel == kernel && out_row->precision == precision && is_for(out_row, info)) {
+        if (out_row->kernel == kernel && out_row->precision == precision && is_for(out_row, info))
             return 1;
-        }
     }
-    if (find_tuned(device, kernel, precision, out_row)) {
-        return 1;
-    }
+    if (find_tuned(device, kernel, precision, out_row)) return 1;
     for (size_t i = 0; i < sizeof shipped / sizeof shipped[0]; ++i) {
         if (gantry__clblast_row_read(shipped[i], out_row, reason, sizeof reason) &&
             out_row->kernel == kernel && out_row->precision == precision && is_for(out_row, info)) {
@@ -322,7 +290,6 @@ static int opencl_clblast_parameters_has_room(const gantry__clblast_row_t *row,
     const size_t *v = row->values;
     uint64_t bytes =
         (uint64_t)(v[SA] * v[MWG] + v[SB] * v[NWG]) * v[KWG] * (uint64_t)(row->precision / 8);
-
     return row->kernel != XGEMM ||
            (v[MDIMC] * v[NDIMC] <= info->max_work_group_size && bytes <= info->local_memory_bytes);
 }
@@ -330,8 +297,8 @@ static int opencl_clblast_parameters_has_room(const gantry__clblast_row_t *row,
 static void opencl_clblast_parameters_apply(gantry_backend_device_t *device,
                                             const gantry__clblast_row_t *row) {
     const gantry_device_info_t *info = &device->record->info;
-    const char *kernel;
     const char *const *names;
+    const char *kernel;
     size_t count = gantry__clblast_row_names(row, &kernel, &names);
     int native;
 
@@ -354,12 +321,10 @@ static void opencl_clblast_parameters_apply(gantry_backend_device_t *device,
 
 void gantry__clblast_rows_apply(gantry_backend_device_t *device) {
     gantry__clblast_row_t row;
-
     for (int kernel = 0; kernel < KERNELS; ++kernel) {
         for (int precision = 32; precision <= 64; precision += 32) {
-            if (opencl_clblast_parameters_find_row(device, kernel, precision, &row)) {
+            if (opencl_clblast_parameters_find_row(device, kernel, precision, &row))
                 opencl_clblast_parameters_apply(device, &row);
-            }
         }
     }
 }

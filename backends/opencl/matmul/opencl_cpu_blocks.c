@@ -31,19 +31,12 @@ static const char *opencl_cpu_blocks_read_size(const char *word,
     unsigned long value = word[name] == '=' && word[name + 1] >= '0' && word[name + 1] <= '9'
                               ? strtoul(word + name + 1, &end, 10)
                               : 0;
-
-    if (end == NULL || (*end != '\0' && *end != ' ')) {
-        return "a word is not NAME=NUMBER";
-    }
+    if (!end || (*end != '\0' && *end != ' ')) return "a word is not NAME=NUMBER";
     for (unsigned i = 0; i < SIZES; ++i) {
         int64_t size = value <= INT32_MAX ? (int64_t)value : -1;
-
-        if (strlen(sizes[i].name) != name || strncmp(sizes[i].name, word, name) != 0) {
-            continue;
-        }
-        if (size < sizes[i].fewest || size > sizes[i].most || (*seen >> i & 1) != 0) {
+        if (strlen(sizes[i].name) != name || strncmp(sizes[i].name, word, name) != 0) continue;
+        if (size < sizes[i].fewest || size > sizes[i].most || (*seen >> i & 1) != 0)
             return "a size is out of its bounds (depth 16 to 4096, rows 4 to 1024, columns 16 to 16384, direct 0 to 1024), or stands there twice";
-        }
         *seen |= 1u << i;
         memcpy((char *)blocks + sizes[i].at, &size, sizeof size);
         return NULL;
@@ -54,19 +47,17 @@ static const char *opencl_cpu_blocks_read_size(const char *word,
 int gantry__opencl_cpu_blocks_read(const char *values, gantry__opencl_cpu_blocks_t *out,
                                    char *reason, size_t reason_bytes) {
     gantry__opencl_cpu_blocks_t blocks = *out;
-    const char *fault = NULL;
     unsigned seen = 0;
-
-    while (fault == NULL && *values != '\0') {
+    const char *fault = NULL;
+    while (!fault && *values != '\0') {
         fault = opencl_cpu_blocks_read_size(values, &blocks, &seen);
         values += strcspn(values, " ");
         values += strspn(values, " ");
     }
-    if (fault == NULL && seen != (1u << SIZES) - 1) {
+    if (!fault && seen != (1u << SIZES) - 1)
         fault = "one of depth, rows, columns and direct is missing";
-    }
-    if (fault != NULL) {
-        snprintf(reason, reason_bytes, "%s", fault);
+    if (fault) {
+        (void)snprintf(reason, reason_bytes, "%s", fault);
         return 0;
     }
     *out = blocks;
@@ -81,7 +72,6 @@ gantry__opencl_cpu_blocks_t gantry__opencl_cpu_blocks_find(const gantry_host_t *
     gantry__opencl_cpu_blocks_t blocks = GANTRY__OPENCL_CPU_BLOCKS;
     gantry_tuning_t record;
     char reason[192];
-
     if (gantry__opencl_tuned(host, info, what, &record) &&
         !gantry__opencl_cpu_blocks_read(record.values, &blocks, reason, sizeof reason)) {
         gantry__opencl_tuned_refuse(host, what, &record, reason);

@@ -41,7 +41,6 @@ static problem_t opencl_cpu_conv_make_problem(const gantry_op_call_t *call,
                    .without_padding = gantry__window_is_without_padding(call)};
     const int64_t panels = (n + tile->nr - 1) / tile->nr;
     const int64_t fit = PACKED_BYTES / (q.k * tile->nr * (int64_t)gantry__k_size(out->dtype));
-
     gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &q.window);
     q.nc = opencl_cpu_conv_least(panels, fit > 0 ? fit : 1) * tile->nr;
     q.slot = q.nc * q.k + GANTRY_PANEL_STRIPS + GANTRY_PANEL_ZEROS;
@@ -69,7 +68,6 @@ static int32_t opencl_cpu_conv_launch(gantry_op_call_t *call, const problem_t *q
         .args = args,
         .arg_count = sizeof args / sizeof args[0],
     };
-
     return status == GANTRY_K_OK ? call->services->launch(call, kernel, &launch) : status;
 }
 
@@ -83,25 +81,21 @@ static void opencl_cpu_conv_make_narrow(gantry__opencl_tile_t *tile, int64_t n) 
 
 static int32_t opencl_cpu_conv_compute(gantry_op_call_t *call) {
     gantry__opencl_tile_t tile = gantry__opencl_tile(call->device_info, call->outputs[0]->dtype);
-    gantry_backend_kernel_t *kernel = NULL;
     const int is_few = gantry__has_few_outputs(call->inputs[1]->dims[3], call->inputs[0]->dims[3],
                                                (int64_t)gantry__k_size(call->outputs[0]->dtype));
     char tile_options[GANTRY__OPENCL_TILE_OPTION_BYTES],
         options[sizeof tile_options + sizeof " -DGANTRY_FEW=0"];
     int32_t status;
 
-    if (call->inputs[1]->element_count == 0) {
-        return gantry__opencl_matmul_clear(call);
-    }
+    if (call->inputs[1]->element_count == 0) return gantry__opencl_matmul_clear(call);
 
-    if (!is_few) {
-        opencl_cpu_conv_make_narrow(&tile, call->inputs[1]->dims[3]);
-    }
+    if (!is_few) opencl_cpu_conv_make_narrow(&tile, call->inputs[1]->dims[3]);
 
     const problem_t q = opencl_cpu_conv_make_problem(call, &tile);
 
     gantry__opencl_tile_options(&tile, call->outputs[0]->dtype, tile_options);
-    snprintf(options, sizeof options, "%s -DGANTRY_FEW=%d", tile_options, is_few);
+    (void)snprintf(options, sizeof options, "%s -DGANTRY_FEW=%d", tile_options, is_few);
+    gantry_backend_kernel_t *kernel = NULL;
     status = call->services->kernel(call, &source, options, "opencl_cpu_conv", &kernel);
     return status == GANTRY_K_OK
                ? opencl_cpu_conv_launch(

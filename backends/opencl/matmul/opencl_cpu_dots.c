@@ -39,7 +39,6 @@ static int opencl_cpu_dots_is_b_wide(const gantry__opencl_matmul_t *matmul) {
 
 int gantry__opencl_dots_fit(const gantry__opencl_matmul_t *matmul) {
     int64_t rows = opencl_cpu_dots_is_a_wide(matmul) ? matmul->m : matmul->n;
-
     return matmul->batch_rank == 0 &&
            (opencl_cpu_dots_is_a_wide(matmul) || opencl_cpu_dots_is_b_wide(matmul)) &&
            matmul->k >= LEAST_DEPTH && rows * matmul->k >= LEAST_ELEMENTS;
@@ -48,7 +47,6 @@ int gantry__opencl_dots_fit(const gantry__opencl_matmul_t *matmul) {
 static problem_t opencl_cpu_dots_make_problem(const gantry__opencl_matmul_t *matmul, int32_t lanes,
                                               int64_t item_bytes) {
     problem_t q = {.k = matmul->k, .wide_row = matmul->k};
-
     if (opencl_cpu_dots_is_a_wide(matmul)) {
         q.rows = matmul->m;
         q.columns = matmul->n;
@@ -80,10 +78,7 @@ static int32_t opencl_cpu_dots_launch(gantry_op_call_t *call, const problem_t *q
     gantry_span_t scratch;
     int32_t status =
         call->services->scratch(call, (uint64_t)(items * q->slot * item_bytes), &scratch);
-
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
+    if (status != GANTRY_K_OK) return status;
     gantry_launch_arg_t args[] = {
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[is_swapped ? 1 : 0]->span},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[is_swapped ? 0 : 1]->span},
@@ -107,23 +102,17 @@ int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl
     int32_t lanes = gantry__opencl_lanes(call->device_info);
     int32_t mr = lanes == 16 ? 4 : 2; /* 32 registers, or 16 */
     gantry_backend_kernel_t *kernel = NULL;
-    char options[96];
-    problem_t q;
-    int64_t items;
-    int32_t status;
-
-    if (matmul->dtype == GANTRY_K_FLOAT64) {
-        lanes /= 2;
-    }
-    q = opencl_cpu_dots_make_problem(matmul, lanes, item_bytes);
-    items = q.rows * q.k / LEAST_ELEMENTS_PER_ITEM;
+    if (matmul->dtype == GANTRY_K_FLOAT64) lanes /= 2;
+    problem_t q = opencl_cpu_dots_make_problem(matmul, lanes, item_bytes);
+    int64_t items = q.rows * q.k / LEAST_ELEMENTS_PER_ITEM;
     items = items < 1 ? 1
                       : opencl_cpu_dots_least(
                             opencl_cpu_dots_least(items, call->device_info->compute_units),
                             (q.rows + mr - 1) / mr);
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d",
-             (int)matmul->dtype, (int)lanes, (int)mr);
-    status = call->services->kernel(call, &source, options, "opencl_cpu_dots", &kernel);
+    char options[96];
+    (void)snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d",
+                   (int)matmul->dtype, (int)lanes, (int)mr);
+    int32_t status = call->services->kernel(call, &source, options, "opencl_cpu_dots", &kernel);
     return status == GANTRY_K_OK
                ? opencl_cpu_dots_launch(call, &q, !opencl_cpu_dots_is_a_wide(matmul), items,
                                         item_bytes, kernel)

@@ -58,7 +58,6 @@ static int64_t opencl_cpu_matmul_least(int64_t a, int64_t b) { return a < b ? a 
 /* The largest block of at most `most` that cuts size into even parts, in whole panels. */
 static int64_t even_block(int64_t size, int64_t panel, int64_t most) {
     int64_t parts = ceil_div(size, most);
-
     return opencl_cpu_matmul_round_up(ceil_div(size, parts), panel);
 }
 
@@ -67,28 +66,25 @@ gantry__opencl_tile_t gantry__opencl_tile(const gantry_device_info_t *info, int3
                   lanes = dtype == GANTRY_K_FLOAT64 ? width / 2 : width;
     /* 32 registers of 16 lanes, 16 of 8 or of 4 */
     const int64_t mr = width == 16 ? 12 : width == 8 ? 6 : 4;
-
     return (gantry__opencl_tile_t){mr, 2 * lanes, lanes, 2};
 }
 
 void gantry__opencl_tile_options(const gantry__opencl_tile_t *tile, int32_t dtype,
                                  char options[GANTRY__OPENCL_TILE_OPTION_BYTES]) {
-    snprintf(options, GANTRY__OPENCL_TILE_OPTION_BYTES,
-             "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d -DGANTRY_VECTORS=%d", (int)dtype,
-             (int)tile->lanes, (int)tile->mr, (int)tile->vectors);
+    (void)snprintf(options, GANTRY__OPENCL_TILE_OPTION_BYTES,
+                   "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d -DGANTRY_VECTORS=%d",
+                   (int)dtype, (int)tile->lanes, (int)tile->mr, (int)tile->vectors);
 }
 
 int64_t gantry__opencl_tile_items(const gantry_device_info_t *info, double multiplications) {
     const double worth = multiplications / LEAST_PRODUCTS_PER_ITEM;
     const int64_t cores = info->compute_units < 1 ? 1 : info->compute_units;
-
     return worth < 1 ? 1 : worth < (double)cores ? (int64_t)worth : cores;
 }
 
 /* Few rows: a low and wide tile, which reads more of each row of b at a time. */
 static void make_thin(gantry__opencl_tile_t *tile, int64_t m) {
     int64_t mr = tile->mr == 12 ? 4 : 2;
-
     if (m <= mr) {
         *tile = (gantry__opencl_tile_t){mr, 4 * tile->lanes, tile->lanes, 4};
     }
@@ -124,7 +120,6 @@ static void set_strides(problem_t *q, const gantry__opencl_matmul_t *matmul) {
 
 static void exchange(int64_t *a, int64_t *b) {
     int64_t old = *a;
-
     *a = *b;
     *b = old;
 }
@@ -136,19 +131,14 @@ static int64_t covered(const gantry__opencl_tile_t *tile, int64_t m, int64_t n) 
 
 static void swap_if_better(plan_t *plan) {
     problem_t *q = &plan->problem;
-
     /* a tile of the transposed product is stored element by element: it must save a quarter */
     plan->is_swapped = covered(&plan->tile, q->n, q->m) * 4 < covered(&plan->tile, q->m, q->n) * 3;
-    if (!plan->is_swapped) {
-        return;
-    }
+    if (!plan->is_swapped) return;
     exchange(&q->m, &q->n);
     exchange(&q->a_row, &q->b_col);
     exchange(&q->a_col, &q->b_row);
     exchange(&q->c_row, &q->c_col);
-    for (int64_t d = 0; d < q->batch_rank; ++d) {
-        exchange(&q->a_batch[d], &q->b_batch[d]);
-    }
+    for (int64_t d = 0; d < q->batch_rank; ++d) exchange(&q->a_batch[d], &q->b_batch[d]);
 }
 
 /* Rows or columns of the largest of `tiles` tiles. */
@@ -159,7 +149,6 @@ static int64_t tile_extent(int64_t size, int64_t panel, int64_t tiles) {
 static int can_be_direct(const plan_t *plan, int64_t rows) {
     const problem_t *q = &plan->problem;
     int64_t panels = ceil_div(rows, plan->tile.mr);
-
     return q->b_col == 1 && panels <= plan->blocks.direct &&
            (panels <= 2 || q->b_row * plan->item_bytes <= DIRECT_STRIDE_BYTES);
 }
@@ -171,16 +160,13 @@ static int rows_collide(int64_t row_bytes, int64_t rows) {
     int8_t taken[SETS] = {0};
 
     for (int64_t i = 0; i < rows; ++i) {
-        if (++taken[i * row_bytes / LINE % SETS] > MOST) {
-            return 1;
-        }
+        if (++taken[i * row_bytes / LINE % SETS] > MOST) return 1;
     }
     return 0;
 }
 
 static int can_be_plain(const plan_t *plan) {
     const problem_t *q = &plan->problem;
-
     return q->a_col == 1 && q->n <= PLAIN_COLUMNS &&
            !rows_collide(q->a_row * plan->item_bytes, plan->tile.mr);
 }
@@ -191,7 +177,6 @@ static int64_t cut_cost(const plan_t *plan, int64_t batches, int64_t tiles_m, in
     int64_t rows = tile_extent(q->m, plan->tile.mr, tiles_m);
     int64_t columns = tile_extent(q->n, plan->tile.nr, tiles_n);
     int64_t packed = (can_be_plain(plan) ? 0 : rows) + (can_be_direct(plan, rows) ? 0 : columns);
-
     return ceil_div(batches * tiles_m * tiles_n, plan->items) *
            (rows * columns + PACK_WEIGHT * packed);
 }
@@ -201,14 +186,12 @@ static void cut_into_tiles(plan_t *plan, int64_t batches) {
     int64_t most_m = ceil_div(q->m, plan->tile.mr);
     int64_t most_n = ceil_div(q->n, plan->tile.nr);
     int64_t best = INT64_MAX;
-
     q->tiles_m = 1;
     q->tiles_n = 1;
     for (int64_t tiles_m = 1; tiles_m <= opencl_cpu_matmul_least(plan->items, most_m); ++tiles_m) {
         for (int64_t tiles_n = 1; tiles_n <= opencl_cpu_matmul_least(plan->items / tiles_m, most_n);
              ++tiles_n) {
             int64_t cost = cut_cost(plan, batches, tiles_m, tiles_n);
-
             if (cost < best) {
                 best = cost;
                 q->tiles_m = tiles_m;
@@ -225,10 +208,9 @@ static void choose_blocks(plan_t *plan) {
     int64_t item = plan->item_bytes;
     int64_t rows = tile_extent(q->m, plan->tile.mr, q->tiles_m);
     int64_t columns = tile_extent(q->n, plan->tile.nr, q->tiles_n);
-    int64_t most_columns;
-
     q->kc = even_block(q->k, 1, plan->blocks.depth);
     q->mc = even_block(rows, plan->tile.mr, plan->blocks.rows);
+    int64_t most_columns;
     most_columns =
         LARGEST_PACKED_BYTES / (plan->items * q->kc * item) / plan->tile.nr * plan->tile.nr;
     most_columns = most_columns < plan->tile.nr
@@ -245,7 +227,6 @@ static void make_plan(const gantry_op_call_t *call, const gantry__opencl_matmul_
     const gantry_device_info_t *info = call->device_info;
     int64_t products = matmul->batch_count * matmul->m * matmul->n * matmul->k;
     int64_t worth = products / LEAST_PRODUCTS_PER_ITEM;
-
     *out_plan = (plan_t){.tile = gantry__opencl_tile(info, matmul->dtype),
                          .item_bytes = gantry__k_size(matmul->dtype),
                          .blocks = call->device->cpu_blocks[matmul->dtype == GANTRY_K_FLOAT64]};
@@ -254,9 +235,7 @@ static void make_plan(const gantry_op_call_t *call, const gantry__opencl_matmul_
         opencl_cpu_matmul_make_narrow(&out_plan->tile, out_plan->problem.n);
     }
     swap_if_better(out_plan);
-    if (worth > 0) {
-        make_thin(&out_plan->tile, out_plan->problem.m);
-    }
+    if (worth > 0) make_thin(&out_plan->tile, out_plan->problem.m);
     out_plan->items = gantry__opencl_tile_items(info, (double)products);
     cut_into_tiles(out_plan, matmul->batch_count);
     choose_blocks(out_plan);
@@ -273,11 +252,7 @@ static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan,
     const gantry_span_t *b = &call->inputs[plan->is_swapped ? 0 : 1]->span;
     uint64_t scratch_bytes = (uint64_t)(plan->items * plan->problem.slot * plan->item_bytes);
     gantry_span_t scratch;
-    int32_t status = call->services->scratch(call, scratch_bytes, &scratch);
-
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
+    GANTRY__TRY(call->services->scratch(call, scratch_bytes, &scratch));
     gantry_launch_arg_t args[] = {
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = *a},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = *b},
@@ -300,30 +275,22 @@ static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan,
 
 /* A part that imitates a smaller GPU says that it is one: it shall run what that GPU would. */
 int32_t gantry__opencl_suits_processor(const gantry_op_call_t *call) {
-    return call->device != NULL && call->device->matmul == GANTRY__OPENCL_MATMUL_CPU &&
+    return call->device && call->device->matmul == GANTRY__OPENCL_MATMUL_CPU &&
            call->device_info->type == call->device->record->info.type;
 }
 
 static int32_t opencl_cpu_matmul_compute(gantry_op_call_t *call) {
     gantry__opencl_matmul_t matmul;
-    plan_t plan;
-    gantry_backend_kernel_t *kernel = NULL;
-    char options[GANTRY__OPENCL_TILE_OPTION_BYTES];
-    int32_t status;
-
     gantry__opencl_matmul_read(call, &matmul);
-    if (matmul.k == 0) {
-        return gantry__opencl_matmul_clear(call);
-    }
-    if (gantry__opencl_dots_fit(&matmul)) {
-        return gantry__opencl_dots_compute(call, &matmul);
-    }
-    if (gantry__opencl_rows_fit(&matmul)) {
-        return gantry__opencl_rows_compute(call, &matmul);
-    }
+    if (matmul.k == 0) return gantry__opencl_matmul_clear(call);
+    if (gantry__opencl_dots_fit(&matmul)) return gantry__opencl_dots_compute(call, &matmul);
+    if (gantry__opencl_rows_fit(&matmul)) return gantry__opencl_rows_compute(call, &matmul);
+    plan_t plan;
     make_plan(call, &matmul, &plan);
+    char options[GANTRY__OPENCL_TILE_OPTION_BYTES];
     gantry__opencl_tile_options(&plan.tile, matmul.dtype, options);
-    status = call->services->kernel(call, &source, options, "opencl_cpu_matmul", &kernel);
+    gantry_backend_kernel_t *kernel = NULL;
+    int32_t status = call->services->kernel(call, &source, options, "opencl_cpu_matmul", &kernel);
     return status == GANTRY_K_OK ? launch_plan(call, &plan, kernel) : status;
 }
 

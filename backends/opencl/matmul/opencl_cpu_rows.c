@@ -27,7 +27,6 @@ static int opencl_cpu_rows_is_a_wide(const gantry__opencl_matmul_t *matmul) {
 
 int gantry__opencl_rows_fit(const gantry__opencl_matmul_t *matmul) {
     const int64_t columns = opencl_cpu_rows_is_b_wide(matmul) ? matmul->n : matmul->m;
-
     return matmul->batch_rank == 0 &&
            (opencl_cpu_rows_is_b_wide(matmul) || opencl_cpu_rows_is_a_wide(matmul)) &&
            columns * matmul->k >= LEAST_ELEMENTS;
@@ -78,10 +77,8 @@ int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl
         .arg_count = sizeof args / sizeof args[0],
     };
     char options[GANTRY__OPENCL_TILE_OPTION_BYTES];
-    gantry_backend_kernel_t *kernel = NULL;
-    int32_t status;
-
     gantry__opencl_tile_options(&tile, matmul->dtype, options);
-    status = call->services->kernel(call, &source, options, "opencl_cpu_rows", &kernel);
+    gantry_backend_kernel_t *kernel = NULL;
+    int32_t status = call->services->kernel(call, &source, options, "opencl_cpu_rows", &kernel);
     return status == GANTRY_K_OK ? call->services->launch(call, kernel, &launch) : status;
 }

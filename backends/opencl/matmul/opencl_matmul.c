@@ -11,13 +11,8 @@
 static int64_t batch_stride(const gantry_arg_t *arg, int32_t output_rank, int32_t d) {
     int32_t own = d - (output_rank - arg->rank);
     int64_t stride = 1;
-
-    if (own < 0 || arg->dims[own] == 1) {
-        return 0;
-    }
-    for (int32_t i = own + 1; i < arg->rank; ++i) {
-        stride *= arg->dims[i];
-    }
+    if (own < 0 || arg->dims[own] == 1) return 0;
+    for (int32_t i = own + 1; i < arg->rank; ++i) stride *= arg->dims[i];
     return stride;
 }
 
@@ -25,27 +20,23 @@ static int64_t batch_stride(const gantry_arg_t *arg, int32_t output_rank, int32_
 static void read_batches(const gantry_op_call_t *call, gantry__opencl_matmul_t *matmul) {
     const gantry_arg_t *output = call->outputs[0];
     int32_t rank = 0;
-
     matmul->batch_count = 1;
     for (int32_t d = 0; d < output->rank - 2; ++d) {
         int64_t dim = output->dims[d];
         int64_t a_stride = batch_stride(call->inputs[0], output->rank, d);
         int64_t b_stride = batch_stride(call->inputs[1], output->rank, d);
-
-        if (dim == 1) {
-            continue;
-        }
+        if (dim == 1) continue;
         matmul->batch_count *= dim;
         if (rank > 0 && matmul->a_batch[rank - 1] == dim * a_stride &&
             matmul->b_batch[rank - 1] == dim * b_stride) {
             matmul->batch_dims[rank - 1] *= dim;
-            rank--;
+            --rank;
         } else {
             matmul->batch_dims[rank] = dim;
         }
         matmul->a_batch[rank] = a_stride;
         matmul->b_batch[rank] = b_stride;
-        rank++;
+        ++rank;
     }
     matmul->batch_rank = rank;
 }
@@ -64,7 +55,6 @@ void gantry__opencl_matmul_read(const gantry_op_call_t *call, gantry__opencl_mat
     const gantry_arg_t *a = call->inputs[0];
     const gantry_arg_t *output = call->outputs[0];
     int is_batched = strcmp(call->op, "MatMul") != 0;
-
     memset(out_matmul, 0, sizeof *out_matmul);
     out_matmul->dtype = a->dtype;
     out_matmul->is_a_transposed =
@@ -80,7 +70,6 @@ void gantry__opencl_matmul_read(const gantry_op_call_t *call, gantry__opencl_mat
 
 int32_t gantry__opencl_matmul_clear(gantry_op_call_t *call) {
     const uint32_t zero = 0;
-
     return call->services->fill(call, &call->outputs[0]->span, &zero, sizeof zero);
 }
 

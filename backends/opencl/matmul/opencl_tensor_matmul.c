@@ -42,16 +42,15 @@ const gantry_program_source_t gantry__opencl_tensor_source = {
 int gantry__opencl_tensor_fits(const gantry_device_info_t *info, int32_t choice, char *reason,
                                size_t reason_bytes) {
     const char *capability = info->compute_capability;
-
     if (choice == GANTRY__OPENCL_MATMUL_TENSOR && strtol(capability, NULL, 10) < LEAST_MAJOR) {
-        snprintf(
+        (void)snprintf(
             reason, reason_bytes,
             "tensor cores by PTX need an NVIDIA card of compute capability %d.0 or newer; %s%s",
             LEAST_MAJOR, capability[0] != '\0' ? "this one has " : "this is none", capability);
     } else if (choice == GANTRY__OPENCL_MATMUL_EMULATED &&
                (info->dtype_mask >> GANTRY_K_FLOAT64 & 1) == 0) {
-        snprintf(reason, reason_bytes,
-                 "emulated tensor cores need float64, which the device does not have");
+        (void)snprintf(reason, reason_bytes,
+                       "emulated tensor cores need float64, which the device does not have");
     } else {
         return 1;
     }
@@ -72,7 +71,6 @@ static problem_t opencl_tensor_matmul_make_problem(const gantry__opencl_matmul_t
                    .tiles_down = tiles_of(matmul->m, side),
                    .tiles_across = tiles_of(matmul->n, side),
                    .batch_rank = matmul->batch_rank};
-
     for (int32_t d = 0; d < matmul->batch_rank; ++d) {
         q.batch_dims[d] = matmul->batch_dims[d];
         q.a_batch[d] = matmul->a_batch[d];
@@ -85,7 +83,6 @@ static problem_t opencl_tensor_matmul_make_problem(const gantry__opencl_matmul_t
 static int has_quads(const gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul) {
     int64_t a_line = matmul->is_a_transposed ? matmul->m : matmul->k;
     int64_t b_line = matmul->is_b_transposed ? matmul->k : matmul->n;
-
     return a_line % 4 == 0 && b_line % 4 == 0 && call->inputs[0]->span.offset_bytes % 16 == 0 &&
            call->inputs[1]->span.offset_bytes % 16 == 0;
 }
@@ -106,15 +103,13 @@ static int32_t opencl_tensor_matmul_launch(gantry_op_call_t *call, const problem
         .args = args,
         .arg_count = sizeof args / sizeof args[0],
     };
-
     return call->services->launch(call, kernel, &what);
 }
 
 /* ---- the kernels ---- */
 
 static int32_t opencl_tensor_matmul_supports(const gantry_op_call_t *call) {
-    int32_t choice = call->device != NULL ? call->device->matmul : GANTRY__OPENCL_MATMUL_PORTABLE;
-
+    int32_t choice = call->device ? call->device->matmul : GANTRY__OPENCL_MATMUL_PORTABLE;
     return (choice == GANTRY__OPENCL_MATMUL_TENSOR || choice == GANTRY__OPENCL_MATMUL_EMULATED) &&
            call->device_info->max_work_group_size >= GROUP_ITEMS &&
            call->device_info->local_memory_bytes >= LOCAL_BYTES;
@@ -122,24 +117,18 @@ static int32_t opencl_tensor_matmul_supports(const gantry_op_call_t *call) {
 
 static int32_t opencl_tensor_matmul_compute(gantry_op_call_t *call) {
     gantry__opencl_matmul_t matmul;
-    gantry_backend_kernel_t *kernel = NULL;
-    problem_t problem;
-    char options[160];
-    int64_t side;
-    int32_t status;
-
     gantry__opencl_matmul_read(call, &matmul);
-    if (matmul.k == 0) {
-        return gantry__opencl_matmul_clear(call);
-    }
-    side = count_tiles(&matmul, LARGE_SIDE) < call->device_info->compute_units ? SMALL_SIDE
-                                                                               : LARGE_SIDE;
-    problem = opencl_tensor_matmul_make_problem(&matmul, side);
-    snprintf(options, sizeof options, GANTRY__OPENCL_TENSOR_OPTIONS, (int)side,
-             !matmul.is_a_transposed, (int)matmul.is_b_transposed, has_quads(call, &matmul),
-             call->device->matmul == GANTRY__OPENCL_MATMUL_EMULATED);
-    status = call->services->kernel(call, &gantry__opencl_tensor_source, options,
-                                    "opencl_tensor_matmul", &kernel);
+    if (matmul.k == 0) return gantry__opencl_matmul_clear(call);
+    int64_t side = count_tiles(&matmul, LARGE_SIDE) < call->device_info->compute_units ? SMALL_SIDE
+                                                                                       : LARGE_SIDE;
+    problem_t problem = opencl_tensor_matmul_make_problem(&matmul, side);
+    char options[160];
+    (void)snprintf(options, sizeof options, GANTRY__OPENCL_TENSOR_OPTIONS, (int)side,
+                   !matmul.is_a_transposed, (int)matmul.is_b_transposed, has_quads(call, &matmul),
+                   call->device->matmul == GANTRY__OPENCL_MATMUL_EMULATED);
+    gantry_backend_kernel_t *kernel = NULL;
+    int32_t status = call->services->kernel(call, &gantry__opencl_tensor_source, options,
+                                            "opencl_tensor_matmul", &kernel);
     return status == GANTRY_K_OK
                ? opencl_tensor_matmul_launch(call, &problem, count_tiles(&matmul, side), kernel)
                : status;

@@ -9,7 +9,7 @@ int gantry__opencl_tuned(const gantry_host_t *host, const gantry_device_info_t *
                          const char *what, gantry_tuning_t *out_record) {
     memset(out_record, 0, sizeof *out_record);
     out_record->struct_size = sizeof *out_record;
-    return GANTRY_ABI_HAS(host, tuning) && host->tuning != NULL &&
+    return GANTRY_ABI_HAS(host, tuning) && host->tuning &&
            host->tuning(host->self, info, what, out_record);
 }
 

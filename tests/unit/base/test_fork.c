@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "device/fault.h"
+#include "device/staging.h"
 #include "fork_child.h"
 #include "runtime_fixture.h"
 
@@ -145,8 +147,8 @@ static void set_locks(world_t *world, bool taken) {
         gantry_logical_device_t *device = runtime->devices.logical[i];
         if (!atomic_load(&device->is_open)) continue;
         set_lock(&device->allocator.lock, taken);
-        set_lock(&device->faults.lock, taken);
-        set_lock(&device->staging.lock, taken);
+        set_lock(&device->faults->lock, taken);
+        set_lock(&device->staging->lock, taken);
         for (uint32_t k = 0; k < GANTRY__STREAMS; ++k) set_lock(&device->streams[k].lock, taken);
     }
     set_lock(&runtime->devices.lock, taken);

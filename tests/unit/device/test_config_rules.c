@@ -18,6 +18,7 @@
  * logical devices are made. */
 #define _XOPEN_SOURCE 700
 
+#include "device/physical_device.h"
 #include "physical_names.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -84,8 +85,8 @@ static void rule_set_memory_growth(void **state) {
      * holds for each part */
     assert_int_equal(split(&f, gpu(&f, 0), 2, MIB), GANTRY_OK);
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), false), GANTRY_OK);
-    assert_false(gantry__device_growth(&f.table, gpu(&f, 0)));
-    assert_int_equal(gpu(&f, 0)->part_count, 2);
+    assert_false(gpu(&f, 0)->card->settings.growth);
+    assert_int_equal(gpu(&f, 0)->card->part_count, 2);
     /* 2.2 "Cannot set memory growth on non-GPU and non-Pluggable devices". Gantry: on CPUs, too */
     assert_int_equal(gantry__device_set_growth(&f.table, cpu(&f), false), GANTRY_OK);
     freeze(&f);
@@ -146,12 +147,12 @@ static void rule_set_logical_cpu_devices(void **state) {
     expect_failure(gantry__device_set_logical_cpus(&f.table, 65), GANTRY_INVALID_ARGUMENT,
                    "at most 64 are accepted");
     assert_int_equal(gantry__device_set_logical_cpus(&f.table, 3), GANTRY_OK);
-    assert_int_equal(cpu(&f)->part_count, 3);
+    assert_int_equal(cpu(&f)->card->part_count, 3);
     /* 2.2 set_logical_cpu_devices(n): "Virtual CPUs already set, cannot modify again."; Gantry:
      * the same n is fine */
     expect_failure(gantry__device_set_logical_cpus(&f.table, 2), GANTRY_FAILED_PRECONDITION,
                    "Virtual CPUs already set, cannot modify again.");
-    assert_int_equal(cpu(&f)->part_count, 3);
+    assert_int_equal(cpu(&f)->card->part_count, 3);
     assert_int_equal(gantry__device_set_logical_cpus(&f.table, 3), GANTRY_OK);
     freeze(&f);
     assert_int_equal(gantry__device_set_logical_cpus(&f.table, 3), GANTRY_OK);
@@ -172,8 +173,8 @@ static void rule_last_value_before_initialisation_wins(void **state) {
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(split(&f, gpu(&f, 0), 2, MIB), GANTRY_OK);
     assert_int_equal(split(&f, gpu(&f, 0), 3, 2 * MIB), GANTRY_OK);
-    assert_int_equal(gpu(&f, 0)->part_count, 3);
-    assert_int_equal(gpu(&f, 0)->parts[2].memory_limit_bytes, 2 * MIB);
+    assert_int_equal(gpu(&f, 0)->card->part_count, 3);
+    assert_int_equal(gpu(&f, 0)->card->parts[2].memory_limit_bytes, 2 * MIB);
     part_t parts[4];
     size_t count = 0;
     assert_int_equal(gantry__device_get_logical(&f.table, gpu(&f, 0), 2, parts, &count), GANTRY_OK);
@@ -202,8 +203,8 @@ static void row_fraction_and_any_split(void **state) {
     assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.1), GANTRY_OK);
     expect_failure(split(&f, gpu(&f, 0), 2, MIB), GANTRY_INVALID_ARGUMENT, NO_FRACTION);
     expect_failure(split(&f, gpu(&f, 0), 1, 0), GANTRY_INVALID_ARGUMENT, NO_FRACTION);
-    assert_int_equal(gpu(&f, 0)->part_count, 0);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 6710886);
+    assert_int_equal(gpu(&f, 0)->card->part_count, 0);
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 6710886);
     /* Gantry: of one device; the others may be split */
     assert_int_equal(split(&f, gpu(&f, 1), 2, MIB), GANTRY_OK);
     device_fixture_close(&f);
@@ -211,7 +212,7 @@ static void row_fraction_and_any_split(void **state) {
     assert_int_equal(split(&f, gpu(&f, 0), 2, MIB), GANTRY_OK);
     expect_failure(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.1), GANTRY_INVALID_ARGUMENT,
                    NO_FRACTION);
-    assert_int_equal(gpu(&f, 0)->part_count, 2);
+    assert_int_equal(gpu(&f, 0)->card->part_count, 2);
     assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0), GANTRY_OK);
     device_fixture_close(&f);
     /* ... in the environment, ... */
@@ -239,29 +240,29 @@ static void row_fraction_and_split_of_two_sources(void **state) {
     /* Gantry: the higher source wins */
     set_variable("GANTRY_MEMORY_FRACTION", "0.5");
     device_fixture_open(&f, NULL, &split_option);
-    assert_int_equal(gpu(&f, 0)->part_count, 2);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 0);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 1)), 32 * MIB);
+    assert_int_equal(gpu(&f, 0)->card->part_count, 2);
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 0);
+    assert_int_equal(gpu(&f, 1)->card->settings.limit_bytes, 32 * MIB);
     device_fixture_close(&f);
     (void)unsetenv("GANTRY_MEMORY_FRACTION");
     set_variable("GANTRY_LOGICAL_DEVICES", "GPU:0=1M,1M");
     device_fixture_open(&f, NULL, &fraction_option);
-    assert_int_equal(gpu(&f, 0)->part_count, 0);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 32 * MIB);
+    assert_int_equal(gpu(&f, 0)->card->part_count, 0);
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 32 * MIB);
     assert_int_equal(
         log_lines_with(&f.log, "GPU:0 is not split as GANTRY_LOGICAL_DEVICES says", "overrules"),
         1);
     device_fixture_close(&f);
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.25), GANTRY_OK);
-    assert_int_equal(gpu(&f, 0)->part_count, 0);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 16 * MIB);
+    assert_int_equal(gpu(&f, 0)->card->part_count, 0);
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 16 * MIB);
     assert_int_equal(
         log_lines_with(&f.log, "GPU:0 is not split as GANTRY_LOGICAL_DEVICES says", "overrules"),
         1);
     /* takes it back */
     assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0), GANTRY_OK);
-    assert_int_equal(gpu(&f, 0)->part_count, 2);
+    assert_int_equal(gpu(&f, 0)->card->part_count, 2);
     device_fixture_close(&f);
 }
 
@@ -270,16 +271,16 @@ static void row_limits_of_one_part(void **state) {
     device_fixture_t f;
     /* 4.3 no entry / one empty entry: one device, default limit, priority 0 */
     device_fixture_open(&f, NULL, NULL);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 0);
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 0);
     assert_int_equal(split(&f, gpu(&f, 0), 1, 0), GANTRY_OK);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 0);
-    assert_false(gpu(&f, 0)->parts[0].has_priority);
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 0);
+    assert_false(gpu(&f, 0)->card->parts[0].has_priority);
     device_fixture_close(&f);
     /* 4.3 {123}: one device with that limit (here in units that fit the fake card) */
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(split(&f, gpu(&f, 0), 1, 12 * MIB), GANTRY_OK);
-    assert_int_equal(gpu(&f, 0)->part_count, 1);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 12 * MIB);
+    assert_int_equal(gpu(&f, 0)->card->part_count, 1);
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 12 * MIB);
     device_fixture_close(&f);
 }
 
@@ -294,9 +295,9 @@ static void row_priorities(void **state) {
     card->info.greatest_priority = -1;
     /* 4.3 {123, 456}, priorities {0, -1}: two devices, those limits and priorities */
     assert_int_equal(gantry__device_set_logical(&f.table, card, parts, 2), GANTRY_OK);
-    assert_int_equal(card->parts[0].memory_limit_bytes, 12 * MIB);
-    assert_int_equal(card->parts[1].memory_limit_bytes, 45 * MIB);
-    assert_int_equal(card->parts[1].priority, -1);
+    assert_int_equal(card->card->parts[0].memory_limit_bytes, 12 * MIB);
+    assert_int_equal(card->card->parts[1].memory_limit_bytes, 45 * MIB);
+    assert_int_equal(card->card->parts[1].priority, -1);
     /* 4.3 {123, 456}, priorities {0}: the number does not match; in C: on one entry and not on the
      * other, and 4.3 "Priority must be set for all virtual devices or none" */
     parts[1].has_priority = false;
@@ -312,8 +313,8 @@ static void row_priorities(void **state) {
     parts[0].priority = 2;
     expect_failure(gantry__device_set_logical(&f.table, card, parts, 2), GANTRY_INVALID_ARGUMENT,
                    "Priority 2 is");
-    assert_int_equal(card->part_count, 2); /* as it was */
-    assert_int_equal(card->parts[0].priority, 0);
+    assert_int_equal(card->card->part_count, 2); /* as it was */
+    assert_int_equal(card->card->parts[0].priority, 0);
     device_fixture_close(&f);
 }
 
@@ -373,7 +374,7 @@ static void row_fraction_above_one(void **state) {
     expect_failure(gantry__device_set_fraction(&f.table, gpu(&f, 0), zero / zero),
                    GANTRY_INVALID_ARGUMENT, "nan");
     assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 1), GANTRY_OK);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 64 * MIB);
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 64 * MIB);
     assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.5), GANTRY_OK);
     freeze(&f);
     assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.5), GANTRY_OK);
@@ -421,7 +422,7 @@ static void limit_and_split_fit_each_other(void **state) {
         split(&f, gpu(&f, 0), 2, 5 * MIB), GANTRY_INVALID_ARGUMENT,
         "set by gantry_set_logical_device_configuration, add up to 10485760 bytes; its limit, set by gantry_set_memory_limit, is 8388608");
     assert_int_equal(split(&f, gpu(&f, 0), 2, 4 * MIB), GANTRY_OK);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 8 * MIB);
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 8 * MIB);
     expect_failure(gantry__device_set_limit(&f.table, gpu(&f, 0), 9 * MIB), GANTRY_INVALID_ARGUMENT,
                    "gantry_set_logical_device_configuration split it into 2 logical devices");
     device_fixture_close(&f);
@@ -429,16 +430,16 @@ static void limit_and_split_fit_each_other(void **state) {
     /* a call's split wins over an environment's limit that it does not fit, ... */
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(split(&f, gpu(&f, 0), 2, 5 * MIB), GANTRY_OK);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 0);
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 0);
     device_fixture_close(&f);
     /* ... and the other way round */
     (void)unsetenv("GANTRY_MEMORY_LIMIT");
     set_variable("GANTRY_LOGICAL_DEVICES", "GPU:0=5M,5M");
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 10 * MIB), GANTRY_OK);
-    assert_int_equal(gpu(&f, 0)->part_count, 2);
+    assert_int_equal(gpu(&f, 0)->card->part_count, 2);
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 8 * MIB), GANTRY_OK);
-    assert_int_equal(gpu(&f, 0)->part_count, 0);
+    assert_int_equal(gpu(&f, 0)->card->part_count, 0);
     assert_int_equal(
         log_lines_with(&f.log,
                        "is not split as GANTRY_LOGICAL_DEVICES says: gantry_set_memory_limit",
@@ -458,19 +459,19 @@ static void limit_and_fraction_bound_together(void **state) {
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 8 * MIB), GANTRY_OK);
     assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.5), GANTRY_OK);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 8 * MIB);
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 8 * MIB);
     assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.0625), GANTRY_OK);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 4 * MIB);
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 4 * MIB);
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 0), GANTRY_OK);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 4 * MIB);
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 4 * MIB);
     device_fixture_close(&f);
     /* of two the higher one's */
     gantry_runtime_options_t fraction = {.struct_size = sizeof fraction, .memory_fraction = 0.5};
     set_variable("GANTRY_MEMORY_LIMIT", "8M");
     device_fixture_open(&f, NULL, &fraction);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 32 * MIB);
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 32 * MIB);
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 48 * MIB), GANTRY_OK);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 48 * MIB);
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 48 * MIB);
     device_fixture_close(&f);
 }
 
@@ -507,9 +508,9 @@ static void refused_and_failed_calls_change_nothing(void **state) {
     f.heap.inner.fail_at = 0;
     assert_int_equal(split(&f, gpu(&f, 0), 3, MIB), GANTRY_RESOURCE_EXHAUSTED);
     f.heap.inner.fail_at = -1;
-    assert_int_equal(gpu(&f, 0)->part_count, 2);
+    assert_int_equal(gpu(&f, 0)->card->part_count, 2);
     expect_failure(split(&f, gpu(&f, 0), 3, 0), GANTRY_INVALID_ARGUMENT, "is required");
-    assert_int_equal(gpu(&f, 0)->part_count, 2);
+    assert_int_equal(gpu(&f, 0)->card->part_count, 2);
     device_fixture_close(&f);
 }
 
@@ -552,7 +553,7 @@ static void setters_of_many_threads_leave_one_whole_value(void **state) {
         assert_int_equal(pthread_join(threads[i], &broken), 0);
         assert_null(broken);
     }
-    assert_in_range(gpu(&f, 0)->part_count, 2, 3);
+    assert_in_range(gpu(&f, 0)->card->part_count, 2, 3);
     device_fixture_close(&f);
 }
 

@@ -138,8 +138,8 @@ static void growth_is_on_by_default(void **state) {
     (void)state;
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL); /* Gantry: TensorFlow's default is to take all */
-    assert_true(gantry__device_growth(&f.table, gpu(&f, 0)));
-    assert_true(gantry__device_growth(&f.table, cpu(&f)));
+    assert_true(gpu(&f, 0)->card->settings.growth);
+    assert_true(cpu(&f)->card->settings.growth);
     device_fixture_close(&f);
 }
 
@@ -166,11 +166,10 @@ static void growth_call_wins_over_option_and_environment(void **state) {
         if (cases[i].tensorflow)
             assert_int_equal(setenv("TF_FORCE_GPU_ALLOW_GROWTH", cases[i].tensorflow, 1), 0);
         device_fixture_open(&f, NULL, &options);
-        if (gantry__device_growth(&f.table, gpu(&f, 0)) != cases[i].growth)
-            fail_msg("case %d", (int)i);
+        if (gpu(&f, 0)->card->settings.growth != cases[i].growth) fail_msg("case %d", (int)i);
         assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), !cases[i].growth),
                          GANTRY_OK);
-        assert_int_equal(gantry__device_growth(&f.table, gpu(&f, 0)), !cases[i].growth);
+        assert_int_equal(gpu(&f, 0)->card->settings.growth, !cases[i].growth);
         device_fixture_close(&f);
     }
 }
@@ -182,7 +181,7 @@ static void growth_from_tensorflow_s_variable_is_strict(void **state) {
     assert_int_equal(setenv("GANTRY_MEMORY_GROWTH", "0", 1), 0);
     device_fixture_open(&f, NULL, NULL);
     /* not parsed: as if it were not set */
-    assert_false(gantry__device_growth(&f.table, gpu(&f, 0)));
+    assert_false(gpu(&f, 0)->card->settings.growth);
     assert_int_equal(
         log_lines_with(
             &f.log,
@@ -202,7 +201,7 @@ static void growth_set_twice_before_initialisation_last_wins(void **state) {
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), false), GANTRY_OK);
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), true), GANTRY_OK);
-    assert_true(gantry__device_growth(&f.table, gpu(&f, 0)));
+    assert_true(gpu(&f, 0)->card->settings.growth);
     device_fixture_close(&f);
 }
 
@@ -233,8 +232,8 @@ static void growth_may_differ_between_devices(void **state) {
     /* Gantry: CPUs have it as well */
     assert_int_equal(gantry__device_set_growth(&f.table, cpu(&f), false), GANTRY_OK);
     freeze(&f); /* Gantry: TensorFlow says "Memory growth cannot differ between GPU devices" here */
-    assert_true(gantry__device_growth(&f.table, gpu(&f, 0)));
-    assert_false(gantry__device_growth(&f.table, gpu(&f, 1)));
+    assert_true(gpu(&f, 0)->card->settings.growth);
+    assert_false(gpu(&f, 1)->card->settings.growth);
     device_fixture_close(&f);
 }
 
@@ -274,10 +273,10 @@ static void limit_of_all_devices_comes_from_option_or_environment(void **state) 
                                         .memory_limit_bytes = 3 << 20};
     assert_int_equal(setenv("GANTRY_MEMORY_LIMIT", "5M", 1), 0);
     device_fixture_open(&f, NULL, NULL);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 5 << 20);
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 5 << 20);
     device_fixture_close(&f);
     device_fixture_open(&f, NULL, &options);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 3 << 20);
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 3 << 20);
     device_fixture_close(&f);
     assert_int_equal(setenv("GANTRY_MEMORY_LIMIT", "5 apples", 1), 0);
     expect_failure(
@@ -335,10 +334,10 @@ static void growth_and_limit_may_be_combined(void **state) {
     /* Gantry: TensorFlow drops growth in the one order and refuses it in the other */
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), true), GANTRY_OK);
     assert_int_equal(gantry__device_set_logical(&f.table, gpu(&f, 0), &one, 1), GANTRY_OK);
-    assert_true(gantry__device_growth(&f.table, gpu(&f, 0)));
+    assert_true(gpu(&f, 0)->card->settings.growth);
     assert_int_equal(gantry__device_set_logical(&f.table, gpu(&f, 1), &one, 1), GANTRY_OK);
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 1), false), GANTRY_OK);
-    assert_false(gantry__device_growth(&f.table, gpu(&f, 1)));
+    assert_false(gpu(&f, 1)->card->settings.growth);
     device_fixture_close(&f);
 }
 

@@ -3,6 +3,7 @@
  * every bad form, and random bytes. */
 #define _XOPEN_SOURCE 700
 
+#include "device/physical_device.h"
 #include "physical_names.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -54,11 +55,11 @@ static void limit_takes_one_value_or_a_list(void **state) {
         set_variable("GANTRY_MEMORY_LIMIT", cases[i].text);
         device_fixture_open(&f, NULL, NULL);
         for (int g = 0; g < 3; ++g) {
-            uint64_t limit = gantry__device_limit(&f.table, gpu(&f, g));
+            uint64_t limit = gpu(&f, g)->card->settings.limit_bytes;
             if (limit != cases[i].mebibytes[g] * MIB)
                 fail_msg("\"%s\": GPU %d has %ld", cases[i].text, g, (long)limit);
         }
-        if ((gantry__device_limit(&f.table, cpu(&f)) > 0) != cases[i].cpu)
+        if ((cpu(&f)->card->settings.limit_bytes > 0) != cases[i].cpu)
             fail_msg("\"%s\": CPU", cases[i].text);
         device_fixture_close(&f);
     }
@@ -70,12 +71,12 @@ static void fraction_and_growth_take_lists_too(void **state) {
     set_variable("GANTRY_MEMORY_FRACTION", "GPU:0=0.25,GPU:2=50%");
     set_variable("GANTRY_MEMORY_GROWTH", "GPU:0=off,*=on");
     device_fixture_open(&f, NULL, NULL);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 16 * MIB);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 1)), 0);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 2)), 32 * MIB);
-    assert_false(gantry__device_growth(&f.table, gpu(&f, 0)));
-    assert_true(gantry__device_growth(&f.table, gpu(&f, 1)));
-    assert_true(gantry__device_growth(&f.table, cpu(&f)));
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 16 * MIB);
+    assert_int_equal(gpu(&f, 1)->card->settings.limit_bytes, 0);
+    assert_int_equal(gpu(&f, 2)->card->settings.limit_bytes, 32 * MIB);
+    assert_false(gpu(&f, 0)->card->settings.growth);
+    assert_true(gpu(&f, 1)->card->settings.growth);
+    assert_true(cpu(&f)->card->settings.growth);
     device_fixture_close(&f);
 }
 
@@ -86,8 +87,8 @@ static void option_s_list_leaves_other_devices_to_the_environment(void **state) 
     gantry_runtime_options_t options = {.struct_size = sizeof options, .extra = extra};
     set_variable("GANTRY_MEMORY_LIMIT", "*=2M");
     device_fixture_open(&f, NULL, &options);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 1 * MIB);
-    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 1)), 2 * MIB);
+    assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 1 * MIB);
+    assert_int_equal(gpu(&f, 1)->card->settings.limit_bytes, 2 * MIB);
     device_fixture_close(&f);
 }
 
@@ -107,7 +108,7 @@ static void device_that_is_not_there_is_warned_of_or_refused(void **state) {
         set_variable("GANTRY_MEMORY_LIMIT", texts[i]);
         device_fixture_open(&f, NULL, NULL);
         /* what is there is set all the same */
-        assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 2 * MIB);
+        assert_int_equal(gpu(&f, 0)->card->settings.limit_bytes, 2 * MIB);
         assert_int_equal(log_lines_with(&f.log, "GANTRY_MEMORY_LIMIT: ", "is not on this machine"),
                          1);
         device_fixture_close(&f);
@@ -127,7 +128,7 @@ static void unlisted_view_cannot_be_split(void **state) {
                                         .logical_devices = "fake:2=1M,1M"};
     set_variable("GANTRY_LOGICAL_DEVICES", "fake:2=1M,1M");
     device_fixture_open(&f, NULL, NULL);
-    assert_int_equal(device_fixture_physical(&f, "fake:2")->part_count, 0);
+    assert_int_equal(device_fixture_physical(&f, "fake:2")->card->part_count, 0);
     assert_int_equal(
         log_lines_with(&f.log, "GANTRY_LOGICAL_DEVICES: fake:2 cannot be configured", "a CPU"), 1);
     gantry_logical_device_config_t two[2] = {{.memory_limit_bytes = MIB},
@@ -154,19 +155,19 @@ static void splits_are_read_with_all_their_keys(void **state) {
         "fake:1=4M/ordinal=2/priority=0,8M/priority=0/ordinal=1");
     device_fixture_open(&f, NULL, NULL);
     const struct gantry_physical_device_t *first = gpu(&f, 0), *second = gpu(&f, 1);
-    assert_int_equal(first->part_count, 2);
-    assert_int_equal(first->parts[0].memory_limit_bytes, 16 * MIB);
-    assert_int_equal(first->parts[0].max_work_group_size, 64);
-    assert_int_equal(first->parts[0].local_memory_bytes, 16384);
-    assert_int_equal(first->parts[0].largest_allocation_bytes, 0);
-    assert_int_equal(first->parts[1].memory_limit_bytes, 8 * MIB);
-    assert_int_equal(first->parts[1].largest_allocation_bytes, 2 * MIB);
-    assert_false(first->parts[1].has_priority);
-    assert_int_equal(cpu(&f)->part_count, 2);
-    assert_int_equal(cpu(&f)->parts[1].memory_limit_bytes, 0);
-    assert_int_equal(second->part_count, 2);
-    assert_true(second->parts[0].has_ordinal && second->parts[0].ordinal == 2);
-    assert_true(second->parts[1].has_priority && second->parts[1].priority == 0);
+    assert_int_equal(first->card->part_count, 2);
+    assert_int_equal(first->card->parts[0].memory_limit_bytes, 16 * MIB);
+    assert_int_equal(first->card->parts[0].max_work_group_size, 64);
+    assert_int_equal(first->card->parts[0].local_memory_bytes, 16384);
+    assert_int_equal(first->card->parts[0].largest_allocation_bytes, 0);
+    assert_int_equal(first->card->parts[1].memory_limit_bytes, 8 * MIB);
+    assert_int_equal(first->card->parts[1].largest_allocation_bytes, 2 * MIB);
+    assert_false(first->card->parts[1].has_priority);
+    assert_int_equal(cpu(&f)->card->part_count, 2);
+    assert_int_equal(cpu(&f)->card->parts[1].memory_limit_bytes, 0);
+    assert_int_equal(second->card->part_count, 2);
+    assert_true(second->card->parts[0].has_ordinal && second->card->parts[0].ordinal == 2);
+    assert_true(second->card->parts[1].has_priority && second->card->parts[1].priority == 0);
     device_fixture_close(&f);
 }
 
@@ -467,14 +468,14 @@ static void forced_growth_is_for_gpus_and_beats_our_variable(void **state) {
     set_variable("TF_FORCE_GPU_ALLOW_GROWTH", "true");
     set_variable("GANTRY_MEMORY_GROWTH", "GPU:1=1,*=0");
     device_fixture_open(&f, NULL, NULL);
-    assert_true(gantry__device_growth(&f.table, gpu(&f, 0)));
-    assert_false(gantry__device_growth(&f.table, cpu(&f)));
+    assert_true(gpu(&f, 0)->card->settings.growth);
+    assert_false(cpu(&f)->card->settings.growth);
     assert_int_equal(
         log_lines_with(&f.log, "TF_FORCE_GPU_ALLOW_GROWTH overrules GANTRY_MEMORY_GROWTH", "GPU:"),
         2);
     /* a call beats it */
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), false), GANTRY_OK);
-    assert_false(gantry__device_growth(&f.table, gpu(&f, 0)));
+    assert_false(gpu(&f, 0)->card->settings.growth);
     assert_int_equal(
         log_lines_with(&f.log, "gantry_set_memory_growth overrules TF_FORCE_GPU_ALLOW_GROWTH",
                        "off"),
@@ -485,7 +486,7 @@ static void forced_growth_is_for_gpus_and_beats_our_variable(void **state) {
     device_fixture_close(&f);
     gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_growth = GANTRY_OFF};
     device_fixture_open(&f, NULL, &options); /* and so does an option */
-    assert_false(gantry__device_growth(&f.table, gpu(&f, 0)));
+    assert_false(gpu(&f, 0)->card->settings.growth);
     assert_int_equal(
         log_lines_with(&f.log, "option memory_growth overrules TF_FORCE_GPU_ALLOW_GROWTH", "off"),
         3);

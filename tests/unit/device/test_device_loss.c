@@ -241,7 +241,7 @@ static void every_slot_can_tell_of_the_loss(void **state) {
             fail_msg("%s: the op did not fail", slots[i]);
         if (is_waiting) assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_UNAVAILABLE);
         if (!gantry__device_is_lost(device)) fail_msg("%s: the device is not lost", slots[i]);
-        assert_string_equal(device->physical->lost_text, "fell off the bus");
+        assert_string_equal(device->card->lost_text, "fell off the bus");
         assert_int_equal(use_device(f.runtime), GANTRY_OK); /* on the CPU */
         runtime_fixture_close(&f);
         fake->reset();
@@ -297,6 +297,7 @@ static void sibling_on_the_same_card_is_lost_with_it(void **state) {
     gantry_logical_device_t *sibling = calloc(1, sizeof *sibling);
     sibling->table = first->table;
     sibling->physical = first->physical;
+    sibling->card = first->card;
     sibling->backend = first->backend;
     (void)snprintf(sibling->full_name, sizeof sibling->full_name, "the other half");
     assert_int_equal(gantry__logical_device_open(sibling), GANTRY_OK);

@@ -2,6 +2,7 @@
 /* Errors that kernels find while they run: slots, their reuse, and who is told. */
 #define _XOPEN_SOURCE 700
 
+#include "device/fault.h"
 #include "device_fixture.h"
 
 #include "device/buffer.h"
@@ -169,7 +170,7 @@ static void released_slot_is_clean_for_the_next(void **state) {
         assert_int_equal(gantry__fault_settle(good), GANTRY_OK);
         gantry__fault_release(good);
     }
-    assert_int_equal(device->faults.free_count, GANTRY__FAULT_SLOTS);
+    assert_int_equal(device->faults->free_count, GANTRY__FAULT_SLOTS);
     device_fixture_close(&f);
 }
 
@@ -180,10 +181,10 @@ static void faults_are_counted(void **state) {
     gantry__fault_t *fault = run_kernel(device, NULL);
     assert_ptr_equal(gantry__fault_retain(fault), fault);
     gantry__fault_release(fault);
-    assert_int_equal(device->faults.free_count, GANTRY__FAULT_SLOTS - 1);
+    assert_int_equal(device->faults->free_count, GANTRY__FAULT_SLOTS - 1);
     assert_int_equal(gantry__fault_settle(fault), GANTRY_OK);
     gantry__fault_release(fault);
-    assert_int_equal(device->faults.free_count, GANTRY__FAULT_SLOTS);
+    assert_int_equal(device->faults->free_count, GANTRY__FAULT_SLOTS);
     device_fixture_close(&f);
 }
 
@@ -218,11 +219,11 @@ static void what_nobody_read_is_told_once_and_first_things_first(void **state) {
     gantry__fault_release(submit_kernel(device, NULL));
     gantry__fault_release(submit_kernel(device, &seventh)); /* its result is gone */
     gantry__fault_t *held = submit_kernel(device, &ninth);
-    assert_int_equal(device->faults.free_count, GANTRY__FAULT_SLOTS - 3);
+    assert_int_equal(device->faults->free_count, GANTRY__FAULT_SLOTS - 3);
     expect_told(device, "element 7");
     assert_int_equal(fake->calls("to_host"), 1); /* all slots at once */
     expect_told(device, NULL);
-    assert_int_equal(device->faults.free_count, GANTRY__FAULT_SLOTS);
+    assert_int_equal(device->faults->free_count, GANTRY__FAULT_SLOTS);
     for (int k = 0; k < 2; ++k)
         expect_failure(gantry__fault_settle(held), GANTRY_INVALID_ARGUMENT, "element 9");
     gantry__fault_release(held);
@@ -252,7 +253,7 @@ static void any_number_of_submitted_results_may_be_unread(void **state) {
     for (int i = 0; i < 3 * GANTRY__FAULT_SLOTS; ++i)
         gantry__fault_release(submit_kernel(device, i == 2 ? &bad : NULL));
     expect_told(device, "element 5");
-    assert_int_equal(device->faults.free_count, GANTRY__FAULT_SLOTS);
+    assert_int_equal(device->faults->free_count, GANTRY__FAULT_SLOTS);
     device_fixture_close(&f);
 }
 
@@ -337,7 +338,7 @@ static void failing_steps_leave_nothing(void **state) {
         expect_failure(gantry__fault_create(device, "Gather", 1, &fault, &span), GANTRY_INTERNAL,
                        "broken slot");
         assert_null(fault);
-        assert_true(!device->faults.is_ready || device->faults.free_count == GANTRY__FAULT_SLOTS);
+        assert_true(!device->faults->is_ready || device->faults->free_count == GANTRY__FAULT_SLOTS);
         device_fixture_close(&f);
     }
 }

@@ -42,7 +42,7 @@ static void expect_part(device_fixture_t *f, const char *name, const char *alias
     assert_string_equal(device->physical->alias, alias);
     assert_ptr_equal(f->table.logical[device->position], device);
     if (part >= 0)
-        assert_ptr_equal(device->part, &device->physical->parts[part]);
+        assert_ptr_equal(device->part, &device->card->parts[part]);
     else
         assert_null(device->part);
 }

@@ -3,6 +3,7 @@
  * their way back. */
 #define _XOPEN_SOURCE 700
 
+#include "device/staging.h"
 #include "transfer_fixture.h"
 
 static void staging_blocks_are_used_again(void **state) {

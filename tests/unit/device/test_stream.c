@@ -50,9 +50,10 @@ static void open_all(fixture_t *f, uint32_t flags) {
     for (uint32_t i = 0; i < 2; ++i) {
         assert_int_equal(f->backend->device_open(f->instance, i, &f->devices[i]), 0);
         assert_int_equal(f->backend->memory->region_alloc(f->devices[i], BYTES, &f->regions[i]), 0);
+        const gantry__stream_owner_t owner = {.device = f->devices[i]};
         for (uint32_t k = 0; k < GANTRY__STREAMS; ++k) {
             assert_int_equal(gantry__stream_init(&f->streams[i][k], &f->host.heap.heap, f->backend,
-                                                 f->devices[i], f->devices[i], k, NULL,
+                                                 f->devices[i], &owner, k, NULL,
                                                  (flags & GANTRY_DEVICE_SYNCHRONOUS) != 0),
                              GANTRY_OK);
         }
@@ -285,8 +286,9 @@ static void stream_of_another_backend_makes_the_thread_wait(void **state) {
     gantry__stream_t foreign;
     open_all(&f, 0);
     gantry_backend_t copy = *f.backend; /* another backend, as far as streams know */
-    assert_int_equal(gantry__stream_init(&foreign, &f.host.heap.heap, &copy, f.devices[1],
-                                         f.devices[1], COMPUTE, NULL, false),
+    const gantry__stream_owner_t owner = {.device = f.devices[1]};
+    assert_int_equal(gantry__stream_init(&foreign, &f.host.heap.heap, &copy, f.devices[1], &owner,
+                                         COMPUTE, NULL, false),
                      GANTRY_OK);
     fake->set_delay(0, 10);
     gantry__point_t written = fill(&f, 0, COMPUTE, 7);
@@ -320,8 +322,9 @@ static void synchronous_stream_waits_on_the_thread(void **state) {
     fixture_t f;
     gantry__stream_t at_once;
     open_all(&f, 0);
+    const gantry__stream_owner_t owner = {.device = f.devices[1]};
     assert_int_equal(gantry__stream_init(&at_once, &f.host.heap.heap, f.backend, f.devices[1],
-                                         f.devices[1], COMPUTE, NULL, true),
+                                         &owner, COMPUTE, NULL, true),
                      GANTRY_OK);
     fake->set_delay(0, 10);
     gantry__point_t written = fill(&f, 0, COMPUTE, 7);
@@ -376,8 +379,8 @@ static void stream_that_cannot_be_made_leaves_nothing(void **state) {
     gantry__stream_t stream;
     open_all(&f, 0);
     assert_true(fake->fail_calls("stream_create", 1, 1, GANTRY_UNAVAILABLE, "no more queues"));
-    assert_int_equal(gantry__stream_init(&stream, &f.host.heap.heap, f.backend, f.devices[0], NULL,
-                                         COMPUTE, NULL, false),
+    assert_int_equal(gantry__stream_init(&stream, &f.host.heap.heap, f.backend, f.devices[0],
+                                         &(gantry__stream_owner_t){0}, COMPUTE, NULL, false),
                      GANTRY_UNAVAILABLE);
     assert_string_equal(gantry__message(), "no more queues");
     gantry__stream_deinit(&stream); /* harmless */

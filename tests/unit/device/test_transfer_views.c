@@ -3,6 +3,7 @@
  * block. */
 #define _XOPEN_SOURCE 700
 
+#include "device/staging.h"
 #include "transfer_fixture.h"
 
 #define BLOCK (4u << 20) /* of a copy through the host */

@@ -223,10 +223,110 @@ static void rules_refuse_what_they_should(void **state) {
     }
 }
 
+/* ---- circles ---- */
+
+/* A header with its .c is one room, by the name without folder and ending, which is unique in the
+ * tree. Rooms of src, kernels and backends do not include each other in a circle. */
+#define MOST_ROOMS 1024
+#define ROOM_BYTES 64
+
+typedef struct rooms_t {
+    char names[MOST_ROOMS][ROOM_BYTES];
+    bool reaches[MOST_ROOMS][MOST_ROOMS]; /* from includes */
+    size_t count;
+} rooms_t;
+
+/* Two rooms that know each other for a reason. */
+static const char *const pairs[][2] = {
+    {"cpu_copy", "cpu_transfer"},         /* the slow path, out of line */
+    {"bfc", "bfc_bins"},                  /* one book in two files */
+    {"ladder", "allocator"},              /* climbed with the allocator's lock in hand */
+    {"module", "backend_set"},            /* the set's modules */
+    {"fault", "fault_text"},              /* the text of a fault */
+    {"sort_items", "radix_items"},        /* sorting by digits is a way of sorting */
+    {"cuda_backend", "cuda_cublas"},      /* a device has its libraries' tables, and */
+    {"cuda_backend", "cuda_cublas_plan"}, /* libraries are opened for a device */
+    {"cuda_cublas", "cuda_cublas_plan"},
+    {"opencl_backend", "opencl_clblast"},
+    {"opencl_backend", "opencl_clblast_parameters"},
+    {"opencl_status", "opencl_symbols"}, /* failing needs the table, opening it may fail */
+};
+
+static bool is_pair(const char *a, const char *b) {
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; ++i) {
+        if (strcmp(pairs[i][0], a) == 0 && strcmp(pairs[i][1], b) == 0) return true;
+        if (strcmp(pairs[i][0], b) == 0 && strcmp(pairs[i][1], a) == 0) return true;
+    }
+    return false;
+}
+
+static size_t room_of(rooms_t *rooms, const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t length = strcspn(name, "."), i = 0;
+    while (i < rooms->count &&
+           (strncmp(rooms->names[i], name, length) != 0 || strlen(rooms->names[i]) != length))
+        ++i;
+    if (i < rooms->count) return i;
+    assert_true(i < MOST_ROOMS && length < ROOM_BYTES);
+    memcpy(rooms->names[i], name, length);
+    ++rooms->count;
+    return i;
+}
+
+static void note_include(rooms_t *rooms, const char *file, const char *name) {
+    size_t from = room_of(rooms, file), to = room_of(rooms, name);
+    if (from != to && !is_pair(rooms->names[from], rooms->names[to]))
+        rooms->reaches[from][to] = true;
+}
+
+/* Prints each circle once; how many there are. */
+static int find_circles(rooms_t *rooms) {
+    int circles = 0;
+    for (size_t k = 0; k < rooms->count; ++k) {
+        for (size_t i = 0; i < rooms->count; ++i) {
+            if (!rooms->reaches[i][k]) continue;
+            for (size_t j = 0; j < rooms->count; ++j) rooms->reaches[i][j] |= rooms->reaches[k][j];
+        }
+    }
+    for (size_t i = 0; i < rooms->count; ++i) {
+        size_t first = 0;
+        while (first < i && !(rooms->reaches[i][first] && rooms->reaches[first][i])) ++first;
+        if (first < i || !rooms->reaches[i][i]) continue;
+        ++circles;
+        print_error("a circle:");
+        for (size_t j = i; j < rooms->count; ++j) {
+            if (rooms->reaches[i][j] && rooms->reaches[j][i]) print_error(" %s", rooms->names[j]);
+        }
+        print_error("\n");
+    }
+    return circles;
+}
+
+static void circles_are_found(void **state) {
+    (void)state;
+    static const char *const includes[][2] = {
+        {"src/a/one.c", "a/one.h"},
+        {"src/a/one.c", "a/two.h"},
+        {"src/a/two.c", "b/three.h"},
+        {"src/b/three.c", "b/three.h"},
+        {"src/memory/bfc.c", "memory/bfc_bins.h"},
+        {"src/memory/bfc_bins.c", "memory/bfc.h"},
+    };
+    rooms_t *rooms = calloc(1, sizeof *rooms);
+    assert_non_null(rooms);
+    for (size_t i = 0; i < sizeof includes / sizeof includes[0]; ++i)
+        note_include(rooms, includes[i][0], includes[i][1]);
+    assert_int_equal(find_circles(rooms), 0);
+    note_include(rooms, "src/b/three.c", "a/one.h");
+    assert_int_equal(find_circles(rooms), 1);
+    free(rooms);
+}
+
 /* ---- the tree ---- */
 
 typedef struct walk_t {
     int files, includes, breaches;
+    rooms_t *rooms; /* NULL: not these folders */
 } walk_t;
 
 /* The name of an #include line; false for any other line. */
@@ -256,6 +356,7 @@ static void check_file(walk_t *walk, const char *path) {
     for (int number = 1; fgets(line, sizeof line, file); ++number) {
         if (!read_include(line, name, &quoted)) continue;
         ++walk->includes;
+        if (walk->rooms && quoted) note_include(walk->rooms, path, name);
         if (may_include(path, name, quoted)) continue;
         ++walk->breaches;
         print_error("%s:%d may not include %s\n", path, number, name);
@@ -298,17 +399,33 @@ static void tree_keeps_the_directions(void **state) {
     (void)state;
     static const char *const folders[] = {"include", "ops",      "src",   "kernels", "backends",
                                           "tools",   "examples", "bench", "tests"};
-    walk_t walk = {0, 0, 0};
+    walk_t walk = {0, 0, 0, NULL};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; ++i) walk_folder(&walk, folders[i]);
     print_message("%d files with %d includes\n", walk.files, walk.includes);
     assert_true(walk.files > 100 && walk.includes > 500); /* else the tree was not found */
     assert_int_equal(walk.breaches, 0);
 }
 
+static void rooms_include_each_other_in_no_circle(void **state) {
+    (void)state;
+    walk_t walk = {.rooms = calloc(1, sizeof *walk.rooms)};
+    assert_non_null(walk.rooms);
+    walk_folder(&walk, "src");
+    walk_folder(&walk, "kernels");
+    walk_folder(&walk, "backends");
+    print_message("%zu rooms\n", walk.rooms->count);
+    assert_true(walk.rooms->count > 100);
+    int circles = find_circles(walk.rooms);
+    free(walk.rooms);
+    assert_int_equal(circles, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_refuse_what_they_should),
         cmocka_unit_test(tree_keeps_the_directions),
+        cmocka_unit_test(circles_are_found),
+        cmocka_unit_test(rooms_include_each_other_in_no_circle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

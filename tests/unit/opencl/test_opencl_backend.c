@@ -216,7 +216,7 @@ static void only_a_dead_device_is_unavailable(void **state) {
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        assert_int_equal(gantry__opencl_error_code(cases[i][0]), cases[i][1]);
+        assert_int_equal(gantry__driver_error_code(cases[i][0]), cases[i][1]);
     }
 }
 

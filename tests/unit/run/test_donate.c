@@ -3,6 +3,7 @@
  * must not be. */
 #define _XOPEN_SOURCE 700
 
+#include "device/buffer.h"
 #include "runtime_fixture.h"
 
 #include "run/scope_state.h"

@@ -3,6 +3,7 @@
  * belong, and whatever allocation or slot of a backend fails leaves a runtime that goes on. */
 #define _XOPEN_SOURCE 700
 
+#include "device/fault.h"
 #include "runtime_fixture.h"
 
 #define COMPUTE (1u << GANTRY_STREAM_COMPUTE)

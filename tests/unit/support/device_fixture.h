@@ -10,6 +10,8 @@
 
 #include "base/setting_rows.h"
 #include "device/device_config.h"
+#include "device/device_open.h"
+#include "device/device_table.h"
 #include "locked_heap.h"
 #include "log_lines.h"
 

@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "device/device_table.h"
+#include "device/logical_device.h"
 #include "place/placer.h"
 
 #define MOST_DEVICES 16
@@ -68,6 +70,7 @@ typedef struct machine_t {
     gantry__backend_t backends[3]; /* cpu, fake, other */
     gantry__device_table_t table;
     struct gantry_physical_device_t physical[MOST_DEVICES];
+    gantry__card_t cards[MOST_DEVICES];
     struct gantry_logical_device_t logical[MOST_DEVICES];
     struct gantry_physical_device_t *physical_list[MOST_DEVICES];
     struct gantry_logical_device_t *logical_list[MOST_DEVICES];
@@ -93,6 +96,7 @@ static inline int add_device(const char *type, int index, int backend, uint32_t 
     struct gantry_logical_device_t *logical = &machine.logical[n];
     atomic_store(&logical->is_open, true); /* kernels may be asked about shapes */
     physical->table = &machine.table;
+    physical->card = logical->card = &machine.cards[n];
     physical->info.dtype_mask = UINT64_MAX;
     physical->backend = &machine.backends[backend];
     physical->backend_index = backend_index;

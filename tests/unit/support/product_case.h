@@ -79,6 +79,7 @@ static inline int32_t launch(gantry_op_call_t *call, gantry_backend_kernel_t *ke
 
 static inline int32_t fill(gantry_op_call_t *call, const gantry_span_t *target, const void *pattern,
                            uint32_t pattern_bytes) {
+    if (target->size_bytes == 0) return 0;
     return ((core_t *)call->core)
         ->fixture->backend->transfer->fill(call->stream, target, pattern, pattern_bytes);
 }

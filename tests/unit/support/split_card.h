@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include "device/device_config.h"
+#include "device/device_table.h"
+#include "device/physical_device.h"
 
 /* The device of that name ("/physical_device:GPU:0") or alias ("fake:0"); NULL when there is
  * none. */
@@ -30,15 +32,15 @@ static inline void split_card(gantry__device_table_t *table, const char *name,
                               const gantry_logical_device_config_t *parts, size_t count) {
     gantry_physical_device_t *device = split_card_find(table, name);
     assert_non_null(device);
-    gantry__device_layer_t *said = &device->settings.layers[GANTRY__LAYER_CALL];
+    gantry__device_layer_t *said = &device->card->settings.layers[GANTRY__LAYER_CALL];
     gantry__heap_free(table->heap, said->parts, said->part_count * sizeof *parts);
     said->parts = gantry__heap_alloc(table->heap, count * sizeof *parts);
     assert_non_null(said->parts);
     memcpy(said->parts, parts, count * sizeof *parts);
     said->part_count = count;
     said->by[GANTRY__DEVICE_PARTS] = "a test";
-    device->settings.winner[GANTRY__DEVICE_PARTS] = GANTRY__LAYER_CALL;
-    gantry__device_hold_parts(device);
+    device->card->settings.winner[GANTRY__DEVICE_PARTS] = GANTRY__LAYER_CALL;
+    gantry__card_hold_parts(device->card);
 }
 
 #define SPLIT(table, name, ...)                                                    \

@@ -12,8 +12,8 @@
  * Knows no device and keeps nothing: who closes a frame has its numbers (run/profile.h). The
  * innermost frame is a variable of the thread, since waits, copies and allocations happen far below
  * the call that pays for them. NULL while nothing is recorded. A frame belongs to its thread. */
-#ifndef GANTRY_BASE_PROFILE_H
-#define GANTRY_BASE_PROFILE_H
+#ifndef GANTRY_BASE_PROFILE_FRAME_H
+#define GANTRY_BASE_PROFILE_FRAME_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +53,8 @@ void gantry__profile_open(gantry__profile_frame_t *frame);
 /* The frame is the innermost one. */
 void gantry__profile_close(gantry__profile_frame_t *frame);
 
+/* Returns the step before. Waits for a kernel that is timed, or for new memory to be committed,
+ * stay on these steps. */
 gantry__step_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__step_t step);
 
 /* The step before, to be entered again; frame may be NULL. */
@@ -61,13 +63,27 @@ static inline gantry__step_t gantry__profile_enter(gantry__profile_frame_t *fram
     return frame ? gantry__profile_switch(frame, step) : step;
 }
 
-/* For waits: those for a kernel that is timed, or for new memory to be committed, belong to
- * these. frame may be NULL. */
-static inline gantry__step_t gantry__profile_enter_wait(gantry__profile_frame_t *frame) {
-    if (!frame || frame->step == GANTRY__STEP_KERNEL || frame->step == GANTRY__STEP_ALLOCATION)
-        return frame ? frame->step : GANTRY__STEP_SCOPE;
-    return gantry__profile_switch(frame, GANTRY__STEP_WAIT);
+/* ---- a step for a block ---- */
+
+typedef struct gantry__step_block_t {
+    gantry__profile_frame_t *frame; /* NULL: nothing is recorded */
+    gantry__step_t before;
+} gantry__step_block_t;
+
+static inline gantry__step_block_t gantry__step_begin(gantry__profile_frame_t *frame,
+                                                      gantry__step_t step) {
+    return (gantry__step_block_t){frame, gantry__profile_enter(frame, step)};
 }
+static inline void gantry__step_end(const gantry__step_block_t *block) {
+    if (block->frame) (void)gantry__profile_switch(block->frame, block->before);
+}
+
+/* GANTRY__STEP(frame, COPY); puts the frame's clock on that step until the block ends, in whatever
+ * way it ends, and then on the step before. frame may be NULL: that costs one look at it. */
+#define GANTRY__STEP(frame, step)                      \
+    __attribute__((cleanup(gantry__step_end), unused)) \
+    const gantry__step_block_t gantry__step_of_block = \
+        gantry__step_begin(frame, GANTRY__STEP_##step)
 
 void gantry__profile_add(gantry__profile_numbers_t *sum, const gantry__profile_numbers_t *numbers);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/profile.h"
+#include "base/profile_frame.h"
+
+#include <stdbool.h>
 
 #include "base/thread.h"
 
@@ -31,7 +33,9 @@ void gantry__profile_close(gantry__profile_frame_t *frame) {
 
 gantry__step_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__step_t step) {
     gantry__step_t before = frame->step;
-    if (before == step) return before;
+    bool is_part = step == GANTRY__STEP_WAIT &&
+                   (before == GANTRY__STEP_KERNEL || before == GANTRY__STEP_ALLOCATION);
+    if (before == step || is_part) return before;
     profile_charge(frame, gantry__now_ns());
     frame->step = step;
     return before;

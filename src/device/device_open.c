@@ -3,14 +3,20 @@
  * allocator, streams.
  *
  * The first part of a card that is needed opens the card, the last one that is closed closes it. */
-#include "device/card_limit.h"
-#include "device/driver_memory.h"
-#include "device/fail_over.h"
-#include "device/loss.h"
+#include "device/device_open.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "device/card_limit.h"
+#include "device/device_table.h"
+#include "device/driver_memory.h"
+#include "device/fail_over.h"
+#include "device/fault.h"
+#include "device/loss.h"
+#include "device/staging.h"
+#include "device/stream_owner.h"
 
 typedef struct gantry_logical_device_t logical_t;
 
@@ -92,31 +98,35 @@ static void give_region_back(void *user, uint64_t handle, uint64_t size_bytes) {
     device->backend->memory->region_free(device->handle, handle, size_bytes);
 }
 
-static uint64_t release_staging(void *user) { return gantry__staging_release_idle(user); }
+/* The allocator may ask while it is opened, before there is staging. */
+static uint64_t release_staging(void *user) {
+    logical_t *device = user;
+    return device->staging ? gantry__staging_release_idle(device) : 0;
+}
 
 static void wait_for_work(void *user) { (void)gantry__logical_device_synchronize(user); }
 
 /* ---- open and close: the card's open_lock is held ---- */
 
 static gantry_status_t logical_open_driver(logical_t *device) {
-    struct gantry_physical_device_t *physical = device->physical;
-    uint64_t free_before = physical->open_count == 0 ? gantry__card_free_bytes(device) : 0;
-    if (physical->open_count == 0) GANTRY__TRY(gantry__card_open(physical, device->name));
+    gantry__card_t *card = device->card;
+    uint64_t free_before = card->open_count == 0 ? gantry__card_free_bytes(device) : 0;
+    if (card->open_count == 0) GANTRY__TRY(gantry__card_open(device->physical, device->name));
     /* nothing is written where nothing changes: other threads read what a device is while it is
      * opened */
     if (device->backend != gantry__logical_view(device)->backend->table)
         gantry__logical_device_bind(device);
-    device->handle = physical->handle;
-    if (physical->open_count++ == 0) gantry__card_limit_find(device, free_before);
+    device->handle = card->handle;
+    if (card->open_count++ == 0) gantry__card_limit_find(device, free_before);
     gantry__logical_limit_find(device);
     return GANTRY_OK;
 }
 
 static void close_driver(logical_t *device) {
-    struct gantry_physical_device_t *physical = device->physical;
-    if (--physical->open_count == 0) {
-        device->backend->device_close(physical->handle);
-        physical->handle = NULL;
+    gantry__card_t *card = device->card;
+    if (--card->open_count == 0) {
+        device->backend->device_close(card->handle);
+        card->handle = NULL;
     }
     device->handle = NULL;
 }
@@ -133,7 +143,7 @@ static gantry_status_t open_allocator(logical_t *device) {
                 .max_region_bytes = device->info.largest_allocation_bytes,
                 .max_step_bytes = policy->step_bytes,
                 .split_bytes = policy->split_bytes,
-                .growth = gantry__device_growth(device->table, device->physical)},
+                .growth = device->card->settings.growth},
         .garbage_collection = policy->collect,
         .explicit_retry = policy->explicit_retry,
         .retry_ms = policy->retry_ms,
@@ -170,15 +180,15 @@ static gantry_status_t open_streams(logical_t *device) {
         nearest = nearest_priority(&device->info, *priority);
         priority = &nearest;
     }
+    const gantry__stream_owner_t owner = gantry__stream_owner(device);
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
         gantry_status_t status =
             gantry__stream_init(&device->streams[i], device->table->heap, device->backend,
-                                device->handle, device, i, priority, device->synchronous);
+                                device->handle, &owner, i, priority, device->synchronous);
         if (status != GANTRY_OK) {
             close_streams(device);
             return status;
         }
-        device->streams[i].logical = device;
     }
     return GANTRY_OK;
 }
@@ -190,7 +200,7 @@ static gantry_status_t logical_open_all(logical_t *device) {
     if (status != GANTRY_OK) goto fail_driver;
     status = open_streams(device);
     if (status != GANTRY_OK) goto fail_driver;
-    status = gantry__fault_table_init(&device->faults);
+    status = gantry__fault_table_init(device);
     if (status != GANTRY_OK) goto fail_streams;
     status = open_allocator(device);
     if (status != GANTRY_OK) goto fail_faults;
@@ -198,7 +208,7 @@ static gantry_status_t logical_open_all(logical_t *device) {
     if (status == GANTRY_OK) return GANTRY_OK;
     gantry__allocator_deinit(&device->allocator);
 fail_faults:
-    gantry__mutex_deinit(&device->faults.lock);
+    gantry__fault_table_deinit(device);
 fail_streams:
     close_streams(device);
 fail_driver:
@@ -219,15 +229,14 @@ gantry_status_t gantry__logical_device_open_slowly(gantry_logical_device_t *devi
     const uint32_t before = gantry__failures();
     gantry_status_t status = GANTRY_OK;
     bool is_first = false;
-    gantry__mutex_lock(&device->physical->open_lock);
+    gantry__mutex_lock(&device->card->open_lock);
     if (!atomic_load(&device->is_open)) {
         status = logical_open_all(device);
         is_first = status == GANTRY_OK;
         if (is_first) atomic_store_explicit(&device->is_open, true, memory_order_release);
     }
-    bool is_remarkable =
-        is_first && device->physical->open_count == 1 && *device->physical->later_note;
-    gantry__mutex_unlock(&device->physical->open_lock);
+    bool is_remarkable = is_first && device->card->open_count == 1 && *device->card->later_note;
+    gantry__mutex_unlock(&device->card->open_lock);
     if (is_remarkable) gantry__fail_over_tell(device->physical);
     if (is_first) announce(device);
     if (status == GANTRY_OK) gantry__forget_since(before);
@@ -240,11 +249,11 @@ void gantry__logical_device_close(gantry_logical_device_t *device) {
     gantry__fault_table_deinit(device);
     gantry__staging_deinit(device);
     gantry__allocator_deinit(&device->allocator);
-    gantry__mutex_lock(&device->physical->open_lock);
+    gantry__mutex_lock(&device->card->open_lock);
     close_streams(device);
     close_driver(device);
     atomic_store(&device->is_open, false);
-    gantry__mutex_unlock(&device->physical->open_lock);
+    gantry__mutex_unlock(&device->card->open_lock);
 }
 
 gantry_status_t gantry__logical_device_synchronize(gantry_logical_device_t *device) {

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device/device_config.h"
-#include "device/pinned.h"
+/* The table's life: init reads settings and finds what there is, freeze makes the logical devices
+ * and tells what was found, deinit closes and frees. Each step is in a file of its own. */
+#include "device/device_table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "device/device_config.h"
+#include "device/device_open.h"
+#include "device/pinned.h"
 
 typedef struct gantry_logical_device_t logical_t;
 
@@ -92,9 +97,10 @@ gantry_status_t gantry__device_table_freeze(gantry__device_table_t *table, const
 static void announce_device(const gantry__device_table_t *table, const logical_t *device) {
     const struct gantry_physical_device_t *physical = device->physical;
     char part[48] = "";
-    if (physical->part_count > 1)
+    if (physical->card->part_count > 1)
         (void)snprintf(part, sizeof part, ", part %zu of %zu",
-                       (size_t)(device->part - physical->parts) + 1, physical->part_count);
+                       (size_t)(device->part - physical->card->parts) + 1,
+                       physical->card->part_count);
     gantry__log(
         table->log, GANTRY_LEVEL_INFO,
         "Found device %s (%s%s): name: %s, vendor: %s, platform: %s, driver: %s, compute units: %u, pci bus id: %s, total memory: %" PRIu64

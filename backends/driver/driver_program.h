@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a program is in every driver's backend: a label and the kernels found in it.
+ *
+ * A backend's program begins with a gantry__program_head_t, its kernel with a
+ * gantry__kernel_head_t, so that the one is a pointer to the other. What compiles, loads and
+ * launches is the backend's own.
+ * Owner: the program owns its label and its kernels. Threads: as kernel_list.h says. */
+#ifndef GANTRY_DRIVER_DRIVER_PROGRAM_H
+#define GANTRY_DRIVER_DRIVER_PROGRAM_H
+
+#include "driver/kernel_list.h"
+#include "driver/native_error.h"
+
+typedef struct gantry__program_head_t {
+    gantry_backend_device_t *device;
+    gantry__kernel_list_t kernels;
+    char *label;
+} gantry__program_head_t;
+
+/* InvalidArgument for a source that is not of this kind, which is called language. */
+int32_t gantry__program_check_source(const gantry_host_t *host,
+                                     const gantry__native_errors_t *errors,
+                                     const gantry_program_source_t *source, uint32_t kind,
+                                     const char *language);
+/* InvalidArgument for options of more than GANTRY__BUILD_OPTIONS_BYTES - 1 bytes. */
+int32_t gantry__program_check_options(const gantry_host_t *host,
+                                      const gantry__native_errors_t *errors, const char *label,
+                                      size_t bytes);
+/* InvalidArgument for a binary without bytes. */
+int32_t gantry__program_check_binary(const gantry_host_t *host,
+                                     const gantry__native_errors_t *errors, const char *label,
+                                     uint64_t size_bytes);
+/* OutOfRange when the caller of the slot binary has too little room. */
+int32_t gantry__program_check_room(const gantry_host_t *host, const gantry__native_errors_t *errors,
+                                   const char *label, uint64_t size_bytes, uint64_t room_bytes);
+
+/* Zeroed memory of so many bytes that begins with the head; NULL after ResourceExhausted was
+ * stated. */
+void *gantry__program_make(const gantry_host_t *host, const gantry__native_errors_t *errors,
+                           size_t bytes, gantry_backend_device_t *device, const char *label);
+/* Its kernels are gone. */
+void gantry__program_free(const gantry_host_t *host, gantry__program_head_t *program, size_t bytes);
+
+/* As above. */
+void *gantry__kernel_make(const gantry_host_t *host, const gantry__native_errors_t *errors,
+                          size_t bytes, const char *name);
+void gantry__kernel_free(const gantry_host_t *host, gantry__kernel_head_t *kernel, size_t bytes);
+
+#endif

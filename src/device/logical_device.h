@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The record of a logical device: a card or a part of one, with what an op on it needs.
+ *
+ * Made when the device table freezes (device/logical_make.c), opened at first use
+ * (device/device_open.h). Owner: the device table. Constant but for what says otherwise. */
+#ifndef GANTRY_DEVICE_LOGICAL_DEVICE_H
+#define GANTRY_DEVICE_LOGICAL_DEVICE_H
+
+#include "device/card.h"
+#include "device/physical_device.h"
+#include "device/stream.h"
+#include "memory/allocator.h"
+
+struct gantry_logical_device_t {
+    struct gantry__device_table_t *table;
+    const struct gantry_physical_device_t *physical; /* who serves it: gantry__logical_view */
+    gantry__card_t *card;                            /* physical's */
+    /* of the card's configuration; NULL: the card is not configured */
+    const gantry_logical_device_config_t *part;
+    /* what the view that serves the card decides: bound when the device is made, and again when
+     * it is opened */
+    const gantry_backend_t *backend;
+    /* the card's, with the limits that the part imitates: what kernels and callers look at */
+    gantry_device_info_t info;
+    /* work-groups and local memory are smaller than the card's: launches are checked */
+    bool imitates_launches;
+    bool synchronous;
+    bool host_addressable;
+    int32_t index;     /* N of GPU:N; -1: reached by alias only */
+    uint32_t position; /* in the table */
+    char name[80];     /* "/device:GPU:0" */
+    char full_name[128];
+    /* valid once is_open */
+    atomic_bool is_open;
+    gantry_backend_device_t *handle;
+    uint64_t limit_bytes;   /* of everything that is taken on it */
+    uint64_t context_bytes; /* of it, what is charged for the driver's context */
+    gantry__allocator_t allocator;
+    gantry__stream_t streams[GANTRY__STREAMS];
+    struct gantry__fault_table_t *faults; /* see device/fault.h */
+    struct gantry__staging_t *staging;    /* see device/staging.h */
+};
+
+/* The view that serves the card: itself, or the one that took over. */
+static inline const struct gantry_physical_device_t *gantry__device_view(
+    const struct gantry_physical_device_t *listed) {
+    const struct gantry_physical_device_t *instead =
+        atomic_load_explicit(&listed->card->instead, memory_order_acquire);
+    return instead ? instead : listed;
+}
+static inline const struct gantry_physical_device_t *gantry__logical_view(
+    const gantry_logical_device_t *device) {
+    return gantry__device_view(device->physical);
+}
+
+/* Parts of one card: memory of one is memory of the driver's same context. */
+static inline bool gantry__logical_device_is_sibling(const gantry_logical_device_t *a,
+                                                     const gantry_logical_device_t *b) {
+    return a->physical == b->physical;
+}
+
+/* Takes over what the view that serves the card decides. The card's open_lock is held, or the
+ * table is being made. */
+void gantry__logical_device_bind(gantry_logical_device_t *device);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The record of a physical device: one backend's view of a card, as it was found.
+ *
+ * Filled while the device table is made, and constant after that. What settings and openings change
+ * is in its card (device/card.h). Owner: the device table. Thread-safe once the table is made. */
+#ifndef GANTRY_DEVICE_PHYSICAL_DEVICE_H
+#define GANTRY_DEVICE_PHYSICAL_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gantry/backend_abi.h>
+#include <gantry/device.h>
+
+#include "backend/backend_set.h"
+#include "device/device_name.h"
+
+struct gantry__card_t;
+struct gantry__device_table_t;
+
+struct gantry_physical_device_t {
+    struct gantry__device_table_t *table;
+    struct gantry__card_t *card; /* owned */
+    const gantry__backend_t *backend;
+    uint32_t backend_index; /* position among the backend's devices */
+    uint32_t position;      /* in the table */
+    gantry_device_info_t info;
+    char type[16];  /* "CPU", "GPU", ...: as the user sees it */
+    int32_t number; /* in its type's namespace; -1 when unlisted */
+    char name[64];  /* "/physical_device:GPU:0"; the alias when unlisted */
+    char alias[48]; /* "opencl:0" */
+    char uuid[64];
+    char pci[GANTRY__PCI_BYTES]; /* normalised, "" when unknown */
+    char platform[160];
+    char note[320]; /* see gantry__device_note */
+    bool listed;
+    /* the listed view of the same card, when this one is not it */
+    const struct gantry_physical_device_t *served_by;
+    const struct gantry__vendor_t *vendor; /* see device/vendor_visible.h; NULL: none of those */
+    bool hidden_by_vendor;                 /* by the vendor's variable */
+    uint32_t vendor_place; /* its place in that variable's order; UINT32_MAX: it gives none */
+};
+
+#endif

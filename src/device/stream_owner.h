@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the streams of a logical device ask of it: losses, and errors that other streams carry.
+ * Thread-safe. */
+#ifndef GANTRY_DEVICE_STREAM_OWNER_H
+#define GANTRY_DEVICE_STREAM_OWNER_H
+
+#include "device/logical_device.h"
+
+/* The device's card and functions, for gantry__stream_init. */
+gantry__stream_owner_t gantry__stream_owner(gantry_logical_device_t *device);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a profile is told of an op on its way. */
+#include "device/logical_device.h"
+#include "run/eager_state.h"
+
+static bool times_kernels(const gantry__eager_t *eager) {
+    return !eager->device->synchronous &&
+           atomic_load_explicit(&eager->runtime->devices.profiling, memory_order_relaxed) ==
+               GANTRY_PROFILE_WAIT;
+}
+
+void gantry__eager_settle_points(const gantry__eager_t *eager) {
+    for (uint32_t i = 0; times_kernels(eager) && i < eager->point_count; ++i)
+        (void)gantry__point_wait(eager->points[i]);
+    if (!eager->device->synchronous) (void)gantry__profile_enter(eager->frame, GANTRY__STEP_LAUNCH);
+}
+
+void gantry__eager_settle_kernel(const gantry__eager_t *eager, gantry__point_t point) {
+    if (times_kernels(eager)) {
+        (void)gantry__profile_enter(eager->frame, GANTRY__STEP_KERNEL);
+        (void)gantry__point_wait(point);
+    }
+    (void)gantry__profile_enter(eager->frame, GANTRY__STEP_SCOPE);
+}
+
+gantry_status_t gantry__eager_call_recorded(gantry__eager_t *eager) {
+    gantry__profile_numbers_t *numbers = &eager->frame->numbers;
+    const uint64_t launches = numbers->launches;
+    if (eager->device->synchronous) (void)gantry__profile_enter(eager->frame, GANTRY__STEP_KERNEL);
+    gantry_status_t status = gantry__eager_call(eager);
+    if (numbers->launches == launches) ++numbers->launches;
+    for (uint32_t i = 0; i < eager->input_count; ++i)
+        numbers->argument_bytes += eager->inputs[i]->size_bytes;
+    for (uint32_t i = 0; i < eager->made_count; ++i)
+        if (eager->made[i]) numbers->argument_bytes += eager->made[i]->size_bytes;
+    return status;
+}
+
+void gantry__eager_keep_profile(const gantry__eager_t *eager) {
+    const gantry__op_def_t *called = eager->scope->called;
+    gantry__profile_keep(
+        &eager->runtime->profile, eager->frame,
+        &(gantry__profile_key_t){eager->op->id, called ? called->id : GANTRY__PROFILE_NONE,
+                                 eager->device});
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An op on its way (run/eager.c): what its steps hand to each other.
+ *
+ * Lives on the stack of the calling thread, to which it belongs. */
+#ifndef GANTRY_RUN_EAGER_STATE_H
+#define GANTRY_RUN_EAGER_STATE_H
+
+#include "kernel/call.h"
+#include "op/op_def.h"
+#include "run/scope_state.h"
+
+/* A host copy of an input that lies on a device. */
+typedef struct gantry__owned_t {
+    void *bytes;
+    size_t size;
+    uint32_t input;
+} gantry__owned_t;
+
+typedef struct gantry__eager_t {
+    gantry_scope_t *scope;
+    gantry_runtime_t *runtime;
+    const gantry__op_def_t *op;
+    const gantry_tensor_t *const *inputs;
+    const gantry_attr_value_t *attrs;
+    size_t attr_count;
+    const gantry_logical_device_t *pinned;
+    const gantry_tensor_t **outputs; /* the caller's */
+    size_t room;                     /* in outputs */
+    uint32_t input_count;
+    gantry__profile_frame_t *frame; /* NULL: nothing is recorded */
+    gantry__kept_plan_t *kept;
+    gantry_logical_device_t *device;
+    const gantry_logical_device_t *exhausted; /* where memory ran out before, or NULL */
+    uint32_t choice;                          /* of the plan's kernels */
+    /* output 0 is the memory of an input that ends here */
+    bool in_place;
+    bool has_faults; /* an input, that may still turn out to be wrong */
+    uint64_t bytes_copied;
+    gantry_status_t host_status; /* why host_value gave NULL */
+    uint32_t copy_count;         /* of copies */
+    uint32_t owned_count;        /* of owned */
+    uint32_t made_count;         /* of made */
+    uint32_t point_count;        /* of points */
+    gantry__infer_t infer;
+    gantry__call_t call;
+    const gantry_attr_t *attr_args[GANTRY__MAX_ATTRS];
+    /* arrays of the frame that runs the call, as those that infer points to: GIVE_ROOM in eager.c */
+    gantry_tensor_t **copies;     /* inputs brought to the device */
+    gantry__owned_t *owned;       /* host copies of device tensors */
+    const gantry_tensor_t **used; /* what the kernel reads on the device; NULL for host inputs */
+    gantry__point_t *points;
+    gantry_arg_t *args; /* of inputs */
+    const gantry_arg_t **input_args;
+    gantry_tensor_t **made; /* NULL: left to the kernel */
+    gantry_arg_t *results;  /* of outputs */
+    gantry_arg_t **output_args;
+} gantry__eager_t;
+
+static inline gantry_status_t gantry__eager_call(gantry__eager_t *eager) {
+    return (gantry_status_t)eager->call.abi.kernel->compute(&eager->call.abi);
+}
+
+/* ---- for a call whose frame is recorded ---- */
+
+/* In a profile that times kernels: what is waited for is over before the kernel begins, whatever
+ * came of it. Where the device works on alone, what follows is submission, the order of the
+ * streams included. */
+GANTRY__RECORDING void gantry__eager_settle_points(const gantry__eager_t *eager);
+/* The kernel, its launches and the bytes it was given. */
+GANTRY__RECORDING gantry_status_t gantry__eager_call_recorded(gantry__eager_t *eager);
+/* As for the points: the kernel is over before the op goes on. A failure stays with the point. */
+GANTRY__RECORDING void gantry__eager_settle_kernel(const gantry__eager_t *eager,
+                                                   gantry__point_t point);
+/* In a row of its own, or of the composed op that the program called. */
+GANTRY__RECORDING void gantry__eager_keep_profile(const gantry__eager_t *eager);
+
+#endif
