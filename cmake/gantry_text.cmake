@@ -25,3 +25,16 @@ function(gantry_declare_texts file)
   endforeach()
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/${file} CONTENT "/* Made by cmake/gantry_text.cmake. */\n@declarations@" @ONLY)
 endfunction()
+
+# The constants of include/gantry/abi_types.h as a text of device programs, gantry__text_constants.
+function(gantry_embed_constants target)
+  set(header ${PROJECT_SOURCE_DIR}/include/gantry/abi_types.h)
+  set(text ${PROJECT_BINARY_DIR}/generated/constants.cl)
+  if(NOT TARGET gantry_constants)
+    add_custom_command(OUTPUT ${text}
+      COMMAND ${CMAKE_COMMAND} -DHEADER=${header} -DOUT=${text} -P ${PROJECT_SOURCE_DIR}/cmake/constants_text.cmake
+      DEPENDS ${header} ${PROJECT_SOURCE_DIR}/cmake/constants_text.cmake COMMENT "Writing constants.cl" VERBATIM)
+    add_custom_target(gantry_constants DEPENDS ${text})
+  endif()
+  gantry_embed_texts(${target} ${text})
+endfunction()

@@ -55,7 +55,7 @@ static void warn(const gantry_host_t *host, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    host->log(host->self, GANTRY_LOG_WARNING, text);
+    host->log(host->self, GANTRY_LEVEL_WARNING, text);
 }
 
 /* Threads of the pool: what GANTRY_CPU_THREADS says, or the usable cores. *out_refused is a text
@@ -153,7 +153,7 @@ static int32_t collect_kernels(gantry_backend_instance_t *instance) {
     }
     instance->kernels = host->reallocate(host->self, NULL, 0, count * sizeof *instance->kernels);
     if (instance->kernels == NULL) {
-        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+        return gantry__cpu_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
                                 "No memory for the CPU backend's list of %u kernels", count);
     }
     instance->kernel_count = count;
@@ -162,7 +162,7 @@ static int32_t collect_kernels(gantry_backend_instance_t *instance) {
             instance->kernels[next++] = families[f].kernels[k];
         }
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static void describe_platform(gantry_backend_instance_t *instance) {
@@ -178,10 +178,10 @@ static uint32_t vector_width(int level) { return 4u << level; }
 
 static int32_t cpu_backend_check_index(gantry_backend_instance_t *instance, uint32_t index) {
     if (index != 0) {
-        return gantry__cpu_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__cpu_fail(instance->host, GANTRY_INVALID_ARGUMENT, 0,
                                 "The CPU backend has one device, number 0, not %u", index);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static int32_t device_info(gantry_backend_instance_t *instance, uint32_t index,
@@ -205,7 +205,7 @@ static int32_t device_info(gantry_backend_instance_t *instance, uint32_t index,
         .largest_allocation_bytes = 0,
         .base_alignment_bytes = 64,
         .local_memory_bytes = 0,
-        .dtype_mask = GANTRY_K_ANY,
+        .dtype_mask = GANTRY_DTYPES_ANY,
         .max_work_group_size = 1,
         .parameter_bytes = 0,
         .native_vector_width = vector_width(instance->simd_level),
@@ -216,7 +216,7 @@ static int32_t device_info(gantry_backend_instance_t *instance, uint32_t index,
     size_t size = out_info->struct_size < sizeof info ? out_info->struct_size : sizeof info;
     int32_t status = cpu_backend_check_index(instance, index);
 
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         memcpy(out_info, &info, size);
     }
     return status;
@@ -232,19 +232,18 @@ static int32_t cpu_backend_open_instance(const gantry_host_t *host,
     if (missing != NULL) {
         host->reallocate(host->self, instance, sizeof *instance, 0);
         return gantry__cpu_fail(
-            host, GANTRY_K_UNAVAILABLE, 0,
+            host, GANTRY_UNAVAILABLE, 0,
             "this library was built for processors with %s alone, and this one has not: a build with -DGANTRY_CPU_SIMD_BUILD=all runs on every processor",
             missing);
     }
     if (instance == NULL) {
-        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+        return gantry__cpu_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
                                 "No memory for the CPU backend (%zu bytes)", sizeof *instance);
     }
     memset(instance, 0, sizeof *instance);
     if (pthread_mutex_init(&instance->lock, NULL) != 0) {
         host->reallocate(host->self, instance, sizeof *instance, 0);
-        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
-                                "No lock for the CPU backend");
+        return gantry__cpu_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0, "No lock for the CPU backend");
     }
     instance->host = host;
     gantry__cpu_machine_identity("", &instance->identity);
@@ -253,16 +252,16 @@ static int32_t cpu_backend_open_instance(const gantry_host_t *host,
     instance->simd_level = wanted_level(host);
     describe_platform(instance);
     status = collect_kernels(instance);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         goto fail;
     }
     warn_of_threads(host, instance->cores);
     status = gantry__cpu_blas_create(host, instance->simd_level, &instance->blas);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         goto fail;
     }
     *out_instance = instance;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 fail:
     cpu_backend_close_instance(instance);
     return status;
@@ -277,7 +276,7 @@ static uint32_t cpu_backend_device_count(gantry_backend_instance_t *instance) {
 static int32_t make_pool(gantry_backend_instance_t *instance) {
     gantry_device_info_t info = {.struct_size = sizeof info};
     const char *refused;
-    int32_t status = GANTRY_K_OK;
+    int32_t status = GANTRY_OK;
 
     device_info(instance, 0, &info);
     pthread_mutex_lock(&instance->lock);
@@ -285,7 +284,7 @@ static int32_t make_pool(gantry_backend_instance_t *instance) {
         uint32_t threads = wanted_threads(instance->host, instance->cores, &refused);
 
         status = gantry__cpu_pool_create(instance->host, threads, &instance->pool);
-        if (status == GANTRY_K_OK) {
+        if (status == GANTRY_OK) {
             gantry__cpu_blas_set_device(instance->blas, &info, threads);
         }
     }
@@ -300,15 +299,15 @@ static int32_t device_open(gantry_backend_instance_t *instance, uint32_t index,
     int32_t status = cpu_backend_check_index(instance, index);
 
     *out_device = NULL;
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = make_pool(instance);
     }
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     device = host->reallocate(host->self, NULL, 0, sizeof *device);
     if (device == NULL) {
-        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+        return gantry__cpu_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
                                 "No memory for the CPU device (%zu bytes)", sizeof *device);
     }
     *device = (gantry_backend_device_t){.host = host,
@@ -316,7 +315,7 @@ static int32_t device_open(gantry_backend_instance_t *instance, uint32_t index,
                                         .blas = instance->blas,
                                         .simd_level = instance->simd_level};
     *out_device = device;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static void device_close(gantry_backend_device_t *device) {
@@ -390,8 +389,8 @@ static const gantry_backend_t table = {
 int32_t gantry_backend_query_cpu(uint32_t max_abi, const gantry_backend_t **out_backend) {
     *out_backend = NULL;
     if (max_abi < table.abi_version) {
-        return GANTRY_K_FAILED_PRECONDITION;
+        return GANTRY_FAILED_PRECONDITION;
     }
     *out_backend = &table;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }

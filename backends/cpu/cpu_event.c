@@ -17,13 +17,13 @@ static int32_t cpu_event_create(gantry_backend_device_t *device,
 
     *out_event = event;
     if (event == NULL) {
-        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+        return gantry__cpu_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
                                 "No memory for an event of the CPU device (%zu bytes)",
                                 sizeof *event);
     }
     event->host = host;
     atomic_init(&event->records, 0);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static void cpu_event_destroy(gantry_backend_event_t *event) {
@@ -33,7 +33,7 @@ static void cpu_event_destroy(gantry_backend_event_t *event) {
 static int32_t cpu_event_record(gantry_backend_event_t *event, gantry_backend_stream_t *stream) {
     (void)stream;
     atomic_fetch_add_explicit(&event->records, 1, memory_order_release);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 void gantry__cpu_event_observe(gantry_backend_event_t *event) {
@@ -43,12 +43,12 @@ void gantry__cpu_event_observe(gantry_backend_event_t *event) {
 static int32_t cpu_event_query(gantry_backend_event_t *event, int32_t *out_done) {
     gantry__cpu_event_observe(event);
     *out_done = 1;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static int32_t cpu_event_synchronize(gantry_backend_event_t *event) {
     gantry__cpu_event_observe(event);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 const gantry_event_ops_t gantry__cpu_event_ops = {

@@ -95,20 +95,20 @@ static int32_t cpu_memory_region_alloc(gantry_backend_device_t *device, uint64_t
     *out_region = 0;
     errno = 0;
     if (size_bytes == 0) {
-        return gantry__cpu_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__cpu_fail(device->host, GANTRY_INVALID_ARGUMENT, 0,
                                 "A region of host memory must have at least 1 byte");
     }
     if (bytes >= size_bytes && bytes <= INT64_MAX - HUGE_BYTES && is_free(bytes)) {
         pages = bytes >= HUGE_BYTES ? map_huge_aligned(bytes) : map_pages(bytes);
     }
     if (pages == NULL) {
-        return gantry__cpu_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, errno,
+        return gantry__cpu_fail(device->host, GANTRY_RESOURCE_EXHAUSTED, errno,
                                 "The system has no %" PRIu64 " bytes of host memory: %s",
                                 size_bytes, errno != 0 ? strerror(errno) : "less is free");
     }
     gantry__cpu_parallel_for(device, (int64_t)bytes, BACK_GRAIN, back_part, pages);
     *out_region = (gantry_region_t)(uintptr_t)pages;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static void cpu_memory_region_free(gantry_backend_device_t *device, gantry_region_t region,
@@ -124,10 +124,10 @@ static int32_t cpu_memory_info(gantry_backend_device_t *device, uint64_t *out_fr
                                uint64_t *out_total_bytes) {
     gantry__cpu_machine_memory("", out_free_bytes, out_total_bytes);
     if (*out_total_bytes == 0) {
-        return gantry__cpu_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0,
+        return gantry__cpu_fail(device->host, GANTRY_UNIMPLEMENTED, 0,
                                 "The system does not tell how much memory is free (/proc/meminfo)");
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 const gantry_memory_ops_t gantry__cpu_memory_ops = {

@@ -229,7 +229,7 @@ static void cpu_pool_start(gantry__cpu_pool_t *pool) {
 
         snprintf(text, sizeof text, "only %u of %u threads could be started; loops run on %u",
                  started, wanted, started + 1);
-        host->log(host->self, GANTRY_LOG_WARNING, text);
+        host->log(host->self, GANTRY_LEVEL_WARNING, text);
     }
 }
 
@@ -244,7 +244,7 @@ static void end_workers(gantry__cpu_pool_t *pool) {
 }
 
 static int32_t fail_memory(const gantry_host_t *host, uint64_t bytes) {
-    return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+    return gantry__cpu_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
                             "No memory for the CPU backend's thread pool (%llu bytes)",
                             (unsigned long long)bytes);
 }
@@ -288,7 +288,7 @@ int32_t gantry__cpu_pool_create(const gantry_host_t *host, uint32_t threads,
     snprintf(pool->description, sizeof pool->description,
              pool->limit == 1 ? "one thread" : "%u threads", pool->limit);
     *out_pool = pool;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 void gantry__cpu_pool_release(gantry__cpu_pool_t *pool) {

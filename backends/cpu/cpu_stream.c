@@ -11,12 +11,12 @@ static int32_t cpu_stream_create(gantry_backend_device_t *device, int32_t purpos
     (void)purpose;
     *out_stream = stream;
     if (stream == NULL) {
-        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+        return gantry__cpu_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
                                 "No memory for a stream of the CPU device (%zu bytes)",
                                 sizeof *stream);
     }
     stream->device = device;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static void cpu_stream_destroy(gantry_backend_stream_t *stream) {
@@ -27,14 +27,14 @@ static void cpu_stream_destroy(gantry_backend_stream_t *stream) {
 
 static int32_t cpu_stream_synchronize(gantry_backend_stream_t *stream) {
     (void)stream;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static int32_t cpu_stream_wait_event(gantry_backend_stream_t *stream,
                                      gantry_backend_event_t *event) {
     (void)stream;
     gantry__cpu_event_observe(event);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 const gantry_stream_ops_t gantry__cpu_stream_ops = {

@@ -56,22 +56,19 @@ static void cpu_transfer_copy_bytes(gantry_backend_stream_t *stream, void *targe
 static int32_t cpu_transfer_to_device(gantry_backend_stream_t *stream, const gantry_span_t *target,
                                       const void *source) {
     cpu_transfer_copy_bytes(stream, address(target), source, target->size_bytes);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static int32_t cpu_transfer_to_host(gantry_backend_stream_t *stream, void *target,
                                     const gantry_span_t *source) {
     cpu_transfer_copy_bytes(stream, target, address(source), source->size_bytes);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static int32_t copy_span(gantry_backend_stream_t *stream, const gantry_span_t *target,
                          const gantry_span_t *source) {
-    uint64_t bytes =
-        target->size_bytes < source->size_bytes ? target->size_bytes : source->size_bytes;
-
-    cpu_transfer_copy_bytes(stream, address(target), address(source), bytes);
-    return GANTRY_K_OK;
+    cpu_transfer_copy_bytes(stream, address(target), address(source), target->size_bytes);
+    return GANTRY_OK;
 }
 
 typedef struct fill_t {
@@ -101,11 +98,6 @@ static int32_t fill_span(gantry_backend_stream_t *stream, const gantry_span_t *t
     fill_t fill = {address(target), 0};
     uint64_t byte;
 
-    if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4 && pattern_bytes != 8) {
-        return gantry__cpu_fail(stream->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                                "A fill pattern has %u bytes; accepted are 1, 2, 4 and 8",
-                                pattern_bytes);
-    }
     for (uint32_t i = 0; i < 8; i += pattern_bytes) {
         memcpy((char *)&fill.word + i, pattern, pattern_bytes);
     }
@@ -114,7 +106,7 @@ static int32_t fill_span(gantry_backend_stream_t *stream, const gantry_span_t *t
         stream->device, (int64_t)target->size_bytes, GRAIN_BYTES,
         fill.word == byte * UINT64_C(0x0101010101010101) ? set_part : cpu_transfer_fill_part,
         &fill);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 const gantry_transfer_ops_t gantry__cpu_transfer_ops = {

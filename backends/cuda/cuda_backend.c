@@ -27,11 +27,10 @@ static int32_t read_precision(const gantry_host_t *host, unsigned int *out_compu
 
 static int32_t cuda_backend_read_options(gantry_backend_instance_t *instance) {
     static const char *const contexts[] = {"primary", "private"};
-    int32_t status = gantry__driver_choice(instance->host, "GANTRY_CUDA_CONTEXT", contexts, 2,
-                                           &instance->has_private_contexts);
-
-    return status != GANTRY_K_OK ? status
-                                 : read_precision(instance->host, &instance->float32_products);
+    int32_t choice = 0;
+    GANTRY__TRY(gantry__driver_choice(instance->host, "GANTRY_CUDA_CONTEXT", contexts, 2, &choice));
+    instance->has_private_contexts = choice == 1;
+    return read_precision(instance->host, &instance->float32_products);
 }
 
 /* ---- instance ---- */
@@ -57,10 +56,9 @@ static int32_t cuda_backend_find_devices(gantry_backend_instance_t *instance) {
 }
 
 static int32_t fill_instance(gantry_backend_instance_t *instance) {
-    int32_t status = cuda_backend_read_options(instance);
-    if (status == GANTRY_K_OK) status = cuda_backend_check_process(instance->host);
-    if (status == GANTRY_K_OK) status = gantry__cuda_symbols_open(instance->host, &instance->cu);
-    if (status != GANTRY_K_OK) return status;
+    GANTRY__TRY(cuda_backend_read_options(instance));
+    GANTRY__TRY(cuda_backend_check_process(instance->host));
+    GANTRY__TRY(gantry__cuda_symbols_open(instance->host, &instance->cu));
     (void)snprintf(instance->version, sizeof instance->version, "CUDA %d.%d",
                    instance->cu.version / 1000, instance->cu.version % 1000 / 10);
     return cuda_backend_find_devices(instance);
@@ -70,20 +68,20 @@ static int32_t cuda_backend_open_instance(const gantry_host_t *host,
                                           gantry_backend_instance_t **out_instance) {
     gantry_backend_instance_t *instance = gantry__driver_alloc(host, sizeof *instance);
     *out_instance = NULL;
-    if (!instance) return GANTRY_K_RESOURCE_EXHAUSTED;
+    if (!instance) return GANTRY_RESOURCE_EXHAUSTED;
     instance->host = host;
     int32_t status = gantry__driver_mutex_init(host, &instance->lock, "the CUDA backend");
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         gantry__host_free(host, instance, sizeof *instance);
         return status;
     }
     status = fill_instance(instance);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         cuda_backend_close_instance(instance);
         return status;
     }
     *out_instance = instance;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static uint32_t cuda_backend_device_count(gantry_backend_instance_t *instance) {

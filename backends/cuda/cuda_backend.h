@@ -5,7 +5,7 @@
  * A region's number is its device pointer. Every slot that calls the driver pushes the device's
  * context and pops it again, so that a thread leaves with the context it came with. The context is
  * the card's primary one, retained and never reset, or one of our own by
- * GANTRY_CUDA_CONTEXT=private. What the driver refuses becomes a code and a text in cuda_status.c.
+ * GANTRY_CUDA_CONTEXT=private. What the driver refuses becomes a code and a text in cuda_driver.c.
  * Owner: the core owns instances, devices, streams, events and programs and gives them back in
  * reverse order; an instance owns the records of its devices, a program its kernels. Threads: as
  * backend_abi.h says slot by slot. */
@@ -14,14 +14,14 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "cuda/cublas/cuda_cublas_plan.h"
 #include "cuda/cuda_cudnn.h"
 #include "cuda/cuda_nccl.h"
 #include "cuda/cuda_nvml.h"
 #include "cuda/cuda_nvrtc.h"
-#include "cuda/cuda_status.h"
-#include "cuda/cuda_symbols.h"
+#include "cuda/cuda_driver.h"
 #include "driver/driver_program.h"
 #include "driver/driver_record.h"
 
@@ -30,7 +30,7 @@ typedef struct gantry__cuda_record_t {
     gantry__cu_device_t device;
     int capability; /* 90 for 9.0 */
     int arch;       /* what programs are compiled for, 0 when NVRTC cannot */
-    int is_ptx;     /* they end as PTX for a later card: NVRTC is older than this one */
+    bool is_ptx;    /* they end as PTX for a later card: NVRTC is older than this one */
     gantry_device_info_t info;
     char hardware_name[256];
     gantry__record_texts_t texts;
@@ -44,13 +44,13 @@ struct gantry_backend_instance_t {
     gantry__cuda_record_t *records;
     uint32_t record_count;
     uint32_t record_capacity;
-    int32_t has_private_contexts;
-    int is_started;                /* cuInit succeeded */
+    bool has_private_contexts;
+    bool is_started;               /* cuInit succeeded */
     unsigned int float32_products; /* GANTRY__CUBLAS_COMPUTE_32F, or a faster one */
     char version[24];              /* "CUDA 12.9", the driver's */
     /* libraries of CUDA 12 before those of 13, which need a driver of 13 and know no card before
      * 7.5 */
-    int wants_12;
+    bool wants_12;
     /* guards the records' open_device and what is opened late: the tables below and the line */
     pthread_mutex_t lock;
     gantry__cublas_t cublas;
@@ -66,12 +66,12 @@ struct gantry_backend_device_t {
     const gantry__cuda_symbols_t *cu;
     gantry__cuda_record_t *record;
     gantry__cu_context_t context;
-    int is_private;
+    bool is_private;
     int least_priority; /* the context's own, wider than what info says */
     int greatest_priority;
     atomic_ullong peers_tried; /* bit: index of a device whose memory we asked to reach */
     pthread_mutex_t lock;      /* guards what follows */
-    int has_tried_cublas;
+    bool has_tried_cublas;
     gantry__cublas_handle_t cublas;                     /* NULL: not made, or refused */
     gantry__cublas_plan_t *plans[GANTRY__CUBLAS_PLANS]; /* used last, NULL behind the last one */
     uint64_t plan_uses;
@@ -80,7 +80,7 @@ struct gantry_backend_device_t {
 struct gantry_backend_stream_t {
     gantry_backend_device_t *device;
     gantry__cu_stream_t handle;
-    int is_capturing; /* a capture began here and has not ended */
+    bool is_capturing; /* a capture began here and has not ended */
 };
 
 struct gantry_backend_event_t {

@@ -21,7 +21,7 @@ static int32_t no_devices(const gantry_backend_instance_t *instance, gantry__cu_
         native = GANTRY__CU_NO_DEVICE;
     }
     return gantry__driver_fail(
-        instance->host, GANTRY_K_UNAVAILABLE, native,
+        instance->host, GANTRY_UNAVAILABLE, native,
         "the NVIDIA driver %s (%s) was found, but it sees no card: %s (%u)%s%.100s%s",
         instance->cu.name, instance->version, gantry__driver_error_name(native), native,
         visible ? " (CUDA_VISIBLE_DEVICES=\"" : "", visible ? visible : "", visible ? "\")" : "");
@@ -31,7 +31,7 @@ static int32_t no_devices(const gantry_backend_instance_t *instance, gantry__cu_
 static int32_t start_driver(gantry_backend_instance_t *instance, int *out_count) {
     gantry__cu_result_t native = instance->cu.cuInit(0);
     if (native == GANTRY__CU_SUCCESS) {
-        instance->is_started = 1;
+        instance->is_started = true;
         native = instance->cu.cuDeviceGetCount(out_count);
     }
     if (native == GANTRY__CU_NO_DEVICE || (native == GANTRY__CU_SUCCESS && *out_count <= 0))
@@ -47,14 +47,14 @@ static int32_t start_driver(gantry_backend_instance_t *instance, int *out_count)
                 "; so it answers in a child of fork whose parent used CUDA: call exec in the child");
         }
         return gantry__driver_fail(
-            instance->host, GANTRY_K_UNAVAILABLE, native,
+            instance->host, GANTRY_UNAVAILABLE, native,
             "the NVIDIA driver %s (%s) was found, but it does not start: %s (%u)%s",
             instance->cu.name, instance->version, gantry__driver_error_name(native), native, more);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
-static int is_before_7_5(const gantry_backend_instance_t *instance, int ordinal) {
+static bool is_before_7_5(const gantry_backend_instance_t *instance, int ordinal) {
     const gantry__cuda_symbols_t *cu = &instance->cu;
     gantry__cu_device_t device = 0;
     int major = 0;
@@ -74,7 +74,7 @@ static void open_nvrtc(gantry_backend_instance_t *instance, int count) {
         instance->wants_12 = is_before_7_5(instance, i);
     gantry__nvrtc_open(instance->host, instance->wants_12, &instance->nvrtc);
     if (!instance->nvrtc.is_usable) {
-        gantry__host_log(instance->host, GANTRY_LOG_WARNING, "CUDA devices run no programs: %s",
+        gantry__host_log(instance->host, GANTRY_LEVEL_WARNING, "CUDA devices run no programs: %s",
                          instance->nvrtc.reason);
     }
 }
@@ -83,7 +83,7 @@ static void open_nvrtc(gantry_backend_instance_t *instance, int count) {
 static void cuda_device_leave_out(const gantry_host_t *host, char *reasons, size_t reasons_bytes,
                                   int ordinal, const char *reason) {
     size_t length = strlen(reasons);
-    gantry__host_log(host, GANTRY_LOG_WARNING, "CUDA device %d is left out: %s", ordinal, reason);
+    gantry__host_log(host, GANTRY_LEVEL_WARNING, "CUDA device %d is left out: %s", ordinal, reason);
     (void)snprintf(reasons + length, reasons_bytes - length, "%sdevice %d: %s",
                    length > 0 ? "; " : "", ordinal, reason);
 }
@@ -95,7 +95,7 @@ int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance) {
     GANTRY__TRY(start_driver(instance, &count));
     open_nvrtc(instance, count);
     instance->records = gantry__driver_alloc(host, (size_t)count * sizeof *instance->records);
-    if (!instance->records) return GANTRY_K_RESOURCE_EXHAUSTED;
+    if (!instance->records) return GANTRY_RESOURCE_EXHAUSTED;
     instance->record_capacity = (uint32_t)count;
     for (int i = 0; i < count; ++i) {
         gantry__cuda_record_t *record = &instance->records[instance->record_count];
@@ -115,11 +115,11 @@ int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance) {
         }
     }
     if (instance->record_count == 0) {
-        return gantry__driver_fail(host, GANTRY_K_UNAVAILABLE, 0,
+        return gantry__driver_fail(host, GANTRY_UNAVAILABLE, 0,
                                    "the NVIDIA driver %s (%s) was found, but no usable card: %s",
                                    instance->cu.name, instance->version, reasons);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 void gantry__cuda_devices_forget(gantry_backend_instance_t *instance) {
@@ -193,14 +193,14 @@ static void tell_use(gantry_backend_instance_t *instance, const gantry__cuda_rec
     if (gantry__nvml_utilization(gantry__cuda_nvml(instance), record->texts.uuid,
                                  record->texts.pci_address, &use) &&
         use.gpu > 0) {
-        gantry__host_log(instance->host, GANTRY_LOG_INFO,
+        gantry__host_log(instance->host, GANTRY_LEVEL_INFO,
                          "\"%.100s\" (%s) is %u %% busy as it is opened", record->hardware_name,
                          record->texts.uuid, use.gpu);
     }
 }
 
-static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance,
-                                            gantry__cuda_record_t *record) {
+static gantry_backend_device_t *cuda_device_make(gantry_backend_instance_t *instance,
+                                                 gantry__cuda_record_t *record) {
     gantry_backend_device_t *device = gantry__driver_alloc(instance->host, sizeof *device);
     if (!device) return NULL;
     device->instance = instance;
@@ -209,7 +209,7 @@ static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance,
     device->record = record;
     device->is_private = instance->has_private_contexts;
     atomic_init(&device->peers_tried, 0);
-    if (gantry__driver_mutex_init(device->host, &device->lock, "a CUDA device") != GANTRY_K_OK) {
+    if (gantry__driver_mutex_init(device->host, &device->lock, "a CUDA device") != GANTRY_OK) {
         gantry__host_free(device->host, device, sizeof *device);
         return NULL;
     }
@@ -218,12 +218,11 @@ static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance,
 
 int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t index,
                                  gantry_backend_device_t **out_device) {
-    int32_t status = cuda_device_check_index(instance, index);
     *out_device = NULL;
-    if (status != GANTRY_K_OK) return status;
+    GANTRY__TRY(cuda_device_check_index(instance, index));
     tell_use(instance, &instance->records[index]);
-    gantry_backend_device_t *device = make_device(instance, &instance->records[index]);
-    if (!device) return GANTRY_K_RESOURCE_EXHAUSTED;
+    gantry_backend_device_t *device = cuda_device_make(instance, &instance->records[index]);
+    if (!device) return GANTRY_RESOURCE_EXHAUSTED;
     gantry__cu_result_t native = take_context(device);
     if (native == GANTRY__CU_SUCCESS) {
         GANTRY__CUDA_CALL(device, native,
@@ -231,7 +230,7 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
                                                                   &device->greatest_priority));
     }
     if (native != GANTRY__CU_SUCCESS) {
-        status = gantry__driver_check(
+        int32_t status = gantry__driver_check(
             device->host, native, "opening \"%.200s\" (%s)", device->record->hardware_name,
             device->is_private ? "a context of its own" : "the card's primary context");
         gantry__cuda_device_close(device);
@@ -239,7 +238,7 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
     }
     note_opened(device);
     *out_device = device;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* No context ends the handle, so it ends without one where there must be. */

@@ -69,7 +69,7 @@ static void find_arch(const gantry_backend_instance_t *instance, gantry__cuda_re
     record->is_ptx = record->arch != record->capability;
     if (record->arch == 0) {
         gantry__host_log(
-            instance->host, GANTRY_LOG_WARNING,
+            instance->host, GANTRY_LEVEL_WARNING,
             "\"%.120s\" runs no programs: its compute capability %s is older than any that %s compiles for",
             record->hardware_name, record->texts.compute_capability, nvrtc->name);
     }
@@ -102,7 +102,7 @@ static void cuda_device_info_fill_numbers(asked_t *asked) {
     info->base_alignment_bytes = 256;
     info->local_memory_bytes =
         cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
-    info->dtype_mask = GANTRY_K_ANY;
+    info->dtype_mask = GANTRY_DTYPES_ANY;
     info->max_work_group_size =
         cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
     info->parameter_bytes = PARAMETER_BYTES;

@@ -15,7 +15,7 @@
 #include "cuda/cuda_backend.h"
 
 static int32_t wrong_state(const gantry_backend_device_t *device, const char *what) {
-    return gantry__driver_fail(device->host, GANTRY_K_FAILED_PRECONDITION, 0, "%s of \"%.200s\"",
+    return gantry__driver_fail(device->host, GANTRY_FAILED_PRECONDITION, 0, "%s of \"%.200s\"",
                                what, device->record->hardware_name);
 }
 
@@ -39,7 +39,7 @@ static gantry__cu_result_t cuda_graph_finish(gantry_backend_stream_t *stream,
     const gantry__cuda_symbols_t *cu = stream->device->cu;
     gantry__cu_graph_t captured = NULL;
     gantry__cu_result_t native = cu->cuStreamEndCapture(stream->handle, &captured);
-    stream->is_capturing = 0;
+    stream->is_capturing = false;
     if (native == GANTRY__CU_SUCCESS && out_exec)
         native = cu->cuGraphInstantiateWithFlags(out_exec, captured, 0);
     if (captured) cu->cuGraphDestroy(captured);
@@ -59,7 +59,7 @@ static int32_t end_capture(gantry_backend_stream_t *stream, gantry_backend_graph
     gantry_backend_graph_t *graph = gantry__driver_alloc(device->host, sizeof *graph);
     gantry__cu_result_t native;
     GANTRY__CUDA_CALL(device, native, cuda_graph_finish(stream, graph ? &graph->exec : NULL));
-    if (!graph) return GANTRY_K_RESOURCE_EXHAUSTED;
+    if (!graph) return GANTRY_RESOURCE_EXHAUSTED;
     if (native != GANTRY__CU_SUCCESS) {
         gantry__host_free(device->host, graph, sizeof *graph);
         return gantry__driver_check(device->host, native,
@@ -68,7 +68,7 @@ static int32_t end_capture(gantry_backend_stream_t *stream, gantry_backend_graph
     }
     graph->device = device;
     *out_graph = graph;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* The driver is asked whether the stream is captured: a branch of a capture does not know. It would

@@ -75,10 +75,10 @@ int32_t gantry__cuda_kernel_find(gantry_backend_program_t *program, const char *
     gantry_backend_kernel_t *kernel =
         (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->head.kernels, name);
     *out_kernel = kernel;
-    if (kernel) return GANTRY_K_OK;
+    if (kernel) return GANTRY_OK;
     kernel = gantry__kernel_make(program->head.device->host, &GANTRY__DRIVER_ERRORS, sizeof *kernel,
                                  name);
-    if (!kernel) return GANTRY_K_RESOURCE_EXHAUSTED;
+    if (!kernel) return GANTRY_RESOURCE_EXHAUSTED;
     kernel->program = program;
     gantry__cu_result_t native;
     GANTRY__CUDA_CALL(program->head.device, native, find_function(kernel));
@@ -90,7 +90,7 @@ int32_t gantry__cuda_kernel_find(gantry_backend_program_t *program, const char *
     }
     gantry__kernel_list_add(&program->head.kernels, &kernel->head);
     *out_kernel = kernel;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- launching ---- */
@@ -105,7 +105,7 @@ typedef struct parameters_t {
 
 static int32_t wrong_arguments(const gantry_backend_kernel_t *kernel, const char *what,
                                uint32_t number) {
-    return gantry__driver_fail(kernel->program->head.device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+    return gantry__driver_fail(kernel->program->head.device->host, GANTRY_INVALID_ARGUMENT, 0,
                                "launch of \"%.100s\" of \"%.100s\": %s %u", kernel->head.name,
                                kernel->program->head.label, what, number);
 }
@@ -118,7 +118,7 @@ static void add_number(parameters_t *out, unsigned long long value) {
 
 /* Whether the kernel reads a value of that size there. A wrong number of arguments shows itself
  * later. */
-static int fits(const gantry_backend_kernel_t *kernel, uint32_t index, uint32_t bytes) {
+static bool fits(const gantry_backend_kernel_t *kernel, uint32_t index, uint32_t bytes) {
     return kernel->parameter_count < 0 || index >= (uint32_t)kernel->parameter_count ||
            kernel->parameter_bytes[index] == bytes;
 }
@@ -151,11 +151,11 @@ static int32_t set_parameters(const gantry_backend_kernel_t *kernel, const gantr
     }
     if (kernel->parameter_count >= 0 && out->count != (uint32_t)kernel->parameter_count) {
         return gantry__driver_fail(
-            kernel->program->head.device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+            kernel->program->head.device->host, GANTRY_INVALID_ARGUMENT, 0,
             "launch of \"%.100s\" of \"%.100s\": %u arguments, a span counting twice; the kernel takes %d",
             kernel->head.name, kernel->program->head.label, out->count, kernel->parameter_count);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* The largest group up to the usual one that divides the work-items: none may be launched beyond
@@ -172,7 +172,7 @@ static int32_t shape_launch(const gantry_backend_kernel_t *kernel, const gantry_
     uint64_t local[3] = {1, 1, 1};
     uint64_t count[3] = {1, 1, 1};
     uint32_t dimensions = launch->dimensions < 3 ? launch->dimensions : 3;
-    int has_local = 0;
+    bool has_local = false;
     for (uint32_t d = 0; d < dimensions; ++d) has_local |= launch->local_size[d] != 0;
     for (uint32_t d = 0; d < dimensions; ++d) {
         uint64_t items = launch->global_size[d];
@@ -183,7 +183,7 @@ static int32_t shape_launch(const gantry_backend_kernel_t *kernel, const gantry_
             local[d] != 0 && local[d] <= UINT32_MAX && items % local[d] == 0 ? items / local[d] : 0;
         if (count[d] == 0 || count[d] > (d == 0 ? MOST_GROUPS_X : MOST_GROUPS_YZ)) {
             return gantry__driver_fail(
-                kernel->program->head.device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                kernel->program->head.device->host, GANTRY_INVALID_ARGUMENT, 0,
                 "launch of \"%.100s\" of \"%.100s\": %llu work-items in groups of %llu in dimension %u; a multiple of up to %u groups is accepted",
                 kernel->head.name, kernel->program->head.label, (unsigned long long)items,
                 (unsigned long long)local[d], d, d == 0 ? MOST_GROUPS_X : MOST_GROUPS_YZ);
@@ -193,7 +193,7 @@ static int32_t shape_launch(const gantry_backend_kernel_t *kernel, const gantry_
         groups[d] = (unsigned int)count[d];
         group[d] = (unsigned int)local[d];
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 int32_t gantry__cuda_kernel_launch(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
@@ -202,9 +202,8 @@ int32_t gantry__cuda_kernel_launch(gantry_backend_stream_t *stream, gantry_backe
     unsigned int groups[3];
     unsigned int group[3];
     parameters_t parameters;
-    int32_t status = set_parameters(kernel, launch, &parameters);
-    if (status == GANTRY_K_OK) status = shape_launch(kernel, launch, groups, group);
-    if (status != GANTRY_K_OK) return status;
+    GANTRY__TRY(set_parameters(kernel, launch, &parameters));
+    GANTRY__TRY(shape_launch(kernel, launch, groups, group));
     gantry__cu_result_t native;
     GANTRY__CUDA_CALL(
         device, native,

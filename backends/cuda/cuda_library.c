@@ -58,22 +58,22 @@ static void *open_first(const gantry_host_t *host, const gantry__cuda_file_t *wa
     return library;
 }
 
-int gantry__cuda_library_open(const gantry_host_t *host, const gantry__cuda_file_t *wanted,
-                              const gantry__library_symbol_t *symbols, size_t symbol_count,
-                              void *table, char *out_file, char *reason, size_t reason_bytes) {
+bool gantry__cuda_library_open(const gantry_host_t *host, const gantry__cuda_file_t *wanted,
+                               const gantry__library_symbol_t *symbols, size_t symbol_count,
+                               void *table, char *out_file, char *reason, size_t reason_bytes) {
     char reasons[400];
     void *library = open_first(host, wanted, out_file, reasons, sizeof reasons);
     if (!library) {
         (void)snprintf(reason, reason_bytes, "%s cannot be opened: %s", wanted->name, reasons);
-        return 0;
+        return false;
     }
     const char *missing = gantry__library_resolve(library, symbols, symbol_count, table);
     if (missing) {
         (void)snprintf(reason, reason_bytes, "%.200s is no %s%s: it has no function %s", out_file,
                        wanted->name, wanted->least, missing);
-        return 0;
+        return false;
     }
-    return 1;
+    return true;
 }
 
 /* ---- places ---- */
@@ -115,7 +115,7 @@ void gantry__cuda_library_place(const gantry_host_t *host, const gantry__cuda_wa
                                       .candidates = &wanted->candidate,
                                       .candidate_count = 1};
     if (library->is_tried) return;
-    library->is_tried = 1;
+    library->is_tried = true;
     char name[GANTRY__CUDA_FILE_BYTES];
     if (gantry__cuda_library_open(host, &file, &wanted->version_symbol, 1, table, name,
                                   library->reason, sizeof library->reason)) {

@@ -10,6 +10,8 @@
 #ifndef GANTRY_CUDA_LIBRARY_H
 #define GANTRY_CUDA_LIBRARY_H
 
+#include <stdbool.h>
+
 #include "driver/library_open.h"
 
 #define GANTRY__CUDA_FILE_BYTES 256
@@ -25,13 +27,13 @@ typedef struct gantry__cuda_file_t {
 
 /* 1, the table filled and the file's name in out_file (GANTRY__CUDA_FILE_BYTES); else 0 and why
  * in reason. */
-int gantry__cuda_library_open(const gantry_host_t *host, const gantry__cuda_file_t *wanted,
-                              const gantry__library_symbol_t *symbols, size_t symbol_count,
-                              void *table, char *out_file, char *reason, size_t reason_bytes);
+bool gantry__cuda_library_open(const gantry_host_t *host, const gantry__cuda_file_t *wanted,
+                               const gantry__library_symbol_t *symbols, size_t symbol_count,
+                               void *table, char *out_file, char *reason, size_t reason_bytes);
 
 typedef struct gantry__cuda_library_t {
-    int is_tried;
-    int is_usable;
+    bool is_tried;
+    bool is_usable;
     char name[200];   /* "libnccl.so.2 (2.28.9)" */
     char reason[512]; /* when not usable */
 } gantry__cuda_library_t;

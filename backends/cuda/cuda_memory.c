@@ -77,11 +77,11 @@ int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t i
     if (gantry__nvml_memory(nvml, record->texts.uuid, record->texts.pci_address, &memory)) {
         *out_free_bytes = memory.free;
         *out_total_bytes = memory.total;
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
-    if (ask_open_device(instance, record, out_free_bytes, out_total_bytes)) return GANTRY_K_OK;
+    if (ask_open_device(instance, record, out_free_bytes, out_total_bytes)) return GANTRY_OK;
     return gantry__driver_fail(
-        instance->host, GANTRY_K_UNAVAILABLE, 0,
+        instance->host, GANTRY_UNAVAILABLE, 0,
         "the free memory of \"%.200s\" is not known without a context: %s", record->hardware_name,
         nvml->is_usable ? "NVML does not answer for this card" : nvml->reason);
 }
@@ -96,12 +96,12 @@ static int32_t cuda_memory_info(gantry_backend_device_t *device, uint64_t *out_f
     gantry__cu_result_t native;
     GANTRY__CUDA_CALL(device, native, device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes));
     gantry__nvml_memory_t memory;
-    if (native != GANTRY__CU_SUCCESS && gantry__driver_error_code(native) != GANTRY_K_UNAVAILABLE &&
+    if (native != GANTRY__CU_SUCCESS && gantry__driver_error_code(native) != GANTRY_UNAVAILABLE &&
         gantry__nvml_memory(gantry__cuda_nvml(device->instance), record->texts.uuid,
                             record->texts.pci_address, &memory)) {
         *out_free_bytes = memory.free;
         *out_total_bytes = memory.total;
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     *out_free_bytes = free_bytes;
     *out_total_bytes = total_bytes;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cuda/cuda_library.h"
-#include "cuda/cuda_status.h"
+#include "cuda/cuda_driver.h"
 
 static const gantry__library_symbol_t symbols[] = {
     {"nvmlErrorString", offsetof(gantry__nvml_t, nvmlErrorString)},
@@ -31,7 +31,7 @@ static void cuda_nvml_start(gantry__nvml_t *nvml, const char *file) {
     (void)snprintf(nvml->name, sizeof nvml->name,
                    nvml->driver[0] != '\0' ? "%.100s (driver %.70s)" : "%.100s", file,
                    nvml->driver);
-    nvml->is_usable = 1;
+    nvml->is_usable = true;
 }
 
 void gantry__nvml_open(const gantry_host_t *host, gantry__nvml_t *out_nvml) {
@@ -43,7 +43,7 @@ void gantry__nvml_open(const gantry_host_t *host, gantry__nvml_t *out_nvml) {
                                                .candidate_count = 1};
     char file[GANTRY__CUDA_FILE_BYTES];
 
-    out_nvml->is_tried = 1;
+    out_nvml->is_tried = true;
     if (gantry__cuda_library_open(host, &wanted, symbols, sizeof symbols / sizeof symbols[0],
                                   out_nvml, file, out_nvml->reason, sizeof out_nvml->reason)) {
         cuda_nvml_start(out_nvml, file);
@@ -53,12 +53,12 @@ void gantry__nvml_open(const gantry_host_t *host, gantry__nvml_t *out_nvml) {
 void gantry__nvml_close(gantry__nvml_t *nvml) {
     if (nvml->is_usable) {
         nvml->nvmlShutdown();
-        nvml->is_usable = 0;
+        nvml->is_usable = false;
     }
 }
 
-static int cuda_nvml_has_uuid(const gantry__nvml_t *nvml, gantry__nvml_device_t card,
-                              const char *uuid) {
+static bool cuda_nvml_has_uuid(const gantry__nvml_t *nvml, gantry__nvml_device_t card,
+                               const char *uuid) {
     char own[GANTRY__NVML_UUID_BYTES];
     return nvml->nvmlDeviceGetUUID(card, own, sizeof own) == GANTRY__NVML_SUCCESS &&
            strcmp(own, uuid) == 0;
@@ -67,28 +67,28 @@ static int cuda_nvml_has_uuid(const gantry__nvml_t *nvml, gantry__nvml_device_t 
 /* By address first: a look-up by UUID may wake every card of the machine. A part of a card (MIG)
  * has its card's address and a UUID of its own, which the driver gives without its tag and NVML
  * knows by it. Who has neither is not taken for its card. */
-static int find_card(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
-                     gantry__nvml_device_t *out_card) {
+static bool find_card(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
+                      gantry__nvml_device_t *out_card) {
     if (!nvml->is_usable ||
         nvml->nvmlDeviceGetHandleByPciBusId_v2(pci_address, out_card) != GANTRY__NVML_SUCCESS) {
-        return 0;
+        return false;
     }
-    if (uuid[0] == '\0' || cuda_nvml_has_uuid(nvml, *out_card, uuid)) return 1;
+    if (uuid[0] == '\0' || cuda_nvml_has_uuid(nvml, *out_card, uuid)) return true;
     char part[GANTRY__NVML_UUID_BYTES];
     (void)snprintf(part, sizeof part, "MIG-%s", uuid + strlen("GPU-"));
     return nvml->nvmlDeviceGetHandleByUUID(part, out_card) == GANTRY__NVML_SUCCESS;
 }
 
-int gantry__nvml_memory(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
-                        gantry__nvml_memory_t *out_memory) {
+bool gantry__nvml_memory(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
+                         gantry__nvml_memory_t *out_memory) {
     gantry__nvml_device_t card = NULL;
     return find_card(nvml, uuid, pci_address, &card) &&
            nvml->nvmlDeviceGetMemoryInfo(card, (struct nvmlMemory_st *)(void *)out_memory) ==
                GANTRY__NVML_SUCCESS;
 }
 
-int gantry__nvml_utilization(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
-                             gantry__nvml_utilization_t *out_percent) {
+bool gantry__nvml_utilization(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
+                              gantry__nvml_utilization_t *out_percent) {
     gantry__nvml_device_t card = NULL;
     return find_card(nvml, uuid, pci_address, &card) &&
            nvml->nvmlDeviceGetUtilizationRates(

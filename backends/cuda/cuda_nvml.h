@@ -10,6 +10,7 @@
 #define GANTRY_CUDA_NVML_H
 
 #include <gantry/backend_abi.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef unsigned int gantry__nvml_result_t;
@@ -47,8 +48,8 @@ struct nvmlUtilization_st;
       (gantry__nvml_device_t device, struct nvmlUtilization_st * out_percent))
 
 typedef struct gantry__nvml_t {
-    int is_tried;
-    int is_usable;
+    bool is_tried;
+    bool is_usable;
     char name[200];   /* "libnvidia-ml.so.1 (driver 535.104.05)" */
     char driver[80];  /* the driver's own version, "535.104.05"; "" when unknown */
     char reason[512]; /* when not usable */
@@ -65,9 +66,9 @@ void gantry__nvml_close(gantry__nvml_t *nvml);
 
 /* The card at a PCI address, or the part of it (MIG) that has the UUID ("GPU-...", "" when it is
  * not known). 0 when NVML does not answer. */
-int gantry__nvml_memory(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
-                        gantry__nvml_memory_t *out_memory);
-int gantry__nvml_utilization(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
-                             gantry__nvml_utilization_t *out_percent);
+bool gantry__nvml_memory(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
+                         gantry__nvml_memory_t *out_memory);
+bool gantry__nvml_utilization(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
+                              gantry__nvml_utilization_t *out_percent);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cuda/cuda_library.h"
-#include "cuda/cuda_status.h"
+#include "cuda/cuda_driver.h"
 
 static const gantry__library_symbol_t symbols[] = {
     {"nvrtcGetErrorString", offsetof(gantry__nvrtc_t, nvrtcGetErrorString)},
@@ -22,11 +22,11 @@ const char *gantry__nvrtc_error_name(const gantry__nvrtc_t *nvrtc, gantry__nvrtc
 
 int32_t gantry__nvrtc_error_code(gantry__nvrtc_result_t native) {
     switch (native) {
-        case GANTRY__NVRTC_SUCCESS: return GANTRY_K_OK;
-        case GANTRY__NVRTC_OUT_OF_MEMORY: return GANTRY_K_RESOURCE_EXHAUSTED;
+        case GANTRY__NVRTC_SUCCESS: return GANTRY_OK;
+        case GANTRY__NVRTC_OUT_OF_MEMORY: return GANTRY_RESOURCE_EXHAUSTED;
         case GANTRY__NVRTC_INVALID_OPTION:
-        case GANTRY__NVRTC_COMPILATION: return GANTRY_K_INVALID_ARGUMENT;
-        default: return GANTRY_K_INTERNAL;
+        case GANTRY__NVRTC_COMPILATION: return GANTRY_INVALID_ARGUMENT;
+        default: return GANTRY_INTERNAL;
     }
 }
 
@@ -55,10 +55,10 @@ static void cuda_nvrtc_ask_version(gantry__nvrtc_t *nvrtc, const char *file) {
     }
     nvrtc->version = 1000 * major + 10 * minor;
     (void)snprintf(nvrtc->name, sizeof nvrtc->name, "%.100s (%d.%d)", file, major, minor);
-    nvrtc->is_usable = 1;
+    nvrtc->is_usable = true;
 }
 
-void gantry__nvrtc_open(const gantry_host_t *host, int wants_12, gantry__nvrtc_t *out_nvrtc) {
+void gantry__nvrtc_open(const gantry_host_t *host, bool wants_12, gantry__nvrtc_t *out_nvrtc) {
     static const char *const newest_first[] = {"libnvrtc.so.13", "libnvrtc.so.12",
                                                "libnvrtc.so.11.2"};
     static const char *const for_12[] = {"libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so.11.2"};

@@ -9,6 +9,7 @@
 #define GANTRY_CUDA_NVRTC_H
 
 #include <gantry/backend_abi.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef unsigned int gantry__nvrtc_result_t;
@@ -42,7 +43,7 @@ enum {
 #define GANTRY__NVRTC_MOST_ARCHS 64
 
 typedef struct gantry__nvrtc_t {
-    int is_usable;
+    bool is_usable;
     int version;                         /* 1000 * major + 10 * minor */
     int archs[GANTRY__NVRTC_MOST_ARCHS]; /* 75 for 7.5, rising */
     int arch_count;
@@ -56,7 +57,7 @@ typedef struct gantry__nvrtc_t {
 
 /* Opens option GANTRY_CUDA_NVRTC when set, else libnvrtc.so.13, .12, .11.2, with wants_12 that of
  * CUDA 12 first. Its absence is no failure: is_usable is 0 and reason says why. */
-void gantry__nvrtc_open(const gantry_host_t *host, int wants_12, gantry__nvrtc_t *out_nvrtc);
+void gantry__nvrtc_open(const gantry_host_t *host, bool wants_12, gantry__nvrtc_t *out_nvrtc);
 
 /* NVRTC's own word for a result: "NVRTC_ERROR_COMPILATION". */
 const char *gantry__nvrtc_error_name(const gantry__nvrtc_t *nvrtc, gantry__nvrtc_result_t native);

@@ -78,7 +78,7 @@ static int32_t cuda_program_read_options(gantry_backend_device_t *device, const 
         at += strspn(at, " ");
         if (*at == '\0') break;
         if (out->count == MOST_OPTIONS) {
-            return gantry__driver_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+            return gantry__driver_fail(device->host, GANTRY_INVALID_ARGUMENT, 0,
                                        "\"%.200s\" has more than %d build options", label,
                                        MOST_OPTIONS - 1 - (int)FIXED_OPTIONS);
         }
@@ -86,7 +86,7 @@ static int32_t cuda_program_read_options(gantry_backend_device_t *device, const 
         at += strcspn(at, " ");
         if (*at == ' ') *at++ = '\0';
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* The parts as one text. Owned by the caller, *out_bytes long. */
@@ -111,7 +111,7 @@ static gantry__nvrtc_result_t take_image(gantry_backend_program_t *program,
                                          gantry__nvrtc_program_t handle) {
     const gantry_backend_device_t *device = program->head.device;
     const gantry__nvrtc_t *nvrtc = &device->instance->nvrtc;
-    int is_ptx = device->record->is_ptx;
+    bool is_ptx = device->record->is_ptx;
     size_t bytes = 0;
     gantry__nvrtc_result_t native =
         (is_ptx ? nvrtc->nvrtcGetPTXSize : nvrtc->nvrtcGetCUBINSize)(handle, &bytes);
@@ -126,7 +126,7 @@ static int32_t compile_text(gantry_backend_program_t *program, const char *text,
                             const options_t *options, const char *options_text) {
     gantry_backend_device_t *device = program->head.device;
     const gantry__nvrtc_t *nvrtc = &device->instance->nvrtc;
-    int32_t status = GANTRY_K_OK;
+    int32_t status = GANTRY_OK;
     gantry__nvrtc_program_t handle = NULL;
     gantry__nvrtc_result_t native =
         nvrtc->nvrtcCreateProgram(&handle, text, program->head.label, 0, NULL, NULL);
@@ -148,7 +148,7 @@ static int32_t compile_source(gantry_backend_program_t *program,
     GANTRY__TRY(cuda_program_read_options(device, program->head.label, options, &list));
     size_t bytes = 0;
     char *text = join_parts(device, source, &bytes);
-    if (!text) return GANTRY_K_RESOURCE_EXHAUSTED;
+    if (!text) return GANTRY_RESOURCE_EXHAUSTED;
     int32_t status = compile_text(program, text, &list, options);
     gantry__host_free(device->host, text, bytes);
     return status;
@@ -176,12 +176,12 @@ static gantry_backend_program_t *cuda_program_make(gantry_backend_device_t *devi
 /* A program whose making failed is destroyed. */
 static int32_t cuda_program_end(gantry_backend_program_t *program, int32_t status,
                                 gantry_backend_program_t **out_program) {
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         cuda_program_destroy(program);
         return status;
     }
     *out_program = program;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* Hands the image to the driver, which translates PTX here. */
@@ -210,14 +210,14 @@ static int32_t cuda_program_build(gantry_backend_device_t *device,
     GANTRY__TRY(gantry__program_check_source(device->host, &GANTRY__DRIVER_ERRORS, source,
                                              GANTRY_PROGRAM_CUDA_C, "CUDA C"));
     if (device->record->arch == 0) {
-        return gantry__driver_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0,
+        return gantry__driver_fail(device->host, GANTRY_UNIMPLEMENTED, 0,
                                    "no compiler of programs for \"%.200s\": %s",
                                    device->record->hardware_name, device->record->info.no_programs);
     }
     gantry_backend_program_t *program = cuda_program_make(device, source->label);
-    if (!program) return GANTRY_K_RESOURCE_EXHAUSTED;
+    if (!program) return GANTRY_RESOURCE_EXHAUSTED;
     int32_t status = compile_source(program, source, options ? options : "");
-    if (status == GANTRY_K_OK) status = load_image(program);
+    if (status == GANTRY_OK) status = load_image(program);
     return cuda_program_end(program, status, out_program);
 }
 
@@ -227,11 +227,11 @@ static int32_t cuda_program_binary(gantry_backend_program_t *program, void *byte
                                    uint64_t *size_bytes) {
     uint64_t room_bytes = *size_bytes;
     *size_bytes = program->image_bytes;
-    if (!bytes) return GANTRY_K_OK;
+    if (!bytes) return GANTRY_OK;
     GANTRY__TRY(gantry__program_check_room(program->head.device->host, &GANTRY__DRIVER_ERRORS,
                                            program->head.label, *size_bytes, room_bytes));
     memcpy(bytes, program->image, program->image_bytes);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* The driver is told no size: it reads as far as a CUBIN's own table says, or to a text's end. So
@@ -240,9 +240,9 @@ static int32_t cuda_program_binary(gantry_backend_program_t *program, void *byte
 static int32_t copy_image(gantry_backend_program_t *program, const void *bytes, size_t size_bytes) {
     program->image_bytes = size_bytes;
     program->image = gantry__driver_alloc(program->head.device->host, size_bytes + 1);
-    if (!program->image) return GANTRY_K_RESOURCE_EXHAUSTED;
+    if (!program->image) return GANTRY_RESOURCE_EXHAUSTED;
     memcpy(program->image, bytes, size_bytes);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static int32_t cuda_program_load_binary(gantry_backend_device_t *device, const void *bytes,
@@ -252,9 +252,9 @@ static int32_t cuda_program_load_binary(gantry_backend_device_t *device, const v
     GANTRY__TRY(
         gantry__program_check_binary(device->host, &GANTRY__DRIVER_ERRORS, label, size_bytes));
     gantry_backend_program_t *program = cuda_program_make(device, label);
-    if (!program) return GANTRY_K_RESOURCE_EXHAUSTED;
+    if (!program) return GANTRY_RESOURCE_EXHAUSTED;
     int32_t status = copy_image(program, bytes, (size_t)size_bytes);
-    if (status == GANTRY_K_OK) status = load_image(program);
+    if (status == GANTRY_OK) status = load_image(program);
     return cuda_program_end(program, status, out_program);
 }
 

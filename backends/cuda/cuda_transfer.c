@@ -92,7 +92,7 @@ static int32_t cuda_transfer_fill(gantry_backend_stream_t *stream, const gantry_
  * it does not tell. */
 static void tell_no_access(const gantry_backend_device_t *device,
                            const gantry_backend_device_t *peer, const char *why) {
-    gantry__host_log(device->host, GANTRY_LOG_INFO,
+    gantry__host_log(device->host, GANTRY_LEVEL_INFO,
                      "%s (\"%.100s\") has no direct access to the memory of %s (\"%.100s\"): %s",
                      device->record->texts.pci_address, device->record->hardware_name,
                      peer->record->texts.pci_address, peer->record->hardware_name, why);

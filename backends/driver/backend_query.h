@@ -16,13 +16,13 @@
 #define GANTRY__QUERY_SYMBOL(name) gantry_backend_query
 #endif
 
-#define GANTRY__BACKEND_QUERY(name, table)                                 \
-    GANTRY_BACKEND_EXPORT int32_t GANTRY__QUERY_SYMBOL(name)(              \
-        uint32_t max_abi, const gantry_backend_t **out_backend);           \
-    GANTRY_BACKEND_EXPORT int32_t GANTRY__QUERY_SYMBOL(name)(              \
-        uint32_t max_abi, const gantry_backend_t **out_backend) {          \
-        *out_backend = max_abi < (table).abi_version ? NULL : &(table);    \
-        return !*out_backend ? GANTRY_K_FAILED_PRECONDITION : GANTRY_K_OK; \
+#define GANTRY__BACKEND_QUERY(name, table)                              \
+    GANTRY_BACKEND_EXPORT int32_t GANTRY__QUERY_SYMBOL(name)(           \
+        uint32_t max_abi, const gantry_backend_t **out_backend);        \
+    GANTRY_BACKEND_EXPORT int32_t GANTRY__QUERY_SYMBOL(name)(           \
+        uint32_t max_abi, const gantry_backend_t **out_backend) {       \
+        *out_backend = max_abi < (table).abi_version ? NULL : &(table); \
+        return *out_backend ? GANTRY_OK : GANTRY_FAILED_PRECONDITION;   \
     }
 
 #endif

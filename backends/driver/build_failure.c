@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driver/build_failure.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,14 +20,14 @@ static const char *interesting_part(const char *log) {
 
 /* Compilers say in their log, and only there, that their own memory is out: the text is as good
  * as before. */
-static int is_out_of_memory(const char *log) {
+static bool is_out_of_memory(const char *log) {
     static const char *const words[] = {"out of memory", "Out of memory", "Cannot allocate memory",
                                         "Memory allocation failure", "bad_alloc"};
 
     for (size_t i = 0; log && i < sizeof words / sizeof words[0]; ++i) {
-        if (strstr(log, words[i])) return 1;
+        if (strstr(log, words[i])) return true;
     }
-    return 0;
+    return false;
 }
 
 int32_t gantry__build_failed(const gantry_host_t *host, const gantry__build_failure_t *failure) {
@@ -37,6 +38,6 @@ int32_t gantry__build_failed(const gantry_host_t *host, const gantry__build_fail
                    (long long)failure->native, GANTRY__BUILD_LOG_BYTES,
                    failure->log ? interesting_part(failure->log) : "the compiler left no log");
     return host->set_error(
-        host->self, is_out_of_memory(failure->log) ? GANTRY_K_RESOURCE_EXHAUSTED : failure->code,
+        host->self, is_out_of_memory(failure->log) ? GANTRY_RESOURCE_EXHAUSTED : failure->code,
         failure->domain, failure->native, text);
 }

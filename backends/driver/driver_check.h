@@ -37,7 +37,7 @@ static inline int32_t gantry__driver_error_code(int64_t native) {
 static inline int32_t gantry__driver_check_span(const gantry_host_t *host, int64_t native,
                                                 const char *what, const gantry_span_t *span,
                                                 const char *hardware_name) {
-    return native == 0 ? GANTRY_K_OK
+    return native == 0 ? GANTRY_OK
                        : gantry__native_check_span(host, &GANTRY__DRIVER_ERRORS, native, what, span,
                                                    hardware_name);
 }

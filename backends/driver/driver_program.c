@@ -9,17 +9,17 @@ int32_t gantry__program_check_source(const gantry_host_t *host,
                                      const gantry__native_errors_t *errors,
                                      const gantry_program_source_t *source, uint32_t kind,
                                      const char *language) {
-    if ((source->kinds & kind) != 0) return GANTRY_K_OK;
-    return gantry__native_fail(host, errors, GANTRY_K_INVALID_ARGUMENT, 0,
+    if ((source->kinds & kind) != 0) return GANTRY_OK;
+    return gantry__native_fail(host, errors, GANTRY_INVALID_ARGUMENT, 0,
                                "program \"%.200s\" is not written in %s", source->label, language);
 }
 
 int32_t gantry__program_check_options(const gantry_host_t *host,
                                       const gantry__native_errors_t *errors, const char *label,
                                       size_t bytes) {
-    if (bytes < GANTRY__BUILD_OPTIONS_BYTES) return GANTRY_K_OK;
+    if (bytes < GANTRY__BUILD_OPTIONS_BYTES) return GANTRY_OK;
     return gantry__native_fail(
-        host, errors, GANTRY_K_INVALID_ARGUMENT, 0,
+        host, errors, GANTRY_INVALID_ARGUMENT, 0,
         "build options of \"%.200s\" take %zu bytes; at most %d are accepted", label, bytes,
         GANTRY__BUILD_OPTIONS_BYTES - 1);
 }
@@ -27,15 +27,15 @@ int32_t gantry__program_check_options(const gantry_host_t *host,
 int32_t gantry__program_check_binary(const gantry_host_t *host,
                                      const gantry__native_errors_t *errors, const char *label,
                                      uint64_t size_bytes) {
-    if (size_bytes > 0) return GANTRY_K_OK;
-    return gantry__native_fail(host, errors, GANTRY_K_INVALID_ARGUMENT, 0,
+    if (size_bytes > 0) return GANTRY_OK;
+    return gantry__native_fail(host, errors, GANTRY_INVALID_ARGUMENT, 0,
                                "the binary of \"%.200s\" is empty", label);
 }
 
 int32_t gantry__program_check_room(const gantry_host_t *host, const gantry__native_errors_t *errors,
                                    const char *label, uint64_t size_bytes, uint64_t room_bytes) {
-    if (size_bytes <= room_bytes) return GANTRY_K_OK;
-    return gantry__native_fail(host, errors, GANTRY_K_OUT_OF_RANGE, 0,
+    if (size_bytes <= room_bytes) return GANTRY_OK;
+    return gantry__native_fail(host, errors, GANTRY_OUT_OF_RANGE, 0,
                                "the binary of \"%.200s\" has %llu bytes; there is room for %llu",
                                label, (unsigned long long)size_bytes,
                                (unsigned long long)room_bytes);
@@ -49,7 +49,7 @@ void *gantry__program_make(const gantry_host_t *host, const gantry__native_error
     if (!program) return NULL;
     program->device = device;
     if (!gantry__kernel_list_init(&program->kernels)) {
-        gantry__native_fail(host, errors, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+        gantry__native_fail(host, errors, GANTRY_RESOURCE_EXHAUSTED, 0,
                             "no mutex for program \"%.200s\"", label);
         gantry__host_free(host, program, bytes);
         return NULL;

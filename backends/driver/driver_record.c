@@ -48,13 +48,13 @@ int32_t gantry__record_info(const gantry_device_info_t *own, gantry_device_info_
         out_info->struct_size < sizeof *own ? out_info->struct_size : (uint32_t)sizeof *own;
     memcpy(out_info, own, bytes);
     out_info->struct_size = bytes;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 int32_t gantry__record_check_index(const gantry_host_t *host, const gantry__native_errors_t *errors,
                                    uint32_t index, uint32_t count) {
-    if (index < count) return GANTRY_K_OK;
-    return gantry__native_fail(host, errors, GANTRY_K_INVALID_ARGUMENT, 0,
+    if (index < count) return GANTRY_OK;
+    return gantry__native_fail(host, errors, GANTRY_INVALID_ARGUMENT, 0,
                                "%s device %u does not exist; there are %u, from 0", errors->domain,
                                index, count);
 }

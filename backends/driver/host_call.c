@@ -29,7 +29,7 @@ int32_t gantry__host_choice(const gantry_host_t *host, const char *domain, const
     for (int32_t i = 0; i < count; ++i) {
         if (!asked || strcmp(asked, words[i]) == 0) {
             *out_choice = i;
-            return GANTRY_K_OK;
+            return GANTRY_OK;
         }
     }
     char text[GANTRY__HOST_TEXT_BYTES];
@@ -44,7 +44,7 @@ int32_t gantry__host_choice(const gantry_host_t *host, const char *domain, const
     }
     length = strlen(text);
     (void)snprintf(text + length, sizeof text - length, " are accepted");
-    return host->set_error(host->self, GANTRY_K_INVALID_ARGUMENT, domain, 0, text);
+    return host->set_error(host->self, GANTRY_INVALID_ARGUMENT, domain, 0, text);
 }
 
 void *gantry__host_alloc(const gantry_host_t *host, const char *domain, size_t bytes) {
@@ -53,7 +53,7 @@ void *gantry__host_alloc(const gantry_host_t *host, const char *domain, size_t b
     if (!ptr) {
         (void)snprintf(text, sizeof text, "no host memory for %zu bytes of the %s backend", bytes,
                        domain);
-        host->set_error(host->self, GANTRY_K_RESOURCE_EXHAUSTED, domain, 0, text);
+        host->set_error(host->self, GANTRY_RESOURCE_EXHAUSTED, domain, 0, text);
         return NULL;
     }
     return memset(ptr, 0, bytes);

@@ -5,7 +5,7 @@
 
 #include "kernels/common/kernel_types.h"
 
-int gantry__kernel_list_init(gantry__kernel_list_t *list) {
+bool gantry__kernel_list_init(gantry__kernel_list_t *list) {
     list->first = NULL;
     return pthread_mutex_init(&list->lock, NULL) == 0;
 }
@@ -41,5 +41,5 @@ int32_t gantry__kernel_head_info(const gantry__kernel_head_t *head,
                                                                : (uint32_t)sizeof head->info;
     memcpy(out_info, &head->info, bytes);
     out_info->struct_size = bytes;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }

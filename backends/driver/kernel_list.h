@@ -12,6 +12,7 @@
 
 #include <gantry/backend_abi.h>
 #include <pthread.h>
+#include <stdbool.h>
 
 typedef struct gantry__kernel_head_t {
     struct gantry__kernel_head_t *next;
@@ -25,7 +26,7 @@ typedef struct gantry__kernel_list_t {
 } gantry__kernel_list_t;
 
 /* 0 when there is no mutex; else deinit must follow, after the last take. */
-int gantry__kernel_list_init(gantry__kernel_list_t *list);
+bool gantry__kernel_list_init(gantry__kernel_list_t *list);
 void gantry__kernel_list_deinit(gantry__kernel_list_t *list);
 
 /* NULL when there is none of that name. */

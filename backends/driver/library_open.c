@@ -15,12 +15,12 @@
 #include "driver/host_call.h"
 
 #if defined(__ELF__)
-static int library_open_is_cut_elf(int file, uint64_t size) {
+static bool library_open_is_cut_elf(int file, uint64_t size) {
     ElfW(Ehdr) header;
 
     if (pread(file, &header, sizeof header, 0) != (ssize_t)sizeof header ||
         memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr))) {
-        return 0;
+        return false;
     }
     for (unsigned i = 0; i < header.e_phnum; ++i) {
         ElfW(Phdr) part;
@@ -29,25 +29,25 @@ static int library_open_is_cut_elf(int file, uint64_t size) {
                 (ssize_t)sizeof part ||
             (part.p_type == PT_LOAD &&
              (part.p_offset > size || part.p_filesz > size - part.p_offset))) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 #else
-static int library_open_is_cut_elf(int file, uint64_t size) {
+static bool library_open_is_cut_elf(int file, uint64_t size) {
     (void)file;
     (void)size;
-    return 0;
+    return false;
 }
 #endif
 
-int gantry__library_is_cut(const char *path) {
+bool gantry__library_is_cut(const char *path) {
     int file = strchr(path, '/') ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    if (file < 0) return 0;
+    if (file < 0) return false;
     struct stat info;
-    int is_cut = fstat(file, &info) == 0 && S_ISREG(info.st_mode) &&
-                 library_open_is_cut_elf(file, (uint64_t)info.st_size);
+    bool is_cut = fstat(file, &info) == 0 && S_ISREG(info.st_mode) &&
+                  library_open_is_cut_elf(file, (uint64_t)info.st_size);
     close(file);
     return is_cut;
 }
@@ -56,7 +56,7 @@ int gantry__library_is_cut(const char *path) {
 static void add_reason(char *reasons, size_t reasons_bytes, const char *name, const char *reason) {
     size_t length = strlen(reasons);
     if (!reason) reason = "cannot be opened";
-    int has_name = strncmp(reason, name, strlen(name)) == 0;
+    bool has_name = strncmp(reason, name, strlen(name)) == 0;
     (void)snprintf(reasons + length, reasons_bytes - length, "%s%s%s%s", length > 0 ? "; " : "",
                    has_name ? "" : name, has_name ? "" : ": ", reason);
 }
@@ -71,7 +71,7 @@ void *gantry__library_open(const gantry_host_t *host, const char *option,
     }
     out_reasons[0] = '\0';
     for (size_t i = 0; i < count; ++i) {
-        int is_cut = gantry__library_is_cut(candidates[i]);
+        bool is_cut = gantry__library_is_cut(candidates[i]);
         void *library = is_cut ? NULL : dlopen(candidates[i], RTLD_NOW | RTLD_LOCAL);
         if (library) {
             (void)snprintf(out_name, name_bytes, "%s", candidates[i]);

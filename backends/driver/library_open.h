@@ -8,6 +8,7 @@
 #define GANTRY_DRIVER_LIBRARY_OPEN_H
 
 #include <gantry/backend_abi.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct gantry__library_symbol_t {
@@ -25,7 +26,7 @@ void *gantry__library_open(const gantry_host_t *host, const char *option,
  * without a look at the file's end, and the process dies when it reads there; what else may be
  * wrong the loader says itself. gantry__library_open refuses one. 0 for a name without a folder,
  * which only the loader can find. */
-int gantry__library_is_cut(const char *path);
+bool gantry__library_is_cut(const char *path);
 /* Fills the table's slots; returns the first function that the library does not have, NULL when
  * it has all. */
 const char *gantry__library_resolve(void *library, const gantry__library_symbol_t *symbols,

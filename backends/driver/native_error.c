@@ -19,7 +19,7 @@ const char *gantry__native_name(const gantry__native_errors_t *errors, int64_t n
 
 int32_t gantry__native_code(const gantry__native_errors_t *errors, int64_t native) {
     const gantry__native_error_t *error = find_error(errors, native);
-    return error ? error->code : GANTRY_K_UNKNOWN;
+    return error ? error->code : GANTRY_UNKNOWN;
 }
 
 int32_t gantry__native_fail(const gantry_host_t *host, const gantry__native_errors_t *errors,
@@ -34,7 +34,7 @@ int32_t gantry__native_fail(const gantry_host_t *host, const gantry__native_erro
 
 int32_t gantry__native_check(const gantry_host_t *host, const gantry__native_errors_t *errors,
                              int64_t native, const char *format, ...) {
-    if (native == 0) return GANTRY_K_OK;
+    if (native == 0) return GANTRY_OK;
     va_list arguments;
     va_start(arguments, format);
     char text[GANTRY__HOST_TEXT_BYTES];
@@ -55,12 +55,12 @@ int32_t gantry__native_check_span(const gantry_host_t *host, const gantry__nativ
 
 int32_t gantry__native_mutex_init(const gantry_host_t *host, const gantry__native_errors_t *errors,
                                   pthread_mutex_t *mutex, const char *format, ...) {
-    if (pthread_mutex_init(mutex, NULL) == 0) return GANTRY_K_OK;
+    if (pthread_mutex_init(mutex, NULL) == 0) return GANTRY_OK;
     va_list arguments;
     va_start(arguments, format);
     char text[GANTRY__HOST_TEXT_BYTES];
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return gantry__native_fail(host, errors, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for %.900s",
+    return gantry__native_fail(host, errors, GANTRY_RESOURCE_EXHAUSTED, 0, "no mutex for %.900s",
                                text);
 }

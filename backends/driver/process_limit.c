@@ -8,12 +8,12 @@
 
 /* Bytes of address space and of writable private memory, as RLIMIT_AS and RLIMIT_DATA count them. 0
  * when the system does not tell. */
-static int in_use(uint64_t *out_space, uint64_t *out_data) {
+static bool in_use(uint64_t *out_space, uint64_t *out_data) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     FILE *file = fopen("/proc/self/statm", "r");
     unsigned long long space = 0;
     unsigned long long data = 0;
-    int is_known = file && fscanf(file, "%llu %*u %*u %*u %*u %llu", &space, &data) == 2;
+    bool is_known = file && fscanf(file, "%llu %*u %*u %*u %*u %llu", &space, &data) == 2;
     if (file) fclose(file);
     *out_space = space * page;
     *out_data = data * page;
@@ -49,14 +49,14 @@ static limit_t tightest(void) {
 
 static unsigned long long mib(uint64_t bytes) { return bytes >> 20; }
 
-int gantry__process_has_room(uint64_t bytes, char *reason, size_t reason_bytes) {
+bool gantry__process_has_room(uint64_t bytes, char *reason, size_t reason_bytes) {
     limit_t limit = tightest();
-    if (limit.left >= bytes) return 1;
+    if (limit.left >= bytes) return true;
     (void)snprintf(
         reason, reason_bytes,
         "%s of this process is limited to %llu MiB, of which %llu MiB are left and %llu MiB are needed",
         limit.name, mib(limit.bytes), mib(limit.left), mib(bytes));
-    return 0;
+    return false;
 }
 
 void gantry__process_limit_text(char *out, size_t out_bytes) {

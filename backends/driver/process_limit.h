@@ -6,12 +6,13 @@
 #ifndef GANTRY_DRIVER_PROCESS_LIMIT_H
 #define GANTRY_DRIVER_PROCESS_LIMIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* 1 when the process may take as many bytes more, or nothing is known; else 0 with the reason:
  * limit, who sets it, and what is left of it. */
-int gantry__process_has_room(uint64_t bytes, char *reason, size_t reason_bytes);
+bool gantry__process_has_room(uint64_t bytes, char *reason, size_t reason_bytes);
 
 /* "; LIMIT, of which so much is left", for the message of a driver that had no memory; "" where
  * there is no limit. */

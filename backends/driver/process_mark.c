@@ -47,7 +47,7 @@ void gantry__process_mark_set(gantry__process_mark_t *mark) {
 void gantry__process_mark_unset(gantry__process_mark_t *mark) { atomic_fetch_sub(&mark->uses, 1); }
 
 /* Numbers of processes come again, in a namespace of its own at once; the page cannot err. */
-int gantry__process_mark_is_inherited(const gantry__process_mark_t *mark) {
+bool gantry__process_mark_is_inherited(const gantry__process_mark_t *mark) {
     const volatile unsigned char *page = atomic_load(&mark->page);
     return atomic_load(&mark->uses) != 0 &&
            (atomic_load(&mark->process) != (long long)getpid() || (page && *page == 0));
@@ -55,9 +55,9 @@ int gantry__process_mark_is_inherited(const gantry__process_mark_t *mark) {
 
 int32_t gantry__process_mark_check(const gantry__process_mark_t *mark, const gantry_host_t *host,
                                    const gantry__native_errors_t *errors, const char *why) {
-    if (!gantry__process_mark_is_inherited(mark)) return GANTRY_K_OK;
+    if (!gantry__process_mark_is_inherited(mark)) return GANTRY_OK;
     return gantry__native_fail(
-        host, errors, GANTRY_K_UNAVAILABLE, 0,
+        host, errors, GANTRY_UNAVAILABLE, 0,
         "this process is a child of fork, and its parent had %s open%s; call exec in the child, or fork before the first runtime is created",
         errors->domain, why);
 }

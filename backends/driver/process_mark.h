@@ -10,6 +10,7 @@
 #define GANTRY_DRIVER_PROCESS_MARK_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "driver/native_error.h"
@@ -29,7 +30,7 @@ void gantry__process_mark_set(gantry__process_mark_t *mark);
 void gantry__process_mark_unset(gantry__process_mark_t *mark);
 
 /* 1 in a child of fork, or a child's child, when the mark was set before the fork. */
-int gantry__process_mark_is_inherited(const gantry__process_mark_t *mark);
+bool gantry__process_mark_is_inherited(const gantry__process_mark_t *mark);
 /* Unavailable in such a child. why continues "its parent had CUDA open": what does not survive. */
 int32_t gantry__process_mark_check(const gantry__process_mark_t *mark, const gantry_host_t *host,
                                    const gantry__native_errors_t *errors, const char *why);

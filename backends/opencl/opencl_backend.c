@@ -39,14 +39,12 @@ static int32_t opencl_backend_check_process(const gantry_host_t *host) {
 }
 
 static int32_t opencl_backend_find_devices(gantry_backend_instance_t *instance) {
-    int32_t status = opencl_backend_check_process(instance->host);
-    if (status == GANTRY_K_OK) status = gantry__opencl_library_bind(instance->host);
-    if (status == GANTRY_K_OK) status = gantry__opencl_symbols_open(instance->host, &instance->cl);
-    if (status == GANTRY_K_OK)
-        status = gantry__opencl_drivers_open(instance->host, &instance->notes);
-    if (status != GANTRY_K_OK) return status;
+    GANTRY__TRY(opencl_backend_check_process(instance->host));
+    GANTRY__TRY(gantry__opencl_library_bind(instance->host));
+    GANTRY__TRY(gantry__opencl_symbols_open(instance->host, &instance->cl));
+    GANTRY__TRY(gantry__opencl_drivers_open(instance->host, &instance->notes));
     gantry__process_mark_set(&used);
-    status = gantry__opencl_devices_find(instance);
+    int32_t status = gantry__opencl_devices_find(instance);
     if (!instance->has_platforms) gantry__process_mark_unset(&used);
     return status;
 }
@@ -62,22 +60,22 @@ static int32_t opencl_backend_open_instance(const gantry_host_t *host,
                                             gantry_backend_instance_t **out_instance) {
     gantry_backend_instance_t *instance = gantry__driver_alloc(host, sizeof *instance);
     *out_instance = NULL;
-    if (!instance) return GANTRY_K_RESOURCE_EXHAUSTED;
+    if (!instance) return GANTRY_RESOURCE_EXHAUSTED;
     instance->host = host;
     int32_t status = gantry__driver_mutex_init(host, &instance->lock, "the OpenCL backend");
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         gantry__host_free(host, instance, sizeof *instance);
         return status;
     }
     status = read_matmul(host, &instance->matmul);
-    if (status == GANTRY_K_OK) status = gantry__clblast_rows_open(host, &instance->clblast_rows);
-    if (status == GANTRY_K_OK) status = opencl_backend_find_devices(instance);
-    if (status != GANTRY_K_OK) {
+    if (status == GANTRY_OK) status = gantry__clblast_rows_open(host, &instance->clblast_rows);
+    if (status == GANTRY_OK) status = opencl_backend_find_devices(instance);
+    if (status != GANTRY_OK) {
         opencl_backend_close_instance(instance);
         return status;
     }
     *out_instance = instance;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static uint32_t opencl_backend_device_count(gantry_backend_instance_t *instance) {
@@ -102,7 +100,7 @@ static uint32_t opencl_backend_list_kernels(gantry_backend_instance_t *instance,
 
 static const char *opencl_backend_list_libraries(gantry_backend_instance_t *instance) {
     char reason[256];
-    int has_clblast = gantry__opencl_clblast_load(instance, reason, sizeof reason);
+    bool has_clblast = gantry__opencl_clblast_load(instance, reason, sizeof reason);
     const char *notes = instance->notes.text;
     const char *before = notes[0] != '\0' ? "; " : "";
 

@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "opencl/matmul/opencl_clblast.h"
 #include "opencl/matmul/opencl_clblast_parameters.h"
@@ -47,7 +48,7 @@ typedef struct gantry__opencl_record_t {
     char *platform_version;
     gantry__record_texts_t texts;
     char build_options[64]; /* what every program is built with, before its own options */
-    int has_amd_memory;     /* the driver tells how much is free */
+    bool has_amd_memory;    /* the driver tells how much is free */
 } gantry__opencl_record_t;
 
 struct gantry_backend_instance_t {
@@ -61,7 +62,7 @@ struct gantry_backend_instance_t {
     gantry__opencl_clblast_t clblast;
     gantry__clblast_rows_t *clblast_rows; /* of a file; NULL */
     gantry__opencl_notes_t notes;
-    int has_platforms; /* a driver was called: from then on it lives as long as the process */
+    bool has_platforms; /* a driver was called: from then on it lives as long as the process */
     gantry__pocl_folder_t pocl_folder; /* where there is a PoCL */
     char libraries[sizeof(gantry__opencl_notes_t) + 512];
 };

@@ -20,7 +20,7 @@
 
 static void opencl_device_leave_out(gantry_backend_instance_t *instance, const char *platform,
                                     const char *reason) {
-    gantry__opencl_note(instance->host, &instance->notes, GANTRY_LOG_WARNING,
+    gantry__opencl_note(instance->host, &instance->notes, GANTRY_LEVEL_WARNING,
                         "OpenCL platform \"%.120s\": %s", platform, reason);
 }
 
@@ -34,14 +34,14 @@ static int32_t append_record(gantry_backend_instance_t *instance, gantry__opencl
         gantry__opencl_record_t **grown = host->reallocate(
             host->self, instance->records, instance->record_capacity * item, capacity * item);
         if (!grown) {
-            return gantry__driver_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+            return gantry__driver_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
                                        "no host memory for a list of %u OpenCL devices", capacity);
         }
         instance->records = grown;
         instance->record_capacity = capacity;
     }
     instance->records[instance->record_count++] = record;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static void release_record(const gantry_host_t *host, gantry__opencl_record_t *record) {
@@ -49,36 +49,36 @@ static void release_record(const gantry_host_t *host, gantry__opencl_record_t *r
     gantry__host_free(host, record, sizeof *record);
 }
 
-static int has_device(const gantry_backend_instance_t *instance, cl_device_id device) {
+static bool has_device(const gantry_backend_instance_t *instance, cl_device_id device) {
     for (uint32_t i = 0; i < instance->record_count; ++i) {
-        if (instance->records[i]->device == device) return 1;
+        if (instance->records[i]->device == device) return true;
     }
-    return 0;
+    return false;
 }
 
 /* Only a lack of host memory is a failure here; a device that cannot be used is left out. */
 static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id platform,
                           cl_device_id device, const char *platform_name) {
     const gantry_host_t *host = instance->host;
-    int32_t status = GANTRY_K_OK;
+    int32_t status = GANTRY_OK;
     if (has_device(instance, device)) {
         gantry__opencl_note(
-            host, &instance->notes, GANTRY_LOG_INFO,
+            host, &instance->notes, GANTRY_LEVEL_INFO,
             "a device of OpenCL platform \"%.120s\" was found before under another platform: it is counted once",
             platform_name);
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     gantry__opencl_record_t *record = gantry__driver_alloc(host, sizeof *record);
-    if (!record) return GANTRY_K_RESOURCE_EXHAUSTED;
+    if (!record) return GANTRY_RESOURCE_EXHAUSTED;
     record->platform = platform;
     record->device = device;
     char reason[REASON_BYTES] = "";
     cl_int native = gantry__opencl_record_fill(instance, record, reason, sizeof reason);
     if (native == CL_SUCCESS) {
         status = append_record(instance, record);
-        if (status == GANTRY_K_OK) return GANTRY_K_OK;
+        if (status == GANTRY_OK) return GANTRY_OK;
     } else if (native == GANTRY__OPENCL_NO_MEMORY) {
-        status = GANTRY_K_RESOURCE_EXHAUSTED;
+        status = GANTRY_RESOURCE_EXHAUSTED;
     } else {
         opencl_device_leave_out(instance, platform_name, reason);
     }
@@ -121,7 +121,7 @@ static void leave_out_empty(gantry_backend_instance_t *instance, const char *nam
 static cl_uint list_devices(gantry_backend_instance_t *instance, cl_platform_id platform,
                             const char *name, cl_device_id *devices, char *reason,
                             size_t reason_bytes) {
-    int is_pocl = gantry__pocl_is(name);
+    bool is_pocl = gantry__pocl_is(name);
     if (is_pocl && !gantry__pocl_can_start(&instance->pocl_folder, reason, reason_bytes)) return 0;
     cl_int native;
     cl_uint count = 0;
@@ -145,12 +145,12 @@ static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id 
     char reason[REASON_BYTES] = "";
     char *name = NULL;
     cl_int native = gantry__opencl_platform_text(instance, platform, CL_PLATFORM_NAME, &name);
-    if (native == GANTRY__OPENCL_NO_MEMORY) return GANTRY_K_RESOURCE_EXHAUSTED;
+    if (native == GANTRY__OPENCL_NO_MEMORY) return GANTRY_RESOURCE_EXHAUSTED;
     if (native != CL_SUCCESS) {
         (void)snprintf(reason, sizeof reason, "asking for its name: %s (%d)",
                        gantry__driver_error_name(native), (int)native);
         opencl_device_leave_out(instance, "?", reason);
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     cl_uint count = 0;
     cl_device_id devices[MOST_DEVICES];
@@ -160,8 +160,8 @@ static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id 
     } else if (count == 0) {
         leave_out_empty(instance, name);
     }
-    int32_t status = GANTRY_K_OK;
-    for (cl_uint i = 0; i < count && status == GANTRY_K_OK; ++i)
+    int32_t status = GANTRY_OK;
+    for (cl_uint i = 0; i < count && status == GANTRY_OK; ++i)
         status = add_device(instance, platform, devices[i], name);
     gantry__host_text_free(host, name);
     return status;
@@ -169,18 +169,18 @@ static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id 
 
 /* A loader that finds two .icd files of one driver hands its platforms out twice; the Khronos
  * loader does not, ocl-icd does. */
-static int is_repeated(const cl_platform_id *platforms, cl_uint at) {
+static bool is_repeated(const cl_platform_id *platforms, cl_uint at) {
     for (cl_uint i = 0; i < at; ++i) {
-        if (platforms[i] == platforms[at]) return 1;
+        if (platforms[i] == platforms[at]) return true;
     }
-    return 0;
+    return false;
 }
 
 static int32_t add_platforms(gantry_backend_instance_t *instance, const cl_platform_id *platforms,
                              cl_uint count) {
     uint32_t repeated = 0;
-    int32_t status = GANTRY_K_OK;
-    for (cl_uint i = 0; i < count && status == GANTRY_K_OK; ++i) {
+    int32_t status = GANTRY_OK;
+    for (cl_uint i = 0; i < count && status == GANTRY_OK; ++i) {
         if (is_repeated(platforms, i)) {
             ++repeated;
         } else {
@@ -189,7 +189,7 @@ static int32_t add_platforms(gantry_backend_instance_t *instance, const cl_platf
     }
     if (repeated > 0) {
         gantry__opencl_note(
-            instance->host, &instance->notes, GANTRY_LOG_INFO,
+            instance->host, &instance->notes, GANTRY_LEVEL_INFO,
             "%s hands out %u of its %u platforms again, as it does when two .icd files name one driver: each is counted once",
             instance->cl.name, repeated, count);
     }
@@ -201,12 +201,12 @@ static int32_t fail_without_platforms(const gantry_backend_instance_t *instance)
     const char *notes = instance->notes.text;
     char room[256];
     if (!gantry__process_has_room(LIBRARY_BYTES, room, sizeof room)) {
-        return gantry__driver_fail(instance->host, GANTRY_K_UNAVAILABLE, -1001,
+        return gantry__driver_fail(instance->host, GANTRY_UNAVAILABLE, -1001,
                                    "no OpenCL platform: drivers cannot be loaded by %s: %s",
                                    instance->cl.name, room);
     }
     return gantry__driver_fail(
-        instance->host, GANTRY_K_UNAVAILABLE, -1001,
+        instance->host, GANTRY_UNAVAILABLE, -1001,
         "no OpenCL platform: %.700s%s; install pocl-opencl-icd or the vendor's driver%s",
         notes[0] != '\0' ? notes : instance->cl.name,
         notes[0] != '\0' ? "" : " finds none in the drivers it opens",
@@ -220,13 +220,13 @@ int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance) {
     cl_int native = instance->cl.clGetPlatformIDs(MOST_PLATFORMS, platforms, &count);
     if (native == -1001 || (native == CL_SUCCESS && count == 0))
         return fail_without_platforms(instance);
-    instance->has_platforms = 1;
+    instance->has_platforms = true;
     if (native != CL_SUCCESS)
         return gantry__driver_check(host, native, "listing the platforms of %s", instance->cl.name);
     int32_t status =
         add_platforms(instance, platforms, count < MOST_PLATFORMS ? count : MOST_PLATFORMS);
-    if (status == GANTRY_K_OK && instance->record_count == 0) {
-        status = gantry__driver_fail(host, GANTRY_K_UNAVAILABLE, 0,
+    if (status == GANTRY_OK && instance->record_count == 0) {
+        status = gantry__driver_fail(host, GANTRY_UNAVAILABLE, 0,
                                      "OpenCL loader %s found but no usable device: %.1000s",
                                      instance->cl.name, instance->notes.text);
     }
@@ -271,7 +271,7 @@ static int32_t resolve_matmul(gantry_backend_instance_t *instance,
          !gantry__opencl_clblast_load(instance, reason, sizeof reason)) ||
         !gantry__opencl_tensor_fits(&record->info, choice, reason, sizeof reason)) {
         gantry__host_log(instance->host,
-                         instance->matmul == choice ? GANTRY_LOG_WARNING : GANTRY_LOG_INFO,
+                         instance->matmul == choice ? GANTRY_LEVEL_WARNING : GANTRY_LEVEL_INFO,
                          "matrix products on \"%.120s\" take the portable kernels: %s",
                          record->hardware_name, reason);
         choice = GANTRY__OPENCL_MATMUL_PORTABLE;
@@ -292,7 +292,7 @@ static int32_t make_context(gantry_backend_device_t *device) {
 
 /* Pinned memory is mapped through a queue of its own, since mapping is not a stream's work. */
 static int32_t make_host_queue(gantry_backend_device_t *device) {
-    if (device->record->info.type == GANTRY_DEVICE_TYPE_CPU) return GANTRY_K_OK;
+    if (device->record->info.type == GANTRY_DEVICE_TYPE_CPU) return GANTRY_OK;
     cl_int native = CL_SUCCESS;
     device->host_queue =
         device->cl->clCreateCommandQueue(device->context, device->record->device, 0, &native);
@@ -300,42 +300,49 @@ static int32_t make_host_queue(gantry_backend_device_t *device) {
                                 device->record->hardware_name);
 }
 
-int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t index,
-                                   gantry_backend_device_t **out_device) {
-    const gantry_host_t *host = instance->host;
-    int32_t status = opencl_device_check_index(instance, index);
-    *out_device = NULL;
-    if (status != GANTRY_K_OK) return status;
-    gantry_backend_device_t *device = gantry__driver_alloc(host, sizeof *device);
-    if (!device) return GANTRY_K_RESOURCE_EXHAUSTED;
+static gantry_backend_device_t *opencl_device_make(gantry_backend_instance_t *instance,
+                                                   const gantry__opencl_record_t *record) {
+    gantry_backend_device_t *device = gantry__driver_alloc(instance->host, sizeof *device);
+    if (!device) return NULL;
     device->instance = instance;
-    device->host = host;
+    device->host = instance->host;
     device->cl = &instance->cl;
-    device->record = instance->records[index];
+    device->record = record;
     atomic_init(&device->used_clblast, 0);
     atomic_init(&device->released_regions, 0);
-    status = gantry__driver_mutex_init(host, &device->lock, "an OpenCL device");
-    if (status != GANTRY_K_OK) {
-        gantry__host_free(host, device, sizeof *device);
-        return status;
+    if (gantry__driver_mutex_init(device->host, &device->lock, "an OpenCL device") != GANTRY_OK) {
+        gantry__host_free(device->host, device, sizeof *device);
+        return NULL;
     }
-    status = make_context(device);
-    if (status == GANTRY_K_OK) status = make_host_queue(device);
-    if (status != GANTRY_K_OK) {
-        gantry__opencl_device_close(device);
-        return status;
-    }
-    device->matmul = resolve_matmul(instance, device->record);
+    return device;
+}
+
+static void choose_matmul(gantry_backend_device_t *device) {
+    const gantry_device_info_t *info = &device->record->info;
+    device->matmul = resolve_matmul(device->instance, device->record);
     if (device->matmul == GANTRY__OPENCL_MATMUL_CLBLAST) {
         gantry__clblast_rows_apply(device);
     } else if (device->matmul == GANTRY__OPENCL_MATMUL_CPU) {
-        device->cpu_blocks[0] =
-            gantry__opencl_cpu_blocks_find(host, &device->record->info, GANTRY_K_FLOAT32);
-        device->cpu_blocks[1] =
-            gantry__opencl_cpu_blocks_find(host, &device->record->info, GANTRY_K_FLOAT64);
+        device->cpu_blocks[0] = gantry__opencl_cpu_blocks_find(device->host, info, GANTRY_FLOAT32);
+        device->cpu_blocks[1] = gantry__opencl_cpu_blocks_find(device->host, info, GANTRY_FLOAT64);
     }
+}
+
+int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t index,
+                                   gantry_backend_device_t **out_device) {
+    *out_device = NULL;
+    GANTRY__TRY(opencl_device_check_index(instance, index));
+    gantry_backend_device_t *device = opencl_device_make(instance, instance->records[index]);
+    if (!device) return GANTRY_RESOURCE_EXHAUSTED;
+    int32_t status = make_context(device);
+    if (status == GANTRY_OK) status = make_host_queue(device);
+    if (status != GANTRY_OK) {
+        gantry__opencl_device_close(device);
+        return status;
+    }
+    choose_matmul(device);
     *out_device = device;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 void gantry__opencl_device_close(gantry_backend_device_t *device) {

@@ -24,7 +24,7 @@
 #define DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE 0x1067 /* OpenCL 3.0 */
 
 /* Every type that needs no more than OpenCL's integers and float32: a half is stored as 16 bits. */
-#define PLAIN_TYPES (GANTRY_K_ANY & ~GANTRY_K_BIT(GANTRY_K_FLOAT64))
+#define PLAIN_TYPES (GANTRY_DTYPES_ANY & ~GANTRY_DTYPE_BIT(GANTRY_FLOAT64))
 
 typedef struct asked_t {
     const gantry_backend_instance_t *instance;
@@ -77,13 +77,13 @@ cl_int gantry__opencl_platform_text(const gantry_backend_instance_t *instance,
 }
 
 /* Whether the list of extensions has this one, as a whole word. */
-static int has_extension(const char *extensions, const char *name) {
+static bool has_extension(const char *extensions, const char *name) {
     size_t length = strlen(name);
     for (const char *at = strstr(extensions, name); at; at = strstr(at + 1, name)) {
         if ((at == extensions || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 /* ---- numbers ---- */
@@ -179,7 +179,7 @@ static const char *refusal(const asked_t *asked, const char *version, const char
     int major = 0;
     int minor = 0;
     const uint16_t probe = 1;
-    int is_little = *(const unsigned char *)&probe == 1;
+    bool is_little = *(const unsigned char *)&probe == 1;
 
     if (sscanf(version, "OpenCL %d.%d", &major, &minor) != 2 || major * 10 + minor < 12)
         return "OpenCL 1.2 or newer is needed";
@@ -231,7 +231,7 @@ static void opencl_device_info_fill_numbers(const asked_t *asked) {
     info->local_memory_bytes = opencl_device_info_number(asked, CL_DEVICE_LOCAL_MEM_SIZE);
     info->dtype_mask = PLAIN_TYPES;
     if (opencl_device_info_number(asked, CL_DEVICE_DOUBLE_FP_CONFIG) != 0)
-        info->dtype_mask |= GANTRY_K_BIT(GANTRY_K_FLOAT64);
+        info->dtype_mask |= GANTRY_DTYPE_BIT(GANTRY_FLOAT64);
     info->max_work_group_size = number32(asked, CL_DEVICE_MAX_WORK_GROUP_SIZE);
     info->parameter_bytes = number32(asked, CL_DEVICE_MAX_PARAMETER_SIZE);
     info->native_vector_width = number32(asked, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
@@ -251,7 +251,7 @@ static void fill_vendor_numbers(const asked_t *asked) {
         record->info.sub_group_size = number32(asked, DEVICE_WARP_SIZE_NV);
     } else if (has_extension(asked->extensions, "cl_amd_device_attribute_query")) {
         record->info.sub_group_size = number32(asked, DEVICE_WAVEFRONT_WIDTH_AMD);
-        record->has_amd_memory = 1;
+        record->has_amd_memory = true;
     }
 }
 
@@ -278,8 +278,8 @@ static void fill_priorities(const asked_t *asked, const char *version) {
 
 static void fill_build(const asked_t *asked, const char *device_version) {
     gantry__opencl_record_t *record = asked->record;
-    int can_round = (opencl_device_info_number(asked, CL_DEVICE_SINGLE_FP_CONFIG) &
-                     CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+    bool can_round = (opencl_device_info_number(asked, CL_DEVICE_SINGLE_FP_CONFIG) &
+                      CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
     const char *parts[] = {record->platform_name, record->platform_version, record->hardware_name,
                            device_version,        record->driver_version,   record->build_options,
                            asked->extensions};
@@ -303,7 +303,7 @@ static void point_texts(gantry__opencl_record_t *record) {
 static cl_int fill_names(const asked_t *asked) {
     const gantry_backend_instance_t *instance = asked->instance;
     gantry__opencl_record_t *record = asked->record;
-    int is_amd = has_extension(asked->extensions, "cl_amd_device_attribute_query");
+    bool is_amd = has_extension(asked->extensions, "cl_amd_device_attribute_query");
     cl_int native = CL_INVALID_VALUE;
     if (is_amd) { /* CL_DEVICE_NAME is the chip's code name there */
         native = driver_text(instance, NULL, record->device, DEVICE_BOARD_NAME_AMD,

@@ -45,7 +45,7 @@ void gantry__opencl_note(const gantry_host_t *host, gantry__opencl_notes_t *note
 
 /* Of the place where drivers are listed. */
 static void note_place(const drivers_t *drivers, const char *what, const char *why) {
-    gantry__opencl_note(drivers->host, drivers->notes, GANTRY_LOG_INFO, "%s%s%.300s%s%s%s",
+    gantry__opencl_note(drivers->host, drivers->notes, GANTRY_LEVEL_INFO, "%s%s%.300s%s%s%s",
                         drivers->variable ? drivers->variable : "",
                         drivers->variable ? " is \"" : "", drivers->value,
                         drivers->variable ? "\", which " : " ", what, why);
@@ -55,7 +55,7 @@ static void note_place(const drivers_t *drivers, const char *what, const char *w
 
 static int32_t fail_cut(const drivers_t *drivers, const char *from, const char *name) {
     return gantry__driver_fail(
-        drivers->host, GANTRY_K_UNAVAILABLE, 0,
+        drivers->host, GANTRY_UNAVAILABLE, 0,
         "%.200s names %.200s, whose file ends before its content does: a loader that opens it ends the process; install the driver again, or leave it out of OCL_ICD_VENDORS",
         from, name);
 }
@@ -64,8 +64,8 @@ static int32_t fail_cut(const drivers_t *drivers, const char *from, const char *
 static int32_t find_binding(const gantry_host_t *host, const char *name, int *out_flag) {
     *out_flag = 0;
     char reason[512];
-    if (gantry__foreign_llvm_evade(out_flag, reason, sizeof reason)) return GANTRY_K_OK;
-    return gantry__driver_fail(host, GANTRY_K_UNAVAILABLE, 0, "%.200s is not opened: %s", name,
+    if (gantry__foreign_llvm_evade(out_flag, reason, sizeof reason)) return GANTRY_OK;
+    return gantry__driver_fail(host, GANTRY_UNAVAILABLE, 0, "%.200s is not opened: %s", name,
                                reason);
 }
 
@@ -73,22 +73,21 @@ static int32_t find_binding(const gantry_host_t *host, const char *name, int *ou
  * is a note, or must not be, which is the status. */
 static int32_t open_library(const drivers_t *drivers, const char *from, const char *name,
                             void **out_library) {
-    const char *reason;
     *out_library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
     if (*out_library) { /* by somebody before */
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     if (gantry__library_is_cut(name)) return fail_cut(drivers, from, name);
     int binding;
     GANTRY__TRY(find_binding(drivers->host, name, &binding));
     *out_library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | binding);
     if (!*out_library) {
-        reason = dlerror();
-        gantry__opencl_note(drivers->host, drivers->notes, GANTRY_LOG_INFO,
+        const char *reason = dlerror();
+        gantry__opencl_note(drivers->host, drivers->notes, GANTRY_LEVEL_INFO,
                             "%.300s names %.200s, which cannot be opened: %.300s", from, name,
                             reason ? reason : "no reason given");
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* from: the file or variable that names the library. */
@@ -98,7 +97,7 @@ static int32_t opencl_drivers_open_driver(const drivers_t *drivers, const char *
     int32_t status = open_library(drivers, from, name, &library);
     if (library && !dlsym(library, "clGetExtensionFunctionAddress")) {
         gantry__opencl_note(
-            drivers->host, drivers->notes, GANTRY_LOG_INFO,
+            drivers->host, drivers->notes, GANTRY_LEVEL_INFO,
             "%.300s names %.200s, which is no OpenCL driver: it has no function clGetExtensionFunctionAddress",
             from, name);
     }
@@ -107,7 +106,7 @@ static int32_t opencl_drivers_open_driver(const drivers_t *drivers, const char *
 
 /* ---- the list ---- */
 
-static int ends_with_icd(const char *name) {
+static bool ends_with_icd(const char *name) {
     size_t length = strlen(name);
     return length > 4 && strcmp(name + length - 4, ".icd") == 0;
 }
@@ -118,18 +117,18 @@ static int32_t open_icd(const drivers_t *drivers, const char *path) {
     char line[PATH_BYTES] = "";
     if (!file || !fgets(line, sizeof line, file)) {
         gantry__opencl_note(
-            drivers->host, drivers->notes, GANTRY_LOG_INFO, "%.300s %s%s", path,
+            drivers->host, drivers->notes, GANTRY_LEVEL_INFO, "%.300s %s%s", path,
             !file ? "cannot be read: " : "is empty: its first line names a driver's library",
             !file ? strerror(errno) : "");
     }
     if (file) fclose(file);
-    if (line[0] == '\0') return GANTRY_K_OK;
+    if (line[0] == '\0') return GANTRY_OK;
     line[strcspn(line, "\n")] = '\0';
     if (line[0] == '\0') {
-        gantry__opencl_note(drivers->host, drivers->notes, GANTRY_LOG_INFO,
+        gantry__opencl_note(drivers->host, drivers->notes, GANTRY_LEVEL_INFO,
                             "%.300s names nothing in its first line, which is a driver's library",
                             path);
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     return opencl_drivers_open_driver(drivers, path, line);
 }
@@ -140,11 +139,11 @@ static int32_t open_folder(const drivers_t *drivers) {
     if (!folder) {
         note_place(drivers, errno == ENOENT ? "does not exist" : "cannot be read: ",
                    errno == ENOENT ? "" : strerror(errno));
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
-    int32_t status = GANTRY_K_OK;
+    int32_t status = GANTRY_OK;
     const struct dirent *entry;
-    while (status == GANTRY_K_OK && (entry = readdir(folder)) != NULL) {
+    while (status == GANTRY_OK && (entry = readdir(folder)) != NULL) {
         char path[PATH_BYTES];
         if (ends_with_icd(entry->d_name)) {
             (void)snprintf(path, sizeof path, "%.3800s/%.255s", drivers->value, entry->d_name);
@@ -166,7 +165,7 @@ static int32_t open_file(const drivers_t *drivers, const char *folder) {
     if (stat(drivers->value, &info) != 0) {
         note_place(drivers, errno == ENOENT ? "does not exist" : "cannot be read: ",
                    errno == ENOENT ? "" : strerror(errno));
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     return open_icd(drivers, drivers->value);
 }
@@ -182,13 +181,13 @@ static int32_t open_listed(const gantry_host_t *host, gantry__opencl_notes_t *no
         return open_folder(&drivers);
     }
     struct stat info;
-    int is_folder = stat(asked, &info) == 0 && S_ISDIR(info.st_mode);
+    bool is_folder = stat(asked, &info) == 0 && S_ISDIR(info.st_mode);
     if (is_folder) return open_folder(&drivers);
     if (ends_with_icd(asked))
         return open_file(&drivers, folder && folder[0] != '\0' ? folder : DEFAULT_FOLDER);
     if (strchr(asked, '/') && stat(asked, &info) != 0 && errno == ENOENT) {
         note_place(&drivers, "does not exist", "");
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     return opencl_drivers_open_driver(&drivers, "OCL_ICD_VENDORS", asked);
 }
@@ -196,7 +195,7 @@ static int32_t open_listed(const gantry_host_t *host, gantry__opencl_notes_t *no
 /* ---- all ---- */
 
 /* By its file's name: asked itself, a loader would open its drivers. */
-static int is_called_loader(const char *path) {
+static bool is_called_loader(const char *path) {
     const char *slash = strrchr(path, '/');
     return strncmp(slash ? slash + 1 : path, "libOpenCL", strlen("libOpenCL")) == 0;
 }
@@ -205,11 +204,11 @@ int32_t gantry__opencl_library_bind(const gantry_host_t *host) {
     const char *asked = gantry__host_option(host, "GANTRY_OPENCL_LIBRARY");
     if (!asked || is_called_loader(asked) || gantry__library_is_cut(asked) ||
         dlopen(asked, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) {
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     int binding;
     int32_t status = find_binding(host, asked, &binding);
-    if (status == GANTRY_K_OK && binding != 0) {
+    if (status == GANTRY_OK && binding != 0) {
         /* who opens it again says why it cannot be opened */
         (void)dlopen(asked, RTLD_NOW | RTLD_LOCAL | binding);
     }
@@ -218,5 +217,5 @@ int32_t gantry__opencl_library_bind(const gantry_host_t *host) {
 
 int32_t gantry__opencl_drivers_open(const gantry_host_t *host, gantry__opencl_notes_t *notes) {
     const char *asked = gantry__host_option(host, "GANTRY_OPENCL_LIBRARY");
-    return !asked || is_called_loader(asked) ? open_listed(host, notes) : GANTRY_K_OK;
+    return !asked || is_called_loader(asked) ? open_listed(host, notes) : GANTRY_OK;
 }

@@ -18,10 +18,10 @@ static int32_t opencl_event_create(gantry_backend_device_t *device,
                                    gantry_backend_event_t **out_event) {
     gantry_backend_event_t *event = gantry__driver_alloc(device->host, sizeof *event);
     *out_event = event;
-    if (!event) return GANTRY_K_RESOURCE_EXHAUSTED;
+    if (!event) return GANTRY_RESOURCE_EXHAUSTED;
     event->device = device;
     atomic_init(&event->flushed, 0);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static void forget_record(gantry_backend_event_t *event) {
@@ -53,7 +53,7 @@ static int32_t opencl_event_record(gantry_backend_event_t *event, gantry_backend
     forget_record(event);
     event->handle = handle;
     event->queue = stream->queue;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static cl_int flush_once(gantry_backend_event_t *event) {
@@ -78,7 +78,7 @@ static int32_t work_failed(const gantry_backend_event_t *event, cl_int status) {
 static int32_t opencl_event_query(gantry_backend_event_t *event, int32_t *out_done) {
     cl_int status = CL_COMPLETE;
     *out_done = 1;
-    if (!event->handle) return GANTRY_K_OK;
+    if (!event->handle) return GANTRY_OK;
     cl_int native = flush_once(event); /* or asking again and again would never see the end */
     if (native == CL_SUCCESS) native = ask_status(event, &status);
     if (native != CL_SUCCESS) {
@@ -86,11 +86,11 @@ static int32_t opencl_event_query(gantry_backend_event_t *event, int32_t *out_do
                                     event->device->record->hardware_name);
     }
     *out_done = status <= CL_COMPLETE;
-    return status < CL_COMPLETE ? work_failed(event, status) : GANTRY_K_OK;
+    return status < CL_COMPLETE ? work_failed(event, status) : GANTRY_OK;
 }
 
 static int32_t opencl_event_synchronize(gantry_backend_event_t *event) {
-    if (!event->handle) return GANTRY_K_OK;
+    if (!event->handle) return GANTRY_OK;
     cl_int native = flush_once(event);
     if (native == CL_SUCCESS) native = event->device->cl->clWaitForEvents(1, &event->handle);
     cl_int status = CL_COMPLETE;
@@ -149,7 +149,7 @@ int32_t gantry__opencl_event_wait_on(gantry_backend_device_t *device, cl_command
     const gantry__opencl_symbols_t *cl = device->cl;
     cl_event target = NULL;
     cl_int status = CL_COMPLETE;
-    if (!event->handle || event->queue == queue) return GANTRY_K_OK;
+    if (!event->handle || event->queue == queue) return GANTRY_OK;
     cl_int native = flush_once(event);
     if (native == CL_SUCCESS) native = ask_status(event, &status);
     if (native == CL_SUCCESS && status < CL_COMPLETE) return work_failed(event, status);

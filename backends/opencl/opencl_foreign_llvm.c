@@ -13,19 +13,19 @@
 static const char *const symbols[] = {"_ZN4llvm2cl6Option11addArgumentEv", "LLVMContextCreate"};
 
 /* Whether the library gives its symbols versions, which no other library's references have. */
-static int has_versions(const void *address) {
+static bool has_versions(const void *address) {
 #if defined(__GLIBC__)
     Dl_info info;
     struct link_map *map = NULL;
 
-    if (dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || !map) return 0;
+    if (dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || !map) return false;
     for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; ++entry) {
-        if (entry->d_tag == DT_VERDEF) return 1;
+        if (entry->d_tag == DT_VERDEF) return true;
     }
 #else
     (void)address;
 #endif
-    return 0;
+    return false;
 }
 
 static const char *file_of(const void *address) {
@@ -43,17 +43,17 @@ static const char *find_llvm(void) {
     return NULL;
 }
 
-int gantry__foreign_llvm_evade(int *out_flag, char *reason, size_t reason_bytes) {
+bool gantry__foreign_llvm_evade(int *out_flag, char *reason, size_t reason_bytes) {
     const char *llvm = find_llvm();
     const char *why = "this system's C library has no RTLD_DEEPBIND";
     *out_flag = 0;
-    if (!llvm) return 1;
+    if (!llvm) return true;
 #if defined(RTLD_DEEPBIND) && defined(__GLIBC__)
     const char *whose = "";
     whose = file_of(dlsym(RTLD_DEFAULT, "malloc"));
     if (strcmp(whose, file_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"))) == 0) {
         *out_flag = RTLD_DEEPBIND;
-        return 1;
+        return true;
     }
     why = "its malloc is not the C library's but of ";
 #endif
@@ -61,5 +61,5 @@ int gantry__foreign_llvm_evade(int *out_flag, char *reason, size_t reason_bytes)
         reason, reason_bytes,
         "this process exports another LLVM (%.150s), with which a driver's own would be mixed up and end the process; a driver can be kept apart from it (RTLD_DEEPBIND), but not here: %s%.150s",
         llvm, why, whose);
-    return 0;
+    return false;
 }

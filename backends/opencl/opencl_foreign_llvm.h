@@ -19,10 +19,11 @@
 #ifndef GANTRY_OPENCL_FOREIGN_LLVM_H
 #define GANTRY_OPENCL_FOREIGN_LLVM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* 1 with what dlopen must be given beside its other flags, 0 without another LLVM; 0 with the
  * reason where a driver that has an LLVM must not be opened. */
-int gantry__foreign_llvm_evade(int *out_flag, char *reason, size_t reason_bytes);
+bool gantry__foreign_llvm_evade(int *out_flag, char *reason, size_t reason_bytes);
 
 #endif

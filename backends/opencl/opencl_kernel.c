@@ -66,7 +66,7 @@ static ready_t take_idle(gantry_backend_kernel_t *kernel) {
 /* One for which there is no room is released. */
 static void put_idle(gantry_backend_kernel_t *kernel, ready_t ready) {
     const gantry_host_t *host = kernel->program->head.device->host;
-    int is_kept = 1;
+    bool is_kept = true;
     pthread_mutex_lock(&kernel->lock);
     if (kernel->idle_count == kernel->idle_capacity) {
         uint32_t capacity = kernel->idle_capacity == 0 ? 4 : kernel->idle_capacity * 2;
@@ -96,7 +96,7 @@ static void opencl_kernel_release(gantry_backend_kernel_t *kernel) {
 
 void gantry__opencl_kernels_release(gantry__kernel_list_t *kernels) {
     gantry__kernel_head_t *head;
-    while ((head = gantry__kernel_list_take(kernels)) != NULL)
+    while ((head = gantry__kernel_list_take(kernels)))
         opencl_kernel_release((gantry_backend_kernel_t *)head);
 }
 
@@ -120,7 +120,7 @@ static gantry_backend_kernel_t *opencl_kernel_make(gantry_backend_program_t *pro
         gantry__kernel_make(host, &GANTRY__DRIVER_ERRORS, sizeof *kernel, name);
     if (!kernel) return NULL;
     kernel->program = program;
-    if (gantry__driver_mutex_init(host, &kernel->lock, "kernel \"%.200s\"", name) != GANTRY_K_OK) {
+    if (gantry__driver_mutex_init(host, &kernel->lock, "kernel \"%.200s\"", name) != GANTRY_OK) {
         gantry__kernel_free(host, &kernel->head, sizeof *kernel);
         return NULL;
     }
@@ -158,7 +158,7 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
     gantry_backend_kernel_t *kernel =
         (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->head.kernels, name);
     *out_kernel = kernel;
-    if (kernel) return GANTRY_K_OK;
+    if (kernel) return GANTRY_OK;
     GANTRY__TRY(gantry__opencl_check_compiling(program->head.device));
     cl_int native = CL_SUCCESS;
     cl_kernel handle = program->head.device->cl->clCreateKernel(program->handle, name, &native);
@@ -166,7 +166,7 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
     kernel = opencl_kernel_make(program, name);
     if (!kernel) {
         program->head.device->cl->clReleaseKernel(handle);
-        return GANTRY_K_RESOURCE_EXHAUSTED;
+        return GANTRY_RESOURCE_EXHAUSTED;
     }
     native = program->head.device->cl->clGetKernelInfo(
         handle, CL_KERNEL_NUM_ARGS, sizeof kernel->argument_count, &kernel->argument_count, NULL);
@@ -179,7 +179,7 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
     }
     gantry__kernel_list_add(&program->head.kernels, &kernel->head);
     *out_kernel = kernel;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- launching ---- */
@@ -264,18 +264,18 @@ static int32_t set_arguments(const gantry_backend_kernel_t *kernel, ready_t *rea
         /* a cl_kernel used before still has its old ones: the driver would not notice */
         kernel->argument_count) {
         return gantry__driver_fail(
-            device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+            device->host, GANTRY_INVALID_ARGUMENT, 0,
             "launch of \"%.100s\" of \"%.100s\": %u arguments, a span counting twice; the kernel takes %u",
             kernel->head.name, kernel->program->head.label, index, kernel->argument_count);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static int32_t enqueue(gantry_backend_stream_t *stream, const gantry_backend_kernel_t *kernel,
                        cl_kernel handle, const gantry_launch_t *launch) {
     size_t global[3] = {1, 1, 1};
     size_t local[3] = {1, 1, 1};
-    int has_local = 0;
+    bool has_local = false;
     for (uint32_t d = 0; d < launch->dimensions && d < 3; ++d) {
         global[d] = (size_t)launch->global_size[d];
         local[d] = (size_t)launch->local_size[d];
@@ -307,7 +307,7 @@ int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream,
         ready = make_ready(kernel, handle);
     }
     int32_t status = set_arguments(kernel, &ready, launch);
-    if (status == GANTRY_K_OK) status = enqueue(stream, kernel, ready.handle, launch);
+    if (status == GANTRY_OK) status = enqueue(stream, kernel, ready.handle, launch);
     put_idle(kernel, ready);
     return status;
 }

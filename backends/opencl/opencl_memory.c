@@ -57,7 +57,7 @@ static int32_t opencl_memory_region_alloc(gantry_backend_device_t *device, uint6
     if (size_bytes == 0 ||
         (info->largest_allocation_bytes != 0 && size_bytes > info->largest_allocation_bytes)) {
         return gantry__driver_fail(
-            device->host, size_bytes == 0 ? GANTRY_K_INVALID_ARGUMENT : GANTRY_K_RESOURCE_EXHAUSTED,
+            device->host, size_bytes == 0 ? GANTRY_INVALID_ARGUMENT : GANTRY_RESOURCE_EXHAUSTED,
             CL_INVALID_BUFFER_SIZE, "a region of %llu bytes on \"%.200s\": 1 to %llu are accepted",
             (unsigned long long)size_bytes, info->hardware_name,
             (unsigned long long)info->largest_allocation_bytes);
@@ -72,7 +72,7 @@ static int32_t opencl_memory_region_alloc(gantry_backend_device_t *device, uint6
     if (info->type == GANTRY_DEVICE_TYPE_CPU && size_bytes >= HUGE_PAGES_FROM)
         wish_huge_buffer(device, buffer, size_bytes);
     *out_region = gantry__opencl_region(buffer);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static void opencl_memory_region_free(gantry_backend_device_t *device, gantry_region_t region,
@@ -105,7 +105,7 @@ static int32_t map_pinned(gantry_backend_device_t *device, uint64_t size_bytes,
                                     "mapping %llu bytes of pinned host memory of \"%.200s\"",
                                     (unsigned long long)size_bytes, name);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static void unmap_pinned(gantry_backend_device_t *device, gantry__opencl_pinned_t *pinned) {
@@ -121,10 +121,10 @@ static void unmap_pinned(gantry_backend_device_t *device, gantry__opencl_pinned_
 static int32_t plain_alloc(const gantry_host_t *host, uint64_t size_bytes, void **out_ptr) {
     *out_ptr = host->reallocate(host->self, NULL, 0, size_bytes);
     if (!*out_ptr) {
-        return gantry__driver_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+        return gantry__driver_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
                                    "no host memory for %llu bytes", (unsigned long long)size_bytes);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* On a CPU-type device all host memory is as near as any other. */
@@ -133,9 +133,9 @@ static int32_t opencl_memory_host_alloc(gantry_backend_device_t *device, uint64_
     *out_ptr = NULL;
     if (!device->host_queue) return plain_alloc(device->host, size_bytes, out_ptr);
     gantry__opencl_pinned_t *pinned = gantry__driver_alloc(device->host, sizeof *pinned);
-    if (!pinned) return GANTRY_K_RESOURCE_EXHAUSTED;
+    if (!pinned) return GANTRY_RESOURCE_EXHAUSTED;
     int32_t status = map_pinned(device, size_bytes, pinned);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         gantry__host_free(device->host, pinned, sizeof *pinned);
         return status;
     }
@@ -144,7 +144,7 @@ static int32_t opencl_memory_host_alloc(gantry_backend_device_t *device, uint64_
     device->pinned = pinned;
     pthread_mutex_unlock(&device->lock);
     *out_ptr = pinned->ptr;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* The pinned piece that begins at ptr, taken from the list; NULL when there is none. */
@@ -180,7 +180,7 @@ void gantry__opencl_pinned_release_all(gantry_backend_device_t *device) {
 static int32_t opencl_memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes,
                                   uint64_t *out_total_bytes) {
     if (!device->record->has_amd_memory) {
-        return gantry__driver_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0,
+        return gantry__driver_fail(device->host, GANTRY_UNIMPLEMENTED, 0,
                                    "the OpenCL driver of \"%.200s\" does not tell its free memory",
                                    device->record->hardware_name);
     }

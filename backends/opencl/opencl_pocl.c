@@ -40,7 +40,7 @@
 #define COMPILER_BYTES (64 * MIB)
 #define MOST_THREADS 512
 
-int gantry__pocl_is(const char *platform_name) {
+bool gantry__pocl_is(const char *platform_name) {
     return strcmp(platform_name, "Portable Computing Language") == 0;
 }
 
@@ -52,7 +52,7 @@ static const char *set_variable(const char *name) {
     return value && value[0] != '\0' ? value : NULL;
 }
 
-static int find_folder(gantry__pocl_folder_t *out_folder, char *reason, size_t reason_bytes) {
+static bool find_folder(gantry__pocl_folder_t *out_folder, char *reason, size_t reason_bytes) {
     const char *cached = getenv("POCL_KERNEL_CACHE");
     const char *below = cached && strcmp(cached, "0") == 0 ? "pocl/uncached" : "pocl/kcache";
     const char *asked = getenv("POCL_CACHE_DIR");
@@ -72,12 +72,12 @@ static int find_folder(gantry__pocl_folder_t *out_folder, char *reason, size_t r
         out_folder->chosen_by = "default, as HOME is not set";
         length = snprintf(out_folder->path, PATH_BYTES, "/tmp/%s", below);
     }
-    if (length > 0 && length < PATH_BYTES) return 1;
+    if (length > 0 && length < PATH_BYTES) return true;
     (void)snprintf(
         reason, reason_bytes,
         "%s %s; it must name a folder where PoCL can keep what it compiles, in less than %d bytes",
         out_folder->chosen_by, length <= 0 ? "is empty" : "is too long", PATH_BYTES);
-    return 0;
+    return false;
 }
 
 /* With those above it. Returns 0 or what is wrong, with the length of the part it is wrong with. */
@@ -100,7 +100,7 @@ static int opencl_pocl_make_folder(const char *path, size_t *out_length) {
 
 /* Writes a page: a quota speaks up only then. Returns 0 or what is wrong; *out_runs: what lies
  * there may be run. */
-static int try_file(const char *path, uint64_t *out_free_bytes, int *out_runs) {
+static int try_file(const char *path, uint64_t *out_free_bytes, bool *out_runs) {
     int code = 0;
     char name[PATH_BYTES + 16];
     (void)snprintf(name, sizeof name, "%s/gantry_XXXXXX", path);
@@ -110,7 +110,7 @@ static int try_file(const char *path, uint64_t *out_free_bytes, int *out_runs) {
     static const char page[4096];
     if (write(file, page, sizeof page) != (ssize_t)sizeof page) code = errno;
     *out_free_bytes = UINT64_MAX;
-    *out_runs = 1;
+    *out_runs = true;
     struct statvfs room;
     if (fstatvfs(file, &room) == 0) {
         *out_free_bytes = (uint64_t)room.f_bavail * room.f_frsize;
@@ -121,11 +121,11 @@ static int try_file(const char *path, uint64_t *out_free_bytes, int *out_runs) {
     return code;
 }
 
-static int check_folder(const gantry__pocl_folder_t *folder, char *reason, size_t reason_bytes) {
+static bool check_folder(const gantry__pocl_folder_t *folder, char *reason, size_t reason_bytes) {
     char problem[512];
     const char *cure = "name a folder that can be written with POCL_CACHE_DIR";
     uint64_t free_bytes = 0;
-    int runs = 0;
+    bool runs = false;
     size_t length = 0;
     int code;
     if ((code = opencl_pocl_make_folder(folder->path, &length)) != 0) {
@@ -143,11 +143,11 @@ static int check_folder(const gantry__pocl_folder_t *folder, char *reason, size_
             problem, sizeof problem, "where %llu KiB are free and one program may take %llu KiB",
             (unsigned long long)(free_bytes / 1024), (unsigned long long)(FOLDER_BYTES / 1024));
     } else {
-        return 1;
+        return true;
     }
     (void)snprintf(reason, reason_bytes, "PoCL keeps what it compiles in %.300s (by %s), %s; %s",
                    folder->path, folder->chosen_by, problem, cure);
-    return 0;
+    return false;
 }
 
 /* ---- threads ---- */
@@ -170,7 +170,7 @@ static uint32_t count_threads(void) {
 
 /* Nothing tells how many threads the process may still make, so that many are made; they end at
  * once. PoCL aborts where one of its own cannot be made. */
-static int can_make_threads(uint32_t needed, char *reason, size_t reason_bytes) {
+static bool can_make_threads(uint32_t needed, char *reason, size_t reason_bytes) {
     sigset_t all;
     sigfillset(&all);
     sigset_t before;
@@ -188,25 +188,25 @@ static int can_make_threads(uint32_t needed, char *reason, size_t reason_bytes) 
     for (uint32_t i = 0; i < made; ++i) pthread_join(threads[i], NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_mutex_destroy(&gate);
-    if (made == needed) return 1;
+    if (made == needed) return true;
     (void)snprintf(
         reason, reason_bytes,
         "PoCL needs a thread for each core and a process to link, %u in all, of which %u can be made: %s; "
         "raise the number of processes (ulimit -u, or pids.max of the cgroup), or lower POCL_MAX_PTHREAD_COUNT",
         needed, made, strerror(code));
-    return 0;
+    return false;
 }
 
-int gantry__pocl_can_start(gantry__pocl_folder_t *out_folder, char *reason, size_t reason_bytes) {
+bool gantry__pocl_can_start(gantry__pocl_folder_t *out_folder, char *reason, size_t reason_bytes) {
     const uint32_t threads = count_threads();
     if (!find_folder(out_folder, reason, reason_bytes) ||
         !check_folder(out_folder, reason, reason_bytes)) {
-        return 0;
+        return false;
     }
     char room[256];
     if (!gantry__process_has_room(START_BYTES + threads * THREAD_BYTES, room, sizeof room)) {
         (void)snprintf(reason, reason_bytes, "PoCL cannot compile: %s", room);
-        return 0;
+        return false;
     }
     return can_make_threads(threads + 1, reason, reason_bytes);
 }
@@ -215,53 +215,53 @@ int32_t gantry__pocl_check_compiling(const gantry_host_t *host,
                                      const gantry__pocl_folder_t *folder) {
     char reason[GANTRY__POCL_REASON_BYTES];
     if (!check_folder(folder, reason, sizeof reason))
-        return gantry__driver_fail(host, GANTRY_K_FAILED_PRECONDITION, 0, "%s", reason);
+        return gantry__driver_fail(host, GANTRY_FAILED_PRECONDITION, 0, "%s", reason);
     if (!gantry__process_has_room(COMPILER_BYTES, reason, sizeof reason)) {
-        return gantry__driver_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+        return gantry__driver_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
                                    "PoCL's compiler has no memory: %s", reason);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- the linker ---- */
 
-static int is_program(const char *path) { return access(path, R_OK | X_OK) == 0; }
+static bool is_program(const char *path) { return access(path, R_OK | X_OK) == 0; }
 
-static int matches(const char *pattern) {
+static bool matches(const char *pattern) {
     glob_t found;
-    int is_found = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+    bool is_found = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
     if (is_found) globfree(&found);
     return is_found;
 }
 
 /* Whether a folder of the list (':' between them) has the file; out_path is the first one's. */
-static int find_in_list(const char *list, const char *name, int (*is_it)(const char *path),
-                        char *out_path, size_t path_bytes) {
+static bool find_in_list(const char *list, const char *name, bool (*is_it)(const char *path),
+                         char *out_path, size_t path_bytes) {
     while (list && *list != '\0') {
         int length = (int)strcspn(list, ":");
         (void)snprintf(out_path, path_bytes, "%.*s/%s", length, list, name);
-        if (length > 0 && is_it(out_path)) return 1;
+        if (length > 0 && is_it(out_path)) return true;
         list += length + (list[length] == ':');
     }
-    return 0;
+    return false;
 }
 
 /* In one of the folders, which are patterns, or in one of LIBRARY_PATH. */
-static int is_in_folders(const char *name, const char *const *folders, size_t count) {
+static bool is_in_folders(const char *name, const char *const *folders, size_t count) {
     char path[PATH_BYTES];
     for (size_t i = 0; i < count; ++i) {
         (void)snprintf(path, sizeof path, "%s/%s", folders[i], name);
-        if (matches(path)) return 1;
+        if (matches(path)) return true;
     }
     return find_in_list(getenv("LIBRARY_PATH"), name, matches, path, sizeof path);
 }
 
 /* As Clang looks for it: beside itself, beside GCC's parts, in PATH. */
-static int find_linker(char *out_path, size_t path_bytes) {
-    if (find_in_list(getenv("PATH"), "ld", is_program, out_path, path_bytes)) return 1;
+static bool find_linker(char *out_path, size_t path_bytes) {
+    if (find_in_list(getenv("PATH"), "ld", is_program, out_path, path_bytes)) return true;
     out_path[0] = '\0';
     struct utsname system;
-    if (uname(&system) != 0) return 0;
+    if (uname(&system) != 0) return false;
     char beside[sizeof system.machine + 32];
     (void)snprintf(beside, sizeof beside, "/usr/%s*/bin/ld", system.machine);
     return matches("/usr/lib*/llvm*/bin/ld") || matches(beside);
@@ -288,7 +288,7 @@ static const char *find_missing_library(void) {
     return "GCC's libgcc.a is not found: install gcc";
 }
 
-int gantry__pocl_can_link(char *reason, size_t reason_bytes) {
+bool gantry__pocl_can_link(char *reason, size_t reason_bytes) {
     const char *path = getenv("PATH");
     char linker[PATH_BYTES];
     if (!find_linker(linker, sizeof linker)) {
@@ -296,7 +296,7 @@ int gantry__pocl_can_link(char *reason, size_t reason_bytes) {
             reason, reason_bytes,
             "PoCL links each kernel with the program ld, which is in no folder of PATH (%s%.300s%s): install binutils, or mend PATH",
             path ? "\"" : "", path ? path : "not set", path ? "\"" : "");
-        return 0;
+        return false;
     }
     const char *missing = strncmp(linker, "/usr/bin/", 9) == 0 || strncmp(linker, "/bin/", 5) == 0
                               ? find_missing_library()
@@ -304,7 +304,7 @@ int gantry__pocl_can_link(char *reason, size_t reason_bytes) {
     if (missing) {
         (void)snprintf(reason, reason_bytes, "PoCL links each kernel with %.100s, and %s", linker,
                        missing);
-        return 0;
+        return false;
     }
-    return 1;
+    return true;
 }

@@ -9,6 +9,7 @@
 #define GANTRY_OPENCL_POCL_H
 
 #include <gantry/backend_abi.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,13 +23,13 @@ typedef struct gantry__pocl_folder_t {
     const char *chosen_by; /* a variable's name, or words */
 } gantry__pocl_folder_t;
 
-int gantry__pocl_is(const char *platform_name);
+bool gantry__pocl_is(const char *platform_name);
 
 /* Before its devices are listed: a folder for what it compiles, memory to compile in, a thread for
  * each core. 0 with the reason; *out_folder is then not to be used. */
-int gantry__pocl_can_start(gantry__pocl_folder_t *out_folder, char *reason, size_t reason_bytes);
+bool gantry__pocl_can_start(gantry__pocl_folder_t *out_folder, char *reason, size_t reason_bytes);
 /* Whether its processor devices can link kernels. 0 with the reason. */
-int gantry__pocl_can_link(char *reason, size_t reason_bytes);
+bool gantry__pocl_can_link(char *reason, size_t reason_bytes);
 /* Before something is compiled, which for machine code is a kernel's first launch: the folder,
  * FailedPrecondition, and memory, ResourceExhausted, with the reason. */
 int32_t gantry__pocl_check_compiling(const gantry_host_t *host,

@@ -50,7 +50,7 @@ static int32_t opencl_program_build_failed(gantry_backend_device_t *device, cl_p
 int32_t gantry__opencl_check_compiling(const gantry_backend_device_t *device) {
     return gantry__pocl_is(device->record->platform_name)
                ? gantry__pocl_check_compiling(device->host, &device->instance->pocl_folder)
-               : GANTRY_K_OK;
+               : GANTRY_OK;
 }
 
 /* ---- making ---- */
@@ -71,12 +71,12 @@ static gantry_backend_program_t *opencl_program_make(gantry_backend_device_t *de
 /* A program whose making failed is destroyed. */
 static int32_t opencl_program_end(gantry_backend_program_t *program, int32_t status,
                                   gantry_backend_program_t **out_program) {
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         opencl_program_destroy(program);
         return status;
     }
     *out_program = program;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* Compiles or, for a binary, links. */
@@ -90,7 +90,7 @@ static int32_t opencl_program_finish(gantry_backend_program_t *program, const ch
     GANTRY__TRY(gantry__opencl_check_compiling(device));
     cl_int native =
         device->cl->clBuildProgram(program->handle, 1, &device->record->device, all, NULL, NULL);
-    return native == CL_SUCCESS ? GANTRY_K_OK
+    return native == CL_SUCCESS ? GANTRY_OK
                                 : opencl_program_build_failed(device, program->handle,
                                                               program->head.label, all, native);
 }
@@ -102,14 +102,14 @@ static int32_t opencl_program_build(gantry_backend_device_t *device,
     GANTRY__TRY(gantry__program_check_source(device->host, &GANTRY__DRIVER_ERRORS, source,
                                              GANTRY_PROGRAM_OPENCL_C, "OpenCL C"));
     gantry_backend_program_t *program = opencl_program_make(device, source->label);
-    if (!program) return GANTRY_K_RESOURCE_EXHAUSTED;
+    if (!program) return GANTRY_RESOURCE_EXHAUSTED;
     cl_int native = CL_SUCCESS;
     program->handle = device->cl->clCreateProgramWithSource(device->context, source->part_count,
                                                             (const char **)(uintptr_t)source->parts,
                                                             NULL, &native);
     int32_t status = gantry__driver_check(
         device->host, native, "handing program \"%.200s\" to the driver", source->label);
-    if (status == GANTRY_K_OK) status = opencl_program_finish(program, options ? options : "");
+    if (status == GANTRY_OK) status = opencl_program_finish(program, options ? options : "");
     return opencl_program_end(program, status, out_program);
 }
 
@@ -129,12 +129,12 @@ static int32_t opencl_program_binary(gantry_backend_program_t *program, void *by
     GANTRY__TRY(check_binary(program, cl->clGetProgramInfo(program->handle, CL_PROGRAM_BINARY_SIZES,
                                                            sizeof size, &size, NULL)));
     if (size == 0) {
-        return gantry__driver_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0,
+        return gantry__driver_fail(device->host, GANTRY_UNIMPLEMENTED, 0,
                                    "the driver of \"%.200s\" gives no binaries",
                                    device->record->hardware_name);
     }
     *size_bytes = size;
-    if (!bytes) return GANTRY_K_OK;
+    if (!bytes) return GANTRY_OK;
     GANTRY__TRY(gantry__program_check_room(device->host, &GANTRY__DRIVER_ERRORS,
                                            program->head.label, size, room_bytes));
     unsigned char *target = bytes;
@@ -149,7 +149,7 @@ static int32_t opencl_program_load_binary(gantry_backend_device_t *device, const
     GANTRY__TRY(
         gantry__program_check_binary(device->host, &GANTRY__DRIVER_ERRORS, label, size_bytes));
     gantry_backend_program_t *program = opencl_program_make(device, label);
-    if (!program) return GANTRY_K_RESOURCE_EXHAUSTED;
+    if (!program) return GANTRY_RESOURCE_EXHAUSTED;
     const unsigned char *data = bytes;
     size_t size = (size_t)size_bytes;
     cl_int native = CL_SUCCESS, accepted = CL_SUCCESS;
@@ -157,7 +157,7 @@ static int32_t opencl_program_load_binary(gantry_backend_device_t *device, const
         device->context, 1, &device->record->device, &size, &data, &accepted, &native);
     int32_t status = gantry__driver_check(device->host, native != CL_SUCCESS ? native : accepted,
                                           "loading the binary of \"%.200s\"", label);
-    if (status == GANTRY_K_OK) status = opencl_program_finish(program, "");
+    if (status == GANTRY_OK) status = opencl_program_finish(program, "");
     return opencl_program_end(program, status, out_program);
 }
 

@@ -33,7 +33,7 @@ static int32_t opencl_stream_create_with_priority(gantry_backend_device_t *devic
     gantry_backend_stream_t *stream = gantry__driver_alloc(device->host, sizeof *stream);
     (void)purpose;
     *out_stream = NULL;
-    if (!stream) return GANTRY_K_RESOURCE_EXHAUSTED;
+    if (!stream) return GANTRY_RESOURCE_EXHAUSTED;
     stream->device = device;
     cl_int native = CL_SUCCESS;
     stream->queue = make_queue(device, priority, &native);
@@ -43,7 +43,7 @@ static int32_t opencl_stream_create_with_priority(gantry_backend_device_t *devic
                                     device->record->hardware_name);
     }
     *out_stream = stream;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static int32_t opencl_stream_create(gantry_backend_device_t *device, int32_t purpose,

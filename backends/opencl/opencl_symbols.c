@@ -32,8 +32,8 @@ int32_t gantry__opencl_symbols_open(const gantry_host_t *host,
         out_symbols->name, sizeof out_symbols->name, reasons, sizeof reasons);
     if (!out_symbols->library) {
         return gantry__driver_fail(
-            host, GANTRY_K_UNAVAILABLE, 0,
-            asked != NULL
+            host, GANTRY_UNAVAILABLE, 0,
+            asked
                 ? "GANTRY_OPENCL_LIBRARY cannot be opened: %s"
                 : "no OpenCL loader: %s; install ocl-icd-libopencl1, or name a loader with GANTRY_OPENCL_LIBRARY",
             reasons);
@@ -42,12 +42,12 @@ int32_t gantry__opencl_symbols_open(const gantry_host_t *host,
                                                   sizeof symbols / sizeof symbols[0], out_symbols);
     if (missing) {
         return gantry__driver_fail(
-            host, GANTRY_K_UNAVAILABLE, 0, "%s is no OpenCL 1.2 library: it has no function %s%s",
+            host, GANTRY_UNAVAILABLE, 0, "%s is no OpenCL 1.2 library: it has no function %s%s",
             out_symbols->name, missing,
-            dlsym(out_symbols->library, "clGetExtensionFunctionAddress") != NULL
+            dlsym(out_symbols->library, "clGetExtensionFunctionAddress")
                 ? "; it is a driver that a loader opens: leave GANTRY_OPENCL_LIBRARY to a loader, and name the driver with OCL_ICD_VENDORS"
                 : "");
     }
     opencl_symbols_resolve_newer(out_symbols);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }

@@ -7,6 +7,7 @@
 
 #include <gantry/backend_abi.h>
 
+extern const char gantry__text_constants[];
 extern const char gantry__text_opencl_cpu_types[];
 extern const char gantry__text_opencl_cpu_tile[];
 extern const char gantry__text_opencl_cpu_matmul[];
@@ -15,14 +16,14 @@ extern const char gantry__text_opencl_cpu_dots[];
 extern const char gantry__text_opencl_cpu_rows[];
 extern const char gantry__text_opencl_tensor_matmul[];
 
-/* A program of these parts, for OpenCL alone. */
-#define GANTRY__OPENCL_PROGRAM(variable, label_, ...)            \
-    static const char *const variable##_parts[] = {__VA_ARGS__}; \
-    static const gantry_program_source_t variable = {            \
-        .struct_size = sizeof(gantry_program_source_t),          \
-        .kinds = GANTRY_PROGRAM_OPENCL_C,                        \
-        .label = label_,                                         \
-        .parts = variable##_parts,                               \
+/* A program of these parts after the constants of abi_types.h, for OpenCL alone. */
+#define GANTRY__OPENCL_PROGRAM(variable, label_, ...)                                    \
+    static const char *const variable##_parts[] = {gantry__text_constants, __VA_ARGS__}; \
+    static const gantry_program_source_t variable = {                                    \
+        .struct_size = sizeof(gantry_program_source_t),                                  \
+        .kinds = GANTRY_PROGRAM_OPENCL_C,                                                \
+        .label = label_,                                                                 \
+        .parts = variable##_parts,                                                       \
         .part_count = sizeof variable##_parts / sizeof variable##_parts[0]}
 
 #endif

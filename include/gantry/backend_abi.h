@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The binary interface between Gantry's core and a backend module. Stands alone: it includes
- * nothing of Gantry.
+/* The binary interface between Gantry's core and a backend module. Of Gantry it
+ * includes abi_types.h alone: element types, status codes, attribute kinds, log levels, faults.
  *
  * A backend presents physical devices, their memory, streams, events, transfers and (optionally)
  * programs and kernels. It never sees a tensor, a scope or an allocator. The core owns every object
@@ -15,7 +15,7 @@
  * - Fixed-width integers only; text is UTF-8, owned by whoever filled it, valid as long as the
  *   object that carries it.
  * - Arrays of structs travel as arrays of pointers, so that a struct may grow.
- * - A slot returns 0 or one of Gantry's status codes (status.h); the text goes through
+ * - A slot returns 0 or one of Gantry's status codes (gantry_status_t); the text goes through
  *   host->set_error before it returns.
  * - "required" slots are never NULL; for an "optional" one the default is stated.
  * - Unavailable from a slot that works on an open device means that the device is lost for this
@@ -29,6 +29,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include <gantry/abi_types.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,7 +69,11 @@ typedef struct gantry_span_t {
 
 /* ---- what the core gives a backend ---- */
 
-enum { GANTRY_LOG_DEBUG = 0, GANTRY_LOG_INFO = 1, GANTRY_LOG_WARNING = 2, GANTRY_LOG_ERROR = 3 };
+/* The levels (GANTRY_LEVEL_..., abi_types.h) under the names that backends may know them by. */
+#define GANTRY_LOG_DEBUG GANTRY_LEVEL_DEBUG
+#define GANTRY_LOG_INFO GANTRY_LEVEL_INFO
+#define GANTRY_LOG_WARNING GANTRY_LEVEL_WARNING
+#define GANTRY_LOG_ERROR GANTRY_LEVEL_ERROR
 
 /* What was measured on a device and kept: see gantry_host_t. */
 typedef struct gantry_tuning_t {
@@ -82,7 +88,7 @@ typedef struct gantry_host_t {
     uint32_t struct_size;
     uint32_t abi_version; /* the core's */
     void *self;           /* first argument of every slot below */
-    void (*log)(void *self, int32_t level, const char *text);
+    void (*log)(void *self, int32_t level, const char *text); /* GANTRY_LEVEL_... */
     /* Keeps the failure's text for the calling thread and returns code. domain names who failed
      * ("OpenCL", "CUDA", "errno"); native_code is that one's own number. text names the object,
      * its value and what is accepted. */
@@ -365,16 +371,6 @@ typedef struct gantry_arg_t {
     void *data;
 } gantry_arg_t;
 
-enum {
-    GANTRY_ATTR_BOOL = 1,
-    GANTRY_ATTR_INT = 2,
-    GANTRY_ATTR_FLOAT = 3,
-    GANTRY_ATTR_TYPE = 4,
-    GANTRY_ATTR_SHAPE = 5,
-    GANTRY_ATTR_INTS = 6,
-    GANTRY_ATTR_STRING = 7
-};
-
 /* One attribute of an op, defaults filled in. */
 typedef struct gantry_attr_t {
     uint32_t struct_size;
@@ -448,15 +444,6 @@ typedef struct gantry_call_services_t {
      * place of those that the core has for the slot's code. */
     void (*fault_words)(gantry_op_call_t *call, const gantry_fault_words_t *words);
 } gantry_call_services_t;
-
-enum {
-    GANTRY_FAULT_NONE = 0,
-    GANTRY_FAULT_INDEX_OUT_OF_RANGE = 1,
-    GANTRY_FAULT_DIVISION_BY_ZERO = 2,
-    GANTRY_FAULT_BAD_PERMUTATION = 3,   /* an element is no index, or is there twice */
-    GANTRY_FAULT_NEGATIVE_EXPONENT = 4, /* of integers */
-    GANTRY_FAULT_LABEL_OUT_OF_RANGE = 5 /* of a class */
-};
 
 struct gantry_op_call_t {
     uint32_t struct_size;

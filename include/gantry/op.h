@@ -11,15 +11,14 @@
 extern "C" {
 #endif
 
-typedef enum gantry_attr_kind_t {
-    GANTRY_KIND_BOOL = 1,
-    GANTRY_KIND_INT = 2,
-    GANTRY_KIND_FLOAT = 3,
-    GANTRY_KIND_TYPE = 4,
-    GANTRY_KIND_SHAPE = 5,
-    GANTRY_KIND_INTS = 6,
-    GANTRY_KIND_STRING = 7
-} gantry_attr_kind_t;
+/* The kinds (GANTRY_ATTR_..., abi_types.h) under the names that programs may know them by. */
+#define GANTRY_KIND_BOOL GANTRY_ATTR_BOOL
+#define GANTRY_KIND_INT GANTRY_ATTR_INT
+#define GANTRY_KIND_FLOAT GANTRY_ATTR_FLOAT
+#define GANTRY_KIND_TYPE GANTRY_ATTR_TYPE
+#define GANTRY_KIND_SHAPE GANTRY_ATTR_SHAPE
+#define GANTRY_KIND_INTS GANTRY_ATTR_INTS
+#define GANTRY_KIND_STRING GANTRY_ATTR_STRING
 
 typedef struct gantry_attr_value_t {
     const char *name;

@@ -28,14 +28,6 @@ extern "C" {
 
 typedef struct gantry_runtime_t gantry_runtime_t;
 
-typedef enum gantry_log_level_t {
-    GANTRY_LEVEL_DEFAULT = 0,
-    GANTRY_LEVEL_DEBUG = 1,
-    GANTRY_LEVEL_INFO = 2,
-    GANTRY_LEVEL_WARNING = 3,
-    GANTRY_LEVEL_ERROR = 4
-} gantry_log_level_t;
-
 /* text has no trailing newline. May be called from any thread; must not call Gantry. */
 typedef void (*gantry_log_fn)(void *user, gantry_log_level_t level, const char *text);
 

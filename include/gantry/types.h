@@ -8,31 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <gantry/abi_types.h>
 #include <gantry/export.h>
 #include <gantry/status.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Numbered as TensorFlow's DataType, so that a file or a binding needs no table. */
-typedef enum gantry_dtype_t {
-    GANTRY_DTYPE_NONE = 0,
-    GANTRY_FLOAT32 = 1,
-    GANTRY_FLOAT64 = 2,
-    GANTRY_INT32 = 3,
-    GANTRY_UINT8 = 4,
-    GANTRY_INT16 = 5,
-    GANTRY_INT8 = 6,
-    GANTRY_COMPLEX64 = 8,
-    GANTRY_INT64 = 9,
-    GANTRY_BOOL = 10,
-    GANTRY_BFLOAT16 = 14,
-    GANTRY_UINT16 = 17,
-    GANTRY_FLOAT16 = 19,
-    GANTRY_UINT32 = 22,
-    GANTRY_UINT64 = 23
-} gantry_dtype_t;
 
 /* NumPy's name ("float32", "bool"); "invalid" for no type. */
 GANTRY_API const char *gantry_dtype_name(gantry_dtype_t dtype);
@@ -41,8 +23,6 @@ GANTRY_API size_t gantry_dtype_size(gantry_dtype_t dtype);
 /* The type named by NumPy's or TensorFlow's name ("float", "float32", "double"...);
  * GANTRY_DTYPE_NONE when unknown. */
 GANTRY_API gantry_dtype_t gantry_dtype_from_name(const char *name);
-
-#define GANTRY_MAX_RANK 8
 
 /* Row-major. rank 0 is a scalar; a dimension of 0 makes the tensor empty. */
 typedef struct gantry_shape_t {

@@ -60,7 +60,7 @@ static int32_t fail(gantry_op_call_t *call, const item_job_t *job) {
     char text[512];
 
     job->launch->explain(call, atomic_load(&job->position), text, sizeof text);
-    return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
+    return call->services->fail(call, GANTRY_INVALID_ARGUMENT, text);
 }
 
 static int64_t cpu_grain_of(const gantry__k_item_launch_t *launch) {
@@ -80,7 +80,7 @@ int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry__k_items_t *i
     item_job_t job = {.launch = launch};
 
     if (functions == NULL) {
-        return call->services->fail(call, GANTRY_K_INTERNAL,
+        return call->services->fail(call, GANTRY_INTERNAL,
                                     "the CPU backend has no such kernel for these types");
     }
     job.run = functions[launch->item];
@@ -90,5 +90,5 @@ int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry__k_items_t *i
         job.spans[k] = (void *)(uintptr_t)(launch->spans[k].region + launch->spans[k].offset_bytes);
     }
     gantry__cpu_parallel_for(call->device, launch->count, cpu_grain_of(launch), run_part, &job);
-    return atomic_load(&job.position) == NO_POSITION ? GANTRY_K_OK : fail(call, &job);
+    return atomic_load(&job.position) == NO_POSITION ? GANTRY_OK : fail(call, &job);
 }

@@ -5,11 +5,9 @@
  *     #include "kernels/common/cpu_items.h"
  *     #define GANTRY_ITEM_TEXT_FILE "kernels/matrix/matrix.cl"
  *     #define GANTRY_ITEM_LIST GANTRY_MATRIX_ITEMS
- *     #include "kernels/common/cpu_items_by_size.h"
+ *     #define GANTRY_ITEM_TYPES GANTRY_BY_SIZE             the types its text is made for
+ *     #include "kernels/common/cpu_items_of_types.h"
  *     GANTRY_CPU_ITEM_FAMILY(matrix);
- *
- * The header included last has the types that the text is made for; a family may have rows of its
- * own instead.
  *
  * Texts that the family's own needs (math_float32.cl) are included in front. A family whose items
  * are worth vector code has its file named cpu_*_items_simd.c: it is then compiled once for each
@@ -30,9 +28,14 @@
 #define GANTRY_ITEM_FUNCTIONS_(t, i) functions_##t##_##i
 #define GANTRY_ITEM_FUNCTIONS(t, i) GANTRY_ITEM_FUNCTIONS_(t, i)
 #define GANTRY_ITEM_FUNCTION(name) GANTRY_RANGE_FN(name),
-#define GANTRY_ITEM_ROW(t_, i_) {.t = t_, .i = i_, .functions = GANTRY_ITEM_FUNCTIONS(t_, i_)},
+#define GANTRY_ITEM_ROW(t_, i_) \
+    {.t = GANTRY_ID_##t_, .i = GANTRY_ID_##i_, .functions = GANTRY_ITEM_FUNCTIONS(t_, i_)},
 
-/* GANTRY_ITEM_ROWS is what the header of the types defined. */
+/* A family whose text has an index type defines GANTRY_I and GANTRY_ITEM_ROWS anew (loss_cpu.c). */
+#define GANTRY_I none
+#define GANTRY_ITEM_ROW_OF(t_) GANTRY_ITEM_ROW(t_, none)
+#define GANTRY_ITEM_ROWS GANTRY_ITEM_TYPES(GANTRY_ITEM_ROW_OF)
+
 #ifndef GANTRY_CPU_VARIANT
 #define GANTRY_CPU_ITEM_FAMILY(family)                                                    \
     static const gantry__k_item_row_t rows[] = {GANTRY_ITEM_ROWS{.t = 0}};                \

@@ -3,8 +3,9 @@
  * The dialect of the portable device text: what one source needs in order to be OpenCL C 1.2, C11
  * and CUDA C (NVRTC).
  *
- * This file comes first. A program for a device is this text followed by others of the folder; C
- * code includes this file and then the ones it uses. It holds no kernels, and no functions beyond
+ * A program for a device is constants.cl, which the build makes from gantry/abi_types.h, then this
+ * text and others of the folder; C code includes this file, which includes that header, and then
+ * the ones it uses. It holds no kernels, and no functions beyond
  * the reinterpretation of bits and the division of positions.
  *
  * Names given here, in all three languages:
@@ -131,6 +132,7 @@ typedef unsigned long long gantry__cuda_ulong_t;
 
 #else
 
+#include <gantry/abi_types.h>
 #include <float.h>
 #include <math.h>
 #include <stdint.h>

@@ -18,11 +18,11 @@
     } while (0)
 
 /* The key of an element, by its size; see sort.cl. GANTRY_KEY_OF_T is that of T's. */
-typedef uint gantry__key_3;
-typedef ulong gantry__key_9;
-typedef uint gantry__key_10;
-typedef uint gantry__key_17;
-#define GANTRY_KEY_OF_T GANTRY_PASTE(gantry__key_, GANTRY_T_ID)
+typedef uint gantry__key_i32;
+typedef ulong gantry__key_i64;
+typedef uint gantry__key_b8;
+typedef uint gantry__key_u16;
+#define GANTRY_KEY_OF_T GANTRY_PASTE(gantry__key_, GANTRY_T)
 
 /* The key of an update that goes to no slice; see scatter.cl. */
 #define GANTRY_NO_SLICE 0xffffffffu

@@ -142,8 +142,8 @@
 #define GANTRY_ITEM_JOIN(name, t, i) GANTRY_ITEM_JOIN_(name, t, i)
 #define GANTRY_RANGE_JOIN_(name, t, i) name##_range_##t##_##i
 #define GANTRY_RANGE_JOIN(name, t, i) GANTRY_RANGE_JOIN_(name, t, i)
-#define GANTRY_ITEM_FN(name) GANTRY_ITEM_JOIN(name, GANTRY_T_ID, GANTRY_I_ID)
-#define GANTRY_RANGE_FN(name) GANTRY_RANGE_JOIN(name, GANTRY_T_ID, GANTRY_I_ID)
+#define GANTRY_ITEM_FN(name) GANTRY_ITEM_JOIN(name, GANTRY_T, GANTRY_I)
+#define GANTRY_RANGE_FN(name) GANTRY_RANGE_JOIN(name, GANTRY_T, GANTRY_I)
 
 /* spans: inputs, outputs; then the fault slot where there is one. */
 #define GANTRY_ITEM_RANGE(name, P, ...)                                                          \

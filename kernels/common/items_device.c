@@ -10,10 +10,10 @@ static gantry__k_options_t items_device_options_of(const gantry_op_call_t *call,
     gantry__k_options_t options = gantry__k_options(call);
 
     if (launch->t != 0) {
-        gantry__k_define(&options, "T_ID", (uint32_t)launch->t);
+        gantry__k_define_type(&options, "T", launch->t);
     }
     if (launch->i != 0) {
-        gantry__k_define(&options, "I_ID", (uint32_t)launch->i);
+        gantry__k_define_type(&options, "I", launch->i);
     }
     return options;
 }
@@ -52,9 +52,9 @@ int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry__k_items
     args[count++] = gantry__k_scalar(launch->parameters, launch->parameter_bytes);
     status = call->services->kernel(call, items->source, options.text, items->names[launch->item],
                                     &kernel);
-    if (status == GANTRY_K_OK && launch->can_fail) {
+    if (status == GANTRY_OK && launch->can_fail) {
         status = gantry__k_fault(call, &launch->words, &fault);
         args[count++] = gantry__k_raw_span(fault);
     }
-    return status == GANTRY_K_OK ? gantry__k_launch_work(call, kernel, &work, args, count) : status;
+    return status == GANTRY_OK ? gantry__k_launch_work(call, kernel, &work, args, count) : status;
 }

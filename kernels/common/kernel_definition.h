@@ -9,9 +9,9 @@
 #include "kernels/common/kernel_types.h"
 
 /* Type constraints that many have. */
-static const gantry_type_constraint_t gantry__k_any_type[] = {{"T", GANTRY_K_ANY}};
-static const gantry_type_constraint_t gantry__k_numeric_type[] = {{"T", GANTRY_K_NUMERIC}};
-static const gantry_type_constraint_t gantry__k_floating_type[] = {{"T", GANTRY_K_FLOATING}};
+static const gantry_type_constraint_t gantry__k_any_type[] = {{"T", GANTRY_DTYPES_ANY}};
+static const gantry_type_constraint_t gantry__k_numeric_type[] = {{"T", GANTRY_DTYPES_NUMERIC}};
+static const gantry_type_constraint_t gantry__k_floating_type[] = {{"T", GANTRY_DTYPES_FLOATING}};
 
 #define GANTRY_K_COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
@@ -53,7 +53,7 @@ static const gantry_type_constraint_t gantry__k_floating_type[] = {{"T", GANTRY_
     int32_t gantry_pack_query_##stem(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);  \
     int32_t gantry_pack_query_##stem(uint32_t max_abi, const gantry_kernel_pack_t **out_pack) { \
         *out_pack = max_abi >= stem##_pack.abi_version ? &stem##_pack : NULL;                   \
-        return *out_pack != NULL ? GANTRY_K_OK : GANTRY_K_FAILED_PRECONDITION;                  \
+        return *out_pack != NULL ? GANTRY_OK : GANTRY_FAILED_PRECONDITION;                      \
     }                                                                                           \
     int32_t gantry_pack_query_##stem(uint32_t max_abi, const gantry_kernel_pack_t **out_pack)
 

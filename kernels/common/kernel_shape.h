@@ -20,8 +20,8 @@
 typedef struct gantry__k_plan_t {
     int32_t rank; /* at least 1 */
     int32_t operands;
-    int64_t dims[GANTRY_K_MAX_RANK];
-    int64_t strides[GANTRY_K_MAX_OPERANDS][GANTRY_K_MAX_RANK]; /* in elements */
+    int64_t dims[GANTRY_MAX_RANK];
+    int64_t strides[GANTRY_K_MAX_OPERANDS][GANTRY_MAX_RANK]; /* in elements */
 } gantry__k_plan_t;
 
 /* Strides of a dense tensor of `dims` broadcast to an output of out_rank >= rank dimensions. */

@@ -12,77 +12,74 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Element types kernels know: the numbers of gantry_dtype_t, which the ABI carries as int32_t. */
-enum {
-    GANTRY_K_FLOAT32 = 1,
-    GANTRY_K_FLOAT64 = 2,
-    GANTRY_K_INT32 = 3,
-    GANTRY_K_UINT8 = 4,
-    GANTRY_K_INT16 = 5,
-    GANTRY_K_INT8 = 6,
-    GANTRY_K_COMPLEX64 = 8,
-    GANTRY_K_INT64 = 9,
-    GANTRY_K_BOOL = 10,
-    GANTRY_K_BFLOAT16 = 14,
-    GANTRY_K_UINT16 = 17,
-    GANTRY_K_FLOAT16 = 19,
-    GANTRY_K_UINT32 = 22,
-    GANTRY_K_UINT64 = 23
-};
+/* Short names of element types, by which the preprocessor makes code per type (types.cl), and their
+ * numbers. */
+#define GANTRY_ID_none 0
+#define GANTRY_ID_f32 GANTRY_FLOAT32
+#define GANTRY_ID_f64 GANTRY_FLOAT64
+#define GANTRY_ID_bf16 GANTRY_BFLOAT16
+#define GANTRY_ID_f16 GANTRY_FLOAT16
+#define GANTRY_ID_i8 GANTRY_INT8
+#define GANTRY_ID_i16 GANTRY_INT16
+#define GANTRY_ID_i32 GANTRY_INT32
+#define GANTRY_ID_i64 GANTRY_INT64
+#define GANTRY_ID_u8 GANTRY_UINT8
+#define GANTRY_ID_u16 GANTRY_UINT16
+#define GANTRY_ID_u32 GANTRY_UINT32
+#define GANTRY_ID_u64 GANTRY_UINT64
+#define GANTRY_ID_b8 GANTRY_BOOL
 
-#define GANTRY_K_BIT(t) (UINT64_C(1) << (t))
-#define GANTRY_K_FLOATS (GANTRY_K_BIT(GANTRY_K_FLOAT32) | GANTRY_K_BIT(GANTRY_K_FLOAT64))
-#define GANTRY_K_INTS (GANTRY_K_BIT(GANTRY_K_INT32) | GANTRY_K_BIT(GANTRY_K_INT64))
-#define GANTRY_K_NUMBERS (GANTRY_K_FLOATS | GANTRY_K_INTS)
-#define GANTRY_K_BOOLS GANTRY_K_BIT(GANTRY_K_BOOL)
-/* Stored as 16 bits, computed with as float32: in matrix products and Cast. */
-#define GANTRY_K_HALVES (GANTRY_K_BIT(GANTRY_K_FLOAT16) | GANTRY_K_BIT(GANTRY_K_BFLOAT16))
-/* What families with all types take. */
-#define GANTRY_K_FLOATING (GANTRY_K_FLOATS | GANTRY_K_HALVES)
-#define GANTRY_K_SIGNED (GANTRY_K_INTS | GANTRY_K_BIT(GANTRY_K_INT8) | GANTRY_K_BIT(GANTRY_K_INT16))
-#define GANTRY_K_UNSIGNED                                           \
-    (GANTRY_K_BIT(GANTRY_K_UINT8) | GANTRY_K_BIT(GANTRY_K_UINT16) | \
-     GANTRY_K_BIT(GANTRY_K_UINT32) | GANTRY_K_BIT(GANTRY_K_UINT64))
-#define GANTRY_K_INTEGERS (GANTRY_K_SIGNED | GANTRY_K_UNSIGNED)
-#define GANTRY_K_NUMERIC (GANTRY_K_FLOATING | GANTRY_K_INTEGERS)
-#define GANTRY_K_SIGNED_NUMERIC (GANTRY_K_FLOATING | GANTRY_K_SIGNED)
-#define GANTRY_K_NUMERIC_BOOL (GANTRY_K_NUMERIC | GANTRY_K_BOOLS)
-/* What ops take that move elements and never look at them. */
-#define GANTRY_K_ANY (GANTRY_K_NUMERIC_BOOL | GANTRY_K_BIT(GANTRY_K_COMPLEX64))
+/* The sets of abi_types.h as lists, ROW(short name) each. */
+#define GANTRY_NO_TYPES(ROW)
+#define GANTRY_FLOATS(ROW) ROW(f32) ROW(f64)
+#define GANTRY_HALVES(ROW) ROW(bf16) ROW(f16)
+#define GANTRY_FLOATING(ROW) GANTRY_FLOATS(ROW) GANTRY_HALVES(ROW)
+#define GANTRY_INTS(ROW) ROW(i32) ROW(i64)
+#define GANTRY_OTHER_INTEGERS(ROW) ROW(i8) ROW(i16) ROW(u8) ROW(u16) ROW(u32) ROW(u64)
+#define GANTRY_INTEGERS(ROW) GANTRY_INTS(ROW) GANTRY_OTHER_INTEGERS(ROW)
+#define GANTRY_NUMBERS(ROW) GANTRY_FLOATS(ROW) GANTRY_INTS(ROW)
+#define GANTRY_NUMBERS_BOOL(ROW) GANTRY_NUMBERS(ROW) ROW(b8)
+#define GANTRY_NUMERIC(ROW) GANTRY_FLOATING(ROW) GANTRY_INTEGERS(ROW)
+#define GANTRY_NUMERIC_BOOL(ROW) GANTRY_NUMERIC(ROW) ROW(b8)
+/* One type of each size, for bits that are moved: gantry__k_twin. */
+#define GANTRY_BY_SIZE(ROW) ROW(b8) ROW(u16) ROW(i32) ROW(i64)
+/* Floating types, and of integers, whose sums wrap alike, one of each size. */
+#define GANTRY_WRAPPING(ROW) GANTRY_FLOATING(ROW) ROW(u8) ROW(u16) ROW(i32) ROW(i64)
 
-/* Status codes a kernel may return, the numbers of status.h. */
-enum {
-    GANTRY_K_OK = 0,
-    GANTRY_K_UNKNOWN = 2,
-    GANTRY_K_INVALID_ARGUMENT = 3,
-    GANTRY_K_NOT_FOUND = 5,
-    GANTRY_K_RESOURCE_EXHAUSTED = 8,
-    GANTRY_K_FAILED_PRECONDITION = 9,
-    GANTRY_K_OUT_OF_RANGE = 11,
-    GANTRY_K_UNIMPLEMENTED = 12,
-    GANTRY_K_INTERNAL = 13,
-    GANTRY_K_UNAVAILABLE = 14
-};
+#define GANTRY_BIT_OF(name) | GANTRY_DTYPE_BIT(GANTRY_ID_##name)
+_Static_assert((0 GANTRY_FLOATING(GANTRY_BIT_OF)) == GANTRY_DTYPES_FLOATING, "floating types");
+_Static_assert((0 GANTRY_INTEGERS(GANTRY_BIT_OF)) == GANTRY_DTYPES_INTEGERS, "integers");
+_Static_assert((0 GANTRY_NUMBERS(GANTRY_BIT_OF)) == GANTRY_DTYPES_NUMBERS, "numbers");
+_Static_assert((0 GANTRY_NUMERIC_BOOL(GANTRY_BIT_OF)) == GANTRY_DTYPES_NUMERIC_BOOL, "all types");
 
-#define GANTRY_K_MAX_RANK 8
+/* The type's short name; "none" of a type that no program computes with. */
+static inline const char *gantry__k_short_name(int32_t dtype) {
+    switch (dtype) {
+#define GANTRY_NAME_CASE(name) \
+    case GANTRY_ID_##name: return #name;
+        GANTRY_NUMERIC_BOOL(GANTRY_NAME_CASE)
+#undef GANTRY_NAME_CASE
+        default: return "none";
+    }
+}
 
 /* Bytes of one element; 1 for a type that no kernel takes: callers divide by it. */
 static inline uint32_t gantry__k_size(int32_t dtype) {
     switch (dtype) {
-        case GANTRY_K_FLOAT32:
-        case GANTRY_K_INT32:
-        case GANTRY_K_UINT32: return 4;
-        case GANTRY_K_FLOAT64:
-        case GANTRY_K_INT64:
-        case GANTRY_K_UINT64:
-        case GANTRY_K_COMPLEX64: return 8;
-        case GANTRY_K_FLOAT16:
-        case GANTRY_K_BFLOAT16:
-        case GANTRY_K_INT16:
-        case GANTRY_K_UINT16: return 2;
-        case GANTRY_K_BOOL:
-        case GANTRY_K_INT8:
-        case GANTRY_K_UINT8:
+        case GANTRY_FLOAT32:
+        case GANTRY_INT32:
+        case GANTRY_UINT32: return 4;
+        case GANTRY_FLOAT64:
+        case GANTRY_INT64:
+        case GANTRY_UINT64:
+        case GANTRY_COMPLEX64: return 8;
+        case GANTRY_FLOAT16:
+        case GANTRY_BFLOAT16:
+        case GANTRY_INT16:
+        case GANTRY_UINT16: return 2;
+        case GANTRY_BOOL:
+        case GANTRY_INT8:
+        case GANTRY_UINT8:
         default: return 1;
     }
 }
@@ -93,7 +90,7 @@ static inline uint32_t gantry__k_size_row(uint32_t bytes) { return bytes == 8 ? 
 /* The type that stands for all of this size in programs that move bits and never compute with
  * them. */
 static inline int32_t gantry__k_twin_of(uint32_t bytes) {
-    static const int32_t twins[] = {GANTRY_K_BOOL, GANTRY_K_UINT16, GANTRY_K_INT32, GANTRY_K_INT64};
+    static const int32_t twins[] = {GANTRY_BOOL, GANTRY_UINT16, GANTRY_INT32, GANTRY_INT64};
 
     return twins[gantry__k_size_row(bytes)];
 }
@@ -106,21 +103,21 @@ static inline int32_t gantry__k_twin(int32_t dtype) {
 /* The bits of 1 in dtype, lowest byte first. */
 static inline uint64_t gantry__k_one(int32_t dtype) {
     switch (dtype) {
-        case GANTRY_K_FLOAT32:
-        case GANTRY_K_COMPLEX64: return 0x3f800000; /* the imaginary part comes second */
-        case GANTRY_K_FLOAT64: return UINT64_C(0x3ff0000000000000);
-        case GANTRY_K_FLOAT16: return 0x3c00;
-        case GANTRY_K_BFLOAT16: return 0x3f80;
+        case GANTRY_FLOAT32:
+        case GANTRY_COMPLEX64: return 0x3f800000; /* the imaginary part comes second */
+        case GANTRY_FLOAT64: return UINT64_C(0x3ff0000000000000);
+        case GANTRY_FLOAT16: return 0x3c00;
+        case GANTRY_BFLOAT16: return 0x3f80;
         default: return 1;
     }
 }
 
 static inline int gantry__k_is_half(int32_t dtype) {
-    return dtype == GANTRY_K_FLOAT16 || dtype == GANTRY_K_BFLOAT16;
+    return dtype == GANTRY_FLOAT16 || dtype == GANTRY_BFLOAT16;
 }
 
 static inline int gantry__k_is_float(int32_t dtype) {
-    return dtype == GANTRY_K_FLOAT32 || dtype == GANTRY_K_FLOAT64;
+    return dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64;
 }
 
 /* The attribute `name` of the call, NULL when the op has none of that name. */
@@ -163,9 +160,9 @@ static inline uint64_t gantry__k_host_bits(const gantry_arg_t *arg) {
  * bits. */
 static inline int64_t gantry__k_host_int(const gantry_arg_t *arg, int64_t index) {
     switch (arg->dtype) {
-        case GANTRY_K_INT8: return ((const int8_t *)arg->data)[index];
-        case GANTRY_K_UINT8: return ((const uint8_t *)arg->data)[index];
-        case GANTRY_K_INT32: return ((const int32_t *)arg->data)[index];
+        case GANTRY_INT8: return ((const int8_t *)arg->data)[index];
+        case GANTRY_UINT8: return ((const uint8_t *)arg->data)[index];
+        case GANTRY_INT32: return ((const int32_t *)arg->data)[index];
         default: return ((const int64_t *)arg->data)[index];
     }
 }

@@ -89,11 +89,6 @@ GANTRY_FN GANTRY_LONG gantry__offset(const GANTRY_LONG rank, const GANTRY_LONG *
  * what the host tells: left[b] is how far before the end of block b, of 2^31 positions, its first
  * offender lies. A larger number comes from an earlier position, so that an atomic maximum of 32
  * bits, which every device has, finds it. Behind the blocks offenders race for the position. */
-#define GANTRY_FAULT_INDEX_OUT_OF_RANGE 1u
-#define GANTRY_FAULT_DIVISION_BY_ZERO 2u
-#define GANTRY_FAULT_BAD_PERMUTATION 3u
-#define GANTRY_FAULT_NEGATIVE_EXPONENT 4u
-#define GANTRY_FAULT_LABEL_OUT_OF_RANGE 5u
 #define GANTRY_FAULT(name, code_, input_, position_)                          \
     gantry__note_fault(GANTRY_OUT(uint, name), (uint)(code_), (uint)(input_), \
                        (GANTRY_LONG)(position_))

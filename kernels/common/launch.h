@@ -109,7 +109,7 @@ static inline int32_t gantry__k_fault(gantry_op_call_t *call, const gantry_fault
     const gantry_call_services_t *services = call->services;
     const int32_t status = services->fault(call, out_span);
 
-    if (status == GANTRY_K_OK &&
+    if (status == GANTRY_OK &&
         services->struct_size > offsetof(gantry_call_services_t, fault_words) &&
         services->fault_words != NULL) {
         services->fault_words(call, words);

@@ -19,7 +19,7 @@ void gantry__portable_print_list(const int64_t *numbers, int64_t count, const ch
 
 void gantry__portable_print_place(const int64_t *dims, int32_t rank, int64_t position, char *out,
                                   size_t out_bytes) {
-    int64_t place[GANTRY_K_MAX_RANK];
+    int64_t place[GANTRY_MAX_RANK];
 
     for (int32_t d = rank - 1; d >= 0; --d) {
         place[d] = position % dims[d];

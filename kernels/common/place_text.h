@@ -6,7 +6,7 @@
 #include "kernels/common/kernel_types.h"
 
 /* that a number for each dimension needs */
-#define GANTRY_K_PLACE_BYTES (GANTRY_K_MAX_RANK * 22 + 4)
+#define GANTRY_K_PLACE_BYTES (GANTRY_MAX_RANK * 22 + 4)
 
 /* Writes "[5,2]", with the separator "," between the numbers. */
 void gantry__portable_print_list(const int64_t *numbers, int64_t count, const char *separator,

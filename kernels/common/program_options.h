@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Build options of a program: definitions of numbers, -DGANTRY_NAME=NUMBER. Every launch writes
- * them, to find its kernel by; so by hand, since snprintf takes as long as finding.
+/* Build options of a program: definitions of numbers and types, -DGANTRY_SERIAL=1 -DGANTRY_T=f32.
+ * Every launch writes them, to find its kernel by; so by hand, since snprintf takes as long as
+ * finding.
  *
  * Owner: a plain value. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_PROGRAM_OPTIONS_H
@@ -15,36 +16,47 @@ typedef struct {
     uint32_t length;
 } gantry__k_options_t;
 
-/* A definition for which there is no room is left out; a program whose text needs it does not
- * build then. */
-static inline void gantry__k_define(gantry__k_options_t *options, const char *name,
-                                    uint32_t value) {
+/* -DGANTRY_name=value. A definition for which there is no room is left out; a program whose text
+ * needs it does not build then. */
+static inline void gantry__k_define_text(gantry__k_options_t *options, const char *name,
+                                         const char *value, size_t value_length) {
     static const char define[] = "-DGANTRY_";
     const size_t name_length = strlen(name);
-    char digits[10];
-    uint32_t count = 0;
     char *at = options->text + options->length;
 
-    if (options->length + sizeof define + 2 + name_length + sizeof digits > sizeof options->text) {
+    if (options->length + sizeof define + 2 + name_length + value_length > sizeof options->text) {
         return;
     }
-    do {
-        digits[count++] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value != 0);
-    if (options->length > 0) {
-        *at++ = ' ';
-    }
+    if (options->length > 0) *at++ = ' ';
     memcpy(at, define, sizeof define - 1);
     at += sizeof define - 1;
     memcpy(at, name, name_length);
     at += name_length;
     *at++ = '=';
-    while (count > 0) {
-        *at++ = digits[--count];
-    }
+    memcpy(at, value, value_length);
+    at += value_length;
     *at = '\0';
     options->length = (uint32_t)(at - options->text);
+}
+
+static inline void gantry__k_define(gantry__k_options_t *options, const char *name,
+                                    uint32_t value) {
+    char digits[10];
+    uint32_t first = sizeof digits;
+
+    do {
+        digits[--first] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    gantry__k_define_text(options, name, digits + first, sizeof digits - first);
+}
+
+/* An element type, by its short name (types.cl): letter is T, S or I. */
+static inline void gantry__k_define_type(gantry__k_options_t *options, const char *letter,
+                                         int32_t dtype) {
+    const char *name = gantry__k_short_name(dtype);
+
+    gantry__k_define_text(options, letter, name, strlen(name));
 }
 
 /* What all programs are told: whether work-items are loops rather than lanes. */
@@ -64,7 +76,7 @@ static inline gantry__k_options_t gantry__k_options_of_type(const gantry_op_call
                                                             int32_t type) {
     gantry__k_options_t options = gantry__k_options(call);
 
-    gantry__k_define(&options, "T_ID", (uint32_t)type);
+    gantry__k_define_type(&options, "T", type);
     return options;
 }
 
@@ -72,7 +84,7 @@ static inline gantry__k_options_t gantry__k_options_of_type(const gantry_op_call
 static inline gantry__k_options_t gantry__k_size_options(const gantry_op_call_t *call,
                                                          uint32_t bytes, int32_t index_dtype) {
     gantry__k_options_t options = gantry__k_options_of_type(call, gantry__k_twin_of(bytes));
-    if (index_dtype != 0) gantry__k_define(&options, "I_ID", (uint32_t)index_dtype);
+    if (index_dtype != 0) gantry__k_define_type(&options, "I", index_dtype);
     return options;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element types, by their numbers (gantry_dtype_t). A program's build options name its types:
- * -DGANTRY_T_ID=<number> gives T; GANTRY_S_ID and GANTRY_I_ID, where a kernel has a second (source,
- * output) or an index type, give S and I. C code sets the same names by #define before it includes
- * a family's text, once per type: everything that depends on them here is a macro. Comes after
- * dialect.cl.
+/* Element types, by short names: f32 f64 bf16 f16, i8 i16 i32 i64, u8 u16 u32 u64, and b8 for bool.
+ * A program's build options name its types: -DGANTRY_T=bf16 gives T; GANTRY_S and GANTRY_I, where a
+ * kernel has a second (source, output) or an index type, give S and I. C code sets the same names
+ * by #define before it includes a family's text, once per type (each_type.h): everything that
+ * depends on them here is a macro. Comes after dialect.cl.
  *
  *   U   T's twin in which arithmetic wraps: unsigned, of 32 bits at least, for integers; float for
  *       halves; else T
@@ -11,116 +11,154 @@
  *       back
  *
  * bool is a uchar that holds 0 or 1; a half is a ushort, its bits. Where bits are moved and never
- * looked at, bool, uint16, int32 and int64 stand for all types of their size. Class flags are 0
- * or 1. */
+ * looked at, bool, uint16, int32 and int64 stand for all types of their size.
+ *
+ *     #if GANTRY_T_IS(f64)        one type; in #if alone
+ *     GANTRY_T_IS_HALF, ...       a class of types; 0 or 1, in #if and in expressions */
 #ifndef GANTRY_TYPES_CL
 #define GANTRY_TYPES_CL
-
-#define GANTRY_FLOAT32 1
-#define GANTRY_FLOAT64 2
-#define GANTRY_INT32 3
-#define GANTRY_UINT8 4
-#define GANTRY_INT16 5
-#define GANTRY_INT8 6
-#define GANTRY_INT64 9
-#define GANTRY_BOOL 10
-#define GANTRY_BFLOAT16 14
-#define GANTRY_UINT16 17
-#define GANTRY_FLOAT16 19
-#define GANTRY_UINT32 22
-#define GANTRY_UINT64 23
-
-#if defined(__OPENCL_VERSION__) && defined(cl_khr_fp64) && \
-    ((defined(GANTRY_T_ID) && GANTRY_T_ID == 2) || (defined(GANTRY_S_ID) && GANTRY_S_ID == 2))
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
-#endif
-
-typedef float gantry__type_1;
-typedef int gantry__type_3;
-typedef uchar gantry__type_4;
-typedef short gantry__type_5;
-typedef signed char gantry__type_6;
-typedef GANTRY_LONG gantry__type_9;
-typedef uchar gantry__type_10;
-typedef ushort gantry__type_14;
-typedef ushort gantry__type_17;
-typedef ushort gantry__type_19;
-typedef uint gantry__type_22;
-typedef ulong gantry__type_23;
-
-typedef float gantry__wraps_1;
-typedef uint gantry__wraps_3;
-typedef uint gantry__wraps_4;
-typedef uint gantry__wraps_5;
-typedef uint gantry__wraps_6;
-typedef ulong gantry__wraps_9;
-typedef uchar gantry__wraps_10;
-typedef float gantry__wraps_14;
-typedef uint gantry__wraps_17;
-typedef float gantry__wraps_19;
-typedef uint gantry__wraps_22;
-typedef ulong gantry__wraps_23;
-
-typedef float gantry__computed_1;
-typedef int gantry__computed_3;
-typedef uchar gantry__computed_4;
-typedef short gantry__computed_5;
-typedef signed char gantry__computed_6;
-typedef GANTRY_LONG gantry__computed_9;
-typedef uchar gantry__computed_10;
-typedef float gantry__computed_14;
-typedef ushort gantry__computed_17;
-typedef float gantry__computed_19;
-typedef uint gantry__computed_22;
-typedef ulong gantry__computed_23;
-
-#if GANTRY_HAS_FLOAT64
-typedef double gantry__type_2;
-typedef double gantry__wraps_2;
-typedef double gantry__computed_2;
-#endif
 
 #define GANTRY_PASTE_TOKENS(a, b) a##b
 #define GANTRY_PASTE(a, b) GANTRY_PASTE_TOKENS(a, b)
 
-#define T GANTRY_PASTE(gantry__type_, GANTRY_T_ID)
-#define U GANTRY_PASTE(gantry__wraps_, GANTRY_T_ID)
-#define C GANTRY_PASTE(gantry__computed_, GANTRY_T_ID)
-#define S GANTRY_PASTE(gantry__type_, GANTRY_S_ID)
-#define I GANTRY_PASTE(gantry__type_, GANTRY_I_ID)
+/* The preprocessor compares numbers, not names: of two equal names it makes a macro that is 1, of
+ * two others a word that it does not know, which #if takes for 0. */
+#define GANTRY_SAME_TOKENS(a, b) GANTRY_SAME_##a##_##b
+#define GANTRY_SAME(a, b) GANTRY_SAME_TOKENS(a, b)
+#define GANTRY_SAME_f32_f32 1
+#define GANTRY_SAME_f64_f64 1
+#define GANTRY_SAME_i32_i32 1
+#define GANTRY_SAME_u8_u8 1
+#define GANTRY_SAME_i16_i16 1
+#define GANTRY_SAME_i8_i8 1
+#define GANTRY_SAME_i64_i64 1
+#define GANTRY_SAME_b8_b8 1
+#define GANTRY_SAME_bf16_bf16 1
+#define GANTRY_SAME_u16_u16 1
+#define GANTRY_SAME_f16_f16 1
+#define GANTRY_SAME_u32_u32 1
+#define GANTRY_SAME_u64_u64 1
+
+#define GANTRY_T_IS(name) GANTRY_SAME(GANTRY_T, name)
+#define GANTRY_S_IS(name) GANTRY_SAME(GANTRY_S, name)
+
+#if defined(__OPENCL_VERSION__) && defined(cl_khr_fp64) && (GANTRY_T_IS(f64) || GANTRY_S_IS(f64))
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+
+/* T, U and C of each type. */
+#define GANTRY_TYPE(name, type, wraps, computed) \
+    typedef type gantry__type_##name;            \
+    typedef wraps gantry__wraps_##name;          \
+    typedef computed gantry__computed_##name
+GANTRY_TYPE(f32, float, float, float);
+#if GANTRY_HAS_FLOAT64
+GANTRY_TYPE(f64, double, double, double);
+#endif
+GANTRY_TYPE(bf16, ushort, float, float);
+GANTRY_TYPE(f16, ushort, float, float);
+GANTRY_TYPE(i8, signed char, uint, signed char);
+GANTRY_TYPE(i16, short, uint, short);
+GANTRY_TYPE(i32, int, uint, int);
+GANTRY_TYPE(i64, GANTRY_LONG, ulong, GANTRY_LONG);
+GANTRY_TYPE(u8, uchar, uint, uchar);
+GANTRY_TYPE(u16, ushort, uint, ushort);
+GANTRY_TYPE(u32, uint, uint, uint);
+GANTRY_TYPE(u64, ulong, ulong, ulong);
+GANTRY_TYPE(b8, uchar, uchar, uchar);
+
+#define T GANTRY_PASTE(gantry__type_, GANTRY_T)
+#define U GANTRY_PASTE(gantry__wraps_, GANTRY_T)
+#define C GANTRY_PASTE(gantry__computed_, GANTRY_T)
+#define S GANTRY_PASTE(gantry__type_, GANTRY_S)
+#define I GANTRY_PASTE(gantry__type_, GANTRY_I)
 
 /* The T whose bits are the lowest of a ulong. */
-#define GANTRY_T_OF_BITS(bits) GANTRY_PASTE(gantry__of_bits_, GANTRY_T_ID)(bits)
-#define gantry__of_bits_1(bits) GANTRY_AS_FLOAT((uint)(bits))
-#define gantry__of_bits_2(bits) GANTRY_AS_DOUBLE(bits)
-#define gantry__of_bits_3(bits) ((int)(bits))
-#define gantry__of_bits_4(bits) ((uchar)(bits))
-#define gantry__of_bits_5(bits) ((short)(bits))
-#define gantry__of_bits_6(bits) ((signed char)(bits))
-#define gantry__of_bits_9(bits) ((GANTRY_LONG)(bits))
-#define gantry__of_bits_14(bits) ((ushort)(bits))
-#define gantry__of_bits_17(bits) ((ushort)(bits))
-#define gantry__of_bits_19(bits) ((ushort)(bits))
-#define gantry__of_bits_22(bits) ((uint)(bits))
-#define gantry__of_bits_23(bits) (bits)
+#define GANTRY_T_OF_BITS(bits) GANTRY_PASTE(gantry__of_bits_, GANTRY_T)(bits)
+#define gantry__of_bits_f32(bits) GANTRY_AS_FLOAT((uint)(bits))
+#define gantry__of_bits_f64(bits) GANTRY_AS_DOUBLE(bits)
+#define gantry__of_bits_i32(bits) ((int)(bits))
+#define gantry__of_bits_u8(bits) ((uchar)(bits))
+#define gantry__of_bits_i16(bits) ((short)(bits))
+#define gantry__of_bits_i8(bits) ((signed char)(bits))
+#define gantry__of_bits_i64(bits) ((GANTRY_LONG)(bits))
+#define gantry__of_bits_bf16(bits) ((ushort)(bits))
+#define gantry__of_bits_u16(bits) ((ushort)(bits))
+#define gantry__of_bits_f16(bits) ((ushort)(bits))
+#define gantry__of_bits_u32(bits) ((uint)(bits))
+#define gantry__of_bits_u64(bits) (bits)
 
-#define GANTRY_ID_IS_FLOAT(id) ((id) == 1 || (id) == 2)
-#define GANTRY_ID_IS_SIGNED(id) ((id) == 3 || (id) == 5 || (id) == 6 || (id) == 9)
-#define GANTRY_ID_IS_UNSIGNED(id) ((id) == 4 || (id) == 17 || (id) == 22 || (id) == 23)
-#define GANTRY_ID_IS_HALF(id) ((id) == 14 || (id) == 19)
+/* Any T as the type C that it is computed in, and back, rounded; any S likewise.
+ * Comes to use after half.cl. */
+#define GANTRY_WIDEN(x) GANTRY_PASTE(gantry__widen_, GANTRY_T)(x)
+#define GANTRY_WIDEN_S(x) GANTRY_PASTE(gantry__widen_, GANTRY_S)(x)
+#define GANTRY_NARROW(x) GANTRY_PASTE(gantry__narrow_, GANTRY_T)(x)
 
-#define GANTRY_T_IS_FLOAT GANTRY_ID_IS_FLOAT(GANTRY_T_ID)
-#define GANTRY_T_IS_SIGNED GANTRY_ID_IS_SIGNED(GANTRY_T_ID)
-#define GANTRY_T_IS_UNSIGNED GANTRY_ID_IS_UNSIGNED(GANTRY_T_ID)
+#define gantry__widen_f32(x) (x)
+#define gantry__widen_f64(x) (x)
+#define gantry__widen_i32(x) (x)
+#define gantry__widen_u8(x) (x)
+#define gantry__widen_i16(x) (x)
+#define gantry__widen_i8(x) (x)
+#define gantry__widen_i64(x) (x)
+#define gantry__widen_b8(x) (x)
+#define gantry__widen_bf16(x) gantry__bf16_to_f32(x)
+#define gantry__widen_u16(x) (x)
+#define gantry__widen_f16(x) gantry__f16_to_f32(x)
+#define gantry__widen_u32(x) (x)
+#define gantry__widen_u64(x) (x)
+
+#define gantry__narrow_f32(x) (x)
+#define gantry__narrow_f64(x) (x)
+#define gantry__narrow_i32(x) (x)
+#define gantry__narrow_u8(x) (x)
+#define gantry__narrow_i16(x) (x)
+#define gantry__narrow_i8(x) (x)
+#define gantry__narrow_i64(x) (x)
+#define gantry__narrow_b8(x) (x)
+#define gantry__narrow_bf16(x) gantry__f32_to_bf16(x)
+#define gantry__narrow_u16(x) (x)
+#define gantry__narrow_f16(x) gantry__f32_to_f16(x)
+#define gantry__narrow_u32(x) (x)
+#define gantry__narrow_u64(x) (x)
+
+/* Classes of types. */
+#define GANTRY_CLASS_FLOAT 1
+#define GANTRY_CLASS_HALF 2
+#define GANTRY_CLASS_SIGNED 3
+#define GANTRY_CLASS_UNSIGNED 4
+#define GANTRY_CLASS_BOOL 5
+#define GANTRY_CLASS_OF_f32 GANTRY_CLASS_FLOAT
+#define GANTRY_CLASS_OF_f64 GANTRY_CLASS_FLOAT
+#define GANTRY_CLASS_OF_bf16 GANTRY_CLASS_HALF
+#define GANTRY_CLASS_OF_f16 GANTRY_CLASS_HALF
+#define GANTRY_CLASS_OF_i8 GANTRY_CLASS_SIGNED
+#define GANTRY_CLASS_OF_i16 GANTRY_CLASS_SIGNED
+#define GANTRY_CLASS_OF_i32 GANTRY_CLASS_SIGNED
+#define GANTRY_CLASS_OF_i64 GANTRY_CLASS_SIGNED
+#define GANTRY_CLASS_OF_u8 GANTRY_CLASS_UNSIGNED
+#define GANTRY_CLASS_OF_u16 GANTRY_CLASS_UNSIGNED
+#define GANTRY_CLASS_OF_u32 GANTRY_CLASS_UNSIGNED
+#define GANTRY_CLASS_OF_u64 GANTRY_CLASS_UNSIGNED
+#define GANTRY_CLASS_OF_b8 GANTRY_CLASS_BOOL
+#define GANTRY_CLASS_OF(name) GANTRY_PASTE(GANTRY_CLASS_OF_, name)
+
+#define GANTRY_T_IS_FLOAT (GANTRY_CLASS_OF(GANTRY_T) == GANTRY_CLASS_FLOAT)
+#define GANTRY_T_IS_HALF (GANTRY_CLASS_OF(GANTRY_T) == GANTRY_CLASS_HALF)
+#define GANTRY_T_IS_SIGNED (GANTRY_CLASS_OF(GANTRY_T) == GANTRY_CLASS_SIGNED)
+#define GANTRY_T_IS_UNSIGNED (GANTRY_CLASS_OF(GANTRY_T) == GANTRY_CLASS_UNSIGNED)
+#define GANTRY_T_IS_BOOL (GANTRY_CLASS_OF(GANTRY_T) == GANTRY_CLASS_BOOL)
 #define GANTRY_T_IS_INT (GANTRY_T_IS_SIGNED || GANTRY_T_IS_UNSIGNED)
-#define GANTRY_T_IS_BOOL (GANTRY_T_ID == 10)
-#define GANTRY_T_IS_HALF GANTRY_ID_IS_HALF(GANTRY_T_ID)
 
-#define GANTRY_S_IS_FLOAT GANTRY_ID_IS_FLOAT(GANTRY_S_ID)
-#define GANTRY_S_IS_SIGNED GANTRY_ID_IS_SIGNED(GANTRY_S_ID)
-#define GANTRY_S_IS_UNSIGNED GANTRY_ID_IS_UNSIGNED(GANTRY_S_ID)
+#define GANTRY_S_IS_FLOAT (GANTRY_CLASS_OF(GANTRY_S) == GANTRY_CLASS_FLOAT)
+#define GANTRY_S_IS_HALF (GANTRY_CLASS_OF(GANTRY_S) == GANTRY_CLASS_HALF)
+#define GANTRY_S_IS_SIGNED (GANTRY_CLASS_OF(GANTRY_S) == GANTRY_CLASS_SIGNED)
+#define GANTRY_S_IS_UNSIGNED (GANTRY_CLASS_OF(GANTRY_S) == GANTRY_CLASS_UNSIGNED)
+#define GANTRY_S_IS_BOOL (GANTRY_CLASS_OF(GANTRY_S) == GANTRY_CLASS_BOOL)
 #define GANTRY_S_IS_INT (GANTRY_S_IS_SIGNED || GANTRY_S_IS_UNSIGNED)
-#define GANTRY_S_IS_BOOL (GANTRY_S_ID == 10)
-#define GANTRY_S_IS_HALF GANTRY_ID_IS_HALF(GANTRY_S_ID)
+
+/* Of a type that is known when the kernel runs, as the number of abi_types.h. */
+#define GANTRY_ID_IS_SIGNED(id) \
+    ((id) == GANTRY_INT8 || (id) == GANTRY_INT16 || (id) == GANTRY_INT32 || (id) == GANTRY_INT64)
 
 #endif

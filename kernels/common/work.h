@@ -22,8 +22,8 @@ typedef struct gantry__k_work_t {
 typedef struct gantry__k_device_plan_t {
     gantry__k_work_t work;
     int64_t rank;
-    int64_t dims[GANTRY_K_MAX_RANK];
-    int64_t strides[GANTRY_K_MAX_OPERANDS][GANTRY_K_MAX_RANK];
+    int64_t dims[GANTRY_MAX_RANK];
+    int64_t strides[GANTRY_K_MAX_OPERANDS][GANTRY_MAX_RANK];
 } gantry__k_device_plan_t;
 
 #define GANTRY_K_RUN_UNIT 1024 /* runs are multiples of this many elements */
@@ -78,7 +78,7 @@ static inline gantry__k_work_t gantry__k_work(const gantry_op_call_t *call, int6
 static inline uint32_t gantry__k_math_lanes(const gantry_op_call_t *call) {
     const int32_t dtype = call->inputs[0]->dtype;
     const uint32_t lanes =
-        call->device_info->native_vector_width / (dtype == GANTRY_K_FLOAT64 ? 2 : 1);
+        call->device_info->native_vector_width / (dtype == GANTRY_FLOAT64 ? 2 : 1);
 
     if (gantry__k_is_half(dtype)) {
         return 1;

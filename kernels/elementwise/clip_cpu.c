@@ -5,6 +5,7 @@
 
 #define GANTRY_ITEM_TEXT_FILE "kernels/elementwise/clip.cl"
 #define GANTRY_ITEM_LIST GANTRY_CLIP_ITEMS
-#include "kernels/common/cpu_items_numeric.h"
+#define GANTRY_ITEM_TYPES GANTRY_NUMERIC
+#include "kernels/common/cpu_items_of_types.h"
 
 GANTRY_CPU_ITEM_FAMILY(clip);

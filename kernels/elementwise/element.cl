@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of ops/elementwise.def's expressions for the type T, whose number is GANTRY_T_ID; C is what
+/* The words of ops/elementwise.def's expressions for the type T, which GANTRY_T names; C is what
  * T is computed in. Macros only, and no guard: the C loops include this once per type, a device
  * program holds it once, after types.cl and the math texts. */
 #undef GANTRY_RESULT_SAME
@@ -27,7 +27,7 @@
 
 #if GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF
 
-#if GANTRY_T_ID == 2
+#if GANTRY_T_IS(f64)
 #define GANTRY_MATH(name) gantry__##name##_f64
 #define GANTRY_ABSOLUTE(x) GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0x7fffffffffffffff)
 #else
@@ -52,7 +52,7 @@
 #define GANTRY_CHECK_ZERO_DIVISOR(y) ((y) == 0)
 #define GANTRY_TRUNCATE_DIVIDE(x, y) GANTRY_DIVIDE(x, y)
 #define GANTRY_ROUND(x) (x)
-#if GANTRY_T_ID == 9 || GANTRY_T_ID == 23
+#if GANTRY_T_IS(i64) || GANTRY_T_IS(u64)
 #define GANTRY_POWER(x, y) gantry__power_u64((U)(x), (U)(y))
 #else
 #define GANTRY_POWER(x, y) gantry__power_u32((U)(x), (U)(y))
@@ -61,7 +61,7 @@
 /* x / y, y no divisor that a machine traps at. CPUs divide doubles by vectors and integers one by
  * one; for 32 bits the quotient of the doubles lies on the exact one's side of every integer: it
  * is x / y cut off, too. */
-#if (GANTRY_T_ID == 3 || GANTRY_T_ID == 22) && GANTRY_HAS_FLOAT64 && \
+#if (GANTRY_T_IS(i32) || GANTRY_T_IS(u32)) && GANTRY_HAS_FLOAT64 && \
     (!defined(GANTRY_SERIAL) || GANTRY_SERIAL)
 #define GANTRY_QUOTIENT(x, y) ((C)((double)(x) / (double)(y)))
 #else

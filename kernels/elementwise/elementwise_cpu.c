@@ -35,13 +35,12 @@ void gantry__cpu_map_find(gantry__cpu_map_t *map, const gantry_op_call_t *call, 
         map->loop = GANTRY_CPU_PICK(level, integer_loop)(row, column - GANTRY_CPU_TYPES);
     } else {
         map->loop =
-            elementwise_cpu_find_loops(call, row, gantry__cpu_type_column(GANTRY_K_FLOAT32))->dense;
+            elementwise_cpu_find_loops(call, row, gantry__cpu_type_column(GANTRY_FLOAT32))->dense;
         map->widen = GANTRY_CPU_PICK(level, convert_loop)(
-            column, gantry__cpu_type_column(GANTRY_K_FLOAT32), 0);
-        map->narrow = out_dtype != dtype
-                          ? NULL
-                          : GANTRY_CPU_PICK(level, convert_loop)(
-                                gantry__cpu_type_column(GANTRY_K_FLOAT32), column, 0);
+            column, gantry__cpu_type_column(GANTRY_FLOAT32), 0);
+        map->narrow = out_dtype != dtype ? NULL
+                                         : GANTRY_CPU_PICK(level, convert_loop)(
+                                               gantry__cpu_type_column(GANTRY_FLOAT32), column, 0);
     }
 }
 
@@ -50,8 +49,7 @@ static int64_t elementwise_cpu_grain_of(const element_op_t *op) {
 }
 
 static int32_t elementwise_cpu_finish(gantry_op_call_t *call, const element_op_t *op, int32_t bad) {
-    return bad == 0 ? GANTRY_K_OK
-                    : call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, op->failure);
+    return bad == 0 ? GANTRY_OK : call->services->fail(call, GANTRY_INVALID_ARGUMENT, op->failure);
 }
 
 /* One or two operands of a type that has no loops of all forms. */

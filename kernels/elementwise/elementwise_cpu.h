@@ -33,18 +33,18 @@ enum {
 
 static inline uint32_t gantry__cpu_type_column(int32_t dtype) {
     switch (dtype) {
-        case GANTRY_K_FLOAT32: return 0;
-        case GANTRY_K_FLOAT64: return 1;
-        case GANTRY_K_INT32: return 2;
-        case GANTRY_K_INT64: return 3;
-        case GANTRY_K_INT8: return 5;
-        case GANTRY_K_INT16: return 6;
-        case GANTRY_K_UINT8: return 7;
-        case GANTRY_K_UINT16: return 8;
-        case GANTRY_K_UINT32: return 9;
-        case GANTRY_K_UINT64: return 10;
-        case GANTRY_K_FLOAT16: return 11;
-        case GANTRY_K_BFLOAT16: return 12;
+        case GANTRY_FLOAT32: return 0;
+        case GANTRY_FLOAT64: return 1;
+        case GANTRY_INT32: return 2;
+        case GANTRY_INT64: return 3;
+        case GANTRY_INT8: return 5;
+        case GANTRY_INT16: return 6;
+        case GANTRY_UINT8: return 7;
+        case GANTRY_UINT16: return 8;
+        case GANTRY_UINT32: return 9;
+        case GANTRY_UINT64: return 10;
+        case GANTRY_FLOAT16: return 11;
+        case GANTRY_BFLOAT16: return 12;
         default: return 4;
     }
 }

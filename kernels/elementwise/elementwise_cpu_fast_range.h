@@ -75,40 +75,40 @@ static int32_t all_positive(const float *x, int64_t count) {
         return 0;                                                                             \
     }
 
-NEAR_LOOPS(float, Sin_1, sin_near_f32, all_near, Sin_1_dense)
-NEAR_LOOPS(float, Cos_1, cos_near_f32, all_near, Cos_1_dense)
-NEAR_LOOPS(float, Tan_1, tan_near_f32, all_near, Tan_1_dense)
-NEAR_LOOPS(float, Lgamma_1, lgamma_near_f32, all_positive, Lgamma_1_dense)
-NEAR_LOOPS(float, Digamma_1, digamma_near_f32, all_positive, Digamma_1_dense)
+NEAR_LOOPS(float, Sin_f32, sin_near_f32, all_near, Sin_f32_dense)
+NEAR_LOOPS(float, Cos_f32, cos_near_f32, all_near, Cos_f32_dense)
+NEAR_LOOPS(float, Tan_f32, tan_near_f32, all_near, Tan_f32_dense)
+NEAR_LOOPS(float, Lgamma_f32, lgamma_near_f32, all_positive, Lgamma_f32_dense)
+NEAR_LOOPS(float, Digamma_f32, digamma_near_f32, all_positive, Digamma_f32_dense)
 
 #if defined(GANTRY_BLOCK_LANES)
 static void far_double(uint32_t row, const void *x, const void *y, void *out, int64_t count) {
-    const uint32_t column = gantry__cpu_type_column(GANTRY_K_FLOAT64);
+    const uint32_t column = gantry__cpu_type_column(GANTRY_FLOAT64);
 
     gantry__cpu_element_loops_base()[row * GANTRY_CPU_TYPES + column].dense(x, y, out, count);
 }
 
 /* This instruction set's own loop is left out of the library. */
 #define FAR_DOUBLE(name, x, y, out, count) \
-    ((void)name##_2_dense, far_double(GANTRY_K_ROW_##name, x, y, out, count))
+    ((void)name##_f64_dense, far_double(GANTRY_K_ROW_##name, x, y, out, count))
 #define Sin_far(x, y, out, count) FAR_DOUBLE(Sin, x, y, out, count)
 #define Cos_far(x, y, out, count) FAR_DOUBLE(Cos, x, y, out, count)
-NEAR_LOOPS(double, Sin_2, sin_near_f64, all_near_double, Sin_far)
-NEAR_LOOPS(double, Cos_2, cos_near_f64, all_near_double, Cos_far)
+NEAR_LOOPS(double, Sin_f64, sin_near_f64, all_near_double, Sin_far)
+NEAR_LOOPS(double, Cos_f64, cos_near_f64, all_near_double, Cos_far)
 #else
-NEAR_LOOPS(double, Sin_2, sin_near_f64, all_near_double, Sin_2_dense)
-NEAR_LOOPS(double, Cos_2, cos_near_f64, all_near_double, Cos_2_dense)
+NEAR_LOOPS(double, Sin_f64, sin_near_f64, all_near_double, Sin_f64_dense)
+NEAR_LOOPS(double, Cos_f64, cos_near_f64, all_near_double, Cos_f64_dense)
 #endif
 #undef NEAR_LOOPS
 
 /* What the table takes for them. */
-#define Sin_1_dense Sin_1_blocks
-#define Cos_1_dense Cos_1_blocks
-#define Tan_1_dense Tan_1_blocks
-#define Lgamma_1_dense Lgamma_1_blocks
-#define Digamma_1_dense Digamma_1_blocks
-#define Sin_2_dense Sin_2_blocks
-#define Cos_2_dense Cos_2_blocks
+#define Sin_f32_dense Sin_f32_blocks
+#define Cos_f32_dense Cos_f32_blocks
+#define Tan_f32_dense Tan_f32_blocks
+#define Lgamma_f32_dense Lgamma_f32_blocks
+#define Digamma_f32_dense Digamma_f32_blocks
+#define Sin_f64_dense Sin_f64_blocks
+#define Cos_f64_dense Cos_f64_blocks
 
 #if defined(GANTRY_BLOCK_LANES)
 /* Is every quotient of the block near? One that is large where a zero or a NaN is. */
@@ -138,7 +138,7 @@ static int32_t all_quotients_near(const float *x, int64_t x_count, const float *
             if (all_quotients_near(x, x_step == 0 ? 1 : length, y, y_step == 0 ? 1 : length)) {    \
                 in_blocks_float(name##_near, x, x_step, y, y_step, out, length);                   \
             } else {                                                                               \
-                name##_1_##form(x, y, out, length);                                                \
+                name##_f32_##form(x, y, out, length);                                              \
             }                                                                                      \
         }                                                                                          \
         return 0;                                                                                  \
@@ -159,10 +159,10 @@ MODULO_LOOPS(TruncateMod, fmod)
 #undef MODULO_LOOP
 #undef MODULO_LOOPS
 
-#define FloorMod_1_dense FloorMod_near_dense
-#define FloorMod_1_y_scalar FloorMod_near_y_scalar
-#define FloorMod_1_x_scalar FloorMod_near_x_scalar
-#define TruncateMod_1_dense TruncateMod_near_dense
-#define TruncateMod_1_y_scalar TruncateMod_near_y_scalar
-#define TruncateMod_1_x_scalar TruncateMod_near_x_scalar
+#define FloorMod_f32_dense FloorMod_near_dense
+#define FloorMod_f32_y_scalar FloorMod_near_y_scalar
+#define FloorMod_f32_x_scalar FloorMod_near_x_scalar
+#define TruncateMod_f32_dense TruncateMod_near_dense
+#define TruncateMod_f32_y_scalar TruncateMod_near_y_scalar
+#define TruncateMod_f32_x_scalar TruncateMod_near_x_scalar
 #endif

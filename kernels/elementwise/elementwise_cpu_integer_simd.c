@@ -11,31 +11,17 @@
 
 #define GANTRY_DENSE_ONLY
 
-#define GANTRY_T_ID 6
-#include "kernels/elementwise/elementwise_cpu_loops.h"
-
-#define GANTRY_T_ID 5
-#include "kernels/elementwise/elementwise_cpu_loops.h"
-
-#define GANTRY_T_ID 4
-#include "kernels/elementwise/elementwise_cpu_loops.h"
-
-#define GANTRY_T_ID 17
-#include "kernels/elementwise/elementwise_cpu_loops.h"
-
-#define GANTRY_T_ID 22
-#include "kernels/elementwise/elementwise_cpu_loops.h"
-
-#define GANTRY_T_ID 23
-#include "kernels/elementwise/elementwise_cpu_loops.h"
+#define GANTRY_EACH_TYPE GANTRY_OTHER_INTEGERS
+#define GANTRY_EACH_TEXT "kernels/elementwise/elementwise_cpu_loops.h"
+#include "kernels/common/each_type.h"
 
 /* In the order of gantry__cpu_type_column. */
 #define ROW_FLOATING(name) {NULL},
 #define ROW_BOOLS(name) {NULL},
-#define ROW_SIGNED_NUMERIC(name) {name##_6_dense, name##_5_dense},
-#define ROW_INTEGERS(name)                             \
-    {name##_6_dense,  name##_5_dense,  name##_4_dense, \
-     name##_17_dense, name##_22_dense, name##_23_dense},
+#define ROW_SIGNED_NUMERIC(name) {name##_i8_dense, name##_i16_dense},
+#define ROW_INTEGERS(name)                                \
+    {name##_i8_dense,  name##_i16_dense, name##_u8_dense, \
+     name##_u16_dense, name##_u32_dense, name##_u64_dense},
 #define ROW_NUMERIC(name) ROW_INTEGERS(name)
 #define ROW_NUMERIC_BOOL(name) ROW_INTEGERS(name)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of every op of ops/elementwise.def for one type. No guard: a file includes this once per
- * type, with GANTRY_T_ID defined, after types.cl and the math texts; it takes GANTRY_T_ID back at
- * the end. With GANTRY_DENSE_ONLY there are no loops with a scalar operand.
+/* The loops of every op of ops/elementwise.def for one type. No guard: each_type.h includes this once
+ * per type, with GANTRY_T defined, after types.cl and the math texts. With GANTRY_DENSE_ONLY there
+ * are no loops with a scalar operand.
  * Plain loops: the compiler makes vector code of them. Of costly functions of floats it is to make
  * that alone, no scalar copy for what is left over and none per scalar operand: they go by way
  * of elementwise_cpu_blocks.h. */
@@ -9,7 +9,7 @@
 
 #define LOOP_PASTE_(name, type, form) name##_##type##_##form
 #define LOOP_PASTE(name, type, form) LOOP_PASTE_(name, type, form)
-#define LOOP(name, form) LOOP_PASTE(name, GANTRY_T_ID, form)
+#define LOOP(name, form) LOOP_PASTE(name, GANTRY_T, form)
 
 #define SHORT_UNARY(name, result, check, expression)                                             \
     static int32_t LOOP(name, dense)(const void *xs, const void *ys, void *out, int64_t count) { \
@@ -68,7 +68,7 @@
 #endif
 
 #if GANTRY_T_IS_FLOAT && defined(GANTRY_BLOCK_LANES)
-#if GANTRY_T_ID == 1
+#if GANTRY_T_IS(f32)
 #define LOOP_TYPE float
 #else
 #define LOOP_TYPE double
@@ -120,7 +120,7 @@
 #define LENGTH_FUNCTIONS LONG
 #define LENGTH_ERROR LONG
 #define LENGTH_ACTIVATION LONG
-#if GANTRY_T_ID == 2 /* calls of the C library for the most part */
+#if GANTRY_T_IS(f64) /* calls of the C library for the most part */
 #define LENGTH_LIBRARY SHORT
 #else
 #define LENGTH_LIBRARY LONG
@@ -212,4 +212,3 @@
 #undef EMIT_NUMERIC
 #undef EMIT_NUMERIC_BOOL
 #undef EMIT_BOOLS
-#undef GANTRY_T_ID

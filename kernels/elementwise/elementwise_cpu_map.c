@@ -83,7 +83,7 @@ int32_t gantry__cpu_map_dense(gantry_backend_device_t *device, gantry__cpu_map_t
 /* ---- a position in a plan ---- */
 
 typedef struct cursor_t {
-    int64_t at[GANTRY_K_MAX_RANK]; /* coordinates of all but the innermost dimension */
+    int64_t at[GANTRY_MAX_RANK]; /* coordinates of all but the innermost dimension */
     /* elements from each operand's start to the row's start */
     int64_t offset[GANTRY_K_MAX_OPERANDS];
     int64_t within; /* coordinate of the innermost dimension */

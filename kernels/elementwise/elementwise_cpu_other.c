@@ -25,15 +25,14 @@ typedef struct cast_t {
 } cast_t;
 
 static int elementwise_cpu_other_is_floating(int32_t dtype) {
-    return (GANTRY_K_BIT(dtype) & GANTRY_K_FLOATING) != 0;
+    return (GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_FLOATING) != 0;
 }
 
 static void find_cast(cast_t *cast, int level, int32_t from, int32_t to, int32_t truncate) {
     const uint32_t x = gantry__cpu_type_column(from), out = gantry__cpu_type_column(to);
-    const int in_float32 = (from == GANTRY_K_UINT64 && gantry__k_is_half(to)) ||
-                           (gantry__k_is_half(from) && to == GANTRY_K_UINT64);
-    const uint32_t between =
-        gantry__cpu_type_column(in_float32 ? GANTRY_K_FLOAT32 : GANTRY_K_INT64);
+    const int in_float32 = (from == GANTRY_UINT64 && gantry__k_is_half(to)) ||
+                           (gantry__k_is_half(from) && to == GANTRY_UINT64);
+    const uint32_t between = gantry__cpu_type_column(in_float32 ? GANTRY_FLOAT32 : GANTRY_INT64);
 
     cast->first = GANTRY_CPU_PICK(level, convert_loop)(x, out, truncate);
     cast->second = NULL;
@@ -84,7 +83,7 @@ static int32_t cpu_compute_cast(gantry_op_call_t *call) {
 
     gantry__cpu_convert(call->device, x->dtype, x->data, out->dtype, out->data, out->element_count,
                         gantry__k_attr_int(call, "Truncate", 0) != 0);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- Select ---- */
@@ -141,7 +140,7 @@ static int32_t cpu_compute_select(gantry_op_call_t *call) {
     }
     gantry__cpu_parallel_for(call->device, out->element_count, GANTRY_CPU_CHEAP_GRAIN, select_part,
                              &select);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- Fill, ZerosLike, OnesLike ---- */
@@ -169,7 +168,7 @@ static int32_t fill_output(gantry_op_call_t *call, const void *value) {
 
     gantry__cpu_parallel_for(call->device, out->element_count, 4 * GANTRY_CPU_CHEAP_GRAIN,
                              elementwise_cpu_other_fill_part, &fill);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static int32_t cpu_compute_fill(gantry_op_call_t *call) {
@@ -218,7 +217,7 @@ static int32_t cpu_compute_range(gantry_op_call_t *call) {
 
     gantry__cpu_parallel_for(call->device, out->element_count, GANTRY_CPU_CHEAP_GRAIN, range_part,
                              &range);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- LinSpace: a Range, of halves in float32, whose ends are start and stop themselves ---- */
@@ -257,7 +256,7 @@ static int32_t cpu_compute_lin_space(gantry_op_call_t *call) {
     const gantry_arg_t *start = call->inputs[0], *stop = call->inputs[1], *out = call->outputs[0];
     const int is_half = gantry__k_is_half(out->dtype), level = call->device->simd_level;
     const uint32_t column = gantry__cpu_type_column(out->dtype);
-    const uint32_t computed = is_half ? gantry__cpu_type_column(GANTRY_K_FLOAT32) : column;
+    const uint32_t computed = is_half ? gantry__cpu_type_column(GANTRY_FLOAT32) : column;
     const gantry__cpu_loop_fn widen = GANTRY_CPU_PICK(level, convert_loop)(column, computed, 0);
     const int64_t last = out->element_count - 1;
     computed_t from, to, step;
@@ -269,7 +268,7 @@ static int32_t cpu_compute_lin_space(gantry_op_call_t *call) {
 
     widen(start->data, NULL, &from, 1);
     widen(stop->data, NULL, &to, 1);
-    if (out->dtype == GANTRY_K_FLOAT64) {
+    if (out->dtype == GANTRY_FLOAT64) {
         step.f64 = (to.f64 - from.f64) / (double)last;
     } else {
         step.f32 = (to.f32 - from.f32) / (float)last;
@@ -278,7 +277,7 @@ static int32_t cpu_compute_lin_space(gantry_op_call_t *call) {
                              lin_space_part, &space);
     memcpy(space.out + last * space.bytes, stop->data, space.bytes);
     memcpy(space.out, start->data, space.bytes);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- AddN: from left to right, block by block so that the sum stays in the cache ---- */
@@ -341,7 +340,7 @@ static int32_t cpu_compute_add_n(gantry_op_call_t *call) {
     gantry__cpu_map_find(&job.add, call, GANTRY_K_ROW_Add);
     gantry__cpu_parallel_for(call->device, call->outputs[0]->element_count, GANTRY_CPU_CHEAP_GRAIN,
                              add_n_part, &job);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- BiasAdd ---- */
@@ -356,7 +355,7 @@ static int32_t cpu_compute_bias_add(gantry_op_call_t *call) {
     gantry__k_plan_bias(&plan, call);
     gantry__cpu_map_broadcast(call->device, &map, &plan, out->element_count,
                               GANTRY_CPU_CHEAP_GRAIN);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 GANTRY_K_ELEMENTWISE_OTHERS(GANTRY_K_CPU_KERNEL)

@@ -29,20 +29,9 @@
 #include "kernels/elementwise/elementwise_cpu_blocks.h"
 #endif
 
-#define GANTRY_T_ID 1
-#include "kernels/elementwise/elementwise_cpu_loops.h"
-
-#define GANTRY_T_ID 2
-#include "kernels/elementwise/elementwise_cpu_loops.h"
-
-#define GANTRY_T_ID 3
-#include "kernels/elementwise/elementwise_cpu_loops.h"
-
-#define GANTRY_T_ID 9
-#include "kernels/elementwise/elementwise_cpu_loops.h"
-
-#define GANTRY_T_ID 10
-#include "kernels/elementwise/elementwise_cpu_loops.h"
+#define GANTRY_EACH_TYPE GANTRY_NUMBERS_BOOL
+#define GANTRY_EACH_TEXT "kernels/elementwise/elementwise_cpu_loops.h"
+#include "kernels/common/each_type.h"
 
 #include "kernels/elementwise/elementwise_cpu_fast_range.h"
 
@@ -60,14 +49,14 @@
 #define FORMS_VALUE(name, type) FORMS_BINARY(name, type)
 #define NO_FORMS \
     { NULL, NULL, NULL }
-#define ROW_FLOATING(forms, name) forms(name, 1), forms(name, 2), NO_FORMS, NO_FORMS, NO_FORMS,
-#define ROW_INTEGERS(forms, name) NO_FORMS, NO_FORMS, forms(name, 3), forms(name, 9), NO_FORMS,
+#define ROW_FLOATING(forms, name) forms(name, f32), forms(name, f64), NO_FORMS, NO_FORMS, NO_FORMS,
+#define ROW_INTEGERS(forms, name) NO_FORMS, NO_FORMS, forms(name, i32), forms(name, i64), NO_FORMS,
 #define ROW_NUMERIC(forms, name) \
-    forms(name, 1), forms(name, 2), forms(name, 3), forms(name, 9), NO_FORMS,
+    forms(name, f32), forms(name, f64), forms(name, i32), forms(name, i64), NO_FORMS,
 #define ROW_SIGNED_NUMERIC(forms, name) ROW_NUMERIC(forms, name)
 #define ROW_NUMERIC_BOOL(forms, name) \
-    forms(name, 1), forms(name, 2), forms(name, 3), forms(name, 9), forms(name, 10),
-#define ROW_BOOLS(forms, name) NO_FORMS, NO_FORMS, NO_FORMS, NO_FORMS, forms(name, 10),
+    forms(name, f32), forms(name, f64), forms(name, i32), forms(name, i64), forms(name, b8),
+#define ROW_BOOLS(forms, name) NO_FORMS, NO_FORMS, NO_FORMS, NO_FORMS, forms(name, b8),
 
 /* Columns as in gantry__cpu_type_column. */
 static const gantry__cpu_loops_t element_table[GANTRY_K_ROWS * GANTRY_CPU_TYPES] = {

@@ -35,11 +35,11 @@ static gantry__k_options_t elementwise_device_options_of(const gantry_op_call_t 
 static int32_t add_fault(gantry_op_call_t *call, int can_fail, gantry_launch_arg_t *args,
                          uint32_t *count) {
     gantry_span_t slot;
-    int32_t status = GANTRY_K_OK;
+    int32_t status = GANTRY_OK;
 
-    if (can_fail && (GANTRY_K_BIT(call->inputs[0]->dtype) & GANTRY_K_INTEGERS) != 0) {
+    if (can_fail && (GANTRY_DTYPE_BIT(call->inputs[0]->dtype) & GANTRY_DTYPES_INTEGERS) != 0) {
         status = call->services->fault(call, &slot);
-        if (status == GANTRY_K_OK) {
+        if (status == GANTRY_OK) {
             args[(*count)++] = gantry__k_raw_span(slot);
         }
     }
@@ -68,19 +68,18 @@ static int32_t elementwise_device_launch(gantry_op_call_t *call, const portable_
     }
     args[count++] = gantry__k_scalar(&dense, sizeof dense);
     status = add_fault(call, op->fault_code != 0, args, &count);
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = call->services->kernel(call, op->source, options->text, kernel_name, &kernel);
     }
-    return status == GANTRY_K_OK
-               ? gantry__k_launch_wide(call, kernel, &dense.work, each, args, count)
-               : status;
+    return status == GANTRY_OK ? gantry__k_launch_wide(call, kernel, &dense.work, each, args, count)
+                               : status;
 }
 
 static int32_t launch_dense(gantry_op_call_t *call, const portable_op_t *op,
                             const char *kernel_name) {
     const int32_t dtype = call->inputs[0]->dtype;
     /* see math_float64_library.cl */
-    const int in_lanes = call->input_count == 1 || dtype == GANTRY_K_FLOAT32;
+    const int in_lanes = call->input_count == 1 || dtype == GANTRY_FLOAT32;
     const gantry__k_options_t options = elementwise_device_options_of(call, op->costly && in_lanes);
 
     return elementwise_device_launch(call, op, kernel_name, &options, 0);
@@ -100,10 +99,10 @@ int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_
     uint32_t count = 4;
     int32_t status = add_fault(call, can_fail, args, &count);
 
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = call->services->kernel(call, source, options.text, "broadcast", &kernel);
     }
-    return status == GANTRY_K_OK ? gantry__k_launch_work(call, kernel, &work, args, count) : status;
+    return status == GANTRY_OK ? gantry__k_launch_work(call, kernel, &work, args, count) : status;
 }
 
 static int32_t device_compute_unary(gantry_op_call_t *call) {
@@ -148,7 +147,7 @@ static int32_t device_compute_value(gantry_op_call_t *call) {
 /* ---- one program and one kernel per line of ops/elementwise.def ---- */
 
 /* A program holds the functions of its own type alone. */
-#define IF_FLOAT64 "#if GANTRY_T_ID == 2\n"
+#define IF_FLOAT64 "#if GANTRY_T_IS(f64)\n"
 #define IF_FLOAT32 "#elif GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF\n"
 #define IF_INTEGER "#else\n"
 #define END_IF "#endif\n"
@@ -182,9 +181,9 @@ static int32_t device_compute_value(gantry_op_call_t *call) {
     LIBRARY_FLOAT64, PAIRS_FLOAT32, gantry__text_math_float32_special, \
         gantry__text_math_float32_pow, IF_INTEGER, gantry__text_math_integer, END_IF,
 
-#define FAULT_NEVER 0
-#define FAULT_ZERO_DIVISOR 2
-#define FAULT_NEGATIVE_EXPONENT 4
+#define FAULT_NEVER GANTRY_FAULT_NONE
+#define FAULT_ZERO_DIVISOR GANTRY_FAULT_DIVISION_BY_ZERO
+#define FAULT_NEGATIVE_EXPONENT GANTRY_FAULT_NEGATIVE_EXPONENT
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)
 #define FORM_UNARY "UNARY"

@@ -15,8 +15,8 @@ static int32_t launch_wide(gantry_op_call_t *call, const gantry_program_source_t
     const gantry__k_options_t options = gantry__k_options_of_type(call, type);
     int32_t status = call->services->kernel(call, source, options.text, name, &kernel);
 
-    return status == GANTRY_K_OK ? gantry__k_launch_wide(call, kernel, work, each, args, arg_count)
-                                 : status;
+    return status == GANTRY_OK ? gantry__k_launch_wide(call, kernel, work, each, args, arg_count)
+                               : status;
 }
 
 static int32_t elementwise_device_other_launch(gantry_op_call_t *call,
@@ -34,8 +34,8 @@ GANTRY_K_PROGRAM(cast_source, "portable/cast", gantry__text_convert, gantry__tex
 
 /* Whether attribute Truncate makes a difference. */
 static int truncates(int32_t from, int32_t to) {
-    return from == GANTRY_K_FLOAT64 ? to == GANTRY_K_FLOAT32 || to == GANTRY_K_FLOAT16
-                                    : from == GANTRY_K_FLOAT32 && gantry__k_is_half(to);
+    return from == GANTRY_FLOAT64 ? to == GANTRY_FLOAT32 || to == GANTRY_FLOAT16
+                                  : from == GANTRY_FLOAT32 && gantry__k_is_half(to);
 }
 
 static int32_t device_compute_cast(gantry_op_call_t *call) {
@@ -56,12 +56,12 @@ static int32_t device_compute_cast(gantry_op_call_t *call) {
     if (x->dtype == out->dtype) {
         return call->services->copy(call, &out->span, &x->span);
     }
-    gantry__k_define(&options, "S_ID", (uint32_t)x->dtype);
+    gantry__k_define_type(&options, "S", x->dtype);
     if (truncate) {
         gantry__k_define(&options, "TRUNCATE", 1);
     }
     status = call->services->kernel(call, &cast_source, options.text, "cast", &kernel);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     return gantry__k_launch_wide(call, kernel, &work, GANTRY_K_WIDE_BYTES / widest, args, 3);
@@ -234,13 +234,13 @@ static int32_t device_compute_add_n(gantry_op_call_t *call) {
         args[REST_MOST + 2] = gantry__k_scalar(&scalars, sizeof scalars);
         status = elementwise_device_other_launch(call, &add_n_source, out->dtype, "add_n",
                                                  &scalars.work, args, REST_MOST + 3);
-        if (status != GANTRY_K_OK) {
+        if (status != GANTRY_OK) {
             return status;
         }
         first = out;
         next += rest;
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- BiasAdd: Add with a plan of its own ---- */

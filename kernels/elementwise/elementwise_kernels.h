@@ -43,10 +43,10 @@ enum {
 /* GANTRY_ELEMENTWISE that defines kernel_<name>. */
 #define GANTRY_K_ELEMENTWISE_KERNEL(name, function, summary, form, types_, result, check, math, \
                                     expression)                                                 \
-    static const gantry_type_constraint_t types_##name[] = {{"T", GANTRY_K_##types_}};          \
+    static const gantry_type_constraint_t types_##name[] = {{"T", GANTRY_DTYPES_##types_}};     \
     static const gantry_kernel_def_t kernel_##name = GANTRY_K_DEFINITION(                       \
-        #name, GANTRY_K_##types_ != GANTRY_K_BOOLS ? types_##name : NULL,                       \
-        GANTRY_K_##types_ != GANTRY_K_BOOLS, /* such an op takes bool alone */                  \
+        #name, GANTRY_DTYPES_##types_ != GANTRY_DTYPES_BOOLS ? types_##name : NULL,             \
+        GANTRY_DTYPES_##types_ != GANTRY_DTYPES_BOOLS, /* such an op takes bool alone */        \
         NULL, 0, .flags = GANTRY_KERNEL_IN_PLACE, .compute = GANTRY_K_COMPUTE_##form,           \
         .data = &ops[GANTRY_K_ROW_##name]);
 
@@ -76,9 +76,9 @@ enum {
     X(add_n, "AddN", compute_add_n, gantry__k_numeric_type, NULL, 0)                 \
     X(bias_add, "BiasAdd", compute_bias_add, gantry__k_numeric_type, NULL, 0)
 
-static const gantry_type_constraint_t gantry__k_cast_types[] = {{"SrcT", GANTRY_K_NUMERIC_BOOL},
-                                                                {"DstT", GANTRY_K_NUMERIC_BOOL}};
-static const gantry_type_constraint_t gantry__k_range_type[] = {{"Tidx", GANTRY_K_NUMERIC}};
+static const gantry_type_constraint_t gantry__k_cast_types[] = {
+    {"SrcT", GANTRY_DTYPES_NUMERIC_BOOL}, {"DstT", GANTRY_DTYPES_NUMERIC_BOOL}};
+static const gantry_type_constraint_t gantry__k_range_type[] = {{"Tidx", GANTRY_DTYPES_NUMERIC}};
 static const char *const gantry__k_fill_hosts[] = {"dims"};
 static const char *const gantry__k_range_hosts[] = {"start", "limit", "delta"};
 static const char *const gantry__k_lin_space_hosts[] = {"num"};

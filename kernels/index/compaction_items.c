@@ -47,15 +47,15 @@ static int32_t scan(gantry_op_call_t *call, int32_t t, gantry_span_t numbers, in
         more += counts[top] * 8 + 16;
     } while (counts[top] > 1);
     status = call->services->scratch(call, (uint64_t)more, &rest);
-    for (int k = 1; k <= top && status == GANTRY_K_OK; ++k) {
+    for (int k = 1; k <= top && status == GANTRY_OK; ++k) {
         levels[k] = gantry__k_cut(&rest, counts[k] * 8);
         status = scan_level(call, ITEM_scan_sums, t, counts[k - 1], 0, levels[k - 1], levels[k]);
     }
-    for (int k = top - 1; k >= 0 && status == GANTRY_K_OK; --k) {
+    for (int k = top - 1; k >= 0 && status == GANTRY_OK; --k) {
         status =
             scan_level(call, ITEM_scan_spread, t, counts[k], k + 1 < top, levels[k + 1], levels[k]);
     }
-    return status == GANTRY_K_OK ? call->services->read(call, &levels[top], out_total, 8) : status;
+    return status == GANTRY_OK ? call->services->read(call, &levels[top], out_total, 8) : status;
 }
 
 /* ---- Where ---- */
@@ -64,10 +64,10 @@ static int32_t scan(gantry_op_call_t *call, int32_t t, gantry_span_t numbers, in
 static uint64_t truth_mask(int32_t dtype) {
     const uint64_t sign = UINT64_C(1) << (8 * gantry__k_size(dtype) - 1);
 
-    if (dtype == GANTRY_K_COMPLEX64) {
+    if (dtype == GANTRY_COMPLEX64) {
         return UINT64_C(0x7fffffff7fffffff);
     }
-    return (GANTRY_K_BIT(dtype) & GANTRY_K_FLOATING) != 0 ? sign - 1 : sign | (sign - 1);
+    return (GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_FLOATING) != 0 ? sign - 1 : sign | (sign - 1);
 }
 
 static int32_t compute_where(gantry_op_call_t *call) {
@@ -84,22 +84,22 @@ static int32_t compute_where(gantry_op_call_t *call) {
                                       .parameter_bytes = sizeof where,
                                       .spans = {x->span},
                                       .span_count = 2};
-    int32_t status = GANTRY_K_OK;
+    int32_t status = GANTRY_OK;
 
     memcpy(where.dims, x->dims, (size_t)x->rank * sizeof x->dims[0]);
     if (launch.count > 0) {
         status = call->services->scratch(call, (uint64_t)launch.count * 8, &launch.spans[1]);
-        if (status == GANTRY_K_OK) {
+        if (status == GANTRY_OK) {
             status = gantry__k_run_items(call, &launch);
         }
-        if (status == GANTRY_K_OK) {
+        if (status == GANTRY_OK) {
             status = scan(call, launch.t, launch.spans[1], launch.count, &dims[0]);
         }
     }
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = call->services->allocate_output(call, 0, 2, dims);
     }
-    if (status != GANTRY_K_OK || dims[0] == 0) {
+    if (status != GANTRY_OK || dims[0] == 0) {
         return status;
     }
     launch.item = ITEM_where_write;
@@ -114,9 +114,10 @@ static int32_t compute_where(gantry_op_call_t *call) {
 static int32_t run_unique(gantry_op_call_t *call, uint32_t item, int64_t item_bytes,
                           const gantry_span_t *spans, uint32_t span_count) {
     const gantry_arg_t *x = call->inputs[0];
-    gantry__unique_t unique = {.count = x->element_count,
-                               .is_float = (GANTRY_K_BIT(x->dtype) & GANTRY_K_FLOATING) != 0,
-                               .is_wide = call->outputs[1]->dtype == GANTRY_K_INT64};
+    gantry__unique_t unique = {
+        .count = x->element_count,
+        .is_float = (GANTRY_DTYPE_BIT(x->dtype) & GANTRY_DTYPES_FLOATING) != 0,
+        .is_wide = call->outputs[1]->dtype == GANTRY_INT64};
     gantry__k_item_launch_t launch = {.item = item,
                                       .t = gantry__k_twin(x->dtype),
                                       .count = x->element_count,
@@ -137,14 +138,14 @@ static int32_t rank_values(gantry_op_call_t *call, const gantry__k_sort_t *sort,
     int32_t status = call->services->scratch(call, (uint64_t)bytes + 8, ranks);
     const gantry_span_t last = {ranks->region, ranks->offset_bytes + (uint64_t)bytes, 8};
 
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = call->services->fill(call, &last, "", 1);
     }
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = run_unique(call, ITEM_unique_marks, 8,
                             (gantry_span_t[]){sort->keys, sort->positions, *ranks}, 3);
     }
-    return status == GANTRY_K_OK
+    return status == GANTRY_OK
                ? scan(call, gantry__k_twin(sort->dtype), *ranks, sort->length + 1, out_values)
                : status;
 }
@@ -152,7 +153,7 @@ static int32_t rank_values(gantry_op_call_t *call, const gantry__k_sort_t *sort,
 static int32_t make_outputs(gantry_op_call_t *call, int64_t values) {
     const int32_t status = call->services->allocate_output(call, 0, 1, &values);
 
-    return status == GANTRY_K_OK && call->output_count > 2
+    return status == GANTRY_OK && call->output_count > 2
                ? call->services->allocate_output(call, 2, 1, &values)
                : status;
 }
@@ -164,11 +165,11 @@ static int32_t write_outputs(gantry_op_call_t *call, const gantry__k_sort_t *sor
     int32_t status =
         run_unique(call, ITEM_unique_values, 0, (gantry_span_t[]){sort->source, ranks, y->span}, 3);
 
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = run_unique(call, ITEM_unique_indices, index_bytes,
                             (gantry_span_t[]){sort->keys, sort->positions, ranks, idx->span}, 4);
     }
-    if (status == GANTRY_K_OK && call->output_count > 2) {
+    if (status == GANTRY_OK && call->output_count > 2) {
         status = run_unique(
             call, ITEM_unique_counts, index_bytes,
             (gantry_span_t[]){sort->keys, sort->positions, ranks, call->outputs[2]->span}, 4);
@@ -207,14 +208,14 @@ static int32_t count_heads(gantry_op_call_t *call, heads_t *heads) {
     int64_t counts[GANTRY_K_MOST_UNITS];
     int32_t status = call->services->scratch(call, (uint64_t)parts * 8, &heads->counts);
 
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = run_heads(call, heads, ITEM_heads_count, parts, 1,
                            (gantry_span_t[]){heads->elements.keys, heads->counts}, 2);
     }
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = call->services->read(call, &heads->counts, counts, (uint64_t)parts * 8);
     }
-    for (int64_t part = 0; status == GANTRY_K_OK && part < parts; ++part) {
+    for (int64_t part = 0; status == GANTRY_OK && part < parts; ++part) {
         heads->parameters.values += counts[part];
     }
     return status;
@@ -225,24 +226,24 @@ static int32_t list_heads(gantry_op_call_t *call, heads_t *heads) {
     const int64_t values = heads->parameters.values;
     int32_t status = call->services->scratch(call, (uint64_t)(3 * values + 1) * 4, &heads->lists);
 
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = run_heads(call, heads, ITEM_heads_write, heads->parameters.parts, 1,
                            (gantry_span_t[]){heads->elements.keys, heads->elements.positions,
                                              heads->counts, heads->lists},
                            4);
     }
     heads->stand = (gantry__k_sort_t){.source = heads->lists,
-                                      .dtype = GANTRY_K_UINT32,
+                                      .dtype = GANTRY_UINT32,
                                       .rows = 1,
                                       .length = values,
                                       .inner = 1,
                                       .kept = values};
     heads->stand.source.offset_bytes += (uint64_t)(values + 1) * 4;
     heads->stand.source.size_bytes = (uint64_t)values * 4;
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = gantry__sort_rows(call, &heads->stand);
     }
-    return status == GANTRY_K_OK
+    return status == GANTRY_OK
                ? run_heads(call, heads, ITEM_heads_number, values, LEAST_PART,
                            (gantry_span_t[]){heads->stand.positions, heads->lists}, 2)
                : status;
@@ -254,13 +255,13 @@ static int32_t write_by_heads(gantry_op_call_t *call, heads_t *heads) {
         call, heads, ITEM_heads_values, values, LEAST_PART,
         (gantry_span_t[]){heads->elements.source, heads->stand.keys, call->outputs[0]->span}, 3);
 
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = run_heads(call, heads, ITEM_heads_indices, heads->parameters.parts, 1,
                            (gantry_span_t[]){heads->elements.positions, heads->counts, heads->lists,
                                              call->outputs[1]->span},
                            4);
     }
-    if (status == GANTRY_K_OK && call->output_count > 2) {
+    if (status == GANTRY_OK && call->output_count > 2) {
         status = run_heads(
             call, heads, ITEM_heads_lengths, values, LEAST_PART,
             (gantry_span_t[]){heads->stand.positions, heads->lists, call->outputs[2]->span}, 3);
@@ -273,18 +274,18 @@ static int32_t unique_by_heads(gantry_op_call_t *call, const gantry__k_sort_t *s
     heads_t heads = {
         .parameters = {.count = sorted->length,
                        .parts = worth < units ? worth : units,
-                       .is_float = (GANTRY_K_BIT(sorted->dtype) & GANTRY_K_FLOATING) != 0,
-                       .is_wide = call->outputs[1]->dtype == GANTRY_K_INT64},
+                       .is_float = (GANTRY_DTYPE_BIT(sorted->dtype) & GANTRY_DTYPES_FLOATING) != 0,
+                       .is_wide = call->outputs[1]->dtype == GANTRY_INT64},
         .elements = *sorted};
     int32_t status = count_heads(call, &heads);
 
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = list_heads(call, &heads);
     }
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = make_outputs(call, heads.parameters.values);
     }
-    return status == GANTRY_K_OK ? write_by_heads(call, &heads) : status;
+    return status == GANTRY_OK ? write_by_heads(call, &heads) : status;
 }
 
 static int32_t compute_unique(gantry_op_call_t *call) {
@@ -303,19 +304,19 @@ static int32_t compute_unique(gantry_op_call_t *call) {
         return make_outputs(call, 0);
     }
     status = gantry__sort_rows(call, &sort);
-    if (status == GANTRY_K_OK && gantry__k_is_serial(call)) {
+    if (status == GANTRY_OK && gantry__k_is_serial(call)) {
         return unique_by_heads(call, &sort);
     }
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = rank_values(call, &sort, &ranks, &values);
     }
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = make_outputs(call, values);
     }
-    return status == GANTRY_K_OK ? write_outputs(call, &sort, ranks) : status;
+    return status == GANTRY_OK ? write_outputs(call, &sort, ranks) : status;
 }
 
-static const gantry_type_constraint_t unique_types[] = {{"T", GANTRY_K_NUMERIC_BOOL}};
+static const gantry_type_constraint_t unique_types[] = {{"T", GANTRY_DTYPES_NUMERIC_BOOL}};
 
 GANTRY_K_ITEM_KERNEL(where, compaction, "Where", gantry__k_any_type, compute_where);
 GANTRY_K_ITEM_KERNEL(unique, compaction, "Unique", unique_types, compute_unique);

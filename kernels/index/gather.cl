@@ -15,11 +15,11 @@ typedef struct gantry__gather_t {
 
 #if GANTRY_SERIAL
 
-#if GANTRY_T_ID == 10
+#if GANTRY_T_IS(b8)
 typedef uchar16 gantry__many_t;
-#elif GANTRY_T_ID == 17
+#elif GANTRY_T_IS(u16)
 typedef ushort16 gantry__many_t;
-#elif GANTRY_T_ID == 3
+#elif GANTRY_T_IS(i32)
 typedef int16 gantry__many_t;
 #else
 typedef long16 gantry__many_t;

@@ -86,7 +86,7 @@ static void gather_singles(gather_job_t *job, const char *params, int64_t positi
     static int (*const loops[2][4])(const void *, const void *, void *, int64_t, int64_t) = {
         {pick_8_int32_t, pick_16_int32_t, pick_32_int32_t, pick_64_int32_t},
         {pick_8_int64_t, pick_16_int64_t, pick_32_int64_t, pick_64_int64_t}};
-    const int is_long = job->indices->dtype != GANTRY_K_INT32;
+    const int is_long = job->indices->dtype != GANTRY_INT32;
     const char *indices = (const char *)job->indices->data + position * (is_long ? 8 : 4);
     if (loops[is_long][gantry__k_size_row((uint32_t)job->row_bytes)](params, indices, out, run,
                                                                      job->shape.limit) == 0) {
@@ -152,7 +152,7 @@ static int32_t fail_index(gantry_op_call_t *call, const gather_job_t *job, int64
                                  sizeof place);
     (void)snprintf(text, sizeof text, "indices%s = %" PRId64 " is not in [0, %" PRId64 ")", place,
                    gantry__k_host_int(job->indices, position), job->shape.limit);
-    return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
+    return call->services->fail(call, GANTRY_INVALID_ARGUMENT, text);
 }
 
 static int32_t cpu_compute_gather(gantry_op_call_t *call) {
@@ -166,7 +166,7 @@ static int32_t cpu_compute_gather(gantry_op_call_t *call) {
         GRAIN_BYTES / (int64_t)(job.row_bytes < GRAIN_BYTES ? job.row_bytes : GRAIN_BYTES);
     gantry__cpu_parallel_for(call->device, rows, grain, gather_rows, &job);
     int64_t bad = atomic_load(&job.bad);
-    return bad == NO_POSITION ? GANTRY_K_OK : fail_index(call, &job, bad);
+    return bad == NO_POSITION ? GANTRY_OK : fail_index(call, &job, bad);
 }
 
 /* ---- OneHot ---- */
@@ -221,7 +221,7 @@ static int32_t cpu_compute_one_hot(gantry_op_call_t *call) {
     gantry__cpu_parallel_for(call->device, rows,
                              row_bytes < GRAIN_BYTES ? GRAIN_BYTES / row_bytes : 1,
                              loops[gantry__k_size_row(size)], &job);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 GANTRY_GATHER_OPS(GANTRY_K_CPU_KERNEL)

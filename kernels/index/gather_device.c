@@ -57,8 +57,8 @@ static int32_t device_compute_gather(gantry_op_call_t *call) {
     int32_t status = call->services->kernel(call, &gather_source, options.text, "gather", &kernel);
     const gantry_fault_words_t words = gantry__k_words_of_value(
         "indices@ is not in [0, #)", "indices@ = $ is not in [0, #)", call, 1, shape.limit);
-    if (status == GANTRY_K_OK) status = gantry__k_fault(call, &words, &fault);
-    if (status != GANTRY_K_OK) return status;
+    if (status == GANTRY_OK) status = gantry__k_fault(call, &words, &fault);
+    if (status != GANTRY_OK) return status;
     const gantry_launch_arg_t args[] = {
         gantry__k_span(params), gantry__k_span(indices), gantry__k_span(out),
         gantry__k_scalar(&scalars, sizeof scalars), gantry__k_raw_span(fault)};
@@ -82,8 +82,8 @@ static int32_t device_compute_one_hot(gantry_op_call_t *call) {
         gantry__k_size_options(call, gantry__k_size(out->dtype), indices->dtype);
     int32_t status =
         call->services->kernel(call, &one_hot_source, options.text, "one_hot", &kernel);
-    return status == GANTRY_K_OK ? gantry__k_launch_work(call, kernel, &scalars.work, args, 5)
-                                 : status;
+    return status == GANTRY_OK ? gantry__k_launch_work(call, kernel, &scalars.work, args, 5)
+                               : status;
 }
 
 GANTRY_GATHER_OPS(GANTRY_K_PORTABLE_KERNEL)

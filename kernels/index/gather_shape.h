@@ -12,11 +12,11 @@
 #define GANTRY_GATHER_OPS(X)                                                               \
     X(gather, "Gather", compute_gather, gantry__k_gather_types, gantry__k_gather_hosts, 1) \
     X(one_hot, "OneHot", compute_one_hot, gantry__k_one_hot_types, gantry__k_one_hot_hosts, 1)
-static const gantry_type_constraint_t gantry__k_gather_types[] = {{"Tparams", GANTRY_K_ANY},
-                                                                  {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t gantry__k_gather_types[] = {{"Tparams", GANTRY_DTYPES_ANY},
+                                                                  {"Tindices", GANTRY_DTYPES_INTS}};
 static const gantry_type_constraint_t gantry__k_one_hot_types[] = {
-    {"T", GANTRY_K_ANY},
-    {"TI", GANTRY_K_INTS | GANTRY_K_BIT(GANTRY_K_UINT8) | GANTRY_K_BIT(GANTRY_K_INT8)}};
+    {"T", GANTRY_DTYPES_ANY},
+    {"TI", GANTRY_DTYPES_INTS | GANTRY_DTYPE_BIT(GANTRY_UINT8) | GANTRY_DTYPE_BIT(GANTRY_INT8)}};
 static const char *const gantry__k_gather_hosts[] = {"axis"};
 static const char *const gantry__k_one_hot_hosts[] = {"depth"};
 

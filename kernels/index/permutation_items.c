@@ -40,7 +40,7 @@ static int32_t compute_invert(gantry_op_call_t *call) {
     launch.spans[1] = y->span;
     launch.span_count = 2;
     launch.item = ITEM_invert;
-    status = status == GANTRY_K_OK ? gantry__k_run_items(call, &launch) : status;
+    status = status == GANTRY_OK ? gantry__k_run_items(call, &launch) : status;
     launch.item = ITEM_check;
     launch.can_fail = 1;
     launch.explain = permutation_explain;
@@ -49,10 +49,10 @@ static int32_t compute_invert(gantry_op_call_t *call) {
                                  "x@ = $ is not between 0 and #", call, 0, y->element_count);
     launch.words.inside_text = "x@ = $ is duplicated in the input.";
     launch.words.value_end = y->element_count;
-    return status == GANTRY_K_OK ? gantry__k_run_items(call, &launch) : status;
+    return status == GANTRY_OK ? gantry__k_run_items(call, &launch) : status;
 }
 
-static const gantry_type_constraint_t invert_types[] = {{"T", GANTRY_K_INTS}};
+static const gantry_type_constraint_t invert_types[] = {{"T", GANTRY_DTYPES_INTS}};
 
 GANTRY_K_ITEM_KERNEL(invert, permutation, "InvertPermutation", invert_types, compute_invert);
 

@@ -24,7 +24,7 @@ static void explain_slice(const gantry_op_call_t *call, int64_t row, char *text,
     const gantry_arg_t *indices = call->inputs[is_new ? 0 : 1];
     const gantry_arg_t *indexed = is_gather ? call->inputs[0] : call->outputs[0];
     const int64_t depth = indices->dims[indices->rank - 1]; /* at most indexed's rank */
-    int64_t index[GANTRY_K_MAX_RANK];
+    int64_t index[GANTRY_MAX_RANK];
     char place[GANTRY_K_PLACE_BYTES], values[GANTRY_K_PLACE_BYTES], shape[GANTRY_K_PLACE_BYTES];
 
     gantry__portable_print_place(indices->dims, indices->rank - 1, row, place, sizeof place);
@@ -64,7 +64,7 @@ static gantry__slices_t slices_of(const gantry_op_call_t *call, uint32_t input,
     const gantry_attr_t *policy = gantry__k_attr(call, "bad_indices_policy");
     gantry__slices_t out = {.depth = indices->dims[indices->rank - 1],
                             .inner = 1,
-                            .is_wide = indices->dtype == GANTRY_K_INT64,
+                            .is_wide = indices->dtype == GANTRY_INT64,
                             .ignores_bad = policy != NULL && strcmp(policy->s, "IGNORE") == 0,
                             .input = input};
 
@@ -89,8 +89,8 @@ static int64_t scatter_rows_of(const gantry_arg_t *indices) {
 
 static int32_t check_slices(gantry_op_call_t *call, int64_t slices) {
     return slices < MOST_SLICES
-               ? GANTRY_K_OK
-               : call->services->fail(call, GANTRY_K_UNIMPLEMENTED,
+               ? GANTRY_OK
+               : call->services->fail(call, GANTRY_UNIMPLEMENTED,
                                       "more than 4294967294 slices or segments cannot be numbered");
 }
 
@@ -112,7 +112,7 @@ void gantry__scatter_boxes(const gantry_op_call_t *call, const gantry__k_updates
 
 static int32_t sort_updates(gantry_op_call_t *call, gantry__k_updates_t *updates) {
     gantry__k_sort_t sort = {.source = updates->keys,
-                             .dtype = GANTRY_K_UINT32,
+                             .dtype = GANTRY_UINT32,
                              .rows = 1,
                              .length = updates->count,
                              .inner = 1,
@@ -129,7 +129,7 @@ static int32_t make_keys(gantry_op_call_t *call, gantry__k_item_launch_t *launch
                          gantry__k_updates_t *updates) {
     int32_t status = call->services->scratch(call, (uint64_t)updates->count * 4, &updates->keys);
 
-    launch->t = GANTRY_K_BOOL;
+    launch->t = GANTRY_BOOL;
     launch->count = updates->count;
     if (gantry__k_is_serial(call)) {
         launch->item =
@@ -141,7 +141,7 @@ static int32_t make_keys(gantry_op_call_t *call, gantry__k_item_launch_t *launch
     launch->can_fail = 1;
     launch->spans[1] = updates->keys;
     launch->span_count = 2;
-    return status == GANTRY_K_OK ? scatter_run(call, launch) : status;
+    return status == GANTRY_OK ? scatter_run(call, launch) : status;
 }
 
 int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape,
@@ -159,10 +159,10 @@ int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const 
     updates->count = parameters.count = scatter_rows_of(call->inputs[input]);
     updates->inner = parameters.inner;
     updates->slices = slices;
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = make_keys(call, &launch, updates);
     }
-    return status == GANTRY_K_OK && !updates->stay ? sort_updates(call, updates) : status;
+    return status == GANTRY_OK && !updates->stay ? sort_updates(call, updates) : status;
 }
 
 static gantry_fault_words_t bad_words(const gantry_op_call_t *call, int64_t input, int64_t limit,
@@ -189,13 +189,13 @@ int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry__segments_t *
 
     updates->slices = updates->count / parameters->per_row * parameters->limit;
     status = check_slices(call, updates->slices);
-    parameters->is_wide = ids->dtype == GANTRY_K_INT64;
+    parameters->is_wide = ids->dtype == GANTRY_INT64;
     parameters->count = updates->count;
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = make_keys(call, &launch, updates);
     }
     updates->positions = updates->keys;
-    return status == GANTRY_K_OK && !parameters->is_sorted && !updates->stay
+    return status == GANTRY_OK && !parameters->is_sorted && !updates->stay
                ? sort_updates(call, updates)
                : status;
 }
@@ -213,10 +213,10 @@ int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bi
                                                : worth < units ? worth
                                                                : units,
                                       .bins = bins,
-                                      .is_wide = numbers->dtype == GANTRY_K_INT64,
+                                      .is_wide = numbers->dtype == GANTRY_INT64,
                                       .input = input};
     gantry__k_item_launch_t launch = {.item = ITEM_bin_parts,
-                                      .t = GANTRY_K_BOOL,
+                                      .t = GANTRY_BOOL,
                                       .count = parameters.parts,
                                       .grain = 1,
                                       .can_fail = 1,
@@ -231,7 +231,7 @@ int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bi
 
     *out_tables = 2 * parameters.parts;
     launch.spans[1] = *out_counts;
-    return status == GANTRY_K_OK ? scatter_run(call, &launch) : status;
+    return status == GANTRY_OK ? scatter_run(call, &launch) : status;
 }
 
 /* ---- GatherNd, TensorScatterUpdate ---- */
@@ -276,12 +276,12 @@ static int32_t compute_update(gantry_op_call_t *call) {
     gantry__scatter_last_t parameters = {.inner = 1};
     int32_t status = call->services->copy(call, &out->span, &tensor->span);
 
-    if (status != GANTRY_K_OK || call->inputs[2]->element_count == 0) {
+    if (status != GANTRY_OK || call->inputs[2]->element_count == 0) {
         return status;
     }
     status = gantry__scatter_by_slices(call, 1, out, &updates);
-    if (status != GANTRY_K_OK || updates.stay) {
-        return status == GANTRY_K_OK ? update_in_order(call, &updates) : status;
+    if (status != GANTRY_OK || updates.stay) {
+        return status == GANTRY_OK ? update_in_order(call, &updates) : status;
     }
     parameters.count = updates.count;
     parameters.inner = updates.inner;
@@ -298,10 +298,10 @@ static int32_t compute_update(gantry_op_call_t *call) {
     return scatter_run(call, &launch);
 }
 
-static const gantry_type_constraint_t gather_nd_types[] = {{"Tparams", GANTRY_K_ANY},
-                                                           {"Tindices", GANTRY_K_INTS}};
-static const gantry_type_constraint_t update_types[] = {{"T", GANTRY_K_ANY},
-                                                        {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t gather_nd_types[] = {{"Tparams", GANTRY_DTYPES_ANY},
+                                                           {"Tindices", GANTRY_DTYPES_INTS}};
+static const gantry_type_constraint_t update_types[] = {{"T", GANTRY_DTYPES_ANY},
+                                                        {"Tindices", GANTRY_DTYPES_INTS}};
 
 GANTRY_K_ITEM_KERNEL(gather_nd, scatter, "GatherNd", gather_nd_types, compute_gather_nd);
 GANTRY_K_ITEM_KERNEL(update, scatter, "TensorScatterUpdate", update_types, compute_update);

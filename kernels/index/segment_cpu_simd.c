@@ -9,9 +9,11 @@
 #define GANTRY_ITEM_TEXT_FILE "kernels/index/segment.cl"
 #define GANTRY_ITEM_LIST GANTRY_SEGMENT_ITEMS
 #if GANTRY_CPU_IS_AVX512(GANTRY_CPU_VARIANT)
-#define GANTRY_ITEM_NO_HALVES /* each sum is rounded, one by one */
-#define GANTRY_ITEM_USUAL_INTEGERS
+/* Of halves each sum is rounded, one by one; the other integers are rare. */
+#define GANTRY_ITEM_TYPES GANTRY_NUMBERS
+#else
+#define GANTRY_ITEM_TYPES GANTRY_NUMERIC
 #endif
-#include "kernels/common/cpu_items_numeric.h"
+#include "kernels/common/cpu_items_of_types.h"
 
 GANTRY_CPU_ITEM_FAMILY(segment);

@@ -56,13 +56,13 @@ static uint64_t extreme(int32_t dtype, int is_lowest) {
     const uint64_t sign = UINT64_C(1) << (8 * gantry__k_size(dtype) - 1);
 
     switch (dtype) {
-        case GANTRY_K_FLOAT16: return 0x7bff | (is_lowest ? sign : 0);
-        case GANTRY_K_BFLOAT16: return 0x7f7f | (is_lowest ? sign : 0);
-        case GANTRY_K_FLOAT32: return 0x7f7fffff | (is_lowest ? sign : 0);
-        case GANTRY_K_FLOAT64: return UINT64_C(0x7fefffffffffffff) | (is_lowest ? sign : 0);
+        case GANTRY_FLOAT16: return 0x7bff | (is_lowest ? sign : 0);
+        case GANTRY_BFLOAT16: return 0x7f7f | (is_lowest ? sign : 0);
+        case GANTRY_FLOAT32: return 0x7f7fffff | (is_lowest ? sign : 0);
+        case GANTRY_FLOAT64: return UINT64_C(0x7fefffffffffffff) | (is_lowest ? sign : 0);
         default: break;
     }
-    if ((GANTRY_K_BIT(dtype) & GANTRY_K_SIGNED) != 0) {
+    if ((GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_SIGNED) != 0) {
         return is_lowest ? sign : sign - 1;
     }
     return is_lowest ? 0 : sign | (sign - 1);
@@ -92,7 +92,7 @@ static int goes_directly(const gantry_op_call_t *call, const way_t *way) {
     if (!gantry__k_is_serial(call) || gantry__k_is_half(dtype)) {
         return 0;
     }
-    return way->item != ITEM_combine_mean || (GANTRY_K_BIT(dtype) & GANTRY_K_FLOATS) != 0;
+    return way->item != ITEM_combine_mean || (GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_FLOATS) != 0;
 }
 
 /* How many updates each slice gets, into `counts`, zeros before. */
@@ -129,26 +129,26 @@ static int32_t divide_directly(gantry_op_call_t *call, const gantry__k_updates_t
     int32_t status = call->services->scratch(call, (uint64_t)updates->slices * sizeof(int32_t),
                                              &launch.spans[0]);
 
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = call->services->fill(call, &launch.spans[0], zero, sizeof zero);
     }
-    if (status == GANTRY_K_OK) {
-        status = count_directly(call, updates, launch.spans[0], GANTRY_K_INT32, 0);
+    if (status == GANTRY_OK) {
+        status = count_directly(call, updates, launch.spans[0], GANTRY_INT32, 0);
     }
-    return status == GANTRY_K_OK ? gantry__k_run_items(call, &launch) : status;
+    return status == GANTRY_OK ? gantry__k_run_items(call, &launch) : status;
 }
 
 static int32_t combine_directly(gantry_op_call_t *call, const way_t *way,
                                 const gantry__k_updates_t *updates, const gantry_span_t *values,
                                 int is_sorted) {
     const gantry_arg_t *out = call->outputs[0];
-    const int is_bool = out->dtype == GANTRY_K_BOOL;
+    const int is_bool = out->dtype == GANTRY_BOOL;
     gantry__direct_t parameters = {.count = updates->count,
                                    .inner = updates->inner,
                                    .slices = updates->slices,
                                    .takes_first = is_sorted};
     gantry__k_item_launch_t launch = {.item = is_bool ? ITEM_direct_segment_larger : way->direct,
-                                      .t = is_bool ? GANTRY_K_UINT8 : out->dtype,
+                                      .t = is_bool ? GANTRY_UINT8 : out->dtype,
                                       .parameters = &parameters,
                                       .parameter_bytes = sizeof parameters,
                                       .spans = {updates->keys, *values, out->span},
@@ -157,8 +157,8 @@ static int32_t combine_directly(gantry_op_call_t *call, const way_t *way,
     gantry__scatter_boxes(call, updates, &parameters.rows, &parameters.columns, &launch);
     const int32_t status = gantry__k_run_items(call, &launch);
 
-    return status == GANTRY_K_OK && way->item == ITEM_combine_mean ? divide_directly(call, updates)
-                                                                   : status;
+    return status == GANTRY_OK && way->item == ITEM_combine_mean ? divide_directly(call, updates)
+                                                                 : status;
 }
 
 /* values: the updates themselves, one slice each. */
@@ -183,9 +183,9 @@ static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry__k
         .spans = {updates->keys, updates->positions, *values, out->span},
         .span_count = 4};
 
-    if (out->dtype == GANTRY_K_BOOL) { /* a sum of truths is whether there is one */
+    if (out->dtype == GANTRY_BOOL) { /* a sum of truths is whether there is one */
         launch.item = ITEM_segment_larger;
-        launch.t = GANTRY_K_UINT8;
+        launch.t = GANTRY_UINT8;
     }
     return gantry__k_run_items(call, &launch);
 }
@@ -200,11 +200,11 @@ static int32_t compute_scatter(gantry_op_call_t *call) {
     int32_t status = is_new ? segment_fill(call, way)
                             : call->services->copy(call, &out->span, &call->inputs[0]->span);
 
-    if (status != GANTRY_K_OK || values->element_count == 0) {
+    if (status != GANTRY_OK || values->element_count == 0) {
         return status;
     }
     status = gantry__scatter_by_slices(call, is_new ? 0 : 1, out, &updates);
-    return status == GANTRY_K_OK ? combine(call, way, &updates, &values->span, 0) : status;
+    return status == GANTRY_OK ? combine(call, way, &updates, &values->span, 0) : status;
 }
 
 /* ---- segments ---- */
@@ -230,7 +230,7 @@ static int32_t compute_unsorted(gantry_op_call_t *call) {
     gantry__k_updates_t updates = {.stay = goes_directly(call, way), .count = ids->element_count};
     int32_t status = segment_fill(call, way);
 
-    if (status != GANTRY_K_OK || data->element_count == 0) {
+    if (status != GANTRY_OK || data->element_count == 0) {
         return status;
     }
     updates.inner = data->element_count / ids->element_count;
@@ -239,7 +239,7 @@ static int32_t compute_unsorted(gantry_op_call_t *call) {
         &(gantry__k_bad_ids_t){explain_unsorted, "segment_ids@ is out of range [0, #)",
                                "segment_ids@ = $ is out of range [0, #)", NULL},
         &updates);
-    return status == GANTRY_K_OK ? combine(call, way, &updates, &data->span, 0) : status;
+    return status == GANTRY_OK ? combine(call, way, &updates, &data->span, 0) : status;
 }
 
 static void explain_sorted(const gantry_op_call_t *call, int64_t position, char *text,
@@ -266,8 +266,8 @@ static int32_t segment_make_output(gantry_op_call_t *call, int64_t *out_segments
     const gantry_arg_t *data = call->inputs[0], *ids = call->inputs[1];
     const uint32_t bytes = gantry__k_size(ids->dtype);
     const int64_t most = most_segments(data);
-    int64_t last = -1, dims[GANTRY_K_MAX_RANK];
-    int32_t narrow, status = GANTRY_K_OK;
+    int64_t last = -1, dims[GANTRY_MAX_RANK];
+    int32_t narrow, status = GANTRY_OK;
     gantry_span_t span = ids->span;
 
     if (ids->element_count > 0) {
@@ -275,20 +275,20 @@ static int32_t segment_make_output(gantry_op_call_t *call, int64_t *out_segments
         span.size_bytes = bytes;
         status =
             call->services->read(call, &span, bytes == 4 ? (void *)&narrow : (void *)&last, bytes);
-        if (status == GANTRY_K_OK && bytes == 4) {
+        if (status == GANTRY_OK && bytes == 4) {
             last = narrow;
         }
-        if (status == GANTRY_K_OK && last < 0) {
+        if (status == GANTRY_OK && last < 0) {
             status =
-                call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "segment ids must be >= 0");
+                call->services->fail(call, GANTRY_INVALID_ARGUMENT, "segment ids must be >= 0");
         }
-        if (status == GANTRY_K_OK && last >= most) {
+        if (status == GANTRY_OK && last >= most) {
             status = call->services->fail(
-                call, GANTRY_K_INVALID_ARGUMENT,
+                call, GANTRY_INVALID_ARGUMENT,
                 "the last segment id asks for more elements than a tensor can have");
         }
     }
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     memcpy(dims, data->dims, (size_t)data->rank * sizeof dims[0]);
@@ -303,10 +303,10 @@ static int32_t compute_sorted(gantry_op_call_t *call) {
     gantry__k_updates_t updates = {.count = ids->element_count};
     int32_t status = segment_make_output(call, &parameters.limit);
 
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = segment_fill(call, way);
     }
-    if (status != GANTRY_K_OK || data->element_count == 0) {
+    if (status != GANTRY_OK || data->element_count == 0) {
         return status;
     }
     updates.inner = data->element_count / ids->element_count;
@@ -318,7 +318,7 @@ static int32_t compute_sorted(gantry_op_call_t *call) {
             "segment ids must be >= 0: segment_ids@ = $",
             "segment ids are not increasing: segment_ids@ = $"},
         &updates);
-    return status == GANTRY_K_OK ? combine(call, way, &updates, &data->span, 1) : status;
+    return status == GANTRY_OK ? combine(call, way, &updates, &data->span, 1) : status;
 }
 
 /* ---- Bincount ---- */
@@ -354,13 +354,13 @@ static int32_t count_parts(gantry_op_call_t *call, int64_t bins, int is_binary) 
         gantry__scatter_count(call, 0, bins, &bad_bins, &launch.spans[0], &parameters.parts);
 
     launch.spans[1] = call->outputs[0]->span;
-    return status == GANTRY_K_OK ? gantry__k_run_items(call, &launch) : status;
+    return status == GANTRY_OK ? gantry__k_run_items(call, &launch) : status;
 }
 
 /* float32 counts one by one up to 2^24. */
 static int counts_directly(const gantry_op_call_t *call, int64_t count) {
     return gantry__k_is_serial(call) &&
-           (call->outputs[0]->dtype != GANTRY_K_FLOAT32 || count < 1 << 24);
+           (call->outputs[0]->dtype != GANTRY_FLOAT32 || count < 1 << 24);
 }
 
 static int32_t count_bins(gantry_op_call_t *call, const gantry__k_updates_t *updates,
@@ -403,11 +403,11 @@ static int32_t compute_bins(gantry_op_call_t *call) {
         return count_parts(call, parameters.limit, is_binary);
     }
     status = segment_fill(call, way);
-    if (status != GANTRY_K_OK || in->element_count == 0) {
+    if (status != GANTRY_OK || in->element_count == 0) {
         return status;
     }
     status = gantry__scatter_by_segments(call, &parameters, &bad_bins, &updates);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     return counts ? count_bins(call, &updates, is_binary)
@@ -416,13 +416,13 @@ static int32_t compute_bins(gantry_op_call_t *call) {
 
 /* ---- the table ---- */
 
-static const gantry_type_constraint_t new_types[] = {{"T", GANTRY_K_NUMERIC_BOOL},
-                                                     {"Tindices", GANTRY_K_INTS}};
-static const gantry_type_constraint_t scatter_types[] = {{"T", GANTRY_K_NUMERIC},
-                                                         {"Tindices", GANTRY_K_INTS}};
-static const gantry_type_constraint_t mean_types[] = {{"T", GANTRY_K_FLOATING},
-                                                      {"Tindices", GANTRY_K_INTS}};
-static const gantry_type_constraint_t bin_types[] = {{"T", GANTRY_K_NUMBERS}};
+static const gantry_type_constraint_t new_types[] = {{"T", GANTRY_DTYPES_NUMERIC_BOOL},
+                                                     {"Tindices", GANTRY_DTYPES_INTS}};
+static const gantry_type_constraint_t scatter_types[] = {{"T", GANTRY_DTYPES_NUMERIC},
+                                                         {"Tindices", GANTRY_DTYPES_INTS}};
+static const gantry_type_constraint_t mean_types[] = {{"T", GANTRY_DTYPES_FLOATING},
+                                                      {"Tindices", GANTRY_DTYPES_INTS}};
+static const gantry_type_constraint_t bin_types[] = {{"T", GANTRY_DTYPES_NUMBERS}};
 static const char *const new_hosts[] = {"shape"};
 static const char *const segment_hosts[] = {"num_segments"};
 static const char *const bin_hosts[] = {"size"};

@@ -6,26 +6,18 @@
 #define GANTRY_ITEM_TEXT_FILE "kernels/loss/loss.cl"
 #define GANTRY_ITEM_LIST GANTRY_LOSS_ITEMS
 
-#define GANTRY_T_ID 1
-#define GANTRY_I_ID 3
-#include "kernels/common/cpu_item_rows.h"
+#define GANTRY_ITEM_TYPES GANTRY_FLOATS
 
-#define GANTRY_T_ID 1
-#define GANTRY_I_ID 9
-#include "kernels/common/cpu_item_rows.h"
+#undef GANTRY_I
+#define GANTRY_I i32
+#include "kernels/common/cpu_items_of_types.h"
 
-#define GANTRY_T_ID 2
-#define GANTRY_I_ID 3
-#include "kernels/common/cpu_item_rows.h"
+#undef GANTRY_I
+#define GANTRY_I i64
+#include "kernels/common/cpu_items_of_types.h"
 
-#define GANTRY_T_ID 2
-#define GANTRY_I_ID 9
-#include "kernels/common/cpu_item_rows.h"
-
-#define GANTRY_ITEM_ROWS  \
-    GANTRY_ITEM_ROW(1, 3) \
-    GANTRY_ITEM_ROW(1, 9) \
-    GANTRY_ITEM_ROW(2, 3) \
-    GANTRY_ITEM_ROW(2, 9)
+#undef GANTRY_ITEM_ROWS
+#define GANTRY_LOSS_ROWS(t) GANTRY_ITEM_ROW(t, i32) GANTRY_ITEM_ROW(t, i64)
+#define GANTRY_ITEM_ROWS GANTRY_ITEM_TYPES(GANTRY_LOSS_ROWS)
 
 GANTRY_CPU_ITEM_FAMILY(loss);

@@ -42,8 +42,8 @@ static int32_t compute_sparse(gantry_op_call_t *call) {
     return gantry__k_run_items(call, &launch);
 }
 
-static const gantry_type_constraint_t sparse_types[] = {{"T", GANTRY_K_FLOATS},
-                                                        {"Tlabels", GANTRY_K_INTS}};
+static const gantry_type_constraint_t sparse_types[] = {{"T", GANTRY_DTYPES_FLOATS},
+                                                        {"Tlabels", GANTRY_DTYPES_INTS}};
 
 GANTRY_K_ITEM_KERNEL(sparse, loss, "SparseCrossEntropyRows", sparse_types, compute_sparse);
 

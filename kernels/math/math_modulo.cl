@@ -106,6 +106,12 @@ GANTRY_FN float gantry__fmod_f32(float x, float y) {
 GANTRY_FLOOR_MOD(GANTRY_F32, f32)
 GANTRY_FLOOR_MOD(GANTRY_F32, near_f32)
 
-#if GANTRY_HAS_FLOAT64 && (!defined(GANTRY_T_ID) || GANTRY_T_ID == 2)
+/* A device's program for another type does without. */
+#if defined(GANTRY_T)
+#define GANTRY_MODULO_HAS_F64 GANTRY_T_IS(f64)
+#else
+#define GANTRY_MODULO_HAS_F64 1
+#endif
+#if GANTRY_HAS_FLOAT64 && GANTRY_MODULO_HAS_F64
 GANTRY_FLOOR_MOD(double, f64)
 #endif

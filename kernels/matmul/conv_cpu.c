@@ -196,7 +196,7 @@ static int32_t conv_cpu_convolve(gantry_op_call_t *call, conv_t *conv) {
     const int32_t status = call->services->scratch(
         call, (uint64_t)(filter_panels * width * gemm->k * conv->size), &span);
 
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     conv->packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
@@ -208,7 +208,7 @@ static int32_t conv_cpu_convolve(gantry_op_call_t *call, conv_t *conv) {
     }
     gantry__cpu_parallel_for(call->device, panels, WORTH_A_THREAD / (rows * gemm->k * gemm->n) + 1,
                              convolve_panels, conv);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static int32_t conv_cpu_compute(gantry_op_call_t *call) {
@@ -233,7 +233,7 @@ static int32_t conv_cpu_compute(gantry_op_call_t *call) {
 
     if (filter->element_count == 0) { /* of no channels a sum is 0 */
         memset(out->data, 0, (size_t)(out->element_count * conv.size));
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     conv.is_few = gantry__has_few_outputs(n, images->dims[3], conv.size);
     if (!conv.is_few && n <= conv.loops->narrow->columns) {
@@ -245,7 +245,7 @@ static int32_t conv_cpu_compute(gantry_op_call_t *call) {
     return conv_cpu_convolve(call, &conv);
 }
 
-static const gantry_type_constraint_t types[] = {{"T", GANTRY_K_FLOATS}};
+static const gantry_type_constraint_t types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 static const gantry_kernel_def_t convolve_images =
     GANTRY_K_DEFINITION("ConvolveImages", types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,
                         .compute = conv_cpu_compute);

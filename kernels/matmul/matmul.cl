@@ -12,12 +12,12 @@
  * a fast one. The same bits from run to run; between devices they may differ in the last place. A
  * half is widened where it is loaded, summed in float32 and rounded once at the end.
  *
- * Options: GANTRY_T_ID; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_SERIAL 1 for the form of CPUs, 0
+ * Options: GANTRY_T; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_SERIAL 1 for the form of CPUs, 0
  * for those of GPUs. */
 
 #if GANTRY_T_IS_HALF
-#define LOAD(x) GANTRY_T_TO_F32(x)
-#define STORED(x) GANTRY_F32_TO_T(x)
+#define LOAD(x) GANTRY_WIDEN(x)
+#define STORED(x) GANTRY_NARROW(x)
 #else
 #define LOAD(x) ((U)(x))
 #define STORED(x) ((T)(x))
@@ -25,9 +25,9 @@
 
 #if defined(__CUDACC__) && (GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF)
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
-#elif (GANTRY_T_ID == GANTRY_FLOAT32 || GANTRY_T_IS_HALF) && defined(FP_FAST_FMAF)
+#elif (GANTRY_T_IS(f32) || GANTRY_T_IS_HALF) && defined(FP_FAST_FMAF)
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
-#elif GANTRY_T_ID == GANTRY_FLOAT64 && defined(FP_FAST_FMA)
+#elif GANTRY_T_IS(f64) && defined(FP_FAST_FMA)
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
 #else
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))

@@ -256,7 +256,7 @@ static int64_t multiplications(const gantry__cpu_gemm_t *gemm) {
 
 static int library_for(const gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
                        int32_t dtype) {
-    return dtype == GANTRY_K_FLOAT32 && device->blas != NULL &&
+    return dtype == GANTRY_FLOAT32 && device->blas != NULL &&
                    multiplications(gemm) >= LIBRARY_MULTIPLICATIONS
                ? gantry__cpu_blas_choose(device->blas, gemm->m, gemm->n, gemm->k)
                : GANTRY_CPU_BLAS_OWN;

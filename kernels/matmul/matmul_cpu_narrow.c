@@ -30,7 +30,7 @@ static int32_t place(gantry_op_call_t *call, int32_t dtype, wide_t *wide) {
                  LINE_BYTES;
     }
     int32_t status = call->services->scratch(call, bytes, &span);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     for (int i = 0; i < 3; ++i) {
@@ -40,7 +40,7 @@ static int32_t place(gantry_op_call_t *call, int32_t dtype, wide_t *wide) {
                                              (uint64_t)own[i]->element_count * WIDE_BYTES};
         wide->args[i].data = (char *)(uintptr_t)(span.region + span.offset_bytes + offsets[i]);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static int32_t matmul_cpu_narrow_multiply(gantry_op_call_t *call, wide_t *wide) {
@@ -59,16 +59,16 @@ static int32_t matmul_cpu_narrow_multiply(gantry_op_call_t *call, wide_t *wide) 
 
 int32_t gantry__cpu_matmul_narrow(gantry_op_call_t *call) {
     const gantry_arg_t *c = call->outputs[0];
-    const int32_t dtype = c->dtype == GANTRY_K_INT16 ? GANTRY_K_INT32 : GANTRY_K_FLOAT32;
+    const int32_t dtype = c->dtype == GANTRY_INT16 ? GANTRY_INT32 : GANTRY_FLOAT32;
     wide_t wide;
 
     /* a sum over nothing: place would have nothing to widen */
     if (call->inputs[0]->element_count == 0) {
         memset(c->data, 0, (size_t)c->element_count * gantry__k_size(c->dtype));
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
     int32_t status = place(call, dtype, &wide);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     for (int i = 0; i < 2; ++i) {
@@ -77,7 +77,7 @@ int32_t gantry__cpu_matmul_narrow(gantry_op_call_t *call) {
                             x->element_count, 0);
     }
     status = matmul_cpu_narrow_multiply(call, &wide);
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         gantry__cpu_convert(call->device, dtype, wide.args[2].data, c->dtype, c->data,
                             c->element_count, 0);
     }

@@ -64,10 +64,10 @@
 
 const gantry__cpu_gemm_loops_t *GANTRY_CPU_NAME(gemm_loops)(int32_t dtype) {
     switch (dtype) {
-        case GANTRY_K_FLOAT32: return &loops_f32;
-        case GANTRY_K_FLOAT64: return &loops_f64;
-        case GANTRY_K_INT32: return &loops_i32;
-        case GANTRY_K_INT64: return &loops_i64;
+        case GANTRY_FLOAT32: return &loops_f32;
+        case GANTRY_FLOAT64: return &loops_f64;
+        case GANTRY_INT32: return &loops_i32;
+        case GANTRY_INT64: return &loops_i64;
         default: return NULL;
     }
 }

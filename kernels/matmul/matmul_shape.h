@@ -8,7 +8,7 @@
 
 #include "kernels/common/kernel_definition.h"
 
-#define GANTRY_MATMUL_BATCH_RANK (GANTRY_K_MAX_RANK - 2)
+#define GANTRY_MATMUL_BATCH_RANK (GANTRY_MAX_RANK - 2)
 
 /* C[m, n] = A[m, k] B[k, n] per element of the batch. Strides in elements; a transposed operand is
  * one with its strides exchanged, a broadcast one has batch strides of 0. C is dense. */
@@ -52,6 +52,6 @@ static inline int gantry__matmul_has_whole_card(const gantry_op_call_t *call,
 #define GANTRY__MATMUL_ABOVE_PACK 10
 /* What the CPU backend and the pack compute; of int16 BatchMatMul only, by the ops' definitions. */
 static const gantry_type_constraint_t gantry__matmul_types[] = {
-    {"T", GANTRY_K_NUMBERS | GANTRY_K_HALVES | GANTRY_K_BIT(GANTRY_K_INT16)}};
+    {"T", GANTRY_DTYPES_NUMBERS | GANTRY_DTYPES_HALVES | GANTRY_DTYPE_BIT(GANTRY_INT16)}};
 
 #endif

@@ -5,6 +5,7 @@
 
 #define GANTRY_ITEM_TEXT_FILE "kernels/matrix/matrix.cl"
 #define GANTRY_ITEM_LIST GANTRY_MATRIX_ITEMS
-#include "kernels/common/cpu_items_by_size.h"
+#define GANTRY_ITEM_TYPES GANTRY_BY_SIZE
+#include "kernels/common/cpu_items_of_types.h"
 
 GANTRY_CPU_ITEM_FAMILY(matrix);

@@ -145,11 +145,11 @@ typedef struct gantry__tiles_t {
 
 #if GANTRY_SERIAL
 
-#if GANTRY_T_ID == 10
+#if GANTRY_T_IS(b8)
 typedef uchar4 gantry__four_t;
-#elif GANTRY_T_ID == 17
+#elif GANTRY_T_IS(u16)
 typedef ushort4 gantry__four_t;
-#elif GANTRY_T_ID == 3
+#elif GANTRY_T_IS(i32)
 typedef int4 gantry__four_t;
 #else
 typedef long4 gantry__four_t;

@@ -130,7 +130,7 @@ static int32_t cpu_compute_one(gantry_op_call_t *call) {
     gantry__move_copy_t copy;
     op->plan(call, &copy);
     move_cpu_run_copy(call, &copy, call->inputs[0]->data);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static int32_t cpu_compute_concat(gantry_op_call_t *call) {
@@ -140,7 +140,7 @@ static int32_t cpu_compute_concat(gantry_op_call_t *call) {
         gantry__move_concat(call, i, &copy);
         move_cpu_run_copy(call, &copy, call->inputs[i]->data);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 GANTRY_MOVE_KERNELS

@@ -33,7 +33,7 @@ static void LOOP(move_range)(void *context, int64_t begin, int64_t end) {
     const ELEMENT *in = (const ELEMENT *)job->in + job->copy->from;
     ELEMENT *out = (ELEMENT *)job->out + job->copy->to;
     const int32_t last = plan->rank - 1;
-    int64_t index[GANTRY_K_MAX_RANK];
+    int64_t index[GANTRY_MAX_RANK];
     int64_t rest = begin;
     for (int32_t d = last; d >= 0; --d) {
         index[d] = rest % plan->dims[d];

@@ -25,8 +25,8 @@ typedef struct device_tiles_t {
     int64_t across, down, tiles;
     int64_t run;
     int64_t batch_rank;
-    int64_t batch_dims[GANTRY_K_MAX_RANK];
-    int64_t batch_strides[2][GANTRY_K_MAX_RANK];
+    int64_t batch_dims[GANTRY_MAX_RANK];
+    int64_t batch_strides[2][GANTRY_MAX_RANK];
 } device_tiles_t;
 
 GANTRY_K_PROGRAM(source, "portable/move", gantry__text_work, gantry__text_move);
@@ -48,7 +48,7 @@ static int32_t run_strided(gantry_op_call_t *call, const gantry__move_copy_t *co
                                         gantry__k_scalar(&move, sizeof move)};
     gantry_backend_kernel_t *kernel;
     int32_t status = move_device_find_kernel(call, "strided", &kernel);
-    return status == GANTRY_K_OK ? gantry__k_launch_work(call, kernel, &work, args, 3) : status;
+    return status == GANTRY_OK ? gantry__k_launch_work(call, kernel, &work, args, 3) : status;
 }
 
 /* Squares only: what a work-group turns at once. */
@@ -91,7 +91,7 @@ static int32_t move_device_run_tiles(gantry_op_call_t *call, const gantry__move_
                                         gantry__k_scalar(&tiles, sizeof tiles)};
     gantry_backend_kernel_t *kernel;
     int32_t status = move_device_find_kernel(call, "tiles", &kernel);
-    if (status != GANTRY_K_OK) return status;
+    if (status != GANTRY_OK) return status;
     if (serial) {
         return gantry__k_launch_1d(
             call, kernel, (uint64_t)((tiles.tiles + tiles.run - 1) / tiles.run), 1, args, 3);
@@ -134,8 +134,8 @@ static int32_t device_compute_one(gantry_op_call_t *call) {
 }
 
 static int32_t device_compute_concat(gantry_op_call_t *call) {
-    int32_t status = GANTRY_K_OK;
-    for (uint32_t i = 0; i + 1 < call->input_count && status == GANTRY_K_OK; ++i) {
+    int32_t status = GANTRY_OK;
+    for (uint32_t i = 0; i + 1 < call->input_count && status == GANTRY_OK; ++i) {
         gantry__move_copy_t copy;
         if (call->inputs[i]->element_count == 0) continue;
         gantry__move_concat(call, i, &copy);

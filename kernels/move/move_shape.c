@@ -17,7 +17,7 @@ static void move_shape_begin(gantry__move_copy_t *copy, const gantry_arg_t *arg)
 
 static void plan_transpose(const gantry_op_call_t *call, gantry__move_copy_t *out) {
     const gantry_arg_t *x = call->inputs[0];
-    int64_t strides[GANTRY_K_MAX_RANK];
+    int64_t strides[GANTRY_MAX_RANK];
     move_shape_begin(out, call->outputs[0]);
     dense_strides(strides, x->rank, x->dims);
     dense_strides(out->plan.strides[1], x->rank, call->outputs[0]->dims);
@@ -67,7 +67,7 @@ static void plan_strided_slice(const gantry_op_call_t *call, gantry__move_copy_t
     const int64_t open = gantry__k_attr_int(call, "begin_mask", 0);
     const int64_t added = gantry__k_attr_int(call, "new_axis_mask", 0);
     const int64_t shrunk = gantry__k_attr_int(call, "shrink_axis_mask", 0);
-    int64_t strides[GANTRY_K_MAX_RANK], covered = x->rank;
+    int64_t strides[GANTRY_MAX_RANK], covered = x->rank;
     int32_t axis = 0, to = 0;
     move_shape_begin(out, result);
     dense_strides(strides, x->rank, x->dims);

@@ -5,6 +5,7 @@
 
 #define GANTRY_ITEM_TEXT_FILE "kernels/move/pad_tile_roll.cl"
 #define GANTRY_ITEM_LIST GANTRY_PAD_TILE_ROLL_ITEMS
-#include "kernels/common/cpu_items_by_size.h"
+#define GANTRY_ITEM_TYPES GANTRY_BY_SIZE
+#include "kernels/common/cpu_items_of_types.h"
 
 GANTRY_CPU_ITEM_FAMILY(pad_tile_roll);

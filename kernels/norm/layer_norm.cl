@@ -12,10 +12,10 @@
  *                many lanes as the least power of two that holds them, and more rows in a group
  *   norm_rows    CPUs: a work-group of one for `each` rows; the lanes are vectors of 64 bytes
  *
- * Options: GANTRY_T_ID, float32 or float64; GANTRY_SERIAL 1 for the form of CPUs, 0 for that of
+ * Options: GANTRY_T, float32 or float64; GANTRY_SERIAL 1 for the form of CPUs, 0 for that of
  * GPUs. */
 
-#if GANTRY_T_ID == GANTRY_FLOAT64
+#if GANTRY_T_IS(f64)
 #define NORM_SQRT(x) gantry__sqrt_f64(x)
 #else
 #define NORM_SQRT(x) gantry__sqrt_f32(x)
@@ -85,7 +85,7 @@ GANTRY_KERNEL norm_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(scale), GANTRY_SPAN_
 
 #else
 
-#if GANTRY_T_ID == GANTRY_FLOAT64
+#if GANTRY_T_IS(f64)
 #define WIDTH 8
 typedef double8 line_t;
 #define LINE_LOAD vload8

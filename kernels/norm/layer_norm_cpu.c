@@ -26,8 +26,8 @@ static int32_t cpu_compute_layer_norm(gantry_op_call_t *call) {
     const int64_t grain = plan.length < PARALLEL_ELEMENTS ? PARALLEL_ELEMENTS / plan.length : 1;
 
     gantry__cpu_parallel_for(call->device, x->element_count / plan.length, grain,
-                             x->dtype == GANTRY_K_FLOAT64 ? run_f64 : run_f32, &plan);
-    return GANTRY_K_OK;
+                             x->dtype == GANTRY_FLOAT64 ? run_f64 : run_f32, &plan);
+    return GANTRY_OK;
 }
 
 GANTRY_LAYER_NORM_OPS(GANTRY_K_CPU_KERNEL)

@@ -22,7 +22,7 @@ static uint64_t bits_of(int32_t dtype, double value) {
     const float single = (float)value;
     uint64_t bits = 0;
 
-    if (dtype == GANTRY_K_FLOAT64) {
+    if (dtype == GANTRY_FLOAT64) {
         memcpy(&bits, &value, sizeof value);
     } else {
         memcpy(&bits, &single, sizeof single);
@@ -57,7 +57,7 @@ static int32_t device_compute_layer_norm(gantry_op_call_t *call) {
     const gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
     const int32_t status = call->services->kernel(call, &source, options.text,
                                                   on_cpu ? "norm_rows" : "norm_group", &kernel);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     return gantry__k_launch_1d(call, kernel, items, on_cpu ? 1 : gantry__k_local_for(call, items),

@@ -5,7 +5,7 @@
 
 #define GANTRY_ITEM_TEXT_FILE "kernels/norm/normalize_channels.cl"
 #define GANTRY_ITEM_LIST GANTRY_NORMALIZE_CHANNELS_ITEMS
-#define GANTRY_ITEM_NO_HALVES
-#include "kernels/common/cpu_items_floating.h"
+#define GANTRY_ITEM_TYPES GANTRY_FLOATS
+#include "kernels/common/cpu_items_of_types.h"
 
 GANTRY_CPU_ITEM_FAMILY(normalize_channels);

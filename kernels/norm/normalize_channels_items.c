@@ -25,7 +25,7 @@ static int32_t compute_normalize(gantry_op_call_t *call) {
     return gantry__k_run_runs(call, &launch, &parameters.runs);
 }
 
-static const gantry_type_constraint_t types[] = {{"T", GANTRY_K_FLOATS}};
+static const gantry_type_constraint_t types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 
 GANTRY_K_ITEM_KERNEL(normalize, normalize_channels, "NormalizeChannels", types, compute_normalize);
 

@@ -15,10 +15,10 @@
  *
  * Halves are computed in float32 (C of types.cl) and rounded once.
  *
- * Options: GANTRY_T_ID, a floating type; GANTRY_SOFTMAX_LOG 0 or 1; GANTRY_SERIAL 1 for the forms
+ * Options: GANTRY_T, a floating type; GANTRY_SOFTMAX_LOG 0 or 1; GANTRY_SERIAL 1 for the forms
  * of CPUs, 0 for those of GPUs. */
 
-#if GANTRY_T_ID != GANTRY_FLOAT64
+#if !GANTRY_T_IS(f64)
 #define SOFT_EXP(x) gantry__exp_f32(x)
 #define SOFT_LOG(x) gantry__log_f32(x)
 #define SOFT_LOWEST GANTRY_AS_FLOAT(0xff800000u)
@@ -39,7 +39,7 @@
 #define VECTORS (LANES / GANTRY_MATH_LANES)
 #define SOFT_LOAD GANTRY_OF_LANES(vload)
 #define SOFT_STORE GANTRY_OF_LANES(vstore)
-#if GANTRY_T_ID == GANTRY_FLOAT64
+#if GANTRY_T_IS(f64)
 typedef GANTRY_F64 V;
 #else
 typedef GANTRY_F32 V;
@@ -351,7 +351,7 @@ GANTRY_FN void turned_results(C *turned, C *terms, int length, int lanes, int wi
 #define TURNED_AT_ONCE(size) 0
 #define TURN_FOUR(from, from_row, to, to_row)
 #else
-#if GANTRY_T_ID == GANTRY_FLOAT64
+#if GANTRY_T_IS(f64)
 #define FOUR double4
 #else
 #define FOUR float4

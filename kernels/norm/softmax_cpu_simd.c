@@ -105,10 +105,10 @@
 
 gantry__cpu_softmax_fn GANTRY_CPU_NAME(softmax_find)(int32_t dtype, int logarithm) {
     switch (dtype) {
-        case GANTRY_K_FLOAT32: return logarithm ? log_softmax_f32 : softmax_f32;
-        case GANTRY_K_FLOAT64: return logarithm ? log_softmax_f64 : softmax_f64;
-        case GANTRY_K_FLOAT16: return logarithm ? log_softmax_f16 : softmax_f16;
-        case GANTRY_K_BFLOAT16: return logarithm ? log_softmax_bf16 : softmax_bf16;
+        case GANTRY_FLOAT32: return logarithm ? log_softmax_f32 : softmax_f32;
+        case GANTRY_FLOAT64: return logarithm ? log_softmax_f64 : softmax_f64;
+        case GANTRY_FLOAT16: return logarithm ? log_softmax_f16 : softmax_f16;
+        case GANTRY_BFLOAT16: return logarithm ? log_softmax_bf16 : softmax_bf16;
         default: return NULL;
     }
 }

@@ -25,7 +25,7 @@ typedef struct gantry__classes_t {
 
 #ifdef GANTRY_ITEM_TEXT
 
-#if GANTRY_T_ID == 2
+#if GANTRY_T_IS(f64)
 #define GANTRY_TRUNCATED 2 /* values of an item, and normal values of a block */
 #define GANTRY_NORMALS gantry__normals_f64
 #else

@@ -9,6 +9,7 @@
 
 #define GANTRY_ITEM_TEXT_FILE "kernels/random/draw.cl"
 #define GANTRY_ITEM_LIST GANTRY_DRAW_ITEMS
-#include "kernels/common/cpu_items_floating.h"
+#define GANTRY_ITEM_TYPES GANTRY_FLOATING
+#include "kernels/common/cpu_items_of_types.h"
 
 GANTRY_CPU_ITEM_FAMILY(draw);

@@ -45,7 +45,7 @@ static int32_t compute_truncated_by_key(gantry_op_call_t *call) {
     gantry__k_stream_t stream;
     int32_t status = gantry__portable_stream_of_key(call, 1, &stream);
 
-    return status == GANTRY_K_OK ? run_truncated(call, &stream) : status;
+    return status == GANTRY_OK ? run_truncated(call, &stream) : status;
 }
 
 /* ---- classes ---- */
@@ -80,10 +80,10 @@ static int32_t get_scratch(classes_call_t *run) {
     const uint64_t parts = (uint64_t)(run->rows * run->classes.chunks) * sizeof(double);
     int32_t status = services->scratch(run->call, parts, &run->largest);
 
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = services->scratch(run->call, parts, &run->totals);
     }
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = services->scratch(
             run->call, (uint64_t)run->call->inputs[0]->element_count * sizeof(double), &run->sums);
     }
@@ -98,15 +98,15 @@ static int32_t launch_classes(classes_call_t *run) {
     const int64_t parts = run->rows * run->classes.chunks;
     int32_t status = run_classes(run, ITEM_largest, parts, sizeof(double), largest, 2);
 
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = run_classes(run, ITEM_weigh, parts, sizeof(double), weigh, 4);
     }
-    if (status == GANTRY_K_OK && run->classes.chunks > 1) {
+    if (status == GANTRY_OK && run->classes.chunks > 1) {
         status = run_classes(run, ITEM_sum_up, run->rows, sizeof(double), &run->totals, 1);
     }
-    return status == GANTRY_K_OK ? run_classes(run, ITEM_pick, out->element_count,
-                                               (int64_t)gantry__k_size(out->dtype), pick, 3)
-                                 : status;
+    return status == GANTRY_OK ? run_classes(run, ITEM_pick, out->element_count,
+                                             (int64_t)gantry__k_size(out->dtype), pick, 3)
+                               : status;
 }
 
 static int32_t draw_classes(gantry_op_call_t *call, const gantry__k_stream_t *stream) {
@@ -120,10 +120,10 @@ static int32_t draw_classes(gantry_op_call_t *call, const gantry__k_stream_t *st
                                       .chunk = CHUNK,
                                       .chunks = (logits->dims[1] + CHUNK - 1) / CHUNK,
                                       .samples = call->outputs[0]->dims[1],
-                                      .is_wide = call->outputs[0]->dtype == GANTRY_K_INT64}};
+                                      .is_wide = call->outputs[0]->dtype == GANTRY_INT64}};
     int32_t status = get_scratch(&run);
 
-    return status == GANTRY_K_OK ? launch_classes(&run) : status;
+    return status == GANTRY_OK ? launch_classes(&run) : status;
 }
 
 static int32_t compute_classes(gantry_op_call_t *call) {
@@ -136,7 +136,7 @@ static int32_t compute_classes_by_key(gantry_op_call_t *call) {
     gantry__k_stream_t stream;
     int32_t status = gantry__portable_stream_of_key(call, 2, &stream);
 
-    return status == GANTRY_K_OK ? draw_classes(call, &stream) : status;
+    return status == GANTRY_OK ? draw_classes(call, &stream) : status;
 }
 
 /* ---- key and counter ---- */
@@ -153,27 +153,27 @@ static int32_t write_words(gantry_op_call_t *call, uint32_t output, const void *
 /* key, counter, alg, or the first two, or alg alone. */
 static int32_t compute_key(gantry_op_call_t *call) {
     const int32_t philox = GANTRY_K_PHILOX;
-    int32_t status = GANTRY_K_OK;
+    int32_t status = GANTRY_OK;
 
     if (call->input_count > 0) {
         const gantry__k_stream_t stream = gantry__portable_stream_of_seed(call->inputs[0]);
         const uint64_t key = draw_key_of(&stream);
 
         status = write_words(call, 0, &key, sizeof key, 0);
-        if (status == GANTRY_K_OK) {
+        if (status == GANTRY_OK) {
             status = write_words(call, 1, &stream.low, sizeof stream.low, 0);
         }
-        if (status == GANTRY_K_OK) {
+        if (status == GANTRY_OK) {
             status = write_words(call, 1, &stream.high, sizeof stream.high, 1);
         }
     }
-    return status == GANTRY_K_OK && call->output_count != 2
+    return status == GANTRY_OK && call->output_count != 2
                ? write_words(call, call->output_count - 1, &philox, sizeof philox, 0)
                : status;
 }
 
-static const gantry_type_constraint_t values[] = {{"dtype", GANTRY_K_FLOATING}};
-static const gantry_type_constraint_t seeds[] = {{"Tseed", GANTRY_K_INTS}};
+static const gantry_type_constraint_t values[] = {{"dtype", GANTRY_DTYPES_FLOATING}};
+static const gantry_type_constraint_t seeds[] = {{"Tseed", GANTRY_DTYPES_INTS}};
 static const char *const by_seed[] = {"shape", "seed"};
 static const char *const by_key[] = {"shape", "key", "counter", "alg"};
 static const char *const seed_alone[] = {"seed"};
@@ -194,9 +194,9 @@ static const gantry_kernel_def_t alg_on_devices = ALG(&draw_items);
 static const gantry_kernel_def_t alg_on_cpu = ALG(&gantry__cpu_draw_items);
 
 /* Weights are float64, whatever the logits are. */
-static const gantry_type_constraint_t class_types[] = {{"T", GANTRY_K_FLOATING},
-                                                       {"output_dtype", GANTRY_K_INTS},
-                                                       {NULL, GANTRY_K_BIT(GANTRY_K_FLOAT64)}};
+static const gantry_type_constraint_t class_types[] = {{"T", GANTRY_DTYPES_FLOATING},
+                                                       {"output_dtype", GANTRY_DTYPES_INTS},
+                                                       {NULL, GANTRY_DTYPE_BIT(GANTRY_FLOAT64)}};
 static const char *const samples_by_seed[] = {"num_samples", "seed"};
 static const char *const samples_by_key[] = {"num_samples", "key", "counter", "alg"};
 

@@ -13,7 +13,7 @@ typedef struct gantry__random_t {
     ulong range;  /* of integers: how many values there are; 0: all */
 } gantry__random_t;
 
-#if GANTRY_T_ID == 2 || GANTRY_T_ID == 23
+#if GANTRY_T_IS(f64) || GANTRY_T_IS(u64)
 #define GANTRY_GROUP 2
 #else
 #define GANTRY_GROUP 4
@@ -31,7 +31,7 @@ typedef struct gantry__random_t {
 /* The values of one group. */
 GANTRY_FN void gantry__integers_group(const gantry__words_t w, const gantry__random_t *p,
                                       T *values) {
-#if GANTRY_T_ID == 22
+#if GANTRY_T_IS(u32)
     const uint lowest = (uint)p->lowest;
     const uint range = (uint)p->range;
 
@@ -49,11 +49,11 @@ GANTRY_FN void gantry__integers_group(const gantry__words_t w, const gantry__ran
 GANTRY_FN void gantry__uniform_group(const gantry__words_t w, const gantry__random_t *p,
                                      T *values) {
     (void)p;
-#if GANTRY_T_ID == 1
+#if GANTRY_T_IS(f32)
     GANTRY_FOUR(values, gantry__uniform_f32)
-#elif GANTRY_T_ID == 14
+#elif GANTRY_T_IS(bf16)
     GANTRY_FOUR(values, gantry__uniform_bf16)
-#elif GANTRY_T_ID == 19
+#elif GANTRY_T_IS(f16)
     GANTRY_FOUR(values, gantry__uniform_f16)
 #else
     values[0] = gantry__uniform_f64(w.a, w.b);

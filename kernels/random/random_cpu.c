@@ -25,18 +25,18 @@ static void random_part(void *context, int64_t begin, int64_t end) {
 
 static groups_fn pick_uniform(int32_t dtype, int level) {
     switch (dtype) {
-        case GANTRY_K_FLOAT16: return GANTRY_CPU_PICK(level, uniform_f16);
-        case GANTRY_K_BFLOAT16: return GANTRY_CPU_PICK(level, uniform_bf16);
-        case GANTRY_K_FLOAT32: return GANTRY_CPU_PICK(level, uniform_f32);
+        case GANTRY_FLOAT16: return GANTRY_CPU_PICK(level, uniform_f16);
+        case GANTRY_BFLOAT16: return GANTRY_CPU_PICK(level, uniform_bf16);
+        case GANTRY_FLOAT32: return GANTRY_CPU_PICK(level, uniform_f32);
         default: return GANTRY_CPU_PICK(level, uniform_f64);
     }
 }
 
 static groups_fn pick_normal(int32_t dtype, int level) {
     switch (dtype) {
-        case GANTRY_K_FLOAT16: return GANTRY_CPU_PICK(level, normal_f16);
-        case GANTRY_K_BFLOAT16: return GANTRY_CPU_PICK(level, normal_bf16);
-        case GANTRY_K_FLOAT32: return GANTRY_CPU_PICK(level, normal_f32);
+        case GANTRY_FLOAT16: return GANTRY_CPU_PICK(level, normal_f16);
+        case GANTRY_BFLOAT16: return GANTRY_CPU_PICK(level, normal_bf16);
+        case GANTRY_FLOAT32: return GANTRY_CPU_PICK(level, normal_f32);
         default: return GANTRY_CPU_PICK(level, normal_f64);
     }
 }
@@ -71,7 +71,7 @@ static int32_t cpu_compute_random(gantry_op_call_t *call) {
     int32_t status = gantry__portable_random_draw(call, &random.draw);
     _Alignas(16) char last[MOST_GROUP_BYTES];
 
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     gantry__cpu_parallel_for(call->device, groups, GRAIN_GROUPS, random_part, &random);
@@ -79,7 +79,7 @@ static int32_t cpu_compute_random(gantry_op_call_t *call) {
         random.fill(&random.draw, groups, 1, last);
         memcpy(random.out + groups * random.group_bytes, last, left);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 GANTRY_K_RANDOM_OPS(GANTRY_K_RANDOM_KERNEL)

@@ -14,8 +14,8 @@
 
 /* Element `index` of a host tensor of 32- or 64-bit integers, as 64 bits that wrap. */
 static uint64_t integer_of(const gantry_arg_t *arg, int64_t index) {
-    return arg->dtype == GANTRY_K_UINT32 ? ((const uint32_t *)arg->data)[index]
-                                         : (uint64_t)gantry__k_host_int(arg, index);
+    return arg->dtype == GANTRY_UINT32 ? ((const uint32_t *)arg->data)[index]
+                                       : (uint64_t)gantry__k_host_int(arg, index);
 }
 
 gantry__k_stream_t gantry__portable_stream_of_seed(const gantry_arg_t *seed) {
@@ -37,13 +37,13 @@ int32_t gantry__portable_stream_of_key(gantry_op_call_t *call, uint32_t first,
         snprintf(text, sizeof text,
                  "%.40s: alg is %lld; accepted are 1 (Philox) and 3 (chosen by the device: Philox)",
                  call->op, (long long)algorithm);
-        return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
+        return call->services->fail(call, GANTRY_INVALID_ARGUMENT, text);
     }
     *out_stream = (gantry__k_stream_t){.low = integer_of(in[1], 0),
                                        .high = integer_of(in[1], 1),
                                        .key0 = (uint32_t)key,
                                        .key1 = (uint32_t)(key >> 32)};
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 int32_t gantry__portable_random_draw(gantry_op_call_t *call, gantry__k_draw_t *out_draw) {
@@ -58,5 +58,5 @@ int32_t gantry__portable_random_draw(gantry_op_call_t *call, gantry__k_draw_t *o
         return gantry__portable_stream_of_key(call, 1, &out_draw->stream);
     }
     out_draw->stream = gantry__portable_stream_of_seed(call->inputs[1]);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }

@@ -35,26 +35,23 @@ typedef struct gantry__k_random_op_t {
     int is_by_key;
 } gantry__k_random_op_t;
 
-#define GANTRY_K_DRAWN_INTEGERS \
-    (GANTRY_K_INTS | GANTRY_K_BIT(GANTRY_K_UINT32) | GANTRY_K_BIT(GANTRY_K_UINT64))
-
 /* OP(name, op, types, values, place of minval, is by key, host inputs...) */
 #define GANTRY_K_RANDOM_OPS(OP)                                                                    \
-    OP(uniform, "StatelessRandomUniform", GANTRY_K_FLOATING, GANTRY_K_DRAWS_UNIFORM, 0, 0,         \
+    OP(uniform, "StatelessRandomUniform", GANTRY_DTYPES_FLOATING, GANTRY_K_DRAWS_UNIFORM, 0, 0,    \
        "shape", "seed")                                                                            \
-    OP(normal, "StatelessRandomNormal", GANTRY_K_FLOATING, GANTRY_K_DRAWS_NORMAL, 0, 0, "shape",   \
-       "seed")                                                                                     \
-    OP(integers, "StatelessRandomUniformInt", GANTRY_K_INTS, GANTRY_K_DRAWS_INTEGERS, 2, 0,        \
+    OP(normal, "StatelessRandomNormal", GANTRY_DTYPES_FLOATING, GANTRY_K_DRAWS_NORMAL, 0, 0,       \
+       "shape", "seed")                                                                            \
+    OP(integers, "StatelessRandomUniformInt", GANTRY_DTYPES_INTS, GANTRY_K_DRAWS_INTEGERS, 2, 0,   \
        "shape", "seed", "minval", "maxval")                                                        \
-    OP(full, "StatelessRandomUniformFullInt", GANTRY_K_DRAWN_INTEGERS, GANTRY_K_DRAWS_INTEGERS, 0, \
-       0, "shape", "seed")                                                                         \
-    OP(uniform_by_key, "StatelessRandomUniformV2", GANTRY_K_FLOATING, GANTRY_K_DRAWS_UNIFORM, 0,   \
+    OP(full, "StatelessRandomUniformFullInt", GANTRY_DTYPES_DRAWN, GANTRY_K_DRAWS_INTEGERS, 0, 0,  \
+       "shape", "seed")                                                                            \
+    OP(uniform_by_key, "StatelessRandomUniformV2", GANTRY_DTYPES_FLOATING, GANTRY_K_DRAWS_UNIFORM, \
+       0, 1, "shape", "key", "counter", "alg")                                                     \
+    OP(normal_by_key, "StatelessRandomNormalV2", GANTRY_DTYPES_FLOATING, GANTRY_K_DRAWS_NORMAL, 0, \
        1, "shape", "key", "counter", "alg")                                                        \
-    OP(normal_by_key, "StatelessRandomNormalV2", GANTRY_K_FLOATING, GANTRY_K_DRAWS_NORMAL, 0, 1,   \
-       "shape", "key", "counter", "alg")                                                           \
-    OP(integers_by_key, "StatelessRandomUniformIntV2", GANTRY_K_DRAWN_INTEGERS,                    \
+    OP(integers_by_key, "StatelessRandomUniformIntV2", GANTRY_DTYPES_DRAWN,                        \
        GANTRY_K_DRAWS_INTEGERS, 4, 1, "shape", "key", "counter", "alg", "minval", "maxval")        \
-    OP(full_by_key, "StatelessRandomUniformFullIntV2", GANTRY_K_DRAWN_INTEGERS,                    \
+    OP(full_by_key, "StatelessRandomUniformFullIntV2", GANTRY_DTYPES_DRAWN,                        \
        GANTRY_K_DRAWS_INTEGERS, 0, 1, "shape", "key", "counter", "alg")
 
 /* The kernels of the list over one compute(), as an array of pointers: `kernels`. */

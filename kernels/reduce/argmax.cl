@@ -7,9 +7,9 @@
  * takes the best of a row's pieces. Equal elements: the lower index, so the cut into pieces and
  * lanes does not show.
  *
- * Options: GANTRY_T_ID; GANTRY_SERIAL 1 for the forms of CPUs, 0 for those of GPUs. */
+ * Options: GANTRY_T; GANTRY_SERIAL 1 for the forms of CPUs, 0 for those of GPUs. */
 
-#if GANTRY_T_ID == GANTRY_FLOAT64
+#if GANTRY_T_IS(f64)
 #define ARG_LOWEST GANTRY_AS_DOUBLE(((ulong)0xfff00000u) << 32)
 #elif GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF
 #define ARG_LOWEST GANTRY_AS_FLOAT(0xff800000u)

@@ -29,7 +29,7 @@ static int32_t cpu_compute_argmax(gantry_op_call_t *call) {
                                       .is_least = call->kernel == &gantry__cpu_argmin_kernel};
     int level = gantry__cpu_simd_level(call->device);
     if (plan.length == 0) {
-        return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT,
+        return call->services->fail(call, GANTRY_INVALID_ARGUMENT,
                                     "the reduced dimension has no elements");
     }
     int64_t unit_elements = plan.length * GANTRY_CPU_ARGMAX_BLOCK;

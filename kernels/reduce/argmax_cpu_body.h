@@ -63,9 +63,9 @@ static int64_t ARG_NAME(first_largest)(const ARG_IN *x, int64_t count, int32_t i
 static void ARG_NAME(store)(const gantry__cpu_argmax_plan_t *plan, int64_t at, int64_t index) {
     if (plan->partial != NULL) {
         plan->partial[at] = index;
-    } else if (plan->out_dtype == GANTRY_K_INT32) {
+    } else if (plan->out_dtype == GANTRY_INT32) {
         ((int32_t *)plan->out)[at] = (int32_t)index;
-    } else if (plan->out_dtype == GANTRY_K_INT64) {
+    } else if (plan->out_dtype == GANTRY_INT64) {
         ((int64_t *)plan->out)[at] = index;
     } else {
         ((uint16_t *)plan->out)[at] = (uint16_t)index;

@@ -129,13 +129,13 @@ typedef struct {
 /* NULL for a type without. */
 static const loops_t *argmax_cpu_find(int32_t dtype) {
     static const loops_t loops[] = {
-        {GANTRY_K_FLOAT32, run_f32, join_f32}, {GANTRY_K_FLOAT64, run_f64, join_f64},
-        {GANTRY_K_FLOAT16, run_f16, join_f16}, {GANTRY_K_BFLOAT16, run_bf16, join_bf16},
-        {GANTRY_K_INT8, run_i8, join_i8},      {GANTRY_K_UINT8, run_u8, join_u8},
-        {GANTRY_K_INT16, run_i16, join_i16},   {GANTRY_K_UINT16, run_u16, join_u16},
-        {GANTRY_K_INT32, run_i32, join_i32},   {GANTRY_K_UINT32, run_u32, join_u32},
-        {GANTRY_K_INT64, run_i64, join_i64},   {GANTRY_K_UINT64, run_u64, join_u64},
-        {GANTRY_K_BOOL, run_u8, join_u8},
+        {GANTRY_FLOAT32, run_f32, join_f32}, {GANTRY_FLOAT64, run_f64, join_f64},
+        {GANTRY_FLOAT16, run_f16, join_f16}, {GANTRY_BFLOAT16, run_bf16, join_bf16},
+        {GANTRY_INT8, run_i8, join_i8},      {GANTRY_UINT8, run_u8, join_u8},
+        {GANTRY_INT16, run_i16, join_i16},   {GANTRY_UINT16, run_u16, join_u16},
+        {GANTRY_INT32, run_i32, join_i32},   {GANTRY_UINT32, run_u32, join_u32},
+        {GANTRY_INT64, run_i64, join_i64},   {GANTRY_UINT64, run_u64, join_u64},
+        {GANTRY_BOOL, run_u8, join_u8},
     };
     for (size_t k = 0; k < sizeof loops / sizeof loops[0]; ++k) {
         if (loops[k].dtype == dtype) {

@@ -40,8 +40,8 @@ static int32_t argmax_device_submit(gantry_op_call_t *call, const argmax_t *plan
     const gantry_arg_t *input = call->inputs[0];
     const gantry_arg_t *output = call->outputs[0];
     gantry_backend_kernel_t *kernel = NULL;
-    const gantry__k_options_t options = gantry__k_options_of_type(
-        call, input->dtype == GANTRY_K_BOOL ? GANTRY_K_UINT8 : input->dtype);
+    const gantry__k_options_t options =
+        gantry__k_options_of_type(call, input->dtype == GANTRY_BOOL ? GANTRY_UINT8 : input->dtype);
     int32_t status = call->services->kernel(call, &argmax_source, options.text, name, &kernel);
     if (status != 0) {
         return status;
@@ -104,7 +104,7 @@ static int32_t device_compute_argmax(gantry_op_call_t *call) {
     gantry_span_t partial = call->outputs[0]->span; /* not used with one piece */
     int32_t status = 0;
     if (plan.length == 0) {
-        return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT,
+        return call->services->fail(call, GANTRY_INVALID_ARGUMENT,
                                     "the reduced dimension has no elements");
     }
     plan.piece = choose_piece(call, &plan);

@@ -53,14 +53,14 @@
  * The fold's order: lanes visited with their six bits reversed, 0, 32, 16, 48, ..., as a binary
  * counter carries: each is folded as soon as its partner is there, and six partial sums are kept
  * instead of 64.
- * Options: GANTRY_T_ID, the type that is read; GANTRY_REDUCE_OP 0 sum, 1 Max, 2 Min, 3 sum of
- * integers in 64 bits, 4 product, 5 sum of squares; GANTRY_SERIAL 1 for the forms of CPUs, 0 for
- * those of GPUs. */
+ * Options: GANTRY_T, the type that is read; GANTRY_REDUCE_OP, what the nodes do, a
+ * GANTRY_TREE_... of reduce_tree.cl; GANTRY_SERIAL 1 for the forms of CPUs, 0 for those of GPUs. */
 
-#define REDUCE_IS_EXTREME (GANTRY_REDUCE_OP == 1 || GANTRY_REDUCE_OP == 2)
+#define REDUCE_IS_EXTREME \
+    (GANTRY_REDUCE_OP == GANTRY_TREE_MAX || GANTRY_REDUCE_OP == GANTRY_TREE_MIN)
 
 /* ACC: the type of partial results; REDUCE_LOAD: an element as it enters its lane. */
-#if GANTRY_REDUCE_OP == 3
+#if GANTRY_REDUCE_OP == GANTRY_TREE_WIDE_SUM
 typedef ulong ACC;
 #define REDUCE_LOAD(x) ((ACC)(GANTRY_LONG)(x))
 #elif REDUCE_IS_EXTREME
@@ -68,7 +68,7 @@ typedef C ACC;
 #define REDUCE_LOAD(x) GANTRY_WIDEN(x)
 #else
 typedef U ACC;
-#if GANTRY_REDUCE_OP == 5
+#if GANTRY_REDUCE_OP == GANTRY_TREE_SQUARES
 #define REDUCE_LOAD(x) reduce_square((ACC)GANTRY_WIDEN(x))
 GANTRY_FN ACC reduce_square(ACC x) { return x * x; }
 #else
@@ -76,11 +76,11 @@ GANTRY_FN ACC reduce_square(ACC x) { return x * x; }
 #endif
 #endif
 
-#if GANTRY_REDUCE_OP == 1
+#if GANTRY_REDUCE_OP == GANTRY_TREE_MAX
 #define REDUCE_OP(a, b) (((b) != (b)) | ((b) > (a)) ? (b) : (a)) /* no branch in it */
-#elif GANTRY_REDUCE_OP == 2
+#elif GANTRY_REDUCE_OP == GANTRY_TREE_MIN
 #define REDUCE_OP(a, b) (((b) != (b)) | ((b) < (a)) ? (b) : (a))
-#elif GANTRY_REDUCE_OP == 4
+#elif GANTRY_REDUCE_OP == GANTRY_TREE_PRODUCT
 #define REDUCE_OP(a, b) ((a) * (b))
 #define REDUCE_IDENTITY ((ACC)1)
 #else
@@ -90,16 +90,19 @@ GANTRY_FN ACC reduce_square(ACC x) { return x * x; }
 
 /* Of an integer type all bits set, without the sign where there is one, is the greatest value. */
 #if REDUCE_IS_EXTREME
-#if GANTRY_T_ID == GANTRY_FLOAT64
-#define REDUCE_IDENTITY \
-    GANTRY_AS_DOUBLE(((ulong)(GANTRY_REDUCE_OP == 1 ? 0xfff00000u : 0x7ff00000u)) << 32)
+#if GANTRY_T_IS(f64)
+#define REDUCE_IDENTITY                                                                         \
+    GANTRY_AS_DOUBLE(((ulong)(GANTRY_REDUCE_OP == GANTRY_TREE_MAX ? 0xfff00000u : 0x7ff00000u)) \
+                     << 32)
 #elif GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF
-#define REDUCE_IDENTITY GANTRY_AS_FLOAT(GANTRY_REDUCE_OP == 1 ? 0xff800000u : 0x7f800000u)
+#define REDUCE_IDENTITY \
+    GANTRY_AS_FLOAT(GANTRY_REDUCE_OP == GANTRY_TREE_MAX ? 0xff800000u : 0x7f800000u)
 #elif GANTRY_T_IS_SIGNED
 #define REDUCE_GREATEST ((ACC)(~(ulong)0 >> (65 - 8 * sizeof(ACC))))
-#define REDUCE_IDENTITY (GANTRY_REDUCE_OP == 1 ? (ACC)(-REDUCE_GREATEST - 1) : REDUCE_GREATEST)
+#define REDUCE_IDENTITY \
+    (GANTRY_REDUCE_OP == GANTRY_TREE_MAX ? (ACC)(-REDUCE_GREATEST - 1) : REDUCE_GREATEST)
 #else
-#define REDUCE_IDENTITY (GANTRY_REDUCE_OP == 1 ? (ACC)0 : (ACC) ~(ulong)0)
+#define REDUCE_IDENTITY (GANTRY_REDUCE_OP == GANTRY_TREE_MAX ? (ACC)0 : (ACC) ~(ulong)0)
 #endif
 #endif
 
@@ -115,9 +118,9 @@ typedef struct {
     GANTRY_LONG each;   /* units of one work-group, on CPUs */
     GANTRY_LONG blocks; /* reduce_wide, reduce_block: units for the columns of one chunk */
     GANTRY_LONG lanes;  /* reduce_group: at most 64 */
-    GANTRY_LONG finish; /* of the results: 0 nothing, 1 divided, 2 their roots */
+    GANTRY_LONG finish; /* of the results: GANTRY_FINISH_... */
     GANTRY_LONG divisor;
-    GANTRY_LONG stored; /* the type of out's elements, a number of types.cl */
+    GANTRY_LONG stored; /* the type of out's elements, a number of abi_types.h */
     GANTRY_LONG kept_rank, kept_dims[4], kept_strides[4];
     GANTRY_LONG reduced_rank, reduced_dims[4], reduced_strides[4];
 } reduce_level_t;
@@ -146,12 +149,12 @@ GANTRY_FN chunk_t find_chunk(const reduce_level_t *level, GANTRY_LONG number) {
 
 /* out[at] = the result for value, in the type that out holds. */
 GANTRY_FN void put(GANTRY_SPAN_OUT(out), const reduce_level_t *level, GANTRY_LONG at, ACC value) {
-#if REDUCE_IS_EXTREME && !GANTRY_T_IS_HALF && GANTRY_T_ID != GANTRY_FLOAT32
+#if REDUCE_IS_EXTREME && !GANTRY_T_IS_HALF && !GANTRY_T_IS(f32)
     GANTRY_OUT(ACC, out)[at] = value;
-#elif GANTRY_T_ID == GANTRY_FLOAT32 || GANTRY_T_IS_HALF
-    value = level->finish == 1   ? value / (ACC)level->divisor
-            : level->finish == 2 ? GANTRY_SQRT_F32(value)
-                                 : value;
+#elif GANTRY_T_IS(f32) || GANTRY_T_IS_HALF
+    value = level->finish == GANTRY_FINISH_QUOTIENT ? value / (ACC)level->divisor
+            : level->finish == GANTRY_FINISH_ROOT   ? GANTRY_SQRT_F32(value)
+                                                    : value;
     if (level->stored == GANTRY_FLOAT32) {
         GANTRY_OUT(float, out)[at] = value;
     } else {
@@ -159,18 +162,18 @@ GANTRY_FN void put(GANTRY_SPAN_OUT(out), const reduce_level_t *level, GANTRY_LON
         [at] = level->stored == GANTRY_FLOAT16 ? gantry__f32_to_f16(value)
                                                : gantry__f32_to_bf16(value);
     }
-#elif GANTRY_T_ID == GANTRY_FLOAT64
+#elif GANTRY_T_IS(f64)
     GANTRY_OUT(ACC, out)
-    [at] = level->finish == 1   ? value / (ACC)level->divisor
-           : level->finish == 2 ? GANTRY_SQRT_F64(value)
-                                : value;
+    [at] = level->finish == GANTRY_FINISH_QUOTIENT ? value / (ACC)level->divisor
+           : level->finish == GANTRY_FINISH_ROOT   ? GANTRY_SQRT_F64(value)
+                                                   : value;
 #else
     const int stored = (int)level->stored;
     const int size = gantry__integer_size(stored);
     ulong result = value;
-    if (level->finish == 1) {
+    if (level->finish == GANTRY_FINISH_QUOTIENT) {
         result = gantry__integer_quotient(result, level->divisor, stored);
-    } else if (level->finish == 2) {
+    } else if (level->finish == GANTRY_FINISH_ROOT) {
         result = gantry__integer_root(result, stored);
     }
     if (size == 8) {

@@ -54,11 +54,11 @@ static int32_t run_level(gantry_op_call_t *call, const gantry__cpu_reduce_plan_t
         plan->shape.length < GANTRY_REDUCE_CHUNK ? plan->shape.length : GANTRY_REDUCE_CHUNK;
     int64_t grain = PARALLEL_ELEMENTS / (rows * plan->block);
     if (!reduce_cpu_find_loops(call, way, &level.loops)) {
-        return call->services->fail(call, GANTRY_K_INTERNAL,
+        return call->services->fail(call, GANTRY_INTERNAL,
                                     "the CPU backend has no such reduction for this type");
     }
     gantry__cpu_parallel_for(call->device, plan->units, grain < 1 ? 1 : grain, run_units, &level);
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 static void plan_last_level(gantry__cpu_reduce_plan_t *plan, const gantry__reduce_way_t *way,
@@ -90,7 +90,7 @@ static int32_t run_tree(gantry_op_call_t *call, const gantry__reduce_shape_t *sh
             plan_last_level(&plan, &way, out);
         }
         const int32_t status = run_level(call, &plan, &way);
-        if (status != GANTRY_K_OK || plan.chunks == 1) {
+        if (status != GANTRY_OK || plan.chunks == 1) {
             return status;
         }
         plan.in = plan.out;

@@ -45,9 +45,9 @@ FINISH_FLOATS(finish_doubles, double, sqrt)
 static inline void put_f32(const gantry__cpu_reduce_plan_t *plan, float *restrict acc,
                            int64_t count, int64_t at) {
     finish_floats(plan, acc, count);
-    if (plan->out_dtype == GANTRY_K_FLOAT16) {
+    if (plan->out_dtype == GANTRY_FLOAT16) {
         STORE_ALL(uint16_t, gantry__f32_to_f16)
-    } else if (plan->out_dtype == GANTRY_K_BFLOAT16) {
+    } else if (plan->out_dtype == GANTRY_BFLOAT16) {
         STORE_ALL(uint16_t, gantry__f32_to_bf16)
     } else {
         memcpy((float *)plan->out + at, acc, (size_t)count * sizeof *acc);

@@ -157,9 +157,9 @@ SQUARE(uint64_t)
 enum { WRAPPING_TYPES = 8 };
 
 static int type_place(int32_t dtype) {
-    static const int32_t dtypes[WRAPPING_TYPES] = {
-        GANTRY_K_FLOAT32, GANTRY_K_FLOAT64, GANTRY_K_FLOAT16, GANTRY_K_BFLOAT16,
-        GANTRY_K_UINT8,   GANTRY_K_UINT16,  GANTRY_K_INT32,   GANTRY_K_INT64};
+    static const int32_t dtypes[WRAPPING_TYPES] = {GANTRY_FLOAT32,  GANTRY_FLOAT64, GANTRY_FLOAT16,
+                                                   GANTRY_BFLOAT16, GANTRY_UINT8,   GANTRY_UINT16,
+                                                   GANTRY_INT32,    GANTRY_INT64};
     int place = 0;
     while (place < WRAPPING_TYPES && dtypes[place] != dtype) {
         place++;
@@ -169,12 +169,12 @@ static int type_place(int32_t dtype) {
 
 static make_loops_fn find_wide(int32_t dtype) {
     switch (dtype) {
-        case GANTRY_K_INT8: return loops_wide_i8;
-        case GANTRY_K_UINT8: return loops_wide_u8;
-        case GANTRY_K_INT16: return loops_wide_i16;
-        case GANTRY_K_UINT16: return loops_wide_u16;
-        case GANTRY_K_INT32: return loops_wide_i32;
-        case GANTRY_K_UINT32: return loops_wide_u32;
+        case GANTRY_INT8: return loops_wide_i8;
+        case GANTRY_UINT8: return loops_wide_u8;
+        case GANTRY_INT16: return loops_wide_i16;
+        case GANTRY_UINT16: return loops_wide_u16;
+        case GANTRY_INT32: return loops_wide_i32;
+        case GANTRY_UINT32: return loops_wide_u32;
         default: return NULL;
     }
 }

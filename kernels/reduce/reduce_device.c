@@ -48,7 +48,8 @@ typedef struct {
 #define GROUPS_PER_UNIT 16
 
 GANTRY_K_PROGRAM(reduce_source, "portable/reduce", gantry__text_half, gantry__text_reduce_finish,
-                 gantry__text_reduce, gantry__text_fold_lanes, gantry__text_reduce_line);
+                 gantry__text_reduce_tree, gantry__text_reduce, gantry__text_fold_lanes,
+                 gantry__text_reduce_line);
 
 static int32_t reduce_device_find_kernel(gantry_op_call_t *call, const gantry__reduce_way_t *way,
                                          const char *name, gantry_backend_kernel_t **out_kernel) {
@@ -125,9 +126,9 @@ static form_t choose_gpu_form(const gantry_op_call_t *call, reduce_level_t *leve
 
 /* 1 when the text has reduce_line for the way, and the level's sequences are neighbours. */
 static int is_line(const reduce_level_t *level, const gantry__reduce_way_t *way) {
-    const int has_line = way->in == GANTRY_K_FLOAT32 || way->in == GANTRY_K_FLOAT64 ||
-                         way->in == GANTRY_K_INT64 ||
-                         (way->in == GANTRY_K_INT32 && way->tree != GANTRY_TREE_WIDE_SUM);
+    const int has_line = way->in == GANTRY_FLOAT32 || way->in == GANTRY_FLOAT64 ||
+                         way->in == GANTRY_INT64 ||
+                         (way->in == GANTRY_INT32 && way->tree != GANTRY_TREE_WIDE_SUM);
     return has_line && level->columns == 1 && level->length > SMALL_LENGTH &&
            level->reduced_rank == 1 && level->reduced_strides[0] == 1;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the last level of a reduction does to integers: sums in a type that wraps, of 32 or 64 bits,
- * become results of a type (a number of types.cl). Comes after types.cl; C loops and device text
+ * become results of a type (a number of abi_types.h). Comes after types.cl; C loops and device text
  * share it. */
 
 GANTRY_FN int gantry__integer_size(int type) {

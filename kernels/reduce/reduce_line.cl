@@ -5,32 +5,32 @@
  * asked for memory ahead of its use. */
 #if GANTRY_SERIAL
 
-#if GANTRY_T_ID == GANTRY_FLOAT32
+#if GANTRY_T_IS(f32)
 #define LINE_WIDTH 16
 typedef float16 line_t;
 #define LINE_LOAD(q, x) vload16(q, x)
 #define LINE_STORE(v, q, x) vstore16(v, q, x)
-#elif GANTRY_T_ID == GANTRY_FLOAT64
+#elif GANTRY_T_IS(f64)
 #define LINE_WIDTH 8
 typedef double8 line_t;
 #define LINE_LOAD(q, x) vload8(q, x)
 #define LINE_STORE(v, q, x) vstore8(v, q, x)
-#elif GANTRY_T_ID == GANTRY_INT32 && REDUCE_IS_EXTREME
+#elif GANTRY_T_IS(i32) && REDUCE_IS_EXTREME
 #define LINE_WIDTH 16
 typedef int16 line_t;
 #define LINE_LOAD(q, x) vload16(q, x)
 #define LINE_STORE(v, q, x) vstore16(v, q, x)
-#elif GANTRY_T_ID == GANTRY_INT32 && GANTRY_REDUCE_OP != 3
+#elif GANTRY_T_IS(i32) && GANTRY_REDUCE_OP != GANTRY_TREE_WIDE_SUM
 #define LINE_WIDTH 16
 typedef uint16 line_t;
 #define LINE_LOAD(q, x) as_uint16(vload16(q, x))
 #define LINE_STORE(v, q, x) vstore16(v, q, x)
-#elif GANTRY_T_ID == GANTRY_INT64 && REDUCE_IS_EXTREME
+#elif GANTRY_T_IS(i64) && REDUCE_IS_EXTREME
 #define LINE_WIDTH 8
 typedef long8 line_t;
 #define LINE_LOAD(q, x) vload8(q, x)
 #define LINE_STORE(v, q, x) vstore8(v, q, x)
-#elif GANTRY_T_ID == GANTRY_INT64
+#elif GANTRY_T_IS(i64)
 #define LINE_WIDTH 8
 typedef ulong8 line_t;
 #define LINE_LOAD(q, x) as_ulong8(vload8(q, x))
@@ -46,14 +46,14 @@ typedef ulong8 line_t;
 #define LINE_WANT(address) GANTRY_WANT(address)
 #endif
 #define LINE_VECTORS (LANES / LINE_WIDTH)
-#if GANTRY_REDUCE_OP == 1
+#if GANTRY_REDUCE_OP == GANTRY_TREE_MAX
 #define LINE_OP(a, b) ((((b) != (b)) | ((b) > (a))) ? (b) : (a))
-#elif GANTRY_REDUCE_OP == 2
+#elif GANTRY_REDUCE_OP == GANTRY_TREE_MIN
 #define LINE_OP(a, b) ((((b) != (b)) | ((b) < (a))) ? (b) : (a))
 #else
 #define LINE_OP(a, b) REDUCE_OP(a, b)
 #endif
-#if GANTRY_REDUCE_OP == 5
+#if GANTRY_REDUCE_OP == GANTRY_TREE_SQUARES
 #define LINE_TERM(x) ((x) * (x))
 #else
 #define LINE_TERM(x) (x)

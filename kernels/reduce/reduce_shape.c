@@ -93,14 +93,14 @@ static uint64_t extreme_bits(int32_t dtype, int is_greatest) {
     const uint64_t top = UINT64_C(1) << (bits - 1);
 
     switch (dtype) {
-        case GANTRY_K_FLOAT32: return is_greatest ? 0x7f800000u : 0xff800000u;
-        case GANTRY_K_FLOAT64:
+        case GANTRY_FLOAT32: return is_greatest ? 0x7f800000u : 0xff800000u;
+        case GANTRY_FLOAT64:
             return is_greatest ? UINT64_C(0x7ff0000000000000) : UINT64_C(0xfff0000000000000);
-        case GANTRY_K_FLOAT16: return is_greatest ? 0x7c00u : 0xfc00u;
-        case GANTRY_K_BFLOAT16: return is_greatest ? 0x7f80u : 0xff80u;
+        case GANTRY_FLOAT16: return is_greatest ? 0x7c00u : 0xfc00u;
+        case GANTRY_BFLOAT16: return is_greatest ? 0x7f80u : 0xff80u;
         default: break;
     }
-    if ((GANTRY_K_SIGNED & GANTRY_K_BIT(dtype)) != 0) {
+    if ((GANTRY_DTYPES_SIGNED & GANTRY_DTYPE_BIT(dtype)) != 0) {
         return is_greatest ? top - 1 : top;
     }
     return is_greatest ? top | (top - 1) : 0;
@@ -108,10 +108,10 @@ static uint64_t extreme_bits(int32_t dtype, int is_greatest) {
 
 static uint64_t nan_bits(int32_t dtype) {
     switch (dtype) {
-        case GANTRY_K_FLOAT32: return 0x7fc00000u;
-        case GANTRY_K_FLOAT64: return UINT64_C(0x7ff8000000000000);
-        case GANTRY_K_FLOAT16: return 0x7e00u;
-        case GANTRY_K_BFLOAT16: return 0x7fc0u;
+        case GANTRY_FLOAT32: return 0x7fc00000u;
+        case GANTRY_FLOAT64: return UINT64_C(0x7ff8000000000000);
+        case GANTRY_FLOAT16: return 0x7e00u;
+        case GANTRY_BFLOAT16: return 0x7fc0u;
         default: return 0;
     }
 }
@@ -156,14 +156,14 @@ size_t gantry__reduce_empty(int32_t operation, int32_t dtype, unsigned char valu
 
 /* The type whose sums wrap as this one's do. */
 static int32_t wrapping_type(int32_t dtype) {
-    if ((GANTRY_K_INTEGERS & GANTRY_K_BIT(dtype)) == 0) {
+    if ((GANTRY_DTYPES_INTEGERS & GANTRY_DTYPE_BIT(dtype)) == 0) {
         return dtype;
     }
     switch (gantry__k_size(dtype)) {
-        case 1: return GANTRY_K_UINT8;
-        case 2: return GANTRY_K_UINT16;
-        case 4: return GANTRY_K_INT32;
-        default: return GANTRY_K_INT64;
+        case 1: return GANTRY_UINT8;
+        case 2: return GANTRY_UINT16;
+        case 4: return GANTRY_INT32;
+        default: return GANTRY_INT64;
     }
 }
 
@@ -175,18 +175,18 @@ gantry__reduce_way_t gantry__reduce_tree_way(int32_t tree, int32_t dtype) {
         way.in = wrapping_type(dtype);
     }
     if (gantry__k_is_half(dtype)) {
-        way.acc = GANTRY_K_FLOAT32;
+        way.acc = GANTRY_FLOAT32;
     } else if (tree == GANTRY_TREE_WIDE_SUM) {
-        way.acc = GANTRY_K_INT64;
+        way.acc = GANTRY_INT64;
     } else {
-        way.acc = !is_extreme && gantry__k_size(dtype) < 4 ? GANTRY_K_INT32 : way.in;
+        way.acc = !is_extreme && gantry__k_size(dtype) < 4 ? GANTRY_INT32 : way.in;
     }
     way.out = way.acc;
     return way;
 }
 
 gantry__reduce_way_t gantry__reduce_way(int32_t operation, int32_t dtype, int64_t length) {
-    const int is_integer = (GANTRY_K_INTEGERS & GANTRY_K_BIT(dtype)) != 0;
+    const int is_integer = (GANTRY_DTYPES_INTEGERS & GANTRY_DTYPE_BIT(dtype)) != 0;
     const int finish = rows[operation].finish;
     int32_t tree = rows[operation].tree;
 
@@ -194,7 +194,7 @@ gantry__reduce_way_t gantry__reduce_way(int32_t operation, int32_t dtype, int64_
         tree = GANTRY_TREE_WIDE_SUM;
     }
     gantry__reduce_way_t way =
-        gantry__reduce_tree_way(tree, dtype == GANTRY_K_BOOL ? GANTRY_K_UINT8 : dtype);
+        gantry__reduce_tree_way(tree, dtype == GANTRY_BOOL ? GANTRY_UINT8 : dtype);
     way.out = dtype;
     if (finish == ROW_MEAN || finish == ROW_HALF) {
         way.finish = GANTRY_FINISH_QUOTIENT;

@@ -10,6 +10,7 @@
 #define GANTRY_KERNELS_REDUCE_SHAPE_H
 
 #include "kernels/common/kernel_definition.h"
+#include "kernels/reduce/reduce_tree.cl"
 
 #define GANTRY_REDUCE_AXES 4
 
@@ -30,10 +31,10 @@ enum {
  * data. */
 #define GANTRY_K_REDUCTION_KERNEL(name, function, summary, form, types_, tree, finish, empty) \
     static const int32_t name##_operation = GANTRY_REDUCE_ROW_##name;                         \
-    static const gantry_type_constraint_t name##_types[] = {{"T", GANTRY_K_##types_}};        \
+    static const gantry_type_constraint_t name##_types[] = {{"T", GANTRY_DTYPES_##types_}};   \
     static const gantry_kernel_def_t name##_kernel = GANTRY_K_DEFINITION(                     \
-        #name, GANTRY_K_##types_ != GANTRY_K_BOOLS ? name##_types : NULL,                     \
-        GANTRY_K_##types_ != GANTRY_K_BOOLS, /* such an op takes bool alone */                \
+        #name, GANTRY_DTYPES_##types_ != GANTRY_DTYPES_BOOLS ? name##_types : NULL,           \
+        GANTRY_DTYPES_##types_ != GANTRY_DTYPES_BOOLS, /* such an op takes bool alone */      \
         gantry__k_reduce_hosts, 1, .compute = GANTRY_K_SIDE(compute_reduction),               \
         .data = &name##_operation);
 #define GANTRY_K_REDUCTION_POINTER(name, function, summary, form, types, tree, finish, empty) \
@@ -49,29 +50,14 @@ static const char *const gantry__k_reduce_hosts[] = {"reduction_indices"}; /* wh
     X(log_softmax, "LogSoftmax", compute_softmax, gantry__k_floating_type, NULL, 0)
 #define GANTRY_LAYER_NORM_OPS(X) \
     X(layer_norm_rows, "LayerNormRows", compute_layer_norm, gantry__k_layer_norm_types, NULL, 0)
-static const gantry_type_constraint_t gantry__k_layer_norm_types[] = {{"T", GANTRY_K_FLOATS}};
+static const gantry_type_constraint_t gantry__k_layer_norm_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 
 /* Types of ArgMax's result; ArgMin has int32 and int64 only. */
-#define GANTRY_K_ARGMAX_OUTPUTS \
-    (GANTRY_K_INTS | GANTRY_K_BIT(GANTRY_K_INT16) | GANTRY_K_BIT(GANTRY_K_UINT16))
 static const gantry_type_constraint_t gantry__k_argmax_types[] = {
-    {"T", GANTRY_K_NUMERIC_BOOL}, {"output_type", GANTRY_K_ARGMAX_OUTPUTS}};
-static const gantry_type_constraint_t gantry__k_argmin_types[] = {{"T", GANTRY_K_NUMERIC_BOOL},
-                                                                  {"output_type", GANTRY_K_INTS}};
+    {"T", GANTRY_DTYPES_NUMERIC_BOOL}, {"output_type", GANTRY_DTYPES_ARGMAX_OUTPUTS}};
+static const gantry_type_constraint_t gantry__k_argmin_types[] = {
+    {"T", GANTRY_DTYPES_NUMERIC_BOOL}, {"output_type", GANTRY_DTYPES_INTS}};
 static const char *const gantry__k_argmax_hosts[] = {"dimension"};
-
-/* What the tree's nodes do: build options of kernels/reduce/reduce.cl. */
-enum {
-    GANTRY_TREE_SUM = 0,
-    GANTRY_TREE_MAX = 1,
-    GANTRY_TREE_MIN = 2,
-    GANTRY_TREE_WIDE_SUM = 3, /* of integers in 64 bits */
-    GANTRY_TREE_PRODUCT = 4,
-    GANTRY_TREE_SQUARES = 5, /* the sum of squares */
-    GANTRY_TREE_KINDS
-};
-/* What the last level does to its results. */
-enum { GANTRY_FINISH_NONE = 0, GANTRY_FINISH_QUOTIENT = 1, GANTRY_FINISH_ROOT = 2 };
 
 /* The element types of a reduction's levels. Types that a tree cannot tell apart have one name:
  * int32 and int64 stand for the unsigned ones where sums wrap, uint8 for int8 and bool, uint16

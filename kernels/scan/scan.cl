@@ -56,7 +56,7 @@ typedef struct gantry__scan_t {
 #undef GANTRY_SCAN_EXP
 #undef GANTRY_SCAN_LOG
 #undef GANTRY_SCAN_LOWEST
-#if GANTRY_T_ID == GANTRY_FLOAT64
+#if GANTRY_T_IS(f64)
 #define GANTRY_SCAN_EXP(x) gantry__exp_f64(x)
 #define GANTRY_SCAN_LOG(x) gantry__log_f64(x)
 #define GANTRY_SCAN_LOWEST GANTRY_AS_DOUBLE(((ulong)0xfff00000u) << 32)
@@ -202,13 +202,13 @@ GANTRY_NO_ITEM(scan_rows)
     GANTRY_SCAN_OTHERWISE(loop)
 
 /* Of one column. In OpenCL C this is for floats, halves, and integers of 32 and 64 bits. */
-#if !defined(__OPENCL_VERSION__) || GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF || \
-    GANTRY_T_ID == GANTRY_INT32 || GANTRY_T_ID == GANTRY_INT64
+#if !defined(__OPENCL_VERSION__) || GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF || GANTRY_T_IS(i32) || \
+    GANTRY_T_IS(i64)
 
 /* Of elements that are no neighbours. */
 #undef GANTRY_SCAN_WIDEN
 #undef GANTRY_SCAN_NARROW
-#if GANTRY_T_ID == GANTRY_FLOAT16
+#if GANTRY_T_IS(f16)
 #define GANTRY_SCAN_WIDEN(x) gantry__lone_f16_to_f32(x)
 #define GANTRY_SCAN_NARROW(x) gantry__lone_f32_to_f16(x)
 #else
@@ -313,15 +313,15 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
 #undef GANTRY_SCAN_KEPT_PARAMETER
 #undef GANTRY_SCAN_KEPT_ARGUMENT
 
-#if GANTRY_SCAN_HAS_SQUARES(GANTRY_T_ID)
+#if GANTRY_SCAN_HAS_SQUARES
 
-#undef GANTRY_SCAN_SUM_ID
+#undef GANTRY_SCAN_SUMS
 #if GANTRY_T_IS_HALF
-#define GANTRY_SCAN_SUM_ID 1
+#define GANTRY_SCAN_SUMS f32
 #else
-#define GANTRY_SCAN_SUM_ID GANTRY_T_ID
+#define GANTRY_SCAN_SUMS GANTRY_T
 #endif
-#define GANTRY_SCAN_V GANTRY_SCAN_VECTOR(GANTRY_T_ID)
+#define GANTRY_SCAN_V GANTRY_SCAN_VECTOR(GANTRY_T)
 #define GANTRY_SCAN_ALL_TOTALS                                                \
     GANTRY_SCAN_LOG_LINES(0) {                                                \
         GANTRY_SCAN_ALL_SQUARES(GANTRY_SCAN_V, GANTRY_SCAN_SQUARES_TOTAL, {}) \
@@ -492,12 +492,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows_line)(GANTRY_GLOBAL const T *x,
                 sums[c] = p->chunks > 1 ? before[number + c] : identity;
             }
         }
-#if GANTRY_SCAN_HAS_SQUARES(GANTRY_T_ID)
+#if GANTRY_SCAN_HAS_SQUARES
         const int streams = p->stream != 0 && common == GANTRY_SCAN_CHUNK;
 #endif
         GANTRY_SCAN_ALL_ROWS
     }
-#if GANTRY_SCAN_HAS_SQUARES(GANTRY_T_ID)
+#if GANTRY_SCAN_HAS_SQUARES
     GANTRY_STREAM_END();
 #endif
 }

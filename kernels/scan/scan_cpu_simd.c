@@ -16,33 +16,11 @@
 #define GANTRY_ITEM_TEXT_FILE "kernels/scan/scan.cl"
 #define GANTRY_ITEM_LIST GANTRY_SCAN_ITEMS
 #if GANTRY_CPU_IS_AVX512(GANTRY_CPU_VARIANT) /* the types that it is quicker for */
-#define GANTRY_T_ID 2
-#include "kernels/common/cpu_item_rows.h"
-
-#define GANTRY_T_ID 14
-#include "kernels/common/cpu_item_rows.h"
-
-#define GANTRY_T_ID 19
-#include "kernels/common/cpu_item_rows.h"
-
-#define GANTRY_T_ID 3
-#include "kernels/common/cpu_item_rows.h"
-
-#define GANTRY_T_ID 4
-#include "kernels/common/cpu_item_rows.h"
-
-#define GANTRY_T_ID 9
-#include "kernels/common/cpu_item_rows.h"
-
-#define GANTRY_ITEM_ROWS   \
-    GANTRY_ITEM_ROW(2, 0)  \
-    GANTRY_ITEM_ROW(14, 0) \
-    GANTRY_ITEM_ROW(19, 0) \
-    GANTRY_ITEM_ROW(3, 0)  \
-    GANTRY_ITEM_ROW(4, 0)  \
-    GANTRY_ITEM_ROW(9, 0)
+#define GANTRY_SCAN_TYPES(ROW) ROW(f64) GANTRY_HALVES(ROW) ROW(i32) ROW(u8) ROW(i64)
+#define GANTRY_ITEM_TYPES GANTRY_SCAN_TYPES
 #else
-#include "kernels/common/cpu_items_wrapping.h"
+#define GANTRY_ITEM_TYPES GANTRY_WRAPPING
 #endif
+#include "kernels/common/cpu_items_of_types.h"
 
 GANTRY_CPU_ITEM_FAMILY(scan);

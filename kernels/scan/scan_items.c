@@ -10,8 +10,8 @@ GANTRY_K_ITEM_TEXTS(scan, GANTRY_SCAN_ITEMS, gantry__text_math_float32, gantry__
 
 /* The type whose program scans this one: integers of a size wrap alike. */
 static int32_t program_type(int32_t dtype) {
-    if ((GANTRY_K_INTEGERS & GANTRY_K_BIT(dtype)) == 0) return dtype;
-    return gantry__k_size(dtype) == 1 ? GANTRY_K_UINT8 : gantry__k_twin(dtype);
+    if ((GANTRY_DTYPES_INTEGERS & GANTRY_DTYPE_BIT(dtype)) == 0) return dtype;
+    return gantry__k_size(dtype) == 1 ? GANTRY_UINT8 : gantry__k_twin(dtype);
 }
 
 enum { TOTALS, ROWS };
@@ -20,8 +20,8 @@ enum { TOTALS, ROWS };
 static int has_lines(const gantry_op_call_t *call, int32_t dtype) {
     return gantry__k_items_are_c(call) ||
            (gantry__k_is_serial(call) &&
-            (dtype == GANTRY_K_FLOAT32 || dtype == GANTRY_K_FLOAT64 || dtype == GANTRY_K_INT32 ||
-             dtype == GANTRY_K_INT64 || gantry__k_is_half(dtype)));
+            (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64 || dtype == GANTRY_INT32 ||
+             dtype == GANTRY_INT64 || gantry__k_is_half(dtype)));
 }
 
 /* One of the two steps over `chunks` chunks of each column. On processors an item has several of
@@ -97,10 +97,10 @@ static int64_t streams(const gantry_op_call_t *call, int32_t dtype, int64_t coun
  * of 128. */
 static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry__scan_t scan, int64_t outer,
                         gantry_span_t x, gantry_span_t out) {
-    const int32_t total_type = gantry__k_is_half(dtype) ? GANTRY_K_FLOAT32 : dtype;
+    const int32_t total_type = gantry__k_is_half(dtype) ? GANTRY_FLOAT32 : dtype;
     gantry_span_t totals = x; /* not read where there is one chunk or an item has whole sequences */
     int64_t count;
-    int32_t status = GANTRY_K_OK;
+    int32_t status = GANTRY_OK;
 
     scan.chunks = (scan.length + GANTRY_SCAN_CHUNK - 1) / GANTRY_SCAN_CHUNK;
     count = outer * scan.chunks;
@@ -114,15 +114,15 @@ static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry__scan_t sc
         level.reverse = 0;
         status = call->services->scratch(
             call, (uint64_t)(count * scan.columns) * gantry__k_size(total_type), &totals);
-        if (status == GANTRY_K_OK) {
+        if (status == GANTRY_OK) {
             status =
                 scan_run(call, TOTALS, dtype, &scan, count, (gantry_span_t[]){x, totals, totals});
         }
-        if (status == GANTRY_K_OK) {
+        if (status == GANTRY_OK) {
             status = run_scan(call, total_type, level, outer, totals, totals);
         }
     }
-    return status == GANTRY_K_OK
+    return status == GANTRY_OK
                ? scan_run(call, ROWS, dtype, &scan, count, (gantry_span_t[]){x, totals, out})
                : status;
 }

@@ -5,51 +5,51 @@
  * and integers of 32 and 64 bits; in C for float32, halves, and integers of 32 bits, with AVX2, of
  * whose registers a vector is one.
  *
- * GANTRY_SCAN_VECTOR(id) is the vector for type number id, GANTRY_SCAN_LOAD(id, from) and
- * GANTRY_SCAN_STORE(id, v, to) read and write one. */
+ * GANTRY_SCAN_VECTOR(type) is the vector for a type, GANTRY_SCAN_LOAD(type, from) and
+ * GANTRY_SCAN_STORE(type, v, to) read and write one. */
 #ifndef GANTRY_SCAN_SQUARES_CL
 #define GANTRY_SCAN_SQUARES_CL
 
-#define GANTRY_SCAN_HAS_SQUARES(id) 0
-#define GANTRY_SCAN_VECTOR(id) GANTRY_PASTE(gantry__scan_vector_, id)
-#define GANTRY_SCAN_LOAD(id, from) GANTRY_PASTE(gantry__scan_load_, id)(from)
-#define GANTRY_SCAN_STORE(id, v, to) GANTRY_PASTE(gantry__scan_store_, id)(v, to)
+#define GANTRY_SCAN_HAS_SQUARES 0
+#define GANTRY_SCAN_VECTOR(type) GANTRY_PASTE(gantry__scan_vector_, type)
+#define GANTRY_SCAN_LOAD(type, from) GANTRY_PASTE(gantry__scan_load_, type)(from)
+#define GANTRY_SCAN_STORE(type, v, to) GANTRY_PASTE(gantry__scan_store_, type)(v, to)
 
 #if defined(__OPENCL_VERSION__)
 
 #undef GANTRY_SCAN_HAS_SQUARES
-#define GANTRY_SCAN_HAS_SQUARES(id) 1
+#define GANTRY_SCAN_HAS_SQUARES 1
 
-typedef float8 gantry__scan_vector_1;
-#define gantry__scan_load_1(from) vload8(0, from)
-#define gantry__scan_store_1(v, to) vstore8(v, 0, to)
+typedef float8 gantry__scan_vector_f32;
+#define gantry__scan_load_f32(from) vload8(0, from)
+#define gantry__scan_store_f32(v, to) vstore8(v, 0, to)
 #if GANTRY_HAS_FLOAT64
-typedef double8 gantry__scan_vector_2;
-#define gantry__scan_load_2(from) vload8(0, from)
-#define gantry__scan_store_2(v, to) vstore8(v, 0, to)
+typedef double8 gantry__scan_vector_f64;
+#define gantry__scan_load_f64(from) vload8(0, from)
+#define gantry__scan_store_f64(v, to) vstore8(v, 0, to)
 #endif
-typedef uint8 gantry__scan_vector_3;
-#define gantry__scan_load_3(from) as_uint8(vload8(0, from))
-#define gantry__scan_store_3(v, to) vstore8(as_int8(v), 0, to)
-typedef ulong8 gantry__scan_vector_9;
-#define gantry__scan_load_9(from) as_ulong8(vload8(0, from))
-#define gantry__scan_store_9(v, to) vstore8(as_long8(v), 0, to)
+typedef uint8 gantry__scan_vector_i32;
+#define gantry__scan_load_i32(from) as_uint8(vload8(0, from))
+#define gantry__scan_store_i32(v, to) vstore8(as_int8(v), 0, to)
+typedef ulong8 gantry__scan_vector_i64;
+#define gantry__scan_load_i64(from) as_ulong8(vload8(0, from))
+#define gantry__scan_store_i64(v, to) vstore8(as_long8(v), 0, to)
 
 /* Halves, as half.cl has them. */
-typedef float8 gantry__scan_vector_14;
-typedef float8 gantry__scan_vector_19;
-#define gantry__scan_load_14(from) as_float8(convert_uint8(vload8(0, from)) << 16)
-#define gantry__scan_store_14(v, to) vstore8(gantry__scan_narrow_14(v), 0, to)
-#define gantry__scan_load_19(from) gantry__scan_widen_19(convert_uint8(vload8(0, from)))
-#define gantry__scan_store_19(v, to) vstore8(gantry__scan_narrow_19(v), 0, to)
+typedef float8 gantry__scan_vector_bf16;
+typedef float8 gantry__scan_vector_f16;
+#define gantry__scan_load_bf16(from) as_float8(convert_uint8(vload8(0, from)) << 16)
+#define gantry__scan_store_bf16(v, to) vstore8(gantry__scan_narrow_bf16(v), 0, to)
+#define gantry__scan_load_f16(from) gantry__scan_widen_f16(convert_uint8(vload8(0, from)))
+#define gantry__scan_store_f16(v, to) vstore8(gantry__scan_narrow_f16(v), 0, to)
 
-GANTRY_FN ushort8 gantry__scan_narrow_14(float8 v) {
+GANTRY_FN ushort8 gantry__scan_narrow_bf16(float8 v) {
     const uint8 bits = as_uint8(v), rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
 
     return convert_ushort8(select(rounded, (uint8)0x7fc0u, v != v));
 }
 
-GANTRY_FN float8 gantry__scan_widen_19(uint8 halves) {
+GANTRY_FN float8 gantry__scan_widen_f16(uint8 halves) {
     const uint8 magnitude = (halves & 0x7fffu) << 13, normal = magnitude + (112u << 23);
     const uint8 denormal = as_uint8(as_float8(magnitude + (113u << 23)) - as_float(113u << 23));
     const uint8 special =
@@ -59,7 +59,7 @@ GANTRY_FN float8 gantry__scan_widen_19(uint8 halves) {
     return as_float8(select(finite, special, magnitude >= (31u << 23)) | (halves & 0x8000u) << 16);
 }
 
-GANTRY_FN ushort8 gantry__scan_narrow_19(float8 v) {
+GANTRY_FN ushort8 gantry__scan_narrow_f16(float8 v) {
     const uint8 bits = as_uint8(v), magnitude = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
     const uint8 normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
     const uint8 denormal = as_uint8(as_float8(magnitude) + 0.5f) - (126u << 23);
@@ -83,53 +83,54 @@ GANTRY_FN ushort8 gantry__scan_narrow_19(float8 v) {
 
 #undef GANTRY_SCAN_HAS_SQUARES
 #if defined(__F16C__)
-#define GANTRY_SCAN_HAS_SQUARES(id) ((id) == 1 || (id) == 3 || (id) == 14 || (id) == 19)
+#define GANTRY_SCAN_HAS_SQUARES (GANTRY_T_IS(f32) || GANTRY_T_IS(i32) || GANTRY_T_IS_HALF)
 #else
-#define GANTRY_SCAN_HAS_SQUARES(id) ((id) == 1 || (id) == 3)
+#define GANTRY_SCAN_HAS_SQUARES (GANTRY_T_IS(f32) || GANTRY_T_IS(i32))
 #endif
 
 #define GANTRY_UNROLLED _Pragma("GCC unroll 8")
-#define GANTRY_SCAN_MEMORY(id, E)                                                      \
-    typedef E gantry__scan_vector_##id __attribute__((vector_size(32)));               \
-    static inline gantry__scan_vector_##id gantry__scan_load_##id(const void *from) {  \
-        gantry__scan_vector_##id v;                                                    \
-        memcpy(&v, from, sizeof v);                                                    \
-        return v;                                                                      \
-    }                                                                                  \
-    static inline void gantry__scan_store_##id(gantry__scan_vector_##id v, void *to) { \
-        memcpy(to, &v, sizeof v);                                                      \
+#define GANTRY_SCAN_MEMORY(type, E)                                                        \
+    typedef E gantry__scan_vector_##type __attribute__((vector_size(32)));                 \
+    static inline gantry__scan_vector_##type gantry__scan_load_##type(const void *from) {  \
+        gantry__scan_vector_##type v;                                                      \
+        memcpy(&v, from, sizeof v);                                                        \
+        return v;                                                                          \
+    }                                                                                      \
+    static inline void gantry__scan_store_##type(gantry__scan_vector_##type v, void *to) { \
+        memcpy(to, &v, sizeof v);                                                          \
     }
-GANTRY_SCAN_MEMORY(1, float)
-GANTRY_SCAN_MEMORY(3, uint)
+GANTRY_SCAN_MEMORY(f32, float)
+GANTRY_SCAN_MEMORY(i32, uint)
 
 /* Halves, as half.cl has them. */
 #if defined(__F16C__)
 typedef ushort gantry__scan_halves __attribute__((vector_size(16)));
-typedef gantry__scan_vector_1 gantry__scan_vector_14;
-typedef gantry__scan_vector_1 gantry__scan_vector_19;
+typedef gantry__scan_vector_f32 gantry__scan_vector_bf16;
+typedef gantry__scan_vector_f32 gantry__scan_vector_f16;
 
-static inline gantry__scan_vector_14 gantry__scan_load_14(const void *from) {
+static inline gantry__scan_vector_bf16 gantry__scan_load_bf16(const void *from) {
     gantry__scan_halves halves;
     memcpy(&halves, from, sizeof halves);
-    return (gantry__scan_vector_14)(__builtin_convertvector(halves, gantry__scan_vector_3) << 16);
+    return (gantry__scan_vector_bf16)(__builtin_convertvector(halves, gantry__scan_vector_i32)
+                                      << 16);
 }
 
-static inline void gantry__scan_store_14(gantry__scan_vector_14 v, void *to) {
-    const gantry__scan_vector_3 bits = (gantry__scan_vector_3)v,
-                                is_nan = (gantry__scan_vector_3)(v != v);
-    const gantry__scan_vector_3 rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+static inline void gantry__scan_store_bf16(gantry__scan_vector_bf16 v, void *to) {
+    const gantry__scan_vector_i32 bits = (gantry__scan_vector_i32)v,
+                                  is_nan = (gantry__scan_vector_i32)(v != v);
+    const gantry__scan_vector_i32 rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
     const gantry__scan_halves halves =
         __builtin_convertvector((rounded & ~is_nan) | (is_nan & 0x7fc0u), gantry__scan_halves);
     memcpy(to, &halves, sizeof halves);
 }
 
-static inline gantry__scan_vector_19 gantry__scan_load_19(const void *from) {
-    return (gantry__scan_vector_19)_mm256_cvtph_ps(_mm_loadu_si128(from));
+static inline gantry__scan_vector_f16 gantry__scan_load_f16(const void *from) {
+    return (gantry__scan_vector_f16)_mm256_cvtph_ps(_mm_loadu_si128(from));
 }
 
-static inline void gantry__scan_store_19(gantry__scan_vector_19 v, void *to) {
+static inline void gantry__scan_store_f16(gantry__scan_vector_f16 v, void *to) {
     const gantry__scan_halves is_nan =
-        __builtin_convertvector((gantry__scan_vector_3)(v != v), gantry__scan_halves);
+        __builtin_convertvector((gantry__scan_vector_i32)(v != v), gantry__scan_halves);
     const gantry__scan_halves halves = (gantry__scan_halves)_mm256_cvtps_ph((__m256)v, 0);
     _mm_storeu_si128(to, (__m128i)((halves & ~is_nan) | (is_nan & 0x7e00u)));
 }
@@ -182,13 +183,13 @@ typedef int gantry__scan_vector_places __attribute__((vector_size(32)));
         GANTRY_SCAN_MIX_ALL(V, values, turned, 1, 1)                                           \
         GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; ++z) { values[z] = turned[z]; } \
     }
-#define gantry__scan_turn_1 GANTRY_SCAN_TURN_32
-#define gantry__scan_turn_2 GANTRY_SCAN_TURN_64
-#define gantry__scan_turn_3 GANTRY_SCAN_TURN_32
-#define gantry__scan_turn_9 GANTRY_SCAN_TURN_64
-#define gantry__scan_turn_14 GANTRY_SCAN_TURN_32
-#define gantry__scan_turn_19 GANTRY_SCAN_TURN_32
-#define GANTRY_SCAN_TURN(V, values) GANTRY_PASTE(gantry__scan_turn_, GANTRY_T_ID)(V, values)
+#define gantry__scan_turn_f32 GANTRY_SCAN_TURN_32
+#define gantry__scan_turn_f64 GANTRY_SCAN_TURN_64
+#define gantry__scan_turn_i32 GANTRY_SCAN_TURN_32
+#define gantry__scan_turn_i64 GANTRY_SCAN_TURN_64
+#define gantry__scan_turn_bf16 GANTRY_SCAN_TURN_32
+#define gantry__scan_turn_f16 GANTRY_SCAN_TURN_32
+#define GANTRY_SCAN_TURN(V, values) GANTRY_PASTE(gantry__scan_turn_, GANTRY_T)(V, values)
 
 /* Elements k to k + 7 of each chunk. Where the totals' sight of them is kept for the results, half
  * of what comes next is asked for with the one, half with the other: a core has so many requests
@@ -205,7 +206,7 @@ typedef int gantry__scan_vector_places __attribute__((vector_size(32)));
         }                                                                          \
     }                                                                              \
     GANTRY_UNROLLED for (int c = 0; c < GANTRY_SCAN_LINES; ++c) {                  \
-        square[c] = GANTRY_SCAN_LOAD(GANTRY_T_ID, x + starts[c] + at - backwards); \
+        square[c] = GANTRY_SCAN_LOAD(GANTRY_T, x + starts[c] + at - backwards);    \
         square[c] = backwards != 0 ? GANTRY_SCAN_BACKWARDS(square[c]) : square[c]; \
     }                                                                              \
     GANTRY_SCAN_TURN(V, square)
@@ -224,49 +225,49 @@ typedef int gantry__scan_vector_places __attribute__((vector_size(32)));
 
 /* streams: past the caches. Reads and writes of memory then go on side by side: a line for each
  * chunk, whole after one square or two. */
-#define GANTRY_SCAN_SQUARES_ROWS(V, OP)                                                          \
-    gantry__stream_line_t past[GANTRY_SCAN_LINES];                                               \
-    T *const block = (T *)past;                                                                  \
-    for (; k + GANTRY_SCAN_LINES <= common; k += GANTRY_SCAN_LINES) {                            \
-        const GANTRY_LONG at = k * step;                                                         \
-        const int of_line = k % GANTRY_SCAN_ASK;                                                 \
-        const int within =                                                                       \
-            backwards != 0 ? GANTRY_SCAN_ASK - GANTRY_SCAN_LINES - of_line : of_line;            \
-        V square[GANTRY_SCAN_LINES];                                                             \
-        if (p->whole > 0) {                                                                      \
-            GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; ++j) {                        \
-                square[j] = kept[k + j];                                                         \
-            }                                                                                    \
-            if (of_line == 0) {                                                                  \
-                GANTRY_SCAN_WANT_REST                                                            \
-            }                                                                                    \
-        } else {                                                                                 \
-            GANTRY_SCAN_LOAD_SQUARE(V)                                                           \
-        }                                                                                        \
-        if (of_line == 0 && !streams) {                                                          \
-            GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_WANT, out)                                         \
-        }                                                                                        \
-        GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; ++j) {                            \
-            const V next = sum OP                                                                \
-            square[j];                                                                           \
-            square[j] = p->exclusive ? sum : next;                                               \
-            sum = next;                                                                          \
-        }                                                                                        \
-        GANTRY_SCAN_TURN(V, square)                                                              \
-        GANTRY_UNROLLED for (int c = 0; c < GANTRY_SCAN_LINES; ++c) {                            \
-            square[c] = backwards != 0 ? GANTRY_SCAN_BACKWARDS(square[c]) : square[c];           \
-            if (streams) {                                                                       \
-                GANTRY_SCAN_STORE(GANTRY_T_ID, square[c], block + c * GANTRY_SCAN_ASK + within); \
-            } else {                                                                             \
-                GANTRY_SCAN_STORE(GANTRY_T_ID, square[c], out + starts[c] + at - backwards);     \
-            }                                                                                    \
-        }                                                                                        \
-        if (streams && of_line + GANTRY_SCAN_LINES == GANTRY_SCAN_ASK) {                         \
-            for (int c = 0; c < GANTRY_SCAN_LINES; ++c) {                                        \
-                GANTRY_GLOBAL T *const line = out + starts[c] + at - backwards - within;         \
-                GANTRY_STREAM_OUT((GANTRY_GLOBAL gantry__stream_line_t *)line, past + c);        \
-            }                                                                                    \
-        }                                                                                        \
+#define GANTRY_SCAN_SQUARES_ROWS(V, OP)                                                       \
+    gantry__stream_line_t past[GANTRY_SCAN_LINES];                                            \
+    T *const block = (T *)past;                                                               \
+    for (; k + GANTRY_SCAN_LINES <= common; k += GANTRY_SCAN_LINES) {                         \
+        const GANTRY_LONG at = k * step;                                                      \
+        const int of_line = k % GANTRY_SCAN_ASK;                                              \
+        const int within =                                                                    \
+            backwards != 0 ? GANTRY_SCAN_ASK - GANTRY_SCAN_LINES - of_line : of_line;         \
+        V square[GANTRY_SCAN_LINES];                                                          \
+        if (p->whole > 0) {                                                                   \
+            GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; ++j) {                     \
+                square[j] = kept[k + j];                                                      \
+            }                                                                                 \
+            if (of_line == 0) {                                                               \
+                GANTRY_SCAN_WANT_REST                                                         \
+            }                                                                                 \
+        } else {                                                                              \
+            GANTRY_SCAN_LOAD_SQUARE(V)                                                        \
+        }                                                                                     \
+        if (of_line == 0 && !streams) {                                                       \
+            GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_WANT, out)                                      \
+        }                                                                                     \
+        GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; ++j) {                         \
+            const V next = sum OP                                                             \
+            square[j];                                                                        \
+            square[j] = p->exclusive ? sum : next;                                            \
+            sum = next;                                                                       \
+        }                                                                                     \
+        GANTRY_SCAN_TURN(V, square)                                                           \
+        GANTRY_UNROLLED for (int c = 0; c < GANTRY_SCAN_LINES; ++c) {                         \
+            square[c] = backwards != 0 ? GANTRY_SCAN_BACKWARDS(square[c]) : square[c];        \
+            if (streams) {                                                                    \
+                GANTRY_SCAN_STORE(GANTRY_T, square[c], block + c * GANTRY_SCAN_ASK + within); \
+            } else {                                                                          \
+                GANTRY_SCAN_STORE(GANTRY_T, square[c], out + starts[c] + at - backwards);     \
+            }                                                                                 \
+        }                                                                                     \
+        if (streams && of_line + GANTRY_SCAN_LINES == GANTRY_SCAN_ASK) {                      \
+            for (int c = 0; c < GANTRY_SCAN_LINES; ++c) {                                     \
+                GANTRY_GLOBAL T *const line = out + starts[c] + at - backwards - within;      \
+                GANTRY_STREAM_OUT((GANTRY_GLOBAL gantry__stream_line_t *)line, past + c);     \
+            }                                                                                 \
+        }                                                                                     \
     }
 
 /* The squares, then what is left of each chunk one by one: `one`, statements for element `at` of
@@ -275,13 +276,13 @@ typedef int gantry__scan_vector_places __attribute__((vector_size(32)));
     const GANTRY_LONG backwards = p->reverse ? GANTRY_SCAN_LINES - 1 : 0;           \
     int k = 0;                                                                      \
     if (common >= GANTRY_SCAN_LINES) {                                              \
-        V sum = GANTRY_SCAN_LOAD(GANTRY_SCAN_SUM_ID, sums);                         \
+        V sum = GANTRY_SCAN_LOAD(GANTRY_SCAN_SUMS, sums);                           \
         if (p->operation == GANTRY_SCAN_SUM) {                                      \
             loop(V, +)                                                              \
         } else {                                                                    \
             loop(V, *)                                                              \
         }                                                                           \
-        GANTRY_SCAN_STORE(GANTRY_SCAN_SUM_ID, sum, sums);                           \
+        GANTRY_SCAN_STORE(GANTRY_SCAN_SUMS, sum, sums);                             \
     }                                                                               \
     for (int c = 0; c < lines; ++c) {                                               \
         for (int left = k; left < lengths[c]; ++left) {                             \

@@ -106,17 +106,17 @@ static int32_t sort_parts(gantry_op_call_t *call, const gantry__k_sort_t *sort,
     launch->spans[0] = scratch;
     launch->spans[1] = out;
     launch->span_count = 1;
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = radix_run(call, launch, ITEM_radix_count, parts, 1);
     }
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = radix_run(call, launch, ITEM_radix_spread, parts, 1);
     }
     launch->span_count = 2;
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = radix_run(call, launch, ITEM_radix_finish, sort->rows * parameters->shares, 1);
     }
-    if (status == GANTRY_K_OK && !parameters->has_positions && parameters->order.infinity != 0) {
+    if (status == GANTRY_OK && !parameters->has_positions && parameters->order.infinity != 0) {
         launch->spans[0] = sort->source;
         launch->spans[1] = scratch;
         launch->spans[2] = out;
@@ -168,7 +168,7 @@ static int32_t sort_short(gantry_op_call_t *call, const gantry__k_sort_t *sort,
     network.keys = places->keys[0] = add_place(&end, out == NULL ? elements * 4 : 0);
     network.positions = places->positions[0] = add_place(&end, out == NULL ? elements * 4 : 0);
     status = call->services->scratch(call, (uint64_t)end, scratch);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     launch.spans[0] = sort->source;
@@ -198,7 +198,7 @@ static int32_t sort_all(gantry_op_call_t *call, const gantry__k_sort_t *sort,
     }
     parameters->has_positions = out == NULL;
     status = radix_prepare(call, sort, parameters, scratch, which);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     if (*which) {
@@ -282,13 +282,13 @@ int32_t gantry__radix_top(gantry_op_call_t *call, gantry__k_sort_t *sort) {
     launch.spans[0] = sort->source;
     launch.spans[1] = scratch;
     launch.span_count = 2;
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = radix_run(call, &launch, ITEM_top_parts, parameters.items,
                            radix_rows_of(sort->length / parameters.parts * share));
     }
     launch.spans[0] = scratch;
     launch.span_count = 1;
-    if (status == GANTRY_K_OK && parameters.parts > 1) {
+    if (status == GANTRY_OK && parameters.parts > 1) {
         status = radix_run(call, &launch, ITEM_top_join, sort->rows, 1);
     }
     sort->keys = span_at(scratch, parameters.found_keys, found * gantry__k_key_bytes(sort->dtype));

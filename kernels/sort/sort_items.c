@@ -15,15 +15,16 @@ static int32_t sort_run(gantry_op_call_t *call, gantry__k_item_launch_t *launch)
 /* ---- the sort ---- */
 
 gantry__order_t gantry__sort_order(int32_t dtype, int descending) {
-    const int is_signed = (GANTRY_K_BIT(dtype) & (GANTRY_K_FLOATING | GANTRY_K_SIGNED)) != 0;
+    const int is_signed =
+        (GANTRY_DTYPE_BIT(dtype) & (GANTRY_DTYPES_FLOATING | GANTRY_DTYPES_SIGNED)) != 0;
     gantry__order_t order = {.sign = is_signed ? UINT64_C(1) << (8 * gantry__k_size(dtype) - 1) : 0,
                              .descending = descending};
 
     switch (dtype) {
-        case GANTRY_K_FLOAT16: order.infinity = 0x7c00; break;
-        case GANTRY_K_BFLOAT16: order.infinity = 0x7f80; break;
-        case GANTRY_K_FLOAT32: order.infinity = 0x7f800000; break;
-        case GANTRY_K_FLOAT64: order.infinity = UINT64_C(0x7ff0000000000000); break;
+        case GANTRY_FLOAT16: order.infinity = 0x7c00; break;
+        case GANTRY_BFLOAT16: order.infinity = 0x7f80; break;
+        case GANTRY_FLOAT32: order.infinity = 0x7f800000; break;
+        case GANTRY_FLOAT64: order.infinity = UINT64_C(0x7ff0000000000000); break;
         default: break;
     }
     return order;
@@ -41,7 +42,7 @@ static int32_t take_scratch(gantry_op_call_t *call, const gantry__k_sort_t *sort
     gantry_span_t rest;
     int32_t status = call->services->scratch(call, (uint64_t)needed, &rest);
 
-    for (int k = 0; status == GANTRY_K_OK && k < 2; ++k) {
+    for (int k = 0; status == GANTRY_OK && k < 2; ++k) {
         pairs[k].keys = gantry__k_cut(&rest, key_bytes);
         pairs[k].positions = gantry__k_cut(&rest, elements * 4);
     }
@@ -102,7 +103,7 @@ int32_t gantry__sort_rows(gantry_op_call_t *call, gantry__k_sort_t *sort) {
     int32_t status;
 
     if (sort->length > INT32_MAX) {
-        return call->services->fail(call, GANTRY_K_UNIMPLEMENTED,
+        return call->services->fail(call, GANTRY_UNIMPLEMENTED,
                                     "rows of 2147483648 elements or more are not sorted");
     }
     if (gantry__k_is_serial(call)) {
@@ -110,10 +111,10 @@ int32_t gantry__sort_rows(gantry_op_call_t *call, gantry__k_sort_t *sort) {
                                           : gantry__radix_sort(call, sort);
     }
     status = take_scratch(call, sort, pairs);
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = sort_runs(call, sort, &pairs[0]);
     }
-    while (status == GANTRY_K_OK && passes.length > passes.width) {
+    while (status == GANTRY_OK && passes.length > passes.width) {
         status = merge_runs(call, sort, &passes, &pairs[at], &pairs[1 - at]);
         at = 1 - at;
     }
@@ -128,17 +129,16 @@ int32_t gantry__sort_rows(gantry_op_call_t *call, gantry__k_sort_t *sort) {
 /* values or indices may be NULL. */
 static int32_t sort_take(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                          const gantry_arg_t *values, const gantry_arg_t *indices) {
-    gantry__sort_take_t parameters = {
-        .kept = sort->kept,
-        .inner = sort->inner,
-        .length = sort->length,
-        .stride = sort->stride,
-        .is_wide = indices != NULL && indices->dtype == GANTRY_K_INT64};
+    gantry__sort_take_t parameters = {.kept = sort->kept,
+                                      .inner = sort->inner,
+                                      .length = sort->length,
+                                      .stride = sort->stride,
+                                      .is_wide = indices != NULL && indices->dtype == GANTRY_INT64};
     gantry__k_item_launch_t launch = {.t = gantry__k_twin(sort->dtype),
                                       .count = sort->rows * sort->kept,
                                       .parameters = &parameters,
                                       .parameter_bytes = sizeof parameters};
-    int32_t status = GANTRY_K_OK;
+    int32_t status = GANTRY_OK;
 
     if (values != NULL) {
         launch.item = ITEM_sort_values;
@@ -148,7 +148,7 @@ static int32_t sort_take(gantry_op_call_t *call, const gantry__k_sort_t *sort,
         launch.span_count = 3;
         status = sort_run(call, &launch);
     }
-    if (status == GANTRY_K_OK && indices != NULL) {
+    if (status == GANTRY_OK && indices != NULL) {
         launch.item = ITEM_sort_indices;
         launch.item_bytes = gantry__k_size(indices->dtype);
         launch.spans[0] = sort->positions;
@@ -182,7 +182,7 @@ static int32_t compute_sort(gantry_op_call_t *call) {
         return gantry__radix_values(call, &sort, &call->outputs[0]->span);
     }
     status = gantry__sort_rows(call, &sort);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         return status;
     }
     return wants_indices ? sort_take(call, &sort, NULL, call->outputs[0])
@@ -196,8 +196,8 @@ static int32_t compute_top(gantry_op_call_t *call) {
     sort.descending = 1;
     sort.kept = gantry__k_host_int(call->inputs[1], 0);
     status = gantry__sort_rows(call, &sort);
-    return status == GANTRY_K_OK ? sort_take(call, &sort, call->outputs[0], call->outputs[1])
-                                 : status;
+    return status == GANTRY_OK ? sort_take(call, &sort, call->outputs[0], call->outputs[1])
+                               : status;
 }
 
 /* ---- LowerBound, UpperBound ---- */
@@ -209,7 +209,7 @@ static int32_t compute_bound(gantry_op_call_t *call) {
                                   .length = sorted->dims[1],
                                   .values = values->dims[1],
                                   .is_upper = strcmp(call->op, "UpperBound") == 0,
-                                  .is_wide = out->dtype == GANTRY_K_INT64};
+                                  .is_wide = out->dtype == GANTRY_INT64};
     gantry__k_item_launch_t launch = {.item = ITEM_sort_bound,
                                       .t = gantry__k_twin(sorted->dtype),
                                       .count = out->element_count,
@@ -233,9 +233,9 @@ static int32_t compute_in_top(gantry_op_call_t *call) {
                                    .classes = classes,
                                    .chunks = (classes + GANTRY_SORT_CHUNK - 1) / GANTRY_SORT_CHUNK,
                                    .k = gantry__k_host_int(call->inputs[2], 0),
-                                   .is_wide = targets->dtype == GANTRY_K_INT64};
+                                   .is_wide = targets->dtype == GANTRY_INT64};
     gantry__k_item_launch_t launch = {.item = ITEM_in_top_count,
-                                      .t = GANTRY_K_INT32,
+                                      .t = GANTRY_INT32,
                                       .count = rows * parameters.chunks,
                                       .is_costly = 1,
                                       .parameters = &parameters,
@@ -248,7 +248,7 @@ static int32_t compute_in_top(gantry_op_call_t *call) {
         return call->services->fill(call, &out->span, "", 1);
     }
     status = call->services->scratch(call, (uint64_t)launch.count * 8, &launch.spans[2]);
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = sort_run(call, &launch);
     }
     launch.item = ITEM_in_top;
@@ -256,10 +256,10 @@ static int32_t compute_in_top(gantry_op_call_t *call) {
     launch.spans[0] = launch.spans[2];
     launch.spans[1] = out->span;
     launch.span_count = 2;
-    return status == GANTRY_K_OK ? sort_run(call, &launch) : status;
+    return status == GANTRY_OK ? sort_run(call, &launch) : status;
 }
 
-static const gantry_type_constraint_t in_top_types[] = {{"T", GANTRY_K_INTS}};
+static const gantry_type_constraint_t in_top_types[] = {{"T", GANTRY_DTYPES_INTS}};
 static const char *const top_hosts[] = {"k"};
 
 GANTRY_K_ITEM_KERNEL(sort, sort, "Sort", gantry__k_numeric_type, compute_sort);

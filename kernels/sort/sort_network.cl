@@ -25,7 +25,7 @@ typedef struct gantry__network_t {
 #if defined(GANTRY_ITEM_TEXT) && (!defined(GANTRY_SERIAL) || GANTRY_SERIAL)
 
 #define K GANTRY_KEY_OF_T
-#if GANTRY_T_ID == 9
+#if GANTRY_T_IS(i64)
 #define GANTRY_NETWORK_OF_T network_ulong
 #else
 #define GANTRY_NETWORK_OF_T network_uint
@@ -59,19 +59,19 @@ GANTRY_ITEM GANTRY_ITEM_FN(network_group)
  * single elements. C knows how for elements of four bytes. */
 #if defined(__OPENCL_VERSION__)
 #define GANTRY_NETWORK_CAN_TURN 1
-typedef int4 gantry__quad_3;
-typedef long4 gantry__quad_9;
-typedef uchar4 gantry__quad_10;
-typedef ushort4 gantry__quad_17;
-#define Q GANTRY_PASTE(gantry__quad_, GANTRY_T_ID)
+typedef int4 gantry__quad_i32;
+typedef long4 gantry__quad_i64;
+typedef uchar4 gantry__quad_b8;
+typedef ushort4 gantry__quad_u16;
+#define Q GANTRY_PASTE(gantry__quad_, GANTRY_T)
 GANTRY_LOOSE_TYPE(Q, T, gantry__loose_quad_t);
 #define GANTRY_NETWORK_COLUMN(i) (Q)(quad0.s##i, quad1.s##i, quad2.s##i, quad3.s##i)
 #define GANTRY_NETWORK_PAIRS
-#elif defined(__GNUC__) && GANTRY_T_ID == 3
+#elif defined(__GNUC__) && GANTRY_T_IS(i32)
 #define GANTRY_NETWORK_CAN_TURN 1
-typedef T gantry__quad_3 __attribute__((vector_size(16)));
-typedef gantry__quad_3 gantry__loose_quad_t __attribute__((aligned(4)));
-#define Q gantry__quad_3
+typedef T gantry__quad_i32 __attribute__((vector_size(16)));
+typedef gantry__quad_i32 gantry__loose_quad_t __attribute__((aligned(4)));
+#define Q gantry__quad_i32
 #if defined(__clang__)
 #define GANTRY_NETWORK_MIX(x, y, a, b, c, d) __builtin_shufflevector(x, y, a, b, c, d)
 #else
@@ -215,7 +215,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_values)(GANTRY_GLOBAL const T *x,
 }
 GANTRY_ITEMS_1_2(network_values, T, uchar, T, gantry__network_t)
 
-#if GANTRY_T_ID == 9
+#if GANTRY_T_IS(i64)
 GANTRY_NO_ITEM(network_pairs)
 #else
 GANTRY_ITEM void GANTRY_ITEM_FN(network_pairs)(GANTRY_GLOBAL const T *x,

@@ -6,6 +6,7 @@
 
 #define GANTRY_ITEM_TEXT_FILE "kernels/window/patches.cl"
 #define GANTRY_ITEM_LIST GANTRY_PATCHES_ITEMS
-#include "kernels/common/cpu_items_by_size.h"
+#define GANTRY_ITEM_TYPES GANTRY_BY_SIZE
+#include "kernels/common/cpu_items_of_types.h"
 
 GANTRY_CPU_ITEM_FAMILY(patches);

@@ -5,15 +5,17 @@
 #include "kernels/window/window_items.h"
 
 #if GANTRY_CPU_IS_AVX512(GANTRY_CPU_VARIANT)
-#define GANTRY_ITEM_ROWS /* memory is what they wait for: with AVX2 they are as quick */
+/* Memory is what they wait for: with AVX2 they are as quick. */
+#define GANTRY_ITEM_TYPES GANTRY_NO_TYPES
 #else
 #define GANTRY_ITEM_TEXT_FILE "kernels/window/pool.cl"
 #define GANTRY_ITEM_LIST GANTRY_POOL_ITEMS
 #if GANTRY_CPU_IS_FIRST(GANTRY_CPU_VARIANT)
-#include "kernels/common/cpu_items_numeric.h"
+#define GANTRY_ITEM_TYPES GANTRY_NUMERIC
 #else
-#include "kernels/common/cpu_items_floating.h" /* pools of integers are rare */
+#define GANTRY_ITEM_TYPES GANTRY_FLOATING /* pools of integers are rare */
 #endif
 #endif
+#include "kernels/common/cpu_items_of_types.h"
 
 GANTRY_CPU_ITEM_FAMILY(pool);

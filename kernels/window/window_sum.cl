@@ -66,7 +66,7 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(store_sums)(GANTRY_GLOBAL T *out, const C *
 /* GANTRY_HALF_SUMS or GANTRY_FEW_SUMS sums in registers: OpenCL's compilers take them apart
  * unless they are vectors. */
 #if defined(__OPENCL_VERSION__)
-#if GANTRY_T_ID == GANTRY_FLOAT64
+#if GANTRY_T_IS(f64)
 GANTRY_LOOSE_TYPE(double16, double, gantry__half_sums_t);
 GANTRY_LOOSE_TYPE(double8, double, gantry__few_sums_t);
 #else

@@ -5,11 +5,13 @@
 #include "kernels/window/window_items.h"
 
 #if GANTRY_CPU_IS_AVX512(GANTRY_CPU_VARIANT)
-#define GANTRY_ITEM_ROWS /* memory is what they wait for: with AVX2 they are as quick */
+/* Memory is what they wait for: with AVX2 they are as quick. */
+#define GANTRY_ITEM_TYPES GANTRY_NO_TYPES
 #else
 #define GANTRY_ITEM_TEXT_FILE "kernels/window/window_sum.cl"
 #define GANTRY_ITEM_LIST GANTRY_WINDOW_SUM_ITEMS
-#include "kernels/common/cpu_items_floating.h"
+#define GANTRY_ITEM_TYPES GANTRY_FLOATING
 #endif
+#include "kernels/common/cpu_items_of_types.h"
 
 GANTRY_CPU_ITEM_FAMILY(window_sum);

@@ -15,9 +15,8 @@
 
 static void host_log(void *self, int32_t level, const char *text) {
     const gantry__backend_set_t *set = self;
-    gantry__log(set->log,
-                level < 0 || level > 3 ? GANTRY_LEVEL_INFO : (gantry_log_level_t)(level + 1), "%s",
-                text);
+    bool is_known = level >= GANTRY_LEVEL_DEBUG && level <= GANTRY_LEVEL_ERROR;
+    gantry__log(set->log, is_known ? (gantry_log_level_t)level : GANTRY_LEVEL_INFO, "%s", text);
 }
 
 static int32_t host_set_error(void *self, int32_t code, const char *domain, int64_t native_code,

@@ -23,8 +23,6 @@
 #define GANTRY__MAX_OUTPUTS GANTRY_MAX_OP_OUTPUTS
 #define GANTRY__MAX_ATTRS 8
 
-#define GANTRY__TYPE_BIT(dtype) (UINT64_C(1) << (dtype))
-
 /* Element type of an input or output: the value of type attribute i, or fixed. */
 #define GANTRY__TYPE_ATTR(i) ((int16_t)(i))
 #define GANTRY__TYPE_FIXED(dtype) ((int16_t)(-(int)(dtype)))

@@ -15,17 +15,6 @@
 
 #include <stdio.h>
 
-#define SAME_KIND(name)                                                \
-    _Static_assert((int)GANTRY_KIND_##name == (int)GANTRY_ATTR_##name, \
-                   "users' and kernels' numbers agree")
-SAME_KIND(BOOL);
-SAME_KIND(INT);
-SAME_KIND(FLOAT);
-SAME_KIND(TYPE);
-SAME_KIND(SHAPE);
-SAME_KIND(INTS);
-SAME_KIND(STRING);
-
 const gantry__op_arg_t *gantry__op_input_arg(const gantry__op_def_t *op, uint32_t input_count,
                                              uint32_t i) {
     uint32_t extra = input_count > op->input_count ? input_count - op->input_count : 0;
@@ -163,7 +152,7 @@ static gantry_status_t check_type(const gantry__infer_t *call, uint32_t place, i
 
 static gantry_status_t op_infer_check_list(const gantry__op_def_t *op,
                                            const gantry_attr_value_t *given) {
-    bool shape = given->kind == GANTRY_KIND_SHAPE;
+    bool shape = given->kind == GANTRY_ATTR_SHAPE;
     if (given->i < 0 || (given->i > 0 && !given->list) || (shape && given->i > GANTRY_MAX_RANK)) {
         return gantry__fail(
             GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' has %lld entries%s; accepted are %s",

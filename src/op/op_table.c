@@ -3,31 +3,6 @@
  * row, so that an op without inputs or attributes needs no case of its own. */
 #include "op/op_infer.h"
 
-#define SET_FLOATS (GANTRY__TYPE_BIT(GANTRY_FLOAT32) | GANTRY__TYPE_BIT(GANTRY_FLOAT64))
-#define SET_INTS (GANTRY__TYPE_BIT(GANTRY_INT32) | GANTRY__TYPE_BIT(GANTRY_INT64))
-#define SET_NUMBERS (SET_FLOATS | SET_INTS)
-#define SET_HALVES (GANTRY__TYPE_BIT(GANTRY_FLOAT16) | GANTRY__TYPE_BIT(GANTRY_BFLOAT16))
-#define SET_MULTIPLIED (SET_NUMBERS | SET_HALVES)
-#define SET_BATCH_MULTIPLIED (SET_MULTIPLIED | GANTRY__TYPE_BIT(GANTRY_INT16))
-#define SET_ONE_HOT_INDICES \
-    (SET_INTS | GANTRY__TYPE_BIT(GANTRY_UINT8) | GANTRY__TYPE_BIT(GANTRY_INT8))
-#define SET_FLOATING (SET_FLOATS | SET_HALVES)
-#define SET_SIGNED (SET_INTS | GANTRY__TYPE_BIT(GANTRY_INT8) | GANTRY__TYPE_BIT(GANTRY_INT16))
-#define SET_UNSIGNED                                                    \
-    (GANTRY__TYPE_BIT(GANTRY_UINT8) | GANTRY__TYPE_BIT(GANTRY_UINT16) | \
-     GANTRY__TYPE_BIT(GANTRY_UINT32) | GANTRY__TYPE_BIT(GANTRY_UINT64))
-#define SET_INTEGERS (SET_SIGNED | SET_UNSIGNED)
-#define SET_NUMERIC (SET_FLOATING | SET_INTEGERS)
-/* Positions, as ArgMax gives them. */
-#define SET_ARGMAX_OUTPUTS \
-    (SET_INTS | GANTRY__TYPE_BIT(GANTRY_INT16) | GANTRY__TYPE_BIT(GANTRY_UINT16))
-#define SET_SIGNED_NUMERIC (SET_FLOATING | SET_SIGNED)
-#define SET_NUMERIC_BOOL (SET_NUMERIC | GANTRY__TYPE_BIT(GANTRY_BOOL))
-#define SET_ANY (SET_NUMERIC_BOOL | GANTRY__TYPE_BIT(GANTRY_COMPLEX64))
-
-/* Whole numbers that random ops draw. */
-#define SET_DRAWN (SET_INTS | GANTRY__TYPE_BIT(GANTRY_UINT32) | GANTRY__TYPE_BIT(GANTRY_UINT64))
-
 #define FIXED(dtype) GANTRY__TYPE_FIXED(GANTRY_##dtype)
 #define IN(arg, type) {#arg, type, 0},
 #define HOST_IN(arg, type) {#arg, type, GANTRY__ARG_HOST},
@@ -35,11 +10,15 @@
 #define LIST_IN(arg, type) {#arg, type, GANTRY__ARG_LIST},
 #define OUT(arg, type) {#arg, type, 0},
 #define LIST_OUT(arg, type) {#arg, type, GANTRY__ARG_LIST},
-#define TYPE(attr, set) {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = SET_##set},
+#define TYPE(attr, set) \
+    {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = GANTRY_DTYPES_##set},
 #define TYPE_OR(attr, set, text, dtype) \
-    {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = SET_##set, .i = GANTRY_##dtype},
+    {.name = #attr,                     \
+     .kind = GANTRY_ATTR_TYPE,          \
+     .dtype_mask = GANTRY_DTYPES_##set, \
+     .i = GANTRY_##dtype},
 #define TYPE_REQUIRED(attr, set) \
-    {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = SET_##set, .required = true},
+    {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = GANTRY_DTYPES_##set, .required = true},
 #define BOOL_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_BOOL, .i = value},
 #define INT_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_INT, .i = value},
 #define INT_REQUIRED(attr) {.name = #attr, .kind = GANTRY_ATTR_INT, .required = true},

@@ -13,29 +13,29 @@
 
 /* An attribute by its kind; it points to what it is given. */
 static inline gantry_attr_value_t gantry__attr_int(const char *name, int64_t value) {
-    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_INT, .i = value};
+    return (gantry_attr_value_t){.name = name, .kind = GANTRY_ATTR_INT, .i = value};
 }
 
 static inline gantry_attr_value_t gantry__attr_bool(const char *name, bool value) {
-    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_BOOL, .i = value};
+    return (gantry_attr_value_t){.name = name, .kind = GANTRY_ATTR_BOOL, .i = value};
 }
 
 static inline gantry_attr_value_t gantry__attr_type(const char *name, gantry_dtype_t value) {
-    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_TYPE, .i = (int64_t)value};
+    return (gantry_attr_value_t){.name = name, .kind = GANTRY_ATTR_TYPE, .i = (int64_t)value};
 }
 
 static inline gantry_attr_value_t gantry__attr_float(const char *name, double value) {
-    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_FLOAT, .f = value};
+    return (gantry_attr_value_t){.name = name, .kind = GANTRY_ATTR_FLOAT, .f = value};
 }
 
 static inline gantry_attr_value_t gantry__attr_text(const char *name, const char *value) {
-    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_STRING, .s = value};
+    return (gantry_attr_value_t){.name = name, .kind = GANTRY_ATTR_STRING, .s = value};
 }
 
 static inline gantry_attr_value_t gantry__attr_ints(const char *name, const int64_t *list,
                                                     size_t count) {
     return (gantry_attr_value_t){
-        .name = name, .kind = GANTRY_KIND_INTS, .i = (int64_t)count, .list = list};
+        .name = name, .kind = GANTRY_ATTR_INTS, .i = (int64_t)count, .list = list};
 }
 
 /* Inputs that describe a call (axes, shapes, seeds) live on the host, whatever device the scope

@@ -32,9 +32,9 @@ static void wrong_calls_are_refused(conformance_t *c) {
     const gantry_tensor_t *i =
         gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(2), ones, sizeof ones);
     const gantry_tensor_t *xx[] = {x, x, x}, *xi[] = {x, i};
-    const gantry_attr_value_t unknown = {.name = "no_such_attr", .kind = GANTRY_KIND_INT, .i = 1};
-    const gantry_attr_value_t wrong_kind = {.name = "transpose_a", .kind = GANTRY_KIND_INT, .i = 1};
-    const gantry_attr_value_t wrong_type = {.name = "DstT", .kind = GANTRY_KIND_TYPE, .i = 77};
+    const gantry_attr_value_t unknown = {.name = "no_such_attr", .kind = GANTRY_ATTR_INT, .i = 1};
+    const gantry_attr_value_t wrong_kind = {.name = "transpose_a", .kind = GANTRY_ATTR_INT, .i = 1};
+    const gantry_attr_value_t wrong_type = {.name = "DstT", .kind = GANTRY_ATTR_TYPE, .i = 77};
     refuse_call(c, "NoSuchOp", xx, 2, NULL, GANTRY_NOT_FOUND, "NoSuchOp");
     refuse_call(c, "", xx, 2, NULL, GANTRY_NOT_FOUND, "");
     refuse_call(c, NULL, xx, 2, NULL, GANTRY_INVALID_ARGUMENT, "");

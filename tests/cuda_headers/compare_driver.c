@@ -3,7 +3,7 @@
 #include <cuda.h>
 
 #include "cuda/cuda_api.h"
-#include "cuda/cuda_status.h"
+#include "cuda/cuda_driver.h"
 #include "compare.h"
 
 #define SAME(function, parameters) SAME_FUNCTION(gantry__cu_result_t, function, parameters)
@@ -56,6 +56,6 @@ SAME_NUMBER(GANTRY__CU_NO_DEVICE, CUDA_ERROR_NO_DEVICE);
 SAME_NUMBER(GANTRY__CU_NOT_READY, CUDA_ERROR_NOT_READY);
 SAME_NUMBER(GANTRY__CU_PEER_ACCESS_ALREADY_ENABLED, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
 
-/* The numbers of cuda_status.c with their names, from its own table. */
+/* The numbers of cuda_driver.c with their names, from its own table. */
 #define GANTRY__CUDA_ERROR(number, code, name) SAME_NUMBER(number, name);
 #include "cuda/cuda_errors.def"

@@ -133,8 +133,7 @@ static bool uses_library(const text_program_t *program) {
     bool includes = false;
     for (uint32_t i = 0; i < program->source->part_count; ++i)
         includes |= strstr(program->source->parts[i], "gantry__canonical_f64") != NULL;
-    const char *type = strstr(program->options, "GANTRY_T_ID=");
-    return includes && type && strtol(type + strlen("GANTRY_T_ID="), NULL, 10) == 2;
+    return includes && strstr(program->options, "-DGANTRY_T=f64") != NULL;
 }
 
 /* Instructions that would give other bits than other devices: a product and a sum fused where the

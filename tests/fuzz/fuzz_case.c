@@ -56,22 +56,22 @@ static bool load_input(fuzz_input_t *input, const golden_tensor_t *from) {
 static bool load_attr(gantry_attr_value_t *attr, int64_t *ints, const golden_attr_t *from) {
     *attr = (gantry_attr_value_t){.name = from->name, .list = ints};
     switch (from->kind) {
-        case GOLDEN_ATTR_BOOL: attr->kind = GANTRY_KIND_BOOL, attr->i = from->bool_value; break;
-        case GOLDEN_ATTR_INT: attr->kind = GANTRY_KIND_INT, attr->i = from->int_value; break;
-        case GOLDEN_ATTR_FLOAT: attr->kind = GANTRY_KIND_FLOAT, attr->f = from->float_value; break;
+        case GOLDEN_ATTR_BOOL: attr->kind = GANTRY_ATTR_BOOL, attr->i = from->bool_value; break;
+        case GOLDEN_ATTR_INT: attr->kind = GANTRY_ATTR_INT, attr->i = from->int_value; break;
+        case GOLDEN_ATTR_FLOAT: attr->kind = GANTRY_ATTR_FLOAT, attr->f = from->float_value; break;
         case GOLDEN_ATTR_TYPE:
-            attr->kind = GANTRY_KIND_TYPE, attr->i = (int64_t)from->type_value;
+            attr->kind = GANTRY_ATTR_TYPE, attr->i = (int64_t)from->type_value;
             break;
         case GOLDEN_ATTR_STRING:
-            attr->kind = GANTRY_KIND_STRING, attr->s = from->string_value;
+            attr->kind = GANTRY_ATTR_STRING, attr->s = from->string_value;
             break;
         case GOLDEN_ATTR_SHAPE:
-            attr->kind = GANTRY_KIND_SHAPE, attr->i = from->shape_value.rank;
+            attr->kind = GANTRY_ATTR_SHAPE, attr->i = from->shape_value.rank;
             memcpy(ints, from->shape_value.dims, (size_t)from->shape_value.rank * sizeof *ints);
             break;
         case GOLDEN_ATTR_INTS:
             if (from->int_count > FUZZ_MOST_INTS) return false;
-            attr->kind = GANTRY_KIND_INTS, attr->i = (int64_t)from->int_count;
+            attr->kind = GANTRY_ATTR_INTS, attr->i = (int64_t)from->int_count;
             if (from->int_count > 0) memcpy(ints, from->ints, from->int_count * sizeof *ints);
             break;
     }
@@ -272,15 +272,15 @@ static void change_attr_value(gantry_attr_value_t *attr, int64_t *ints, fuzz_ran
     static const char *const texts[] = {"NHWC",      "NCHW", "SAME",      "VALID", "REFLECT",
                                         "SYMMETRIC", "",     "ij,jk->ik", "?"};
     switch (attr->kind) {
-        case GANTRY_KIND_BOOL: attr->i = !attr->i; break;
-        case GANTRY_KIND_INT: attr->i = odd_int(random); break;
-        case GANTRY_KIND_FLOAT: attr->f = odd_float(random); break;
-        case GANTRY_KIND_TYPE:
+        case GANTRY_ATTR_BOOL: attr->i = !attr->i; break;
+        case GANTRY_ATTR_INT: attr->i = odd_int(random); break;
+        case GANTRY_ATTR_FLOAT: attr->f = odd_float(random); break;
+        case GANTRY_ATTR_TYPE:
             attr->i = fuzz_below(random, 8) ? (int64_t)odd_type(random) : odd_int(random);
             break;
-        case GANTRY_KIND_STRING: attr->s = texts[fuzz_below(random, COUNT(texts))]; break;
-        case GANTRY_KIND_SHAPE:
-        case GANTRY_KIND_INTS:
+        case GANTRY_ATTR_STRING: attr->s = texts[fuzz_below(random, COUNT(texts))]; break;
+        case GANTRY_ATTR_SHAPE:
+        case GANTRY_ATTR_INTS:
             attr->list = ints;
             if (attr->i > 0 && fuzz_below(random, 2))
                 ints[fuzz_below(random, (uint64_t)attr->i)] = odd_int(random);
@@ -304,7 +304,7 @@ static void change_attr(fuzz_case_t *c, fuzz_random_t *random) {
             break;
         default: change_attr_value(attr, c->ints[i], random); break;
     }
-    if (attr->kind == GANTRY_KIND_SHAPE || attr->kind == GANTRY_KIND_INTS) {
+    if (attr->kind == GANTRY_ATTR_SHAPE || attr->kind == GANTRY_ATTR_INTS) {
         /* what lies at list must be there */
         if (attr->i < 0 || attr->i > FUZZ_MOST_INTS) attr->i = FUZZ_MOST_INTS;
     }
@@ -344,13 +344,13 @@ static void put(char *out, size_t bytes, size_t *used, const char *format, ...) 
 static void put_attr(const gantry_attr_value_t *attr, char *out, size_t bytes, size_t *used) {
     put(out, bytes, used, " %s=", attr->name);
     switch (attr->kind) {
-        case GANTRY_KIND_FLOAT: put(out, bytes, used, "%g", attr->f); break;
-        case GANTRY_KIND_STRING: put(out, bytes, used, "\"%s\"", attr->s); break;
-        case GANTRY_KIND_TYPE:
+        case GANTRY_ATTR_FLOAT: put(out, bytes, used, "%g", attr->f); break;
+        case GANTRY_ATTR_STRING: put(out, bytes, used, "\"%s\"", attr->s); break;
+        case GANTRY_ATTR_TYPE:
             put(out, bytes, used, "%s", gantry_dtype_name((gantry_dtype_t)attr->i));
             break;
-        case GANTRY_KIND_SHAPE:
-        case GANTRY_KIND_INTS:
+        case GANTRY_ATTR_SHAPE:
+        case GANTRY_ATTR_INTS:
             for (int64_t k = 0; k < attr->i; ++k)
                 put(out, bytes, used, "%s%" PRId64, k ? "," : "[", attr->list[k]);
             put(out, bytes, used, attr->i ? "]" : "[]");

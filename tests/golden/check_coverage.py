@@ -39,7 +39,7 @@ def type_sets():
     sets = {}
     text = read_source("op_table.c").replace("\\\n", " ")
     for name, value in re.findall(r"#define SET_(\w+) +\((.*)\)", text):
-        sets[name] = {t.lower() for t in re.findall(r"GANTRY__TYPE_BIT\(GANTRY_(\w+)\)", value)}
+        sets[name] = {t.lower() for t in re.findall(r"GANTRY_DTYPE_BIT\(GANTRY_(\w+)\)", value)}
         for other in re.findall(r"SET_(\w+)", value):
             sets[name] |= sets[other]
     return sets

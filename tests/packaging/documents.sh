@@ -57,6 +57,19 @@ follow() {
 }
 
 for page in README.md docs/first_program.md docs/placement.md docs/memory.md; do follow $page cpu ""; done
+follow docs/write_a_backend.md cpu,small ""
+
+# Blocks of C without a file's name are pieces of the example, as it stands there.
+awk -v code="$pages/examples/small_backend/small_backend.c" '
+    BEGIN { while ((getline line <code) > 0) text = text line "\n" }
+    !kind && /^```c$/ { kind = 1; piece = ""; next }
+    kind && /^```$/ {
+        if (piece !~ /^\/\* [A-Za-z0-9_.]+ \*\/\n/) { ++count; if (!index(text, piece)) { print "not in " code ":\n" piece; bad = 1 } }
+        kind = 0; next
+    }
+    kind { piece = piece $0 "\n" }
+    END { print "docs/write_a_backend.md: " count " pieces of small_backend.c"; exit bad || !count }' "$pages/docs/write_a_backend.md" ||
+    fail "docs/write_a_backend.md quotes what small_backend.c does not have"
 if [ "$opencl" = yes ] && [ -f $icd ]; then
     follow docs/ci.md cpu,opencl $icd
 else

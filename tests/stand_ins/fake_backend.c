@@ -23,12 +23,12 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
     call.host = host;
     *out_instance = NULL;
     const fake_state_t *fake = &gantry__fake;
-    if (fake->open_status != FAKE_OK && call.error.code == FAKE_OK) {
+    if (fake->open_status != GANTRY_OK && call.error.code == GANTRY_OK) {
         if (!*fake->open_text) call.host = NULL; /* not a word */
         gantry__fake_refuse(&call, fake->open_status, "%s", fake->open_text);
     }
     fake_instance_t *instance =
-        call.error.code == FAKE_OK
+        call.error.code == GANTRY_OK
             ? gantry__fake_create(&call, NULL, GANTRY_FAKE_INSTANCE, 0, sizeof *instance)
             : NULL;
     if (instance) {
@@ -116,10 +116,10 @@ static int32_t device_info(gantry_backend_instance_t *handle, uint32_t index,
     const fake_instance_t *instance = find_instance(&call, handle);
     if (instance && index >= instance->device_count) {
         gantry__fake_violate(&call, "device %u of %u", index, instance->device_count);
-    } else if (instance && instance->devices[index].info_status != FAKE_OK) {
+    } else if (instance && instance->devices[index].info_status != GANTRY_OK) {
         gantry__fake_refuse(&call, instance->devices[index].info_status,
                             "device %u does not say what it is", index);
-    } else if (instance && call.error.code == FAKE_OK) {
+    } else if (instance && call.error.code == GANTRY_OK) {
         describe(&instance->devices[index], out_info);
     }
     return gantry__fake_end(&call);
@@ -134,9 +134,9 @@ static int32_t device_open(gantry_backend_instance_t *handle, uint32_t index,
     if (instance && index >= instance->device_count) {
         gantry__fake_violate(&call, "device %u of %u", index, instance->device_count);
     } else if (instance && gantry__fake.cards[index].lost) {
-        gantry__fake_refuse(&call, FAKE_UNAVAILABLE, "device %u of the fake backend is lost",
+        gantry__fake_refuse(&call, GANTRY_UNAVAILABLE, "device %u of the fake backend is lost",
                             index);
-    } else if (instance && call.error.code == FAKE_OK) {
+    } else if (instance && call.error.code == GANTRY_OK) {
         fake_device_t *device =
             gantry__fake_create(&call, instance, GANTRY_FAKE_DEVICE, 0, sizeof *device);
         if (device) {
@@ -205,7 +205,7 @@ static int32_t card_memory(gantry_backend_instance_t *handle, uint32_t index,
     const fake_instance_t *instance = find_instance(&call, handle);
     if (instance && index >= instance->device_count) {
         gantry__fake_violate(&call, "device %u of %u", index, instance->device_count);
-    } else if (instance && call.error.code == FAKE_OK) {
+    } else if (instance && call.error.code == GANTRY_OK) {
         *out_total_bytes = instance->devices[index].total_bytes;
         *out_free_bytes = gantry__fake_free_bytes(&gantry__fake.cards[index], *out_total_bytes);
     }
@@ -252,10 +252,10 @@ static int32_t query(uint32_t max_abi, const gantry_backend_t **out_backend) {
 #ifdef GANTRY_FAKE_RUDE
     (void)max_abi;
 #else
-    if (version > max_abi) return FAKE_FAILED_PRECONDITION;
+    if (version > max_abi) return GANTRY_FAILED_PRECONDITION;
 #endif
     *out_backend = &table;
-    return FAKE_OK;
+    return GANTRY_OK;
 }
 
 #ifdef GANTRY_BACKEND_STATIC

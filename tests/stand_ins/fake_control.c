@@ -40,7 +40,7 @@ static void reset_locked(void) {
     fake->with_kernels = true;
     fake->rank = GANTRY_FAKE_RANK;
     fake->abi_version = GANTRY_ABI_VERSION;
-    fake->open_status = FAKE_OK;
+    fake->open_status = GANTRY_OK;
     fake->open_text[0] = '\0';
     for (uint32_t i = 0; i < GANTRY_FAKE_DEVICES; ++i) reset_card(&fake->cards[i], i);
     memset(fake->plans, 0, sizeof fake->plans);

@@ -11,7 +11,7 @@ static fake_mark_t *make_mark(fake_call_t *call, fake_instance_t *instance) {
     const gantry_host_t *host = instance->host;
     fake_mark_t *mark = host->reallocate(host->self, NULL, 0, sizeof *mark);
     if (!mark) {
-        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED,
+        gantry__fake_refuse(call, GANTRY_RESOURCE_EXHAUSTED,
                             "no host memory for a record of an event");
         return NULL;
     }
@@ -73,7 +73,7 @@ void gantry__fake_submit_record(fake_call_t *call, fake_stream_t *stream, fake_m
         *mark = work->mark;
         ++(*mark)->references;
     }
-    if (stream->graph && call->error.code == FAKE_OK) {
+    if (stream->graph && call->error.code == GANTRY_OK) {
         gantry__fake_work_drop(stream->object.instance, work);
     } else {
         gantry__fake_submit(call, stream, work);
@@ -96,7 +96,7 @@ static int32_t record(gantry_backend_event_t *handle, gantry_backend_stream_t *s
 
 static void report(fake_call_t *call, const fake_mark_t *mark) {
     gantry__fake_order_join(gantry__fake.host_clock, mark->clock);
-    if (mark->error.code != FAKE_OK)
+    if (mark->error.code != GANTRY_OK)
         gantry__fake_refuse(call, mark->error.code, "%s", mark->error.text);
 }
 
@@ -104,7 +104,8 @@ static fake_event_t *find_recorded(fake_call_t *call, const gantry_backend_event
     fake_event_t *event = gantry__fake_find(call, GANTRY_FAKE_EVENT, gantry__fake_number(handle));
     if (event && !event->mark) gantry__fake_violate(call, "the event was never recorded");
     bool is_captured = event && event->mark && event->mark->graph != 0;
-    if (is_captured) gantry__fake_refuse(call, FAKE_FAILED_PRECONDITION, "the event was captured");
+    if (is_captured)
+        gantry__fake_refuse(call, GANTRY_FAILED_PRECONDITION, "the event was captured");
     return event && event->mark && !is_captured ? event : NULL;
 }
 

@@ -20,7 +20,7 @@ struct fake_graph_t {
 
 void gantry__fake_keep(fake_call_t *call, fake_stream_t *stream, fake_work_t *work) {
     fake_graph_t *graph = stream->graph;
-    if (call->error.code != FAKE_OK) {
+    if (call->error.code != GANTRY_OK) {
         graph->spoilt = true;
         if (work) gantry__fake_work_drop(stream->object.instance, work);
         return;
@@ -41,14 +41,14 @@ void gantry__fake_refuse_captured(fake_call_t *call, const fake_stream_t *stream
                                   const char *what) {
     if (!stream || !stream->graph) return;
     stream->graph->spoilt = true;
-    gantry__fake_refuse(call, FAKE_FAILED_PRECONDITION, "%s on a stream that is captured", what);
+    gantry__fake_refuse(call, GANTRY_FAILED_PRECONDITION, "%s on a stream that is captured", what);
 }
 
 bool gantry__fake_is_of_capture(fake_call_t *call, const fake_stream_t *stream,
                                 const fake_mark_t *mark) {
     if (mark->graph == gantry__fake_capture(stream)) return true;
     if (stream->graph) stream->graph->spoilt = true;
-    gantry__fake_refuse(call, FAKE_FAILED_PRECONDITION,
+    gantry__fake_refuse(call, GANTRY_FAILED_PRECONDITION,
                         "the event was not recorded in the stream's capture");
     return false;
 }
@@ -77,8 +77,8 @@ static int32_t begin_capture(gantry_backend_stream_t *handle) {
     gantry__fake_begin(&call, FAKE_SLOT_begin_capture);
     fake_stream_t *stream = gantry__fake_enter_stream(&call, handle);
     if (stream && stream->graph)
-        gantry__fake_refuse(&call, FAKE_FAILED_PRECONDITION, "a capture has already begun");
-    if (stream && call.error.code == FAKE_OK) {
+        gantry__fake_refuse(&call, GANTRY_FAILED_PRECONDITION, "a capture has already begun");
+    if (stream && call.error.code == GANTRY_OK) {
         fake_graph_t *graph = gantry__fake_create(&call, stream->object.instance, GANTRY_FAKE_GRAPH,
                                                   0, sizeof *graph);
         if (graph) {
@@ -97,11 +97,11 @@ static int32_t end_capture(gantry_backend_stream_t *handle, gantry_backend_graph
     *out_graph = NULL;
     fake_stream_t *stream = gantry__fake_enter_stream(&call, handle);
     if (stream && !stream->graph) {
-        gantry__fake_refuse(&call, FAKE_FAILED_PRECONDITION, "no capture has begun");
+        gantry__fake_refuse(&call, GANTRY_FAILED_PRECONDITION, "no capture has begun");
     } else if (stream) {
         if (stream->graph->spoilt)
-            gantry__fake_refuse(&call, FAKE_FAILED_PRECONDITION, "the capture was spoilt");
-        if (call.error.code == FAKE_OK) {
+            gantry__fake_refuse(&call, GANTRY_FAILED_PRECONDITION, "the capture was spoilt");
+        if (call.error.code == GANTRY_OK) {
             *out_graph = (gantry_backend_graph_t *)(uintptr_t)stream->graph->object.number;
             stream->graph = NULL;
         }
@@ -142,7 +142,7 @@ static int32_t launch_graph(gantry_backend_stream_t *handle, gantry_backend_grap
     fake_graph_t *graph =
         gantry__fake_find(&call, GANTRY_FAKE_GRAPH, gantry__fake_number(graph_handle));
     if (stream && stream->graph)
-        gantry__fake_refuse(&call, FAKE_FAILED_PRECONDITION, "a capture has begun here");
+        gantry__fake_refuse(&call, GANTRY_FAILED_PRECONDITION, "a capture has begun here");
     if (stream && graph && graph->device != stream->device)
         gantry__fake_violate(&call, "the graph is another device's");
     if (stream && graph) submit_graph(&call, stream, graph);

@@ -21,16 +21,6 @@
 #define FAKE_PURPOSES 3
 #define FAKE_PRIORITIES 9
 
-/* Status codes, the numbers of status.h. */
-enum {
-    FAKE_OK = 0,
-    FAKE_INVALID_ARGUMENT = 3,
-    FAKE_RESOURCE_EXHAUSTED = 8,
-    FAKE_FAILED_PRECONDITION = 9,
-    FAKE_INTERNAL = 13,
-    FAKE_UNAVAILABLE = 14
-};
-
 /* X(name, can fail) */
 /* clang-format off */
 #define FAKE_SLOT_LIST(X)                                                                         \

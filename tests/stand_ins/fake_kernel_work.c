@@ -11,7 +11,7 @@ int64_t gantry__fake_attr(const gantry_op_call_t *op, const char *name) {
 }
 
 int64_t gantry__fake_dtype_bytes(int32_t dtype) {
-    return dtype == FAKE_FLOAT64 || dtype == FAKE_INT64 ? 8 : 4;
+    return dtype == GANTRY_FLOAT64 || dtype == GANTRY_INT64 ? 8 : 4;
 }
 
 void gantry__fake_kernel_begin(fake_kernel_work_t *self, const gantry_op_call_t *op,

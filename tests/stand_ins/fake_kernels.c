@@ -14,7 +14,7 @@
 static double load_real(int32_t dtype, const unsigned char *bytes, int64_t index) {
     float single;
     double wide;
-    if (dtype == FAKE_FLOAT64) {
+    if (dtype == GANTRY_FLOAT64) {
         memcpy(&wide, bytes + index * 8, sizeof wide);
         return wide;
     }
@@ -24,7 +24,7 @@ static double load_real(int32_t dtype, const unsigned char *bytes, int64_t index
 
 static void store_real(int32_t dtype, unsigned char *bytes, int64_t index, double value) {
     float single = (float)value;
-    if (dtype == FAKE_FLOAT64) {
+    if (dtype == GANTRY_FLOAT64) {
         memcpy(bytes + index * 8, &value, sizeof value);
     } else {
         memcpy(bytes + index * 4, &single, sizeof single);
@@ -34,7 +34,7 @@ static void store_real(int32_t dtype, unsigned char *bytes, int64_t index, doubl
 static uint64_t load_int(int32_t dtype, const unsigned char *bytes, int64_t index) {
     int32_t narrow;
     uint64_t wide;
-    if (dtype == FAKE_INT64) {
+    if (dtype == GANTRY_INT64) {
         memcpy(&wide, bytes + index * 8, sizeof wide);
         return wide;
     }
@@ -44,14 +44,14 @@ static uint64_t load_int(int32_t dtype, const unsigned char *bytes, int64_t inde
 
 static void store_int(int32_t dtype, unsigned char *bytes, int64_t index, uint64_t value) {
     uint32_t narrow = (uint32_t)value;
-    if (dtype == FAKE_INT64) {
+    if (dtype == GANTRY_INT64) {
         memcpy(bytes + index * 8, &value, sizeof value);
     } else {
         memcpy(bytes + index * 4, &narrow, sizeof narrow);
     }
 }
 
-static bool is_real(int32_t dtype) { return dtype == FAKE_FLOAT32 || dtype == FAKE_FLOAT64; }
+static bool is_real(int32_t dtype) { return dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64; }
 
 /* ---- Add, Sub, Mul ---- */
 
@@ -60,12 +60,12 @@ typedef struct binary_t {
     int32_t dtype;
     int32_t rank;
     int64_t count;
-    int64_t dims[FAKE_MOST_RANK];
-    int64_t strides[2][FAKE_MOST_RANK]; /* 0 where the operand is broadcast */
+    int64_t dims[GANTRY_MAX_RANK];
+    int64_t strides[2][GANTRY_MAX_RANK]; /* 0 where the operand is broadcast */
 } binary_t;
 
 static double combine_real(int32_t op, int32_t dtype, double x, double y) {
-    if (dtype == FAKE_FLOAT32) {
+    if (dtype == GANTRY_FLOAT32) {
         float a = (float)x, b = (float)y;
         return (double)(op == '+' ? a + b : op == '-' ? a - b : a * b);
     }
@@ -92,7 +92,7 @@ static int32_t run_binary(fake_work_t *work, fake_error_t *out_error) {
             store_int(plan->dtype, z, i, plan->op == '+' ? a + b : plan->op == '-' ? a - b : a * b);
         }
     }
-    return FAKE_OK;
+    return GANTRY_OK;
 }
 
 static void broadcast(int64_t *strides, const gantry_arg_t *out, const gantry_arg_t *in) {
@@ -147,7 +147,7 @@ static int32_t run_add_n(fake_work_t *work, fake_error_t *out_error) {
             store_int(plan->dtype, work->operands[inputs].bytes, i, whole);
         }
     }
-    return FAKE_OK;
+    return GANTRY_OK;
 }
 
 static int32_t compute_add_n(gantry_op_call_t *op) {
@@ -182,7 +182,7 @@ static int32_t run_matmul(fake_work_t *work, fake_error_t *out_error) {
             store_real(p->dtype, work->operands[2].bytes, row * p->columns + column, sum);
         }
     }
-    return FAKE_OK;
+    return GANTRY_OK;
 }
 
 static int32_t compute_matmul(gantry_op_call_t *op) {
@@ -239,7 +239,7 @@ static int32_t run_gather(fake_work_t *work, fake_error_t *out_error) {
         fault = (fault_t){GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, position};
         memcpy(work->operands[3].bytes, &fault, sizeof fault);
     }
-    return FAKE_OK;
+    return GANTRY_OK;
 }
 
 static int32_t compute_gather(gantry_op_call_t *op) {
@@ -257,7 +257,7 @@ static int32_t compute_gather(gantry_op_call_t *op) {
     }
     gantry_span_t fault;
     int32_t code = op->services->fault(op, &fault);
-    if (code != FAKE_OK) return code;
+    if (code != GANTRY_OK) return code;
     gantry_fault_words_t words = {.struct_size = sizeof words,
                                   .text = "indices@ is not in [0, #)",
                                   .place_rank = indices->rank,
@@ -290,7 +290,7 @@ static int32_t run_partial_sums(fake_work_t *work, fake_error_t *out_error) {
     for (int64_t i = 0; i < plan->count; ++i)
         sums[i % SUM_PARTS] += load_real(plan->dtype, work->operands[0].bytes, i);
     memcpy(work->operands[1].bytes, sums, sizeof sums);
-    return FAKE_OK;
+    return GANTRY_OK;
 }
 
 static int32_t run_final_sum(fake_work_t *work, fake_error_t *out_error) {
@@ -298,9 +298,9 @@ static int32_t run_final_sum(fake_work_t *work, fake_error_t *out_error) {
     const many_t *plan = work->params;
     double sum = 0;
     for (int64_t i = 0; i < SUM_PARTS; ++i)
-        sum += load_real(FAKE_FLOAT64, work->operands[0].bytes, i);
+        sum += load_real(GANTRY_FLOAT64, work->operands[0].bytes, i);
     store_real(plan->dtype, work->operands[1].bytes, 0, sum);
-    return FAKE_OK;
+    return GANTRY_OK;
 }
 
 static int32_t compute_sum(gantry_op_call_t *op) {
@@ -308,13 +308,13 @@ static int32_t compute_sum(gantry_op_call_t *op) {
     gantry_span_t scratch;
     uint64_t bytes = SUM_PARTS * sizeof(double);
     int32_t code = op->services->scratch(op, bytes, &scratch);
-    if (code != FAKE_OK) return code;
+    if (code != GANTRY_OK) return code;
     fake_kernel_work_t work;
     gantry__fake_kernel_begin(&work, op, run_partial_sums, 2, &plan, sizeof plan);
     gantry__fake_kernel_input(&work, 0, 0);
     gantry__fake_kernel_span(&work, 1, &scratch, bytes, true);
     code = gantry__fake_kernel_end(&work);
-    if (code != FAKE_OK) return code;
+    if (code != GANTRY_OK) return code;
     gantry__fake_kernel_begin(&work, op, run_final_sum, 2, &plan, sizeof plan);
     gantry__fake_kernel_span(&work, 0, &scratch, bytes, false);
     gantry__fake_kernel_output(&work, 1, 0);
@@ -331,30 +331,30 @@ static int32_t run_to_int(fake_work_t *work, fake_error_t *out_error) {
     (void)out_error;
     const many_t *plan = work->params;
     for (int64_t i = 0; i < plan->count; ++i) {
-        double value = load_real(FAKE_FLOAT32, work->operands[0].bytes, i);
+        double value = load_real(GANTRY_FLOAT32, work->operands[0].bytes, i);
         double bounded = isnan(value)            ? 0
                          : value < -2147483648.0 ? -2147483648.0
                          : value > 2147483647.0  ? 2147483647.0
                                                  : value;
-        store_int(FAKE_INT32, work->operands[1].bytes, i, (uint64_t)(int64_t)bounded);
+        store_int(GANTRY_INT32, work->operands[1].bytes, i, (uint64_t)(int64_t)bounded);
     }
-    return FAKE_OK;
+    return GANTRY_OK;
 }
 
 static int32_t run_to_real(fake_work_t *work, fake_error_t *out_error) {
     (void)out_error;
     const many_t *plan = work->params;
     for (int64_t i = 0; i < plan->count; ++i) {
-        int64_t value = (int64_t)load_int(FAKE_INT32, work->operands[0].bytes, i);
-        store_real(FAKE_FLOAT32, work->operands[1].bytes, i, (double)value);
+        int64_t value = (int64_t)load_int(GANTRY_INT32, work->operands[0].bytes, i);
+        store_real(GANTRY_FLOAT32, work->operands[1].bytes, i, (double)value);
     }
-    return FAKE_OK;
+    return GANTRY_OK;
 }
 
 static int32_t compute_cast(gantry_op_call_t *op) {
     many_t plan = {op->outputs[0]->dtype, op->outputs[0]->element_count};
     fake_kernel_work_t work;
-    gantry__fake_kernel_begin(&work, op, plan.dtype == FAKE_INT32 ? run_to_int : run_to_real, 2,
+    gantry__fake_kernel_begin(&work, op, plan.dtype == GANTRY_INT32 ? run_to_int : run_to_real, 2,
                               &plan, sizeof plan);
     gantry__fake_kernel_input(&work, 0, 0);
     gantry__fake_kernel_output(&work, 1, 0);
@@ -364,17 +364,17 @@ static int32_t compute_cast(gantry_op_call_t *op) {
 /* ---- table ---- */
 
 #define BIT(dtype) (UINT64_C(1) << (dtype))
-#define REALS (BIT(FAKE_FLOAT32) | BIT(FAKE_FLOAT64))
-#define INTS (BIT(FAKE_INT32) | BIT(FAKE_INT64))
+#define REALS (BIT(GANTRY_FLOAT32) | BIT(GANTRY_FLOAT64))
+#define INTS (BIT(GANTRY_INT32) | BIT(GANTRY_INT64))
 
 static const gantry_type_constraint_t numbers[] = {{"T", REALS | INTS}};
 static const gantry_type_constraint_t reals[] = {{"T", REALS}};
-static const gantry_type_constraint_t singles[] = {{"T", BIT(FAKE_FLOAT32)}};
+static const gantry_type_constraint_t singles[] = {{"T", BIT(GANTRY_FLOAT32)}};
 static const gantry_type_constraint_t gathered[] = {{"Tparams", REALS | INTS}, {"Tindices", INTS}};
-static const gantry_type_constraint_t to_int[] = {{"SrcT", BIT(FAKE_FLOAT32)},
-                                                  {"DstT", BIT(FAKE_INT32)}};
-static const gantry_type_constraint_t to_real[] = {{"SrcT", BIT(FAKE_INT32)},
-                                                   {"DstT", BIT(FAKE_FLOAT32)}};
+static const gantry_type_constraint_t to_int[] = {{"SrcT", BIT(GANTRY_FLOAT32)},
+                                                  {"DstT", BIT(GANTRY_INT32)}};
+static const gantry_type_constraint_t to_real[] = {{"SrcT", BIT(GANTRY_INT32)},
+                                                   {"DstT", BIT(GANTRY_FLOAT32)}};
 static const char *const axis_names[] = {"axis"};
 static const char *const sum_names[] = {"reduction_indices"};
 

@@ -7,11 +7,6 @@
 
 #include "fake_internal.h"
 
-#define FAKE_MOST_RANK 8
-
-/* Numbers of gantry_dtype_t. */
-enum { FAKE_FLOAT32 = 1, FAKE_FLOAT64 = 2, FAKE_INT32 = 3, FAKE_INT64 = 9 };
-
 typedef struct fake_kernel_work_t {
     fake_call_t call;
     const gantry_op_call_t *op;

@@ -28,11 +28,11 @@ static bool check_size(fake_call_t *call, const fake_device_t *device, uint64_t 
             call, "a region of %llu bytes is larger than the device's largest allocation, %llu",
             (unsigned long long)size_bytes, (unsigned long long)largest);
     } else if (size_bytes > free_bytes(device)) {
-        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED,
+        gantry__fake_refuse(call, GANTRY_RESOURCE_EXHAUSTED,
                             "device %u has %llu bytes left, %llu are asked for", device->index,
                             (unsigned long long)free_bytes(device), (unsigned long long)size_bytes);
     }
-    return call->error.code == FAKE_OK;
+    return call->error.code == GANTRY_OK;
 }
 
 static unsigned char *fresh_bytes(uint64_t size_bytes) {
@@ -46,7 +46,7 @@ static void make_region(fake_call_t *call, fake_device_t *device, uint64_t size_
                         gantry_region_t *out_region) {
     unsigned char *bytes = fresh_bytes(size_bytes);
     if (!bytes) {
-        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED,
+        gantry__fake_refuse(call, GANTRY_RESOURCE_EXHAUSTED,
                             "the host cannot stand in for %llu bytes",
                             (unsigned long long)size_bytes);
         return;
@@ -145,7 +145,7 @@ static int32_t host_alloc(gantry_backend_device_t *device, uint64_t size_bytes, 
     *out_ptr = NULL;
     fake_device_t *self = gantry__fake_find_device(&call, device);
     void *bytes = self ? fresh_bytes(size_bytes ? size_bytes : 1) : NULL;
-    if (self && !bytes) gantry__fake_refuse(&call, FAKE_RESOURCE_EXHAUSTED, "no pinned memory");
+    if (self && !bytes) gantry__fake_refuse(&call, GANTRY_RESOURCE_EXHAUSTED, "no pinned memory");
     if (bytes) {
         host_block_t *block =
             gantry__fake_create(&call, self->object.instance, GANTRY_FAKE_HOST_BLOCK,

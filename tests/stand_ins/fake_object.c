@@ -30,8 +30,8 @@ static const char *const kind_names[] = {"instance", "device", "region",     "st
 
 bool gantry__fake_take_plan(fake_slot_t slot, fake_error_t *out_error) {
     bool taken = false;
-    int32_t watched = gantry__fake.watch ? gantry__fake.watch(slot_names[slot]) : FAKE_OK;
-    if (watched != FAKE_OK) {
+    int32_t watched = gantry__fake.watch ? gantry__fake.watch(slot_names[slot]) : GANTRY_OK;
+    if (watched != GANTRY_OK) {
         taken = true;
         out_error->code = watched;
         (void)snprintf(out_error->text, sizeof out_error->text, "injected here");
@@ -62,14 +62,14 @@ void gantry__fake_begin(fake_call_t *call, fake_slot_t slot) {
 
 int32_t gantry__fake_end(fake_call_t *call) {
     gantry__fake_unlock();
-    if (call->error.code == FAKE_OK) return FAKE_OK;
+    if (call->error.code == GANTRY_OK) return GANTRY_OK;
     const gantry_host_t *host = call->host;
     if (host) (void)host->set_error(host->self, call->error.code, "fake", 0, call->error.text);
     return call->error.code;
 }
 
 void gantry__fake_refuse(fake_call_t *call, int32_t code, const char *format, ...) {
-    if (call->error.code != FAKE_OK) return;
+    if (call->error.code != GANTRY_OK) return;
     va_list args;
     va_start(args, format);
     (void)vsnprintf(call->error.text, sizeof call->error.text, format, args);
@@ -87,7 +87,7 @@ void gantry__fake_violate(fake_call_t *call, const char *format, ...) {
         (void)snprintf(gantry__fake.violation, sizeof gantry__fake.violation, "%.32s: %.200s",
                        call ? slot_names[call->slot] : "work", text);
     }
-    if (call) gantry__fake_refuse(call, FAKE_INTERNAL, "violation: %.200s", text);
+    if (call) gantry__fake_refuse(call, GANTRY_INTERNAL, "violation: %.200s", text);
 }
 
 void gantry__fake_check_layout(fake_call_t *call) {
@@ -120,7 +120,7 @@ void *gantry__fake_create(fake_call_t *call, fake_instance_t *instance, gantry_f
     const gantry_host_t *host = call->host;
     fake_object_t *object = host->reallocate(host->self, NULL, 0, bytes);
     if (!object) {
-        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED, "no host memory for a %s of %zu bytes",
+        gantry__fake_refuse(call, GANTRY_RESOURCE_EXHAUSTED, "no host memory for a %s of %zu bytes",
                             kind_names[kind], bytes);
         return NULL;
     }
@@ -163,7 +163,7 @@ uint64_t gantry__fake_children(const fake_instance_t *instance) {
 
 bool gantry__fake_check_lost(fake_call_t *call, const fake_device_t *device) {
     if (!gantry__fake_card(device)->lost) return true;
-    gantry__fake_refuse(call, FAKE_UNAVAILABLE, "device %u of the fake backend is lost",
+    gantry__fake_refuse(call, GANTRY_UNAVAILABLE, "device %u of the fake backend is lost",
                         device->index);
     return false;
 }
@@ -171,7 +171,7 @@ bool gantry__fake_check_lost(fake_call_t *call, const fake_device_t *device) {
 fake_device_t *gantry__fake_find_device(fake_call_t *call, const gantry_backend_device_t *device) {
     fake_device_t *found = gantry__fake_find(call, GANTRY_FAKE_DEVICE, gantry__fake_number(device));
     if (found) (void)gantry__fake_check_lost(call, found);
-    return call->error.code == FAKE_OK ? found : NULL;
+    return call->error.code == GANTRY_OK ? found : NULL;
 }
 
 fake_stream_t *gantry__fake_enter_stream(fake_call_t *call, gantry_backend_stream_t *stream) {

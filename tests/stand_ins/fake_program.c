@@ -54,7 +54,7 @@ static void compile(fake_call_t *call, const gantry_program_source_t *source, co
     for (uint32_t i = 0; i < source->part_count; ++i) at += sprintf(at, "%s", source->parts[i]);
     const char *error = strstr(program->text, "#error");
     if (!error) return;
-    gantry__fake_refuse(call, FAKE_INVALID_ARGUMENT, "%s cannot be built with \"%s\": %.*s",
+    gantry__fake_refuse(call, GANTRY_INVALID_ARGUMENT, "%s cannot be built with \"%s\": %.*s",
                         source->label, options, (int)strcspn(error, "\n"), error);
 }
 
@@ -77,7 +77,7 @@ static int32_t build(gantry_backend_device_t *device, const gantry_program_sourc
         fake_program_t *program =
             make_program(&call, self, source_bytes(source, options), out_program);
         if (program) compile(&call, source, options, program);
-        if (program && call.error.code != FAKE_OK) {
+        if (program && call.error.code != GANTRY_OK) {
             drop_program(program);
             *out_program = NULL;
         }
@@ -116,7 +116,7 @@ static int32_t binary(gantry_backend_program_t *handle, void *bytes, uint64_t *s
     gantry__fake_begin(&call, FAKE_SLOT_binary);
     const fake_program_t *program =
         gantry__fake_find(&call, GANTRY_FAKE_PROGRAM, gantry__fake_number(handle));
-    if (program && call.error.code == FAKE_OK) {
+    if (program && call.error.code == GANTRY_OK) {
         if (bytes && *size_bytes < program->text_bytes) {
             gantry__fake_violate(&call, "a binary of %llu bytes does not fit into %llu",
                                  (unsigned long long)program->text_bytes,
@@ -138,7 +138,7 @@ static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, u
     size_t mark = strlen(BINARY_MARK);
     if (size_bytes <= mark || memcmp(bytes, BINARY_MARK, mark) != 0 ||
         ((const char *)bytes)[size_bytes - 1] != '\0') {
-        gantry__fake_refuse(&call, FAKE_INVALID_ARGUMENT,
+        gantry__fake_refuse(&call, GANTRY_INVALID_ARGUMENT,
                             "%s: %llu bytes are no binary of the fake backend", label,
                             (unsigned long long)size_bytes);
     } else if (self) {
@@ -169,7 +169,7 @@ static int32_t kernel_find(gantry_backend_program_t *handle, const char *name,
         gantry__fake_find(&call, GANTRY_FAKE_PROGRAM, gantry__fake_number(handle));
     if (program && !has_kernel(program, name))
         gantry__fake_refuse(&call, 5 /* NotFound */, "the program has no kernel %s", name);
-    if (program && call.error.code == FAKE_OK) {
+    if (program && call.error.code == GANTRY_OK) {
         fake_kernel_t *kernel = gantry__fake_create(&call, program->object.instance,
                                                     GANTRY_FAKE_KERNEL, 0, sizeof *kernel);
         if (kernel) {
@@ -201,7 +201,7 @@ static int32_t kernel_info(gantry_backend_kernel_t *handle, gantry_kernel_info_t
     gantry__fake_check_layout(&call);
     const fake_kernel_t *kernel =
         gantry__fake_find(&call, GANTRY_FAKE_KERNEL, gantry__fake_number(handle));
-    if (kernel && call.error.code == FAKE_OK) {
+    if (kernel && call.error.code == GANTRY_OK) {
         gantry_kernel_info_t info = {.struct_size = out_info->struct_size,
                                      .max_work_group_size = 256,
                                      .local_bytes = declared_local_bytes(kernel)};
@@ -218,20 +218,20 @@ static int32_t run_copy_words(fake_work_t *work, fake_error_t *out_error) {
     uint64_t bytes = work->operands[0].size_bytes;
     if (work->operands[1].size_bytes < bytes) bytes = work->operands[1].size_bytes;
     memmove(work->operands[0].bytes, work->operands[1].bytes, (size_t)bytes);
-    return FAKE_OK;
+    return GANTRY_OK;
 }
 
 static int32_t run_fill_words(fake_work_t *work, fake_error_t *out_error) {
     (void)out_error;
     for (uint64_t i = 0; i + 4 <= work->operands[0].size_bytes; i += 4)
         memcpy(work->operands[0].bytes + i, work->pattern, 4);
-    return FAKE_OK;
+    return GANTRY_OK;
 }
 
 static int32_t run_nothing(fake_work_t *work, fake_error_t *out_error) {
     (void)work;
     (void)out_error;
-    return FAKE_OK;
+    return GANTRY_OK;
 }
 
 static void check_launch(fake_call_t *call, const gantry_launch_t *launch) {

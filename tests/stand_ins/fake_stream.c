@@ -16,13 +16,13 @@ typedef fake_work_t work_t;
 
 work_t *gantry__fake_work_create(fake_call_t *call, const fake_stream_t *stream, const char *what,
                                  fake_run_fn run, uint32_t operands, size_t param_bytes) {
-    if (call->error.code != FAKE_OK) return NULL;
+    if (call->error.code != GANTRY_OK) return NULL;
     const gantry_host_t *host = stream->object.instance->host;
     size_t head = sizeof(work_t) + operands * sizeof(fake_operand_t);
     work_t *work = host->reallocate(host->self, NULL, 0, head + param_bytes);
     if (!work) {
-        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED, "no host memory for a submission of %s",
-                            what);
+        gantry__fake_refuse(call, GANTRY_RESOURCE_EXHAUSTED,
+                            "no host memory for a submission of %s", what);
         return NULL;
     }
     memset(work, 0, head + param_bytes);
@@ -105,7 +105,7 @@ static void run_piece(const fake_stream_t *stream, work_t *work, fake_error_t *e
     hold(stream);
     ++gantry__fake.calls[FAKE_SLOT_work];
     if (card->lost) {
-        error->code = FAKE_UNAVAILABLE;
+        error->code = GANTRY_UNAVAILABLE;
         (void)snprintf(error->text, sizeof error->text,
                        "device %u of the fake backend was lost while %s was pending",
                        stream->device->index, work->what);
@@ -133,7 +133,7 @@ static void run(fake_stream_t *stream, work_t *work) {
             error = work->mark->error;
             break;
     }
-    if (error.code != FAKE_OK && stream->error.code == FAKE_OK) stream->error = error;
+    if (error.code != GANTRY_OK && stream->error.code == GANTRY_OK) stream->error = error;
     gantry__fake_work_drop(stream->object.instance, work);
     ++stream->ended;
     (void)pthread_cond_broadcast(&gantry__fake.changed);
@@ -172,7 +172,7 @@ void gantry__fake_submit(fake_call_t *call, fake_stream_t *stream, work_t *work)
         return;
     }
     if (!work) return;
-    if (call->error.code == FAKE_OK) {
+    if (call->error.code == GANTRY_OK) {
         gantry__fake_take_host_memory(call, work);
         gantry__fake_order_submit(stream);
         if (work->kind == FAKE_WORK_RECORD)
@@ -180,7 +180,7 @@ void gantry__fake_submit(fake_call_t *call, fake_stream_t *stream, work_t *work)
         for (uint32_t i = 0; i < work->operand_count; ++i)
             gantry__fake_order_access(call, stream, &work->operands[i], work->what);
     }
-    if (call->error.code != FAKE_OK) {
+    if (call->error.code != GANTRY_OK) {
         gantry__fake_work_drop(stream->object.instance, work);
         return;
     }
@@ -192,10 +192,10 @@ void gantry__fake_submit(fake_call_t *call, fake_stream_t *stream, work_t *work)
     }
     run(stream, work);
     gantry__fake_order_join(gantry__fake.host_clock, stream->clock);
-    if (stream->error.code == FAKE_OK) return;
+    if (stream->error.code == GANTRY_OK) return;
     /* a synchronous device tells at once */
     gantry__fake_refuse(call, stream->error.code, "%s", stream->error.text);
-    stream->error.code = FAKE_OK;
+    stream->error.code = GANTRY_OK;
 }
 
 /* ---- stream slots ---- */
@@ -210,7 +210,7 @@ static void start(fake_call_t *call, fake_device_t *device, int32_t purpose,
     stream->synchronous = (device->settings->flags & GANTRY_DEVICE_SYNCHRONOUS) != 0;
     int failed = stream->synchronous ? 0 : pthread_create(&stream->worker, NULL, serve, stream);
     if (failed) {
-        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED, "no thread for a stream (errno %d)",
+        gantry__fake_refuse(call, GANTRY_RESOURCE_EXHAUSTED, "no thread for a stream (errno %d)",
                             failed);
         gantry__fake_forget(&stream->object);
         gantry__fake_release(&stream->object);
@@ -250,7 +250,7 @@ static int32_t create_with_priority(gantry_backend_device_t *device, int32_t pur
         gantry__fake_violate(&call, "priority %d is out of range", priority);
     } else if (self) {
         start(&call, self, purpose, out_stream);
-        if (call.error.code == FAKE_OK) ++gantry__fake_card(self)->prioritised[place];
+        if (call.error.code == GANTRY_OK) ++gantry__fake_card(self)->prioritised[place];
     }
     return gantry__fake_end(&call);
 }
@@ -304,9 +304,9 @@ static int32_t synchronize(gantry_backend_stream_t *handle) {
         --stream->waiters;
         (void)pthread_cond_broadcast(&gantry__fake.changed);
         gantry__fake_order_join(gantry__fake.host_clock, clock);
-        if (stream->error.code != FAKE_OK)
+        if (stream->error.code != GANTRY_OK)
             gantry__fake_refuse(&call, stream->error.code, "%s", stream->error.text);
-        stream->error.code = FAKE_OK;
+        stream->error.code = GANTRY_OK;
         (void)gantry__fake_check_lost(&call, stream->device);
     }
     return gantry__fake_end(&call);

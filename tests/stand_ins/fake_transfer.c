@@ -39,19 +39,19 @@ static int32_t run_to_device(fake_work_t *work, fake_error_t *out_error) {
         gantry__fake_unlock();
     }
     memcpy(work->operands[0].bytes, work->host_source, (size_t)work->operands[0].size_bytes);
-    return FAKE_OK;
+    return GANTRY_OK;
 }
 
 static int32_t run_to_host(fake_work_t *work, fake_error_t *out_error) {
     (void)out_error;
     memcpy(work->host_target, work->operands[0].bytes, (size_t)work->operands[0].size_bytes);
-    return FAKE_OK;
+    return GANTRY_OK;
 }
 
 static int32_t run_copy(fake_work_t *work, fake_error_t *out_error) {
     (void)out_error;
     memmove(work->operands[0].bytes, work->operands[1].bytes, (size_t)work->operands[0].size_bytes);
-    return FAKE_OK;
+    return GANTRY_OK;
 }
 
 static int32_t run_fill(fake_work_t *work, fake_error_t *out_error) {
@@ -60,7 +60,7 @@ static int32_t run_fill(fake_work_t *work, fake_error_t *out_error) {
     for (uint64_t i = 0; i < work->operands[0].size_bytes; i += work->pattern_bytes) {
         memcpy(bytes + i, work->pattern, work->pattern_bytes);
     }
-    return FAKE_OK;
+    return GANTRY_OK;
 }
 
 static void check_bytes(fake_call_t *call, const gantry_span_t *span) {

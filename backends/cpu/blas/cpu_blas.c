@@ -94,7 +94,7 @@ int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level,
     gantry__cpu_blas_t *blas = host->reallocate(host->self, NULL, 0, sizeof *blas);
     *out_blas = NULL;
     if (blas == NULL) {
-        return host->set_error(host->self, GANTRY_K_RESOURCE_EXHAUSTED, "errno", 0,
+        return host->set_error(host->self, GANTRY_RESOURCE_EXHAUSTED, "errno", 0,
                                "No memory for the CPU backend's matrix products");
     }
     memset(blas, 0, sizeof *blas);
@@ -108,7 +108,7 @@ int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level,
                 text, sizeof text,
                 "GANTRY_CPU_MATMUL is \"%.40s\"; accepted are auto, onednn, openblas and own: auto is used",
                 option);
-            host->log(host->self, GANTRY_LOG_WARNING, text);
+            host->log(host->self, GANTRY_LEVEL_WARNING, text);
         }
         blas->choice = CHOICE_AUTO;
     }
@@ -116,11 +116,11 @@ int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level,
     atomic_init(&blas->is_open, 0);
     if (pthread_mutex_init(&blas->lock, NULL) != 0) {
         host->reallocate(host->self, blas, sizeof *blas, 0);
-        return host->set_error(host->self, GANTRY_K_RESOURCE_EXHAUSTED, "errno", 0,
+        return host->set_error(host->self, GANTRY_RESOURCE_EXHAUSTED, "errno", 0,
                                "No mutex for the CPU backend's matrix products");
     }
     *out_blas = blas;
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 void gantry__cpu_blas_set_device(gantry__cpu_blas_t *blas, const gantry_device_info_t *info,

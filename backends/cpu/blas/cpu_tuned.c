@@ -106,5 +106,5 @@ void gantry__cpu_tuned_find(const gantry_host_t *host, const gantry_device_info_
     }
     snprintf(text, sizeof text, "Tuning file %.200s, line %u: %s is not used: %s", record.file,
              record.line, what, reason);
-    host->log(host->self, GANTRY_LOG_WARNING, text);
+    host->log(host->self, GANTRY_LEVEL_WARNING, text);
 }

@@ -36,7 +36,7 @@ static void cuda_cublas_find_name(gantry__cublas_t *cublas, const char *file) {
     size_t version = cublas->cublasLtGetVersion();
     (void)snprintf(cublas->name, sizeof cublas->name, "%.90s (%zu.%zu.%zu)", file, version / 10000,
                    version / 100 % 100, version % 100);
-    cublas->is_usable = 1;
+    cublas->is_usable = true;
 }
 
 static void cuda_cublas_load(gantry_backend_instance_t *instance) {
@@ -57,12 +57,12 @@ static void cuda_cublas_load(gantry_backend_instance_t *instance) {
     }
 }
 
-int gantry__cublas_load(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes) {
+bool gantry__cublas_load(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes) {
     gantry__cublas_t *cublas = &instance->cublas;
     pthread_mutex_lock(&instance->lock);
     if (!cublas->is_tried) {
         cuda_cublas_load(instance);
-        cublas->is_tried = 1;
+        cublas->is_tried = true;
     }
     pthread_mutex_unlock(&instance->lock);
     (void)snprintf(reason, reason_bytes, "%s", cublas->is_usable ? "" : cublas->reason);
@@ -75,7 +75,7 @@ static void make_handle(gantry_backend_device_t *device) {
     gantry__cublas_status_t native = GANTRY__CUBLAS_NOT_INITIALIZED;
     char reason[512];
     if (!gantry__cublas_load(device->instance, reason, sizeof reason)) {
-        gantry__host_log(device->host, GANTRY_LOG_INFO,
+        gantry__host_log(device->host, GANTRY_LEVEL_INFO,
                          "matrix products on \"%.120s\" take the portable kernels: %s", name,
                          reason);
         return;
@@ -87,7 +87,7 @@ static void make_handle(gantry_backend_device_t *device) {
     if (native != GANTRY__CUBLAS_SUCCESS) {
         device->cublas = NULL;
         gantry__host_log(
-            device->host, GANTRY_LOG_WARNING,
+            device->host, GANTRY_LEVEL_WARNING,
             "matrix products on \"%.120s\" take the portable kernels: %s does not start there: %s (%u)",
             name, device->instance->cublas.name, gantry__cublas_status_name(native), native);
     }
@@ -97,7 +97,7 @@ gantry__cublas_handle_t gantry__cublas_handle(gantry_backend_device_t *device) {
     pthread_mutex_lock(&device->lock);
     if (!device->has_tried_cublas) {
         make_handle(device);
-        device->has_tried_cublas = 1;
+        device->has_tried_cublas = true;
     }
     gantry__cublas_handle_t handle = device->cublas;
     pthread_mutex_unlock(&device->lock);

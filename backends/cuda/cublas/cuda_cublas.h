@@ -10,6 +10,7 @@
 #define GANTRY_CUDA_CUBLAS_H
 
 #include <gantry/backend_abi.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "cuda/cuda_api.h"
@@ -123,8 +124,8 @@ enum { GANTRY__CUBLAS_REDUCTION_COMPUTE_TYPE = 2, GANTRY__CUBLAS_REDUCTION_ALL =
                        void *workspace, size_t workspace_bytes, gantry__cu_stream_t stream))
 
 typedef struct gantry__cublas_t {
-    int is_tried;
-    int is_usable;
+    bool is_tried;
+    bool is_usable;
     char name[128];   /* "libcublasLt.so.12 (12.9.1)" */
     char reason[512]; /* when not usable */
     size_t (*cublasLtGetVersion)(void);
@@ -135,7 +136,7 @@ typedef struct gantry__cublas_t {
 
 /* Opens option GANTRY_CUDA_CUBLAS when set, else libcublasLt.so.13, .12, on the first call. 1 when
  * it can be used, else 0 and why in reason. */
-int gantry__cublas_load(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes);
+bool gantry__cublas_load(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes);
 
 /* The device's handle, made on the first call; NULL when the library is missing or refuses the
  * card, which is logged once. The device destroys it. */

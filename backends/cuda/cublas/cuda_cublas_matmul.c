@@ -32,7 +32,7 @@ typedef struct product_t {
     gantry__cu_address_t left;
     gantry__cu_address_t right;
     gantry__cu_address_t out;
-    int has_workspace; /* was asked for, though it may have 0 bytes */
+    bool has_workspace; /* was asked for, though it may have 0 bytes */
     gantry_span_t workspace;
 } product_t;
 
@@ -45,23 +45,23 @@ static int32_t failure_code(const product_t *product, gantry__cublas_status_t na
     const gantry_backend_device_t *device = product->call->device;
     *out_driver = GANTRY__CU_SUCCESS;
     switch (native) {
-        case GANTRY__CUBLAS_ALLOC_FAILED: return GANTRY_K_RESOURCE_EXHAUSTED;
+        case GANTRY__CUBLAS_ALLOC_FAILED: return GANTRY_RESOURCE_EXHAUSTED;
         case GANTRY__CUBLAS_NOT_SUPPORTED:
-        case GANTRY__CUBLAS_ARCH_MISMATCH: return GANTRY_K_UNIMPLEMENTED;
+        case GANTRY__CUBLAS_ARCH_MISMATCH: return GANTRY_UNIMPLEMENTED;
         default: break;
     }
     size_t free_bytes;
     size_t total_bytes;
     *out_driver = device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes);
-    return gantry__driver_error_code(*out_driver) == GANTRY_K_UNAVAILABLE ? GANTRY_K_UNAVAILABLE
-                                                                          : GANTRY_K_INTERNAL;
+    return gantry__driver_error_code(*out_driver) == GANTRY_UNAVAILABLE ? GANTRY_UNAVAILABLE
+                                                                        : GANTRY_INTERNAL;
 }
 
 static int32_t cuda_cublas_matmul_check(const product_t *product, gantry__cublas_status_t native) {
     const gantry_host_t *host = product->call->device->host;
     const gantry__cublas_form_t *form = &product->form;
     if (native == GANTRY__CUBLAS_SUCCESS || native == GANTRY__CUBLAS_NO_HOST_MEMORY)
-        return native == GANTRY__CUBLAS_SUCCESS ? GANTRY_K_OK : GANTRY_K_RESOURCE_EXHAUSTED;
+        return native == GANTRY__CUBLAS_SUCCESS ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     gantry__cu_result_t driver;
     int32_t code = failure_code(product, native, &driver);
     char text[384];
@@ -103,18 +103,17 @@ static int32_t take_plan(product_t *product, uint64_t most_workspace_bytes,
 static int32_t take_plan_and_workspace(product_t *product, gantry__cublas_plan_t **out_plan) {
     gantry_op_call_t *call = product->call;
     gantry_span_t *workspace = &product->workspace;
-    int is_first = !product->has_workspace;
+    bool is_first = !product->has_workspace;
     int32_t status =
         take_plan(product, is_first ? WORKSPACE_BYTES : workspace->size_bytes, out_plan);
-    product->has_workspace = 1;
-    if (status != GANTRY_K_OK || !is_first || (*out_plan)->choice.workspace_bytes == 0)
-        return status;
+    product->has_workspace = true;
+    if (status != GANTRY_OK || !is_first || (*out_plan)->choice.workspace_bytes == 0) return status;
     status = call->services->scratch(call, (*out_plan)->choice.workspace_bytes, workspace);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         gantry__cublas_plan_give(call->device, *out_plan);
         *workspace = (gantry_span_t){0, 0, 0};
     }
-    return status == GANTRY_K_RESOURCE_EXHAUSTED ? take_plan(product, 0, out_plan) : status;
+    return status == GANTRY_RESOURCE_EXHAUSTED ? take_plan(product, 0, out_plan) : status;
 }
 
 static gantry__cublas_status_t cuda_cublas_matmul_submit(const product_t *product,
@@ -124,7 +123,7 @@ static gantry__cublas_status_t cuda_cublas_matmul_submit(const product_t *produc
     static const double one64 = 1.0;
     static const double zero64 = 0.0;
     const gantry_op_call_t *call = product->call;
-    int is_double = product->form.dtype == GANTRY_K_FLOAT64;
+    bool is_double = product->form.dtype == GANTRY_FLOAT64;
     void *out = (void *)(uintptr_t)product->out;
     return call->device->instance->cublas.cublasLtMatmul(
         call->device->cublas, plan->desc, is_double ? (const void *)&one64 : &one32,
@@ -137,7 +136,7 @@ static gantry__cublas_status_t cuda_cublas_matmul_submit(const product_t *produc
 static int32_t cuda_cublas_matmul_run(product_t *product) {
     gantry__cublas_plan_t *plan = NULL;
     int32_t status = take_plan_and_workspace(product, &plan);
-    if (status == GANTRY_K_OK) {
+    if (status == GANTRY_OK) {
         status = cuda_cublas_matmul_check(product, cuda_cublas_matmul_submit(product, plan));
         gantry__cublas_plan_give(product->call->device, plan);
     }
@@ -194,8 +193,8 @@ static void cuda_cublas_matmul_fold_batches(gantry__matmul_shape_t *shape) {
 static void read_form(const gantry__matmul_shape_t *shape, int32_t dtype,
                       gantry__cublas_form_t *out) {
     int32_t last = shape->batch_rank - 1;
-    int is_a_plain = shape->a_column == 1; /* a matrix of one row or column is both */
-    int is_b_plain = shape->b_column == 1;
+    bool is_a_plain = shape->a_column == 1; /* a matrix of one row or column is both */
+    bool is_b_plain = shape->b_column == 1;
     *out = (gantry__cublas_form_t){
         .dtype = dtype,
         .batch_count = last >= 0 ? (int32_t)shape->batch_dims[last] : 1,
@@ -247,9 +246,9 @@ static int32_t cuda_cublas_matmul_all_batches(const gantry__matmul_shape_t *shap
         int32_t status = cuda_cublas_matmul_compute_product(&product);
         first->has_workspace = product.has_workspace;
         first->workspace = product.workspace;
-        if (status != GANTRY_K_OK) return status;
+        if (status != GANTRY_OK) return status;
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- the kernels ---- */
@@ -262,20 +261,20 @@ static void cuda_cublas_matmul_read_shape(const gantry_op_call_t *call,
 }
 
 /* bfloat16 came with 8.0. */
-static int card_has_type(const gantry_op_call_t *call) {
-    return call->outputs[0]->dtype != GANTRY_K_BFLOAT16 || call->device->record->capability >= 80;
+static bool card_has_type(const gantry_op_call_t *call) {
+    return call->outputs[0]->dtype != GANTRY_BFLOAT16 || call->device->record->capability >= 80;
 }
 
 /* Whether the library has a way for the form at any address and without a workspace: then it has
  * one for the call as it comes, too. A call of the library that fails otherwise is compute's to
  * report. */
-static int has_algorithm(const gantry_op_call_t *call, const gantry__matmul_shape_t *shape) {
+static bool has_algorithm(const gantry_op_call_t *call, const gantry__matmul_shape_t *shape) {
     gantry_backend_device_t *device = call->device;
     gantry__cublas_form_t form;
     read_form(shape, call->outputs[0]->dtype, &form);
     form.left.alignment = form.right.alignment = form.out.alignment = gantry__k_size(form.dtype);
     if (gantry__cuda_enter(device) != GANTRY__CU_SUCCESS) {
-        return 1; /* compute() finds that out, too, and says so */
+        return true; /* compute() finds that out, too, and says so */
     }
     gantry__cublas_plan_t *plan = NULL;
     gantry__cublas_status_t native = gantry__cublas_plan_take(device, &form, &plan);
@@ -312,7 +311,8 @@ static int32_t cuda_cublas_matmul_compute(gantry_op_call_t *call) {
     return cuda_cublas_matmul_all_batches(&shape, &product);
 }
 
-static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS | GANTRY_K_HALVES}};
+static const gantry_type_constraint_t float_types[] = {
+    {"T", GANTRY_DTYPES_FLOATS | GANTRY_DTYPES_HALVES}};
 
 const gantry_kernel_def_t gantry__cublas_kernels[GANTRY__CUBLAS_OPS] =
     GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, cuda_cublas_matmul_supports,

@@ -9,17 +9,17 @@
 
 static unsigned int element_type(int32_t dtype) {
     switch (dtype) {
-        case GANTRY_K_FLOAT64: return GANTRY__CUBLAS_R_64F;
-        case GANTRY_K_FLOAT16: return GANTRY__CUBLAS_R_16F;
-        case GANTRY_K_BFLOAT16: return GANTRY__CUBLAS_R_16BF;
+        case GANTRY_FLOAT64: return GANTRY__CUBLAS_R_64F;
+        case GANTRY_FLOAT16: return GANTRY__CUBLAS_R_16F;
+        case GANTRY_BFLOAT16: return GANTRY__CUBLAS_R_16BF;
         default: return GANTRY__CUBLAS_R_32F;
     }
 }
 
 static unsigned int compute_type(const gantry_backend_device_t *device, int32_t dtype) {
     switch (dtype) {
-        case GANTRY_K_FLOAT64: return GANTRY__CUBLAS_COMPUTE_64F;
-        case GANTRY_K_FLOAT32: return device->instance->float32_products;
+        case GANTRY_FLOAT64: return GANTRY__CUBLAS_COMPUTE_64F;
+        case GANTRY_FLOAT32: return device->instance->float32_products;
         default: return GANTRY__CUBLAS_COMPUTE_32F;
     }
 }
@@ -57,7 +57,7 @@ static gantry__cublas_status_t describe_operation(const gantry_backend_device_t 
     int32_t dtype = plan->form.dtype;
     gantry__cublas_status_t native = lt->cublasLtMatmulDescCreate(
         &plan->desc, compute_type(device, dtype),
-        dtype == GANTRY_K_FLOAT64 ? GANTRY__CUBLAS_R_64F : GANTRY__CUBLAS_R_32F);
+        dtype == GANTRY_FLOAT64 ? GANTRY__CUBLAS_R_64F : GANTRY__CUBLAS_R_32F);
     if (native == GANTRY__CUBLAS_SUCCESS)
         native = describe_order(lt, plan->desc, &plan->form.left, GANTRY__CUBLAS_DESC_TRANSA);
     return native == GANTRY__CUBLAS_SUCCESS
@@ -191,7 +191,7 @@ static gantry__cublas_plan_t *keep(gantry_backend_device_t *device, gantry__cubl
     if (!place) return NULL;
     gantry__cublas_plan_t *former = *place;
     *place = plan;
-    plan->is_kept = 1;
+    plan->is_kept = true;
     return former;
 }
 
@@ -216,7 +216,7 @@ gantry__cublas_status_t gantry__cublas_plan_take(gantry_backend_device_t *device
 
 void gantry__cublas_plan_give(gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
     pthread_mutex_lock(&device->lock);
-    int is_last = --plan->users == 0 && !plan->is_kept;
+    bool is_last = --plan->users == 0 && !plan->is_kept;
     pthread_mutex_unlock(&device->lock);
     if (is_last) release(device, plan);
 }

@@ -10,6 +10,8 @@
 #ifndef GANTRY_CUDA_CUBLAS_PLAN_H
 #define GANTRY_CUDA_CUBLAS_PLAN_H
 
+#include <stdbool.h>
+
 #include "cuda/cublas/cuda_cublas.h"
 
 #define GANTRY__CUBLAS_PLANS 64 /* that a device keeps */
@@ -39,7 +41,7 @@ typedef struct gantry__cublas_plan_t {
     gantry__cublas_form_t form;
     uint64_t last_use;
     uint32_t users;
-    int is_kept; /* in the device's list */
+    bool is_kept; /* in the device's list */
     gantry__cublas_desc_t desc;
     gantry__cublas_layout_t left;
     gantry__cublas_layout_t right;

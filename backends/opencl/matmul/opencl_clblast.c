@@ -41,12 +41,12 @@ static void opencl_clblast_find_name(void *library, gantry__opencl_clblast_t *cl
 
 /* CLBlast calls the OpenCL library it is linked with. Our objects are foreign to that one when a
  * user chose another. */
-static int shares_opencl(void *library, const gantry__opencl_symbols_t *cl) {
+static bool shares_opencl(void *library, const gantry__opencl_symbols_t *cl) {
     void *theirs = dlsym(library, "clGetPlatformIDs");
     return theirs && memcmp(&theirs, &cl->clGetPlatformIDs, sizeof theirs) == 0;
 }
 
-static int resolve(void *library, gantry__opencl_clblast_t *clblast) {
+static bool resolve(void *library, gantry__opencl_clblast_t *clblast) {
     const char *missing =
         gantry__library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], clblast);
     if (missing) {
@@ -79,13 +79,13 @@ static void opencl_clblast_load(gantry_backend_instance_t *instance) {
     clblast->is_usable = resolve(library, clblast);
 }
 
-int gantry__opencl_clblast_load(gantry_backend_instance_t *instance, char *reason,
-                                size_t reason_bytes) {
+bool gantry__opencl_clblast_load(gantry_backend_instance_t *instance, char *reason,
+                                 size_t reason_bytes) {
     gantry__opencl_clblast_t *clblast = &instance->clblast;
     pthread_mutex_lock(&instance->lock);
     if (!clblast->is_tried) {
         opencl_clblast_load(instance);
-        clblast->is_tried = 1;
+        clblast->is_tried = true;
     }
     pthread_mutex_unlock(&instance->lock);
     (void)snprintf(reason, reason_bytes, "%s", clblast->is_usable ? "" : clblast->reason);

@@ -6,6 +6,8 @@
 #ifndef GANTRY_OPENCL_CLBLAST_H
 #define GANTRY_OPENCL_CLBLAST_H
 
+#include <stdbool.h>
+
 #include "opencl/opencl_symbols.h"
 
 /* CLBlast's enumerations, passed as int. */
@@ -31,8 +33,8 @@ enum {
         cl_command_queue *queue, size_t *out_bytes
 
 typedef struct gantry__opencl_clblast_t {
-    int is_tried;
-    int is_usable;
+    bool is_tried;
+    bool is_usable;
     char name[32];    /* "CLBlast 1.5.3" */
     char reason[256]; /* when not usable */
     int (*clear_cache)(void);
@@ -47,8 +49,8 @@ typedef struct gantry__opencl_clblast_t {
 } gantry__opencl_clblast_t;
 
 /* Opens the library on the first call. 1 when it can be used, else 0 and why in reason. */
-int gantry__opencl_clblast_load(gantry_backend_instance_t *instance, char *reason,
-                                size_t reason_bytes);
+bool gantry__opencl_clblast_load(gantry_backend_instance_t *instance, char *reason,
+                                 size_t reason_bytes);
 /* Drops the programs CLBlast keeps, which hold contexts; it has no narrower way. */
 void gantry__opencl_clblast_forget(gantry_backend_instance_t *instance);
 

@@ -28,7 +28,7 @@ typedef struct operands_t {
 static int32_t opencl_clblast_matmul_check(const gantry_op_call_t *call, int native,
                                            const gantry__opencl_matmul_t *matmul) {
     const gantry_host_t *host = call->device->host;
-    if (native == 0) return GANTRY_K_OK;
+    if (native == 0) return GANTRY_OK;
     char text[256];
     (void)snprintf(text, sizeof text, "%s of %lld x %lld by %lld x %lld (%lld batches): %s (%d)",
                    call->op, (long long)matmul->m, (long long)matmul->k, (long long)matmul->k,
@@ -36,7 +36,7 @@ static int32_t opencl_clblast_matmul_check(const gantry_op_call_t *call, int nat
                    native > -1000 ? gantry__driver_error_name(native) : "CLBlast's own error",
                    native);
     return host->set_error(host->self,
-                           native > -1000 ? gantry__driver_error_code(native) : GANTRY_K_INTERNAL,
+                           native > -1000 ? gantry__driver_error_code(native) : GANTRY_INTERNAL,
                            "CLBlast", native, text);
 }
 
@@ -69,7 +69,7 @@ static int32_t take_temp(gantry_op_call_t *call, const gantry__opencl_matmul_t *
                          const operands_t *o, cl_mem *out_temp) {
     gantry_backend_device_t *device = call->device;
     const gantry__opencl_clblast_t *clblast = &device->instance->clblast;
-    int is_double = matmul->dtype == GANTRY_K_FLOAT64;
+    bool is_double = matmul->dtype == GANTRY_FLOAT64;
     size_t bytes = 0;
     int32_t status = opencl_clblast_matmul_check(
         call,
@@ -79,7 +79,7 @@ static int32_t take_temp(gantry_op_call_t *call, const gantry__opencl_matmul_t *
             &call->stream->queue, &bytes),
         matmul);
     *out_temp = NULL;
-    if (status != GANTRY_K_OK || bytes == 0) return status;
+    if (status != GANTRY_OK || bytes == 0) return status;
     gantry_span_t span;
     GANTRY__TRY(call->services->scratch(call, bytes, &span));
     cl_buffer_region part = (cl_buffer_region){(size_t)span.offset_bytes, bytes};
@@ -101,7 +101,7 @@ static int32_t one_product(gantry_op_call_t *call, const gantry__opencl_matmul_t
     int native;
     cl_mem temp = NULL;
     GANTRY__TRY(take_temp(call, matmul, o, &temp));
-    if (matmul->dtype == GANTRY_K_FLOAT64) {
+    if (matmul->dtype == GANTRY_FLOAT64) {
         native = clblast->dgemm(GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, m, n, k, 1.0, o->a,
                                 o->a_offset, o->a_ld, o->b, o->b_offset, o->b_ld, 0.0, o->c,
                                 o->c_offset, o->c_ld, queue, NULL, temp);
@@ -131,7 +131,7 @@ static int32_t batch_run(gantry_op_call_t *call, const gantry__opencl_matmul_t *
     size_t b_stride = (size_t)matmul->b_batch[last];
     size_t count = (size_t)matmul->batch_dims[last];
     int native;
-    if (matmul->dtype == GANTRY_K_FLOAT64) {
+    if (matmul->dtype == GANTRY_FLOAT64) {
         native = clblast->dgemm_batched(GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, m, n, k,
                                         1.0, o->a, o->a_offset, o->a_ld, a_stride, o->b,
                                         o->b_offset, o->b_ld, b_stride, 0.0, o->c, o->c_offset,
@@ -161,7 +161,7 @@ static int32_t opencl_clblast_matmul_all_batches(gantry_op_call_t *call,
         o.c_offset += (size_t)(run * matmul->batch_dims[last] * matmul->m * matmul->n);
         GANTRY__TRY(batch_run(call, matmul, &o));
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 /* ---- the kernels ---- */
@@ -182,7 +182,7 @@ static int32_t opencl_clblast_matmul_compute(gantry_op_call_t *call) {
                                   : opencl_clblast_matmul_all_batches(call, &matmul, &operands);
 }
 
-static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
+static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 
 const gantry_kernel_def_t gantry__opencl_clblast_kernels[GANTRY__OPENCL_MATMUL_OPS] =
     GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, opencl_clblast_matmul_supports,

@@ -66,8 +66,8 @@ size_t gantry__clblast_row_names(const gantry__clblast_row_t *row, const char **
 }
 
 /* One "NAME=VALUE"; set marks those seen. */
-static int read_parameter(const char *word, gantry__clblast_row_t *row, unsigned *set, char *reason,
-                          size_t reason_bytes) {
+static bool read_parameter(const char *word, gantry__clblast_row_t *row, unsigned *set,
+                           char *reason, size_t reason_bytes) {
     const char *equals = strchr(word, '=');
     char *end = NULL;
     unsigned long value =
@@ -75,26 +75,28 @@ static int read_parameter(const char *word, gantry__clblast_row_t *row, unsigned
     if (!end || *end != '\0' || value > MOST_VALUE) {
         (void)snprintf(reason, reason_bytes, "\"%.40s\" is not NAME=NUMBER with a number up to %d",
                        word, MOST_VALUE);
-        return 0;
+        return false;
     }
     for (size_t i = 0; i < kernels[row->kernel].count; ++i) {
         const char *name = kernels[row->kernel].parameters[i];
         if (strlen(name) == (size_t)(equals - word) && strncmp(name, word, strlen(name)) == 0) {
             if ((*set >> i & 1) != 0) {
                 (void)snprintf(reason, reason_bytes, "%s stands there twice", name);
-                return 0;
+                return false;
             }
             row->values[i] = value;
             *set |= 1u << i;
-            return 1;
+            return true;
         }
     }
     (void)snprintf(reason, reason_bytes, "%s has no parameter \"%.*s\"", kernels[row->kernel].name,
                    (int)(equals - word), word);
-    return 0;
+    return false;
 }
 
-static int divides(size_t part, size_t whole) { return part > 0 && whole > 0 && whole % part == 0; }
+static bool divides(size_t part, size_t whole) {
+    return part > 0 && whole > 0 && whole % part == 0;
+}
 
 /* What CLBlast's kernel takes for granted, in the form that keeps both tiles in local memory or
  * registers (GEMMK 0). */
@@ -119,13 +121,13 @@ static const char *xgemm_fault(const size_t *v) {
     return NULL;
 }
 
-static int check_row(const gantry__clblast_row_t *row, unsigned set, char *reason,
-                     size_t reason_bytes) {
+static bool check_row(const gantry__clblast_row_t *row, unsigned set, char *reason,
+                      size_t reason_bytes) {
     for (size_t i = 0; i < kernels[row->kernel].count; ++i) {
         if ((set >> i & 1) == 0) {
             (void)snprintf(reason, reason_bytes, "%s is missing",
                            kernels[row->kernel].parameters[i]);
-            return 0;
+            return false;
         }
     }
     const char *fault = NULL;
@@ -135,13 +137,13 @@ static int check_row(const gantry__clblast_row_t *row, unsigned set, char *reaso
 }
 
 /* The four words in front. */
-static int read_head(gantry__clblast_row_t *row, const char *vendor, const char *capability,
-                     const char *type, const char *kernel, char *reason, size_t reason_bytes) {
+static bool read_head(gantry__clblast_row_t *row, const char *vendor, const char *capability,
+                      const char *type, const char *kernel, char *reason, size_t reason_bytes) {
     if (!kernel || strlen(vendor) >= sizeof row->vendor ||
         strlen(capability) >= sizeof row->capability) {
         (void)snprintf(reason, reason_bytes,
                        "a row begins with vendor, compute capability, type and kernel");
-        return 0;
+        return false;
     }
     (void)snprintf(row->vendor, sizeof row->vendor, "%s", vendor);
     (void)snprintf(row->capability, sizeof row->capability, "%s", capability);
@@ -152,13 +154,13 @@ static int read_head(gantry__clblast_row_t *row, const char *vendor, const char 
             reason, reason_bytes,
             "\"%.20s %.20s\": the type is float32 or float64, the kernel Xgemm or GemmRoutine",
             type, kernel);
-        return 0;
+        return false;
     }
-    return 1;
+    return true;
 }
 
-int gantry__clblast_row_read(const char *line, gantry__clblast_row_t *out_row, char *reason,
-                             size_t reason_bytes) {
+bool gantry__clblast_row_read(const char *line, gantry__clblast_row_t *out_row, char *reason,
+                              size_t reason_bytes) {
     static const char blanks[] = " \t\r\n";
     char *head[4];
     char *rest = NULL;
@@ -168,14 +170,14 @@ int gantry__clblast_row_read(const char *line, gantry__clblast_row_t *out_row, c
     if (snprintf(text, sizeof text, "%s", line) >= (int)sizeof text) {
         (void)snprintf(reason, reason_bytes, "the line is longer than %d characters",
                        LINE_BYTES - 1);
-        return 0;
+        return false;
     }
     for (int i = 0; i < 4; ++i) {
         head[i] = i == 0 || head[i - 1] ? strtok_r(i == 0 ? text : NULL, blanks, &rest) : NULL;
     }
-    if (!read_head(out_row, head[0], head[1], head[2], head[3], reason, reason_bytes)) return 0;
+    if (!read_head(out_row, head[0], head[1], head[2], head[3], reason, reason_bytes)) return false;
     for (char *word = strtok_r(NULL, blanks, &rest); word; word = strtok_r(NULL, blanks, &rest)) {
-        if (!read_parameter(word, out_row, &set, reason, reason_bytes)) return 0;
+        if (!read_parameter(word, out_row, &set, reason, reason_bytes)) return false;
     }
     return check_row(out_row, set, reason, reason_bytes);
 }
@@ -186,15 +188,14 @@ static int32_t opencl_clblast_parameters_read_line(const gantry_host_t *host, co
                                                    unsigned number, const char *line,
                                                    gantry__clblast_rows_t *rows) {
     char reason[160];
-    if (line[strspn(line, " \t\r\n")] == '\0' || line[strspn(line, " \t")] == '#')
-        return GANTRY_K_OK;
+    if (line[strspn(line, " \t\r\n")] == '\0' || line[strspn(line, " \t")] == '#') return GANTRY_OK;
     if (rows->count == GANTRY__CLBLAST_MOST_ROWS) {
         (void)snprintf(reason, sizeof reason, "more than %d rows", GANTRY__CLBLAST_MOST_ROWS);
     } else if (gantry__clblast_row_read(line, &rows->rows[rows->count], reason, sizeof reason)) {
         ++rows->count;
-        return GANTRY_K_OK;
+        return GANTRY_OK;
     }
-    return gantry__driver_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+    return gantry__driver_fail(host, GANTRY_INVALID_ARGUMENT, 0,
                                "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s, line %u: %s", path,
                                number, reason);
 }
@@ -202,29 +203,29 @@ static int32_t opencl_clblast_parameters_read_line(const gantry_host_t *host, co
 int32_t gantry__clblast_rows_open(const gantry_host_t *host, gantry__clblast_rows_t **out_rows) {
     const char *path = gantry__host_option(host, "GANTRY_OPENCL_CLBLAST_PARAMETERS");
     *out_rows = NULL;
-    if (!path) return GANTRY_K_OK;
+    if (!path) return GANTRY_OK;
     struct stat info;
     /* a device may never end, a pipe is waited for */
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-        return gantry__driver_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__driver_fail(host, GANTRY_INVALID_ARGUMENT, 0,
                                    "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s is no plain file",
                                    path);
     }
     FILE *file = fopen(path, "r");
     if (!file) {
-        return gantry__driver_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+        return gantry__driver_fail(host, GANTRY_INVALID_ARGUMENT, 0,
                                    "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s cannot be opened: %s",
                                    path, strerror(errno));
     }
     *out_rows = gantry__driver_alloc(host, sizeof **out_rows);
-    int32_t status = GANTRY_K_OK;
-    status = *out_rows ? GANTRY_K_OK : GANTRY_K_RESOURCE_EXHAUSTED;
+    int32_t status = GANTRY_OK;
+    status = *out_rows ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     char line[LINE_BYTES + 2];
-    for (unsigned number = 1; status == GANTRY_K_OK && fgets(line, sizeof line, file); ++number) {
+    for (unsigned number = 1; status == GANTRY_OK && fgets(line, sizeof line, file); ++number) {
         status = opencl_clblast_parameters_read_line(host, path, number, line, *out_rows);
     }
     fclose(file);
-    if (status != GANTRY_K_OK) {
+    if (status != GANTRY_OK) {
         gantry__clblast_rows_close(host, *out_rows);
         *out_rows = NULL;
     }
@@ -237,7 +238,7 @@ void gantry__clblast_rows_close(const gantry_host_t *host, gantry__clblast_rows_
 
 /* ---- a device ---- */
 
-static int is_for(const gantry__clblast_row_t *row, const gantry_device_info_t *info) {
+static bool is_for(const gantry__clblast_row_t *row, const gantry_device_info_t *info) {
     size_t length = strcspn(info->vendor, " ");
     const char *capability = info->compute_capability[0] != '\0' ? info->compute_capability : "-";
     return (strcmp(row->vendor, "*") == 0 ||
@@ -247,8 +248,8 @@ static int is_for(const gantry__clblast_row_t *row, const gantry_device_info_t *
 }
 
 /* The tuning file's record, written as a row. */
-static int find_tuned(const gantry_backend_device_t *device, int kernel, int precision,
-                      gantry__clblast_row_t *out_row) {
+static bool find_tuned(const gantry_backend_device_t *device, int kernel, int precision,
+                       gantry__clblast_row_t *out_row) {
     static const char *const names[KERNELS] = {"xgemm", "gemm_routine"};
     gantry_tuning_t record;
     char what[48];
@@ -256,37 +257,37 @@ static int find_tuned(const gantry_backend_device_t *device, int kernel, int pre
     char reason[160];
 
     (void)snprintf(what, sizeof what, "clblast.%s.float%d", names[kernel], precision);
-    if (!gantry__opencl_tuned(device->host, &device->record->info, what, &record)) return 0;
+    if (!gantry__opencl_tuned(device->host, &device->record->info, what, &record)) return false;
     (void)snprintf(line, sizeof line, "* * float%d %s %s", precision, kernels[kernel].name,
                    record.values);
-    if (gantry__clblast_row_read(line, out_row, reason, sizeof reason)) return 1;
+    if (gantry__clblast_row_read(line, out_row, reason, sizeof reason)) return true;
     gantry__opencl_tuned_refuse(device->host, what, &record, reason);
-    return 0;
+    return false;
 }
 
 /* The option's file's first row for it, else what was tuned, else a shipped one. */
-static int opencl_clblast_parameters_find_row(const gantry_backend_device_t *device, int kernel,
-                                              int precision, gantry__clblast_row_t *out_row) {
+static bool opencl_clblast_parameters_find_row(const gantry_backend_device_t *device, int kernel,
+                                               int precision, gantry__clblast_row_t *out_row) {
     const gantry__clblast_rows_t *rows = device->instance->clblast_rows;
     const gantry_device_info_t *info = &device->record->info;
     char reason[160];
     for (uint32_t i = 0; rows && i < rows->count; ++i) {
         *out_row = rows->rows[i];
         if (out_row->kernel == kernel && out_row->precision == precision && is_for(out_row, info))
-            return 1;
+            return true;
     }
-    if (find_tuned(device, kernel, precision, out_row)) return 1;
+    if (find_tuned(device, kernel, precision, out_row)) return true;
     for (size_t i = 0; i < sizeof shipped / sizeof shipped[0]; ++i) {
         if (gantry__clblast_row_read(shipped[i], out_row, reason, sizeof reason) &&
             out_row->kernel == kernel && out_row->precision == precision && is_for(out_row, info)) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
-static int opencl_clblast_parameters_has_room(const gantry__clblast_row_t *row,
-                                              const gantry_device_info_t *info) {
+static bool opencl_clblast_parameters_has_room(const gantry__clblast_row_t *row,
+                                               const gantry_device_info_t *info) {
     const size_t *v = row->values;
     uint64_t bytes =
         (uint64_t)(v[SA] * v[MWG] + v[SB] * v[NWG]) * v[KWG] * (uint64_t)(row->precision / 8);
@@ -304,7 +305,7 @@ static void opencl_clblast_parameters_apply(gantry_backend_device_t *device,
 
     if (!opencl_clblast_parameters_has_room(row, info)) {
         gantry__host_log(
-            device->host, GANTRY_LOG_WARNING,
+            device->host, GANTRY_LEVEL_WARNING,
             "CLBlast's parameters for %s float%d on \"%.120s\" are left out: they take more work-items or local memory than a group has there (%u, %llu bytes)",
             kernel, row->precision, info->hardware_name, info->max_work_group_size,
             (unsigned long long)info->local_memory_bytes);
@@ -313,7 +314,7 @@ static void opencl_clblast_parameters_apply(gantry_backend_device_t *device,
     native = device->instance->clblast.override_parameters(
         device->record->device, kernel, row->precision, count, (const char **)(uintptr_t)names,
         row->values);
-    gantry__host_log(device->host, native == 0 ? GANTRY_LOG_DEBUG : GANTRY_LOG_WARNING,
+    gantry__host_log(device->host, native == 0 ? GANTRY_LEVEL_DEBUG : GANTRY_LEVEL_WARNING,
                      "CLBlast's parameters for %s float%d on \"%.120s\": %s (%d)", kernel,
                      row->precision, info->hardware_name,
                      native == 0 ? "set" : "refused by CLBlast", native);

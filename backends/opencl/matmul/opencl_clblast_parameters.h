@@ -16,6 +16,7 @@
 #define GANTRY_OPENCL_CLBLAST_PARAMETERS_H
 
 #include <gantry/backend_abi.h>
+#include <stdbool.h>
 
 #define GANTRY__CLBLAST_MOST_PARAMETERS 16
 #define GANTRY__CLBLAST_MOST_ROWS 64 /* of a file */
@@ -34,8 +35,8 @@ typedef struct gantry__clblast_rows_t {
 } gantry__clblast_rows_t;
 
 /* 0 with the reason when the line is not a row that CLBlast computes right with. */
-int gantry__clblast_row_read(const char *line, gantry__clblast_row_t *out_row, char *reason,
-                             size_t reason_bytes);
+bool gantry__clblast_row_read(const char *line, gantry__clblast_row_t *out_row, char *reason,
+                              size_t reason_bytes);
 /* The kernel's name and its parameters', in the order of values; returns how many. */
 size_t gantry__clblast_row_names(const gantry__clblast_row_t *row, const char **out_kernel,
                                  const char *const **out_names);

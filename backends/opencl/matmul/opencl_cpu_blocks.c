@@ -44,8 +44,8 @@ static const char *opencl_cpu_blocks_read_size(const char *word,
     return "a name is none of depth, rows, columns and direct";
 }
 
-int gantry__opencl_cpu_blocks_read(const char *values, gantry__opencl_cpu_blocks_t *out,
-                                   char *reason, size_t reason_bytes) {
+bool gantry__opencl_cpu_blocks_read(const char *values, gantry__opencl_cpu_blocks_t *out,
+                                    char *reason, size_t reason_bytes) {
     gantry__opencl_cpu_blocks_t blocks = *out;
     unsigned seen = 0;
     const char *fault = NULL;
@@ -58,17 +58,17 @@ int gantry__opencl_cpu_blocks_read(const char *values, gantry__opencl_cpu_blocks
         fault = "one of depth, rows, columns and direct is missing";
     if (fault) {
         (void)snprintf(reason, reason_bytes, "%s", fault);
-        return 0;
+        return false;
     }
     *out = blocks;
-    return 1;
+    return true;
 }
 
 gantry__opencl_cpu_blocks_t gantry__opencl_cpu_blocks_find(const gantry_host_t *host,
                                                            const gantry_device_info_t *info,
                                                            int32_t dtype) {
     const char *what =
-        dtype == GANTRY_K_FLOAT64 ? "opencl.cpu_matmul.float64" : "opencl.cpu_matmul.float32";
+        dtype == GANTRY_FLOAT64 ? "opencl.cpu_matmul.float64" : "opencl.cpu_matmul.float32";
     gantry__opencl_cpu_blocks_t blocks = GANTRY__OPENCL_CPU_BLOCKS;
     gantry_tuning_t record;
     char reason[192];

@@ -10,6 +10,7 @@
 #define GANTRY_OPENCL_CPU_BLOCKS_H
 
 #include <gantry/backend_abi.h>
+#include <stdbool.h>
 
 typedef struct gantry__opencl_cpu_blocks_t {
     int64_t depth;   /* kc: longer blocks mean fewer passes over c */
@@ -22,8 +23,8 @@ typedef struct gantry__opencl_cpu_blocks_t {
 #define GANTRY__OPENCL_CPU_BLOCKS ((gantry__opencl_cpu_blocks_t){512, 120, 1024, 24})
 
 /* 0 with the reason, and *out as it was, when these are not such sizes. */
-int gantry__opencl_cpu_blocks_read(const char *values, gantry__opencl_cpu_blocks_t *out,
-                                   char *reason, size_t reason_bytes);
+bool gantry__opencl_cpu_blocks_read(const char *values, gantry__opencl_cpu_blocks_t *out,
+                                    char *reason, size_t reason_bytes);
 /* The device's for an element type. A wrong record is warned of and left out. */
 gantry__opencl_cpu_blocks_t gantry__opencl_cpu_blocks_find(const gantry_host_t *host,
                                                            const gantry_device_info_t *info,

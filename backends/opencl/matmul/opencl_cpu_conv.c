@@ -68,7 +68,7 @@ static int32_t opencl_cpu_conv_launch(gantry_op_call_t *call, const problem_t *q
         .args = args,
         .arg_count = sizeof args / sizeof args[0],
     };
-    return status == GANTRY_K_OK ? call->services->launch(call, kernel, &launch) : status;
+    return status == GANTRY_OK ? call->services->launch(call, kernel, &launch) : status;
 }
 
 /* Outputs that one vector holds: a panel of one, by as many places as accumulators fit. As the
@@ -81,8 +81,8 @@ static void opencl_cpu_conv_make_narrow(gantry__opencl_tile_t *tile, int64_t n) 
 
 static int32_t opencl_cpu_conv_compute(gantry_op_call_t *call) {
     gantry__opencl_tile_t tile = gantry__opencl_tile(call->device_info, call->outputs[0]->dtype);
-    const int is_few = gantry__has_few_outputs(call->inputs[1]->dims[3], call->inputs[0]->dims[3],
-                                               (int64_t)gantry__k_size(call->outputs[0]->dtype));
+    const bool is_few = gantry__has_few_outputs(call->inputs[1]->dims[3], call->inputs[0]->dims[3],
+                                                (int64_t)gantry__k_size(call->outputs[0]->dtype));
     char tile_options[GANTRY__OPENCL_TILE_OPTION_BYTES],
         options[sizeof tile_options + sizeof " -DGANTRY_FEW=0"];
     int32_t status;
@@ -97,7 +97,7 @@ static int32_t opencl_cpu_conv_compute(gantry_op_call_t *call) {
     (void)snprintf(options, sizeof options, "%s -DGANTRY_FEW=%d", tile_options, is_few);
     gantry_backend_kernel_t *kernel = NULL;
     status = call->services->kernel(call, &source, options, "opencl_cpu_conv", &kernel);
-    return status == GANTRY_K_OK
+    return status == GANTRY_OK
                ? opencl_cpu_conv_launch(
                      call, &q,
                      gantry__opencl_tile_items(call->device_info,
@@ -106,7 +106,7 @@ static int32_t opencl_cpu_conv_compute(gantry_op_call_t *call) {
                : status;
 }
 
-static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
+static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 
 const gantry_kernel_def_t gantry__opencl_cpu_conv_kernel = GANTRY_K_DEFINITION(
     "ConvolveImages", float_types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,

@@ -73,7 +73,7 @@ static void pack_filter(const problem_t *q, __global T *packed, __global const T
 }
 #else
 #define FEW GANTRY_FEW_COLUMNS
-#if GANTRY_T_ID == 2
+#if IS_DOUBLE
 #define CHAINS double8
 #define LOAD_CHAINS vload8
 #else
@@ -131,7 +131,7 @@ static void few_dots(__global const T *images, __global const T *zeros,
 }
 
 static T add_chains(CHAINS x) {
-#if GANTRY_T_ID == 2
+#if IS_DOUBLE
     const double4 four = x.lo + x.hi;
 #else
     const float8 eight = x.lo + x.hi;

@@ -29,15 +29,15 @@ static int64_t opencl_cpu_dots_least(int64_t a, int64_t b) { return a < b ? a : 
 static int64_t opencl_cpu_dots_round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
 
 /* a is wide and plain, or b is and stored by columns. */
-static int opencl_cpu_dots_is_a_wide(const gantry__opencl_matmul_t *matmul) {
+static bool opencl_cpu_dots_is_a_wide(const gantry__opencl_matmul_t *matmul) {
     return !matmul->is_a_transposed && matmul->n <= MOST_COLUMNS && matmul->m >= matmul->n;
 }
 
-static int opencl_cpu_dots_is_b_wide(const gantry__opencl_matmul_t *matmul) {
+static bool opencl_cpu_dots_is_b_wide(const gantry__opencl_matmul_t *matmul) {
     return matmul->is_b_transposed && matmul->m <= MOST_COLUMNS && matmul->n >= matmul->m;
 }
 
-int gantry__opencl_dots_fit(const gantry__opencl_matmul_t *matmul) {
+bool gantry__opencl_dots_fit(const gantry__opencl_matmul_t *matmul) {
     int64_t rows = opencl_cpu_dots_is_a_wide(matmul) ? matmul->m : matmul->n;
     return matmul->batch_rank == 0 &&
            (opencl_cpu_dots_is_a_wide(matmul) || opencl_cpu_dots_is_b_wide(matmul)) &&
@@ -72,13 +72,11 @@ static problem_t opencl_cpu_dots_make_problem(const gantry__opencl_matmul_t *mat
 GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_dots", gantry__text_opencl_cpu_types,
                        gantry__text_opencl_cpu_dots);
 
-static int32_t opencl_cpu_dots_launch(gantry_op_call_t *call, const problem_t *q, int is_swapped,
+static int32_t opencl_cpu_dots_launch(gantry_op_call_t *call, const problem_t *q, bool is_swapped,
                                       int64_t items, int64_t item_bytes,
                                       gantry_backend_kernel_t *kernel) {
     gantry_span_t scratch;
-    int32_t status =
-        call->services->scratch(call, (uint64_t)(items * q->slot * item_bytes), &scratch);
-    if (status != GANTRY_K_OK) return status;
+    GANTRY__TRY(call->services->scratch(call, (uint64_t)(items * q->slot * item_bytes), &scratch));
     gantry_launch_arg_t args[] = {
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[is_swapped ? 1 : 0]->span},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[is_swapped ? 0 : 1]->span},
@@ -102,7 +100,7 @@ int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl
     int32_t lanes = gantry__opencl_lanes(call->device_info);
     int32_t mr = lanes == 16 ? 4 : 2; /* 32 registers, or 16 */
     gantry_backend_kernel_t *kernel = NULL;
-    if (matmul->dtype == GANTRY_K_FLOAT64) lanes /= 2;
+    if (matmul->dtype == GANTRY_FLOAT64) lanes /= 2;
     problem_t q = opencl_cpu_dots_make_problem(matmul, lanes, item_bytes);
     int64_t items = q.rows * q.k / LEAST_ELEMENTS_PER_ITEM;
     items = items < 1 ? 1
@@ -113,7 +111,7 @@ int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl
     (void)snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d",
                    (int)matmul->dtype, (int)lanes, (int)mr);
     int32_t status = call->services->kernel(call, &source, options, "opencl_cpu_dots", &kernel);
-    return status == GANTRY_K_OK
+    return status == GANTRY_OK
                ? opencl_cpu_dots_launch(call, &q, !opencl_cpu_dots_is_a_wide(matmul), items,
                                         item_bytes, kernel)
                : status;

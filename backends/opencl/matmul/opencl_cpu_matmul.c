@@ -43,7 +43,7 @@ typedef struct problem_t {
 typedef struct plan_t {
     gantry__opencl_tile_t tile;
     problem_t problem;
-    int is_swapped; /* a and b change places */
+    bool is_swapped; /* a and b change places */
     int64_t items;
     int64_t item_bytes; /* of one element */
     gantry__opencl_cpu_blocks_t blocks;
@@ -63,7 +63,7 @@ static int64_t even_block(int64_t size, int64_t panel, int64_t most) {
 
 gantry__opencl_tile_t gantry__opencl_tile(const gantry_device_info_t *info, int32_t dtype) {
     const int32_t width = gantry__opencl_lanes(info),
-                  lanes = dtype == GANTRY_K_FLOAT64 ? width / 2 : width;
+                  lanes = dtype == GANTRY_FLOAT64 ? width / 2 : width;
     /* 32 registers of 16 lanes, 16 of 8 or of 4 */
     const int64_t mr = width == 16 ? 12 : width == 8 ? 6 : 4;
     return (gantry__opencl_tile_t){mr, 2 * lanes, lanes, 2};
@@ -146,7 +146,7 @@ static int64_t tile_extent(int64_t size, int64_t panel, int64_t tiles) {
     return ceil_div(ceil_div(size, panel), tiles) * panel;
 }
 
-static int can_be_direct(const plan_t *plan, int64_t rows) {
+static bool can_be_direct(const plan_t *plan, int64_t rows) {
     const problem_t *q = &plan->problem;
     int64_t panels = ceil_div(rows, plan->tile.mr);
     return q->b_col == 1 && panels <= plan->blocks.direct &&
@@ -155,17 +155,17 @@ static int can_be_direct(const plan_t *plan, int64_t rows) {
 
 /* Whether rows that are read side by side push each other out of a first-level cache: more than
  * half of a set's places. */
-static int rows_collide(int64_t row_bytes, int64_t rows) {
+static bool rows_collide(int64_t row_bytes, int64_t rows) {
     enum { SETS = 64, LINE = 64, MOST = 4 };
     int8_t taken[SETS] = {0};
 
     for (int64_t i = 0; i < rows; ++i) {
-        if (++taken[i * row_bytes / LINE % SETS] > MOST) return 1;
+        if (++taken[i * row_bytes / LINE % SETS] > MOST) return true;
     }
-    return 0;
+    return false;
 }
 
-static int can_be_plain(const plan_t *plan) {
+static bool can_be_plain(const plan_t *plan) {
     const problem_t *q = &plan->problem;
     return q->a_col == 1 && q->n <= PLAIN_COLUMNS &&
            !rows_collide(q->a_row * plan->item_bytes, plan->tile.mr);
@@ -229,7 +229,7 @@ static void make_plan(const gantry_op_call_t *call, const gantry__opencl_matmul_
     int64_t worth = products / LEAST_PRODUCTS_PER_ITEM;
     *out_plan = (plan_t){.tile = gantry__opencl_tile(info, matmul->dtype),
                          .item_bytes = gantry__k_size(matmul->dtype),
-                         .blocks = call->device->cpu_blocks[matmul->dtype == GANTRY_K_FLOAT64]};
+                         .blocks = call->device->cpu_blocks[matmul->dtype == GANTRY_FLOAT64]};
     set_strides(&out_plan->problem, matmul);
     if (worth > 0) { /* another program is not built for little work */
         opencl_cpu_matmul_make_narrow(&out_plan->tile, out_plan->problem.n);
@@ -291,10 +291,10 @@ static int32_t opencl_cpu_matmul_compute(gantry_op_call_t *call) {
     gantry__opencl_tile_options(&plan.tile, matmul.dtype, options);
     gantry_backend_kernel_t *kernel = NULL;
     int32_t status = call->services->kernel(call, &source, options, "opencl_cpu_matmul", &kernel);
-    return status == GANTRY_K_OK ? launch_plan(call, &plan, kernel) : status;
+    return status == GANTRY_OK ? launch_plan(call, &plan, kernel) : status;
 }
 
-static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
+static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 
 const gantry_kernel_def_t gantry__opencl_cpu_matmul_kernels[GANTRY__OPENCL_MATMUL_OPS] =
     GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, gantry__opencl_suits_processor,

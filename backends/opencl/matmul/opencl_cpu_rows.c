@@ -17,15 +17,15 @@ typedef struct problem_t {
     int64_t c_row, c_col;
 } problem_t;
 
-static int opencl_cpu_rows_is_b_wide(const gantry__opencl_matmul_t *matmul) {
+static bool opencl_cpu_rows_is_b_wide(const gantry__opencl_matmul_t *matmul) {
     return !matmul->is_b_transposed && matmul->m <= MOST_ROWS && matmul->n >= LEAST_COLUMNS;
 }
 
-static int opencl_cpu_rows_is_a_wide(const gantry__opencl_matmul_t *matmul) {
+static bool opencl_cpu_rows_is_a_wide(const gantry__opencl_matmul_t *matmul) {
     return matmul->is_a_transposed && matmul->n <= MOST_ROWS && matmul->m >= LEAST_COLUMNS;
 }
 
-int gantry__opencl_rows_fit(const gantry__opencl_matmul_t *matmul) {
+bool gantry__opencl_rows_fit(const gantry__opencl_matmul_t *matmul) {
     const int64_t columns = opencl_cpu_rows_is_b_wide(matmul) ? matmul->n : matmul->m;
     return matmul->batch_rank == 0 &&
            (opencl_cpu_rows_is_b_wide(matmul) || opencl_cpu_rows_is_a_wide(matmul)) &&
@@ -59,7 +59,7 @@ GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_rows", gantry__text_opencl_cpu_types,
 int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul) {
     const gantry__opencl_tile_t tile = gantry__opencl_tile(call->device_info, matmul->dtype);
     const problem_t q = opencl_cpu_rows_make_problem(matmul);
-    const int is_swapped = !opencl_cpu_rows_is_b_wide(matmul);
+    const bool is_swapped = !opencl_cpu_rows_is_b_wide(matmul);
     gantry_launch_arg_t args[] = {
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[is_swapped ? 1 : 0]->span},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->inputs[is_swapped ? 0 : 1]->span},
@@ -80,5 +80,5 @@ int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl
     gantry__opencl_tile_options(&tile, matmul->dtype, options);
     gantry_backend_kernel_t *kernel = NULL;
     int32_t status = call->services->kernel(call, &source, options, "opencl_cpu_rows", &kernel);
-    return status == GANTRY_K_OK ? call->services->launch(call, kernel, &launch) : status;
+    return status == GANTRY_OK ? call->services->launch(call, kernel, &launch) : status;
 }

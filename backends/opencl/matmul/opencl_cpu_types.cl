@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The types of the programs for processors. Options: GANTRY_T_ID 1 (float32) or 2 (float64);
+/* The types of the programs for processors. Options: GANTRY_T, f32 or f64;
  * GANTRY_LANES elements in a vector register; GANTRY_MR rows at a time. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
 
-#if GANTRY_T_ID == 2
+#define IS_DOUBLE_f32 0
+#define IS_DOUBLE_f64 1
+#define IS_DOUBLE CAT(IS_DOUBLE_, GANTRY_T)
+#if IS_DOUBLE
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define T double
 #else

@@ -7,6 +7,7 @@
 #define GANTRY_OPENCL_MATMUL_H
 
 #include <gantry/backend_abi.h>
+#include <stdbool.h>
 
 /* Batch dimensions that may be left once those that run on are joined; a tensor has at most 8. */
 #define GANTRY__OPENCL_BATCH_RANK 6
@@ -56,20 +57,20 @@ int32_t gantry__opencl_suits_processor(const gantry_op_call_t *call);
 /* ---- opencl_cpu_dots.c: products with a narrow side, on processors ---- */
 
 /* Whether the product is one of few rows or columns whose other operand runs along the sum. */
-int gantry__opencl_dots_fit(const gantry__opencl_matmul_t *matmul);
+bool gantry__opencl_dots_fit(const gantry__opencl_matmul_t *matmul);
 int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul);
 
 /* ---- opencl_cpu_rows.c: products of a few rows, on processors ---- */
 
 /* Whether the product is one of few rows or columns whose other operand runs across the sum. */
-int gantry__opencl_rows_fit(const gantry__opencl_matmul_t *matmul);
+bool gantry__opencl_rows_fit(const gantry__opencl_matmul_t *matmul);
 int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul);
 
 /* ---- opencl_tensor_matmul.c: tensor cores by inline PTX ---- */
 
 /* 1 unless the choice is that kernel's and the device cannot run it: then why not. */
-int gantry__opencl_tensor_fits(const gantry_device_info_t *info, int32_t choice, char *reason,
-                               size_t reason_bytes);
+bool gantry__opencl_tensor_fits(const gantry_device_info_t *info, int32_t choice, char *reason,
+                                size_t reason_bytes);
 
 #define GANTRY__OPENCL_TENSOR_OPTIONS \
     "-DGANTRY_SIDE=%d -DGANTRY_A_ALONG=%d -DGANTRY_B_ALONG=%d -DGANTRY_QUADS=%d -DGANTRY_EMULATED=%d"

@@ -39,8 +39,8 @@ const gantry_program_source_t gantry__opencl_tensor_source = {
     .part_count = sizeof source_parts / sizeof source_parts[0],
 };
 
-int gantry__opencl_tensor_fits(const gantry_device_info_t *info, int32_t choice, char *reason,
-                               size_t reason_bytes) {
+bool gantry__opencl_tensor_fits(const gantry_device_info_t *info, int32_t choice, char *reason,
+                                size_t reason_bytes) {
     const char *capability = info->compute_capability;
     if (choice == GANTRY__OPENCL_MATMUL_TENSOR && strtol(capability, NULL, 10) < LEAST_MAJOR) {
         (void)snprintf(
@@ -48,13 +48,13 @@ int gantry__opencl_tensor_fits(const gantry_device_info_t *info, int32_t choice,
             "tensor cores by PTX need an NVIDIA card of compute capability %d.0 or newer; %s%s",
             LEAST_MAJOR, capability[0] != '\0' ? "this one has " : "this is none", capability);
     } else if (choice == GANTRY__OPENCL_MATMUL_EMULATED &&
-               (info->dtype_mask >> GANTRY_K_FLOAT64 & 1) == 0) {
+               (info->dtype_mask >> GANTRY_FLOAT64 & 1) == 0) {
         (void)snprintf(reason, reason_bytes,
                        "emulated tensor cores need float64, which the device does not have");
     } else {
-        return 1;
+        return true;
     }
-    return 0;
+    return false;
 }
 
 static int64_t tiles_of(int64_t size, int64_t side) { return (size + side - 1) / side; }
@@ -80,7 +80,7 @@ static problem_t opencl_tensor_matmul_make_problem(const gantry__opencl_matmul_t
 }
 
 /* Rows of both operands are whole float4 at addresses of such. */
-static int has_quads(const gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul) {
+static bool has_quads(const gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul) {
     int64_t a_line = matmul->is_a_transposed ? matmul->m : matmul->k;
     int64_t b_line = matmul->is_b_transposed ? matmul->k : matmul->n;
     return a_line % 4 == 0 && b_line % 4 == 0 && call->inputs[0]->span.offset_bytes % 16 == 0 &&
@@ -129,12 +129,12 @@ static int32_t opencl_tensor_matmul_compute(gantry_op_call_t *call) {
     gantry_backend_kernel_t *kernel = NULL;
     int32_t status = call->services->kernel(call, &gantry__opencl_tensor_source, options,
                                             "opencl_tensor_matmul", &kernel);
-    return status == GANTRY_K_OK
+    return status == GANTRY_OK
                ? opencl_tensor_matmul_launch(call, &problem, count_tiles(&matmul, side), kernel)
                : status;
 }
 
-static const gantry_type_constraint_t float32_only[] = {{"T", GANTRY_K_BIT(GANTRY_K_FLOAT32)}};
+static const gantry_type_constraint_t float32_only[] = {{"T", GANTRY_DTYPE_BIT(GANTRY_FLOAT32)}};
 
 const gantry_kernel_def_t gantry__opencl_tensor_kernels[GANTRY__OPENCL_MATMUL_OPS] =
     GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float32_only, opencl_tensor_matmul_supports,

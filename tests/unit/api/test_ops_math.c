@@ -74,11 +74,11 @@ static void functions_of_rows_run_the_op_of_their_name(void **state) {
 static void functions_with_attributes_pass_them_on(void **state) {
     const cpu_scope_t *f = *state;
     const gantry_tensor_t *x = operand(f, "Gelu", 0);
-    const gantry_attr_value_t alpha = {.name = "alpha", .kind = GANTRY_KIND_FLOAT, .f = 0.5};
+    const gantry_attr_value_t alpha = {.name = "alpha", .kind = GANTRY_ATTR_FLOAT, .f = 0.5};
     check_same(f, "LeakyRelu", gantry_leaky_relu(f->scope, x, 0.5f), &x, 1, &alpha, 1);
     for (int approximate = 0; approximate < 2; ++approximate) {
         const gantry_attr_value_t attr = {
-            .name = "approximate", .kind = GANTRY_KIND_BOOL, .i = approximate};
+            .name = "approximate", .kind = GANTRY_ATTR_BOOL, .i = approximate};
         check_same(f, "Gelu", gantry_gelu(f->scope, x, approximate), &x, 1, &attr, 1);
     }
     const gantry_tensor_t *inputs[] = {x, gantry_scalar_f32(f->scope, -0.25f),

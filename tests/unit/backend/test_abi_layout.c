@@ -258,8 +258,8 @@ SLOT(gantry_kernel_pack_t, kernels, 24);
 
 /* Numbers that travel through the interface. */
 _Static_assert(GANTRY_ABI_VERSION == 1, "a new version needs a new row of tests");
-_Static_assert(GANTRY_LOG_DEBUG == 0 && GANTRY_LOG_INFO == 1 && GANTRY_LOG_WARNING == 2 &&
-                   GANTRY_LOG_ERROR == 3,
+_Static_assert(GANTRY_LEVEL_DEBUG == 1 && GANTRY_LEVEL_INFO == 2 && GANTRY_LEVEL_WARNING == 3 &&
+                   GANTRY_LEVEL_ERROR == 4,
                "log levels");
 _Static_assert(GANTRY_DEVICE_TYPE_CPU == 1 && GANTRY_DEVICE_TYPE_GPU == 2 &&
                    GANTRY_DEVICE_TYPE_ACCELERATOR == 3,

@@ -493,8 +493,8 @@ static void host_keeps_errors_and_log_lines(void **state) {
     assert_string_equal(gantry__message(), "100% plain");
     assert_int_equal(host->set_error(host->self, 4711, "", 0, "odd"), GANTRY_UNKNOWN);
     f.log.count = 0;
-    host->log(host->self, GANTRY_LOG_WARNING, "50% done");
-    host->log(host->self, GANTRY_LOG_DEBUG, "detail");
+    host->log(host->self, GANTRY_LEVEL_WARNING, "50% done");
+    host->log(host->self, GANTRY_LEVEL_DEBUG, "detail");
     assert_int_equal(f.log.count, 2);
     assert_string_equal(f.log.lines[0], "50% done");
     assert_int_equal(f.log.levels[0], GANTRY_LEVEL_WARNING);

@@ -13,7 +13,7 @@
 static gantry_status_t split(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t num,
                              const gantry_tensor_t **outputs) {
     const gantry_tensor_t *inputs[] = {gantry_scalar_i32(scope, 0), x};
-    const gantry_attr_value_t attr = {.name = "num_split", .kind = GANTRY_KIND_INT, .i = num};
+    const gantry_attr_value_t attr = {.name = "num_split", .kind = GANTRY_ATTR_INT, .i = num};
     size_t count = (size_t)num;
     return gantry_op_call(scope, "Split", inputs, 2, &attr, 1, outputs, &count);
 }

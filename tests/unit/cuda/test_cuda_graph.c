@@ -319,7 +319,7 @@ static void branch_that_is_not_joined_fails_the_end(void **state) {
     branch_open(&r);
     assert_ok(r.b.graphs->begin_capture(r.b.stream));
     submit_branch(&r, 0);
-    assert_int_equal(r.b.graphs->end_capture(r.b.stream, &graph), FAILED_PRECONDITION);
+    assert_int_equal(r.b.graphs->end_capture(r.b.stream, &graph), GANTRY_FAILED_PRECONDITION);
     assert_error_has("CUDA_ERROR_STREAM_CAPTURE_UNJOINED (904)");
     assert_null(graph);
     assert_ok(r.b.streams->synchronize(r.other));
@@ -339,9 +339,9 @@ static void captured_event_has_no_use_outside_until_recorded_again(void **state)
     assert_ok(r.b.graphs->end_capture(r.b.stream, &graph));
     assert_ok(r.b.graphs->launch(r.b.stream, graph));
     assert_ok(r.b.streams->synchronize(r.b.stream));
-    assert_int_equal(r.b.events->query(r.join, &is_done), FAILED_PRECONDITION);
-    assert_int_equal(r.b.events->synchronize(r.join), FAILED_PRECONDITION);
-    assert_int_equal(r.b.streams->wait_event(r.other, r.join), FAILED_PRECONDITION);
+    assert_int_equal(r.b.events->query(r.join, &is_done), GANTRY_FAILED_PRECONDITION);
+    assert_int_equal(r.b.events->synchronize(r.join), GANTRY_FAILED_PRECONDITION);
+    assert_int_equal(r.b.streams->wait_event(r.other, r.join), GANTRY_FAILED_PRECONDITION);
     assert_ok(r.b.events->record(r.join, r.b.stream));
     assert_ok(r.b.streams->wait_event(r.other, r.join));
     assert_ok(r.b.events->synchronize(r.join));
@@ -364,7 +364,7 @@ static void launch_on_a_branch_is_refused_and_spoils_nothing(void **state) {
     assert_ok(r.b.graphs->begin_capture(r.b.stream));
     assert_ok(r.b.events->record(r.fork, r.b.stream));
     assert_ok(r.b.streams->wait_event(r.other, r.fork));
-    assert_int_equal(r.b.graphs->launch(r.other, graph), FAILED_PRECONDITION);
+    assert_int_equal(r.b.graphs->launch(r.other, graph), GANTRY_FAILED_PRECONDITION);
     assert_error_has("a capture has begun on this stream of \"");
     if (control->complaints(why, sizeof why) != 0) fail_msg("%s", why);
     assert_ok(r.b.events->record(r.join, r.other));
@@ -385,8 +385,8 @@ static void wait_for_an_event_of_outside_spoils_the_capture(void **state) {
     branch_open(&r);
     assert_ok(r.b.events->record(r.fork, r.other));
     assert_ok(r.b.graphs->begin_capture(r.b.stream));
-    assert_int_equal(r.b.streams->wait_event(r.b.stream, r.fork), FAILED_PRECONDITION);
-    assert_int_equal(r.b.graphs->end_capture(r.b.stream, &graph), FAILED_PRECONDITION);
+    assert_int_equal(r.b.streams->wait_event(r.b.stream, r.fork), GANTRY_FAILED_PRECONDITION);
+    assert_int_equal(r.b.graphs->end_capture(r.b.stream, &graph), GANTRY_FAILED_PRECONDITION);
     assert_error_has("CUDA_ERROR_STREAM_CAPTURE_INVALIDATED (901)");
     assert_null(graph);
     check_usable(&r.b);
@@ -403,12 +403,12 @@ static void calls_out_of_turn_are_refused(void **state) {
     (void)state;
     bench_open(&b);
     graph = capture_chain(&b);
-    assert_int_equal(b.graphs->end_capture(b.stream, &none), FAILED_PRECONDITION);
+    assert_int_equal(b.graphs->end_capture(b.stream, &none), GANTRY_FAILED_PRECONDITION);
     assert_error_has("no capture has begun on this stream of \"");
     assert_ok(b.graphs->begin_capture(b.stream));
-    assert_int_equal(b.graphs->begin_capture(b.stream), FAILED_PRECONDITION);
+    assert_int_equal(b.graphs->begin_capture(b.stream), GANTRY_FAILED_PRECONDITION);
     assert_error_has("a capture has already begun");
-    assert_int_equal(b.graphs->launch(b.stream, graph), FAILED_PRECONDITION);
+    assert_int_equal(b.graphs->launch(b.stream, graph), GANTRY_FAILED_PRECONDITION);
     assert_ok(b.graphs->end_capture(b.stream, &none)); /* not spoilt by these */
     b.graphs->destroy(none);
     b.graphs->destroy(graph);
@@ -424,9 +424,9 @@ static void synchronize_of_a_captured_stream_is_refused_and_the_stream_usable(vo
     bench_open(&b);
     assert_ok(b.graphs->begin_capture(b.stream));
     assert_ok(submit_chain(&b));
-    assert_int_equal(b.streams->synchronize(b.stream), FAILED_PRECONDITION);
+    assert_int_equal(b.streams->synchronize(b.stream), GANTRY_FAILED_PRECONDITION);
     assert_error_has("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED (900)");
-    assert_int_equal(b.graphs->end_capture(b.stream, &graph), FAILED_PRECONDITION);
+    assert_int_equal(b.graphs->end_capture(b.stream, &graph), GANTRY_FAILED_PRECONDITION);
     assert_null(graph);
     check_usable(&b);
     bench_close(&b);
@@ -526,7 +526,7 @@ static int32_t whole_life(const bench_t *b, gantry_backend_event_t *event) {
 
 static void every_driver_call_that_fails_leaks_nothing(void **state) {
     const stand_in_control_t *control = fixture_control();
-    int32_t status = RESOURCE_EXHAUSTED;
+    int32_t status = GANTRY_RESOURCE_EXHAUSTED;
     int failures = 0;
 
     (void)state;
@@ -548,7 +548,7 @@ static void every_driver_call_that_fails_leaks_nothing(void **state) {
         bench_close(&b);
         if (fault.left >= 0) break; /* it was never reached */
         /* what gives back has nobody to tell */
-        assert_true(status == RESOURCE_EXHAUSTED || status == 0);
+        assert_true(status == GANTRY_RESOURCE_EXHAUSTED || status == 0);
         failures += status != 0;
     }
     assert_int_equal(status, 0);
@@ -565,7 +565,7 @@ static void host_memory_running_out_at_the_end_ends_the_capture(void **state) {
     assert_ok(b.graphs->begin_capture(b.stream));
     assert_ok(submit_chain(&b));
     atomic_store(&b.fixture.fail_at, atomic_load(&b.fixture.allocations) + 1);
-    assert_int_equal(b.graphs->end_capture(b.stream, &graph), RESOURCE_EXHAUSTED);
+    assert_int_equal(b.graphs->end_capture(b.stream, &graph), GANTRY_RESOURCE_EXHAUSTED);
     assert_null(graph);
     assert_int_equal(fixture_control()->live(STAND_IN_GRAPHS), 0);
     check_usable(&b);
@@ -583,12 +583,12 @@ static void lost_card_is_unavailable_in_every_slot(void **state) {
     graph = capture_chain(&b);
     assert_ok(b.graphs->begin_capture(b.stream));
     control->lose(0, 719);
-    assert_int_equal(submit_chain(&b), UNAVAILABLE);
-    assert_int_equal(b.graphs->end_capture(b.stream, &none), UNAVAILABLE);
+    assert_int_equal(submit_chain(&b), GANTRY_UNAVAILABLE);
+    assert_int_equal(b.graphs->end_capture(b.stream, &none), GANTRY_UNAVAILABLE);
     assert_error_has("CUDA_ERROR_LAUNCH_FAILED (719)");
     assert_null(none);
-    assert_int_equal(b.graphs->begin_capture(b.stream), UNAVAILABLE);
-    assert_int_equal(b.graphs->launch(b.stream, graph), UNAVAILABLE);
+    assert_int_equal(b.graphs->begin_capture(b.stream), GANTRY_UNAVAILABLE);
+    assert_int_equal(b.graphs->launch(b.stream, graph), GANTRY_UNAVAILABLE);
     b.graphs->destroy(graph);
     bench_close(&b);
     control->reset();
@@ -619,7 +619,7 @@ static void region_freed_under_a_graph_is_found_out(void **state) {
     graph = capture_chain(&b);
     fixture_region_free(&b.fixture, 0, b.all);
     b.all.region = 0;
-    assert_int_equal(b.graphs->launch(b.stream, graph), UNAVAILABLE);
+    assert_int_equal(b.graphs->launch(b.stream, graph), GANTRY_UNAVAILABLE);
     assert_true(control->complaints(NULL, 0) > 0);
     b.graphs->destroy(graph);
     bench_close(&b);

@@ -15,7 +15,8 @@ static const int64_t shapes[][3] = {{1, 1, 1},    {2, 3, 2},   {3, 5, 7},   {12,
 
 /* cuBLASLt serves halves too. */
 static void open_all(core_t *core, fixture_t *fixture, const char *name, const char *value) {
-    static const int32_t dtypes[] = {FLOAT32, FLOAT64, FLOAT16, BFLOAT16};
+    static const int32_t dtypes[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_FLOAT16,
+                                     GANTRY_BFLOAT16};
 
     core_open(core, fixture, name, value);
     core->dtypes = dtypes;
@@ -66,7 +67,7 @@ static void float32_products_round_inputs_as_the_option_says(void **state) {
                  {"float16", {1.0f, 1.0f + 0x1p-9f, INFINITY}}};
     const float a[3] = {1.0f + 0x1p-20f, 1.0f + 0x1p-9f, 0x1p20f};
     const float one = 1.0f;
-    product_t p = plain(FLOAT32, 3, 1, 1, 0, 0);
+    product_t p = plain(GANTRY_FLOAT32, 3, 1, 1, 0, 0);
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
@@ -88,15 +89,15 @@ static void float32_products_round_inputs_as_the_option_says(void **state) {
 static void bfloat16_on_a_card_before_8_0_is_left_to_the_portable_kernels(void **state) {
     fixture_t fixture;
     core_t core;
-    product_t p = plain(BFLOAT16, 1, 1, 1, 0, 0);
+    product_t p = plain(GANTRY_BFLOAT16, 1, 1, 1, 0, 0);
     uint16_t number = 0x3f80;
 
     (void)state;
     open_all(&core, &fixture, NULL, NULL);
     core.card = 1;
     assert_string_equal(fixture.info[1].compute_capability, "7.5");
-    assert_int_equal(run(&core, &p, &number, &number, &number), UNIMPLEMENTED);
-    p.dtype = FLOAT16;
+    assert_int_equal(run(&core, &p, &number, &number, &number), GANTRY_UNIMPLEMENTED);
+    p.dtype = GANTRY_FLOAT16;
     check_product(&core, &p);
     core_close(&core);
 }
@@ -118,38 +119,38 @@ static void product_over_nothing_is_zero(void **state) {
 static void product_without_a_workspace_takes_another_way(void **state) {
     fixture_t fixture;
     core_t core;
-    product_t p = plain(FLOAT32, 13, 33, 37, 0, 1);
+    product_t p = plain(GANTRY_FLOAT32, 13, 33, 37, 0, 1);
     float number = 0;
 
     (void)state;
     open_all(&core, &fixture, NULL, NULL);
-    core.scratch_status = RESOURCE_EXHAUSTED;
+    core.scratch_status = GANTRY_RESOURCE_EXHAUSTED;
     check_product(&core, &p);
     check_batches(&core);
-    core.scratch_status = UNAVAILABLE; /* a loss is no lack of memory */
-    p = plain(FLOAT32, 1, 1, 1, 0, 0);
-    assert_int_equal(run(&core, &p, &number, &number, &number), UNAVAILABLE);
+    core.scratch_status = GANTRY_UNAVAILABLE; /* a loss is no lack of memory */
+    p = plain(GANTRY_FLOAT32, 1, 1, 1, 0, 0);
+    assert_int_equal(run(&core, &p, &number, &number, &number), GANTRY_UNAVAILABLE);
     core_close(&core);
 }
 
 static void product_without_the_library_is_left_to_the_portable_kernels(void **state) {
     fixture_t fixture;
     core_t core;
-    product_t p = plain(FLOAT32, 1, 1, 1, 0, 0);
+    product_t p = plain(GANTRY_FLOAT32, 1, 1, 1, 0, 0);
     float number = 0;
 
     (void)state;
     core_open(&core, &fixture, "GANTRY_CUDA_CUBLAS", "/nonexistent/libcublasLt.so");
-    assert_int_equal(run(&core, &p, &number, &number, &number), UNIMPLEMENTED);
+    assert_int_equal(run(&core, &p, &number, &number, &number), GANTRY_UNIMPLEMENTED);
     core_close(&core);
     core_open(&core, &fixture, "GANTRY_CUDA_CUBLAS", "libm.so.6");
-    assert_int_equal(run(&core, &p, &number, &number, &number), UNIMPLEMENTED);
+    assert_int_equal(run(&core, &p, &number, &number, &number), GANTRY_UNIMPLEMENTED);
     assert_non_null(
         strstr(fixture.backend->libraries(fixture.instance), "has no function cublasLtGetVersion"));
     core_close(&core);
     fixture_control()->set("fail=cublasLtCreate:*:1");
     core_open(&core, &fixture, NULL, NULL);
-    assert_int_equal(run(&core, &p, &number, &number, &number), UNIMPLEMENTED);
+    assert_int_equal(run(&core, &p, &number, &number, &number), GANTRY_UNIMPLEMENTED);
     core_close(&core);
     fixture_control()->reset();
 }
@@ -166,7 +167,7 @@ static void product_reports_each_failing_call(void **state) {
                                             "cublasLtMatmul"};
     fixture_t fixture;
     core_t core;
-    product_t p = plain(FLOAT32, 1, 1, 1, 0, 0);
+    product_t p = plain(GANTRY_FLOAT32, 1, 1, 1, 0, 0);
     float number = 0;
     char setting[96];
 
@@ -186,13 +187,13 @@ static void product_reports_each_failing_call(void **state) {
 static void product_without_an_algorithm_is_left_to_the_portable_kernels(void **state) {
     fixture_t fixture;
     core_t core;
-    product_t p = plain(FLOAT16, 3, 5, 7, 0, 0);
+    product_t p = plain(GANTRY_FLOAT16, 3, 5, 7, 0, 0);
     uint16_t numbers[35] = {0};
 
     (void)state;
     open_all(&core, &fixture, NULL, NULL);
     fixture_control()->set("fail=cublasLtMatmulAlgoGetHeuristic:*:15");
-    assert_int_equal(run(&core, &p, numbers, numbers, numbers), UNIMPLEMENTED);
+    assert_int_equal(run(&core, &p, numbers, numbers, numbers), GANTRY_UNIMPLEMENTED);
     fixture_control()->reset();
     check_product(&core, &p);
     core_close(&core);
@@ -205,7 +206,7 @@ static uint64_t choices(void) { return fixture_control()->calls("cublasLtMatmulA
 static void plans_of_products_are_kept(void **state) {
     fixture_t fixture;
     core_t core;
-    product_t p = plain(FLOAT32, 3, 4, 5, 0, 0);
+    product_t p = plain(GANTRY_FLOAT32, 3, 4, 5, 0, 0);
     product_t other;
     uint64_t before;
 
@@ -223,7 +224,7 @@ static void plans_of_products_are_kept(void **state) {
     /* a form takes two plans: one that says whether the library has a way at all, and the call's
      * own */
     for (int64_t m = 10; m < 10 + PLANS; ++m) {
-        other = plain(FLOAT32, m, 2, 2, 0, 0);
+        other = plain(GANTRY_FLOAT32, m, 2, 2, 0, 0);
         check_product(&core, &other);
         check_product(&core, &p); /* never the oldest */
     }

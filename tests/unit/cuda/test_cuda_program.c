@@ -98,10 +98,10 @@ static void launch_of_no_whole_groups_is_refused(void **state) {
     kernel = find_scale(&fixture, program);
     region = fixture_region(&fixture, 0, 4096);
     assert_int_equal(launch_groups(&fixture, stream, kernel, region, region, 1, 65, 16),
-                     INVALID_ARGUMENT);
+                     GANTRY_INVALID_ARGUMENT);
     assert_error_has("65 work-items in groups of 16");
     assert_int_equal(launch_groups(&fixture, stream, kernel, region, region, 1, 0, 0),
-                     INVALID_ARGUMENT);
+                     GANTRY_INVALID_ARGUMENT);
     fixture_region_free(&fixture, 0, region);
     fixture.backend->program->destroy(program);
     fixture_close(&fixture);
@@ -140,23 +140,23 @@ static void program_with_a_mistake_carries_the_compilers_words(void **state) {
     (void)state;
     fixture_open(&fixture);
     assert_int_equal(fixture.backend->program->build(fixture.device[0], &bad, "-DA=1", &program),
-                     INVALID_ARGUMENT);
+                     GANTRY_INVALID_ARGUMENT);
     assert_null(program);
     assert_error_has("building \"test/broken\" with \"-DA=1\"");
     assert_error_has("NVRTC_ERROR_COMPILATION (6)");
     assert_error_has("not_there");
     assert_int_equal(fixture.backend->program->build(fixture.device[0], &foreign, "", &program),
-                     INVALID_ARGUMENT);
+                     GANTRY_INVALID_ARGUMENT);
     assert_error_has("is not written in CUDA C");
     memset(options, 'x', sizeof options - 1);
     assert_int_equal(fixture.backend->program->build(fixture.device[0], &bad, options, &program),
-                     INVALID_ARGUMENT);
+                     GANTRY_INVALID_ARGUMENT);
     assert_error_has("take 2047 bytes");
     for (int i = 0; i < 100; ++i) {
         memcpy(options + (size_t)i * 5, "-DA  ", 6);
     }
     assert_int_equal(fixture.backend->program->build(fixture.device[0], &bad, options, &program),
-                     INVALID_ARGUMENT);
+                     GANTRY_INVALID_ARGUMENT);
     assert_error_has("build options");
     fixture_close(&fixture);
 }

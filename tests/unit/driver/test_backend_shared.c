@@ -112,7 +112,7 @@ static void choice_of_another_word_names_all_that_are_accepted(void **state) {
 
     (void)state;
     fixture_init(&fixture);
-    assert_int_equal(choose(&fixture, "fas", &choice), INVALID_ARGUMENT);
+    assert_int_equal(choose(&fixture, "fas", &choice), GANTRY_INVALID_ARGUMENT);
     assert_string_equal(fixture_error, "GANTRY_WAY is \"fas\"; auto, fast and exact are accepted");
 }
 
@@ -126,7 +126,7 @@ static void host_of_an_older_core_has_no_options_and_no_log(void **state) {
     fixture.host.option = NULL;
     fixture.host.log = NULL;
     assert_null(gantry__host_option(&fixture.host, "GANTRY_WAY"));
-    gantry__host_log(&fixture.host, GANTRY_LOG_WARNING, "nobody reads %s", "this");
+    gantry__host_log(&fixture.host, GANTRY_LEVEL_WARNING, "nobody reads %s", "this");
 }
 
 /* ---- memory ---- */
@@ -156,8 +156,8 @@ static void memory_is_zeroed_and_its_end_is_stated(void **state) {
 
 /* ---- errors by number ---- */
 
-static const gantry__native_error_t known[] = {{-5, RESOURCE_EXHAUSTED, "TEST_FULL"},
-                                               {700, UNAVAILABLE, "TEST_LOST"}};
+static const gantry__native_error_t known[] = {{-5, GANTRY_RESOURCE_EXHAUSTED, "TEST_FULL"},
+                                               {700, GANTRY_UNAVAILABLE, "TEST_LOST"}};
 static const gantry__native_errors_t errors = {"Test", "unknown Test error", known, 2};
 
 static void native_number_becomes_code_and_name(void **state) {
@@ -169,14 +169,15 @@ static void native_number_becomes_code_and_name(void **state) {
     assert_int_equal(gantry__native_check(&fixture.host, &errors, 0, "all is %s", "well"), 0);
     assert_string_equal(fixture_error, "");
     assert_int_equal(gantry__native_check(&fixture.host, &errors, -5, "taking %d bytes", 7),
-                     RESOURCE_EXHAUSTED);
+                     GANTRY_RESOURCE_EXHAUSTED);
     assert_string_equal(fixture_error, "taking 7 bytes: TEST_FULL (-5)");
     assert_int_equal(gantry__native_check(&fixture.host, &errors, 3000000000, "odd"),
-                     GANTRY_K_UNKNOWN);
+                     GANTRY_UNKNOWN);
     assert_string_equal(fixture_error, "odd: unknown Test error (3000000000)");
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
-    assert_int_equal(gantry__native_check(&fixture.host, &errors, 700, "%s", longer), UNAVAILABLE);
+    assert_int_equal(gantry__native_check(&fixture.host, &errors, 700, "%s", longer),
+                     GANTRY_UNAVAILABLE);
     assert_error_has("xxx: TEST_LOST (700)"); /* the text is cut, not the number */
 }
 
@@ -261,7 +262,7 @@ static void refusal_shows_a_long_log_from_its_first_error_on(void **state) {
     static const char middle[] = "\nline 7: error: nothing is known\nline 8\n";
     fixture_t fixture;
     gantry__build_failure_t failure = {.domain = "Test",
-                                       .code = INVALID_ARGUMENT,
+                                       .code = GANTRY_INVALID_ARGUMENT,
                                        .native = -11,
                                        .native_name = "TEST_BUILD",
                                        .label = "test/bad",
@@ -274,7 +275,7 @@ static void refusal_shows_a_long_log_from_its_first_error_on(void **state) {
     memset(log, '.', sizeof log - 1);
     log[sizeof log - 1] = '\0';
     memcpy(log + 2000, middle, sizeof middle - 1);
-    assert_int_equal(gantry__build_failed(&fixture.host, &failure), INVALID_ARGUMENT);
+    assert_int_equal(gantry__build_failed(&fixture.host, &failure), GANTRY_INVALID_ARGUMENT);
     assert_string_equal(fixture_error,
                         "building \"test/bad\" with \"-DA=1\" for \"a card\": TEST_BUILD (-11)\n"
                         "the compiler left no log");
@@ -294,7 +295,7 @@ static void refusal_for_lack_of_memory_is_exhausted(void **state) {
         "std::bad_alloc"};
     fixture_t fixture;
     gantry__build_failure_t failure = {.domain = "Test",
-                                       .code = INVALID_ARGUMENT,
+                                       .code = GANTRY_INVALID_ARGUMENT,
                                        .native = -11,
                                        .native_name = "TEST_BUILD",
                                        .label = "test/good",
@@ -305,7 +306,7 @@ static void refusal_for_lack_of_memory_is_exhausted(void **state) {
     fixture_init(&fixture);
     for (size_t i = 0; i < sizeof logs / sizeof logs[0]; ++i) {
         failure.log = logs[i];
-        assert_int_equal(gantry__build_failed(&fixture.host, &failure), RESOURCE_EXHAUSTED);
+        assert_int_equal(gantry__build_failed(&fixture.host, &failure), GANTRY_RESOURCE_EXHAUSTED);
         assert_error_has(logs[i]);
     }
 }

@@ -4,14 +4,14 @@
  *
  *     include/gantry <- base <- {backend, io} <- memory <- device <- kernel <- op <- place <- run
  *                    <- {compose, api}
- *     include/gantry/backend_abi.h <- kernels/common <- kernels/math <- kernels/<family>
- *                                  <- backends/driver <- the other backends
+ *     include/gantry/abi_types.h <- backend_abi.h <- kernels/common <- kernels/math
+ *                                <- kernels/<family> <- backends/driver <- the other backends
  *     ops <- src/op, src/api, kernels, tests: rows of ops, which include nothing
  *     include/gantry/backend_abi.h <- tests/stand_ins
  *     include/gantry <- examples, bench, tools, tests/conformance, tests/packaging
  *     any header of src/ <- tests/unit, tests/faults, tests/fuzz, bench/internal
  * A quoted name without folder is a file of the same folder. Vendor headers stay in the
- * backends. */
+ * backends, and no .c file of src/ names a vendor in a text. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>
@@ -92,7 +92,8 @@ static bool is_family(const char *text, size_t length, const char *name) {
 }
 
 static bool is_only_abi(const char *name) {
-    return !is_public(name) || strcmp(name, "gantry/backend_abi.h") == 0;
+    return !is_public(name) || strcmp(name, "gantry/backend_abi.h") == 0 ||
+           strcmp(name, "gantry/abi_types.h") == 0;
 }
 
 static bool may_kernel_include(const char *file, const char *name, bool quoted) {
@@ -126,7 +127,9 @@ static bool is_plain(const char *name, bool quoted) { return !quoted || !strchr(
 /* May the file (a path below the root) have this #include? */
 static bool may_include(const char *file, const char *name, bool quoted) {
     if (begins_with(file, "include/gantry/")) {
-        if (strcmp(file, "include/gantry/backend_abi.h") == 0 && is_public(name)) return false;
+        if (strcmp(file, "include/gantry/abi_types.h") == 0) return strcmp(name, "stdint.h") == 0;
+        if (strcmp(file, "include/gantry/backend_abi.h") == 0 && is_public(name))
+            return strcmp(name, "gantry/abi_types.h") == 0;
         return !quoted && !is_vendor_header(name);
     }
     if (begins_with(file, "ops/")) return false;
@@ -136,13 +139,34 @@ static bool may_include(const char *file, const char *name, bool quoted) {
     if (begins_with(file, "src/")) return may_core_include(file + 4, name, quoted);
     if (begins_with(file, "kernels/")) return may_kernel_include(file, name, quoted);
     if (begins_with(file, "backends/")) return may_backend_include(file + 9, name, quoted);
-    if (begins_with(file, "tests/stand_ins/"))
-        return is_plain(name, quoted) &&
-               (!is_public(name) || strcmp(name, "gantry/backend_abi.h") == 0);
+    if (begins_with(file, "tests/stand_ins/")) return is_plain(name, quoted) && is_only_abi(name);
     if (begins_with(file, "tests/conformance/") || begins_with(file, "tests/packaging/"))
         return is_plain(name, quoted);
     if (begins_with(file, "tests/") || begins_with(file, "bench/internal/")) return true;
     return is_plain(name, quoted); /* examples, bench, tools */
+}
+
+/* ---- vendors ---- */
+
+/* Code of the core names no vendor in its texts: rows of .def files do. The one list of Gantry's
+ * own backends is for messages. */
+static bool names_a_vendor(const char *file, const char *line) {
+    static const char *const words[] = {"\"cuda", "\"CUDA", "NVIDIA"};
+    const char *dot = strrchr(file, '.');
+    if (!begins_with(file, "src/") || !dot || strcmp(dot, ".c") != 0) return false;
+    if (strstr(line, "own[] = {\"cpu\", \"cuda\", \"opencl\"}")) return false;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i) {
+        if (strstr(line, words[i])) return true;
+    }
+    return false;
+}
+
+static void vendor_in_the_core_is_found(void **state) {
+    (void)state;
+    assert_true(names_a_vendor("src/device/visible.c", "    strcmp(backend->name, \"cuda\") == 0"));
+    assert_true(names_a_vendor("src/device/visible.c", "    strstr(info.vendor, \"NVIDIA\")"));
+    assert_false(names_a_vendor("src/device/vendor.def", "ROW(\"NVIDIA\", \"cuda\")"));
+    assert_false(names_a_vendor("backends/cuda/cuda_backend.c", ".name = \"cuda\""));
 }
 
 /* ---- the rules themselves ---- */
@@ -178,7 +202,7 @@ static void rules_refuse_what_they_should(void **state) {
         {"backends/opencl/opencl_memory.c", "driver/host_call.h", true, true},
         {"backends/opencl/opencl_memory.c", "cpu/cpu_pool.h", true, false},
         {"backends/driver/library_open.c", "kernels/common/kernel_types.h", true, true},
-        {"backends/driver/library_open.c", "cuda/cuda_status.h", true, false},
+        {"backends/driver/library_open.c", "cuda/cuda_driver.h", true, false},
         {"kernels/common/launch.h", "gantry/backend_abi.h", false, true},
         {"kernels/common/launch.h", "gantry/status.h", false, false},
         {"kernels/common/launch.h", "kernels/math/math_float32.cl", true, false},
@@ -204,6 +228,11 @@ static void rules_refuse_what_they_should(void **state) {
         {"include/gantry/device.h", "base/heap.h", true, false},
         {"include/gantry/backend_abi.h", "stdint.h", false, true},
         {"include/gantry/backend_abi.h", "gantry/status.h", false, false},
+        {"include/gantry/backend_abi.h", "gantry/abi_types.h", false, true},
+        {"include/gantry/abi_types.h", "stdint.h", false, true},
+        {"include/gantry/abi_types.h", "gantry/export.h", false, false},
+        {"kernels/common/dialect.cl", "gantry/abi_types.h", false, true},
+        {"tests/stand_ins/fake_stream.c", "gantry/backend_abi.h", false, true},
         {"examples/gpu_guide.c", "gantry/gantry.h", false, true},
         {"examples/gpu_guide.c", "example.h", true, true},
         {"examples/gpu_guide.c", "base/heap.h", true, false},
@@ -354,6 +383,10 @@ static void check_file(walk_t *walk, const char *path) {
     if (!file) fail_msg("%s cannot be read", full);
     ++walk->files;
     for (int number = 1; fgets(line, sizeof line, file); ++number) {
+        if (names_a_vendor(path, line)) {
+            ++walk->breaches;
+            print_error("%s:%d names a vendor: rows of .def files do\n", path, number);
+        }
         if (!read_include(line, name, &quoted)) continue;
         ++walk->includes;
         if (walk->rooms && quoted) note_include(walk->rooms, path, name);
@@ -422,6 +455,7 @@ static void rooms_include_each_other_in_no_circle(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vendor_in_the_core_is_found),
         cmocka_unit_test(rules_refuse_what_they_should),
         cmocka_unit_test(tree_keeps_the_directions),
         cmocka_unit_test(circles_are_found),

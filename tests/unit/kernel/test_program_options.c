@@ -25,8 +25,8 @@ static void programs_are_told_how_items_run(void **state) {
     const gantry_op_call_t call = {.device_info = &info};
 
     (void)state;
-    assert_string_equal(gantry__k_options_of_type(&call, GANTRY_K_FLOAT64).text,
-                        "-DGANTRY_SERIAL=1 -DGANTRY_T_ID=2");
+    assert_string_equal(gantry__k_options_of_type(&call, GANTRY_FLOAT64).text,
+                        "-DGANTRY_SERIAL=1 -DGANTRY_T=f64");
     info.sub_group_size = 8; /* a processor that makes lanes of work-items */
     assert_string_equal(gantry__k_options(&call).text,
                         "-DGANTRY_SERIAL=0 -DGANTRY_COPY_PARAMETERS=1");

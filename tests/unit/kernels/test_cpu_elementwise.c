@@ -15,10 +15,10 @@
 
 #define LEVELS (gantry__cpu_simd_detect(NULL) + 1)
 
-static const int32_t all_types[] = {
-    GANTRY_K_FLOAT32, GANTRY_K_FLOAT64,  GANTRY_K_INT32, GANTRY_K_INT64, GANTRY_K_BOOL,
-    GANTRY_K_FLOAT16, GANTRY_K_BFLOAT16, GANTRY_K_INT8,  GANTRY_K_INT16, GANTRY_K_UINT8,
-    GANTRY_K_UINT16,  GANTRY_K_UINT32,   GANTRY_K_UINT64};
+static const int32_t all_types[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32,    GANTRY_INT64,
+                                    GANTRY_BOOL,    GANTRY_FLOAT16, GANTRY_BFLOAT16, GANTRY_INT8,
+                                    GANTRY_INT16,   GANTRY_UINT8,   GANTRY_UINT16,   GANTRY_UINT32,
+                                    GANTRY_UINT64};
 /* these have loops for all shapes; the others go by blocks, whatever the shape */
 #define COMMON_TYPES 5
 #define TYPES (sizeof all_types / sizeof all_types[0])
@@ -83,11 +83,11 @@ static void store_value(void *data, int32_t dtype, int64_t i, uint32_t salt) {
                           : r % 5 == 0 ? -1
                                        : ((int64_t)(int32_t)r * 1000003) | 1;
     switch (dtype) {
-        case GANTRY_K_FLOAT32: ((float *)data)[i] = f; break;
-        case GANTRY_K_FLOAT64: ((double *)data)[i] = (double)f * 1.0000000001; break;
-        case GANTRY_K_FLOAT16: ((uint16_t *)data)[i] = gantry__f32_to_f16(f); break;
-        case GANTRY_K_BFLOAT16: ((uint16_t *)data)[i] = gantry__f32_to_bf16(f); break;
-        case GANTRY_K_BOOL: ((uint8_t *)data)[i] = r >> 7 & 1; break;
+        case GANTRY_FLOAT32: ((float *)data)[i] = f; break;
+        case GANTRY_FLOAT64: ((double *)data)[i] = (double)f * 1.0000000001; break;
+        case GANTRY_FLOAT16: ((uint16_t *)data)[i] = gantry__f32_to_f16(f); break;
+        case GANTRY_BFLOAT16: ((uint16_t *)data)[i] = gantry__f32_to_bf16(f); break;
+        case GANTRY_BOOL: ((uint8_t *)data)[i] = r >> 7 & 1; break;
         default: store_int((char *)data + i * gantry__k_size(dtype), dtype, whole);
     }
 }
@@ -225,35 +225,35 @@ static int same_f(double got, double want, double ulps, double eps, double least
 
 static double load_float(int32_t dtype, const void *p) {
     switch (dtype) {
-        case GANTRY_K_FLOAT32: return (double)*(const float *)p;
-        case GANTRY_K_FLOAT64: return *(const double *)p;
-        case GANTRY_K_FLOAT16: return (double)gantry__f16_to_f32(*(const uint16_t *)p);
+        case GANTRY_FLOAT32: return (double)*(const float *)p;
+        case GANTRY_FLOAT64: return *(const double *)p;
+        case GANTRY_FLOAT16: return (double)gantry__f16_to_f32(*(const uint16_t *)p);
         default: return (double)gantry__bf16_to_f32(*(const uint16_t *)p);
     }
 }
 
 static int64_t load_int(int32_t dtype, const void *p) {
     switch (dtype) {
-        case GANTRY_K_INT8: return *(const int8_t *)p;
-        case GANTRY_K_INT16: return *(const int16_t *)p;
-        case GANTRY_K_INT32: return *(const int32_t *)p;
-        case GANTRY_K_UINT16: return *(const uint16_t *)p;
-        case GANTRY_K_UINT32: return *(const uint32_t *)p;
-        case GANTRY_K_INT64:
-        case GANTRY_K_UINT64: return *(const int64_t *)p;
+        case GANTRY_INT8: return *(const int8_t *)p;
+        case GANTRY_INT16: return *(const int16_t *)p;
+        case GANTRY_INT32: return *(const int32_t *)p;
+        case GANTRY_UINT16: return *(const uint16_t *)p;
+        case GANTRY_UINT32: return *(const uint32_t *)p;
+        case GANTRY_INT64:
+        case GANTRY_UINT64: return *(const int64_t *)p;
         default: return *(const uint8_t *)p;
     }
 }
 
-static int in_set(int32_t dtype, uint64_t set) { return (GANTRY_K_BIT(dtype) & set) != 0; }
+static int in_set(int32_t dtype, uint64_t set) { return (GANTRY_DTYPE_BIT(dtype) & set) != 0; }
 
 static int wanted_bool(size_t op, int32_t dtype, const void *x, const void *y) {
     if (IS(LogicalAnd)) return load_int(dtype, x) && load_int(dtype, y);
     if (IS(LogicalOr)) return load_int(dtype, x) || load_int(dtype, y);
     if (IS(LogicalNot)) return !load_int(dtype, x);
-    if (in_set(dtype, GANTRY_K_FLOATING))
+    if (in_set(dtype, GANTRY_DTYPES_FLOATING))
         return compare_f(op, load_float(dtype, x), load_float(dtype, y));
-    if (in_set(dtype, GANTRY_K_UNSIGNED)) {
+    if (in_set(dtype, GANTRY_DTYPES_UNSIGNED)) {
         return compare_u(op, (uint64_t)load_int(dtype, x), (uint64_t)load_int(dtype, y));
     }
     return compare_i(op, load_int(dtype, x), load_int(dtype, y));
@@ -262,35 +262,35 @@ static int wanted_bool(size_t op, int32_t dtype, const void *x, const void *y) {
 /* What float32 arithmetic gives, rounded to dtype. */
 static double rounded(int32_t dtype, double x) {
     const float single = (float)x;
-    if (dtype == GANTRY_K_FLOAT16) return (double)gantry__f16_to_f32(gantry__f32_to_f16(single));
-    if (dtype == GANTRY_K_BFLOAT16) return (double)gantry__bf16_to_f32(gantry__f32_to_bf16(single));
-    return dtype == GANTRY_K_FLOAT32 ? (double)single : x;
+    if (dtype == GANTRY_FLOAT16) return (double)gantry__f16_to_f32(gantry__f32_to_f16(single));
+    if (dtype == GANTRY_BFLOAT16) return (double)gantry__bf16_to_f32(gantry__f32_to_bf16(single));
+    return dtype == GANTRY_FLOAT32 ? (double)single : x;
 }
 
 static void check_float(size_t op, int32_t dtype, const void *x, const void *y, const void *out,
                         double ulps) {
     const double a = load_float(dtype, x), b = load_float(dtype, y), got = load_float(dtype, out);
     const double want = rounded(dtype, float_result(op, a, b));
-    const double eps = dtype == GANTRY_K_FLOAT64   ? 0x1p-52
-                       : dtype == GANTRY_K_FLOAT32 ? 0x1p-23
-                       : dtype == GANTRY_K_FLOAT16 ? 0x1p-10
-                                                   : 0x1p-7;
-    const double least = dtype == GANTRY_K_FLOAT64   ? 0x1p-1074
-                         : dtype == GANTRY_K_FLOAT16 ? 0x1p-24
-                                                     : eps * 0x1p-126;
+    const double eps = dtype == GANTRY_FLOAT64   ? 0x1p-52
+                       : dtype == GANTRY_FLOAT32 ? 0x1p-23
+                       : dtype == GANTRY_FLOAT16 ? 0x1p-10
+                                                 : 0x1p-7;
+    const double least = dtype == GANTRY_FLOAT64   ? 0x1p-1074
+                         : dtype == GANTRY_FLOAT16 ? 0x1p-24
+                                                   : eps * 0x1p-126;
     if (!same_f(got, want, ulps, eps, least))
         fail_msg("%s(%a, %a) is %a, not %a", ops[op].name, a, b, got, want);
 }
 
 static void check_element(size_t op, int32_t dtype, int32_t out_dtype, const void *x, const void *y,
                           const void *out, double ulps) {
-    if (out_dtype == GANTRY_K_BOOL) {
+    if (out_dtype == GANTRY_BOOL) {
         assert_int_equal(*(const uint8_t *)out, wanted_bool(op, dtype, x, y));
-    } else if (in_set(dtype, GANTRY_K_FLOATING)) {
+    } else if (in_set(dtype, GANTRY_DTYPES_FLOATING)) {
         check_float(op, dtype, x, y, out, ulps);
     } else {
         const int64_t a = load_int(dtype, x), b = load_int(dtype, y);
-        const uint64_t want = int_result(op, a, b, in_set(dtype, GANTRY_K_UNSIGNED));
+        const uint64_t want = int_result(op, a, b, in_set(dtype, GANTRY_DTYPES_UNSIGNED));
         if (memcmp(out, &want, gantry__k_size(dtype)) != 0) { /* the lowest bytes come first */
             fail_msg("%s(%lld, %lld) of type %d is not %lld", ops[op].name, (long long)a,
                      (long long)b, (int)dtype, (long long)want);
@@ -308,13 +308,13 @@ static const gantry_kernel_def_t *find(const char *op) {
 }
 
 static int takes(const gantry_kernel_def_t *kernel, int32_t dtype) {
-    return kernel->type_count == 0 ? dtype == GANTRY_K_BOOL
-                                   : (kernel->types[0].dtype_mask & GANTRY_K_BIT(dtype)) != 0;
+    return kernel->type_count == 0 ? dtype == GANTRY_BOOL
+                                   : (kernel->types[0].dtype_mask & GANTRY_DTYPE_BIT(dtype)) != 0;
 }
 
 static int32_t result_type(size_t op, int32_t dtype) {
     const int predicate = IS(IsNan) || IS(IsInf) || IS(IsFinite) || compare_i(op, 0, 0) != 99;
-    return predicate ? GANTRY_K_BOOL : dtype;
+    return predicate ? GANTRY_BOOL : dtype;
 }
 
 static double allowed_ulps(size_t op) {
@@ -323,13 +323,13 @@ static double allowed_ulps(size_t op) {
 
 /* The type of the elements' bits, for comparing them: NaN has several. */
 static int is_nan(int32_t dtype, const void *p) {
-    return in_set(dtype, GANTRY_K_FLOATING) && isnan(load_float(dtype, p));
+    return in_set(dtype, GANTRY_DTYPES_FLOATING) && isnan(load_float(dtype, p));
 }
 
 /* Exponents of 0 to 7. */
 static void make_exponents(gantry_arg_t *y) {
     const uint32_t size = gantry__k_size(y->dtype);
-    if (!in_set(y->dtype, GANTRY_K_INTEGERS)) return;
+    if (!in_set(y->dtype, GANTRY_DTYPES_INTEGERS)) return;
     for (int64_t i = 0; i < y->element_count; ++i) {
         char *element = (char *)y->data + i * size;
         const char low = element[0] & 7;
@@ -416,7 +416,7 @@ static void elementwise_large_shapes_two_threads_matches_scalar_code(void **stat
 /* ---- single facts ---- */
 
 static gantry_arg_t *floats(cpu_call_t *device, int64_t count, const float *values) {
-    gantry_arg_t *arg = cpu_tensor(device, GANTRY_K_FLOAT32, 1, &count);
+    gantry_arg_t *arg = cpu_tensor(device, GANTRY_FLOAT32, 1, &count);
     memcpy(arg->data, values, (size_t)count * sizeof *values);
     return arg;
 }
@@ -426,7 +426,7 @@ static void binary_result_is(const char *op, float x, float y, float want) {
     for (int level = 0; level < LEVELS; ++level) {
         cpu_call_open(&device, level, 1);
         const gantry_arg_t *in[2] = {floats(&device, 1, &x), floats(&device, 1, &y)};
-        gantry_arg_t *out = cpu_tensor(&device, GANTRY_K_FLOAT32, 1, (int64_t[]){1});
+        gantry_arg_t *out = cpu_tensor(&device, GANTRY_FLOAT32, 1, (int64_t[]){1});
         assert_int_equal(cpu_compute(&device, find(op), in, 2, out, NULL, 0), 0);
         float got = *(float *)out->data;
         if (isnan(want)) {
@@ -464,7 +464,7 @@ static void division_fails(int32_t dtype, const shapes_t *s, int64_t zero_at) {
         assert_int_equal(cpu_compute(&device, find("Div"), in, 2, out, NULL, 0), 0);
         memset((char *)in[1]->data + zero_at * gantry__k_size(dtype), 0, gantry__k_size(dtype));
         assert_int_equal(cpu_compute(&device, find("Div"), in, 2, out, NULL, 0),
-                         GANTRY_K_INVALID_ARGUMENT);
+                         GANTRY_INVALID_ARGUMENT);
         assert_string_equal(device.message, "Integer division by zero");
         cpu_call_close(&device);
     }
@@ -485,9 +485,9 @@ static void division_integer_by_zero_is_invalid_argument(void **state) {
         int64_t last = cases[c].y_rank == 0
                            ? 0
                            : cases[c].y[0] * (cases[c].y_rank == 2 ? cases[c].y[1] : 1) - 1;
-        division_fails(GANTRY_K_INT32, &cases[c], last);
-        division_fails(GANTRY_K_INT64, &cases[c], last);
-        division_fails(GANTRY_K_UINT8, &cases[c], last);
+        division_fails(GANTRY_INT32, &cases[c], last);
+        division_fails(GANTRY_INT64, &cases[c], last);
+        division_fails(GANTRY_UINT8, &cases[c], last);
     }
 }
 
@@ -496,9 +496,9 @@ static void add_in_place_gives_the_same(void **state) {
     const int64_t count = 100003;
     (void)state;
     cpu_call_open(&device, -1, 2);
-    gantry_arg_t *x = make_values(&device, GANTRY_K_INT32, 1, &count, 1);
-    gantry_arg_t *y = make_values(&device, GANTRY_K_INT32, 1, &count, 2);
-    gantry_arg_t *apart = cpu_tensor(&device, GANTRY_K_INT32, 1, &count);
+    gantry_arg_t *x = make_values(&device, GANTRY_INT32, 1, &count, 1);
+    gantry_arg_t *y = make_values(&device, GANTRY_INT32, 1, &count, 2);
+    gantry_arg_t *apart = cpu_tensor(&device, GANTRY_INT32, 1, &count);
     const gantry_arg_t *in[2] = {x, y};
     assert_int_equal(cpu_compute(&device, find("Sub"), in, 2, apart, NULL, 0), 0);
     assert_int_equal(cpu_compute(&device, find("Sub"), in, 2, y, NULL, 0), 0);
@@ -511,8 +511,8 @@ static void large_output_past_the_caches_gives_the_same(void **state) {
     const int64_t count = (INT64_C(26) << 18) + 5; /* 26 MiB of float32 */
     (void)state;
     cpu_call_open(&device, -1, 2);
-    gantry_arg_t *x = make_values(&device, GANTRY_K_INT32, 1, &count, 1);
-    gantry_arg_t *out = cpu_tensor(&device, GANTRY_K_INT32, 1, &count);
+    gantry_arg_t *x = make_values(&device, GANTRY_INT32, 1, &count, 1);
+    gantry_arg_t *out = cpu_tensor(&device, GANTRY_INT32, 1, &count);
     const gantry_arg_t *in[2] = {x, x};
     for (int level = 0; level < LEVELS; ++level) {
         device.device.simd_level = level;

@@ -75,10 +75,10 @@ static void cast_float_out_of_range_saturates_and_nan_is_zero(void **state) {
         NAN, 1e300, -1e300, 9223372036854775808.0, -9223372036854775808.0, 9223372036854774784.0};
     const int64_t e_i64[] = {0, INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN, 9223372036854774784};
     (void)state;
-    cast_is(GANTRY_K_FLOAT32, f, COUNT(f), GANTRY_K_INT32, f_i32, 0);
-    cast_is(GANTRY_K_FLOAT32, g, COUNT(g), GANTRY_K_INT64, g_i64, 0);
-    cast_is(GANTRY_K_FLOAT64, d, COUNT(d), GANTRY_K_INT32, d_i32, 0);
-    cast_is(GANTRY_K_FLOAT64, e, COUNT(e), GANTRY_K_INT64, e_i64, 0);
+    cast_is(GANTRY_FLOAT32, f, COUNT(f), GANTRY_INT32, f_i32, 0);
+    cast_is(GANTRY_FLOAT32, g, COUNT(g), GANTRY_INT64, g_i64, 0);
+    cast_is(GANTRY_FLOAT64, d, COUNT(d), GANTRY_INT32, d_i32, 0);
+    cast_is(GANTRY_FLOAT64, e, COUNT(e), GANTRY_INT64, e_i64, 0);
 }
 
 static void cast_to_bool_is_not_equal_to_zero(void **state) {
@@ -87,8 +87,8 @@ static void cast_to_bool_is_not_equal_to_zero(void **state) {
     const int64_t i[] = {0, INT64_C(1) << 32, -1};
     const uint8_t i_b[] = {0, 1, 1};
     (void)state;
-    cast_is(GANTRY_K_FLOAT32, f, COUNT(f), GANTRY_K_BOOL, f_b, 0);
-    cast_is(GANTRY_K_INT64, i, COUNT(i), GANTRY_K_BOOL, i_b, 0);
+    cast_is(GANTRY_FLOAT32, f, COUNT(f), GANTRY_BOOL, f_b, 0);
+    cast_is(GANTRY_INT64, i, COUNT(i), GANTRY_BOOL, i_b, 0);
 }
 
 static void cast_between_widths_wraps_rounds_and_truncates(void **state) {
@@ -108,18 +108,17 @@ static void cast_between_widths_wraps_rounds_and_truncates(void **state) {
     const uint8_t b[] = {0, 1};
     const double b_f64[] = {0.0, 1.0};
     (void)state;
-    cast_is(GANTRY_K_INT64, i, COUNT(i), GANTRY_K_INT32, i_i32, 0);
-    cast_is(GANTRY_K_INT64, i, COUNT(i), GANTRY_K_FLOAT32, i_f32, 0);
-    cast_is(GANTRY_K_FLOAT64, d, COUNT(d), GANTRY_K_FLOAT32, nearest, 0);
-    cast_is(GANTRY_K_FLOAT64, d, COUNT(d), GANTRY_K_FLOAT32, truncated, 1);
-    cast_is(GANTRY_K_BOOL, b, COUNT(b), GANTRY_K_FLOAT64, b_f64, 0);
+    cast_is(GANTRY_INT64, i, COUNT(i), GANTRY_INT32, i_i32, 0);
+    cast_is(GANTRY_INT64, i, COUNT(i), GANTRY_FLOAT32, i_f32, 0);
+    cast_is(GANTRY_FLOAT64, d, COUNT(d), GANTRY_FLOAT32, nearest, 0);
+    cast_is(GANTRY_FLOAT64, d, COUNT(d), GANTRY_FLOAT32, truncated, 1);
+    cast_is(GANTRY_BOOL, b, COUNT(b), GANTRY_FLOAT64, b_f64, 0);
 }
 
 /* ---- Select ---- */
 
 static void select_broadcast_operands_matches_scalar_code(void **state) {
-    static const int32_t types[] = {GANTRY_K_BOOL, GANTRY_K_FLOAT16, GANTRY_K_INT32,
-                                    GANTRY_K_INT64};
+    static const int32_t types[] = {GANTRY_BOOL, GANTRY_FLOAT16, GANTRY_INT32, GANTRY_INT64};
     const int64_t c_dims[] = {5000, 1}, x_dims[] = {7}, out_dims[] = {5000, 7};
     (void)state;
     for (size_t t = 0; t < sizeof types / sizeof types[0]; ++t) {
@@ -127,7 +126,7 @@ static void select_broadcast_operands_matches_scalar_code(void **state) {
             cpu_call_t device;
             cpu_call_open(&device, level, 2);
             const uint32_t bytes = gantry__k_size(types[t]);
-            gantry_arg_t *c = cpu_tensor(&device, GANTRY_K_BOOL, 2, c_dims);
+            gantry_arg_t *c = cpu_tensor(&device, GANTRY_BOOL, 2, c_dims);
             gantry_arg_t *x = cpu_tensor(&device, types[t], 1, x_dims);
             gantry_arg_t *y = cpu_tensor(&device, types[t], 2, out_dims);
             gantry_arg_t *out = cpu_tensor(&device, types[t], 2, out_dims);
@@ -155,8 +154,8 @@ static void fill_every_type_and_size_fills_all(void **state) {
     (void)state;
     for (int level = 0; level < LEVELS; ++level) {
         for (size_t k = 0; k < sizeof counts / sizeof counts[0]; ++k) {
-            static const int32_t types[] = {GANTRY_K_BOOL, GANTRY_K_BFLOAT16, GANTRY_K_FLOAT32,
-                                            GANTRY_K_INT64};
+            static const int32_t types[] = {GANTRY_BOOL, GANTRY_BFLOAT16, GANTRY_FLOAT32,
+                                            GANTRY_INT64};
             for (size_t t = 0; t < sizeof types / sizeof types[0]; ++t) {
                 cpu_call_t device;
                 cpu_call_open(&device, level, 2);
@@ -188,11 +187,10 @@ static void likes_give_zero_and_one_of_the_type(void **state) {
     const struct {
         int32_t dtype;
         const void *one;
-    } cases[] = {{GANTRY_K_FLOAT64, &one_f64},   {GANTRY_K_FLOAT32, &one_f32},
-                 {GANTRY_K_INT32, &one_i32},     {GANTRY_K_INT64, &one_i64},
-                 {GANTRY_K_BOOL, &one_b8},       {GANTRY_K_FLOAT16, &one_f16},
-                 {GANTRY_K_BFLOAT16, &one_bf16}, {GANTRY_K_UINT16, &one_u16},
-                 {GANTRY_K_COMPLEX64, one_c64}};
+    } cases[] = {
+        {GANTRY_FLOAT64, &one_f64},   {GANTRY_FLOAT32, &one_f32}, {GANTRY_INT32, &one_i32},
+        {GANTRY_INT64, &one_i64},     {GANTRY_BOOL, &one_b8},     {GANTRY_FLOAT16, &one_f16},
+        {GANTRY_BFLOAT16, &one_bf16}, {GANTRY_UINT16, &one_u16},  {GANTRY_COMPLEX64, one_c64}};
     cpu_call_t device;
     (void)state;
     cpu_call_open(&device, -1, 1);
@@ -219,18 +217,18 @@ static void range_is_start_plus_index_times_delta(void **state) {
     for (int level = 0; level < LEVELS; ++level) {
         cpu_call_t device;
         cpu_call_open(&device, level, 2);
-        gantry_arg_t *s = tensor_of(&device, GANTRY_K_FLOAT32, 1, &start);
-        const gantry_arg_t *in[3] = {s, s, tensor_of(&device, GANTRY_K_FLOAT32, 1, &delta)};
-        gantry_arg_t *out = cpu_tensor(&device, GANTRY_K_FLOAT32, 1, &count);
+        gantry_arg_t *s = tensor_of(&device, GANTRY_FLOAT32, 1, &start);
+        const gantry_arg_t *in[3] = {s, s, tensor_of(&device, GANTRY_FLOAT32, 1, &delta)};
+        gantry_arg_t *out = cpu_tensor(&device, GANTRY_FLOAT32, 1, &count);
         assert_int_equal(cpu_compute(&device, find("Range"), in, 3, out, NULL, 0), 0);
         for (int64_t i = 0; i < count; ++i) {
             volatile float product = (float)i * delta; /* rounded by itself */
             float want = start + product;
             assert_memory_equal((float *)out->data + i, &want, sizeof want);
         }
-        const gantry_arg_t *ints[3] = {tensor_of(&device, GANTRY_K_INT32, 1, &i_start), s,
-                                       tensor_of(&device, GANTRY_K_INT32, 1, &i_delta)};
-        out = cpu_tensor(&device, GANTRY_K_INT32, 1, &count);
+        const gantry_arg_t *ints[3] = {tensor_of(&device, GANTRY_INT32, 1, &i_start), s,
+                                       tensor_of(&device, GANTRY_INT32, 1, &i_delta)};
+        out = cpu_tensor(&device, GANTRY_INT32, 1, &count);
         assert_int_equal(cpu_compute(&device, find("Range"), ints, 3, out, NULL, 0), 0);
         assert_int_equal(((int32_t *)out->data)[0], INT32_MAX - 2);
         assert_int_equal(((int32_t *)out->data)[1], INT32_MIN); /* wraps */
@@ -250,13 +248,13 @@ static void add_n_many_inputs_adds_from_left_to_right(void **state) {
             const gantry_arg_t *in[12];
             gantry_arg_t *last = NULL;
             for (uint32_t k = 0; k < n; ++k) {
-                last = cpu_tensor(&device, GANTRY_K_FLOAT32, 1, &count);
+                last = cpu_tensor(&device, GANTRY_FLOAT32, 1, &count);
                 for (int64_t i = 0; i < count; ++i)
                     ((float *)last->data)[i] =
                         ldexpf((float)(i % 1001) - 500, (int)(i * k % 40) - 20);
                 in[k] = last;
             }
-            gantry_arg_t *out = cpu_tensor(&device, GANTRY_K_FLOAT32, 1, &count);
+            gantry_arg_t *out = cpu_tensor(&device, GANTRY_FLOAT32, 1, &count);
             assert_int_equal(cpu_compute(&device, find("AddN"), in, n, out, NULL, 0), 0);
             for (int64_t i = 0; i < count; ++i) {
                 float sum = ((const float *)in[0]->data)[i];
@@ -277,9 +275,9 @@ static void bias_is_added(const char *format, int32_t rank, const int64_t *dims,
     const gantry_attr_t *attrs[1] = {&attr};
     cpu_call_t device;
     cpu_call_open(&device, -1, 2);
-    gantry_arg_t *x = cpu_tensor(&device, GANTRY_K_INT32, rank, dims);
-    gantry_arg_t *bias = cpu_tensor(&device, GANTRY_K_INT32, 1, &dims[channel]);
-    gantry_arg_t *out = cpu_tensor(&device, GANTRY_K_INT32, rank, dims);
+    gantry_arg_t *x = cpu_tensor(&device, GANTRY_INT32, rank, dims);
+    gantry_arg_t *bias = cpu_tensor(&device, GANTRY_INT32, 1, &dims[channel]);
+    gantry_arg_t *out = cpu_tensor(&device, GANTRY_INT32, rank, dims);
     int64_t inner = 1;
     for (int32_t d = channel + 1; d < rank; ++d) inner *= dims[d];
     for (int64_t i = 0; i < x->element_count; ++i) ((int32_t *)x->data)[i] = (int32_t)i;

@@ -14,10 +14,10 @@
 #include "kernels/matmul/cpu_blas.h"
 #include "kernels/matmul/matmul_cpu.h"
 
-#define F32 GANTRY_K_FLOAT32
-#define F64 GANTRY_K_FLOAT64
-#define I32 GANTRY_K_INT32
-#define I64 GANTRY_K_INT64
+#define F32 GANTRY_FLOAT32
+#define F64 GANTRY_FLOAT64
+#define I32 GANTRY_INT32
+#define I64 GANTRY_INT64
 
 static const int32_t dtypes[] = {F32, F64, I32, I64};
 static uint64_t random_state = 1;
@@ -222,12 +222,12 @@ static void matmul_scratch_exhausted_returns_the_status(void **state) {
     gantry_arg_t *a = cpu_tensor(&cpu, F64, 2, sizes), *c = cpu_tensor(&cpu, F64, 2, sizes);
     randomize(a);
     cpu.scratch_left = 0;
-    assert_int_equal(run(&cpu, "MatMul", a, a, 0, 0, c), GANTRY_K_RESOURCE_EXHAUSTED);
+    assert_int_equal(run(&cpu, "MatMul", a, a, 0, 0, c), GANTRY_RESOURCE_EXHAUSTED);
     const int64_t batch_sizes[] = {3, 200, 200};
     gantry_arg_t *x = cpu_tensor(&cpu, F64, 3, batch_sizes),
                  *z = cpu_tensor(&cpu, F64, 3, batch_sizes);
     randomize(x);
-    assert_int_equal(run(&cpu, "BatchMatMul", x, x, 0, 0, z), GANTRY_K_RESOURCE_EXHAUSTED);
+    assert_int_equal(run(&cpu, "BatchMatMul", x, x, 0, 0, z), GANTRY_RESOURCE_EXHAUSTED);
     cpu_call_close(&cpu);
 }
 

@@ -121,10 +121,10 @@ static void draw_concat(cpu_call_t *owner, int64_t limit) {
 
 static gantry_arg_t *draw_indices(cpu_call_t *owner, int32_t rank, const int64_t *dims, int64_t low,
                                   int64_t high) {
-    gantry_arg_t *arg = cpu_tensor(owner, draw(2) ? GANTRY_K_INT64 : GANTRY_K_INT32, rank, dims);
+    gantry_arg_t *arg = cpu_tensor(owner, draw(2) ? GANTRY_INT64 : GANTRY_INT32, rank, dims);
     for (int64_t i = 0; i < arg->element_count; ++i) {
         int64_t value = low + (int64_t)draw((uint64_t)(high - low));
-        if (arg->dtype == GANTRY_K_INT64) {
+        if (arg->dtype == GANTRY_INT64) {
             ((int64_t *)arg->data)[i] = value;
         } else {
             ((int32_t *)arg->data)[i] = (int32_t)value;
@@ -253,7 +253,7 @@ static void transpose_permutations_of_four_match_reference(void **state) {
     for (int64_t p = 0; p < 256; ++p) {
         const int64_t perm[] = {p / 64, p / 16 % 4, p / 4 % 4, p % 4};
         if ((1 << perm[0] | 1 << perm[1] | 1 << perm[2] | 1 << perm[3]) != 15) continue;
-        for (int i = 0; i < 4; ++i) check_transpose(&owner, 4, dims[i], perm, GANTRY_K_FLOAT32);
+        for (int i = 0; i < 4; ++i) check_transpose(&owner, 4, dims[i], perm, GANTRY_FLOAT32);
     }
     cpu_call_close(&owner);
 }
@@ -261,15 +261,15 @@ static void transpose_permutations_of_four_match_reference(void **state) {
 static void expect_bad_index(cpu_call_t *owner, const gantry_arg_t *indices, int64_t limit,
                              const char *message) {
     const int64_t dims[] = {limit, 2};
-    const gantry_arg_t *params = draw_tensor(owner, GANTRY_K_FLOAT32, 2, dims);
+    const gantry_arg_t *params = draw_tensor(owner, GANTRY_FLOAT32, 2, dims);
     const gantry_arg_t *inputs[] = {params, indices, host_scalar(owner, 0)};
     int64_t out_dims[8];
     memcpy(out_dims, indices->dims, (size_t)indices->rank * sizeof out_dims[0]);
     out_dims[indices->rank] = 2;
-    gantry_arg_t *out = cpu_tensor(owner, GANTRY_K_FLOAT32, indices->rank + 1, out_dims);
+    gantry_arg_t *out = cpu_tensor(owner, GANTRY_FLOAT32, indices->rank + 1, out_dims);
     gantry_attr_t attr = int_attr("batch_dims", 0);
     owner->message[0] = '\0';
-    assert_int_equal(compute(owner, "Gather", inputs, 3, out, &attr), GANTRY_K_INVALID_ARGUMENT);
+    assert_int_equal(compute(owner, "Gather", inputs, 3, out, &attr), GANTRY_INVALID_ARGUMENT);
     assert_string_equal(owner->message, message);
     for (int64_t i = 0; i < indices->element_count; ++i) { /* good rows are there, bad ones 0 */
         static const float zeros[2] = {0, 0};
@@ -309,7 +309,7 @@ static void gather_on_threads_names_the_first_bad_index(void **state) {
     gantry_arg_t *indices = draw_indices(&owner, 1, &count, 0, 100);
     const int64_t bad[] = {199999, 123456, 54321, 54322};
     for (int i = 0; i < 4; ++i) {
-        if (indices->dtype == GANTRY_K_INT64) {
+        if (indices->dtype == GANTRY_INT64) {
             ((int64_t *)indices->data)[bad[i]] = 1000 + i;
         } else {
             ((int32_t *)indices->data)[bad[i]] = 1000 + i;

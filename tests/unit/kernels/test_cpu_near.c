@@ -59,7 +59,7 @@ static void assert_loop(int row, float (*function)(float)) {
 /* The same arguments made 2^10 times as large, as the limit of float64 is. */
 static void assert_wide_loop(int row, double (*function)(double)) {
     static const int64_t counts[] = {0, 1, 255, 256, 257, COUNT};
-    const uint32_t column = gantry__cpu_type_column(GANTRY_K_FLOAT64);
+    const uint32_t column = gantry__cpu_type_column(GANTRY_FLOAT64);
     for (int i = 0; i < COUNT; ++i) {
         wide_x[i] = (double)x[i] * 1024.0;
     }

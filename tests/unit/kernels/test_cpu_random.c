@@ -102,7 +102,7 @@ static const gantry_kernel_def_t *find(const char *op) {
 }
 
 static gantry_arg_t *longs(cpu_call_t *device, int64_t count, const int64_t *values) {
-    gantry_arg_t *arg = cpu_tensor(device, GANTRY_K_INT64, 1, &count);
+    gantry_arg_t *arg = cpu_tensor(device, GANTRY_INT64, 1, &count);
     memcpy(arg->data, values, (size_t)count * 8);
     arg->in_host_memory = 1;
     return arg;
@@ -135,9 +135,9 @@ static void uniform_all_sizes_and_levels_matches_scalar_code(void **state) {
             cpu_call_t device;
             cpu_call_open(&device, level, 2);
             const float *f =
-                draw(&device, "StatelessRandomUniformV2", GANTRY_K_FLOAT32, counts[c])->data;
+                draw(&device, "StatelessRandomUniformV2", GANTRY_FLOAT32, counts[c])->data;
             const double *d =
-                draw(&device, "StatelessRandomUniformV2", GANTRY_K_FLOAT64, counts[c])->data;
+                draw(&device, "StatelessRandomUniformV2", GANTRY_FLOAT64, counts[c])->data;
             for (int64_t i = 0; i < counts[c]; ++i) {
                 const float want_f = ldexpf((float)(word(i) & 0x7fffff), -23);
                 const uint64_t bits = (uint64_t)(word(2 * i) & 0xfffff) << 32 | word(2 * i + 1);
@@ -159,8 +159,8 @@ static void normal_is_box_muller_and_equal_on_all_levels(void **state) {
     cpu_call_t device;
     (void)state;
     cpu_call_open(&device, -1, 2);
-    const float *f = draw(&device, "StatelessRandomNormalV2", GANTRY_K_FLOAT32, count)->data;
-    const double *d = draw(&device, "StatelessRandomNormalV2", GANTRY_K_FLOAT64, count)->data;
+    const float *f = draw(&device, "StatelessRandomNormalV2", GANTRY_FLOAT32, count)->data;
+    const double *d = draw(&device, "StatelessRandomNormalV2", GANTRY_FLOAT64, count)->data;
     for (int64_t i = 0; i + 1 < count; i += 2) {
         const double u = fmax((double)gantry__uniform_f32(word(i)), (double)1e-7f);
         const double a =
@@ -176,10 +176,10 @@ static void normal_is_box_muller_and_equal_on_all_levels(void **state) {
     for (int level = 0; level < LEVELS; ++level) {
         device.device.simd_level = level;
         assert_memory_equal(f,
-                            draw(&device, "StatelessRandomNormalV2", GANTRY_K_FLOAT32, count)->data,
+                            draw(&device, "StatelessRandomNormalV2", GANTRY_FLOAT32, count)->data,
                             (size_t)count * 4);
         assert_memory_equal(d,
-                            draw(&device, "StatelessRandomNormalV2", GANTRY_K_FLOAT64, count)->data,
+                            draw(&device, "StatelessRandomNormalV2", GANTRY_FLOAT64, count)->data,
                             (size_t)count * 8);
     }
     cpu_call_close(&device);
@@ -192,8 +192,8 @@ static void seed_of_either_width_is_scrambled_alike(void **state) {
     cpu_call_t device;
     (void)state;
     cpu_call_open(&device, -1, 1);
-    gantry_arg_t *a = cpu_tensor(&device, GANTRY_K_FLOAT32, 1, &count);
-    gantry_arg_t *b = cpu_tensor(&device, GANTRY_K_FLOAT32, 1, &count);
+    gantry_arg_t *a = cpu_tensor(&device, GANTRY_FLOAT32, 1, &count);
+    gantry_arg_t *b = cpu_tensor(&device, GANTRY_FLOAT32, 1, &count);
     const gantry_arg_t *by_wide[2] = {longs(&device, 1, &count), longs(&device, 2, wide)};
     const gantry_arg_t *by_narrow[2] = {longs(&device, 1, &count), cpu_ints(&device, 2, narrow)};
     assert_int_equal(cpu_compute(&device, find("StatelessRandomUniform"), by_wide, 2, a, NULL, 0),
@@ -216,9 +216,9 @@ static void algorithm_unknown_is_invalid_argument(void **state) {
     cpu_call_open(&device, -1, 1);
     const gantry_arg_t *in[4] = {longs(&device, 1, &count), longs(&device, 1, key),
                                  longs(&device, 2, counter), cpu_ints(&device, 1, &threefry)};
-    gantry_arg_t *out = cpu_tensor(&device, GANTRY_K_FLOAT32, 1, &count);
+    gantry_arg_t *out = cpu_tensor(&device, GANTRY_FLOAT32, 1, &count);
     assert_int_equal(cpu_compute(&device, find("StatelessRandomNormalV2"), in, 4, out, NULL, 0),
-                     GANTRY_K_INVALID_ARGUMENT);
+                     GANTRY_INVALID_ARGUMENT);
     assert_non_null(strstr(device.message, "alg is 2"));
     cpu_call_close(&device);
 }

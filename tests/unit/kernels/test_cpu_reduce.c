@@ -155,7 +155,7 @@ static void check_output(int op, const gantry_arg_t *input, uint32_t mask,
 }
 
 static gantry_arg_t *reduced_output(cpu_call_t *cpu, const gantry_arg_t *input, uint32_t mask) {
-    int64_t sizes[GANTRY_K_MAX_RANK];
+    int64_t sizes[GANTRY_MAX_RANK];
     int32_t rank = 0;
     for (int32_t i = 0; i < input->rank; ++i) {
         if (!(mask >> i & 1u)) {
@@ -166,9 +166,9 @@ static gantry_arg_t *reduced_output(cpu_call_t *cpu, const gantry_arg_t *input, 
 }
 
 static gantry_arg_t *axes_of(cpu_call_t *cpu, uint32_t mask) {
-    int32_t axes[GANTRY_K_MAX_RANK];
+    int32_t axes[GANTRY_MAX_RANK];
     int64_t count = 0;
-    for (int32_t i = 0; i < GANTRY_K_MAX_RANK; ++i) {
+    for (int32_t i = 0; i < GANTRY_MAX_RANK; ++i) {
         if (mask >> i & 1u) {
             axes[count++] = i;
         }
@@ -265,8 +265,8 @@ static void reduction_any_axes_follow_the_tree(void **state) {
     (void)state;
     cpu_call_open(&cpu, -1, 2);
     for (int round = 0; round < 360; ++round) {
-        int64_t sizes[GANTRY_K_MAX_RANK];
-        int32_t rank = 1 + (int32_t)(random_bits() % GANTRY_K_MAX_RANK);
+        int64_t sizes[GANTRY_MAX_RANK];
+        int32_t rank = 1 + (int32_t)(random_bits() % GANTRY_MAX_RANK);
         int64_t limit = 12000;
         for (int32_t i = 0; i < rank; ++i) {
             sizes[i] = 1 + (int64_t)(random_bits() % (i % 3 == 0 ? 9u : 4u));
@@ -464,7 +464,7 @@ static void sum_scratch_exhausted_returns_the_status(void **state) {
         const gantry_arg_t *inputs[] = {input, axes_of(&cpu, 1)};
         cpu.scratch_left = 0;
         assert_int_equal(cpu_compute(&cpu, kernel_of(ops[k % 2]), inputs, 2, output, NULL, 0),
-                         GANTRY_K_RESOURCE_EXHAUSTED);
+                         GANTRY_RESOURCE_EXHAUSTED);
     }
     cpu_call_close(&cpu);
 }
@@ -473,7 +473,7 @@ static void sum_scratch_exhausted_returns_the_status(void **state) {
 
 static void check_argmax(cpu_call_t *cpu, const gantry_arg_t *input, int32_t axis,
                          int32_t out_dtype) {
-    int64_t sizes[GANTRY_K_MAX_RANK], inner = 1;
+    int64_t sizes[GANTRY_MAX_RANK], inner = 1;
     int32_t rank = 0;
     for (int32_t i = 0; i < input->rank; ++i) {
         inner *= i > axis ? input->dims[i] : 1;
@@ -500,7 +500,7 @@ static void check_argmax(cpu_call_t *cpu, const gantry_arg_t *input, int32_t axi
 static void argmax_any_axis_finds_the_first_largest(void **state) {
     static const int64_t shapes[][3] = {{3, 5, 7},    {1, 1, 300}, {4, 63, 64},    {2, 65, 129},
                                         {2, 4097, 2}, {1, 3, 300}, {1, 1, 200001}, {2, 5000, 3}};
-    static const int32_t dtypes[] = {F32, F64, I32, I64, GANTRY_K_BOOL};
+    static const int32_t dtypes[] = {F32, F64, I32, I64, GANTRY_BOOL};
     int best = gantry__cpu_simd_detect(NULL);
     (void)state;
     for (int level = 0; level <= best; ++level) {
@@ -557,7 +557,7 @@ static void argmax_empty_axis_is_refused(void **state) {
     const gantry_arg_t *inputs[] = {cpu_tensor(&cpu, F32, 2, sizes), cpu_ints(&cpu, 1, &axis)};
     gantry_arg_t *output = cpu_tensor(&cpu, I64, 1, out_sizes);
     assert_int_equal(cpu_compute(&cpu, kernel_of("ArgMax"), inputs, 2, output, NULL, 0),
-                     GANTRY_K_INVALID_ARGUMENT);
+                     GANTRY_INVALID_ARGUMENT);
     assert_non_null(strstr(cpu.message, "no elements"));
     cpu_call_close(&cpu);
 }

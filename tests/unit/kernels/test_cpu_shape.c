@@ -203,11 +203,11 @@ static void pad_of_nothing_is_the_value(void **state) {
     cpu_call_open(&owner, -1, 2);
     const int64_t dims[] = {2, 0}, out_dims[] = {4, 70}, paddings[] = {1, 1, 30, 40};
     const gantry_attr_t none = {.name = NULL};
-    const gantry_arg_t *value = host_value(&owner, GANTRY_K_FLOAT32);
-    gantry_arg_t *x = draw_tensor(&owner, GANTRY_K_FLOAT32, 2, dims);
+    const gantry_arg_t *value = host_value(&owner, GANTRY_FLOAT32);
+    gantry_arg_t *x = draw_tensor(&owner, GANTRY_FLOAT32, 2, dims);
     x->span = (gantry_span_t){0, 0, 0}; /* no memory at all */
     const gantry_arg_t *inputs[] = {x, host_ints(&owner, 4, paddings, 0), value};
-    gantry_arg_t *out = cpu_tensor(&owner, GANTRY_K_FLOAT32, 2, out_dims);
+    gantry_arg_t *out = cpu_tensor(&owner, GANTRY_FLOAT32, 2, out_dims);
     run(&owner, "Pad", inputs, 3, out, &none);
     for (int64_t i = 0; i < out->element_count; ++i) expect_element(out, i, value->data, "Pad");
     cpu_call_close(&owner);
@@ -464,8 +464,8 @@ static void draw_band_part(cpu_call_t *owner, int64_t limit) {
 static void draw_permutation(cpu_call_t *owner, int64_t limit) {
     const int64_t count = 1 + (int64_t)draw((uint64_t)limit);
     const gantry_attr_t none = {.name = NULL};
-    gantry_arg_t *x = cpu_tensor(owner, GANTRY_K_INT64, 1, &count),
-                 *out = cpu_tensor(owner, GANTRY_K_INT64, 1, &count);
+    gantry_arg_t *x = cpu_tensor(owner, GANTRY_INT64, 1, &count),
+                 *out = cpu_tensor(owner, GANTRY_INT64, 1, &count);
     int64_t *values = x->data;
     const gantry_arg_t *inputs[] = {x};
     for (int64_t i = 0; i < count; ++i) {
@@ -478,7 +478,7 @@ static void draw_permutation(cpu_call_t *owner, int64_t limit) {
     const int64_t place = (int64_t)draw((uint64_t)count), kept = values[place];
     values[place] = draw(2) ? count : -1;
     assert_int_equal(compute(owner, "InvertPermutation", inputs, 1, out, &none),
-                     GANTRY_K_INVALID_ARGUMENT);
+                     GANTRY_INVALID_ARGUMENT);
     assert_non_null(strstr(owner->message, " is not between 0 and "));
     values[place] = (kept + 1) % count;
     if (count > 1) {
@@ -486,7 +486,7 @@ static void draw_permutation(cpu_call_t *owner, int64_t limit) {
         (void)snprintf(text, sizeof text, " = %" PRId64 " is duplicated in the input.",
                        values[place]);
         assert_int_equal(compute(owner, "InvertPermutation", inputs, 1, out, &none),
-                         GANTRY_K_INVALID_ARGUMENT);
+                         GANTRY_INVALID_ARGUMENT);
         assert_non_null(strstr(owner->message, text));
     }
     cpu_call_clear(owner);

@@ -14,7 +14,7 @@
 #define LEVELS (gantry__cpu_simd_detect(NULL) + 1)
 #define BORDERS (3 * 0x8000)
 
-static const int32_t halves[] = {GANTRY_K_FLOAT16, GANTRY_K_BFLOAT16};
+static const int32_t halves[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16};
 
 /* Exponent and fraction of the type; infinity's bits. */
 typedef struct half_t {
@@ -24,7 +24,7 @@ typedef struct half_t {
 } half_t;
 
 static half_t half_of(int32_t dtype) {
-    return dtype == GANTRY_K_FLOAT16 ? (half_t){10, -24, 0x7c00} : (half_t){7, -133, 0x7f80};
+    return dtype == GANTRY_FLOAT16 ? (half_t){10, -24, 0x7c00} : (half_t){7, -133, 0x7f80};
 }
 
 static double number_of(int32_t dtype, uint16_t bits) {
@@ -65,9 +65,9 @@ static void check_widened(cpu_call_t *device, int32_t dtype) {
     for (int64_t i = 0; i < count; ++i) {
         ((uint16_t *)x->data)[i] = (uint16_t)i;
     }
-    const float *single = cast(device, x, GANTRY_K_FLOAT32, 0)->data;
-    const double *wide = cast(device, x, GANTRY_K_FLOAT64, 0)->data;
-    const uint8_t *truth = cast(device, x, GANTRY_K_BOOL, 0)->data;
+    const float *single = cast(device, x, GANTRY_FLOAT32, 0)->data;
+    const double *wide = cast(device, x, GANTRY_FLOAT64, 0)->data;
+    const uint8_t *truth = cast(device, x, GANTRY_BOOL, 0)->data;
     for (int64_t i = 0; i < count; ++i) {
         const double want = number_of(dtype, (uint16_t)i);
         if (isnan(want)) {
@@ -122,13 +122,13 @@ static void check_narrowed(cpu_call_t *device, int32_t dtype, float sign) {
     static float values[BORDERS];
     static uint16_t want[BORDERS];
     const int64_t count = fill_borders(dtype, values, want);
-    gantry_arg_t *x = cpu_tensor(device, GANTRY_K_FLOAT32, 1, &count);
+    gantry_arg_t *x = cpu_tensor(device, GANTRY_FLOAT32, 1, &count);
 
     for (int64_t i = 0; i < count; ++i) {
         ((float *)x->data)[i] = sign * values[i];
     }
     const uint16_t *single = cast(device, x, dtype, 0)->data;
-    const uint16_t *wide = cast(device, cast(device, x, GANTRY_K_FLOAT64, 0), dtype, 0)->data;
+    const uint16_t *wide = cast(device, cast(device, x, GANTRY_FLOAT64, 0), dtype, 0)->data;
     for (int64_t i = 0; i < count; ++i) {
         const uint16_t signed_want = (uint16_t)(want[i] | (sign < 0 ? 0x8000 : 0));
         if (single[i] != signed_want || wide[i] != signed_want) {
@@ -157,7 +157,7 @@ static void narrow_is(const float *x, int64_t count, int32_t dtype, int truncate
     for (int level = 0; level < LEVELS; ++level) {
         cpu_call_t device;
         cpu_call_open(&device, level, 1);
-        gantry_arg_t *in = cpu_tensor(&device, GANTRY_K_FLOAT32, 1, &count);
+        gantry_arg_t *in = cpu_tensor(&device, GANTRY_FLOAT32, 1, &count);
         memcpy(in->data, x, (size_t)count * sizeof *x);
         assert_memory_equal(cast(&device, in, dtype, truncate)->data, want,
                             (size_t)count * sizeof *want);
@@ -174,11 +174,11 @@ static void specials_and_truncation_are_as_defined(void **state) {
     const uint16_t cut_bf16[] = {0x3fff, 0xbfff, 0x477f, 0x7f80};
 
     (void)state;
-    narrow_is(specials, 7, GANTRY_K_FLOAT16, 0, as_f16);
-    narrow_is(specials, 7, GANTRY_K_FLOAT16, 1, as_f16);
-    narrow_is(specials, 7, GANTRY_K_BFLOAT16, 0, as_bf16);
-    narrow_is(long_ones, 4, GANTRY_K_FLOAT16, 1, cut_f16);
-    narrow_is(long_ones, 4, GANTRY_K_BFLOAT16, 1, cut_bf16);
+    narrow_is(specials, 7, GANTRY_FLOAT16, 0, as_f16);
+    narrow_is(specials, 7, GANTRY_FLOAT16, 1, as_f16);
+    narrow_is(specials, 7, GANTRY_BFLOAT16, 0, as_bf16);
+    narrow_is(long_ones, 4, GANTRY_FLOAT16, 1, cut_f16);
+    narrow_is(long_ones, 4, GANTRY_BFLOAT16, 1, cut_bf16);
 }
 
 /* ---- matrix products ---- */
@@ -186,7 +186,7 @@ static void specials_and_truncation_are_as_defined(void **state) {
 /* Small multiples of 1/4, so that float32 holds every sum exactly. */
 static gantry_arg_t *random_halves(cpu_call_t *device, int32_t dtype, int32_t rank,
                                    const int64_t *dims, uint32_t seed) {
-    gantry_arg_t *x = cpu_tensor(device, GANTRY_K_FLOAT32, rank, dims);
+    gantry_arg_t *x = cpu_tensor(device, GANTRY_FLOAT32, rank, dims);
 
     for (int64_t i = 0; i < x->element_count; ++i) {
         seed = seed * 1664525u + 1013904223u;
@@ -211,7 +211,7 @@ static void check_batch_product(cpu_call_t *device, int32_t dtype, int64_t batch
     const gantry_arg_t *in[2] = {random_halves(device, dtype, 3, (int64_t[]){batch, m, k}, 1),
                                  random_halves(device, dtype, 3, (int64_t[]){b_batch, n, k}, 2)};
     gantry_arg_t *out = cpu_tensor(device, dtype, 3, (int64_t[]){batch, m, n});
-    gantry_arg_t *sums = cpu_tensor(device, GANTRY_K_FLOAT32, 3, (int64_t[]){batch, m, n});
+    gantry_arg_t *sums = cpu_tensor(device, GANTRY_FLOAT32, 3, (int64_t[]){batch, m, n});
 
     assert_int_equal(cpu_compute(device, kernel, in, 2, out, attrs, 1), 0);
     for (int64_t i = 0; i < out->element_count; ++i) {
@@ -255,15 +255,15 @@ static void product_without_scratch_fails_and_leaves_the_call_as_it_was(void **s
     (void)state;
     for (int left = 0; left < 2; ++left) { /* the widened tensors, then the packed panels */
         cpu_call_open(&device, -1, 2);
-        gantry_arg_t *x = random_halves(&device, GANTRY_K_BFLOAT16, 2, dims, 5);
-        gantry_arg_t *out = cpu_tensor(&device, GANTRY_K_BFLOAT16, 2, dims);
+        gantry_arg_t *x = random_halves(&device, GANTRY_BFLOAT16, 2, dims, 5);
+        gantry_arg_t *out = cpu_tensor(&device, GANTRY_BFLOAT16, 2, dims);
         const gantry_arg_t *in[2] = {x, x};
         device.scratch_left = left;
         assert_int_equal(cpu_compute(&device, kernel, in, 2, out, NULL, 0),
-                         GANTRY_K_RESOURCE_EXHAUSTED);
+                         GANTRY_RESOURCE_EXHAUSTED);
         assert_int_equal(*(const uint16_t *)out->data, 0xa5a5);
         device.scratch_left = -1;
-        assert_int_equal(cpu_compute(&device, kernel, in, 2, out, NULL, 0), GANTRY_K_OK);
+        assert_int_equal(cpu_compute(&device, kernel, in, 2, out, NULL, 0), GANTRY_OK);
         cpu_call_close(&device);
     }
 }

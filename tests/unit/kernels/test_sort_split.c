@@ -14,13 +14,13 @@
 /* The items for elements of 4 bytes. */
 #define GANTRY_ITEM_TEXT_FILE "kernels/sort/sort_cpu_text.h"
 #define GANTRY_ITEM_LIST GANTRY_SORT_ITEMS
-#define GANTRY_T_ID 3
+#define GANTRY_T i32
 #define GANTRY_ALL_ITEMS /* also those that the library runs on devices alone */
 #include "kernels/common/cpu_item_rows.h"
 
-#define split sort_split_item_3_0
-#define key_of sort_key_item_3_0
-#define sort_runs functions_3_0[0]
+#define split sort_split_item_i32_none
+#define key_of sort_key_item_i32_none
+#define sort_runs functions_i32_none[0]
 
 /* What the split must be: merging one by one, of equal keys a's first. */
 static int64_t count_by_merging(const uint32_t *keys, int64_t a_count, int64_t b_count,
@@ -81,8 +81,8 @@ static void keys_are_in_the_order_of_their_elements(void **state) {
     (void)state;
     static const float floats[] = {-INFINITY, -1, -1e-45f, 0, 1e-45f, 1, INFINITY};
     static const int32_t ints[] = {INT32_MIN, -1, 0, 1, INT32_MAX};
-    const gantry__order_t of_floats = gantry__sort_order(GANTRY_K_FLOAT32, 0);
-    const gantry__order_t of_ints = gantry__sort_order(GANTRY_K_INT32, 0);
+    const gantry__order_t of_floats = gantry__sort_order(GANTRY_FLOAT32, 0);
+    const gantry__order_t of_ints = gantry__sort_order(GANTRY_INT32, 0);
     for (size_t i = 1; i < sizeof floats / sizeof floats[0]; ++i) {
         assert_true(key_of(GANTRY_AS_INT(floats[i - 1]), &of_floats) <
                     key_of(GANTRY_AS_INT(floats[i]), &of_floats));
@@ -98,8 +98,8 @@ static void keys_are_in_the_order_of_their_elements(void **state) {
 
 static void keys_in_descending_order_are_turned_round(void **state) {
     (void)state;
-    const gantry__order_t up = gantry__sort_order(GANTRY_K_INT32, 0),
-                          down = gantry__sort_order(GANTRY_K_INT32, 1);
+    const gantry__order_t up = gantry__sort_order(GANTRY_INT32, 0),
+                          down = gantry__sort_order(GANTRY_INT32, 1);
     assert_true(key_of(5, &up) > key_of(-5, &up));
     assert_true(key_of(5, &down) < key_of(-5, &down));
 }
@@ -109,7 +109,7 @@ static void run_is_sorted_and_equal_elements_keep_their_order(void **state) {
     int32_t x[] = {3, 1, 3, -2, 1, 3, 0, -2, 9, 8}, positions[10];
     uint32_t keys[10];
     const gantry__sort_runs_t two_runs = {
-        .order = gantry__sort_order(GANTRY_K_INT32, 0), .length = 10, .inner = 1, .runs = 2};
+        .order = gantry__sort_order(GANTRY_INT32, 0), .length = 10, .inner = 1, .runs = 2};
     sort_runs((void *const[]){x, keys, positions}, &two_runs, 0, 2);
     assert_memory_equal(positions, ((const int32_t[]){3, 7, 6, 1, 4, 0, 2, 5, 9, 8}),
                         sizeof positions);

@@ -258,7 +258,7 @@ static cl_program build_program(const fixture_t *fixture, const char *text,
     }
     for (size_t i = 0; i < count; ++i) {
         used += (size_t)snprintf(kernels + used, sizeof kernels - used,
-                                 "KERNEL(%s, %s%s, gantry_%s(%s))\n", subjects[i].name,
+                                 "KERNEL(%s, %s%s, gantry__%s(%s))\n", subjects[i].name,
                                  subjects[i].type, width, subjects[i].name, subjects[i].arguments);
     }
     const char *parts[] = {

@@ -40,7 +40,7 @@ static const gantry__op_def_t positive = {
 
 static gantry_status_t run_wrong(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t wrong,
                                  const gantry_tensor_t **outputs) {
-    const gantry_attr_value_t attr = {.name = "wrong", .kind = GANTRY_KIND_INT, .i = wrong};
+    const gantry_attr_value_t attr = {.name = "wrong", .kind = GANTRY_ATTR_INT, .i = wrong};
     return gantry__run_op(scope, &positive, &x, 1, &attr, 1, NULL, outputs);
 }
 

@@ -155,25 +155,25 @@ static void attrs_malformed_values_are_refused(void **state) {
         gantry_attr_value_t attr;
         const char *message;
     } rows[] = {
-        {"Identity", {.kind = GANTRY_KIND_TYPE}, "Identity: an attribute's name is NULL"},
+        {"Identity", {.kind = GANTRY_ATTR_TYPE}, "Identity: an attribute's name is NULL"},
         {"Identity",
-         {.name = "T", .kind = GANTRY_KIND_TYPE, .i = 77},
+         {.name = "T", .kind = GANTRY_ATTR_TYPE, .i = 77},
          "value for attr 'T' of invalid is not in the list"},
         {"Identity",
-         {.name = "T", .kind = GANTRY_KIND_TYPE, .i = -1},
+         {.name = "T", .kind = GANTRY_ATTR_TYPE, .i = -1},
          "value for attr 'T' of invalid is not in the list"},
         {"Identity",
-         {.name = "T", .kind = GANTRY_KIND_TYPE, .i = 0},
+         {.name = "T", .kind = GANTRY_ATTR_TYPE, .i = 0},
          "value for attr 'T' of invalid is not in the list"},
         {"Identity",
          {.name = "T", .kind = (gantry_attr_kind_t)99},
          "expecting type value for attr T, got unknown kind"},
         {"Identity", {.name = "T"}, "expecting type value for attr T, got unknown kind"},
         {"Squeeze",
-         {.name = "squeeze_dims", .kind = GANTRY_KIND_INTS, .i = -1},
+         {.name = "squeeze_dims", .kind = GANTRY_ATTR_INTS, .i = -1},
          "has -1 entries; accepted are 0 or more"},
         {"Squeeze",
-         {.name = "squeeze_dims", .kind = GANTRY_KIND_INTS, .i = 1},
+         {.name = "squeeze_dims", .kind = GANTRY_ATTR_INTS, .i = 1},
          "has 1 entries at NULL"},
     };
     static infer_call_t self;
@@ -183,7 +183,7 @@ static void attrs_malformed_values_are_refused(void **state) {
         if (!strstr(gantry__message(), rows[i].message))
             fail_msg("row %zu: %s", i, gantry__message());
     }
-    const gantry_attr_value_t no_dims = {.name = "squeeze_dims", .kind = GANTRY_KIND_INTS};
+    const gantry_attr_value_t no_dims = {.name = "squeeze_dims", .kind = GANTRY_ATTR_INTS};
     infer_call_init(&self, "Squeeze", "float32[1]", "");
     /* an empty list may be NULL */
     assert_int_equal(gantry__op_infer(&self.call, &no_dims, 1), GANTRY_OK);

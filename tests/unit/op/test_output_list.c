@@ -32,7 +32,7 @@ static const gantry__op_def_t copies = {
 
 static gantry_status_t run_copies(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t num,
                                   const gantry_tensor_t **outputs, size_t *count) {
-    const gantry_attr_value_t attr = {.name = "num", .kind = GANTRY_KIND_INT, .i = num};
+    const gantry_attr_value_t attr = {.name = "num", .kind = GANTRY_ATTR_INT, .i = num};
     return gantry__run_op_into(scope, &copies, &x, 1, &attr, 1, NULL, outputs, count);
 }
 

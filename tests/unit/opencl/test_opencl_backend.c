@@ -17,7 +17,8 @@ static void open_missing_library_is_unavailable(void **state) {
     fixture_t fixture;
 
     (void)state;
-    open_with_option(&fixture, "GANTRY_OPENCL_LIBRARY", "/nonexistent/libOpenCL.so", UNAVAILABLE);
+    open_with_option(&fixture, "GANTRY_OPENCL_LIBRARY", "/nonexistent/libOpenCL.so",
+                     GANTRY_UNAVAILABLE);
     assert_error_has("GANTRY_OPENCL_LIBRARY");
     assert_error_has("/nonexistent/libOpenCL.so");
     assert_error_has("No such file");
@@ -27,7 +28,7 @@ static void open_library_without_opencl_is_unavailable(void **state) {
     fixture_t fixture;
 
     (void)state;
-    open_with_option(&fixture, "GANTRY_OPENCL_LIBRARY", "libm.so.6", UNAVAILABLE);
+    open_with_option(&fixture, "GANTRY_OPENCL_LIBRARY", "libm.so.6", GANTRY_UNAVAILABLE);
     assert_error_has("libm.so.6");
     assert_error_has("clGetPlatformIDs");
 }
@@ -36,7 +37,7 @@ static void open_unknown_matmul_is_invalid(void **state) {
     fixture_t fixture;
 
     (void)state;
-    open_with_option(&fixture, "GANTRY_OPENCL_MATMUL", "fastest", INVALID_ARGUMENT);
+    open_with_option(&fixture, "GANTRY_OPENCL_MATMUL", "fastest", GANTRY_INVALID_ARGUMENT);
     assert_error_has("fastest");
     assert_error_has("auto, clblast, cpu, portable, tensor and tensor_emulated");
 }
@@ -44,14 +45,14 @@ static void open_unknown_matmul_is_invalid(void **state) {
 static void open_without_platforms_says_what_to_install(void **state) {
     (void)state;
     skip_unless_it_opens();
-    check_in_child("OCL_ICD_VENDORS", "/nonexistent", just_open, UNAVAILABLE,
+    check_in_child("OCL_ICD_VENDORS", "/nonexistent", just_open, GANTRY_UNAVAILABLE,
                    "install pocl-opencl-icd");
 }
 
 static void open_platform_without_devices_names_it(void **state) {
     (void)state;
     skip_unless_it_opens();
-    check_in_child("POCL_DEVICES", "none-such", just_open, UNAVAILABLE,
+    check_in_child("POCL_DEVICES", "none-such", just_open, GANTRY_UNAVAILABLE,
                    "Portable Computing Language");
 }
 
@@ -115,11 +116,11 @@ static void region_of_wrong_size_is_refused(void **state) {
     (void)state;
     fixture_open(&fixture);
     assert_int_equal(fixture.backend->memory->region_alloc(fixture.device[0], 0, &region),
-                     INVALID_ARGUMENT);
+                     GANTRY_INVALID_ARGUMENT);
     assert_true(region == 0);
     assert_int_equal(fixture.backend->memory->region_alloc(
                          fixture.device[0], fixture.info[0].largest_allocation_bytes + 1, &region),
-                     RESOURCE_EXHAUSTED);
+                     GANTRY_RESOURCE_EXHAUSTED);
     assert_error_has("are accepted");
     assert_true(region == 0);
     fixture_close(&fixture);
@@ -177,11 +178,11 @@ static void host_memory_is_given_and_taken_back(void **state) {
     fixture.backend->memory->host_free(fixture.device[0], ptr, 100000);
     atomic_store(&fixture.fail_at, atomic_load(&fixture.allocations) + 1);
     assert_int_equal(fixture.backend->memory->host_alloc(fixture.device[0], 100000, &unused),
-                     RESOURCE_EXHAUSTED);
+                     GANTRY_RESOURCE_EXHAUSTED);
     assert_null(unused);
     assert_int_equal(
         fixture.backend->memory->memory_info(fixture.device[0], &free_bytes, &total_bytes),
-        UNIMPLEMENTED);
+        GANTRY_UNIMPLEMENTED);
     assert_error_has("free memory");
     fixture_close(&fixture);
 }
@@ -204,15 +205,14 @@ static void transfer_beyond_its_region_is_refused(void **state) {
 
 /* Unavailable of an open device means that it is lost: only what says so may have that code. */
 static void only_a_dead_device_is_unavailable(void **state) {
-    enum { INTERNAL = 13 };
-    static const int32_t cases[][2] = {{-2 /* CL_DEVICE_NOT_AVAILABLE */, UNAVAILABLE},
-                                       {-36 /* CL_INVALID_COMMAND_QUEUE */, UNAVAILABLE},
-                                       {-34 /* CL_INVALID_CONTEXT */, UNAVAILABLE},
-                                       {-3 /* CL_COMPILER_NOT_AVAILABLE */, UNIMPLEMENTED},
-                                       {-16 /* CL_LINKER_NOT_AVAILABLE */, UNIMPLEMENTED},
-                                       {-5 /* CL_OUT_OF_RESOURCES */, RESOURCE_EXHAUSTED},
-                                       {-38 /* CL_INVALID_MEM_OBJECT */, INTERNAL},
-                                       {-48 /* CL_INVALID_KERNEL */, INTERNAL}};
+    static const int32_t cases[][2] = {{-2 /* CL_DEVICE_NOT_AVAILABLE */, GANTRY_UNAVAILABLE},
+                                       {-36 /* CL_INVALID_COMMAND_QUEUE */, GANTRY_UNAVAILABLE},
+                                       {-34 /* CL_INVALID_CONTEXT */, GANTRY_UNAVAILABLE},
+                                       {-3 /* CL_COMPILER_NOT_AVAILABLE */, GANTRY_UNIMPLEMENTED},
+                                       {-16 /* CL_LINKER_NOT_AVAILABLE */, GANTRY_UNIMPLEMENTED},
+                                       {-5 /* CL_OUT_OF_RESOURCES */, GANTRY_RESOURCE_EXHAUSTED},
+                                       {-38 /* CL_INVALID_MEM_OBJECT */, GANTRY_INTERNAL},
+                                       {-48 /* CL_INVALID_KERNEL */, GANTRY_INTERNAL}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {

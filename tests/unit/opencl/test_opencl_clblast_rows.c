@@ -148,26 +148,28 @@ static void file_with_a_bad_line_is_refused_with_its_number(void **state) {
 
     (void)state;
     open_with_file(&fixture, "# tuned\n\n" GOOD "\n  \t\nNVIDIA 9.0 float32 GemmRoutine\n",
-                   INVALID_ARGUMENT);
+                   GANTRY_INVALID_ARGUMENT);
     assert_error_has("line 5: XGEMM_MIN_INDIRECT_SIZE is missing");
     assert_error_has("/tmp/gantry_rows_");
     open_with_file(&fixture,
                    "\x7f"
                    "ELF\x02\x01",
-                   INVALID_ARGUMENT);
+                   GANTRY_INVALID_ARGUMENT);
     assert_error_has("line 1: ");
     for (int i = 0; i < 65; ++i) {
         strcat(many, "NVIDIA 9.0 float32 GemmRoutine XGEMM_MIN_INDIRECT_SIZE=448\n");
     }
-    open_with_file(&fixture, many, INVALID_ARGUMENT);
+    open_with_file(&fixture, many, GANTRY_INVALID_ARGUMENT);
     assert_error_has("line 65: more than 64 rows");
     fixture_init(&fixture);
     fixture_set(&fixture, "GANTRY_OPENCL_CLBLAST_PARAMETERS", "/nonexistent/rows");
-    assert_int_equal(fixture.backend->open(&fixture.host, &fixture.instance), INVALID_ARGUMENT);
+    assert_int_equal(fixture.backend->open(&fixture.host, &fixture.instance),
+                     GANTRY_INVALID_ARGUMENT);
     assert_error_has("/nonexistent/rows cannot be opened: No such file");
     fixture_set(&fixture, "GANTRY_OPENCL_CLBLAST_PARAMETERS", "/dev/zero");
     (void)alarm(60); /* it never ends */
-    assert_int_equal(fixture.backend->open(&fixture.host, &fixture.instance), INVALID_ARGUMENT);
+    assert_int_equal(fixture.backend->open(&fixture.host, &fixture.instance),
+                     GANTRY_INVALID_ARGUMENT);
     (void)alarm(0);
     assert_error_has("/dev/zero is no plain file");
 }

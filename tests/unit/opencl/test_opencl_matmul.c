@@ -70,7 +70,7 @@ static void cpu_matmul_twice_gives_the_same_bits(void **state) {
     enum { M = 150, K = 700, N = 170 };
     fixture_t fixture;
     core_t core;
-    product_t p = plain(FLOAT32, M, K, N, 0, 0);
+    product_t p = plain(GANTRY_FLOAT32, M, K, N, 0, 0);
     float *a = malloc(M * K * sizeof *a);
     float *b = malloc(K * N * sizeof *b);
     float *c = malloc(2 * M * N * sizeof *c);
@@ -102,7 +102,7 @@ static void matmul_over_nothing_is_zero(void **state) {
     for (int i = 0; i < 2; ++i) {
         fixture_t fixture;
         core_t core;
-        product_t p = plain(FLOAT64, 3, 0, 5, 0, 0);
+        product_t p = plain(GANTRY_FLOAT64, 3, 0, 5, 0, 0);
 
         open_choice(&core, &fixture, choices[i]);
         check_product(&core, &p);
@@ -113,13 +113,13 @@ static void matmul_over_nothing_is_zero(void **state) {
 static void cpu_matmul_without_scratch_returns_its_error(void **state) {
     fixture_t fixture;
     core_t core;
-    product_t p = plain(FLOAT32, 4, 4, 4, 0, 0);
+    product_t p = plain(GANTRY_FLOAT32, 4, 4, 4, 0, 0);
     float numbers[16] = {0};
 
     (void)state;
     open_choice(&core, &fixture, "cpu");
-    core.scratch_status = RESOURCE_EXHAUSTED;
-    assert_int_equal(run(&core, &p, numbers, numbers, numbers), RESOURCE_EXHAUSTED);
+    core.scratch_status = GANTRY_RESOURCE_EXHAUSTED;
+    assert_int_equal(run(&core, &p, numbers, numbers, numbers), GANTRY_RESOURCE_EXHAUSTED);
     core_close(&core);
 }
 
@@ -131,13 +131,13 @@ static int has_clblast(const core_t *core) {
 /* A few only: on a processor each new kernel of CLBlast takes seconds to build. */
 static void clblast_small_shapes_and_batches_are_exact(void **state) {
     static const product_t batches[] = {
-        {.dtype = FLOAT32,
+        {.dtype = GANTRY_FLOAT32,
          .is_batched = 1,
          .a_rank = 3,
          .b_rank = 2,
          .a_dims = {5, 7, 9},
          .b_dims = {9, 33}},
-        {.dtype = FLOAT32,
+        {.dtype = GANTRY_FLOAT32,
          .is_batched = 1,
          .a_rank = 5,
          .b_rank = 4,
@@ -156,12 +156,12 @@ static void clblast_small_shapes_and_batches_are_exact(void **state) {
         skip();
     }
     for (size_t i = 0; i < SMALL_SHAPES; ++i) {
-        p = plain(FLOAT32, small_shapes[i][0], small_shapes[i][1], small_shapes[i][2], 0, 0);
+        p = plain(GANTRY_FLOAT32, small_shapes[i][0], small_shapes[i][1], small_shapes[i][2], 0, 0);
         check_product(&core, &p);
     }
-    p = plain(FLOAT32, 13, 33, 37, 1, 1);
+    p = plain(GANTRY_FLOAT32, 13, 33, 37, 1, 1);
     check_product(&core, &p);
-    p = plain(FLOAT64, 13, 33, 37, 0, 0);
+    p = plain(GANTRY_FLOAT64, 13, 33, 37, 0, 0);
     check_product(&core, &p);
     for (size_t i = 0; i < sizeof batches / sizeof batches[0]; ++i) {
         check_product(&core, &batches[i]);

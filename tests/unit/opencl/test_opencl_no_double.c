@@ -4,9 +4,6 @@
 #define _GNU_SOURCE
 #include "opencl_fixture.h"
 
-#define BIT(dtype) (UINT64_C(1) << (dtype))
-enum { FLOAT32 = 1, FLOAT64 = 2, INT64 = 9, FLOAT16 = 19 };
-
 static void float64_is_the_only_type_that_lacks(void **state) {
     fixture_t fixture;
 
@@ -15,9 +12,10 @@ static void float64_is_the_only_type_that_lacks(void **state) {
     for (int d = 0; d < FIXTURE_DEVICES; ++d) {
         uint64_t mask = fixture.info[d].dtype_mask;
 
-        assert_true((mask & BIT(FLOAT64)) == 0);
-        assert_true((mask & BIT(FLOAT32)) != 0 && (mask & BIT(INT64)) != 0 &&
-                    (mask & BIT(FLOAT16)) != 0);
+        assert_true((mask & GANTRY_DTYPE_BIT(GANTRY_FLOAT64)) == 0);
+        assert_true((mask & GANTRY_DTYPE_BIT(GANTRY_FLOAT32)) != 0 &&
+                    (mask & GANTRY_DTYPE_BIT(GANTRY_INT64)) != 0 &&
+                    (mask & GANTRY_DTYPE_BIT(GANTRY_FLOAT16)) != 0);
     }
     fixture_close(&fixture);
 }
@@ -48,7 +46,7 @@ static void text_that_uses_double_is_not_built(void **state) {
     (void)state;
     fixture_open(&fixture);
     for (size_t i = 0; i < sizeof uses / sizeof uses[0]; ++i) {
-        assert_int_equal(build(&fixture, uses[i]), INVALID_ARGUMENT);
+        assert_int_equal(build(&fixture, uses[i]), GANTRY_INVALID_ARGUMENT);
         assert_error_has("poisoned");
     }
     fixture_close(&fixture);

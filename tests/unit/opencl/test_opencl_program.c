@@ -85,21 +85,21 @@ static void build_of_bad_text_shows_the_compilers_log(void **state) {
     fixture_open(&fixture);
     assert_int_equal(
         fixture.backend->program->build(fixture.device[0], &source, "-DSOME=1", &program),
-        INVALID_ARGUMENT);
+        GANTRY_INVALID_ARGUMENT);
     assert_null(program);
     assert_error_has("\"test/broken\"");
     assert_error_has("-DSOME=1");
     assert_error_has("CL_BUILD_PROGRAM_FAILURE");
     assert_error_has("undeclared_thing");
     assert_int_equal(fixture.backend->program->build(fixture.device[0], &cuda, "", &program),
-                     INVALID_ARGUMENT);
+                     GANTRY_INVALID_ARGUMENT);
     assert_error_has("not written in OpenCL C");
     fixture_close(&fixture);
 }
 
 static void build_out_of_memory_gives_all_back(void **state) {
     fixture_t fixture;
-    int32_t status = RESOURCE_EXHAUSTED;
+    int32_t status = GANTRY_RESOURCE_EXHAUSTED;
 
     (void)state;
     fixture_open(&fixture);
@@ -114,7 +114,7 @@ static void build_out_of_memory_gives_all_back(void **state) {
             status = fixture.backend->program->kernel_find(program, "scale", &kernel);
             fixture.backend->program->destroy(program);
         }
-        assert_true(status == 0 || status == RESOURCE_EXHAUSTED);
+        assert_true(status == 0 || status == GANTRY_RESOURCE_EXHAUSTED);
     }
     assert_int_equal(status, 0);
     fixture_close(&fixture);
@@ -307,7 +307,7 @@ static void an_argument_that_was_refused_is_told_again(void **state) {
     told.asked.clSetKernelArg = refuse_factor;
     assert_int_equal(
         launch_scale(&told.fixture, told.fixture.stream[0], told.kernel, told.in, told.out, 4),
-        RESOURCE_EXHAUSTED);
+        GANTRY_RESOURCE_EXHAUSTED);
     told.asked.clSetKernelArg = count_argument;
     assert_int_equal(told_of_launch(&told, 3), 2);
     close_told(&told);

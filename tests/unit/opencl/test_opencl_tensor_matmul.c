@@ -34,8 +34,8 @@ static void tensor_matmul_shapes_are_exact(void **state) {
     open_emulated(&core, &fixture);
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s) {
         for (int form = 0; form < 4; ++form) {
-            product_t p =
-                plain(FLOAT32, shapes[s][0], shapes[s][1], shapes[s][2], form & 1, form >> 1);
+            product_t p = plain(GANTRY_FLOAT32, shapes[s][0], shapes[s][1], shapes[s][2], form & 1,
+                                form >> 1);
 
             core.compute_units =
                 /* large tiles, small tiles: each form of either operand in both */
@@ -90,7 +90,7 @@ static void tensor_matmul_errs_as_little_as_float32(void **state) {
     static const float least[] = {-1, 0}; /* random signs; all positive, where a bias shows */
     fixture_t fixture;
     core_t core;
-    product_t p = plain(FLOAT32, M, K, N, 0, 0);
+    product_t p = plain(GANTRY_FLOAT32, M, K, N, 0, 0);
     float *a = malloc(M * K * sizeof *a);
     float *b = malloc(K * N * sizeof *b);
     float *c = malloc(M * N * sizeof *c);
@@ -130,7 +130,7 @@ static void tensor_matmul_of_special_values_is_that_of_float32(void **state) {
                                    0x1p100f, -0x1p-120f};
     fixture_t fixture;
     core_t core;
-    product_t p = plain(FLOAT32, M, K, N, 0, 0);
+    product_t p = plain(GANTRY_FLOAT32, M, K, N, 0, 0);
     float a[M * K];
     float b[K * N];
     float c[M * N];
@@ -167,7 +167,7 @@ static void tensor_matmul_keeps_an_infinity_to_its_row(void **state) {
     enum { M = 5, K = 70, N = 6 };
     fixture_t fixture;
     core_t core;
-    product_t p = plain(FLOAT32, M, K, N, 0, 0);
+    product_t p = plain(GANTRY_FLOAT32, M, K, N, 0, 0);
     float a[M * K] = {0};
     float b[K * N];
     float c[M * N];

@@ -41,10 +41,10 @@ static gantry_attr_value_t attr_of(const golden_attr_t *attr) {
     gantry_attr_value_t value = {
         .name = attr->name, .f = attr->float_value, .s = attr->string_value};
     static const gantry_attr_kind_t kinds[] = {
-        [GOLDEN_ATTR_BOOL] = GANTRY_KIND_BOOL,    [GOLDEN_ATTR_INT] = GANTRY_KIND_INT,
-        [GOLDEN_ATTR_FLOAT] = GANTRY_KIND_FLOAT,  [GOLDEN_ATTR_TYPE] = GANTRY_KIND_TYPE,
-        [GOLDEN_ATTR_SHAPE] = GANTRY_KIND_SHAPE,  [GOLDEN_ATTR_INTS] = GANTRY_KIND_INTS,
-        [GOLDEN_ATTR_STRING] = GANTRY_KIND_STRING};
+        [GOLDEN_ATTR_BOOL] = GANTRY_ATTR_BOOL,    [GOLDEN_ATTR_INT] = GANTRY_ATTR_INT,
+        [GOLDEN_ATTR_FLOAT] = GANTRY_ATTR_FLOAT,  [GOLDEN_ATTR_TYPE] = GANTRY_ATTR_TYPE,
+        [GOLDEN_ATTR_SHAPE] = GANTRY_ATTR_SHAPE,  [GOLDEN_ATTR_INTS] = GANTRY_ATTR_INTS,
+        [GOLDEN_ATTR_STRING] = GANTRY_ATTR_STRING};
     value.kind = kinds[attr->kind];
     value.list = attr->kind == GOLDEN_ATTR_SHAPE ? attr->shape_value.dims : attr->ints;
     value.i = attr->kind == GOLDEN_ATTR_BOOL    ? attr->bool_value

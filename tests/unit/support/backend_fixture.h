@@ -23,16 +23,6 @@
 
 #include <cmocka.h>
 
-enum {
-    INVALID_ARGUMENT = 3,
-    NOT_FOUND = 5,
-    RESOURCE_EXHAUSTED = 8,
-    FAILED_PRECONDITION = 9,
-    OUT_OF_RANGE = 11,
-    UNIMPLEMENTED = 12,
-    UNAVAILABLE = 14
-};
-
 #define FIXTURE_DEVICES 2
 #define FIXTURE_OPTIONS 12
 
@@ -66,7 +56,7 @@ static inline void fixture_expect_nothing_lives(void);
 
 static inline void fixture_log(void *self, int32_t level, const char *text) {
     (void)self;
-    if (level >= GANTRY_LOG_WARNING && getenv("GANTRY_TEST_VERBOSE") != NULL) {
+    if (level >= GANTRY_LEVEL_WARNING && getenv("GANTRY_TEST_VERBOSE") != NULL) {
         printf("  backend: %s\n", text);
     }
 }
@@ -162,7 +152,7 @@ static inline void fixture_init_host(fixture_t *fixture,
 static inline void fixture_open_instance(fixture_t *fixture) {
     int32_t status = fixture->backend->open(&fixture->host, &fixture->instance);
 
-    if (status == UNAVAILABLE && getenv("GANTRY_TEST_ALLOW_NO_OPENCL") != NULL) {
+    if (status == GANTRY_UNAVAILABLE && getenv("GANTRY_TEST_ALLOW_NO_OPENCL") != NULL) {
         print_message("skipped: %s\n", fixture_error);
         skip();
     }

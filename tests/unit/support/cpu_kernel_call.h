@@ -88,7 +88,7 @@ static int32_t cpu_call_scratch(gantry_op_call_t *call, uint64_t size_bytes,
     cpu_call_t *owner = ((cpu_op_t *)call)->owner;
     owner->scratch_count++;
     if (owner->scratch_left == 0) {
-        return GANTRY_K_RESOURCE_EXHAUSTED;
+        return GANTRY_RESOURCE_EXHAUSTED;
     }
     owner->scratch_left -= owner->scratch_left > 0;
     *out_span =
@@ -140,7 +140,7 @@ static inline void cpu_call_close(cpu_call_t *owner) {
 static inline gantry_arg_t *cpu_tensor(cpu_call_t *owner, int32_t dtype, int32_t rank,
                                        const int64_t *sizes) {
     gantry_arg_t *arg = cpu_call_block(owner, sizeof *arg);
-    int64_t *dims = cpu_call_block(owner, sizeof(int64_t) * GANTRY_K_MAX_RANK);
+    int64_t *dims = cpu_call_block(owner, sizeof(int64_t) * GANTRY_MAX_RANK);
     int64_t count = 1;
     for (int32_t i = 0; i < rank; ++i) {
         dims[i] = sizes[i];
@@ -158,7 +158,7 @@ static inline gantry_arg_t *cpu_tensor(cpu_call_t *owner, int32_t dtype, int32_t
 
 /* A rank-1 int32 host tensor. */
 static inline gantry_arg_t *cpu_ints(cpu_call_t *owner, int64_t count, const int32_t *values) {
-    gantry_arg_t *arg = cpu_tensor(owner, GANTRY_K_INT32, 1, &count);
+    gantry_arg_t *arg = cpu_tensor(owner, GANTRY_INT32, 1, &count);
     memcpy(arg->data, values, (size_t)count * sizeof *values);
     arg->in_host_memory = 1;
     return arg;

@@ -25,9 +25,8 @@ static inline uint64_t draw(uint64_t below) {
 }
 
 /* Every other one has another size. */
-static const int32_t some_types[] = {GANTRY_K_BOOL,    GANTRY_K_INT32,  GANTRY_K_FLOAT32,
-                                     GANTRY_K_INT64,   GANTRY_K_INT16,  GANTRY_K_BFLOAT16,
-                                     GANTRY_K_FLOAT64, GANTRY_K_FLOAT16};
+static const int32_t some_types[] = {GANTRY_BOOL,  GANTRY_INT32,    GANTRY_FLOAT32, GANTRY_INT64,
+                                     GANTRY_INT16, GANTRY_BFLOAT16, GANTRY_FLOAT64, GANTRY_FLOAT16};
 #define SOME_TYPES (sizeof some_types / sizeof some_types[0])
 
 /* Dims of at most `limit` elements, each 1 or more; large and small ones mixed. */
@@ -62,7 +61,7 @@ static inline gantry_arg_t *draw_tensor(cpu_call_t *owner, int32_t dtype, int32_
 
 static inline gantry_arg_t *host_ints(cpu_call_t *owner, int64_t count, const int64_t *values,
                                       int wide) {
-    gantry_arg_t *arg = cpu_tensor(owner, wide ? GANTRY_K_INT64 : GANTRY_K_INT32, 1, &count);
+    gantry_arg_t *arg = cpu_tensor(owner, wide ? GANTRY_INT64 : GANTRY_INT32, 1, &count);
     for (int64_t i = 0; i < count; ++i) {
         if (wide) {
             ((int64_t *)arg->data)[i] = values[i];

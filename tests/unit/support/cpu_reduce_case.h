@@ -14,12 +14,12 @@
 
 #include "kernels/common/half.cl"
 
-#define F32 GANTRY_K_FLOAT32
-#define F64 GANTRY_K_FLOAT64
-#define I32 GANTRY_K_INT32
-#define I64 GANTRY_K_INT64
-#define F16 GANTRY_K_FLOAT16
-#define BF16 GANTRY_K_BFLOAT16
+#define F32 GANTRY_FLOAT32
+#define F64 GANTRY_FLOAT64
+#define I32 GANTRY_INT32
+#define I64 GANTRY_INT64
+#define F16 GANTRY_FLOAT16
+#define BF16 GANTRY_BFLOAT16
 
 static uint64_t random_state = 1;
 

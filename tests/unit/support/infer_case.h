@@ -148,21 +148,21 @@ static inline void infer_take_attrs(infer_call_t *self, const char *text) {
             .name = self->words[i], .list = self->lists[i], .s = self->strings[i]};
         if (*text == '{' || *text == '[') {
             size_t count = 0;
-            attr->kind = *text == '{' ? GANTRY_KIND_INTS : GANTRY_KIND_SHAPE;
+            attr->kind = *text == '{' ? GANTRY_ATTR_INTS : GANTRY_ATTR_SHAPE;
             text = infer_take_ints(text, self->lists[i], &count);
             attr->i = (int64_t)count;
         } else if (*text == '\'') {
-            attr->kind = GANTRY_KIND_STRING;
+            attr->kind = GANTRY_ATTR_STRING;
             text = infer_take_word(text + 1, "'", self->strings[i], sizeof self->strings[i]) + 1;
         } else {
             char word[32];
             text = infer_take_word(text, " ", word, sizeof word);
             bool truth = strcmp(word, "true") == 0;
-            attr->kind = truth || strcmp(word, "false") == 0                 ? GANTRY_KIND_BOOL
-                         : gantry_dtype_from_name(word) != GANTRY_DTYPE_NONE ? GANTRY_KIND_TYPE
-                                                                             : GANTRY_KIND_INT;
-            attr->i = attr->kind == GANTRY_KIND_BOOL   ? truth
-                      : attr->kind == GANTRY_KIND_TYPE ? (int64_t)gantry_dtype_from_name(word)
+            attr->kind = truth || strcmp(word, "false") == 0                 ? GANTRY_ATTR_BOOL
+                         : gantry_dtype_from_name(word) != GANTRY_DTYPE_NONE ? GANTRY_ATTR_TYPE
+                                                                             : GANTRY_ATTR_INT;
+            attr->i = attr->kind == GANTRY_ATTR_BOOL   ? truth
+                      : attr->kind == GANTRY_ATTR_TYPE ? (int64_t)gantry_dtype_from_name(word)
                                                        : strtoll(word, NULL, 10);
         }
         if (*text == ' ') ++text;

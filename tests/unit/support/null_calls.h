@@ -226,9 +226,9 @@ static const uint64_t given_u64[4] = {1, 1, 1, 1};
 static const float given_floats[2] = {1, 2};
 static const gantry_shape_t given_two = {.rank = 1, .dims = {2}};
 static const gantry_attr_value_t given_attrs[2] = {
-    {.name = "T", .kind = GANTRY_KIND_TYPE, .i = GANTRY_FLOAT32},
+    {.name = "T", .kind = GANTRY_ATTR_TYPE, .i = GANTRY_FLOAT32},
     /* of AddN */
-    {.name = "N", .kind = GANTRY_KIND_INT, .i = 2}};
+    {.name = "N", .kind = GANTRY_ATTR_INT, .i = 2}};
 static const gantry_logical_device_config_t given_configs[2];
 
 #define given_const_gantry_physical_device_t_p_const_p(c, name) given_physical_list(c)

@@ -11,12 +11,10 @@
 #include "kernels/common/dialect.cl"
 #include "kernels/common/half.cl"
 
-enum { FLOAT32 = 1, FLOAT64 = 2, BFLOAT16 = 14, FLOAT16 = 19 };
-
-static const int32_t floats[] = {FLOAT32, FLOAT64};
+static const int32_t floats[] = {GANTRY_FLOAT32, GANTRY_FLOAT64};
 
 static inline uint64_t size_of(int32_t dtype) {
-    return dtype == FLOAT64 ? 8 : dtype == FLOAT32 ? 4 : 2;
+    return dtype == GANTRY_FLOAT64 ? 8 : dtype == GANTRY_FLOAT32 ? 4 : 2;
 }
 
 #define MOST_SCRATCH 4
@@ -153,25 +151,26 @@ static inline int32_t output_dims(const product_t *p, int64_t *out) {
 }
 
 static inline double half_number(int32_t dtype, uint16_t bits) {
-    return (double)(dtype == FLOAT16 ? gantry__f16_to_f32(bits) : gantry__bf16_to_f32(bits));
+    return (double)(dtype == GANTRY_FLOAT16 ? gantry__f16_to_f32(bits) : gantry__bf16_to_f32(bits));
 }
 
 static inline uint16_t half_bits(int32_t dtype, double value) {
-    return dtype == FLOAT16 ? gantry__f32_to_f16((float)value) : gantry__f32_to_bf16((float)value);
+    return dtype == GANTRY_FLOAT16 ? gantry__f32_to_f16((float)value)
+                                   : gantry__f32_to_bf16((float)value);
 }
 
 static inline double get(const void *data, int32_t dtype, int64_t i) {
     switch (dtype) {
-        case FLOAT32: return (double)((const float *)data)[i];
-        case FLOAT64: return ((const double *)data)[i];
+        case GANTRY_FLOAT32: return (double)((const float *)data)[i];
+        case GANTRY_FLOAT64: return ((const double *)data)[i];
         default: return half_number(dtype, ((const uint16_t *)data)[i]);
     }
 }
 
 static inline void put(void *data, int32_t dtype, int64_t i, double value) {
     switch (dtype) {
-        case FLOAT32: ((float *)data)[i] = (float)value; break;
-        case FLOAT64: ((double *)data)[i] = value; break;
+        case GANTRY_FLOAT32: ((float *)data)[i] = (float)value; break;
+        case GANTRY_FLOAT64: ((double *)data)[i] = value; break;
         default: ((uint16_t *)data)[i] = half_bits(dtype, value); break;
     }
 }
@@ -179,8 +178,8 @@ static inline void put(void *data, int32_t dtype, int64_t i, double value) {
 /* As the type keeps it. */
 static inline double rounded(int32_t dtype, double value) {
     switch (dtype) {
-        case FLOAT32: return (double)(float)value;
-        case FLOAT64: return value;
+        case GANTRY_FLOAT32: return (double)(float)value;
+        case GANTRY_FLOAT64: return value;
         default: return half_number(dtype, half_bits(dtype, value));
     }
 }
@@ -336,7 +335,7 @@ static inline int32_t run(core_t *core, const product_t *p, const void *a, const
     call.kernel = find_kernel(core, &call);
     if (call.kernel == NULL) {
         fixture_region_free(fixture, card, all);
-        return UNIMPLEMENTED;
+        return GANTRY_UNIMPLEMENTED;
     }
     core->scratch_count = 0;
     status = call.kernel->compute(&call);

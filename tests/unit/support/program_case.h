@@ -122,16 +122,16 @@ static inline void check_wrong_arguments(const program_case_t *c, const char *ta
     gantry_launch_t launch = {sizeof launch, 1, {ITEMS, 1, 1}, {GROUP, 1, 1}, args, 2};
 
     assert_int_equal(fixture.backend->program->launch(fixture.stream[0], kernel, &launch),
-                     INVALID_ARGUMENT);
+                     GANTRY_INVALID_ARGUMENT);
     assert_error_has("4 arguments");
     assert_error_has(takes);
     launch.arg_count = 3; /* an int is wanted */
     assert_int_equal(fixture.backend->program->launch(fixture.stream[0], kernel, &launch),
-                     INVALID_ARGUMENT);
+                     GANTRY_INVALID_ARGUMENT);
     assert_error_has(scalar);
     args[2].kind = 77;
     assert_int_equal(fixture.backend->program->launch(fixture.stream[0], kernel, &launch),
-                     INVALID_ARGUMENT);
+                     GANTRY_INVALID_ARGUMENT);
     assert_error_has("\"scale\" of \"test/scale\"");
     assert_ok(fixture.backend->stream->synchronize(fixture.stream[0]));
     fixture_region_free(&fixture, 0, region);
@@ -147,7 +147,8 @@ static inline void check_kernel_is_found_once(const program_case_t *c, const cha
 
     fixture_open(&fixture);
     program = build(&fixture, c, 0);
-    assert_int_equal(fixture.backend->program->kernel_find(program, "scala", &kernel), NOT_FOUND);
+    assert_int_equal(fixture.backend->program->kernel_find(program, "scala", &kernel),
+                     GANTRY_NOT_FOUND);
     assert_null(kernel);
     assert_error_has("kernel \"scala\" of program \"test/scale\"");
     assert_error_has(refusal);
@@ -174,7 +175,8 @@ static inline void check_binary_round_trip(const program_case_t *c, const char *
     bytes = malloc((size_t)size);
     assert_non_null(bytes);
     too_few = size - 1;
-    assert_int_equal(fixture.backend->program->binary(program, bytes, &too_few), OUT_OF_RANGE);
+    assert_int_equal(fixture.backend->program->binary(program, bytes, &too_few),
+                     GANTRY_OUT_OF_RANGE);
     assert_true(too_few == size); /* how much it would have taken */
     assert_ok(fixture.backend->program->binary(program, bytes, &size));
     fixture.backend->program->destroy(program);
@@ -190,7 +192,7 @@ static inline void check_binary_round_trip(const program_case_t *c, const char *
     }
     assert_int_equal(
         fixture.backend->program->load_binary(fixture.device[0], bytes, 0, "test/empty", &loaded),
-        INVALID_ARGUMENT);
+        GANTRY_INVALID_ARGUMENT);
     memset(bytes, 'x', (size_t)size);
     assert_int_not_equal(fixture.backend->program->load_binary(fixture.device[0], bytes, size,
                                                                "test/spoilt", &loaded),

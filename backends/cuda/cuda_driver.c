@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L
-#include "cuda/cuda_symbols.h"
+#include "cuda/cuda_driver.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-#include "cuda/cuda_status.h"
 #include "driver/library_open.h"
+
+/* ---- errors ---- */
+
+/* Unavailable of an open device says that it is lost, so only errors that a context does not
+ * survive have that code there: the driver calls them sticky, answers every later call with them,
+ * and nothing but the end of the process helps. Others with that code come up only while a driver
+ * or device is opened. Errors that a correct backend cannot cause are Internal; UNKNOWN is left
+ * for numbers without a meaning. */
+static const gantry__native_error_t error_list[] = {
+#define GANTRY__CUDA_ERROR(number, code, name) {number, code, #name},
+#include "cuda/cuda_errors.def"
+};
+
+const gantry__native_errors_t gantry__cuda_errors = {"CUDA", "unknown CUDA error", error_list,
+                                                     sizeof error_list / sizeof error_list[0]};
+
+/* ---- functions ---- */
 
 /* The driver's one name; libcuda.so belongs to toolkits, whose copy is a stub. */
 static const char *const candidates[] = {"libcuda.so.1"};
@@ -32,17 +48,17 @@ static void cuda_symbols_resolve_newer(gantry__cuda_symbols_t *table) {
 static int32_t check_version(const gantry_host_t *host, gantry__cuda_symbols_t *table) {
     gantry__cu_result_t native = table->cuDriverGetVersion(&table->version);
     if (native != 0) {
-        return gantry__driver_fail(host, GANTRY_K_UNAVAILABLE, native,
+        return gantry__driver_fail(host, GANTRY_UNAVAILABLE, native,
                                    "the driver %s does not tell its version: %s (%u)", table->name,
                                    gantry__driver_error_name(native), native);
     }
     if (table->version < GANTRY__CU_OLDEST_DRIVER) {
         return gantry__driver_fail(
-            host, GANTRY_K_UNAVAILABLE, 0,
+            host, GANTRY_UNAVAILABLE, 0,
             "the NVIDIA driver %s is too old: it supports CUDA %d.%d, and 12.0 or newer is needed (driver 525 or newer)",
             table->name, table->version / 1000, table->version % 1000 / 10);
     }
-    return GANTRY_K_OK;
+    return GANTRY_OK;
 }
 
 int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbols_t *out_symbols) {
@@ -53,8 +69,8 @@ int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbol
         out_symbols->name, sizeof out_symbols->name, reasons, sizeof reasons);
     if (!out_symbols->library) {
         return gantry__driver_fail(
-            host, GANTRY_K_UNAVAILABLE, 0,
-            asked != NULL
+            host, GANTRY_UNAVAILABLE, 0,
+            asked
                 ? "GANTRY_CUDA_LIBRARY cannot be opened: %s"
                 : "no NVIDIA driver: %s; it comes with the driver of NVIDIA's cards, or is named with GANTRY_CUDA_LIBRARY",
             reasons);
@@ -63,7 +79,7 @@ int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbol
                                                   sizeof symbols / sizeof symbols[0], out_symbols);
     if (missing) {
         return gantry__driver_fail(
-            host, GANTRY_K_UNAVAILABLE, 0,
+            host, GANTRY_UNAVAILABLE, 0,
             "%s is no NVIDIA driver for CUDA 12.0 or newer: it has no function %s",
             out_symbols->name, missing);
     }
