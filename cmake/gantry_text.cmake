@@ -16,16 +16,6 @@ function(gantry_embed_texts target)
   endforeach()
 endfunction()
 
-# Writes generated/<file>, which declares the texts.
-function(gantry_declare_texts file)
-  set(declarations "")
-  foreach(text IN LISTS ARGN)
-    get_filename_component(stem ${text} NAME_WE)
-    string(APPEND declarations "extern const char gantry__text_${stem}[];\n")
-  endforeach()
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/${file} CONTENT "/* Made by cmake/gantry_text.cmake. */\n@declarations@" @ONLY)
-endfunction()
-
 # The constants of include/gantry/abi_types.h as a text of device programs, gantry__text_constants.
 function(gantry_embed_constants target)
   set(header ${PROJECT_SOURCE_DIR}/include/gantry/abi_types.h)
@@ -37,4 +27,14 @@ function(gantry_embed_constants target)
     add_custom_target(gantry_constants DEPENDS ${text})
   endif()
   gantry_embed_texts(${target} ${text})
+endfunction()
+
+# Writes generated/<file>, which declares the texts.
+function(gantry_declare_texts file)
+  set(declarations "")
+  foreach(text IN LISTS ARGN)
+    get_filename_component(stem ${text} NAME_WE)
+    string(APPEND declarations "extern const char gantry__text_${stem}[];\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/${file} CONTENT "/* Made by cmake/gantry_text.cmake. */\n@declarations@" @ONLY)
 endfunction()

@@ -10,9 +10,10 @@
 
 #include "kernels/common/kernel_definition.h"
 
+/* The constants of gantry/abi_types.h, which the build writes. */
+extern const char gantry__text_constants[];
 /* `extern const char gantry__text_X[];` for each kernels/<family>/X.cl, made by the build. */
 #include "kernels/common/device_texts.inc"
-extern const char gantry__text_constants[]; /* of include/gantry/abi_types.h */
 
 /* Defines the program `variable`, of these parts after the four that all have. */
 #define GANTRY_K_PROGRAM(variable, label_, ...)                                                  \

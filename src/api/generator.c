@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Generators: a place in a stream under a lock. A draw takes its part of the stream and runs the op
- * by key and counter. */
+ * by key and counter.
+ *
+ * In this order: create and release; the state, read and set; draws; split. The numbers themselves
+ * are made by kernels (kernels/random). */
 #include <gantry/random.h>
 
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C functions of ops.h: each makes its host constants and calls the one way of run/eager.h. */
+/* The C functions of ops.h: each makes its host constants and calls the one way of run/eager.h.
+ *
+ * In this order: making tensors (constants come by device/transfer.c, not by an op), elementwise,
+ * shape, matrices. The functions of the headers ops_*.h are in files of those names. */
 #include <gantry/ops.h>
 
 #include <string.h>

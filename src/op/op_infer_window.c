@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of windows over images: pooling, patches, convolutions. */
+/* Shapes of windows over images. First what they share: attributes as lists of four, padding, and
+ * the geometry (gantry__window_t), which is read from the attributes and says how many places a
+ * window has. Then the ops: pooling, patches, depthwise convolution. Conv2D, which is composed,
+ * takes its geometry from here (op/op_infer_conv.c). */
 #include "op/op_infer_window.h"
 
 #include <inttypes.h>

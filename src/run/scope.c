@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Scopes: a thread's list of tensors with one wish and one error. In this order:
+ *
+ *   errors           the first one stays
+ *   begin            also inside another scope
+ *   tensors          adopted, kept, dropped or donated
+ *   end              ends inner scopes, too, and flushes the devices
+ *   scopes of parts  for composed ops, in the caller's memory
+ *
+ * The list is linked through the tensors (run/tensor_state.h), so that dropping one is O(1). What
+ * runs in a scope is in run/eager.c. */
 #include <gantry/scope.h>
 
 #include <stdio.h>
