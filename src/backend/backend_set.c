@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Backends, in this order: what a backend may call (gantry_host_t); the list of items, each with a
+ * state and a reason; opening.
+ *
+ * Opening goes through built-in backends, modules on the paths, and the folder beside the library.
+ * Names that were not wanted or are taken are refused; what the build knows and nobody found gets
+ * an item with the reason. Files and symbols of modules are backend/module.c's. */
 #include "backend/backend_set.h"
 
 #include <stdio.h>

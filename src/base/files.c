@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Files by POSIX calls, in this order: failures with path and reason; reading a whole plain file,
+ * also one that grows meanwhile; writing; locks; directories.
+ *
+ * A plain file is written under a temporary name in its own directory and renamed, so that readers
+ * see the old one or the new one. A call that a signal interrupts is made again. A lock is a file
+ * that flock holds: it ends with its process. */
 #define _XOPEN_SOURCE 700
 
 #include "base/files.h"

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Settings: one entry for each name that was given or asked for, found by a walk through the list,
+ * as there are few.
+ *
+ *   put    options in code, each with the words by which messages name it; twice is refused unless
+ *          both mean the same
+ *   find   the entry; getenv is called here, once for each name
+ *   call   values that a call changes later; former texts are kept, since threads may read them
+ *
+ * At the end, typed readers: a bad text is InvalidArgument with setting, text and what is accepted.
+ * Which settings exist is in base/setting_rows.h. */
 #include "base/settings.h"
 
 #include <inttypes.h>

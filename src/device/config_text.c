@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Settings of several devices as text, in this order: refusals with the column, items of a list,
+ * values (growth, limit, fraction), parts of a split, and back to text.
+ *
+ * The grammar is in the header. A parser reads an item that gantry__config_next has cut out, and
+ * never beyond it. */
 #include "device/config_text.h"
 
 #include <inttypes.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Faults, in this order: slots, which are device memory of one chunk, taken at the first need; a
+ * fault's life; settling one fault; settling all that were submitted.
+ *
+ *   create   takes a slot, zeroes it on the compute stream
+ *   submit   puts the fault in the table's list, oldest first
+ *   settle   fetches the slot once, makes the text of a bad one, gives the slot back
+ *
+ * When slots run short, the older half is settled. The lock is not held while a driver works; a
+ * fault that two threads settle is settled by the first. Texts are in device/fault_text.c. */
 #include "device/fault.h"
 
 #include <string.h>

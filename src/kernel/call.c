@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The services of a kernel call, in this order: scratch and outputs; programs; launches, checked
+ * against the limits of the device that is imitated; copies, fills and reads, checked before the
+ * backend is asked; faults. At the end the call's own begin and finish.
+ *
+ * Each service that submits takes the stream's lock for that submission alone. What a slot returns
+ * passes call_note, which makes a loss known. */
 #include "kernel/call.h"
 
 #include <inttypes.h>

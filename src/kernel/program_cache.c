@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Two tables behind one lock: programs by (source, options), in a list, and kernels by (source,
+ * options, name), by open addressing, since every call of an op asks for one.
+ *
+ *   kernel?  found -> done
+ *   program? found -> create the kernel
+ *            else binary from disk -> else build, and store the binary
+ *
+ * A program is built with no lock held; of two that are built at once the second is dropped. The
+ * files on disk are kernel/binary_store.c's. */
 #include "kernel/program_cache.h"
 
 #include <inttypes.h>

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a runtime, in its order:
+ *
+ *   create      options and environment become settings; backends, devices, plans and records are
+ *               made on top of each other, and unmade in reverse where one fails
+ *   initialise  the device table freezes, the host device opens, each view gets its registry of
+ *               kernels; a card's program cache follows with the first op on it
+ *   release     the last reference ends it; synchronize is beside it: both wait for all devices
+ *
+ * At the end: wishes and words, of which the runtime keeps one copy each, so that plans compare
+ * them by address. Calls that only read or set something are in src/api. */
 #include <gantry/runtime.h>
 
 #include <stdio.h>

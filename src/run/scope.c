@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Scopes: a thread's list of tensors with one wish and one error. In this order:
+ *
+ *   errors           the first one stays
+ *   begin            also inside another scope
+ *   tensors          adopted, kept, dropped or donated
+ *   end              ends inner scopes, too, and flushes the devices
+ *   scopes of parts  for composed ops, in the caller's memory
+ *
+ * The list is linked through the tensors (run/tensor_state.h), so that dropping one is O(1). What
+ * runs in a scope is in run/eager.c. */
 #include <gantry/scope.h>
 
 #include <stdio.h>
@@ -170,7 +180,7 @@ static gantry_tensor_t *as_owned(const gantry_tensor_t *tensor) {
     return owned;
 }
 
-const gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
+gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     if (!scope) {
         (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
                            "the scope is NULL; one from gantry_scope_begin is accepted");
@@ -197,7 +207,7 @@ const gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_ten
     gantry_tensor_t *owned = as_owned(tensor);
     unlink_tensor(scope, owned);
     if (scope->parent) gantry__scope_adopt(scope->parent, owned);
-    return tensor;
+    return owned;
 }
 
 static void drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {

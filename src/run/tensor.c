@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors from the object to the reader, in this order:
+ *
+ *   objects   counted; a few spare ones are kept by the runtime, since every op makes one
+ *   making    new memory (inline, when small and on the CPU), a view of other memory, a copy on
+ *             another device, elements from host memory
+ *   faults    errors that kernels may still find: inherited from inputs, settled before a read
+ *   reading   read, wait, format, and plain questions
+ *
+ * How bytes cross is in device/transfer.c, how memory is found in device/buffer.c. */
 #include <gantry/tensor.h>
 
 #include <string.h>
