@@ -108,8 +108,8 @@ int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl
                             opencl_cpu_dots_least(items, call->device_info->compute_units),
                             (q.rows + mr - 1) / mr);
     char options[96];
-    (void)snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d",
-                   (int)matmul->dtype, (int)lanes, (int)mr);
+    (void)snprintf(options, sizeof options, "-DGANTRY_T=%s -DGANTRY_LANES=%d -DGANTRY_MR=%d",
+                   gantry__k_short_name(matmul->dtype), (int)lanes, (int)mr);
     int32_t status = call->services->kernel(call, &source, options, "opencl_cpu_dots", &kernel);
     return status == GANTRY_OK
                ? opencl_cpu_dots_launch(call, &q, !opencl_cpu_dots_is_a_wide(matmul), items,

@@ -72,8 +72,9 @@ gantry__opencl_tile_t gantry__opencl_tile(const gantry_device_info_t *info, int3
 void gantry__opencl_tile_options(const gantry__opencl_tile_t *tile, int32_t dtype,
                                  char options[GANTRY__OPENCL_TILE_OPTION_BYTES]) {
     (void)snprintf(options, GANTRY__OPENCL_TILE_OPTION_BYTES,
-                   "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d -DGANTRY_VECTORS=%d",
-                   (int)dtype, (int)tile->lanes, (int)tile->mr, (int)tile->vectors);
+                   "-DGANTRY_T=%s -DGANTRY_LANES=%d -DGANTRY_MR=%d -DGANTRY_VECTORS=%d",
+                   gantry__k_short_name(dtype), (int)tile->lanes, (int)tile->mr,
+                   (int)tile->vectors);
 }
 
 int64_t gantry__opencl_tile_items(const gantry_device_info_t *info, double multiplications) {
