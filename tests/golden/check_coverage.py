@@ -35,12 +35,12 @@ def read_rows():
 
 
 def type_sets():
-    """{"NUMERIC": {"float16", ...}, ...} from the table's SET_ definitions."""
+    """{"NUMERIC": {"float16", ...}, ...} from the GANTRY_DTYPES_ definitions of abi_types.h."""
     sets = {}
-    text = read_source("op_table.c").replace("\\\n", " ")
-    for name, value in re.findall(r"#define SET_(\w+) +\((.*)\)", text):
+    text = read_source(os.path.join("..", "..", "include", "gantry", "abi_types.h")).replace("\\\n", " ")
+    for name, value in re.findall(r"#define GANTRY_DTYPES_(\w+) +(.*)", text):
         sets[name] = {t.lower() for t in re.findall(r"GANTRY_DTYPE_BIT\(GANTRY_(\w+)\)", value)}
-        for other in re.findall(r"SET_(\w+)", value):
+        for other in re.findall(r"GANTRY_DTYPES_(\w+)", value):
             sets[name] |= sets[other]
     return sets
 
