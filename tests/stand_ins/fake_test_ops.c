@@ -37,7 +37,7 @@ static int32_t run_count(fake_work_t *work, fake_error_t *out_error) {
     int64_t found = 0;
     for (int64_t i = 0; i < plan->count; ++i) found += element(work->operands[0].bytes, i) > 0;
     memcpy(work->operands[1].bytes, &found, sizeof found);
-    return FAKE_OK;
+    return GANTRY_OK;
 }
 
 static int32_t run_move(fake_work_t *work, fake_error_t *out_error) {
@@ -50,7 +50,7 @@ static int32_t run_move(fake_work_t *work, fake_error_t *out_error) {
         memcpy(work->operands[1].bytes + i * 4, &mark, sizeof mark);
         if (mark) memcpy(work->operands[2].bytes + at++ * 4, &value, sizeof value);
     }
-    return FAKE_OK;
+    return GANTRY_OK;
 }
 
 static int32_t submit_count(gantry_op_call_t *op, const positive_t *plan,
@@ -81,7 +81,7 @@ static int32_t transfer_wrong(gantry_op_call_t *op, const gantry_span_t *scratch
         case WRONG_COPY_OVERLAP: return op->services->copy(op, &other, &half);
         case WRONG_PATTERN: return op->services->fill(op, scratch, &pattern, 3);
         case WRONG_FILL_SIZE: return op->services->fill(op, &half, &pattern, 8);
-        default: return FAKE_OK;
+        default: return GANTRY_OK;
     }
 }
 
@@ -90,30 +90,30 @@ int32_t gantry__fake_compute_positive(gantry_op_call_t *op) {
     const positive_t plan = {op->inputs[0]->element_count};
     const int64_t wrong = gantry__fake_attr(op, "wrong");
     int64_t found = 0;
-    if (!GANTRY_ABI_HAS(services, read)) return FAKE_FAILED_PRECONDITION;
+    if (!GANTRY_ABI_HAS(services, read)) return GANTRY_FAILED_PRECONDITION;
     if (plan.count > 0) {
         gantry_span_t scratch;
         int32_t code = services->scratch(op, sizeof found, &scratch);
-        if (code == FAKE_OK) code = transfer_wrong(op, &scratch, wrong);
-        if (code == FAKE_OK) code = submit_count(op, &plan, &scratch);
-        if (code == FAKE_OK)
+        if (code == GANTRY_OK) code = transfer_wrong(op, &scratch, wrong);
+        if (code == GANTRY_OK) code = submit_count(op, &plan, &scratch);
+        if (code == GANTRY_OK)
             code = services->read(op, &scratch, &found, wrong == WRONG_TOO_LONG_READ ? 1 << 20 : 8);
-        if (code != FAKE_OK) return code;
+        if (code != GANTRY_OK) return code;
     }
-    if (wrong == WRONG_NONE_MADE) return FAKE_OK;
+    if (wrong == WRONG_NONE_MADE) return GANTRY_OK;
     if (wrong == WRONG_NO_SUCH_OUTPUT) return services->allocate_output(op, 2, 1, &found);
     if (wrong == WRONG_MADE_ALREADY) return services->allocate_output(op, 1, 1, &plan.count);
     int32_t code =
         services->allocate_output(op, 0, wrong == WRONG_RANK ? 2 : 1, (const int64_t[]){found, 1});
-    if (code == FAKE_OK && wrong == WRONG_MADE_TWICE)
+    if (code == GANTRY_OK && wrong == WRONG_MADE_TWICE)
         code = services->allocate_output(op, 0, 1, &found);
-    return code == FAKE_OK && plan.count > 0 ? submit_move(op, &plan, found > 0) : code;
+    return code == GANTRY_OK && plan.count > 0 ? submit_move(op, &plan, found > 0) : code;
 }
 
 int32_t gantry__fake_compute_copies(gantry_op_call_t *op) {
     for (uint32_t i = 0; i < op->output_count; ++i) {
         int32_t code = op->services->copy(op, &op->outputs[i]->span, &op->inputs[0]->span);
-        if (code != FAKE_OK) return code;
+        if (code != GANTRY_OK) return code;
     }
-    return FAKE_OK;
+    return GANTRY_OK;
 }
