@@ -28,3 +28,13 @@ function(gantry_embed_constants target)
   endif()
   gantry_embed_texts(${target} ${text})
 endfunction()
+
+# Writes generated/<file>, which declares the texts.
+function(gantry_declare_texts file)
+  set(declarations "")
+  foreach(text IN LISTS ARGN)
+    get_filename_component(stem ${text} NAME_WE)
+    string(APPEND declarations "extern const char gantry__text_${stem}[];\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/${file} CONTENT "/* Made by cmake/gantry_text.cmake. */\n@declarations@" @ONLY)
+endfunction()

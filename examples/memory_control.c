@@ -66,14 +66,14 @@ static char message[2048];
 
 /* A tensor of so many halves of a MiB on a device, owned by the caller; NULL when there is no
  * memory for it. */
-static const gantry_tensor_t *make(gantry_runtime_t *runtime, const char *device, const char *tag,
-                                   int64_t halves) {
+static gantry_tensor_t *make(gantry_runtime_t *runtime, const char *device, const char *tag,
+                             int64_t halves) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
     example_check(gantry_scope_status(scope), "gantry_scope_begin");
     example_check(gantry_scope_set_tag(scope, tag), "gantry_scope_set_tag");
-    const gantry_tensor_t *tensor =
+    const gantry_tensor_t *zeros =
         gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(halves, 256, 512));
-    if (tensor) tensor = gantry_scope_keep(scope, tensor);
+    gantry_tensor_t *tensor = zeros ? gantry_scope_keep(scope, zeros) : NULL;
     if (tensor) example_check(gantry_tensor_wait(tensor), "gantry_tensor_wait");
     (void)snprintf(message, sizeof message, "%s", gantry_scope_message(scope));
     gantry_status_t status = gantry_scope_end(scope);
@@ -82,16 +82,12 @@ static const gantry_tensor_t *make(gantry_runtime_t *runtime, const char *device
     return NULL;
 }
 
-static const gantry_tensor_t *must_make(gantry_runtime_t *runtime, const char *device,
-                                        const char *tag, int64_t halves) {
-    const gantry_tensor_t *tensor = make(runtime, device, tag, halves);
+static gantry_tensor_t *must_make(gantry_runtime_t *runtime, const char *device, const char *tag,
+                                  int64_t halves) {
+    gantry_tensor_t *tensor = make(runtime, device, tag, halves);
     if (tensor) return tensor;
     (void)fprintf(stderr, "%s: %.1f MiB for %s: %s\n", device, (double)halves / 2, tag, message);
     exit(1);
-}
-
-static void drop(const gantry_tensor_t *tensor) {
-    gantry_tensor_release((gantry_tensor_t *)(uintptr_t)tensor);
 }
 
 /* ---- growth ---- */
@@ -102,19 +98,19 @@ static void grow(void) {
     const gantry_physical_device_t *card = find_card(runtime);
     example_check(gantry_set_memory_growth(runtime, card, true), "gantry_set_memory_growth");
     expect(info_of(runtime, wanted).pool_bytes == 0, "nothing is taken before the first tensor");
-    const gantry_tensor_t *small = must_make(runtime, wanted, "small", 1);
+    gantry_tensor_t *small = must_make(runtime, wanted, "small", 1);
     show(runtime, wanted);
     expect(info_of(runtime, wanted).pool_bytes == 2 * MIB,
            "the first piece of the driver's memory is 2 MiB");
-    const gantry_tensor_t *large = must_make(runtime, wanted, "large", 2 * 12);
+    gantry_tensor_t *large = must_make(runtime, wanted, "large", 2 * 12);
     show(runtime, wanted);
     expect(info_of(runtime, wanted).pool_bytes == 18 * MIB,
            "the next one was doubled until 12 MiB fit: 16 MiB more");
     expect(gantry_set_memory_growth(runtime, card, false) == GANTRY_FAILED_PRECONDITION,
            "a setting cannot be changed once the device is in use");
     (void)printf("  %s\n", gantry_last_message());
-    drop(small);
-    drop(large);
+    gantry_tensor_release(small);
+    gantry_tensor_release(large);
     gantry_runtime_release(runtime);
 }
 
@@ -124,11 +120,11 @@ static void take_all(void) {
     const gantry_physical_device_t *card = find_card(runtime);
     example_check(gantry_set_memory_growth(runtime, card, false), "gantry_set_memory_growth");
     example_check(gantry_set_memory_limit(runtime, card, 64 * MIB), "gantry_set_memory_limit");
-    const gantry_tensor_t *tensor = must_make(runtime, wanted, "small", 1);
+    gantry_tensor_t *tensor = must_make(runtime, wanted, "small", 1);
     gantry_memory_info_t info = info_of(runtime, wanted);
     expect(info.pool_bytes > 32 * MIB && info.region_count == 1,
            "the pool is one piece of nearly the limit");
-    drop(tensor);
+    gantry_tensor_release(tensor);
     gantry_runtime_release(runtime);
 }
 
@@ -146,10 +142,10 @@ static void limit(void) {
     expect(setting.source == GANTRY_FROM_CALL, "the call won over options and environment");
     expect(info_of(runtime, wanted).limit_bytes == 256 * MIB, "the device has the limit");
     expect(!make(runtime, wanted, "too large", 2 * 300), "300 MiB are refused");
-    const gantry_tensor_t *tensor = must_make(runtime, wanted, "fits", 2 * 200);
+    gantry_tensor_t *tensor = must_make(runtime, wanted, "fits", 2 * 200);
     expect(info_of(runtime, wanted).pool_bytes <= 256 * MIB,
            "200 MiB fit, and the pool stays below the limit");
-    drop(tensor);
+    gantry_tensor_release(tensor);
     gantry_runtime_release(runtime);
 }
 
@@ -180,19 +176,19 @@ static void split(void) {
                   "gantry_set_logical_device_configuration");
     const char *names[2] = {"", ""};
     expect(find_parts(runtime, card, names), "one physical device, two logical ones");
-    const gantry_tensor_t *tensor = must_make(runtime, names[1], "second", 2 * 16);
+    gantry_tensor_t *tensor = must_make(runtime, names[1], "second", 2 * 16);
     for (int i = 0; i < 2; ++i) show(runtime, names[i]);
     expect(info_of(runtime, names[0]).limit_bytes == 1024 * MIB, "each has a limit of its own");
     expect(info_of(runtime, names[0]).pool_bytes == 0,
            "what the second one takes is not the first one's");
     gantry_scope_t *scope = gantry_scope_begin(runtime, names[0]);
-    const gantry_tensor_t *copy = gantry_scope_keep(scope, gantry_identity(scope, tensor));
+    gantry_tensor_t *copy = gantry_scope_keep(scope, gantry_identity(scope, tensor));
     example_check(gantry_scope_end(scope), "gantry_identity");
     expect(strcmp(gantry_logical_device_name(gantry_tensor_device(copy)), names[0]) == 0,
            "a tensor is copied between them");
     expect(info_of(runtime, names[0]).requested_bytes == 16 * MIB, "and counts where it lies");
-    drop(copy);
-    drop(tensor);
+    gantry_tensor_release(copy);
+    gantry_tensor_release(tensor);
     gantry_runtime_release(runtime);
 }
 
@@ -202,8 +198,8 @@ static void count(void) {
     heading("Statistics: current, peak, reset");
     gantry_runtime_t *runtime = open_runtime();
     (void)find_card(runtime);
-    const gantry_tensor_t *kept = must_make(runtime, wanted, "kept", 2 * 4);
-    drop(must_make(runtime, wanted, "passing", 2 * 8));
+    gantry_tensor_t *kept = must_make(runtime, wanted, "kept", 2 * 4);
+    gantry_tensor_release(must_make(runtime, wanted, "passing", 2 * 8));
     example_check(gantry_runtime_synchronize(runtime), "gantry_runtime_synchronize");
     gantry_memory_info_t info = info_of(runtime, wanted);
     (void)printf("%s: %.1f MiB in use, peak %.1f\n", wanted, mib(info.current_bytes),
@@ -217,7 +213,7 @@ static void count(void) {
                  mib(info.peak_bytes));
     expect(info.peak_bytes == info.current_bytes && info.allocation_count == 0,
            "after the reset the peak is what is in use");
-    drop(kept);
+    gantry_tensor_release(kept);
     gantry_runtime_release(runtime);
 }
 
@@ -250,8 +246,8 @@ static void run_out(void) {
     gantry_runtime_t *runtime = open_runtime();
     example_check(gantry_set_memory_limit(runtime, find_card(runtime), 64 * MIB),
                   "gantry_set_memory_limit");
-    const gantry_tensor_t *parameters = must_make(runtime, wanted, "parameters", 2 * 16);
-    const gantry_tensor_t *cache = must_make(runtime, wanted, "cache", 2 * 16);
+    gantry_tensor_t *parameters = must_make(runtime, wanted, "parameters", 2 * 16);
+    gantry_tensor_t *cache = must_make(runtime, wanted, "cache", 2 * 16);
     show(runtime, wanted);
     expect(!make(runtime, wanted, "activations", 2 * 36),
            "36 MiB more do not fit: the op fails, the program goes on");
@@ -261,12 +257,12 @@ static void run_out(void) {
            "the message names the tensor");
     show_report(runtime);
     expect(info_of(runtime, wanted).out_of_memory_count > 0, "it is counted");
-    drop(cache);
-    const gantry_tensor_t *activations = must_make(runtime, wanted, "activations", 2 * 36);
+    gantry_tensor_release(cache);
+    gantry_tensor_t *activations = must_make(runtime, wanted, "activations", 2 * 36);
     show(runtime, wanted);
     expect(true, "after the cache was released the same op succeeds");
-    drop(activations);
-    drop(parameters);
+    gantry_tensor_release(activations);
+    gantry_tensor_release(parameters);
     uint64_t pool_bytes = 1;
     example_check(gantry_trim_memory(runtime, wanted, 0, &pool_bytes), "gantry_trim_memory");
     show(runtime, wanted);

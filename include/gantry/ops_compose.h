@@ -5,13 +5,11 @@
 #ifndef GANTRY_OPS_COMPOSE_H
 #define GANTRY_OPS_COMPOSE_H
 
-#include <gantry/scope.h>
+#include <gantry/ops_reduce.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-struct gantry_reduce_options_t;
 
 /* ---- putting together and taking apart; lists have up to GANTRY_MAX_OP_OUTPUTS tensors ---- */
 
@@ -72,7 +70,7 @@ GANTRY_API const gantry_tensor_t *gantry_boolean_mask(gantry_scope_t *scope,
 /* Mean and variance over axes, as tf.nn.moments. options may be NULL. Returns the scope's
  * status. */
 GANTRY_API gantry_status_t gantry_moments(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                          const struct gantry_reduce_options_t *options,
+                                          const gantry_reduce_options_t *options,
                                           const gantry_tensor_t **out_mean,
                                           const gantry_tensor_t **out_variance);
 /* (x - mean) / sqrt(variance + variance_epsilon) * scale + offset, broadcasting, as

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that go by indices; included by ops.h, whose words on results and errors hold here too.
+/* Ops that go by indices; ops.h says what holds for all ops.
  * Indices are int32 or int64. An index that is out of range is InvalidArgument: at the call on the
  * CPU, at the next read of the result elsewhere.
  *
@@ -14,6 +14,16 @@
 extern "C" {
 #endif
 
+/* Rows of params along axis by indices (int32, int64); an index out of range is an error at the
+ * next read. */
+GANTRY_API const gantry_tensor_t *gantry_gather(gantry_scope_t *scope,
+                                                const gantry_tensor_t *params,
+                                                const gantry_tensor_t *indices, int32_t axis);
+/* on_value where the index is, off_value elsewhere (scalars of one type); axis -1: last. */
+GANTRY_API const gantry_tensor_t *gantry_one_hot(gantry_scope_t *scope,
+                                                 const gantry_tensor_t *indices, int32_t depth,
+                                                 const gantry_tensor_t *on_value,
+                                                 const gantry_tensor_t *off_value, int32_t axis);
 /* The slices of params that the rows of indices lead to. */
 GANTRY_API const gantry_tensor_t *gantry_gather_nd(gantry_scope_t *scope,
                                                    const gantry_tensor_t *params,
@@ -24,47 +34,90 @@ GANTRY_API const gantry_tensor_t *gantry_scatter_nd(gantry_scope_t *scope,
                                                     const gantry_tensor_t *updates,
                                                     gantry_shape_t shape);
 
-/* X(C name, TOKEN, "op name"): tensor, with updates put in, added, ... where the rows of indices
- * lead. */
-#define GANTRY_TENSOR_SCATTER_OPS(X)                                       \
-    X(tensor_scatter_update, TENSOR_SCATTER_UPDATE, "TensorScatterUpdate") \
-    X(tensor_scatter_add, TENSOR_SCATTER_ADD, "TensorScatterAdd")          \
-    X(tensor_scatter_sub, TENSOR_SCATTER_SUB, "TensorScatterSub")          \
-    X(tensor_scatter_max, TENSOR_SCATTER_MAX, "TensorScatterMax")          \
-    X(tensor_scatter_min, TENSOR_SCATTER_MIN, "TensorScatterMin")
-#define GANTRY_DECLARE_TENSOR_SCATTER(name, token, op)                                        \
-    GANTRY_API const gantry_tensor_t *gantry_##name(                                          \
-        gantry_scope_t *scope, const gantry_tensor_t *tensor, const gantry_tensor_t *indices, \
-        const gantry_tensor_t *updates);
-GANTRY_TENSOR_SCATTER_OPS(GANTRY_DECLARE_TENSOR_SCATTER)
+/* ---- updates: a copy of tensor, changed where the rows of indices lead ---- */
 
-/* Rows of data (its first dimension) by segment: segment_ids, a vector, never falls, and the last
- * id says how many segments there are. A segment without rows is 0, or 1 for the product. */
-#define GANTRY_SEGMENT_OPS(X)                    \
-    X(segment_sum, SEGMENT_SUM, "SegmentSum")    \
-    X(segment_mean, SEGMENT_MEAN, "SegmentMean") \
-    X(segment_max, SEGMENT_MAX, "SegmentMax")    \
-    X(segment_min, SEGMENT_MIN, "SegmentMin")    \
-    X(segment_prod, SEGMENT_PROD, "SegmentProd")
-#define GANTRY_DECLARE_SEGMENT(name, token, op)      \
-    GANTRY_API const gantry_tensor_t *gantry_##name( \
-        gantry_scope_t *scope, const gantry_tensor_t *data, const gantry_tensor_t *segment_ids);
-GANTRY_SEGMENT_OPS(GANTRY_DECLARE_SEGMENT)
+/* updates in place of its elements. */
+GANTRY_API const gantry_tensor_t *gantry_tensor_scatter_update(gantry_scope_t *scope,
+                                                               const gantry_tensor_t *tensor,
+                                                               const gantry_tensor_t *indices,
+                                                               const gantry_tensor_t *updates);
+/* updates added to its elements. */
+GANTRY_API const gantry_tensor_t *gantry_tensor_scatter_add(gantry_scope_t *scope,
+                                                            const gantry_tensor_t *tensor,
+                                                            const gantry_tensor_t *indices,
+                                                            const gantry_tensor_t *updates);
+/* updates subtracted from its elements. */
+GANTRY_API const gantry_tensor_t *gantry_tensor_scatter_sub(gantry_scope_t *scope,
+                                                            const gantry_tensor_t *tensor,
+                                                            const gantry_tensor_t *indices,
+                                                            const gantry_tensor_t *updates);
+/* The larger of its element and the update. */
+GANTRY_API const gantry_tensor_t *gantry_tensor_scatter_max(gantry_scope_t *scope,
+                                                            const gantry_tensor_t *tensor,
+                                                            const gantry_tensor_t *indices,
+                                                            const gantry_tensor_t *updates);
+/* The smaller of its element and the update. */
+GANTRY_API const gantry_tensor_t *gantry_tensor_scatter_min(gantry_scope_t *scope,
+                                                            const gantry_tensor_t *tensor,
+                                                            const gantry_tensor_t *indices,
+                                                            const gantry_tensor_t *updates);
 
-/* Slices of data, whose shape begins with that of segment_ids, by segment; those with negative ids
- * go to none. A segment without slices is 0, 1 for the product, the type's lowest value for the
- * maximum, its highest for the minimum. */
-#define GANTRY_UNSORTED_SEGMENT_OPS(X)                                     \
-    X(unsorted_segment_sum, UNSORTED_SEGMENT_SUM, "UnsortedSegmentSum")    \
-    X(unsorted_segment_mean, UNSORTED_SEGMENT_MEAN, "UnsortedSegmentMean") \
-    X(unsorted_segment_max, UNSORTED_SEGMENT_MAX, "UnsortedSegmentMax")    \
-    X(unsorted_segment_min, UNSORTED_SEGMENT_MIN, "UnsortedSegmentMin")    \
-    X(unsorted_segment_prod, UNSORTED_SEGMENT_PROD, "UnsortedSegmentProd")
-#define GANTRY_DECLARE_UNSORTED_SEGMENT(name, token, op)                                        \
-    GANTRY_API const gantry_tensor_t *gantry_##name(                                            \
-        gantry_scope_t *scope, const gantry_tensor_t *data, const gantry_tensor_t *segment_ids, \
-        int64_t num_segments);
-GANTRY_UNSORTED_SEGMENT_OPS(GANTRY_DECLARE_UNSORTED_SEGMENT)
+/* ---- sorted segments: rows of data (its first dimension), by segment_ids, a vector that never
+ * falls and whose last id says how many segments there are. A segment without rows is 0, or 1 for
+ * the product. These ops wait for the device. ---- */
+
+/* The sum of each segment. */
+GANTRY_API const gantry_tensor_t *gantry_segment_sum(gantry_scope_t *scope,
+                                                     const gantry_tensor_t *data,
+                                                     const gantry_tensor_t *segment_ids);
+/* The mean of each segment. */
+GANTRY_API const gantry_tensor_t *gantry_segment_mean(gantry_scope_t *scope,
+                                                      const gantry_tensor_t *data,
+                                                      const gantry_tensor_t *segment_ids);
+/* The largest of each segment. */
+GANTRY_API const gantry_tensor_t *gantry_segment_max(gantry_scope_t *scope,
+                                                     const gantry_tensor_t *data,
+                                                     const gantry_tensor_t *segment_ids);
+/* The least of each segment. */
+GANTRY_API const gantry_tensor_t *gantry_segment_min(gantry_scope_t *scope,
+                                                     const gantry_tensor_t *data,
+                                                     const gantry_tensor_t *segment_ids);
+/* The product of each segment. */
+GANTRY_API const gantry_tensor_t *gantry_segment_prod(gantry_scope_t *scope,
+                                                      const gantry_tensor_t *data,
+                                                      const gantry_tensor_t *segment_ids);
+
+/* ---- unsorted segments: slices of data, whose shape begins with that of segment_ids; those with
+ * negative ids go to none. A segment without slices is 0, 1 for the product, the type's lowest
+ * value for the largest, its highest for the least. ---- */
+
+/* The sum of each segment. */
+GANTRY_API const gantry_tensor_t *gantry_unsorted_segment_sum(gantry_scope_t *scope,
+                                                              const gantry_tensor_t *data,
+                                                              const gantry_tensor_t *segment_ids,
+                                                              int64_t num_segments);
+/* The mean of each segment. */
+GANTRY_API const gantry_tensor_t *gantry_unsorted_segment_mean(gantry_scope_t *scope,
+                                                               const gantry_tensor_t *data,
+                                                               const gantry_tensor_t *segment_ids,
+                                                               int64_t num_segments);
+/* The largest of each segment. */
+GANTRY_API const gantry_tensor_t *gantry_unsorted_segment_max(gantry_scope_t *scope,
+                                                              const gantry_tensor_t *data,
+                                                              const gantry_tensor_t *segment_ids,
+                                                              int64_t num_segments);
+/* The least of each segment. */
+GANTRY_API const gantry_tensor_t *gantry_unsorted_segment_min(gantry_scope_t *scope,
+                                                              const gantry_tensor_t *data,
+                                                              const gantry_tensor_t *segment_ids,
+                                                              int64_t num_segments);
+/* The product of each segment. */
+GANTRY_API const gantry_tensor_t *gantry_unsorted_segment_prod(gantry_scope_t *scope,
+                                                               const gantry_tensor_t *data,
+                                                               const gantry_tensor_t *segment_ids,
+                                                               int64_t num_segments);
+
+/* ---- counts ---- */
 
 /* How often each number from 0 to size - 1 comes in arr (int32), or the sum of its weights; larger
  * numbers are passed over, negative ones are InvalidArgument. weights, of arr's shape or without
@@ -78,8 +131,7 @@ GANTRY_API const gantry_tensor_t *gantry_dense_bincount(gantry_scope_t *scope,
                                                         const gantry_tensor_t *weights,
                                                         bool binary);
 
-/* The following wait for the device: the shape of their results depends on data. The ops of
- * sorted segments do, too. */
+/* ---- results whose shape depends on data: these ops wait for the device ---- */
 
 /* int64[n, rank]: where the n elements stand that are true, or not 0. */
 GANTRY_API const gantry_tensor_t *gantry_where(gantry_scope_t *scope,

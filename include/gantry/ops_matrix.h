@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops on the matrices in a tensor's last two dimensions; included by ops.h, whose words on results
- * and errors hold here too. Elements of any type. Diagonals are numbered: 0 is the main one,
+/* Ops on the matrices in a tensor's last two dimensions; ops.h says what holds for all ops. Elements of any type. Diagonals are numbered: 0 is the main one,
  * those above it are 1, 2, ..., those below -1, -2, ... */
 #ifndef GANTRY_OPS_MATRIX_H
 #define GANTRY_OPS_MATRIX_H
@@ -10,6 +9,17 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef struct gantry_matmul_options_t {
+    uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */
+    bool transpose_a;
+    bool transpose_b;
+} gantry_matmul_options_t;
+
+/* [..., n, k] x [..., k, m] = [..., n, m]; leading dimensions broadcast. options may be NULL. */
+GANTRY_API const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gantry_tensor_t *a,
+                                                const gantry_tensor_t *b,
+                                                const gantry_matmul_options_t *options);
 
 /* The last two dimensions exchanged. */
 GANTRY_API const gantry_tensor_t *gantry_matrix_transpose(gantry_scope_t *scope,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Further reductions, scans and losses; ops.h includes this file and says what holds for all ops.
+/* Reductions, scans and losses; ops.h includes this file and says what holds for all ops.
  * Halves are computed in float32 and rounded once. Sums and scans are done in an order that
  * depends on the shape alone: the same bits on every device. */
 #ifndef GANTRY_OPS_REDUCE_H
@@ -11,32 +11,71 @@
 extern "C" {
 #endif
 
-struct gantry_reduce_options_t;
-
 /* ---- over axes; options may be NULL: over all ---- */
 
+typedef struct gantry_reduce_options_t {
+    uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */
+    const int32_t *axes;  /* negative counts from the end; NULL: all */
+    size_t axis_count;
+    bool keep_dims;
+} gantry_reduce_options_t;
+
+/* ---- rows of ops/reduce.def, written by scripts/make-ops-header ---- */
+
+/* The sum over axes. */
+GANTRY_API const gantry_tensor_t *gantry_sum(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                             const gantry_reduce_options_t *options);
+/* The mean over axes; integers are cut towards zero. */
+GANTRY_API const gantry_tensor_t *gantry_mean(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                              const gantry_reduce_options_t *options);
+/* The largest over axes. */
+GANTRY_API const gantry_tensor_t *gantry_max(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                             const gantry_reduce_options_t *options);
+/* The smallest over axes. */
+GANTRY_API const gantry_tensor_t *gantry_min(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                             const gantry_reduce_options_t *options);
+/* The product over axes. */
 GANTRY_API const gantry_tensor_t *gantry_prod(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                              const struct gantry_reduce_options_t *options);
-/* Of bool: whether all are true, whether any is. */
+                                              const gantry_reduce_options_t *options);
+/* Whether all are true, over axes. */
 GANTRY_API const gantry_tensor_t *gantry_all(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                             const struct gantry_reduce_options_t *options);
+                                             const gantry_reduce_options_t *options);
+/* Whether any is true, over axes. */
 GANTRY_API const gantry_tensor_t *gantry_any(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                             const struct gantry_reduce_options_t *options);
-/* sqrt(sum(x * x)); of integers the sum wraps around and the root is cut. */
-GANTRY_API const gantry_tensor_t *gantry_euclidean_norm(
-    gantry_scope_t *scope, const gantry_tensor_t *x, const struct gantry_reduce_options_t *options);
+                                             const gantry_reduce_options_t *options);
+/* The root of the sum of squares over axes; of integers the sum wraps, the root is cut. */
+GANTRY_API const gantry_tensor_t *gantry_euclidean_norm(gantry_scope_t *scope,
+                                                        const gantry_tensor_t *x,
+                                                        const gantry_reduce_options_t *options);
+/* Half the sum of squares. */
+GANTRY_API const gantry_tensor_t *gantry_l2_loss(gantry_scope_t *scope, const gantry_tensor_t *x);
+
+/* ---- end of the rows ---- */
+
 /* log(sum(exp(x))), without overflow. */
 GANTRY_API const gantry_tensor_t *gantry_log_sum_exp(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
-                                                     const struct gantry_reduce_options_t *options);
-/* The mean squared distance from the mean, and its root. */
+                                                     const gantry_reduce_options_t *options);
+/* The variance: the mean squared distance from the mean. */
 GANTRY_API const gantry_tensor_t *gantry_var(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                             const struct gantry_reduce_options_t *options);
+                                             const gantry_reduce_options_t *options);
+/* The standard deviation: the root of the variance. */
 GANTRY_API const gantry_tensor_t *gantry_std(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                             const struct gantry_reduce_options_t *options);
+                                             const gantry_reduce_options_t *options);
+/* ---- along an axis ---- */
+
+/* int64 positions of the first largest element along axis. */
+GANTRY_API const gantry_tensor_t *gantry_argmax(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                                int32_t axis);
 /* int64 positions of the first least element along axis. */
 GANTRY_API const gantry_tensor_t *gantry_argmin(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                 int32_t axis);
+
+/* exp(x) over its sum along the last axis. */
+GANTRY_API const gantry_tensor_t *gantry_softmax(gantry_scope_t *scope, const gantry_tensor_t *x);
+/* The logarithm of gantry_softmax. */
+GANTRY_API const gantry_tensor_t *gantry_log_softmax(gantry_scope_t *scope,
+                                                     const gantry_tensor_t *x);
 
 /* ---- scans along an axis; options may be NULL ---- */
 
@@ -58,8 +97,6 @@ GANTRY_API const gantry_tensor_t *gantry_cumulative_logsumexp(gantry_scope_t *sc
 
 /* ---- losses ---- */
 
-/* sum(x * x) / 2, a scalar. */
-GANTRY_API const gantry_tensor_t *gantry_l2_loss(gantry_scope_t *scope, const gantry_tensor_t *x);
 /* Per row of features [rows, classes], the cross entropy of their softmax against labels, and its
  * gradient for features: labels are probabilities, which broadcast with features, or (sparse) one
  * class per row, int32 or int64, where a class out of range is InvalidArgument at the latest

@@ -10,6 +10,29 @@
 extern "C" {
 #endif
 
+/* The same tensor. */
+GANTRY_API const gantry_tensor_t *gantry_identity(gantry_scope_t *scope, const gantry_tensor_t *x);
+/* The same elements in another shape, in which one size may be -1. */
+GANTRY_API const gantry_tensor_t *gantry_reshape(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                                 gantry_shape_t shape);
+GANTRY_API const gantry_tensor_t *gantry_expand_dims(gantry_scope_t *scope,
+                                                     const gantry_tensor_t *x, int32_t axis);
+/* axes NULL: all dimensions of 1. */
+GANTRY_API const gantry_tensor_t *gantry_squeeze(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                                 const int64_t *axes, size_t axis_count);
+/* perm NULL reverses the dimensions; else one entry per dimension. */
+GANTRY_API const gantry_tensor_t *gantry_transpose(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                                   const int32_t *perm);
+GANTRY_API const gantry_tensor_t *gantry_broadcast_to(gantry_scope_t *scope,
+                                                      const gantry_tensor_t *x,
+                                                      gantry_shape_t shape);
+GANTRY_API const gantry_tensor_t *gantry_concat(gantry_scope_t *scope,
+                                                const gantry_tensor_t *const *values, size_t count,
+                                                int32_t axis);
+/* begin and size have one entry per dimension; size -1: to the end. */
+GANTRY_API const gantry_tensor_t *gantry_slice(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                               const int64_t *begin, const int64_t *size);
+
 /* Bit i of a mask is of entry i; see gantry_strided_slice. */
 typedef struct gantry_strided_slice_options_t {
     uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */

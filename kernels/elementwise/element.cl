@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of elementwise.def's expressions for the type T, which GANTRY_T names; C is what
+/* The words of ops/elementwise.def's expressions for the type T, which GANTRY_T names; C is what
  * T is computed in. Macros only, and no guard: the C loops include this once per type, a device
  * program holds it once, after types.cl and the math texts. */
 #undef GANTRY_RESULT_SAME

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ops of elementwise.def on the CPU: from a call to the loop that serves it. Small calls take
+/* The ops of ops/elementwise.def on the CPU: from a call to the loop that serves it. Small calls take
  * the shortest way: one look at the element counts tells a dense or scalar form, and the loop
  * runs at once. */
 #include "kernels/elementwise/elementwise_cpu.h"
@@ -166,26 +166,26 @@ static int32_t cpu_compute_value(gantry_op_call_t *call) {
     return run_binary(call, call->inputs[0], &y);
 }
 
-/* ---- definitions, one per line of elementwise.def ---- */
+/* ---- definitions, one per line of ops/elementwise.def ---- */
 
 #define FAILURE_NEVER NULL
 #define FAILURE_ZERO_DIVISOR "Integer division by zero"
 #define FAILURE_NEGATIVE_EXPONENT "Integers to negative integer powers are not allowed"
 
 static const element_op_t ops[] = {
-#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) \
+#define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
     {GANTRY_K_ROW_##name, GANTRY_K_COSTLY_##math, FAILURE_##check},
-#include "kernels/elementwise/elementwise.def"
+#include "ops/elementwise.def"
 #undef GANTRY_ELEMENTWISE
 };
 
 #define GANTRY_ELEMENTWISE GANTRY_K_ELEMENTWISE_KERNEL
-#include "kernels/elementwise/elementwise.def"
+#include "ops/elementwise.def"
 #undef GANTRY_ELEMENTWISE
 
 const gantry_kernel_def_t *const gantry__cpu_elementwise_kernels[] = {
 #define GANTRY_ELEMENTWISE GANTRY_K_ELEMENTWISE_POINTER
-#include "kernels/elementwise/elementwise.def"
+#include "ops/elementwise.def"
 #undef GANTRY_ELEMENTWISE
     GANTRY_K_ELEMENTWISE_OTHERS(GANTRY_K_CPU_KERNEL_POINTER)};
 const uint32_t gantry__cpu_elementwise_kernel_count =

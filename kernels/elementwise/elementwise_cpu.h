@@ -2,8 +2,8 @@
 /* The vector loops of the elementwise family and the way they are run over tensors: what
  * cpu_elementwise*.c share.
  *
- * Not here: the ops' meaning (kernels/elementwise/elementwise.def). Owner: constant data and values
- * of the caller. Threads: thread-safe. */
+ * Not here: the ops' meaning (ops/elementwise.def). Owner: constant data and values of the
+ * caller. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_ELEMENTWISE_CPU_H
 #define GANTRY_KERNELS_ELEMENTWISE_CPU_H
 
@@ -49,7 +49,7 @@ static inline uint32_t gantry__cpu_type_column(int32_t dtype) {
     }
 }
 
-/* The table, GANTRY_CPU_TYPES loops for each line of elementwise.def. */
+/* The table, GANTRY_CPU_TYPES loops for each line of ops/elementwise.def. */
 GANTRY_CPU_DECLARE(const gantry__cpu_loops_t *, element_loops, (void));
 /* The dense loop for one of the rare integers, column 0 being int8; NULL: the op does not have
  * this type. */
@@ -125,7 +125,7 @@ void gantry__cpu_gather(const gantry__k_plan_t *plan, int32_t k, const char *sou
 void gantry__cpu_convert(gantry_backend_device_t *device, int32_t from, const void *x, int32_t to,
                          void *out, int64_t count, int32_t truncate);
 
-/* Kernels of ops that have no line in elementwise.def. */
+/* Kernels of ops that have no line in ops/elementwise.def. */
 GANTRY_K_ELEMENTWISE_OTHERS(GANTRY_K_CPU_KERNEL_DECLARATION)
 
 #endif

@@ -27,8 +27,9 @@
 
 gantry__cpu_loop_fn GANTRY_CPU_NAME(integer_loop)(uint32_t row, uint32_t column) {
     static const gantry__cpu_loop_fn loops[GANTRY_K_ROWS][GANTRY_CPU_RARE_TYPES] = {
-#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) ROW_##types(name)
-#include "kernels/elementwise/elementwise.def"
+#define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
+    ROW_##types(name)
+#include "ops/elementwise.def"
 #undef GANTRY_ELEMENTWISE
     };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of every op of elementwise.def for one type. No guard: each_type.h includes this once
+/* The loops of every op of ops/elementwise.def for one type. No guard: each_type.h includes this once
  * per type, with GANTRY_T defined, after types.cl and the math texts. With GANTRY_DENSE_ONLY there
  * are no loops with a scalar operand.
  * Plain loops: the compiler makes vector code of them. Of costly functions of floats it is to make
@@ -105,11 +105,16 @@
 #define LONG_BINARY SHORT_BINARY
 #endif
 
+#define SHORT_ACTIVATION SHORT_UNARY
 #define SHORT_CHOICE SHORT_UNARY
 #define SHORT_VARIANT SHORT_UNARY
+#define SHORT_ANGLE SHORT_BINARY
+#define SHORT_EQUALITY SHORT_BINARY
 #define SHORT_VALUE SHORT_BINARY
+#define LONG_ACTIVATION LONG_UNARY
 #define LONG_CHOICE LONG_UNARY
 #define LONG_VARIANT LONG_UNARY
+#define LONG_ANGLE LONG_BINARY
 #define LENGTH_NONE SHORT
 #define LENGTH_ROUNDING SHORT
 #define LENGTH_FUNCTIONS LONG
@@ -156,9 +161,9 @@
 #endif
 #define EMIT_NUMERIC_BOOL ALL_LOOPS
 
-#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) \
+#define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
     EMIT_##types(LOOPS_OF(LENGTH_##math, form)(name, result, check, expression))
-#include "kernels/elementwise/elementwise.def"
+#include "ops/elementwise.def"
 #undef GANTRY_ELEMENTWISE
 
 #undef LOOP_PASTE_
@@ -171,13 +176,18 @@
 #undef LOOPS_OF_
 #undef LOOPS_OF
 #undef SHORT_UNARY
+#undef SHORT_ACTIVATION
 #undef SHORT_CHOICE
 #undef SHORT_VARIANT
 #undef SHORT_BINARY
+#undef SHORT_ANGLE
+#undef SHORT_EQUALITY
 #undef SHORT_VALUE
 #undef LONG_UNARY
+#undef LONG_ACTIVATION
 #undef LONG_CHOICE
 #undef LONG_VARIANT
+#undef LONG_ANGLE
 #undef LONG_BINARY
 #undef LENGTH_NONE
 #undef LENGTH_ROUNDING

@@ -39,10 +39,13 @@
 
 #define FORMS_UNARY(name, type) \
     { name##_##type##_dense, NULL, NULL }
+#define FORMS_ACTIVATION(name, type) FORMS_UNARY(name, type)
 #define FORMS_CHOICE(name, type) FORMS_UNARY(name, type)
 #define FORMS_VARIANT(name, type) FORMS_UNARY(name, type)
 #define FORMS_BINARY(name, type) \
     { name##_##type##_dense, name##_##type##_y_scalar, name##_##type##_x_scalar }
+#define FORMS_ANGLE(name, type) FORMS_BINARY(name, type)
+#define FORMS_EQUALITY(name, type) FORMS_BINARY(name, type)
 #define FORMS_VALUE(name, type) FORMS_BINARY(name, type)
 #define NO_FORMS \
     { NULL, NULL, NULL }
@@ -57,9 +60,9 @@
 
 /* Columns as in gantry__cpu_type_column. */
 static const gantry__cpu_loops_t element_table[GANTRY_K_ROWS * GANTRY_CPU_TYPES] = {
-#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) \
+#define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
     ROW_##types(FORMS_##form, name)
-#include "kernels/elementwise/elementwise.def"
+#include "ops/elementwise.def"
 #undef GANTRY_ELEMENTWISE
 };
 

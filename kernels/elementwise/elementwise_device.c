@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ops of elementwise.def on every device that builds programs. Each op has a program of its
+/* The ops of ops/elementwise.def on every device that builds programs. Each op has a program of its
  * own, its text made from the op's line of the table; variants are op x type x style, and one
  * program holds all shape classes (dense, a scalar on either side, broadcast). */
 
@@ -144,7 +144,7 @@ static int32_t device_compute_value(gantry_op_call_t *call) {
         gantry__k_number_bits(call->inputs[0]->dtype, gantry__k_attr(call, "alpha")->f));
 }
 
-/* ---- one program and one kernel per line of elementwise.def ---- */
+/* ---- one program and one kernel per line of ops/elementwise.def ---- */
 
 /* A program holds the functions of its own type alone. */
 #define IF_FLOAT64 "#if GANTRY_T_IS(f64)\n"
@@ -187,44 +187,47 @@ static int32_t device_compute_value(gantry_op_call_t *call) {
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)
 #define FORM_UNARY "UNARY"
+#define FORM_ACTIVATION "UNARY"
 #define FORM_CHOICE "UNARY"
 #define FORM_VARIANT "UNARY"
 #define FORM_BINARY "BINARY"
+#define FORM_ANGLE "BINARY"
+#define FORM_EQUALITY "BINARY"
 #define FORM_VALUE "VALUE"
 
-#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression)          \
-    static const char text_##name[] = "#define GANTRY_FORM_" FORM_##form                \
-        " 1\n"                                                                          \
-        "#define GANTRY_RESULT_IS_" #result                                             \
-        " 1\n"                                                                          \
-        "#define GANTRY_EXPRESSION " #expression                                        \
-        "\n"                                                                            \
-        "#define GANTRY_CHECK(y) GANTRY_CHECK_" #check                                  \
-        "(y)\n"                                                                         \
-        "#define GANTRY_FAULT_CODE " TEXT(FAULT_##check) "\n";                          \
-    GANTRY_K_PROGRAM(source_##name, "portable/elementwise/" #name, gantry__text_half,   \
-                     gantry__text_work, PARTS_##math gantry__text_element, text_##name, \
+#define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
+    static const char text_##name[] = "#define GANTRY_FORM_" FORM_##form                          \
+        " 1\n"                                                                                    \
+        "#define GANTRY_RESULT_IS_" #result                                                       \
+        " 1\n"                                                                                    \
+        "#define GANTRY_EXPRESSION " #expression                                                  \
+        "\n"                                                                                      \
+        "#define GANTRY_CHECK(y) GANTRY_CHECK_" #check                                            \
+        "(y)\n"                                                                                   \
+        "#define GANTRY_FAULT_CODE " TEXT(FAULT_##check) "\n";                                    \
+    GANTRY_K_PROGRAM(source_##name, "portable/elementwise/" #name, gantry__text_half,             \
+                     gantry__text_work, PARTS_##math gantry__text_element, text_##name,           \
                      gantry__text_elementwise);
-#include "kernels/elementwise/elementwise.def"
+#include "ops/elementwise.def"
 #undef GANTRY_ELEMENTWISE
 
 const gantry_program_source_t *const gantry__portable_add_source = &source_Add;
 
-/* In the order of elementwise.def. */
+/* In the order of ops/elementwise.def. */
 static const portable_op_t ops[] = {
-#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) \
+#define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
     {&source_##name, FAULT_##check, GANTRY_K_COSTLY_##math},
-#include "kernels/elementwise/elementwise.def"
+#include "ops/elementwise.def"
 #undef GANTRY_ELEMENTWISE
 };
 
 #define GANTRY_ELEMENTWISE GANTRY_K_ELEMENTWISE_KERNEL
-#include "kernels/elementwise/elementwise.def"
+#include "ops/elementwise.def"
 #undef GANTRY_ELEMENTWISE
 
 static const gantry_kernel_def_t *const kernels[] = {
 #define GANTRY_ELEMENTWISE GANTRY_K_ELEMENTWISE_POINTER
-#include "kernels/elementwise/elementwise.def"
+#include "ops/elementwise.def"
 #undef GANTRY_ELEMENTWISE
     GANTRY_K_ELEMENTWISE_OTHERS(GANTRY_K_PORTABLE_KERNEL_POINTER)};
 GANTRY_K_PACK(elementwise, "elementwise", kernels);

@@ -13,7 +13,7 @@ int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_
 /* The program of Add, for BiasAdd. */
 extern const gantry_program_source_t *const gantry__portable_add_source;
 
-/* Kernels of ops that have no line in elementwise.def. */
+/* Kernels of ops that have no line in ops/elementwise.def. */
 GANTRY_K_ELEMENTWISE_OTHERS(GANTRY_K_PORTABLE_KERNEL_DECLARATION)
 
 #endif

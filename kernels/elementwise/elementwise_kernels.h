@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of the elementwise family, said once for the CPU backend and for the portable pack.
  *
- * A file that defines the ops of elementwise.def has functions <side>_compute_unary, _choice,
+ * A file that defines the ops of ops/elementwise.def has functions <side>_compute_unary, _choice,
  * _binary and _value (GANTRY_K_SIDE), and ops[], which has an element for each line.
  * Macros and constant data alone; thread-safe. */
 #ifndef GANTRY_KERNELS_ELEMENTWISE_KERNELS_H
@@ -9,10 +9,11 @@
 
 #include "kernels/common/kernel_definition.h"
 
-/* Lines of elementwise.def. */
+/* Lines of ops/elementwise.def. */
 enum {
-#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) GANTRY_K_ROW_##name,
-#include "kernels/elementwise/elementwise.def"
+#define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
+    GANTRY_K_ROW_##name,
+#include "ops/elementwise.def"
 #undef GANTRY_ELEMENTWISE
     GANTRY_K_ROWS
 };
@@ -31,26 +32,34 @@ enum {
 #define GANTRY_K_COSTLY_POWER 1
 
 #define GANTRY_K_COMPUTE_UNARY GANTRY_K_SIDE(compute_unary)
+#define GANTRY_K_COMPUTE_ACTIVATION GANTRY_K_COMPUTE_UNARY
 #define GANTRY_K_COMPUTE_CHOICE GANTRY_K_SIDE(compute_choice)
 #define GANTRY_K_COMPUTE_VARIANT GANTRY_K_SIDE(compute_unary)
 #define GANTRY_K_COMPUTE_BINARY GANTRY_K_SIDE(compute_binary)
+#define GANTRY_K_COMPUTE_ANGLE GANTRY_K_COMPUTE_BINARY
+#define GANTRY_K_COMPUTE_EQUALITY GANTRY_K_COMPUTE_BINARY
 #define GANTRY_K_COMPUTE_VALUE GANTRY_K_SIDE(compute_value)
 
 /* GANTRY_ELEMENTWISE that defines kernel_<name>. */
-#define GANTRY_K_ELEMENTWISE_KERNEL(name, form, types_, result, check, math, expression)    \
-    static const gantry_type_constraint_t types_##name[] = {{"T", GANTRY_DTYPES_##types_}}; \
-    static const gantry_kernel_def_t kernel_##name = GANTRY_K_DEFINITION(                   \
-        #name, GANTRY_DTYPES_##types_ != GANTRY_DTYPES_BOOLS ? types_##name : NULL,         \
-        GANTRY_DTYPES_##types_ != GANTRY_DTYPES_BOOLS, /* such an op takes bool alone */    \
-        NULL, 0, .flags = GANTRY_KERNEL_IN_PLACE, .compute = GANTRY_K_COMPUTE_##form,       \
+#define GANTRY_K_ELEMENTWISE_KERNEL(name, function, summary, form, types_, result, check, math, \
+                                    expression)                                                 \
+    static const gantry_type_constraint_t types_##name[] = {{"T", GANTRY_DTYPES_##types_}};     \
+    static const gantry_kernel_def_t kernel_##name = GANTRY_K_DEFINITION(                       \
+        #name, GANTRY_DTYPES_##types_ != GANTRY_DTYPES_BOOLS ? types_##name : NULL,             \
+        GANTRY_DTYPES_##types_ != GANTRY_DTYPES_BOOLS, /* such an op takes bool alone */        \
+        NULL, 0, .flags = GANTRY_KERNEL_IN_PLACE, .compute = GANTRY_K_COMPUTE_##form,           \
         .data = &ops[GANTRY_K_ROW_##name]);
 
 /* GANTRY_ELEMENTWISE that lists pointers to them. A variant is no op. */
-#define GANTRY_K_ELEMENTWISE_POINTER(name, form, types, result, check, math, expression) \
+#define GANTRY_K_ELEMENTWISE_POINTER(name, function, summary, form, types, result, check, math, \
+                                     expression)                                                \
     GANTRY_K_POINTER_##form(name)
 #define GANTRY_K_POINTER_UNARY(name) &kernel_##name,
+#define GANTRY_K_POINTER_ACTIVATION(name) &kernel_##name,
 #define GANTRY_K_POINTER_CHOICE(name) &kernel_##name,
 #define GANTRY_K_POINTER_BINARY(name) &kernel_##name,
+#define GANTRY_K_POINTER_ANGLE(name) &kernel_##name,
+#define GANTRY_K_POINTER_EQUALITY(name) &kernel_##name,
 #define GANTRY_K_POINTER_VALUE(name) &kernel_##name,
 #define GANTRY_K_POINTER_VARIANT(name)
 

@@ -128,10 +128,14 @@ static int32_t cpu_compute_reduction(gantry_op_call_t *call) {
                     input->data, output->data);
 }
 
-GANTRY_REDUCTIONS(GANTRY_REDUCE_KERNEL)
+#define GANTRY_REDUCTION GANTRY_K_REDUCTION_KERNEL
+#include "ops/reduce.def"
+#undef GANTRY_REDUCTION
 
 const gantry_kernel_def_t *const gantry__cpu_reduce_kernels[] = {
-    GANTRY_REDUCTIONS(GANTRY_REDUCE_POINTER) GANTRY_ARGMAX_OPS(GANTRY_K_CPU_KERNEL_POINTER)
-        GANTRY_SOFTMAX_OPS(GANTRY_K_CPU_KERNEL_POINTER)
-            GANTRY_LAYER_NORM_OPS(GANTRY_K_CPU_KERNEL_POINTER)};
+#define GANTRY_REDUCTION GANTRY_K_REDUCTION_POINTER
+#include "ops/reduce.def"
+#undef GANTRY_REDUCTION
+    GANTRY_ARGMAX_OPS(GANTRY_K_CPU_KERNEL_POINTER) GANTRY_SOFTMAX_OPS(GANTRY_K_CPU_KERNEL_POINTER)
+        GANTRY_LAYER_NORM_OPS(GANTRY_K_CPU_KERNEL_POINTER)};
 const uint32_t gantry__cpu_reduce_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_reduce_kernels);

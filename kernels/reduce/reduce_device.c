@@ -233,10 +233,15 @@ static int32_t device_compute_reduction(gantry_op_call_t *call) {
     return gantry__portable_reduce(call, &shape, &way, &input->span, &output->span);
 }
 
-GANTRY_REDUCTIONS(GANTRY_REDUCE_KERNEL)
+#define GANTRY_REDUCTION GANTRY_K_REDUCTION_KERNEL
+#include "ops/reduce.def"
+#undef GANTRY_REDUCTION
 
 static const gantry_kernel_def_t *const kernels[] = {
-    GANTRY_REDUCTIONS(GANTRY_REDUCE_POINTER) GANTRY_ARGMAX_OPS(GANTRY_K_PORTABLE_KERNEL_POINTER)
+#define GANTRY_REDUCTION GANTRY_K_REDUCTION_POINTER
+#include "ops/reduce.def"
+#undef GANTRY_REDUCTION
+    GANTRY_ARGMAX_OPS(GANTRY_K_PORTABLE_KERNEL_POINTER)
         GANTRY_SOFTMAX_OPS(GANTRY_K_PORTABLE_KERNEL_POINTER)
             GANTRY_LAYER_NORM_OPS(GANTRY_K_PORTABLE_KERNEL_POINTER)};
 GANTRY_K_PACK(reduce, "portable/reduce", kernels);

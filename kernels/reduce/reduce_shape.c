@@ -116,13 +116,28 @@ static uint64_t nan_bits(int32_t dtype) {
     }
 }
 
+enum { EMPTY_ZERO, EMPTY_ONE, EMPTY_NOT_A_NUMBER, EMPTY_LEAST, EMPTY_GREATEST };
+enum { ROW_NONE, ROW_MEAN, ROW_HALF, ROW_ROOT };
+
+static const struct {
+    int8_t tree, finish, empty;
+} rows[GANTRY_REDUCE_ROWS] = {
+#define GANTRY_REDUCTION(name, function, summary, form, types, tree, finish, empty) \
+    {GANTRY_TREE_##tree, ROW_##finish, EMPTY_##empty},
+#include "ops/reduce.def"
+#undef GANTRY_REDUCTION
+};
+
+int gantry__reduce_copies_one(int32_t operation) {
+    return rows[operation].tree != GANTRY_TREE_SQUARES;
+}
+
 static uint64_t empty_bits(int32_t operation, int32_t dtype) {
-    switch (operation) {
-        case GANTRY_REDUCE_MEAN: return nan_bits(dtype);
-        case GANTRY_REDUCE_MAX: return extreme_bits(dtype, 0);
-        case GANTRY_REDUCE_MIN: return extreme_bits(dtype, 1);
-        case GANTRY_REDUCE_PROD:
-        case GANTRY_REDUCE_ALL: return gantry__k_one(dtype);
+    switch (rows[operation].empty) {
+        case EMPTY_NOT_A_NUMBER: return nan_bits(dtype);
+        case EMPTY_LEAST: return extreme_bits(dtype, 0);
+        case EMPTY_GREATEST: return extreme_bits(dtype, 1);
+        case EMPTY_ONE: return gantry__k_one(dtype);
         default: return 0;
     }
 }
@@ -171,26 +186,20 @@ gantry__reduce_way_t gantry__reduce_tree_way(int32_t tree, int32_t dtype) {
 }
 
 gantry__reduce_way_t gantry__reduce_way(int32_t operation, int32_t dtype, int64_t length) {
-    static const int32_t trees[GANTRY_REDUCE_OPS] = {
-        GANTRY_TREE_SUM, GANTRY_TREE_SUM,     GANTRY_TREE_MAX,
-        GANTRY_TREE_MIN, GANTRY_TREE_PRODUCT, GANTRY_TREE_MIN,
-        GANTRY_TREE_MAX, GANTRY_TREE_SQUARES, GANTRY_TREE_SQUARES};
     const int is_integer = (GANTRY_DTYPES_INTEGERS & GANTRY_DTYPE_BIT(dtype)) != 0;
-    int32_t tree = trees[operation];
+    const int finish = rows[operation].finish;
+    int32_t tree = rows[operation].tree;
 
-    if (operation == GANTRY_REDUCE_MEAN && is_integer && gantry__k_size(dtype) < 8) {
+    if (finish == ROW_MEAN && is_integer && gantry__k_size(dtype) < 8) {
         tree = GANTRY_TREE_WIDE_SUM;
     }
     gantry__reduce_way_t way =
         gantry__reduce_tree_way(tree, dtype == GANTRY_BOOL ? GANTRY_UINT8 : dtype);
     way.out = dtype;
-    if (operation == GANTRY_REDUCE_MEAN) {
+    if (finish == ROW_MEAN || finish == ROW_HALF) {
         way.finish = GANTRY_FINISH_QUOTIENT;
-        way.divisor = length;
-    } else if (operation == GANTRY_REDUCE_L2_LOSS) {
-        way.finish = GANTRY_FINISH_QUOTIENT;
-        way.divisor = 2;
-    } else if (operation == GANTRY_REDUCE_NORM) {
+        way.divisor = finish == ROW_MEAN ? length : 2;
+    } else if (finish == ROW_ROOT) {
         way.finish = GANTRY_FINISH_ROOT;
     }
     return way;

@@ -18,38 +18,27 @@
 #define GANTRY_REDUCE_CHUNK 4096
 #define GANTRY_REDUCE_LANES 64
 
-/* The ops, in the order of their kernels. */
+/* The ops: rows of ops/reduce.def. */
 enum {
-    GANTRY_REDUCE_SUM,
-    GANTRY_REDUCE_MEAN,
-    GANTRY_REDUCE_MAX,
-    GANTRY_REDUCE_MIN,
-    GANTRY_REDUCE_PROD,
-    GANTRY_REDUCE_ALL,
-    GANTRY_REDUCE_ANY,
-    GANTRY_REDUCE_NORM,
-    GANTRY_REDUCE_L2_LOSS, /* half the sum of squares of all elements */
-    GANTRY_REDUCE_OPS
+#define GANTRY_REDUCTION(name, function, summary, form, types, tree, finish, empty) \
+    GANTRY_REDUCE_ROW_##name,
+#include "ops/reduce.def"
+#undef GANTRY_REDUCTION
+    GANTRY_REDUCE_ROWS
 };
-/* X(op, its number, how many of its types are constrained) */
-#define GANTRY_REDUCTIONS(X)                \
-    X(Sum, GANTRY_REDUCE_SUM, 1)            \
-    X(Mean, GANTRY_REDUCE_MEAN, 1)          \
-    X(Max, GANTRY_REDUCE_MAX, 1)            \
-    X(Min, GANTRY_REDUCE_MIN, 1)            \
-    X(Prod, GANTRY_REDUCE_PROD, 1)          \
-    X(All, GANTRY_REDUCE_ALL, 0)            \
-    X(Any, GANTRY_REDUCE_ANY, 0)            \
-    X(EuclideanNorm, GANTRY_REDUCE_NORM, 1) \
-    X(L2Loss, GANTRY_REDUCE_L2_LOSS, 1)
 
-/* X that defines <op>_kernel over compute_reduction, which finds the op's number in its data. */
-#define GANTRY_REDUCE_KERNEL(name, operation, constrained)                                         \
-    static const int32_t name##_operation = operation;                                             \
-    static const gantry_kernel_def_t name##_kernel = GANTRY_K_DEFINITION(                          \
-        #name, (constrained) ? gantry__k_numeric_type : NULL, constrained, gantry__k_reduce_hosts, \
-        1, .compute = GANTRY_K_SIDE(compute_reduction), .data = &name##_operation);
-#define GANTRY_REDUCE_POINTER(name, operation, constrained) &name##_kernel,
+/* GANTRY_REDUCTION that defines <op>_kernel over compute_reduction, which finds the op's row in its
+ * data. */
+#define GANTRY_K_REDUCTION_KERNEL(name, function, summary, form, types_, tree, finish, empty) \
+    static const int32_t name##_operation = GANTRY_REDUCE_ROW_##name;                         \
+    static const gantry_type_constraint_t name##_types[] = {{"T", GANTRY_DTYPES_##types_}};   \
+    static const gantry_kernel_def_t name##_kernel = GANTRY_K_DEFINITION(                     \
+        #name, GANTRY_DTYPES_##types_ != GANTRY_DTYPES_BOOLS ? name##_types : NULL,           \
+        GANTRY_DTYPES_##types_ != GANTRY_DTYPES_BOOLS, /* such an op takes bool alone */      \
+        gantry__k_reduce_hosts, 1, .compute = GANTRY_K_SIDE(compute_reduction),               \
+        .data = &name##_operation);
+#define GANTRY_K_REDUCTION_POINTER(name, function, summary, form, types, tree, finish, empty) \
+    &name##_kernel,
 static const char *const gantry__k_reduce_hosts[] = {"reduction_indices"}; /* where the op has it */
 
 /* Further ops of the family, as lists of kernel_definition.h. */
@@ -116,15 +105,12 @@ gantry__reduce_middle_t gantry__reduce_middle_of(const gantry_op_call_t *call);
 void gantry__reduce_shape_plain(int64_t outer, int64_t length, int64_t columns,
                                 gantry__reduce_shape_t *out_shape);
 
-/* The result of reducing no element, as TensorFlow has it, into value; returns its size in bytes.
- * Sum, EuclideanNorm and L2Loss 0; Mean NaN, 0 for integers; Prod 1; Max and Min the least and the
- * greatest value of the type, infinities included; All true, Any false. */
+/* The result of reducing no element, as TensorFlow has it (ops/reduce.def), into value; returns
+ * its size in bytes. The least and the greatest value of a floating type are the infinities. */
 size_t gantry__reduce_empty(int32_t operation, int32_t dtype, unsigned char value[8]);
 
 /* 1 when a single element is its own result. */
-static inline int gantry__reduce_copies_one(int32_t operation) {
-    return operation != GANTRY_REDUCE_NORM && operation != GANTRY_REDUCE_L2_LOSS;
-}
+int gantry__reduce_copies_one(int32_t operation);
 
 /* The way of an op over elements of dtype, `length` of which become one. */
 gantry__reduce_way_t gantry__reduce_way(int32_t operation, int32_t dtype, int64_t length);

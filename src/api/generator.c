@@ -228,17 +228,17 @@ static const gantry_tensor_t *generator_draw(gantry_scope_t *scope, gantry_gener
     return output;
 }
 
-#define DEFINE_DRAW(what, token)                                                                 \
+#define DEFINE_DRAW(what, op)                                                                    \
     const gantry_tensor_t *gantry_generator_##what(gantry_scope_t *scope,                        \
                                                    gantry_generator_t *generator,                \
                                                    gantry_shape_t shape, gantry_dtype_t dtype) { \
         const gantry_attr_value_t attr = gantry__attr_type("dtype", dtype);                      \
-        return generator_draw(scope, generator, GANTRY__OP_ID_##token, &shape, NULL, &attr);     \
+        return generator_draw(scope, generator, GANTRY__OP_ID_##op, &shape, NULL, &attr);        \
     }
-DEFINE_DRAW(uniform, STATELESS_RANDOM_UNIFORM_V2)
-DEFINE_DRAW(normal, STATELESS_RANDOM_NORMAL_V2)
-DEFINE_DRAW(truncated_normal, STATELESS_TRUNCATED_NORMAL_V2)
-DEFINE_DRAW(uniform_full_int, STATELESS_RANDOM_UNIFORM_FULL_INT_V2)
+DEFINE_DRAW(uniform, StatelessRandomUniformV2)
+DEFINE_DRAW(normal, StatelessRandomNormalV2)
+DEFINE_DRAW(truncated_normal, StatelessTruncatedNormalV2)
+DEFINE_DRAW(uniform_full_int, StatelessRandomUniformFullIntV2)
 
 const gantry_tensor_t *gantry_generator_uniform_int(gantry_scope_t *scope,
                                                     gantry_generator_t *generator,
@@ -246,7 +246,7 @@ const gantry_tensor_t *gantry_generator_uniform_int(gantry_scope_t *scope,
                                                     const gantry_tensor_t *minval,
                                                     const gantry_tensor_t *maxval) {
     const gantry_tensor_t *bounds[] = {minval, maxval};
-    return generator_draw(scope, generator, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM_INT_V2, &shape,
+    return generator_draw(scope, generator, GANTRY__OP_ID_StatelessRandomUniformIntV2, &shape,
                           bounds, NULL);
 }
 
@@ -261,8 +261,8 @@ const gantry_tensor_t *gantry_generator_categorical(gantry_scope_t *scope,
     if (!inputs[1]) return NULL;
     const uint64_t rows = logits && logits->shape.rank == 2 ? (uint64_t)logits->shape.dims[0] : 0;
     const gantry__philox_t place = take_for(generator, (int64_t)(rows * (uint64_t)num_samples));
-    const gantry_tensor_t *output = gantry__draw_from(scope, GANTRY__OP_ID_STATELESS_MULTINOMIAL_V2,
-                                                      &place, inputs, 2, 2, &attr);
+    const gantry_tensor_t *output =
+        gantry__draw_from(scope, GANTRY__OP_ID_StatelessMultinomialV2, &place, inputs, 2, 2, &attr);
     gantry_tensor_release(extras.tensors[0]);
     return output;
 }
@@ -273,7 +273,7 @@ const gantry_tensor_t *gantry_generator_shuffle(gantry_scope_t *scope,
     if (!check_in(scope, generator)) return NULL;
     const int64_t rows = value && value->shape.rank > 0 ? value->shape.dims[0] : 0;
     const gantry__philox_t place = take_for(generator, rows);
-    return gantry__draw_from(scope, GANTRY__OP_ID_STATELESS_SHUFFLE, &place, &value, 1, 1, NULL);
+    return gantry__draw_from(scope, GANTRY__OP_ID_StatelessShuffle, &place, &value, 1, 1, NULL);
 }
 
 /* ---- split ---- */

@@ -69,12 +69,12 @@ static gantry_status_t npy_read_elements(npy_load_t *load, gantry_tensor_t **out
 
 static gantry_status_t npy_read_file(gantry_scope_t *scope, const char *path,
                                      gantry_tensor_t **out_tensor) {
-    GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_CONST, NULL);
+    GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_Const, NULL);
     if (!path) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_load_npy: the path is NULL");
     npy_load_t load = {.scope = scope};
     gantry_status_t status = gantry__npy_open(&scope->runtime->heap, path, NPY_LARGEST, &load.file);
     if (status == GANTRY_OK) {
-        status = gantry__place_core_op(scope, GANTRY__OP_ID_CONST, "_EagerConst",
+        status = gantry__place_core_op(scope, GANTRY__OP_ID_Const, "_EagerConst",
                                        load.file.array.dtype, false, NULL, &load.device);
     }
     recorded.device = load.device;

@@ -44,10 +44,10 @@ static gantry_status_t check_constant(gantry_dtype_t dtype, const gantry_shape_t
 static gantry_status_t make_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
                                      const gantry_shape_t *shape, const void *data, size_t bytes,
                                      gantry_tensor_t **out_tensor) {
-    GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_CONST, NULL);
+    GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_Const, NULL);
     GANTRY__TRY(check_constant(dtype, shape, data, bytes));
     gantry_logical_device_t *device;
-    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_CONST, "_EagerConst", dtype, false, NULL,
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_Const, "_EagerConst", dtype, false, NULL,
                                       &device));
     recorded.device = device;
     return gantry__tensor_from_host(scope->runtime, device, dtype, shape, data, scope->tag,
@@ -84,7 +84,7 @@ const gantry_tensor_t *gantry_fill(gantry_scope_t *scope, gantry_shape_t shape,
                                    const gantry_tensor_t *value) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, &shape), value};
-    return gantry__call_op(scope, GANTRY__OP_ID_FILL, inputs, 2, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_Fill, inputs, 2, NULL, 0, &extras);
 }
 
 static const gantry_tensor_t *ops_fill_with(gantry_scope_t *scope, gantry_dtype_t dtype,
@@ -98,7 +98,7 @@ static const gantry_tensor_t *ops_fill_with(gantry_scope_t *scope, gantry_dtype_
     }
     const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, shape), NULL};
     if (inputs[0]) inputs[1] = gantry__add_host(&extras, scope, dtype, GANTRY_SCALAR, one);
-    return gantry__call_op(scope, GANTRY__OP_ID_FILL, inputs, 2, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_Fill, inputs, 2, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_zeros(gantry_scope_t *scope, gantry_dtype_t dtype,
@@ -124,97 +124,76 @@ const gantry_tensor_t *gantry_ones(gantry_scope_t *scope, gantry_dtype_t dtype,
 }
 
 const gantry_tensor_t *gantry_zeros_like(gantry_scope_t *scope, const gantry_tensor_t *x) {
-    return gantry__call_op(scope, GANTRY__OP_ID_ZEROS_LIKE, &x, 1, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_ZerosLike, &x, 1, NULL, 0, NULL);
 }
 
 const gantry_tensor_t *gantry_ones_like(gantry_scope_t *scope, const gantry_tensor_t *x) {
-    return gantry__call_op(scope, GANTRY__OP_ID_ONES_LIKE, &x, 1, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_OnesLike, &x, 1, NULL, 0, NULL);
 }
 
 const gantry_tensor_t *gantry_range(gantry_scope_t *scope, const gantry_tensor_t *start,
                                     const gantry_tensor_t *limit, const gantry_tensor_t *delta) {
     const gantry_tensor_t *inputs[] = {start, limit, delta};
-    return gantry__call_op(scope, GANTRY__OP_ID_RANGE, inputs, 3, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_Range, inputs, 3, NULL, 0, NULL);
 }
 
-/* ---- elementwise ---- */
-
-#define DEFINE_UNARY(name, token, op)                                                       \
-    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x) { \
-        return gantry__call_op(scope, GANTRY__OP_ID_##token, &x, 1, NULL, 0, NULL);         \
-    }
-#define DEFINE_BINARY(name, token, op)                                                    \
-    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x, \
-                                         const gantry_tensor_t *y) {                      \
-        const gantry_tensor_t *inputs[] = {x, y};                                         \
-        return gantry__call_op(scope, GANTRY__OP_ID_##token, inputs, 2, NULL, 0, NULL);   \
-    }
-GANTRY_UNARY_OPS(DEFINE_UNARY)
-GANTRY_BINARY_OPS(DEFINE_BINARY)
-
-const gantry_tensor_t *gantry_leaky_relu(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                         float alpha) {
-    const gantry_attr_value_t attr = gantry__attr_float("alpha", alpha);
-    return gantry__call_op(scope, GANTRY__OP_ID_LEAKY_RELU, &x, 1, &attr, 1, NULL);
-}
-
-const gantry_tensor_t *gantry_gelu(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                   bool approximate) {
-    const gantry_attr_value_t attr = gantry__attr_bool("approximate", approximate);
-    return gantry__call_op(scope, GANTRY__OP_ID_GELU, &x, 1, &attr, 1, NULL);
-}
+/* ---- further elementwise ops ---- */
 
 const gantry_tensor_t *gantry_clip_by_value(gantry_scope_t *scope, const gantry_tensor_t *x,
                                             const gantry_tensor_t *min,
                                             const gantry_tensor_t *max) {
     const gantry_tensor_t *inputs[] = {x, min, max};
-    return gantry__call_op(scope, GANTRY__OP_ID_CLIP_BY_VALUE, inputs, 3, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_ClipByValue, inputs, 3, NULL, 0, NULL);
 }
 
 const gantry_tensor_t *gantry_select(gantry_scope_t *scope, const gantry_tensor_t *condition,
                                      const gantry_tensor_t *x, const gantry_tensor_t *y) {
     const gantry_tensor_t *inputs[] = {condition, x, y};
-    return gantry__call_op(scope, GANTRY__OP_ID_SELECT, inputs, 3, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_Select, inputs, 3, NULL, 0, NULL);
 }
 
 const gantry_tensor_t *gantry_cast(gantry_scope_t *scope, const gantry_tensor_t *x,
                                    gantry_dtype_t dtype) {
     const gantry_attr_value_t attr = gantry__attr_type("DstT", dtype);
-    return gantry__call_op(scope, GANTRY__OP_ID_CAST, &x, 1, &attr, 1, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_Cast, &x, 1, &attr, 1, NULL);
 }
 
 const gantry_tensor_t *gantry_add_n(gantry_scope_t *scope, const gantry_tensor_t *const *values,
                                     size_t count) {
     if (!gantry__is_given(scope, values, count, "gantry_add_n: values")) return NULL;
-    return gantry__call_op(scope, GANTRY__OP_ID_ADD_N, values, count, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_AddN, values, count, NULL, 0, NULL);
 }
 
 const gantry_tensor_t *gantry_bias_add(gantry_scope_t *scope, const gantry_tensor_t *value,
                                        const gantry_tensor_t *bias) {
     const gantry_tensor_t *inputs[] = {value, bias};
-    return gantry__call_op(scope, GANTRY__OP_ID_BIAS_ADD, inputs, 2, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_BiasAdd, inputs, 2, NULL, 0, NULL);
 }
 
 /* ---- shape ---- */
+
+const gantry_tensor_t *gantry_identity(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    return gantry__call_op(scope, GANTRY__OP_ID_Identity, &x, 1, NULL, 0, NULL);
+}
 
 const gantry_tensor_t *gantry_reshape(gantry_scope_t *scope, const gantry_tensor_t *x,
                                       gantry_shape_t shape) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {x, gantry__add_host_shape(&extras, scope, &shape)};
-    return gantry__call_op(scope, GANTRY__OP_ID_RESHAPE, inputs, 2, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_Reshape, inputs, 2, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_expand_dims(gantry_scope_t *scope, const gantry_tensor_t *x,
                                           int32_t axis) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {x, gantry__add_host_i32(&extras, scope, axis)};
-    return gantry__call_op(scope, GANTRY__OP_ID_EXPAND_DIMS, inputs, 2, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_ExpandDims, inputs, 2, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_squeeze(gantry_scope_t *scope, const gantry_tensor_t *x,
                                       const int64_t *axes, size_t axis_count) {
     const gantry_attr_value_t attr = gantry__attr_ints("squeeze_dims", axes, axis_count);
-    return gantry__call_op(scope, GANTRY__OP_ID_SQUEEZE, &x, 1, &attr, axes ? 1 : 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_Squeeze, &x, 1, &attr, axes ? 1 : 0, NULL);
 }
 
 const gantry_tensor_t *gantry_transpose(gantry_scope_t *scope, const gantry_tensor_t *x,
@@ -226,14 +205,14 @@ const gantry_tensor_t *gantry_transpose(gantry_scope_t *scope, const gantry_tens
     const gantry_tensor_t *inputs[] = {
         x,
         gantry__add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(rank), perm ? perm : reversed)};
-    return gantry__call_op(scope, GANTRY__OP_ID_TRANSPOSE, inputs, 2, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_Transpose, inputs, 2, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_broadcast_to(gantry_scope_t *scope, const gantry_tensor_t *x,
                                            gantry_shape_t shape) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {x, gantry__add_host_shape(&extras, scope, &shape)};
-    return gantry__call_op(scope, GANTRY__OP_ID_BROADCAST_TO, inputs, 2, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_BroadcastTo, inputs, 2, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_concat(gantry_scope_t *scope, const gantry_tensor_t *const *values,
@@ -245,7 +224,7 @@ const gantry_tensor_t *gantry_concat(gantry_scope_t *scope, const gantry_tensor_
     for (size_t i = 0; i < given; ++i) inputs[i] = values[i];
     inputs[given] = gantry__add_host_i32(&extras, scope, axis);
     /* more than fits is refused by count */
-    return gantry__call_op(scope, GANTRY__OP_ID_CONCAT, inputs, count + 1, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_Concat, inputs, count + 1, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_slice(gantry_scope_t *scope, const gantry_tensor_t *x,
@@ -255,14 +234,14 @@ const gantry_tensor_t *gantry_slice(gantry_scope_t *scope, const gantry_tensor_t
     inputs[1] = gantry__add_host_of_rank(&extras, scope, x, begin, 1, "gantry_slice: begin");
     if (inputs[1])
         inputs[2] = gantry__add_host_of_rank(&extras, scope, x, size, 1, "gantry_slice: size");
-    return gantry__call_op(scope, GANTRY__OP_ID_SLICE, inputs, 3, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_Slice, inputs, 3, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_gather(gantry_scope_t *scope, const gantry_tensor_t *params,
                                      const gantry_tensor_t *indices, int32_t axis) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {params, indices, gantry__add_host_i32(&extras, scope, axis)};
-    return gantry__call_op(scope, GANTRY__OP_ID_GATHER, inputs, 3, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_Gather, inputs, 3, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_one_hot(gantry_scope_t *scope, const gantry_tensor_t *indices,
@@ -272,7 +251,7 @@ const gantry_tensor_t *gantry_one_hot(gantry_scope_t *scope, const gantry_tensor
     const gantry_tensor_t *inputs[] = {indices, gantry__add_host_i32(&extras, scope, depth),
                                        on_value, off_value};
     const gantry_attr_value_t attr = gantry__attr_int("axis", axis);
-    return gantry__call_op(scope, GANTRY__OP_ID_ONE_HOT, inputs, 4, &attr, 1, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_OneHot, inputs, 4, &attr, 1, &extras);
 }
 
 /* ---- matrices ---- */
@@ -289,6 +268,6 @@ const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gantry_tensor_
     gantry_attr_value_t attrs[2];
     if (o.transpose_a) attrs[count++] = gantry__attr_bool(batched ? "adj_x" : "transpose_a", true);
     if (o.transpose_b) attrs[count++] = gantry__attr_bool(batched ? "adj_y" : "transpose_b", true);
-    return gantry__call_op(scope, batched ? GANTRY__OP_ID_BATCH_MAT_MUL : GANTRY__OP_ID_MAT_MUL,
+    return gantry__call_op(scope, batched ? GANTRY__OP_ID_BatchMatMul : GANTRY__OP_ID_MatMul,
                            inputs, 2, attrs, count, NULL);
 }

@@ -17,7 +17,7 @@ const gantry_tensor_t *gantry_pack(gantry_scope_t *scope, const gantry_tensor_t 
                                    size_t count, int32_t axis) {
     if (!gantry__is_given(scope, values, count, "gantry_pack: values")) return NULL;
     const gantry_attr_value_t attr = gantry__attr_int("axis", axis);
-    return gantry__call_op(scope, GANTRY__OP_ID_PACK, values, count, &attr, 1, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_Pack, values, count, &attr, 1, NULL);
 }
 
 gantry_status_t gantry_unpack(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis,
@@ -25,7 +25,7 @@ gantry_status_t gantry_unpack(gantry_scope_t *scope, const gantry_tensor_t *x, i
     if (!gantry__is_given(scope, outputs, count, "gantry_unpack: outputs")) return status_of(scope);
     const gantry_attr_value_t attrs[] = {gantry__attr_int("num", (int64_t)count),
                                          gantry__attr_int("axis", axis)};
-    return gantry__call_op_into(scope, GANTRY__OP_ID_UNPACK, &x, 1, attrs, 2, NULL, outputs,
+    return gantry__call_op_into(scope, GANTRY__OP_ID_Unpack, &x, 1, attrs, 2, NULL, outputs,
                                 &count);
 }
 
@@ -35,7 +35,7 @@ gantry_status_t gantry_split(gantry_scope_t *scope, const gantry_tensor_t *x, in
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {gantry__add_host_i32(&extras, scope, axis), x};
     const gantry_attr_value_t attr = gantry__attr_int("num_split", (int64_t)count);
-    return gantry__call_op_into(scope, GANTRY__OP_ID_SPLIT, inputs, 2, &attr, 1, &extras, outputs,
+    return gantry__call_op_into(scope, GANTRY__OP_ID_Split, inputs, 2, &attr, 1, &extras, outputs,
                                 &count);
 }
 
@@ -53,7 +53,7 @@ gantry_status_t gantry_split_v(gantry_scope_t *scope, const gantry_tensor_t *x,
             gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE((int64_t)count), sizes);
     if (inputs[1]) inputs[2] = gantry__add_host_i32(&extras, scope, axis);
     const gantry_attr_value_t attr = gantry__attr_int("num_split", (int64_t)count);
-    return gantry__call_op_into(scope, GANTRY__OP_ID_SPLIT_V, inputs, 3, &attr, 1, &extras, outputs,
+    return gantry__call_op_into(scope, GANTRY__OP_ID_SplitV, inputs, 3, &attr, 1, &extras, outputs,
                                 &count);
 }
 
@@ -62,23 +62,23 @@ gantry_status_t gantry_split_v(gantry_scope_t *scope, const gantry_tensor_t *x,
 const gantry_tensor_t *gantry_shape(gantry_scope_t *scope, const gantry_tensor_t *x,
                                     gantry_dtype_t out_type) {
     const gantry_attr_value_t attr = gantry__attr_type("out_type", out_type);
-    return gantry__call_op(scope, GANTRY__OP_ID_SHAPE, &x, 1, &attr, 1, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_Shape, &x, 1, &attr, 1, NULL);
 }
 
 const gantry_tensor_t *gantry_size(gantry_scope_t *scope, const gantry_tensor_t *x,
                                    gantry_dtype_t out_type) {
     const gantry_attr_value_t attr = gantry__attr_type("out_type", out_type);
-    return gantry__call_op(scope, GANTRY__OP_ID_SIZE, &x, 1, &attr, 1, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_Size, &x, 1, &attr, 1, NULL);
 }
 
 const gantry_tensor_t *gantry_rank(gantry_scope_t *scope, const gantry_tensor_t *x) {
-    return gantry__call_op(scope, GANTRY__OP_ID_RANK, &x, 1, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_Rank, &x, 1, NULL, 0, NULL);
 }
 
 const gantry_tensor_t *gantry_broadcast_args(gantry_scope_t *scope, const gantry_tensor_t *s0,
                                              const gantry_tensor_t *s1) {
     const gantry_tensor_t *inputs[] = {s0, s1};
-    return gantry__call_op(scope, GANTRY__OP_ID_BROADCAST_ARGS, inputs, 2, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_BroadcastArgs, inputs, 2, NULL, 0, NULL);
 }
 
 /* ---- making tensors, rows by number ---- */
@@ -89,27 +89,27 @@ const gantry_tensor_t *gantry_eye(gantry_scope_t *scope, int64_t rows, int64_t c
     const gantry_tensor_t *inputs[] = {gantry__add_host_i64(&extras, scope, rows), NULL};
     if (inputs[0]) inputs[1] = gantry__add_host_i64(&extras, scope, columns);
     const gantry_attr_value_t attr = gantry__attr_type("dtype", dtype);
-    return gantry__call_op(scope, GANTRY__OP_ID_EYE, inputs, 2, &attr, 1, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_Eye, inputs, 2, &attr, 1, &extras);
 }
 
 const gantry_tensor_t *gantry_lin_space(gantry_scope_t *scope, const gantry_tensor_t *start,
                                         const gantry_tensor_t *stop, int64_t num) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {start, stop, gantry__add_host_i64(&extras, scope, num)};
-    return gantry__call_op(scope, GANTRY__OP_ID_LIN_SPACE, inputs, 3, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_LinSpace, inputs, 3, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_embedding_lookup(gantry_scope_t *scope, const gantry_tensor_t *params,
                                                const gantry_tensor_t *ids) {
     const gantry_tensor_t *inputs[] = {params, ids};
-    return gantry__call_op(scope, GANTRY__OP_ID_EMBEDDING_LOOKUP, inputs, 2, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_EmbeddingLookup, inputs, 2, NULL, 0, NULL);
 }
 
 const gantry_tensor_t *gantry_boolean_mask(gantry_scope_t *scope, const gantry_tensor_t *x,
                                            const gantry_tensor_t *mask, int32_t axis) {
     const gantry_tensor_t *inputs[] = {x, mask};
     const gantry_attr_value_t attr = gantry__attr_int("axis", axis);
-    return gantry__call_op(scope, GANTRY__OP_ID_BOOLEAN_MASK, inputs, 2, &attr, 1, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_BooleanMask, inputs, 2, &attr, 1, NULL);
 }
 
 /* ---- normalisation ---- */
@@ -131,7 +131,7 @@ gantry_status_t gantry_moments(gantry_scope_t *scope, const gantry_tensor_t *x,
                           *outputs[2];
     const gantry_attr_value_t attr = gantry__attr_bool("keep_dims", true);
     size_t count = 2;
-    gantry_status_t status = gantry__call_op_into(scope, GANTRY__OP_ID_MOMENTS, inputs, 2, &attr,
+    gantry_status_t status = gantry__call_op_into(scope, GANTRY__OP_ID_Moments, inputs, 2, &attr,
                                                   o.keep_dims ? 1 : 0, &extras, outputs, &count);
     *out_mean = outputs[0];
     *out_variance = outputs[1];
@@ -145,7 +145,7 @@ const gantry_tensor_t *gantry_batch_norm(gantry_scope_t *scope, const gantry_ten
                                          const gantry_tensor_t *scale, double variance_epsilon) {
     const gantry_tensor_t *inputs[] = {x, mean, variance, offset, scale};
     const gantry_attr_value_t attr = gantry__attr_float("variance_epsilon", variance_epsilon);
-    return gantry__call_op(scope, GANTRY__OP_ID_BATCH_NORM, inputs, 5, &attr, 1, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_BatchNorm, inputs, 5, &attr, 1, NULL);
 }
 
 gantry_status_t gantry_fused_batch_norm(gantry_scope_t *scope, const gantry_tensor_t *x,
@@ -169,7 +169,7 @@ gantry_status_t gantry_fused_batch_norm(gantry_scope_t *scope, const gantry_tens
         gantry__attr_float("exponential_avg_factor",
                            o.exponential_avg_factor != 0 ? o.exponential_avg_factor : 1)};
     size_t count = 6;
-    gantry_status_t status = gantry__call_op_into(scope, GANTRY__OP_ID_FUSED_BATCH_NORM, inputs, 5,
+    gantry_status_t status = gantry__call_op_into(scope, GANTRY__OP_ID_FusedBatchNorm, inputs, 5,
                                                   attrs, 4, NULL, all, &count);
     memcpy(outputs, all, 3 * sizeof *outputs);
     /* for gradients, which the op's name gives */
@@ -184,7 +184,7 @@ const gantry_tensor_t *gantry_layer_norm(gantry_scope_t *scope, const gantry_ten
     const gantry_tensor_t *inputs[] = {x, scale, offset};
     const gantry_attr_value_t attrs[] = {gantry__attr_int("axis", axis),
                                          gantry__attr_float("epsilon", epsilon)};
-    return gantry__call_op(scope, GANTRY__OP_ID_LAYER_NORM, inputs, 3, attrs, 2, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_LayerNorm, inputs, 3, attrs, 2, NULL);
 }
 
 const gantry_tensor_t *gantry_dropout(gantry_scope_t *scope, const gantry_tensor_t *x, double rate,
@@ -194,7 +194,7 @@ const gantry_tensor_t *gantry_dropout(gantry_scope_t *scope, const gantry_tensor
     const gantry_tensor_t *inputs[] = {
         x, gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(2), seed)};
     const gantry_attr_value_t attr = gantry__attr_float("rate", rate);
-    return gantry__call_op(scope, GANTRY__OP_ID_DROPOUT, inputs, 2, &attr, 1, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_Dropout, inputs, 2, &attr, 1, &extras);
 }
 
 /* ---- Einstein's sum ---- */
@@ -203,5 +203,5 @@ const gantry_tensor_t *gantry_einsum(gantry_scope_t *scope, const char *equation
                                      const gantry_tensor_t *const *inputs, size_t count) {
     if (!gantry__is_given(scope, inputs, count, "gantry_einsum: inputs")) return NULL;
     const gantry_attr_value_t attr = gantry__attr_text("equation", equation);
-    return gantry__call_op(scope, GANTRY__OP_ID_EINSUM, inputs, count, &attr, 1, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_Einsum, inputs, count, &attr, 1, NULL);
 }

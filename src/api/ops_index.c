@@ -7,7 +7,7 @@
 const gantry_tensor_t *gantry_gather_nd(gantry_scope_t *scope, const gantry_tensor_t *params,
                                         const gantry_tensor_t *indices) {
     const gantry_tensor_t *inputs[] = {params, indices};
-    return gantry__call_op(scope, GANTRY__OP_ID_GATHER_ND, inputs, 2, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_GatherNd, inputs, 2, NULL, 0, NULL);
 }
 
 /* The shape's type is that of the indices. */
@@ -30,42 +30,54 @@ const gantry_tensor_t *gantry_scatter_nd(gantry_scope_t *scope, const gantry_ten
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {indices, updates,
                                        add_shape_like(&extras, scope, indices, &shape)};
-    return gantry__call_op(scope, GANTRY__OP_ID_SCATTER_ND, inputs, 3, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_ScatterNd, inputs, 3, NULL, 0, &extras);
 }
 
-#define DEFINE_TENSOR_SCATTER(name, token, op)                                                 \
+#define DEFINE_TENSOR_SCATTER(name, op)                                                        \
     const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *tensor, \
                                          const gantry_tensor_t *indices,                       \
                                          const gantry_tensor_t *updates) {                     \
         const gantry_tensor_t *inputs[] = {tensor, indices, updates};                          \
-        return gantry__call_op(scope, GANTRY__OP_ID_##token, inputs, 3, NULL, 0, NULL);        \
+        return gantry__call_op(scope, GANTRY__OP_ID_##op, inputs, 3, NULL, 0, NULL);           \
     }
-GANTRY_TENSOR_SCATTER_OPS(DEFINE_TENSOR_SCATTER)
+DEFINE_TENSOR_SCATTER(tensor_scatter_update, TensorScatterUpdate)
+DEFINE_TENSOR_SCATTER(tensor_scatter_add, TensorScatterAdd)
+DEFINE_TENSOR_SCATTER(tensor_scatter_sub, TensorScatterSub)
+DEFINE_TENSOR_SCATTER(tensor_scatter_max, TensorScatterMax)
+DEFINE_TENSOR_SCATTER(tensor_scatter_min, TensorScatterMin)
 
-#define DEFINE_SEGMENT(name, token, op)                                                      \
+#define DEFINE_SEGMENT(name, op)                                                             \
     const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *data, \
                                          const gantry_tensor_t *segment_ids) {               \
         const gantry_tensor_t *inputs[] = {data, segment_ids};                               \
-        return gantry__call_op(scope, GANTRY__OP_ID_##token, inputs, 2, NULL, 0, NULL);      \
+        return gantry__call_op(scope, GANTRY__OP_ID_##op, inputs, 2, NULL, 0, NULL);         \
     }
-GANTRY_SEGMENT_OPS(DEFINE_SEGMENT)
+DEFINE_SEGMENT(segment_sum, SegmentSum)
+DEFINE_SEGMENT(segment_mean, SegmentMean)
+DEFINE_SEGMENT(segment_max, SegmentMax)
+DEFINE_SEGMENT(segment_min, SegmentMin)
+DEFINE_SEGMENT(segment_prod, SegmentProd)
 
-#define DEFINE_UNSORTED_SEGMENT(name, token, op)                                                \
+#define DEFINE_UNSORTED_SEGMENT(name, op)                                                       \
     const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *data,    \
                                          const gantry_tensor_t *segment_ids,                    \
                                          int64_t num_segments) {                                \
         gantry__extras_t extras = {.count = 0};                                                 \
         const gantry_tensor_t *inputs[] = {data, segment_ids,                                   \
                                            gantry__add_host_i64(&extras, scope, num_segments)}; \
-        return gantry__call_op(scope, GANTRY__OP_ID_##token, inputs, 3, NULL, 0, &extras);      \
+        return gantry__call_op(scope, GANTRY__OP_ID_##op, inputs, 3, NULL, 0, &extras);         \
     }
-GANTRY_UNSORTED_SEGMENT_OPS(DEFINE_UNSORTED_SEGMENT)
+DEFINE_UNSORTED_SEGMENT(unsorted_segment_sum, UnsortedSegmentSum)
+DEFINE_UNSORTED_SEGMENT(unsorted_segment_mean, UnsortedSegmentMean)
+DEFINE_UNSORTED_SEGMENT(unsorted_segment_max, UnsortedSegmentMax)
+DEFINE_UNSORTED_SEGMENT(unsorted_segment_min, UnsortedSegmentMin)
+DEFINE_UNSORTED_SEGMENT(unsorted_segment_prod, UnsortedSegmentProd)
 
 const gantry_tensor_t *gantry_bincount(gantry_scope_t *scope, const gantry_tensor_t *arr,
                                        int32_t size, const gantry_tensor_t *weights) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {arr, gantry__add_host_i32(&extras, scope, size), weights};
-    return gantry__call_op(scope, GANTRY__OP_ID_BINCOUNT, inputs, 3, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_Bincount, inputs, 3, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_dense_bincount(gantry_scope_t *scope, const gantry_tensor_t *input,
@@ -75,11 +87,11 @@ const gantry_tensor_t *gantry_dense_bincount(gantry_scope_t *scope, const gantry
     const gantry_tensor_t *inputs[] = {
         input, gantry__add_host_int_like(&extras, scope, input, size), weights};
     const gantry_attr_value_t attr = gantry__attr_bool("binary_output", binary);
-    return gantry__call_op(scope, GANTRY__OP_ID_DENSE_BINCOUNT, inputs, 3, &attr, 1, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_DenseBincount, inputs, 3, &attr, 1, &extras);
 }
 
 const gantry_tensor_t *gantry_where(gantry_scope_t *scope, const gantry_tensor_t *condition) {
-    return gantry__call_op(scope, GANTRY__OP_ID_WHERE, &condition, 1, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_Where, &condition, 1, NULL, 0, NULL);
 }
 
 const gantry_tensor_t *gantry_unique(gantry_scope_t *scope, const gantry_tensor_t *x,
@@ -88,7 +100,7 @@ const gantry_tensor_t *gantry_unique(gantry_scope_t *scope, const gantry_tensor_
     const gantry_tensor_t *outputs[3] = {NULL, NULL, NULL};
     size_t output_count = out_count ? 3 : 2;
     (void)gantry__call_op_into(scope,
-                               out_count ? GANTRY__OP_ID_UNIQUE_WITH_COUNTS : GANTRY__OP_ID_UNIQUE,
+                               out_count ? GANTRY__OP_ID_UniqueWithCounts : GANTRY__OP_ID_Unique,
                                &x, 1, NULL, 0, NULL, outputs, &output_count);
     if (out_idx) *out_idx = outputs[1];
     if (out_count) *out_count = outputs[2];

@@ -27,7 +27,7 @@ const gantry_tensor_t *gantry_matrix_band_part(gantry_scope_t *scope, const gant
     const gantry_tensor_t *inputs[3] = {x};
     inputs[1] = gantry__add_host_i64(&extras, scope, lower);
     inputs[2] = gantry__add_host_i64(&extras, scope, upper);
-    return gantry__call_op(scope, GANTRY__OP_ID_MATRIX_BAND_PART, inputs, 3, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_MatrixBandPart, inputs, 3, NULL, 0, &extras);
 }
 
 static bool ops_matrix_take_options(gantry_scope_t *scope, const gantry_diagonal_options_t *given,
@@ -61,7 +61,7 @@ const gantry_tensor_t *gantry_matrix_diag(gantry_scope_t *scope, const gantry_te
     inputs[2] = add_side(&extras, scope, o.rows);
     inputs[3] = add_side(&extras, scope, o.columns);
     inputs[4] = o.padding;
-    return gantry__call_op(scope, GANTRY__OP_ID_MATRIX_DIAG, inputs, o.padding ? 5 : 4, &align, 1,
+    return gantry__call_op(scope, GANTRY__OP_ID_MatrixDiag, inputs, o.padding ? 5 : 4, &align, 1,
                            &extras);
 }
 
@@ -73,7 +73,7 @@ const gantry_tensor_t *gantry_matrix_diag_part(gantry_scope_t *scope, const gant
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[3] = {x, NULL, o.padding};
     inputs[1] = add_band(&extras, scope, &o);
-    return gantry__call_op(scope, GANTRY__OP_ID_MATRIX_DIAG_PART, inputs, o.padding ? 3 : 2, &align,
+    return gantry__call_op(scope, GANTRY__OP_ID_MatrixDiagPart, inputs, o.padding ? 3 : 2, &align,
                            1, &extras);
 }
 
@@ -86,5 +86,5 @@ const gantry_tensor_t *gantry_matrix_set_diag(gantry_scope_t *scope, const gantr
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[3] = {x, diagonals};
     inputs[2] = add_band(&extras, scope, &o);
-    return gantry__call_op(scope, GANTRY__OP_ID_MATRIX_SET_DIAG, inputs, 3, &align, 1, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_MatrixSetDiag, inputs, 3, &align, 1, &extras);
 }

@@ -24,15 +24,15 @@ static const gantry_tensor_t *by_seed(gantry_scope_t *scope, gantry__op_id_t id,
     return gantry__call_op(scope, id, inputs, 2, &attr, 1, &extras);
 }
 
-#define DEFINE_BY_SEED(name, token)                                                            \
+#define DEFINE_BY_SEED(name, op)                                                               \
     const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, gantry_shape_t shape,          \
                                          gantry_dtype_t dtype, int64_t seed0, int64_t seed1) { \
-        return by_seed(scope, GANTRY__OP_ID_##token, &shape, dtype, seed0, seed1);             \
+        return by_seed(scope, GANTRY__OP_ID_##op, &shape, dtype, seed0, seed1);                \
     }
-DEFINE_BY_SEED(stateless_random_uniform, STATELESS_RANDOM_UNIFORM)
-DEFINE_BY_SEED(stateless_random_normal, STATELESS_RANDOM_NORMAL)
-DEFINE_BY_SEED(stateless_truncated_normal, STATELESS_TRUNCATED_NORMAL)
-DEFINE_BY_SEED(stateless_random_uniform_full_int, STATELESS_RANDOM_UNIFORM_FULL_INT)
+DEFINE_BY_SEED(stateless_random_uniform, StatelessRandomUniform)
+DEFINE_BY_SEED(stateless_random_normal, StatelessRandomNormal)
+DEFINE_BY_SEED(stateless_truncated_normal, StatelessTruncatedNormal)
+DEFINE_BY_SEED(stateless_random_uniform_full_int, StatelessRandomUniformFullInt)
 
 const gantry_tensor_t *gantry_stateless_random_uniform_int(gantry_scope_t *scope,
                                                            gantry_shape_t shape,
@@ -43,7 +43,7 @@ const gantry_tensor_t *gantry_stateless_random_uniform_int(gantry_scope_t *scope
     const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, &shape), NULL, minval,
                                        maxval};
     if (inputs[0]) inputs[1] = add_seed(&extras, scope, seed0, seed1);
-    return gantry__call_op(scope, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM_INT, inputs, 4, NULL, 0,
+    return gantry__call_op(scope, GANTRY__OP_ID_StatelessRandomUniformInt, inputs, 4, NULL, 0,
                            &extras);
 }
 
@@ -56,8 +56,7 @@ const gantry_tensor_t *gantry_stateless_multinomial(gantry_scope_t *scope,
     const gantry_tensor_t *inputs[] = {logits, gantry__add_host_i32(&extras, scope, num_samples),
                                        NULL};
     if (inputs[1]) inputs[2] = add_seed(&extras, scope, seed0, seed1);
-    return gantry__call_op(scope, GANTRY__OP_ID_STATELESS_MULTINOMIAL, inputs, 3, &attr, 1,
-                           &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_StatelessMultinomial, inputs, 3, &attr, 1, &extras);
 }
 
 gantry_status_t gantry_stateless_random_get_key_counter(gantry_scope_t *scope, int64_t seed0,
@@ -68,9 +67,8 @@ gantry_status_t gantry_stateless_random_get_key_counter(gantry_scope_t *scope, i
     const gantry_tensor_t *outputs[2] = {NULL, NULL};
     size_t count = 2;
     const gantry_tensor_t *seed = add_seed(&extras, scope, seed0, seed1);
-    gantry_status_t status =
-        gantry__call_op_into(scope, GANTRY__OP_ID_STATELESS_RANDOM_GET_KEY_COUNTER, &seed, 1, NULL,
-                             0, &extras, outputs, &count);
+    gantry_status_t status = gantry__call_op_into(scope, GANTRY__OP_ID_StatelessRandomGetKeyCounter,
+                                                  &seed, 1, NULL, 0, &extras, outputs, &count);
     if (out_key) *out_key = outputs[0];
     if (out_counter) *out_counter = outputs[1];
     return status;
@@ -79,7 +77,7 @@ gantry_status_t gantry_stateless_random_get_key_counter(gantry_scope_t *scope, i
 const gantry_tensor_t *gantry_stateless_shuffle(gantry_scope_t *scope, const gantry_tensor_t *value,
                                                 int64_t seed0, int64_t seed1) {
     const gantry__philox_t place = gantry__philox_of_seed(seed0, seed1);
-    return gantry__draw_from(scope, GANTRY__OP_ID_STATELESS_SHUFFLE, &place, &value, 1, 1, NULL);
+    return gantry__draw_from(scope, GANTRY__OP_ID_StatelessShuffle, &place, &value, 1, 1, NULL);
 }
 
 /* ---- with a state ---- */
@@ -117,14 +115,14 @@ static const gantry_tensor_t *with_state(gantry_scope_t *scope, gantry__op_id_t 
     return gantry__call_op(scope, id, &input, 1, attrs.list, attrs.count, &extras);
 }
 
-#define DEFINE_WITH_STATE(name, token)                                                \
+#define DEFINE_WITH_STATE(name, op)                                                   \
     const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, gantry_shape_t shape, \
                                          gantry_dtype_t dtype, const int64_t *seed) { \
-        return with_state(scope, GANTRY__OP_ID_##token, &shape, dtype, seed);         \
+        return with_state(scope, GANTRY__OP_ID_##op, &shape, dtype, seed);            \
     }
-DEFINE_WITH_STATE(random_uniform, RANDOM_UNIFORM)
-DEFINE_WITH_STATE(random_standard_normal, RANDOM_STANDARD_NORMAL)
-DEFINE_WITH_STATE(truncated_normal, TRUNCATED_NORMAL)
+DEFINE_WITH_STATE(random_uniform, RandomUniform)
+DEFINE_WITH_STATE(random_standard_normal, RandomStandardNormal)
+DEFINE_WITH_STATE(truncated_normal, TruncatedNormal)
 
 const gantry_tensor_t *gantry_random_uniform_int(gantry_scope_t *scope, gantry_shape_t shape,
                                                  const gantry_tensor_t *minval,
@@ -134,7 +132,7 @@ const gantry_tensor_t *gantry_random_uniform_int(gantry_scope_t *scope, gantry_s
     const attrs_t attrs = make_attrs(scope, NULL, GANTRY_DTYPE_NONE, seed);
     const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, &shape), minval,
                                        maxval};
-    return gantry__call_op(scope, GANTRY__OP_ID_RANDOM_UNIFORM_INT, inputs, 3, attrs.list,
+    return gantry__call_op(scope, GANTRY__OP_ID_RandomUniformInt, inputs, 3, attrs.list,
                            attrs.count, &extras);
 }
 
@@ -144,13 +142,13 @@ const gantry_tensor_t *gantry_multinomial(gantry_scope_t *scope, const gantry_te
     gantry__extras_t extras = {.count = 0};
     const attrs_t attrs = make_attrs(scope, "output_dtype", dtype, seed);
     const gantry_tensor_t *inputs[] = {logits, gantry__add_host_i32(&extras, scope, num_samples)};
-    return gantry__call_op(scope, GANTRY__OP_ID_MULTINOMIAL, inputs, 2, attrs.list, attrs.count,
+    return gantry__call_op(scope, GANTRY__OP_ID_Multinomial, inputs, 2, attrs.list, attrs.count,
                            &extras);
 }
 
 const gantry_tensor_t *gantry_random_shuffle(gantry_scope_t *scope, const gantry_tensor_t *value,
                                              const int64_t *seed) {
     const attrs_t attrs = make_attrs(scope, NULL, GANTRY_DTYPE_NONE, seed);
-    return gantry__call_op(scope, GANTRY__OP_ID_RANDOM_SHUFFLE, &value, 1, attrs.list, attrs.count,
+    return gantry__call_op(scope, GANTRY__OP_ID_RandomShuffle, &value, 1, attrs.list, attrs.count,
                            NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C functions of the reductions of ops.h and of ops_reduce.h. */
-#include <gantry/ops.h>
+/* The C functions of ops_reduce.h. */
+#include <gantry/ops_reduce.h>
 
 #include "run/call_op.h"
 
@@ -17,32 +17,37 @@ static const gantry_tensor_t *ops_reduce_one(gantry_scope_t *scope, gantry__op_i
     return gantry__call_op(scope, id, inputs, 2, &attr, o.keep_dims ? 1 : 0, &extras);
 }
 
-#define REDUCTION(name, TOKEN)                                                            \
+#define REDUCE_AXES(name, op)                                                             \
     const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x, \
                                          const gantry_reduce_options_t *options) {        \
-        return ops_reduce_one(scope, GANTRY__OP_ID_##TOKEN, x, options);                  \
+        return ops_reduce_one(scope, GANTRY__OP_ID_##op, x, options);                     \
     }
-REDUCTION(sum, SUM)
-REDUCTION(mean, MEAN)
-REDUCTION(max, MAX)
-REDUCTION(min, MIN)
-REDUCTION(prod, PROD)
-REDUCTION(all, ALL)
-REDUCTION(any, ANY)
-REDUCTION(euclidean_norm, EUCLIDEAN_NORM)
-REDUCTION(log_sum_exp, LOG_SUM_EXP)
-REDUCTION(var, VAR)
-REDUCTION(std, STD)
+#define REDUCE_WHOLE(name, op)                                                              \
+    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x) { \
+        return gantry__call_op(scope, GANTRY__OP_ID_##op, &x, 1, NULL, 0, NULL);            \
+    }
+#define GANTRY_REDUCTION(op, function, summary, form, types, tree, finish, empty) \
+    REDUCE_##form(function, op)
+#include "ops/reduce.def"
 
-#define ALONG_AXIS(name, TOKEN)                                                            \
+/* Composed, so without a row. */
+REDUCE_AXES(log_sum_exp, LogSumExp)
+REDUCE_AXES(var, Var)
+REDUCE_AXES(std, Std)
+
+#define ALONG_AXIS(name, op)                                                               \
     const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x,  \
                                          int32_t axis) {                                   \
         gantry__extras_t extras = {.count = 0};                                            \
         const gantry_tensor_t *inputs[] = {x, gantry__add_host_i32(&extras, scope, axis)}; \
-        return gantry__call_op(scope, GANTRY__OP_ID_##TOKEN, inputs, 2, NULL, 0, &extras); \
+        return gantry__call_op(scope, GANTRY__OP_ID_##op, inputs, 2, NULL, 0, &extras);    \
     }
-ALONG_AXIS(argmax, ARG_MAX)
-ALONG_AXIS(argmin, ARG_MIN)
+/* Along the last axis. */
+REDUCE_WHOLE(softmax, Softmax)
+REDUCE_WHOLE(log_softmax, LogSoftmax)
+
+ALONG_AXIS(argmax, ArgMax)
+ALONG_AXIS(argmin, ArgMin)
 
 /* ---- scans ---- */
 
@@ -58,20 +63,16 @@ static const gantry_tensor_t *ops_reduce_scan(gantry_scope_t *scope, gantry__op_
     return gantry__call_op(scope, id, inputs, 2, attrs, 2, &extras);
 }
 
-#define SCAN(name, TOKEN)                                                                      \
+#define SCAN(name, op)                                                                         \
     const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x,      \
                                          int32_t axis, const gantry_scan_options_t *options) { \
-        return ops_reduce_scan(scope, GANTRY__OP_ID_##TOKEN, x, axis, options);                \
+        return ops_reduce_scan(scope, GANTRY__OP_ID_##op, x, axis, options);                   \
     }
-SCAN(cumsum, CUMSUM)
-SCAN(cumprod, CUMPROD)
-SCAN(cumulative_logsumexp, CUMULATIVE_LOGSUMEXP)
+SCAN(cumsum, Cumsum)
+SCAN(cumprod, Cumprod)
+SCAN(cumulative_logsumexp, CumulativeLogsumexp)
 
 /* ---- losses ---- */
-
-const gantry_tensor_t *gantry_l2_loss(gantry_scope_t *scope, const gantry_tensor_t *x) {
-    return gantry__call_op(scope, GANTRY__OP_ID_L2_LOSS, &x, 1, NULL, 0, NULL);
-}
 
 static gantry_status_t cross_entropy(gantry_scope_t *scope, gantry__op_id_t id,
                                      const gantry_tensor_t *features, const gantry_tensor_t *labels,
@@ -91,13 +92,13 @@ gantry_status_t gantry_softmax_cross_entropy_with_logits(gantry_scope_t *scope,
                                                          const gantry_tensor_t *labels,
                                                          const gantry_tensor_t **out_loss,
                                                          const gantry_tensor_t **out_backprop) {
-    return cross_entropy(scope, GANTRY__OP_ID_SOFTMAX_CROSS_ENTROPY_WITH_LOGITS, features, labels,
+    return cross_entropy(scope, GANTRY__OP_ID_SoftmaxCrossEntropyWithLogits, features, labels,
                          out_loss, out_backprop);
 }
 
 gantry_status_t gantry_sparse_softmax_cross_entropy_with_logits(
     gantry_scope_t *scope, const gantry_tensor_t *features, const gantry_tensor_t *labels,
     const gantry_tensor_t **out_loss, const gantry_tensor_t **out_backprop) {
-    return cross_entropy(scope, GANTRY__OP_ID_SPARSE_SOFTMAX_CROSS_ENTROPY_WITH_LOGITS, features,
-                         labels, out_loss, out_backprop);
+    return cross_entropy(scope, GANTRY__OP_ID_SparseSoftmaxCrossEntropyWithLogits, features, labels,
+                         out_loss, out_backprop);
 }

@@ -49,7 +49,7 @@ const gantry_tensor_t *gantry_strided_slice(gantry_scope_t *scope, const gantry_
     inputs[2] = add_entries(&extras, scope, end, entry_count, 0, "gantry_strided_slice: end");
     inputs[3] =
         add_entries(&extras, scope, strides, entry_count, 1, "gantry_strided_slice: strides");
-    return gantry__call_op(scope, GANTRY__OP_ID_STRIDED_SLICE, inputs, 4, attrs, 5, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_StridedSlice, inputs, 4, attrs, 5, &extras);
 }
 
 static const char *mirror_mode(gantry_pad_mode_t mode) {
@@ -69,9 +69,9 @@ const gantry_tensor_t *gantry_pad(gantry_scope_t *scope, const gantry_tensor_t *
     inputs[1] = gantry__add_host_of_rank(&extras, scope, x, paddings ? paddings : none, 2,
                                          "gantry_pad: paddings");
     if (o.mode != GANTRY_PAD_CONSTANT) {
-        return gantry__call_op(scope, GANTRY__OP_ID_MIRROR_PAD, inputs, 2, &attr, 1, &extras);
+        return gantry__call_op(scope, GANTRY__OP_ID_MirrorPad, inputs, 2, &attr, 1, &extras);
     }
-    return gantry__call_op(scope, GANTRY__OP_ID_PAD, inputs, inputs[2] ? 3 : 2, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_Pad, inputs, inputs[2] ? 3 : 2, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_tile(gantry_scope_t *scope, const gantry_tensor_t *x,
@@ -79,7 +79,7 @@ const gantry_tensor_t *gantry_tile(gantry_scope_t *scope, const gantry_tensor_t 
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {
         x, gantry__add_host_of_rank(&extras, scope, x, multiples, 1, "gantry_tile: multiples")};
-    return gantry__call_op(scope, GANTRY__OP_ID_TILE, inputs, 2, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_Tile, inputs, 2, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_reverse(gantry_scope_t *scope, const gantry_tensor_t *x,
@@ -87,7 +87,7 @@ const gantry_tensor_t *gantry_reverse(gantry_scope_t *scope, const gantry_tensor
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {
         x, add_axes(&extras, scope, axes, axis_count, "gantry_reverse: axes")};
-    return gantry__call_op(scope, GANTRY__OP_ID_REVERSE, inputs, 2, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_Reverse, inputs, 2, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_roll(gantry_scope_t *scope, const gantry_tensor_t *x,
@@ -96,7 +96,7 @@ const gantry_tensor_t *gantry_roll(gantry_scope_t *scope, const gantry_tensor_t 
     const gantry_tensor_t *inputs[3] = {x};
     inputs[1] = add_i64(&extras, scope, shifts, axis_count, "gantry_roll: shifts");
     inputs[2] = add_axes(&extras, scope, axes, axis_count, "gantry_roll: axes");
-    return gantry__call_op(scope, GANTRY__OP_ID_ROLL, inputs, 3, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_Roll, inputs, 3, NULL, 0, &extras);
 }
 
 static const gantry_tensor_t *call_blocks(gantry_scope_t *scope, gantry__op_id_t id,
@@ -110,12 +110,12 @@ static const gantry_tensor_t *call_blocks(gantry_scope_t *scope, gantry__op_id_t
 
 const gantry_tensor_t *gantry_space_to_depth(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              int64_t block_size, const char *data_format) {
-    return call_blocks(scope, GANTRY__OP_ID_SPACE_TO_DEPTH, x, block_size, data_format);
+    return call_blocks(scope, GANTRY__OP_ID_SpaceToDepth, x, block_size, data_format);
 }
 
 const gantry_tensor_t *gantry_depth_to_space(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              int64_t block_size, const char *data_format) {
-    return call_blocks(scope, GANTRY__OP_ID_DEPTH_TO_SPACE, x, block_size, data_format);
+    return call_blocks(scope, GANTRY__OP_ID_DepthToSpace, x, block_size, data_format);
 }
 
 static const gantry_tensor_t *call_batch_blocks(gantry_scope_t *scope, gantry__op_id_t id,
@@ -125,10 +125,9 @@ static const gantry_tensor_t *call_batch_blocks(gantry_scope_t *scope, gantry__o
     const int64_t none[2 * GANTRY_MAX_RANK] = {0}, count = (int64_t)block_count;
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[3] = {x};
-    inputs[1] =
-        add_i64(&extras, scope, block_shape, block_count,
-                id == GANTRY__OP_ID_SPACE_TO_BATCH_ND ? "gantry_space_to_batch: block_shape"
-                                                      : "gantry_batch_to_space: block_shape");
+    inputs[1] = add_i64(&extras, scope, block_shape, block_count,
+                        id == GANTRY__OP_ID_SpaceToBatchND ? "gantry_space_to_batch: block_shape"
+                                                           : "gantry_batch_to_space: block_shape");
     /* more blocks than dimensions are refused, whatever their ends */
     const int64_t given = ends || count <= GANTRY_MAX_RANK ? count : GANTRY_MAX_RANK;
     inputs[2] =
@@ -139,17 +138,17 @@ static const gantry_tensor_t *call_batch_blocks(gantry_scope_t *scope, gantry__o
 const gantry_tensor_t *gantry_space_to_batch(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const int64_t *block_shape, size_t block_count,
                                              const int64_t *paddings) {
-    return call_batch_blocks(scope, GANTRY__OP_ID_SPACE_TO_BATCH_ND, x, block_shape, block_count,
+    return call_batch_blocks(scope, GANTRY__OP_ID_SpaceToBatchND, x, block_shape, block_count,
                              paddings);
 }
 
 const gantry_tensor_t *gantry_batch_to_space(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const int64_t *block_shape, size_t block_count,
                                              const int64_t *crops) {
-    return call_batch_blocks(scope, GANTRY__OP_ID_BATCH_TO_SPACE_ND, x, block_shape, block_count,
+    return call_batch_blocks(scope, GANTRY__OP_ID_BatchToSpaceND, x, block_shape, block_count,
                              crops);
 }
 
 const gantry_tensor_t *gantry_invert_permutation(gantry_scope_t *scope, const gantry_tensor_t *x) {
-    return gantry__call_op(scope, GANTRY__OP_ID_INVERT_PERMUTATION, &x, 1, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_InvertPermutation, &x, 1, NULL, 0, NULL);
 }

@@ -16,12 +16,12 @@ static const gantry_tensor_t *call_sort(gantry_scope_t *scope, gantry__op_id_t i
 
 const gantry_tensor_t *gantry_sort(gantry_scope_t *scope, const gantry_tensor_t *values,
                                    int32_t axis, bool descending) {
-    return call_sort(scope, GANTRY__OP_ID_SORT, values, axis, descending);
+    return call_sort(scope, GANTRY__OP_ID_Sort, values, axis, descending);
 }
 
 const gantry_tensor_t *gantry_argsort(gantry_scope_t *scope, const gantry_tensor_t *values,
                                       int32_t axis, bool descending) {
-    return call_sort(scope, GANTRY__OP_ID_ARG_SORT, values, axis, descending);
+    return call_sort(scope, GANTRY__OP_ID_ArgSort, values, axis, descending);
 }
 
 const gantry_tensor_t *gantry_top_k(gantry_scope_t *scope, const gantry_tensor_t *input, int32_t k,
@@ -30,7 +30,7 @@ const gantry_tensor_t *gantry_top_k(gantry_scope_t *scope, const gantry_tensor_t
     const gantry_tensor_t *inputs[] = {input, gantry__add_host_i32(&extras, scope, k)};
     const gantry_tensor_t *outputs[2] = {NULL, NULL};
     size_t output_count = 2;
-    (void)gantry__call_op_into(scope, GANTRY__OP_ID_TOP_K, inputs, 2, NULL, 0, &extras, outputs,
+    (void)gantry__call_op_into(scope, GANTRY__OP_ID_TopK, inputs, 2, NULL, 0, &extras, outputs,
                                &output_count);
     if (out_indices) *out_indices = outputs[1];
     return outputs[0];
@@ -41,19 +41,19 @@ const gantry_tensor_t *gantry_in_top_k(gantry_scope_t *scope, const gantry_tenso
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {predictions, targets,
                                        gantry__add_host_int_like(&extras, scope, targets, k)};
-    return gantry__call_op(scope, GANTRY__OP_ID_IN_TOP_K, inputs, 3, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_InTopK, inputs, 3, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_lower_bound(gantry_scope_t *scope,
                                           const gantry_tensor_t *sorted_inputs,
                                           const gantry_tensor_t *values) {
     const gantry_tensor_t *inputs[] = {sorted_inputs, values};
-    return gantry__call_op(scope, GANTRY__OP_ID_LOWER_BOUND, inputs, 2, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_LowerBound, inputs, 2, NULL, 0, NULL);
 }
 
 const gantry_tensor_t *gantry_upper_bound(gantry_scope_t *scope,
                                           const gantry_tensor_t *sorted_inputs,
                                           const gantry_tensor_t *values) {
     const gantry_tensor_t *inputs[] = {sorted_inputs, values};
-    return gantry__call_op(scope, GANTRY__OP_ID_UPPER_BOUND, inputs, 2, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_UpperBound, inputs, 2, NULL, 0, NULL);
 }

@@ -92,13 +92,13 @@ static const gantry_tensor_t *ops_window_convolve(gantry_scope_t *scope, gantry_
 const gantry_tensor_t *gantry_conv2d(gantry_scope_t *scope, const gantry_tensor_t *images,
                                      const gantry_tensor_t *filter,
                                      const gantry_window_options_t *options) {
-    return ops_window_convolve(scope, GANTRY__OP_ID_CONV_2D, images, filter, options);
+    return ops_window_convolve(scope, GANTRY__OP_ID_Conv2D, images, filter, options);
 }
 
 const gantry_tensor_t *gantry_depthwise_conv2d(gantry_scope_t *scope, const gantry_tensor_t *images,
                                                const gantry_tensor_t *filter,
                                                const gantry_window_options_t *options) {
-    return ops_window_convolve(scope, GANTRY__OP_ID_DEPTHWISE_CONV, images, filter, options);
+    return ops_window_convolve(scope, GANTRY__OP_ID_DepthwiseConv2dNative, images, filter, options);
 }
 
 const gantry_tensor_t *gantry_conv2d_transpose(gantry_scope_t *scope, const gantry_tensor_t *images,
@@ -121,8 +121,8 @@ const gantry_tensor_t *gantry_conv2d_transpose(gantry_scope_t *scope, const gant
         has_rank
             ? gantry__add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(output_shape.rank), sizes)
             : gantry__add_host_shape(&extras, scope, &output_shape)};
-    return gantry__call_op(scope, GANTRY__OP_ID_CONV_2D_TRANSPOSE, inputs, 3, call.attrs,
-                           call.count, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_Conv2DTranspose, inputs, 3, call.attrs, call.count,
+                           &extras);
 }
 
 const gantry_tensor_t *gantry_conv1d(gantry_scope_t *scope, const gantry_tensor_t *sequences,
@@ -133,7 +133,7 @@ const gantry_tensor_t *gantry_conv1d(gantry_scope_t *scope, const gantry_tensor_
     if (!ops_window_begin(&call, scope, options, false)) return NULL;
     add_int(&call, "stride", or_one(call.options.strides[0]));
     add_int(&call, "dilations", or_one(call.options.dilations[0]));
-    return gantry__call_op(scope, GANTRY__OP_ID_CONV_1D, inputs, 2, call.attrs, call.count, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_Conv1D, inputs, 2, call.attrs, call.count, NULL);
 }
 
 static const gantry_tensor_t *pool_images(gantry_scope_t *scope, gantry__op_id_t id,
@@ -150,13 +150,13 @@ static const gantry_tensor_t *pool_images(gantry_scope_t *scope, gantry__op_id_t
 const gantry_tensor_t *gantry_max_pool2d(gantry_scope_t *scope, const gantry_tensor_t *images,
                                          int64_t rows, int64_t columns,
                                          const gantry_window_options_t *options) {
-    return pool_images(scope, GANTRY__OP_ID_MAX_POOL, images, rows, columns, options);
+    return pool_images(scope, GANTRY__OP_ID_MaxPool, images, rows, columns, options);
 }
 
 const gantry_tensor_t *gantry_avg_pool2d(gantry_scope_t *scope, const gantry_tensor_t *images,
                                          int64_t rows, int64_t columns,
                                          const gantry_window_options_t *options) {
-    return pool_images(scope, GANTRY__OP_ID_AVG_POOL, images, rows, columns, options);
+    return pool_images(scope, GANTRY__OP_ID_AvgPool, images, rows, columns, options);
 }
 
 static const gantry_tensor_t *pool_line(gantry_scope_t *scope, gantry__op_id_t id,
@@ -171,12 +171,12 @@ static const gantry_tensor_t *pool_line(gantry_scope_t *scope, gantry__op_id_t i
 
 const gantry_tensor_t *gantry_max_pool1d(gantry_scope_t *scope, const gantry_tensor_t *sequences,
                                          int64_t length, const gantry_window_options_t *options) {
-    return pool_line(scope, GANTRY__OP_ID_MAX_POOL_1D, sequences, length, options);
+    return pool_line(scope, GANTRY__OP_ID_MaxPool1D, sequences, length, options);
 }
 
 const gantry_tensor_t *gantry_avg_pool1d(gantry_scope_t *scope, const gantry_tensor_t *sequences,
                                          int64_t length, const gantry_window_options_t *options) {
-    return pool_line(scope, GANTRY__OP_ID_AVG_POOL_1D, sequences, length, options);
+    return pool_line(scope, GANTRY__OP_ID_AvgPool1D, sequences, length, options);
 }
 
 const gantry_tensor_t *gantry_extract_image_patches(gantry_scope_t *scope,
@@ -191,6 +191,6 @@ const gantry_tensor_t *gantry_extract_image_patches(gantry_scope_t *scope,
     add_strides(&call);
     add_spreads(&call, "rates");
     add_pads(&call);
-    return gantry__call_op(scope, GANTRY__OP_ID_EXTRACT_IMAGE_PATCHES, &images, 1, call.attrs,
+    return gantry__call_op(scope, GANTRY__OP_ID_ExtractImagePatches, &images, 1, call.attrs,
                            call.count, NULL);
 }

@@ -11,8 +11,8 @@
 
 typedef void (*compose_fn)(const gantry__compose_t *c);
 
-#define PART(name, token)
-#define COMPOSED(token, function, parts) [GANTRY__OP_ID_##token] = gantry__compose_##function,
+#define PART(name)
+#define COMPOSED(name, function, parts) [GANTRY__OP_ID_##name] = gantry__compose_##function,
 
 static const compose_fn functions[GANTRY__OP_COUNT] = {
 #include "op/composed.def"

@@ -25,9 +25,8 @@ typedef struct gantry__compose_t {
     const gantry_tensor_t **outputs;
 } gantry__compose_t;
 
-#define PART(name, token)
-#define COMPOSED(token, function, parts) \
-    void gantry__compose_##function(const gantry__compose_t *c);
+#define PART(name)
+#define COMPOSED(name, function, parts) void gantry__compose_##function(const gantry__compose_t *c);
 #include "op/composed.def"
 #undef COMPOSED
 #undef PART

@@ -115,8 +115,8 @@ static const gantry_tensor_t *make_patches(const conv_t *conv, const gantry_tens
     gantry_attr_value_t attrs[5];
     if (sees_each_pixel_once(conv)) return images;
     size_t count = patch_attrs(conv, sizes, attrs);
-    return gantry__call_op(conv->scope, GANTRY__OP_ID_EXTRACT_IMAGE_PATCHES, &images, 1, attrs,
-                           count, NULL);
+    return gantry__call_op(conv->scope, GANTRY__OP_ID_ExtractImagePatches, &images, 1, attrs, count,
+                           NULL);
 }
 
 /* ---- the product ---- */
@@ -166,7 +166,7 @@ static const gantry_tensor_t *compose_conv_convolve(const conv_t *conv,
 /* Whether ConvolveImages would run on a processor; one that imitates a card, or makes lanes of
  * work-items, is none. */
 static bool is_for_processor(const conv_t *conv) {
-    const gantry__op_def_t *op = gantry__op_get(GANTRY__OP_ID_CONVOLVE_IMAGES);
+    const gantry__op_def_t *op = gantry__op_get(GANTRY__OP_ID_ConvolveImages);
     const gantry__place_request_t request = gantry__dispatch_request(
         conv->scope->runtime, op, conv->c->call->attrs, conv->scope->wish, NULL);
     gantry__kept_plan_t *kept = NULL;
@@ -188,7 +188,7 @@ static const gantry_tensor_t *convolve_images(const conv_t *conv, const gantry_t
                                          gantry__attr_text("padding", conv->padding),
                                          gantry__attr_bool("without_padding", without_padding),
                                          gantry__attr_ints("explicit_paddings", conv->pads, 8)};
-    return gantry__call_op(conv->scope, GANTRY__OP_ID_CONVOLVE_IMAGES, inputs, 2, attrs,
+    return gantry__call_op(conv->scope, GANTRY__OP_ID_ConvolveImages, inputs, 2, attrs,
                            conv->has_pads ? 5 : 4, NULL);
 }
 
@@ -278,7 +278,7 @@ static const gantry_tensor_t *fold(const conv_t *conv, const gantry_tensor_t *pa
     size_t count = patch_attrs(conv, sizes, attrs);
     const gantry_tensor_t *inputs[] = {patches,
                                        gantry__add_host_shape(&extras, conv->scope, &conv->image)};
-    return gantry__call_op(conv->scope, GANTRY__OP_ID_FOLD_IMAGE_PATCHES, inputs, 2, attrs, count,
+    return gantry__call_op(conv->scope, GANTRY__OP_ID_FoldImagePatches, inputs, 2, attrs, count,
                            &extras);
 }
 

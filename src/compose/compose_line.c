@@ -45,9 +45,9 @@ static void pool(const gantry__compose_t *c, gantry__op_id_t id) {
     run_on_image(c, id, NULL, attrs, 4);
 }
 
-void gantry__compose_max_pool_1d(const gantry__compose_t *c) { pool(c, GANTRY__OP_ID_MAX_POOL); }
+void gantry__compose_max_pool_1d(const gantry__compose_t *c) { pool(c, GANTRY__OP_ID_MaxPool); }
 
-void gantry__compose_avg_pool_1d(const gantry__compose_t *c) { pool(c, GANTRY__OP_ID_AVG_POOL); }
+void gantry__compose_avg_pool_1d(const gantry__compose_t *c) { pool(c, GANTRY__OP_ID_AvgPool); }
 
 void gantry__compose_conv_1d(const gantry__compose_t *c) {
     int64_t steps[4], spreads[4];
@@ -56,5 +56,5 @@ void gantry__compose_conv_1d(const gantry__compose_t *c) {
         four(c, "dilations", gantry__infer_attr(c->call, "dilations")->i, spreads),
         gantry__attr_text("padding", gantry__infer_attr(c->call, "padding")->s),
         gantry__attr_text("data_format", compose_line_is_channels_first(c) ? "NCHW" : "NHWC")};
-    run_on_image(c, GANTRY__OP_ID_CONV_2D, gantry_expand_dims(c->scope, c->inputs[1], 0), attrs, 4);
+    run_on_image(c, GANTRY__OP_ID_Conv2D, gantry_expand_dims(c->scope, c->inputs[1], 0), attrs, 4);
 }

@@ -38,7 +38,7 @@ void gantry__compose_sparse_cross_entropy(const gantry__compose_t *c) {
                                        gantry_softmax(c->scope, features), c->inputs[1]};
     const gantry_tensor_t *results[2] = {NULL, NULL};
     size_t count = 2;
-    (void)gantry__call_op_into(c->scope, GANTRY__OP_ID_SPARSE_CROSS_ENTROPY_ROWS, inputs, 3, NULL,
-                               0, NULL, results, &count);
+    (void)gantry__call_op_into(c->scope, GANTRY__OP_ID_SparseCrossEntropyRows, inputs, 3, NULL, 0,
+                               NULL, results, &count);
     compose_loss_finish(c, results[0], results[1]);
 }

@@ -55,7 +55,7 @@ void gantry__compose_eye(const gantry__compose_t *c) {
         gantry__compose_range(c, 0, rows, 1), gantry__add_host_i32(&extras, c->scope, depth),
         gantry_ones(c->scope, dtype, GANTRY_SCALAR), gantry_zeros(c->scope, dtype, GANTRY_SCALAR)};
     const gantry_tensor_t *matrix =
-        gantry__call_op(c->scope, GANTRY__OP_ID_ONE_HOT, inputs, 4, NULL, 0, &extras);
+        gantry__call_op(c->scope, GANTRY__OP_ID_OneHot, inputs, 4, NULL, 0, &extras);
     c->outputs[0] = out.rank == 2 ? matrix : gantry_broadcast_to(c->scope, matrix, out);
 }
 
@@ -81,7 +81,7 @@ void gantry__compose_boolean_mask(const gantry__compose_t *c) {
         rows.dims[rows.rank++] = shape->dims[i];
     const gantry_tensor_t *flat = gantry_reshape(scope, mask, GANTRY_SHAPE(mask->elements));
     const gantry_tensor_t *where =
-        gantry__call_op(scope, GANTRY__OP_ID_WHERE, &flat, 1, NULL, 0, NULL);
+        gantry__call_op(scope, GANTRY__OP_ID_Where, &flat, 1, NULL, 0, NULL);
     const gantry_tensor_t *indices =
         gantry_reshape(scope, where, GANTRY_SHAPE(where ? where->elements : 0));
     c->outputs[0] = gantry_gather(scope, gantry_reshape(scope, tensor, rows), indices, axis);

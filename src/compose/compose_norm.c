@@ -22,7 +22,7 @@ static const gantry_tensor_t *mean_over(const gantry__compose_t *c, const gantry
                                         const gantry_tensor_t *axes) {
     const gantry_tensor_t *inputs[] = {x, axes};
     const gantry_attr_value_t keep = gantry__attr_bool("keep_dims", true);
-    return gantry__call_op(c->scope, GANTRY__OP_ID_MEAN, inputs, 2, &keep, 1, NULL);
+    return gantry__call_op(c->scope, GANTRY__OP_ID_Mean, inputs, 2, &keep, 1, NULL);
 }
 
 static moments_t moments(const gantry__compose_t *c, const gantry_tensor_t *x,
@@ -105,7 +105,7 @@ static void give_normalised(const gantry__compose_t *c, const fused_t *f,
     const gantry_tensor_t *inputs[] = {gantry_reshape(scope, f->x, f->by_channel), mean, scaling,
                                        c->inputs[2]};
     const gantry_tensor_t *y =
-        gantry__call_op(scope, GANTRY__OP_ID_NORMALIZE_CHANNELS, inputs, 4, NULL, 0, NULL);
+        gantry__call_op(scope, GANTRY__OP_ID_NormalizeChannels, inputs, 4, NULL, 0, NULL);
     c->outputs[0] = gantry__compose_narrow(c, gantry_reshape(scope, y, c->inputs[0]->shape),
                                            c->call->out_dtypes[0]);
 }
@@ -164,7 +164,7 @@ static const gantry_tensor_t *layer_norm_rows(const gantry__compose_t *c) {
     const gantry_attr_value_t attrs[] = {
         gantry__attr_int("axis", gantry__infer_attr(c->call, "axis")->i),
         gantry__attr_float("epsilon", float_attr(c, "epsilon"))};
-    return gantry__call_op(c->scope, GANTRY__OP_ID_LAYER_NORM_ROWS, inputs, 3, attrs, 2, NULL);
+    return gantry__call_op(c->scope, GANTRY__OP_ID_LayerNormRows, inputs, 3, attrs, 2, NULL);
 }
 
 void gantry__compose_layer_norm(const gantry__compose_t *c) {
@@ -210,8 +210,8 @@ void gantry__compose_dropout(const gantry__compose_t *c) {
     const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, &shape),
                                        c->inputs[1]};
     const gantry_attr_value_t type = gantry__attr_type("dtype", dtype);
-    const gantry_tensor_t *drawn = gantry__call_op(scope, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM,
-                                                   inputs, 2, &type, 1, &extras);
+    const gantry_tensor_t *drawn =
+        gantry__call_op(scope, GANTRY__OP_ID_StatelessRandomUniform, inputs, 2, &type, 1, &extras);
     const gantry_tensor_t *kept =
         gantry_greater_equal(scope, drawn, gantry__compose_scalar(c, dtype, rate));
     const gantry_tensor_t *scaled =

@@ -33,19 +33,19 @@ static void compose_random_draw(const gantry__compose_t *c, gantry__op_id_t part
 }
 
 void gantry__compose_random_uniform(const gantry__compose_t *c) {
-    compose_random_draw(c, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM_V2, "dtype");
+    compose_random_draw(c, GANTRY__OP_ID_StatelessRandomUniformV2, "dtype");
 }
 
 void gantry__compose_random_standard_normal(const gantry__compose_t *c) {
-    compose_random_draw(c, GANTRY__OP_ID_STATELESS_RANDOM_NORMAL_V2, "dtype");
+    compose_random_draw(c, GANTRY__OP_ID_StatelessRandomNormalV2, "dtype");
 }
 
 void gantry__compose_truncated_normal(const gantry__compose_t *c) {
-    compose_random_draw(c, GANTRY__OP_ID_STATELESS_TRUNCATED_NORMAL_V2, "dtype");
+    compose_random_draw(c, GANTRY__OP_ID_StatelessTruncatedNormalV2, "dtype");
 }
 
 void gantry__compose_random_uniform_int(const gantry__compose_t *c) {
-    compose_random_draw(c, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM_INT_V2, "dtype");
+    compose_random_draw(c, GANTRY__OP_ID_StatelessRandomUniformIntV2, "dtype");
 }
 
 /* TensorFlow reserves two words for each sample, of a multiple of four samples per row. */
@@ -55,7 +55,7 @@ void gantry__compose_multinomial(const gantry__compose_t *c) {
     gantry__philox_t place;
     if (!compose_random_take(c, gantry__random_blocks(dims[0] * ((dims[1] + 3) / 4 * 8)), &place))
         return;
-    c->outputs[0] = gantry__draw_from(c->scope, GANTRY__OP_ID_STATELESS_MULTINOMIAL_V2, &place,
+    c->outputs[0] = gantry__draw_from(c->scope, GANTRY__OP_ID_StatelessMultinomialV2, &place,
                                       c->inputs, 2, 2, &attr);
 }
 
@@ -71,7 +71,7 @@ void gantry__compose_random_shuffle(const gantry__compose_t *c) {
     if (is_fixed(value)) {
         c->outputs[0] = value;
     } else if (compose_random_take(c, ((uint64_t)value->shape.dims[0] + 2) / 4, &place)) {
-        c->outputs[0] = gantry__draw_from(c->scope, GANTRY__OP_ID_STATELESS_SHUFFLE, &place,
+        c->outputs[0] = gantry__draw_from(c->scope, GANTRY__OP_ID_StatelessShuffle, &place,
                                           c->inputs, 1, 1, NULL);
     }
 }

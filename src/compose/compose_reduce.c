@@ -30,13 +30,13 @@ void gantry__compose_log_sum_exp(const gantry__compose_t *c) {
     const gantry_tensor_t *x = gantry__compose_widen(c, c->inputs[0]);
     if (!x) return;
     const gantry_tensor_t *zero = gantry__compose_scalar(c, x->dtype, 0);
-    const gantry_tensor_t *most = compose_reduce_one(c, GANTRY__OP_ID_MAX, x, true);
+    const gantry_tensor_t *most = compose_reduce_one(c, GANTRY__OP_ID_Max, x, true);
     /* inf - inf is NaN */
     most = gantry_select(s, gantry_equal(s, gantry_sub(s, most, most), zero), most, zero);
     const gantry_tensor_t *powers = gantry_exp(s, gantry_tensor_donate(s, gantry_sub(s, x, most)));
     const gantry_tensor_t *sum = gantry_log(
         s,
-        compose_reduce_one(c, GANTRY__OP_ID_SUM, gantry_tensor_donate(s, powers), keeps_dims(c)));
+        compose_reduce_one(c, GANTRY__OP_ID_Sum, gantry_tensor_donate(s, powers), keeps_dims(c)));
     compose_reduce_finish(c, gantry_add(s, sum, gantry_reshape(s, most, c->call->out_shapes[0])));
 }
 
@@ -44,9 +44,9 @@ void gantry__compose_log_sum_exp(const gantry__compose_t *c) {
 static const gantry_tensor_t *variance(const gantry__compose_t *c) {
     const gantry_tensor_t *x = gantry__compose_widen(c, c->inputs[0]);
     const gantry_tensor_t *apart =
-        gantry_sub(c->scope, x, compose_reduce_one(c, GANTRY__OP_ID_MEAN, x, true));
+        gantry_sub(c->scope, x, compose_reduce_one(c, GANTRY__OP_ID_Mean, x, true));
     const gantry_tensor_t *squares = gantry_square(c->scope, gantry_tensor_donate(c->scope, apart));
-    return compose_reduce_one(c, GANTRY__OP_ID_MEAN, gantry_tensor_donate(c->scope, squares),
+    return compose_reduce_one(c, GANTRY__OP_ID_Mean, gantry_tensor_donate(c->scope, squares),
                               keeps_dims(c));
 }
 

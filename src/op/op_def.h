@@ -108,11 +108,12 @@ struct gantry__op_def_t {
     uint32_t id; /* place in the table */
 };
 
-/* Every op has a constant: GANTRY__OP_ADD for "Add"; see op_list.def: GANTRY__OP_ROW(Add, ADD). */
+/* Every op has a constant: GANTRY__OP_ID_Add for "Add". The build sorts the names of all rows
+ * (cmake/gantry_op_list.cmake), so ids follow the alphabet. */
 typedef enum gantry__op_id_t {
-#define GANTRY__OP_ROW(name, token) GANTRY__OP_ID_##token,
-#include "op/op_list.def"
-#undef GANTRY__OP_ROW
+#define GANTRY__OP_NAME(name) GANTRY__OP_ID_##name,
+#include "op/op_list.inc"
+#undef GANTRY__OP_NAME
     GANTRY__OP_COUNT
 } gantry__op_id_t;
 

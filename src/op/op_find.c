@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a name to its op.
  *
- * In this order: the exact name (by bisection: op_list.def is sorted), an alias, the name without
+ * In this order: the exact name (by bisection: op_list.inc is sorted), an alias, the name without
  * its version suffix. TensorFlow's second version of MatrixDiag and its like laid diagonals
  * otherwise than the third, so it is no name here. Where the second version is listed, too
  * (StatelessRandomUniformV2), no suffix is cut off: V3 would be another op. */
@@ -11,23 +11,23 @@
 #include <string.h>
 
 static const char *const op_names[] = {
-#define GANTRY__OP_ROW(name, token) #name,
-#include "op/op_list.def"
-#undef GANTRY__OP_ROW
+#define GANTRY__OP_NAME(name) #name,
+#include "op/op_list.inc"
+#undef GANTRY__OP_NAME
 };
 
 static const struct {
     const char *alias;
     gantry__op_id_t id;
 } op_aliases[] = {
-    {"RealDiv", GANTRY__OP_ID_DIV},
-    {"Inv", GANTRY__OP_ID_RECIPROCAL},
-    {"Mod", GANTRY__OP_ID_TRUNCATE_MOD},
-    {"Stack", GANTRY__OP_ID_PACK},
-    {"Unstack", GANTRY__OP_ID_UNPACK},
-    {"_EagerConst", GANTRY__OP_ID_CONST},
-    {"SoftmaxCrossEntropy", GANTRY__OP_ID_SOFTMAX_CROSS_ENTROPY_WITH_LOGITS},
-    {"SparseSoftmaxCrossEntropy", GANTRY__OP_ID_SPARSE_SOFTMAX_CROSS_ENTROPY_WITH_LOGITS},
+    {"RealDiv", GANTRY__OP_ID_Div},
+    {"Inv", GANTRY__OP_ID_Reciprocal},
+    {"Mod", GANTRY__OP_ID_TruncateMod},
+    {"Stack", GANTRY__OP_ID_Pack},
+    {"Unstack", GANTRY__OP_ID_Unpack},
+    {"_EagerConst", GANTRY__OP_ID_Const},
+    {"SoftmaxCrossEntropy", GANTRY__OP_ID_SoftmaxCrossEntropyWithLogits},
+    {"SparseSoftmaxCrossEntropy", GANTRY__OP_ID_SparseSoftmaxCrossEntropyWithLogits},
 };
 
 /* Older versions that mean another thing when called alike: of these only the newest is here. */

@@ -104,10 +104,10 @@ static const struct {
     const char *alias;
     const char *name;
 } attr_aliases[] = {
-    {GANTRY__OP_ID_SQUEEZE, "axis", "squeeze_dims"},
-    {GANTRY__OP_ID_BATCH_MAT_MUL, "Ta", "T"},
-    {GANTRY__OP_ID_BATCH_MAT_MUL, "Tb", "T"},
-    {GANTRY__OP_ID_BATCH_MAT_MUL, "Tout", "T"},
+    {GANTRY__OP_ID_Squeeze, "axis", "squeeze_dims"},
+    {GANTRY__OP_ID_BatchMatMul, "Ta", "T"},
+    {GANTRY__OP_ID_BatchMatMul, "Tb", "T"},
+    {GANTRY__OP_ID_BatchMatMul, "Tout", "T"},
 };
 
 /* The attribute's place in the definition, or attr_count. */

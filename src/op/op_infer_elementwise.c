@@ -55,7 +55,7 @@ gantry_status_t gantry__infer_equal(gantry__infer_t *call) {
     if (refuses || gantry__broadcast_shapes(call->shapes[0], call->shapes[1], &call->out_shapes[0]))
         return gantry__infer_binary(call);
     call->out_shapes[0] = GANTRY_SCALAR;
-    call->known_bool = call->op->id == GANTRY__OP_ID_NOT_EQUAL;
+    call->known_bool = call->op->id == GANTRY__OP_ID_NotEqual;
     return GANTRY_OK;
 }
 

@@ -40,8 +40,9 @@ static gantry_status_t take_two(const gantry__infer_t *call, const int64_t four[
                                 const char *what, int64_t out[2]) {
     const int32_t channel = first == 1 ? 3 : 1;
     if (four[0] != 1 || four[channel] != 1) {
-        return gantry__fail(call->op->id == GANTRY__OP_ID_DEPTHWISE_CONV ? GANTRY_INVALID_ARGUMENT
-                                                                         : GANTRY_UNIMPLEMENTED,
+        return gantry__fail(call->op->id == GANTRY__OP_ID_DepthwiseConv2dNative
+                                ? GANTRY_INVALID_ARGUMENT
+                                : GANTRY_UNIMPLEMENTED,
                             "%s in the batch and depth dimensions are not supported: %" PRId64
                             " and %" PRId64 "; 1 is accepted",
                             what, four[0], four[channel]);

@@ -39,11 +39,11 @@
 #define INTS_ATTR(attr) #attr ": list of ints = {}",
 #define SHAPE_ATTR(attr) #attr ": shape (required)",
 
-#define OP(token, op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
-    [GANTRY__OP_ID_##token] = {                                                             \
-        .inputs = (const char *const[]){op_inputs NULL},                                    \
-        .outputs = (const char *const[]){op_outputs NULL},                                  \
-        .attrs = (const char *const[]){op_attrs NULL},                                      \
+#define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
+    [GANTRY__OP_ID_##op_name] = {                                                    \
+        .inputs = (const char *const[]){op_inputs NULL},                             \
+        .outputs = (const char *const[]){op_outputs NULL},                           \
+        .attrs = (const char *const[]){op_attrs NULL},                               \
     },
 
 static const struct {
@@ -54,9 +54,9 @@ static const struct {
 #include "op/op_definitions.def"
 };
 
-#define PART(name, token) #name,
-#define COMPOSED(token, function, op_parts) \
-    [GANTRY__OP_ID_##token] = (const char *const[]){op_parts NULL},
+#define PART(name) #name,
+#define COMPOSED(op_name, function, op_parts) \
+    [GANTRY__OP_ID_##op_name] = (const char *const[]){op_parts NULL},
 
 static const char *const *const part_names[GANTRY__OP_COUNT] = {
 #include "op/composed.def"

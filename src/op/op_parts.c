@@ -2,9 +2,9 @@
 /* What composed ops are made of, from composed.def. Constant data. */
 #include "op/op_def.h"
 
-#define PART(name, token) GANTRY__OP_ID_##token,
-#define COMPOSED(token, function, op_parts)                                                      \
-    [GANTRY__OP_ID_##token] = {                                                                  \
+#define PART(name) GANTRY__OP_ID_##name,
+#define COMPOSED(op_name, function, op_parts)                                                    \
+    [GANTRY__OP_ID_##op_name] = {                                                                \
         sizeof((const gantry__op_id_t[]){op_parts GANTRY__OP_COUNT}) / sizeof(gantry__op_id_t) - \
             1,                                                                                   \
         (const gantry__op_id_t[]){op_parts GANTRY__OP_COUNT}},

@@ -34,19 +34,19 @@
 /* Rows but the empty one. */
 #define ROWS(type, ...) (sizeof((const type[]){__VA_ARGS__}) / sizeof(type) - 1)
 
-#define OP(token, op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
-    [GANTRY__OP_ID_##token] = {                                                             \
-        .name = #op_name,                                                                   \
-        .summary = op_summary,                                                              \
-        .flags = op_flags,                                                                  \
-        .input_count = ROWS(gantry__op_arg_t, op_inputs{NULL, 0, 0}),                       \
-        .output_count = ROWS(gantry__op_arg_t, op_outputs{NULL, 0, 0}),                     \
-        .attr_count = ROWS(gantry__op_attr_t, op_attrs{.name = NULL}),                      \
-        .inputs = (const gantry__op_arg_t[]){op_inputs{NULL, 0, 0}},                        \
-        .outputs = (const gantry__op_arg_t[]){op_outputs{NULL, 0, 0}},                      \
-        .attrs = (const gantry__op_attr_t[]){op_attrs{.name = NULL}},                       \
-        .infer = op_infer,                                                                  \
-        .id = GANTRY__OP_ID_##token,                                                        \
+#define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
+    [GANTRY__OP_ID_##op_name] = {                                                    \
+        .name = #op_name,                                                            \
+        .summary = op_summary,                                                       \
+        .flags = op_flags,                                                           \
+        .input_count = ROWS(gantry__op_arg_t, op_inputs{NULL, 0, 0}),                \
+        .output_count = ROWS(gantry__op_arg_t, op_outputs{NULL, 0, 0}),              \
+        .attr_count = ROWS(gantry__op_attr_t, op_attrs{.name = NULL}),               \
+        .inputs = (const gantry__op_arg_t[]){op_inputs{NULL, 0, 0}},                 \
+        .outputs = (const gantry__op_arg_t[]){op_outputs{NULL, 0, 0}},               \
+        .attrs = (const gantry__op_attr_t[]){op_attrs{.name = NULL}},                \
+        .infer = op_infer,                                                           \
+        .id = GANTRY__OP_ID_##op_name,                                               \
     },
 
 static const gantry__op_def_t definitions[GANTRY__OP_COUNT] = {

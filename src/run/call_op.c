@@ -8,7 +8,7 @@ static gantry_status_t make_host(gantry_scope_t *scope, gantry_dtype_t dtype,
                                  gantry_tensor_t **out_tensor) {
     gantry_runtime_t *runtime = scope->runtime;
     GANTRY__TRY(gantry__runtime_initialize(runtime, "Const"));
-    GANTRY__RECORD(recorded, runtime, GANTRY__OP_ID_CONST, runtime->host);
+    GANTRY__RECORD(recorded, runtime, GANTRY__OP_ID_Const, runtime->host);
     return gantry__tensor_from_host(runtime, runtime->host, dtype, shape, data, scope->tag,
                                     out_tensor);
 }

@@ -180,7 +180,7 @@ static gantry_tensor_t *as_owned(const gantry_tensor_t *tensor) {
     return owned;
 }
 
-const gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
+gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     if (!scope) {
         (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
                            "the scope is NULL; one from gantry_scope_begin is accepted");
@@ -207,7 +207,7 @@ const gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_ten
     gantry_tensor_t *owned = as_owned(tensor);
     unlink_tensor(scope, owned);
     if (scope->parent) gantry__scope_adopt(scope->parent, owned);
-    return tensor;
+    return owned;
 }
 
 static void drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {

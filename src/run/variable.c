@@ -45,13 +45,13 @@ static gantry_status_t init_variable(gantry_variable_t *variable, gantry_scope_t
     variable->runtime = scope->runtime;
     variable->dtype = initial->dtype;
     variable->shape = initial->shape;
-    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_VAR_HANDLE, "VarHandleOp",
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_VarHandleOp, "VarHandleOp",
                                       initial->dtype, lives_on_cpu_only(initial->dtype), NULL,
                                       &variable->device));
     variable->name = gantry__heap_strdup(&scope->runtime->heap, name ? name : "Variable");
     if (!variable->name) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_logical_device_t *device;
-    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ASSIGN_VARIABLE, "AssignVariableOp",
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_AssignVariableOp, "AssignVariableOp",
                                       initial->dtype, false, variable->device, &device));
     return own_value(scope, initial, variable->device, &variable->value);
 }
@@ -99,7 +99,7 @@ static void variable_destroy(gantry_variable_t *variable) {
 
 static gantry_status_t variable_make(gantry_scope_t *scope, const gantry_tensor_t *initial,
                                      const char *name, gantry_variable_t **out_variable) {
-    GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_VAR_HANDLE, NULL);
+    GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_VarHandleOp, NULL);
     if (!initial || initial->runtime != scope->runtime) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "variable %s: the initial value is %s",
                             name ? name : "Variable",
@@ -174,7 +174,7 @@ static void put_value(gantry_variable_t *variable, gantry_tensor_t *value) {
 
 static gantry_status_t take_value(gantry_scope_t *scope, gantry_variable_t *variable,
                                   gantry_tensor_t **out_tensor) {
-    GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_READ_VARIABLE,
+    GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_ReadVariableOp,
                    gantry_variable_device(variable));
     if (!variable)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "op ReadVariableOp: the variable is NULL");
@@ -183,7 +183,7 @@ static gantry_status_t take_value(gantry_scope_t *scope, gantry_variable_t *vari
                             "op ReadVariableOp: variable %s belongs to another runtime",
                             variable->name);
     gantry_logical_device_t *device;
-    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_READ_VARIABLE, "ReadVariableOp",
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ReadVariableOp, "ReadVariableOp",
                                       variable->dtype, false, variable->device, &device));
     gantry_tensor_t *value = present_value(variable);
     gantry_status_t status =
@@ -210,11 +210,11 @@ const gantry_tensor_t *gantry_variable_read(gantry_scope_t *scope, gantry_variab
 
 static gantry_status_t variable_set_value(gantry_scope_t *scope, gantry_variable_t *variable,
                                           const gantry_tensor_t *value) {
-    GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_ASSIGN_VARIABLE,
+    GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_AssignVariableOp,
                    gantry_variable_device(variable));
     GANTRY__TRY(variable_check_value(scope, variable, value, "AssignVariableOp"));
     gantry_logical_device_t *device;
-    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ASSIGN_VARIABLE, "AssignVariableOp",
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_AssignVariableOp, "AssignVariableOp",
                                       variable->dtype, false, variable->device, &device));
     gantry_tensor_t *own;
     GANTRY__TRY(own_value(scope, value, variable->device, &own));
@@ -269,12 +269,12 @@ static gantry_status_t update(gantry_scope_t *scope, gantry_variable_t *variable
 
 gantry_status_t gantry_variable_assign_add(gantry_scope_t *scope, gantry_variable_t *variable,
                                            const gantry_tensor_t *value) {
-    return update(scope, variable, value, GANTRY__OP_ID_ASSIGN_ADD_VARIABLE, "AssignAddVariableOp",
-                  GANTRY__OP_ID_ADD);
+    return update(scope, variable, value, GANTRY__OP_ID_AssignAddVariableOp, "AssignAddVariableOp",
+                  GANTRY__OP_ID_Add);
 }
 
 gantry_status_t gantry_variable_assign_sub(gantry_scope_t *scope, gantry_variable_t *variable,
                                            const gantry_tensor_t *value) {
-    return update(scope, variable, value, GANTRY__OP_ID_ASSIGN_SUB_VARIABLE, "AssignSubVariableOp",
-                  GANTRY__OP_ID_SUB);
+    return update(scope, variable, value, GANTRY__OP_ID_AssignSubVariableOp, "AssignSubVariableOp",
+                  GANTRY__OP_ID_Sub);
 }

@@ -169,17 +169,16 @@ static void kept_tensors_outlive_their_scope(conformance_t *c) {
     const gantry_tensor_t *kept = gantry_scope_keep(child, gantry_add(child, x, x));
     conformance_end_scope(c, child, GANTRY_OK);
     conformance_check_floats(c, "kept for the parent", kept, (const float[]){0, 2, 4}, 3);
-    const gantry_tensor_t *mine = gantry_scope_keep(parent, gantry_square(parent, kept));
+    gantry_tensor_t *mine = gantry_scope_keep(parent, gantry_square(parent, kept));
     conformance_end_scope(c, parent, GANTRY_OK);
     conformance_check_floats(c, "kept for the caller", mine, (const float[]){0, 4, 16}, 3);
     gantry_scope_t *next = conformance_scope(c);
     conformance_check_floats(c, "used in another scope", gantry_neg(next, mine),
                              (const float[]){0, -4, -16}, 3);
     conformance_end_scope(c, next, GANTRY_OK);
-    gantry_tensor_t *owned = gantry_tensor_retain(mine);
-    gantry_tensor_release(owned);
+    gantry_tensor_release(gantry_tensor_retain(mine));
     conformance_check_floats(c, "after retain and release", mine, (const float[]){0, 4, 16}, 3);
-    gantry_tensor_release(owned);
+    gantry_tensor_release(mine);
 }
 
 static void dropped_tensors_do_not_disturb_others(conformance_t *c) {

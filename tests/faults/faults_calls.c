@@ -185,8 +185,8 @@ gantry_status_t faults_scope_end(gantry_scope_t *scope) {
     return gantry_scope_end(scope);
 }
 
-const gantry_tensor_t *faults_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
-    const gantry_tensor_t *kept = gantry_scope_keep(scope, tensor);
+gantry_tensor_t *faults_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
+    gantry_tensor_t *kept = gantry_scope_keep(scope, tensor);
     lock();
     const void *parent = NULL;
     for (size_t i = self.object_count; i-- > 0;) {

@@ -25,7 +25,7 @@ gantry_scope_t *faults_scope_begin(gantry_runtime_t *runtime, const char *device
 gantry_scope_t *faults_scope_begin_in(gantry_scope_t *parent, const char *device, const char *file,
                                       int line);
 gantry_status_t faults_scope_end(gantry_scope_t *scope);
-const gantry_tensor_t *faults_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor);
+gantry_tensor_t *faults_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor);
 gantry_variable_t *faults_variable_create(gantry_scope_t *scope, const gantry_tensor_t *initial,
                                           const char *name);
 void faults_variable_release(gantry_variable_t *variable);

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tells what no golden case shows: a type of an op, an edge of a type, no elements, an odd size, rank 0 or 8, broadcasting, an error.
 
-What ops take is read from src/op, what cases there are from cases/*.json; Python alone does. What cannot be shown, and why, is in
+What ops take is read from ops/ and src/op (a C preprocessor expands the rows), what cases there are from cases/*.json. What cannot be shown, and why, is in
 coverage_exceptions.txt. Exit code 1 when anything else is missing, or an exception is none."""
 import fnmatch
 import json
 import os
 import re
 import struct
+import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -23,8 +24,14 @@ BINARY = ("gantry__infer_binary", "gantry__infer_equal", "gantry__infer_select")
 def read_source(name):
     with open(os.path.join(OPS, name), encoding="ascii") as file:
         text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
-    text = re.sub(r'^#include "op/(\w+\.def)"$', lambda m: read_source(m[1]), text, flags=re.M)
+    text = re.sub(r'^#include "op/(\w+\.def)"$', lambda m: read_rows() if m[1] == "op_rows.def" else read_source(m[1]), text, flags=re.M)
     return text.replace(r'\"', "")
+
+
+def read_rows():
+    """The rows of ops/ as OP(...): what op_rows.def makes of them."""
+    command = [os.environ.get("CC", "cc"), "-E", "-P", "-x", "c", "-I", os.path.join(OPS, "..", ".."), os.path.join(OPS, "op_rows.def")]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def type_sets():
@@ -57,7 +64,7 @@ def calls(text):
 
 class Op:
     def __init__(self, arguments, sets):
-        _, self.name, _, flags, self.infer, inputs, outputs, attributes = arguments
+        self.name, _, flags, self.infer, inputs, outputs, attributes = arguments
         self.skipped = "GANTRY__OP_VARIABLE" in flags or self.name == "Const"
         self.inputs = [(kind, a[0], a[1]) for kind, a in calls(inputs)]
         self.outputs = [(kind, a[0], a[1]) for kind, a in calls(outputs)]

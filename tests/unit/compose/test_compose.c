@@ -30,8 +30,8 @@ static const gantry_tensor_t *pack(gantry_scope_t *scope, const gantry_tensor_t 
 
 static bool has_row(const gantry__op_def_t *op) {
     static const gantry__op_id_t rows[] = {
-#define PART(name, token)
-#define COMPOSED(token, function, parts) GANTRY__OP_ID_##token,
+#define PART(name)
+#define COMPOSED(name, function, parts) GANTRY__OP_ID_##name,
 #include "op/composed.def"
 #undef COMPOSED
 #undef PART
@@ -172,7 +172,7 @@ static void scope_of_parts_runs_no_other_op(void **state) {
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL), inner;
     const gantry_tensor_t *x = F32(scope, 1, 2);
-    gantry__scope_begin_parts(&inner, scope, gantry__op_get(GANTRY__OP_ID_SPLIT));
+    gantry__scope_begin_parts(&inner, scope, gantry__op_get(GANTRY__OP_ID_Split));
     assert_null(gantry_neg(&inner, x));
     expect_scope_failure(&inner, GANTRY_INTERNAL, "op Neg is not listed among the parts of Split");
     gantry__scope_end_parts(&inner);

@@ -114,13 +114,14 @@ static int64_t broadcast_offset(const gantry_arg_t *arg, int32_t rank, const int
     return offset;
 }
 
-enum { UNARY, BINARY, VALUE, CHOICE, VARIANT };
-#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) {#name, form},
+enum { UNARY, ACTIVATION, BINARY, ANGLE, EQUALITY, VALUE, CHOICE, VARIANT };
+#define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
+    {#name, form},
 static const struct {
     const char *name;
     int form;
 } ops[] = {
-#include "kernels/elementwise/elementwise.def"
+#include "ops/elementwise.def"
 };
 #undef GANTRY_ELEMENTWISE
 #define OPS (sizeof ops / sizeof ops[0])
@@ -343,7 +344,8 @@ static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t 
     const uint32_t size = gantry__k_size(dtype);
     gantry_arg_t *y_arg = make_values(device, dtype, s->y_rank, s->y, 2);
     const gantry_arg_t *in[2] = {make_values(device, dtype, s->x_rank, s->x, 1), y_arg};
-    const uint32_t arity = ops[o].form == BINARY ? 2 : 1;
+    const int form = ops[o].form;
+    const uint32_t arity = form == BINARY || form == ANGLE || form == EQUALITY ? 2 : 1;
     const int64_t *dims = arity == 1 ? s->x : s->out;
     const int32_t rank = arity == 1 ? s->x_rank : s->out_rank;
     const gantry_attr_t alpha = {

@@ -16,9 +16,9 @@
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static const char *const listed[] = {
-#define GANTRY__OP_ROW(name, token) #name,
-#include "op/op_list.def"
-#undef GANTRY__OP_ROW
+#define GANTRY__OP_NAME(name) #name,
+#include "op/op_list.inc"
+#undef GANTRY__OP_NAME
 };
 
 /* ---- the table ---- */

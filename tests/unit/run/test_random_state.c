@@ -140,8 +140,8 @@ static gantry_status_t take(fixture_t *f, gantry__op_id_t op, gantry_dtype_t dty
     return gantry__random_take(&f->random, &call, blocks, out_place);
 }
 
-#define TAKE(f, dtype, seed, seed2, blocks, place)                                             \
-    assert_int_equal(take(f, GANTRY__OP_ID_RANDOM_UNIFORM, dtype, seed, seed2, blocks, place), \
+#define TAKE(f, dtype, seed, seed2, blocks, place)                                            \
+    assert_int_equal(take(f, GANTRY__OP_ID_RandomUniform, dtype, seed, seed2, blocks, place), \
                      GANTRY_OK)
 
 static void take_goes_on_where_the_last_one_ended(void **state) {
@@ -168,7 +168,7 @@ static void take_streams_differ_by_op_types_and_seeds(void **state) {
     assert_int_equal(place.counter[0], 0);
     TAKE(&f, GANTRY_FLOAT32, 2, 1, 256, &place);
     assert_int_equal(place.counter[0], 0);
-    assert_int_equal(take(&f, GANTRY__OP_ID_TRUNCATED_NORMAL, GANTRY_FLOAT32, 1, 2, 256, &place),
+    assert_int_equal(take(&f, GANTRY__OP_ID_TruncatedNormal, GANTRY_FLOAT32, 1, 2, 256, &place),
                      GANTRY_OK);
     assert_int_equal(place.counter[0], 0);
     /* crowded buckets */
@@ -220,7 +220,7 @@ static void take_without_memory_fails_and_leaves_the_stream(void **state) {
     open(&f);
     TAKE(&f, GANTRY_FLOAT32, 1, 2, 256, &place);
     f.heap.inner.fail_at = 0;
-    assert_int_equal(take(&f, GANTRY__OP_ID_RANDOM_UNIFORM, GANTRY_FLOAT32, 3, 4, 256, &place),
+    assert_int_equal(take(&f, GANTRY__OP_ID_RandomUniform, GANTRY_FLOAT32, 3, 4, 256, &place),
                      GANTRY_RESOURCE_EXHAUSTED);
     TAKE(&f, GANTRY_FLOAT32, 1, 2, 256, &place); /* one that is there needs none */
     expect_place(place, 256, 2, 1);
@@ -242,7 +242,7 @@ static void *take_many(void *context) {
     taker_t *taker = context;
     for (int i = 0; i < TAKES; ++i) {
         gantry__philox_t place;
-        if (take(taker->f, GANTRY__OP_ID_RANDOM_UNIFORM, GANTRY_FLOAT32, 1, 2, 1, &place) !=
+        if (take(taker->f, GANTRY__OP_ID_RandomUniform, GANTRY_FLOAT32, 1, 2, 1, &place) !=
             GANTRY_OK) {
             taker->failed = true;
         } else {

@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Follows docs/add_an_op.md in a copy of the sources. $1: sources, $2: an empty folder. Environment: CC, GENERATOR.
+#   a block after "Create `FILE`:"    becomes FILE
+#   a block after "Add to `FILE`:"    comes behind FILE's last line
+#   ```sh                             commands that must succeed
+#   ```console                        "$ " begins a command, the other lines are the output that it must have
+set -eu
+sources=$1 work=$2
+: "${CC:=cc}" "${GENERATOR:=Unix Makefiles}"
+rm -rf "$work"
+mkdir -p "$work/gantry" "$work/steps" "$work/bin"
+ln -s "$(command -v "$CC")" "$work/bin/cc"
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+(cd "$sources" && tar -cf - --exclude=./build --exclude=./.git .) | tar -xf - -C "$work/gantry"
+
+# Each block in a file, steps/NNN.text; what is to be done with it in steps/list: kind, number, FILE.
+awk -v folder="$work/steps" '
+    !kind && /^```[a-z]+$/ {
+        kind = substr($0, 4)
+        step = sprintf("%03d", ++count)
+        # A paragraph may be broken before its file.
+        if (match(before, /(Create|Add to) `[^`]+`:$/)) {
+            what = substr(before, RSTART, RLENGTH)
+            file = what
+            sub(/^[^`]*`/, "", file)
+            sub(/`:$/, "", file)
+            print (what ~ /^Create/ ? "create" : "add"), step, file >(folder "/list")
+        } else if (kind == "sh" || kind == "console") {
+            print kind, step >(folder "/list")
+        } else {
+            print "none", step >(folder "/list")
+        }
+        printf "" >(folder "/" step ".text")
+        next
+    }
+    kind && /^```$/ { kind = before = ""; next }
+    kind { print >(folder "/" step ".text"); next }
+    $0 == "" { ended = 1; next }
+    { before = (ended ? "" : before " ") $0; ended = 0 }' "$sources/docs/add_an_op.md"
+
+cd "$work/gantry"
+export PATH="$work/bin:$PATH" CMAKE_GENERATOR="$GENERATOR" GANTRY_BACKENDS=cpu GANTRY_TUNING_FILE=
+steps=0
+while read -r kind step file; do
+    text=$work/steps/$step.text
+    steps=$((steps + 1))
+    case $kind in
+        create)
+            [ ! -e "$file" ] || fail "$file is there already"
+            mkdir -p "$(dirname "$file")"
+            cp "$text" "$file"
+            ;;
+        add)
+            [ -f "$file" ] || fail "there is no $file to add to"
+            cat "$text" >>"$file"
+            ;;
+        sh)
+            sh -e "$text" >"$work/output" 2>&1 || { tail -40 "$work/output"; fail "these commands: $(cat "$text")"; }
+            ;;
+        console)
+            awk '/^\$ / {
+                command = quoted = substr($0, 3)
+                gsub(/\047/, "\047\\\047\047", quoted)
+                printf "printf \"$ %%s\\n\" \047%s\047\n%s\n", quoted, command
+            }' "$text" >"$work/session"
+            sh "$work/session" >"$work/output" 2>&1 || true
+            diff -u "$text" "$work/output" || fail "the page shows (-) what is not so (+)"
+            ;;
+        none) fail "block $step is no command, and no line before it says which file it is of: $(head -1 "$text")" ;;
+    esac
+done <"$work/steps/list"
+[ "$steps" -ge 10 ] || fail "only $steps blocks were found"
+echo "$steps blocks of docs/add_an_op.md do what it says"
