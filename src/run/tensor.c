@@ -287,9 +287,6 @@ gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logic
                                          gantry_dtype_t dtype, const gantry_shape_t *shape,
                                          const void *data, const char *tag,
                                          gantry_tensor_t **out_tensor) {
-    *out_tensor = NULL;
-    /* which view serves the card, and so how its memory is reached, is known from then on */
-    GANTRY__TRY(gantry__logical_device_open(device));
     const bool puts_bools = dtype == GANTRY_BOOL && are_put(device, shape);
     if (dtype == GANTRY_BOOL && !puts_bools &&
         has_odd_bool(data, (size_t)gantry_shape_elements(shape)))
