@@ -21,7 +21,8 @@ static void open_missing_driver_is_unavailable_with_the_loaders_words(void **sta
     fixture_t fixture;
 
     (void)state;
-    open_with_option(&fixture, "GANTRY_CUDA_LIBRARY", "/nonexistent/libcuda.so.1", UNAVAILABLE);
+    open_with_option(&fixture, "GANTRY_CUDA_LIBRARY", "/nonexistent/libcuda.so.1",
+                     GANTRY_UNAVAILABLE);
     assert_error_has("GANTRY_CUDA_LIBRARY");
     assert_error_has("/nonexistent/libcuda.so.1");
     assert_error_has("No such file");
@@ -31,7 +32,7 @@ static void open_incomplete_driver_names_the_missing_function(void **state) {
     fixture_t fixture;
 
     (void)state;
-    open_with_option(&fixture, "GANTRY_CUDA_LIBRARY", "libm.so.6", UNAVAILABLE);
+    open_with_option(&fixture, "GANTRY_CUDA_LIBRARY", "libm.so.6", GANTRY_UNAVAILABLE);
     assert_error_has("libm.so.6");
     assert_error_has("cuInit");
 }
@@ -40,9 +41,9 @@ static void open_unknown_option_is_invalid(void **state) {
     fixture_t fixture;
 
     (void)state;
-    open_with_option(&fixture, "GANTRY_CUDA_CONTEXT", "mine", INVALID_ARGUMENT);
+    open_with_option(&fixture, "GANTRY_CUDA_CONTEXT", "mine", GANTRY_INVALID_ARGUMENT);
     assert_error_has("GANTRY_CUDA_CONTEXT is \"mine\"; primary and private are accepted");
-    open_with_option(&fixture, "GANTRY_CUDA_MATMUL_PRECISION", "TF32", INVALID_ARGUMENT);
+    open_with_option(&fixture, "GANTRY_CUDA_MATMUL_PRECISION", "TF32", GANTRY_INVALID_ARGUMENT);
     assert_error_has(
         "GANTRY_CUDA_MATMUL_PRECISION is \"TF32\"; float32, tf32, bfloat16 and float16 are accepted");
 }
@@ -86,18 +87,18 @@ static int32_t build_without_nvrtc(fixture_t *fixture) {
 static void open_on_other_machines_says_why_not(void **state) {
     (void)state;
     skip_unless_it_opens();
-    check_in_child("GANTRY_STAND_IN_CUDA", "driver=11080", just_open, UNAVAILABLE,
+    check_in_child("GANTRY_STAND_IN_CUDA", "driver=11080", just_open, GANTRY_UNAVAILABLE,
                    "is too old: it supports CUDA 11.8");
-    check_in_child("GANTRY_STAND_IN_CUDA", "devices=0", just_open, UNAVAILABLE,
+    check_in_child("GANTRY_STAND_IN_CUDA", "devices=0", just_open, GANTRY_UNAVAILABLE,
                    "it sees no card: CUDA_ERROR_NO_DEVICE (100)");
-    check_in_child("GANTRY_STAND_IN_CUDA", "fail=cuInit:1:999", just_open, UNAVAILABLE,
+    check_in_child("GANTRY_STAND_IN_CUDA", "fail=cuInit:1:999", just_open, GANTRY_UNAVAILABLE,
                    "does not start: CUDA_ERROR_UNKNOWN (999)");
-    check_in_child("GANTRY_STAND_IN_CUDA", "fail=cuDeviceGetName:1:999", just_open, UNAVAILABLE,
-                   "does not describe itself");
-    check_in_child("GANTRY_STAND_IN_CUDA", "busy=1", open_first_device, UNAVAILABLE,
+    check_in_child("GANTRY_STAND_IN_CUDA", "fail=cuDeviceGetName:1:999", just_open,
+                   GANTRY_UNAVAILABLE, "does not describe itself");
+    check_in_child("GANTRY_STAND_IN_CUDA", "busy=1", open_first_device, GANTRY_UNAVAILABLE,
                    "CUDA_ERROR_DEVICE_UNAVAILABLE (46)");
     check_in_child("GANTRY_STAND_IN_CUDA", "cc=12.0;nvrtc=12040", build_for_a_newer_card, 0, "");
-    check_in_child("GANTRY_STAND_IN_CUDA", "cc=9.0", build_without_nvrtc, UNIMPLEMENTED,
+    check_in_child("GANTRY_STAND_IN_CUDA", "cc=9.0", build_without_nvrtc, GANTRY_UNIMPLEMENTED,
                    "/nonexistent/libnvrtc.so");
 }
 
@@ -206,7 +207,7 @@ static int32_t tell_nvrtc(fixture_t *fixture) {
                  fixture->backend->libraries(fixture->instance));
         fixture->backend->close(fixture->instance);
     }
-    return UNAVAILABLE;
+    return GANTRY_UNAVAILABLE;
 }
 
 static void libraries_suit_the_driver_and_the_oldest_card(void **state) {
@@ -215,12 +216,12 @@ static void libraries_suit_the_driver_and_the_oldest_card(void **state) {
     (void)state;
     skip_unless_it_opens();
     make_toolkit(&toolkit, STAND_IN("libnvrtc"), "libnvrtc.so.12", "libnvrtc.so.13");
-    check_in_child("GANTRY_STAND_IN_CUDA", "driver=13000;cc=9.0", tell_nvrtc, UNAVAILABLE,
+    check_in_child("GANTRY_STAND_IN_CUDA", "driver=13000;cc=9.0", tell_nvrtc, GANTRY_UNAVAILABLE,
                    "libnvrtc.so.13");
-    check_in_child("GANTRY_STAND_IN_CUDA", "driver=12090;cc=9.0", tell_nvrtc, UNAVAILABLE,
+    check_in_child("GANTRY_STAND_IN_CUDA", "driver=12090;cc=9.0", tell_nvrtc, GANTRY_UNAVAILABLE,
                    "libnvrtc.so.12");
     check_in_child("GANTRY_STAND_IN_CUDA", "driver=13000;devices=2;cc=9.0,7.0", tell_nvrtc,
-                   UNAVAILABLE, "libnvrtc.so.12");
+                   GANTRY_UNAVAILABLE, "libnvrtc.so.12");
     end_toolkit(&toolkit);
 }
 
@@ -317,11 +318,11 @@ static void memory_is_counted_and_its_end_is_said(void **state) {
     (void)state;
     fixture_open(&fixture);
     assert_int_equal(fixture.backend->memory->region_alloc(fixture.device[0], 0, &region),
-                     INVALID_ARGUMENT);
+                     GANTRY_INVALID_ARGUMENT);
     assert_true(region == 0);
     assert_int_equal(
         fixture.backend->memory->region_alloc(fixture.device[0], (uint64_t)1 << 30, &region),
-        RESOURCE_EXHAUSTED);
+        GANTRY_RESOURCE_EXHAUSTED);
     assert_error_has("taking 1073741824 bytes");
     assert_error_has("CUDA_ERROR_OUT_OF_MEMORY (2)");
     assert_true(region == 0);
@@ -350,7 +351,7 @@ static void card_memory_needs_no_context(void **state) {
     /* it may wake other cards */
     assert_int_equal(fixture_control()->calls("nvmlDeviceGetHandleByUUID"), 0);
     assert_int_equal(fixture.backend->card_memory(fixture.instance, 2, &is_free, &total),
-                     INVALID_ARGUMENT);
+                     GANTRY_INVALID_ARGUMENT);
     assert_error_has("CUDA device 2 does not exist");
     assert_true(is_free == 0 && total == 0);
     fixture_close(&fixture);
@@ -370,7 +371,7 @@ static void card_memory_of_a_part_is_the_parts_own(void **state) {
     assert_true(total == fixture.info[0].total_bytes && is_free == total);
     assert_int_equal(control->set("fail=nvmlDeviceGetHandleByUUID:0:6"), 0);
     assert_int_equal(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total),
-                     UNAVAILABLE);
+                     GANTRY_UNAVAILABLE);
     assert_error_has("NVML does not answer for this card");
     fixture_open_devices(&fixture); /* whose contexts answer then */
     assert_ok(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total));
@@ -390,7 +391,7 @@ static void card_memory_without_nvml_is_an_open_devices(void **state) {
     fixture_set(&fixture, "GANTRY_CUDA_NVML", "/nonexistent/libnvidia-ml.so");
     fixture_open_instance(&fixture);
     assert_int_equal(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total),
-                     UNAVAILABLE);
+                     GANTRY_UNAVAILABLE);
     assert_error_has(
         "is not known without a context: NVML cannot be opened: /nonexistent/libnvidia-ml.so");
     assert_true(is_free == 0 && total == 0);
@@ -403,7 +404,7 @@ static void card_memory_without_nvml_is_an_open_devices(void **state) {
     fixture.stream[0] = NULL;
     fixture.device[0] = NULL;
     assert_int_equal(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total),
-                     UNAVAILABLE);
+                     GANTRY_UNAVAILABLE);
     assert_ok(fixture.backend->card_memory(fixture.instance, 1, &is_free, &total));
     fixture_close(&fixture);
 }
@@ -525,15 +526,15 @@ static void only_a_dead_device_is_unavailable(void **state) {
 
     (void)state;
     for (size_t i = 0; i < sizeof lost / sizeof lost[0]; ++i) {
-        assert_int_equal(gantry__driver_error_code(lost[i]), UNAVAILABLE);
+        assert_int_equal(gantry__driver_error_code(lost[i]), GANTRY_UNAVAILABLE);
     }
-    assert_int_equal(gantry__driver_error_code(1), INVALID_ARGUMENT);
-    assert_int_equal(gantry__driver_error_code(2), RESOURCE_EXHAUSTED);
-    assert_int_equal(gantry__driver_error_code(222), INVALID_ARGUMENT);
+    assert_int_equal(gantry__driver_error_code(1), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry__driver_error_code(2), GANTRY_RESOURCE_EXHAUSTED);
+    assert_int_equal(gantry__driver_error_code(222), GANTRY_INVALID_ARGUMENT);
     assert_int_equal(gantry__driver_error_code(400), GANTRY_INTERNAL);
-    assert_int_equal(gantry__driver_error_code(701), RESOURCE_EXHAUSTED);
-    assert_int_equal(gantry__driver_error_code(704), FAILED_PRECONDITION);
-    assert_int_equal(gantry__driver_error_code(801), UNIMPLEMENTED);
+    assert_int_equal(gantry__driver_error_code(701), GANTRY_RESOURCE_EXHAUSTED);
+    assert_int_equal(gantry__driver_error_code(704), GANTRY_FAILED_PRECONDITION);
+    assert_int_equal(gantry__driver_error_code(801), GANTRY_UNIMPLEMENTED);
     assert_int_equal(gantry__driver_error_code(12345), GANTRY_UNKNOWN);
 }
 
@@ -554,13 +555,13 @@ static void lost_card_is_unavailable_and_the_other_works_on(void **state) {
     assert_ok(fixture.backend->event->create(fixture.device[0], &event));
     control->lose(0, 700);
     assert_int_equal(fixture.backend->transfer->fill(fixture.stream[0], &span[0], &byte, 1),
-                     UNAVAILABLE);
+                     GANTRY_UNAVAILABLE);
     assert_error_has("CUDA_ERROR_ILLEGAL_ADDRESS (700)");
-    assert_int_equal(fixture.backend->stream->synchronize(fixture.stream[0]), UNAVAILABLE);
-    assert_int_equal(fixture.backend->event->record(event, fixture.stream[0]), UNAVAILABLE);
-    assert_int_equal(fixture.backend->event->query(event, &is_done), UNAVAILABLE);
+    assert_int_equal(fixture.backend->stream->synchronize(fixture.stream[0]), GANTRY_UNAVAILABLE);
+    assert_int_equal(fixture.backend->event->record(event, fixture.stream[0]), GANTRY_UNAVAILABLE);
+    assert_int_equal(fixture.backend->event->query(event, &is_done), GANTRY_UNAVAILABLE);
     assert_int_equal(fixture.backend->memory->memory_info(fixture.device[0], &bytes, &bytes),
-                     UNAVAILABLE);
+                     GANTRY_UNAVAILABLE);
     assert_ok(fixture.backend->transfer->fill(fixture.stream[1], &span[1], &byte, 1));
     assert_ok(fixture.backend->stream->synchronize(fixture.stream[1]));
     fixture.backend->event->destroy(event);

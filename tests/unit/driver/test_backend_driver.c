@@ -16,7 +16,7 @@ static inline void fixture_init(fixture_t *fixture) { fixture_init_host(fixture,
 static inline void fixture_find_devices(fixture_t *fixture) { (void)fixture; }
 static inline void fixture_expect_nothing_lives(void) {}
 
-static const gantry__native_error_t known[] = {{-5, RESOURCE_EXHAUSTED, "TEST_FULL"}};
+static const gantry__native_error_t known[] = {{-5, GANTRY_RESOURCE_EXHAUSTED, "TEST_FULL"}};
 static const gantry__native_errors_t errors = {"Test", "unknown Test error", known, 1};
 
 /* ---- programs ---- */
@@ -71,17 +71,19 @@ static void program_arguments_are_refused_with_the_label(void **state) {
     assert_ok(gantry__program_check_source(host, &errors, &source, GANTRY_PROGRAM_OPENCL_C, "C"));
     assert_int_equal(
         gantry__program_check_source(host, &errors, &source, GANTRY_PROGRAM_CUDA_C, "CUDA C"),
-        INVALID_ARGUMENT);
+        GANTRY_INVALID_ARGUMENT);
     assert_string_equal(fixture_error, "program \"test/p\" is not written in CUDA C");
     assert_ok(gantry__program_check_options(host, &errors, "test/p", 1023));
     assert_int_equal(gantry__program_check_options(host, &errors, "test/p", 1024),
-                     INVALID_ARGUMENT);
+                     GANTRY_INVALID_ARGUMENT);
     assert_error_has("build options of \"test/p\" take 1024 bytes; at most 1023 are accepted");
     assert_ok(gantry__program_check_binary(host, &errors, "test/p", 1));
-    assert_int_equal(gantry__program_check_binary(host, &errors, "test/p", 0), INVALID_ARGUMENT);
+    assert_int_equal(gantry__program_check_binary(host, &errors, "test/p", 0),
+                     GANTRY_INVALID_ARGUMENT);
     assert_string_equal(fixture_error, "the binary of \"test/p\" is empty");
     assert_ok(gantry__program_check_room(host, &errors, "test/p", 5, 5));
-    assert_int_equal(gantry__program_check_room(host, &errors, "test/p", 5, 4), OUT_OF_RANGE);
+    assert_int_equal(gantry__program_check_room(host, &errors, "test/p", 5, 4),
+                     GANTRY_OUT_OF_RANGE);
     assert_string_equal(fixture_error, "the binary of \"test/p\" has 5 bytes; there is room for 4");
 }
 
@@ -116,7 +118,8 @@ static void record_index_beyond_the_devices_is_refused(void **state) {
     fixture_t fixture;
     fixture_init(&fixture);
     assert_ok(gantry__record_check_index(&fixture.host, &errors, 1, 2));
-    assert_int_equal(gantry__record_check_index(&fixture.host, &errors, 2, 2), INVALID_ARGUMENT);
+    assert_int_equal(gantry__record_check_index(&fixture.host, &errors, 2, 2),
+                     GANTRY_INVALID_ARGUMENT);
     assert_string_equal(fixture_error, "Test device 2 does not exist; there are 2, from 0");
 }
 
@@ -129,7 +132,7 @@ static void span_of_a_failed_transfer_is_told(void **state) {
     fixture_init(&fixture);
     assert_int_equal(
         gantry__native_check_span(&fixture.host, &errors, -5, "writing", &span, "a card"),
-        RESOURCE_EXHAUSTED);
+        GANTRY_RESOURCE_EXHAUSTED);
     assert_string_equal(fixture_error,
                         "writing 128 bytes at offset 64 on \"a card\": TEST_FULL (-5)");
 }

@@ -29,7 +29,7 @@ static inline void check_older_core_is_refused(
     int32_t (*query)(uint32_t max_abi, const gantry_backend_t **out_backend)) {
     const gantry_backend_t *backend = (const gantry_backend_t *)&backend;
 
-    assert_int_equal(query(0, &backend), FAILED_PRECONDITION);
+    assert_int_equal(query(0, &backend), GANTRY_FAILED_PRECONDITION);
     assert_null(backend);
 }
 
@@ -110,7 +110,7 @@ static inline void open_out_of_memory_gives_all_back(void **state) {
             assert_true(fail_at > 3);
             return;
         }
-        assert_int_equal(status, RESOURCE_EXHAUSTED);
+        assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
     }
     fail_msg("still failing after 300 allocations");
 }
@@ -132,7 +132,8 @@ static inline void device_info_small_struct_is_not_written_beyond(void **state) 
         assert_int_equal(((unsigned char *)&info)[i], 0x5a);
     }
     info.struct_size = sizeof info;
-    assert_int_equal(fixture.backend->device_info(fixture.instance, 1000, &info), INVALID_ARGUMENT);
+    assert_int_equal(fixture.backend->device_info(fixture.instance, 1000, &info),
+                     GANTRY_INVALID_ARGUMENT);
     assert_error_has("1000");
     fixture_close(&fixture);
 }
