@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "device/device_open.h"
 #include "run/call_op.h"
 #include "run/dispatch.h"
 
@@ -41,15 +42,17 @@ static gantry_status_t check_constant(gantry_dtype_t dtype, const gantry_shape_t
     return GANTRY_OK;
 }
 
-static gantry_status_t make_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
-                                     const gantry_shape_t *shape, const void *data, size_t bytes,
-                                     gantry_tensor_t **out_tensor) {
+static inline gantry_status_t make_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                            const gantry_shape_t *shape, const void *data,
+                                            size_t bytes, gantry_tensor_t **out_tensor) {
     GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_Const, NULL);
     GANTRY__TRY(check_constant(dtype, shape, data, bytes));
     gantry_logical_device_t *device;
     GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_Const, "_EagerConst", dtype, false, NULL,
                                       &device));
     recorded.device = device;
+    /* which view serves the card, and so how its memory is reached, is known from then on */
+    GANTRY__TRY(gantry__logical_device_open(device));
     return gantry__tensor_from_host(scope->runtime, device, dtype, shape, data, scope->tag,
                                     out_tensor);
 }

@@ -70,8 +70,8 @@ gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source,
                                        gantry_logical_device_t *device,
                                        const struct gantry__allocation_t *purpose,
                                        gantry_tensor_t **out_tensor);
-/* A tensor on the device with these elements; of bools what is not 0 becomes 1. tag: the
- * scope's, or NULL. */
+/* A tensor with these elements on the device, which is open; of bools what is not 0 becomes 1.
+ * tag: the scope's, or NULL. */
 gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device,
                                          gantry_dtype_t dtype, const gantry_shape_t *shape,
                                          const void *data, const char *tag,
