@@ -22,7 +22,7 @@ function(gantry_simd_flags out variant stem)
   endif()
   set(base ${vectors})
   # Where there are better sets, the base is for old machines, and for those who want little.
-  if(GANTRY_SIMD_VARIANTS MATCHES avx2 OR (GANTRY_CPU_SIMD_BUILD STREQUAL base AND sets MATCHES avx2))
+  if(GANTRY_SIMD_VARIANTS MATCHES avx2 OR (GANTRY_CPU_SIMD_BUILD STREQUAL "base" AND sets MATCHES avx2))
     set(base -Os)
     if(stem IN_LIST GANTRY_SIMD_BASE_HOT)
       set(base -O2)
