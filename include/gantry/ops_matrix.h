@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops on the matrices in a tensor's last two dimensions; ops.h says what holds for all ops. Elements of any type. Diagonals are numbered: 0 is the main one,
- * those above it are 1, 2, ..., those below -1, -2, ... */
+/* Ops on the matrices in a tensor's last two dimensions; ops.h says what holds for all ops.
+ * Elements of any type. Diagonals are numbered: 0 is the main one, those above it are 1, 2, ...,
+ * those below -1, -2, ... */
 #ifndef GANTRY_OPS_MATRIX_H
 #define GANTRY_OPS_MATRIX_H
 

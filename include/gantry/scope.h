@@ -40,8 +40,8 @@ GANTRY_API gantry_runtime_t *gantry_scope_runtime(const gantry_scope_t *scope);
  * scopes begun in it later. NULL: none. */
 GANTRY_API gantry_status_t gantry_scope_set_tag(gantry_scope_t *scope, const char *tag);
 
-/* Hands a tensor of this scope on. Without a parent the caller owns the result and releases it; with
- * one the parent does, and it is not released. NULL fails the parent, or this scope. */
+/* Hands a tensor of this scope on. Without a parent the caller owns the result and releases it;
+ * with one the parent does, and it is not released. NULL fails the parent, or this scope. */
 GANTRY_API gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor);
 /* Ends the scope's ownership early, so that memory is reused. Not an error for NULL or another's
  * tensor. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Status codes: what every Gantry function that does not make a tensor returns.
  *
- * The codes are TensorFlow's canonical ones (gantry_status_t, abi_types.h). The text that belongs to the last failure is kept per
- * thread (gantry_last_message) and in the scope in which it happened (gantry_scope_message).
+ * The codes are TensorFlow's canonical ones (gantry_status_t, abi_types.h). The text that belongs
+ * to the last failure is kept per thread (gantry_last_message) and in the scope in which it
+ * happened (gantry_scope_message).
  * Thread-safe. */
 #ifndef GANTRY_STATUS_H
 #define GANTRY_STATUS_H

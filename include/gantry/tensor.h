@@ -3,8 +3,8 @@
  *
  * A gantry_tensor_t * is owned: who has it releases it. A const gantry_tensor_t * is borrowed, most
  * often from the scope that made it and owns one reference; gantry_scope_keep or
- * gantry_tensor_retain make an owned one of it. Reading a tensor waits for the work that makes it and reports what failed on
- * the device. */
+ * gantry_tensor_retain make an owned one of it. Reading a tensor waits for the work that makes it
+ * and reports what failed on the device. */
 #ifndef GANTRY_TENSOR_H
 #define GANTRY_TENSOR_H
 

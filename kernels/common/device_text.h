@@ -2,8 +2,8 @@
 /* The device text of the portable pack: the build turns each kernels/X.cl into `const char
  * gantry__text_X[]`, a NUL-terminated string.
  *
- * A program's parts, in this order: constants (of abi_types.h), dialect, launch, types, [math_float32, math_float64], the
- * family's own text.
+ * A program's parts, in this order: constants (of abi_types.h), dialect, launch, types,
+ * [math_float32, math_float64], the family's own text.
  * Owner: constant data of the library. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_DEVICE_TEXT_H
 #define GANTRY_KERNELS_DEVICE_TEXT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of one op of ops/elementwise.def for one type. Before this come dialect, launch, types, half,
- * the math texts, element, work and the op's own lines, made from the table:
+/* Kernels of one op of ops/elementwise.def for one type. Before this come dialect, launch, types,
+ * half, the math texts, element, work and the op's own lines, made from the table:
  *
  *     GANTRY_FORM_...               UNARY (VARIANT, too), BINARY or VALUE: defined
  *     GANTRY_RESULT_IS_...          SAME or BOOL: defined

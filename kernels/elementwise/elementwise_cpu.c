@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ops of ops/elementwise.def on the CPU: from a call to the loop that serves it. Small calls take
- * the shortest way: one look at the element counts tells a dense or scalar form, and the loop
+/* The ops of ops/elementwise.def on the CPU: from a call to the loop that serves it. Small calls
+ * take the shortest way: one look at the element counts tells a dense or scalar form, and the loop
  * runs at once. */
 #include "kernels/elementwise/elementwise_cpu.h"
 #include "kernels/elementwise/number_bits.h"

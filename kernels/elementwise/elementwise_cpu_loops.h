@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of every op of ops/elementwise.def for one type. No guard: each_type.h includes this once
- * per type, with GANTRY_T defined, after types.cl and the math texts. With GANTRY_DENSE_ONLY there
- * are no loops with a scalar operand.
+/* The loops of every op of ops/elementwise.def for one type. No guard: each_type.h includes this
+ * once per type, with GANTRY_T defined, after types.cl and the math texts. With GANTRY_DENSE_ONLY
+ * there are no loops with a scalar operand.
  * Plain loops: the compiler makes vector code of them. Of costly functions of floats it is to make
  * that alone, no scalar copy for what is left over and none per scalar operand: they go by way
  * of elementwise_cpu_blocks.h. */

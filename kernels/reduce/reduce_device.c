@@ -48,8 +48,8 @@ typedef struct {
 #define GROUPS_PER_UNIT 16
 
 GANTRY_K_PROGRAM(reduce_source, "portable/reduce", gantry__text_half, gantry__text_reduce_finish,
-                 gantry__text_reduce_tree, gantry__text_reduce, gantry__text_fold_lanes,
-                 gantry__text_reduce_line);
+                 gantry__text_reduce_tree, gantry__text_reduce, gantry__text_reduce_serial,
+                 gantry__text_fold_lanes, gantry__text_reduce_line);
 
 static int32_t reduce_device_find_kernel(gantry_op_call_t *call, const gantry__reduce_way_t *way,
                                          const char *name, gantry_backend_kernel_t **out_kernel) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file of what was measured: init, reading, writing, in this order.
  *
- * The file is read once, at the first question; bad lines are warned of then. Writing takes the lock
- * beside the file, reads it again, leaves out what changes and what is wrong, appends the new
+ * The file is read once, at the first question; bad lines are warned of then. Writing takes the
+ * lock beside the file, reads it again, leaves out what changes and what is wrong, appends the new
  * record and replaces the file. Lines are parsed in base/tuning_text.c. */
 #define _POSIX_C_SOURCE 200809L
 #include "base/tuning_store.h"

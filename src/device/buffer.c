@@ -41,7 +41,7 @@ static gantry_status_t buffer_explain(gantry_status_t status, const gantry_logic
         size_bytes, device->name, largest);
 }
 
-static void count_allocation(gantry__profile_frame_t *frame, uint64_t bytes) {
+static void buffer_count_allocation(gantry__profile_frame_t *frame, uint64_t bytes) {
     if (!frame) return;
     ++frame->numbers.allocations;
     frame->numbers.allocated_bytes += bytes;
@@ -80,7 +80,7 @@ gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device,
      * for them on the device */
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i)
         atomic_init(&buffer->last_use[i], chunk->last_use[i]);
-    count_allocation(frame, request->bytes);
+    buffer_count_allocation(frame, request->bytes);
     *out_buffer = buffer;
     return GANTRY_OK;
 fail_chunk:

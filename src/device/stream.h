@@ -78,8 +78,8 @@ struct gantry__stream_t {
     gantry__failed_range_t failed[GANTRY__FAILED_RANGES]; /* ascending, apart; under lock */
 };
 
-/* owner is copied. priority NULL: the device's default; else within its range, and of no effect where the backend
- * has no such slot. */
+/* owner is copied. priority NULL: the device's default; else within its range, and of no effect
+ * where the backend has no such slot. */
 gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap_t *heap,
                                     const gantry_backend_t *backend,
                                     gantry_backend_device_t *device,

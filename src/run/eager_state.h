@@ -44,7 +44,8 @@ typedef struct gantry__eager_t {
     gantry__infer_t infer;
     gantry__call_t call;
     const gantry_attr_t *attr_args[GANTRY__MAX_ATTRS];
-    /* arrays of the frame that runs the call, as those that infer points to: GIVE_ROOM in eager.c */
+    /* arrays of the frame that runs the call, as those that infer points to: GIVE_ROOM in
+     * eager.c */
     gantry_tensor_t **copies;     /* inputs brought to the device */
     gantry__owned_t *owned;       /* host copies of device tensors */
     const gantry_tensor_t **used; /* what the kernel reads on the device; NULL for host inputs */

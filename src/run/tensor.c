@@ -416,7 +416,8 @@ gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const vo
     return GANTRY_OK;
 }
 
-static gantry_status_t check_room(const gantry_tensor_t *tensor, const void *out, size_t bytes) {
+static gantry_status_t tensor_check_room(const gantry_tensor_t *tensor, const void *out,
+                                         size_t bytes) {
     if (!out && tensor->size_bytes > 0)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "reading a tensor: out is NULL; the address of %zu bytes is accepted",
@@ -432,7 +433,7 @@ gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, siz
     GANTRY__TRY(check_tensor(tensor));
     GANTRY__RECORD(recorded, tensor->runtime, GANTRY__PROFILE_READ, tensor->device);
     GANTRY__STEP(recorded.frame, COPY);
-    GANTRY__TRY(check_room(tensor, out, bytes));
+    GANTRY__TRY(tensor_check_room(tensor, out, bytes));
     if (tensor->fault_count > 0) GANTRY__TRY(gantry__tensor_settle(tensor));
     if (bytes == 0) return GANTRY_OK;
     if (tensor->data && tensor->device->synchronous && bytes < SHORT_READ_BYTES) {
