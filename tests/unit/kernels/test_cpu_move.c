@@ -7,6 +7,8 @@ static int32_t compute(cpu_call_t *owner, const char *op, const gantry_arg_t *co
                        uint32_t count, gantry_arg_t *out, const gantry_attr_t *attr) {
     const gantry_kernel_def_t *kernel =
         cpu_kernel(gantry__cpu_move_kernels, gantry__cpu_move_kernel_count, op);
+    if (!kernel)
+        kernel = cpu_kernel(gantry__cpu_gather_kernels, gantry__cpu_gather_kernel_count, op);
     assert_non_null(kernel);
     return cpu_compute(owner, kernel, inputs, count, out, &attr, attr ? 1 : 0);
 }
