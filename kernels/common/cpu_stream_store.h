@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes past the caches, a line of 64 bytes at a time: memory that no cache would hold need not be
- * read before it is written. Compiled per instruction set (cpu_simd.h); elsewhere than on x86-64
- * plain copies.
+/* Non-temporal (streaming) stores, a cache line of 64 bytes at a time. They bypass the caches, so a
+ * line that would be evicted anyway is not read before it is written. Compiled per instruction set
+ * (cpu_simd.h); other processors than x86-64 take plain copies.
  *
  * Owner: arrays are the caller's, both aligned to a line. Threads: a thread ends its writes with
  * the fence before it tells another one of them. */

@@ -27,10 +27,9 @@
  *   GANTRY_ANY(condition)      may leave out what only lanes with the condition need: 0 only if no
  *                              lane has it. In C always 1, so that there is no branch in a loop
  *                              which is to become vector code
- *   GANTRY_WANT(address)       asks a processor for the memory at an address (a ulong), which will
- *                              be read soon; any address will do, it is no access. Nothing where a
- *                              compiler cannot say it (SPIR) or a
- *   GANTRY_WANT_TO_WRITE(...)  card runs it. The other is for what will be written
+ *   GANTRY_PREFETCH(address)   prefetches the memory at an address (a ulong), which need not be
+ *   GANTRY_PREFETCH_FOR_WRITE(address)   mapped; the second one for a write. Processors only:
+ *                              nothing where a compiler cannot say it (SPIR) or a card runs it
  *
  * Lanes. Functions written in terms of these types become functions of vectors when an OpenCL
  * program is built with -DGANTRY_MATH_LANES=2, 4, 8 or 16, with the same bits in each lane. This is
@@ -210,14 +209,14 @@ GANTRY_FN double gantry__double_of_bits(ulong bits) {
 
 #endif
 
-#define GANTRY_WANT(address)
-#define GANTRY_WANT_TO_WRITE(address)
+#define GANTRY_PREFETCH(address)
+#define GANTRY_PREFETCH_FOR_WRITE(address)
 #if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__CUDACC__) && defined(__has_builtin)
 #if __has_builtin(__builtin_prefetch)
-#undef GANTRY_WANT
-#undef GANTRY_WANT_TO_WRITE
-#define GANTRY_WANT(address) __builtin_prefetch((const void *)(address))
-#define GANTRY_WANT_TO_WRITE(address) __builtin_prefetch((const void *)(address), 1)
+#undef GANTRY_PREFETCH
+#undef GANTRY_PREFETCH_FOR_WRITE
+#define GANTRY_PREFETCH(address) __builtin_prefetch((const void *)(address))
+#define GANTRY_PREFETCH_FOR_WRITE(address) __builtin_prefetch((const void *)(address), 1)
 #endif
 #endif
 

@@ -155,7 +155,7 @@ static inline int32_t gantry__k_run_runs(gantry_op_call_t *call, gantry__k_item_
     GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, hosts_, GANTRY_K_COUNT_OF(hosts_), compute_)
 
 /* The family as a pack and as kernels of the CPU backend; OPS(OP) lists the x of its ops. One line
- * of item_families.def makes both known. */
+ * of families.def makes both known. */
 #define GANTRY_K_ON_DEVICES(x) &x##_on_devices,
 #define GANTRY_K_ON_CPU(x) &x##_on_cpu,
 #define GANTRY_K_ITEM_PACK(family, OPS)                                                         \

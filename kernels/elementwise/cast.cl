@@ -68,10 +68,10 @@ GANTRY_KERNEL cast(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry__work_t
 
 #if GANTRY_SERIAL && GANTRY_T_IS_BOOL
     GANTRY_HIDE_TRUE(p)
-    GANTRY_STORE_ALL(T, outs, p, GANTRY_WANT((ulong)(xs + i)),
+    GANTRY_STORE_ALL(T, outs, p, GANTRY_PREFETCH((ulong)(xs + i)),
                      GANTRY_HIDDEN_BOOL(GANTRY_CONVERT(xs[i])))
 #elif GANTRY_SERIAL
-    GANTRY_STORE_ALL(T, outs, p, GANTRY_WANT((ulong)(xs + i)), GANTRY_CONVERT(xs[i]))
+    GANTRY_STORE_ALL(T, outs, p, GANTRY_PREFETCH((ulong)(xs + i)), GANTRY_CONVERT(xs[i]))
 #else
     GANTRY_MAP_ALL(S, gantry__wide_in_t, gantry__wide_out_t, GANTRY_ELEMENTS, xs, outs, p,
                    GANTRY_CONVERT(x))

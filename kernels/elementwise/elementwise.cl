@@ -104,7 +104,7 @@ GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry__dense
 #if GANTRY_CAN_STREAM
     if (p.stream) {
         for (; end - i >= GANTRY_MATH_LANES; i += GANTRY_MATH_LANES) {
-            GANTRY_WANT((ulong)(xs + i) + GANTRY_STREAM_AHEAD);
+            GANTRY_PREFETCH((ulong)(xs + i) + GANTRY_STREAM_AHEAD);
             __builtin_nontemporal_store(gantry__apply(GANTRY_LOAD(0, xs + i)),
                                         (GANTRY_GLOBAL GANTRY_VECTOR *)(outs + i));
         }
@@ -186,7 +186,7 @@ GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry__dense
     GANTRY_DENSE_UNARY(q)
 #if GANTRY_SERIAL
     GANTRY_HIDE_TRUE(p)
-    GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + i)),
+    GANTRY_STORE_ALL(R, outs, p, GANTRY_PREFETCH((ulong)(xs + i)),
                      GANTRY_STORED(gantry__apply(xs[i], xs[i])))
 #else
     GANTRY_MAP_ALL(T, gantry__wide_t, gantry__wide_result_t, GANTRY_ELEMENTS, xs, outs, p,
@@ -202,7 +202,7 @@ GANTRY_KERNEL value(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry__dense
 
 #if GANTRY_SERIAL
     GANTRY_HIDE_TRUE(p)
-    GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + i)),
+    GANTRY_STORE_ALL(R, outs, p, GANTRY_PREFETCH((ulong)(xs + i)),
                      GANTRY_STORED(gantry__apply(xs[i], y)))
 #else
     GANTRY_MAP_ALL(T, gantry__wide_t, gantry__wide_result_t, GANTRY_ELEMENTS, xs, outs, p,
@@ -281,8 +281,8 @@ GANTRY_FN gantry__wide_t gantry__load(GANTRY_GLOBAL const T *from, GANTRY_LONG g
     GANTRY_LONG bad = -1;                                                            \
     GANTRY_HIDE_TRUE(p)                                                              \
     GANTRY_CHECKED(i, GANTRY_FIRST(p), GANTRY_END(p), 0, yi,                         \
-                   GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + (xi)));     \
-                                    GANTRY_WANT((ulong)(ys + (yi))),                 \
+                   GANTRY_STORE_ALL(R, outs, p, GANTRY_PREFETCH((ulong)(xs + (xi))); \
+                                    GANTRY_PREFETCH((ulong)(ys + (yi))),             \
                                     (is_bad |= GANTRY_CHECK(ys[yi]),                 \
                                      GANTRY_STORED(gantry__apply(xs[xi], ys[yi]))))) \
     GANTRY_REPORT(bad >= 0, bad)

@@ -59,8 +59,8 @@ GANTRY_FN GANTRY_LONG gantry__pick_singles(GANTRY_GLOBAL const T *ins,
         int are_bad = 0;
 
         for (int e = 0; e < some && start + GANTRY_SINGLES + e < count; ++e) {
-            GANTRY_WANT((ulong)ins +
-                        (ulong)(GANTRY_LONG)indices[start + GANTRY_SINGLES + e] * sizeof(T));
+            GANTRY_PREFETCH((ulong)ins +
+                            (ulong)(GANTRY_LONG)indices[start + GANTRY_SINGLES + e] * sizeof(T));
         }
         for (int e = 0; e < some; ++e) {
             const ulong index = (ulong)(GANTRY_LONG)indices[start + e];
@@ -110,7 +110,7 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
                         (ulong)ins +
                         (ulong)((GANTRY_LONG)own[pick + p.ahead] * p.inner) * sizeof(T);
                     for (int line = 0; line < (int)p.lines; ++line) {
-                        GANTRY_WANT(next + line * 64);
+                        GANTRY_PREFETCH(next + line * 64);
                     }
                 }
                 gantry__copy_row(ins + (is_there ? index : 0) * p.inner + at, outs + i, length,

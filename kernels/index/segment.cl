@@ -187,10 +187,10 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
                     GANTRY_GLOBAL const T *from_3 = updates + (block + picked[k + 3]) * inner;   \
                                                                                                  \
                     for (GANTRY_LONG e = begin; e < end; e += 64 / (GANTRY_LONG)sizeof(T)) {     \
-                        GANTRY_WANT((ulong)(from + e) + GANTRY_DIRECT_AHEAD);                    \
-                        GANTRY_WANT((ulong)(from_1 + e) + GANTRY_DIRECT_AHEAD);                  \
-                        GANTRY_WANT((ulong)(from_2 + e) + GANTRY_DIRECT_AHEAD);                  \
-                        GANTRY_WANT((ulong)(from_3 + e) + GANTRY_DIRECT_AHEAD);                  \
+                        GANTRY_PREFETCH((ulong)(from + e) + GANTRY_DIRECT_AHEAD);                \
+                        GANTRY_PREFETCH((ulong)(from_1 + e) + GANTRY_DIRECT_AHEAD);              \
+                        GANTRY_PREFETCH((ulong)(from_2 + e) + GANTRY_DIRECT_AHEAD);              \
+                        GANTRY_PREFETCH((ulong)(from_3 + e) + GANTRY_DIRECT_AHEAD);              \
                     }                                                                            \
                     for (GANTRY_LONG e = begin; e < end; ++e) {                                  \
                         A sum = (A)GANTRY_WIDEN(to[e]), x = (A)GANTRY_WIDEN(from[e]);            \

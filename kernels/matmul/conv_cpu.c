@@ -57,7 +57,7 @@ static void fetch_ahead(const conv_t *conv, const gantry__panel_t *panel) {
     const int64_t end = panel->start + ((panel->places - 1) * w->step_x + w->columns) * w->channels;
 
     for (int64_t r = 0; panel->is_inside && r < w->rows; ++r) {
-        gantry__cpu_want(
+        gantry__cpu_prefetch(
             (uintptr_t)conv->images +
                 (uintptr_t)((end + r * w->spread_y * w->width * w->channels) * conv->size),
             (uint64_t)bytes);

@@ -284,7 +284,7 @@ static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, in
         for (int64_t j = 0, strip; j < count; j += strip) {
             strip = count - j < most ? count - j : most;
             for (int64_t r = 0; r < rows && gemm->m > 1; ++r) {
-                gantry__cpu_want(
+                gantry__cpu_prefetch(
                     (uintptr_t)(b + j) + (uintptr_t)((rows + r) * gemm->b_row) * sizeof(MM_T),
                     (uint64_t)strip * sizeof(MM_T));
             }

@@ -25,7 +25,7 @@ static inline __attribute__((always_inline)) void MM_NAME(lines_tile)(
             }
             /* shorter vectors are no faster than memory */
             if (MM_VECTOR_BYTES >= GANTRY__CPU_LINE_BYTES) {
-                gantry__cpu_want_to_write(out, (uint64_t)vectors * MM_VECTOR_BYTES);
+                gantry__cpu_prefetch_for_write(out, (uint64_t)vectors * MM_VECTOR_BYTES);
             }
             out += (uintptr_t)c_stride * sizeof(MM_T);
 #define MM_LINE(i) from[i][p]

@@ -44,10 +44,10 @@
     static void center_##suffix(const type *x, type *y, int64_t length, type mean) {              \
         int64_t i = 0;                                                                            \
         for (; i + CENTER_BLOCK <= length; i += CENTER_BLOCK) {                                   \
-            gantry__cpu_want((uintptr_t)(x + i) + (uintptr_t)length * sizeof *x,                  \
-                             CENTER_BLOCK * sizeof *x);                                           \
-            gantry__cpu_want_to_write((uintptr_t)(y + i) + (uintptr_t)length * sizeof *y,         \
-                                      CENTER_BLOCK * sizeof *y);                                  \
+            gantry__cpu_prefetch((uintptr_t)(x + i) + (uintptr_t)length * sizeof *x,              \
+                                 CENTER_BLOCK * sizeof *x);                                       \
+            gantry__cpu_prefetch_for_write((uintptr_t)(y + i) + (uintptr_t)length * sizeof *y,    \
+                                           CENTER_BLOCK * sizeof *y);                             \
             for (int64_t k = i; k < i + CENTER_BLOCK; ++k) {                                      \
                 y[k] = x[k] - mean;                                                               \
             }                                                                                     \

@@ -111,8 +111,8 @@ GANTRY_FN T row_sum(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *y, int length, T 
         GANTRY_UNROLLED for (int q = 0; q < VECTORS; ++q) {
             const int at = i + q * GANTRY_MATH_LANES;
             /* the next row, while there is work on this one */
-            GANTRY_WANT((ulong)(x + at + length));
-            GANTRY_WANT_TO_WRITE((ulong)(y + at + length));
+            GANTRY_PREFETCH((ulong)(x + at + length));
+            GANTRY_PREFETCH_FOR_WRITE((ulong)(y + at + length));
             values[q] = values[q] + put_terms(x + at, y + at, GANTRY_MATH_LANES, largest);
         }
     }

@@ -30,10 +30,11 @@ static __attribute__((noinline)) SOFT_T SOFT_NAME(leaf)(const SOFT_IN *x, SOFT_T
     SOFT_T *restrict target = y != NULL ? y : terms;
     int64_t i = 0;
     for (; i + SOFT_BLOCK <= count; i += SOFT_BLOCK) {
-        gantry__cpu_want((uintptr_t)(x + i) + (uintptr_t)count * sizeof *x, SOFT_BLOCK * sizeof *x);
+        gantry__cpu_prefetch((uintptr_t)(x + i) + (uintptr_t)count * sizeof *x,
+                             SOFT_BLOCK * sizeof *x);
         if (y != NULL) {
-            gantry__cpu_want_to_write((uintptr_t)(y + i) + (uintptr_t)count * sizeof *y,
-                                      SOFT_BLOCK * sizeof *y);
+            gantry__cpu_prefetch_for_write((uintptr_t)(y + i) + (uintptr_t)count * sizeof *y,
+                                           SOFT_BLOCK * sizeof *y);
         }
         for (int64_t k = i; k < i + SOFT_BLOCK; ++k) {
             target[k] = SOFT_EXP(SOFT_LOAD(x[k]) - largest);

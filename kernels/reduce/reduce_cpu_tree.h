@@ -48,8 +48,8 @@ static inline __attribute__((always_inline)) void TREE_NAME(steps)(TREE_ACC *res
     for (; round + 4 <= rounds; round += 4) {
         const TREE_IN *restrict p = x + round * stride;
         for (int piece = 0; ahead != 0 && piece < 4; ++piece) {
-            gantry__cpu_want((uintptr_t)p + (uintptr_t)(piece * stride + ahead) * sizeof *p,
-                             (uint64_t)count * sizeof *p);
+            gantry__cpu_prefetch((uintptr_t)p + (uintptr_t)(piece * stride + ahead) * sizeof *p,
+                                 (uint64_t)count * sizeof *p);
         }
         for (int64_t i = 0; i < count; ++i) {
             TREE_ACC a = TREE_LOAD(p[i]), b = TREE_LOAD(p[i + stride]),

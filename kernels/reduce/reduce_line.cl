@@ -41,9 +41,9 @@ typedef ulong8 line_t;
 
 #define LINE_AHEAD 4096 /* bytes */
 #if GANTRY_READS_AHEAD
-#define LINE_WANT(address)
+#define LINE_PREFETCH(address)
 #else
-#define LINE_WANT(address) GANTRY_WANT(address)
+#define LINE_PREFETCH(address) GANTRY_PREFETCH(address)
 #endif
 #define LINE_VECTORS (LANES / LINE_WIDTH)
 #if GANTRY_REDUCE_OP == GANTRY_TREE_MAX
@@ -68,7 +68,7 @@ GANTRY_FN void line_rows(line_t *sums, GANTRY_GLOBAL const T *x, int i, int coun
     for (int end = i + count; i < end; i += LANES) {
         GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; ++q) {
             const line_t value = LINE_LOAD(q, x + i);
-            LINE_WANT((ulong)(x + i + q * LINE_WIDTH) + LINE_AHEAD);
+            LINE_PREFETCH((ulong)(x + i + q * LINE_WIDTH) + LINE_AHEAD);
             sums[q] = LINE_OP(sums[q], LINE_TERM(value));
         }
     }

@@ -298,10 +298,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
 /* 8 places that advance side by side are too many for a processor to foresee: it is asked for each
  * line of the next item's memory, whatever the address, which is no access. */
 #define GANTRY_SCAN_ASK (64 / (int)sizeof(T))
-#define GANTRY_SCAN_WANT(c, array)                                                        \
-    GANTRY_WANT((ulong)(array) +                                                          \
-                (ulong)((starts[c] + at + GANTRY_SCAN_LINES * GANTRY_SCAN_CHUNK * step) * \
-                        (GANTRY_LONG)sizeof(T)));
+#define GANTRY_SCAN_PREFETCH(c, array)                                                        \
+    GANTRY_PREFETCH((ulong)(array) +                                                          \
+                    (ulong)((starts[c] + at + GANTRY_SCAN_LINES * GANTRY_SCAN_CHUNK * step) * \
+                            (GANTRY_LONG)sizeof(T)));
 
 #define GANTRY_SCAN_EACH_LINE(do_, JOIN)                                                       \
     do_(0, JOIN) do_(1, JOIN) do_(2, JOIN) do_(3, JOIN) do_(4, JOIN) do_(5, JOIN) do_(6, JOIN) \
@@ -386,18 +386,18 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
     GANTRY_GLOBAL const T *from = x + behind + k * step; \
     GANTRY_GLOBAL T *to = out + behind + k * step;       \
     GANTRY_SCAN_EACH_LINE(line, JOIN)
-#define GANTRY_SCAN_LINES_TOTAL(JOIN)                                                  \
-    if (common > 0) {                                                                  \
-        GANTRY_SCAN_COMMON(JOIN, GANTRY_SCAN_EACH_TOTAL(JOIN), GANTRY_SCAN_WANT(c, x)) \
-    }                                                                                  \
-    for (int c = 0; c < lines; ++c) {                                                  \
-        for (int k = common; k < lengths[c]; ++k) {                                    \
-            sums[c] = JOIN(sums[c], GANTRY_SCAN_WIDEN(x[starts[c] + k * step]));       \
-        }                                                                              \
+#define GANTRY_SCAN_LINES_TOTAL(JOIN)                                                      \
+    if (common > 0) {                                                                      \
+        GANTRY_SCAN_COMMON(JOIN, GANTRY_SCAN_EACH_TOTAL(JOIN), GANTRY_SCAN_PREFETCH(c, x)) \
+    }                                                                                      \
+    for (int c = 0; c < lines; ++c) {                                                      \
+        for (int k = common; k < lengths[c]; ++k) {                                        \
+            sums[c] = JOIN(sums[c], GANTRY_SCAN_WIDEN(x[starts[c] + k * step]));           \
+        }                                                                                  \
     }
-#define GANTRY_SCAN_WANT_BOTH GANTRY_SCAN_WANT(c, x) GANTRY_SCAN_WANT(c, out)
+#define GANTRY_SCAN_PREFETCH_BOTH GANTRY_SCAN_PREFETCH(c, x) GANTRY_SCAN_PREFETCH(c, out)
 #define GANTRY_SCAN_COMMON_ROWS(JOIN, line) \
-    GANTRY_SCAN_COMMON(JOIN, GANTRY_SCAN_EACH_ROW(line, JOIN), GANTRY_SCAN_WANT_BOTH)
+    GANTRY_SCAN_COMMON(JOIN, GANTRY_SCAN_EACH_ROW(line, JOIN), GANTRY_SCAN_PREFETCH_BOTH)
 #define GANTRY_SCAN_LINES_ROWS(JOIN)                                     \
     if (common > 0 && p->exclusive) {                                    \
         GANTRY_SCAN_COMMON_ROWS(JOIN, GANTRY_SCAN_LINE_ROW_BEFORE)       \

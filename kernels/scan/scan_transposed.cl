@@ -194,15 +194,17 @@ typedef int gantry__scan_vector_places __attribute__((vector_size(32)));
 /* Elements k to k + 7 of each chunk. Where the totals' sight of them is kept for the results, half
  * of what comes next is asked for with the one, half with the other: a core has so many requests
  * at a time. */
-#define GANTRY_SCAN_WANT_HALF \
-    GANTRY_SCAN_WANT(0, x) GANTRY_SCAN_WANT(1, x) GANTRY_SCAN_WANT(2, x) GANTRY_SCAN_WANT(3, x)
-#define GANTRY_SCAN_WANT_REST \
-    GANTRY_SCAN_WANT(4, x) GANTRY_SCAN_WANT(5, x) GANTRY_SCAN_WANT(6, x) GANTRY_SCAN_WANT(7, x)
+#define GANTRY_SCAN_PREFETCH_HALF \
+    GANTRY_SCAN_PREFETCH(0, x)    \
+    GANTRY_SCAN_PREFETCH(1, x) GANTRY_SCAN_PREFETCH(2, x) GANTRY_SCAN_PREFETCH(3, x)
+#define GANTRY_SCAN_PREFETCH_REST \
+    GANTRY_SCAN_PREFETCH(4, x)    \
+    GANTRY_SCAN_PREFETCH(5, x) GANTRY_SCAN_PREFETCH(6, x) GANTRY_SCAN_PREFETCH(7, x)
 #define GANTRY_SCAN_LOAD_SQUARE(V)                                                 \
     if (k % GANTRY_SCAN_ASK == 0) {                                                \
-        GANTRY_SCAN_WANT_HALF                                                      \
+        GANTRY_SCAN_PREFETCH_HALF                                                  \
         if (p->whole == 0) {                                                       \
-            GANTRY_SCAN_WANT_REST                                                  \
+            GANTRY_SCAN_PREFETCH_REST                                              \
         }                                                                          \
     }                                                                              \
     GANTRY_UNROLLED for (int c = 0; c < GANTRY_SCAN_LINES; ++c) {                  \
@@ -239,13 +241,13 @@ typedef int gantry__scan_vector_places __attribute__((vector_size(32)));
                 square[j] = kept[k + j];                                                      \
             }                                                                                 \
             if (of_line == 0) {                                                               \
-                GANTRY_SCAN_WANT_REST                                                         \
+                GANTRY_SCAN_PREFETCH_REST                                                     \
             }                                                                                 \
         } else {                                                                              \
             GANTRY_SCAN_LOAD_SQUARE(V)                                                        \
         }                                                                                     \
         if (of_line == 0 && !streams) {                                                       \
-            GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_WANT, out)                                      \
+            GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_PREFETCH, out)                                  \
         }                                                                                     \
         GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; ++j) {                         \
             const V next = sum OP                                                             \

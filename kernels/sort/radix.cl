@@ -346,10 +346,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_spread)(GANTRY_GLOBAL uchar *scratch,
         const K key = keys[e];
         const uint place = at[table[GANTRY_ITEM_FN(radix_bin)(key, bins)]]++;
 
-        GANTRY_WANT_TO_WRITE((ulong)(to.keys + place + GANTRY_RADIX_AHEAD));
+        GANTRY_PREFETCH_FOR_WRITE((ulong)(to.keys + place + GANTRY_RADIX_AHEAD));
         to.keys[place] = key;
         if (to.positions != 0) {
-            GANTRY_WANT_TO_WRITE((ulong)(to.positions + place + GANTRY_RADIX_AHEAD));
+            GANTRY_PREFETCH_FOR_WRITE((ulong)(to.positions + place + GANTRY_RADIX_AHEAD));
             to.positions[place] = (int)e;
         }
     }

@@ -90,7 +90,7 @@ enum {
     /* infer may leave dimensions of results at -1: the kernel makes these results, when it knows
      * them */
     GANTRY__OP_DATA_SHAPE = 1 << 3,
-    /* has no kernels: a function of src/run runs other ops (composed.def) */
+    /* has no kernels: a function of src/compose runs other ops (composed.def) */
     GANTRY__OP_COMPOSED = 1 << 4
 };
 

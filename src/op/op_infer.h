@@ -2,7 +2,7 @@
 /* What gantry__op_infer and the shape functions of the op families share: host arguments, texts for
  * messages.
  *
- * For src/op, and for the functions of composed ops in src/run. A shape function sets
+ * For src/op, and for the functions of composed ops in src/compose. A shape function sets
  * call->out_shapes from call->shapes, attrs and host arguments, or returns InvalidArgument; it does
  * not say which op failed (gantry__op_infer puts the op's name in front) nor check that a result's
  * size fits (it does that too). Nothing is owned, no heap is used. Thread-safe. */
