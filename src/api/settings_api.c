@@ -60,6 +60,10 @@ gantry_status_t gantry_set_log_device_placement(gantry_runtime_t *runtime, bool 
     return GANTRY_OK;
 }
 
+bool gantry_get_log_device_placement(const gantry_runtime_t *runtime) {
+    return runtime && atomic_load(&runtime->log_placement) != 0;
+}
+
 gantry_status_t gantry_set_device_policy(gantry_runtime_t *runtime, gantry_device_policy_t policy) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (policy < GANTRY_POLICY_DEFAULT || policy > GANTRY_POLICY_SILENT_FOR_INT32) {
@@ -91,6 +95,11 @@ gantry_status_t gantry_set_placement_mode(gantry_runtime_t *runtime, gantry_plac
                  (int)(mode == GANTRY_PLACEMENT_DEFAULT ? GANTRY_PLACEMENT_PREFER : mode));
     gantry__settings_note_call(&runtime->settings, "GANTRY_PLACEMENT", "gantry_set_placement_mode");
     return GANTRY_OK;
+}
+
+gantry_placement_mode_t gantry_get_placement_mode(const gantry_runtime_t *runtime) {
+    return runtime ? (gantry_placement_mode_t)atomic_load(&runtime->placement_mode)
+                   : GANTRY_PLACEMENT_DEFAULT;
 }
 
 /* Under the device table's lock, which freezing takes too: what is accepted here is there when

@@ -111,9 +111,11 @@ static long probe_log_placement(runtime_fixture_t *f) {
     f->log.count = 0;
     (void)gantry_scalar_f32(scope, 1);
     expect_ended_well(scope);
-    return log_lines_with(
+    const long logged = log_lines_with(
         &f->log, "Executing op _EagerConst in device /job:localhost/replica:0/task:0/device:GPU:0",
         "");
+    assert_int_equal(gantry_get_log_device_placement(f->runtime), logged);
+    return logged;
 }
 
 /* 1 prefer, 2 warn once, 3 require: by what an op without GPU kernel does. */
@@ -128,6 +130,7 @@ static long probe_mode(runtime_fixture_t *f) {
                                                                                    : 1;
     (void)gantry_scope_end(free_scope);
     expect_ended_well(scope);
+    if (mode > 1) assert_int_equal(gantry_get_placement_mode(f->runtime), mode);
     return mode;
 }
 
