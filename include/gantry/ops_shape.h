@@ -19,9 +19,10 @@ GANTRY_API const gantry_tensor_t *gantry_reshape(gantry_scope_t *scope, const ga
  * end. */
 GANTRY_API const gantry_tensor_t *gantry_expand_dims(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x, int32_t axis);
-/** Squeeze: x without these dimensions, all of size 1. axes NULL: all dimensions of size 1. */
+/** Squeeze: x without these dimensions, all of size 1. A negative axis counts from the end. axes
+ * NULL: all dimensions of size 1. */
 GANTRY_API const gantry_tensor_t *gantry_squeeze(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                                 const int64_t *axes, size_t axis_count);
+                                                 const int32_t *axes, size_t axis_count);
 /** Transpose: dimension i of the result is dimension perm[i] of x. perm has one entry per
  * dimension; NULL reverses the dimensions. */
 GANTRY_API const gantry_tensor_t *gantry_transpose(gantry_scope_t *scope, const gantry_tensor_t *x,

@@ -111,7 +111,7 @@ typedef struct gantry_runtime_options_t {
      * in bytes or as 512M, 2G, 50%). */
     uint64_t memory_limit_bytes;
     /** Threads of the CPU backend; 0: one per usable core (GANTRY_CPU_THREADS). */
-    int32_t intra_op_threads;
+    int32_t cpu_threads;
     /** Folder of program binaries; "" for none; NULL: GANTRY_KERNEL_CACHE, then the user's cache
      * folder. The user's cache folder keeps no binaries of PoCL, which has its own cache. */
     const char *kernel_cache;
@@ -130,13 +130,13 @@ typedef struct gantry_runtime_options_t {
     uint64_t pinned_limit_bytes;
     /** The largest region that growth takes at once, unless one tensor needs more; 0: 1 GiB
      * (GANTRY_MEMORY_STEP). */
-    uint64_t growth_step_bytes;
+    uint64_t memory_step_bytes;
     /** A chunk is split if this much would be left over; 0: 64 KiB (GANTRY_MEMORY_SPLIT;
      * TensorFlow: 128 MiB). */
-    uint64_t split_bytes;
+    uint64_t memory_split_bytes;
     /** Gives empty regions back when memory runs out; default on (GANTRY_MEMORY_COLLECT,
      * TF_ENABLE_GPU_GARBAGE_COLLECTION). */
-    gantry_choice_t garbage_collection;
+    gantry_choice_t memory_collect;
     /** How long an allocation waits for memory that any thread may free, in milliseconds; 0:
      * only while another op holds temporary memory, at most 10000 (GANTRY_OOM_RETRY_MS;
      * TensorFlow: 10000). */

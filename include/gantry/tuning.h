@@ -31,11 +31,12 @@ typedef bool (*gantry_tuning_record_fn)(void *user, const gantry_tuning_record_t
 /** The file's path, valid as long as the runtime. FailedPrecondition, with the reason, when
  * there is no file to use. */
 GANTRY_API gantry_status_t gantry_get_tuning_file(gantry_runtime_t *runtime, const char **out_path);
-/** Writes the name that the file uses for a device, including the terminator. OutOfRange when
- * capacity is too small; 256 bytes always suffice. Records apply to all devices of that name. */
+/** Formats the name that the file uses for a device. Records apply to all devices of that name.
+ * Text that does not fit is cut; 256 bytes always suffice. *out_needed (may be NULL) is the whole
+ * length without the terminator. */
 GANTRY_API gantry_status_t gantry_get_tuning_name(gantry_runtime_t *runtime,
-                                                  const gantry_physical_device_t *device,
-                                                  size_t capacity, char *out_name);
+                                                  const gantry_physical_device_t *device, char *out,
+                                                  size_t out_bytes, size_t *out_needed);
 /** Visits every record of the file as it is now, including those of other machines. A missing
  * file has no records. FailedPrecondition when it is no tuning file; errors of the system are
  * reported as such. */

@@ -194,8 +194,19 @@ const gantry_tensor_t *gantry_expand_dims(gantry_scope_t *scope, const gantry_te
 }
 
 const gantry_tensor_t *gantry_squeeze(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                      const int64_t *axes, size_t axis_count) {
-    const gantry_attr_value_t attr = gantry__attr_ints("squeeze_dims", axes, axis_count);
+                                      const int32_t *axes, size_t axis_count) {
+    int64_t list[GANTRY_MAX_RANK] = {0};
+    if (axes && axis_count > GANTRY_MAX_RANK) {
+        if (gantry__scope_check(scope) == GANTRY_OK) {
+            (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
+                               "gantry_squeeze: axis_count is %zu; at most %d axes are accepted",
+                               axis_count, GANTRY_MAX_RANK);
+            (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
+        }
+        return NULL;
+    }
+    for (size_t i = 0; axes && i < axis_count; ++i) list[i] = axes[i];
+    const gantry_attr_value_t attr = gantry__attr_ints("squeeze_dims", list, axis_count);
     return gantry__call_op(scope, GANTRY__OP_ID_Squeeze, &x, 1, &attr, axes ? 1 : 0, NULL);
 }
 

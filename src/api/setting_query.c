@@ -103,7 +103,7 @@ static void put_live_value(gantry_runtime_t *runtime, gantry__setting_id_t id,
         case GANTRY__SETTING_PLACEMENT_MODE:
             text = modes[atomic_load(&runtime->placement_mode)];
             break;
-        case GANTRY__SETTING_INTRA_OP_THREADS:
+        case GANTRY__SETTING_CPU_THREADS:
             (void)snprintf(out->value, sizeof out->value, "%" PRId32,
                            gantry_get_intra_op_parallelism_threads(runtime));
             break;

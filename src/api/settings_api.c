@@ -106,7 +106,7 @@ gantry_placement_mode_t gantry_get_placement_mode(const gantry_runtime_t *runtim
  * the CPU's device is opened. */
 static gantry_status_t change_threads(gantry_runtime_t *runtime, int32_t threads) {
     char text[16];
-    const int present = atomic_load(&runtime->intra_op_threads);
+    const int present = atomic_load(&runtime->cpu_threads);
     if (threads == present) return GANTRY_OK;
     if (gantry__device_table_is_frozen(&runtime->devices)) {
         return gantry__fail(
@@ -117,7 +117,7 @@ static gantry_status_t change_threads(gantry_runtime_t *runtime, int32_t threads
     (void)snprintf(text, sizeof text, "%d", threads);
     GANTRY__TRY(gantry__settings_put_call(&runtime->settings, "GANTRY_CPU_THREADS", text,
                                           "gantry_set_intra_op_parallelism_threads"));
-    atomic_store(&runtime->intra_op_threads, threads);
+    atomic_store(&runtime->cpu_threads, threads);
     return GANTRY_OK;
 }
 
@@ -136,7 +136,7 @@ gantry_status_t gantry_set_intra_op_parallelism_threads(gantry_runtime_t *runtim
 }
 
 int32_t gantry_get_intra_op_parallelism_threads(const gantry_runtime_t *runtime) {
-    return runtime ? atomic_load(&runtime->intra_op_threads) : 0;
+    return runtime ? atomic_load(&runtime->cpu_threads) : 0;
 }
 
 /* ---- placements ---- */

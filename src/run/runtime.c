@@ -68,7 +68,7 @@ static gantry_status_t read_threads(gantry_runtime_t *runtime) {
     GANTRY__TRY(gantry__settings_get_number(&runtime->settings, "GANTRY_CPU_THREADS",
                                             GANTRY__MOST_THREADS, "threads (0: all cores)",
                                             &threads));
-    atomic_init(&runtime->intra_op_threads, (int)threads);
+    atomic_init(&runtime->cpu_threads, (int)threads);
     return GANTRY_OK;
 }
 

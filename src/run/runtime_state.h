@@ -61,7 +61,7 @@ struct gantry_runtime_t {
     gantry_logical_device_t *host; /* the first CPU: where host constants live */
     /* settings that may change at any time */
     atomic_int soft_placement, log_placement, device_policy, placement_mode;
-    atomic_int intra_op_threads; /* until the device table freezes */
+    atomic_int cpu_threads; /* until the device table freezes */
     /* under lock */
     gantry__mutex_t lock;
     gantry__wish_node_t *wishes;
