@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options become texts of the settings' table, so that a field, an extra text and a variable go
- * one way from here on. */
+/* Options become texts of the settings' table, so that fields, extra texts and variables are
+ * handled alike from here on. */
 #include "base/setting_rows.h"
 
 #include <inttypes.h>

@@ -69,7 +69,8 @@ bool gantry__allocator_charge(gantry__allocator_t *allocator, uint64_t bytes) {
     gantry__bfc_t *bfc = &allocator->bfc;
     bool fits = gantry__bfc_charge(bfc, bytes);
     if (!fits && allocator->options.garbage_collection && bytes <= bfc->stats.bytes_limit) {
-        uint64_t available = gantry__bfc_available_bytes(bfc); /* below bytes, or as good as */
+        /* less than bytes allows, or as good as that */
+        uint64_t available = gantry__bfc_available_bytes(bfc);
         uint64_t missing = bytes > available ? bytes - available : 0;
         if (missing <= gantry__bfc_empty_region_bytes(bfc)) {
             (void)gantry__ladder_give_back(allocator, bfc->stats.pool_bytes - missing, NULL);
