@@ -102,8 +102,8 @@ gantry_placement_mode_t gantry_get_placement_mode(const gantry_runtime_t *runtim
                    : GANTRY_PLACEMENT_DEFAULT;
 }
 
-/* Under the device table's lock, which freezing takes too: what is accepted here is there when
- * the CPU's device is opened. */
+/* Takes the device table's lock, as freezing does: the CPU's device opens with every accepted
+ * number. */
 static gantry_status_t change_threads(gantry_runtime_t *runtime, int32_t threads) {
     char text[16];
     const int present = atomic_load(&runtime->cpu_threads);
@@ -168,8 +168,8 @@ static bool counts_together(const gantry__kept_plan_t *a, const gantry__kept_pla
            a->plan.device == b->plan.device;
 }
 
-/* The uses of all plans of this one's (op, reason, device); 0 when an earlier one in the list
- * stands for them. */
+/* The uses of all plans with this one's (op, reason, device); 0 if an earlier one in the list
+ * counts them. */
 static uint64_t count_uses(const gantry__kept_plan_t *all, const gantry__kept_plan_t *kept) {
     for (; all != kept; all = all->next_kept) {
         if (counts_together(all, kept)) return 0;

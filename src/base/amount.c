@@ -82,7 +82,7 @@ bool gantry__parse_decimal(const char *text, size_t length, double *out) {
         if (!isdigit((unsigned char)text[i])) return false;
         ++digits;
         if (places >= 0) ++places;
-        if (number >= UINT64_C(100000000000000000)) { /* A double holds no more than 18 digits. */
+        if (number >= UINT64_C(100000000000000000)) { /* 18 digits: more than a double holds */
             if (places < 0) return false;
             continue;
         }

@@ -69,7 +69,7 @@ bool gantry__allocator_charge(gantry__allocator_t *allocator, uint64_t bytes) {
     gantry__bfc_t *bfc = &allocator->bfc;
     bool fits = gantry__bfc_charge(bfc, bytes);
     if (!fits && allocator->options.garbage_collection && bytes <= bfc->stats.bytes_limit) {
-        /* less than bytes allows, or as good as that */
+        /* less than bytes, or nearly as much */
         uint64_t available = gantry__bfc_available_bytes(bfc);
         uint64_t missing = bytes > available ? bytes - available : 0;
         if (missing <= gantry__bfc_empty_region_bytes(bfc)) {
