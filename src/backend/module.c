@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Backend modules, in this order: candidate files of folders and paths; the library's own
+ * folder; opening a file and querying its table.
+ *
+ * An ELF file is checked for its full length before the loader maps it: a truncated one would
+ * end the process at the first access beyond its end. */
 #define _GNU_SOURCE /* dladdr */
 #include "backend/module.h"
 

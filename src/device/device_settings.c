@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Resolving the layers of one device's settings, in this order: the winner of each setting,
+ * limits and fractions in bytes, exclusions, comparison, text.
+ *
+ * First the highest layer wins each setting by itself. Then the settings that exclude each other
+ * are compared: the weaker one is dropped, and within one source they are an error. */
 #include "device/device_settings.h"
 
 #include <inttypes.h>

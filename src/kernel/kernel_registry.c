@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The registry of one device: collects kernels from backend, packs and core, leaves out
+ * malformed ones, and sorts them by op and priority. A look-up is a binary search for the op's
+ * name. At the end, the check of type constraints. */
 #include "kernel/kernel_registry.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The allocator's calls: each takes the lock, and changes the books (bfc.c). If they have no
+ * room, the ladder (ladder.c) continues, with the lock held between its waits. */
 #include "memory/allocator.h"
 
 #include <stdio.h>

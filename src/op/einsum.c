@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads an equation in steps: subscripts between commas, labels spread over the shapes, sizes
+ * merged by broadcasting, the output's labels. At the end, the shape function of Einsum. */
 #include "op/einsum.h"
 
 #include "op/op_infer.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Dispatch of one op, in this order: the key of its plan, the look-up or a new plan, the record
+ * with log line and warning, ops that the core runs itself, and the policy for inputs on other
+ * devices. */
 #include "run/dispatch.h"
 
 #include <string.h>
