@@ -2,8 +2,8 @@
 /* Finding physical devices and giving them one namespace.
  *
  * Every device of every usable backend is a view. Views of one card are joined: the backend of
- * highest rank serves the card (of equal rank the one found first), the others stay reachable by
- * alias. Two views of different backends are one card when
+ * highest rank serves the card (with equal ranks the one found first), and the others stay
+ * reachable by alias. Two views of different backends are one card if
  *
  *   both have a PCI address   it is the same, function included, and on each side one device alone
  *                             has it; where several do (partitions of a card), the UUID must be the
@@ -11,12 +11,12 @@
  *   one has none              the UUID is the same ("GPU-" and case do not matter), and on each
  *                             side one device alone has it
  *
- * so what two devices of one backend say alike identifies neither, and a card never has two views
- * of one backend, not through a third one either. A UUID of zeros is none. Cost: n^4 at worst for n
- * devices, of which there are few, once. An OpenCL device of type CPU is listed only when the user
- * asked for it, as a GPU. Listed devices are numbered per type: discrete before integrated
- * before CPU-type, then by PCI address, then in the order the backends gave. A device without
- * UUID gets a synthetic one from platform, name and position, stable from run to run. */
+ * So a value that two devices of one backend share identifies neither, and a card never has two
+ * views of one backend, not even through a third view. A UUID of zeros is no UUID. Cost: n^4 at
+ * worst for n devices, of which there are few, once. An OpenCL device of type CPU is listed only if
+ * the user asked for it, as a GPU. Listed devices are numbered per type: discrete before integrated
+ * before CPU-type, then by PCI address, then in the backends' order. A device without UUID gets a
+ * synthetic one from platform, name and position, stable from run to run. */
 #include "device/device_table.h"
 
 #include <stdio.h>
@@ -43,7 +43,7 @@ static bool is_home_cpu(const physical_t *device) {
     return strcmp(device->backend->name, "cpu") == 0;
 }
 
-/* Fills what the backend left unset, so that no reader meets NULL. */
+/* Fills fields that the backend left unset, so that no reader meets NULL. */
 static void complete_info(gantry_device_info_t *info) {
     const char **texts[] = {&info->hardware_name,
                             &info->vendor,
@@ -80,8 +80,8 @@ static void make_uuid(physical_t *device) {
                    (unsigned long long)(b & 0xffffffffffffULL));
 }
 
-/* A card that another backend sees while its vendor's driver, which would serve it, is there and
- * cannot be used: the record says why. */
+/* Notes why another backend serves a card whose vendor's driver, which would serve it, is present
+ * but unusable. */
 static void note_without_vendors_driver(physical_t *device) {
     const gantry__backend_set_t *backends = device->table->backends;
     const gantry__vendor_t *vendor = device->vendor;
@@ -95,7 +95,7 @@ static void note_without_vendors_driver(physical_t *device) {
     }
 }
 
-/* How the user sees it: its type, and whether it is in that type's namespace. */
+/* Decides how the user sees it: its type, and whether it is in that type's namespace. */
 static void physical_classify(physical_t *device, bool opencl_cpu_as_gpu) {
     const char *type = type_name(device->info.type);
     device->listed = true;
@@ -172,7 +172,7 @@ static gantry_status_t add_view(gantry__device_table_t *table, const gantry__bac
 
 /* ---- views of one card ---- */
 
-/* Some boards say zero, all of them the same. */
+/* Some boards report zeros, all of them the same. */
 static bool physical_has_uuid(const physical_t *device) {
     const char *uuid = device->info.uuid;
     if (gantry__uuid_has_prefix(uuid, "GPU-0") || gantry__uuid_has_prefix(uuid, "0"))
@@ -196,7 +196,7 @@ static bool has_same_both(const physical_t *a, const physical_t *b) {
 
 typedef bool (*is_same_t)(const physical_t *a, const physical_t *b);
 
-/* Whether no other listed device of the same backend says the same of itself. */
+/* Whether no other listed device of the same backend reports the same values. */
 static bool is_only_one(const gantry__device_table_t *table, const physical_t *device,
                         is_same_t is_same) {
     for (size_t i = 0; i < table->physical_count; ++i) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The services of a kernel call, in this order: scratch and outputs; programs; launches, checked
- * against the limits of the device that is imitated; copies, fills and reads, checked before the
- * backend is asked; faults. At the end the call's own begin and finish.
+ * against the limits of an imitated device; copies, fills and reads, checked before the backend
+ * gets them; faults. At the end, begin and finish of the call.
  *
- * Each service that submits takes the stream's lock for that submission alone. What a slot returns
- * passes call_note, which makes a loss known. */
+ * Each service that submits work takes the stream's lock for that submission alone. call_note sees
+ * every slot's result and reports a lost device. */
 #include "kernel/call.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@ static gantry__stream_t *compute_stream(const gantry__call_t *call) {
     return &call->device->streams[GANTRY_STREAM_COMPUTE];
 }
 
-/* What a slot of the device returned, the loss of the device made known. */
+/* Passes on the result of a slot, and marks the device as lost if it says so. */
 static int32_t call_note(gantry__call_t *call, int32_t code) {
     return (int32_t)gantry__loss_note(call->device, (gantry_status_t)code);
 }
@@ -96,8 +96,8 @@ static int32_t check_work_group(const gantry__call_t *call, const gantry_backend
                          gantry__logical_view(call->device)->info.max_work_group_size);
 }
 
-/* What the kernel's text declares and the launch's arguments take together. A driver that does
- * not tell the first counts as 0. */
+/* The local memory that the kernel declares and the launch's arguments take together. If the driver
+ * does not report the first, it counts as 0. */
 static int32_t check_local_memory(const gantry__call_t *call, gantry_backend_kernel_t *kernel,
                                   const gantry_launch_t *launch) {
     const gantry_program_ops_t *ops = call->device->backend->program;
@@ -119,7 +119,7 @@ static int32_t check_local_memory(const gantry__call_t *call, gantry_backend_ker
                          gantry__logical_view(call->device)->info.local_memory_bytes);
 }
 
-/* ResourceExhausted for what the card could run and the device that is imitated could not. */
+/* ResourceExhausted for a launch that the card could run but the imitated device could not. */
 static int32_t check_launch(const gantry__call_t *call, gantry_backend_kernel_t *kernel,
                             const gantry_launch_t *launch) {
     int32_t code = check_work_group(call, kernel, launch);
@@ -227,8 +227,7 @@ static int32_t serve_fail(gantry_op_call_t *abi, int32_t code, const char *text)
         code > 0 && code <= GANTRY_DATA_LOSS ? (gantry_status_t)code : GANTRY_UNKNOWN, "%s", text);
 }
 
-/* On the compute stream itself: what the kernel submitted there is in front, whoever submitted
- * it. */
+/* Uses the compute stream itself: all work of the kernel is in front, whoever submitted it. */
 static int32_t call_read_part(gantry__call_t *call, const gantry_span_t *part, void *target) {
     gantry__stream_t *stream = compute_stream(call);
     gantry__stream_begin(stream);
@@ -295,7 +294,7 @@ gantry__fault_t *gantry__call_finish(gantry__call_t *call, gantry__point_t *out_
     gantry__stream_t *stream = compute_stream(call);
     uint64_t count = 0;
     if (!stream->synchronous) {
-        /* counts what the kernel submitted on its own, through a vendor's library */
+        /* counts the work that the kernel submitted through a vendor's library */
         gantry__stream_begin(stream);
         count = gantry__stream_end(stream);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public list of ops. The texts are constants, made from the same definitions as the table. */
+/* The public list of ops. Its texts are constants, made from the same definitions as the table. */
 #include "base/struct_size.h"
 #include "op/op_def.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of definitions, made from op_definitions.def. Constant data: arrays end with an empty
- * row, so that an op without inputs or attributes needs no case of its own. */
+ * row, so that an op without inputs or attributes is no special case. */
 #include "op/op_infer.h"
 
 #define FIXED(dtype) GANTRY__TYPE_FIXED(GANTRY_##dtype)
@@ -31,7 +31,7 @@
 #define INTS_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_INTS},
 #define SHAPE_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_SHAPE, .required = true},
 
-/* Rows but the empty one. */
+/* The number of rows without the empty one. */
 #define ROWS(type, ...) (sizeof((const type[]){__VA_ARGS__}) / sizeof(type) - 1)
 
 #define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \
