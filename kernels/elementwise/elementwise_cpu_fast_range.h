@@ -83,9 +83,7 @@ NEAR_LOOPS(float, Digamma_f32, digamma_near_f32, all_positive, Digamma_f32_dense
 
 #if defined(GANTRY_BLOCK_LANES)
 static void far_double(uint32_t row, const void *x, const void *y, void *out, int64_t count) {
-    const uint32_t column = gantry__cpu_type_column(GANTRY_FLOAT64);
-
-    gantry__cpu_element_loops_base()[row * GANTRY_CPU_TYPES + column].dense(x, y, out, count);
+    gantry__cpu_element_loops_base(GANTRY_CPU_COLUMN_f64)[row].dense(x, y, out, count);
 }
 
 /* This instruction set's own loop is left out of the library. */
