@@ -463,8 +463,8 @@ struct gantry_op_call_t {
 };
 
 /* "The op's type attribute `attr` is one of these": one entry per attribute the kernel restricts.
- * Kernels are not offered for types that the device's dtype_mask lacks, unless the constraint's mask
- * holds all of GANTRY_DTYPES_ANY: such kernels move elements as bits. */
+ * Kernels are not offered for types that the device's dtype_mask lacks, unless the mask of the
+ * constraint holds all of GANTRY_DTYPES_ANY: such kernels move elements as bits. */
 typedef struct gantry_type_constraint_t {
     /* "T"; NULL: the kernel computes with all of these, whatever the op's types are */
     const char *attr;
