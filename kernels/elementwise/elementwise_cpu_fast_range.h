@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of floats block by block, where what rare arguments take is left out of the blocks that
- * have none of them; the bits are the same. The text's own choice, GANTRY_ANY, would be a branch in
+ * have none of them; the bits are the same. The text's own choice, GANTRY_ANY_LANE, would be a branch in
  * the loop.
  *   Sin, Cos, Tan: large arguments (math_float32_trig.cl); a fourth of the cost
  *   Sin, Cos of float64: large ones (math_float64_trig.cl), which the C library has to take,
