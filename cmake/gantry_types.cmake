@@ -44,7 +44,7 @@ endforeach()
 string(APPEND sets "#define GANTRY_COMPUTED(ROW)${list}\n")
 
 # ---- sets ----
-# gantry_type_set(NAME member...): its list, of types that kernels compute with alone; its mask; whether it has a type.
+# gantry_type_set(NAME member...): its list, of types that kernels compute with alone; its mask; whether it is of one type; whether it has a type.
 function(gantry_type_set set)
   set(text "")
   set(moved ${ARGN})
@@ -57,6 +57,12 @@ function(gantry_type_set set)
   list(TRANSFORM ARGN REPLACE "(.+)" " | GANTRY_DTYPE_BIT(GANTRY_ID_\\1)" OUTPUT_VARIABLE mask)
   list(JOIN mask "" mask)
   string(APPEND text "#define GANTRY_MASK_${set} (UINT64_C(0)${mask})\n")
+  list(LENGTH ARGN count)
+  if(count EQUAL 1)
+    string(APPEND text "#define GANTRY_${set}_IS_ONE(yes, no) yes\n")
+  else()
+    string(APPEND text "#define GANTRY_${set}_IS_ONE(yes, no) no\n")
+  endif()
   foreach(name IN LISTS names)
     list(FIND ARGN ${name} place)
     if(place EQUAL -1)
