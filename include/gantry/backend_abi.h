@@ -523,8 +523,8 @@ struct gantry_op_call_t {
 /** "The op's type attribute `attr` is one of these": one entry for each attribute that the kernel
  * restricts.
  *
- * A kernel is not offered for types that the device's dtype_mask lacks. Kernels whose mask has
- * complex64 are exempt: no device computes with it, and these kernels move elements as bits. */
+ * A kernel is not offered for types that the device's dtype_mask lacks. Kernels whose mask holds
+ * all of GANTRY_DTYPES_ANY are exempt: they move elements as bits. */
 typedef struct gantry_type_constraint_t {
     /** "T"; NULL: the kernel computes with all of these types, whatever the op's types are. */
     const char *attr;

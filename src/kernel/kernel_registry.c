@@ -144,9 +144,9 @@ bool gantry__kernel_takes_types(const gantry__kernel_entry_t *entry, const gantr
     uint64_t lacking = 0;
     for (uint32_t i = 0; i < entry->def->type_count; ++i) {
         const gantry_type_constraint_t *constraint = &entry->def->types[i];
-        /* no device computes with complex numbers: a kernel that takes them moves elements as bits,
-         * whatever the device's types are */
-        bool moves_bits = (constraint->dtype_mask >> GANTRY_COMPLEX64 & 1) != 0;
+        /* a kernel that takes every type moves elements as bits: the device need not compute with
+         * them */
+        bool moves_bits = (~constraint->dtype_mask & GANTRY_DTYPES_ANY) == 0;
         uint64_t used = constraint->dtype_mask;
         if (constraint->attr) {
             const gantry_attr_t *attr =
