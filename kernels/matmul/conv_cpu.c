@@ -32,14 +32,12 @@ static int64_t conv_cpu_least(int64_t a, int64_t b) { return a < b ? a : b; }
 static void pack_filter(void *context, int64_t begin, int64_t end) {
     const conv_t *conv = context;
     const int64_t columns = conv->loops->columns, first = begin * columns;
-
     conv->loops->pack_b(&conv->gemm, first, conv_cpu_least(conv->gemm.n, end * columns) - first, 0,
                         conv->gemm.k, conv->packed + first * conv->gemm.k * conv->size);
 }
 
 static void pack_few(const conv_t *conv, int64_t rows) {
     const int64_t size = conv->size, n = conv->gemm.n, depth = conv->gemm.k;
-
     memset(conv->packed, 0, (size_t)(rows * depth * size));
     for (int64_t j = 0; j < n; ++j) {
         for (int64_t k = 0; k < depth; ++k) {
@@ -55,7 +53,6 @@ static void fetch_ahead(const conv_t *conv, const gantry__panel_t *panel) {
     const gantry__windows_t *w = conv->window;
     const int64_t bytes = panel->places * w->step_x * w->channels * conv->size;
     const int64_t end = panel->start + ((panel->places - 1) * w->step_x + w->columns) * w->channels;
-
     for (int64_t r = 0; panel->is_inside && r < w->rows; ++r) {
         gantry__cpu_prefetch(
             (uintptr_t)conv->images +
@@ -73,7 +70,6 @@ static void multiply_panel(const conv_t *conv, const void *images,
     const int64_t columns = conv->loops->columns,
                   rows = conv_cpu_least(gemm->m - first, conv->loops->rows);
     char *c = (char *)gemm->c + first * gemm->n * conv->size;
-
     if (conv->is_few) {
         conv->loops->multiply_few(images, pieces, count, conv->packed + k * conv->size, gemm->k,
                                   chains, rows, k > 0);
@@ -84,9 +80,8 @@ static void multiply_panel(const conv_t *conv, const void *images,
 }
 
 static void conv_cpu_clear(char *begin, const char *end) {
-    if (end > begin) { /* mostly not */
+    if (end > begin) /* mostly not */
         memset(begin, 0, (size_t)(end - begin));
-    }
 }
 
 /* Strips of `rows` window rows from `first` on. */
@@ -94,16 +89,13 @@ static void fill_strips(const conv_t *conv, const gantry__panel_t *panel, int64_
                         int64_t rows, char *strips) {
     const int64_t size = conv->size;
     gantry__strip_part_t part;
-
     for (int64_t i = 0; i < panel->places;) {
         i = gantry__find_strip_part(conv->window, panel, i, &part);
         for (int64_t r = 0; r < rows; ++r) {
             char *strip = strips + r * panel->strip * size, *to = strip + part.to * size,
                  *end = strip + part.end * size;
-
             if (gantry__has_elements(conv->window, &part, first + r)) {
                 const int64_t from = part.from + (first + r) * part.row;
-
                 conv_cpu_clear(to, to + part.zeros * size);
                 to += part.zeros * size;
                 memcpy(to, (const char *)conv->images + from * size, (size_t)(part.count * size));
@@ -133,7 +125,6 @@ static void convolve_pieces(const conv_t *conv, const gantry__panel_t *panel,
     for (int64_t k = 0; k < conv->gemm.k;) {
         const int64_t start = k,
                       count = gantry__find_pieces(conv->window, panel, conv->gemm.k, &k, pieces);
-
         multiply_panel(conv, conv->images, pieces, count, start, place, chains);
     }
 }
@@ -146,7 +137,6 @@ GANTRY_DEFINE_SUM_AGAIN(double, , sum_again_double)
 static void leave_padding_out(const conv_t *conv, int64_t first) {
     const gantry__cpu_gemm_t *gemm = &conv->gemm;
     const int64_t end = conv_cpu_least(gemm->m, first + conv->loops->rows);
-
     if (conv->size == sizeof(float)) {
         sum_again_float(conv->window, conv->images, gemm->b, gemm->c, gemm->n, gemm->n, first, end);
     } else {
@@ -164,7 +154,6 @@ static void convolve_panels(void *context, int64_t begin, int64_t end) {
     gantry__lines_piece_t inside[GANTRY_PANEL_PIECES], pieces[GANTRY_PANEL_PIECES];
     const int64_t inside_count = gantry__find_inside_pieces(conv->window, depth, inside);
     gantry__panel_t panel;
-
     for (int64_t first = begin * rows; first < conv_cpu_least(m, end * rows); first += rows) {
         gantry__find_panel(conv->window, first, m, rows, &panel);
         fetch_ahead(conv, &panel);
@@ -180,9 +169,7 @@ static void convolve_panels(void *context, int64_t begin, int64_t end) {
             conv->loops->sum_few(chains, (char *)conv->gemm.c + first * n * conv->size, n,
                                  conv_cpu_least(m - first, rows), n);
         }
-        if (conv->without_padding && !panel.is_inside) {
-            leave_padding_out(conv, first);
-        }
+        if (conv->without_padding && !panel.is_inside) leave_padding_out(conv, first);
     }
 }
 
@@ -195,10 +182,7 @@ static int32_t conv_cpu_convolve(gantry_op_call_t *call, conv_t *conv) {
     gantry_span_t span;
     const int32_t status = call->services->scratch(
         call, (uint64_t)(filter_panels * width * gemm->k * conv->size), &span);
-
-    if (status != GANTRY_OK) {
-        return status;
-    }
+    if (status != GANTRY_OK) return status;
     conv->packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
     if (conv->is_few) {
         pack_few(conv, filter_panels * width);
@@ -236,9 +220,7 @@ static int32_t conv_cpu_compute(gantry_op_call_t *call) {
         return GANTRY_OK;
     }
     conv.is_few = gantry__has_few_outputs(n, images->dims[3], conv.size);
-    if (!conv.is_few && n <= conv.loops->narrow->columns) {
-        conv.loops = conv.loops->narrow;
-    }
+    if (!conv.is_few && n <= conv.loops->narrow->columns) conv.loops = conv.loops->narrow;
     conv.gemm.m = out->element_count / n;
     conv.gemm.k = filter->element_count / n;
     gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &window);

@@ -99,17 +99,15 @@ static void multiply_tiles(void *context, int64_t begin, int64_t end) {
 
 static void matmul_cpu_run(gantry_backend_device_t *device, int64_t count, int64_t grain,
                            gantry__cpu_range_fn fn, void *context) {
-    if (device == NULL) {
+    if (!device)
         fn(context, 0, count);
-    } else {
+    else
         gantry__cpu_parallel_for(device, count, grain, fn, context);
-    }
 }
 
 /* device NULL: the calling thread alone. */
 static int64_t threads_of(gantry_backend_device_t *device) {
-    return device != NULL && device->pool != NULL ? (int64_t)gantry__cpu_pool_threads(device->pool)
-                                                  : 1;
+    return device && device->pool ? (int64_t)gantry__cpu_pool_threads(device->pool) : 1;
 }
 
 static int64_t k_block_of(int64_t k) {
@@ -133,9 +131,8 @@ static uint64_t packed_bytes(const gantry__cpu_gemm_t *gemm, const gantry__cpu_g
 static void run_block(gantry_backend_device_t *device, block_t *block) {
     const gantry__cpu_gemm_loops_t *loops = block->loops;
     int64_t panels = matmul_cpu_round_up(block->rows, loops->rows) / loops->rows;
-    if (block->pack_b) {
+    if (block->pack_b)
         panels += matmul_cpu_round_up(block->columns, loops->columns) / loops->columns;
-    }
     matmul_cpu_run(device, panels, 4, pack_panels, block);
     block->tile_rows = TILE_PANELS * loops->rows;
     block->tiles_down = (block->rows + block->tile_rows - 1) / block->tile_rows;
@@ -187,9 +184,8 @@ static int try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *g
                                  gemm->a_row,    gemm->c,     gemm->c_column, gemm->c_row};
     thin_t thin = {gemm->m <= GANTRY_CPU_THIN ? gemm : &turned, loops,
                    matmul_cpu_round_up(65536 / gemm->k + 1, 64)};
-    if (thin.gemm->m > GANTRY_CPU_THIN || (thin.gemm->b_row != 1 && thin.gemm->b_column != 1)) {
+    if (thin.gemm->m > GANTRY_CPU_THIN || (thin.gemm->b_row != 1 && thin.gemm->b_column != 1))
         return 0;
-    }
     int64_t longer = matmul_cpu_least(
         THIN_PIECE, matmul_cpu_round_up(thin.gemm->n / (2 * threads_of(device)), 64));
     thin.piece = thin.gemm->b_column == 1 && thin.piece < longer ? longer : thin.piece;
@@ -240,11 +236,8 @@ static int try_library(gantry_backend_device_t *device, const gantry__cpu_gemm_t
     stripes.stripe = matmul_cpu_round_up((side + count - 1) / count, 16);
     count = (side + stripes.stripe - 1) / stripes.stripe;
     matmul_cpu_run(parallel ? device : NULL, count, 1, run_stripes, &stripes);
-    for (int64_t i = 0; i < count; ++i) {
-        if (stripes.codes[i] != 0) {
-            return 0;
-        }
-    }
+    for (int64_t i = 0; i < count; ++i)
+        if (stripes.codes[i] != 0) return 0;
     return 1;
 }
 
@@ -256,7 +249,7 @@ static int64_t multiplications(const gantry__cpu_gemm_t *gemm) {
 
 static int library_for(const gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
                        int32_t dtype) {
-    return dtype == GANTRY_FLOAT32 && device->blas != NULL &&
+    return dtype == GANTRY_FLOAT32 && device->blas &&
                    multiplications(gemm) >= LIBRARY_MULTIPLICATIONS
                ? gantry__cpu_blas_choose(device->blas, gemm->m, gemm->n, gemm->k)
                : GANTRY_CPU_BLAS_OWN;
@@ -277,13 +270,9 @@ static int try_without_memory(gantry_backend_device_t *device, const gantry__cpu
         loops->tiny(gemm);
         return 1;
     }
-    if (try_thin(parallel ? device : NULL, gemm, loops)) {
-        return 1;
-    }
+    if (try_thin(parallel ? device : NULL, gemm, loops)) return 1;
     int library = library_for(device, gemm, dtype);
-    if (library != GANTRY_CPU_BLAS_OWN && try_library(device, gemm, library, parallel)) {
-        return 1;
-    }
+    if (library != GANTRY_CPU_BLAS_OWN && try_library(device, gemm, library, parallel)) return 1;
     int64_t a_bytes;
     if (packed_bytes(gemm, loops, gantry__k_size(dtype), &a_bytes) <= STACK_BYTES) {
         blocked_on_stack(gemm, loops, gantry__k_size(dtype));
@@ -299,16 +288,12 @@ static int32_t matmul_cpu_multiply(gantry_op_call_t *call, const gantry__cpu_gem
                                    char **packed) {
     int64_t size = gantry__k_size(dtype), a_bytes;
     int parallel = multiplications(gemm) >= PARALLEL_MULTIPLICATIONS;
-    if (try_without_memory(call->device, gemm, loops, dtype, parallel)) {
-        return 0;
-    }
-    if (*packed == NULL) {
+    if (try_without_memory(call->device, gemm, loops, dtype, parallel)) return 0;
+    if (!*packed) {
         gantry_span_t span;
         int32_t status =
             call->services->scratch(call, packed_bytes(gemm, loops, size, &a_bytes), &span);
-        if (status != 0) {
-            return status;
-        }
+        if (status != 0) return status;
         *packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
     }
     blocked(parallel ? call->device : NULL, gemm, loops, size, *packed);
@@ -368,9 +353,7 @@ static int32_t multiply_batch(batch_t *batch) {
             gantry__cpu_gemm_t gemm = matmul_cpu_product_of(batch, i);
             int32_t status =
                 matmul_cpu_multiply(batch->call, &gemm, batch->loops, batch->dtype, &batch->packed);
-            if (status != 0) {
-                return status;
-            }
+            if (status != 0) return status;
         }
         return 0;
     }
@@ -385,9 +368,7 @@ static int32_t multiply_batch(batch_t *batch) {
         gantry_span_t span;
         int32_t status =
             batch->call->services->scratch(batch->call, batch->unit_bytes * (uint64_t)units, &span);
-        if (status != 0) {
-            return status;
-        }
+        if (status != 0) return status;
         batch->packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
     }
     int64_t grain = PARALLEL_MULTIPLICATIONS / (work * batch->each + 1) + 1;
@@ -400,9 +381,7 @@ static int32_t multiply_batch(batch_t *batch) {
 /* One B for all: the batch's rows follow each other in A and C, so it is one product. */
 static void matmul_cpu_join_rows(gantry__matmul_shape_t *shape, const gantry_arg_t *a) {
     int64_t b_moves = 0;
-    for (int32_t i = 0; i < shape->batch_rank; ++i) {
-        b_moves |= shape->b_batch[i];
-    }
+    for (int32_t i = 0; i < shape->batch_rank; ++i) b_moves |= shape->b_batch[i];
     int rows_follow = shape->a_column == 1 && (shape->a_row == shape->k || shape->m == 1);
     if (shape->batches > 1 && b_moves == 0 && rows_follow &&
         a->element_count == shape->batches * shape->m * shape->k) {

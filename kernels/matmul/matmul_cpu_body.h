@@ -71,9 +71,7 @@ static inline __attribute__((always_inline)) void MM_NAME(store)(MM_NAME(tile_t)
 #pragma GCC unroll 2
             for (int v = 0; v < vectors; ++v) {
                 MM_NAME(loose_t) *to = (MM_NAME(loose_t) *)(c + i * c_stride + v * MM_LANES);
-                if (add) {
-                    acc[i][v] += *to;
-                }
+                if (add) acc[i][v] += *to;
                 *to = acc[i][v];
             }
         }
@@ -82,9 +80,8 @@ static inline __attribute__((always_inline)) void MM_NAME(store)(MM_NAME(tile_t)
 #pragma GCC unroll 16
     for (int i = 0; i < lines; ++i) {
 #pragma GCC unroll 2
-        for (int v = 0; v < vectors; ++v) {
+        for (int v = 0; v < vectors; ++v)
             *(MM_NAME(loose_t) *)(edge + i * width + v * MM_LANES) = acc[i][v];
-        }
     }
     MM_NAME(store_part)(edge, width, c, c_stride, rows, columns, add);
 }
@@ -94,9 +91,7 @@ static inline __attribute__((always_inline)) void MM_NAME(clear)(MM_NAME(tile_t)
 #pragma GCC unroll 16
     for (int i = 0; i < lines; ++i) {
 #pragma GCC unroll 2
-        for (int v = 0; v < vectors; ++v) {
-            acc[i][v] = (MM_NAME(vec_t)){0};
-        }
+        for (int v = 0; v < vectors; ++v) acc[i][v] = (MM_NAME(vec_t)){0};
     }
 }
 
@@ -140,23 +135,16 @@ static inline __attribute__((always_inline)) void MM_NAME(pack_panel)(const MM_T
                                                                       int64_t k,
                                                                       MM_T *restrict target) {
     if (count < width) {
-        for (int64_t p = 0; p < k; ++p) {
-            for (int64_t i = 0; i < width; ++i) {
+        for (int64_t p = 0; p < k; ++p)
+            for (int64_t i = 0; i < width; ++i)
                 target[p * width + i] = i < count ? source[i * across + p * along] : 0;
-            }
-        }
     } else if (across == 1) {
-        for (int64_t p = 0; p < k; ++p) {
-            for (int64_t i = 0; i < width; ++i) {
-                target[p * width + i] = source[p * along + i];
-            }
-        }
+        for (int64_t p = 0; p < k; ++p)
+            for (int64_t i = 0; i < width; ++i) target[p * width + i] = source[p * along + i];
     } else {
-        for (int64_t p = 0; p < k; ++p) {
-            for (int64_t i = 0; i < width; ++i) {
+        for (int64_t p = 0; p < k; ++p)
+            for (int64_t i = 0; i < width; ++i)
                 target[p * width + i] = source[i * across + p * along];
-            }
-        }
     }
 }
 
@@ -210,9 +198,7 @@ static void MM_NAME(tiny)(const gantry__cpu_gemm_t *gemm) {
         for (int64_t j = 0; j < gemm->n; ++j) {
             const MM_T *b = (const MM_T *)gemm->b + j * gemm->b_column;
             MM_T sum = 0;
-            for (int64_t p = 0; p < gemm->k; ++p) {
-                sum += a[p * gemm->a_column] * b[p * gemm->b_row];
-            }
+            for (int64_t p = 0; p < gemm->k; ++p) sum += a[p * gemm->a_column] * b[p * gemm->b_row];
             c[j * gemm->c_column] = sum;
         }
     }
@@ -247,20 +233,16 @@ static inline __attribute__((always_inline)) void MM_NAME(add_vectors)(const MM_
 static void MM_NAME(add_rows)(const MM_T *b, int64_t b_row, const MM_T *a, int64_t a_column,
                               int64_t rows, int64_t count, MM_T *sum) {
     const int64_t vectors = count / (2 * MM_LANES) * (2 * MM_LANES);
-    if (rows == MM_GROUP_OF_ONE) {
+    if (rows == MM_GROUP_OF_ONE)
         MM_NAME(add_vectors)(b, b_row, a, a_column, MM_GROUP_OF_ONE, vectors, sum);
-    } else if (rows == MM_GROUP) {
+    else if (rows == MM_GROUP)
         MM_NAME(add_vectors)(b, b_row, a, a_column, MM_GROUP, vectors, sum);
-    } else {
-        for (int64_t r = 0; r < rows; ++r) {
+    else
+        for (int64_t r = 0; r < rows; ++r)
             MM_NAME(add_vectors)(b + r * b_row, b_row, a + r * a_column, a_column, 1, vectors, sum);
-        }
-    }
     for (int64_t j = vectors; j < count; ++j) {
         MM_T total = sum[j];
-        for (int64_t r = 0; r < rows; ++r) {
-            total += a[r * a_column] * b[r * b_row + j];
-        }
+        for (int64_t r = 0; r < rows; ++r) total += a[r * a_column] * b[r * b_row + j];
         sum[j] = total;
     }
 }
@@ -273,11 +255,8 @@ static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, in
     const int64_t group = gemm->m == 1 ? MM_GROUP_OF_ONE : MM_GROUP,
                   most = gemm->m == 1 ? MM_BLOCK : MM_STRIP;
     MM_T acc[GANTRY_CPU_THIN][MM_BLOCK];
-    for (int64_t i = 0; i < gemm->m; ++i) {
-        for (int64_t j = 0; j < count; ++j) {
-            acc[i][j] = 0;
-        }
-    }
+    for (int64_t i = 0; i < gemm->m; ++i)
+        for (int64_t j = 0; j < count; ++j) acc[i][j] = 0;
     for (int64_t p = 0, rows; p < gemm->k; p += rows) {
         const MM_T *b = (const MM_T *)gemm->b + p * gemm->b_row + first;
         rows = gemm->k - p < group ? gemm->k - p : group;
@@ -295,11 +274,9 @@ static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, in
             }
         }
     }
-    for (int64_t i = 0; i < gemm->m; ++i) {
-        for (int64_t j = 0; j < count; ++j) {
+    for (int64_t i = 0; i < gemm->m; ++i)
+        for (int64_t j = 0; j < count; ++j)
             ((MM_T *)gemm->c)[i * gemm->c_row + (first + j) * gemm->c_column] = acc[i][j];
-        }
-    }
 }
 
 /* Columns of B run on along k: inner products of MM_DOTS columns at a time with all rows of A. */
@@ -310,9 +287,7 @@ static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, in
 
 static inline MM_T MM_NAME(add_lanes)(MM_NAME(vec_t) x) {
     MM_T sum = x[0];
-    for (int lane = 1; lane < (int)MM_LANES; ++lane) {
-        sum += x[lane];
-    }
+    for (int lane = 1; lane < (int)MM_LANES; ++lane) sum += x[lane];
     return sum;
 }
 
@@ -326,31 +301,25 @@ static inline __attribute__((always_inline)) void MM_NAME(dots)(
 #pragma GCC unroll 8
     for (int i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-        for (int j = 0; j < columns; ++j) {
-            acc[i][j] = (MM_NAME(vec_t)){0};
-        }
+        for (int j = 0; j < columns; ++j) acc[i][j] = (MM_NAME(vec_t)){0};
     }
     for (; p + MM_LANES <= k; p += MM_LANES) {
         MM_NAME(vec_t) column[MM_DOTS];
 #pragma GCC unroll 4
-        for (int j = 0; j < columns; ++j) {
+        for (int j = 0; j < columns; ++j)
             column[j] = *(const MM_NAME(loose_t) *)(b + j * b_column + p);
-        }
 #pragma GCC unroll 8
         for (int i = 0; i < rows; ++i) {
             MM_NAME(vec_t) row = *(const MM_NAME(loose_t) *)(a + i * a_row + p);
 #pragma GCC unroll 4
-            for (int j = 0; j < columns; ++j) {
-                acc[i][j] = MM_FMA(row, column[j], acc[i][j]);
-            }
+            for (int j = 0; j < columns; ++j) acc[i][j] = MM_FMA(row, column[j], acc[i][j]);
         }
     }
     for (int i = 0; i < rows; ++i) {
         for (int j = 0; j < columns; ++j) {
             MM_T sum = MM_NAME(add_lanes)(acc[i][j]);
-            for (int64_t rest = p; rest < k; ++rest) {
+            for (int64_t rest = p; rest < k; ++rest)
                 sum += a[i * a_row + rest] * b[j * b_column + rest];
-            }
             sums[i * MM_DOTS + j] = sum;
         }
     }
@@ -358,19 +327,17 @@ static inline __attribute__((always_inline)) void MM_NAME(dots)(
 
 static void MM_NAME(dots_of)(int64_t rows, const MM_T *a, int64_t a_row, const MM_T *b,
                              int64_t b_column, int64_t k, int is_one, MM_T *sums) {
-#define MM_CASE(n)                                                 \
-    if (is_one) {                                                  \
-        MM_NAME(dots)(a, a_row, b, b_column, k, n, 1, sums);       \
-    } else {                                                       \
-        MM_NAME(dots)(a, a_row, b, b_column, k, n, MM_DOTS, sums); \
-    }
-    if (rows <= 2) {
+#define MM_CASE(n)                                           \
+    if (is_one)                                              \
+        MM_NAME(dots)(a, a_row, b, b_column, k, n, 1, sums); \
+    else                                                     \
+        MM_NAME(dots)(a, a_row, b, b_column, k, n, MM_DOTS, sums);
+    if (rows <= 2)
         MM_CASE(2)
-    } else if (rows <= 4) {
+    else if (rows <= 4)
         MM_CASE(4)
-    } else {
+    else
         MM_CASE(6)
-    }
 #undef MM_CASE
 }
 
@@ -383,11 +350,9 @@ static void MM_NAME(thin_dots)(const gantry__cpu_gemm_t *gemm, int64_t begin, in
     for (int64_t first = 0; first < gemm->k; first += depth) {
         const MM_T *a = (const MM_T *)gemm->a + first * gemm->a_column;
         const int64_t k = gemm->k - first < depth ? gemm->k - first : depth;
-        for (int64_t i = 0; i < even; ++i) {
-            for (int64_t p = 0; p < k; ++p) {
+        for (int64_t i = 0; i < even; ++i)
+            for (int64_t p = 0; p < k; ++p)
                 rows[i * depth + p] = i < gemm->m ? a[i * gemm->a_row + p * gemm->a_column] : 0;
-            }
-        }
         for (int64_t j = begin, step; j < end; j += step) {
             step = end - j < MM_DOTS ? 1 : MM_DOTS;
             MM_NAME(dots_of)
@@ -405,12 +370,9 @@ static void MM_NAME(thin_dots)(const gantry__cpu_gemm_t *gemm, int64_t begin, in
 }
 
 static void MM_NAME(thin)(const gantry__cpu_gemm_t *gemm, int64_t begin, int64_t end) {
-    for (int64_t first = begin; gemm->b_column == 1 && first < end; first += MM_BLOCK) {
+    for (int64_t first = begin; gemm->b_column == 1 && first < end; first += MM_BLOCK)
         MM_NAME(thin_rows)(gemm, first, end - first < MM_BLOCK ? end - first : MM_BLOCK);
-    }
-    if (gemm->b_column != 1) {
-        MM_NAME(thin_dots)(gemm, begin, end);
-    }
+    if (gemm->b_column != 1) MM_NAME(thin_dots)(gemm, begin, end);
 }
 
 static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {

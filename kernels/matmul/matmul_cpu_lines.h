@@ -24,9 +24,8 @@ static inline __attribute__((always_inline)) void MM_NAME(lines_tile)(
                 __asm__("" : "+r"(from[i]));
             }
             /* shorter vectors are no faster than memory */
-            if (MM_VECTOR_BYTES >= GANTRY__CPU_LINE_BYTES) {
+            if (MM_VECTOR_BYTES >= GANTRY__CPU_LINE_BYTES)
                 gantry__cpu_prefetch_for_write(out, (uint64_t)vectors * MM_VECTOR_BYTES);
-            }
             out += (uintptr_t)c_stride * sizeof(MM_T);
 #define MM_LINE(i) from[i][p]
             /* no register for an end: twelve are taken by lines */
@@ -101,40 +100,33 @@ static __attribute__((noinline)) void MM_NAME(few_dots)(const MM_T *images,
 #pragma GCC unroll 4
         for (int j = 0; j < MM_FEW; ++j) {
             acc[i][j] = (MM_NAME(vec_t)){0};
-            if (add) {
-                acc[i][j] = MM_CHAIN(i, j);
-            }
+            if (add) acc[i][j] = MM_CHAIN(i, j);
         }
     }
     for (const gantry__lines_piece_t *piece = pieces; piece < pieces + count;
          b += piece->count, piece++) {
         const MM_T *from[MM_FEW_LINES];
 #pragma GCC unroll 4
-        for (int i = 0; i < MM_FEW_LINES; ++i) {
+        for (int i = 0; i < MM_FEW_LINES; ++i)
             from[i] = piece->line[line + i] < 0 ? MM_NAME(zeros) : images + piece->line[line + i];
-        }
         for (int64_t p = 0; p < piece->count; p += MM_CHAINS) {
             MM_NAME(vec_t) lines[MM_FEW_LINES];
 #pragma GCC unroll 4
-            for (int i = 0; i < MM_FEW_LINES; ++i) {
+            for (int i = 0; i < MM_FEW_LINES; ++i)
                 lines[i] = *(const MM_NAME(loose_t) *)(from[i] + p);
-            }
 #pragma GCC unroll 4
             for (int j = 0; j < MM_FEW; ++j) {
                 MM_NAME(vec_t) weights = *(const MM_NAME(loose_t) *)(b + j * b_row + p);
 #pragma GCC unroll 4
-                for (int i = 0; i < MM_FEW_LINES; ++i) {
+                for (int i = 0; i < MM_FEW_LINES; ++i)
                     acc[i][j] = MM_FMA(lines[i], weights, acc[i][j]);
-                }
             }
         }
     }
 #pragma GCC unroll 4
     for (int i = 0; i < MM_FEW_LINES; ++i) {
 #pragma GCC unroll 4
-        for (int j = 0; j < MM_FEW; ++j) {
-            MM_CHAIN(i, j) = acc[i][j];
-        }
+        for (int j = 0; j < MM_FEW; ++j) MM_CHAIN(i, j) = acc[i][j];
     }
 #undef MM_CHAIN
 }
@@ -154,10 +146,8 @@ static void MM_NAME(multiply_few)(const void *images, const gantry__lines_piece_
 
 /* Loops whose ends the compiler knows become vectors; a copy made first would have to be waited
  * for. */
-#define MM_HALVE(to, from, count)                  \
-    for (int e = 0; e < (count); ++e) {            \
-        (to)[e] = (from)[e] + (from)[e + (count)]; \
-    }
+#define MM_HALVE(to, from, count) \
+    for (int e = 0; e < (count); ++e) (to)[e] = (from)[e] + (from)[e + (count)];
 
 static void MM_NAME(sum_few)(const void *chains, void *c, int64_t c_row, int64_t rows,
                              int64_t columns) {

@@ -67,9 +67,8 @@ static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_
         const int64_t groups =
             (plan->m + side - 1) / side * ((plan->n + side - 1) / side) * batches;
         const uint64_t tiles_bytes = 2 * TILE_DEPTH * (uint64_t)side * size;
-        if (each != 2 && groups >= enough && tiles_bytes <= call->device_info->local_memory_bytes) {
+        if (each != 2 && groups >= enough && tiles_bytes <= call->device_info->local_memory_bytes)
             return each;
-        }
     }
     return 1;
 }
@@ -93,9 +92,7 @@ static form_t matmul_device_choose_form(const gantry_op_call_t *call, matmul_t *
                         .groups = matmul_device_cut(plan, ROWS, COLUMNS, batches)};
     } else if (most < TILE_ITEMS) {
         form.name = "matmul_item";
-        for (form.local = GANTRY_K_LOCAL; form.local > most && form.local > 1;) {
-            form.local /= 2;
-        }
+        for (form.local = GANTRY_K_LOCAL; form.local > most && form.local > 1;) form.local /= 2;
         form.groups = ((uint64_t)plan->elements + form.local - 1) / form.local;
     } else {
         form.each = items_each(call, plan, batches);
@@ -118,9 +115,7 @@ static int32_t matmul_device_compute(gantry_op_call_t *call) {
     gantry__k_options_t options = gantry__k_options_of_type(call, output->dtype);
     gantry__k_define(&options, "MATMUL_EACH", (uint32_t)form.each);
     int32_t status = call->services->kernel(call, &matmul_source, options.text, form.name, &kernel);
-    if (status != 0) {
-        return status;
-    }
+    if (status != 0) return status;
     gantry_launch_arg_t args[] = {gantry__k_span(call->inputs[0]), gantry__k_span(call->inputs[1]),
                                   gantry__k_span(output), gantry__k_scalar(&plan, sizeof plan)};
     return gantry__k_launch_1d(call, kernel, form.groups * form.local, form.local, args, 4);

@@ -26,10 +26,8 @@ static void batch_strides(const gantry_arg_t *arg, const gantry_arg_t *output, i
 /* True when the op's first or second operand is transposed; BatchMatMul has names of its own. */
 static int matmul_shape_transposed(const gantry_op_call_t *call, int second) {
     const gantry_attr_t *attr = gantry__k_attr(call, second ? "transpose_b" : "transpose_a");
-    if (attr == NULL) {
-        attr = gantry__k_attr(call, second ? "adj_y" : "adj_x");
-    }
-    return attr != NULL && attr->i != 0;
+    if (!attr) attr = gantry__k_attr(call, second ? "adj_y" : "adj_x");
+    return attr && attr->i != 0;
 }
 
 void gantry__matmul_shape_of(const gantry_op_call_t *call, gantry__matmul_shape_t *out_shape) {

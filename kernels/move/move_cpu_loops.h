@@ -83,11 +83,9 @@ static void LOOP(move_tile)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, 
             (in + r * in_stride + c, in_stride, out + c * out_stride + r, out_stride);
         }
     }
-    for (int64_t c = 0; c < columns; ++c) {
-        for (int64_t r = c < whole_columns ? whole_rows : 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c)
+        for (int64_t r = c < whole_columns ? whole_rows : 0; r < rows; ++r)
             out[c * out_stride + r] = in[r * in_stride + c];
-        }
-    }
 }
 
 /* Tiles [begin, end): tiles of one matrix side by side along its columns, then its rows, then

@@ -42,9 +42,8 @@ static void plan_slice(const gantry_op_call_t *call, gantry__move_copy_t *out) {
     move_shape_begin(out, call->outputs[0]);
     dense_strides(out->plan.strides[0], x->rank, x->dims);
     dense_strides(out->plan.strides[1], x->rank, call->outputs[0]->dims);
-    for (int32_t d = 0; d < x->rank; ++d) {
+    for (int32_t d = 0; d < x->rank; ++d)
         out->from += gantry__k_host_int(call->inputs[1], d) * out->plan.strides[0][d];
-    }
     gantry__k_plan_collapse(&out->plan);
 }
 
@@ -158,9 +157,8 @@ void gantry__move_concat(const gantry_op_call_t *call, uint32_t index, gantry__m
 
 /* The dimension with stride 1 for the operand, -1 when none has. */
 static int32_t fastest(const gantry__k_plan_t *plan, int32_t operand) {
-    for (int32_t d = plan->rank - 1; d >= 0; --d) {
+    for (int32_t d = plan->rank - 1; d >= 0; --d)
         if (plan->strides[operand][d] == 1) return d;
-    }
     return -1;
 }
 

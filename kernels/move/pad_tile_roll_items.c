@@ -13,7 +13,6 @@ GANTRY_K_ITEM_TEXTS(pad_tile_roll, GANTRY_PAD_TILE_ROLL_ITEMS, gantry__text_pad_
 
 static gantry__remap_t pad_tile_roll_begin(const gantry_op_call_t *call) {
     gantry__remap_t remap = {.rank = call->outputs[0]->rank};
-
     for (int32_t d = 0; d < call->outputs[0]->rank; ++d) {
         remap.dims[d] = call->outputs[0]->dims[d];
         remap.sizes[d] = call->inputs[0]->dims[d];
@@ -27,11 +26,9 @@ static int is_kept(const gantry__remap_t *remap, int64_t d) {
 
 static void collapse(gantry__remap_t *remap, uint32_t item) {
     int64_t last = -1;
-
     for (int64_t d = 0; d < remap->rank; ++d) {
         const int joins =
             last >= 0 && is_kept(remap, d) && (item != ITEM_mirror || is_kept(remap, last));
-
         if (joins) {
             remap->offsets[last] *= remap->dims[d];
             remap->sizes[last] *= remap->sizes[d];
@@ -54,7 +51,6 @@ static void collapse(gantry__remap_t *remap, uint32_t item) {
 static int32_t pad_tile_roll_run(gantry_op_call_t *call, uint32_t item, gantry__remap_t *remap) {
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     int64_t stride = 1;
-
     collapse(remap, item);
     for (int64_t d = remap->rank - 1; d >= 0; --d) {
         remap->strides[d] = stride;
@@ -74,14 +70,12 @@ static int32_t pad_tile_roll_run(gantry_op_call_t *call, uint32_t item, gantry__
 }
 
 static void set_paddings(const gantry_op_call_t *call, gantry__remap_t *remap) {
-    for (int64_t d = 0; d < remap->rank; ++d) {
+    for (int64_t d = 0; d < remap->rank; ++d)
         remap->offsets[d] = -gantry__k_host_int(call->inputs[1], 2 * d);
-    }
 }
 
 static int32_t compute_pad(gantry_op_call_t *call) {
     gantry__remap_t remap = pad_tile_roll_begin(call);
-
     set_paddings(call, &remap);
     remap.value = call->input_count > 2 ? gantry__k_host_bits(call->inputs[2]) : 0;
     return pad_tile_roll_run(call, ITEM_border, &remap);
@@ -89,7 +83,6 @@ static int32_t compute_pad(gantry_op_call_t *call) {
 
 static int32_t compute_mirror_pad(gantry_op_call_t *call) {
     gantry__remap_t remap = pad_tile_roll_begin(call);
-
     set_paddings(call, &remap);
     remap.edge = strcmp(gantry__k_attr_text(call, "mode", "REFLECT"), "SYMMETRIC") == 0;
     return pad_tile_roll_run(call, ITEM_mirror, &remap);
@@ -97,19 +90,16 @@ static int32_t compute_mirror_pad(gantry_op_call_t *call) {
 
 static int32_t compute_tile(gantry_op_call_t *call) {
     gantry__remap_t remap = pad_tile_roll_begin(call);
-
     return pad_tile_roll_run(call, ITEM_wrap, &remap);
 }
 
 static int32_t compute_roll(gantry_op_call_t *call) {
     gantry__remap_t remap = pad_tile_roll_begin(call);
-
     for (int64_t k = 0; k < call->inputs[1]->element_count; ++k) {
         const int64_t given = gantry__k_host_int(call->inputs[2], k),
                       d = given < 0 ? given + remap.rank : given;
         const int64_t back =
             remap.sizes[d] - gantry__k_host_int(call->inputs[1], k) % remap.sizes[d];
-
         remap.offsets[d] = (remap.offsets[d] + back) % remap.sizes[d];
     }
     return pad_tile_roll_run(call, ITEM_wrap, &remap);

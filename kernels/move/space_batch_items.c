@@ -19,7 +19,6 @@ static int32_t space_batch_run(gantry_op_call_t *call, uint32_t item, const gant
                                .space = {1},
                                .counts = {1},
                                .blocks = {1}};
-
     for (int64_t d = 0; d < rank; ++d) {
         p.space[d] = space->dims[d + 1];
         p.counts[d] = cells->dims[d + 1];
@@ -27,9 +26,7 @@ static int32_t space_batch_run(gantry_op_call_t *call, uint32_t item, const gant
         p.starts[d] = gantry__k_host_int(call->inputs[2], 2 * d);
         p.lines *= d + 1 < rank ? p.counts[d] : 1;
     }
-    for (int32_t d = (int32_t)rank + 1; d < out->rank; ++d) {
-        p.inner *= out->dims[d];
-    }
+    for (int32_t d = (int32_t)rank + 1; d < out->rank; ++d) p.inner *= out->dims[d];
     p.runs = gantry__k_runs(call, p.inner * (rank > 0 ? out->dims[rank] : 1));
     gantry__k_item_launch_t launch = {
         .item = item,

@@ -21,12 +21,10 @@ GANTRY_K_PROGRAM(source, "portable/layer_norm", gantry__text_math_float32,
 static uint64_t bits_of(int32_t dtype, double value) {
     const float single = (float)value;
     uint64_t bits = 0;
-
-    if (dtype == GANTRY_FLOAT64) {
+    if (dtype == GANTRY_FLOAT64)
         memcpy(&bits, &value, sizeof value);
-    } else {
+    else
         memcpy(&bits, &single, sizeof single);
-    }
     return bits;
 }
 
@@ -34,13 +32,10 @@ static norm_t norm_of(const gantry_op_call_t *call) {
     const gantry_arg_t *x = call->inputs[0];
     const int64_t groups = (int64_t)call->device_info->compute_units * GROUPS_PER_UNIT;
     norm_t norm = {.length = call->inputs[1]->element_count, .lanes = GANTRY_REDUCE_LANES};
-
     norm.rows = x->element_count / norm.length;
     norm.each = groups > 0 ? (norm.rows + groups - 1) / groups : 1;
     norm.epsilon = bits_of(x->dtype, gantry__k_attr(call, "epsilon")->f);
-    while (norm.lanes / 2 >= norm.length) {
-        norm.lanes /= 2;
-    }
+    while (norm.lanes / 2 >= norm.length) norm.lanes /= 2;
     return norm;
 }
 
@@ -57,9 +52,7 @@ static int32_t device_compute_layer_norm(gantry_op_call_t *call) {
     const gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
     const int32_t status = call->services->kernel(call, &source, options.text,
                                                   on_cpu ? "norm_rows" : "norm_group", &kernel);
-    if (status != GANTRY_OK) {
-        return status;
-    }
+    if (status != GANTRY_OK) return status;
     return gantry__k_launch_1d(call, kernel, items, on_cpu ? 1 : gantry__k_local_for(call, items),
                                args, 5);
 }

@@ -24,9 +24,8 @@ static int32_t cpu_compute_softmax(gantry_op_call_t *call) {
         .in = input->data, .out = call->outputs[0]->data, .length = length};
     pass_t pass = {&plan, GANTRY_CPU_PICK(level, softmax_find)(input->dtype, logarithm)};
     int64_t grain = PARALLEL_ELEMENTS / length / 64 * 64;
-    if (grain < 64) {
+    if (grain < 64)
         grain = length <= 64 ? 64 : length < PARALLEL_ELEMENTS ? PARALLEL_ELEMENTS / length : 1;
-    }
     gantry__cpu_parallel_for(call->device, input->element_count / length, grain, run_rows, &pass);
     return 0;
 }

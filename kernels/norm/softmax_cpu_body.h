@@ -27,39 +27,32 @@ static SOFT_T SOFT_NAME(largest)(const SOFT_IN *x, int64_t count) {
 static __attribute__((noinline)) SOFT_T SOFT_NAME(leaf)(const SOFT_IN *x, SOFT_T *y, int64_t count,
                                                         SOFT_T largest) {
     _Alignas(64) SOFT_T terms[GANTRY_REDUCE_CHUNK];
-    SOFT_T *restrict target = y != NULL ? y : terms;
+    SOFT_T *restrict target = y ? y : terms;
     int64_t i = 0;
     for (; i + SOFT_BLOCK <= count; i += SOFT_BLOCK) {
         gantry__cpu_prefetch((uintptr_t)(x + i) + (uintptr_t)count * sizeof *x,
                              SOFT_BLOCK * sizeof *x);
-        if (y != NULL) {
+        if (y) {
             gantry__cpu_prefetch_for_write((uintptr_t)(y + i) + (uintptr_t)count * sizeof *y,
                                            SOFT_BLOCK * sizeof *y);
         }
-        for (int64_t k = i; k < i + SOFT_BLOCK; ++k) {
+        for (int64_t k = i; k < i + SOFT_BLOCK; ++k)
             target[k] = SOFT_EXP(SOFT_LOAD(x[k]) - largest);
-        }
     }
-    for (; i < count; ++i) {
-        target[i] = SOFT_EXP(SOFT_LOAD(x[i]) - largest);
-    }
+    for (; i < count; ++i) target[i] = SOFT_EXP(SOFT_LOAD(x[i]) - largest);
     return SOFT_SUM(target, count);
 }
 
 /* The same for any number of elements, by levels of 4096. */
 static SOFT_T SOFT_NAME(sum)(const SOFT_IN *x, SOFT_T *y, int64_t count, SOFT_T largest) {
-    if (count <= GANTRY_REDUCE_CHUNK) {
-        return SOFT_NAME(leaf)(x, y, count, largest);
-    }
+    if (count <= GANTRY_REDUCE_CHUNK) return SOFT_NAME(leaf)(x, y, count, largest);
     SOFT_T lanes[GANTRY_REDUCE_LANES] = {0}; /* of the parts, which lie in no memory */
     int64_t part = GANTRY_REDUCE_CHUNK;
     int64_t found = 0;
-    while ((count + part - 1) / part > GANTRY_REDUCE_CHUNK) {
-        part *= GANTRY_REDUCE_CHUNK;
-    }
+    while ((count + part - 1) / part > GANTRY_REDUCE_CHUNK) part *= GANTRY_REDUCE_CHUNK;
     for (int64_t i = 0; i < count; i += part) {
-        lanes[found++ % GANTRY_REDUCE_LANES] += SOFT_NAME(sum)(
-            x + i, y != NULL ? y + i : NULL, count - i < part ? count - i : part, largest);
+        lanes[found++ % GANTRY_REDUCE_LANES] +=
+            SOFT_NAME(sum)(x + i, y ? y + i : NULL, count - i < part ? count - i : part, largest);
     }
     return SOFT_SUM(lanes, GANTRY_REDUCE_LANES);
 }
@@ -71,17 +64,13 @@ static void SOFT_NAME(row)(const SOFT_IN *x, SOFT_IN *restrict y, int64_t count,
     SOFT_T sum = SOFT_NAME(sum)(x, keeps_terms ? (SOFT_T *)(void *)y : NULL, count, largest);
     if (logarithm) {
         SOFT_T log_sum = SOFT_LOG(sum);
-        for (int64_t i = 0; i < count; ++i) {
+        for (int64_t i = 0; i < count; ++i)
             y[i] = SOFT_STORE((SOFT_LOAD(x[i]) - largest) - log_sum);
-        }
     } else if (keeps_terms) {
-        for (int64_t i = 0; i < count; ++i) {
-            y[i] = SOFT_STORE(SOFT_LOAD(y[i]) / sum);
-        }
+        for (int64_t i = 0; i < count; ++i) y[i] = SOFT_STORE(SOFT_LOAD(y[i]) / sum);
     } else {
-        for (int64_t i = 0; i < count; ++i) {
+        for (int64_t i = 0; i < count; ++i)
             y[i] = SOFT_STORE(SOFT_EXP(SOFT_LOAD(x[i]) - largest) / sum);
-        }
     }
 }
 
@@ -91,32 +80,23 @@ static void SOFT_NAME(row)(const SOFT_IN *x, SOFT_IN *restrict y, int64_t count,
 #define SOFT_WIDTH ((int64_t)(256 / sizeof(SOFT_T)))
 
 static void SOFT_NAME(turn)(const SOFT_IN *x, SOFT_T *turned, int64_t rows, int64_t length) {
-    if (rows < SOFT_WIDTH) {
-        for (int64_t i = 0; i < length * SOFT_WIDTH; ++i) {
-            turned[i] = 0;
-        }
-    }
-    for (int64_t i = 0; i < rows; ++i) {
-        for (int64_t k = 0; k < length; ++k) {
+    if (rows < SOFT_WIDTH)
+        for (int64_t i = 0; i < length * SOFT_WIDTH; ++i) turned[i] = 0;
+    for (int64_t i = 0; i < rows; ++i)
+        for (int64_t k = 0; k < length; ++k)
             turned[k * SOFT_WIDTH + i] = SOFT_LOAD(x[i * length + k]);
-        }
-    }
 }
 
 /* The lanes, one for each element of a row, folded as the tree folds them, into
  * terms[0..SOFT_WIDTH). */
 static void SOFT_NAME(fold)(SOFT_T *terms, int64_t length) {
     int64_t half = 1;
-    while (half * 2 < length) {
-        half *= 2;
-    }
+    while (half * 2 < length) half *= 2;
     for (; half > 0; half /= 2) {
         for (int64_t k = 0; k < half && k + half < length; ++k) {
             SOFT_T *restrict a = terms + k * SOFT_WIDTH;
             const SOFT_T *restrict b = terms + (k + half) * SOFT_WIDTH;
-            for (int64_t i = 0; i < SOFT_WIDTH; ++i) {
-                a[i] = a[i] + b[i];
-            }
+            for (int64_t i = 0; i < SOFT_WIDTH; ++i) a[i] = a[i] + b[i];
         }
     }
 }
@@ -125,14 +105,10 @@ static void SOFT_NAME(fold)(SOFT_T *terms, int64_t length) {
 static void SOFT_NAME(exponentials)(SOFT_T *restrict turned, SOFT_T *restrict terms,
                                     int64_t length) {
     SOFT_T largest[SOFT_WIDTH];
-    for (int64_t i = 0; i < SOFT_WIDTH; ++i) {
-        largest[i] = turned[i];
-    }
-    for (int64_t k = 1; k < length; ++k) {
-        for (int64_t i = 0; i < SOFT_WIDTH; ++i) {
+    for (int64_t i = 0; i < SOFT_WIDTH; ++i) largest[i] = turned[i];
+    for (int64_t k = 1; k < length; ++k)
+        for (int64_t i = 0; i < SOFT_WIDTH; ++i)
             largest[i] = MAX(largest[i], turned[k * SOFT_WIDTH + i]);
-        }
-    }
     for (int64_t k = 0; k < length; ++k) {
         for (int64_t i = 0; i < SOFT_WIDTH; ++i) {
             SOFT_T shifted = turned[k * SOFT_WIDTH + i] - (largest[i] + 0);
@@ -149,24 +125,18 @@ static void SOFT_NAME(turned_rows)(const SOFT_IN *x, SOFT_IN *y, int64_t rows, i
     _Alignas(64) SOFT_T sum[SOFT_WIDTH];
     SOFT_NAME(turn)(x, turned, rows, length);
     SOFT_NAME(exponentials)(turned, terms, length);
-    if (!logarithm) {
-        memcpy(turned, terms, (size_t)(length * SOFT_WIDTH) * sizeof *turned);
-    }
+    if (!logarithm) memcpy(turned, terms, (size_t)(length * SOFT_WIDTH) * sizeof *turned);
     SOFT_NAME(fold)(terms, length);
-    for (int64_t i = 0; i < SOFT_WIDTH; ++i) {
-        sum[i] = logarithm ? SOFT_LOG(terms[i]) : terms[i];
-    }
+    for (int64_t i = 0; i < SOFT_WIDTH; ++i) sum[i] = logarithm ? SOFT_LOG(terms[i]) : terms[i];
     for (int64_t k = 0; k < length; ++k) {
         for (int64_t i = 0; i < SOFT_WIDTH; ++i) {
             SOFT_T value = turned[k * SOFT_WIDTH + i];
             turned[k * SOFT_WIDTH + i] = logarithm ? value - sum[i] : value / sum[i];
         }
     }
-    for (int64_t i = 0; i < rows; ++i) {
-        for (int64_t k = 0; k < length; ++k) {
+    for (int64_t i = 0; i < rows; ++i)
+        for (int64_t k = 0; k < length; ++k)
             y[i * length + k] = SOFT_STORE(turned[k * SOFT_WIDTH + i]);
-        }
-    }
 }
 
 static inline void SOFT_NAME(rows)(const gantry__cpu_softmax_plan_t *plan, int64_t begin,

@@ -19,18 +19,14 @@ static int32_t softmax_device_find_kernel(gantry_op_call_t *call, const char *na
                                           gantry_backend_kernel_t **out_kernel) {
     gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
     gantry__k_define(&options, "SOFTMAX_LOG", call->kernel == &gantry__portable_log_softmax_kernel);
-    if (lanes > 1) {
-        gantry__k_define(&options, "MATH_LANES", lanes);
-    }
+    if (lanes > 1) gantry__k_define(&options, "MATH_LANES", lanes);
     return call->services->kernel(call, &softmax_source, options.text, name, out_kernel);
 }
 
 /* The least power of two that is 64 or not below the length. */
 static int64_t lanes_of(int64_t length) {
     int64_t lanes = GANTRY_REDUCE_LANES;
-    while (lanes / 2 >= length) {
-        lanes /= 2;
-    }
+    while (lanes / 2 >= length) lanes /= 2;
     return lanes;
 }
 
@@ -42,9 +38,7 @@ static int32_t submit_short(gantry_op_call_t *call, int64_t rows, int64_t length
     gantry_backend_kernel_t *kernel = NULL;
     int32_t status = softmax_device_find_kernel(
         call, name, on_cpu && !is_short ? gantry__k_math_lanes(call) : 1, &kernel);
-    if (status != 0) {
-        return status;
-    }
+    if (status != 0) return status;
     if (on_cpu) {
         int64_t groups = (int64_t)call->device_info->compute_units * GROUPS_PER_UNIT;
         each = groups > 0 ? (rows + groups - 1) / groups : 1;
@@ -54,9 +48,8 @@ static int32_t submit_short(gantry_op_call_t *call, int64_t rows, int64_t length
         gantry__k_span(call->inputs[0]),          gantry__k_span(call->outputs[0]),
         gantry__k_scalar(&length, sizeof length), gantry__k_scalar(&rows, sizeof rows),
         gantry__k_scalar(&lanes, sizeof lanes),   gantry__k_scalar(&each, sizeof each)};
-    if (on_cpu) {
+    if (on_cpu)
         return gantry__k_launch_1d(call, kernel, (uint64_t)((rows + each - 1) / each), 1, args, 6);
-    }
     uint64_t items = (uint64_t)(rows * lanes);
     return gantry__k_launch_1d(call, kernel, items, gantry__k_local_for(call, items), args, 5);
 }
@@ -77,31 +70,20 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
     gantry_span_t largest, sum;
     gantry_backend_kernel_t *term_kernel = NULL, *result_kernel = NULL;
     int32_t status = call->services->scratch(call, (uint64_t)rows * size, &largest);
-    if (status == 0) {
-        status = call->services->scratch(call, (uint64_t)rows * size, &sum);
-    }
-    if (status == 0 && most.out != input->dtype) {
+    if (status == 0) status = call->services->scratch(call, (uint64_t)rows * size, &sum);
+    if (status == 0 && most.out != input->dtype)
         status = call->services->scratch(call, (uint64_t)(rows * length) * size, &terms);
-    }
-    if (status == 0) {
-        status = softmax_device_find_kernel(call, "softmax_terms", 1, &term_kernel);
-    }
-    if (status == 0) {
-        status = softmax_device_find_kernel(call, "softmax_result", 1, &result_kernel);
-    }
+    if (status == 0) status = softmax_device_find_kernel(call, "softmax_terms", 1, &term_kernel);
+    if (status == 0) status = softmax_device_find_kernel(call, "softmax_result", 1, &result_kernel);
     gantry__reduce_shape_plain(rows, length, 1, &shape);
-    if (status == 0) {
-        status = gantry__portable_reduce(call, &shape, &most, &input->span, &largest);
-    }
+    if (status == 0) status = gantry__portable_reduce(call, &shape, &most, &input->span, &largest);
     if (status == 0) {
         gantry_launch_arg_t args[] = {
             gantry__k_span(input), gantry__k_raw_span(largest), gantry__k_raw_span(terms),
             gantry__k_scalar(&length, sizeof length), gantry__k_scalar(&pieces, sizeof pieces)};
         status = gantry__k_launch_1d(call, term_kernel, items, local, args, 5);
     }
-    if (status == 0) {
-        status = gantry__portable_reduce(call, &shape, &total, &terms, &sum);
-    }
+    if (status == 0) status = gantry__portable_reduce(call, &shape, &total, &terms, &sum);
     if (status == 0) {
         gantry_launch_arg_t args[] = {gantry__k_span(input),
                                       gantry__k_raw_span(largest),

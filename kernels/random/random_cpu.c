@@ -19,7 +19,6 @@ typedef struct random_t {
 
 static void random_part(void *context, int64_t begin, int64_t end) {
     const random_t *random = context;
-
     random->fill(&random->draw, begin, end - begin, random->out + begin * random->group_bytes);
 }
 
@@ -42,9 +41,8 @@ static groups_fn pick_normal(int32_t dtype, int level) {
 }
 
 static groups_fn pick_integers(int32_t dtype, int are_bounded, int level) {
-    if (gantry__k_size(dtype) == 8) {
+    if (gantry__k_size(dtype) == 8)
         return are_bounded ? GANTRY_CPU_PICK(level, integers_64) : GANTRY_CPU_PICK(level, words_64);
-    }
     return are_bounded ? GANTRY_CPU_PICK(level, integers_32) : GANTRY_CPU_PICK(level, words_32);
 }
 
@@ -52,7 +50,6 @@ static groups_fn pick(const gantry_op_call_t *call) {
     const gantry__k_random_op_t *op = call->kernel->data;
     const int32_t dtype = call->outputs[0]->dtype;
     const int level = call->device->simd_level;
-
     switch (op->values) {
         case GANTRY_K_DRAWS_UNIFORM: return pick_uniform(dtype, level);
         case GANTRY_K_DRAWS_NORMAL: return pick_normal(dtype, level);
@@ -71,9 +68,7 @@ static int32_t cpu_compute_random(gantry_op_call_t *call) {
     int32_t status = gantry__portable_random_draw(call, &random.draw);
     _Alignas(16) char last[MOST_GROUP_BYTES];
 
-    if (status != GANTRY_OK) {
-        return status;
-    }
+    if (status != GANTRY_OK) return status;
     gantry__cpu_parallel_for(call->device, groups, GRAIN_GROUPS, random_part, &random);
     if (left != 0) {
         random.fill(&random.draw, groups, 1, last);

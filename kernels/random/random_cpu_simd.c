@@ -23,7 +23,6 @@ static int64_t make_words(const gantry__k_stream_t *stream, int64_t group, int64
     const uint64_t high = stream->high;
     const uint32_t key0 = stream->key0;
     const uint32_t key1 = stream->key1;
-
     for (int64_t g = 0; g < count; ++g) {
         const gantry__words_t w = gantry__philox(low, high, (uint64_t)(group + g), key0, key1);
         out->a[g] = w.a;

@@ -22,9 +22,7 @@ typedef struct random_scalars_t {
 
 /* The type of the program: integers are made by size. */
 static int32_t text_type(const gantry__k_random_op_t *op, int32_t dtype) {
-    if (op->values != GANTRY_K_DRAWS_INTEGERS) {
-        return dtype;
-    }
+    if (op->values != GANTRY_K_DRAWS_INTEGERS) return dtype;
     return gantry__k_size(dtype) == 8 ? GANTRY_UINT64 : GANTRY_UINT32;
 }
 
@@ -38,15 +36,10 @@ static int32_t device_compute_random(gantry_op_call_t *call) {
     gantry__k_draw_t draw;
     gantry_backend_kernel_t *kernel;
     int32_t status = gantry__portable_random_draw(call, &draw);
-
-    if (status != GANTRY_OK) {
-        return status;
-    }
+    if (status != GANTRY_OK) return status;
     const gantry__k_options_t options = gantry__k_options_of_type(call, text_type(op, out->dtype));
     status = call->services->kernel(call, &source, options.text, names[op->values], &kernel);
-    if (status != GANTRY_OK) {
-        return status;
-    }
+    if (status != GANTRY_OK) return status;
     random_scalars_t scalars = {
         .work = gantry__k_work(call, groups, group * (int64_t)gantry__k_size(out->dtype), 1),
         .values = out->element_count,

@@ -16,7 +16,6 @@ static int32_t compute_patches(gantry_op_call_t *call) {
                                       .parameter_bytes = sizeof window,
                                       .spans = {x->span, out->span},
                                       .span_count = 2};
-
     gantry__window_size(call, "ksizes", &rows, &columns);
     gantry__window_fill(call, &names, x, out, rows, columns, &window);
     gantry__window_stretches(call, &window, window.out_width, &launch);

@@ -3,29 +3,25 @@
 
 static int window_shape_is_channels_first(const gantry_op_call_t *call) {
     const gantry_attr_t *format = gantry__k_attr(call, "data_format");
-
-    return format != NULL && format->s != NULL && strncmp(format->s, "NC", 2) == 0;
+    return format && format->s && strncmp(format->s, "NC", 2) == 0;
 }
 
 /* Element `index` of a list attribute; 1 where there is none. */
 static int64_t list_at(const gantry_op_call_t *call, const char *name, int32_t index) {
-    const gantry_attr_t *attr = name != NULL ? gantry__k_attr(call, name) : NULL;
-
-    return attr != NULL && attr->i > index ? attr->list[index] : 1;
+    const gantry_attr_t *attr = name ? gantry__k_attr(call, name) : NULL;
+    return attr && attr->i > index ? attr->list[index] : 1;
 }
 
 void gantry__window_size(const gantry_op_call_t *call, const char *name, int64_t *out_rows,
                          int64_t *out_columns) {
     const int32_t first = window_shape_is_channels_first(call) ? 2 : 1;
-
     *out_rows = list_at(call, name, first);
     *out_columns = list_at(call, name, first + 1);
 }
 
 int gantry__window_is_without_padding(const gantry_op_call_t *call) {
     const gantry_attr_t *attr = gantry__k_attr(call, "without_padding");
-
-    return attr != NULL && attr->i != 0;
+    return attr && attr->i != 0;
 }
 
 /* Padding before dimension d (of four). SAME splits what is needed, the smaller half in front. */
@@ -34,13 +30,9 @@ static int64_t window_shape_padding_before(const gantry_op_call_t *call, int32_t
                                            int64_t spread) {
     const gantry_attr_t *padding = gantry__k_attr(call, "padding");
     int64_t needed;
-
-    if (strcmp(padding->s, "EXPLICIT") == 0) {
+    if (strcmp(padding->s, "EXPLICIT") == 0)
         return gantry__k_attr(call, "explicit_paddings")->list[2 * d];
-    }
-    if (strcmp(padding->s, "SAME") != 0) {
-        return 0;
-    }
+    if (strcmp(padding->s, "SAME") != 0) return 0;
     needed = (places - 1) * step + (window - 1) * spread + 1 - size;
     return needed > 0 ? needed / 2 : 0;
 }
@@ -49,7 +41,6 @@ void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_name
                          const gantry_arg_t *image, const gantry_arg_t *places, int64_t rows,
                          int64_t columns, gantry__windows_t *out) {
     const int32_t first = window_shape_is_channels_first(call) ? 2 : 1;
-
     *out = (gantry__windows_t){.height = image->dims[first],
                                .width = image->dims[first + 1],
                                .channels = first == 2 ? 1 : image->dims[3],
@@ -83,10 +74,7 @@ void gantry__window_stretches(const gantry_op_call_t *call, gantry__windows_t *w
     const int64_t share =
         elements / each / (gantry__k_units(call) * 2 * GANTRY_K_RUNS_PER_CORE) + 1;
     int64_t length = width < share ? width : share, work;
-
-    if (!gantry__k_is_serial(call)) {
-        return;
-    }
+    if (!gantry__k_is_serial(call)) return;
     length = length < LONGEST_STRETCH ? length : LONGEST_STRETCH;
     work = length * each * (launch->is_costly ? window->rows * window->columns : 1);
     window->runs =
@@ -104,7 +92,6 @@ static void window_shape_join_rows(const gantry_op_call_t *call, gantry__windows
     const int64_t item = launch->item_bytes / (int64_t)gantry__k_size(launch->t),
                   images = launch->count / window->runs.count / height;
     int64_t most = launch->count / enough;
-
     most = most < height ? most : height;
     window->band = BAND_ELEMENTS / item + 1 < most ? BAND_ELEMENTS / item + 1 : most < 1 ? 1 : most;
     launch->count = images * ((height + window->band - 1) / window->band) * window->runs.count;
@@ -121,17 +108,11 @@ int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_a
                                       .is_costly = 1,
                                       .parameters = window,
                                       .parameter_bytes = sizeof *window};
-
     launch.spans[launch.span_count++] = x->span;
-    if (filter != NULL) {
-        launch.spans[launch.span_count++] = filter->span;
-    }
+    if (filter) launch.spans[launch.span_count++] = filter->span;
     launch.spans[launch.span_count++] = out->span;
-    if (width > 0) {
-        gantry__window_stretches(call, window, width, &launch);
-    }
-    if (filter != NULL && width > 0 && gantry__k_is_serial(call)) {
+    if (width > 0) gantry__window_stretches(call, window, width, &launch);
+    if (filter && width > 0 && gantry__k_is_serial(call))
         window_shape_join_rows(call, window, &launch);
-    }
     return gantry__k_run_items(call, &launch);
 }

@@ -10,7 +10,6 @@ static int32_t run_filter(gantry_op_call_t *call, uint32_t item, int goes_by_pla
     static const gantry__window_names_t names = {"strides", "dilations"};
     const gantry_arg_t *x = call->inputs[0], *filter = call->inputs[1];
     gantry__windows_t window;
-
     gantry__window_fill(call, &names, x, call->outputs[0], filter->dims[0], filter->dims[1],
                         &window);
     window.depth = filter->dims[3];
@@ -33,7 +32,6 @@ static int32_t compute_fold(gantry_op_call_t *call) {
     const gantry_arg_t *patches = call->inputs[0];
     gantry__windows_t window;
     int64_t rows, columns;
-
     gantry__window_size(call, "ksizes", &rows, &columns);
     gantry__window_fill(call, &names, call->outputs[0], patches, rows, columns, &window);
     return gantry__window_run(call, ITEM_fold, patches, NULL, &window, window.width);
