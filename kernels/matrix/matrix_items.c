@@ -23,8 +23,8 @@ static int32_t compute_band(gantry_op_call_t *call) {
     return gantry__k_run_runs(call, &launch, &band.runs);
 }
 
-/* matrices, band: arguments of that form; k: the place of the input of that name, which may be left
- * out, as may the one of padding. */
+/* matrices and band are the arguments that hold whole matrices and stored diagonals. k and padding
+ * are the numbers of the inputs with these names; a number beyond the inputs means a default. */
 static gantry__diagonals_t matrix_begin(const gantry_op_call_t *call, const gantry_arg_t *matrices,
                                         const gantry_arg_t *band, uint32_t k, uint32_t padding) {
     const char *align = gantry__k_attr_text(call, "align", "RIGHT_LEFT");
@@ -49,7 +49,7 @@ static int32_t matrix_run(gantry_op_call_t *call, uint32_t item, gantry__diagona
                                       .parameters = diagonals,
                                       .parameter_bytes = sizeof *diagonals,
                                       .span_count = input_count + 1};
-    /* an empty one, which is not read, may have no memory */
+    /* an empty input may have no memory; the kernel does not read it */
     for (uint32_t k = 0; k < input_count; ++k)
         launch.spans[k] = call->inputs[k]->element_count > 0 ? call->inputs[k]->span : out->span;
     launch.spans[input_count] = out->span;

@@ -2,9 +2,11 @@
 /* Pad, MirrorPad, Tile and Roll: each dimension of the output is one of the input, moved by an
  * offset (kernels/move/pad_tile_roll.cl).
  *
- * Dimensions are put together as far as that changes nothing: one that is as in the input becomes a
- * part of the one before it, since whole blocks of it are padded, repeated and rolled there.
- * Mirrored blocks would have to be turned inside, too: there both must be as in the input. */
+ * Dimensions are collapsed: one that the op leaves unchanged becomes a part of the dimension before
+ * it, which pads, repeats or rolls whole blocks. MirrorPad would reverse the inside of such a
+ * block, so there the op must leave both dimensions unchanged. */
+#include <stdbool.h>
+
 #include "kernels/common/item_kernel.h"
 #include "kernels/move/pad_tile_roll.cl"
 #include "kernels/move/pad_tile_roll_items.h"
@@ -20,21 +22,21 @@ static gantry__remap_t pad_tile_roll_begin(const gantry_op_call_t *call) {
     return remap;
 }
 
-static int is_kept(const gantry__remap_t *remap, int64_t d) {
+static bool is_unchanged(const gantry__remap_t *remap, int64_t d) {
     return remap->dims[d] == remap->sizes[d] && remap->offsets[d] == 0;
 }
 
 static void collapse(gantry__remap_t *remap, uint32_t item) {
     int64_t last = -1;
     for (int64_t d = 0; d < remap->rank; ++d) {
-        const int joins =
-            last >= 0 && is_kept(remap, d) && (item != ITEM_mirror || is_kept(remap, last));
+        const bool joins = last >= 0 && is_unchanged(remap, d) &&
+                           (item != ITEM_mirror || is_unchanged(remap, last));
         if (joins) {
             remap->offsets[last] *= remap->dims[d];
             remap->sizes[last] *= remap->sizes[d];
             remap->dims[last] *= remap->dims[d];
-        } else if (!is_kept(remap, d) || remap->dims[d] != 1) {
-            last++;
+        } else if (!is_unchanged(remap, d) || remap->dims[d] != 1) {
+            ++last;
             remap->dims[last] = remap->dims[d];
             remap->sizes[last] = remap->sizes[d];
             remap->offsets[last] = remap->offsets[d];
@@ -62,10 +64,9 @@ static int32_t pad_tile_roll_run(gantry_op_call_t *call, uint32_t item, gantry__
         .t = gantry__k_twin(out->dtype),
         .parameters = remap,
         .parameter_bytes = sizeof *remap,
-        /* an empty input, which is not read, may have no memory */
+        /* an empty input may have no memory; the kernel does not read it */
         .spans = {x->element_count > 0 ? x->span : out->span, out->span},
         .span_count = 2};
-
     return gantry__k_run_runs(call, &launch, &remap->runs);
 }
 

@@ -6,12 +6,12 @@
 
 GANTRY_K_ITEM_TEXTS(space_batch, GANTRY_SPACE_BATCH_ITEMS, gantry__text_space_batch);
 
-/* space, cells: input and output, or output and input. */
+/* space and cells are input and output, or output and input. */
 static int32_t space_batch_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *space,
                                const gantry_arg_t *cells) {
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     const int64_t rank = call->inputs[1]->element_count;
-    /* without blocks one of 1 for the cut of a dimension of 1 */
+    /* if no dimension is cut: one dimension of size 1, with one block of 1 */
     gantry__space_batch_t p = {.rank = rank > 0 ? rank : 1,
                                .batch = space->dims[0],
                                .inner = 1,
@@ -33,10 +33,9 @@ static int32_t space_batch_run(gantry_op_call_t *call, uint32_t item, const gant
         .t = gantry__k_twin(out->dtype),
         .parameters = &p,
         .parameter_bytes = sizeof p,
-        /* an empty input, which is not read, may have no memory */
+        /* an empty input may have no memory; the kernel does not read it */
         .spans = {x->element_count > 0 ? x->span : out->span, out->span},
         .span_count = 2};
-
     return gantry__k_run_runs(call, &launch, &p.runs);
 }
 
