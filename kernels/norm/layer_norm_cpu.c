@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LayerNormRows of the CPU backend: rows to threads. Loops: layer_norm_cpu_simd.c. */
+/* LayerNormRows of the CPU backend: shares the rows out to threads. The loops are in
+ * layer_norm_cpu_simd.c. */
 #include "kernels/reduce/reduce_cpu.h"
 
 #define PARALLEL_ELEMENTS 8192

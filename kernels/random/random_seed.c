@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorFlow mixes a stateless seed so that its weak bits do not matter: one Philox block, with a
- * fixed key and the seed as counter, gives two words of key and the upper half of the counter;
- * the lower half starts at 0. */
+/* TensorFlow mixes a stateless seed, so that seeds with few random bits are good enough. One Philox
+ * block, with a fixed key and the seed as counter, gives the two words of the key and the upper
+ * half of the counter. The lower half starts at 0. */
 #include "kernels/random/random_seed.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "kernels/math/math_float64.cl"
 #include "kernels/random/philox.cl"
 
-/* Element `index` of a host tensor of 32- or 64-bit integers, as 64 bits that wrap. */
+/* Element `index` of a host tensor of 32- or 64-bit integers, converted to uint64. */
 static uint64_t integer_of(const gantry_arg_t *arg, int64_t index) {
     return arg->dtype == GANTRY_UINT32 ? ((const uint32_t *)arg->data)[index]
                                        : (uint64_t)gantry__k_host_int(arg, index);
@@ -29,14 +29,14 @@ int32_t gantry__portable_stream_of_key(gantry_op_call_t *call, uint32_t first,
                                        gantry__k_stream_t *out_stream) {
     const gantry_arg_t *const *in = call->inputs + first;
     const int64_t algorithm = gantry__k_host_int(in[2], 0);
-    const uint64_t key = integer_of(in[0], 0);
-    char text[128];
     if (algorithm != GANTRY_K_PHILOX && algorithm != GANTRY_K_AUTO_SELECT) {
+        char text[128];
         snprintf(text, sizeof text,
                  "%.40s: alg is %lld; accepted are 1 (Philox) and 3 (chosen by the device: Philox)",
                  call->op, (long long)algorithm);
         return call->services->fail(call, GANTRY_INVALID_ARGUMENT, text);
     }
+    const uint64_t key = integer_of(in[0], 0);
     *out_stream = (gantry__k_stream_t){.low = integer_of(in[1], 0),
                                        .high = integer_of(in[1], 1),
                                        .key0 = (uint32_t)key,
