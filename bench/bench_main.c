@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_bench: measures Gantry on every device of the machine, beside the libraries it competes
- * with.
+/* gantry_bench: measures Gantry on every device of the machine, beside its competitors.
  *
  *   gantry_bench [--case NAME[,NAME...]] [--device NAME[,NAME...]] [--repeat N] [--quick] [--json
  *   FILE]
@@ -51,7 +50,7 @@ typedef struct options_t {
     bool quick;
 } options_t;
 
-/* ---- what the cases share ---- */
+/* ---- services for the cases ---- */
 
 bool bench_is_ok(gantry_status_t status, const char *device, const char *what) {
     if (status == GANTRY_OK) return true;
@@ -60,7 +59,7 @@ bool bench_is_ok(gantry_status_t status, const char *device, const char *what) {
     return false;
 }
 
-/* Also says whose products are measured. */
+/* Also keeps the line that names the library of the products. */
 static void log_line(void *user, gantry_log_level_t level, const char *text) {
     (void)user;
     if (level >= GANTRY_LEVEL_WARNING || strstr(text, "take the portable kernels"))
@@ -109,7 +108,7 @@ bool bench_is_in(const char *list, const char *name) {
     return !list;
 }
 
-/* The first item of the list that no case is called; NULL when all are known. */
+/* The first item of the list that is not a case; NULL if all are. */
 static const char *unknown_case(const char *list) {
     for (const char *item = list; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL) {
         size_t length = strcspn(item, ",");
@@ -137,7 +136,7 @@ static int usage(FILE *out) {
     return out == stdout ? 0 : 2;
 }
 
-/* -1: go on; else the exit code. */
+/* Returns -1 to go on, else the exit code. */
 static int parse(int argc, char **argv, options_t *options) {
     for (int i = 1; i < argc; ++i) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
@@ -192,7 +191,7 @@ static void add_device(bench_t *bench, const gantry_physical_device_t *physical)
                    details.hardware_name, details.platform, details.driver_version);
 }
 
-/* wanted: names with commas between them; NULL: all. */
+/* wanted is a comma-separated list of names; NULL: all. */
 static bool open_runtime(bench_t *bench, const char *wanted) {
     bench->runtime = bench_runtime(NULL);
     if (!bench->runtime) return false;
@@ -244,8 +243,8 @@ int main(int argc, char **argv) {
     options_t options = {.most_n = 16384, .most_bytes = 1ull << 30};
     int code = parse(argc, argv, &options);
     if (code >= 0) return code;
-    /* The libraries' own threads must sleep while others are measured: set before any of them is
-     * opened. */
+    /* The threads of a library must sleep while others are measured. The variable must be set
+     * before a library is opened. */
     (void)setenv("OMP_WAIT_POLICY", "passive", 0);
     bench_t bench = {.program = "/proc/self/exe",
                      .json = options.json,

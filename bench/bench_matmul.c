@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products, square, float32, 2 n^3 operations each; beside oneDNN and OpenBLAS called
+/* Square matrix products of float32, with 2 n^3 operations each, beside oneDNN and OpenBLAS called
  * directly. The reference of a row is the faster of the two at that size. */
 #include "bench.h"
 
@@ -9,7 +9,7 @@
 #include "bench_vendor.h"
 
 #define MATMUL_LEAST_RATIO 0.7
-#define MATMUL_RATIO_SIZE 1024 /* at which the target is set */
+#define MATMUL_RATIO_SIZE 1024 /* the size with the target */
 
 typedef struct device_subject_t {
     gantry_scope_t *scope;
