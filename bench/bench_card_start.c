@@ -134,7 +134,7 @@ static void report(bench_t *bench, samples_t *samples) {
         add_row(bench, "beyond driver and cuBLASLt", series[i].on, "ms", samples[i].beyond_ms,
                 samples[i].count, i == WARM && !bench->is_stand_in ? MOST_MS : 0);
     for (int i = 0; i < SERIES; ++i)
-        add_row(bench, "the card's memory it takes", series[i].on, "MiB", samples[i].mib,
+        add_row(bench, "memory of the card", series[i].on, "MiB", samples[i].mib,
                 samples[i].mib_count, 0);
     for (int i = 0; i < SERIES; ++i) {
         if (samples[i].count == 0)

@@ -130,10 +130,9 @@ void bench_matmul(bench_t *bench) {
     bench_blas_t blas;
     bench_blas_open(&blas);
     if (!blas.dnnl_sgemm)
-        (void)fprintf(stderr, "matmul: oneDNN is not here (libdnnl); its rows are left out\n");
+        (void)fprintf(stderr, "matmul: oneDNN (libdnnl) is missing, and so are its rows\n");
     if (!blas.cblas_sgemm)
-        (void)fprintf(stderr,
-                      "matmul: OpenBLAS is not here (libopenblas); its rows are left out\n");
+        (void)fprintf(stderr, "matmul: OpenBLAS (libopenblas) is missing, and so are its rows\n");
     static const int sizes[] = {256, 1024, 2048};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
         if (sizes[i] <= 1024 || !bench->quick) measure(bench, &blas, sizes[i]);
