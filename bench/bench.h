@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the cases share: the runtime under measurement, its devices, the report. Uses Gantry's
- * public API only.
+/* The cases share this: the runtime under measurement, its devices, the report. Uses only Gantry's
+ * public API.
  *
- * A case adds its rows and returns; what cannot run here says why on standard error. Externally
- * synchronised. */
+ * A case adds its rows and returns. If a part of it cannot run here, it prints the reason to
+ * standard error. Threads: externally synchronised. */
 #ifndef GANTRY_BENCH_H
 #define GANTRY_BENCH_H
 
@@ -26,15 +26,15 @@ typedef struct bench_t {
     gantry_runtime_t *runtime;
     bench_device_t devices[BENCH_MAX_DEVICES]; /* the CPU backend's first */
     size_t device_count;
-    const char *program; /* to start again as a child */
+    const char *program; /* the file to start as a child */
     const char *json;    /* the file of --json; NULL */
     int rounds;
     bool quick;
-    bool is_stand_in;  /* of a card: what is measured is no figure of one */
-    bool is_wrong;     /* a result was */
+    bool is_stand_in;  /* of a card: its times are not those of a card */
+    bool is_wrong;     /* a result was wrong */
     int most_n;        /* of matrices, in the cases of cards */
-    size_t most_bytes; /* of tensors, likewise */
-    const char *types; /* of the card's products, a comma between; NULL: all */
+    size_t most_bytes; /* of tensors, in the cases of cards */
+    const char *types; /* of the card's products, separated by commas; NULL: all */
     bench_report_t report;
 } bench_t;
 
@@ -52,33 +52,32 @@ void bench_card_stream(bench_t *bench);
 void bench_card_matmul(bench_t *bench);
 void bench_card_start(bench_t *bench);
 
-/* Runs the case once more with few rounds, device by device, and prints where the time of its
- * ops went. */
+/* Runs the case once more with few rounds, device by device, and prints how its ops spend their
+ * time. */
 void bench_layers(bench_t *bench, const char *name, void (*run)(bench_t *bench),
                   gantry_profile_mode_t mode);
 
-/* In a child that the listing case started: prints the nanoseconds that `what` took. The
- * process's exit code. */
+/* Runs in a child of the listing case: prints the nanoseconds that `what` took. Returns the exit
+ * code. */
 int bench_listing_child(const char *what);
-/* Likewise for the start of a card: prints nanoseconds, and the card's memory in use afterwards. */
+/* The same for the start of a card: prints nanoseconds, and the card's memory in use afterwards. */
 int bench_card_start_child(const char *what, const char *uuid, const char *kernel_cache);
-/* Prints what the raw drivers list, CUDA's and OpenCL's, without Gantry. The process's exit
+/* Prints the devices that the raw CUDA and OpenCL drivers list, without Gantry. Returns the exit
  * code. */
 int bench_drivers(void);
 
-/* True when name is one of the comma list's items; a NULL list holds all. */
+/* Whether name is an item of the comma-separated list; a NULL list holds all names. */
 bool bench_is_in(const char *list, const char *name);
-/* False after a message on standard error when a call of Gantry failed. */
+/* Returns whether the call of Gantry succeeded; prints a message to standard error if not. */
 bool bench_is_ok(gantry_status_t status, const char *device, const char *what);
-/* Writes the rows so far into the file of --json, for who ends a long case from outside. False
- * after a message. */
+/* Writes the rows so far to the file of --json, in case a long run is ended from outside. Returns
+ * false after a message. */
 bool bench_save(const bench_t *bench);
-/* extra as in gantry_runtime_options_t; NULL after a message. */
+/* A runtime; extra is that of gantry_runtime_options_t. NULL after a message. */
 gantry_runtime_t *bench_runtime(const char *const *extra);
 /* A scope on a device; NULL after a message. */
 gantry_scope_t *bench_scope(const bench_t *bench, const char *device);
-/* Uniform random float32 in [0, 1), made on the scope's device and waited for; NULL after a
- * message. */
+/* Uniform random float32 in [0, 1) on the scope's device. Waits for them. NULL after a message. */
 const gantry_tensor_t *bench_random(gantry_scope_t *scope, gantry_shape_t shape, int64_t seed);
 
 #endif

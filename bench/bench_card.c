@@ -17,7 +17,7 @@ void bench_each_card(bench_t *bench, const char *subject, bench_card_fn run) {
             bench->is_stand_in = bench->report.is_without_targets = true;
             bench_report_note(
                 &bench->report,
-                "%s is the stand-in for NVIDIA's driver: results are checked, figures are none of a card's",
+                "%s is the stand-in for NVIDIA's driver: results are checked, but times are not those of a card",
                 device->alias);
         }
         if (bench_card_open(&card, device->uuid)) {
@@ -30,8 +30,9 @@ void bench_each_card(bench_t *bench, const char *subject, bench_card_fn run) {
         }
     }
     if (!is_any)
-        bench_report_note(&bench->report,
-                          "the cases of cards are left out: no CUDA device is here, or asked for");
+        bench_report_note(
+            &bench->report,
+            "the cases of cards are left out: there is no CUDA device, or none is selected");
 }
 
 const bench_device_t *bench_card_opencl_view(const bench_t *bench, const bench_device_t *device) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small op on a card, many in a row with one wait and each waited for, against cuLaunchKernel of
- * such a kernel. An op also takes memory for its result and gives it back. */
+/* A small op on a card, against cuLaunchKernel of such a kernel: many ops with one wait at the end,
+ * and one wait for each op. An op also allocates and frees the memory of its result. */
 #include "bench_card.h"
 
 #define MOST_RATIO 1.2 /* of the raw driver's time */

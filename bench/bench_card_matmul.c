@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Square matrix products of a card in each type, against cuBLASLt called directly with the same
- * types, layout and most workspace: with the way it proposes first, which is what Gantry takes, and
- * with the fastest of the first few. The faster of the two is the reference. The card's OpenCL view
- * computes float32 alone, without TF32. Results are held to sums in double on the host; that
- * float32 is not TF32 in disguise, which sums of many terms do not show, to a product that only
- * float32 has exactly. */
+ * types, layout and workspace limit. The reference is the faster of two of cuBLASLt's algorithms:
+ * the first that it proposes, which Gantry uses, and the fastest of the first few. The card's
+ * OpenCL view computes only float32, without TF32. The host checks results against sums in double.
+ * Sums of many terms do not show whether float32 secretly uses TF32; a product that only float32
+ * computes exactly does. */
 #include "bench_card.h"
 
 #include <math.h>
@@ -44,7 +44,7 @@ typedef struct raw_subject_t {
     int choice;
 } raw_subject_t;
 
-/* The operands' and a result's bytes on the host. */
+/* The operands and a result on the host. */
 typedef struct matrices_t {
     const kind_t *kind;
     int n;
@@ -67,7 +67,7 @@ static bool run_raw(void *argument, int calls) {
     return bench_product_run(subject->product, subject->choice, calls);
 }
 
-/* ---- right or wrong ---- */
+/* ---- checks ---- */
 
 static double element(const matrices_t *m, const void *matrix, size_t index) {
     uint32_t bits;
@@ -75,7 +75,7 @@ static double element(const matrices_t *m, const void *matrix, size_t index) {
     float value;
     if (m->kind->dtype == GANTRY_FLOAT32) return (double)((const float *)matrix)[index];
     half = ((const uint16_t *)matrix)[index];
-    if (m->kind->dtype == GANTRY_FLOAT16) { /* no infinities or NaN come up */
+    if (m->kind->dtype == GANTRY_FLOAT16) { /* infinities and NaN do not occur */
         int exponent = half >> 10 & 31;
         double fraction = (half & 1023) + (exponent ? 1024 : 0);
         return ldexp(half & 0x8000 ? -fraction : fraction, (exponent ? exponent : 1) - 25);
@@ -109,7 +109,7 @@ static const gantry_tensor_t *operand(const subject_t *subject, const kind_t *ki
     return narrow;
 }
 
-/* false: the reason is a note. */
+/* Returns false after noting the reason. */
 static bool open_subject(bench_t *bench, const bench_t *runner, const char *device,
                          const kind_t *kind, int n, subject_t *out) {
     *out = (subject_t){.name = device, .scope = bench_scope(runner, device)};
@@ -129,8 +129,9 @@ static bool open_subject(bench_t *bench, const bench_t *runner, const char *devi
     return false;
 }
 
-/* A matrix of 1 + 2^-12 times the identity is that matrix, in any order of sums; TF32 has ten bits
- * and makes it 1. Takes c's place. True also of types that need not be exact. */
+/* Multiplies a matrix of 1 + 2^-12 with the identity: the result is that matrix, in any order of
+ * sums. TF32 has ten bits and gives 1. Overwrites c. Returns true for types that need not be
+ * exact. */
 static bool is_exact(bench_t *bench, const subject_t *subject, matrices_t *m) {
     const float value = 1 + 1.0F / 4096;
     size_t count = (size_t)m->n * (size_t)m->n;
@@ -191,7 +192,7 @@ static void close_matrices(matrices_t *matrices) {
 
 /* ---- the case ---- */
 
-/* contenders: first the library's ways, then the devices. */
+/* contenders: first the library's algorithms, then the devices. */
 static void report(bench_t *bench, const kind_t *kind, int n, bench_contender_t *contenders,
                    size_t raw_count, size_t count) {
     char work[48];
@@ -234,7 +235,7 @@ static void measure(bench_t *bench, const subject_t *subjects, size_t subject_co
     report(bench, m->kind, m->n, contenders, raw_count, count);
 }
 
-/* runner: whose runtime has the kind's precision. false: larger sizes need not be tried. */
+/* runner has a runtime with the kind's precision. Returns false if larger sizes need no try. */
 static bool measure_size(bench_t *bench, const bench_t *runner, const bench_device_t *device,
                          const bench_card_t *card, const kind_t *kind, int n) {
     const bench_device_t *view =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From nothing to the first product read, in a fresh process each time: Gantry with all backends
- * and with CUDA alone, with programs kept from a run before and with none, against driver and
- * cuBLASLt called directly. Also what of the card's memory that takes. */
+/* The time from the start of a process to its first product on the host, and the memory of the card
+ * that this takes. Compares Gantry (all backends, or only CUDA; with programs on disk, or without)
+ * with driver and cuBLASLt called directly. */
 #define _XOPEN_SOURCE 700
 #include "bench_card.h"
 
@@ -23,7 +23,7 @@
 
 static bool is_right(const float *c) { return c[0] == 2 * SIDE && c[ELEMENTS - 1] == 2 * SIDE; }
 
-/* What is made stays until the process ends: its memory is asked for afterwards. */
+/* Frees nothing: the caller queries the card's memory afterwards. */
 static bool start_gantry(const char *backends, const char *kernel_cache, const float *a,
                          const float *b, float *c) {
     gantry_runtime_options_t options = {
@@ -69,7 +69,7 @@ int bench_card_start_child(const char *what, const char *uuid, const char *kerne
     if (!ok) (void)fprintf(stderr, "the start of %s: %s\n", what, gantry_last_message());
     (void)printf("%llu %lld\n", (unsigned long long)took, (long long)after);
     (void)fflush(stdout);
-    _exit(ok ? 0 : 1); /* what still lives is the system's to end */
+    _exit(ok ? 0 : 1); /* the system frees all the rest */
 }
 
 /* ---- in the parent ---- */
@@ -85,7 +85,7 @@ static const struct {
                     {"cuda", "cuda:0, CUDA alone", false}};
 
 typedef struct samples_t {
-    double ms[ROUNDS], mib[ROUNDS], beyond_ms[ROUNDS]; /* beyond: the raw one beside it */
+    double ms[ROUNDS], mib[ROUNDS], beyond_ms[ROUNDS]; /* beyond: the difference to the raw one */
     size_t count, mib_count;
 } samples_t;
 
@@ -109,7 +109,8 @@ static void run_round(const bench_t *bench, const char *uuid, const char *kernel
                       samples_t *samples) {
     double raw_ms = 0;
     for (int i = 0; i < SERIES; ++i) {
-        /* Asked here: a child that asks before its clock starts has prepaid the library's start. */
+        /* The parent queries this: in the child, the query would start the library before its
+         * clock. */
         int64_t before = bench_card_used_bytes(uuid);
         double numbers[2];
         const char *const arguments[] = {"--start-child", series[i].what, uuid,
@@ -133,7 +134,7 @@ static void report(bench_t *bench, samples_t *samples) {
         add_row(bench, "beyond driver and cuBLASLt", series[i].on, "ms", samples[i].beyond_ms,
                 samples[i].count, i == WARM && !bench->is_stand_in ? MOST_MS : 0);
     for (int i = 0; i < SERIES; ++i)
-        add_row(bench, "the card's memory it takes", series[i].on, "MiB", samples[i].mib,
+        add_row(bench, "memory of the card", series[i].on, "MiB", samples[i].mib,
                 samples[i].mib_count, 0);
     for (int i = 0; i < SERIES; ++i) {
         if (samples[i].count == 0)
@@ -148,7 +149,7 @@ static int remove_one(const char *path, const struct stat *what, int kind, struc
     return remove(path);
 }
 
-/* One warm run fills the folder that the others find. */
+/* A first run fills the folder of programs for the others. */
 static void run_case(bench_t *bench, const bench_device_t *device, const bench_card_t *card) {
     char folder[] = "/tmp/gantry_bench_XXXXXX";
     samples_t samples[SERIES] = {{.count = 0}};

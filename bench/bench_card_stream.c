@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elementwise ops and sums of large float32 matrices on a card, against the card's own copy:
- * cuMemcpyDtoDAsync of as much. Bytes are counted as they cross the memory's bus: an op that reads
- * two tensors and writes one moves three, and is held against a copy of one and a half, which
- * are read and written. Sums count what they read. */
+/* Elementwise ops and sums of large float32 matrices on a card, against the card's own copy,
+ * cuMemcpyDtoDAsync. Bytes count as they cross the memory bus. An op that reads two tensors and
+ * writes one moves three, and is compared with a copy of one and a half, which reads and writes
+ * them. Sums count the bytes that they read. */
 #include "bench_card.h"
 
 #include <math.h>
@@ -74,7 +74,7 @@ static bool raw_copy(void *argument, int calls) {
     return bench_card_wait(copy->card);
 }
 
-/* ---- right or wrong ---- */
+/* ---- checks ---- */
 
 /* Reads rows x columns of x from (row, column) on. */
 static bool read_part(const subject_t *subject, const gantry_tensor_t *x, const int64_t begin[2],
@@ -91,7 +91,7 @@ static bool is_near(double found, double wanted) {
     return fabs(found - wanted) <= 1e-4 * fabs(wanted) + 1e-6;
 }
 
-/* The last row's first elements. */
+/* Checks the first elements of the last row. */
 static bool elements_are_right(const subject_t *subject, const gantry_tensor_t *c) {
     float a[CHECKED], b[CHECKED], found[CHECKED];
     int64_t begin[2] = {subject->side - 1, 0},
@@ -112,7 +112,7 @@ static double total(const float *values, int64_t count) {
     return sum;
 }
 
-/* The last row's or column's sum; the sum of all against all rows' sums. */
+/* Checks the sum of the last row or column, or compares the sum of all with the rows' sums. */
 static bool sums_are_right(const subject_t *subject, const gantry_tensor_t *c) {
     int64_t side = subject->side;
     bool is_row = subject->work->form == FORM_ROWS, is_total = subject->work->form == FORM_TOTAL;
@@ -158,7 +158,8 @@ static bool open_subject(bench_t *bench, const char *device, int64_t side, subje
     return subject->a && subject->b;
 }
 
-/* subjects[0] is the CUDA view, [1] the OpenCL view or without a scope. */
+/* subjects[0] is the CUDA view, and subjects[1] the OpenCL view, without a scope if there is
+ * none. */
 static void measure(bench_t *bench, const char *const names[2], subject_t subjects[2], copy_t *copy,
                     const work_t *work) {
     char text[48];

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transfers of a card: a constant made and waited for, a tensor read, against cuMemcpyHtoDAsync and
- * cuMemcpyDtoHAsync from and to the same memory, each waited for. "Pinned" is what
- * gantry_pinned_alloc gives, and has the target; "ordinary memory" is malloc's. Above 64 KiB Gantry
- * hands the program's memory to the driver, up to there it copies through pinned blocks of its
- * own, which is not measured here. Copies between the card's two views, through the host, are
- * shown without a reference. */
+/* Transfers of a card: making a constant and reading a tensor, against cuMemcpyHtoDAsync and
+ * cuMemcpyDtoHAsync with the same memory, each with a wait. "Pinned" memory comes from
+ * gantry_pinned_alloc, and has the target; "ordinary memory" comes from malloc. Above 64 KiB Gantry
+ * hands the program's memory to the driver. Smaller transfers go through its own pinned blocks,
+ * which this case does not measure. Copies between the card's two views, through the host, have no
+ * reference. */
 #include "bench_card.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define LEAST_RATIO 0.95
-/* below, the cost of a call is measured and not that of the way */
+/* the time of smaller transfers is that of the call */
 #define LEAST_BYTES_OF_TARGET ((size_t)16 << 20)
 
 typedef struct subject_t {
     const bench_card_t *card;
     gantry_scope_t *scope;
-    const gantry_tensor_t *source; /* read back from here */
+    const gantry_tensor_t *source; /* the tensor to read */
     bench_address_t raw;           /* the raw driver's source and target */
     unsigned char *memory;         /* the program's */
     size_t bytes;
@@ -67,7 +67,7 @@ static bool raw_to_host(void *argument, int calls) {
     return true;
 }
 
-/* There and back, a different value in each 4 KiB and at the end. */
+/* Checks a copy there and back, with a different value in each 4 KiB and at the end. */
 static bool comes_back(bench_t *bench, const subject_t *subject, const char *work,
                        const char *device) {
     size_t bytes = subject->bytes;

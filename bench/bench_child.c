@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In the child; execv takes no const, and writes nothing. */
+/* Runs in the child. execv's parameter is not const, but execv does not write. */
 static void become(const char *program, const char *const *arguments) {
     char *list[BENCH_CHILD_ARGUMENTS + 2] = {(char *)(uintptr_t) "gantry_bench"};
     for (size_t i = 0; i < BENCH_CHILD_ARGUMENTS && arguments[i]; ++i)
@@ -39,7 +39,7 @@ bool bench_child_run(const char *program, const char *const *arguments, double *
         become(program, arguments);
     }
     (void)close(ends[1]);
-    /* one short line: one read */
+    /* one read gets one short line */
     ssize_t length = child > 0 ? read(ends[0], text, sizeof text - 1) : 0;
     (void)close(ends[0]);
     if (child > 0 && waitpid(child, &state, 0) != child) state = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This program once more, in a fresh process that prints numbers: for what a process pays only
- * once. Externally synchronised. */
+/* Starts this program again, in a fresh process that prints numbers, to measure costs that a
+ * process pays once. Threads: externally synchronised. */
 #ifndef GANTRY_BENCH_CHILD_H
 #define GANTRY_BENCH_CHILD_H
 
@@ -9,7 +9,7 @@
 
 #define BENCH_CHILD_ARGUMENTS 6
 
-/* arguments: after the program's name, NULL-terminated. false when the child fails or prints
+/* arguments follow the program's name and end with NULL. Returns false if the child fails or prints
  * fewer than count numbers. */
 bool bench_child_run(const char *program, const char *const *arguments, double *out, size_t count);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sharing costs on this machine.
+/* The cost of sharing on this machine.
  *
- * A cache line that threads on two cores write in turn: the cores of a virtual machine may lie near
- * each other or far apart, and not the same way all day; whatever threads hand to each other goes
- * by it.
+ * A cache line that threads on two cores write in turn: threads hand data to each other at this
+ * speed. The cores of a virtual machine may be near each other or far apart, and this may change.
  *
- * Steps of integers that need nothing of a core but that it decodes them: where its other thread is
- * someone else's, the median lies far above the best, although no one takes time from this
- * machine. Loops of few instructions suffer least. */
+ * Integer steps that only need a core's decoder: if another machine uses the core's other hardware
+ * thread, the median is far above the best, although this machine's CPU time shows nothing. Loops
+ * of few instructions suffer least. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -18,9 +17,9 @@
 #define CORES_CALLS 100000
 
 typedef struct line_t {
-    _Alignas(64) atomic_int turn; /* odd: the other's */
+    _Alignas(64) atomic_int turn; /* odd: the other thread's turn */
     _Alignas(64) int calls;
-    int core; /* the other's */
+    int core; /* of the other thread */
 } line_t;
 
 typedef struct cores_t {
@@ -36,7 +35,7 @@ static bool stay_on(int core) {
 
 static void *answer(void *argument) {
     line_t *line = argument;
-    (void)stay_on(line->core); /* slow without, not wrong */
+    (void)stay_on(line->core); /* a failure makes it slow, not wrong */
     for (int i = 0; i < line->calls; ++i) {
         while (atomic_load(&line->turn) != 2 * i + 1) continue;
         atomic_store(&line->turn, 2 * i + 2);
@@ -60,7 +59,7 @@ static bool pass_line(void *argument, int calls) {
 }
 
 #if defined(__GNUC__)
-#define KEEP_APART(x) __asm__("" : "+r"(x)) /* in a register of its own, not in a vector */
+#define KEEP_APART(x) __asm__("" : "+r"(x)) /* keeps x in a register of its own, not in a vector */
 #else
 #define KEEP_APART(x) (void)(x)
 #endif
@@ -89,7 +88,7 @@ static void measure_one_core(bench_t *bench) {
     bench_report_contenders(&bench->report, &shown, contenders, 1, 0);
 }
 
-/* The first two that this process may use. */
+/* The first two cores that this process may use. */
 static bool find_cores(cores_t *out) {
     cpu_set_t set;
     int found = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library counts by columns. A row-major matrix is the column-major transpose of itself, so C =
- * A B by rows is C' = B' A' by columns: the operands change places, and one layout serves all
- * three. */
+/* cuBLASLt is column-major. A row-major matrix is the transpose of a column-major one, so a
+ * row-major C = A B is a column-major C' = B' A': the operands change places, and one layout serves
+ * all three. */
 #include "bench_cuda_product.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "bench_timer.h"
 
-#define WORKSPACE_BYTES (UINT64_C(32) << 20) /* Gantry's bound */
+#define WORKSPACE_BYTES (UINT64_C(32) << 20) /* Gantry's limit */
 #define TRIAL_NS 10000000u
 
 enum { PREFERENCE_WORKSPACE = 1 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Square matrix products by cuBLASLt called directly, as Gantry asks for them: row-major, the same
- * types, the same most workspace.
+/* Square matrix products by cuBLASLt called directly, with the same types, layout (row-major) and
+ * workspace limit as Gantry's.
  *
- * The library proposes ways to compute; the first one is what it takes to be best, and of the first
- * few the one that is measured as fastest is known, too. Owner: the caller. Externally
+ * The library proposes algorithms, the best first by its own heuristic. Opening a product also
+ * measures the first few and finds the fastest. Owner: the caller. Threads: externally
  * synchronised. */
 #ifndef GANTRY_BENCH_CUDA_PRODUCT_H
 #define GANTRY_BENCH_CUDA_PRODUCT_H
@@ -40,17 +40,17 @@ typedef struct bench_product_t {
     int fastest; /* of choices */
 } bench_product_t;
 
-/* a and b: n * n elements each. false after a message on standard error, and then nothing is to
- * close. */
+/* a and b have n * n elements each. Returns false after a message on standard error; then there is
+ * nothing to close. */
 bool bench_product_open(bench_product_t *product, const bench_card_t *card,
                         bench_product_type_t type, int n, const void *a, const void *b);
-/* The same without looking for the fastest: fastest is the first. */
+/* The same without measuring: fastest is the first algorithm. */
 bool bench_product_open_first(bench_product_t *product, const bench_card_t *card,
                               bench_product_type_t type, int n, const void *a, const void *b);
 void bench_product_close(bench_product_t *product);
-/* `calls` products one after the other, waited for at the end. */
+/* Runs `calls` products one after the other, and waits at the end. */
 bool bench_product_run(const bench_product_t *product, int choice, int calls);
-/* c, n * n elements. */
+/* Reads c, n * n elements. */
 bool bench_product_read(const bench_product_t *product, void *c);
 
 #endif

@@ -45,7 +45,7 @@ bool bench_cuda_open(bench_cuda_t *table) {
            is_ok(table->cuDriverGetVersion(&table->driver_version), "cuDriverGetVersion");
 }
 
-/* As Gantry opens them: for a driver of CUDA 12 that one's own library first. */
+/* Opens NVRTC as Gantry does: for a driver of CUDA 12, the library of CUDA 12 first. */
 bool bench_nvrtc_open(bench_nvrtc_t *table, int driver_version) {
     static const char *const for_13[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
                                          NULL};
@@ -76,7 +76,7 @@ static bool open_nvml(bench_nvml_t *table) {
     return is_ok(table->nvmlInit_v2(), "nvmlInit");
 }
 
-/* NVML knows a part of a card (MIG) by another tag than bench_cuda_uuid gives it. */
+/* Finds a card or a part of one (MIG), which has another prefix in NVML than in bench_cuda_uuid. */
 static bool find_by_uuid(const bench_nvml_t *nvml, const char *uuid, void **card) {
     char part[BENCH_UUID_BYTES];
     if (nvml->nvmlDeviceGetHandleByUUID(uuid, card) == 0) return true;
@@ -95,7 +95,7 @@ int64_t bench_card_used_bytes(const char *uuid) {
     return ok ? (int64_t)total_free_used[2] : -1;
 }
 
-/* ---- what a card is called ---- */
+/* ---- names of a card ---- */
 
 void bench_cuda_uuid(const bench_cuda_t *cuda, int device, char out[BENCH_UUID_BYTES]) {
     unsigned char id[16] = {0};
@@ -195,7 +195,7 @@ bool bench_card_read(const bench_card_t *card, void *target, bench_address_t sou
 
 /* ---- the small kernel ---- */
 
-/* Also in OpenCL C, which the stand-in for NVIDIA's driver compiles. */
+/* This text is also OpenCL C, which the stand-in for NVIDIA's driver compiles. */
 static const char small_add_text[] =
     "#if defined(__OPENCL_VERSION__)\n"
     "kernel void add(global float *x) { int i = (int)get_local_id(0); x[8 + i] = x[i] + x[4 + i]; }\n"
@@ -205,8 +205,8 @@ static const char small_add_text[] =
 
 enum { MOST_CAPABILITIES = 64 };
 
-/* What NVRTC compiles for: the card, or, when the card is newer than NVRTC, the newest it knows,
- * as PTX. 0: for nothing. */
+/* NVRTC's target: the card, or the newest one that NVRTC knows, as PTX, if the card is newer. 0: no
+ * target. */
 static int target_of(const bench_nvrtc_t *nvrtc, int capability) {
     int known[MOST_CAPABILITIES], count = 0, newest = 0;
     if (nvrtc->nvrtcGetNumSupportedArchs(&count) != 0 || count > MOST_CAPABILITIES ||
@@ -218,7 +218,7 @@ static int target_of(const bench_nvrtc_t *nvrtc, int capability) {
     return newest;
 }
 
-/* Owned by the caller; NULL after a failure. */
+/* The binary, which the caller frees; NULL after a failure. */
 static char *compile_small_add(const bench_card_t *card) {
     bench_nvrtc_t nvrtc;
     char architecture[40];

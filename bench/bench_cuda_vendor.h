@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA's libraries called directly, as the baselines on a card: the driver, NVRTC, cuBLASLt and
- * NVML. Opened at run time, or as the variables GANTRY_CUDA_LIBRARY, _NVRTC, _CUBLAS and _NVML say,
- * and declared here as far as they are used.
+/* NVIDIA's libraries called directly, as baselines on a card: the driver, NVRTC, cuBLASLt and NVML.
+ * They are opened at run time; the variables GANTRY_CUDA_LIBRARY, _NVRTC, _CUBLAS and _NVML name
+ * other files. Only the functions in use are declared.
  *
- * A card is opened with its primary context, which Gantry uses as well, and the context is current
- * in the opening thread until the card is closed. Libraries stay loaded. A failure says why on
- * standard error. Externally synchronised. */
+ * A card is opened with its primary context, which Gantry uses as well. The context is current in
+ * the opening thread until the card is closed. Libraries stay loaded. A failure prints its reason
+ * to standard error. Threads: externally synchronised. */
 #ifndef GANTRY_BENCH_CUDA_VENDOR_H
 #define GANTRY_BENCH_CUDA_VENDOR_H
 
@@ -109,8 +109,7 @@ bool bench_cublas_open(bench_cublas_t *cublas, int driver_version);
 void bench_cuda_uuid(const bench_cuda_t *cuda, int device, char out[BENCH_UUID_BYTES]);
 void bench_cuda_pci(const bench_cuda_t *cuda, int device, char out[32]);
 
-/* Bytes of the card's memory that all processes use, as NVML says; -1 when it cannot be asked.
- * Makes no context. */
+/* Bytes of the card's memory that all processes use, by NVML; -1 without NVML. Makes no context. */
 int64_t bench_card_used_bytes(const char *uuid);
 
 /* ---- a card ---- */
@@ -126,7 +125,7 @@ typedef struct bench_card_t {
 bool bench_card_open(bench_card_t *card, const char *uuid);
 void bench_card_close(bench_card_t *card); /* also one whose opening failed */
 
-/* NULL, or 0, with the driver's code on standard error. */
+/* The address, or 0 after printing the driver's code to standard error. */
 bench_address_t bench_card_alloc(const bench_card_t *card, size_t bytes);
 void bench_card_free(const bench_card_t *card, bench_address_t address); /* 0 is allowed */
 /* waits */
@@ -136,8 +135,7 @@ bool bench_card_write(const bench_card_t *card, bench_address_t target, const vo
 bool bench_card_read(const bench_card_t *card, void *target, bench_address_t source, size_t bytes);
 bool bench_card_wait(const bench_card_t *card);
 
-/* A kernel that adds x[0..3] and x[4..7] into x[8..11], compiled by NVRTC, and such an x of 1 to
- * 8. */
+/* A kernel, compiled by NVRTC, that adds x[0..3] and x[4..7] into x[8..11], and an x of 1 to 8. */
 typedef struct bench_small_add_t {
     const bench_card_t *card;
     void *module, *function;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dispatch: an add of 4 elements from the call to its readable result, release included. Every call
- * is timed by itself (the clock's own reading is part of the figure); the devices take turns in
- * ten rounds. */
+/* Dispatch: an add of 4 elements, from the call to its result on the host and the release. Every
+ * call is timed by itself, and the figure includes reading the clock. The devices take turns in ten
+ * rounds. */
 #include "bench.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the drivers list by themselves, one line per device: tells what a variable like
- * CUDA_VISIBLE_DEVICES hides in each of them, and whether both call a card by the same names.
- * Gantry is not asked. */
+/* The devices that the drivers list without Gantry, one on each line. This shows the effect of
+ * variables like CUDA_VISIBLE_DEVICES on each driver, and whether both drivers have the same names
+ * for a card. */
 #include "bench.h"
 
 #include <string.h>

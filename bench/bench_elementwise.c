@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elementwise ops on 16 Mi float32. Add counts 12 bytes per element (two read, one written) and is
- * held against a plain C loop on all cores, which stands for the machine's own add bandwidth;
- * the others count 8. */
+/* Elementwise ops on 16 Mi float32. Add counts 12 bytes per element (two read, one written); the
+ * others count 8. Add is compared with a plain C loop on all cores, which shows the bandwidth of
+ * the machine. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launching: the smallest op through Gantry against the driver's own enqueue of such a kernel; many
- * in a row with one wait at the end (pipelined), and each waited for. And what waiting costs the
- * driver alone where a kernel takes some 50 us: a processor's driver has to wake a thread, a
- * second one for a second work-item, and the caller. */
+/* Launching: the smallest op through Gantry, against the driver's own enqueue of such a kernel.
+ * Many with one wait at the end (pipelined), and each with a wait. Also the driver's own cost of
+ * waiting for a kernel of about 50 us: the driver of a processor has to wake a thread, another one
+ * for a second work-item, and the caller. */
 #include "bench.h"
 
 #include <string.h>
@@ -103,7 +103,7 @@ static void close_subject(subject_t *subject) {
     if (subject->queue.queue) bench_queue_close(&subject->queue);
 }
 
-/* One device with its raw driver; contenders: cpu:0, the device, the driver. */
+/* Measures one device and its raw driver; the contenders are cpu:0, the device and the driver. */
 static void measure(bench_t *bench, subject_t *cpu, subject_t *subject,
                     const bench_device_t *device, bool wait) {
     bench_contender_t contenders[3] = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --layers: what the ops of a case do, step by step. The case runs again for it, as recording takes
- * time of its own; its figures are thrown away. */
+/* --layers: the steps of a case's ops. Recording takes time, so the case runs once more for it, and
+ * the figures of that run are dropped. */
 #include "bench.h"
 
 #include <stdlib.h>

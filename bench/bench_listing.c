@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listing devices from nothing: each time a fresh child process, since loaders and drivers keep
- * what they found. The reference asks the OpenCL driver for platforms, devices and a few of
- * their properties, and nothing else. */
+/* Listing devices in a fresh child process each time, because loaders and drivers cache their
+ * devices. The reference only queries the OpenCL driver's platforms, devices and a few of their
+ * properties. */
 #include "bench.h"
 
 #include <string.h>
@@ -56,14 +56,14 @@ int bench_listing_child(const char *what) {
 
 /* ---- in the parent ---- */
 
-/* Seconds of one child; 0 when it failed. */
+/* The seconds of one child; 0 if it fails. */
 static double run_child(const char *program, const char *what) {
     double nanoseconds;
     const char *const arguments[] = {"--listing-child", what, NULL};
     return bench_child_run(program, arguments, &nanoseconds, 1) ? nanoseconds * 1e-9 : 0;
 }
 
-/* Median and best in seconds. */
+/* Adds a row; median and best are in seconds. */
 static void add_row(bench_t *bench, const char *work, const char *on, double median, double best,
                     double most_ms) {
     bench_row_t row = {.subject = "listing",
@@ -90,7 +90,7 @@ static void add_sample(series_t *series, double seconds) {
     if (seconds > 0) series->seconds[series->count++] = seconds;
 }
 
-/* Sorts, so that seconds[0] is the best. */
+/* Sorts the samples, so that seconds[0] is the best. Returns whether there are any. */
 static bool has_samples(series_t *series) {
     series->median = bench_median(series->seconds, series->count);
     return series->count > 0;
@@ -98,7 +98,7 @@ static bool has_samples(series_t *series) {
 
 void bench_listing(bench_t *bench) {
     series_t raw = {0}, all = {0}, cpu = {0};
-    double beyond[LISTING_ROUNDS]; /* of neighbours in time */
+    double beyond[LISTING_ROUNDS]; /* differences of neighbours in time */
     size_t rounds = bench->quick ? 5 : LISTING_ROUNDS, pairs = 0;
     for (size_t i = 0; i < rounds; ++i) {
         double driver = run_child(bench->program, "raw"), gantry = run_child(bench->program, "all");

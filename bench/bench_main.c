@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_bench: measures Gantry on every device of the machine, beside the libraries it competes
- * with.
+/* gantry_bench: measures Gantry on every device of the machine, beside its competitors.
  *
- *   gantry_bench [--case NAME[,NAME...]] [--device NAME[,NAME...]] [--repeat N] [--quick] [--json
- *   FILE]
- *                [--layers[=wait]] [--max-n N] [--max-bytes N] [--types TYPE[,TYPE...]]
+ *   gantry_bench [--case NAME[,NAME...]] [--device NAME[,NAME...]] [--repeat N] [--quick]
+ *                [--json FILE] [--layers[=wait]] [--max-n N] [--max-bytes N]
+ *                [--types TYPE[,TYPE...]]
  *   gantry_bench --drivers */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -21,12 +20,12 @@ typedef struct case_t {
 } case_t;
 
 static const case_t cases[] = {
-    {"dispatch", "an add of 4 elements, from the call to the result, release included",
+    {"dispatch", "an add of 4 elements, from the call to the result and its release",
      bench_dispatch},
     {"cores",
-     "what sharing costs: steps of one core, a cache line from one core to another and back",
+     "the cost of sharing: steps of one core, a cache line from one core to another and back",
      bench_cores},
-    {"launch", "small ops one after another, waited for at the end or each time", bench_launch},
+    {"launch", "small ops, with one wait at the end or a wait for each op", bench_launch},
     {"transfer", "host to device and back, 4 KiB to 64 MiB", bench_transfer},
     {"elementwise", "add, tanh and exp of 16 Mi float32", bench_elementwise},
     {"reduce", "sum of 16 Mi float32", bench_reduce},
@@ -51,7 +50,7 @@ typedef struct options_t {
     bool quick;
 } options_t;
 
-/* ---- what the cases share ---- */
+/* ---- services for the cases ---- */
 
 bool bench_is_ok(gantry_status_t status, const char *device, const char *what) {
     if (status == GANTRY_OK) return true;
@@ -60,7 +59,7 @@ bool bench_is_ok(gantry_status_t status, const char *device, const char *what) {
     return false;
 }
 
-/* Also says whose products are measured. */
+/* Also keeps the line that names the library of the products. */
 static void log_line(void *user, gantry_log_level_t level, const char *text) {
     (void)user;
     if (level >= GANTRY_LEVEL_WARNING || strstr(text, "take the portable kernels"))
@@ -109,7 +108,7 @@ bool bench_is_in(const char *list, const char *name) {
     return !list;
 }
 
-/* The first item of the list that no case is called; NULL when all are known. */
+/* The first item of the list that is not a case; NULL if all are. */
 static const char *unknown_case(const char *list) {
     for (const char *item = list; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL) {
         size_t length = strcspn(item, ",");
@@ -131,13 +130,13 @@ static int usage(FILE *out) {
         (void)fprintf(out, "  %-13s %s\n", cases[i].name, cases[i].what);
     (void)fprintf(
         out,
-        "\nDevices are named in any spelling, e.g. cpu:0,opencl:0 or GPU:0. --repeat sets the rounds (1 to %d, default %d, with --quick %d).\n--max-n and --max-bytes bound matrices and tensors of the card_ cases; "
-        "--types names those of card_matmul: float32, TF32, float16, bfloat16. --drivers prints what the raw drivers list, and measures nothing.\n--layers runs each case once more, with few rounds, and prints where the time of its ops went; =wait waits for every op, so that kernels of all devices are timed. Figures are of the runs without it.\n",
+        "\n--device takes any spelling, e.g. cpu:0,opencl:0 or GPU:0. --repeat sets the number of rounds (1 to %d, default %d, with --quick %d).\n--max-n and --max-bytes limit matrices and tensors of the card_ cases; "
+        "--types selects the types of card_matmul: float32, TF32, float16, bfloat16. --drivers prints the devices that the raw drivers list, and measures nothing.\n--layers runs each case once more, with few rounds, and prints how its ops spend their time; =wait waits for every op, so that the kernels of all devices are timed. The figures come from the runs without it.\n",
         BENCH_MAX_ROUNDS, BENCH_ROUNDS, BENCH_QUICK_ROUNDS);
     return out == stdout ? 0 : 2;
 }
 
-/* -1: go on; else the exit code. */
+/* Returns -1 to go on, else the exit code. */
 static int parse(int argc, char **argv, options_t *options) {
     for (int i = 1; i < argc; ++i) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
@@ -192,7 +191,7 @@ static void add_device(bench_t *bench, const gantry_physical_device_t *physical)
                    details.hardware_name, details.platform, details.driver_version);
 }
 
-/* wanted: names with commas between them; NULL: all. */
+/* wanted is a comma-separated list of names; NULL: all. */
 static bool open_runtime(bench_t *bench, const char *wanted) {
     bench->runtime = bench_runtime(NULL);
     if (!bench->runtime) return false;
@@ -244,8 +243,8 @@ int main(int argc, char **argv) {
     options_t options = {.most_n = 16384, .most_bytes = 1ull << 30};
     int code = parse(argc, argv, &options);
     if (code >= 0) return code;
-    /* The libraries' own threads must sleep while others are measured: set before any of them is
-     * opened. */
+    /* The threads of a library must sleep while others are measured. The variable must be set
+     * before a library is opened. */
     (void)setenv("OMP_WAIT_POLICY", "passive", 0);
     bench_t bench = {.program = "/proc/self/exe",
                      .json = options.json,
@@ -266,8 +265,7 @@ int main(int argc, char **argv) {
         }
         code = print_and_write(&bench) && !bench.is_wrong ? 0 : 1;
         if (bench.report.count == 0) {
-            (void)fprintf(stderr,
-                          "nothing was measured: the cases have nothing for these devices\n");
+            (void)fprintf(stderr, "nothing was measured: no case fits these devices\n");
             code = 1;
         }
     }

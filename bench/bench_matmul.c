@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products, square, float32, 2 n^3 operations each; beside oneDNN and OpenBLAS called
+/* Square matrix products of float32, with 2 n^3 operations each, beside oneDNN and OpenBLAS called
  * directly. The reference of a row is the faster of the two at that size. */
 #include "bench.h"
 
@@ -9,7 +9,7 @@
 #include "bench_vendor.h"
 
 #define MATMUL_LEAST_RATIO 0.7
-#define MATMUL_RATIO_SIZE 1024 /* at which the target is set */
+#define MATMUL_RATIO_SIZE 1024 /* the size with the target */
 
 typedef struct device_subject_t {
     gantry_scope_t *scope;
@@ -130,10 +130,9 @@ void bench_matmul(bench_t *bench) {
     bench_blas_t blas;
     bench_blas_open(&blas);
     if (!blas.dnnl_sgemm)
-        (void)fprintf(stderr, "matmul: oneDNN is not here (libdnnl); its rows are left out\n");
+        (void)fprintf(stderr, "matmul: oneDNN (libdnnl) is missing, and so are its rows\n");
     if (!blas.cblas_sgemm)
-        (void)fprintf(stderr,
-                      "matmul: OpenBLAS is not here (libopenblas); its rows are left out\n");
+        (void)fprintf(stderr, "matmul: OpenBLAS (libopenblas) is missing, and so are its rows\n");
     static const int sizes[] = {256, 1024, 2048};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
         if (sizes[i] <= 1024 || !bench->quick) measure(bench, &blas, sizes[i]);

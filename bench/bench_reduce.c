@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions: the sum of 16 Mi float32, 4 bytes read per element. */
+/* Reductions: the sum of 16 Mi float32, which reads 4 bytes per element. */
 #include "bench.h"
 
 #include <string.h>

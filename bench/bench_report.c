@@ -107,7 +107,7 @@ void bench_report_contenders(bench_report_t *report, const bench_measure_t *meas
 typedef struct head_t {
     char date[32], processor[128], system[160];
     int cores;
-    double others; /* share of the cores that other processes had meanwhile */
+    double others; /* share of the cores' time that other processes used meanwhile */
 } head_t;
 
 static head_t make_head(const bench_report_t *report, double wall_seconds) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was measured, as a table for people and as JSON for programs; on which machine, with which
- * versions.
+/* The measurements, the machine and the versions, as a table for people and as JSON for programs.
  *
- * Owns its rows (init, deinit). Judges nothing but whether a stated target was reached; a missed
- * one is printed, never an error. Externally synchronised. */
+ * Owns its rows (init, deinit). Only checks whether stated targets are reached; a missed target is
+ * printed, and never an error. Threads: externally synchronised. */
 #ifndef GANTRY_BENCH_REPORT_H
 #define GANTRY_BENCH_REPORT_H
 
@@ -31,15 +30,15 @@ typedef struct bench_row_t {
 typedef struct bench_report_t {
     bench_row_t *rows;
     size_t count, capacity;
-    char notes[BENCH_MAX_NOTES][256]; /* what was left out, and why */
+    char notes[BENCH_MAX_NOTES][256]; /* the parts that did not run, with their reasons */
     size_t note_count;
-    bool is_without_targets; /* figures that are none miss and reach nothing */
+    bool is_without_targets; /* meaningless figures neither reach nor miss a target */
     uint64_t started_ns;
     double load_at_start;
     double busy_at_start, own_at_start; /* processor seconds, of the machine and of this process */
 } bench_report_t;
 
-/* How a time per call is shown. */
+/* The form in which a time per call is shown. */
 typedef struct bench_measure_t {
     const char *subject, *work, *unit;
     /* per call, in the unit's numerator (GB, GFLOP); 0: the unit is a time */
@@ -48,28 +47,28 @@ typedef struct bench_measure_t {
     const bench_contender_t *reference; /* NULL: none */
     double least_ratio;                 /* target of against_reference for devices; 0: none */
     double most;                        /* target of the median, for times; 0: none */
-    bool spares_cpu;                    /* the target is not for the CPU backend */
+    bool spares_cpu;                    /* the CPU backend has no target */
 } bench_measure_t;
 
 void bench_report_init(bench_report_t *report);
 void bench_report_deinit(bench_report_t *report);
 
-/* One row; a report without memory for it says so on standard error. */
+/* Adds a row. Prints an error if there is no memory for it. */
 void bench_report_add(bench_report_t *report, const bench_row_t *row);
-/* A sentence for the report's end, also on standard error; one that is there already is not
- * repeated. */
+/* Adds a sentence to the end of the report, unless it has it already, and prints it to standard
+ * error. */
 void bench_report_note(bench_report_t *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* One row per contender that did not fail. device_count: the first so many contenders are devices;
- * contender 0 is the baseline when it is called "cpu:0". */
+/* Adds a row for each contender that did not fail. The first device_count contenders are devices.
+ * Contender 0 is the baseline if its name is "cpu:0". */
 void bench_report_contenders(bench_report_t *report, const bench_measure_t *measure,
                              const bench_contender_t *contenders, size_t count,
                              size_t device_count);
 
-/* Device lines for the head: one text per device. */
+/* Prints the report; devices are the lines of its head, one for each device. */
 void bench_report_print(const bench_report_t *report, const char *const *devices,
                         size_t device_count);
-/* false when the file cannot be written. */
+/* Returns false if the file cannot be written. */
 bool bench_report_write_json(const bench_report_t *report, const char *path,
                              const char *const *devices, size_t device_count);
 

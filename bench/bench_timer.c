@@ -20,7 +20,7 @@ void bench_pause_ms(unsigned milliseconds) {
     (void)nanosleep(&time, NULL);
 }
 
-/* Until threads are awake, spread over the cores, and caches are filled. */
+/* Runs calls until the threads are awake and spread over the cores, and the caches are filled. */
 static bool warm_up(const bench_contender_t *contender) {
     uint64_t start = bench_now_ns();
     do {
@@ -56,8 +56,8 @@ void bench_interleave(bench_contender_t *contenders, size_t count, int rounds, i
     }
 }
 
-/* Few calls with one wait cost more each than many: they are doubled until that is small. 0: the
- * contender fails. */
+/* The time per call. One wait costs much for few calls, so their number is doubled until its share
+ * is small. Returns 0 if the contender fails. */
 static double seconds_per_call(const bench_contender_t *contender, int most) {
     uint64_t took;
     int calls = 1;

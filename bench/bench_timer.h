@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time, and measuring several contenders side by side.
  *
- * Machines drift: contenders are run in turn, round after round, so that a ratio compares
- * neighbours in time. Keeps seconds per call; does not know what a call did. Externally
- * synchronised. */
+ * Machines drift. So contenders run in turn, round after round, and a ratio compares neighbours in
+ * time. Keeps only seconds per call. Threads: externally synchronised. */
 #ifndef GANTRY_BENCH_TIMER_H
 #define GANTRY_BENCH_TIMER_H
 
@@ -12,17 +11,17 @@
 #include <stdint.h>
 
 #define BENCH_MAX_ROUNDS 64
-/* Before each contender's turn. A thread pool's idle threads spin for up to some 20 ms and would
- * take a core away. */
+/* The pause before each contender's turn. Idle threads of a pool spin for up to about 20 ms, and
+ * would occupy a core. */
 #define BENCH_PAUSE_MS 40
 
-/* Nanoseconds of a clock that only goes forward. */
+/* Nanoseconds of a monotonic clock. */
 uint64_t bench_now_ns(void);
 void bench_pause_ms(unsigned milliseconds);
 
 typedef struct bench_contender_t {
     const char *name; /* a device's alias or a library's name */
-    /* Does `calls` calls and returns when all their results are there; false ends its part. */
+    /* Does `calls` calls and waits for all results. After false the contender is not run again. */
     bool (*run)(void *subject, int calls);
     void *subject;
     bool failed;
@@ -30,7 +29,7 @@ typedef struct bench_contender_t {
     double seconds[BENCH_MAX_ROUNDS]; /* per call, one entry per round */
 } bench_contender_t;
 
-/* Each round: a pause in which the others' threads go to sleep, some ms to warm up, then `calls`
+/* Each round has a pause, in which other threads go to sleep, some ms to warm up, and then `calls`
  * timed calls. */
 void bench_interleave(bench_contender_t *contenders, size_t count, int rounds, int calls);
 

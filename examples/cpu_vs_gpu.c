@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same work on the CPU and on the GPU: uniform random matrices, their product, the sum of it;
- * timed on each, results compared.
+/* Times the same work on the CPU and on the GPU, and compares the results: makes uniform random
+ * matrices, multiplies them, and adds up the product.
  *
  *   cpu_vs_gpu [--size N] [--repeat N] [--devices A,B]
  *
- * Random numbers are the same on every device, so the sums must agree but for the order of the
- * product's additions. */
+ * All devices have the same random numbers, so the sums differ only by the order of the product's
+ * additions. */
 #define _POSIX_C_SOURCE 200809L
 #include "example.h"
 
@@ -15,7 +15,7 @@
 
 typedef struct result_t {
     char device[64];
-    /* best of the repetitions, kernels and waiting, without the first (building programs) */
+    /* the best repetition, including the wait; the first one, which builds programs, is left out */
     double seconds;
     double first_seconds;
     double sum;
@@ -28,8 +28,8 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* a [10n, n/10] times b [n/10, 100n] as the guide has it, scaled: a is size x size/4, b is
- * size/4 x size. */
+/* The guide multiplies [10n, n/10] by [n/10, 100n]. Here a is size x size/4, and b is size/4 x
+ * size. */
 static double multiply_and_sum(gantry_runtime_t *runtime, const char *device, int64_t size,
                                float *out_sum) {
     double start = now();
@@ -84,7 +84,7 @@ static int compare(const result_t *results, size_t count, int64_t size) {
     }
     for (size_t i = 1; i < count; ++i) {
         double difference = fabs(results[i].sum - results[0].sum) / fabs(results[0].sum);
-        (void)printf("%s against %s: sums differ by %.2g of their value%s\n", results[i].device,
+        (void)printf("%s and %s: the sums differ by %.2g of their value%s\n", results[i].device,
                      results[0].device, difference, difference <= 1e-5 ? "" : " - more than 1e-5");
         if (!(difference <= 1e-5)) return 1;
     }
@@ -116,7 +116,7 @@ int main(int argc, char **argv) {
     char list[256];
     (void)snprintf(list, sizeof list, "%s", devices ? devices : gpus ? "/CPU:0,/GPU:0" : "/CPU:0");
     if (!devices && !gpus)
-        (void)printf("There is no GPU and no OpenCL device here; only the CPU is measured.\n");
+        (void)printf("This machine has no GPU and no OpenCL device; only the CPU is measured.\n");
     (void)printf("[%lld,%lld] x [%lld,%lld], float32\n", (long long)size, (long long)(size / 4),
                  (long long)(size / 4), (long long)size);
     result_t results[8];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the examples share: a log that goes to standard error, and a way to stop at the first
- * error. Public API only. */
+/* The examples share this: a log to standard error, and a check that ends the program at the first
+ * error. Uses only the public API. */
 #ifndef GANTRY_EXAMPLES_EXAMPLE_H
 #define GANTRY_EXAMPLES_EXAMPLE_H
 
@@ -11,19 +11,19 @@
 static inline void example_log(void *user, gantry_log_level_t level, const char *text) {
     (void)user;
     static const char letters[] = "?DIWE";
-    (void)fflush(stdout); /* so that both streams show in order where they meet */
+    (void)fflush(stdout); /* keeps both streams in order on one terminal */
     (void)fprintf(stderr, "%c %s\n",
                   letters[(unsigned)level < sizeof letters - 1 ? (unsigned)level : 0], text);
 }
 
-/* A program may exit; the library never does. */
+/* Ends the program after an error. The library itself never exits. */
 static inline void example_check(gantry_status_t status, const char *what) {
     if (status == GANTRY_OK) return;
     (void)fprintf(stderr, "%s: %s: %s\n", what, gantry_status_name(status), gantry_last_message());
     exit(1);
 }
 
-/* Prints as Python prints a tensor: the elements, shape and type. */
+/* Prints a tensor as Python does: its elements, shape and type. */
 static inline void example_print(const gantry_tensor_t *tensor) {
     char text[4096], shape[128];
     if (gantry_tensor_format(tensor, NULL, text, sizeof text, NULL) != GANTRY_OK) {
@@ -35,7 +35,7 @@ static inline void example_print(const gantry_tensor_t *tensor) {
                  gantry_dtype_name(gantry_tensor_dtype(tensor)));
 }
 
-/* Prints where the time went; the profile was started. */
+/* Prints the profile, which must have been started. */
 static inline void example_print_profile(gantry_runtime_t *runtime) {
     size_t length = 0;
     example_check(gantry_profile_format(runtime, GANTRY_REPORT_TEXT, NULL, 0, &length),

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorFlow's guide "Use a GPU", in C: the same steps in the same order, with what each prints.
+/* TensorFlow's guide "Use a GPU", in C: the same steps in the same order, with the same output.
  *
- * A machine without a GPU runs it too: its OpenCL CPU devices (PoCL) are presented as GPUs, because
- * this program asks for it. Virtual devices and distribution strategies are chapters of their
- * own and not part of it yet. */
+ * It also runs on a machine without a GPU: this program lets OpenCL CPU devices (PoCL) count as
+ * GPUs. The chapters on virtual devices and distribution strategies are not part of it yet. */
 #include "example.h"
 
 static void heading(const char *text) { (void)printf("\n== %s ==\n", text); }
 
-/* Each chapter that changes settings is a runtime of its own: settings freeze with the first
- * operation. */
+/* Settings freeze with the first operation. So each chapter that changes settings has its own
+ * runtime. */
 static gantry_runtime_t *open_runtime(void) {
     gantry_runtime_options_t options = {
         .struct_size = sizeof options, .log = example_log, .opencl_cpu_as_gpu = GANTRY_ON};
@@ -66,12 +65,12 @@ static void place_by_hand(gantry_runtime_t *runtime) {
     const gantry_tensor_t *a = gantry_scope_keep(cpu, matrix_a(cpu)),
                           *b = gantry_scope_keep(cpu, matrix_b(cpu));
     example_check(gantry_scope_end(cpu), "constants on the CPU");
-    example_print(gantry_matmul(scope, a, b, NULL)); /* a and b are copied to the GPU for it */
+    example_print(gantry_matmul(scope, a, b, NULL)); /* this copies a and b to the GPU */
     example_check(gantry_scope_end(scope), "matmul");
 }
 
-/* The guide's try/except: the first runtime is initialised already, so the setting is refused; a
- * fresh one takes it. */
+/* The guide's try/except. The used runtime is initialized and refuses the setting; a fresh one
+ * accepts it. */
 static void limit_visible(gantry_runtime_t *used) {
     heading("Limiting GPU memory growth: one visible GPU");
     const gantry_physical_device_t *gpus[8];
@@ -149,7 +148,7 @@ static void place_softly(gantry_runtime_t *runtime) {
                      gantry_placement_reason_text(record.reason));
 }
 
-/* A tower on each GPU, their sum on the CPU. */
+/* Runs a tower on each GPU, and adds them on the CPU. */
 static void run_towers(gantry_runtime_t *runtime) {
     heading("Using multiple GPUs: manual");
     const gantry_logical_device_t *gpus[8];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which language is a word from? Softmax regression on hashed character n-grams, trained on the
+/* Finds the language of a word, by softmax regression on hashed character n-grams, trained on the
  * device of your choice.
  *
- *   language_id [options] [LABEL=FILE ...]        trains, tests on words held out
+ *   language_id [options] [LABEL=FILE ...]        trains, and tests on held-out words
  *   language_id --load FOLDER --classify          reads words from standard input
- *   language_id --profile on|wait ...             prints where the time of the training went
+ *   language_id --profile on|wait ...             prints the profile of the training
  *
- * The model is logits = x w + b, with x [batch, features] made on the host. Gradients are written
- * out by hand and applied by Adam; weights and Adam's averages are variables on the device. Only
- * what a progress bar needs is read back while it trains. */
+ * The model is logits = x w + b. The host makes x [batch, features]. The gradients are written out
+ * by hand, and Adam applies them. Weights and Adam's moments are variables on the device. The
+ * training reads back only the loss that it prints. */
 #define _POSIX_C_SOURCE 200809L
 #include "example.h"
 
@@ -174,7 +174,7 @@ static void close_model(model_t *model) {
     free(model->targets);
 }
 
-/* x [count, features] of these words. */
+/* Makes x [count, features] of these words. */
 static const gantry_tensor_t *make_inputs(model_t *model, gantry_scope_t *scope,
                                           const word_t *words, size_t count) {
     uint32_t features = model->options->features;
@@ -195,7 +195,7 @@ static const gantry_tensor_t *compute_logits(model_t *model, gantry_scope_t *sco
                            gantry_variable_read(scope, model->b));
 }
 
-/* m = 0.9 m + 0.1 g;  v = 0.999 v + 0.001 g g;  p = p - rate m / (sqrt(v) + 1e-7), the rate
+/* m = 0.9 m + 0.1 g;  v = 0.999 v + 0.001 g g;  p = p - rate m / (sqrt(v) + 1e-7), with the rate
  * corrected for the first steps. */
 static void apply_adam(gantry_scope_t *scope, gantry_variable_t *p, gantry_variable_t *m,
                        gantry_variable_t *v, const gantry_tensor_t *g, float rate) {
@@ -214,7 +214,7 @@ static void apply_adam(gantry_scope_t *scope, gantry_variable_t *p, gantry_varia
                                      gantry_mul(scope, update, gantry_scalar_f32(scope, rate)));
 }
 
-/* One step; the loss of the batch, summed over its words, is added to loss_sum on the device. */
+/* Trains one step, and adds the loss of the batch to loss_sum on the device. */
 static void train_batch(model_t *model, const word_t *words, size_t count) {
     const options_t *options = model->options;
     gantry_scope_t *scope = gantry_scope_begin(model->runtime, options->device);

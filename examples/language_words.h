@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of several languages and their features, for language_id.c: reading lists, mixing them,
- * hashing character n-grams.
+/* Words of several languages and their features, for language_id.c: reads lists, shuffles them and
+ * hashes character n-grams.
  *
- * Host memory only; no Gantry call. A word is kept in lower case, as UTF-8. Its features are the
- * hashed 1- to 3-grams of its characters between '<' and '>', each counted once and scaled so
- * that their squares add up to 1. */
+ * Uses only host memory, and does not call Gantry. A word is kept in lower case, as UTF-8. Its
+ * features are the hashed 1- to 3-grams of its characters between '<' and '>'. Each counts once,
+ * and they are scaled so that their squares add up to 1. */
 #ifndef GANTRY_EXAMPLES_LANGUAGE_WORDS_H
 #define GANTRY_EXAMPLES_LANGUAGE_WORDS_H
 
@@ -36,7 +36,7 @@ static inline uint64_t next_random(uint64_t *state) {
     return *state >> 33;
 }
 
-/* ASCII and the two-byte Latin letters, which is what these five languages need. */
+/* Handles ASCII and the two-byte Latin letters, which are enough for these five languages. */
 static inline void lower_case(char *text) {
     for (unsigned char *p = (unsigned char *)text; *p; ++p) {
         if (*p < 0x80) {
@@ -47,8 +47,8 @@ static inline void lower_case(char *text) {
     }
 }
 
-/* Letters only, at least three bytes; names, abbreviations and possessives teach nothing about a
- * language. */
+/* Whether a word has only letters and at least three bytes. Names, abbreviations and possessives
+ * teach nothing about a language. */
 static inline bool is_useful(const char *text) {
     size_t length = strlen(text);
     if (length < 3 || length >= WORD_BYTES) return false;
@@ -81,7 +81,7 @@ static inline void shuffle_words(word_t *items, size_t count, uint64_t *random) 
     }
 }
 
-/* Appends up to limit words of the file, chosen evenly at random. False, with the reason in why. */
+/* Appends up to limit random words of the file. Returns false with the reason in why. */
 static inline bool read_words(words_t *words, const char *path, int32_t label, size_t limit,
                               uint64_t *random, char *why, size_t why_bytes) {
     FILE *file = fopen(path, "r");
@@ -112,7 +112,7 @@ static inline bool read_words(words_t *words, const char *path, int32_t label, s
     return true;
 }
 
-/* Start of each character, so that n-grams are of characters and not of bytes. */
+/* Finds the start of each character, because n-grams consist of characters, not of bytes. */
 static inline size_t split_characters(const char *text, const char *starts[], size_t capacity) {
     size_t count = 0;
     for (const char *p = text; *p && count + 1 < capacity; ++p) {
@@ -128,7 +128,7 @@ static inline uint32_t hash_bytes(const char *bytes, size_t length) {
     return hash ^ hash >> 15;
 }
 
-/* The word's n-grams as columns below feature_count, without repetition. */
+/* Lists the word's n-grams as column numbers below feature_count, each once. */
 static inline size_t list_grams(const char *text, uint32_t feature_count,
                                 uint32_t grams[LARGEST_GRAMS]) {
     char marked[WORD_BYTES + 2];
@@ -148,7 +148,7 @@ static inline size_t list_grams(const char *text, uint32_t feature_count,
     return count;
 }
 
-/* One row of the feature matrix, zero before. */
+/* Fills one row of the feature matrix, which is zero before. */
 static inline void fill_features(const char *text, uint32_t feature_count, float *row) {
     uint32_t grams[LARGEST_GRAMS];
     size_t count = list_grams(text, feature_count, grams);

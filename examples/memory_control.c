@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memory chapter of TensorFlow's guide "Use a GPU", in C, on any device: growth, a limit,
- * virtual devices, statistics, running out of memory on purpose, and going on. Every step says what
- * it does and checks it: exit 1 when a step does something else.
+ * virtual devices, statistics, running out of memory on purpose, and continuing. Every step prints
+ * its expectation and checks it. The exit code is 1 if one is not met.
  *
  *   memory_control [--device NAME]      in any spelling: GPU:0, /GPU:0, opencl:0, a UUID's
  *                                       beginning, ...
  *
- * The default is the first GPU, or the CPU where there is none; OpenCL CPU devices (PoCL) are
- * presented as GPUs, because this program asks for it. The text is the same on every backend but
- * for the device's name. Settings freeze with a runtime's first operation, so each chapter is a
- * runtime of its own. */
+ * The default is the first GPU, or the CPU if there is none. This program lets OpenCL CPU devices
+ * (PoCL) count as GPUs. Except for the device's name, the output is the same on every backend.
+ * Settings freeze with a runtime's first operation, so each chapter has its own runtime. */
 #include <string.h>
 
 #include "example.h"
 
 #define MIB (UINT64_C(1) << 20)
 
-static const char *wanted = ""; /* as a user names a device: "GPU:0" */
+static const char *wanted = ""; /* the device's name, as the user writes it: "GPU:0" */
 
 static void heading(const char *text) { (void)printf("\n== %s ==\n", text); }
 
-/* Says what was seen; ends the program when it is not what was announced. */
+/* Prints an expectation, and ends the program if it is not met. */
 static void expect(bool is_so, const char *what) {
     (void)printf("  %s: %s\n", is_so ? "yes" : "NO ", what);
     if (is_so) return;
@@ -31,7 +30,7 @@ static void expect(bool is_so, const char *what) {
 
 static double mib(uint64_t bytes) { return (double)bytes / (double)MIB; }
 
-/* ---- what the chapters share ---- */
+/* ---- services for the chapters ---- */
 
 static gantry_runtime_t *open_runtime(void) {
     gantry_runtime_options_t options = {.struct_size = sizeof options,
@@ -61,11 +60,11 @@ static void show(gantry_runtime_t *runtime, const char *device) {
     (void)printf("%s: %.1f MiB in use\n", device, mib(info_of(runtime, device).requested_bytes));
 }
 
-/* Why the last make failed. */
+/* The error of the last make. */
 static char message[2048];
 
-/* A tensor of so many halves of a MiB on a device, owned by the caller; NULL when there is no
- * memory for it. */
+/* A tensor of `halves` halves of a MiB on a device, owned by the caller; NULL if there is no memory
+ * for it. */
 static gantry_tensor_t *make(gantry_runtime_t *runtime, const char *device, const char *tag,
                              int64_t halves) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
@@ -93,19 +92,18 @@ static gantry_tensor_t *must_make(gantry_runtime_t *runtime, const char *device,
 /* ---- growth ---- */
 
 static void grow(void) {
-    heading("Growth: memory is taken as it is needed");
+    heading("Growth: memory is taken when it is needed");
     gantry_runtime_t *runtime = open_runtime();
     const gantry_physical_device_t *card = find_card(runtime);
     example_check(gantry_set_memory_growth(runtime, card, true), "gantry_set_memory_growth");
-    expect(info_of(runtime, wanted).pool_bytes == 0, "nothing is taken before the first tensor");
+    expect(info_of(runtime, wanted).pool_bytes == 0, "no memory is taken before the first tensor");
     gantry_tensor_t *small = must_make(runtime, wanted, "small", 1);
     show(runtime, wanted);
-    expect(info_of(runtime, wanted).pool_bytes == 2 * MIB,
-           "the first piece of the driver's memory is 2 MiB");
+    expect(info_of(runtime, wanted).pool_bytes == 2 * MIB, "the first region has 2 MiB");
     gantry_tensor_t *large = must_make(runtime, wanted, "large", 2 * 12);
     show(runtime, wanted);
     expect(info_of(runtime, wanted).pool_bytes == 18 * MIB,
-           "the next one was doubled until 12 MiB fit: 16 MiB more");
+           "the next region is doubled until 12 MiB fit: 16 MiB more");
     expect(gantry_set_memory_growth(runtime, card, false) == GANTRY_FAILED_PRECONDITION,
            "a setting cannot be changed once the device is in use");
     (void)printf("  %s\n", gantry_last_message());
@@ -123,7 +121,7 @@ static void take_all(void) {
     gantry_tensor_t *tensor = must_make(runtime, wanted, "small", 1);
     gantry_memory_info_t info = info_of(runtime, wanted);
     expect(info.pool_bytes > 32 * MIB && info.region_count == 1,
-           "the pool is one piece of nearly the limit");
+           "the pool is one region of nearly the limit");
     gantry_tensor_release(tensor);
     gantry_runtime_release(runtime);
 }
@@ -139,7 +137,7 @@ static void limit(void) {
     example_check(gantry_get_setting(runtime, "memory_limit", card, &setting),
                   "gantry_get_setting");
     (void)printf("memory_limit = %s, set by %s\n", setting.value, setting.set_by);
-    expect(setting.source == GANTRY_FROM_CALL, "the call won over options and environment");
+    expect(setting.source == GANTRY_FROM_CALL, "the call overrules options and environment");
     expect(info_of(runtime, wanted).limit_bytes == 256 * MIB, "the device has the limit");
     expect(!make(runtime, wanted, "too large", 2 * 300), "300 MiB are refused");
     gantry_tensor_t *tensor = must_make(runtime, wanted, "fits", 2 * 200);
@@ -151,7 +149,7 @@ static void limit(void) {
 
 /* ---- virtual devices ---- */
 
-/* The logical devices of the card; true when there are two. */
+/* Finds the logical devices of the card. Returns whether there are two. */
 static bool find_parts(gantry_runtime_t *runtime, const gantry_physical_device_t *card,
                        const char *names[2]) {
     const gantry_logical_device_t *all[32];
@@ -180,19 +178,19 @@ static void split(void) {
     for (int i = 0; i < 2; ++i) show(runtime, names[i]);
     expect(info_of(runtime, names[0]).limit_bytes == 1024 * MIB, "each has a limit of its own");
     expect(info_of(runtime, names[0]).pool_bytes == 0,
-           "what the second one takes is not the first one's");
+           "a tensor on the second one does not count on the first one");
     gantry_scope_t *scope = gantry_scope_begin(runtime, names[0]);
     gantry_tensor_t *copy = gantry_scope_keep(scope, gantry_identity(scope, tensor));
     example_check(gantry_scope_end(scope), "gantry_identity");
     expect(strcmp(gantry_logical_device_name(gantry_tensor_device(copy)), names[0]) == 0,
            "a tensor is copied between them");
-    expect(info_of(runtime, names[0]).requested_bytes == 16 * MIB, "and counts where it lies");
+    expect(info_of(runtime, names[0]).requested_bytes == 16 * MIB, "and the copy counts there");
     gantry_tensor_release(copy);
     gantry_tensor_release(tensor);
     gantry_runtime_release(runtime);
 }
 
-/* ---- numbers ---- */
+/* ---- statistics ---- */
 
 static void count(void) {
     heading("Statistics: current, peak, reset");
@@ -212,15 +210,15 @@ static void count(void) {
     (void)printf("%s: %.1f MiB in use, peak %.1f\n", wanted, mib(info.current_bytes),
                  mib(info.peak_bytes));
     expect(info.peak_bytes == info.current_bytes && info.allocation_count == 0,
-           "after the reset the peak is what is in use");
+           "after the reset the peak is the memory in use");
     gantry_tensor_release(kept);
     gantry_runtime_release(runtime);
 }
 
-/* ---- out of memory, and on ---- */
+/* ---- out of memory ---- */
 
-/* The beginning of the report: what was asked, and the rungs that were tried, without their
- * numbers, which differ by device. */
+/* Prints the beginning of the report: the request and the steps that were tried. Leaves their
+ * numbers out, because these differ between devices. */
 static void show_report(gantry_runtime_t *runtime) {
     static char text[65536];
     size_t needed;
@@ -234,15 +232,15 @@ static void show_report(gantry_runtime_t *runtime) {
         line += *line == '\n';
     }
     expect(strstr(text, "parameters") != NULL,
-           "the report names who holds the memory: \"parameters\"");
+           "the report names the holder of the memory: \"parameters\"");
     example_check(
         gantry_get_oom_report(runtime, wanted, GANTRY_REPORT_JSON, text, sizeof text, &needed),
         "gantry_get_oom_report");
-    expect(text[0] == '{', "and there is one for programs, as JSON");
+    expect(text[0] == '{', "programs get the report as JSON");
 }
 
 static void run_out(void) {
-    heading("Out of memory, and on");
+    heading("Out of memory");
     gantry_runtime_t *runtime = open_runtime();
     example_check(gantry_set_memory_limit(runtime, find_card(runtime), 64 * MIB),
                   "gantry_set_memory_limit");
@@ -250,8 +248,8 @@ static void run_out(void) {
     gantry_tensor_t *cache = must_make(runtime, wanted, "cache", 2 * 16);
     show(runtime, wanted);
     expect(!make(runtime, wanted, "activations", 2 * 36),
-           "36 MiB more do not fit: the op fails, the program goes on");
-    const char *numbers = strstr(message, ": "); /* which differ by device */
+           "36 MiB more do not fit: the op fails, and the program continues");
+    const char *numbers = strstr(message, ": "); /* these differ between devices */
     (void)printf("  %.*s\n", numbers ? (int)(numbers - message) : (int)strlen(message), message);
     expect(strstr(message, "OOM when allocating tensor with shape[72,256,512]") != NULL,
            "the message names the tensor");
@@ -260,13 +258,13 @@ static void run_out(void) {
     gantry_tensor_release(cache);
     gantry_tensor_t *activations = must_make(runtime, wanted, "activations", 2 * 36);
     show(runtime, wanted);
-    expect(true, "after the cache was released the same op succeeds");
+    expect(true, "after the release of the cache the same op succeeds");
     gantry_tensor_release(activations);
     gantry_tensor_release(parameters);
     uint64_t pool_bytes = 1;
     example_check(gantry_trim_memory(runtime, wanted, 0, &pool_bytes), "gantry_trim_memory");
     show(runtime, wanted);
-    expect(pool_bytes == 0, "with nothing in use, trim gives everything back to the driver");
+    expect(pool_bytes == 0, "with nothing in use, trim returns all memory to the driver");
     gantry_runtime_release(runtime);
 }
 
@@ -296,6 +294,6 @@ int main(int argc, char **argv) {
     split();
     count();
     run_out();
-    (void)printf("\nEvery step did what it says.\n");
+    (void)printf("\nAll expectations were met.\n");
     return 0;
 }

@@ -11,67 +11,52 @@
 #include <unistd.h>
 
 #include "kernels/common/cpu_kernels.h"
+#include "kernels/common/try.h"
 
-#define MOST_THREADS 1024
-
-/* ---- what the process has ---- */
+/* ---- cores, memory and options of the process ---- */
 
 static uint32_t affinity_cores(void) {
     cpu_set_t set;
-    long online;
-
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) {
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
         return (uint32_t)CPU_COUNT(&set);
-    }
-    online = sysconf(_SC_NPROCESSORS_ONLN);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (uint32_t)online : 1;
 }
 
 static uint64_t physical_bytes(void) {
-    uint64_t free_bytes;
-    uint64_t total_bytes;
-    long pages = sysconf(_SC_PHYS_PAGES);
-    long page_bytes = sysconf(_SC_PAGESIZE);
-
+    uint64_t free_bytes, total_bytes;
     gantry__cpu_machine_memory("", &free_bytes, &total_bytes);
-    if (total_bytes == 0 && pages > 0 && page_bytes > 0) {
-        total_bytes = (uint64_t)pages * (uint64_t)page_bytes;
-    }
-    return total_bytes;
+    if (total_bytes > 0) return total_bytes;
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
 }
 
-static const char *option(const gantry_host_t *host, const char *name) {
-    return GANTRY_ABI_HAS(host, option) && host->option != NULL ? host->option(host->self, name)
-                                                                : NULL;
+static const char *cpu_backend_option(const gantry_host_t *host, const char *name) {
+    return GANTRY_ABI_HAS(host, option) && host->option ? host->option(host->self, name) : NULL;
 }
 
-static void warn(const gantry_host_t *host, const char *format, ...)
+static void cpu_backend_warn(const gantry_host_t *host, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void warn(const gantry_host_t *host, const char *format, ...) {
+static void cpu_backend_warn(const gantry_host_t *host, const char *format, ...) {
     char text[256];
     va_list arguments;
-
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     host->log(host->self, GANTRY_LEVEL_WARNING, text);
 }
 
-/* Threads of the pool: what GANTRY_CPU_THREADS says, or the usable cores. *out_refused is a text
- * that says nothing. */
+/* The number of the pool's threads: GANTRY_CPU_THREADS, or the usable cores. *out_refused is the
+ * option's value if that is not a number of threads, else NULL. */
 static uint32_t wanted_threads(const gantry_host_t *host, uint32_t cores,
                                const char **out_refused) {
-    const char *text = option(host, "GANTRY_CPU_THREADS");
-    char *end;
-    long threads;
-
     *out_refused = NULL;
-    if (text == NULL || text[0] == '\0') {
-        return cores;
-    }
-    threads = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || threads < 0 || threads > MOST_THREADS) {
+    const char *text = cpu_backend_option(host, "GANTRY_CPU_THREADS");
+    if (!text || text[0] == '\0') return cores;
+    char *end;
+    long threads = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || threads < 0 || threads > GANTRY__CPU_MOST_THREADS) {
         *out_refused = text;
         return cores;
     }
@@ -80,22 +65,20 @@ static uint32_t wanted_threads(const gantry_host_t *host, uint32_t cores,
 
 static void warn_of_threads(const gantry_host_t *host, uint32_t cores) {
     const char *refused;
-
     (void)wanted_threads(host, cores, &refused);
-    if (refused != NULL) {
-        warn(
+    if (refused) {
+        cpu_backend_warn(
             host,
             "GANTRY_CPU_THREADS is \"%.40s\"; accepted are 0 to %d. Using %u, the cores this process may use",
-            refused, MOST_THREADS, cores);
+            refused, GANTRY__CPU_MOST_THREADS, cores);
     }
 }
 
 static int wanted_level(const gantry_host_t *host) {
-    const char *text = option(host, "GANTRY_CPU_SIMD");
+    const char *text = cpu_backend_option(host, "GANTRY_CPU_SIMD");
     int level = gantry__cpu_simd_detect(text);
-
-    if (text != NULL && text[0] != '\0' && strcmp(text, gantry__cpu_simd_name(level)) != 0) {
-        warn(
+    if (text && text[0] != '\0' && strcmp(text, gantry__cpu_simd_name(level)) != 0) {
+        cpu_backend_warn(
             host,
             "GANTRY_CPU_SIMD is \"%.40s\"; accepted are base, avx2 and avx512 as far as this machine has them. Using %s",
             text, gantry__cpu_simd_name(level));
@@ -106,21 +89,16 @@ static int wanted_level(const gantry_host_t *host) {
 /* ---- instance ---- */
 
 static void cpu_backend_close_instance(gantry_backend_instance_t *instance) {
-    const gantry_host_t *host;
-
-    if (instance == NULL) {
-        return;
-    }
-    host = instance->host;
+    if (!instance) return;
+    const gantry_host_t *host = instance->host;
     gantry__cpu_blas_release(instance->blas);
     gantry__cpu_pool_release(instance->pool);
-    while (instance->libraries != NULL) {
+    while (instance->libraries) {
         gantry__cpu_line_t *line = instance->libraries;
-
         instance->libraries = line->next;
         host->reallocate(host->self, line, sizeof *line, 0);
     }
-    if (instance->kernels != NULL) {
+    if (instance->kernels) {
         host->reallocate(host->self, instance->kernels,
                          instance->kernel_count * sizeof *instance->kernels, 0);
     }
@@ -145,29 +123,22 @@ static const family_t families[] = {
 
 static int32_t collect_kernels(gantry_backend_instance_t *instance) {
     const gantry_host_t *host = instance->host;
-    uint32_t count = 0;
-    uint32_t next = 0;
-
-    for (size_t f = 0; f < FAMILIES; ++f) {
-        count += *families[f].count;
-    }
+    uint32_t count = 0, next = 0;
+    for (size_t f = 0; f < FAMILIES; ++f) count += *families[f].count;
     instance->kernels = host->reallocate(host->self, NULL, 0, count * sizeof *instance->kernels);
-    if (instance->kernels == NULL) {
+    if (!instance->kernels) {
         return gantry__cpu_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
                                 "No memory for the CPU backend's list of %u kernels", count);
     }
     instance->kernel_count = count;
-    for (size_t f = 0; f < FAMILIES; ++f) {
-        for (uint32_t k = 0; k < *families[f].count; ++k) {
+    for (size_t f = 0; f < FAMILIES; ++f)
+        for (uint32_t k = 0; k < *families[f].count; ++k)
             instance->kernels[next++] = families[f].kernels[k];
-        }
-    }
     return GANTRY_OK;
 }
 
 static void describe_platform(gantry_backend_instance_t *instance) {
     struct utsname names;
-
     if (uname(&names) == 0) {
         snprintf(instance->platform_version, sizeof instance->platform_version, "%.40s %.40s",
                  names.sysname, names.machine);
@@ -214,29 +185,23 @@ static int32_t device_info(gantry_backend_instance_t *instance, uint32_t index,
         .clock_mhz = instance->identity.clock_mhz,
     };
     size_t size = out_info->struct_size < sizeof info ? out_info->struct_size : sizeof info;
-    int32_t status = cpu_backend_check_index(instance, index);
-
-    if (status == GANTRY_OK) {
-        memcpy(out_info, &info, size);
-    }
-    return status;
+    GANTRY__TRY(cpu_backend_check_index(instance, index));
+    memcpy(out_info, &info, size);
+    return GANTRY_OK;
 }
 
 static int32_t cpu_backend_open_instance(const gantry_host_t *host,
                                          gantry_backend_instance_t **out_instance) {
-    gantry_backend_instance_t *instance = host->reallocate(host->self, NULL, 0, sizeof *instance);
-    const char *missing = gantry__cpu_simd_missing();
-    int32_t status;
-
     *out_instance = NULL;
-    if (missing != NULL) {
-        host->reallocate(host->self, instance, sizeof *instance, 0);
+    const char *missing = gantry__cpu_simd_missing();
+    if (missing) {
         return gantry__cpu_fail(
             host, GANTRY_UNAVAILABLE, 0,
-            "this library was built for processors with %s alone, and this one has not: a build with -DGANTRY_CPU_SIMD_BUILD=all runs on every processor",
+            "this library was built for processors with %s alone, and this processor lacks it: a build with -DGANTRY_CPU_SIMD_BUILD=all runs on every processor",
             missing);
     }
-    if (instance == NULL) {
+    gantry_backend_instance_t *instance = host->reallocate(host->self, NULL, 0, sizeof *instance);
+    if (!instance) {
         return gantry__cpu_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
                                 "No memory for the CPU backend (%zu bytes)", sizeof *instance);
     }
@@ -251,15 +216,11 @@ static int32_t cpu_backend_open_instance(const gantry_host_t *host,
     instance->total_bytes = physical_bytes();
     instance->simd_level = wanted_level(host);
     describe_platform(instance);
-    status = collect_kernels(instance);
-    if (status != GANTRY_OK) {
-        goto fail;
-    }
+    int32_t status = collect_kernels(instance);
+    if (status != GANTRY_OK) goto fail;
     warn_of_threads(host, instance->cores);
     status = gantry__cpu_blas_create(host, instance->simd_level, &instance->blas);
-    if (status != GANTRY_OK) {
-        goto fail;
-    }
+    if (status != GANTRY_OK) goto fail;
     *out_instance = instance;
     return GANTRY_OK;
 fail:
@@ -272,21 +233,17 @@ static uint32_t cpu_backend_device_count(gantry_backend_instance_t *instance) {
     return 1;
 }
 
-/* With the first device: until then a program may say how many threads there shall be. */
+/* Runs when the first device is opened: until then a program may set the number of threads. */
 static int32_t make_pool(gantry_backend_instance_t *instance) {
     gantry_device_info_t info = {.struct_size = sizeof info};
-    const char *refused;
     int32_t status = GANTRY_OK;
-
     device_info(instance, 0, &info);
     pthread_mutex_lock(&instance->lock);
-    if (instance->pool == NULL) {
+    if (!instance->pool) {
+        const char *refused;
         uint32_t threads = wanted_threads(instance->host, instance->cores, &refused);
-
         status = gantry__cpu_pool_create(instance->host, threads, &instance->pool);
-        if (status == GANTRY_OK) {
-            gantry__cpu_blas_set_device(instance->blas, &info, threads);
-        }
+        if (status == GANTRY_OK) gantry__cpu_blas_set_device(instance->blas, &info, threads);
     }
     pthread_mutex_unlock(&instance->lock);
     return status;
@@ -294,19 +251,12 @@ static int32_t make_pool(gantry_backend_instance_t *instance) {
 
 static int32_t device_open(gantry_backend_instance_t *instance, uint32_t index,
                            gantry_backend_device_t **out_device) {
-    const gantry_host_t *host = instance->host;
-    gantry_backend_device_t *device;
-    int32_t status = cpu_backend_check_index(instance, index);
-
     *out_device = NULL;
-    if (status == GANTRY_OK) {
-        status = make_pool(instance);
-    }
-    if (status != GANTRY_OK) {
-        return status;
-    }
-    device = host->reallocate(host->self, NULL, 0, sizeof *device);
-    if (device == NULL) {
+    GANTRY__TRY(cpu_backend_check_index(instance, index));
+    GANTRY__TRY(make_pool(instance));
+    const gantry_host_t *host = instance->host;
+    gantry_backend_device_t *device = host->reallocate(host->self, NULL, 0, sizeof *device);
+    if (!device) {
         return gantry__cpu_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
                                 "No memory for the CPU device (%zu bytes)", sizeof *device);
     }
@@ -324,9 +274,7 @@ static void device_close(gantry_backend_device_t *device) {
 
 static uint32_t cpu_backend_list_kernels(gantry_backend_instance_t *instance, uint32_t index,
                                          const gantry_kernel_def_t *const **out_kernels) {
-    if (index != 0) {
-        return 0;
-    }
+    if (index != 0) return 0;
     *out_kernels = instance->kernels;
     return instance->kernel_count;
 }
@@ -335,33 +283,29 @@ static void write_libraries(gantry_backend_instance_t *instance, char *out, size
     char threads[32];
     const char *refused;
     uint32_t count = wanted_threads(instance->host, instance->cores, &refused);
-
     snprintf(threads, sizeof threads, count == 1 ? "one thread" : "%u threads", count);
     snprintf(out, out_bytes, "%s; vector code: %s; %s",
-             instance->pool != NULL ? gantry__cpu_pool_description(instance->pool) : threads,
+             instance->pool ? gantry__cpu_pool_description(instance->pool) : threads,
              gantry__cpu_simd_name(instance->simd_level), gantry__cpu_blas_library(instance->blas));
 }
 
 static const char *cpu_backend_list_libraries(gantry_backend_instance_t *instance) {
     const gantry_host_t *host = instance->host;
     gantry__cpu_line_t now = {NULL, ""};
-    gantry__cpu_line_t *line;
-
     pthread_mutex_lock(&instance->lock);
     write_libraries(instance, now.text, sizeof now.text);
-    for (line = instance->libraries; line != NULL && strcmp(line->text, now.text) != 0;
-         line = line->next) {
-    }
-    if (line == NULL) {
+    gantry__cpu_line_t *line = instance->libraries;
+    while (line && strcmp(line->text, now.text) != 0) line = line->next;
+    if (!line) {
         line = host->reallocate(host->self, NULL, 0, sizeof *line);
-        if (line != NULL) {
+        if (line) {
             now.next = instance->libraries;
             *line = now;
             instance->libraries = line;
         }
     }
     pthread_mutex_unlock(&instance->lock);
-    return line != NULL ? line->text : "";
+    return line ? line->text : "";
 }
 
 static const gantry_backend_t table = {
@@ -388,9 +332,7 @@ static const gantry_backend_t table = {
 
 int32_t gantry_backend_query_cpu(uint32_t max_abi, const gantry_backend_t **out_backend) {
     *out_backend = NULL;
-    if (max_abi < table.abi_version) {
-        return GANTRY_FAILED_PRECONDITION;
-    }
+    if (max_abi < table.abi_version) return GANTRY_FAILED_PRECONDITION;
     *out_backend = &table;
     return GANTRY_OK;
 }

@@ -20,7 +20,8 @@
 #include "kernels/common/kernel_types.h"
 #include "kernels/matmul/cpu_blas.h"
 
-/* A text that was given out stays: other threads may be reading it. */
+/* A listing of libraries that was handed out. It lives as long as the instance, because other
+ * threads may still read it. */
 typedef struct gantry__cpu_line_t {
     struct gantry__cpu_line_t *next;
     char text[800];
@@ -28,24 +29,24 @@ typedef struct gantry__cpu_line_t {
 
 struct gantry_backend_instance_t {
     const gantry_host_t *host;
-    gantry__cpu_pool_t *pool; /* made with the first device, for all of them; under lock */
+    gantry__cpu_pool_t *pool; /* all devices share it; made when the first one opens; under lock */
     gantry__cpu_blas_t *blas;
     int simd_level; /* GANTRY_CPU_BASE... */
-    uint32_t cores; /* the process may use */
+    uint32_t cores; /* that the process may use */
     uint64_t total_bytes;
     gantry__cpu_identity_t identity;
     char platform_version[96];
     pthread_mutex_t lock;
-    gantry__cpu_line_t *libraries;       /* all that were listed, the newest first; under lock */
+    gantry__cpu_line_t *libraries;       /* all listings so far, the newest first; under lock */
     const gantry_kernel_def_t **kernels; /* of all families */
     uint32_t kernel_count;
 };
 
-/* The level this machine has, lowered by option GANTRY_CPU_SIMD (base, avx2, avx512; option
- * NULL: not lowered). */
+/* The instruction set level of this machine. option is the value of GANTRY_CPU_SIMD (base, avx2 or
+ * avx512), which can only lower it; NULL leaves it as it is. */
 int gantry__cpu_simd_detect(const char *option);
 const char *gantry__cpu_simd_name(int level);
-/* The set that this build has alone and the processor lacks; NULL when the build can run here. */
+/* The one instruction set of this build if the processor lacks it; NULL if the build runs here. */
 const char *gantry__cpu_simd_missing(void);
 
 extern const gantry_memory_ops_t gantry__cpu_memory_ops;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event is done when it is recorded. What it still carries is memory order: whoever asks it from
- * another thread must see the results of the work before the record, hence one atomic counter. */
+/* An event is done when it is recorded, because all work before it is done. It still has to carry
+ * memory order: a thread that queries the event must see the results of the work before the record.
+ * One atomic counter does this. */
 #include <stdatomic.h>
 
 #include "cpu/cpu_stream.h"
@@ -14,9 +15,8 @@ static int32_t cpu_event_create(gantry_backend_device_t *device,
                                 gantry_backend_event_t **out_event) {
     const gantry_host_t *host = device->host;
     gantry_backend_event_t *event = host->reallocate(host->self, NULL, 0, sizeof *event);
-
     *out_event = event;
-    if (event == NULL) {
+    if (!event) {
         return gantry__cpu_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
                                 "No memory for an event of the CPU device (%zu bytes)",
                                 sizeof *event);

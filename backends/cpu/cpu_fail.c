@@ -8,7 +8,6 @@ int32_t gantry__cpu_fail(const gantry_host_t *host, int32_t code, int64_t native
                          const char *format, ...) {
     char text[512];
     va_list arguments;
-
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Failures of the CPU backend, for the core. Owner: nothing is owned. Threads: thread-safe. */
+/* Reports failures of the CPU backend to the core. Owner: nothing is owned. Threads:
+ * thread-safe. */
 #ifndef GANTRY_CPU_FAIL_H
 #define GANTRY_CPU_FAIL_H
 
 #include <gantry/backend_abi.h>
 #include <stdint.h>
 
-/* Hands a failure and its text to the core; returns code. native_code is an errno, 0 when none. */
+/* Hands a failure and its text to the core; returns code. native_code is an errno, or 0. */
 int32_t gantry__cpu_fail(const gantry_host_t *host, int32_t code, int64_t native_code,
                          const char *format, ...) __attribute__((format(printf, 4, 5)));
 

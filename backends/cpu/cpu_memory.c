@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regions are private anonymous mappings: page-aligned, backed by memory before they are handed
- * out, given back to the system when freed. The kernel grants mappings that it has no pages for and
- * kills the process that touches them later; so a region is touched at once, after a look at what
- * is free. Those that can hold a huge page start at one's boundary and ask for huge pages, which
- * saves most of the faults and TLB misses of a large tensor.
+/* Regions are private anonymous mappings. They are page-aligned, and freeing one unmaps it. Linux
+ * overcommits: it grants mappings without having the pages, and later kills the process that
+ * touches them. So region_alloc first compares the size with the free memory, and then touches
+ * every page. A region that can hold a huge page starts on a huge page's boundary and asks for huge
+ * pages, which saves most page faults and TLB misses of a large tensor.
  *
  *     mapping:  |....|=========== region ===========|...|      the dotted ends are unmapped at once
  *               ^any  ^multiple of 2 MiB */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "cpu/cpu_backend.h"
 
 #define HUGE_BYTES (UINT64_C(2) << 20)
-/* of every machine's page sizes the granularity used here; mmap rounds up itself */
+/* the smallest page size of all machines; where pages are larger, mmap rounds up */
 #define PAGE_BYTES UINT64_C(4096)
 
 static uint64_t cpu_memory_round_up(uint64_t value, uint64_t unit) {
@@ -25,63 +26,44 @@ static uint64_t cpu_memory_round_up(uint64_t value, uint64_t unit) {
 
 static char *map_pages(uint64_t bytes) {
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
     return pages == MAP_FAILED ? NULL : pages;
 }
 
 static char *map_huge_aligned(uint64_t bytes) {
     char *pages = map_pages(bytes + HUGE_BYTES);
-    uint64_t before;
-    uint64_t after;
-
-    if (pages == NULL) {
-        return NULL;
-    }
-    before = (HUGE_BYTES - (uint64_t)(uintptr_t)pages % HUGE_BYTES) % HUGE_BYTES;
-    after = HUGE_BYTES - before;
-    if (before > 0) {
-        munmap(pages, before);
-    }
-    if (after > 0) {
-        munmap(pages + before + bytes, after);
-    }
+    if (!pages) return NULL;
+    uint64_t before = (HUGE_BYTES - (uint64_t)(uintptr_t)pages % HUGE_BYTES) % HUGE_BYTES;
+    uint64_t after = HUGE_BYTES - before;
+    if (before > 0) munmap(pages, before);
+    if (after > 0) munmap(pages + before + bytes, after);
 #ifdef MADV_HUGEPAGE
-    madvise(pages + before, bytes, MADV_HUGEPAGE); /* a wish: refusal costs speed only */
+    madvise(pages + before, bytes, MADV_HUGEPAGE); /* a failure costs only speed */
 #endif
     return pages + before;
 }
 
-/* ---- backing ---- */
+/* ---- touching pages ---- */
 
-/* What one thread backs at a time: enough to pay for handing it over, little enough to keep all
- * threads busy. */
+/* Bytes that one thread touches at a time: enough to pay for the hand-over, and small enough to
+ * keep all threads busy. */
 #define BACK_GRAIN (INT64_C(8) << 20)
 
 static void touch_pages(char *from, uint64_t bytes) {
-    for (uint64_t at = 0; at < bytes; at += PAGE_BYTES) {
-        *(volatile char *)(from + at) = 0;
-    }
+    for (uint64_t at = 0; at < bytes; at += PAGE_BYTES) *(volatile char *)(from + at) = 0;
 }
 
 static void back_part(void *pages, int64_t begin, int64_t end) {
     char *from = (char *)pages + begin;
     uint64_t bytes = (uint64_t)(end - begin);
-
 #ifdef MADV_POPULATE_WRITE
-    if (madvise(from, bytes, MADV_POPULATE_WRITE) == 0) {
-        return;
-    }
+    if (madvise(from, bytes, MADV_POPULATE_WRITE) == 0) return;
 #endif
     touch_pages(from, bytes); /* kernels before 5.14 */
 }
 
-static int is_free(uint64_t bytes) {
-    uint64_t free_bytes = 0;
-    uint64_t total_bytes = 0;
-
-    if (bytes < (uint64_t)BACK_GRAIN) {
-        return 1; /* not worth the question */
-    }
+static bool is_free(uint64_t bytes) {
+    if (bytes < (uint64_t)BACK_GRAIN) return true; /* too small to pay for reading /proc */
+    uint64_t free_bytes = 0, total_bytes = 0;
     gantry__cpu_machine_memory("", &free_bytes, &total_bytes);
     return total_bytes == 0 || bytes <= free_bytes;
 }
@@ -91,17 +73,15 @@ static int32_t cpu_memory_region_alloc(gantry_backend_device_t *device, uint64_t
     uint64_t bytes =
         cpu_memory_round_up(size_bytes, size_bytes >= HUGE_BYTES ? HUGE_BYTES : PAGE_BYTES);
     char *pages = NULL;
-
     *out_region = 0;
     errno = 0;
     if (size_bytes == 0) {
         return gantry__cpu_fail(device->host, GANTRY_INVALID_ARGUMENT, 0,
                                 "A region of host memory must have at least 1 byte");
     }
-    if (bytes >= size_bytes && bytes <= INT64_MAX - HUGE_BYTES && is_free(bytes)) {
+    if (bytes >= size_bytes && bytes <= INT64_MAX - HUGE_BYTES && is_free(bytes))
         pages = bytes >= HUGE_BYTES ? map_huge_aligned(bytes) : map_pages(bytes);
-    }
-    if (pages == NULL) {
+    if (!pages) {
         return gantry__cpu_fail(device->host, GANTRY_RESOURCE_EXHAUSTED, errno,
                                 "The system has no %" PRIu64 " bytes of host memory: %s",
                                 size_bytes, errno != 0 ? strerror(errno) : "less is free");
@@ -125,7 +105,7 @@ static int32_t cpu_memory_info(gantry_backend_device_t *device, uint64_t *out_fr
     gantry__cpu_machine_memory("", out_free_bytes, out_total_bytes);
     if (*out_total_bytes == 0) {
         return gantry__cpu_fail(device->host, GANTRY_UNIMPLEMENTED, 0,
-                                "The system does not tell how much memory is free (/proc/meminfo)");
+                                "/proc/meminfo does not say how much memory is free");
     }
     return GANTRY_OK;
 }

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads of our own, since the caller of a loop must not wait for a thread that has not begun:
- * where more programs run than there are cores, a thread that was woken comes milliseconds later,
- * when the caller has long done the work itself.
+/* A thread pool whose caller never waits for a worker that has not started. On a busy machine a
+ * woken thread starts milliseconds later, and by then the caller has done the work itself.
  *
- * A loop is cut into tiles, and the tiles into as many runs of neighbours as there are threads. The
- * caller takes the tiles of the first run, each worker that comes those of another; who has
- * finished helps with the next run:
+ * A loop is cut into tiles, and the tiles into one run of neighbours for each thread. The caller
+ * takes the tiles of the first run, and each worker those of another. A thread that has finished
+ * its run helps with the next one:
  *
  *     run 0            run 1            run 2
  *     |t|t|t|t|        |t|t|t|t|        |t|t|t|t|
  *      caller ->        worker 1 ->      worker 2 ->
  *
- * next[run] is a run's first tile that is not yet taken.
+ * A run's `next` is its first tile that no thread has taken.
  *
- * `gate` is the one word that workers come and go through: number of the loop | OPEN | workers
- * inside. A worker enters an open gate by adding itself; the caller shuts the gate when no tile is
- * left and then waits only for who is inside, each of whom has a tile in hand. So the loop may live
- * on the caller's stack: behind a shut gate nobody looks at it.
+ * The word `gate` counts the workers inside a loop: number of the loop | OPEN | workers inside. A
+ * worker enters an open gate by adding 1. The caller shuts the gate when no tile is left, and then
+ * waits only for the workers inside, each of which is computing a tile. So the loop may live on the
+ * caller's stack: behind a shut gate no thread reads it.
  *
- * Workers look at the gate for some microseconds after a loop, then sleep. One caller at a time has
- * the workers. Whoever finds them taken (another thread, or a loop within a loop) does its work
- * itself: it has the data at hand and would otherwise wait for exactly the cores it runs on. */
+ * Workers poll the gate for some microseconds after a loop, then sleep. One caller at a time has
+ * the workers. A caller that finds them taken (another thread, or a loop inside a loop) does its
+ * work alone: waiting would leave its core idle. */
 #define _GNU_SOURCE
 #include "cpu/cpu_pool.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -37,14 +37,13 @@
 /* Tiles per thread: enough that one slow core does not hold up the rest, few enough that a tile
  * is long. */
 #define TILES_PER_THREAD 4
-#define MOST_THREADS 1024
-/* to wake a thread costs its caller up to tens of microseconds, in virtual machines above all */
+/* waking a thread costs the caller up to tens of microseconds, most of all in virtual machines */
 #define WORTH_WAKING_NS 100000
-#define FEW_UNITS 16 /* grains of 1 and not more of them: long ones, as stripes of a product */
-/* of a worker: items keep some 50 KB there; what a library keeps is its own affair */
+#define FEW_UNITS 16 /* fewer iterations, with a grain of 1, are long: stripes of a product */
+/* of a worker's stack: items use about 50 KB of it, and the rest is for libraries */
 #define STACK_BYTES (2 << 20)
-/* of a worker at the gate, and of a caller at who is inside: some 40 microseconds */
-#define LOOKS_BEFORE_SLEEP 4000
+/* polls of a worker for the next loop, and of a caller for its workers: about 40 microseconds */
+#define POLLS_BEFORE_SLEEP 4000
 
 #define OPEN (UINT64_C(1) << 16)
 #define LOOP (OPEN << 1)
@@ -56,11 +55,11 @@ typedef struct loop_t {
     int64_t first, count, tile, tiles; /* [first, count) is cut into tiles */
 } loop_t;
 
-/* Apart, so that no two are on one line of the caches: threads write them all the time. */
+/* Padded to a cache line of its own, because all threads write `next`. */
 typedef struct run_t {
     atomic_int_fast64_t next;
     int64_t end;
-    char apart[48];
+    char padding[48];
 } run_t;
 
 typedef struct worker_t {
@@ -73,21 +72,21 @@ struct gantry__cpu_pool_t {
     const gantry_host_t *host;
     uint32_t limit;
     uint32_t worker_count; /* started */
-    atomic_int busy;       /* a caller has the workers */
-    int is_started;        /* by a caller that has them */
+    atomic_bool is_busy;   /* a caller has the workers */
+    bool is_started;       /* that caller alone reads and writes it */
     loop_t loop;
     run_t *runs;
     worker_t *workers;
     pthread_mutex_t lock; /* for sleeping */
     pthread_cond_t work, idle;
-    atomic_int sleepers; /* workers */
-    atomic_int waits;    /* the caller sleeps till nobody is inside */
-    atomic_int is_ending;
-    char description[64]; /* keeps the gate apart, too */
+    atomic_int sleepers;    /* workers */
+    atomic_bool is_waiting; /* the caller sleeps until no worker is inside */
+    atomic_bool is_ending;
+    char description[64]; /* also keeps the gate on another cache line */
     atomic_uint_fast64_t gate;
 };
 
-static inline void rest_a_little(void) {
+static inline void pause_core(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -99,48 +98,41 @@ static inline void rest_a_little(void) {
 
 static void run_tile(const loop_t *loop, int64_t tile) {
     const int64_t begin = loop->first + tile * loop->tile, end = begin + loop->tile;
-
     loop->fn(loop->context, begin, end < loop->count ? end : loop->count);
 }
 
-/* From the run `own` on, round to the one before it. */
+/* Starts with the run `own`, and goes on with the others in turn. */
 static void take_tiles(gantry__cpu_pool_t *pool, uint32_t own) {
     for (uint32_t i = 0; i <= pool->worker_count; ++i) {
         run_t *run = &pool->runs[(own + i) % (pool->worker_count + 1)];
-
         for (int64_t tile;
-             (tile = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed)) < run->end;) {
+             (tile = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed)) < run->end;)
             run_tile(&pool->loop, tile);
-        }
     }
 }
 
 /* ---- workers ---- */
 
-static int is_new(uint64_t gate, uint64_t done) {
+static bool is_new(uint64_t gate, uint64_t done) {
     return (gate & OPEN) != 0 && gate / LOOP != done;
 }
 
-/* Returns when the gate is open for another loop than `done`, or the pool ends. */
+/* Returns when the gate is open for another loop than `done`, or when the pool ends. */
 static void await_loop(gantry__cpu_pool_t *pool, uint64_t done) {
-    for (int look = 0; look < LOOKS_BEFORE_SLEEP; ++look) {
-        if (is_new(atomic_load_explicit(&pool->gate, memory_order_relaxed), done)) {
-            return;
-        }
-        rest_a_little();
+    for (int poll = 0; poll < POLLS_BEFORE_SLEEP; ++poll) {
+        if (is_new(atomic_load_explicit(&pool->gate, memory_order_relaxed), done)) return;
+        pause_core();
     }
     pthread_mutex_lock(&pool->lock);
     atomic_fetch_add(&pool->sleepers, 1);
-    while (!is_new(atomic_load(&pool->gate), done) && !atomic_load(&pool->is_ending)) {
+    while (!is_new(atomic_load(&pool->gate), done) && !atomic_load(&pool->is_ending))
         pthread_cond_wait(&pool->work, &pool->lock);
-    }
     atomic_fetch_sub(&pool->sleepers, 1);
     pthread_mutex_unlock(&pool->lock);
 }
 
-static int enter(gantry__cpu_pool_t *pool, uint64_t *io_done) {
+static bool pool_enter(gantry__cpu_pool_t *pool, uint64_t *io_done) {
     uint64_t gate = atomic_load_explicit(&pool->gate, memory_order_relaxed);
-
     while (is_new(gate, *io_done)) {
         if (atomic_compare_exchange_weak_explicit(&pool->gate, &gate, gate + 1,
                                                   memory_order_acquire, memory_order_relaxed)) {
@@ -151,26 +143,24 @@ static int enter(gantry__cpu_pool_t *pool, uint64_t *io_done) {
     return 0;
 }
 
-static void leave(gantry__cpu_pool_t *pool) {
+static void pool_leave(gantry__cpu_pool_t *pool) {
     const uint64_t gate = atomic_fetch_sub(&pool->gate, 1) - 1;
-
-    if ((gate & (OPEN | INSIDE)) == 0 && atomic_load(&pool->waits)) {
+    if ((gate & (OPEN | INSIDE)) == 0 && atomic_load(&pool->is_waiting)) {
         pthread_mutex_lock(&pool->lock);
         pthread_cond_signal(&pool->idle);
         pthread_mutex_unlock(&pool->lock);
     }
 }
 
-static void *work(void *argument) {
+static void *run_worker(void *argument) {
     const worker_t *worker = argument;
     gantry__cpu_pool_t *pool = worker->pool;
     uint64_t done = 0;
-
     while (!atomic_load(&pool->is_ending)) {
         await_loop(pool, done);
-        if (enter(pool, &done)) {
+        if (pool_enter(pool, &done)) {
             take_tiles(pool, worker->run);
-            leave(pool);
+            pool_leave(pool);
         }
     }
     return NULL;
@@ -178,55 +168,43 @@ static void *work(void *argument) {
 
 /* ---- starting and ending ---- */
 
-/* The program's signals are its own threads'. */
-static int start_worker(gantry__cpu_pool_t *pool, const pthread_attr_t *attributes,
-                        worker_t *worker, uint32_t run) {
-    sigset_t all, before;
-    int code;
-
+/* Workers block all signals: these belong to the program's threads. */
+static bool start_worker(gantry__cpu_pool_t *pool, const pthread_attr_t *attributes,
+                         worker_t *worker, uint32_t run) {
     *worker = (worker_t){.pool = pool, .run = run};
+    sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    code = pthread_create(&worker->thread, attributes, work, worker);
+    int code = pthread_create(&worker->thread, attributes, run_worker, worker);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (code == 0) {
-        (void)pthread_setname_np(worker->thread, "gantry-cpu");
-    }
+    if (code == 0) (void)pthread_setname_np(worker->thread, "gantry-cpu");
     return code == 0;
 }
 
-/* Returns how many of the workers, `wanted` of them, could be started. */
+/* Starts `wanted` workers, or as many as the system grants; returns their number. */
 static uint32_t start_workers(gantry__cpu_pool_t *pool, uint32_t wanted) {
     pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0) return 0;
     uint32_t started = 0;
-
-    if (pthread_attr_init(&attributes) != 0) {
-        return 0;
-    }
-    if (pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0) {
+    if (pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0)
         while (started < wanted &&
-               start_worker(pool, &attributes, &pool->workers[started], started + 1)) {
-            started++;
-        }
-    }
+               start_worker(pool, &attributes, &pool->workers[started], started + 1))
+            ++started;
     pthread_attr_destroy(&attributes);
     return started;
 }
 
-/* By the first loop that needs them, whose caller has the pool. worker_count stays 0 where none
- * could be started. */
+/* Called by the first loop that needs workers, while its caller has the pool. worker_count stays 0
+ * if no worker could be started. */
 static void cpu_pool_start(gantry__cpu_pool_t *pool) {
     const gantry_host_t *host = pool->host;
     const uint32_t wanted = pool->limit - 1;
-    uint32_t started;
-
-    pool->is_started = 1;
+    pool->is_started = true;
     pool->workers = host->reallocate(host->self, NULL, 0, wanted * sizeof *pool->workers);
-    started = pool->workers != NULL ? start_workers(pool, wanted) : 0;
+    uint32_t started = pool->workers ? start_workers(pool, wanted) : 0;
     pool->worker_count = started;
     if (started < wanted) {
         char text[128];
-
         snprintf(text, sizeof text, "only %u of %u threads could be started; loops run on %u",
                  started, wanted, started + 1);
         host->log(host->self, GANTRY_LEVEL_WARNING, text);
@@ -235,12 +213,10 @@ static void cpu_pool_start(gantry__cpu_pool_t *pool) {
 
 static void end_workers(gantry__cpu_pool_t *pool) {
     pthread_mutex_lock(&pool->lock);
-    atomic_store(&pool->is_ending, 1);
+    atomic_store(&pool->is_ending, true);
     pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->lock);
-    for (uint32_t i = 0; i < pool->worker_count; ++i) {
-        pthread_join(pool->workers[i].thread, NULL);
-    }
+    for (uint32_t i = 0; i < pool->worker_count; ++i) pthread_join(pool->workers[i].thread, NULL);
 }
 
 static int32_t fail_memory(const gantry_host_t *host, uint64_t bytes) {
@@ -249,38 +225,30 @@ static int32_t fail_memory(const gantry_host_t *host, uint64_t bytes) {
                             (unsigned long long)bytes);
 }
 
-static int make_locks(gantry__cpu_pool_t *pool) {
-    if (pthread_mutex_init(&pool->lock, NULL) != 0) {
-        return 0;
-    }
+static bool make_locks(gantry__cpu_pool_t *pool) {
+    if (pthread_mutex_init(&pool->lock, NULL) != 0) return false;
     if (pthread_cond_init(&pool->work, NULL) == 0) {
-        if (pthread_cond_init(&pool->idle, NULL) == 0) {
-            return 1;
-        }
+        if (pthread_cond_init(&pool->idle, NULL) == 0) return true;
         pthread_cond_destroy(&pool->work);
     }
     pthread_mutex_destroy(&pool->lock);
-    return 0;
+    return false;
 }
 
 int32_t gantry__cpu_pool_create(const gantry_host_t *host, uint32_t threads,
                                 gantry__cpu_pool_t **out_pool) {
     gantry__cpu_pool_t *pool = host->reallocate(host->self, NULL, 0, sizeof *pool);
-
     *out_pool = NULL;
-    if (pool == NULL) {
-        return fail_memory(host, sizeof *pool);
-    }
+    if (!pool) return fail_memory(host, sizeof *pool);
     memset(pool, 0, sizeof *pool);
     pool->host = host;
-    pool->limit = threads < 1 ? 1 : threads < MOST_THREADS ? threads : MOST_THREADS;
+    pool->limit = threads < 1                          ? 1
+                  : threads < GANTRY__CPU_MOST_THREADS ? threads
+                                                       : GANTRY__CPU_MOST_THREADS;
     pool->runs = host->reallocate(host->self, NULL, 0, pool->limit * sizeof *pool->runs);
-    if (pool->runs == NULL || !make_locks(pool)) {
+    if (!pool->runs || !make_locks(pool)) {
         const uint64_t bytes = pool->limit * sizeof *pool->runs;
-
-        if (pool->runs != NULL) {
-            host->reallocate(host->self, pool->runs, bytes, 0);
-        }
+        if (pool->runs) host->reallocate(host->self, pool->runs, bytes, 0);
         host->reallocate(host->self, pool, sizeof *pool, 0);
         return fail_memory(host, bytes);
     }
@@ -292,15 +260,11 @@ int32_t gantry__cpu_pool_create(const gantry_host_t *host, uint32_t threads,
 }
 
 void gantry__cpu_pool_release(gantry__cpu_pool_t *pool) {
-    const gantry_host_t *host = pool != NULL ? pool->host : NULL;
-
-    if (pool == NULL) {
-        return;
-    }
+    if (!pool) return;
+    const gantry_host_t *host = pool->host;
     end_workers(pool);
-    if (pool->workers != NULL) {
+    if (pool->workers)
         host->reallocate(host->self, pool->workers, (pool->limit - 1) * sizeof *pool->workers, 0);
-    }
     pthread_cond_destroy(&pool->idle);
     pthread_cond_destroy(&pool->work);
     pthread_mutex_destroy(&pool->lock);
@@ -316,7 +280,6 @@ const char *gantry__cpu_pool_description(gantry__cpu_pool_t *pool) { return pool
 
 static void cpu_pool_cut(gantry__cpu_pool_t *pool, const loop_t *loop) {
     const int64_t threads = (int64_t)pool->worker_count + 1;
-
     pool->loop = *loop;
     for (int64_t i = 0; i < threads; ++i) {
         atomic_store_explicit(&pool->runs[i].next, loop->tiles * i / threads, memory_order_relaxed);
@@ -324,60 +287,46 @@ static void cpu_pool_cut(gantry__cpu_pool_t *pool, const loop_t *loop) {
     }
 }
 
-static void wake(gantry__cpu_pool_t *pool, int64_t most) {
+static void wake_workers(gantry__cpu_pool_t *pool, int64_t most) {
     int64_t sleepers = atomic_load(&pool->sleepers);
-
-    if (sleepers == 0) {
-        return;
-    }
+    if (sleepers == 0) return;
     pthread_mutex_lock(&pool->lock);
-    for (sleepers = sleepers < most ? sleepers : most; sleepers > 0; --sleepers) {
+    for (sleepers = sleepers < most ? sleepers : most; sleepers > 0; --sleepers)
         pthread_cond_signal(&pool->work);
-    }
     pthread_mutex_unlock(&pool->lock);
 }
 
 static int64_t now_ns(void) {
     struct timespec time;
-
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Whether what is left of the loop pays for waking workers, all of which sleep: does the first
- * grain and times it, unless that may be a large part of all. */
-static int is_worth_waking(loop_t *loop, int64_t grain, int64_t grains) {
-    int64_t start;
-
-    if (grain == 1 && grains < FEW_UNITS) {
-        return 1;
-    }
-    start = now_ns();
+/* Whether the rest of the loop is long enough to pay for waking the workers, all of which sleep.
+ * Runs the first grain and times it, unless the loop has only a few long iterations. */
+static bool is_worth_waking(loop_t *loop, int64_t grain, int64_t grains) {
+    if (grain == 1 && grains < FEW_UNITS) return true;
+    int64_t start = now_ns();
     loop->fn(loop->context, 0, grain);
     loop->first = grain;
     return (now_ns() - start) * (grains - 1) > WORTH_WAKING_NS;
 }
 
 static void await_workers(gantry__cpu_pool_t *pool) {
-    for (int look = 0; look < LOOKS_BEFORE_SLEEP; ++look) {
-        if ((atomic_load_explicit(&pool->gate, memory_order_acquire) & INSIDE) == 0) {
-            return;
-        }
-        rest_a_little();
+    for (int poll = 0; poll < POLLS_BEFORE_SLEEP; ++poll) {
+        if ((atomic_load_explicit(&pool->gate, memory_order_acquire) & INSIDE) == 0) return;
+        pause_core();
     }
     pthread_mutex_lock(&pool->lock);
-    atomic_store(&pool->waits, 1);
-    while ((atomic_load(&pool->gate) & INSIDE) != 0) {
-        pthread_cond_wait(&pool->idle, &pool->lock);
-    }
-    atomic_store(&pool->waits, 0);
+    atomic_store(&pool->is_waiting, true);
+    while ((atomic_load(&pool->gate) & INSIDE) != 0) pthread_cond_wait(&pool->idle, &pool->lock);
+    atomic_store(&pool->is_waiting, false);
     pthread_mutex_unlock(&pool->lock);
 }
 
 static void run_on_threads(gantry__cpu_pool_t *pool, int64_t grain, loop_t *loop) {
     const int64_t parts = ((int64_t)pool->worker_count + 1) * TILES_PER_THREAD;
     int64_t grains = (loop->count - 1) / grain + 1;
-
     if ((uint32_t)atomic_load_explicit(&pool->sleepers, memory_order_relaxed) ==
             pool->worker_count &&
         !is_worth_waking(loop, grain, grains)) {
@@ -391,7 +340,7 @@ static void run_on_threads(gantry__cpu_pool_t *pool, int64_t grain, loop_t *loop
     atomic_store(
         &pool->gate,
         (atomic_load_explicit(&pool->gate, memory_order_relaxed) / LOOP + 1) * LOOP | OPEN);
-    wake(pool, loop->tiles - 1);
+    wake_workers(pool, loop->tiles - 1);
     take_tiles(pool, 0);
     atomic_fetch_and(&pool->gate, ~OPEN);
     await_workers(pool);
@@ -399,25 +348,19 @@ static void run_on_threads(gantry__cpu_pool_t *pool, int64_t grain, loop_t *loop
 
 void gantry__cpu_parallel_for(gantry_backend_device_t *device, int64_t count, int64_t grain,
                               gantry__cpu_range_fn fn, void *context) {
+    if (count <= 0) return;
     gantry__cpu_pool_t *pool = device->pool;
     loop_t loop = {.fn = fn, .context = context, .count = count};
-
-    if (count <= 0) {
-        return;
-    }
     grain = grain > 0 ? grain : 1;
-    if (count <= grain || pool == NULL || pool->limit == 1 ||
-        atomic_exchange_explicit(&pool->busy, 1, memory_order_acquire)) {
+    if (count <= grain || !pool || pool->limit == 1 ||
+        atomic_exchange_explicit(&pool->is_busy, true, memory_order_acquire)) {
         fn(context, 0, count);
         return;
     }
-    if (!pool->is_started) {
-        cpu_pool_start(pool);
-    }
-    if (pool->worker_count > 0) {
+    if (!pool->is_started) cpu_pool_start(pool);
+    if (pool->worker_count > 0)
         run_on_threads(pool, grain, &loop);
-    } else {
+    else
         fn(context, 0, count);
-    }
-    atomic_store_explicit(&pool->busy, 0, memory_order_release);
+    atomic_store_explicit(&pool->is_busy, false, memory_order_release);
 }

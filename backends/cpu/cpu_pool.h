@@ -11,14 +11,16 @@
 
 #include "kernels/common/cpu_device.h"
 
-/* Makes a pool that will use at most `threads` threads (1: never more than the caller's). No thread
- * starts before the first loop that needs it. ResourceExhausted when memory is out. */
+#define GANTRY__CPU_MOST_THREADS 1024
+
+/* Makes a pool of at most `threads` threads, the caller's included (1: only the caller's). No
+ * thread starts before the first loop that needs it. ResourceExhausted when memory runs out. */
 int32_t gantry__cpu_pool_create(const gantry_host_t *host, uint32_t threads,
                                 gantry__cpu_pool_t **out_pool);
-/* Ends its threads. NULL is fine. No loop runs any more. */
+/* Ends the pool's threads; NULL is accepted. The caller makes sure that no loop runs. */
 void gantry__cpu_pool_release(gantry__cpu_pool_t *pool);
 
-/* One line for listings. Valid as long as the pool. */
+/* One line for listings. It lives as long as the pool. */
 const char *gantry__cpu_pool_description(gantry__cpu_pool_t *pool);
 
 #endif

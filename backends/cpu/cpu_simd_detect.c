@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which instruction set the kernels take: the best that is built in, that the processor has and
+/* Chooses the kernels' instruction set: the best one that is built in, that the processor has and
  * that the user allows. */
 #include <string.h>
 
@@ -39,8 +39,7 @@ const char *gantry__cpu_simd_missing(void) {
 
 int gantry__cpu_simd_detect(const char *option) {
     const int level = GANTRY_CPU_HAS_VARIANTS ? processor_level() : GANTRY_CPU_BASE;
-    for (int i = 0; option && i < level; ++i) {
+    for (int i = 0; option && i < level; ++i)
         if (strcmp(option, level_names[i]) == 0) return i;
-    }
     return level;
 }

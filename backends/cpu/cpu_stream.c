@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work is done when the submitting slot returns, so a stream only remembers its device; waiting is
- * over before it begins. */
+/* Work is done when the submitting slot returns. So a stream only remembers its device, and no slot
+ * here waits. */
 #include "cpu/cpu_stream.h"
 
 static int32_t cpu_stream_create(gantry_backend_device_t *device, int32_t purpose,
                                  gantry_backend_stream_t **out_stream) {
     const gantry_host_t *host = device->host;
     gantry_backend_stream_t *stream = host->reallocate(host->self, NULL, 0, sizeof *stream);
-
     (void)purpose;
     *out_stream = stream;
-    if (stream == NULL) {
+    if (!stream) {
         return gantry__cpu_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0,
                                 "No memory for a stream of the CPU device (%zu bytes)",
                                 sizeof *stream);
@@ -21,7 +20,6 @@ static int32_t cpu_stream_create(gantry_backend_device_t *device, int32_t purpos
 
 static void cpu_stream_destroy(gantry_backend_stream_t *stream) {
     const gantry_host_t *host = stream->device->host;
-
     host->reallocate(host->self, stream, sizeof *stream, 0);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams and events of the CPU backend: what cpu_stream.c, cpu_event.c and cpu_transfer.c share.
+/* The types of streams and events that cpu_stream.c, cpu_event.c and cpu_transfer.c share.
  *
  * Owner: the core. Threads: streams externally synchronised, events thread-safe. */
 #ifndef GANTRY_CPU_STREAM_H
@@ -11,7 +11,7 @@ struct gantry_backend_stream_t {
     gantry_backend_device_t *device;
 };
 
-/* Orders what the recording thread did before what the calling thread does next. */
+/* Makes the recording thread's work before the event visible to the calling thread. */
 void gantry__cpu_event_observe(gantry_backend_event_t *event);
 
 #endif

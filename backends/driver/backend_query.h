@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A module's one exported symbol, made from its table: gantry_backend_query, or
- * gantry_backend_query_<name> where the backend is linked into the library.
+/* Defines a module's only exported symbol, which returns its table: gantry_backend_query, or
+ * gantry_backend_query_<name> if the backend is linked into the library.
  *
  * Owner: the table is constant. Threads: thread-safe. */
 #ifndef GANTRY_DRIVER_BACKEND_QUERY_H

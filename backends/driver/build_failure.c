@@ -7,7 +7,7 @@
 
 #include "kernels/common/kernel_types.h"
 
-/* Where to begin in a log that is too long to show: the line of its first error. */
+/* The part of a long log to show: it begins with the line of the first error. */
 static const char *interesting_part(const char *log) {
     const char *at;
 
@@ -18,8 +18,8 @@ static const char *interesting_part(const char *log) {
     return at;
 }
 
-/* Compilers say in their log, and only there, that their own memory is out: the text is as good
- * as before. */
+/* Compilers report only in their log that they ran out of memory. The program itself may be
+ * fine. */
 static bool is_out_of_memory(const char *log) {
     static const char *const words[] = {"out of memory", "Out of memory", "Cannot allocate memory",
                                         "Memory allocation failure", "bad_alloc"};

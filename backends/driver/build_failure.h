@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A compiler's refusal of a program as one error: what was built, for what, and the compiler's own
- * words from their first error on.
+/* Turns a failed build into one error: the program, the device, and the compiler's log from its
+ * first error on.
  *
  * Owner: nothing is kept. Threads: thread-safe. */
 #ifndef GANTRY_DRIVER_BUILD_FAILURE_H
@@ -8,8 +8,8 @@
 
 #include <gantry/backend_abi.h>
 
-#define GANTRY__BUILD_OPTIONS_BYTES 1024 /* of all options of one program, with their end */
-#define GANTRY__BUILD_LOG_BYTES 1500     /* of a log that are shown */
+#define GANTRY__BUILD_OPTIONS_BYTES 1024 /* of a program's options, with the terminator */
+#define GANTRY__BUILD_LOG_BYTES 1500     /* the part of a log that is shown */
 
 typedef struct gantry__build_failure_t {
     const char *domain;
@@ -22,7 +22,7 @@ typedef struct gantry__build_failure_t {
     const char *log; /* NULL: the compiler left none */
 } gantry__build_failure_t;
 
-/* Returns the failure's code; ResourceExhausted when the log says that the compiler had no
+/* Returns the failure's code, or ResourceExhausted if the log says that the compiler ran out of
  * memory. */
 int32_t gantry__build_failed(const gantry_host_t *host, const gantry__build_failure_t *failure);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every file of one driver's backend asks of its host. The errors carry the names and numbers
- * of that driver, which a backend's status header names once:
+/* Short forms of the host's services for the files of one driver's backend. Errors carry the names
+ * and numbers of that driver, which the status header of the backend sets once:
  *
  *     extern const gantry__native_errors_t gantry__cuda_errors;
  *     #define GANTRY__DRIVER_ERRORS gantry__cuda_errors
@@ -13,18 +13,18 @@
 #include "driver/native_error.h"
 #include "kernels/common/try.h"
 
-/* (host, code, native, format, ...): hands the text to the host as it is; returns code. */
+/* (host, code, native, format, ...): hands the text to the host unchanged; returns code. */
 #define gantry__driver_fail(host, ...) \
     gantry__native_fail(host, &GANTRY__DRIVER_ERRORS, __VA_ARGS__)
-/* (host, native, format, ...): 0 when native is the driver's success; else its code, with the text
- * followed by ": NATIVE_NAME (number)". */
+/* (host, native, format, ...): 0 if native is the driver's success. Otherwise returns its code and
+ * states the text, followed by ": NATIVE_NAME (number)". */
 #define gantry__driver_check(host, ...) \
     gantry__native_check(host, &GANTRY__DRIVER_ERRORS, __VA_ARGS__)
 /* (host, mutex, format, ...): ResourceExhausted "no mutex for ...". */
 #define gantry__driver_mutex_init(host, ...) \
     gantry__native_mutex_init(host, &GANTRY__DRIVER_ERRORS, __VA_ARGS__)
 
-/* "CUDA_ERROR_OUT_OF_MEMORY"; that it is unknown for a number that is newer than the list. */
+/* "CUDA_ERROR_OUT_OF_MEMORY", or the name for unknown errors if the list lacks the number. */
 static inline const char *gantry__driver_error_name(int64_t native) {
     return gantry__native_name(&GANTRY__DRIVER_ERRORS, native);
 }
@@ -33,7 +33,7 @@ static inline int32_t gantry__driver_error_code(int64_t native) {
     return gantry__native_code(&GANTRY__DRIVER_ERRORS, native);
 }
 
-/* A transfer's result: "WHAT so many bytes at offset so much on the device". */
+/* The result of a transfer: "WHAT N bytes at offset N on the device". */
 static inline int32_t gantry__driver_check_span(const gantry_host_t *host, int64_t native,
                                                 const char *what, const gantry_span_t *span,
                                                 const char *hardware_name) {
@@ -42,13 +42,13 @@ static inline int32_t gantry__driver_check_span(const gantry_host_t *host, int64
                                                    hardware_name);
 }
 
-/* Zeroed memory of the host; NULL after ResourceExhausted was stated. Given back with
+/* Zeroed memory of the host, or NULL after stating ResourceExhausted. Free it with
  * gantry__host_free. */
 static inline void *gantry__driver_alloc(const gantry_host_t *host, size_t bytes) {
     return gantry__host_alloc(host, GANTRY__DRIVER_ERRORS.domain, bytes);
 }
 
-/* A copy of the text; NULL as above. Given back with gantry__host_text_free. */
+/* A copy of the text, or NULL as above. Free it with gantry__host_text_free. */
 static inline char *gantry__driver_text(const gantry_host_t *host, const char *text) {
     return gantry__host_text(host, GANTRY__DRIVER_ERRORS.domain, text);
 }

@@ -18,7 +18,7 @@ void gantry__record_set_uuid(gantry__record_texts_t *texts, const unsigned char 
                    b[14], b[15]);
 }
 
-/* FNV-1a, 64 bits; the terminator counts, so that neighbouring texts do not run together. */
+/* FNV-1a, 64 bits. The terminator is hashed as well, so that "ab", "c" differs from "a", "bc". */
 static uint64_t add_to_hash(uint64_t hash, const char *text) {
     do {
         hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
@@ -42,7 +42,7 @@ void gantry__record_point(gantry_device_info_t *info, const gantry__record_texts
     info->build_hash = texts->build_hash;
 }
 
-/* A newer caller's further members stay as they are. */
+/* A newer caller has more members, which stay unchanged. */
 int32_t gantry__record_info(const gantry_device_info_t *own, gantry_device_info_t *out_info) {
     uint32_t bytes =
         out_info->struct_size < sizeof *own ? out_info->struct_size : (uint32_t)sizeof *own;

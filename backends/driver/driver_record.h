@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device as its driver describes it: the texts that every driver's backend writes in one form,
- * so that the core finds one card in two drivers' lists.
+/* The record of a device. Every driver's backend writes these texts in the same form, so that the
+ * core finds the same card in the lists of two drivers.
  *
  * Owner: a backend's record, in which an info points to the texts. Threads: externally
  * synchronised. */
@@ -19,14 +19,14 @@ typedef struct gantry__record_texts_t {
 void gantry__record_set_pci(gantry__record_texts_t *texts, unsigned domain, unsigned bus,
                             unsigned device, unsigned function);
 void gantry__record_set_uuid(gantry__record_texts_t *texts, const unsigned char bytes[16]);
-/* Of everything that a binary depends on, in this order. */
+/* Sets the hash of all parts that a binary depends on, in this order. */
 void gantry__record_set_hash(gantry__record_texts_t *texts, const char *const *parts, size_t count);
-/* Points info to the texts, and fills its struct_size. After the record was moved, too. */
+/* Points info to the texts and sets its struct_size. Call it again after moving the record. */
 void gantry__record_point(gantry_device_info_t *info, const gantry__record_texts_t *texts);
 
-/* The slot device_info: as much as the caller's struct holds. */
+/* The slot device_info: copies as much as the caller's struct holds. */
 int32_t gantry__record_info(const gantry_device_info_t *own, gantry_device_info_t *out_info);
-/* InvalidArgument unless there is a device of that index. */
+/* InvalidArgument if there is no device of that index. */
 int32_t gantry__record_check_index(const gantry_host_t *host, const gantry__native_errors_t *errors,
                                    uint32_t index, uint32_t count);
 

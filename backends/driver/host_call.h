@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a backend asks of its host: for an option, for memory, to log.
+/* Calls of the host's services: options, memory, the log.
  *
- * For modules that call a driver; third parties need none of it. Texts are cut at 1023 bytes. A
- * domain names whose numbers the native codes are, "CUDA": errors carry it, and texts name the
- * backend by it.
+ * They serve modules that call a driver; third parties need none of them. Texts are cut at 1023
+ * bytes. A domain, such as "CUDA", says whose numbers the native codes are. Errors carry it, and
+ * texts use it as the name of the backend.
  * Owner: nothing is kept; memory is the caller's. Threads: thread-safe, as the host's slots are. */
 #ifndef GANTRY_DRIVER_HOST_CALL_H
 #define GANTRY_DRIVER_HOST_CALL_H
@@ -20,20 +20,20 @@
 void gantry__host_log(const gantry_host_t *host, int32_t level, const char *format, ...)
     GANTRY__HOST_PRINTF(3, 4);
 
-/* NULL when unset or empty. */
+/* The option's value; NULL if unset or empty. */
 const char *gantry__host_option(const gantry_host_t *host, const char *name);
-/* Which of the words the option is; the first when unset. InvalidArgument, with all words, for
- * any other. */
+/* The index of the option's value among the words; 0 if unset. InvalidArgument, with all words, for
+ * any other value. */
 int32_t gantry__host_choice(const gantry_host_t *host, const char *domain, const char *name,
                             const char *const *words, int32_t count, int32_t *out_choice);
 
-/* Zeroed memory; NULL after ResourceExhausted was stated. */
+/* Zeroed memory, or NULL after stating ResourceExhausted. */
 void *gantry__host_alloc(const gantry_host_t *host, const char *domain, size_t bytes);
-/* ptr may be NULL; bytes is what was asked for. */
+/* ptr may be NULL; bytes is the size that was allocated. */
 void gantry__host_free(const gantry_host_t *host, void *ptr, size_t bytes);
-/* A copy of the text; NULL as above. */
+/* A copy of the text, or NULL as above. */
 char *gantry__host_text(const gantry_host_t *host, const char *domain, const char *text);
-/* text, of strlen + 1 bytes, may be NULL. */
+/* Frees text, of strlen + 1 bytes; it may be NULL. */
 void gantry__host_text_free(const gantry_host_t *host, char *text);
 
 #endif

@@ -52,7 +52,7 @@ bool gantry__library_is_cut(const char *path) {
     return is_cut;
 }
 
-/* Appends "name: reason"; the reason usually begins with the name itself. */
+/* Appends "name: reason", or only the reason if it begins with the name, as most do. */
 static void add_reason(char *reasons, size_t reasons_bytes, const char *name, const char *reason) {
     size_t length = strlen(reasons);
     if (!reason) reason = "cannot be opened";
@@ -83,7 +83,8 @@ void *gantry__library_open(const gantry_host_t *host, const char *option,
     return NULL;
 }
 
-/* A function's address is copied byte by byte: ISO C has no conversion from an object's pointer. */
+/* Copies the bytes of a function's address: ISO C does not convert a pointer to an object into one
+ * to a function. */
 const char *gantry__library_resolve(void *library, const gantry__library_symbol_t *symbols,
                                     size_t count, void *table) {
     for (size_t i = 0; i < count; ++i) {

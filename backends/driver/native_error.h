@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A driver's numbers as a list, and their way to Gantry's codes and texts.
+/* Translates a driver's error numbers to Gantry's codes and texts.
  *
- * 0 is every driver's success. Not here: what a number means, which each backend's list says.
- * Owner: nothing is kept, lists are constant. Threads: thread-safe. */
+ * 0 is every driver's success. Not here: the list of numbers, which each backend has. Owner:
+ * nothing is kept, lists are constant. Threads: thread-safe. */
 #ifndef GANTRY_DRIVER_NATIVE_ERROR_H
 #define GANTRY_DRIVER_NATIVE_ERROR_H
 
@@ -18,7 +18,7 @@ typedef struct gantry__native_error_t {
 
 typedef struct gantry__native_errors_t {
     const char *domain;       /* "CUDA" */
-    const char *unknown_name; /* of a number that is not in the list; its code is Unknown */
+    const char *unknown_name; /* for a number that is not in the list; its code is Unknown */
     const gantry__native_error_t *list;
     size_t count;
 } gantry__native_errors_t;
@@ -26,18 +26,19 @@ typedef struct gantry__native_errors_t {
 const char *gantry__native_name(const gantry__native_errors_t *errors, int64_t native);
 int32_t gantry__native_code(const gantry__native_errors_t *errors, int64_t native);
 
-/* Hands the text to the host as it is; returns code. */
+/* Hands the text to the host unchanged; returns code. */
 int32_t gantry__native_fail(const gantry_host_t *host, const gantry__native_errors_t *errors,
                             int32_t code, int64_t native, const char *format, ...)
     GANTRY__HOST_PRINTF(5, 6);
-/* 0 when native is; else its code, with the text followed by ": NAME (number)". */
+/* 0 if native is 0. Otherwise returns its code and states the text, followed by ": NAME
+ * (number)". */
 int32_t gantry__native_check(const gantry_host_t *host, const gantry__native_errors_t *errors,
                              int64_t native, const char *format, ...) GANTRY__HOST_PRINTF(4, 5);
-/* The result of a transfer: "WHAT so many bytes at offset so much on HARDWARE". */
+/* The result of a transfer: "WHAT N bytes at offset N on HARDWARE". */
 int32_t gantry__native_check_span(const gantry_host_t *host, const gantry__native_errors_t *errors,
                                   int64_t native, const char *what, const gantry_span_t *span,
                                   const char *hardware_name);
-/* pthread_mutex_init; ResourceExhausted "no mutex for TEXT" when there is none. */
+/* pthread_mutex_init; ResourceExhausted "no mutex for TEXT" if it fails. */
 int32_t gantry__native_mutex_init(const gantry_host_t *host, const gantry__native_errors_t *errors,
                                   pthread_mutex_t *mutex, const char *format, ...)
     GANTRY__HOST_PRINTF(4, 5);

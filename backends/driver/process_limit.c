@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Bytes of address space and of writable private memory, as RLIMIT_AS and RLIMIT_DATA count them. 0
- * when the system does not tell. */
+/* The bytes of address space and of writable private memory that RLIMIT_AS and RLIMIT_DATA count.
+ * Returns false if the system does not say. */
 static bool in_use(uint64_t *out_space, uint64_t *out_data) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     FILE *file = fopen("/proc/self/statm", "r");
@@ -33,7 +33,7 @@ static void tighten(limit_t *limit, const char *name, uint64_t bytes, uint64_t u
     }
 }
 
-/* The limit that leaves the least. */
+/* The limit that leaves the fewest bytes. */
 static limit_t tightest(void) {
     limit_t limit = {NULL, 0, UINT64_MAX};
     uint64_t space;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the process may still take of memory by its own limits (ulimit): drivers and their compilers
- * end the process where it is not enough, so it is looked at before.
+/* The memory that the process's own limits (ulimit) still allow. Drivers and their compilers end
+ * the process if they get too little, so backends check these limits first.
  *
- * Not here: what machine and cgroup have. Owner: nothing is kept. Threads: thread-safe. */
+ * Not here: the limits of machine and cgroup. Owner: nothing is kept. Threads: thread-safe. */
 #ifndef GANTRY_DRIVER_PROCESS_LIMIT_H
 #define GANTRY_DRIVER_PROCESS_LIMIT_H
 
@@ -10,12 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 1 when the process may take as many bytes more, or nothing is known; else 0 with the reason:
- * limit, who sets it, and what is left of it. */
+/* Whether the process may take this many bytes more; true if its limits are unknown. If not, the
+ * reason names the limit, its setting and the bytes left. */
 bool gantry__process_has_room(uint64_t bytes, char *reason, size_t reason_bytes);
 
-/* "; LIMIT, of which so much is left", for the message of a driver that had no memory; "" where
- * there is no limit. */
+/* "; LIMIT, of which N MiB are left", for the message of a driver that ran out of memory; ""
+ * without a limit. */
 void gantry__process_limit_text(char *out, size_t out_bytes);
 
 #endif

@@ -5,14 +5,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The same on all of Linux (4.14); older headers lack it. */
+/* The value is the same on all of Linux (4.14); older headers lack it. */
 #if defined(__linux__) && !defined(MADV_WIPEONFORK)
 #define MADV_WIPEONFORK 18
 #endif
 
 #define PAGE_BYTES 4096
 
-/* A page that is zero in a child; NULL where the kernel makes none. */
+/* A page that the kernel clears in a child of fork; NULL if the kernel cannot. */
 static volatile unsigned char *make_page(void) {
 #if defined(MADV_WIPEONFORK)
     void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -35,10 +35,10 @@ void gantry__process_mark_set(gantry__process_mark_t *mark) {
     if (!page) {
         page = make_page();
         if (page && !atomic_compare_exchange_strong(&mark->page, &none, page)) {
-            munmap((void *)(uintptr_t)page, PAGE_BYTES); /* another thread was first */
+            munmap((void *)(uintptr_t)page, PAGE_BYTES); /* another thread set it first */
         }
     } else if (*page == 0) {
-        *page = 1; /* of a parent's instance that found no driver */
+        *page = 1; /* left by an instance of the parent that found no driver */
     }
     atomic_store(&mark->process, (long long)getpid());
     atomic_fetch_add(&mark->uses, 1);
@@ -46,7 +46,7 @@ void gantry__process_mark_set(gantry__process_mark_t *mark) {
 
 void gantry__process_mark_unset(gantry__process_mark_t *mark) { atomic_fetch_sub(&mark->uses, 1); }
 
-/* Numbers of processes come again, in a namespace of its own at once; the page cannot err. */
+/* A process number may be reused, in a namespace of its own at once. The page is always right. */
 bool gantry__process_mark_is_inherited(const gantry__process_mark_t *mark) {
     const volatile unsigned char *page = atomic_load(&mark->page);
     return atomic_load(&mark->uses) != 0 &&

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Remembers that a driver was used in this process, so that a child of fork can be told: drivers'
- * threads and locks do not survive fork, and a child that calls the driver hangs or fails with a
- * text about something else.
+/* Remembers that a driver was used in this process, so that a child of fork gets a clear error. A
+ * driver's threads and locks do not survive fork: a child that calls the driver hangs, or fails
+ * with a misleading text.
  *
- * A mark is a static of its backend: a driver stays in a process when all runtimes are gone, and so
- * must this. What used the driver without Gantry is not known. Owner: the page of a mark stays
- * to the end of the process, as the driver does. Thread-safe. */
+ * A mark is static in its backend. A driver stays in the process after all runtimes are released,
+ * and so must the mark. Uses of the driver without Gantry are not marked. Owner: the page of a mark
+ * stays until the process ends, as the driver does. Threads: thread-safe. */
 #ifndef GANTRY_DRIVER_PROCESS_MARK_H
 #define GANTRY_DRIVER_PROCESS_MARK_H
 
@@ -17,21 +17,22 @@
 
 /* Zero: the driver was not used. */
 typedef struct gantry__process_mark_t {
-    /* the kernel clears it in a child; NULL where the kernel does not */
+    /* the kernel clears it in a child; NULL if the kernel cannot */
     _Atomic(volatile unsigned char *) page;
     atomic_llong process; /* that used the driver last */
     atomic_llong uses;
 } gantry__process_mark_t;
 
-/* Before an instance calls the driver first, in a process that did not inherit the mark. */
+/* Called before an instance first calls the driver, in a process that did not inherit the mark. */
 void gantry__process_mark_set(gantry__process_mark_t *mark);
-/* This instance found no driver after all: its use does not count. One that found one never
- * takes it back. */
+/* Called if this instance found no driver: its use does not count. An instance that found a driver
+ * never calls it. */
 void gantry__process_mark_unset(gantry__process_mark_t *mark);
 
-/* 1 in a child of fork, or a child's child, when the mark was set before the fork. */
+/* Whether the mark was set before a fork, and this process is the child, or a child of it. */
 bool gantry__process_mark_is_inherited(const gantry__process_mark_t *mark);
-/* Unavailable in such a child. why continues "its parent had CUDA open": what does not survive. */
+/* Unavailable in such a child. why names the parts that do not survive, and continues the text "its
+ * parent had CUDA open". */
 int32_t gantry__process_mark_check(const gantry__process_mark_t *mark, const gantry_host_t *host,
                                    const gantry__native_errors_t *errors, const char *why);
 

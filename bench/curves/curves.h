@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One point of a curve: an op with inputs of so many bytes, made anew for each size. Public API
- * only. Externally synchronised. */
+/* One point of a curve: an op and its inputs, made anew for each size. Uses only the public API.
+ * Threads: externally synchronised. */
 #ifndef GANTRY_BENCH_CURVES_H
 #define GANTRY_BENCH_CURVES_H
 
@@ -8,22 +8,22 @@
 
 typedef struct curve_point_t {
     gantry_scope_t *scope;
-    const gantry_tensor_t *x, *y; /* the op's inputs, waited for; NULL where it has none */
+    const gantry_tensor_t *x, *y; /* the op's inputs, ready; NULL if it has none */
     float *host;                  /* of the transfers; NULL elsewhere */
-    /* of all inputs: as asked for or, where shapes do not allow that, below */
+    /* of all inputs: the requested size, or the largest below it that the shapes allow */
     int64_t bytes;
-    /* of one call, in the case's unit times seconds: bytes, floating point operations, elements */
+    /* of one call: bytes, floating point operations or elements, by the case's unit */
     double work;
 } curve_point_t;
 
 typedef struct curve_case_t {
     const char *name, *what;
     const char *unit;   /* GB/s, GFLOP/s, Gel/s */
-    int64_t most_bytes; /* 0: no bound of its own */
-    /* Fills the point for bytes (16 or more); false when the size is too small for the op (bytes
-     * 0) or a call failed. */
+    int64_t most_bytes; /* 0: no limit of its own */
+    /* Fills the point for bytes (16 or more). Returns false if a call fails, or if the size is too
+     * small for the op (the point's bytes are 0). */
     bool (*make)(curve_point_t *point, int64_t bytes);
-    /* One call, its result waited for and dropped; false when it failed. */
+    /* Makes one call, waits for its result and drops it. Returns false if it fails. */
     bool (*call)(const curve_point_t *point);
 } curve_case_t;
 

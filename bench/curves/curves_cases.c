@@ -19,7 +19,7 @@ static const gantry_tensor_t *random_floats(const curve_point_t *point, gantry_s
     return gantry_stateless_random_uniform(point->scope, shape, GANTRY_FLOAT32, 5, 7);
 }
 
-/* x of float32; a call does work_each units of work for each element. */
+/* x is a vector of float32; a call does work_each units of work for each element. */
 static bool make_vector(curve_point_t *point, int64_t bytes, double work_each) {
     int64_t n = bytes / 4;
     point->bytes = n * 4;
@@ -79,8 +79,8 @@ static bool call_sort(const curve_point_t *point) {
 
 /* ---- matrices ---- */
 
-/* [rows, columns] of that many bytes: rows of most_columns, 0: as many rows as columns or half
- * of that. */
+/* A matrix of that many bytes, with rows of most_columns elements. If most_columns is 0, it has as
+ * many rows as columns, or half as many. */
 static bool make_matrix(curve_point_t *point, int64_t bytes, int64_t most_columns) {
     int64_t n = bytes / 4, columns = 1;
     while (columns * columns < n) columns *= 2;
@@ -123,7 +123,7 @@ static bool call_matmul(const curve_point_t *point) {
     return done(point, gantry_matmul(point->scope, point->x, point->y, NULL));
 }
 
-/* [sequences, length, 16] by [5, 16, 32], no padding. */
+/* [sequences, length, 16] with the filter [5, 16, 32], without padding. */
 static bool make_conv1d(curve_point_t *point, int64_t bytes) {
     int64_t places = bytes / 4 / CHANNELS, length = places < LENGTH ? places : LENGTH;
     int64_t sequences = length > 0 ? places / length : 0;

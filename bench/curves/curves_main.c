@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry_bench_curves: one device's rates over sizes, as lines of JSON for bench/curves/run.
+/* gantry_bench_curves: the rates of one device over sizes, as lines of JSON for bench/curves/run.
  *
  *   gantry_bench_curves --device NAME [--case NAME[,NAME...]] [--max-bytes N] [--step 2|4]
  *   [--seconds S] [--longest S] [--list]
  *
- * Sizes of inputs go from 16 bytes to N by the step. A point is called until S seconds are over, at
- * least three times, after one call that builds programs and a quarter of the time to warm up;
- * calls shorter than 20 us are timed by the batch. A case ends at the size whose call takes longer
- * than --longest. Threads are the caller's: affinity, GANTRY_CPU_THREADS and the driver's own
- * variables. Exit code: 0 all right, 1 a call failed, 2 wrong usage. */
+ * Sizes of inputs go from 16 bytes to N by the step. One call builds the programs, and a quarter of
+ * S warms up. Then the point is called for S seconds, at least three times. Calls shorter than 20
+ * us are timed in batches. A case ends at the first size whose call takes longer than --longest.
+ * The caller sets the number of threads: by affinity, GANTRY_CPU_THREADS and the driver's own
+ * variables. Exit code: 0 success, 1 a call failed, 2 wrong usage. */
 #include "curves.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ typedef struct figure_t {
     long long calls;
 } figure_t;
 
-/* Nanoseconds of a call, the middle of a batch; below 0 when one failed. */
+/* The nanoseconds of a call, as the mean of a batch; negative if a call fails. */
 static double time_batch(const curve_case_t *item, const curve_point_t *point, int batch) {
     uint64_t start = bench_now_ns();
     for (int i = 0; i < batch; ++i) {
@@ -41,7 +41,7 @@ static double time_batch(const curve_case_t *item, const curve_point_t *point, i
     return (double)(bench_now_ns() - start) / batch;
 }
 
-/* So many calls that a batch is not short; warms up on the way. */
+/* The number of calls of a batch that is not too short. Also warms up. */
 static int find_batch(const curve_case_t *item, const curve_point_t *point, double seconds) {
     int batch = 1;
     double took = 0;
@@ -90,7 +90,7 @@ static void print(const curve_case_t *item, const curve_point_t *point, const fi
 static bool run_case(const options_t *options, gantry_scope_t *scope, const curve_case_t *item) {
     long long most = options->most_bytes;
     if (item->most_bytes > 0 && item->most_bytes < most) most = item->most_bytes;
-    int64_t before = 0; /* shapes round sizes: none twice */
+    int64_t before = 0; /* shapes round sizes; no size is measured twice */
     for (long long bytes = 16; bytes <= most; bytes *= options->step) {
         curve_point_t point = {.scope = scope, .bytes = -1};
         figure_t figure;
@@ -120,7 +120,7 @@ static bool is_in(const char *list, const char *name) {
     return !list;
 }
 
-/* The first name in the list that is no case; NULL when all are. */
+/* The first name in the list that is not a case; NULL if all are. */
 static const char *unknown_case(const char *list) {
     for (const char *item = list; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL) {
         size_t length = strcspn(item, ",");
@@ -198,7 +198,7 @@ int main(int argc, char **argv) {
         (void)fprintf(stderr, "--case %s: no case of this name; --list has them\n", unknown);
         return 2;
     }
-    /* an op that only the CPU has would be another device's figure */
+    /* no soft placement: an op that only the CPU has would be a figure of another device */
     gantry_runtime_options_t settings = {.struct_size = sizeof settings,
                                          .log = log_warning,
                                          .log_level = GANTRY_LEVEL_WARNING,

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cases of gantry_bench_internal: what no public call does alone, on the library's own
- * objects. Externally synchronised. */
+/* The cases of gantry_bench_internal. They use the library's own objects, because no public call
+ * does only this work. Threads: externally synchronised. */
 #ifndef GANTRY_BENCH_INTERNAL_H
 #define GANTRY_BENCH_INTERNAL_H
 
 #include "bench_report.h"
 
-/* Allocate and free that the pool serves: one thread by size, several threads on one allocator. */
+/* Pairs of allocate and free that the pool serves: on one thread by size, and on several
+ * threads. */
 void bench_pairs(bench_report_t *report, int rounds);
-/* How long the allocator takes to refuse when nothing can be freed. */
+/* The time of a refusal when nothing can be freed. */
 void bench_ladder(bench_report_t *report, int rounds);
 
 typedef struct bench_traces_t bench_traces_t;
 
-/* All traces through Gantry's allocator and the model of TensorFlow's rules. NULL: host memory
+/* Runs all traces through Gantry's allocator and the model of TensorFlow's rules. NULL: host memory
  * ran out. */
 bench_traces_t *bench_traces_run(int rounds);
 void bench_traces_release(bench_traces_t *traces);
-/* Both side by side, two lines per trace. */
+/* Prints both side by side, on two lines for each trace. */
 void bench_traces_print(const bench_traces_t *traces);
-/* One row per figure, for the JSON. */
+/* Adds a row for each figure, for the JSON. */
 void bench_traces_report(const bench_traces_t *traces, bench_report_t *report);
 
 #endif

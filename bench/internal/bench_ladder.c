@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long the ladder takes to refuse: 10,000 chunks alive under 400 names, no work in flight,
- * nothing that could be given back. The report that a refusal keeps is part of it. */
+/* The time that the ladder takes to refuse: 10,000 chunks are in use under 400 names, no work is in
+ * flight, and nothing can be freed. It includes making the report of the refusal. */
 #include <stdio.h>
 
 #include "bench_internal.h"
@@ -9,7 +9,7 @@
 #define CHUNKS 10000
 #define CHUNK_BYTES (UINT64_C(64) << 10)
 #define CALLS 200
-#define OWNERS 20 /* and as many tags for each */
+#define OWNERS 20 /* each with as many tags */
 #define MOST_US 1000.0
 
 typedef struct full_pool_t {
@@ -29,7 +29,7 @@ static gantry__bfc_chunk_t *allocate_named(full_pool_t *pool, size_t number) {
                : NULL;
 }
 
-/* CHUNKS chunks in use; with holes, as many free ones between them. The limit is what they need. */
+/* Allocates CHUNKS chunks; with_holes, as many free ones are between them. They fill the limit. */
 static bool fill(full_pool_t *pool, bool with_holes) {
     pool->count = with_holes ? CHUNKS * 2 : CHUNKS;
     if (counted_allocator_init(&pool->counted, CHUNK_BYTES * pool->count, 0) != GANTRY_OK)
@@ -39,7 +39,7 @@ static bool fill(full_pool_t *pool, bool with_holes) {
         (void)snprintf(pool->tags[i], sizeof pool->tags[i], "layer %d", i);
     }
     for (size_t i = 0; i < pool->count; ++i) {
-        /* / 2: the same names with holes and without */
+        /* i / 2, so that the names are the same with and without holes */
         pool->chunks[i] = allocate_named(pool, i / 2);
         if (!pool->chunks[i]) return false;
     }
@@ -60,7 +60,7 @@ static void empty(full_pool_t *pool) {
 static bool ask(void *subject, int calls) {
     full_pool_t *pool = subject;
     for (int i = 0; i < calls; ++i) {
-        /* it had to be refused */
+        /* this must be refused */
         if (counted_allocate(&pool->counted, CHUNK_BYTES * 2)) return false;
     }
     return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocate and free that the pool serves, among 512 chunks of mixed sizes, half of them free. */
+/* Pairs of allocate and free that the pool serves, among 512 chunks of mixed sizes, half of them
+ * free. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdio.h>
@@ -13,14 +14,14 @@
 #define ONE_THREAD_CALLS 200000
 #define THREADS_CALLS 400000
 #define MOST_NS 100.0
-#define LEAST_PAIRS 2.0 /* millions a second, of two threads together */
+#define LEAST_PAIRS 2.0 /* million pairs a second, of two threads together */
 
 typedef struct pool_t {
     counted_allocator_t counted;
     gantry__bfc_chunk_t *chunks[LIVE];
 } pool_t;
 
-/* Every other chunk is freed, so that the books have free chunks of many sizes to choose from. */
+/* Frees every other chunk, so that the pool has free chunks of many sizes. */
 static bool open_pool(pool_t *pool) {
     if (counted_allocator_init(&pool->counted, LIMIT_BYTES, 0) != GANTRY_OK) return false;
     for (size_t i = 0; i < LIVE; ++i) {
@@ -97,7 +98,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* `calls` pairs, shared out among the threads; threads are started inside the measured time. */
+/* Shares `calls` pairs out to the threads; the time includes starting them. */
 static bool run_threads(void *subject, int calls) {
     static const uint64_t bytes[MOST_THREADS] = {16, 4096, 20000, UINT64_C(1) << 20};
     const pairs_t *pairs = subject;

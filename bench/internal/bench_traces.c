@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces through both subjects, and what is said about them. */
+/* Runs the traces through all subjects, and prints the results. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "bench_internal.h"
 #include "trace_replay.h"
 
-/* The first one's figures are held to the bounds; the last one is the model. */
+/* The bounds apply to the first subject. The last one is the model. */
 #define SUBJECTS 3
 #define RULES (SUBJECTS - 1)
 #define MIB 1048576.0
@@ -84,7 +84,7 @@ void bench_traces_release(bench_traces_t *traces) { free(traces); }
 
 /* ---- bounds ---- */
 
-/* -1: none set for this one. */
+/* Whether the subject is within its bound; -1 if it has none. */
 static int is_within_bound(const traced_t *traced, int subject, const char **out_bound) {
     *out_bound = "";
     const trace_figures_t *figures = &traced->outcomes[subject].figures;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules, in the order in which a request meets them:
+/* The rules, in the order in which they apply to a request:
  *
  *   round     up to a multiple of 256
- *   find      from its bin upward, the first by (size, address) that fits; bin b holds 256 << b
- *             bytes and more
- *   split     when the chunk is at least twice the request, or 128 MiB and more would be left over
- *   extend    double the current region size until it covers the request; a region of that size or
- *             of what the limit leaves; while the driver refuses, nine tenths of it; the current
- *             size is doubled for the next region when it was not for this one
- *   collect   give all empty regions back when that leaves enough, and extend again
+ *   find      from its bin upward, the first by (size, address) that fits; bin b holds chunks of at
+ *             least 256 << b bytes
+ *   split     if the chunk is at least twice the request, or at least 128 MiB would be left over
+ *   extend    double the current region size until it covers the request; take a region of that
+ *             size, or of the rest of the limit; while the driver refuses, try nine tenths of it;
+ *             if this request did not double the size, double it for the next region
+ *   collect   free all empty regions, if that leaves enough, and extend again
  *
- * Freed chunks merge with free neighbours at once, inside their region. Nothing else is ever given
- * back, and the current region size never falls. */
+ * Freed chunks merge with free neighbours in their region at once. Nothing else is ever freed, and
+ * the current region size never decreases. */
 #include "tensorflow_bfc_rules.h"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ unsigned tensorflow_bfc_rules_bin(uint64_t bytes) {
     return bin;
 }
 
-/* How many chunks of the bin come before (bytes, address). */
+/* The number of chunks of the bin before (bytes, address). */
 static size_t position(const rules_bin_t *bin, uint64_t bytes, uint64_t address) {
     size_t low = 0, high = bin->count;
     while (low < high) {
@@ -190,7 +190,7 @@ rules_chunk_t *tensorflow_bfc_rules_allocate(tensorflow_bfc_rules_t *rules, uint
 
 /* ---- free ---- */
 
-/* Takes the right one of two neighbours, neither of which is in a bin, into the left one. */
+/* Merges the right one of two neighbours into the left one. Neither is in a bin. */
 static void merge(rules_chunk_t *left, rules_chunk_t *right) {
     left->bytes += right->bytes;
     left->next = right->next;

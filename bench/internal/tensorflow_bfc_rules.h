@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TensorFlow's rules for device memory, as a plain model to compare with: bins, best fit,
- * splitting, growth by doubling, back-off, collection of empty regions. Written from the rules as
- * described in words; it is a model of what is held when, not of anybody's code, and says nothing
- * about time.
+ * splitting, growth by doubling, back-off, collection of empty regions. It follows a description of
+ * the rules, not any code. It models the memory that is held over time, but not the cost of the
+ * operations.
  *
- * Holds no memory but its own books; addresses are numbers, and each region's lie above all earlier
- * ones'. Regions do not join. Waiting for other threads' frees, and frees that are deferred, are
- * left out: a trace has one thread and no clock.
- * Owner: whoever inits deinits; a chunk is valid until it is freed. Externally synchronised. */
+ * The model holds only its own books. Addresses are numbers, and those of a region lie above those
+ * of all earlier regions. Regions do not join. A trace has one thread and no clock, so the model
+ * has neither waits for other threads' frees nor deferred frees. Owner: the caller of init calls
+ * deinit; a chunk is valid until it is freed. Threads: externally synchronised. */
 #ifndef GANTRY_BENCH_TENSORFLOW_BFC_RULES_H
 #define GANTRY_BENCH_TENSORFLOW_BFC_RULES_H
 
@@ -44,9 +44,9 @@ typedef struct rules_bin_t {
 
 typedef struct rules_options_t {
     uint64_t limit_bytes;
-    uint64_t driver_bytes; /* what the driver has; 0: no bound */
+    uint64_t driver_bytes; /* the driver's memory; 0: unlimited */
     bool growth;           /* false: the first region is the whole limit */
-    bool collection;       /* empty regions go back when nothing else helps */
+    bool collection;       /* empty regions are freed as a last resort */
 } rules_options_t;
 
 typedef struct rules_stats_t {
@@ -67,17 +67,17 @@ typedef struct tensorflow_bfc_rules_t {
     rules_region_t *regions; /* oldest first */
     uint64_t current_region_bytes, next_address;
     rules_stats_t stats; /* without the last four lines' figures that are found by looking */
-    bool broken;         /* host memory ran out: the figures are worth nothing */
+    bool broken;         /* host memory ran out: the figures are useless */
 } tensorflow_bfc_rules_t;
 
 void tensorflow_bfc_rules_init(tensorflow_bfc_rules_t *rules, const rules_options_t *options);
 void tensorflow_bfc_rules_deinit(tensorflow_bfc_rules_t *rules);
 
-/* NULL when memory runs out, and for 0 bytes. */
+/* Returns NULL if memory runs out, and for 0 bytes. */
 rules_chunk_t *tensorflow_bfc_rules_allocate(tensorflow_bfc_rules_t *rules, uint64_t bytes);
 void tensorflow_bfc_rules_free(tensorflow_bfc_rules_t *rules, rules_chunk_t *chunk);
-/* Gives all wholly free regions back if a request of so many bytes could then be met; true when
- * any went. */
+/* Frees all empty regions, if a request of this many bytes then fits. Returns whether it freed
+ * any. */
 bool tensorflow_bfc_rules_collect(tensorflow_bfc_rules_t *rules, uint64_t bytes);
 
 unsigned tensorflow_bfc_rules_bin(uint64_t bytes);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fragmentation attacks. Each aims at one rule of a best fit with splitting and growing regions; a
- * trace cannot see addresses, so it uses that fresh memory is handed out in order. The comb is the
- * idea of Robson's lower bound ("Bounds for some functions concerning dynamic storage
- * allocation", 1974). */
+/* Fragmentation attacks. Each aims at one rule of a best fit with splitting and growing regions. A
+ * trace cannot see addresses; it relies on fresh memory being handed out in order. The comb is the
+ * idea of Robson's lower bound ("Bounds for some functions concerning dynamic storage allocation",
+ * 1974). */
 #include "memory_trace.h"
 
 #include <stdlib.h>
 
 #define BUDGET (256 * TRACE_MIB)
 
-/* Blocks in use, with their sizes; grows by doubling. */
+/* The blocks in use and their sizes; the array grows by doubling. */
 typedef struct held_t {
     uint32_t *ids;
     size_t count, capacity;
@@ -29,7 +29,7 @@ static void hold(memory_trace_t *trace, held_t *held, uint32_t id) {
     held->ids[held->count++] = id;
 }
 
-/* Frees every one but those whose number is keep modulo every; 0: frees all. */
+/* Frees all blocks, except those whose number is keep modulo every; every 0 frees all. */
 static void release(memory_trace_t *trace, held_t *held, size_t every, size_t keep) {
     size_t left = 0;
     for (size_t i = 0; i < held->count; ++i) {
@@ -48,9 +48,9 @@ static void end(memory_trace_t *trace, held_t *held) {
     *held = (held_t){0};
 }
 
-/* Round r fills what is not in use up to the budget with blocks of 16 KiB << r, then frees every
- * other block of all that live: half of the budget stays pinned by teeth, and no hole of a round
- * takes a block of the next. */
+/* Round r fills the rest of the budget with blocks of 16 KiB << r, and then frees every other block
+ * in use. Half of the budget stays pinned by the teeth of the comb, and no hole of a round fits a
+ * block of the next. */
 void trace_make_attack_comb(memory_trace_t *trace, uint64_t seed) {
     (void)seed;
     held_t teeth = {0};
@@ -67,9 +67,9 @@ void trace_make_attack_comb(memory_trace_t *trace, uint64_t seed) {
     end(trace, &teeth);
 }
 
-/* Large blocks with a small one after each; the large go, the small stay. Each phase wants larger
- * blocks than the holes, and first closes the holes with blocks of their size, so that its own
- * small ones fall between its large ones. */
+/* Large blocks with a small one after each; the large ones are freed, the small ones stay. Each
+ * phase requests larger blocks than the holes. It first fills the holes with blocks of their size,
+ * so that its own small blocks lie between its large ones. */
 void trace_make_attack_pins(memory_trace_t *trace, uint64_t seed) {
     trace_random_t random = {seed};
     held_t pins = {0}, covers = {0}, blocks = {0};
@@ -87,7 +87,7 @@ void trace_make_attack_pins(memory_trace_t *trace, uint64_t seed) {
         release(trace, &blocks, 0, 0);
         before = bytes;
     }
-    for (int i = 0; i < 2; ++i) { /* what a tight limit can only give when regions go back */
+    for (int i = 0; i < 2; ++i) { /* under a tight limit this only fits after freeing regions */
         uint32_t whole = memory_trace_allocate(trace, BUDGET / 2);
         memory_trace_free(trace, whole);
         release(trace, &pins, 2, 1);
@@ -97,8 +97,8 @@ void trace_make_attack_pins(memory_trace_t *trace, uint64_t seed) {
     end(trace, &pins);
 }
 
-/* Twenty-four lists that grow by a fiftieth in turn; the old block goes after the new one is there.
- * Now and then one ends and begins anew. */
+/* Twenty-four lists grow by a fiftieth in turn; the old block is freed after the new one is
+ * allocated. Now and then a list starts again. */
 void trace_make_attack_growing(memory_trace_t *trace, uint64_t seed) {
     enum { LISTS = 24, ROUNDS = 300 };
     trace_random_t random = {seed};
@@ -120,9 +120,9 @@ void trace_make_attack_growing(memory_trace_t *trace, uint64_t seed) {
     for (int i = 0; i < LISTS; ++i) memory_trace_free(trace, ids[i]);
 }
 
-/* Blocks of one size are freed between teeth, then blocks of half the size and a little are wanted:
- * each takes a whole hole. Then the small ones go but for every fourth, and the next round works
- * at twice the scale. */
+/* Frees blocks of one size between teeth, and then requests blocks of a little more than half that
+ * size: each takes a whole hole. Then frees the small blocks, except every fourth, and repeats at
+ * twice the scale. */
 void trace_make_attack_halves(memory_trace_t *trace, uint64_t seed) {
     (void)seed;
     held_t teeth = {0};

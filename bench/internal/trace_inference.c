@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An inference server that writes texts. Weights stay; each request holds a cache that is enlarged
- * every 32 words (the new one is made and filled before the old one is freed), and each step of the
- * whole batch makes activations whose size is that of the batch. Some four requests are served
- * at once, in bursts up to forty. */
+/* An inference server that generates text. Weights stay. Each request holds a cache that grows
+ * every 32 words; the new cache is filled before the old one is freed. Each step makes activations
+ * in the size of the batch. About four requests run at once, in bursts up to forty. */
 #include "memory_trace.h"
 
 #define STEPS 4000
@@ -30,7 +29,7 @@ static request_t begin_request(memory_trace_t *trace, trace_random_t *random) {
     return request;
 }
 
-/* False when the request is done. */
+/* Returns false if the request is done. */
 static bool write_word(memory_trace_t *trace, request_t *request) {
     if (++request->words >= request->last_word) {
         memory_trace_free(trace, request->cache);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random sizes. 20,000 blocks, one per step; a block's lifetime is log-uniform from 1 to 3,000
- * steps, so that the young and large come and go among the old and small. */
+/* Random sizes: 20,000 blocks, one in each step. Lifetimes are log-uniform from 1 to 3,000 steps,
+ * so that young, large blocks come and go among old, small ones. */
 #include "memory_trace.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 void trace_make_random(memory_trace_t *trace, uint64_t seed) {
     trace_random_t random = {seed};
-    /* Blocks that end at a step, as a chain: first by step, then next by id. */
+    /* A list of the blocks that end at each step: first[step], then next[id]. */
     uint32_t *first = malloc((BLOCKS + LONGEST + 1) * sizeof *first),
              *next = malloc(BLOCKS * sizeof *next);
     if (!first || !next) {

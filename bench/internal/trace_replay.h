@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One trace through one allocator: what was held when, how much of it was of no use, what failed.
+/* Runs a trace through an allocator, and records the memory held, its waste and the failures.
  *
- * Subjects are seen through a few functions: Gantry's allocator over a driver that only counts, and
- * the model of TensorFlow's rules. Externally synchronised. */
+ * A subject is an allocator behind a few functions: Gantry's, over a driver that only counts, or
+ * the model of TensorFlow's rules. Threads: externally synchronised. */
 #ifndef GANTRY_BENCH_TRACE_REPLAY_H
 #define GANTRY_BENCH_TRACE_REPLAY_H
 
 #include "memory_trace.h"
 
-/* No allocation of a trace fails under it. */
+/* Under this limit no allocation of a trace fails. */
 #define TRACE_NO_LIMIT (UINT64_C(1) << 42)
 
 typedef struct subject_view_t {
@@ -18,8 +18,8 @@ typedef struct subject_view_t {
 
 typedef struct subject_t {
     const char *name;
-    bool is_timed; /* a model's time says nothing */
-    /* A new allocator with this limit; NULL when that fails. */
+    bool is_timed; /* false for a model, whose time means nothing */
+    /* A new allocator with this limit, or NULL. */
     void *(*open)(uint64_t limit_bytes);
     void (*close)(void *state);
     void *(*allocate)(void *state, uint64_t bytes); /* NULL: refused */
@@ -28,11 +28,11 @@ typedef struct subject_t {
     bool (*is_broken)(const void *state);
 } subject_t;
 
-/* Gantry as it is by default; with chunks split as late as TensorFlow splits them; the model. */
+/* Gantry with its defaults; Gantry with TensorFlow's rule for splitting chunks; the model. */
 extern const subject_t subject_gantry, subject_gantry_split, subject_rules;
 
 typedef struct trace_figures_t {
-    uint64_t trace_peak_bytes; /* needed: without any waste */
+    uint64_t trace_peak_bytes; /* the need without waste */
     uint64_t peak_in_use_bytes, peak_pool_bytes;
     uint64_t largest_region_bytes;
     /* greatest pool / (2 x peak needed so far + largest region), over all moments */
@@ -40,15 +40,16 @@ typedef struct trace_figures_t {
     /* greatest (free - largest free) / free while a tenth of the peak pool or more is free */
     double worst_fragmentation;
     double mean_fragmentation; /* over all moments */
-    double end_fragmentation;  /* at the trace's last allocation; what follows only frees */
+    double end_fragmentation;  /* at the trace's last allocation */
     uint64_t regions;          /* most at once */
     uint64_t failed;           /* allocations refused */
 } trace_figures_t;
 
-/* All but time. A refused block is not asked for again. False: host memory ran out. */
+/* Sets all figures except the time. A refused block is not requested again. Returns false if host
+ * memory runs out. */
 bool trace_replay(const memory_trace_t *trace, const subject_t *subject, uint64_t limit_bytes,
                   trace_figures_t *out_figures);
-/* Nanoseconds of the whole trace without looking; 0 when host memory ran out. */
+/* The nanoseconds of the whole trace, without recording figures; 0 if host memory runs out. */
 uint64_t trace_replay_time_ns(const memory_trace_t *trace, const subject_t *subject);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sawtooth. Sixteen teeth: blocks of one scale (16 KiB to 32 MiB, each between half and one and a
- * half of it) until a peak of 128 MiB to 1 GiB, then all of it is freed: in order, in reverse or in
- * any order. A few small blocks live from one tooth into the next, as a program's results do. */
+/* A sawtooth with sixteen teeth. A tooth allocates blocks of one scale (16 KiB to 32 MiB; each
+ * block has 0.5 to 1.5 times that) up to a peak of 128 MiB to 1 GiB. Then it frees all of them: in
+ * order, in reverse or in random order. A few small blocks live on into the next tooth, like the
+ * results of a program. */
 #include "memory_trace.h"
 
 #define TEETH 16

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A convolutional net in training: 18 layers whose pictures shrink while their channels grow, the
+/* Training of a convolutional network: 18 layers whose images shrink while their channels grow, an
  * optimizer with two slots per weight, 40 steps. The batch varies from step to step, as with
- * sequences sorted by length; every eighth step is followed by an evaluation of a larger batch,
- * forward only.
+ * sequences sorted by length. An evaluation of a larger batch, forward only, follows every eighth
+ * step.
  *
  *   forward   per layer: workspace, activation, workspace freed
  *   backward  in reverse: gradient of the input, gradient of the weight, workspace; then activation
  *             and gradient freed
- *   update    per weight a temporary; then the weight's gradient is freed */
+ *   update    for each weight: a temporary, then the weight's gradient is freed */
 #include "memory_trace.h"
 
 #define LAYERS 18
 #define STEPS 40
 
 typedef struct layer_t {
-    uint64_t activation_bytes; /* of one picture */
+    uint64_t activation_bytes; /* of one image */
     uint64_t weight_bytes;
 } layer_t;
 
@@ -72,7 +72,7 @@ static void train(memory_trace_t *trace, const layer_t layers[LAYERS], uint64_t 
     }
 }
 
-/* Forward only: an activation is freed as soon as the next one is there. */
+/* Forward only: frees an activation as soon as the next one is allocated. */
 static void evaluate(memory_trace_t *trace, const layer_t layers[LAYERS], uint64_t batch) {
     uint32_t before = run_forward(trace, &layers[0], batch);
     for (int i = 1; i < LAYERS; ++i) {
@@ -94,7 +94,7 @@ void trace_make_training(memory_trace_t *trace, uint64_t seed) {
     uint32_t input = memory_trace_allocate(trace, batch * 224 * 224 * 3 * 4);
     for (int step = 0; step < STEPS; ++step) {
         uint64_t next_batch = trace_random_between(&random, 8, 32);
-        /* fetched ahead */
+        /* the input of the next step is prefetched */
         uint32_t next_input = memory_trace_allocate(trace, next_batch * 224 * 224 * 3 * 4);
         train(trace, layers, batch);
         memory_trace_free(trace, input);

@@ -3,7 +3,7 @@
  * docs/write_a_backend.md walks through it.
  *
  * Work is done when a slot returns, so streams and events have nothing to remember. Owner: the core
- * owns every object made here. Threads: as gantry/backend_abi.h says slot by slot. */
+ * owns every object made here. Threads: gantry/backend_abi.h states the rule for each slot. */
 #include <gantry/backend_abi.h>
 #include <gantry/status.h>
 #include <gantry/types.h>
@@ -26,7 +26,7 @@ struct gantry_backend_event_t {
     const gantry_host_t *host;
 };
 
-/* Host memory comes from the host, and so does the way to say that there is none. */
+/* Allocates host memory through the host's services, and reports a failure through them. */
 static void *take(const gantry_host_t *host, size_t bytes) {
     void *object = host->reallocate(host->self, NULL, 0, bytes);
     if (!object)
@@ -119,7 +119,7 @@ static void region_free(gantry_backend_device_t *device, gantry_region_t region,
 static const gantry_memory_ops_t memory = {
     .struct_size = sizeof memory, .region_alloc = region_alloc, .region_free = region_free};
 
-/* ---- streams and events: everything before them has ended ---- */
+/* ---- streams and events: all work before them is done ---- */
 
 static int32_t stream_create(gantry_backend_device_t *device, int32_t purpose,
                              gantry_backend_stream_t **out_stream) {
@@ -226,7 +226,7 @@ static const gantry_transfer_ops_t transfers = {.struct_size = sizeof transfers,
 
 /* ---- a kernel ---- */
 
-/* Inputs that are broadcast are left to others. */
+/* Other kernels handle broadcasting. */
 static int32_t add_supports(const gantry_op_call_t *call) {
     int64_t count = call->outputs[0]->element_count;
     return call->inputs[0]->element_count == count && call->inputs[1]->element_count == count;

@@ -38,7 +38,6 @@ static int32_t compute_sparse(gantry_op_call_t *call) {
         .parameter_bytes = sizeof loss,
         .spans = {in[0]->span, in[1]->span, in[2]->span, out[0]->span, out[1]->span},
         .span_count = 5};
-
     return gantry__k_run_items(call, &launch);
 }
 

@@ -4,13 +4,14 @@
  *     patches [batch * out_height * out_width, rows * columns * channels]
  *     x filter [rows * columns * channels, outputs]
  *
- * whose patches are never made (kernels/window/window_lines.cl). The filter is packed once, threads
- * take panels of places, and every element is summed over k in one order: one after the other, or
- * with few outputs in chains. */
+ * without storing the patches (kernels/window/window_lines.cl). The filter is packed once, and the
+ * threads share the panels of places. Every element is summed over k in a fixed order: one term
+ * after the other, or in several chains if there are few outputs. */
 #include <string.h>
 
 #include "kernels/matmul/matmul_cpu.h"
 #include "kernels/common/cpu_prefetch.h"
+#include "kernels/common/try.h"
 #include "kernels/matmul/matmul_shape.h"
 
 #define WORTH_A_THREAD (INT64_C(1) << 18) /* multiplications */
@@ -20,10 +21,10 @@ typedef struct conv_t {
     const gantry__cpu_gemm_loops_t *loops;
     gantry__cpu_gemm_t gemm; /* without A */
     const void *images;
-    char *packed; /* the filter: panels of all k, or */
-    int is_few;   /* rows of them, for multiply_few */
+    char *packed; /* the filter: panels of all k, or the rows of multiply_few */
+    bool is_few;  /* multiply_few computes it */
     int64_t size; /* of an element */
-    int without_padding;
+    bool without_padding;
 } conv_t;
 
 static int64_t conv_cpu_least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -32,14 +33,12 @@ static int64_t conv_cpu_least(int64_t a, int64_t b) { return a < b ? a : b; }
 static void pack_filter(void *context, int64_t begin, int64_t end) {
     const conv_t *conv = context;
     const int64_t columns = conv->loops->columns, first = begin * columns;
-
     conv->loops->pack_b(&conv->gemm, first, conv_cpu_least(conv->gemm.n, end * columns) - first, 0,
                         conv->gemm.k, conv->packed + first * conv->gemm.k * conv->size);
 }
 
 static void pack_few(const conv_t *conv, int64_t rows) {
     const int64_t size = conv->size, n = conv->gemm.n, depth = conv->gemm.k;
-
     memset(conv->packed, 0, (size_t)(rows * depth * size));
     for (int64_t j = 0; j < n; ++j) {
         for (int64_t k = 0; k < depth; ++k) {
@@ -49,13 +48,12 @@ static void pack_few(const conv_t *conv, int64_t rows) {
     }
 }
 
-/* Asks for what the next panel sees beyond this one: hardware is late for so many short lines.
- * Beyond the images, too. */
-static void fetch_ahead(const conv_t *conv, const gantry__panel_t *panel) {
+/* Prefetches the elements that the next panel reads and this one does not. The hardware prefetcher
+ * starts too late on such short lines. The addresses may lie behind the images. */
+static void prefetch_panel(const conv_t *conv, const gantry__panel_t *panel) {
     const gantry__windows_t *w = conv->window;
     const int64_t bytes = panel->places * w->step_x * w->channels * conv->size;
     const int64_t end = panel->start + ((panel->places - 1) * w->step_x + w->columns) * w->channels;
-
     for (int64_t r = 0; panel->is_inside && r < w->rows; ++r) {
         gantry__cpu_prefetch(
             (uintptr_t)conv->images +
@@ -64,8 +62,8 @@ static void fetch_ahead(const conv_t *conv, const gantry__panel_t *panel) {
     }
 }
 
-/* The panel's part of C, from the place `first` on, or of few outputs its chains. Pieces are of the
- * sum from element `k` on; images: what their lines count from. */
+/* Computes the panel's part of C from the place `first` on, or its chains if there are few outputs.
+ * The pieces are those of the sum from its element `k` on. Their lines are offsets from images. */
 static void multiply_panel(const conv_t *conv, const void *images,
                            const gantry__lines_piece_t *pieces, int64_t count, int64_t k,
                            int64_t first, void *chains) {
@@ -73,7 +71,6 @@ static void multiply_panel(const conv_t *conv, const void *images,
     const int64_t columns = conv->loops->columns,
                   rows = conv_cpu_least(gemm->m - first, conv->loops->rows);
     char *c = (char *)gemm->c + first * gemm->n * conv->size;
-
     if (conv->is_few) {
         conv->loops->multiply_few(images, pieces, count, conv->packed + k * conv->size, gemm->k,
                                   chains, rows, k > 0);
@@ -84,26 +81,22 @@ static void multiply_panel(const conv_t *conv, const void *images,
 }
 
 static void conv_cpu_clear(char *begin, const char *end) {
-    if (end > begin) { /* mostly not */
+    if (end > begin) /* rarely */
         memset(begin, 0, (size_t)(end - begin));
-    }
 }
 
-/* Strips of `rows` window rows from `first` on. */
+/* Copies the strips of `rows` window rows from `first` on. */
 static void fill_strips(const conv_t *conv, const gantry__panel_t *panel, int64_t first,
                         int64_t rows, char *strips) {
     const int64_t size = conv->size;
     gantry__strip_part_t part;
-
     for (int64_t i = 0; i < panel->places;) {
         i = gantry__find_strip_part(conv->window, panel, i, &part);
         for (int64_t r = 0; r < rows; ++r) {
             char *strip = strips + r * panel->strip * size, *to = strip + part.to * size,
                  *end = strip + part.end * size;
-
             if (gantry__has_elements(conv->window, &part, first + r)) {
                 const int64_t from = part.from + (first + r) * part.row;
-
                 conv_cpu_clear(to, to + part.zeros * size);
                 to += part.zeros * size;
                 memcpy(to, (const char *)conv->images + from * size, (size_t)(part.count * size));
@@ -119,7 +112,6 @@ static void convolve_strips(const conv_t *conv, const gantry__panel_t *panel,
     const gantry__windows_t *w = conv->window;
     const int64_t at_once = gantry__strips_at_once(panel);
     _Alignas(double) char strips[GANTRY_PANEL_STRIPS * sizeof(double)];
-
     for (int64_t r = 0, rows; r < w->rows; r += rows) {
         rows = conv_cpu_least(w->rows - r, at_once);
         fill_strips(conv, panel, r, rows, strips);
@@ -133,7 +125,6 @@ static void convolve_pieces(const conv_t *conv, const gantry__panel_t *panel,
     for (int64_t k = 0; k < conv->gemm.k;) {
         const int64_t start = k,
                       count = gantry__find_pieces(conv->window, panel, conv->gemm.k, &k, pieces);
-
         multiply_panel(conv, conv->images, pieces, count, start, place, chains);
     }
 }
@@ -146,7 +137,6 @@ GANTRY_DEFINE_SUM_AGAIN(double, , sum_again_double)
 static void leave_padding_out(const conv_t *conv, int64_t first) {
     const gantry__cpu_gemm_t *gemm = &conv->gemm;
     const int64_t end = conv_cpu_least(gemm->m, first + conv->loops->rows);
-
     if (conv->size == sizeof(float)) {
         sum_again_float(conv->window, conv->images, gemm->b, gemm->c, gemm->n, gemm->n, first, end);
     } else {
@@ -164,10 +154,9 @@ static void convolve_panels(void *context, int64_t begin, int64_t end) {
     gantry__lines_piece_t inside[GANTRY_PANEL_PIECES], pieces[GANTRY_PANEL_PIECES];
     const int64_t inside_count = gantry__find_inside_pieces(conv->window, depth, inside);
     gantry__panel_t panel;
-
     for (int64_t first = begin * rows; first < conv_cpu_least(m, end * rows); first += rows) {
         gantry__find_panel(conv->window, first, m, rows, &panel);
-        fetch_ahead(conv, &panel);
+        prefetch_panel(conv, &panel);
         if (panel.is_inside && inside_count > 0) {
             multiply_panel(conv, (const char *)conv->images + panel.start * conv->size, inside,
                            inside_count, 0, first, chains);
@@ -180,9 +169,7 @@ static void convolve_panels(void *context, int64_t begin, int64_t end) {
             conv->loops->sum_few(chains, (char *)conv->gemm.c + first * n * conv->size, n,
                                  conv_cpu_least(m - first, rows), n);
         }
-        if (conv->without_padding && !panel.is_inside) {
-            leave_padding_out(conv, first);
-        }
+        if (conv->without_padding && !panel.is_inside) leave_padding_out(conv, first);
     }
 }
 
@@ -193,12 +180,8 @@ static int32_t conv_cpu_convolve(gantry_op_call_t *call, conv_t *conv) {
                   width = conv->is_few ? GANTRY_FEW_COLUMNS : columns;
     const int64_t filter_panels = (gemm->n + width - 1) / width;
     gantry_span_t span;
-    const int32_t status = call->services->scratch(
-        call, (uint64_t)(filter_panels * width * gemm->k * conv->size), &span);
-
-    if (status != GANTRY_OK) {
-        return status;
-    }
+    GANTRY__TRY(call->services->scratch(
+        call, (uint64_t)(filter_panels * width * gemm->k * conv->size), &span));
     conv->packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
     if (conv->is_few) {
         pack_few(conv, filter_panels * width);
@@ -230,15 +213,12 @@ static int32_t conv_cpu_compute(gantry_op_call_t *call) {
         .images = images->data,
         .size = gantry__k_size(out->dtype),
         .without_padding = gantry__window_is_without_padding(call)};
-
-    if (filter->element_count == 0) { /* of no channels a sum is 0 */
+    if (filter->element_count == 0) { /* without channels every sum is 0 */
         memset(out->data, 0, (size_t)(out->element_count * conv.size));
         return GANTRY_OK;
     }
     conv.is_few = gantry__has_few_outputs(n, images->dims[3], conv.size);
-    if (!conv.is_few && n <= conv.loops->narrow->columns) {
-        conv.loops = conv.loops->narrow;
-    }
+    if (!conv.is_few && n <= conv.loops->narrow->columns) conv.loops = conv.loops->narrow;
     conv.gemm.m = out->element_count / n;
     conv.gemm.k = filter->element_count / n;
     gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &window);

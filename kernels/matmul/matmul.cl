@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C = op(A) op(B) for every element type, any strides, any batch: simple forms that run everywhere.
- * Faster ones for one kind of device live in its backend and go first.
+/* C = op(A) op(B) for every element type, any strides, any batch: simple kernels that run
+ * everywhere. A backend may have faster ones for its devices, with a higher priority.
  *
  *   matmul_tile  GPUs: 256 work-items for a square of C, 16 * EACH on a side, EACH x EACH elements
  *                per work-item; A and B pass through local memory, 16 deep
@@ -8,9 +8,9 @@
  *   matmul_rows  CPUs: a work-group of one for 4 rows and 64 columns of C in private memory, loops
  *                over columns
  *
- * Elements are summed over k in rising order; floats with a fused multiply-add where the device has
- * a fast one. The same bits from run to run; between devices they may differ in the last place. A
- * half is widened where it is loaded, summed in float32 and rounded once at the end.
+ * Elements are summed over k in rising order, floats with a fused multiply-add if the device has a
+ * fast one. Results have the same bits from run to run; between devices the last bit may differ.
+ * 16-bit floats are widened when they are loaded, summed in float32 and rounded once at the end.
  *
  * Options: GANTRY_T; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_SERIAL 1 for the form of CPUs, 0
  * for those of GPUs. */
@@ -33,8 +33,8 @@
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #endif
 
-/* The host's struct of the same name. Strides in elements; those of the batch are 0 where an
- * operand is broadcast. */
+/* The host's struct of the same name. Strides are in elements; a broadcast operand has batch
+ * strides of 0. */
 typedef struct {
     GANTRY_LONG m;
     GANTRY_LONG n;
@@ -52,7 +52,7 @@ typedef struct {
     GANTRY_LONG b_batch[6];
 } matmul_t;
 
-/* Where the batch's element begins in an operand. */
+/* The offset in an operand of the batch's element `index`. */
 GANTRY_FN GANTRY_LONG batch_offset(const matmul_t *plan, const GANTRY_LONG *strides,
                                    GANTRY_LONG index) {
     return gantry__offset(plan->batch_rank, plan->batch_dims, strides, index);
@@ -91,7 +91,7 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
         sums[i] = 0;
     }
     for (GANTRY_LONG first = 0; first < plan.k; first += DEPTH) {
-        /* neighbours read neighbours, however the operand lies */
+        /* neighbouring work-items read neighbouring elements, whichever axis is contiguous */
         for (int i = item; i < DEPTH * SIDE; i += 256) {
             int a_deep = plan.a_column == 1 ? i % DEPTH : i / SIDE;
             int a_at = plan.a_column == 1 ? i / DEPTH : i % SIDE;
@@ -180,7 +180,7 @@ GANTRY_FN void add_outer_private(U *sums, GANTRY_GLOBAL const T *a, GANTRY_LONG 
     }
 }
 
-/* `steps` rows of B, read in the order in which they lie. */
+/* Reads `steps` rows of B in the order of memory. */
 GANTRY_FN void read_piece(U *piece, GANTRY_GLOBAL const T *b, GANTRY_LONG row_stride,
                           GANTRY_LONG column_stride, int steps, int columns) {
     if (column_stride == 1) {
@@ -202,7 +202,7 @@ GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
                           GANTRY_VALUE(matmul_t, plan)) {
     GANTRY_TAKE(matmul_t, plan)
     U sums[ROWS * COLUMNS];
-    U piece[STEP * COLUMNS]; /* of B: halves, or columns that do not lie side by side */
+    U piece[STEP * COLUMNS]; /* of B, if it has 16-bit floats or strided columns */
     const GANTRY_LONG group = GANTRY_GROUP_ID(0);
     const GANTRY_LONG across_all = gantry__divide_position(group, plan.blocks_down);
     const GANTRY_LONG batch = gantry__divide_position(across_all, plan.blocks_across);

@@ -3,27 +3,28 @@
  * matmul_cpu_simd.c, vendor libraries in cpu_blas.c, products of 16-bit types in
  * matmul_cpu_narrow.c.
  *
- * One product takes the first of these ways that fits:
+ * A product uses the first of these algorithms that fits:
  *   tiny      a few multiplications: plain loops
- *   thin      at most six rows (or columns) of C: bound by reading B once
- *   library   float32 and large: stripes of C, one call of the library each
- *   blocked   packed panels. K is cut into blocks of about 256; for each, A's and B's panels are
- *             packed by all threads, then C's tiles are computed by all threads:
+ *   thin      at most six rows (or columns) of C: the time is that of reading B once
+ *   library   float32 and large: stripes of C, one call of the library for each
+ *   blocked   packed panels. K is cut into blocks of about 256. For each block all threads pack A's
+ *             and B's panels, and then compute C's tiles:
  *
  *                         B: k block x up to 2048 columns
  *                A  [1]  [tile 0,0 | tile 0,1 | ...]
  *                   [2]  [tile 1,0 | ...           ]
  *
- *             The packed A of a block has up to 2048 rows. A tile is 8 panels of A, at home in the
- *             second-level cache, times 512 columns.
+ *             The packed A of a block has up to 2048 rows. A tile is 8 panels of A, which fit the
+ *             L2 cache, times 512 columns.
  *
- * Every element of C is summed over k in an order that depends on shapes and the number of stripes
- * only: results are the same from run to run. Batches of small products are dealt to threads
- * whole. */
+ * The order in which an element of C is summed over k depends only on the shapes and the number of
+ * stripes, so results are the same from run to run. In a batch of small products each one is
+ * computed by a single thread. */
 #include "kernels/matmul/matmul_cpu.h"
 
 #include <string.h>
 
+#include "kernels/common/try.h"
 #include "kernels/matmul/cpu_blas.h"
 #include "kernels/matmul/matmul_shape.h"
 
@@ -32,10 +33,10 @@
 #define SIDE_BLOCK 2048
 #define TILE_PANELS 8
 #define TILE_COLUMNS 512
-/* columns of a part of a thin product: longer runs of memory, if each thread has two */
+/* columns of a part of a thin product: long runs of memory, as long as each thread gets two */
 #define THIN_PIECE 512
 #define STACK_BYTES 40960
-/* Multiplications worth another thread, and worth a library's call. */
+/* Multiplications that pay for another thread, and those that pay for a library's call. */
 #define PARALLEL_MULTIPLICATIONS (INT64_C(1) << 20)
 #define LIBRARY_MULTIPLICATIONS (INT64_C(1) << 16)
 #define MOST_STRIPES 64
@@ -58,7 +59,7 @@ typedef struct {
     int64_t k, k_count;
     int64_t tile_rows;
     int64_t tiles_down, tiles_across;
-    int pack_b; /* 0: B is packed already */
+    bool pack_b; /* false: B is packed already */
 } block_t;
 
 /* Units: panels of A, then panels of B. */
@@ -99,17 +100,15 @@ static void multiply_tiles(void *context, int64_t begin, int64_t end) {
 
 static void matmul_cpu_run(gantry_backend_device_t *device, int64_t count, int64_t grain,
                            gantry__cpu_range_fn fn, void *context) {
-    if (device == NULL) {
+    if (!device)
         fn(context, 0, count);
-    } else {
+    else
         gantry__cpu_parallel_for(device, count, grain, fn, context);
-    }
 }
 
 /* device NULL: the calling thread alone. */
 static int64_t threads_of(gantry_backend_device_t *device) {
-    return device != NULL && device->pool != NULL ? (int64_t)gantry__cpu_pool_threads(device->pool)
-                                                  : 1;
+    return device && device->pool ? (int64_t)gantry__cpu_pool_threads(device->pool) : 1;
 }
 
 static int64_t k_block_of(int64_t k) {
@@ -129,13 +128,12 @@ static uint64_t packed_bytes(const gantry__cpu_gemm_t *gemm, const gantry__cpu_g
                           k * size);
 }
 
-/* Rows of C packed at a time: a multiple of a panel near SIDE_BLOCK. */
+/* Packs the panels of one block and multiplies them. */
 static void run_block(gantry_backend_device_t *device, block_t *block) {
     const gantry__cpu_gemm_loops_t *loops = block->loops;
     int64_t panels = matmul_cpu_round_up(block->rows, loops->rows) / loops->rows;
-    if (block->pack_b) {
+    if (block->pack_b)
         panels += matmul_cpu_round_up(block->columns, loops->columns) / loops->columns;
-    }
     matmul_cpu_run(device, panels, 4, pack_panels, block);
     block->tile_rows = TILE_PANELS * loops->rows;
     block->tiles_down = (block->rows + block->tile_rows - 1) / block->tile_rows;
@@ -143,13 +141,13 @@ static void run_block(gantry_backend_device_t *device, block_t *block) {
     matmul_cpu_run(device, block->tiles_down * block->tiles_across, 1, multiply_tiles, block);
 }
 
-/* device NULL: on the calling thread. */
+/* If device is NULL, the calling thread computes all of it. */
 static void blocked(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
                     const gantry__cpu_gemm_loops_t *loops, int64_t size, char *packed) {
-    int64_t a_bytes;
     int64_t k_block = k_block_of(gemm->k);
     int64_t row_block = SIDE_BLOCK / loops->rows * loops->rows;
     block_t block = {.gemm = gemm, .loops = loops, .size = size, .packed_a = packed};
+    int64_t a_bytes;
     packed_bytes(gemm, loops, size, &a_bytes);
     block.packed_b = packed + a_bytes;
     for (block.column = 0; block.column < gemm->n; block.column += SIDE_BLOCK) {
@@ -179,22 +177,21 @@ static void thin_pieces(void *context, int64_t begin, int64_t end) {
                       matmul_cpu_least(end * thin->piece, thin->gemm->n));
 }
 
-/* Takes the product when it has few rows or, with both sides transposed, few columns. */
-static int try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
-                    const gantry__cpu_gemm_loops_t *loops) {
-    gantry__cpu_gemm_t turned = {gemm->n,        gemm->m,     gemm->k,        gemm->b,
-                                 gemm->b_column, gemm->b_row, gemm->a,        gemm->a_column,
-                                 gemm->a_row,    gemm->c,     gemm->c_column, gemm->c_row};
-    thin_t thin = {gemm->m <= GANTRY_CPU_THIN ? gemm : &turned, loops,
+/* Computes a product with few rows or, by transposing both sides, few columns. False: not thin. */
+static bool try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
+                     const gantry__cpu_gemm_loops_t *loops) {
+    gantry__cpu_gemm_t transposed = {gemm->n,        gemm->m,     gemm->k,        gemm->b,
+                                     gemm->b_column, gemm->b_row, gemm->a,        gemm->a_column,
+                                     gemm->a_row,    gemm->c,     gemm->c_column, gemm->c_row};
+    thin_t thin = {gemm->m <= GANTRY_CPU_THIN ? gemm : &transposed, loops,
                    matmul_cpu_round_up(65536 / gemm->k + 1, 64)};
-    if (thin.gemm->m > GANTRY_CPU_THIN || (thin.gemm->b_row != 1 && thin.gemm->b_column != 1)) {
-        return 0;
-    }
+    if (thin.gemm->m > GANTRY_CPU_THIN || (thin.gemm->b_row != 1 && thin.gemm->b_column != 1))
+        return false;
     int64_t longer = matmul_cpu_least(
         THIN_PIECE, matmul_cpu_round_up(thin.gemm->n / (2 * threads_of(device)), 64));
     thin.piece = thin.gemm->b_column == 1 && thin.piece < longer ? longer : thin.piece;
     matmul_cpu_run(device, (thin.gemm->n + thin.piece - 1) / thin.piece, 1, thin_pieces, &thin);
-    return 1;
+    return true;
 }
 
 /* ---- library ---- */
@@ -204,7 +201,7 @@ typedef struct {
     gantry__cpu_blas_t *blas;
     int library;
     int64_t stripe; /* rows or columns of C */
-    int by_rows;
+    bool by_rows;
     int32_t codes[MOST_STRIPES];
 } stripes_t;
 
@@ -218,8 +215,8 @@ static void run_stripes(void *context, int64_t begin, int64_t end) {
         const float *a = (const float *)gemm->a + (stripes->by_rows ? first * gemm->a_row : 0);
         const float *b = (const float *)gemm->b + (stripes->by_rows ? 0 : first * gemm->b_column);
         float *c = (float *)gemm->c + (stripes->by_rows ? first * gemm->c_row : first);
-        int transpose_a = gemm->a_column != 1 || gemm->a_row < gemm->k;
-        int transpose_b = gemm->b_column != 1 || gemm->b_row < gemm->n;
+        bool transpose_a = gemm->a_column != 1 || gemm->a_row < gemm->k;
+        bool transpose_b = gemm->b_column != 1 || gemm->b_row < gemm->n;
         stripes->codes[i] = gantry__cpu_blas_sgemm(
             stripes->blas, stripes->library, transpose_a, transpose_b,
             stripes->by_rows ? count : gemm->m, stripes->by_rows ? gemm->n : count, gemm->k, a,
@@ -228,10 +225,10 @@ static void run_stripes(void *context, int64_t begin, int64_t end) {
     }
 }
 
-/* Takes a large float32 product when a library serves; a library's refusal leaves it to the
- * blocked way. */
-static int try_library(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm, int library,
-                       int parallel) {
+/* Computes a large float32 product by a library. False if a call of the library fails: the blocked
+ * algorithm computes it then. */
+static bool try_library(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
+                        int library, bool parallel) {
     stripes_t stripes = {
         .gemm = gemm, .blas = device->blas, .library = library, .by_rows = gemm->m >= gemm->n};
     int64_t side = stripes.by_rows ? gemm->m : gemm->n;
@@ -240,12 +237,9 @@ static int try_library(gantry_backend_device_t *device, const gantry__cpu_gemm_t
     stripes.stripe = matmul_cpu_round_up((side + count - 1) / count, 16);
     count = (side + stripes.stripe - 1) / stripes.stripe;
     matmul_cpu_run(parallel ? device : NULL, count, 1, run_stripes, &stripes);
-    for (int64_t i = 0; i < count; ++i) {
-        if (stripes.codes[i] != 0) {
-            return 0;
-        }
-    }
-    return 1;
+    for (int64_t i = 0; i < count; ++i)
+        if (stripes.codes[i] != 0) return false;
+    return true;
 }
 
 /* ---- one product ---- */
@@ -256,13 +250,13 @@ static int64_t multiplications(const gantry__cpu_gemm_t *gemm) {
 
 static int library_for(const gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
                        int32_t dtype) {
-    return dtype == GANTRY_FLOAT32 && device->blas != NULL &&
+    return dtype == GANTRY_FLOAT32 && device->blas &&
                    multiplications(gemm) >= LIBRARY_MULTIPLICATIONS
                ? gantry__cpu_blas_choose(device->blas, gemm->m, gemm->n, gemm->k)
                : GANTRY_CPU_BLAS_OWN;
 }
 
-/* With a frame of its own: the other ways have theirs. */
+/* Not inlined, so that only this algorithm takes its large stack frame. */
 static __attribute__((noinline)) void blocked_on_stack(const gantry__cpu_gemm_t *gemm,
                                                        const gantry__cpu_gemm_loops_t *loops,
                                                        int64_t size) {
@@ -270,49 +264,42 @@ static __attribute__((noinline)) void blocked_on_stack(const gantry__cpu_gemm_t 
     blocked(NULL, gemm, loops, size, packed);
 }
 
-/* Runs ways that need no memory; 0 when none fits. */
-static int try_without_memory(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
-                              const gantry__cpu_gemm_loops_t *loops, int32_t dtype, int parallel) {
+/* Computes the product by the first algorithm that fits and needs no scratch; false if none
+ * does. */
+static bool try_without_memory(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
+                               const gantry__cpu_gemm_loops_t *loops, int32_t dtype,
+                               bool parallel) {
     if (multiplications(gemm) <= TINY_MULTIPLICATIONS) {
         loops->tiny(gemm);
-        return 1;
+        return true;
     }
-    if (try_thin(parallel ? device : NULL, gemm, loops)) {
-        return 1;
-    }
+    if (try_thin(parallel ? device : NULL, gemm, loops)) return true;
     int library = library_for(device, gemm, dtype);
-    if (library != GANTRY_CPU_BLAS_OWN && try_library(device, gemm, library, parallel)) {
-        return 1;
-    }
+    if (library != GANTRY_CPU_BLAS_OWN && try_library(device, gemm, library, parallel)) return true;
     int64_t a_bytes;
     if (packed_bytes(gemm, loops, gantry__k_size(dtype), &a_bytes) <= STACK_BYTES) {
         blocked_on_stack(gemm, loops, gantry__k_size(dtype));
-        return 1;
+        return true;
     }
-    return 0;
+    return false;
 }
 
-/* *packed, NULL at first, is for all products of a call: they are of one size, and a call may ask
- * for scratch a few times only. */
+/* All products of a call share *packed, which is NULL at first: they have one size, and a call may
+ * take scratch only a few times. */
 static int32_t matmul_cpu_multiply(gantry_op_call_t *call, const gantry__cpu_gemm_t *gemm,
                                    const gantry__cpu_gemm_loops_t *loops, int32_t dtype,
                                    char **packed) {
     int64_t size = gantry__k_size(dtype), a_bytes;
-    int parallel = multiplications(gemm) >= PARALLEL_MULTIPLICATIONS;
-    if (try_without_memory(call->device, gemm, loops, dtype, parallel)) {
-        return 0;
-    }
-    if (*packed == NULL) {
+    bool parallel = multiplications(gemm) >= PARALLEL_MULTIPLICATIONS;
+    if (try_without_memory(call->device, gemm, loops, dtype, parallel)) return GANTRY_OK;
+    if (!*packed) {
         gantry_span_t span;
-        int32_t status =
-            call->services->scratch(call, packed_bytes(gemm, loops, size, &a_bytes), &span);
-        if (status != 0) {
-            return status;
-        }
+        GANTRY__TRY(
+            call->services->scratch(call, packed_bytes(gemm, loops, size, &a_bytes), &span));
         *packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
     }
     blocked(parallel ? call->device : NULL, gemm, loops, size, *packed);
-    return 0;
+    return GANTRY_OK;
 }
 
 /* ---- batches ---- */
@@ -324,7 +311,7 @@ typedef struct {
     const gantry__cpu_gemm_loops_t *loops;
     int32_t dtype;
     int64_t each; /* products of one unit */
-    /* of all units, or of the products one after the other; NULL when they need none */
+    /* the packed panels: one part for each unit, or one for all products; NULL if not needed */
     char *packed;
     uint64_t unit_bytes;
 } batch_t;
@@ -345,15 +332,16 @@ static gantry__cpu_gemm_t matmul_cpu_product_of(const batch_t *batch, int64_t in
     return gemm;
 }
 
-/* Units of `each` products, every product on one thread, and those of a call in the memory of
- * its first unit. */
+/* A unit is `each` products, which one thread computes. All units of this call use the packed
+ * memory of the first one. */
 static void run_products(void *context, int64_t begin, int64_t end) {
     const batch_t *batch = context;
     for (int64_t unit = begin; unit < end; ++unit) {
         for (int64_t i = unit * batch->each;
              i < matmul_cpu_least((unit + 1) * batch->each, batch->shape.batches); ++i) {
             gantry__cpu_gemm_t gemm = matmul_cpu_product_of(batch, i);
-            if (!try_without_memory(batch->call->device, &gemm, batch->loops, batch->dtype, 0)) {
+            if (!try_without_memory(batch->call->device, &gemm, batch->loops, batch->dtype,
+                                    false)) {
                 blocked(NULL, &gemm, batch->loops, gantry__k_size(batch->dtype),
                         batch->packed + (uint64_t)begin * batch->unit_bytes);
             }
@@ -366,44 +354,37 @@ static int32_t multiply_batch(batch_t *batch) {
     if (batch->shape.batches == 1 || work >= 16 * PARALLEL_MULTIPLICATIONS) {
         for (int64_t i = 0; i < batch->shape.batches; ++i) {
             gantry__cpu_gemm_t gemm = matmul_cpu_product_of(batch, i);
-            int32_t status =
-                matmul_cpu_multiply(batch->call, &gemm, batch->loops, batch->dtype, &batch->packed);
-            if (status != 0) {
-                return status;
-            }
+            GANTRY__TRY(matmul_cpu_multiply(batch->call, &gemm, batch->loops, batch->dtype,
+                                            &batch->packed));
         }
-        return 0;
+        return GANTRY_OK;
     }
     int64_t units = matmul_cpu_least(batch->shape.batches, MOST_STRIPES);
-    int64_t a_bytes;
     batch->each = (batch->shape.batches + units - 1) / units;
     units = (batch->shape.batches + batch->each - 1) / batch->each;
+    int64_t a_bytes;
     batch->unit_bytes = (uint64_t)matmul_cpu_round_up(
         (int64_t)packed_bytes(&batch->gemm, batch->loops, gantry__k_size(batch->dtype), &a_bytes),
         64);
     if (batch->unit_bytes > STACK_BYTES) {
         gantry_span_t span;
-        int32_t status =
-            batch->call->services->scratch(batch->call, batch->unit_bytes * (uint64_t)units, &span);
-        if (status != 0) {
-            return status;
-        }
+        GANTRY__TRY(batch->call->services->scratch(batch->call, batch->unit_bytes * (uint64_t)units,
+                                                   &span));
         batch->packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
     }
     int64_t grain = PARALLEL_MULTIPLICATIONS / (work * batch->each + 1) + 1;
     gantry__cpu_parallel_for(batch->call->device, units, grain, run_products, batch);
-    return 0;
+    return GANTRY_OK;
 }
 
 /* ---- entry ---- */
 
-/* One B for all: the batch's rows follow each other in A and C, so it is one product. */
+/* If the whole batch has one B, and its rows follow each other in A and C, the batch becomes one
+ * product. */
 static void matmul_cpu_join_rows(gantry__matmul_shape_t *shape, const gantry_arg_t *a) {
     int64_t b_moves = 0;
-    for (int32_t i = 0; i < shape->batch_rank; ++i) {
-        b_moves |= shape->b_batch[i];
-    }
-    int rows_follow = shape->a_column == 1 && (shape->a_row == shape->k || shape->m == 1);
+    for (int32_t i = 0; i < shape->batch_rank; ++i) b_moves |= shape->b_batch[i];
+    bool rows_follow = shape->a_column == 1 && (shape->a_row == shape->k || shape->m == 1);
     if (shape->batches > 1 && b_moves == 0 && rows_follow &&
         a->element_count == shape->batches * shape->m * shape->k) {
         shape->a_row = shape->k;
@@ -415,7 +396,7 @@ static void matmul_cpu_join_rows(gantry__matmul_shape_t *shape, const gantry_arg
 
 int32_t gantry__cpu_matmul(gantry_op_call_t *call) {
     gantry_arg_t *output = call->outputs[0];
-    batch_t batch; /* not cleared as a whole: that takes as long as a tiny product */
+    batch_t batch; /* not cleared: that would take as long as a tiny product */
     gantry__matmul_shape_t *shape = &batch.shape;
     batch.call = call;
     batch.dtype = output->dtype;
@@ -423,7 +404,7 @@ int32_t gantry__cpu_matmul(gantry_op_call_t *call) {
     gantry__matmul_shape_of(call, shape);
     if (shape->k == 0) {
         memset(output->data, 0, (size_t)output->element_count * gantry__k_size(output->dtype));
-        return 0;
+        return GANTRY_OK;
     }
     matmul_cpu_join_rows(shape, call->inputs[0]);
     batch.loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device), gemm_loops)(output->dtype);

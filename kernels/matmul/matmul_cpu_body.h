@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our own matrix product for one element type: included by matmul_cpu_simd.c, without a guard.
- * Needs MM_NAME(x), MM_T, MM_ROWS, MM_HAS_LINES and MM_FMA(a, b, c) = a * b + c on vectors;
- * undefines them at its end.
+/* Our own matrix product for one element type. matmul_cpu_simd.c includes this file once for each
+ * type, so it has no guard. It needs MM_NAME(x), MM_T, MM_ROWS, MM_HAS_LINES and MM_FMA(a, b, c) =
+ * a * b + c on vectors, and undefines them at its end.
  *
  *                     B panel: 2 vectors wide
  *
@@ -11,15 +11,14 @@
  *       MM_ROWS rows  a1  c10 c11
  *                     ...
  *
- * The innermost loop keeps MM_ROWS x 2 vectors of C in registers and takes, for each k, two vectors
- * of B and MM_ROWS scalars of A. A is packed as panels of MM_ROWS rows and B as panels of two
- * vectors, both with k slowest, so that all loads are in order; edges are padded with zeros while
- * packing, and only the store looks at the true size. Cost: 2 m n k operations, (m + n) k elements
- * packed once per block.
+ * The innermost loop keeps MM_ROWS x 2 vectors of C in registers. For each k it loads two vectors
+ * of B and MM_ROWS scalars of A. A is packed in panels of MM_ROWS rows and B in panels of two
+ * vectors, both with k as the slowest index, so that all loads are sequential. Packing pads the
+ * edges with zeros, and only the store regards the true size. Cost: 2 m n k operations, and (m + n)
+ * k elements packed once for each block.
  *
  * Source of the blocking: Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication,
- * 2008.
- * Owner: the caller's memory. Threads: thread-safe. */
+ * 2008. Owner: the caller's memory. Threads: thread-safe. */
 
 typedef MM_T MM_NAME(vec_t) __attribute__((vector_size(MM_VECTOR_BYTES)));
 typedef MM_T MM_NAME(loose_t)
@@ -29,21 +28,21 @@ typedef MM_T MM_NAME(loose_t)
 #define MM_COLUMNS (2 * MM_LANES)
 #define MM_MOST_LINES GANTRY_PANEL_PLACES /* of a tile */
 _Static_assert(MM_ROWS <= MM_MOST_LINES, "a panel of places has a line for each row");
-/* of a line, then a row of C is asked for: all at once would make everybody wait */
+/* of a line; then one row of C is prefetched. Prefetching all rows at once would stall the
+ * loads. */
 #define MM_STEPS 48
 
-/* A tile: `lines` x `vectors` vectors of C in registers. Both are constants wherever they are
- * handed on. */
+/* A tile: `lines` x `vectors` vectors of C in registers. Callers pass constants for both. */
 typedef MM_NAME(vec_t) MM_NAME(tile_t)[MM_MOST_LINES][2];
 
-/* Stores, = or +=, the part of a tile that exists. A row of the tile is `width` elements, whole
- * vectors. */
+/* Stores (=, or += if add) the part of a tile that exists. A row of the tile has `width` elements,
+ * which are whole vectors. */
 static __attribute__((noinline)) void MM_NAME(store_part)(const MM_T *restrict tile, int64_t width,
                                                           MM_T *restrict c, int64_t c_stride,
-                                                          int64_t rows, int64_t columns, int add) {
+                                                          int64_t rows, int64_t columns, bool add) {
     int64_t i = 0;
-    /* Rows that are C's whole rows follow each other: what one writes too much, the next ones
-     * write again. */
+    /* The rows of C follow each other without gaps here. So a row may write beyond its end: the
+     * next rows overwrite that. */
     for (; !add && c_stride == columns && (rows - i) * columns >= width; ++i) {
         for (int64_t j = 0; j < width; j += MM_LANES) {
             *(MM_NAME(loose_t) *)(c + i * columns + j) =
@@ -58,11 +57,11 @@ static __attribute__((noinline)) void MM_NAME(store_part)(const MM_T *restrict t
     }
 }
 
-/* Stores a tile, = or +=. rows and columns: how much of it exists. */
+/* Stores (=, or += if add) a tile, of which `rows` x `columns` elements exist. */
 static inline __attribute__((always_inline)) void MM_NAME(store)(MM_NAME(tile_t) acc, int lines,
                                                                  int vectors, MM_T *restrict c,
                                                                  int64_t c_stride, int64_t rows,
-                                                                 int64_t columns, int add) {
+                                                                 int64_t columns, bool add) {
     const int64_t width = vectors * MM_LANES;
     MM_T edge[MM_MOST_LINES * MM_COLUMNS];
     if (rows == lines && columns == width) {
@@ -71,9 +70,7 @@ static inline __attribute__((always_inline)) void MM_NAME(store)(MM_NAME(tile_t)
 #pragma GCC unroll 2
             for (int v = 0; v < vectors; ++v) {
                 MM_NAME(loose_t) *to = (MM_NAME(loose_t) *)(c + i * c_stride + v * MM_LANES);
-                if (add) {
-                    acc[i][v] += *to;
-                }
+                if (add) acc[i][v] += *to;
                 *to = acc[i][v];
             }
         }
@@ -82,9 +79,8 @@ static inline __attribute__((always_inline)) void MM_NAME(store)(MM_NAME(tile_t)
 #pragma GCC unroll 16
     for (int i = 0; i < lines; ++i) {
 #pragma GCC unroll 2
-        for (int v = 0; v < vectors; ++v) {
+        for (int v = 0; v < vectors; ++v)
             *(MM_NAME(loose_t) *)(edge + i * width + v * MM_LANES) = acc[i][v];
-        }
     }
     MM_NAME(store_part)(edge, width, c, c_stride, rows, columns, add);
 }
@@ -94,13 +90,11 @@ static inline __attribute__((always_inline)) void MM_NAME(clear)(MM_NAME(tile_t)
 #pragma GCC unroll 16
     for (int i = 0; i < lines; ++i) {
 #pragma GCC unroll 2
-        for (int v = 0; v < vectors; ++v) {
-            acc[i][v] = (MM_NAME(vec_t)){0};
-        }
+        for (int v = 0; v < vectors; ++v) acc[i][v] = (MM_NAME(vec_t)){0};
     }
 }
 
-/* One step of k: a(i) is row i of A, b points to so many vectors of B. */
+/* One step of k: a(i) is row i of A, and b points to `vectors` vectors of B. */
 #define MM_STEP(acc, lines, vectors, a, b)                            \
     MM_NAME(vec_t) of_b[2];                                           \
     _Pragma("GCC unroll 2") for (int v = 0; v < (vectors); ++v) {     \
@@ -117,7 +111,7 @@ static inline __attribute__((always_inline)) void MM_NAME(clear)(MM_NAME(tile_t)
 static __attribute__((noinline)) void MM_NAME(tile)(int64_t k, const MM_T *restrict a,
                                                     const MM_T *restrict b, MM_T *restrict c,
                                                     int64_t c_stride, int64_t rows, int64_t columns,
-                                                    int add) {
+                                                    bool add) {
     MM_NAME(tile_t) acc;
     MM_NAME(clear)(acc, MM_ROWS, 2);
 #define MM_PACKED(i) a[i]
@@ -140,23 +134,16 @@ static inline __attribute__((always_inline)) void MM_NAME(pack_panel)(const MM_T
                                                                       int64_t k,
                                                                       MM_T *restrict target) {
     if (count < width) {
-        for (int64_t p = 0; p < k; ++p) {
-            for (int64_t i = 0; i < width; ++i) {
+        for (int64_t p = 0; p < k; ++p)
+            for (int64_t i = 0; i < width; ++i)
                 target[p * width + i] = i < count ? source[i * across + p * along] : 0;
-            }
-        }
     } else if (across == 1) {
-        for (int64_t p = 0; p < k; ++p) {
-            for (int64_t i = 0; i < width; ++i) {
-                target[p * width + i] = source[p * along + i];
-            }
-        }
+        for (int64_t p = 0; p < k; ++p)
+            for (int64_t i = 0; i < width; ++i) target[p * width + i] = source[p * along + i];
     } else {
-        for (int64_t p = 0; p < k; ++p) {
-            for (int64_t i = 0; i < width; ++i) {
+        for (int64_t p = 0; p < k; ++p)
+            for (int64_t i = 0; i < width; ++i)
                 target[p * width + i] = source[i * across + p * along];
-            }
-        }
     }
 }
 
@@ -185,7 +172,7 @@ static void MM_NAME(pack_b)(const gantry__cpu_gemm_t *gemm, int64_t first, int64
 }
 
 static void MM_NAME(multiply)(const void *a, const void *b, int64_t k_count, void *c, int64_t c_row,
-                              int64_t rows, int64_t columns, int add) {
+                              int64_t rows, int64_t columns, bool add) {
     for (int64_t j = 0; j < columns; j += MM_COLUMNS) {
         for (int64_t i = 0; i < rows; i += MM_ROWS) {
             int64_t tile_rows = rows - i < MM_ROWS ? rows - i : MM_ROWS;
@@ -210,9 +197,7 @@ static void MM_NAME(tiny)(const gantry__cpu_gemm_t *gemm) {
         for (int64_t j = 0; j < gemm->n; ++j) {
             const MM_T *b = (const MM_T *)gemm->b + j * gemm->b_column;
             MM_T sum = 0;
-            for (int64_t p = 0; p < gemm->k; ++p) {
-                sum += a[p * gemm->a_column] * b[p * gemm->b_row];
-            }
+            for (int64_t p = 0; p < gemm->k; ++p) sum += a[p * gemm->a_column] * b[p * gemm->b_row];
             c[j * gemm->c_column] = sum;
         }
     }
@@ -223,8 +208,8 @@ static void MM_NAME(tiny)(const gantry__cpu_gemm_t *gemm) {
 #define MM_GROUP 4        /* rows of B at a time, */
 #define MM_GROUP_OF_ONE 8 /* if A is one row */
 
-/* sum[j] += the products of `rows` rows of B, one after the other, for whole vectors, of which
- * there are so many columns; rows is a constant. */
+/* sum[j] += the products of `rows` rows of B, one after the other. columns is a multiple of two
+ * vectors, and rows a constant. */
 static inline __attribute__((always_inline)) void MM_NAME(add_vectors)(const MM_T *b, int64_t b_row,
                                                                        const MM_T *a,
                                                                        int64_t a_column, int rows,
@@ -247,37 +232,30 @@ static inline __attribute__((always_inline)) void MM_NAME(add_vectors)(const MM_
 static void MM_NAME(add_rows)(const MM_T *b, int64_t b_row, const MM_T *a, int64_t a_column,
                               int64_t rows, int64_t count, MM_T *sum) {
     const int64_t vectors = count / (2 * MM_LANES) * (2 * MM_LANES);
-    if (rows == MM_GROUP_OF_ONE) {
+    if (rows == MM_GROUP_OF_ONE)
         MM_NAME(add_vectors)(b, b_row, a, a_column, MM_GROUP_OF_ONE, vectors, sum);
-    } else if (rows == MM_GROUP) {
+    else if (rows == MM_GROUP)
         MM_NAME(add_vectors)(b, b_row, a, a_column, MM_GROUP, vectors, sum);
-    } else {
-        for (int64_t r = 0; r < rows; ++r) {
+    else
+        for (int64_t r = 0; r < rows; ++r)
             MM_NAME(add_vectors)(b + r * b_row, b_row, a + r * a_column, a_column, 1, vectors, sum);
-        }
-    }
     for (int64_t j = vectors; j < count; ++j) {
         MM_T total = sum[j];
-        for (int64_t r = 0; r < rows; ++r) {
-            total += a[r * a_column] * b[r * b_row + j];
-        }
+        for (int64_t r = 0; r < rows; ++r) total += a[r * a_column] * b[r * b_row + j];
         sum[j] = total;
     }
 }
 
-/* Rows of B lie in memory as they are: each one, scaled, is added to the rows of C, several at a
- * time. With more rows than one of C they are gone through in strips, while those that follow are
- * asked for: such a piece of each row is no sequence that a core sees, as the run of a whole
- * block is. */
+/* For rows of B that are contiguous. Scales the rows of B and adds them to the rows of C, several
+ * at a time. One row of C reads whole blocks of B, which the hardware prefetcher follows. With more
+ * rows of C the loop reads B in strips, too short for that prefetcher, and so prefetches the strips
+ * of the next rows itself. */
 static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count) {
     const int64_t group = gemm->m == 1 ? MM_GROUP_OF_ONE : MM_GROUP,
                   most = gemm->m == 1 ? MM_BLOCK : MM_STRIP;
     MM_T acc[GANTRY_CPU_THIN][MM_BLOCK];
-    for (int64_t i = 0; i < gemm->m; ++i) {
-        for (int64_t j = 0; j < count; ++j) {
-            acc[i][j] = 0;
-        }
-    }
+    for (int64_t i = 0; i < gemm->m; ++i)
+        for (int64_t j = 0; j < count; ++j) acc[i][j] = 0;
     for (int64_t p = 0, rows; p < gemm->k; p += rows) {
         const MM_T *b = (const MM_T *)gemm->b + p * gemm->b_row + first;
         rows = gemm->k - p < group ? gemm->k - p : group;
@@ -295,14 +273,13 @@ static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, in
             }
         }
     }
-    for (int64_t i = 0; i < gemm->m; ++i) {
-        for (int64_t j = 0; j < count; ++j) {
+    for (int64_t i = 0; i < gemm->m; ++i)
+        for (int64_t j = 0; j < count; ++j)
             ((MM_T *)gemm->c)[i * gemm->c_row + (first + j) * gemm->c_column] = acc[i][j];
-        }
-    }
 }
 
-/* Columns of B run on along k: inner products of MM_DOTS columns at a time with all rows of A. */
+/* For columns of B that are contiguous: the loop computes inner products of MM_DOTS columns at a
+ * time with all rows of A. */
 
 /* Elements of A that are copied to the stack: of each row as many as fit, up to MM_DEPTH. */
 #define MM_COPIED ((int64_t)(40960 / sizeof(MM_T)))
@@ -310,14 +287,12 @@ static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, in
 
 static inline MM_T MM_NAME(add_lanes)(MM_NAME(vec_t) x) {
     MM_T sum = x[0];
-    for (int lane = 1; lane < (int)MM_LANES; ++lane) {
-        sum += x[lane];
-    }
+    for (int lane = 1; lane < (int)MM_LANES; ++lane) sum += x[lane];
     return sum;
 }
 
-/* sums[i * MM_DOTS + j] = the inner product of row i of A and column j of B. rows and columns
- * are constants. */
+/* sums[i * MM_DOTS + j] = the inner product of row i of A and column j of B. Callers pass constants
+ * for rows and columns. */
 static inline __attribute__((always_inline)) void MM_NAME(dots)(
     const MM_T *restrict a, int64_t a_row, const MM_T *restrict b, int64_t b_column, int64_t k,
     int rows, int columns, MM_T *restrict sums) {
@@ -326,56 +301,48 @@ static inline __attribute__((always_inline)) void MM_NAME(dots)(
 #pragma GCC unroll 8
     for (int i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-        for (int j = 0; j < columns; ++j) {
-            acc[i][j] = (MM_NAME(vec_t)){0};
-        }
+        for (int j = 0; j < columns; ++j) acc[i][j] = (MM_NAME(vec_t)){0};
     }
     for (; p + MM_LANES <= k; p += MM_LANES) {
         MM_NAME(vec_t) column[MM_DOTS];
 #pragma GCC unroll 4
-        for (int j = 0; j < columns; ++j) {
+        for (int j = 0; j < columns; ++j)
             column[j] = *(const MM_NAME(loose_t) *)(b + j * b_column + p);
-        }
 #pragma GCC unroll 8
         for (int i = 0; i < rows; ++i) {
             MM_NAME(vec_t) row = *(const MM_NAME(loose_t) *)(a + i * a_row + p);
 #pragma GCC unroll 4
-            for (int j = 0; j < columns; ++j) {
-                acc[i][j] = MM_FMA(row, column[j], acc[i][j]);
-            }
+            for (int j = 0; j < columns; ++j) acc[i][j] = MM_FMA(row, column[j], acc[i][j]);
         }
     }
     for (int i = 0; i < rows; ++i) {
         for (int j = 0; j < columns; ++j) {
             MM_T sum = MM_NAME(add_lanes)(acc[i][j]);
-            for (int64_t rest = p; rest < k; ++rest) {
+            for (int64_t rest = p; rest < k; ++rest)
                 sum += a[i * a_row + rest] * b[j * b_column + rest];
-            }
             sums[i * MM_DOTS + j] = sum;
         }
     }
 }
 
 static void MM_NAME(dots_of)(int64_t rows, const MM_T *a, int64_t a_row, const MM_T *b,
-                             int64_t b_column, int64_t k, int is_one, MM_T *sums) {
-#define MM_CASE(n)                                                 \
-    if (is_one) {                                                  \
-        MM_NAME(dots)(a, a_row, b, b_column, k, n, 1, sums);       \
-    } else {                                                       \
-        MM_NAME(dots)(a, a_row, b, b_column, k, n, MM_DOTS, sums); \
-    }
-    if (rows <= 2) {
+                             int64_t b_column, int64_t k, bool is_one, MM_T *sums) {
+#define MM_CASE(n)                                           \
+    if (is_one)                                              \
+        MM_NAME(dots)(a, a_row, b, b_column, k, n, 1, sums); \
+    else                                                     \
+        MM_NAME(dots)(a, a_row, b, b_column, k, n, MM_DOTS, sums);
+    if (rows <= 2)
         MM_CASE(2)
-    } else if (rows <= 4) {
+    else if (rows <= 4)
         MM_CASE(4)
-    } else {
+    else
         MM_CASE(6)
-    }
 #undef MM_CASE
 }
 
-/* Columns [begin, end) of C. A's rows, made an even number of, lie on the stack piece by piece
- * of k. */
+/* Columns [begin, end) of C. For each piece of k the loop copies A's rows to the stack, and adds a
+ * row of zeros if their number is odd. */
 static void MM_NAME(thin_dots)(const gantry__cpu_gemm_t *gemm, int64_t begin, int64_t end) {
     MM_T rows[MM_COPIED], sums[GANTRY_CPU_THIN * MM_DOTS];
     const int64_t even = (gemm->m + 1) / 2 * 2, fit = MM_COPIED / even / MM_LANES * MM_LANES;
@@ -383,11 +350,9 @@ static void MM_NAME(thin_dots)(const gantry__cpu_gemm_t *gemm, int64_t begin, in
     for (int64_t first = 0; first < gemm->k; first += depth) {
         const MM_T *a = (const MM_T *)gemm->a + first * gemm->a_column;
         const int64_t k = gemm->k - first < depth ? gemm->k - first : depth;
-        for (int64_t i = 0; i < even; ++i) {
-            for (int64_t p = 0; p < k; ++p) {
+        for (int64_t i = 0; i < even; ++i)
+            for (int64_t p = 0; p < k; ++p)
                 rows[i * depth + p] = i < gemm->m ? a[i * gemm->a_row + p * gemm->a_column] : 0;
-            }
-        }
         for (int64_t j = begin, step; j < end; j += step) {
             step = end - j < MM_DOTS ? 1 : MM_DOTS;
             MM_NAME(dots_of)
@@ -405,12 +370,9 @@ static void MM_NAME(thin_dots)(const gantry__cpu_gemm_t *gemm, int64_t begin, in
 }
 
 static void MM_NAME(thin)(const gantry__cpu_gemm_t *gemm, int64_t begin, int64_t end) {
-    for (int64_t first = begin; gemm->b_column == 1 && first < end; first += MM_BLOCK) {
+    for (int64_t first = begin; gemm->b_column == 1 && first < end; first += MM_BLOCK)
         MM_NAME(thin_rows)(gemm, first, end - first < MM_BLOCK ? end - first : MM_BLOCK);
-    }
-    if (gemm->b_column != 1) {
-        MM_NAME(thin_dots)(gemm, begin, end);
-    }
+    if (gemm->b_column != 1) MM_NAME(thin_dots)(gemm, begin, end);
 }
 
 static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {

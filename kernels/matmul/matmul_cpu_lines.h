@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products whose first operand is lines of images, for convolutions: a part of matmul_cpu_body.h
- * for types that have them (MM_HAS_LINES). Its macros and vectors are there. */
+/* Products for convolutions, whose first operand consists of lines of images. A part of
+ * matmul_cpu_body.h, which defines the macros and vector types, for types with MM_HAS_LINES. */
 
 static const MM_T MM_NAME(zeros)[GANTRY_PANEL_ZEROS];
 
-/* A tile of C += or = the product of lines of images and one panel of B, over k. */
+/* A tile of C = the product of lines of images and one panel of B, over k, or += if add. */
 static inline __attribute__((always_inline)) void MM_NAME(lines_tile)(
     const MM_T *images, const gantry__lines_piece_t *pieces, int64_t count, int lines, int vectors,
     const MM_T *restrict b, MM_T *restrict c, int64_t c_stride, int64_t rows, int64_t columns,
-    int add) {
+    bool add) {
     MM_NAME(tile_t) acc;
     uintptr_t out = (uintptr_t)c;
     MM_NAME(clear)(acc, lines, vectors);
@@ -20,16 +20,15 @@ static inline __attribute__((always_inline)) void MM_NAME(lines_tile)(
             for (int i = 0; i < lines; ++i) {
                 from[i] =
                     (piece->line[i] < 0 ? MM_NAME(zeros) : images + piece->line[i]) + done + some;
-                /* else gcc counts in bytes, and a register for an end is missing */
+                /* Without this, gcc counts in bytes and needs one more register for an end. */
                 __asm__("" : "+r"(from[i]));
             }
-            /* shorter vectors are no faster than memory */
-            if (MM_VECTOR_BYTES >= GANTRY__CPU_LINE_BYTES) {
+            /* With shorter vectors, computing is no faster than memory. */
+            if (MM_VECTOR_BYTES >= GANTRY__CPU_LINE_BYTES)
                 gantry__cpu_prefetch_for_write(out, (uint64_t)vectors * MM_VECTOR_BYTES);
-            }
             out += (uintptr_t)c_stride * sizeof(MM_T);
 #define MM_LINE(i) from[i][p]
-            /* no register for an end: twelve are taken by lines */
+            /* p counts up to 0, which saves a register for the end: the lines take twelve */
             for (int64_t p = -some; p < 0; ++p) {
                 MM_STEP(acc, lines, vectors, MM_LINE, b)
                 b += vectors * MM_LANES;
@@ -44,13 +43,13 @@ static __attribute__((noinline)) void MM_NAME(wide_tile)(const MM_T *images,
                                                          const gantry__lines_piece_t *pieces,
                                                          int64_t count, const MM_T *restrict b,
                                                          MM_T *restrict c, int64_t c_stride,
-                                                         int64_t rows, int64_t columns, int add) {
+                                                         int64_t rows, int64_t columns, bool add) {
     MM_NAME(lines_tile)(images, pieces, count, MM_ROWS, 2, b, c, c_stride, rows, columns, add);
 }
 
 static void MM_NAME(multiply_lines)(const void *images, const gantry__lines_piece_t *pieces,
                                     int64_t count, const void *b, int64_t b_panel, void *c,
-                                    int64_t c_row, int64_t rows, int64_t columns, int add) {
+                                    int64_t c_row, int64_t rows, int64_t columns, bool add) {
     for (int64_t j = 0; j < columns; j += MM_COLUMNS) {
         MM_NAME(wide_tile)
         (images, pieces, count, (const MM_T *)b + j / MM_COLUMNS * b_panel, (MM_T *)c + j, c_row,
@@ -69,8 +68,8 @@ static void MM_NAME(pack_narrow)(const gantry__cpu_gemm_t *gemm, int64_t first, 
 
 static void MM_NAME(multiply_narrow)(const void *images, const gantry__lines_piece_t *pieces,
                                      int64_t count, const void *b, int64_t b_panel, void *c,
-                                     int64_t c_row, int64_t rows, int64_t columns, int add) {
-    (void)b_panel; /* there is but one */
+                                     int64_t c_row, int64_t rows, int64_t columns, bool add) {
+    (void)b_panel; /* there is only one panel */
     MM_NAME(lines_tile)(images, pieces, count, MM_MOST_LINES, 1, b, c, c_row, rows, columns, add);
 }
 
@@ -84,16 +83,16 @@ static const gantry__cpu_gemm_loops_t MM_NAME(narrow_loops) = {
 
 #define MM_CHAINS (GANTRY_FEW_CHAIN_BYTES / (int)sizeof(MM_T))
 #define MM_FEW GANTRY_FEW_COLUMNS
-/* at a time: with MM_FEW columns as many as 16 registers hold */
+/* lines at a time: with MM_FEW columns, as many as fit 16 registers */
 #define MM_FEW_LINES (MM_ROWS % 3 == 0 ? 3 : 2)
 _Static_assert(MM_ROWS % MM_FEW_LINES == 0, "lines are taken in whole groups");
 
 /* Adds to one vector of the chains of MM_FEW columns of MM_FEW_LINES lines from `line` on, or
- * begins them. images, b and chains begin with that vector's first. */
+ * starts them if not add. images, b and chains begin at the first element of that vector. */
 static __attribute__((noinline)) void MM_NAME(few_dots)(const MM_T *images,
                                                         const gantry__lines_piece_t *pieces,
                                                         int64_t count, int64_t line, const MM_T *b,
-                                                        int64_t b_row, MM_T *chains, int add) {
+                                                        int64_t b_row, MM_T *chains, bool add) {
     MM_NAME(vec_t) acc[MM_FEW_LINES][MM_FEW];
 #define MM_CHAIN(i, j) (*(MM_NAME(loose_t) *)(chains + ((i)*MM_FEW + (j)) * MM_CHAINS))
 #pragma GCC unroll 4
@@ -101,48 +100,41 @@ static __attribute__((noinline)) void MM_NAME(few_dots)(const MM_T *images,
 #pragma GCC unroll 4
         for (int j = 0; j < MM_FEW; ++j) {
             acc[i][j] = (MM_NAME(vec_t)){0};
-            if (add) {
-                acc[i][j] = MM_CHAIN(i, j);
-            }
+            if (add) acc[i][j] = MM_CHAIN(i, j);
         }
     }
     for (const gantry__lines_piece_t *piece = pieces; piece < pieces + count;
          b += piece->count, piece++) {
         const MM_T *from[MM_FEW_LINES];
 #pragma GCC unroll 4
-        for (int i = 0; i < MM_FEW_LINES; ++i) {
+        for (int i = 0; i < MM_FEW_LINES; ++i)
             from[i] = piece->line[line + i] < 0 ? MM_NAME(zeros) : images + piece->line[line + i];
-        }
         for (int64_t p = 0; p < piece->count; p += MM_CHAINS) {
             MM_NAME(vec_t) lines[MM_FEW_LINES];
 #pragma GCC unroll 4
-            for (int i = 0; i < MM_FEW_LINES; ++i) {
+            for (int i = 0; i < MM_FEW_LINES; ++i)
                 lines[i] = *(const MM_NAME(loose_t) *)(from[i] + p);
-            }
 #pragma GCC unroll 4
             for (int j = 0; j < MM_FEW; ++j) {
                 MM_NAME(vec_t) weights = *(const MM_NAME(loose_t) *)(b + j * b_row + p);
 #pragma GCC unroll 4
-                for (int i = 0; i < MM_FEW_LINES; ++i) {
+                for (int i = 0; i < MM_FEW_LINES; ++i)
                     acc[i][j] = MM_FMA(lines[i], weights, acc[i][j]);
-                }
             }
         }
     }
 #pragma GCC unroll 4
     for (int i = 0; i < MM_FEW_LINES; ++i) {
 #pragma GCC unroll 4
-        for (int j = 0; j < MM_FEW; ++j) {
-            MM_CHAIN(i, j) = acc[i][j];
-        }
+        for (int j = 0; j < MM_FEW; ++j) MM_CHAIN(i, j) = acc[i][j];
     }
 #undef MM_CHAIN
 }
 
-/* Groups of lines may go beyond the last place: behind it a panel has lines of zeros. */
+/* The last group of lines may go beyond the last place: a panel has lines of zeros there. */
 static void MM_NAME(multiply_few)(const void *images, const gantry__lines_piece_t *pieces,
                                   int64_t count, const void *b, int64_t b_row, void *chains,
-                                  int64_t rows, int add) {
+                                  int64_t rows, bool add) {
     for (int64_t i = 0; i < rows; i += MM_FEW_LINES) {
         for (int64_t part = 0; part < MM_CHAINS; part += MM_LANES) {
             MM_NAME(few_dots)
@@ -152,12 +144,10 @@ static void MM_NAME(multiply_few)(const void *images, const gantry__lines_piece_
     }
 }
 
-/* Loops whose ends the compiler knows become vectors; a copy made first would have to be waited
- * for. */
-#define MM_HALVE(to, from, count)                  \
-    for (int e = 0; e < (count); ++e) {            \
-        (to)[e] = (from)[e] + (from)[e + (count)]; \
-    }
+/* The compiler makes vectors of loops with constant bounds. Without a copy first, they need not
+ * wait for that copy's stores. */
+#define MM_HALVE(to, from, count) \
+    for (int e = 0; e < (count); ++e) (to)[e] = (from)[e] + (from)[e + (count)];
 
 static void MM_NAME(sum_few)(const void *chains, void *c, int64_t c_row, int64_t rows,
                              int64_t columns) {

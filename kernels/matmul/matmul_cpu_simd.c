@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of matrix products. Products keep their bits from run to run on one machine; between
- * instruction sets they may differ in the last place, since a multiplication and an addition
- * round once where the machine can. */
+/* The loops of matrix products. A product has the same bits from run to run on one machine. Between
+ * instruction sets the last bit may differ, because a fused multiply-add rounds only once. */
 #include <stdint.h>
 #include <string.h>
 
@@ -49,7 +48,7 @@
 #define MM_FMA(a, b, c) FMA_F64(a, b, c)
 #include "kernels/matmul/matmul_cpu_body.h"
 
-/* Unsigned: what overflows wraps. */
+/* Unsigned types, because their overflow wraps. */
 #define MM_NAME(x) x##_i32
 #define MM_HAS_LINES 0
 #define MM_T uint32_t

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MatMul and BatchMatMul on devices, for every type. Backends put their own kernels above these.
- * The text is kernels/matmul/matmul.cl. */
+/* MatMul and BatchMatMul on devices, for every type; the source is kernels/matmul/matmul.cl.
+ * Kernels of a backend's own have a higher priority. */
 
 #include "kernels/matmul/matmul_shape.h"
 #include "kernels/common/device_kernel.h"
+#include "kernels/common/try.h"
 
 /* The struct of kernels/matmul/matmul.cl. */
 typedef struct {
@@ -55,11 +56,12 @@ static uint64_t matmul_device_cut(matmul_t *plan, int64_t rows, int64_t columns,
     return (uint64_t)(plan->blocks_down * plan->blocks_across * batches);
 }
 
-/* Elements of C per work-item and side: more of them read local memory less, but leave a large
- * device idle on small products, and have to fit into registers and local memory. */
+/* The side of the square of C that a work-item computes, in elements. A larger square reads local
+ * memory less often. But on small products it leaves a large device idle, and it has to fit into
+ * registers and local memory. */
 static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_t batches) {
     const int32_t dtype = call->outputs[0]->dtype;
-    /* as it is summed */
+    /* of the type that sums are made in */
     const uint64_t size = gantry__k_is_half(dtype) ? sizeof(float) : gantry__k_size(dtype);
     const int64_t enough = 2 * (int64_t)call->device_info->compute_units;
     for (int each = size > 4 ? 4 : 8; each > 1; each /= 2) {
@@ -67,14 +69,13 @@ static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_
         const int64_t groups =
             (plan->m + side - 1) / side * ((plan->n + side - 1) / side) * batches;
         const uint64_t tiles_bytes = 2 * TILE_DEPTH * (uint64_t)side * size;
-        if (each != 2 && groups >= enough && tiles_bytes <= call->device_info->local_memory_bytes) {
+        if (each != 2 && groups >= enough && tiles_bytes <= call->device_info->local_memory_bytes)
             return each;
-        }
     }
     return 1;
 }
 
-/* The one of three forms that the device takes. */
+/* One of the three kernels of matmul.cl, and its launch. */
 typedef struct {
     const char *name;
     int each;
@@ -93,9 +94,7 @@ static form_t matmul_device_choose_form(const gantry_op_call_t *call, matmul_t *
                         .groups = matmul_device_cut(plan, ROWS, COLUMNS, batches)};
     } else if (most < TILE_ITEMS) {
         form.name = "matmul_item";
-        for (form.local = GANTRY_K_LOCAL; form.local > most && form.local > 1;) {
-            form.local /= 2;
-        }
+        for (form.local = GANTRY_K_LOCAL; form.local > most && form.local > 1;) form.local /= 2;
         form.groups = ((uint64_t)plan->elements + form.local - 1) / form.local;
     } else {
         form.each = items_each(call, plan, batches);
@@ -107,7 +106,6 @@ static form_t matmul_device_choose_form(const gantry_op_call_t *call, matmul_t *
 static int32_t matmul_device_compute(gantry_op_call_t *call) {
     const gantry_arg_t *output = call->outputs[0];
     gantry__matmul_shape_t shape;
-    gantry_backend_kernel_t *kernel = NULL;
     gantry__matmul_shape_of(call, &shape);
     if (shape.k == 0) {
         const unsigned char zero[8] = {0};
@@ -117,10 +115,8 @@ static int32_t matmul_device_compute(gantry_op_call_t *call) {
     const form_t form = matmul_device_choose_form(call, &plan, shape.batches);
     gantry__k_options_t options = gantry__k_options_of_type(call, output->dtype);
     gantry__k_define(&options, "MATMUL_EACH", (uint32_t)form.each);
-    int32_t status = call->services->kernel(call, &matmul_source, options.text, form.name, &kernel);
-    if (status != 0) {
-        return status;
-    }
+    gantry_backend_kernel_t *kernel = NULL;
+    GANTRY__TRY(call->services->kernel(call, &matmul_source, options.text, form.name, &kernel));
     gantry_launch_arg_t args[] = {gantry__k_span(call->inputs[0]), gantry__k_span(call->inputs[1]),
                                   gantry__k_span(output), gantry__k_scalar(&plan, sizeof plan)};
     return gantry__k_launch_1d(call, kernel, form.groups * form.local, form.local, args, 4);

@@ -2,8 +2,8 @@
 #include "kernels/matmul/matmul_shape.h"
 
 /* Rows, columns and strides of one operand's last two axes. */
-static void operand(const gantry_arg_t *arg, int transpose, int64_t *rows, int64_t *columns,
-                    int64_t *row_stride, int64_t *column_stride) {
+static void operand_shape(const gantry_arg_t *arg, bool transpose, int64_t *rows, int64_t *columns,
+                          int64_t *row_stride, int64_t *column_stride) {
     int64_t first = arg->dims[arg->rank - 2];
     int64_t last = arg->dims[arg->rank - 1];
     *rows = transpose ? last : first;
@@ -23,22 +23,20 @@ static void batch_strides(const gantry_arg_t *arg, const gantry_arg_t *output, i
     }
 }
 
-/* True when the op's first or second operand is transposed; BatchMatMul has names of its own. */
-static int matmul_shape_transposed(const gantry_op_call_t *call, int second) {
+/* Whether the first or second operand is transposed. BatchMatMul has other names for this. */
+static bool is_transposed(const gantry_op_call_t *call, bool second) {
     const gantry_attr_t *attr = gantry__k_attr(call, second ? "transpose_b" : "transpose_a");
-    if (attr == NULL) {
-        attr = gantry__k_attr(call, second ? "adj_y" : "adj_x");
-    }
-    return attr != NULL && attr->i != 0;
+    if (!attr) attr = gantry__k_attr(call, second ? "adj_y" : "adj_x");
+    return attr && attr->i != 0;
 }
 
 void gantry__matmul_shape_of(const gantry_op_call_t *call, gantry__matmul_shape_t *out_shape) {
     const gantry_arg_t *a = call->inputs[0], *b = call->inputs[1], *output = call->outputs[0];
     gantry__matmul_shape_t *shape = out_shape;
     int64_t k;
-    operand(a, matmul_shape_transposed(call, 0), &shape->m, &shape->k, &shape->a_row,
-            &shape->a_column);
-    operand(b, matmul_shape_transposed(call, 1), &k, &shape->n, &shape->b_row, &shape->b_column);
+    operand_shape(a, is_transposed(call, false), &shape->m, &shape->k, &shape->a_row,
+                  &shape->a_column);
+    operand_shape(b, is_transposed(call, true), &k, &shape->n, &shape->b_row, &shape->b_column);
     shape->batches = 1;
     shape->batch_rank = output->rank - 2;
     for (int32_t i = 0; i < shape->batch_rank; ++i) {

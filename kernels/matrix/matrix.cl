@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops on the matrices in a tensor's last two dimensions, by element size. Items are runs in the
+/* Ops on the matrices in a tensor's last two dimensions, by element size. An item is a run in the
  * output's last dimension.
  *
- * Diagonals are numbered by column - row. Several of them lie together from `upper` down to
- * `lower`, each in as many elements as the longest has: shorter ones at the left or at the right
- * end, the rest is padding.
+ * The number of a diagonal is column - row. Several diagonals are stored as rows, from `upper` down
+ * to `lower`. All rows are as long as the longest diagonal. A shorter one lies at the left or at
+ * the right end of its row, and the rest is padding.
  *
  *     1 2 3      upper 1, lower -1      . 2 6    at the right
  *     4 5 6                             1 5 9
  *     7 8 9                             4 8 .    at the left */
 #ifndef GANTRY_MATRIX_PARAMETERS
 #define GANTRY_MATRIX_PARAMETERS
-/* Below: `lower` diagonals, above: `upper`; a negative number keeps all. */
+/* Keeps `lower` diagonals below the main one and `upper` above it; a negative number keeps all. */
 typedef struct gantry__band_t {
     gantry__work_t work;
     gantry__runs_t runs;
@@ -25,16 +25,16 @@ typedef struct gantry__diagonals_t {
     GANTRY_LONG rows, columns;
     GANTRY_LONG lower, upper;
     GANTRY_LONG length; /* of the longest diagonal */
-    /* 1: those above the main one (and that, if right_below is 1 too) lie at the right */
+    /* 1: diagonals above the main one lie at the right. The main one does if both are 1. */
     GANTRY_LONG right_above;
     GANTRY_LONG right_below;
-    ulong padding; /* its bits */
+    ulong padding; /* the bits of the value */
 } gantry__diagonals_t;
 #endif
 
 #ifdef GANTRY_ITEM_TEXT
 
-/* Sets batch, row and first to end, the columns that item i means, in matrices of so many rows. */
+/* Sets batch, row and the columns first to end of item i, in matrices of rows_ rows. */
 #define GANTRY_FIND_COLUMNS(rows_)                                  \
     GANTRY_FIND_RUN(p->runs)                                        \
     const GANTRY_LONG batch = gantry__divide_position(line, rows_); \
@@ -54,7 +54,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(band)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
 }
 GANTRY_ITEMS_1_1(band, T, T, gantry__band_t)
 
-/* Elements of a diagonal of matrices, and how many places are before them. */
+/* The number of elements of diagonal d; diagonal_start is the number of places before them. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(diagonal_length)(GANTRY_PARAMETERS(gantry__diagonals_t) p,
                                                         const GANTRY_LONG d) {
     const GANTRY_LONG down = p->rows + (d < 0 ? d : 0);
@@ -70,7 +70,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(diagonal_start)(GANTRY_PARAMETERS(gantry_
     return is_left ? 0 : p->length - GANTRY_ITEM_FN(diagonal_length)(p, d);
 }
 
-/* The place of a cell among the diagonals, -1 when it is on none of them. */
+/* The place of a cell in the stored diagonals, or -1 if it is on none of them. */
 GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(diagonal_place)(GANTRY_PARAMETERS(gantry__diagonals_t) p,
                                                        const GANTRY_LONG batch,
                                                        const GANTRY_LONG row,
@@ -112,7 +112,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(set_diagonals)(GANTRY_GLOBAL const T *x,
 }
 GANTRY_ITEMS_2_1(set_diagonals, T, T, T, gantry__diagonals_t)
 
-/* Here the rows of the output are diagonals. */
+/* The rows of the output are diagonals. */
 GANTRY_ITEM void GANTRY_ITEM_FN(diagonal_part)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                                GANTRY_PARAMETERS(gantry__diagonals_t) p,
                                                const GANTRY_LONG i) {

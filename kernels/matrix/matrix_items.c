@@ -20,12 +20,11 @@ static int32_t compute_band(gantry_op_call_t *call) {
                                       .parameter_bytes = sizeof band,
                                       .spans = {x->span, out->span},
                                       .span_count = 2};
-
     return gantry__k_run_runs(call, &launch, &band.runs);
 }
 
-/* matrices, band: arguments of that form; k: the place of the input of that name, which may be left
- * out, as may the one of padding. */
+/* matrices and band are the arguments that hold whole matrices and stored diagonals. k and padding
+ * are the numbers of the inputs with these names; a number beyond the inputs means a default. */
 static gantry__diagonals_t matrix_begin(const gantry_op_call_t *call, const gantry_arg_t *matrices,
                                         const gantry_arg_t *band, uint32_t k, uint32_t padding) {
     const char *align = gantry__k_attr_text(call, "align", "RIGHT_LEFT");
@@ -33,15 +32,12 @@ static gantry__diagonals_t matrix_begin(const gantry_op_call_t *call, const gant
                                      .columns = matrices->dims[matrices->rank - 1],
                                      .length = band->dims[band->rank - 1],
                                      .right_above = strncmp(align, "RIGHT", 5) == 0,
-                                     .right_below = strstr(align, "_RIGHT") != NULL};
-
+                                     .right_below = strstr(align, "_RIGHT") ? 1 : 0};
     if (k < call->input_count) {
         diagonals.lower = gantry__k_host_int(call->inputs[k], 0);
         diagonals.upper = gantry__k_host_int(call->inputs[k], call->inputs[k]->element_count - 1);
     }
-    if (padding < call->input_count) {
-        diagonals.padding = gantry__k_host_bits(call->inputs[padding]);
-    }
+    if (padding < call->input_count) diagonals.padding = gantry__k_host_bits(call->inputs[padding]);
     return diagonals;
 }
 
@@ -53,11 +49,9 @@ static int32_t matrix_run(gantry_op_call_t *call, uint32_t item, gantry__diagona
                                       .parameters = diagonals,
                                       .parameter_bytes = sizeof *diagonals,
                                       .span_count = input_count + 1};
-
-    /* an empty one, which is not read, may have no memory */
-    for (uint32_t k = 0; k < input_count; ++k) {
+    /* an empty input may have no memory; the kernel does not read it */
+    for (uint32_t k = 0; k < input_count; ++k)
         launch.spans[k] = call->inputs[k]->element_count > 0 ? call->inputs[k]->span : out->span;
-    }
     launch.spans[input_count] = out->span;
     diagonals->runs = gantry__k_runs(call, out->dims[out->rank - 1]);
     return gantry__k_run_runs(call, &launch, &diagonals->runs);
@@ -65,19 +59,16 @@ static int32_t matrix_run(gantry_op_call_t *call, uint32_t item, gantry__diagona
 
 static int32_t compute_diag(gantry_op_call_t *call) {
     gantry__diagonals_t diagonals = matrix_begin(call, call->outputs[0], call->inputs[0], 1, 4);
-
     return matrix_run(call, ITEM_diagonals, &diagonals, 1);
 }
 
 static int32_t compute_diag_part(gantry_op_call_t *call) {
     gantry__diagonals_t diagonals = matrix_begin(call, call->inputs[0], call->outputs[0], 1, 2);
-
     return matrix_run(call, ITEM_diagonal_part, &diagonals, 1);
 }
 
 static int32_t compute_set_diag(gantry_op_call_t *call) {
     gantry__diagonals_t diagonals = matrix_begin(call, call->inputs[0], call->inputs[1], 2, 3);
-
     return matrix_run(call, ITEM_set_diagonals, &diagonals, 2);
 }
 

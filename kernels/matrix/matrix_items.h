@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The items of kernels/matrix/matrix.cl, in the order of every table of them. */
+/* The items of kernels/matrix/matrix.cl, in the order of all tables. */
 #ifndef GANTRY_KERNELS_MATRIX_ITEMS_H
 #define GANTRY_KERNELS_MATRIX_ITEMS_H
 

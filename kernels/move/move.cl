@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies between two arrays of the same dimensions and any strides: Transpose, BroadcastTo, Slice
- * and Concat, by element size (T is uchar, int or long and stands for all types of that size).
- * Before this come dialect, launch, types and work. */
+ * and Concat, by element size: one type T stands for all types of its size. This file follows
+ * dialect, launch, types and work. */
 
-/* Element at (i0, i1, ...): in[from + sum i * strides0] goes to out[to + sum i * strides1]. */
+/* Copies element (i0, i1, ...) from in[from + sum i * strides0] to out[to + sum i * strides1]. */
 typedef struct gantry__move_t {
     gantry__item_plan_t plan;
     GANTRY_LONG from;
@@ -12,7 +12,7 @@ typedef struct gantry__move_t {
 
 #if GANTRY_SERIAL
 
-/* Row by row, the outer dimensions counted like an odometer. */
+/* Copies row by row, and counts the outer dimensions like an odometer. */
 GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry__move_t, p)) {
     GANTRY_TAKE(gantry__move_t, p)
     const int inner = (int)p.plan.rank - 1;
@@ -50,9 +50,7 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gan
             for (GANTRY_LONG e = 0; e < length; ++e) {
                 outs[e] = value;
             }
-        } else if (
-            in_step ==
-            -1) { /* by loads of vectors that are turned; a step that is not known takes gathers */
+        } else if (in_step == -1) { /* a constant, so that the compiler reverses whole vectors */
             for (GANTRY_LONG e = 0; e < length; ++e) {
                 outs[e] = ins[-e];
             }
@@ -97,8 +95,7 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gan
 
 #endif
 
-/* Matrices whose columns become rows, cut into tiles so that both sides are read and written in
- * runs:
+/* Transposes matrices in tiles, so that both reads and writes are contiguous runs:
  *
  *     element (batch, row, column):   in[from + batch + row * row_stride + column]
  *                                     out[to + batch + column * column_stride + row]
@@ -116,7 +113,7 @@ typedef struct gantry__tiles_t {
     GANTRY_LONG across;
     GANTRY_LONG down;
     GANTRY_LONG tiles;
-    GANTRY_LONG run; /* tiles of a work-item in the serial style */
+    GANTRY_LONG run; /* tiles of a work-item on processors */
     GANTRY_LONG batch_rank;
     GANTRY_LONG batch_dims[8];
     GANTRY_LONG batch_strides0[8], batch_strides1[8];
@@ -124,7 +121,8 @@ typedef struct gantry__tiles_t {
 
 #define GANTRY_SIDE 32 /* of a square tile */
 
-/* Sets row, column (the tile's first ones) and in_at, out_at (its first element's places). */
+/* Sets row and column, the tile's first ones, and in_at and out_at, the offsets of its first
+ * element. */
 #define GANTRY_FIND_TILE(p, tile)                                                             \
     const GANTRY_LONG down_all = gantry__divide_position(tile, (p).across);                   \
     const GANTRY_LONG column = ((tile)-down_all * (p).across) * (p).tile_columns;             \
@@ -166,7 +164,7 @@ typedef long4 gantry__four_t;
         vstore4(column_, 0, pointer); \
     }
 
-/* Squares of 4 x 4 in registers; what is left at the edges one by one. */
+/* Transposes squares of 4 x 4 in registers, and the elements at the edges one by one. */
 GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry__tiles_t, p)) {
     GANTRY_TAKE(gantry__tiles_t, p)
     const GANTRY_LONG first = GANTRY_GLOBAL_ID(0) * p.run;
@@ -204,8 +202,8 @@ GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantr
 
 #else
 
-/* One work-group of 128 for each square tile. The column that pads the block keeps work-items
- * out of each other's memory bank. */
+/* A work-group of 128 transposes one square tile. The block in local memory has one more column,
+ * which avoids bank conflicts. */
 GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry__tiles_t, p)) {
     GANTRY_TAKE(gantry__tiles_t, p)
     GANTRY_LOCAL_ARRAY(T, block, GANTRY_SIDE * (GANTRY_SIDE + 1));

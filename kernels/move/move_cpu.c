@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transpose, Slice and their like, and Concat, on the CPU: strided copies by element size.
+/* The move ops (Transpose, Slice, Concat, ...) on the CPU: strided copies by element size.
  *
- * Three forms, the first that fits (kernels/move/move_shape.h makes them):
+ * A copy takes the first of these forms that fits (kernels/move/move_shape.h):
  *   dense    one run of bytes
- *   tiles    the fastest dimension changes: square tiles, turned in vector registers
- *   strided  rows of the fastest dimension, the others counted like an odometer
- * Cost: each element is read and written once; work is split where it has at least GRAIN_BYTES. */
+ *   tiles    another dimension becomes the fastest: square tiles, transposed in vector registers
+ *   strided  rows of the fastest dimension; the others are counted like an odometer
+ * Cost: each element is read and written once. A thread gets at least GRAIN_BYTES. */
 #include "kernels/common/cpu_copy.h"
 #include "kernels/common/cpu_kernels.h"
 #include "kernels/move/move_shape.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define GRAIN_BYTES 65536 /* of output; one part of a parallel loop */
-/* both sides of a tile of 8-byte elements fit the second cache, others the first */
+/* a tile of 8-byte elements and its target fit the L2 cache, those of smaller ones the L1 cache */
 #define TILE_SIDE 64
 
 typedef struct move_job_t {
@@ -23,7 +23,7 @@ typedef struct move_job_t {
     void *out;
 } move_job_t;
 
-/* 16 bytes: what every x86-64 and every ARMv8 has. */
+/* Vectors of 16 bytes, which every x86-64 and every ARMv8 processor has. */
 typedef uint8_t vector_1_t __attribute__((vector_size(16)));
 typedef uint16_t vector_2_t __attribute__((vector_size(16)));
 typedef uint32_t vector_4_t __attribute__((vector_size(16)));
@@ -98,9 +98,8 @@ static void move_cpu_run_tiles(gantry_backend_device_t *device, move_job_t *job,
     static const gantry__cpu_range_fn loops[] = {move_tiles_1, move_tiles_2, move_tiles_4,
                                                  move_tiles_8};
     const gantry__move_tiles_t *tiles = job->tiles;
-    int64_t rows =
-        /* many matrices are smaller than a tile */
-        tiles->rows < tiles->tile_rows ? tiles->rows : tiles->tile_rows;
+    /* a matrix may be smaller than a tile */
+    int64_t rows = tiles->rows < tiles->tile_rows ? tiles->rows : tiles->tile_rows;
     int64_t columns = tiles->columns < tiles->tile_columns ? tiles->columns : tiles->tile_columns;
     int64_t grain = GRAIN_BYTES / (rows * columns * size) + 1;
     gantry__cpu_parallel_for(device, tiles->tiles, grain, loops[gantry__k_size_row(size)], job);

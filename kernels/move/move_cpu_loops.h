@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of the move ops for one element size. Included once per size by move_cpu.c, which
- * defines
+/* The loops of the move ops for one element size. move_cpu.c includes this file once for each size,
+ * and defines
  *
  *     ELEMENT    an unsigned integer of that size
  *     VECTOR     a vector of LANES of them
@@ -8,10 +8,9 @@
  *                                     vectors
  *     LOOP(x)    the name x with the size pasted on
  *
- * No include guard, no names beyond those. Threads: ranges that do not overlap may run at the
- * same time. */
+ * The file has no include guard. Threads: ranges that do not overlap may run at the same time. */
 
-/* n elements of a row: source strides 0 (one value), 1 (a run) or any. */
+/* Copies n elements of a row. A source stride of 0 repeats one value, 1 copies a run. */
 static void LOOP(move_row)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, int64_t out_stride,
                            int64_t n) {
     if (in_stride == 1 && out_stride == 1) {
@@ -26,7 +25,7 @@ static void LOOP(move_row)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, i
     }
 }
 
-/* Elements [begin, end) of the plan in row-major order. */
+/* Copies elements [begin, end) of the plan in row-major order. */
 static void LOOP(move_range)(void *context, int64_t begin, int64_t end) {
     const move_job_t *job = context;
     const gantry__k_plan_t *plan = &job->copy->plan;
@@ -58,8 +57,8 @@ static void LOOP(move_range)(void *context, int64_t begin, int64_t end) {
     }
 }
 
-/* Rows become columns in a square of LANES vectors: zipping the vectors of the upper half with
- * those of the lower half, as often as it takes to double 1 to LANES, turns the square. */
+/* Transposes a square of LANES vectors in registers: log2(LANES) times, it interleaves the vectors
+ * of the upper half with those of the lower half. */
 static void LOOP(move_square)(const ELEMENT *in, int64_t in_stride, ELEMENT *out,
                               int64_t out_stride) {
     VECTOR now[LANES], next[LANES];
@@ -83,15 +82,13 @@ static void LOOP(move_tile)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, 
             (in + r * in_stride + c, in_stride, out + c * out_stride + r, out_stride);
         }
     }
-    for (int64_t c = 0; c < columns; ++c) {
-        for (int64_t r = c < whole_columns ? whole_rows : 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c)
+        for (int64_t r = c < whole_columns ? whole_rows : 0; r < rows; ++r)
             out[c * out_stride + r] = in[r * in_stride + c];
-        }
-    }
 }
 
-/* Tiles [begin, end): tiles of one matrix side by side along its columns, then its rows, then
- * the next matrix. */
+/* Transposes tiles [begin, end). Tiles are numbered along the columns of a matrix, then along its
+ * rows, then through the matrices. */
 static void LOOP(move_tiles)(void *context, int64_t begin, int64_t end) {
     const move_job_t *job = context;
     const gantry__move_tiles_t *tiles = job->tiles;

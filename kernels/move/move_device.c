@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transpose, Slice and their like, and Concat, on every device that builds programs: copies in the
- * three forms of move_shape.h. A dense copy is the device's own copy where its ends lie as the
- * device wants them; programs are built per element size. */
+/* The move ops (Transpose, Slice, Concat, ...) on every device that builds programs: copies in the
+ * three forms of move_shape.h. A dense copy uses the device's own copy if both sides have its
+ * alignment. Programs are built for each element size. */
 #include "kernels/common/device_kernel.h"
+#include "kernels/common/try.h"
 #include "kernels/common/work.h"
 
 #include "kernels/move/move_shape.h"
 
 #define TILE_SIDE 32     /* as GANTRY_SIDE of move.cl */
-#define TILE_LOCAL 128u  /* work-items of a group that turns one tile */
-#define THINNEST_TILE 16 /* below this most work-items of a square tile would have nothing to do */
+#define TILE_LOCAL 128u  /* work-items of a group that transposes one tile */
+#define THINNEST_TILE 16 /* in a thinner matrix most work-items of a square tile would be idle */
 
-/* As gantry__move_t and gantry__tiles_t of move.cl. */
+/* The same as gantry__move_t and gantry__tiles_t of move.cl. */
 typedef struct device_move_t {
     gantry__k_device_plan_t plan;
     int64_t from, to;
@@ -47,11 +48,11 @@ static int32_t run_strided(gantry_op_call_t *call, const gantry__move_copy_t *co
     const gantry_launch_arg_t args[] = {gantry__k_span(in), gantry__k_span(out),
                                         gantry__k_scalar(&move, sizeof move)};
     gantry_backend_kernel_t *kernel;
-    int32_t status = move_device_find_kernel(call, "strided", &kernel);
-    return status == GANTRY_OK ? gantry__k_launch_work(call, kernel, &work, args, 3) : status;
+    GANTRY__TRY(move_device_find_kernel(call, "strided", &kernel));
+    return gantry__k_launch_work(call, kernel, &work, args, 3);
 }
 
-/* Squares only: what a work-group turns at once. */
+/* Cuts into squares, which a work-group transposes at once. */
 static void cut_squares(device_tiles_t *tiles, int64_t batches) {
     tiles->tile_rows = tiles->tile_columns = TILE_SIDE;
     tiles->across = (tiles->columns + TILE_SIDE - 1) / TILE_SIDE;
@@ -59,7 +60,8 @@ static void cut_squares(device_tiles_t *tiles, int64_t batches) {
     tiles->tiles = tiles->across * tiles->down * batches;
 }
 
-/* How many tiles a work-item does on a processor: as many as make a run of gantry__k_work. */
+/* The number of tiles of a work-item on a processor: as many elements as a run of
+ * gantry__k_work. */
 static int64_t run_of_tiles(const gantry_op_call_t *call, const gantry__move_copy_t *copy) {
     int64_t run = gantry__k_work(call, copy->count, gantry__k_size(call->outputs[0]->dtype), 0).run;
     return run / (TILE_SIDE * TILE_SIDE) > 0 ? run / (TILE_SIDE * TILE_SIDE) : 1;
@@ -67,7 +69,7 @@ static int64_t run_of_tiles(const gantry_op_call_t *call, const gantry__move_cop
 
 static int32_t move_device_run_tiles(gantry_op_call_t *call, const gantry__move_copy_t *copy,
                                      const gantry__move_tiles_t *shape, const gantry_arg_t *in) {
-    const int serial = gantry__k_is_serial(call);
+    const bool is_serial = gantry__k_is_serial(call);
     device_tiles_t tiles = {.from = copy->from,
                             .to = copy->to,
                             .rows = shape->rows,
@@ -86,13 +88,12 @@ static int32_t move_device_run_tiles(gantry_op_call_t *call, const gantry__move_
         tiles.batch_strides[0][d] = shape->batch.strides[0][d];
         tiles.batch_strides[1][d] = shape->batch.strides[1][d];
     }
-    if (!serial) cut_squares(&tiles, shape->batches);
+    if (!is_serial) cut_squares(&tiles, shape->batches);
     const gantry_launch_arg_t args[] = {gantry__k_span(in), gantry__k_span(call->outputs[0]),
                                         gantry__k_scalar(&tiles, sizeof tiles)};
     gantry_backend_kernel_t *kernel;
-    int32_t status = move_device_find_kernel(call, "tiles", &kernel);
-    if (status != GANTRY_OK) return status;
-    if (serial) {
+    GANTRY__TRY(move_device_find_kernel(call, "tiles", &kernel));
+    if (is_serial) {
         return gantry__k_launch_1d(
             call, kernel, (uint64_t)((tiles.tiles + tiles.run - 1) / tiles.run), 1, args, 3);
     }
@@ -100,7 +101,7 @@ static int32_t move_device_run_tiles(gantry_op_call_t *call, const gantry__move_
                                3);
 }
 
-/* `bytes` bytes of span behind `offset` of them. */
+/* The part of span from byte `offset` on, of `bytes` bytes. */
 static gantry_span_t move_device_part_of(const gantry_span_t *span, int64_t offset, int64_t bytes) {
     return (gantry_span_t){span->region, span->offset_bytes + (uint64_t)offset, (uint64_t)bytes};
 }
@@ -110,17 +111,17 @@ static int32_t move_device_run_copy(gantry_op_call_t *call, const gantry__move_c
     const gantry_arg_t *out = call->outputs[0];
     const int64_t size = gantry__k_size(out->dtype);
     const uint64_t alignment = call->device_info->base_alignment_bytes;
-    gantry__move_tiles_t tiles;
     if (gantry__move_is_dense(copy)) {
         gantry_span_t from = move_device_part_of(&in->span, copy->from * size, copy->count * size);
         gantry_span_t to = move_device_part_of(&out->span, copy->to * size, copy->count * size);
-        uint64_t loose =
-            alignment > 1 ? (from.offset_bytes | to.offset_bytes) & (alignment - 1) : 0;
-        if (loose == 0) return call->services->copy(call, &to, &from);
+        bool is_aligned =
+            alignment <= 1 || ((from.offset_bytes | to.offset_bytes) & (alignment - 1)) == 0;
+        if (is_aligned) return call->services->copy(call, &to, &from);
     }
+    gantry__move_tiles_t tiles;
     if (gantry__move_tiles(copy, TILE_SIDE, &tiles)) {
-        int thin = tiles.rows < THINNEST_TILE || tiles.columns < THINNEST_TILE;
-        int fits = !thin && call->device_info->max_work_group_size >= TILE_LOCAL;
+        bool is_thin = tiles.rows < THINNEST_TILE || tiles.columns < THINNEST_TILE;
+        bool fits = !is_thin && call->device_info->max_work_group_size >= TILE_LOCAL;
         if (gantry__k_is_serial(call) || fits) return move_device_run_tiles(call, copy, &tiles, in);
     }
     return run_strided(call, copy, in);
@@ -134,14 +135,13 @@ static int32_t device_compute_one(gantry_op_call_t *call) {
 }
 
 static int32_t device_compute_concat(gantry_op_call_t *call) {
-    int32_t status = GANTRY_OK;
-    for (uint32_t i = 0; i + 1 < call->input_count && status == GANTRY_OK; ++i) {
+    for (uint32_t i = 0; i + 1 < call->input_count; ++i) {
         gantry__move_copy_t copy;
         if (call->inputs[i]->element_count == 0) continue;
         gantry__move_concat(call, i, &copy);
-        status = move_device_run_copy(call, &copy, call->inputs[i]);
+        GANTRY__TRY(move_device_run_copy(call, &copy, call->inputs[i]));
     }
-    return status;
+    return GANTRY_OK;
 }
 
 GANTRY_MOVE_KERNELS

@@ -5,7 +5,7 @@ static void dense_strides(int64_t *strides, int32_t rank, const int64_t *dims) {
     gantry__k_broadcast_strides(strides, rank, rank, dims);
 }
 
-/* A plan over the dimensions of arg, nothing broadcast yet. */
+/* Begins a plan over the dimensions of arg, without broadcasting. */
 static void move_shape_begin(gantry__move_copy_t *copy, const gantry_arg_t *arg) {
     copy->plan.rank = arg->rank;
     copy->plan.operands = 2;
@@ -42,24 +42,24 @@ static void plan_slice(const gantry_op_call_t *call, gantry__move_copy_t *out) {
     move_shape_begin(out, call->outputs[0]);
     dense_strides(out->plan.strides[0], x->rank, x->dims);
     dense_strides(out->plan.strides[1], x->rank, call->outputs[0]->dims);
-    for (int32_t d = 0; d < x->rank; ++d) {
+    for (int32_t d = 0; d < x->rank; ++d)
         out->from += gantry__k_host_int(call->inputs[1], d) * out->plan.strides[0][d];
-    }
     gantry__k_plan_collapse(&out->plan);
 }
 
-/* The first index of entry `entry` of a slice, or its only one. */
-static int64_t first_index(const gantry_op_call_t *call, int64_t entry, int is_open, int64_t stride,
-                           int64_t size) {
-    int64_t index = gantry__k_host_int(call->inputs[1], entry);
-    const int64_t most = stride > 0 ? size : size - 1;
+/* The first index of entry `entry` of a slice. is_open: the slice begins at the end of the axis
+ * that the stride comes from. */
+static int64_t first_index(const gantry_op_call_t *call, int64_t entry, bool is_open,
+                           int64_t stride, int64_t size) {
     if (is_open) return stride > 0 ? 0 : size - 1;
+    const int64_t most = stride > 0 ? size : size - 1;
+    int64_t index = gantry__k_host_int(call->inputs[1], entry);
     index += index < 0 ? size : 0;
     return index < 0 ? 0 : index > most ? most : index;
 }
 
-/* Entries have been checked and counted (src/op/op_infer_strided_slice.c): the result's
- * dimensions are known, none is 0. */
+/* Shape inference has checked the entries (src/op/op_infer_strided_slice.c): the result's
+ * dimensions are known, and none is 0. */
 static void plan_strided_slice(const gantry_op_call_t *call, gantry__move_copy_t *out) {
     const gantry_arg_t *x = call->inputs[0], *result = call->outputs[0];
     const int64_t entries = call->inputs[1]->element_count;
@@ -79,13 +79,15 @@ static void plan_strided_slice(const gantry_op_call_t *call, gantry__move_copy_t
         } else if (added >> i & 1) {
             out->plan.strides[0][to++] = 0;
         } else {
-            const int goes = (int)(shrunk >> i & 1);
+            const bool is_kept = !(shrunk >> i & 1);
             const int64_t stride = gantry__k_host_int(call->inputs[3], i);
-            out->from += first_index(call, i, !goes && (open >> i & 1), stride, x->dims[axis]) *
+            out->from += first_index(call, i, is_kept && (open >> i & 1), stride, x->dims[axis]) *
                          strides[axis];
-            /* a stride past the end, which alone could overflow, leads to one element */
-            if (!goes) out->plan.strides[0][to] = result->dims[to] > 1 ? stride * strides[axis] : 0;
-            to += !goes;
+            /* a stride beyond the axis could overflow here; it leads to one element */
+            if (is_kept) {
+                out->plan.strides[0][to] = result->dims[to] > 1 ? stride * strides[axis] : 0;
+                ++to;
+            }
             ++axis;
         }
     }
@@ -106,15 +108,15 @@ static void plan_reverse(const gantry_op_call_t *call, gantry__move_copy_t *out)
     gantry__k_plan_collapse(&out->plan);
 }
 
-/* Images with their squares of block x block pixels (`space`, operand `operand` of the plan) and
- * with these as channels:
+/* Copies between images (`space`, operand `operand` of the plan) and the same images with squares
+ * of block x block pixels as channels (`depth`):
  *
  *     NHWC   space [n, h, row, w, column, c]   depth [n, h, w, row, column, c]
  *     NCHW   space [n, c, h, row, w, column]   depth [n, row, column, c, h, w] */
 static void move_shape_plan_blocks(const gantry_op_call_t *call, const gantry_arg_t *space,
                                    int operand, gantry__move_copy_t *out) {
     const int64_t block = gantry__k_attr_int(call, "block_size", 0);
-    const int is_nchw = strcmp(gantry__k_attr_text(call, "data_format", "NHWC"), "NCHW") == 0;
+    const bool is_nchw = strcmp(gantry__k_attr_text(call, "data_format", "NHWC"), "NCHW") == 0;
     const int64_t *dims = space->dims, n = dims[0], c = dims[is_nchw ? 1 : 3];
     const int64_t height = dims[is_nchw ? 2 : 1], width = dims[is_nchw ? 3 : 2], h = height / block,
                   w = width / block;
@@ -156,11 +158,10 @@ void gantry__move_concat(const gantry_op_call_t *call, uint32_t index, gantry__m
     gantry__k_plan_collapse(&out->plan);
 }
 
-/* The dimension with stride 1 for the operand, -1 when none has. */
-static int32_t fastest(const gantry__k_plan_t *plan, int32_t operand) {
-    for (int32_t d = plan->rank - 1; d >= 0; --d) {
+/* The dimension with stride 1 in the operand, or -1. */
+static int32_t fastest_dimension(const gantry__k_plan_t *plan, int32_t operand) {
+    for (int32_t d = plan->rank - 1; d >= 0; --d)
         if (plan->strides[operand][d] == 1) return d;
-    }
     return -1;
 }
 
@@ -176,10 +177,10 @@ static void move_shape_cut(gantry__move_tiles_t *tiles, int64_t side) {
     tiles->tiles = tiles->across * tiles->down * tiles->batches;
 }
 
-int gantry__move_tiles(const gantry__move_copy_t *copy, int64_t side, gantry__move_tiles_t *out) {
+bool gantry__move_tiles(const gantry__move_copy_t *copy, int64_t side, gantry__move_tiles_t *out) {
     const gantry__k_plan_t *plan = &copy->plan;
-    int32_t row = fastest(plan, 1), column = fastest(plan, 0);
-    if (row < 0 || column < 0 || row == column || plan->strides[0][row] == 0) return 0;
+    int32_t row = fastest_dimension(plan, 1), column = fastest_dimension(plan, 0);
+    if (row < 0 || column < 0 || row == column || plan->strides[0][row] == 0) return false;
     out->rows = plan->dims[row];
     out->columns = plan->dims[column];
     out->row_stride = plan->strides[0][row];
@@ -196,5 +197,5 @@ int gantry__move_tiles(const gantry__move_copy_t *copy, int64_t side, gantry__mo
         out->batches *= plan->dims[d];
     }
     move_shape_cut(out, side);
-    return 1;
+    return true;
 }

@@ -3,17 +3,19 @@
  * backend.
  *
  * Transpose, BroadcastTo, Slice, StridedSlice, Reverse, SpaceToDepth, DepthToSpace and each input
- * of Concat are one thing: a copy between two strided arrays of the same dimensions, where either
- * the source or the target is dense. Strides may be negative. Elements are moved by their size
- * alone. Owner: plain values, nothing allocated. Threads: thread-safe. */
+ * of Concat are all copies between two strided arrays of the same dimensions, of which the source
+ * or the target is dense. Strides may be negative. Only the size of an element matters, not its
+ * type. Owner: plain values, nothing allocated. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_MOVE_SHAPE_H
 #define GANTRY_KERNELS_MOVE_SHAPE_H
+
+#include <stdbool.h>
 
 #include "kernels/common/kernel_definition.h"
 #include "kernels/common/kernel_shape.h"
 
-/* Element at index (i0, i1, ...) goes from source[from + sum i * strides[0]] to target[to + sum
- * i * strides[1]]. */
+/* Element (i0, i1, ...) is copied from source[from + sum i * strides[0]] to
+ * target[to + sum i * strides[1]]. */
 typedef struct gantry__move_copy_t {
     gantry__k_plan_t plan; /* collapsed; operand 0 is read, operand 1 written; no dimension is 0 */
     int64_t from;          /* elements */
@@ -21,13 +23,13 @@ typedef struct gantry__move_copy_t {
     int64_t count;
 } gantry__move_copy_t;
 
-/* An op that is one copy: data of its kernel definitions. */
+/* The `data` of the kernel definition of an op that is one copy. */
 typedef struct gantry__move_op_t {
     void (*plan)(const gantry_op_call_t *call, gantry__move_copy_t *out);
 } gantry__move_op_t;
 
-/* X(name, "Op", number of host inputs, their names); gantry__move_<name> is the
- * gantry__move_op_t. */
+/* X(name, "Op", number of host inputs, their names). The gantry__move_op_t is
+ * gantry__move_<name>. */
 #define GANTRY_MOVE_OPS(X)                                         \
     X(transpose, "Transpose", 1, "perm")                           \
     X(broadcast, "BroadcastTo", 1, "shape")                        \
@@ -41,7 +43,8 @@ typedef struct gantry__move_op_t {
 GANTRY_MOVE_OPS(GANTRY_MOVE_DECLARE_OP)
 #undef GANTRY_MOVE_DECLARE_OP
 
-/* The kernels of those and of Concat, over compute_one and compute_concat: <name>_kernel. */
+/* The kernels <name>_kernel of these ops and of Concat, which call compute_one and
+ * compute_concat. */
 #define GANTRY_MOVE_KERNEL(name, op_, compute_, data_, host_count, ...)           \
     static const char *const name##_hosts[] = {__VA_ARGS__};                      \
     static const gantry_kernel_def_t name##_kernel =                              \
@@ -55,38 +58,37 @@ GANTRY_MOVE_OPS(GANTRY_MOVE_DECLARE_OP)
 #define GANTRY_MOVE_POINTER(name, ...) &name##_kernel,
 #define GANTRY_MOVE_POINTERS GANTRY_MOVE_OPS(GANTRY_MOVE_POINTER) & concat_kernel
 
-/* Concat is a copy per input; this one must not be empty. */
+/* The copy of Concat's input `index`, which must not be empty. */
 void gantry__move_concat(const gantry_op_call_t *call, uint32_t index, gantry__move_copy_t *out);
 
-/* True when both sides are one run of elements. */
-static inline int gantry__move_is_dense(const gantry__move_copy_t *copy) {
+/* Whether both sides are one run of elements. */
+static inline bool gantry__move_is_dense(const gantry__move_copy_t *copy) {
     return copy->plan.rank == 1 && (copy->plan.dims[0] == 1 || (copy->plan.strides[0][0] == 1 &&
                                                                 copy->plan.strides[1][0] == 1));
 }
 
-/* A copy that exchanges the fastest dimension: `rows` runs fastest in the target, `columns` in the
- * source.
+/* A batch of matrix transposes: `columns` is the fastest dimension of the source, and `rows` that
+ * of the target.
  *
  *     element (batch, row, column):   source[from + batch + row * row_stride + column]
  *                                     target[to + batch + column * column_stride + row]
  *
- * A matrix of the source, stride row_stride, becomes a matrix of the target, stride column_stride;
- * batch has its own strides in each. */
+ * The batch has its own strides in the source and in the target. */
 typedef struct gantry__move_tiles_t {
     int64_t rows, columns;
     int64_t row_stride;
     int64_t column_stride;
     int64_t batches; /* product of the batch's dimensions */
     gantry__k_plan_t batch;
-    /* How a matrix is cut: tiles of tile_rows x tile_columns, `across` of them along the columns,
+    /* A matrix is cut into tiles of tile_rows x tile_columns: `across` tiles along the columns, and
      * `down` along the rows. */
     int64_t tile_rows, tile_columns;
     int64_t across, down;
     int64_t tiles; /* of all batches */
 } gantry__move_tiles_t;
 
-/* Returns 1 when the copy has that form. Tiles are squares of side x side, but for a matrix that is
- * thinner than that tiles of as many elements, as long as that takes. */
-int gantry__move_tiles(const gantry__move_copy_t *copy, int64_t side, gantry__move_tiles_t *out);
+/* Whether the copy has this form. Tiles are squares of side x side. In a thinner matrix they are
+ * longer, with as many elements. */
+bool gantry__move_tiles(const gantry__move_copy_t *copy, int64_t side, gantry__move_tiles_t *out);
 
 #endif

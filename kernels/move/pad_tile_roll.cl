@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops in which each place of the output has a place in the input, found dimension by dimension:
- * Pad, MirrorPad, Tile, Roll; by element size.
+/* Pad, MirrorPad, Tile and Roll, by element size. Each of them maps an index of the output to an
+ * index of the input, dimension by dimension.
  *
- * In every dimension the input's index is the output's plus an offset; what is then outside of the
- * input is
- *     border   not there: the place gets `value`                       Pad
+ * In every dimension the input's index is the output's plus an offset. An index outside the input
+ * is
+ *     border   replaced by `value`                                     Pad
  *     mirror   mirrored at the nearer end                              MirrorPad
  *     wrap     taken modulo the input's size                           Tile, Roll
  *
- * Items are runs in the last dimension, the only one whose stride is 1. */
+ * An item is a run in the last dimension, the only one with stride 1. */
 #ifndef GANTRY_REMAP_PARAMETERS
 #define GANTRY_REMAP_PARAMETERS
 typedef struct gantry__remap_t {
     gantry__work_t work;
     GANTRY_LONG rank;       /* at least 1 */
     gantry__runs_t runs;    /* of the output's last dimension */
-    GANTRY_LONG edge;       /* mirror: 1 when the outermost element is repeated, else 0 */
-    ulong value;            /* border: its bits */
+    GANTRY_LONG edge;       /* mirror: 1 if the outermost element is repeated, else 0 */
+    ulong value;            /* border: the bits of the value */
     GANTRY_LONG dims[8];    /* of the output */
     GANTRY_LONG sizes[8];   /* of the input */
     GANTRY_LONG strides[8]; /* of the input */
@@ -26,9 +26,9 @@ typedef struct gantry__remap_t {
 
 #ifdef GANTRY_ITEM_TEXT
 
-/* Sets first and end (the item's part of its row), row_size and offset (of the last dimension), and
- * outs, the row; does `use_place`, statements, for every other dimension d, `place` being the
- * output's index and the offset. */
+/* Sets first and end, the item's part of its row; row_size and offset, those of the last dimension;
+ * and outs, the row. Runs the statements `use_place` for every other dimension d, where `place` is
+ * the output's index plus the offset. */
 #define GANTRY_FIND_PLACES(use_place)                                       \
     GANTRY_FIND_RUN(p->runs)                                                \
     const int last = (int)p->rank - 1;                                      \
@@ -48,7 +48,7 @@ typedef struct gantry__remap_t {
 GANTRY_ITEM void GANTRY_ITEM_FN(border)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                         GANTRY_PARAMETERS(gantry__remap_t) p, const GANTRY_LONG i) {
     int is_inside = 1;
-    GANTRY_LONG row = 0; /* of the input, as long as it is inside */
+    GANTRY_LONG row = 0; /* the offset of the input's row, if is_inside */
     GANTRY_FIND_PLACES({
         is_inside = is_inside && place >= 0 && place < p->sizes[d];
         row += place * p->strides[d];

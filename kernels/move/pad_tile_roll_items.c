@@ -2,9 +2,11 @@
 /* Pad, MirrorPad, Tile and Roll: each dimension of the output is one of the input, moved by an
  * offset (kernels/move/pad_tile_roll.cl).
  *
- * Dimensions are put together as far as that changes nothing: one that is as in the input becomes a
- * part of the one before it, since whole blocks of it are padded, repeated and rolled there.
- * Mirrored blocks would have to be turned inside, too: there both must be as in the input. */
+ * Dimensions are collapsed: one that the op leaves unchanged becomes a part of the dimension before
+ * it, which pads, repeats or rolls whole blocks. MirrorPad would reverse the inside of such a
+ * block, so there the op must leave both dimensions unchanged. */
+#include <stdbool.h>
+
 #include "kernels/common/item_kernel.h"
 #include "kernels/move/pad_tile_roll.cl"
 #include "kernels/move/pad_tile_roll_items.h"
@@ -13,7 +15,6 @@ GANTRY_K_ITEM_TEXTS(pad_tile_roll, GANTRY_PAD_TILE_ROLL_ITEMS, gantry__text_pad_
 
 static gantry__remap_t pad_tile_roll_begin(const gantry_op_call_t *call) {
     gantry__remap_t remap = {.rank = call->outputs[0]->rank};
-
     for (int32_t d = 0; d < call->outputs[0]->rank; ++d) {
         remap.dims[d] = call->outputs[0]->dims[d];
         remap.sizes[d] = call->inputs[0]->dims[d];
@@ -21,23 +22,21 @@ static gantry__remap_t pad_tile_roll_begin(const gantry_op_call_t *call) {
     return remap;
 }
 
-static int is_kept(const gantry__remap_t *remap, int64_t d) {
+static bool is_unchanged(const gantry__remap_t *remap, int64_t d) {
     return remap->dims[d] == remap->sizes[d] && remap->offsets[d] == 0;
 }
 
 static void collapse(gantry__remap_t *remap, uint32_t item) {
     int64_t last = -1;
-
     for (int64_t d = 0; d < remap->rank; ++d) {
-        const int joins =
-            last >= 0 && is_kept(remap, d) && (item != ITEM_mirror || is_kept(remap, last));
-
+        const bool joins = last >= 0 && is_unchanged(remap, d) &&
+                           (item != ITEM_mirror || is_unchanged(remap, last));
         if (joins) {
             remap->offsets[last] *= remap->dims[d];
             remap->sizes[last] *= remap->sizes[d];
             remap->dims[last] *= remap->dims[d];
-        } else if (!is_kept(remap, d) || remap->dims[d] != 1) {
-            last++;
+        } else if (!is_unchanged(remap, d) || remap->dims[d] != 1) {
+            ++last;
             remap->dims[last] = remap->dims[d];
             remap->sizes[last] = remap->sizes[d];
             remap->offsets[last] = remap->offsets[d];
@@ -54,7 +53,6 @@ static void collapse(gantry__remap_t *remap, uint32_t item) {
 static int32_t pad_tile_roll_run(gantry_op_call_t *call, uint32_t item, gantry__remap_t *remap) {
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     int64_t stride = 1;
-
     collapse(remap, item);
     for (int64_t d = remap->rank - 1; d >= 0; --d) {
         remap->strides[d] = stride;
@@ -66,22 +64,19 @@ static int32_t pad_tile_roll_run(gantry_op_call_t *call, uint32_t item, gantry__
         .t = gantry__k_twin(out->dtype),
         .parameters = remap,
         .parameter_bytes = sizeof *remap,
-        /* an empty input, which is not read, may have no memory */
+        /* an empty input may have no memory; the kernel does not read it */
         .spans = {x->element_count > 0 ? x->span : out->span, out->span},
         .span_count = 2};
-
     return gantry__k_run_runs(call, &launch, &remap->runs);
 }
 
 static void set_paddings(const gantry_op_call_t *call, gantry__remap_t *remap) {
-    for (int64_t d = 0; d < remap->rank; ++d) {
+    for (int64_t d = 0; d < remap->rank; ++d)
         remap->offsets[d] = -gantry__k_host_int(call->inputs[1], 2 * d);
-    }
 }
 
 static int32_t compute_pad(gantry_op_call_t *call) {
     gantry__remap_t remap = pad_tile_roll_begin(call);
-
     set_paddings(call, &remap);
     remap.value = call->input_count > 2 ? gantry__k_host_bits(call->inputs[2]) : 0;
     return pad_tile_roll_run(call, ITEM_border, &remap);
@@ -89,7 +84,6 @@ static int32_t compute_pad(gantry_op_call_t *call) {
 
 static int32_t compute_mirror_pad(gantry_op_call_t *call) {
     gantry__remap_t remap = pad_tile_roll_begin(call);
-
     set_paddings(call, &remap);
     remap.edge = strcmp(gantry__k_attr_text(call, "mode", "REFLECT"), "SYMMETRIC") == 0;
     return pad_tile_roll_run(call, ITEM_mirror, &remap);
@@ -97,19 +91,16 @@ static int32_t compute_mirror_pad(gantry_op_call_t *call) {
 
 static int32_t compute_tile(gantry_op_call_t *call) {
     gantry__remap_t remap = pad_tile_roll_begin(call);
-
     return pad_tile_roll_run(call, ITEM_wrap, &remap);
 }
 
 static int32_t compute_roll(gantry_op_call_t *call) {
     gantry__remap_t remap = pad_tile_roll_begin(call);
-
     for (int64_t k = 0; k < call->inputs[1]->element_count; ++k) {
         const int64_t given = gantry__k_host_int(call->inputs[2], k),
                       d = given < 0 ? given + remap.rank : given;
         const int64_t back =
             remap.sizes[d] - gantry__k_host_int(call->inputs[1], k) % remap.sizes[d];
-
         remap.offsets[d] = (remap.offsets[d] + back) % remap.sizes[d];
     }
     return pad_tile_roll_run(call, ITEM_wrap, &remap);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SpaceToBatchND and BatchToSpaceND, by element size. Some dimensions of a space are cut into
- * blocks; a place in a block is a place in the batch, the number of the block is what is left of
- * the dimension:
+/* SpaceToBatchND and BatchToSpaceND, by element size. Some dimensions of the space are cut into
+ * blocks. The position k in a block becomes a part of the batch's index, and the number q of the
+ * block becomes the index in the dimension:
  *
  *     space [batch, s0, s1, ..., inner]
  *     batch [k0, k1, ..., batch, q0, q1, ..., inner]      s + start = q * block + k
  *
- * What a space lacks at its ends is 0. Items are runs in the last dimension that is cut, with
+ * Places outside the space are 0. An item is a run in the last dimension that is cut, together with
  * all of `inner`. */
 #ifndef GANTRY_SPACE_BATCH_PARAMETERS
 #define GANTRY_SPACE_BATCH_PARAMETERS
@@ -16,11 +16,11 @@ typedef struct gantry__space_batch_t {
     GANTRY_LONG rank;  /* dimensions that are cut; at least 1 */
     GANTRY_LONG batch; /* of the space */
     GANTRY_LONG inner;
-    GANTRY_LONG lines;     /* the product of `counts` but the last */
-    GANTRY_LONG space[8];  /* of each dimension its size, */
-    GANTRY_LONG counts[8]; /* blocks, */
+    GANTRY_LONG lines;     /* the product of all `counts` except the last one */
+    GANTRY_LONG space[8];  /* the size of each dimension, */
+    GANTRY_LONG counts[8]; /* the number of its blocks, */
     GANTRY_LONG blocks[8]; /* their size, */
-    GANTRY_LONG starts[8]; /* and what comes before it */
+    GANTRY_LONG starts[8]; /* and the padding before it */
 } gantry__space_batch_t;
 #endif
 
@@ -32,9 +32,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(space_to_batch)(GANTRY_GLOBAL const T *x, GANTRY
     GANTRY_FIND_RUN(p->runs)
     const int last = (int)p->rank - 1;
     const GANTRY_LONG part = gantry__divide_position(line, p->lines);
-    /* q of the dimensions not done yet */
+    /* the q of the dimensions still to be decoded */
     GANTRY_LONG cell = line - part * p->lines;
-    GANTRY_LONG place = gantry__divide_position(part, p->batch); /* k of them */
+    GANTRY_LONG place = gantry__divide_position(part, p->batch); /* the k of the same dimensions */
     const GANTRY_LONG image = part - place * p->batch;
     GANTRY_LONG next = gantry__divide_position(place, p->blocks[last]);
     const GANTRY_LONG start = place - next * p->blocks[last] - p->starts[last];

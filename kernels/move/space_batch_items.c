@@ -6,12 +6,12 @@
 
 GANTRY_K_ITEM_TEXTS(space_batch, GANTRY_SPACE_BATCH_ITEMS, gantry__text_space_batch);
 
-/* space, cells: input and output, or output and input. */
+/* space and cells are input and output, or output and input. */
 static int32_t space_batch_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *space,
                                const gantry_arg_t *cells) {
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     const int64_t rank = call->inputs[1]->element_count;
-    /* without blocks one of 1 for the cut of a dimension of 1 */
+    /* if no dimension is cut: one dimension of size 1, with one block of 1 */
     gantry__space_batch_t p = {.rank = rank > 0 ? rank : 1,
                                .batch = space->dims[0],
                                .inner = 1,
@@ -19,7 +19,6 @@ static int32_t space_batch_run(gantry_op_call_t *call, uint32_t item, const gant
                                .space = {1},
                                .counts = {1},
                                .blocks = {1}};
-
     for (int64_t d = 0; d < rank; ++d) {
         p.space[d] = space->dims[d + 1];
         p.counts[d] = cells->dims[d + 1];
@@ -27,19 +26,16 @@ static int32_t space_batch_run(gantry_op_call_t *call, uint32_t item, const gant
         p.starts[d] = gantry__k_host_int(call->inputs[2], 2 * d);
         p.lines *= d + 1 < rank ? p.counts[d] : 1;
     }
-    for (int32_t d = (int32_t)rank + 1; d < out->rank; ++d) {
-        p.inner *= out->dims[d];
-    }
+    for (int32_t d = (int32_t)rank + 1; d < out->rank; ++d) p.inner *= out->dims[d];
     p.runs = gantry__k_runs(call, p.inner * (rank > 0 ? out->dims[rank] : 1));
     gantry__k_item_launch_t launch = {
         .item = item,
         .t = gantry__k_twin(out->dtype),
         .parameters = &p,
         .parameter_bytes = sizeof p,
-        /* an empty input, which is not read, may have no memory */
+        /* an empty input may have no memory; the kernel does not read it */
         .spans = {x->element_count > 0 ? x->span : out->span, out->span},
         .span_count = 2};
-
     return gantry__k_run_runs(call, &launch, &p.runs);
 }
 

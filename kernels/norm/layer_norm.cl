@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LayerNormRows: rows of at most 4096 elements, each made of mean 0 and variance 1, then scaled and
- * shifted.
+/* LayerNormRows: normalizes rows of at most 4096 elements to mean 0 and variance 1, then scales and
+ * shifts them.
  *
  *     mean = sum(x) / n        d = x - mean        variance = sum(d d) / n
  *     y = ((d * (1 / sqrt(variance + epsilon))) * scale) + offset
  *
- * The sums follow the tree of reduce.cl, and each operation rounds: the bits are those of the ops
- * one by one.
+ * The sums follow the tree of reduce.cl, and each operation rounds. So the bits are those of single
+ * ops, called one by one.
  *
- *   norm_group   GPUs: a work-item for each lane of a row; for rows shorter than 64 there are as
- *                many lanes as the least power of two that holds them, and more rows in a group
+ *   norm_group   GPUs: a work-item for each lane of a row. A row shorter than 64 has as many lanes
+ *                as the smallest power of two that holds it, and a group has more rows
  *   norm_rows    CPUs: a work-group of one for `each` rows; the lanes are vectors of 64 bytes
  *
- * Options: GANTRY_T, float32 or float64; GANTRY_SERIAL 1 for the form of CPUs, 0 for that of
- * GPUs. */
+ * Options: GANTRY_T, float32 or float64; GANTRY_SERIAL, 1 for CPUs and 0 for GPUs. */
 
 #if GANTRY_T_IS(f64)
 #define NORM_SQRT(x) gantry__sqrt_f64(x)
@@ -40,7 +39,7 @@ GANTRY_FN T scaling_of(T squares, const gantry__norm_t *p) {
 
 #define GROUP_MOST 256 /* work-items */
 
-/* Folds the group's values, `lanes` of them for a row, and gives each item its row's sum. */
+/* Reduces the group's values, `lanes` for each row, and gives each item the sum of its row. */
 #define NORM_FOLD(values, item, lane, lanes, value)        \
     values[item] = value;                                  \
     GANTRY_BARRIER();                                      \
@@ -61,7 +60,7 @@ GANTRY_KERNEL norm_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(scale), GANTRY_SPAN_
     const int lanes = (int)p.lanes;
     const int lane = item % lanes;
     const GANTRY_LONG row = GANTRY_GROUP_ID(0) * ((int)GANTRY_LOCAL_SIZE(0) / lanes) + item / lanes;
-    /* without a row, to the barriers only */
+    /* an item without a row only takes part in the barriers */
     const GANTRY_LONG first = row < p.rows ? lane : p.length;
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * p.length;
     GANTRY_GLOBAL T *y = GANTRY_OUT(T, out) + row * p.length;
@@ -99,7 +98,7 @@ typedef float16 line_t;
 GANTRY_LOOSE_TYPE(line_t, T, loose_t);
 #define VECTORS (LANES / WIDTH)
 
-/* The tree's sum of x - mean, or of its squares, over `length` elements. */
+/* The tree's sum of x - mean, or of the squares of x - mean, over `length` elements. */
 GANTRY_FN T row_sum(GANTRY_GLOBAL const T *x, int length, T mean, int is_squared) {
     line_t sums[VECTORS];
     T lanes[LANES];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LayerNormRows of the CPU backend: rows to threads. Loops: layer_norm_cpu_simd.c. */
+/* LayerNormRows of the CPU backend: shares the rows out to threads. The loops are in
+ * layer_norm_cpu_simd.c. */
 #include "kernels/reduce/reduce_cpu.h"
 
 #define PARALLEL_ELEMENTS 8192
@@ -24,7 +25,6 @@ static int32_t cpu_compute_layer_norm(gantry_op_call_t *call) {
                                           .epsilon = gantry__k_attr(call, "epsilon")->f,
                                           .level = gantry__cpu_simd_level(call->device)};
     const int64_t grain = plan.length < PARALLEL_ELEMENTS ? PARALLEL_ELEMENTS / plan.length : 1;
-
     gantry__cpu_parallel_for(call->device, x->element_count / plan.length, grain,
                              x->dtype == GANTRY_FLOAT64 ? run_f64 : run_f32, &plan);
     return GANTRY_OK;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of LayerNormRows; sums follow the tree of kernels/reduce/reduce.cl, and everything the
- * order of kernels/norm/layer_norm.cl. What is left of a row when its mean is taken away waits in
- * the output. */
+/* The loops of LayerNormRows. Sums follow the tree of kernels/reduce/reduce.cl, and all operations
+ * the order of kernels/norm/layer_norm.cl. The output holds x - mean in between. */
 #include "kernels/common/dialect.cl"
 
 #include "kernels/math/math_float32.cl"
@@ -40,7 +39,7 @@
 
 #define CENTER_BLOCK 64 /* elements */
 #define LAYER_NORM(suffix, type)                                                                  \
-    /* Asks meanwhile for the next row. */                                                        \
+    /* Prefetches the next row meanwhile. */                                                      \
     static void center_##suffix(const type *x, type *y, int64_t length, type mean) {              \
         int64_t i = 0;                                                                            \
         for (; i + CENTER_BLOCK <= length; i += CENTER_BLOCK) {                                   \

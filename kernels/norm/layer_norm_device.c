@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LayerNormRows on devices. The text is kernels/norm/layer_norm.cl. */
+/* LayerNormRows on devices. The source is kernels/norm/layer_norm.cl. */
+#include <stdbool.h>
 #include <string.h>
 
 #include "kernels/common/device_kernel.h"
+#include "kernels/common/try.h"
 #include "kernels/reduce/reduce_device.h"
 
-/* Work-groups per compute unit that a CPU should find. */
+/* Work-groups for each core of a CPU. */
 #define GROUPS_PER_UNIT 16
 
-/* As gantry__norm_t of layer_norm.cl. */
+/* The same as gantry__norm_t of layer_norm.cl. */
 typedef struct norm_t {
     int64_t length, rows, lanes, each;
     uint64_t epsilon;
@@ -17,16 +19,14 @@ typedef struct norm_t {
 GANTRY_K_PROGRAM(source, "portable/layer_norm", gantry__text_math_float32,
                  gantry__text_math_float64, gantry__text_fold_lanes, gantry__text_layer_norm);
 
-/* The bits of `value` as the ops between which a scalar would be added have it. */
+/* The bits of `value`, rounded to dtype as a scalar of the single ops would be. */
 static uint64_t bits_of(int32_t dtype, double value) {
     const float single = (float)value;
     uint64_t bits = 0;
-
-    if (dtype == GANTRY_FLOAT64) {
+    if (dtype == GANTRY_FLOAT64)
         memcpy(&bits, &value, sizeof value);
-    } else {
+    else
         memcpy(&bits, &single, sizeof single);
-    }
     return bits;
 }
 
@@ -34,18 +34,15 @@ static norm_t norm_of(const gantry_op_call_t *call) {
     const gantry_arg_t *x = call->inputs[0];
     const int64_t groups = (int64_t)call->device_info->compute_units * GROUPS_PER_UNIT;
     norm_t norm = {.length = call->inputs[1]->element_count, .lanes = GANTRY_REDUCE_LANES};
-
     norm.rows = x->element_count / norm.length;
     norm.each = groups > 0 ? (norm.rows + groups - 1) / groups : 1;
     norm.epsilon = bits_of(x->dtype, gantry__k_attr(call, "epsilon")->f);
-    while (norm.lanes / 2 >= norm.length) {
-        norm.lanes /= 2;
-    }
+    while (norm.lanes / 2 >= norm.length) norm.lanes /= 2;
     return norm;
 }
 
 static int32_t device_compute_layer_norm(gantry_op_call_t *call) {
-    const int on_cpu = gantry__k_is_serial(call);
+    const bool on_cpu = gantry__k_is_serial(call);
     const norm_t norm = norm_of(call);
     const gantry_launch_arg_t args[] = {
         gantry__k_span(call->inputs[0]), gantry__k_span(call->inputs[1]),
@@ -55,11 +52,8 @@ static int32_t device_compute_layer_norm(gantry_op_call_t *call) {
         (uint64_t)(on_cpu ? (norm.rows + norm.each - 1) / norm.each : norm.rows * norm.lanes);
     gantry_backend_kernel_t *kernel = NULL;
     const gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
-    const int32_t status = call->services->kernel(call, &source, options.text,
-                                                  on_cpu ? "norm_rows" : "norm_group", &kernel);
-    if (status != GANTRY_OK) {
-        return status;
-    }
+    GANTRY__TRY(call->services->kernel(call, &source, options.text,
+                                       on_cpu ? "norm_rows" : "norm_group", &kernel));
     return gantry__k_launch_1d(call, kernel, items, on_cpu ? 1 : gantry__k_local_for(call, items),
                                args, 5);
 }

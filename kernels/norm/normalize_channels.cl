@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NormalizeChannels: (x - mean) * factor + offset, with three numbers for each channel of x,
- * [outer, channels, inner]. An item is a run of neighbours: of channels where inner is 1, else
- * within one. */
+/* NormalizeChannels: (x - mean) * factor + offset, where x is [outer, channels, inner] and each
+ * channel has its own three numbers. An item is a run of neighbouring elements: of several channels
+ * if inner is 1, else of one. */
 #ifndef GANTRY_CHANNELS_PARAMETERS
 #define GANTRY_CHANNELS_PARAMETERS
 typedef struct gantry__channels_t {

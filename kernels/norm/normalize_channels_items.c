@@ -21,7 +21,6 @@ static int32_t compute_normalize(gantry_op_call_t *call) {
         .parameter_bytes = sizeof parameters,
         .spans = {in[0]->span, in[1]->span, in[2]->span, in[3]->span, out->span},
         .span_count = 5};
-
     return gantry__k_run_runs(call, &launch, &parameters.runs);
 }
 

@@ -2,21 +2,22 @@
 /* Softmax and LogSoftmax over rows: e = exp(x - largest), e / sum(e) or (x - largest) -
  * log(sum(e)).
  *
- * The sum follows the tree of reduce.cl, and exp and log are the same everywhere, so all forms and
- * all devices give the same bits.
+ * The sum follows the tree of reduce.cl, and exp and log are the same everywhere. So all kernels
+ * and all devices give the same bits.
  *
- *   softmax_group   GPUs: a work-item for each lane of a row of at most 4096 elements; for rows
- *                   shorter than 64 there are as many lanes as the least power of two that holds
- *                   them, and more rows in a group
- *   softmax_item    CPUs: rows of 65 to 4096, one after the other; with GANTRY_MATH_LANES in
- *                   vectors of so many, and the terms wait in the output
- *   softmax_turned  CPUs, rows of at most 64 elements: a work-group of one, 64 rows at a time
- *   longer rows     reduce.cl for the largest, softmax_terms, reduce.cl for the sum, softmax_result
+ *   softmax_group       GPUs: a work-item for each lane of a row of at most 4096 elements. A row
+ *                       shorter than 64 has as many lanes as the smallest power of two that holds
+ *                       it, and a group has more rows
+ *   softmax_item        CPUs: rows of 65 to 4096 elements, one after the other. With
+ *                       GANTRY_MATH_LANES, in vectors of that many lanes; the output holds terms
+ *   softmax_transposed  CPUs: rows of at most 64 elements; a work-group of one, 64 rows at a time
+ *   longer rows         reduce.cl for the largest, softmax_terms, reduce.cl for the sum,
+ *                       softmax_result
  *
- * Halves are computed in float32 (C of types.cl) and rounded once.
+ * 16-bit floats are computed in float32 (C of types.cl) and rounded once.
  *
- * Options: GANTRY_T, a floating type; GANTRY_SOFTMAX_LOG 0 or 1; GANTRY_SERIAL 1 for the forms
- * of CPUs, 0 for those of GPUs. */
+ * Options: GANTRY_T, a floating type; GANTRY_SOFTMAX_LOG, 0 or 1; GANTRY_SERIAL, 1 for CPUs and 0
+ * for GPUs. */
 
 #if !GANTRY_T_IS(f64)
 #define SOFT_EXP(x) gantry__exp_f32(x)
@@ -33,8 +34,8 @@
 
 #if defined(GANTRY_MATH_LANES)
 
-/* ---- CPUs whose compiler has to be told how wide vectors are (dialect.cl): T is float32 or
- * float64, and the 64 lanes of the tree are VECTORS vectors ---- */
+/* ---- CPUs, with explicit vectors (dialect.cl): T is float32 or float64, and the 64 lanes of the
+ * tree are VECTORS vectors ---- */
 
 #define VECTORS (LANES / GANTRY_MATH_LANES)
 #define SOFT_LOAD GANTRY_OF_LANES(vload)
@@ -46,7 +47,7 @@ typedef GANTRY_F32 V;
 #endif
 GANTRY_LOOSE_TYPE(V, T, loose_t);
 
-/* The vector at x, of which `left` elements are there; the others are `other`. */
+/* The vector at x, which has `left` elements; the rest is `other`. */
 GANTRY_FN V load_some(GANTRY_GLOBAL const T *x, int left, T other) {
     T some[GANTRY_MATH_LANES];
     if (left >= GANTRY_MATH_LANES) {
@@ -92,8 +93,8 @@ GANTRY_FN T row_largest(GANTRY_GLOBAL const T *x, int length) {
     return largest + (T)0;
 }
 
-/* exp(x - largest) of `left` elements, +0 for the others, which changes no sum; to y unless that
- * is to be a logarithm. */
+/* exp(x - largest) of `left` elements, and +0 for the rest, which changes no sum. Stores the terms
+ * to y, except for LogSoftmax. */
 GANTRY_FN V put_terms(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *y, int left, T largest) {
     const V terms = SOFT_EXP(load_some(x, left, (T)(-INFINITY)) - (V)(largest));
 #if !GANTRY_SOFTMAX_LOG
@@ -110,7 +111,7 @@ GANTRY_FN T row_sum(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *y, int length, T 
     for (; i + LANES <= length; i += LANES) {
         GANTRY_UNROLLED for (int q = 0; q < VECTORS; ++q) {
             const int at = i + q * GANTRY_MATH_LANES;
-            /* the next row, while there is work on this one */
+            /* prefetch the next row while this one is computed */
             GANTRY_PREFETCH((ulong)(x + at + length));
             GANTRY_PREFETCH_FOR_WRITE((ulong)(y + at + length));
             values[q] = values[q] + put_terms(x + at, y + at, GANTRY_MATH_LANES, largest);
@@ -155,8 +156,8 @@ GANTRY_KERNEL softmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTR
 
 #else
 
-/* The result for x once the row's largest element and sum are known; for LogSoftmax `sum` is the
- * sum's logarithm. */
+/* The result for x, from the largest element and the sum of its row. For LogSoftmax `sum` is the
+ * logarithm of the sum. */
 GANTRY_FN T result_of(T element, C largest, C sum) {
     const C x = GANTRY_WIDEN(element);
     C result;
@@ -180,7 +181,7 @@ GANTRY_FN C scale_of(C sum) {
 
 #define GROUP_MOST 256 /* work-items */
 
-/* Folds the group's values, `lanes` of them for a row, and gives each item its row's result. */
+/* Reduces the group's values, `lanes` for each row, and gives each item the result of its row. */
 #define SOFT_FOLD(values, item, lane, lanes, value, OP)    \
     values[item] = value;                                  \
     GANTRY_BARRIER();                                      \
@@ -203,7 +204,8 @@ GANTRY_KERNEL softmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANT
     const int lanes = (int)row_lanes;
     const int lane = item % lanes;
     const GANTRY_LONG row = GANTRY_GROUP_ID(0) * ((int)GANTRY_LOCAL_SIZE(0) / lanes) + item / lanes;
-    const GANTRY_LONG first = row < rows ? lane : length; /* without a row, to the barriers only */
+    const GANTRY_LONG first =
+        row < rows ? lane : length; /* an item without a row only takes part in the barriers */
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length;
     GANTRY_GLOBAL T *y = GANTRY_OUT(T, out) + row * length;
     C largest = SOFT_LOWEST;
@@ -226,9 +228,9 @@ GANTRY_KERNEL softmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANT
 
 #else
 
-/* ---- CPUs: row by row. `lanes` is 64 or, for short rows, the least power of two that is not below
- * the length: lanes beyond it would hold the identity. A parameter, since loops that are unrolled
- * do not become vectors ---- */
+/* ---- CPUs: row by row. `lanes` is 64, or for short rows the smallest power of two that is not
+ * below the length: more lanes would hold the identity. It is a parameter, because compilers would
+ * unroll a loop of constant length instead of vectorizing it ---- */
 
 GANTRY_FN C row_largest(GANTRY_GLOBAL const T *x, int length, int lanes) {
     C values[LANES];
@@ -292,36 +294,37 @@ GANTRY_KERNEL softmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTR
     }
 }
 
-/* ---- CPUs, short rows: 64 of them are transposed; exp, the tree and the division run along rows
- * of `turned` ---- */
+/* ---- CPUs, short rows: 64 rows are transposed, so that exp, the tree and the division run along
+ * whole rows of `transposed` ---- */
 
 #define WIDTH 64
 
-/* terms = exp(turned - largest), turned -= largest, over `width` columns of `length` elements. */
-GANTRY_FN void turned_terms(C *turned, C *terms, int length, int width) {
+/* terms = exp(transposed - largest) and transposed -= largest, over `width` columns of `length`
+ * elements. */
+GANTRY_FN void transposed_terms(C *transposed, C *terms, int length, int width) {
     C largest[WIDTH];
     for (int i = 0; i < width; ++i) {
-        largest[i] = turned[i];
+        largest[i] = transposed[i];
     }
     for (int k = 1; k < length; ++k) {
         for (int i = 0; i < width; ++i) {
-            largest[i] = SOFT_MAX(largest[i], turned[k * WIDTH + i]);
+            largest[i] = SOFT_MAX(largest[i], transposed[k * WIDTH + i]);
         }
     }
     for (int k = 0; k < length; ++k) {
         for (int i = 0; i < width; ++i) {
-            C shifted = turned[k * WIDTH + i] - (largest[i] + (C)0);
-            turned[k * WIDTH + i] = shifted;
+            C shifted = transposed[k * WIDTH + i] - (largest[i] + (C)0);
+            transposed[k * WIDTH + i] = shifted;
             terms[k * WIDTH + i] = SOFT_EXP(shifted);
         }
     }
 }
 
-/* Leaves the results in turned. terms are folded as the tree folds lanes. */
-GANTRY_FN void turned_results(C *turned, C *terms, int length, int lanes, int width) {
+/* Leaves the results in transposed. Reduces terms as the tree reduces lanes. */
+GANTRY_FN void transposed_results(C *transposed, C *terms, int length, int lanes, int width) {
 #if !GANTRY_SOFTMAX_LOG
     for (int i = 0; i < length * WIDTH; ++i) {
-        turned[i] = terms[i];
+        transposed[i] = terms[i];
     }
 #endif
     for (int apart = lanes / 2; apart > 0; apart /= 2) {
@@ -337,27 +340,27 @@ GANTRY_FN void turned_results(C *turned, C *terms, int length, int lanes, int wi
     for (int k = 0; k < length; ++k) {
         for (int i = 0; i < width; ++i) {
 #if GANTRY_SOFTMAX_LOG
-            turned[k * WIDTH + i] = turned[k * WIDTH + i] - terms[i];
+            transposed[k * WIDTH + i] = transposed[k * WIDTH + i] - terms[i];
 #else
-            turned[k * WIDTH + i] = turned[k * WIDTH + i] / terms[i];
+            transposed[k * WIDTH + i] = transposed[k * WIDTH + i] / terms[i];
 #endif
         }
     }
 }
 
-/* Compilers make slow gathers of turning, element by element: four by four are turned in
- * registers. */
+/* Squares of 4 x 4 are transposed in registers. Compilers would make slow gathers of a transpose
+ * element by element. */
 #if GANTRY_T_IS_HALF
-#define TURNED_AT_ONCE(size) 0
-#define TURN_FOUR(from, from_row, to, to_row)
+#define TRANSPOSED_AT_ONCE(size) 0
+#define TRANSPOSE_FOUR(from, from_row, to, to_row)
 #else
 #if GANTRY_T_IS(f64)
 #define FOUR double4
 #else
 #define FOUR float4
 #endif
-#define TURNED_AT_ONCE(size) ((size) & ~3)
-#define TURN_FOUR(from, from_row, to, to_row)                                                      \
+#define TRANSPOSED_AT_ONCE(size) ((size) & ~3)
+#define TRANSPOSE_FOUR(from, from_row, to, to_row)                                                 \
     {                                                                                              \
         const FOUR a = vload4(0, (from)), b = vload4(0, (from) + (from_row));                      \
         const FOUR c = vload4(0, (from) + 2 * (from_row)), d = vload4(0, (from) + 3 * (from_row)); \
@@ -368,39 +371,39 @@ GANTRY_FN void turned_results(C *turned, C *terms, int length, int lanes, int wi
     }
 #endif
 
-GANTRY_FN void turn_rows(GANTRY_GLOBAL const T *x, C *turned, int count, int width) {
-    const int rows = TURNED_AT_ONCE(width), whole = TURNED_AT_ONCE(count);
+GANTRY_FN void transpose_rows(GANTRY_GLOBAL const T *x, C *transposed, int count, int width) {
+    const int rows = TRANSPOSED_AT_ONCE(width), whole = TRANSPOSED_AT_ONCE(count);
     for (int i = 0; i < rows; i += 4) {
         for (int k = 0; k < whole; k += 4) {
-            TURN_FOUR(x + i * count + k, count, turned + k * WIDTH + i, WIDTH)
+            TRANSPOSE_FOUR(x + i * count + k, count, transposed + k * WIDTH + i, WIDTH)
         }
     }
     for (int i = 0; i < width; ++i) {
         for (int k = i < rows ? whole : 0; k < count; ++k) {
-            turned[k * WIDTH + i] = GANTRY_WIDEN(x[i * count + k]);
+            transposed[k * WIDTH + i] = GANTRY_WIDEN(x[i * count + k]);
         }
     }
 }
 
-GANTRY_FN void turn_back(GANTRY_GLOBAL T *y, const C *turned, int count, int width) {
-    const int rows = TURNED_AT_ONCE(width), whole = TURNED_AT_ONCE(count);
+GANTRY_FN void transpose_back(GANTRY_GLOBAL T *y, const C *transposed, int count, int width) {
+    const int rows = TRANSPOSED_AT_ONCE(width), whole = TRANSPOSED_AT_ONCE(count);
     for (int i = 0; i < rows; i += 4) {
         for (int k = 0; k < whole; k += 4) {
-            TURN_FOUR(turned + k * WIDTH + i, WIDTH, y + i * count + k, count)
+            TRANSPOSE_FOUR(transposed + k * WIDTH + i, WIDTH, y + i * count + k, count)
         }
     }
     for (int i = 0; i < width; ++i) {
         for (int k = i < rows ? whole : 0; k < count; ++k) {
-            y[i * count + k] = GANTRY_NARROW(turned[k * WIDTH + i]);
+            y[i * count + k] = GANTRY_NARROW(transposed[k * WIDTH + i]);
         }
     }
 }
 
 /* A work-group of one for `each` rows. */
-GANTRY_KERNEL softmax_turned(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTRY_LONG length,
-                             const GANTRY_LONG rows, const GANTRY_LONG lanes,
-                             const GANTRY_LONG each) {
-    C turned[LANES * WIDTH];
+GANTRY_KERNEL softmax_transposed(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTRY_LONG length,
+                                 const GANTRY_LONG rows, const GANTRY_LONG lanes,
+                                 const GANTRY_LONG each) {
+    C transposed[LANES * WIDTH];
     C terms[LANES * WIDTH];
     const int count = (int)length;
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) * each;
@@ -409,17 +412,17 @@ GANTRY_KERNEL softmax_turned(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GAN
         const int width = (int)(end - row < WIDTH ? end - row : WIDTH);
         GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length;
         GANTRY_GLOBAL T *y = GANTRY_OUT(T, out) + row * length;
-        turn_rows(x, turned, count, width);
-        turned_terms(turned, terms, count, width);
-        turned_results(turned, terms, count, (int)lanes, width);
-        turn_back(y, turned, count, width);
+        transpose_rows(x, transposed, count, width);
+        transposed_terms(transposed, terms, count, width);
+        transposed_results(transposed, terms, count, (int)lanes, width);
+        transpose_back(y, transposed, count, width);
     }
 }
 
 #endif
 
-/* ---- rows of more than 4096 elements: largest[row] and sum[row] come from reduce.cl; a work-group
- * for a piece of a row ---- */
+/* ---- rows of more than 4096 elements: reduce.cl computes largest[row] and sum[row]; a work-group
+ * computes a piece of a row ---- */
 
 #define PIECE 4096
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax and LogSoftmax of rows for one floating type: included by softmax_cpu_simd.c, without a
- * guard. Needs SOFT_NAME(x), SOFT_IN, the type of elements, SOFT_T, the one computed in,
- * SOFT_LOAD(x) and SOFT_STORE(x), the ways between them, SOFT_EXP(x) and SOFT_LOG(x), SOFT_SUM, the
- * tree's sum of a chunk of SOFT_T, and SOFT_MOST, its largest of a chunk of SOFT_IN; undefines
- * them.
+/* Softmax and LogSoftmax of rows for one floating type. softmax_cpu_simd.c includes this file once
+ * for each type, so it has no guard. It needs, and undefines at its end:
  *
- * Rows of at most 64 elements are turned into columns, 256 bytes of them at a time, so that exp
- * runs on whole vectors. Both forms give the same bits. Owner: as reduce_cpu.h. Threads:
- * thread-safe. */
+ *     SOFT_NAME(x)               the name x with the type pasted on
+ *     SOFT_IN, SOFT_T            the type of elements, and the one that they are computed in
+ *     SOFT_LOAD(x), SOFT_STORE(x)   the conversions between the two
+ *     SOFT_EXP(x), SOFT_LOG(x)   the functions for SOFT_T
+ *     SOFT_SUM, SOFT_MOST        the tree's sum of a chunk of SOFT_T, its largest of SOFT_IN
+ *
+ * Rows of at most 64 elements are transposed, 256 bytes of columns at a time, so that exp runs on
+ * whole vectors. The bits are the same. Owner: as reduce_cpu.h. Threads: thread-safe. */
 
-/* The largest element; +0 where it is a zero of either sign, NaN where there is one. */
+/* The largest element: +0 if it is a zero of either sign, NaN if the row has one. */
 static SOFT_T SOFT_NAME(largest)(const SOFT_IN *x, int64_t count) {
     SOFT_T best = -INFINITY;
     for (int64_t i = 0; i < count; i += GANTRY_REDUCE_CHUNK) {
@@ -20,68 +22,58 @@ static SOFT_T SOFT_NAME(largest)(const SOFT_IN *x, int64_t count) {
     return best + 0;
 }
 
-#define SOFT_BLOCK 64 /* elements between two wishes for the next row */
+#define SOFT_BLOCK 64 /* elements between two prefetches of the next row */
 
-/* The tree's sum of exp(x - largest) over at most 4096 elements; the terms go to y unless it is
+/* The tree's sum of exp(x - largest) over at most 4096 elements. Stores the terms to y unless it is
  * NULL. */
 static __attribute__((noinline)) SOFT_T SOFT_NAME(leaf)(const SOFT_IN *x, SOFT_T *y, int64_t count,
                                                         SOFT_T largest) {
     _Alignas(64) SOFT_T terms[GANTRY_REDUCE_CHUNK];
-    SOFT_T *restrict target = y != NULL ? y : terms;
+    SOFT_T *restrict target = y ? y : terms;
     int64_t i = 0;
     for (; i + SOFT_BLOCK <= count; i += SOFT_BLOCK) {
         gantry__cpu_prefetch((uintptr_t)(x + i) + (uintptr_t)count * sizeof *x,
                              SOFT_BLOCK * sizeof *x);
-        if (y != NULL) {
+        if (y) {
             gantry__cpu_prefetch_for_write((uintptr_t)(y + i) + (uintptr_t)count * sizeof *y,
                                            SOFT_BLOCK * sizeof *y);
         }
-        for (int64_t k = i; k < i + SOFT_BLOCK; ++k) {
+        for (int64_t k = i; k < i + SOFT_BLOCK; ++k)
             target[k] = SOFT_EXP(SOFT_LOAD(x[k]) - largest);
-        }
     }
-    for (; i < count; ++i) {
-        target[i] = SOFT_EXP(SOFT_LOAD(x[i]) - largest);
-    }
+    for (; i < count; ++i) target[i] = SOFT_EXP(SOFT_LOAD(x[i]) - largest);
     return SOFT_SUM(target, count);
 }
 
 /* The same for any number of elements, by levels of 4096. */
 static SOFT_T SOFT_NAME(sum)(const SOFT_IN *x, SOFT_T *y, int64_t count, SOFT_T largest) {
-    if (count <= GANTRY_REDUCE_CHUNK) {
-        return SOFT_NAME(leaf)(x, y, count, largest);
-    }
-    SOFT_T lanes[GANTRY_REDUCE_LANES] = {0}; /* of the parts, which lie in no memory */
+    if (count <= GANTRY_REDUCE_CHUNK) return SOFT_NAME(leaf)(x, y, count, largest);
+    SOFT_T lanes[GANTRY_REDUCE_LANES] = {0}; /* of the sums of the parts */
     int64_t part = GANTRY_REDUCE_CHUNK;
     int64_t found = 0;
-    while ((count + part - 1) / part > GANTRY_REDUCE_CHUNK) {
-        part *= GANTRY_REDUCE_CHUNK;
-    }
+    while ((count + part - 1) / part > GANTRY_REDUCE_CHUNK) part *= GANTRY_REDUCE_CHUNK;
     for (int64_t i = 0; i < count; i += part) {
-        lanes[found++ % GANTRY_REDUCE_LANES] += SOFT_NAME(sum)(
-            x + i, y != NULL ? y + i : NULL, count - i < part ? count - i : part, largest);
+        lanes[found++ % GANTRY_REDUCE_LANES] +=
+            SOFT_NAME(sum)(x + i, y ? y + i : NULL, count - i < part ? count - i : part, largest);
     }
     return SOFT_SUM(lanes, GANTRY_REDUCE_LANES);
 }
 
-/* y = x's results. Where y can hold the terms, they wait there; a half's are computed twice. */
-static void SOFT_NAME(row)(const SOFT_IN *x, SOFT_IN *restrict y, int64_t count, int logarithm) {
-    const int keeps_terms = !logarithm && sizeof(SOFT_IN) == sizeof(SOFT_T);
+/* y = the results of x. y keeps the terms if it has their type; the terms of 16-bit floats are
+ * computed twice. */
+static void SOFT_NAME(row)(const SOFT_IN *x, SOFT_IN *restrict y, int64_t count, bool logarithm) {
+    const bool keeps_terms = !logarithm && sizeof(SOFT_IN) == sizeof(SOFT_T);
     SOFT_T largest = SOFT_NAME(largest)(x, count);
     SOFT_T sum = SOFT_NAME(sum)(x, keeps_terms ? (SOFT_T *)(void *)y : NULL, count, largest);
     if (logarithm) {
         SOFT_T log_sum = SOFT_LOG(sum);
-        for (int64_t i = 0; i < count; ++i) {
+        for (int64_t i = 0; i < count; ++i)
             y[i] = SOFT_STORE((SOFT_LOAD(x[i]) - largest) - log_sum);
-        }
     } else if (keeps_terms) {
-        for (int64_t i = 0; i < count; ++i) {
-            y[i] = SOFT_STORE(SOFT_LOAD(y[i]) / sum);
-        }
+        for (int64_t i = 0; i < count; ++i) y[i] = SOFT_STORE(SOFT_LOAD(y[i]) / sum);
     } else {
-        for (int64_t i = 0; i < count; ++i) {
+        for (int64_t i = 0; i < count; ++i)
             y[i] = SOFT_STORE(SOFT_EXP(SOFT_LOAD(x[i]) - largest) / sum);
-        }
     }
 }
 
@@ -90,87 +82,69 @@ static void SOFT_NAME(row)(const SOFT_IN *x, SOFT_IN *restrict y, int64_t count,
 
 #define SOFT_WIDTH ((int64_t)(256 / sizeof(SOFT_T)))
 
-static void SOFT_NAME(turn)(const SOFT_IN *x, SOFT_T *turned, int64_t rows, int64_t length) {
-    if (rows < SOFT_WIDTH) {
-        for (int64_t i = 0; i < length * SOFT_WIDTH; ++i) {
-            turned[i] = 0;
-        }
-    }
-    for (int64_t i = 0; i < rows; ++i) {
-        for (int64_t k = 0; k < length; ++k) {
-            turned[k * SOFT_WIDTH + i] = SOFT_LOAD(x[i * length + k]);
-        }
-    }
+static void SOFT_NAME(transpose)(const SOFT_IN *x, SOFT_T *transposed, int64_t rows,
+                                 int64_t length) {
+    if (rows < SOFT_WIDTH)
+        for (int64_t i = 0; i < length * SOFT_WIDTH; ++i) transposed[i] = 0;
+    for (int64_t i = 0; i < rows; ++i)
+        for (int64_t k = 0; k < length; ++k)
+            transposed[k * SOFT_WIDTH + i] = SOFT_LOAD(x[i * length + k]);
 }
 
-/* The lanes, one for each element of a row, folded as the tree folds them, into
- * terms[0..SOFT_WIDTH). */
+/* Reduces the lanes, one for each element of a row, into terms[0..SOFT_WIDTH), in the order of the
+ * tree. */
 static void SOFT_NAME(fold)(SOFT_T *terms, int64_t length) {
     int64_t half = 1;
-    while (half * 2 < length) {
-        half *= 2;
-    }
+    while (half * 2 < length) half *= 2;
     for (; half > 0; half /= 2) {
         for (int64_t k = 0; k < half && k + half < length; ++k) {
             SOFT_T *restrict a = terms + k * SOFT_WIDTH;
             const SOFT_T *restrict b = terms + (k + half) * SOFT_WIDTH;
-            for (int64_t i = 0; i < SOFT_WIDTH; ++i) {
-                a[i] = a[i] + b[i];
-            }
+            for (int64_t i = 0; i < SOFT_WIDTH; ++i) a[i] = a[i] + b[i];
         }
     }
 }
 
-/* turned holds x - largest on return, terms its exponentials. */
-static void SOFT_NAME(exponentials)(SOFT_T *restrict turned, SOFT_T *restrict terms,
+/* Sets transposed to x - largest, and terms to the exponentials of that. */
+static void SOFT_NAME(exponentials)(SOFT_T *restrict transposed, SOFT_T *restrict terms,
                                     int64_t length) {
     SOFT_T largest[SOFT_WIDTH];
-    for (int64_t i = 0; i < SOFT_WIDTH; ++i) {
-        largest[i] = turned[i];
-    }
-    for (int64_t k = 1; k < length; ++k) {
-        for (int64_t i = 0; i < SOFT_WIDTH; ++i) {
-            largest[i] = MAX(largest[i], turned[k * SOFT_WIDTH + i]);
-        }
-    }
+    for (int64_t i = 0; i < SOFT_WIDTH; ++i) largest[i] = transposed[i];
+    for (int64_t k = 1; k < length; ++k)
+        for (int64_t i = 0; i < SOFT_WIDTH; ++i)
+            largest[i] = MAX(largest[i], transposed[k * SOFT_WIDTH + i]);
     for (int64_t k = 0; k < length; ++k) {
         for (int64_t i = 0; i < SOFT_WIDTH; ++i) {
-            SOFT_T shifted = turned[k * SOFT_WIDTH + i] - (largest[i] + 0);
-            turned[k * SOFT_WIDTH + i] = shifted;
+            SOFT_T shifted = transposed[k * SOFT_WIDTH + i] - (largest[i] + 0);
+            transposed[k * SOFT_WIDTH + i] = shifted;
             terms[k * SOFT_WIDTH + i] = SOFT_EXP(shifted);
         }
     }
 }
 
-static void SOFT_NAME(turned_rows)(const SOFT_IN *x, SOFT_IN *y, int64_t rows, int64_t length,
-                                   int logarithm) {
-    _Alignas(64) SOFT_T turned[64 * SOFT_WIDTH];
+static void SOFT_NAME(transposed_rows)(const SOFT_IN *x, SOFT_IN *y, int64_t rows, int64_t length,
+                                       bool logarithm) {
+    _Alignas(64) SOFT_T transposed[64 * SOFT_WIDTH];
     _Alignas(64) SOFT_T terms[64 * SOFT_WIDTH];
     _Alignas(64) SOFT_T sum[SOFT_WIDTH];
-    SOFT_NAME(turn)(x, turned, rows, length);
-    SOFT_NAME(exponentials)(turned, terms, length);
-    if (!logarithm) {
-        memcpy(turned, terms, (size_t)(length * SOFT_WIDTH) * sizeof *turned);
-    }
+    SOFT_NAME(transpose)(x, transposed, rows, length);
+    SOFT_NAME(exponentials)(transposed, terms, length);
+    if (!logarithm) memcpy(transposed, terms, (size_t)(length * SOFT_WIDTH) * sizeof *transposed);
     SOFT_NAME(fold)(terms, length);
-    for (int64_t i = 0; i < SOFT_WIDTH; ++i) {
-        sum[i] = logarithm ? SOFT_LOG(terms[i]) : terms[i];
-    }
+    for (int64_t i = 0; i < SOFT_WIDTH; ++i) sum[i] = logarithm ? SOFT_LOG(terms[i]) : terms[i];
     for (int64_t k = 0; k < length; ++k) {
         for (int64_t i = 0; i < SOFT_WIDTH; ++i) {
-            SOFT_T value = turned[k * SOFT_WIDTH + i];
-            turned[k * SOFT_WIDTH + i] = logarithm ? value - sum[i] : value / sum[i];
+            SOFT_T value = transposed[k * SOFT_WIDTH + i];
+            transposed[k * SOFT_WIDTH + i] = logarithm ? value - sum[i] : value / sum[i];
         }
     }
-    for (int64_t i = 0; i < rows; ++i) {
-        for (int64_t k = 0; k < length; ++k) {
-            y[i * length + k] = SOFT_STORE(turned[k * SOFT_WIDTH + i]);
-        }
-    }
+    for (int64_t i = 0; i < rows; ++i)
+        for (int64_t k = 0; k < length; ++k)
+            y[i * length + k] = SOFT_STORE(transposed[k * SOFT_WIDTH + i]);
 }
 
 static inline void SOFT_NAME(rows)(const gantry__cpu_softmax_plan_t *plan, int64_t begin,
-                                   int64_t end, int logarithm) {
+                                   int64_t end, bool logarithm) {
     int64_t length = plan->length;
     const SOFT_IN *x = plan->in;
     SOFT_IN *y = plan->out;
@@ -180,18 +154,18 @@ static inline void SOFT_NAME(rows)(const gantry__cpu_softmax_plan_t *plan, int64
             SOFT_NAME(row)(x + row * length, y + row * length, length, logarithm);
         } else {
             int64_t rows = end - row < step ? end - row : step;
-            SOFT_NAME(turned_rows)(x + row * length, y + row * length, rows, length, logarithm);
+            SOFT_NAME(transposed_rows)(x + row * length, y + row * length, rows, length, logarithm);
         }
     }
 }
 
 static void SOFT_NAME(softmax)(const gantry__cpu_softmax_plan_t *plan, int64_t begin, int64_t end) {
-    SOFT_NAME(rows)(plan, begin, end, 0);
+    SOFT_NAME(rows)(plan, begin, end, false);
 }
 
 static void SOFT_NAME(log_softmax)(const gantry__cpu_softmax_plan_t *plan, int64_t begin,
                                    int64_t end) {
-    SOFT_NAME(rows)(plan, begin, end, 1);
+    SOFT_NAME(rows)(plan, begin, end, true);
 }
 
 #undef SOFT_WIDTH

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of Softmax and LogSoftmax: exp and log are the ones of every device, sums follow the
+/* The loops of Softmax and LogSoftmax. exp and log are those of every device, and sums follow the
  * tree of kernels/reduce/reduce.cl. */
 #include "kernels/common/dialect.cl"
 
@@ -8,6 +8,7 @@
 #include "kernels/math/math_float64.cl"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 

@@ -1,50 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax and LogSoftmax over the last axis on devices. The text is kernels/norm/softmax.cl. */
+/* Softmax and LogSoftmax over the last axis on devices. The source is kernels/norm/softmax.cl. */
+#include <stdbool.h>
 
 #include "kernels/common/device_kernel.h"
 #include "kernels/reduce/reduce_device.h"
+#include "kernels/common/try.h"
 #include "kernels/common/work.h"
 
-/* Rows up to this length are taken 64 at a time on a CPU. */
+/* A CPU computes rows up to this length 64 at a time. */
 #define SHORT_LENGTH 64
 #define SHORT_ROWS 64
-/* Work-groups per compute unit that a CPU should find. */
+/* Work-groups for each core of a CPU. */
 #define GROUPS_PER_UNIT 16
 
 GANTRY_K_PROGRAM(softmax_source, "portable/softmax", gantry__text_half, gantry__text_math_float32,
                  gantry__text_math_float64, gantry__text_fold_lanes, gantry__text_softmax);
 
-/* lanes: of the form of rows in vectors; 1 for the others. */
+/* lanes is the width of explicit vectors (GANTRY_MATH_LANES), or 1. */
 static int32_t softmax_device_find_kernel(gantry_op_call_t *call, const char *name, uint32_t lanes,
                                           gantry_backend_kernel_t **out_kernel) {
     gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
     gantry__k_define(&options, "SOFTMAX_LOG", call->kernel == &gantry__portable_log_softmax_kernel);
-    if (lanes > 1) {
-        gantry__k_define(&options, "MATH_LANES", lanes);
-    }
+    if (lanes > 1) gantry__k_define(&options, "MATH_LANES", lanes);
     return call->services->kernel(call, &softmax_source, options.text, name, out_kernel);
 }
 
-/* The least power of two that is 64 or not below the length. */
+/* 64, or for short rows the smallest power of two that is not below the length. */
 static int64_t lanes_of(int64_t length) {
     int64_t lanes = GANTRY_REDUCE_LANES;
-    while (lanes / 2 >= length) {
-        lanes /= 2;
-    }
+    while (lanes / 2 >= length) lanes /= 2;
     return lanes;
 }
 
 /* Rows of at most 4096 elements: one launch. */
 static int32_t submit_short(gantry_op_call_t *call, int64_t rows, int64_t length) {
-    int on_cpu = gantry__k_is_serial(call), is_short = length <= SHORT_LENGTH;
-    const char *name = !on_cpu ? "softmax_group" : is_short ? "softmax_turned" : "softmax_item";
+    bool on_cpu = gantry__k_is_serial(call), is_short = length <= SHORT_LENGTH;
+    const char *name = !on_cpu ? "softmax_group" : is_short ? "softmax_transposed" : "softmax_item";
     int64_t lanes = lanes_of(length), each = 1;
     gantry_backend_kernel_t *kernel = NULL;
-    int32_t status = softmax_device_find_kernel(
-        call, name, on_cpu && !is_short ? gantry__k_math_lanes(call) : 1, &kernel);
-    if (status != 0) {
-        return status;
-    }
+    GANTRY__TRY(softmax_device_find_kernel(
+        call, name, on_cpu && !is_short ? gantry__k_math_lanes(call) : 1, &kernel));
     if (on_cpu) {
         int64_t groups = (int64_t)call->device_info->compute_units * GROUPS_PER_UNIT;
         each = groups > 0 ? (rows + groups - 1) / groups : 1;
@@ -54,14 +49,14 @@ static int32_t submit_short(gantry_op_call_t *call, int64_t rows, int64_t length
         gantry__k_span(call->inputs[0]),          gantry__k_span(call->outputs[0]),
         gantry__k_scalar(&length, sizeof length), gantry__k_scalar(&rows, sizeof rows),
         gantry__k_scalar(&lanes, sizeof lanes),   gantry__k_scalar(&each, sizeof each)};
-    if (on_cpu) {
+    if (on_cpu)
         return gantry__k_launch_1d(call, kernel, (uint64_t)((rows + each - 1) / each), 1, args, 6);
-    }
     uint64_t items = (uint64_t)(rows * lanes);
     return gantry__k_launch_1d(call, kernel, items, gantry__k_local_for(call, items), args, 5);
 }
 
-/* Longer rows: the largest and the sum by the reductions, element by element in between. */
+/* Longer rows: reductions compute the largest and the sum, and two launches in between and behind
+ * compute the elements. */
 static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length) {
     const gantry_arg_t *input = call->inputs[0];
     const gantry_arg_t *output = call->outputs[0];
@@ -71,47 +66,32 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
     int64_t pieces = gantry__reduce_chunks(length);
     uint32_t local = gantry__k_is_serial(call) ? 1 : gantry__k_local_for(call, UINT64_MAX);
     uint64_t items = (uint64_t)(rows * pieces) * local;
-    gantry__reduce_shape_t shape;
-    /* there is room for them there, but for halves' terms, which are float32 */
+    /* the output keeps the terms; those of 16-bit floats are float32 and need scratch */
     gantry_span_t terms = output->span;
     gantry_span_t largest, sum;
+    GANTRY__TRY(call->services->scratch(call, (uint64_t)rows * size, &largest));
+    GANTRY__TRY(call->services->scratch(call, (uint64_t)rows * size, &sum));
+    if (most.out != input->dtype)
+        GANTRY__TRY(call->services->scratch(call, (uint64_t)(rows * length) * size, &terms));
     gantry_backend_kernel_t *term_kernel = NULL, *result_kernel = NULL;
-    int32_t status = call->services->scratch(call, (uint64_t)rows * size, &largest);
-    if (status == 0) {
-        status = call->services->scratch(call, (uint64_t)rows * size, &sum);
-    }
-    if (status == 0 && most.out != input->dtype) {
-        status = call->services->scratch(call, (uint64_t)(rows * length) * size, &terms);
-    }
-    if (status == 0) {
-        status = softmax_device_find_kernel(call, "softmax_terms", 1, &term_kernel);
-    }
-    if (status == 0) {
-        status = softmax_device_find_kernel(call, "softmax_result", 1, &result_kernel);
-    }
+    GANTRY__TRY(softmax_device_find_kernel(call, "softmax_terms", 1, &term_kernel));
+    GANTRY__TRY(softmax_device_find_kernel(call, "softmax_result", 1, &result_kernel));
+    gantry__reduce_shape_t shape;
     gantry__reduce_shape_plain(rows, length, 1, &shape);
-    if (status == 0) {
-        status = gantry__portable_reduce(call, &shape, &most, &input->span, &largest);
-    }
-    if (status == 0) {
-        gantry_launch_arg_t args[] = {
-            gantry__k_span(input), gantry__k_raw_span(largest), gantry__k_raw_span(terms),
-            gantry__k_scalar(&length, sizeof length), gantry__k_scalar(&pieces, sizeof pieces)};
-        status = gantry__k_launch_1d(call, term_kernel, items, local, args, 5);
-    }
-    if (status == 0) {
-        status = gantry__portable_reduce(call, &shape, &total, &terms, &sum);
-    }
-    if (status == 0) {
-        gantry_launch_arg_t args[] = {gantry__k_span(input),
-                                      gantry__k_raw_span(largest),
-                                      gantry__k_raw_span(sum),
-                                      gantry__k_span(output),
-                                      gantry__k_scalar(&length, sizeof length),
-                                      gantry__k_scalar(&pieces, sizeof pieces)};
-        status = gantry__k_launch_1d(call, result_kernel, items, local, args, 6);
-    }
-    return status;
+    GANTRY__TRY(gantry__portable_reduce(call, &shape, &most, &input->span, &largest));
+    const gantry_launch_arg_t row_length = gantry__k_scalar(&length, sizeof length),
+                              row_pieces = gantry__k_scalar(&pieces, sizeof pieces);
+    gantry_launch_arg_t term_args[] = {gantry__k_span(input), gantry__k_raw_span(largest),
+                                       gantry__k_raw_span(terms), row_length, row_pieces};
+    GANTRY__TRY(gantry__k_launch_1d(call, term_kernel, items, local, term_args, 5));
+    GANTRY__TRY(gantry__portable_reduce(call, &shape, &total, &terms, &sum));
+    gantry_launch_arg_t result_args[] = {gantry__k_span(input),
+                                         gantry__k_raw_span(largest),
+                                         gantry__k_raw_span(sum),
+                                         gantry__k_span(output),
+                                         row_length,
+                                         row_pieces};
+    return gantry__k_launch_1d(call, result_kernel, items, local, result_args, 6);
 }
 
 static int32_t device_compute_softmax(gantry_op_call_t *call) {

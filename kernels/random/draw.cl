@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random values that take a number of words which depends on the words: truncated normal values,
- * classes drawn by logits. Comes after the math texts and philox, too. T: floating. */
+/* Random values that take a variable number of words: truncated normal values, and classes drawn by
+ * logits. This file also follows the math texts and philox. T is a floating type. */
 #ifndef GANTRY_DRAW_PARAMETERS
 #define GANTRY_DRAW_PARAMETERS
-/* Where the random numbers come from, and how many elements the output has. */
+/* The stream of random numbers, and the number of elements of the output. */
 typedef struct gantry__draw_t {
     gantry__work_t work;
     ulong low, high, key;
     GANTRY_LONG values;
 } gantry__draw_t;
 
-/* Classes: of a row of logits, `chunk` at a time. */
+/* Classes. A row of logits is cut into chunks of `chunk` classes. */
 typedef struct gantry__classes_t {
     gantry__work_t work;
     ulong low, high, key;
@@ -19,7 +19,7 @@ typedef struct gantry__classes_t {
     GANTRY_LONG is_wide;                /* classes are written as 64-bit numbers */
 } gantry__classes_t;
 
-/* Philox blocks from one group of truncated values to the next, for each value of a group. */
+/* Philox blocks that each value of a group of truncated values may take. */
 #define GANTRY_BLOCKS_PER_VALUE 64
 #endif
 
@@ -33,8 +33,8 @@ typedef struct gantry__classes_t {
 #define GANTRY_NORMALS gantry__normals_f32
 #endif
 
-/* Item i makes the values from i * GANTRY_TRUNCATED on: the first within 2 of 0 of its own
- * stretch of blocks. */
+/* Item i makes the values from i * GANTRY_TRUNCATED on: the first normal values in [-2, 2] of its
+ * own range of blocks. */
 GANTRY_ITEM void GANTRY_ITEM_FN(truncated)(GANTRY_GLOBAL T *out,
                                            GANTRY_PARAMETERS(gantry__draw_t) p,
                                            const GANTRY_LONG i) {
@@ -60,10 +60,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(truncated)(GANTRY_GLOBAL T *out,
 GANTRY_ITEMS_0_1(truncated, T, gantry__draw_t)
 
 #if GANTRY_HAS_FLOAT64
-/* Classes, in up to four launches: the largest finite logit of each chunk; the running sums of
- * exp(logit - largest of the row) within each chunk, and each chunk's total; where a row has
- * several chunks, these totals summed up; and each sample, by two searches. Logits that are not
- * finite weigh nothing. */
+/* Classes take up to four launches: the largest finite logit of each chunk; the running sums of
+ * exp(logit - largest of the row) within each chunk, and each chunk's total; the running sums of
+ * these totals, if a row has several chunks; and each sample, by two binary searches. A logit that
+ * is not finite has weight 0. */
 
 GANTRY_FN int GANTRY_ITEM_FN(is_finite)(const double x) { return x - x == 0.0; }
 
@@ -126,7 +126,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sum_up)(GANTRY_GLOBAL double *totals,
 }
 GANTRY_ITEMS_0_1(sum_up, double, gantry__classes_t)
 
-/* The first of `count` growing numbers with base + number > bound; count when there is none. */
+/* The index of the first of `count` growing numbers with base + number > bound; count if there is
+ * none. */
 GANTRY_FN GANTRY_LONG GANTRY_ITEM_FN(first_above)(GANTRY_GLOBAL const double *numbers,
                                                   GANTRY_LONG count, double base, double bound) {
     GANTRY_LONG low = 0;
@@ -144,7 +145,7 @@ GANTRY_FN GANTRY_LONG GANTRY_ITEM_FN(first_above)(GANTRY_GLOBAL const double *nu
     return low;
 }
 
-/* Item i: sample i % samples of row i / samples, from the i-th float64 of the stream. */
+/* Item i: sample i % samples of row i / samples, drawn by the i-th float64 of the stream. */
 GANTRY_ITEM void GANTRY_ITEM_FN(pick)(GANTRY_GLOBAL const double *sums,
                                       GANTRY_GLOBAL const double *totals, GANTRY_GLOBAL uchar *out,
                                       GANTRY_PARAMETERS(gantry__classes_t) p, const GANTRY_LONG i) {
@@ -156,7 +157,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pick)(GANTRY_GLOBAL const double *sums,
     const double bound = u * above[p->chunks - 1];
     const GANTRY_LONG chunk = GANTRY_ITEM_FN(first_above)(above, p->chunks, 0.0, bound);
     const GANTRY_LONG first = chunk * p->chunk;
-    GANTRY_LONG found = p->classes; /* no logit is finite: TensorFlow's answer, too */
+    GANTRY_LONG found = p->classes; /* if no logit is finite, as in TensorFlow */
 
     if (chunk < p->chunks) {
         found = first + GANTRY_ITEM_FN(first_above)(

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random ops whose values take a number of words that depends on the words, and the ops that
- * give key and counter. */
+/* Random ops whose values take a variable number of words, and the ops that give key and
+ * counter. */
 #include "kernels/common/item_kernel.h"
+#include "kernels/common/try.h"
 #include "kernels/random/draw.cl"
 #include "kernels/random/draw_items.h"
 #include "kernels/random/random_seed.h"
@@ -31,21 +32,18 @@ static int32_t run_truncated(gantry_op_call_t *call, const gantry__k_stream_t *s
                                       .parameter_bytes = sizeof draw,
                                       .spans = {out->span},
                                       .span_count = 1};
-
     return gantry__k_run_items(call, &launch);
 }
 
 static int32_t compute_truncated(gantry_op_call_t *call) {
     const gantry__k_stream_t stream = gantry__portable_stream_of_seed(call->inputs[1]);
-
     return run_truncated(call, &stream);
 }
 
 static int32_t compute_truncated_by_key(gantry_op_call_t *call) {
     gantry__k_stream_t stream;
-    int32_t status = gantry__portable_stream_of_key(call, 1, &stream);
-
-    return status == GANTRY_OK ? run_truncated(call, &stream) : status;
+    GANTRY__TRY(gantry__portable_stream_of_key(call, 1, &stream));
+    return run_truncated(call, &stream);
 }
 
 /* ---- classes ---- */
@@ -59,7 +57,7 @@ typedef struct classes_call_t {
     gantry_span_t largest, sums, totals; /* scratch */
 } classes_call_t;
 
-/* A launch of `count` items. */
+/* Launches `count` items. */
 static int32_t run_classes(classes_call_t *run, uint32_t item, int64_t count, int64_t item_bytes,
                            const gantry_span_t *spans, uint32_t span_count) {
     gantry__k_item_launch_t launch = {.item = item,
@@ -70,7 +68,6 @@ static int32_t run_classes(classes_call_t *run, uint32_t item, int64_t count, in
                                       .parameters = &run->classes,
                                       .parameter_bytes = sizeof run->classes,
                                       .span_count = span_count};
-
     memcpy(launch.spans, spans, span_count * sizeof *spans);
     return gantry__k_run_items(run->call, &launch);
 }
@@ -78,16 +75,10 @@ static int32_t run_classes(classes_call_t *run, uint32_t item, int64_t count, in
 static int32_t get_scratch(classes_call_t *run) {
     const gantry_call_services_t *services = run->call->services;
     const uint64_t parts = (uint64_t)(run->rows * run->classes.chunks) * sizeof(double);
-    int32_t status = services->scratch(run->call, parts, &run->largest);
-
-    if (status == GANTRY_OK) {
-        status = services->scratch(run->call, parts, &run->totals);
-    }
-    if (status == GANTRY_OK) {
-        status = services->scratch(
-            run->call, (uint64_t)run->call->inputs[0]->element_count * sizeof(double), &run->sums);
-    }
-    return status;
+    GANTRY__TRY(services->scratch(run->call, parts, &run->largest));
+    GANTRY__TRY(services->scratch(run->call, parts, &run->totals));
+    return services->scratch(
+        run->call, (uint64_t)run->call->inputs[0]->element_count * sizeof(double), &run->sums);
 }
 
 static int32_t launch_classes(classes_call_t *run) {
@@ -96,17 +87,12 @@ static int32_t launch_classes(classes_call_t *run) {
     const gantry_span_t weigh[] = {logits->span, run->largest, run->sums, run->totals};
     const gantry_span_t pick[] = {run->sums, run->totals, out->span};
     const int64_t parts = run->rows * run->classes.chunks;
-    int32_t status = run_classes(run, ITEM_largest, parts, sizeof(double), largest, 2);
-
-    if (status == GANTRY_OK) {
-        status = run_classes(run, ITEM_weigh, parts, sizeof(double), weigh, 4);
-    }
-    if (status == GANTRY_OK && run->classes.chunks > 1) {
-        status = run_classes(run, ITEM_sum_up, run->rows, sizeof(double), &run->totals, 1);
-    }
-    return status == GANTRY_OK ? run_classes(run, ITEM_pick, out->element_count,
-                                             (int64_t)gantry__k_size(out->dtype), pick, 3)
-                               : status;
+    GANTRY__TRY(run_classes(run, ITEM_largest, parts, sizeof(double), largest, 2));
+    GANTRY__TRY(run_classes(run, ITEM_weigh, parts, sizeof(double), weigh, 4));
+    if (run->classes.chunks > 1)
+        GANTRY__TRY(run_classes(run, ITEM_sum_up, run->rows, sizeof(double), &run->totals, 1));
+    return run_classes(run, ITEM_pick, out->element_count, (int64_t)gantry__k_size(out->dtype),
+                       pick, 3);
 }
 
 static int32_t draw_classes(gantry_op_call_t *call, const gantry__k_stream_t *stream) {
@@ -121,22 +107,19 @@ static int32_t draw_classes(gantry_op_call_t *call, const gantry__k_stream_t *st
                                       .chunks = (logits->dims[1] + CHUNK - 1) / CHUNK,
                                       .samples = call->outputs[0]->dims[1],
                                       .is_wide = call->outputs[0]->dtype == GANTRY_INT64}};
-    int32_t status = get_scratch(&run);
-
-    return status == GANTRY_OK ? launch_classes(&run) : status;
+    GANTRY__TRY(get_scratch(&run));
+    return launch_classes(&run);
 }
 
 static int32_t compute_classes(gantry_op_call_t *call) {
     const gantry__k_stream_t stream = gantry__portable_stream_of_seed(call->inputs[2]);
-
     return draw_classes(call, &stream);
 }
 
 static int32_t compute_classes_by_key(gantry_op_call_t *call) {
     gantry__k_stream_t stream;
-    int32_t status = gantry__portable_stream_of_key(call, 2, &stream);
-
-    return status == GANTRY_OK ? draw_classes(call, &stream) : status;
+    GANTRY__TRY(gantry__portable_stream_of_key(call, 2, &stream));
+    return draw_classes(call, &stream);
 }
 
 /* ---- key and counter ---- */
@@ -144,32 +127,23 @@ static int32_t compute_classes_by_key(gantry_op_call_t *call) {
 static int32_t write_words(gantry_op_call_t *call, uint32_t output, const void *value,
                            uint32_t bytes, uint64_t place) {
     gantry_span_t span = call->outputs[output]->span;
-
     span.offset_bytes += place * bytes;
     span.size_bytes = bytes;
     return call->services->fill(call, &span, value, bytes);
 }
 
-/* key, counter, alg, or the first two, or alg alone. */
+/* The outputs are key, counter and alg, or only key and counter, or only alg. */
 static int32_t compute_key(gantry_op_call_t *call) {
-    const int32_t philox = GANTRY_K_PHILOX;
-    int32_t status = GANTRY_OK;
-
     if (call->input_count > 0) {
         const gantry__k_stream_t stream = gantry__portable_stream_of_seed(call->inputs[0]);
         const uint64_t key = draw_key_of(&stream);
-
-        status = write_words(call, 0, &key, sizeof key, 0);
-        if (status == GANTRY_OK) {
-            status = write_words(call, 1, &stream.low, sizeof stream.low, 0);
-        }
-        if (status == GANTRY_OK) {
-            status = write_words(call, 1, &stream.high, sizeof stream.high, 1);
-        }
+        GANTRY__TRY(write_words(call, 0, &key, sizeof key, 0));
+        GANTRY__TRY(write_words(call, 1, &stream.low, sizeof stream.low, 0));
+        GANTRY__TRY(write_words(call, 1, &stream.high, sizeof stream.high, 1));
     }
-    return status == GANTRY_OK && call->output_count != 2
-               ? write_words(call, call->output_count - 1, &philox, sizeof philox, 0)
-               : status;
+    if (call->output_count == 2) return GANTRY_OK;
+    const int32_t philox = GANTRY_K_PHILOX;
+    return write_words(call, call->output_count - 1, &philox, sizeof philox, 0);
 }
 
 static const gantry_type_constraint_t values[] = {{"dtype", GANTRY_DTYPES_FLOATING}};
@@ -193,7 +167,7 @@ GANTRY_K_ITEM_KERNEL_HOST(key_counter_alg, draw, "StatelessRandomGetKeyCounterAl
 static const gantry_kernel_def_t alg_on_devices = ALG(&draw_items);
 static const gantry_kernel_def_t alg_on_cpu = ALG(&gantry__cpu_draw_items);
 
-/* Weights are float64, whatever the logits are. */
+/* Weights are float64 for every type of logits. */
 static const gantry_type_constraint_t class_types[] = {{"T", GANTRY_DTYPES_FLOATING},
                                                        {"output_dtype", GANTRY_DTYPES_INTS},
                                                        {NULL, GANTRY_DTYPE_BIT(GANTRY_FLOAT64)}};

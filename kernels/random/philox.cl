@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011)
- * and what TensorFlow makes of its words. Comes after dialect.cl, the math texts and half.cl; C
- * loops and device text share it.
+ * and TensorFlow's values from its words. This file follows dialect.cl, the math texts and half.cl;
+ * C loops and device text share it.
  *
- * A 128-bit counter and a 64-bit key give four words; group g of a stream is the output at counter
- * + g. A value of 32 bits or less takes one word, one of 64 bits two; normal values come in pairs
- * by Box and Muller's method, sine first, from two uniforms. All with the same bits on every
- * device, uniforms and integers also with TensorFlow's. */
+ * A 128-bit counter and a 64-bit key give four words. Group g of a stream is the output at counter
+ * + g. A value of at most 32 bits takes one word, and one of 64 bits two. The Box-Muller transform
+ * makes pairs of normal values, sine first, from two uniform ones. All devices give the same bits;
+ * those of uniform values and integers are also TensorFlow's. */
 #ifndef GANTRY_PHILOX_CL
 #define GANTRY_PHILOX_CL
 
@@ -47,12 +47,12 @@ GANTRY_FN gantry__words_t gantry__philox(ulong low, ulong high, ulong group, uin
     return w;
 }
 
-/* [0, 1) from the low 23 bits. */
+/* A value in [0, 1) from the low 23 bits. */
 GANTRY_FN float gantry__uniform_f32(uint word) {
     return GANTRY_AS_FLOAT((word & 0x007fffffu) | 0x3f800000u) - 1.0f;
 }
 
-/* [0, 1) from as many low bits as the type's fraction has. */
+/* A value in [0, 1) from as many low bits as the type's fraction has. */
 GANTRY_FN ushort gantry__uniform_f16(uint word) {
     return gantry__f32_to_f16((float)(int)(word & 0x3ffu) * 9.765625e-4f); /* 2^-10 */
 }
@@ -61,13 +61,13 @@ GANTRY_FN ushort gantry__uniform_bf16(uint word) {
     return gantry__f32_to_bf16((float)(int)(word & 0x7fu) * 7.8125e-3f); /* 2^-7 */
 }
 
-/* lowest + a number below range, which is slightly likelier to be a small one unless range is a
- * power of two. */
+/* lowest + a number below range. Small numbers are slightly more likely, unless range is a power of
+ * two. */
 GANTRY_FN uint gantry__integer_32(uint word, uint lowest, uint range) {
     return lowest + word % range;
 }
 
-/* 64 bits, the first word below the second. */
+/* 64 bits; the first word is the lower half. */
 GANTRY_FN ulong gantry__two_words(uint first, uint second) {
     return (ulong)second << 32 | (ulong)first;
 }
@@ -76,13 +76,13 @@ GANTRY_FN ulong gantry__integer_64(uint first, uint second, ulong lowest, ulong 
     return lowest + gantry__two_words(first, second) % range;
 }
 
-/* 2 pi u for the u of gantry__uniform_f32(word), as the float64 product rounded to float32, without
- * float64: the product of the 23-bit integer and 2 pi = HIGH + LOW in two parts, HIGH's own
- * rounding error from halves of 12 bits, whose products are exact. */
+/* 2 pi u for the u of gantry__uniform_f32(word): the bits of the float64 product rounded to
+ * float32, without float64. Multiplies the 23-bit integer with 2 pi = HIGH + LOW in two parts.
+ * Halves of 12 bits, whose products are exact, give the rounding error of HIGH's product. */
 GANTRY_FN float gantry__angle_f32(uint word) {
     const float high = 7.49014077e-7f;  /* 2 pi / 2^23, upper 24 bits: 0x1.921fb6p-21 */
     const float upper = 7.48783350e-7f; /* high's upper 12 bits: 0x1.920p-21 */
-    const float low = -2.08432142e-14f; /* what is left: -0x1.777a5cp-46 */
+    const float low = -2.08432142e-14f; /* the rest: -0x1.777a5cp-46 */
     float whole = (float)(int)(word & 0x007fffffu);
     float m1 = (float)(int)(word & 0x007ff000u);
     float m0 = (float)(int)(word & 0x00000fffu);
@@ -92,7 +92,8 @@ GANTRY_FN float gantry__angle_f32(uint word) {
     return product + ((lost + m0 * (high - upper)) + whole * low);
 }
 
-/* One of a pair of normal values: sine or cosine of the angle times the radius. */
+/* The radius of a pair of normal values, which are sine and cosine of the angle times the
+ * radius. */
 GANTRY_FN float gantry__radius_f32(uint word) {
     float u = gantry__uniform_f32(word);
 
@@ -113,7 +114,7 @@ GANTRY_FN void gantry__normals_f32(const gantry__words_t w, float *values) {
 }
 
 #if GANTRY_HAS_FLOAT64
-/* [0, 1) from the low 20 bits of one word above all of the next. */
+/* A value in [0, 1): the low 20 bits of the first word, followed by all of the second. */
 GANTRY_FN double gantry__uniform_f64(uint first, uint second) {
     ulong bits = ((ulong)(first & 0x000fffffu) << 32) | (ulong)second;
 
@@ -124,7 +125,7 @@ GANTRY_FN double gantry__radius_f64(double u) {
     return gantry__sqrt_f64(-2.0 * gantry__log_f64(u < 1.0e-7 ? 1.0e-7 : u));
 }
 
-/* The two of a block. */
+/* The two normal values of a block. */
 GANTRY_FN void gantry__normals_f64(const gantry__words_t w, double *values) {
     const double radius = gantry__radius_f64(gantry__uniform_f64(w.a, w.b));
     const double angle = 6.283185307179586 * gantry__uniform_f64(w.c, w.d);

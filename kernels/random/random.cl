@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that take a fixed number of Philox words: uniform, normal, integers. Before this come
- * dialect, launch, types, the math texts, half, philox and work, whose elements are here groups:
- * the values of one counter step, four, or two of 64 bits. T is a floating type, or uint or
- * ulong for integers of that size. */
+/* Values that take a fixed number of Philox words: uniform, normal, integers. This file follows
+ * dialect, launch, types, the math texts, half, philox and work. An element of the work is a group:
+ * the values of one counter step, which are four, or two of 64 bits. T is a floating type, or uint
+ * or ulong for integers of that size. */
 typedef struct gantry__random_t {
     gantry__work_t work; /* groups */
-    GANTRY_LONG values;  /* elements of out: the last group may be cut short */
+    GANTRY_LONG values;  /* elements of out; the last group may have fewer */
     ulong low;
     ulong high;
     ulong key;
     ulong lowest; /* of integers */
-    ulong range;  /* of integers: how many values there are; 0: all */
+    ulong range;  /* of integers: the number of possible values; 0: all */
 } gantry__random_t;
 
 #if GANTRY_T_IS(f64) || GANTRY_T_IS(u64)
@@ -61,7 +61,7 @@ GANTRY_FN void gantry__uniform_group(const gantry__words_t w, const gantry__rand
 #endif
 }
 
-#if !GANTRY_SERIAL || GANTRY_GROUP == 2 /* else gantry__normal_block does them */
+#if !GANTRY_SERIAL || GANTRY_GROUP == 2 /* else gantry__normal_block computes them */
 GANTRY_FN void gantry__normal_group(const gantry__words_t w, const gantry__random_t *p, T *values) {
     C normals[GANTRY_GROUP];
 
@@ -79,8 +79,8 @@ GANTRY_FN void gantry__normal_group(const gantry__words_t w, const gantry__rando
 #endif
 
 #if GANTRY_SERIAL
-/* Blocks of groups, step by step: each step's loop becomes vector code, as one of all steps, which
- * branches for the last group, does not. */
+/* Blocks of groups: each step of the computation is a loop of its own, which compilers vectorize.
+ * They would not vectorize one loop over all steps, because it branches for the last group. */
 #define GANTRY_BLOCK 32 /* groups */
 #define GANTRY_BY_GROUPS(block, group)                                                         \
     GANTRY_FN void block(const gantry__words_t *words, const gantry__random_t *p, T *values) { \
@@ -96,7 +96,7 @@ GANTRY_BY_GROUPS(gantry__uniform_block, gantry__uniform_group)
 #if GANTRY_GROUP == 2
 GANTRY_BY_GROUPS(gantry__normal_block, gantry__normal_group)
 #else
-/* gantry__normals_f32 of all groups: of two words after each other comes a pair of values. */
+/* gantry__normals_f32 of all groups: two neighbouring words give a pair of values. */
 GANTRY_FN void gantry__normal_block(const gantry__words_t *words, const gantry__random_t *p,
                                     T *values) {
     const uint *word = (const uint *)words;
@@ -148,7 +148,7 @@ GANTRY_FN void gantry__store_group(GANTRY_GLOBAL T *to, const T *values, int cou
         *(GANTRY_GLOBAL gantry__wide_t *)to = wide;
         return;
     }
-    /* a constant count: nothing is kept in memory for an index */
+    /* a constant count, so that the values stay in registers */
     for (int v = 0; v < GANTRY_GROUP; ++v) {
         if (v < count) {
             to[v] = wide.e[v];

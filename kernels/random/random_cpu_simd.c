@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops of the random family for one instruction set (see cpu_simd.h). A block's words are made
- * first and stored by kind of word, so that both that loop and the ones that use the words
- * become vector code. */
+/* Loops of the random family for one instruction set (cpu_simd.h). A loop first makes the words of
+ * a block and stores them as four arrays, so that gcc vectorizes both that loop and those that use
+ * the words. */
 #include "kernels/random/random_cpu.h"
 
 #include "kernels/common/dialect.cl"
@@ -23,7 +23,6 @@ static int64_t make_words(const gantry__k_stream_t *stream, int64_t group, int64
     const uint64_t high = stream->high;
     const uint32_t key0 = stream->key0;
     const uint32_t key1 = stream->key1;
-
     for (int64_t g = 0; g < count; ++g) {
         const gantry__words_t w = gantry__philox(low, high, (uint64_t)(group + g), key0, key1);
         out->a[g] = w.a;
@@ -34,7 +33,8 @@ static int64_t make_words(const gantry__k_stream_t *stream, int64_t group, int64
     return count;
 }
 
-/* A loop over all groups, block by block: fill writes the values of `count` groups to `to`. */
+/* Defines a loop over all groups, block by block. fill writes the values of `count` groups to
+ * `to`. */
 #define LOOP(name, type, group, fill)                                                             \
     void GANTRY_CPU_NAME(name)(const gantry__k_draw_t *draw, int64_t first, int64_t groups,       \
                                void *out) {                                                       \
@@ -102,7 +102,7 @@ static void normal_pairs_f32(const uint32_t *restrict first, const uint32_t *res
     }
 }
 
-/* Computed in float32, rounded once. */
+/* Computes in float32 and rounds once. */
 #define FILL_NORMAL(name, type, rounded)                                                       \
     static void fill_##name(const block_t *words, int64_t count, const gantry__k_draw_t *draw, \
                             type *to) {                                                        \

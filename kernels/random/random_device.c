@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random values that take a fixed number of words, on every device that builds programs. The host
- * makes key and counter, the device makes one group of values per counter step. */
-
+ * makes key and counter, and the device makes one group of values for each counter step. */
 #include "kernels/common/device_kernel.h"
+#include "kernels/common/try.h"
 #include "kernels/common/work.h"
 #include "kernels/random/random_seed.h"
 
 GANTRY_K_PROGRAM(source, "portable/random", gantry__text_math_float32, gantry__text_math_float64,
                  gantry__text_half, gantry__text_philox, gantry__text_work, gantry__text_random);
 
-/* As gantry__random_t of random.cl. */
+/* The same as gantry__random_t of random.cl. */
 typedef struct random_scalars_t {
     gantry__k_work_t work;
     int64_t values;
@@ -20,11 +20,9 @@ typedef struct random_scalars_t {
     uint64_t range;
 } random_scalars_t;
 
-/* The type of the program: integers are made by size. */
+/* The type of the program. Integers have one for each size. */
 static int32_t text_type(const gantry__k_random_op_t *op, int32_t dtype) {
-    if (op->values != GANTRY_K_DRAWS_INTEGERS) {
-        return dtype;
-    }
+    if (op->values != GANTRY_K_DRAWS_INTEGERS) return dtype;
     return gantry__k_size(dtype) == 8 ? GANTRY_UINT64 : GANTRY_UINT32;
 }
 
@@ -36,17 +34,10 @@ static int32_t device_compute_random(gantry_op_call_t *call) {
     const int64_t group = gantry__k_group_of(out->dtype);
     const int64_t groups = (out->element_count + group - 1) / group;
     gantry__k_draw_t draw;
-    gantry_backend_kernel_t *kernel;
-    int32_t status = gantry__portable_random_draw(call, &draw);
-
-    if (status != GANTRY_OK) {
-        return status;
-    }
+    GANTRY__TRY(gantry__portable_random_draw(call, &draw));
     const gantry__k_options_t options = gantry__k_options_of_type(call, text_type(op, out->dtype));
-    status = call->services->kernel(call, &source, options.text, names[op->values], &kernel);
-    if (status != GANTRY_OK) {
-        return status;
-    }
+    gantry_backend_kernel_t *kernel;
+    GANTRY__TRY(call->services->kernel(call, &source, options.text, names[op->values], &kernel));
     random_scalars_t scalars = {
         .work = gantry__k_work(call, groups, group * (int64_t)gantry__k_size(out->dtype), 1),
         .values = out->element_count,

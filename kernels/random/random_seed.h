@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the CPU backend and the portable pack share of the random ops whose values take a fixed
- * number of Philox words: the list of them, and key, counter and bounds made on the host from a
- * call's inputs.
+/* Random ops whose values take a fixed number of Philox words, for the CPU backend and the portable
+ * pack: the list of these ops, and key, counter and bounds, which the host makes from a call's
+ * inputs.
  *
  * Not here: the generator on devices (kernels/random/philox.cl). Owner: plain values. Threads:
  * thread-safe. */
 #ifndef GANTRY_KERNELS_RANDOM_SEED_H
 #define GANTRY_KERNELS_RANDOM_SEED_H
+
+#include <stdbool.h>
 
 #include "kernels/common/kernel_definition.h"
 
@@ -17,8 +19,8 @@ typedef struct gantry__k_stream_t {
     uint32_t key1;
 } gantry__k_stream_t;
 
-/* Integers are lowest + a number below range, in the type's own arithmetic; range 0: any of the
- * type. */
+/* An integer is lowest + a number below range, in the type's own arithmetic. With range 0 it may
+ * have any value of the type. */
 typedef struct gantry__k_draw_t {
     gantry__k_stream_t stream;
     uint64_t lowest;
@@ -27,15 +29,14 @@ typedef struct gantry__k_draw_t {
 
 enum { GANTRY_K_PHILOX = 1, GANTRY_K_AUTO_SELECT = 3 };
 
-/* The inputs are shape and seed, or shape, key, counter and alg; behind either may stand minval
- * and maxval. */
+/* The inputs are shape and seed, or shape, key, counter and alg. minval and maxval may follow. */
 typedef struct gantry__k_random_op_t {
     enum { GANTRY_K_DRAWS_UNIFORM, GANTRY_K_DRAWS_NORMAL, GANTRY_K_DRAWS_INTEGERS } values;
-    uint32_t bounds; /* the place of minval; 0: none */
-    int is_by_key;
+    uint32_t bounds; /* the number of the input minval; 0: none */
+    bool is_by_key;
 } gantry__k_random_op_t;
 
-/* OP(name, op, types, values, place of minval, is by key, host inputs...) */
+/* OP(name, op, types, values, number of minval, is by key, host inputs...) */
 #define GANTRY_K_RANDOM_OPS(OP)                                                                    \
     OP(uniform, "StatelessRandomUniform", GANTRY_DTYPES_FLOATING, GANTRY_K_DRAWS_UNIFORM, 0, 0,    \
        "shape", "seed")                                                                            \
@@ -54,7 +55,7 @@ typedef struct gantry__k_random_op_t {
     OP(full_by_key, "StatelessRandomUniformFullIntV2", GANTRY_DTYPES_DRAWN,                        \
        GANTRY_K_DRAWS_INTEGERS, 0, 1, "shape", "key", "counter", "alg")
 
-/* The kernels of the list over one compute(), as an array of pointers: `kernels`. */
+/* The kernel <name>_kernel of an op, over compute_random, and the pointer to it. */
 #define GANTRY_K_RANDOM_KERNEL(name, op_name, type_mask, values_, bounds_, is_by_key_, ...) \
     static const gantry__k_random_op_t name##_op = {values_, bounds_, is_by_key_};          \
     static const gantry_type_constraint_t name##_type = {"dtype", type_mask};               \
@@ -64,15 +65,15 @@ typedef struct gantry__k_random_op_t {
         .compute = GANTRY_K_SIDE(compute_random), .data = &name##_op);
 #define GANTRY_K_RANDOM_KERNEL_POINTER(name, ...) &name##_kernel,
 
-/* Of seed[2]: one Philox block turns it into key and counter. */
+/* The stream of seed[2]: one Philox block makes key and counter of it. */
 gantry__k_stream_t gantry__portable_stream_of_seed(const gantry_arg_t *seed);
 
-/* Of key, counter and alg, inputs[first] and the two behind it. InvalidArgument for an algorithm
- * that is not Philox. */
+/* The stream of key, counter and alg, which are inputs[first] and the next two. InvalidArgument for
+ * an algorithm that is not Philox. */
 int32_t gantry__portable_stream_of_key(gantry_op_call_t *call, uint32_t first,
                                        gantry__k_stream_t *out_stream);
 
-/* Of a call of the list above. */
+/* The stream and bounds of a call of an op in the list above. */
 int32_t gantry__portable_random_draw(gantry_op_call_t *call, gantry__k_draw_t *out_draw);
 
 /* Values that one counter step gives. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ExtractImagePatches: what a window sees at each of its places, one after the other, by element
- * size. Items are elements of the output, [batch, out_height, out_width, rows * columns *
- * channels]; on processors, stretches of places (window.cl), of which each row of a window is a
- * few copies. The padding is 0. */
+/* ExtractImagePatches (im2col): the elements of the window at each of its places, by element size.
+ * An item is an element of the output, [batch, out_height, out_width, rows * columns * channels].
+ * On processors it is a stretch of places (window.cl), and each row of a window is a few copies.
+ * The padding is 0. */
 #ifdef GANTRY_ITEM_TEXT
 
 #if GANTRY_RUN_MOST == 1
@@ -21,8 +21,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(patches)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL
                  : (T)0;
 }
 #else
-/* `count` elements of the output: those of x from `start` on, but 0 before `first` and from `end`
- * on. Returns what is behind them. */
+/* Writes `count` elements of the output: those of x from `start` on, but 0 before `first` and from
+ * `end` on. Returns the position behind them. */
 GANTRY_ITEM GANTRY_GLOBAL T *GANTRY_ITEM_FN(copy_line)(GANTRY_GLOBAL const T *GANTRY_APART x,
                                                        GANTRY_GLOBAL T *GANTRY_APART out,
                                                        const GANTRY_LONG start,
@@ -41,8 +41,8 @@ GANTRY_ITEM GANTRY_GLOBAL T *GANTRY_ITEM_FN(copy_line)(GANTRY_GLOBAL const T *GA
     return out + count;
 }
 
-/* The window's elements are lines as long as they lie side by side in the image: its rows, or
- * with a spread its pixels. */
+/* The loop copies lines that are contiguous in the image: rows of the window, or single pixels if
+ * the window is dilated. */
 GANTRY_ITEM void GANTRY_ITEM_FN(patches)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                          GANTRY_PARAMETERS(gantry__windows_t) p,
                                          const GANTRY_LONG i) {

@@ -9,14 +9,13 @@ static int32_t compute_patches(gantry_op_call_t *call) {
     static const gantry__window_names_t names = {"strides", "rates"};
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     gantry__windows_t window;
-    int64_t rows, columns;
     gantry__k_item_launch_t launch = {.t = gantry__k_twin(x->dtype),
                                       .count = out->element_count,
                                       .parameters = &window,
                                       .parameter_bytes = sizeof window,
                                       .spans = {x->span, out->span},
                                       .span_count = 2};
-
+    int64_t rows, columns;
     gantry__window_size(call, "ksizes", &rows, &columns);
     gantry__window_fill(call, &names, x, out, rows, columns, &window);
     gantry__window_stretches(call, &window, window.out_width, &launch);

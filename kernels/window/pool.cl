@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pools, by items that are elements of the output or, on processors, stretches of places
- * (window.cl).
+/* Pools. An item is an element of the output, or on processors a stretch of places (window.cl).
  *
- *   max_pool   the largest of each window. What is larger wins, so that NaN is passed over, as in
- *              TensorFlow
- *   avg_pool   the mean, of floating types, of sums in float32 for halves
+ *   max_pool   the largest element of each window. NaN never compares as larger, and so is ignored,
+ *              as in TensorFlow
+ *   avg_pool   the mean, of floating types; sums of 16-bit floats are in float32
  *
- * Everywhere the columns of a window are joined from top to bottom first, then all of them from
- * left to right: so places of one row share their columns. What lies in the padding counts for
- * nothing. */
+ * Each column of a window is reduced from top to bottom, and then the columns from left to right:
+ * so places of one row share their columns. Elements in the padding are left out. */
 #ifdef GANTRY_ITEM_TEXT
 
 #if GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF
@@ -46,8 +44,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
 }
 #else
 
-/* Joins `lines` lines of `count` elements to `to`: the first one is at `from`, the next ones are
- * `apart` further on each. */
+/* Reduces `lines` lines of `count` elements into `to`. The first line is at `from`, and they are
+ * `apart` elements apart. */
 #define GANTRY_JOIN_TWO(is_mean, to, from, apart, has_two, count, widen)            \
     if (has_two) {                                                                  \
         for (int k = 0; k < (count); ++k) {                                         \
@@ -86,7 +84,7 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_clear)(C *line, const int count, const
     }
 }
 
-/* The columns of `pixels` pixels, from `left` on, for the block's channels. */
+/* Reduces the columns of `pixels` pixels, from `left` on, for the block's channels. */
 GANTRY_ITEM void GANTRY_ITEM_FN(pool_line)(GANTRY_GLOBAL const T *x, C *GANTRY_APART line,
                                            GANTRY_PARAMETERS(gantry__windows_t) p,
                                            const gantry__stretch_t *s,
@@ -108,7 +106,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool_line)(GANTRY_GLOBAL const T *x, C *GANTRY_A
     }
 }
 
-/* The block's results, and between them what is_flat makes. */
+/* Computes the block's results. With is_flat the reduced pixels between the places are computed as
+ * well, and then removed. */
 GANTRY_ITEM void GANTRY_ITEM_FN(pool_block)(GANTRY_GLOBAL const T *x, C *GANTRY_APART all,
                                             GANTRY_PARAMETERS(gantry__windows_t) p,
                                             const gantry__stretch_t *s,
@@ -148,7 +147,7 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_store)(GANTRY_GLOBAL T *out, const C *
     const GANTRY_LONG left = s->left + b->place * p->step_x;
     gantry__reach_t inside;
 
-    /* all columns */
+    /* places whose windows have all columns inside the image */
     gantry__find_reach(left, p->step_x, b->places, p->width - p->columns + 1, &inside);
     for (int j = 0, next; j < b->places; j = next) {
         GANTRY_GLOBAL T *to = out + (s->place + b->place + j) * p->channels + b->channel;

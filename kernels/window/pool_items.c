@@ -10,7 +10,6 @@ static int32_t pool_run(gantry_op_call_t *call, uint32_t item) {
     const gantry_arg_t *x = call->inputs[0];
     gantry__windows_t window;
     int64_t rows, columns;
-
     gantry__window_size(call, "ksize", &rows, &columns);
     gantry__window_fill(call, &names, x, call->outputs[0], rows, columns, &window);
     return gantry__window_run(call, item, x, NULL, &window, window.out_width);

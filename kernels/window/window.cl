@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The geometry of windows over images, which the texts of pooling, patches and convolution share.
- * An image is [batch, height, width, channels]; with the channels outermost of the three (NCHW) it
- * counts as batch x channels images of one channel each. */
+/* The geometry of windows over images, which pooling, patches and convolution share. An image is
+ * [batch, height, width, channels]. An NCHW image counts as batch x channels images of one channel
+ * each. */
 #ifndef GANTRY_WINDOW_CL
 #define GANTRY_WINDOW_CL
 
@@ -13,13 +13,13 @@ typedef struct gantry__windows_t {
     GANTRY_LONG step_y, step_x;          /* from place to place */
     GANTRY_LONG spread_y, spread_x;      /* from element to element: the dilation */
     GANTRY_LONG top, left;               /* padding before the image */
-    /* channels, where they are images of their own; else 0 */
+    /* NCHW: the number of channels; else 0 */
     GANTRY_LONG planes;
-    /* of depthwise filters: outputs per channel; of others: outputs */
+    /* of depthwise filters: outputs of each channel; of other filters: outputs */
     GANTRY_LONG depth;
     /* on processors: stretches of places (gantry__stretch_t) */
     gantry__runs_t runs;
-    /* of depthwise: rows of places whose stretches are one item there */
+    /* depthwise on processors: an item covers the stretches of this many rows of places */
     GANTRY_LONG band;
 } gantry__windows_t;
 
@@ -45,16 +45,17 @@ GANTRY_FN int gantry__is_inside(GANTRY_LONG place, GANTRY_LONG size) {
     return (ulong)place < (ulong)size;
 }
 
-/* The elements [first, end) of a window that lie inside the image, along one dimension: element e
- * is at place + e * spread of [0, size). A window may be larger than any image; what is outside
- * costs nothing. Likewise the windows side by side whose element of one number lies inside:
- * spread is then the step between them. */
+/* The elements [first, end) of a window that lie inside the image along one dimension: element e is
+ * at place + e * spread, and the image is [0, size). A window may be larger than the image, since
+ * elements outside cost nothing. The same struct describes those windows of a row whose element of
+ * one number lies inside; spread is then the step between the windows. */
 typedef struct gantry__reach_t {
     GANTRY_LONG first, end;
 } gantry__reach_t;
 
-/* gantry_find_... give structures by pointers: what LLVM makes of one that a function of many loops
- * returns, once that is inlined, Oclgrind may not know (llvm.experimental.noalias.scope.decl). */
+/* The gantry__find_... functions write their results through pointers. If a function with many
+ * loops returns a struct and is inlined, LLVM emits an intrinsic that Oclgrind may not know
+ * (llvm.experimental.noalias.scope.decl). */
 GANTRY_SHARED_FN void gantry__find_reach(GANTRY_LONG place, GANTRY_LONG spread,
                                          GANTRY_LONG elements, GANTRY_LONG size,
                                          gantry__reach_t *reach) {
@@ -65,15 +66,15 @@ GANTRY_SHARED_FN void gantry__find_reach(GANTRY_LONG place, GANTRY_LONG spread,
     reach->end = left < elements ? left : elements;
 }
 
-/* What one element of a pool's output, or of a depthwise convolution's, sees: the element, where
- * its window begins, and which of the window's elements lie inside. */
+/* One element of the output of a pool or a depthwise convolution: its position, the beginning of
+ * its window, and the elements of that window inside the image. */
 typedef struct gantry__view_t {
     gantry__pixel_t at;
     GANTRY_LONG top, left;
     gantry__reach_t rows, columns;
 } gantry__view_t;
 
-/* innermost: elements of the output at one place. */
+/* innermost is the number of output elements at one place. */
 GANTRY_SHARED_FN gantry__view_t gantry__view(const gantry__windows_t *p, GANTRY_LONG innermost,
                                              GANTRY_LONG i) {
     gantry__view_t view;
@@ -86,8 +87,8 @@ GANTRY_SHARED_FN gantry__view_t gantry__view(const gantry__windows_t *p, GANTRY_
     return view;
 }
 
-/* The other way: the place whose window, by one of its elements, is `distance` further on than the
- * first one's beginning; -1: there is none. */
+/* The inverse: the place whose window begins `distance` behind the beginning of the first window,
+ * or -1 if there is none. */
 GANTRY_FN GANTRY_LONG gantry__place_through(GANTRY_LONG distance, GANTRY_LONG step,
                                             GANTRY_LONG places) {
     const GANTRY_LONG place =
@@ -96,17 +97,17 @@ GANTRY_FN GANTRY_LONG gantry__place_through(GANTRY_LONG distance, GANTRY_LONG st
     return distance >= 0 && place * step == distance && place < places ? place : -1;
 }
 
-/* What an item is on processors: places side by side in one row of the output, with all their
- * channels; so what it takes to find them is paid once. Of two of them the second one's window
- * begins step_x further right. */
+/* An item on processors: places side by side in one row of the output, with all their channels, so
+ * that the cost of finding them is paid once. The windows of neighbouring places begin step_x
+ * pixels apart. */
 typedef struct gantry__stretch_t {
     GANTRY_LONG image, place; /* the image, and the first place, counted over all images */
-    GANTRY_LONG top, left;    /* where its window begins */
-    gantry__reach_t rows;     /* of the windows, that are inside */
+    GANTRY_LONG top, left;    /* the beginning of that place's window */
+    gantry__reach_t rows;     /* rows of the windows inside the image */
     int count;                /* places */
 } gantry__stretch_t;
 
-/* Places [first, end) of row y. */
+/* The stretch of places [first, end) of row y. */
 GANTRY_SHARED_FN void gantry__find_places(const gantry__windows_t *p, GANTRY_LONG image,
                                           GANTRY_LONG y, GANTRY_LONG first, GANTRY_LONG end,
                                           gantry__stretch_t *stretch) {
@@ -126,7 +127,7 @@ GANTRY_FN void gantry__find_stretch(const gantry__windows_t *p, GANTRY_LONG i,
     gantry__find_places(p, image, line - image * p->out_height, first, end, stretch);
 }
 
-/* The columns of a window that begins at `left` which are inside: mostly all of them. */
+/* The columns inside the image, usually all, of a window that begins at `left`. */
 GANTRY_FN void gantry__find_columns(const gantry__windows_t *p, GANTRY_LONG left,
                                     gantry__reach_t *inside) {
     if (left >= 0 && left + (p->columns - 1) * p->spread_x < p->width) {
@@ -137,23 +138,23 @@ GANTRY_FN void gantry__find_columns(const gantry__windows_t *p, GANTRY_LONG left
     }
 }
 
-/* Of a pool, on processors: so many places of a stretch, and channels, as one line of joined
- * columns holds. */
+/* A block of a pool on processors: places of a stretch, and channels, as far as their reduced
+ * columns fit one line. */
 #define GANTRY_POOL_LINE 1024
-/* the most; of one place, which shares its columns with no other, as many as lie side by side: */
+/* the most channels of a block; a block of one place, which shares no columns, may have more: */
 #define GANTRY_POOL_CHANNELS 64
 #define GANTRY_POOL_LONE_CHANNELS (GANTRY_POOL_LINE / 2)
 
 typedef struct gantry__pool_block_t {
     GANTRY_LONG channel; /* the first one */
-    int place;           /* likewise, of the stretch */
+    int place;           /* the first one, counted in the stretch */
     int places, channels;
     int most_channels;
-    int columns; /* of the windows, at once: all of them unless there is but one place */
-    int is_flat; /* few channels: what lies between the places is joined, too, in the same run */
+    int columns; /* of the windows that one pass reduces: all, except for a block of one place */
+    int is_flat; /* few channels: one loop reduces the pixels between the places as well */
 } gantry__pool_block_t;
 
-/* The first block of all; the others have as many places and channels, or what is left of them. */
+/* The first block. The others have the same numbers of places and channels, or the rest of them. */
 GANTRY_SHARED_FN void gantry__pool_blocks(const gantry__windows_t *p, int places,
                                           gantry__pool_block_t *block) {
     const GANTRY_LONG most = places == 1 ? GANTRY_POOL_LONE_CHANNELS : GANTRY_POOL_CHANNELS;
@@ -172,36 +173,36 @@ GANTRY_SHARED_FN void gantry__pool_blocks(const gantry__windows_t *p, int places
     block->is_flat = p->step_x == 1 || channels < GANTRY_POOL_CHANNELS / 4;
 }
 
-/* Of a depthwise convolution, on processors: what the windows of some places side by side see is
- * copied into lines, one for each of the windows' rows, with an element for each filter and zeros
- * for the padding. A line has as many parts as there are places before a step is over, so that a
- * column is one run for all places,
+/* A depthwise convolution on processors. The pixels under the windows of some places side by side
+ * are copied into lines: one line for each row of the windows, with an element for each filter and
+ * zeros for the padding. A line has step_x parts, so that a column of the windows is one contiguous
+ * run for all places:
  *
  *     step_x 2, 3 filters    |pixel 0: f0 f1 f2|pixel 2: f0 f1 f2|...
  *                            |pixel 1: f0 f1 f2|pixel 3: f0 f1 f2|...
  *
- * and the weights of one of the window's elements are repeated, so that GANTRY_SUMS_AT_ONCE sums
- * may begin with any of the filters. With channels enough, or filters enough for each, places
- * are read where they lie. */
+ * The weights of a window's element are repeated, so that GANTRY_SUMS_AT_ONCE sums may start at any
+ * filter. If there are enough channels, or enough filters for each channel, the loops read the
+ * image directly, without lines. */
 #define GANTRY_SUMS_AT_ONCE 32
 #define GANTRY_HALF_SUMS (GANTRY_SUMS_AT_ONCE / 2)
-/* Numbers of all lines, and as many weights; half as many sums. They lie on a thread's stack:
- * fewer where each is wider. */
+/* Numbers that all lines hold. There is room for as many weights, and for half as many sums. All of
+ * them lie on a thread's stack, so wider types have fewer. */
 #define GANTRY_LINE_ROOM(size) (16384 / (int)(size))
-#define GANTRY_LINE_TAPS 128    /* for lines more than there is room for */
+#define GANTRY_LINE_TAPS 128    /* more than lines have room for */
 #define GANTRY_LINE_FILTERS 128 /* the most at once */
-#define GANTRY_LINE_FEWEST 8    /* places that are worth more filters */
-/* at once, that are read where they lie: from GANTRY_HALF_SUMS channels */
+#define GANTRY_LINE_FEWEST 8    /* with fewer places at once, fewer filters are taken instead */
+/* places at once without lines: with GANTRY_HALF_SUMS or more channels, */
 #define GANTRY_PLACES 4
-#define GANTRY_FEW_SUMS 8 /* or so many filters of each channel on */
+#define GANTRY_FEW_SUMS 8 /* or this many filters, or more, for each channel */
 #define GANTRY_MANY_SUMS (GANTRY_PLACES * GANTRY_HALF_SUMS) /* channels of one place */
 
 typedef struct gantry__lines_t {
-    int filters, places; /* at once; without places the windows are too large */
-    /* of the windows, at once: if not all, weights are gathered again and again */
+    int filters, places; /* at once; 0 places: the windows are too large for lines */
+    /* of the windows, at once; if these are not all rows, weights are gathered for each block */
     int rows;
-    int parts, behind; /* of a line; pixels of a part that only the last place sees */
-    int is_direct;     /* there are none, but whole channels' filters at a time */
+    int parts, behind; /* of a line; pixels of a part that only the last place's window covers */
+    int is_direct;     /* no lines: all filters of a channel at a time */
 } gantry__lines_t;
 
 GANTRY_SHARED_FN void gantry__set_lines(const gantry__windows_t *p, int filters, int room,
@@ -226,7 +227,7 @@ GANTRY_SHARED_FN void gantry__set_lines(const gantry__windows_t *p, int filters,
     lines->is_direct = 0;
 }
 
-/* filters: at each place. room: GANTRY_LINE_ROOM. */
+/* filters is the number at each place, and room is GANTRY_LINE_ROOM. */
 GANTRY_SHARED_FN void gantry__find_lines(const gantry__windows_t *p, GANTRY_LONG filters, int room,
                                          int may_be_direct, gantry__lines_t *lines) {
     const int most = filters < GANTRY_LINE_FILTERS ? (int)filters : GANTRY_LINE_FILTERS;
@@ -242,7 +243,7 @@ GANTRY_SHARED_FN void gantry__find_lines(const gantry__windows_t *p, GANTRY_LONG
     }
 }
 
-/* The next block: as many places of the stretch as fit, from `place` on. */
+/* The next block: as many places of the stretch, from `place` on, as fit. */
 GANTRY_SHARED_FN void gantry__next_lines(const gantry__lines_t *lines, const gantry__stretch_t *s,
                                          int place, gantry__lines_t *next) {
     const int left = s->count - place;
@@ -251,8 +252,8 @@ GANTRY_SHARED_FN void gantry__next_lines(const gantry__lines_t *lines, const gan
     next->places = left < next->places || next->places == 0 ? left : next->places;
 }
 
-/* The offsets of the taps of `rows` window rows: what lies between rows, between elements a step
- * apart, and between pixels side by side. */
+/* The offsets of the taps of `rows` window rows in the lines: row_size lies between rows, part_size
+ * between parts of a line, pixel_size between pixels of a part. */
 GANTRY_SHARED_FN void gantry__find_taps(const gantry__windows_t *p, const int rows,
                                         const int row_size, const int parts, const int part_size,
                                         const int pixel_size, int *offsets) {
@@ -268,13 +269,13 @@ GANTRY_SHARED_FN void gantry__find_taps(const gantry__windows_t *p, const int ro
     }
 }
 
-/* One of a window's elements: how far its pixel is from the window's beginning, and its weights
- * from the first one's. */
+/* One element of a window: the offset of its pixel from the window's beginning, and that of its
+ * weights from the first ones. */
 typedef struct gantry__tap_t {
     GANTRY_LONG pixel, weights;
 } gantry__tap_t;
 
-/* Those of `rows` and `columns`; returns how many. */
+/* Lists the taps of `rows` and `columns`; returns their number. */
 GANTRY_SHARED_FN int gantry__list_taps(const gantry__windows_t *p, const gantry__reach_t *rows,
                                        const gantry__reach_t *columns,
                                        const GANTRY_LONG weights_apart, gantry__tap_t *taps) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The items of kernels/window/pool.cl, patches.cl and window_sum.cl, in the order of every table of
- * them. */
+/* The items of kernels/window/pool.cl, patches.cl and window_sum.cl, in the order of all tables. */
 #ifndef GANTRY_KERNELS_WINDOW_ITEMS_H
 #define GANTRY_KERNELS_WINDOW_ITEMS_H
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Patches without making them: for matrix products on processors that read what windows see
- * straight from the images. Comes after window.cl; C and OpenCL C share it.
+/* Implicit im2col, for matrix products on processors: the product reads the pixels of the windows
+ * directly from the images, and no patches are stored. C and OpenCL C share this file, which
+ * follows window.cl.
  *
- * A panel is so many places of the window, one after the other (rows of the product's first
- * operand). Along the sum a window's row lies in the image as it would lie in a patch: a line of
- * columns * channels elements. So a panel's part of the sum is read as pieces, window row after
- * window row, each with one line per place. Where a row of some place leaves the image, what the
- * panel sees of each image row is copied first, with zeros outside: a strip for each window row.
- * Where strips would be long, or elements are spread, pieces end with each pixel, and what is
- * outside is GANTRY_OUTSIDE.
+ * A panel is a number of consecutive places of the window (rows of the product's first operand). A
+ * row of the window lies in the image just as it would lie in a patch: as a line of columns *
+ * channels elements. So the sum is cut into pieces, one for each row of the window, and a piece has
+ * a line for each place of the panel. If a row of some place leaves the image, the panel's part of
+ * each image row is first copied into a strip, with zeros outside: one strip for each window row.
+ * If strips would be too long, or the window is dilated, a piece covers only one pixel of the
+ * window, and a line outside the image is GANTRY_OUTSIDE.
  *
  *     place 0   |--- row 0 ---|--- row 1 ---|--- row 2 ---|
  *     place 1    |--- row 0 ---|...
@@ -18,19 +19,20 @@
 #define GANTRY_WINDOW_LINES_CL
 
 #define GANTRY_PANEL_PLACES 12 /* the most */
-#define GANTRY_PANEL_PIECES 32 /* looked for at once */
-/* elements of the sum at once: so much of a panel of the filter stays near */
+#define GANTRY_PANEL_PIECES 32 /* found at once */
+/* elements of the sum at once: this much of a panel of the filter stays in the cache */
 #define GANTRY_PANEL_DEPTH 2048
-#define GANTRY_PANEL_ZEROS 512   /* elements of the longest line that may be outside */
+#define GANTRY_PANEL_ZEROS 512   /* the longest piece with lines outside: as many zeros exist */
 #define GANTRY_PANEL_STRIPS 4096 /* elements of all strips at once */
 #define GANTRY_OUTSIDE (-1)
 
-/* Few outputs leave a panel of the filter nearly empty: then lines, which must be so many chains
- * long or a multiple, are multiplied with the filter's columns element by element, and the
- * chains' sums added pairwise. The same on all devices. */
+/* With few outputs a panel of the filter would be nearly empty. Instead, lines are multiplied with
+ * the filter's columns element by element, in GANTRY_FEW_CHAIN_BYTES of parallel chains, and the
+ * sums of the chains are added pairwise. The length of a line must be a multiple of the chains. All
+ * devices compute the same. */
 #define GANTRY_FEW_OUTPUT_BYTES 16
 #define GANTRY_FEW_CHAIN_BYTES 64
-#define GANTRY_FEW_COLUMNS 4 /* are packed, the last ones zeros */
+#define GANTRY_FEW_COLUMNS 4 /* packed columns of the filter, padded with zeros */
 
 GANTRY_FN int gantry__has_few_outputs(GANTRY_LONG outputs, GANTRY_LONG channels, GANTRY_LONG size) {
     return outputs * size <= GANTRY_FEW_OUTPUT_BYTES &&
@@ -38,25 +40,24 @@ GANTRY_FN int gantry__has_few_outputs(GANTRY_LONG outputs, GANTRY_LONG channels,
 }
 
 typedef struct gantry__panel_t {
-    /* its number, or GANTRY_OUTSIDE: there is no such place */
+    /* its number; GANTRY_OUTSIDE: the place does not exist */
     GANTRY_LONG image[GANTRY_PANEL_PLACES];
     GANTRY_LONG top[GANTRY_PANEL_PLACES], left[GANTRY_PANEL_PLACES];
-    GANTRY_LONG at[GANTRY_PANEL_PLACES]; /* where in a strip its window begins */
+    GANTRY_LONG at[GANTRY_PANEL_PLACES]; /* the beginning of its window in a strip */
     GANTRY_LONG strip;                   /* elements of a strip */
-    GANTRY_LONG start;                   /* of is_inside: the first element that place 0 sees */
+    GANTRY_LONG start;                   /* if is_inside: the first element of place 0's window */
     GANTRY_LONG places;
-    int is_whole; /* a window's row is one line */
-    /* so is each row of each place, nothing is outside, and the places follow each other in one
-     * row */
+    int is_whole; /* each row of each window is one line in the image */
+    /* is_whole, all windows are inside the image, and all places are in one row of the output */
     int is_inside;
 } gantry__panel_t;
 
 typedef struct gantry__lines_piece_t {
-    GANTRY_LONG line[GANTRY_PANEL_PLACES]; /* its first element in the images, or GANTRY_OUTSIDE */
+    GANTRY_LONG line[GANTRY_PANEL_PLACES]; /* the first element in the images, or GANTRY_OUTSIDE */
     GANTRY_LONG count;                     /* elements of each line */
 } gantry__lines_piece_t;
 
-/* The panel of `places` places from `first` on, of all there are. */
+/* The panel of `places` places from `first` on; `all` places exist. */
 GANTRY_FN void gantry__find_panel(const gantry__windows_t *w, GANTRY_LONG first, GANTRY_LONG all,
                                   GANTRY_LONG places, gantry__panel_t *panel) {
     GANTRY_LONG row = gantry__divide_position(first, w->out_width), x = first - row * w->out_width;
@@ -91,7 +92,7 @@ GANTRY_FN void gantry__find_panel(const gantry__windows_t *w, GANTRY_LONG first,
     panel->strip += w->columns * w->channels;
 }
 
-/* Place i's line from element `offset` of pixel (r, c) of its window on. */
+/* The line of place i that starts at element `offset` of pixel (r, c) of the window. */
 GANTRY_FN GANTRY_LONG gantry__find_line(const gantry__windows_t *w, const gantry__panel_t *panel,
                                         GANTRY_LONG i, GANTRY_LONG r, GANTRY_LONG c,
                                         GANTRY_LONG offset) {
@@ -103,8 +104,8 @@ GANTRY_FN GANTRY_LONG gantry__find_line(const gantry__windows_t *w, const gantry
                     : GANTRY_OUTSIDE;
 }
 
-/* The pieces from element *k of the sum's `depth` elements on; *k moves behind them. Returns how
- * many. */
+/* The pieces that start at element *k of the sum's `depth` elements; sets *k to their end. Returns
+ * their number. */
 GANTRY_FN GANTRY_LONG gantry__find_pieces(const gantry__windows_t *w, const gantry__panel_t *panel,
                                           GANTRY_LONG depth, GANTRY_LONG *k,
                                           gantry__lines_piece_t *pieces) {
@@ -141,21 +142,21 @@ GANTRY_FN GANTRY_LONG gantry__find_pieces(const gantry__windows_t *w, const gant
 
 /* ---- strips ---- */
 
-/* Whether strips serve the panel. */
+/* Whether the panel uses strips. */
 GANTRY_FN int gantry__has_strips(const gantry__windows_t *w, const gantry__panel_t *panel) {
     return !panel->is_whole && w->spread_x == 1 && panel->strip <= GANTRY_PANEL_STRIPS;
 }
 
-/* What places that lie in one row of the output see of their windows' rows, in elements: in a
- * strip, from `to` on so many zeros, then `count` of the images' elements, then zeros up to
- * `end`; nothing but zeros where the row is outside. */
+/* The part of a strip for places in one row of the output, in elements: `zeros` zeros from `to` on,
+ * then `count` elements of the images, then zeros up to `end`. If the row is outside the image, all
+ * of it is zeros. */
 typedef struct gantry__strip_part_t {
     GANTRY_LONG to, zeros, count, end;
-    GANTRY_LONG from, row; /* of the windows' first row in the images, and to the next one */
-    GANTRY_LONG y;         /* of that first row in its image */
+    GANTRY_LONG from, row; /* the windows' first row in the images; the distance of the next row */
+    GANTRY_LONG y;         /* of the first row in its image */
 } gantry__strip_part_t;
 
-/* The part of the places from `first` on. Returns the place behind them. */
+/* The part that begins with place `first`. Returns the first place behind it. */
 GANTRY_FN GANTRY_LONG gantry__find_strip_part(const gantry__windows_t *w,
                                               const gantry__panel_t *panel, GANTRY_LONG first,
                                               gantry__strip_part_t *part) {
@@ -178,13 +179,13 @@ GANTRY_FN GANTRY_LONG gantry__find_strip_part(const gantry__windows_t *w,
     return next;
 }
 
-/* Whether window row r has elements of the images there. */
+/* Whether row r of the part's windows has elements of the images. */
 GANTRY_FN int gantry__has_elements(const gantry__windows_t *w, const gantry__strip_part_t *part,
                                    GANTRY_LONG r) {
     return part->count > 0 && gantry__is_inside(part->y + r * w->spread_y, w->height);
 }
 
-/* The pieces of `rows` strips, one behind the other. */
+/* The pieces of `rows` strips, which lie one behind the other. */
 GANTRY_FN void gantry__find_strip_pieces(const gantry__windows_t *w, const gantry__panel_t *panel,
                                          GANTRY_LONG rows, gantry__lines_piece_t *pieces) {
     for (GANTRY_LONG r = 0; r < rows; ++r) {
@@ -195,15 +196,15 @@ GANTRY_FN void gantry__find_strip_pieces(const gantry__windows_t *w, const gantr
     }
 }
 
-/* Of how many window rows strips are made at once. */
+/* The number of window rows whose strips are made at once. */
 GANTRY_FN GANTRY_LONG gantry__strips_at_once(const gantry__panel_t *panel) {
     const GANTRY_LONG fit = gantry__divide_position(GANTRY_PANEL_STRIPS, panel->strip);
 
     return fit < GANTRY_PANEL_PIECES ? fit : GANTRY_PANEL_PIECES;
 }
 
-/* The pieces of the whole sum of panels that are inside, counted from panel->start on: the same for
- * all of them. Returns how many; 0: they are too many. */
+/* The pieces of the whole sum for panels with is_inside, relative to panel->start: all such panels
+ * share them. Returns their number, or 0 if there are too many. */
 GANTRY_FN GANTRY_LONG gantry__find_inside_pieces(const gantry__windows_t *w, GANTRY_LONG depth,
                                                  gantry__lines_piece_t *pieces) {
     gantry__panel_t panel;
@@ -215,9 +216,10 @@ GANTRY_FN GANTRY_LONG gantry__find_inside_pieces(const gantry__windows_t *w, GAN
     return k == depth ? found : 0;
 }
 
-/* Without padding: where 0 times an infinity may have made NaN, a place is summed again, by what is
- * inside. Defines `name` for places [first, end) by `columns` outputs; filter and c begin with
- * the first of them, of n. `space` is the memory's. */
+/* For convolutions that leave the padding out. The product above takes the padding as zeros, and 0
+ * times an infinity is NaN. So a place with a NaN is summed again over the elements inside the
+ * image. Defines `name` for places [first, end) and `columns` of the n outputs; filter and c begin
+ * at the first of these outputs. `space` is OpenCL's address space. */
 #define GANTRY_DEFINE_SUM_AGAIN(T_, space, name)                                                 \
     GANTRY_FN void name##_at(const gantry__windows_t *w, space const T_ *images,                 \
                              space const T_ *filter, space T_ *c, const GANTRY_LONG n,           \

@@ -1,47 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/window/window_shape.h"
 
-static int window_shape_is_channels_first(const gantry_op_call_t *call) {
+static bool window_shape_is_channels_first(const gantry_op_call_t *call) {
     const gantry_attr_t *format = gantry__k_attr(call, "data_format");
-
-    return format != NULL && format->s != NULL && strncmp(format->s, "NC", 2) == 0;
+    return format && format->s && strncmp(format->s, "NC", 2) == 0;
 }
 
-/* Element `index` of a list attribute; 1 where there is none. */
+/* Element `index` of a list attribute; 1 if the op has no such element. */
 static int64_t list_at(const gantry_op_call_t *call, const char *name, int32_t index) {
-    const gantry_attr_t *attr = name != NULL ? gantry__k_attr(call, name) : NULL;
-
-    return attr != NULL && attr->i > index ? attr->list[index] : 1;
+    const gantry_attr_t *attr = name ? gantry__k_attr(call, name) : NULL;
+    return attr && attr->i > index ? attr->list[index] : 1;
 }
 
 void gantry__window_size(const gantry_op_call_t *call, const char *name, int64_t *out_rows,
                          int64_t *out_columns) {
     const int32_t first = window_shape_is_channels_first(call) ? 2 : 1;
-
     *out_rows = list_at(call, name, first);
     *out_columns = list_at(call, name, first + 1);
 }
 
-int gantry__window_is_without_padding(const gantry_op_call_t *call) {
+bool gantry__window_is_without_padding(const gantry_op_call_t *call) {
     const gantry_attr_t *attr = gantry__k_attr(call, "without_padding");
-
-    return attr != NULL && attr->i != 0;
+    return attr && attr->i != 0;
 }
 
-/* Padding before dimension d (of four). SAME splits what is needed, the smaller half in front. */
+/* The padding before dimension d (of four). SAME splits the padding, and its smaller half comes
+ * first. */
 static int64_t window_shape_padding_before(const gantry_op_call_t *call, int32_t d, int64_t size,
                                            int64_t places, int64_t window, int64_t step,
                                            int64_t spread) {
     const gantry_attr_t *padding = gantry__k_attr(call, "padding");
-    int64_t needed;
-
-    if (strcmp(padding->s, "EXPLICIT") == 0) {
+    if (strcmp(padding->s, "EXPLICIT") == 0)
         return gantry__k_attr(call, "explicit_paddings")->list[2 * d];
-    }
-    if (strcmp(padding->s, "SAME") != 0) {
-        return 0;
-    }
-    needed = (places - 1) * step + (window - 1) * spread + 1 - size;
+    if (strcmp(padding->s, "SAME") != 0) return 0;
+    int64_t needed = (places - 1) * step + (window - 1) * spread + 1 - size;
     return needed > 0 ? needed / 2 : 0;
 }
 
@@ -49,7 +41,6 @@ void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_name
                          const gantry_arg_t *image, const gantry_arg_t *places, int64_t rows,
                          int64_t columns, gantry__windows_t *out) {
     const int32_t first = window_shape_is_channels_first(call) ? 2 : 1;
-
     *out = (gantry__windows_t){.height = image->dims[first],
                                .width = image->dims[first + 1],
                                .channels = first == 2 ? 1 : image->dims[3],
@@ -72,23 +63,20 @@ void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_name
 
 #define STRETCH_WORK 32768   /* elements of the windows that pay for a thread */
 #define LONGEST_STRETCH 4096 /* places */
-/* of the output: beside them what it takes to gather weights is little */
+/* elements of the output for which the cost of gathering weights is small */
 #define BAND_ELEMENTS 16384
 
-/* Stretches of a row's places: as long as may be, but enough of them for all threads. */
+/* The stretches are as long as possible, as long as there are enough of them for all threads. */
 void gantry__window_stretches(const gantry_op_call_t *call, gantry__windows_t *window,
                               int64_t width, gantry__k_item_launch_t *launch) {
     const int64_t elements = call->outputs[0]->element_count, last = call->outputs[0]->dims[3];
     const int64_t each = window->planes != 0 ? 1 : last, rows = elements / (each * width);
     const int64_t share =
         elements / each / (gantry__k_units(call) * 2 * GANTRY_K_RUNS_PER_CORE) + 1;
-    int64_t length = width < share ? width : share, work;
-
-    if (!gantry__k_is_serial(call)) {
-        return;
-    }
+    int64_t length = width < share ? width : share;
+    if (!gantry__k_is_serial(call)) return;
     length = length < LONGEST_STRETCH ? length : LONGEST_STRETCH;
-    work = length * each * (launch->is_costly ? window->rows * window->columns : 1);
+    int64_t work = length * each * (launch->is_costly ? window->rows * window->columns : 1);
     window->runs =
         (gantry__runs_t){.size = width, .length = length, .count = (width + length - 1) / length};
     launch->count = rows * window->runs.count;
@@ -96,7 +84,8 @@ void gantry__window_stretches(const gantry_op_call_t *call, gantry__windows_t *w
     launch->item_bytes = length * each * (int64_t)gantry__k_size(launch->t);
 }
 
-/* Stretches of some rows become one item, where enough items are left for all threads. */
+/* Joins the stretches of several rows into one item, if that leaves enough items for all
+ * threads. */
 static void window_shape_join_rows(const gantry_op_call_t *call, gantry__windows_t *window,
                                    gantry__k_item_launch_t *launch) {
     const int64_t height = window->out_height,
@@ -104,7 +93,6 @@ static void window_shape_join_rows(const gantry_op_call_t *call, gantry__windows
     const int64_t item = launch->item_bytes / (int64_t)gantry__k_size(launch->t),
                   images = launch->count / window->runs.count / height;
     int64_t most = launch->count / enough;
-
     most = most < height ? most : height;
     window->band = BAND_ELEMENTS / item + 1 < most ? BAND_ELEMENTS / item + 1 : most < 1 ? 1 : most;
     launch->count = images * ((height + window->band - 1) / window->band) * window->runs.count;
@@ -121,17 +109,11 @@ int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_a
                                       .is_costly = 1,
                                       .parameters = window,
                                       .parameter_bytes = sizeof *window};
-
     launch.spans[launch.span_count++] = x->span;
-    if (filter != NULL) {
-        launch.spans[launch.span_count++] = filter->span;
-    }
+    if (filter) launch.spans[launch.span_count++] = filter->span;
     launch.spans[launch.span_count++] = out->span;
-    if (width > 0) {
-        gantry__window_stretches(call, window, width, &launch);
-    }
-    if (filter != NULL && width > 0 && gantry__k_is_serial(call)) {
+    if (width > 0) gantry__window_stretches(call, window, width, &launch);
+    if (filter && width > 0 && gantry__k_is_serial(call))
         window_shape_join_rows(call, window, &launch);
-    }
     return gantry__k_run_items(call, &launch);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums over windows, by items that are elements of the output or, on processors, stretches of
- * places (window.cl), of pixels in fold. They run over the window row by row, in float32 for
- * halves, in the same order everywhere; what lies in the padding counts for nothing.
+/* Sums over windows. An item is an element of the output. On processors it is a stretch of places
+ * (window.cl), or of pixels in fold. The sums run over the window row by row, in the same order
+ * everywhere, and in float32 for 16-bit floats. Elements in the padding are left out.
  *
  *   depthwise   each channel of the image has `depth` filters of its own: filter [rows, columns,
  *               channels, depth]
  *   convolve    each output has a filter over all channels: filter [rows, columns, channels,
- *               outputs]. Processors have better ways; on cards Conv2D goes by patches and a
- *               product
- *   fold        the other way of patches.cl: patches [batch, out_height, out_width, rows * columns
- *               * channels] are added where they were taken from; the second half of a
- *               transposed convolution */
+ *               outputs]. Processors have faster kernels, and on GPUs Conv2D uses patches and a
+ *               matrix product
+ *   fold        the inverse of patches.cl (col2im): adds patches [batch, out_height, out_width,
+ *               rows * columns * channels] to the pixels that they came from; the second half of
+ *               a transposed convolution */
 #ifdef GANTRY_ITEM_TEXT
 
 /* One element of the output. */
@@ -23,7 +23,7 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(depthwise_element)(GANTRY_GLOBAL const T *x
     const GANTRY_LONG innermost = p->planes != 0 ? 1 : filters;
     const gantry__view_t view = gantry__view(p, innermost, i);
     const GANTRY_LONG batch = p->planes != 0 ? gantry__divide_position(view.at.image, filters) : 0;
-    /* which filter */
+    /* the number of the filter */
     const GANTRY_LONG own = p->planes != 0 ? view.at.image - batch * filters : view.at.channel;
     const GANTRY_LONG image =
         p->planes != 0 ? gantry__divide_position(view.at.image, p->depth) : view.at.image;
@@ -63,8 +63,8 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(store_sums)(GANTRY_GLOBAL T *out, const C *
     }
 }
 
-/* GANTRY_HALF_SUMS or GANTRY_FEW_SUMS sums in registers: OpenCL's compilers take them apart
- * unless they are vectors. */
+/* GANTRY_HALF_SUMS or GANTRY_FEW_SUMS sums in registers. OpenCL compilers need a vector type for
+ * this; they would split an array. */
 #if defined(__OPENCL_VERSION__)
 #if GANTRY_T_IS(f64)
 GANTRY_LOOSE_TYPE(double16, double, gantry__half_sums_t);
@@ -84,7 +84,7 @@ GANTRY_LOOSE_TYPE(float8, float, gantry__few_sums_t);
 #define GANTRY_ADD_MULTIPLES(SIZE, name, SPACE, a, b) \
     name += *(a) * *(SPACE const GANTRY_##SIZE##_TYPE *)(b);
 #else
-/* gcc unrolls no longer loops. */
+/* The longest loop that gcc unrolls. */
 #define GANTRY_EACH(SIZE) for (int e = 0; e < GANTRY_##SIZE##_SUMS; ++e)
 #define GANTRY_NO_SUMS(SIZE, name) \
     C name[GANTRY_##SIZE##_SUMS];  \
@@ -103,9 +103,9 @@ GANTRY_LOOSE_TYPE(float8, float, gantry__few_sums_t);
     }
 #endif
 
-/* Adds to sums, of which the first pass over the rows makes zeros, the products of `taps` elements
- * of the windows; where a tap's place 0 is, counted from `from`, is in offsets. Up to
- * GANTRY_SUMS_AT_ONCE - 1 sums behind the last are overwritten. */
+/* Adds the products of `taps` elements of the windows to the sums, which the first pass over the
+ * rows sets to zero. offsets holds the offset of each tap's place 0 from `from`. Overwrites up to
+ * GANTRY_SUMS_AT_ONCE - 1 sums behind the last one. */
 GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_taps)(const C *from, const C *weights, const int *offsets,
                                                const int taps, const int filters,
                                                C *GANTRY_APART sums, const int count,
@@ -134,9 +134,9 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_taps)(const C *from, const C *weights, 
     }
 }
 
-/* The weights of `taps` elements of the windows, for the lines: each one's, and then the first
- * GANTRY_SUMS_AT_ONCE that follow when they are repeated, if ever needed. 0: some are not
- * finite, so that zeros do not stand for nothing. */
+/* Gathers the weights of `taps` elements of the windows for the lines: those of all filters, and
+ * then GANTRY_SUMS_AT_ONCE of them repeated, if that is needed. Returns 0 if a weight is not
+ * finite: then zeros in the lines cannot stand for the padding. */
 GANTRY_SHARED_FN int GANTRY_ITEM_FN(gather_weights)(GANTRY_GLOBAL const T *filter,
                                                     C *GANTRY_APART weights, const int taps,
                                                     const int filters, const GANTRY_LONG all) {
@@ -167,9 +167,9 @@ GANTRY_SHARED_FN int GANTRY_ITEM_FN(gather_weights)(GANTRY_GLOBAL const T *filte
         }                                              \
     }
 
-/* `pixels` pixels of a line, `count` elements each, from pixels of x `apart` from each other: each
- * element of x stands there `depth` times, a pixel's first one only `rest` times. Writes some
- * elements more. */
+/* Writes `pixels` pixels of a line, of `count` elements each, from pixels of x that are `apart`
+ * elements apart. Each element of x is repeated `depth` times, and the first one of a pixel `rest`
+ * times. Writes some elements beyond the end. */
 GANTRY_SHARED_FN void GANTRY_ITEM_FN(repeat)(GANTRY_GLOBAL const T *x, C *GANTRY_APART line,
                                              const int pixels, const GANTRY_LONG apart,
                                              const int count, const int depth, const int rest) {
@@ -194,8 +194,8 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(repeat)(GANTRY_GLOBAL const T *x, C *GANTRY
     }
 }
 
-/* A part of a line: every step_x-th pixel from `left` on of the row of x that begins with pixel
- * `row`; the filters from `own` on. */
+/* Fills a part of a line, for the filters from `own` on: every step_x-th pixel from `left` on, of
+ * the row of x that begins with pixel `row`. */
 GANTRY_SHARED_FN void GANTRY_ITEM_FN(fill_part)(GANTRY_GLOBAL const T *x, C *part,
                                                 GANTRY_PARAMETERS(gantry__windows_t) p,
                                                 const gantry__lines_t *l, const GANTRY_LONG row,
@@ -220,8 +220,8 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(fill_part)(GANTRY_GLOBAL const T *x, C *par
     GANTRY_ITEM_FN(clear_sums)(part + end * l->filters, (length - end) * l->filters);
 }
 
-/* Of rows [first, first + rows) of the windows of the block's places, from `place` of the stretch
- * on, and filters from `own` on. */
+/* Makes the lines of rows [first, first + rows) of the windows of a block, and adds their products
+ * to the sums. The block begins at `place` of the stretch and with filter `own`. */
 GANTRY_ITEM void GANTRY_ITEM_FN(add_lines)(GANTRY_GLOBAL const T *x, const C *weights, C *sums,
                                            GANTRY_PARAMETERS(gantry__windows_t) p,
                                            const gantry__stretch_t *s, const gantry__lines_t *l,
@@ -248,13 +248,14 @@ GANTRY_ITEM void GANTRY_ITEM_FN(add_lines)(GANTRY_GLOBAL const T *x, const C *we
 }
 
 #if !GANTRY_T_IS_HALF
-/* Without lines: so many filters of some places, whose windows begin at x and every x_apart
- * elements from there, and whose sums go to out and every out_apart from there. ADD: of one
- * channel all, or of a channel each. */
+/* Without lines: sums of one or GANTRY_PLACES places for a vector of filters. The places' windows
+ * begin x_apart elements apart in x, and their sums out_apart elements apart in out. ADD is
+ * GANTRY_ADD_PRODUCTS if each filter has its own channel, or GANTRY_ADD_MULTIPLES if all filters
+ * have the same one. */
 #define GANTRY_PLACE_BEGIN(SIZE, ADD, n) GANTRY_NO_SUMS(SIZE, place_##n)
 #define GANTRY_PLACE_ADD(SIZE, ADD, n) ADD(SIZE, place_##n, GANTRY_GLOBAL, from + n * x_apart, own)
-/* With x_apart GANTRY_HALF_SUMS: not places but more channels of one, whose sums alone would
- * wait for one another. */
+/* With x_apart GANTRY_HALF_SUMS: more channels of one place instead of more places. The additions
+ * of a single vector of sums would wait for one another. */
 #define GANTRY_BESIDE_ADD(SIZE, ADD, n) \
     ADD(SIZE, place_##n, GANTRY_GLOBAL, from + n * x_apart, own + n * x_apart)
 #define GANTRY_PLACE_END(SIZE, ADD, n) \
@@ -284,9 +285,9 @@ GANTRY_DEFINE_PLACES(add_channels_once, GANTRY_ONE_PLACE, PLACE, HALF, GANTRY_AD
 GANTRY_DEFINE_PLACES(add_few_channels_once, GANTRY_ONE_PLACE, PLACE, FEW, GANTRY_ADD_PRODUCTS)
 GANTRY_DEFINE_PLACES(add_filters_once, GANTRY_ONE_PLACE, PLACE, FEW, GANTRY_ADD_MULTIPLES)
 
-/* All filters of a block, GANTRY_FEW_SUMS at least for each of its channels or of them; what is
- * left of those that fill no vector is computed with the ones before, once more. Of one place
- * where out_apart is 0, else of GANTRY_PLACES. */
+/* All filters of a block, at one place if out_apart is 0, else at GANTRY_PLACES places. The block,
+ * or each of its channels, has at least GANTRY_FEW_SUMS filters. The last vector overlaps the one
+ * before it, and computes some filters twice. */
 #define GANTRY_ADD_AT(name, at_x, at)                                                         \
     if (out_apart == 0) {                                                                     \
         GANTRY_ITEM_FN(name##_once)(at_x, 0, filter + (at), taps, taps_count, out + (at), 0); \
@@ -320,9 +321,9 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_places)(
 }
 #undef GANTRY_ADD_AT
 
-/* A stretch's filters [own, own + filters) of `each` at a place: GANTRY_PLACES at once of those
- * that see all columns, the others one by one; where there are few filters, those left over of the
- * first kind once more with the ones before, unless one alone is left. */
+/* Filters [own, own + filters) of a stretch, of `each` at a place. Places whose windows have all
+ * columns inside the image are computed GANTRY_PLACES at once, the others one by one. With few
+ * filters, the last group of such places overlaps the one before it, unless one place is left. */
 GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_direct)(GANTRY_GLOBAL const T *x,
                                                   GANTRY_GLOBAL const T *filter,
                                                   GANTRY_GLOBAL T *out,
@@ -361,8 +362,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_direct)(GANTRY_GLOBAL const T *x,
 #define GANTRY_DEPTHWISE_DIRECT(...)
 #endif
 
-/* The same by lines; the filters are some of `all`. weights_are: 0: still to be gathered; 1: there;
- * 2: there and finite. Returns it. */
+/* The same by lines; the filter tensor has `all` filters. weights_are is 0 if the weights are not
+ * gathered yet, 1 if they are, 2 if they are and all are finite. Returns the new weights_are. */
 GANTRY_ITEM int GANTRY_ITEM_FN(depthwise_filters)(
     GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter, GANTRY_GLOBAL T *out,
     GANTRY_PARAMETERS(gantry__windows_t) p, const gantry__stretch_t *s,
@@ -490,8 +491,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(convolve)(GANTRY_GLOBAL const T *x, GANTRY_GLOBA
 GANTRY_ITEMS_2_1(convolve, T, T, T, gantry__windows_t)
 #endif
 
-/* A pixel was seen through element (r, c) of the window at place (y + top - r * spread) / step,
- * where that divides. */
+/* Element (r, c) of a window covers a pixel if the window is at place (y + top - r * spread) /
+ * step, and that division has no remainder. */
 #if GANTRY_RUN_MOST == 1
 GANTRY_ITEM void GANTRY_ITEM_FN(fold)(GANTRY_GLOBAL const T *patches, GANTRY_GLOBAL T *out,
                                       GANTRY_PARAMETERS(gantry__windows_t) p, const GANTRY_LONG i) {
@@ -520,8 +521,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(fold)(GANTRY_GLOBAL const T *patches, GANTRY_GLO
     out[i] = GANTRY_NARROW(sum);
 }
 #else
-/* sums[k] of the pixel's `count` channels side by side, whose first patch elements are in
- * `patches`. */
+/* Adds the patches' elements of `count` channels of the pixel to sums. */
 GANTRY_ITEM void GANTRY_ITEM_FN(fold_pixel)(GANTRY_GLOBAL const T *patches, C *sums,
                                             GANTRY_PARAMETERS(gantry__windows_t) p,
                                             const gantry__pixel_t at, const int count) {

@@ -5,7 +5,7 @@
 #include "kernels/window/window_items.h"
 
 #if GANTRY_CPU_IS_AVX512(GANTRY_CPU_VARIANT)
-/* Memory is what they wait for: with AVX2 they are as quick. */
+/* These loops wait for memory: the AVX2 ones are as fast. */
 #define GANTRY_ITEM_TYPES GANTRY_NO_TYPES
 #else
 #define GANTRY_ITEM_TEXT_FILE "kernels/window/window_sum.cl"

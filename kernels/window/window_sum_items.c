@@ -6,34 +6,31 @@
 GANTRY_K_ITEM_TEXTS(window_sum, GANTRY_WINDOW_SUM_ITEMS, gantry__text_window,
                     gantry__text_window_sum);
 
-static int32_t run_filter(gantry_op_call_t *call, uint32_t item, int goes_by_places) {
+static int32_t run_filter(gantry_op_call_t *call, uint32_t item, bool by_stretches) {
     static const gantry__window_names_t names = {"strides", "dilations"};
     const gantry_arg_t *x = call->inputs[0], *filter = call->inputs[1];
     gantry__windows_t window;
-
     gantry__window_fill(call, &names, x, call->outputs[0], filter->dims[0], filter->dims[1],
                         &window);
     window.depth = filter->dims[3];
-    return gantry__window_run(call, item, x, filter, &window,
-                              goes_by_places ? window.out_width : 0);
+    return gantry__window_run(call, item, x, filter, &window, by_stretches ? window.out_width : 0);
 }
 
 static int32_t compute_depthwise(gantry_op_call_t *call) {
-    return run_filter(call, ITEM_depthwise, 1);
+    return run_filter(call, ITEM_depthwise, true);
 }
 
 static int32_t compute_convolve(gantry_op_call_t *call) {
-    return run_filter(call, ITEM_convolve, 0);
+    return run_filter(call, ITEM_convolve, false);
 }
 
-/* The image is the output here; inputs are the patches, as [batch, y, x, rows * columns *
- * channels], and the sizes. */
+/* The output is the image. The inputs are the patches, [batch, y, x, rows * columns * channels],
+ * and the sizes. */
 static int32_t compute_fold(gantry_op_call_t *call) {
     static const gantry__window_names_t names = {"strides", "rates"};
     const gantry_arg_t *patches = call->inputs[0];
     gantry__windows_t window;
     int64_t rows, columns;
-
     gantry__window_size(call, "ksizes", &rows, &columns);
     gantry__window_fill(call, &names, call->outputs[0], patches, rows, columns, &window);
     return gantry__window_run(call, ITEM_fold, patches, NULL, &window, window.width);

@@ -417,7 +417,7 @@ static void memory_chapter_reads_the_same_on_every_backend(void **state) {
     (void)state;
     expect_run(0, "$BIN/memory_control --device CPU:0 > cpu.txt && cat cpu.txt");
     expect_in_output("OOM when allocating tensor with shape");
-    expect_in_output("Every step did what it says.");
+    expect_in_output("All expectations were met.");
     expect_run(2, "$BIN/memory_control --device GPU:99");
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     expect_run(0, "$BIN/memory_control --device GPU:0 | sed s/GPU/CPU/g | diff - cpu.txt");

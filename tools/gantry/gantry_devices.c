@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry devices: a table for people, JSON for programs. Both say the same. Initialises the
- * runtime, since only that numbers the parts of split devices and has the CPU backend say what it
- * serves with; opens no other device, but for cards that several backends see: which of them
- * serves such a card shows only when it is opened. */
+/* gantry devices: a table for people, or JSON for programs, with the same content. Initializes the
+ * runtime, because only that numbers the parts of split devices and lists the libraries of the CPU
+ * backend. Opens no other device, with one exception: if several backends see a card, opening it
+ * decides which of them serves it. */
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static const char *state_name(gantry_backend_state_t state) {
     return (size_t)state < 3 ? names[state] : "invalid";
 }
 
-/* All views, or NULL; the caller frees. */
+/* All views, or NULL. The caller frees the array. */
 static const gantry_physical_device_t **list_views(gantry_runtime_t *runtime, size_t *out_count) {
     *out_count = 0;
     if (gantry_list_device_views(runtime, 0, NULL, out_count) != GANTRY_OK) return NULL;
@@ -34,8 +34,8 @@ static gantry_device_details_t details_of(gantry_runtime_t *runtime,
     return details;
 }
 
-/* Has the runtime decide who serves a card of several views. Writes why the card cannot be
- * opened, "" when it can or need not. */
+/* Makes the runtime decide which backend serves a card with several views. Writes the reason if the
+ * card cannot be opened, else "". */
 static void decide_who_serves(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
                               char *out_error, size_t out_bytes) {
     gantry_device_details_t details = details_of(runtime, device);
@@ -55,7 +55,7 @@ static void decide_who_serves(gantry_runtime_t *runtime, const gantry_physical_d
     }
 }
 
-/* ---- what both say ---- */
+/* ---- the content of both ---- */
 
 #define MOST_PARTS 64
 
@@ -66,14 +66,14 @@ typedef struct part_t {
 
 typedef struct shown_t {
     gantry_device_details_t details;
-    uint64_t largest_allocation_bytes; /* the whole memory where the device does not say */
+    uint64_t largest_allocation_bytes; /* all of the memory if the device does not say */
     char name[64];                     /* of its first logical device; "": hidden or unlisted */
-    char error[512];                   /* why the card cannot be opened, "" */
+    char error[512];                   /* the reason why the card cannot be opened, or "" */
     part_t parts[MOST_PARTS];          /* of a split or configured device, as /GPU:N counts */
     size_t part_count;
 } shown_t;
 
-/* As the runtime numbers them: those of a smaller ordinal first. */
+/* In the order of the runtime: the smallest ordinal first. */
 static void sort_by_ordinal(gantry_logical_device_config_t *configs, size_t count) {
     for (size_t i = 1; i < count; ++i) {
         for (size_t j = i; j > 0 && configs[j].ordinal < configs[j - 1].ordinal; --j) {
@@ -84,10 +84,10 @@ static void sort_by_ordinal(gantry_logical_device_config_t *configs, size_t coun
     }
 }
 
-/* What the parts of a CPU that have no limit share. */
+/* The memory that the parts of a CPU without a limit share; 0 for other devices. */
 static uint64_t limit_of(gantry_runtime_t *runtime, const gantry_logical_device_t *device) {
     gantry_memory_info_t info = {.struct_size = sizeof info};
-    /* asking would open a card */
+    /* this query would open a card */
     if (strcmp(gantry_logical_device_type(device), "CPU") != 0) return 0;
     if (gantry_get_memory_info(runtime, gantry_logical_device_full_name(device), &info) !=
         GANTRY_OK)

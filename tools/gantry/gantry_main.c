@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry: what is in this machine and what Gantry makes of it. */
+/* gantry: shows the devices of this machine, Gantry's settings and ops, and tunes kernels. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,10 +14,11 @@ static const char usage[] =
     "       gantry tune [--device cpu:0 | opencl:0 ...] [--what NAME] [--seconds N] [--dry-run] [--list | --reset] [--verbose]\n"
     "       gantry version\n"
     "\n"
-    "devices   every backend with its state and reason, every device with its names, memory, driver and parts\n"
-    "settings  every setting with its value, who set it and what it overruled, of each device where that differs\n"
-    "ops       every op with inputs, attributes and the devices' kernels\n"
-    "tune      measures for N seconds (60) who multiplies matrices best and with what sizes, and keeps it for later runs\n";
+    "devices   lists every backend with its state and reason, and every device with its names, memory, driver and parts\n"
+    "settings  lists every setting with its value, its source and the values it overrules, for each device if these differ\n"
+    "ops       lists every op with its inputs, attributes and kernels on each device\n"
+    "tune      measures libraries and block sizes of matrix products for N seconds (60), and keeps the best for later runs\n"
+    "version   prints Gantry's version\n";
 
 void gantry_tool_log(void *user, gantry_log_level_t level, const char *text) {
     const bool *is_verbose = user;
@@ -63,8 +64,8 @@ int main(int argc, char **argv) {
     bool is_devices = strcmp(command, "devices") == 0,
          is_settings = strcmp(command, "settings") == 0;
     if (!is_devices && !is_settings && strcmp(command, "ops") != 0) return refuse(command);
-    /* a log of information would have backends open their libraries to name them; what is set is
-     * told as other programs see it */
+    /* At level info, backends would open their libraries to name them. `settings` shows the log
+     * level that other programs have. */
     if (!is_verbose && !is_settings) options.log_level = GANTRY_LEVEL_WARNING;
     gantry_runtime_t *runtime;
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry ops: what can be called, and who has kernels for it. */
+/* gantry ops: all ops, and the devices that have kernels for them. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "gantry_tool.h"
 
-/* Types that are named together where all of them are there. */
+/* A name for several types, used if a kernel has all of them. */
 typedef struct type_set_t {
     const char *name;
     size_t count;
@@ -35,8 +35,8 @@ static void append(char *out, size_t out_bytes, const char *word) {
     (void)snprintf(out + used, out_bytes - used, "%s%s", used ? " " : "", word);
 }
 
-/* Of the set's types those for which the device has a kernel of the op, or the set's name; true
- * when they are all. */
+/* Appends the set's types for which the device has a kernel of the op, or the set's name if these
+ * are all. Returns whether they are all. */
 static bool list_set(gantry_runtime_t *runtime, const char *op,
                      const gantry_logical_device_t *device, const type_set_t *set, char *out,
                      size_t out_bytes) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry settings: every setting, its value, who set it, and what that overruled. Takes no
- * device memory and initialises nothing. */
+/* gantry settings: every setting, its value, its source, and the values that it overrules. Takes no
+ * device memory and initializes no device. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static const char *source_name(gantry_setting_source_t source) {
     return (size_t)source < 4 ? names[source] : "invalid";
 }
 
-/* The listed devices, or NULL; the caller frees. */
+/* The listed devices, or NULL. The caller frees the array. */
 static const gantry_physical_device_t **list_devices(gantry_runtime_t *runtime, size_t *out_count) {
     *out_count = 0;
     if (gantry_list_physical_devices(runtime, NULL, 0, NULL, out_count) != GANTRY_OK) return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry tune: measures what can be chosen on this machine's devices and keeps the best in the
- * user's tuning file, each record as soon as it is known. Ends in time, and at once, with what
- * was kept, when interrupted. */
+/* gantry tune: measures the variants that this machine's devices offer, and keeps the best ones in
+ * the user's tuning file, each as soon as it is known. It ends when its time is up. If interrupted
+ * it ends at once, and the records stay. */
 #define _XOPEN_SOURCE 700
 
 #include "gantry_tune.h"
@@ -16,17 +16,17 @@
 #define PAUSE_MS 40 /* idle threads of a pool spin for up to some 20 ms */
 #define MOST_TASKS 64
 #define INTERRUPTED 130
-#define BUSY 0.1 /* a part of the cores' time */
+#define BUSY 0.1 /* the share of the cores' time that counts as busy */
 
 volatile sig_atomic_t tune_interrupted;
 
-/* A second one ends the program as it is. */
+/* A second signal ends the program at once. */
 static void on_interrupt(int signal_number) {
     tune_interrupted = 1;
     (void)signal(signal_number, SIG_DFL);
 }
 
-/* ---- for the parts ---- */
+/* ---- services for the parts ---- */
 
 uint64_t tune_now_ns(void) {
     struct timespec now;
@@ -40,7 +40,7 @@ bool tune_is_over(const tune_t *tune) {
 
 void tune_pause(void) { (void)nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL); }
 
-/* One of the two begins with the other: "cpu" asks for all of that kind. */
+/* Whether one of the two begins with the other: "cpu" selects all records that begin with it. */
 static bool begin_alike(const char *a, const char *b) {
     size_t length = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
     return strncmp(a, b, length) == 0;
@@ -77,7 +77,7 @@ static bool read_seconds(const char *text, double *out) {
     return end != text && *end == '\0' && *out > 0 && *out <= 86400;
 }
 
-/* NULL, or the word that is not understood. */
+/* Returns NULL, or the word that it does not understand. */
 static const char *read_options(int count, char **words, options_t *out) {
     *out = (options_t){.seconds = 60};
     for (int i = 0; i < count; ++i) {
@@ -102,7 +102,7 @@ static const char *read_options(int count, char **words, options_t *out) {
     return out->lists && out->resets ? "--list --reset" : NULL;
 }
 
-/* ---- devices and what can be tuned on each ---- */
+/* ---- devices, and the tunable parts of each ---- */
 
 typedef struct task_t {
     const gantry_physical_device_t *device;
@@ -111,7 +111,8 @@ typedef struct task_t {
 } task_t;
 
 static const struct {
-    const char *what, *backend, *type; /* type NULL: any, when it is asked for by name */
+    const char *what, *backend,
+        *type; /* of the device; "clblast", if the user names it, fits any type */
     void (*run)(tune_t *tune);
 } kinds[] = {{"cpu.matmul.float32", "cpu", "CPU", tune_cpu_products},
              {"opencl.cpu_matmul.float32", "opencl", "CPU", tune_opencl_blocks},
@@ -124,7 +125,7 @@ static bool fits(const options_t *options, const gantry_device_details_t *detail
     return by_name || strcmp(details->type, kinds[kind].type) == 0;
 }
 
-/* Devices of one name share their records. */
+/* Whether a task has a device of the same name, which shares its records. */
 static bool is_known(gantry_runtime_t *runtime, const task_t *tasks, size_t count,
                      const gantry_physical_device_t *device) {
     char name[256], other[256];
@@ -139,7 +140,7 @@ static bool is_known(gantry_runtime_t *runtime, const task_t *tasks, size_t coun
     return false;
 }
 
-/* Of the device, or of all. */
+/* Lists the tasks of the device, or of all devices if it is NULL. */
 static size_t list_tasks(gantry_runtime_t *runtime, const options_t *options,
                          const gantry_physical_device_t *device, task_t *tasks) {
     const gantry_physical_device_t *views[TUNE_MOST_VIEWS];
@@ -183,7 +184,7 @@ static int tune_all(gantry_runtime_t *runtime, const options_t *options,
         tune.deadline_ns = now >= end ? now : now + (end - now) / (count - i);
         printf("%s: %s\n", tune.details.alias, tune.details.hardware_name);
         (void)fflush(stdout);
-        if (now >= end) printf("  not tuned, the time is over\n");
+        if (now >= end) printf("  not tuned: time is up\n");
         if (now < end) tasks[i].run(&tune);
     }
     printf("%s%zu record%s %s%s\n", tune_interrupted ? "interrupted; " : "", tune.found,
@@ -192,7 +193,7 @@ static int tune_all(gantry_runtime_t *runtime, const options_t *options,
     double others = tune_machine_others(&machine);
     if (others > BUSY)
         printf(
-            "Other processes had %.0f%% of the cores' time meanwhile: tune again when the machine is idle.\n",
+            "Other processes used %.0f%% of the cores' time meanwhile: tune again when the machine is idle.\n",
             100 * others);
     return tune_interrupted ? INTERRUPTED : tune.failed > 0 ? 1 : 0;
 }
@@ -201,7 +202,7 @@ static int tune_all(gantry_runtime_t *runtime, const options_t *options,
 
 typedef struct listing_t {
     const options_t *options;
-    char name[256]; /* of the device asked for; "": all */
+    char name[256]; /* of the selected device; "": all */
     size_t count;
 } listing_t;
 
@@ -215,7 +216,7 @@ static bool print_record(void *user, const gantry_tuning_record_t *record) {
     return true;
 }
 
-/* device NULL: of all. */
+/* Lists or removes the records of the device, or of all devices if it is NULL. */
 static int list_or_reset(gantry_runtime_t *runtime, const options_t *options,
                          const gantry_physical_device_t *device) {
     listing_t listing = {.options = options};
@@ -233,7 +234,7 @@ static int list_or_reset(gantry_runtime_t *runtime, const options_t *options,
         return 1;
     }
     if (options->resets)
-        printf("%zu record%s taken out of %s\n", removed, removed == 1 ? "" : "s", path);
+        printf("%zu record%s removed from %s\n", removed, removed == 1 ? "" : "s", path);
     if (!options->resets)
         printf("%zu record%s in %s\n", listing.count, listing.count == 1 ? "" : "s", path);
     return 0;
@@ -252,8 +253,8 @@ static int run(gantry_runtime_t *runtime, const options_t *options) {
                                              : tune_all(runtime, options, device);
 }
 
-/* The backend's own name ("opencl:0") for what the user wrote, by a runtime that counts GPUs as
- * the user's others do. */
+/* Writes the backend's own name ("opencl:0") of the user's device. The runtime for this has the
+ * user's settings, because they decide which devices count as GPUs. */
 static bool read_alias(const char *device, char *out, size_t out_bytes) {
     bool is_verbose = false;
     const gantry_runtime_options_t options = {
@@ -280,7 +281,7 @@ int gantry_tool_tune(int count, char **words, const char **out_refused) {
     if (options.device) options.device = alias;
     gantry_runtime_options_t runtime_options = {
         .struct_size = sizeof runtime_options,
-        .opencl_cpu_as_gpu = GANTRY_OFF, /* so that a device's type tells which product it takes */
+        .opencl_cpu_as_gpu = GANTRY_OFF, /* a device's type decides which product it uses */
         .log = gantry_tool_log,
         .log_user = &options.is_verbose,
         .log_level = options.is_verbose ? GANTRY_LEVEL_DEBUG : GANTRY_LEVEL_WARNING};

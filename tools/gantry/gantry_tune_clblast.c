@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CLBlast's parameters: sets of its tiled kernel's, then the smallest product for which that
- * kernel, with the best set, beats the direct one. CLBlast is not tuned for cards that its
- * database does not know. */
+/* Tunes CLBlast's parameters: first the parameter set of its tiled kernel, and then the smallest
+ * product for which that kernel, with the best set, beats the direct one. CLBlast itself is tuned
+ * only for the cards in its database. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,13 +21,12 @@ static const char *const sets[] = {
 
 typedef struct search_t {
     tune_t *tune;
-    int side; /* of the products that sets are compared by */
+    int side; /* of the products that compare the sets */
     tune_matrices_t matrices;
-    bool has_first; /* a result that others are compared with */
+    bool has_first; /* a result that later ones are compared with */
 } search_t;
 
-/* GFLOP/s of products of n x n with these parameters, NULL: as CLBlast and Gantry have them; 0
- * when it failed. */
+/* The GFLOP/s of products of n x n with these parameters (NULL: the defaults); 0 if they fail. */
 static double measure(search_t *search, const char *set, int least_indirect, int n) {
     static const char *const settings[] = {"GANTRY_OPENCL_MATMUL=clblast",
                                            "GANTRY_OPENCL_CLBLAST_PARAMETERS=", NULL};
@@ -53,7 +52,7 @@ static double measure(search_t *search, const char *set, int least_indirect, int
     return gflops;
 }
 
-/* As large as goes within the time of one product; 0 when none goes at all. */
+/* The largest side within LONGEST_SECONDS; 0 if no product works. */
 static int find_side(search_t *search) {
     double gflops = measure(search, NULL, 0, LEAST_SIDE);
     int side = LEAST_SIDE;
@@ -62,14 +61,15 @@ static int find_side(search_t *search) {
     return side;
 }
 
-/* The best set so far is kept as soon as it is known. -1 when all failed or none gained. */
+/* Measures all sets and keeps the best one so far as soon as it is known. Returns its index, or -1
+ * if all failed or none is better than the default. */
 static int try_all(search_t *search) {
     int best = -1;
     double best_gflops = measure(search, NULL, 0, search->side);
-    if (best_gflops > 0) printf("%10.1f GFLOP/s  as it comes, n %d\n", best_gflops, search->side);
+    if (best_gflops > 0) printf("%10.1f GFLOP/s  default, n %d\n", best_gflops, search->side);
     for (size_t i = 0; i < SETS && !tune_interrupted; ++i) {
         if (tune_is_over(search->tune)) {
-            printf("  the time is over: %zu of %zu sets were tried\n", i, SETS);
+            printf("  time is up: %zu of %zu sets were tried\n", i, SETS);
             break;
         }
         double gflops = measure(search, sets[i], 1, search->side);
@@ -82,12 +82,13 @@ static int try_all(search_t *search) {
         best_gflops = gflops;
         tune_save(search->tune, XGEMM, sets[i]);
     }
-    if (best < 0 && !tune_interrupted) printf("  no set is better: nothing is kept\n");
+    if (best < 0 && !tune_interrupted) printf("  nothing is kept: no set is better\n");
     search->tune->failed += !(best_gflops > 0) && !tune_interrupted;
     return best;
 }
 
-/* CLBlast compares m * n * k with the third power of what is looked for here, a power of two. */
+/* Finds the smallest n, a power of two, for which the tiled kernel is better. CLBlast uses that
+ * kernel if m * n * k is at least the third power of this number. */
 static void find_least_indirect(search_t *search, const char *set) {
     char values[48];
     int n = LEAST_SIDE / 2;
@@ -102,11 +103,11 @@ static void find_least_indirect(search_t *search, const char *set) {
         n *= 2;
     }
     if (!tune_interrupted)
-        printf("  " ROUTINE ": nothing is kept, %s\n",
-               n < search->side ? "the time is over" : "the direct kernel is better");
+        printf("  " ROUTINE ": nothing is kept: %s\n",
+               n < search->side ? "time is up" : "the direct kernel is better");
 }
 
-/* A device whose backend has no CLBlast takes other kernels. */
+/* Without CLBlast, the backend uses other kernels. */
 static bool has_clblast(const tune_t *tune) {
     const char *libraries = "";
     for (size_t i = 0; i < gantry_backend_status_count(tune->runtime); ++i) {
@@ -129,7 +130,7 @@ void tune_clblast(tune_t *tune) {
         return;
     }
     const uint64_t deadline = tune->deadline_ns, now = tune_now_ns();
-    /* the rest is for the routine */
+    /* the rest of the time is for find_least_indirect */
     if (now < deadline) tune->deadline_ns = now + (deadline - now) / 4 * 3;
     search.side = find_side(&search);
     int best = search.side > 0 ? try_all(&search) : -1;

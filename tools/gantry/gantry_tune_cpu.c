@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who multiplies float32 matrices on the CPU backend: our own loops, oneDNN or OpenBLAS, measured
- * per size class in turn, round after round, so that a busy machine slows all alike. */
+/* Chooses the library for float32 products on the CPU backend: our own loops, oneDNN or OpenBLAS.
+ * For each size class they are measured in turn, round after round, so that a busy machine slows
+ * down all of them alike. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ static const struct {
                       {"onednn", "GANTRY_CPU_MATMUL=onednn"},
                       {"openblas", "GANTRY_CPU_MATMUL=openblas"}};
 
-/* As the CPU backend classes products. */
+/* The CPU backend's size classes. */
 static const struct {
     const char *name;
     size_t count;
@@ -33,7 +34,8 @@ typedef struct contest_t {
     tune_product_t products[SERVERS][TUNE_MOST_SHAPES];
 } contest_t;
 
-/* A library shows only when a product asks for it: one of the smallest that may be its. */
+/* Runs one of the smallest products that a library serves: the backend opens its library only on
+ * first need. */
 static bool has_library(const tune_try_t *tried) {
     tune_shape_t shape = {64, 64, 64};
     tune_matrices_t matrices;
@@ -55,7 +57,7 @@ static bool open_contest(contest_t *contest, tune_t *tune) {
             strstr(tune_try_libraries(&contest->tries[i], "cpu"), "matrix products: ");
         if (i > 0 && libraries && strncmp(libraries, "matrix products: own", 20) == 0) {
             contest->takes_part[i] = false;
-            printf("  %s takes no part: %s\n", servers[i].word, libraries + 17);
+            printf("  %s is not measured: %s\n", servers[i].word, libraries + 17);
         }
     }
     return contest->takes_part[0];
@@ -67,7 +69,7 @@ static void close_contest(contest_t *contest) {
 
 /* ---- one class ---- */
 
-/* Results of the same shape are compared while they are at hand: shape by shape. */
+/* Opens the products shape by shape, because results of one shape are compared with each other. */
 static void open_all(contest_t *contest, int class, tune_matrices_t *matrices,
                      bool is_in[SERVERS]) {
     memset(contest->products, 0, sizeof contest->products);
@@ -95,7 +97,7 @@ static void run_round(contest_t *contest, int class, bool is_in[SERVERS], int ro
     }
 }
 
-/* oneDNN, then our own loops, then OpenBLAS, unless a later one gains enough. */
+/* The order is oneDNN, our own loops, OpenBLAS. A later one wins only if it gains enough. */
 static int find_winner(const double gflops[SERVERS]) {
     static const int order[SERVERS] = {1, 0, 2};
     int best = -1;
@@ -113,7 +115,7 @@ static void conclude(contest_t *contest, int class, const bool is_in[SERVERS], c
         gflops[i] = is_in[i] ? tune_mean_gflops(contest->products[i], classes[class].count) : 0;
     int winner = find_winner(gflops);
     if (winner < 0) {
-        printf("  %s: not measured, there was no time\n", what);
+        printf("  %s: not measured: time is up\n", what);
         return;
     }
     int used = snprintf(values, sizeof values, "use=%s", servers[winner].word);
@@ -150,7 +152,7 @@ void tune_cpu_products(tune_t *tune) {
     contest_t contest;
     int32_t asked = gantry_get_intra_op_parallelism_threads(tune->runtime);
     unsigned threads = asked > 0 ? (unsigned)asked : tune->details.compute_units;
-    bool is_first = true; /* which is measured however short the time */
+    bool is_first = true; /* the first class is measured even if the time is too short */
     if (!open_contest(&contest, tune)) ++tune->failed;
     for (int i = 0; contest.takes_part[0] && i < CLASSES && !tune_interrupted; ++i) {
         char what[64];
@@ -159,7 +161,7 @@ void tune_cpu_products(tune_t *tune) {
                        threads);
         if (!tune_wants(tune, what)) continue;
         if (now >= deadline && !is_first) {
-            printf("  %s: not measured, the time is over\n", what);
+            printf("  %s: not measured: time is up\n", what);
             continue;
         }
         tune->deadline_ns =

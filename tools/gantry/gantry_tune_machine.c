@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What other processes did meanwhile: figures of a busy machine mislead. */
+/* Measures the load by other processes, because figures of a busy machine mislead. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdio.h>

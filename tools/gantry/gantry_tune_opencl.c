@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Block sizes of Gantry's own matrix product for OpenCL devices of type CPU: one size after the
- * other is changed, and kept changed where that gains. Each candidate is measured in turn with
- * the best so far. */
+/* Tunes the block sizes of Gantry's own matrix product for OpenCL devices of type CPU. It changes
+ * one size after the other, and keeps a change that gains. Each candidate is measured in turn with
+ * the best one so far. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,10 +14,10 @@ typedef struct blocks_t {
     int sizes[SIZES];
 } blocks_t;
 
-/* What the backend brings along comes first; then what is tried. */
+/* The backend's default comes first; the other candidates follow. */
 static const struct {
     const char *name;
-    int candidates[MOST_CANDIDATES]; /* 0 ends, but for the first */
+    int candidates[MOST_CANDIDATES]; /* ended by 0, which may also be the first one */
 } sizes[SIZES] = {{"depth", {512, 256, 384, 768, 1024}},
                   {"rows", {120, 60, 180, 240}},
                   {"columns", {1024, 512, 2048, 4096}},
@@ -82,7 +82,7 @@ static void show(const candidate_t *candidate, const char *note) {
     (void)fflush(stdout);
 }
 
-/* How many times as fast other is, both measured now; 0 when that failed. */
+/* Measures both, and returns the speed of other relative to best; 0 if a measurement fails. */
 static double compare(candidate_t *best, candidate_t *other) {
     candidate_t *const both[] = {best, other};
     for (size_t s = 0; s < SHAPES; ++s) best->products[s].seconds = other->products[s].seconds = -1;
@@ -90,8 +90,8 @@ static double compare(candidate_t *best, candidate_t *other) {
     return tune_mean_gflops(other->products, SHAPES) / tune_mean_gflops(best->products, SHAPES);
 }
 
-/* Measures the sizes against the best's; true when they are the best from now on. A gain must
- * show twice. */
+/* Measures the sizes against the best ones. Returns true if they win, and so become the best; a
+ * gain must show twice. */
 static bool try_sizes(tune_t *tune, candidate_t *best, const blocks_t *blocks,
                       tune_matrices_t *matrices) {
     candidate_t other;
@@ -129,7 +129,7 @@ static void search(tune_t *tune, candidate_t *best, tune_matrices_t *matrices) {
             is_saved = true;
         }
     }
-    if (ended && !tune_interrupted) printf("  the time is over: not all sizes were tried\n");
+    if (ended && !tune_interrupted) printf("  time is up: not all sizes were tried\n");
     if (!is_saved && !tune_interrupted) save(tune, best);
 }
 
@@ -146,7 +146,7 @@ void tune_opencl_blocks(tune_t *tune) {
     if (open_candidate(&best, tune, &blocks, &matrices)) {
         candidate_t *const alone[] = {&best};
         if (run_in_turn(alone, 1)) {
-            show(&best, ", as it comes");
+            show(&best, ", default");
             search(tune, &best, &matrices);
         }
         close_candidate(&best);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products to measure: made, checked, timed. */
+/* Makes, checks and times the matrix products that are measured. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "gantry_tune.h"
 
 #define SAMPLES 64
-#define SAMPLE_NS UINT64_C(4000000) /* of products, at least, for one figure */
+#define SAMPLE_NS UINT64_C(4000000) /* one figure is a measurement of at least this time */
 #define FLOAT_EPSILON 0x1p-24
 
 static size_t most(size_t a, size_t b) { return a > b ? a : b; }
@@ -41,9 +41,9 @@ void tune_matrices_deinit(tune_matrices_t *self) {
     *self = (tune_matrices_t){0};
 }
 
-/* ---- right or wrong ---- */
+/* ---- checks ---- */
 
-/* Sampled elements against sums in double; the bound is what float32 sums of any order keep. */
+/* Compares sampled elements with sums in double. float32 sums in any order keep the bound. */
 static bool samples_are_right(const tune_matrices_t *matrices, tune_shape_t s) {
     for (int sample = 0; sample < SAMPLES; ++sample) {
         int i = (int)((long long)sample * 7919 % s.m), j = (int)((long long)sample * 104729 % s.n);
@@ -60,7 +60,8 @@ static bool samples_are_right(const tune_matrices_t *matrices, tune_shape_t s) {
     return true;
 }
 
-/* All elements; those of a and b are at most about 1. */
+/* Compares all elements with those of the first result. The elements of a and b are at most about
+ * 1. */
 static bool agrees_with_first(const tune_matrices_t *matrices, tune_shape_t s) {
     const double bound = 2 * (double)s.k * (s.k + 2) * FLOAT_EPSILON;
     for (size_t i = 0; i < (size_t)s.m * (size_t)s.n; ++i) {

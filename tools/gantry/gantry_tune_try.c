@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One setting, tried by a runtime of its own. */
+/* The trial of a setting, in a runtime of its own. */
 #define _XOPEN_SOURCE 700
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define MOST_SETTINGS 4
 
-/* The device has not been opened yet, so that it will read what is put here. */
+/* Writes the records before the device is opened, which then reads them. */
 static bool put_records(const tune_try_t *self, const char *alias, const tune_record_t *records) {
     const gantry_physical_device_t *device;
     if (gantry_find_physical_device(self->runtime, alias, &device) != GANTRY_OK) return false;
@@ -38,7 +38,8 @@ bool tune_try_open(tune_try_t *self, const tune_t *tune, const char *backend,
     *self = (tune_try_t){0};
     for (size_t i = 0; settings[i] && i < MOST_SETTINGS; ++i) extra[i + 1] = settings[i];
     if (records && !make_folder(self)) {
-        (void)fprintf(stderr, "gantry: no folder for a file can be made in TMPDIR or /tmp\n");
+        (void)fprintf(stderr,
+                      "gantry: a folder for the tuning file cannot be made in TMPDIR or /tmp\n");
         return false;
     }
     if (records) (void)snprintf(file, sizeof file, "GANTRY_TUNING_FILE=%s/records", self->folder);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Debian's oneDNN brings libgomp, whose threads would stand beside ours; so each of our threads
- * calls it for its own stripe of C and asks libgomp, for that thread and that call only, for one
- * thread. OpenBLAS's number of threads is one setting for the whole process: it is set to 1, and
- * the threads that loading it made are ended, unless the process had loaded OpenBLAS before us,
- * whose owner then decides. */
+/* oneDNN and OpenBLAS run on our threads only: each thread calls the library for its own stripe of
+ * C. Debian's oneDNN uses libgomp, which would add threads of its own. So a thread sets libgomp's
+ * number of threads to 1 before the call and restores it after; that setting is per thread.
+ * OpenBLAS has one setting for the whole process. It is set to 1, and the threads that OpenBLAS
+ * made when it was loaded are ended. If the program loaded OpenBLAS before Gantry, its settings
+ * stay. */
 #define _GNU_SOURCE
 #include "kernels/matmul/cpu_blas.h"
 
@@ -12,6 +13,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,11 +39,11 @@ enum { CHOICE_AUTO = 0, CHOICE_ONEDNN, CHOICE_OPENBLAS, CHOICE_OWN };
 #define MIDDLE_MULTIPLICATIONS (INT64_C(896) * 896 * 896)
 #define THIN_SIDE 32
 
-/* One library, tried at most once. */
+/* One library. Gantry tries to open it at most once. */
 typedef struct {
-    int is_tried;
-    int is_usable;
-    char text[128]; /* its name with the file's, or why it cannot be used */
+    bool is_tried;
+    bool is_usable;
+    char text[128]; /* name and file of the library, or why it cannot be used */
 } library_t;
 
 struct gantry__cpu_blas_t {
@@ -51,16 +53,16 @@ struct gantry__cpu_blas_t {
     gantry_device_info_t info; /* struct_size 0: records are not looked up */
     uint32_t threads;
     pthread_mutex_t lock;
-    atomic_int is_looked_up; /* tuned is constant from then on, */
+    atomic_bool is_looked_up; /* true: tuned is constant */
     gantry__cpu_tuned_t tuned[CLASSES];
-    atomic_int is_open; /* and what is below from then on */
+    atomic_bool is_open; /* true: all members below are constant, except `before` */
     int serving[CLASSES];
     library_t libraries[3]; /* by GANTRY_CPU_BLAS_... */
     dnnl_sgemm_fn dnnl_sgemm;
     set_threads_fn set_threads; /* libgomp's, NULL when oneDNN has another runtime */
     get_threads_fn get_threads;
     cblas_sgemm_fn cblas_sgemm;
-    char before[640]; /* listed until it is open; "": not written yet */
+    char before[640]; /* the description until is_open; "": not written yet */
     char description[640];
 };
 
@@ -68,9 +70,7 @@ struct gantry__cpu_blas_t {
 
 int gantry__cpu_product_class(int64_t m, int64_t n, int64_t k) {
     int64_t multiplications = m * n * k;
-    if (m < THIN_SIDE || n < THIN_SIDE) {
-        return GANTRY_CPU_PRODUCT_THIN;
-    }
+    if (m < THIN_SIDE || n < THIN_SIDE) return GANTRY_CPU_PRODUCT_THIN;
     return multiplications <= SMALL_MULTIPLICATIONS    ? GANTRY_CPU_PRODUCT_SMALL
            : multiplications <= MIDDLE_MULTIPLICATIONS ? GANTRY_CPU_PRODUCT_MIDDLE
                                                        : GANTRY_CPU_PRODUCT_LARGE;
@@ -80,11 +80,8 @@ int gantry__cpu_product_class(int64_t m, int64_t n, int64_t k) {
 
 static int parse_choice(const char *text) {
     static const char *const names[] = {"auto", "onednn", "openblas", "own"};
-    for (int i = 0; text != NULL && i < 4; ++i) {
-        if (strcmp(text, names[i]) == 0) {
-            return i;
-        }
-    }
+    for (int i = 0; text && i < 4; ++i)
+        if (strcmp(text, names[i]) == 0) return i;
     return -1;
 }
 
@@ -93,7 +90,7 @@ int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level,
     const char *option = host->option(host->self, "GANTRY_CPU_MATMUL");
     gantry__cpu_blas_t *blas = host->reallocate(host->self, NULL, 0, sizeof *blas);
     *out_blas = NULL;
-    if (blas == NULL) {
+    if (!blas) {
         return host->set_error(host->self, GANTRY_RESOURCE_EXHAUSTED, "errno", 0,
                                "No memory for the CPU backend's matrix products");
     }
@@ -102,7 +99,7 @@ int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level,
     blas->simd_level = simd_level;
     blas->choice = parse_choice(option);
     if (blas->choice < 0) {
-        if (option != NULL && option[0] != '\0') {
+        if (option && option[0] != '\0') {
             char text[160];
             snprintf(
                 text, sizeof text,
@@ -112,8 +109,8 @@ int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level,
         }
         blas->choice = CHOICE_AUTO;
     }
-    atomic_init(&blas->is_looked_up, 0);
-    atomic_init(&blas->is_open, 0);
+    atomic_init(&blas->is_looked_up, false);
+    atomic_init(&blas->is_open, false);
     if (pthread_mutex_init(&blas->lock, NULL) != 0) {
         host->reallocate(host->self, blas, sizeof *blas, 0);
         return host->set_error(host->self, GANTRY_RESOURCE_EXHAUSTED, "errno", 0,
@@ -130,7 +127,7 @@ void gantry__cpu_blas_set_device(gantry__cpu_blas_t *blas, const gantry_device_i
 }
 
 void gantry__cpu_blas_release(gantry__cpu_blas_t *blas) {
-    if (blas != NULL) {
+    if (blas) {
         pthread_mutex_destroy(&blas->lock);
         blas->host->reallocate(blas->host->self, blas, sizeof *blas, 0);
     }
@@ -138,154 +135,142 @@ void gantry__cpu_blas_release(gantry__cpu_blas_t *blas) {
 
 /* ---- libraries ---- */
 
-/* POSIX lets a data pointer carry a function; C does not: the bytes are copied. */
-static int find_symbol(void *library, const char *name, void *out_function, size_t size) {
+/* dlsym returns a function as a data pointer. C has no conversion between the two, so the bytes are
+ * copied. */
+static bool find_symbol(void *library, const char *name, void *out_function, size_t size) {
     void *symbol = dlsym(library, name);
     memcpy(out_function, &symbol, size);
-    return symbol != NULL;
+    return symbol;
 }
 
-static int open_onednn(gantry__cpu_blas_t *blas, library_t *out) {
+static bool open_onednn(gantry__cpu_blas_t *blas, library_t *out) {
     static const char *const names[] = {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        if (library == NULL) {
-            continue;
-        }
+        if (!library) continue;
         if (!find_symbol(library, "dnnl_sgemm", &blas->dnnl_sgemm, sizeof blas->dnnl_sgemm)) {
             snprintf(out->text, sizeof out->text, "%s lacks dnnl_sgemm", names[i]);
-            return 0;
+            return false;
         }
         if (!find_symbol(library, "omp_set_num_threads", &blas->set_threads,
                          sizeof blas->set_threads) ||
             !find_symbol(library, "omp_get_max_threads", &blas->get_threads,
-                         sizeof blas->get_threads)) {
+                         sizeof blas->get_threads))
             blas->set_threads = NULL;
-        }
         snprintf(out->text, sizeof out->text, "oneDNN (%s)", names[i]);
-        return 1;
+        return true;
     }
     snprintf(out->text, sizeof out->text, "libdnnl.so.3 and libdnnl.so.2 not found");
-    return 0;
+    return false;
 }
 
-/* OpenBLAS with threads of its own makes one for each core when it is loaded. Its own way to end
- * them, which it goes before every fork, leaves it able to make them again should somebody else
- * ask for them. */
+/* Loading an OpenBLAS with threads of its own starts one for each core. blas_thread_shutdown_,
+ * which OpenBLAS calls before every fork, ends them; OpenBLAS can start them again if the program
+ * asks for them. */
 static void use_one_thread(void *library) {
     enum { OWN_THREADS = 1 };
     set_threads_fn set_threads;
     get_threads_fn get_parallel;
     shutdown_fn shut_down;
-    if (find_symbol(library, "openblas_set_num_threads", &set_threads, sizeof set_threads)) {
+    if (find_symbol(library, "openblas_set_num_threads", &set_threads, sizeof set_threads))
         set_threads(1);
-    }
     if (find_symbol(library, "openblas_get_parallel", &get_parallel, sizeof get_parallel) &&
         find_symbol(library, "blas_thread_shutdown_", &shut_down, sizeof shut_down) &&
-        get_parallel() == OWN_THREADS) {
+        get_parallel() == OWN_THREADS)
         shut_down();
-    }
 }
 
-static int open_openblas(gantry__cpu_blas_t *blas, library_t *out) {
+static bool open_openblas(gantry__cpu_blas_t *blas, library_t *out) {
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         void *before = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        if (library == NULL) {
-            continue;
-        }
+        if (!library) continue;
         if (!find_symbol(library, "cblas_sgemm", &blas->cblas_sgemm, sizeof blas->cblas_sgemm)) {
             snprintf(out->text, sizeof out->text, "%s lacks cblas_sgemm", names[i]);
-            return 0;
+            return false;
         }
-        if (before == NULL) {
-            use_one_thread(library);
-        }
+        if (!before) use_one_thread(library);
         snprintf(out->text, sizeof out->text, "OpenBLAS (%s)", names[i]);
-        return 1;
+        return true;
     }
     snprintf(out->text, sizeof out->text, "libopenblas.so.0 not found");
-    return 0;
+    return false;
 }
 
-/* ---- before one is opened ---- */
+/* ---- checks before a library is opened ---- */
 
-/* What one may map: OpenBLAS has a buffer for each thread, and waits for ever where it does not get
- * it; oneDNN ends the process. Of the machine's memory they take what they touch. */
-static int cpu_blas_has_room(const gantry__cpu_blas_t *blas, library_t *out) {
-    const uint64_t left = gantry__cpu_machine_room("");
+/* Whether ulimit leaves enough address space. OpenBLAS maps a buffer for each thread, and waits for
+ * ever if it gets none; oneDNN ends the process. The machine's free memory does not matter, because
+ * they touch only a part of the buffers. */
+static bool has_address_space(const gantry__cpu_blas_t *blas, library_t *out) {
+    const uint64_t left = gantry__cpu_machine_unused_limit("");
     const uint64_t needed = (256 + 64 * (uint64_t)blas->threads) << 20;
-    if (left >= needed) {
-        return 1;
-    }
+    if (left >= needed) return true;
     snprintf(out->text, sizeof out->text,
              "not opened: ulimit leaves this process %llu MiB of memory, and it may take %llu",
              (unsigned long long)(left >> 20), (unsigned long long)(needed >> 20));
-    return 0;
+    return false;
 }
 
 static void *do_nothing(void *argument) { return argument; }
 
-/* OpenBLAS interrupts the process where it cannot make a thread. */
-static int has_threads(library_t *out) {
+/* Whether this process can start a thread. OpenBLAS raises SIGINT if it cannot. */
+static bool can_start_thread(library_t *out) {
     pthread_t thread;
     int code = pthread_create(&thread, NULL, do_nothing, NULL);
     if (code == 0) {
         pthread_join(thread, NULL);
-        return 1;
+        return true;
     }
     snprintf(out->text, sizeof out->text, "not opened: no thread can be made: %s (ulimit -u)",
              strerror(code));
-    return 0;
+    return false;
 }
 
-static int is_usable(gantry__cpu_blas_t *blas, int library) {
+static bool try_to_open(gantry__cpu_blas_t *blas, int library, library_t *out) {
+    if (library == GANTRY_CPU_BLAS_OWN) return true;
+    if (!has_address_space(blas, out)) return false;
+    if (library == GANTRY_CPU_BLAS_ONEDNN) return open_onednn(blas, out);
+    return can_start_thread(out) && open_openblas(blas, out);
+}
+
+static bool is_usable(gantry__cpu_blas_t *blas, int library) {
     library_t *wanted = &blas->libraries[library];
     if (!wanted->is_tried) {
-        wanted->is_tried = 1;
-        wanted->is_usable = library == GANTRY_CPU_BLAS_OWN     ? 1
-                            : !cpu_blas_has_room(blas, wanted) ? 0
-                            : library == GANTRY_CPU_BLAS_ONEDNN
-                                ? open_onednn(blas, wanted)
-                                : has_threads(wanted) && open_openblas(blas, wanted);
+        wanted->is_tried = true;
+        wanted->is_usable = try_to_open(blas, library, wanted);
     }
     return wanted->is_usable;
 }
 
-/* ---- who serves ---- */
+/* ---- the choice for each class ---- */
 
-static int is_tuned(const gantry__cpu_tuned_t *tuned) {
-    for (int i = 0; i < CLASSES; ++i) {
-        if (tuned[i].use >= 0) {
-            return 1;
-        }
-    }
-    return 0;
+static bool is_tuned(const gantry__cpu_tuned_t *tuned) {
+    for (int i = 0; i < CLASSES; ++i)
+        if (tuned[i].use >= 0) return true;
+    return false;
 }
 
-/* The host is asked without a lock of ours: it may log. */
-static void look_up(gantry__cpu_blas_t *blas) {
+/* Reads the records. Holds no lock while it calls the host, which may log. */
+static void read_records(gantry__cpu_blas_t *blas) {
+    if (atomic_load_explicit(&blas->is_looked_up, memory_order_acquire)) return;
     gantry__cpu_tuned_t tuned[CLASSES];
-    if (atomic_load_explicit(&blas->is_looked_up, memory_order_acquire)) {
-        return;
-    }
     memset(tuned, 0, sizeof tuned);
     for (int i = 0; i < CLASSES; ++i) {
         tuned[i].use = -1;
-        if (blas->choice == CHOICE_AUTO && blas->info.struct_size != 0) {
+        if (blas->choice == CHOICE_AUTO && blas->info.struct_size != 0)
             gantry__cpu_tuned_find(blas->host, &blas->info, blas->threads, i, &tuned[i]);
-        }
     }
     pthread_mutex_lock(&blas->lock);
     if (!atomic_load_explicit(&blas->is_looked_up, memory_order_relaxed)) {
         memcpy(blas->tuned, tuned, sizeof tuned);
-        atomic_store_explicit(&blas->is_looked_up, 1, memory_order_release);
+        atomic_store_explicit(&blas->is_looked_up, true, memory_order_release);
     }
     pthread_mutex_unlock(&blas->lock);
 }
 
-/* For a class that nothing was measured of. */
+/* The choice for a class without a record. */
 static int choose_by_rule(gantry__cpu_blas_t *blas, const char **out_why) {
     static const char *const options[] = {NULL, "GANTRY_CPU_MATMUL=onednn",
                                           "GANTRY_CPU_MATMUL=openblas", "GANTRY_CPU_MATMUL=own"};
@@ -326,16 +311,14 @@ static void cpu_blas_append(char *text, size_t bytes, const char *format, ...) {
     va_end(arguments);
 }
 
-/* What the libraries tried say of themselves. */
+/* Appends the text of every library that was tried. */
 static void describe_libraries(const gantry__cpu_blas_t *blas, char *text, size_t bytes) {
-    for (int i = GANTRY_CPU_BLAS_ONEDNN; i <= GANTRY_CPU_BLAS_OPENBLAS; ++i) {
-        if (blas->libraries[i].is_tried) {
+    for (int i = GANTRY_CPU_BLAS_ONEDNN; i <= GANTRY_CPU_BLAS_OPENBLAS; ++i)
+        if (blas->libraries[i].is_tried)
             cpu_blas_append(text, bytes, "; %s", blas->libraries[i].text);
-        }
-    }
 }
 
-/* One rule for all classes. */
+/* The line if no class has a record, so that one rule chose for all of them. */
 static void describe_rule(gantry__cpu_blas_t *blas, int serving, const char *why) {
     char *text = blas->description;
     size_t bytes = sizeof blas->description;
@@ -350,14 +333,14 @@ static void describe_rule(gantry__cpu_blas_t *blas, int serving, const char *why
     }
 }
 
-/* "small oneDNN (own 41.5, oneDNN 48.0)", class by class; serving NULL: what the records wish
- * for. */
+/* "small oneDNN (own 41.5, oneDNN 48.0)", class by class. If serving is NULL, the line names the
+ * libraries of the records. */
 static void describe_classes(const gantry__cpu_tuned_t *tuned, const int *serving, char *text,
                              size_t bytes) {
     const char *measured = "";
     cpu_blas_append(text, bytes, "matrix products of float32 in GFLOP/s:");
     for (int i = 0; i < CLASSES; ++i) {
-        int serves = serving != NULL ? serving[i] : tuned[i].use;
+        int serves = serving ? serving[i] : tuned[i].use;
         cpu_blas_append(text, bytes, "%s %s ", i > 0 ? "," : "", gantry__cpu_product_name(i));
         if (tuned[i].use < 0) {
             cpu_blas_append(text, bytes, "%s (not measured)",
@@ -365,9 +348,7 @@ static void describe_classes(const gantry__cpu_tuned_t *tuned, const int *servin
             continue;
         }
         cpu_blas_append(text, bytes, "%s", gantry__cpu_blas_name(serves));
-        if (tuned[i].figures[0] != '\0') {
-            cpu_blas_append(text, bytes, " (%s)", tuned[i].figures);
-        }
+        if (tuned[i].figures[0] != '\0') cpu_blas_append(text, bytes, " (%s)", tuned[i].figures);
         measured = strcmp(tuned[i].measured, measured) > 0 ? tuned[i].measured : measured;
     }
     cpu_blas_append(text, bytes, "; measured %s", measured);
@@ -375,7 +356,7 @@ static void describe_classes(const gantry__cpu_tuned_t *tuned, const int *servin
 
 static void cpu_blas_open_all(gantry__cpu_blas_t *blas) {
     const char *why = "";
-    int has_missing = 0;
+    bool has_missing = false;
     for (int i = 0; i < CLASSES; ++i) {
         int wish = blas->tuned[i].use;
         if (wish < 0) {
@@ -397,17 +378,17 @@ static void cpu_blas_open_all(gantry__cpu_blas_t *blas) {
     describe_libraries(blas, blas->description, sizeof blas->description);
 }
 
-int gantry__cpu_blas_is_open(gantry__cpu_blas_t *blas) {
+bool gantry__cpu_blas_is_open(gantry__cpu_blas_t *blas) {
     return atomic_load_explicit(&blas->is_open, memory_order_acquire);
 }
 
 int gantry__cpu_blas_choose(gantry__cpu_blas_t *blas, int64_t m, int64_t n, int64_t k) {
     if (!gantry__cpu_blas_is_open(blas)) {
-        look_up(blas);
+        read_records(blas);
         pthread_mutex_lock(&blas->lock);
         if (!atomic_load_explicit(&blas->is_open, memory_order_relaxed)) {
             cpu_blas_open_all(blas);
-            atomic_store_explicit(&blas->is_open, 1, memory_order_release);
+            atomic_store_explicit(&blas->is_open, true, memory_order_release);
         }
         pthread_mutex_unlock(&blas->lock);
     }
@@ -420,13 +401,9 @@ const char *gantry__cpu_blas_library(gantry__cpu_blas_t *blas) {
         "matrix products: oneDNN if found (GANTRY_CPU_MATMUL=onednn), opened on first need",
         "matrix products: OpenBLAS if found (GANTRY_CPU_MATMUL=openblas), opened on first need",
         "matrix products: own (GANTRY_CPU_MATMUL=own)"};
-    if (gantry__cpu_blas_is_open(blas)) {
-        return blas->description;
-    }
-    look_up(blas);
-    if (!is_tuned(blas->tuned)) {
-        return before[blas->choice];
-    }
+    if (gantry__cpu_blas_is_open(blas)) return blas->description;
+    read_records(blas);
+    if (!is_tuned(blas->tuned)) return before[blas->choice];
     pthread_mutex_lock(&blas->lock);
     if (blas->before[0] == '\0') {
         describe_classes(blas->tuned, NULL, blas->before, sizeof blas->before);
@@ -438,27 +415,22 @@ const char *gantry__cpu_blas_library(gantry__cpu_blas_t *blas) {
 
 /* ---- a product ---- */
 
-int32_t gantry__cpu_blas_sgemm(gantry__cpu_blas_t *blas, int library, int transpose_a,
-                               int transpose_b, int64_t m, int64_t n, int64_t k, const float *a,
+int32_t gantry__cpu_blas_sgemm(gantry__cpu_blas_t *blas, int library, bool transpose_a,
+                               bool transpose_b, int64_t m, int64_t n, int64_t k, const float *a,
                                int64_t a_stride, const float *b, int64_t b_stride, float *c,
                                int64_t c_stride) {
     if (library == GANTRY_CPU_BLAS_ONEDNN) {
-        int threads = blas->set_threads != NULL ? blas->get_threads() : 1;
-        if (threads != 1) {
-            blas->set_threads(1);
-        }
+        int threads = blas->set_threads ? blas->get_threads() : 1;
+        if (threads != 1) blas->set_threads(1);
         int code = blas->dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f,
                                     a, a_stride, b, b_stride, 0.0f, c, c_stride);
-        if (threads != 1) {
-            blas->set_threads(threads);
-        }
+        if (threads != 1) blas->set_threads(threads);
         return code;
     }
     const int row_major = 101, plain = 111, transposed = 112;
     if (m > INT_MAX || n > INT_MAX || k > INT_MAX || a_stride > INT_MAX || b_stride > INT_MAX ||
-        c_stride > INT_MAX) {
+        c_stride > INT_MAX)
         return -1;
-    }
     blas->cblas_sgemm(row_major, transpose_a ? transposed : plain, transpose_b ? transposed : plain,
                       (int)m, (int)n, (int)k, 1.0f, a, (int)a_stride, b, (int)b_stride, 0.0f, c,
                       (int)c_stride);

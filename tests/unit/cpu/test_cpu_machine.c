@@ -128,7 +128,7 @@ static void machine_limits_of_the_process_bind(void **state) {
 
     write_limits(root, "unlimited", "unlimited");
     memory_is(root, 6000, 8000);
-    assert_true(gantry__cpu_machine_room(root) == UINT64_MAX);
+    assert_true(gantry__cpu_machine_unused_limit(root) == UINT64_MAX);
     write_limits(root, "4096000", "unlimited");
     memory_is(root, 1000, 4000);
     write_limits(root, "1024000", "unlimited"); /* set when more was taken already */
@@ -138,7 +138,7 @@ static void machine_limits_of_the_process_bind(void **state) {
     /* more than the machine has, and 5400 KiB of it left */
     write_limits(root, "8601600", "unlimited");
     memory_is(root, 5400, 8000);
-    assert_int_equal(gantry__cpu_machine_room(root), 5400 * 1024);
+    assert_int_equal(gantry__cpu_machine_unused_limit(root), 5400 * 1024);
 }
 
 #define WITH_ROOT(test) cmocka_unit_test_setup_teardown(test, make_root, remove_root)

@@ -318,7 +318,7 @@ static void pool_loop_does_not_wait_for_threads_that_have_not_begun(void **state
     marks.grain = 1;
     gantry__cpu_parallel_for(&device.device, 3, 1, mark, &marks); /* starts them */
     while (atomic_load(&pool->sleepers) != 2) {
-        rest_a_little();
+        pause_core();
     }
     atomic_store(&pool->sleepers, 0); /* as it looks to the caller when they are on their way */
     for (int round = 1; round <= 100; ++round) {
