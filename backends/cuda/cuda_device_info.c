@@ -92,9 +92,9 @@ static void cuda_device_info_fill_numbers(asked_t *asked) {
     uint32_t major = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     uint32_t minor = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     info->type = GANTRY_DEVICE_TYPE_GPU;
-    info->flags = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_INTEGRATED) != 0
-                      ? GANTRY_DEVICE_INTEGRATED | GANTRY_DEVICE_HOST_BACKED
-                      : 0;
+    info->flags = GANTRY_DEVICE_WAITS_FOR_PAGEABLE;
+    if (cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_INTEGRATED) != 0)
+        info->flags |= GANTRY_DEVICE_INTEGRATED | GANTRY_DEVICE_HOST_BACKED;
     info->compute_units = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     if (info->compute_units == 0) { /* work is cut into as many parts */
         info->compute_units = 1;

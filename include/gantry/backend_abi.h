@@ -122,7 +122,10 @@ enum {
     /* work is done when the submitting slot returns; streams may run at the same time */
     GANTRY_DEVICE_SYNCHRONOUS = 1 << 4,
     /* the driver keeps on disk what it compiled, and a binary costs compiling again */
-    GANTRY_DEVICE_KEEPS_PROGRAMS = 1 << 5
+    GANTRY_DEVICE_KEEPS_PROGRAMS = 1 << 5,
+    /* a transfer of host memory that is not from host_alloc may return only when all work before it
+     * on its stream is done; the core then waits before it locks the stream */
+    GANTRY_DEVICE_WAITS_FOR_PAGEABLE = 1 << 6
 };
 
 /* Kinds of program text a device accepts. */

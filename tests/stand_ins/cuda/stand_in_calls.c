@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stand_in_pocl.h"
 #include "stand_in_settings.h"
 
 #define FUNCTIONS 256
@@ -305,6 +306,7 @@ const stand_in_control_t *stand_in_control(void) {
         .abandoned = stand_in__abandoned,
         .used_bytes = control_used_bytes,
         .complaints = control_complaints,
+        .hold = stand_in__hold,
     };
 
     return &control;

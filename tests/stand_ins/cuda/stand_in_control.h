@@ -84,6 +84,8 @@ typedef struct stand_in_control_t {
     /* What no real driver would have survived: a pointer that nobody allocated, bytes written
      * outside an allocation. How often, and the last one in words (up to text_bytes). */
     uint64_t (*complaints)(char *out_text, uint32_t text_bytes);
+    /* 1: kernels launched from now on begin only after a call with 0 */
+    void (*hold)(int is_held);
 } stand_in_control_t;
 
 typedef const stand_in_control_t *(*stand_in_control_fn)(void);
