@@ -54,6 +54,27 @@ static void products_of_batches_are_right(void **state) {
     core_close(&core);
 }
 
+/* More batches than a grid has blocks in z, with a rest; also behind an outer dimension. */
+static void products_of_70000_batches_are_right(void **state) {
+    static const product_t products[] = {
+        {.a_rank = 3, .b_rank = 3, .a_dims = {70000, 2, 3}, .b_dims = {70000, 3, 2}},
+        {.a_rank = 4, .b_rank = 4, .a_dims = {2, 65536, 1, 2}, .b_dims = {1, 65536, 2, 1}},
+        {.a_rank = 2, .b_rank = 3, .a_dims = {1, 2}, .b_dims = {129025, 2, 1}}};
+    fixture_t fixture;
+    core_t core;
+
+    (void)state;
+    open_all(&core, &fixture, NULL, NULL);
+    for (size_t i = 0; i < sizeof products / sizeof products[0]; ++i) {
+        product_t p = products[i];
+
+        p.is_batched = 1;
+        p.dtype = GANTRY_FLOAT32;
+        check_product(&core, &p);
+    }
+    core_close(&core);
+}
+
 /* float32 numbers that each shorter type rounds elsewhere: 1 + 2^-20 keeps all its bits in float32
  * alone, 1 + 2^-9 is no bfloat16, and 2^20 is no float16. */
 static void float32_products_round_inputs_as_the_option_says(void **state) {
@@ -241,6 +262,7 @@ int main(void) {
         cmocka_unit_test(products_of_each_form_are_right),
         cmocka_unit_test(products_at_odd_addresses_are_right),
         cmocka_unit_test(products_of_batches_are_right),
+        cmocka_unit_test(products_of_70000_batches_are_right),
         cmocka_unit_test(float32_products_round_inputs_as_the_option_says),
         cmocka_unit_test(bfloat16_on_a_card_before_8_0_is_left_to_the_portable_kernels),
         cmocka_unit_test(product_over_nothing_is_zero),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One thread waits for a kernel that does not end; the others go on submitting work and reading
- * what is ready. The stand-in for NVIDIA's driver holds the kernel. A copy to or from memory that is
- * not pinned returns when all work before it is done, so no lock may be held around it. */
+ * what is ready. The stand-in for NVIDIA's driver holds the kernel. A copy of memory that is not
+ * pinned returns when all work before it is done, so no lock may be held around it. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
