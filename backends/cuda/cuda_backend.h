@@ -45,6 +45,7 @@ struct gantry_backend_instance_t {
     uint32_t record_count;
     uint32_t record_capacity;
     bool has_private_contexts;
+    bool waits_by_blocking;        /* threads that wait sleep; GANTRY_CUDA_WAIT=block */
     bool is_started;               /* cuInit succeeded */
     unsigned int float32_products; /* GANTRY__CUBLAS_COMPUTE_32F, or a faster one */
     char version[24];              /* "CUDA 12.9", the driver's */
@@ -57,7 +58,7 @@ struct gantry_backend_instance_t {
     gantry__nvml_t nvml;
     gantry__cudnn_t cudnn;
     gantry__nccl_t nccl;
-    char libraries[4096];
+    char libraries[8192];
 };
 
 struct gantry_backend_device_t {

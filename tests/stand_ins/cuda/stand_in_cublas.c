@@ -84,7 +84,7 @@ static int end_part(int code, void *handle, int kind, void (*end)(stand_in_objec
 }
 
 STAND_IN_API size_t cublasLtGetVersion(void);
-size_t cublasLtGetVersion(void) { return 120900; }
+size_t cublasLtGetVersion(void) { return (size_t)stand_in__machine()->cublas; }
 
 STAND_IN_API const char *cublasLtGetStatusString(int status);
 const char *cublasLtGetStatusString(int status) {

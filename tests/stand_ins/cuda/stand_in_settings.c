@@ -15,6 +15,7 @@ void stand_in__default_machine(stand_in_machine_t *out_machine) {
     out_machine->context_bytes = 8u << 20;
     out_machine->driver = 12090;
     out_machine->nvrtc = 12090;
+    out_machine->cublas = 120900;
     out_machine->cudnn = 91900;
     out_machine->nccl = 22809;
     out_machine->has_peers = 1;
@@ -179,6 +180,8 @@ static int set_one(stand_in_machine_t *machine, const char *key, char *value) {
         machine->driver = number;
     } else if (strcmp(key, "nvrtc") == 0) {
         machine->nvrtc = number;
+    } else if (strcmp(key, "cublas") == 0) {
+        machine->cublas = number;
     } else if (strcmp(key, "cudnn") == 0) {
         machine->cudnn = number;
     } else if (strcmp(key, "nccl") == 0) {

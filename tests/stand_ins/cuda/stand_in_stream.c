@@ -430,6 +430,7 @@ int cuEventSynchronize(void *handle) {
     if (place.capture != 0) return stand_in__refuse_place(&place);
     marker = take_marker(event);
     if (marker == NULL) return CUDA_OK;
+    stand_in__count((event->flags & 1) != 0 ? "waits that block" : "waits that poll");
     stand_in__pocl()->clWaitForEvents(1, &marker);
     stand_in__pocl()->clReleaseEvent(marker);
     return code_of_context(event->object.context);

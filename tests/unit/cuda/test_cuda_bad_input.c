@@ -140,7 +140,7 @@ static void has_new_card(machine_t *m) {
 static void no_compiler_for_the_card_leaves_products_and_the_cpu(void **state) {
     (void)state;
     on_machine("devices=1", has_no_nvrtc);
-    on_machine("cc=5.0;nvrtc=13000", has_old_card);
+    on_machine("cc=5.0;nvrtc=13000;driver=13000", has_old_card);
     on_machine("cc=12.0;nvrtc=12040", has_new_card);
 }
 
