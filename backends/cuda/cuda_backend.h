@@ -169,6 +169,10 @@ gantry__cu_result_t gantry__cuda_record_fill(const gantry_backend_instance_t *in
 void gantry__cuda_record_point(const gantry_backend_instance_t *instance,
                                gantry__cuda_record_t *record);
 
+/* Of the architectures that NVRTC compiles for, the one for a card of this compute capability; 0:
+ * none. */
+int gantry__cuda_arch_choose(const int *archs, int count, int capability);
+
 /* ---- cuda_backend.c ---- */
 
 /* Opens NVML on the first call. */

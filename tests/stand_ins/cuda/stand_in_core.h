@@ -61,7 +61,7 @@ typedef struct stand_in_context_t stand_in_context_t;
 
 typedef struct stand_in_device_t {
     int number; /* before CUDA_VISIBLE_DEVICES */
-    char pci[16];
+    char pci[20];
     uint8_t uuid[16];
     int major;
     int minor;

@@ -92,17 +92,17 @@ static int parse_uuid(const char *text, uint8_t out[16]) {
     return digits == 32 ? 0 : -1;
 }
 
-static int parse_pci(const char *text, char out[16]) {
+static int parse_pci(const char *text, char out[20]) {
     unsigned domain;
     unsigned bus;
     unsigned slot;
     unsigned function;
 
-    if (sscanf(text, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4 || domain > 0xffff ||
-        bus > 0xff || slot > 0x1f || function > 7) {
+    if (sscanf(text, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4 || bus > 0xff ||
+        slot > 0x1f || function > 7) {
         return -1;
     }
-    snprintf(out, 16, "%04X:%02X:%02X.%X", domain, bus, slot, function);
+    snprintf(out, 20, "%04X:%02X:%02X.%X", domain, bus, slot, function);
     return 0;
 }
 

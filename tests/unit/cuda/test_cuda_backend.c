@@ -304,40 +304,6 @@ static void context_is_the_cards_own_or_a_private_one(void **state) {
     fixture_close(&fixture);
 }
 
-static void wait_as_told(const char *wait, uint64_t blocking, uint64_t polling) {
-    const stand_in_control_t *control = fixture_control();
-    fixture_t fixture;
-    gantry_backend_event_t *event = NULL;
-
-    control->reset();
-    fixture_init(&fixture);
-    fixture_set(&fixture, "GANTRY_CUDA_CONTEXT", "private");
-    if (wait) fixture_set(&fixture, "GANTRY_CUDA_WAIT", wait);
-    fixture_open_instance(&fixture);
-    fixture_open_devices(&fixture);
-    assert_ok(fixture.backend->event->create(fixture.device[0], &event));
-    assert_ok(fixture.backend->event->record(event, fixture.stream[0]));
-    assert_ok(fixture.backend->event->synchronize(event));
-    assert_ok(fixture.backend->stream->synchronize(fixture.stream[0]));
-    fixture.backend->event->destroy(event);
-    assert_int_equal(control->calls("waits that block"), blocking);
-    assert_int_equal(control->calls("waits that poll"), polling);
-    assert_int_equal(control->calls("contexts that block"), blocking > 0 ? FIXTURE_DEVICES : 0);
-    fixture_close(&fixture);
-}
-
-/* With block every wait goes by an event for which a thread may sleep, that for a stream too. */
-static void threads_wait_for_a_card_as_the_option_says(void **state) {
-    fixture_t fixture;
-
-    (void)state;
-    wait_as_told(NULL, 0, 1);
-    wait_as_told("auto", 0, 1);
-    wait_as_told("block", 2, 0);
-    open_with_option(&fixture, "GANTRY_CUDA_WAIT", "sleep", GANTRY_INVALID_ARGUMENT);
-    assert_error_has("GANTRY_CUDA_WAIT is \"sleep\"; auto and block are accepted");
-}
-
 /* ---- memory and transfers ---- */
 
 static void memory_is_counted_and_its_end_is_said(void **state) {
@@ -621,7 +587,6 @@ int main(void) {
         cmocka_unit_test(library_in_a_toolkits_folder_is_found),
         cmocka_unit_test(places_of_cudnn_and_nccl_say_why_they_are_empty),
         cmocka_unit_test(context_is_the_cards_own_or_a_private_one),
-        cmocka_unit_test(threads_wait_for_a_card_as_the_option_says),
         cmocka_unit_test(open_out_of_memory_gives_all_back),
         cmocka_unit_test(memory_is_counted_and_its_end_is_said),
         cmocka_unit_test(card_memory_needs_no_context),
