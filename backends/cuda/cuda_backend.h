@@ -73,9 +73,9 @@ struct gantry_backend_device_t {
     atomic_ullong peers_tried; /* bit: index of a device whose memory we asked to reach */
     pthread_mutex_t lock;      /* guards what follows */
     bool has_tried_cublas;
-    gantry__cublas_handle_t cublas;                     /* NULL: not made, or refused */
-    gantry__cublas_plan_t *plans[GANTRY__CUBLAS_PLANS]; /* used last, NULL behind the last one */
-    uint64_t plan_uses;
+    gantry__cublas_handle_t cublas; /* NULL: not made, or refused */
+    gantry__cublas_table_t plans;
+    gantry__cublas_table_t answers; /* whether the library has a way for a form at all */
 };
 
 struct gantry_backend_stream_t {

@@ -35,8 +35,8 @@ static uint32_t optional_number(asked_t *asked, unsigned int attribute) {
 
 /* ---- what identifies the card ---- */
 
-/* Virtual machines number domains with all 32 bits, so a negative answer is one, too. The address of
- * a function of the card is always 0: others are its sound and its USB port. */
+/* Virtual machines number domains with all 32 bits, so a negative answer is one, too. The address
+ * of a function of the card is always 0: others are its sound and its USB port. */
 static void cuda_device_info_find_pci(asked_t *asked) {
     int domain = 0;
     gantry__cu_result_t native = asked->cu->cuDeviceGetAttribute(

@@ -294,9 +294,7 @@ static bool has_algorithm(const gantry_op_call_t *call, const gantry__matmul_sha
     if (gantry__cuda_enter(device) != GANTRY__CU_SUCCESS) {
         return true; /* compute() finds that out, too, and says so */
     }
-    gantry__cublas_plan_t *plan = NULL;
-    gantry__cublas_status_t native = gantry__cublas_plan_take(device, &form, &plan);
-    if (native == GANTRY__CUBLAS_SUCCESS) gantry__cublas_plan_give(device, plan);
+    gantry__cublas_status_t native = gantry__cublas_plan_ask(device, &form);
     gantry__cuda_leave(device);
     return native != GANTRY__CUBLAS_NOT_SUPPORTED && native != GANTRY__CUBLAS_ARCH_MISMATCH;
 }
