@@ -141,7 +141,10 @@ enum {
     GANTRY_DEVICE_SYNCHRONOUS = 1 << 4,
     /** The driver has its own on-disk program cache. Asking it for a binary would recompile, so
      * the core does not. */
-    GANTRY_DEVICE_KEEPS_PROGRAMS = 1 << 5
+    GANTRY_DEVICE_KEEPS_PROGRAMS = 1 << 5,
+    /** A transfer of host memory that is not from host_alloc may return only when all work before
+     * it on its stream is done. The core then waits before it locks the stream. */
+    GANTRY_DEVICE_WAITS_FOR_PAGEABLE = 1 << 6
 };
 
 /** Kinds of program text that a device accepts. */

@@ -16,6 +16,7 @@
 #include "device/device_table.h"
 #include "device/fault_text.h"
 #include "device/loss.h"
+#include "device/transfer.h"
 
 typedef struct gantry_logical_device_t logical_t;
 
@@ -220,7 +221,7 @@ static gantry_status_t fetch_slots(logical_t *device, uint32_t first, uint32_t c
 static gantry_status_t fetch_slot(const gantry__fault_t *fault, uint32_t place, slot_t *out) {
     logical_t *device = fault->device;
     GANTRY__TRY(gantry__loss_check(device));
-    GANTRY__TRY(gantry__stream_wait_for(&device->streams[GANTRY_STREAM_TO_HOST], &fault->point, 1));
+    GANTRY__TRY(gantry__reads_wait_for(device, fault->point));
     GANTRY__TRY(fetch_slots(device, place, 1, out));
     gantry__point_passed(fault->point);
     return GANTRY_OK;
@@ -348,7 +349,7 @@ static gantry_status_t fetch_listed(logical_t *device, const kept_t *kept, uint3
         if (kept[i].fault->point.count > last.count) last = kept[i].fault->point;
     }
     GANTRY__TRY(gantry__loss_check(device));
-    GANTRY__TRY(gantry__stream_follow(&device->streams[GANTRY_STREAM_TO_HOST], &last, 1));
+    GANTRY__TRY(gantry__reads_follow(device, last));
     return fetch_slots(device, first, slot_count, out);
 }
 

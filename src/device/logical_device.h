@@ -28,6 +28,7 @@ struct gantry_logical_device_t {
     bool imitates_launches;
     bool synchronous;
     bool host_addressable;
+    bool waits_for_pageable;
     int32_t index;     /* N of GPU:N; -1: reached by alias only */
     uint32_t position; /* in the table */
     char name[80];     /* "/device:GPU:0" */

@@ -53,6 +53,7 @@ void gantry__logical_device_bind(gantry_logical_device_t *device) {
     const physical_t *view = gantry__logical_view(device);
     device->backend = view->backend->table;
     device->synchronous = (view->info.flags & GANTRY_DEVICE_SYNCHRONOUS) != 0;
+    device->waits_for_pageable = (view->info.flags & GANTRY_DEVICE_WAITS_FOR_PAGEABLE) != 0;
     device->host_addressable = (view->info.flags & GANTRY_DEVICE_HOST_ADDRESSABLE) != 0;
     imitate(device);
 }

@@ -49,9 +49,18 @@ static gantry_status_t submit_to_device(gantry__buffer_t *target, uint64_t offse
     return gantry__loss_note(device, status);
 }
 
+/* Waits for all that the stream waits for, however it ends. The driver would wait in the transfer
+ * itself, under the stream's lock. */
+static void settle_pageable(const logical_t *device, gantry__stream_t *stream) {
+    if (!device->waits_for_pageable) return;
+    gantry__stream_begin(stream);
+    (void)gantry__point_wait((gantry__point_t){stream, gantry__stream_end(stream)});
+}
+
 static gantry_status_t copy_and_wait(gantry__buffer_t *target, uint64_t offset_bytes,
                                      const void *source, uint64_t size_bytes,
                                      gantry__point_t *out_ready) {
+    settle_pageable(target->device, &target->device->streams[GANTRY_STREAM_TO_DEVICE]);
     GANTRY__TRY(submit_to_device(target, offset_bytes, source, size_bytes, out_ready));
     return gantry__point_wait(*out_ready);
 }
@@ -103,6 +112,22 @@ gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *sou
     return gantry__copy_part_from_host(target, 0, source, size_bytes, out_ready);
 }
 
+/* The stream for reads may still wait for a copy to another card, which counts on it. */
+gantry_status_t gantry__reads_wait_for(logical_t *device, gantry__point_t point) {
+    gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
+    if (!device->waits_for_pageable) return gantry__stream_wait_for(stream, &point, 1);
+    GANTRY__TRY(gantry__point_wait(point));
+    (void)gantry__point_wait((gantry__point_t){stream, atomic_load(&stream->submitted)});
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__reads_follow(logical_t *device, gantry__point_t point) {
+    if (!device->waits_for_pageable)
+        return gantry__stream_follow(&device->streams[GANTRY_STREAM_TO_HOST], &point, 1);
+    (void)gantry__point_wait(point);
+    return gantry__reads_wait_for(device, (gantry__point_t){NULL, 0});
+}
+
 gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes,
                                      uint64_t size_bytes, gantry__point_t ready) {
     if (size_bytes == 0) return GANTRY_OK;
@@ -112,7 +137,7 @@ gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uin
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
     gantry_span_t span = {source->span.region, source->span.offset_bytes + offset_bytes,
                           size_bytes};
-    GANTRY__TRY(gantry__stream_wait_for(stream, &ready, 1));
+    GANTRY__TRY(gantry__reads_wait_for(device, ready));
     gantry__stream_begin(stream);
     gantry_status_t status =
         (gantry_status_t)device->backend->transfer->to_host(stream->handle, target, &span);

@@ -12,6 +12,7 @@
 
 #include "device/fault.h"
 #include "device/loss.h"
+#include "device/transfer.h"
 
 static gantry__call_t *from_abi(gantry_op_call_t *abi) { return abi->core; }
 
@@ -227,11 +228,24 @@ static int32_t serve_fail(gantry_op_call_t *abi, int32_t code, const char *text)
         code > 0 && code <= GANTRY_DATA_LOSS ? (gantry_status_t)code : GANTRY_UNKNOWN, "%s", text);
 }
 
-/* Uses the compute stream itself: all work of the kernel is in front, whoever submitted it. */
-static int32_t call_read_part(gantry__call_t *call, const gantry_span_t *part, void *target) {
+/* Usually the compute stream itself: all work of the kernel is in front, whoever submitted it.
+ * Where the driver would wait for all of that under the stream's lock, this thread waits, and the
+ * stream for reads serves. */
+static int32_t call_reading_stream(gantry__call_t *call, gantry__stream_t **out_stream) {
     gantry__stream_t *stream = compute_stream(call);
+    *out_stream = stream;
+    if (!call->device->waits_for_pageable) return GANTRY_OK;
     gantry__stream_begin(stream);
-    int32_t code = call->device->backend->transfer->to_host(call->abi.stream, target, part);
+    const gantry__point_t submitted = {stream, gantry__stream_end(stream)};
+    *out_stream = &call->device->streams[GANTRY_STREAM_TO_HOST];
+    return (int32_t)gantry__reads_wait_for(call->device, submitted);
+}
+
+static int32_t call_read_part(gantry__call_t *call, const gantry_span_t *part, void *target) {
+    gantry__stream_t *stream;
+    GANTRY__TRY(call_reading_stream(call, &stream));
+    gantry__stream_begin(stream);
+    int32_t code = call->device->backend->transfer->to_host(stream->handle, target, part);
     uint64_t count = gantry__stream_end(stream);
     code = call_note(call, code);
     gantry_status_t status = gantry__point_wait((gantry__point_t){stream, count});

@@ -69,17 +69,20 @@ static void names_are_a_fixed_list(void **state) {
                                         "cuda_nccl",
                                         "cuda_nvml",
                                         "cuda_nvrtc",
+                                        "cuda_wait",
                                         "opencl_clblast_parameters",
                                         "opencl_library",
                                         "opencl_matmul",
                                         "tuning_file",
+                                        "conda_prefix",
                                         "cuda_device_order",
                                         "cuda_home",
                                         "cuda_path",
                                         "cuda_visible_devices",
                                         "tf_enable_gpu_garbage_collection",
                                         "tf_force_gpu_allow_growth",
-                                        "tf_gpu_host_mem_limit_in_mb"};
+                                        "tf_gpu_host_mem_limit_in_mb",
+                                        "virtual_env"};
     assert_int_equal(gantry_setting_count(), sizeof names / sizeof names[0]);
     for (size_t i = 0; i < gantry_setting_count(); ++i)
         assert_string_equal(gantry_setting_name(i), names[i]);
