@@ -443,6 +443,11 @@ typedef struct gantry_call_services_t {
     /* optional (a core that has it says so by struct_size). After fault: words for it, copied, in
      * place of those that the core has for the slot's code. */
     void (*fault_words)(gantry_op_call_t *call, const gantry_fault_words_t *words);
+    /* optional (a core that has it says so by struct_size). What a kernel that `kernel` gave needs
+     * of the device: the slot kernel_info of gantry_program_ops_t; a device without that slot
+     * leaves all but struct_size 0. */
+    int32_t (*kernel_info)(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
+                           gantry_kernel_info_t *out_info);
 } gantry_call_services_t;
 
 struct gantry_op_call_t {

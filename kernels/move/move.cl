@@ -204,7 +204,7 @@ GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantr
 
 #else
 
-/* One work-group of 128 for each square tile. The column that pads the block keeps work-items
+/* One work-group of 128 or 64 for each square tile. The column that pads the block keeps work-items
  * out of each other's memory bank. */
 GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry__tiles_t, p)) {
     GANTRY_TAKE(gantry__tiles_t, p)

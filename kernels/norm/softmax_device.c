@@ -70,7 +70,7 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
     uint64_t size = gantry__k_size(most.out);
     int64_t pieces = gantry__reduce_chunks(length);
     uint32_t local = gantry__k_is_serial(call) ? 1 : gantry__k_local_for(call, UINT64_MAX);
-    uint64_t items = (uint64_t)(rows * pieces) * local;
+    const uint64_t groups = (uint64_t)(rows * pieces);
     gantry__reduce_shape_t shape;
     /* there is room for them there, but for halves' terms, which are float32 */
     gantry_span_t terms = output->span;
@@ -97,7 +97,8 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
         gantry_launch_arg_t args[] = {
             gantry__k_span(input), gantry__k_raw_span(largest), gantry__k_raw_span(terms),
             gantry__k_scalar(&length, sizeof length), gantry__k_scalar(&pieces, sizeof pieces)};
-        status = gantry__k_launch_1d(call, term_kernel, items, local, args, 5);
+        status = gantry__k_launch_groups(call, term_kernel, groups,
+                                         gantry__k_local_within(call, term_kernel, local), args, 5);
     }
     if (status == 0) {
         status = gantry__portable_reduce(call, &shape, &total, &terms, &sum);
@@ -109,7 +110,9 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
                                       gantry__k_span(output),
                                       gantry__k_scalar(&length, sizeof length),
                                       gantry__k_scalar(&pieces, sizeof pieces)};
-        status = gantry__k_launch_1d(call, result_kernel, items, local, args, 6);
+        status =
+            gantry__k_launch_groups(call, result_kernel, groups,
+                                    gantry__k_local_within(call, result_kernel, local), args, 6);
     }
     return status;
 }
