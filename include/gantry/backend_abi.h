@@ -122,7 +122,9 @@ enum {
     /* work is done when the submitting slot returns; streams may run at the same time */
     GANTRY_DEVICE_SYNCHRONOUS = 1 << 4,
     /* the driver keeps on disk what it compiled, and a binary costs compiling again */
-    GANTRY_DEVICE_KEEPS_PROGRAMS = 1 << 5
+    GANTRY_DEVICE_KEEPS_PROGRAMS = 1 << 5,
+    /* local memory is a part of global memory: a copy into it gains nothing */
+    GANTRY_DEVICE_LOCAL_IS_GLOBAL = 1 << 6
 };
 
 /* Kinds of program text a device accepts. */

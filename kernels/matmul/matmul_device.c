@@ -57,14 +57,17 @@ static uint64_t matmul_device_cut(matmul_t *plan, int64_t rows, int64_t columns,
 }
 
 /* Elements of C per work-item and side: more of them read local memory less, but leave a large
- * device idle on small products, and have to fit into registers and local memory. */
+ * device idle on small products, and have to fit into registers and local memory. Devices whose
+ * local memory is global have few registers, too (Mali). */
 static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_t batches,
                       int most) {
     const int32_t dtype = call->outputs[0]->dtype;
     /* as it is summed */
     const uint64_t size = gantry__k_is_half(dtype) ? sizeof(float) : gantry__k_size(dtype);
+    const int is_global = (call->device_info->flags & GANTRY_DEVICE_LOCAL_IS_GLOBAL) != 0;
+    const int start = (size > 4 || is_global) && most > 4 ? 4 : most;
     const int64_t enough = 2 * (int64_t)call->device_info->compute_units;
-    for (int each = size > 4 && most > 4 ? 4 : most; each > 1; each /= 2) {
+    for (int each = start; each > 1; each /= 2) {
         const int64_t side = 16 * each;
         const int64_t groups =
             (plan->m + side - 1) / side * ((plan->n + side - 1) / side) * batches;

@@ -4,7 +4,7 @@
  *
  * Settings, of GANTRY_TEST_HOSTILE or of hostile_layer_set, are name=number with ; between them:
  *
- *   gpu=1           the type is GPU
+ *   gpu=1           the type is GPU, and local memory lies on the chip
  *   units=N         compute units
  *   local=N         bytes of local memory
  *   local_global=1  local memory is a part of global memory
@@ -163,9 +163,9 @@ static CL_API_ENTRY cl_int CL_API_CALL layer_clGetDeviceInfo(cl_device_id device
                 return give_number(CL_DEVICE_TYPE_GPU, sizeof(cl_ulong), size, value, needed);
             break;
         case CL_DEVICE_LOCAL_MEM_TYPE:
-            if (find_setting("local_global", &number))
-                return give_number(number ? CL_GLOBAL : CL_LOCAL, sizeof(cl_uint), size, value,
-                                   needed);
+            if (is_on("gpu"))
+                return give_number(is_on("local_global") ? CL_GLOBAL : CL_LOCAL, sizeof(cl_uint),
+                                   size, value, needed);
             break;
         case CL_DEVICE_DOUBLE_FP_CONFIG:
             if (find_setting("double", &number) && number == 0)
@@ -380,7 +380,8 @@ static CL_API_ENTRY cl_int CL_API_CALL layer_clEnqueueNDRangeKernel(
         items *= global[d];
         if (local) in_group *= local[d];
     }
-    if (find_setting("group", &limit) && in_group > limit) return CL_INVALID_WORK_GROUP_SIZE;
+    if (find_setting("group", &limit) && limit > 0 && in_group > limit)
+        return CL_INVALID_WORK_GROUP_SIZE;
     if (is_on("log") || is_on("dry")) log_launch(kernel, queue, items, in_group);
     come(queue, CL_FALSE);
     if (is_on("dry")) return target->clEnqueueMarkerWithWaitList(queue, waits, wait_list, event);

@@ -267,7 +267,8 @@ _Static_assert(GANTRY_DEVICE_TYPE_CPU == 1 && GANTRY_DEVICE_TYPE_GPU == 2 &&
                "device types");
 _Static_assert(GANTRY_DEVICE_INTEGRATED == 1 && GANTRY_DEVICE_HOST_BACKED == 2 &&
                    GANTRY_DEVICE_HOST_ADDRESSABLE == 4 && GANTRY_DEVICE_LAZY_COMMIT == 8 &&
-                   GANTRY_DEVICE_SYNCHRONOUS == 16 && GANTRY_DEVICE_KEEPS_PROGRAMS == 32,
+                   GANTRY_DEVICE_SYNCHRONOUS == 16 && GANTRY_DEVICE_KEEPS_PROGRAMS == 32 &&
+                   GANTRY_DEVICE_LOCAL_IS_GLOBAL == 64,
                "device flags");
 _Static_assert(GANTRY_PROGRAM_OPENCL_C == 1 && GANTRY_PROGRAM_CUDA_C == 2, "program kinds");
 _Static_assert(GANTRY_STREAM_COMPUTE == 0 && GANTRY_STREAM_TO_DEVICE == 1 &&

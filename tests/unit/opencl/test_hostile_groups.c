@@ -123,8 +123,8 @@ static void what_fits_nowhere_names_kernel_and_limit(void **state) {
     char message[1024];
     size_t bytes;
     assert_null(compute(runtime, "/GPU:0", make_softmax, &bytes, message, sizeof message));
-    if (!strstr(message, "\"softmax_group\"") || !strstr(message, "a work-group of 64 work-items") ||
-        !strstr(message, "at most 32"))
+    if (!strstr(message, "\"softmax_group\"") ||
+        !strstr(message, "a work-group of 64 work-items") || !strstr(message, "at most 32"))
         fail_msg("%s", message);
     gantry_runtime_release(runtime);
 }
