@@ -21,6 +21,9 @@
 #define DEVICE_BOARD_NAME_AMD 0x4038
 #define DEVICE_WAVEFRONT_WIDTH_AMD 0x4043
 #define TOPOLOGY_PCIE_AMD 1
+/* cl_intel_device_attribute_query */
+#define DEVICE_EUS_PER_SUB_SLICE_INTEL 0x4254
+#define INTEL_VENDOR_ID 0x8086u
 #define DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE 0x1067 /* OpenCL 3.0 */
 
 /* Every type that needs no more than OpenCL's integers and float32: a half is stored as 16 bits. */
@@ -187,6 +190,8 @@ static const char *refusal(const asked_t *asked, const char *version, const char
         return "the driver says that it is not available";
     if ((opencl_device_info_number(asked, CL_DEVICE_ENDIAN_LITTLE) == CL_TRUE) != is_little)
         return "its byte order is not the host's";
+    if (opencl_device_info_number(asked, CL_DEVICE_GLOBAL_MEM_SIZE) == 0)
+        return "it says that it has no memory";
     if (strcmp(profile, "FULL_PROFILE") != 0 &&
         !has_extension(asked->extensions, "cles_khr_int64")) {
         return "it has no 64-bit integers";
@@ -208,6 +213,26 @@ static void fill_flags(const asked_t *asked) {
                opencl_device_info_number(asked, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE) {
         info->flags |= GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_INTEGRATED;
     }
+    if (info->type == GANTRY_DEVICE_TYPE_GPU &&
+        number32(asked, CL_DEVICE_LOCAL_MEM_TYPE) == CL_GLOBAL)
+        info->flags |= GANTRY_DEVICE_LOCAL_IS_GLOBAL;
+}
+
+/* Compute units, in the sense that our kernels count in: what one work-group occupies. NVIDIA, AMD,
+ * Mali and Mesa count these. Intel's own driver counts execution units, some of which make a
+ * sub-slice; a driver that does not tell how many has the number of most generations. */
+static uint32_t count_units(const asked_t *asked) {
+    enum { MOST_UNITS = 1 << 16, USUAL_EUS = 8 };
+    uint32_t units = number32(asked, CL_DEVICE_MAX_COMPUTE_UNITS);
+    if (asked->record->info.type == GANTRY_DEVICE_TYPE_GPU &&
+        strncmp(asked->record->platform_name, "Intel", 5) == 0 &&
+        number32(asked, CL_DEVICE_VENDOR_ID) == INTEL_VENDOR_ID) {
+        bool is_told = has_extension(asked->extensions, "cl_intel_device_attribute_query");
+        uint32_t eus = is_told ? number32(asked, DEVICE_EUS_PER_SUB_SLICE_INTEL) : 0;
+        units /= eus > 0 ? eus : USUAL_EUS;
+    }
+    /* work is cut into as many parts: a driver that says 0 or nonsense shall not spoil it */
+    return units < 1 ? 1 : units < MOST_UNITS ? units : MOST_UNITS;
 }
 
 static uint64_t base_alignment(const asked_t *asked) {
@@ -221,12 +246,11 @@ static uint64_t base_alignment(const asked_t *asked) {
 
 static void opencl_device_info_fill_numbers(const asked_t *asked) {
     gantry_device_info_t *info = &asked->record->info;
-    info->compute_units = number32(asked, CL_DEVICE_MAX_COMPUTE_UNITS);
-    if (info->compute_units == 0) { /* work is cut into as many parts */
-        info->compute_units = 1;
-    }
+    info->compute_units = count_units(asked);
     info->total_bytes = opencl_device_info_number(asked, CL_DEVICE_GLOBAL_MEM_SIZE);
     info->largest_allocation_bytes = opencl_device_info_number(asked, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    if (info->largest_allocation_bytes == 0 || info->largest_allocation_bytes > info->total_bytes)
+        info->largest_allocation_bytes = info->total_bytes;
     info->base_alignment_bytes = base_alignment(asked);
     info->local_memory_bytes = opencl_device_info_number(asked, CL_DEVICE_LOCAL_MEM_SIZE);
     info->dtype_mask = PLAIN_TYPES;

@@ -144,7 +144,9 @@ enum {
     GANTRY_DEVICE_KEEPS_PROGRAMS = 1 << 5,
     /** A transfer of host memory that is not from host_alloc may return only when all work before
      * it on its stream is done. The core then waits before it locks the stream. */
-    GANTRY_DEVICE_WAITS_FOR_PAGEABLE = 1 << 6
+    GANTRY_DEVICE_WAITS_FOR_PAGEABLE = 1 << 6,
+    /** Local memory is a part of global memory: a copy into it gains nothing. */
+    GANTRY_DEVICE_LOCAL_IS_GLOBAL = 1 << 7
 };
 
 /** Kinds of program text that a device accepts. */
@@ -501,6 +503,11 @@ typedef struct gantry_call_services_t {
                     uint64_t size_bytes);
     /** optional. After fault: a text for it, copied, in place of the core's text for the code. */
     void (*fault_words)(gantry_op_call_t *call, const gantry_fault_words_t *words);
+    /* optional (a core that has it says so by struct_size). What a kernel that `kernel` gave needs
+     * of the device: the slot kernel_info of gantry_program_ops_t; a device without that slot
+     * leaves all but struct_size 0. */
+    int32_t (*kernel_info)(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
+                           gantry_kernel_info_t *out_info);
 } gantry_call_services_t;
 
 struct gantry_op_call_t {

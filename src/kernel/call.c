@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "device/fault.h"
 #include "device/loss.h"
@@ -97,19 +98,26 @@ static int32_t check_work_group(const gantry__call_t *call, const gantry_backend
                          gantry__logical_view(call->device)->info.max_work_group_size);
 }
 
+static int32_t serve_kernel_info(gantry_op_call_t *abi, gantry_backend_kernel_t *kernel,
+                                 gantry_kernel_info_t *out_info) {
+    const gantry_program_ops_t *ops = from_abi(abi)->device->backend->program;
+    uint32_t size = out_info->struct_size;
+    memset(out_info, 0, size);
+    out_info->struct_size = size;
+    if (!GANTRY_ABI_HAS(ops, kernel_info) || !ops->kernel_info) return GANTRY_OK;
+    return ops->kernel_info(kernel, out_info);
+}
+
 /* The local memory that the kernel declares and the launch's arguments take together. If the driver
  * does not report the first, it counts as 0. */
-static int32_t check_local_memory(const gantry__call_t *call, gantry_backend_kernel_t *kernel,
+static int32_t check_local_memory(gantry__call_t *call, gantry_backend_kernel_t *kernel,
                                   const gantry_launch_t *launch) {
-    const gantry_program_ops_t *ops = call->device->backend->program;
     gantry_kernel_info_t info = {.struct_size = sizeof info};
     uint64_t arguments = 0, limit = call->device->info.local_memory_bytes;
     for (uint32_t i = 0; i < launch->arg_count; ++i) {
         if (launch->args[i].kind == GANTRY_LAUNCH_LOCAL) arguments += launch->args[i].size_bytes;
     }
-    if (!GANTRY_ABI_HAS(ops, kernel_info) || !ops->kernel_info ||
-        ops->kernel_info(kernel, &info) != 0)
-        info.local_bytes = 0;
+    if (serve_kernel_info(&call->abi, kernel, &info) != GANTRY_OK) info.local_bytes = 0;
     if (info.local_bytes + arguments <= limit) return GANTRY_OK;
     char need[128];
     (void)snprintf(need, sizeof need,
@@ -121,7 +129,7 @@ static int32_t check_local_memory(const gantry__call_t *call, gantry_backend_ker
 }
 
 /* ResourceExhausted for a launch that the card could run but the imitated device could not. */
-static int32_t check_launch(const gantry__call_t *call, gantry_backend_kernel_t *kernel,
+static int32_t check_launch(gantry__call_t *call, gantry_backend_kernel_t *kernel,
                             const gantry_launch_t *launch) {
     int32_t code = check_work_group(call, kernel, launch);
     return code != GANTRY_OK ? code : check_local_memory(call, kernel, launch);
@@ -141,6 +149,7 @@ static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kern
     gantry__stream_begin(stream);
     int32_t code = call->device->backend->program->launch(abi->stream, kernel, launch);
     (void)gantry__stream_end(stream);
+    if (code == GANTRY_OK) gantry__stream_keep_busy(stream);
     return call_note(call, code);
 }
 
@@ -190,6 +199,7 @@ static int32_t serve_copy(gantry_op_call_t *abi, const gantry_span_t *target,
     gantry__stream_begin(stream);
     int32_t code = call->device->backend->transfer->copy(abi->stream, target, source);
     (void)gantry__stream_end(stream);
+    if (code == GANTRY_OK) gantry__stream_keep_busy(stream);
     return call_note(call, code);
 }
 
@@ -203,6 +213,7 @@ static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, co
     int32_t code =
         call->device->backend->transfer->fill(abi->stream, target, pattern, pattern_bytes);
     (void)gantry__stream_end(stream);
+    if (code == GANTRY_OK) gantry__stream_keep_busy(stream);
     return call_note(call, code);
 }
 
@@ -281,6 +292,7 @@ static const gantry_call_services_t services = {
     .fail = serve_fail,
     .read = serve_read,
     .fault_words = serve_fault_words,
+    .kernel_info = serve_kernel_info,
 };
 
 void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device,

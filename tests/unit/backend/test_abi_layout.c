@@ -162,7 +162,7 @@ SLOT(gantry_attr_t, f, 24);
 SLOT(gantry_attr_t, s, 32);
 SLOT(gantry_attr_t, list, 40);
 
-SIZE(gantry_call_services_t, 88);
+SIZE(gantry_call_services_t, 96);
 SLOT(gantry_call_services_t, struct_size, 0);
 SLOT(gantry_call_services_t, scratch, 8);
 SLOT(gantry_call_services_t, allocate_output, 16);
@@ -174,6 +174,7 @@ SLOT(gantry_call_services_t, fault, 56);
 SLOT(gantry_call_services_t, fail, 64);
 SLOT(gantry_call_services_t, read, 72);
 SLOT(gantry_call_services_t, fault_words, 80);
+SLOT(gantry_call_services_t, kernel_info, 88);
 
 SIZE(gantry_fault_words_t, 184);
 SLOT(gantry_fault_words_t, struct_size, 0);
@@ -267,7 +268,7 @@ _Static_assert(GANTRY_DEVICE_TYPE_CPU == 1 && GANTRY_DEVICE_TYPE_GPU == 2 &&
 _Static_assert(GANTRY_DEVICE_INTEGRATED == 1 && GANTRY_DEVICE_HOST_BACKED == 2 &&
                    GANTRY_DEVICE_HOST_ADDRESSABLE == 4 && GANTRY_DEVICE_LAZY_COMMIT == 8 &&
                    GANTRY_DEVICE_SYNCHRONOUS == 16 && GANTRY_DEVICE_KEEPS_PROGRAMS == 32 &&
-                   GANTRY_DEVICE_WAITS_FOR_PAGEABLE == 64,
+                   GANTRY_DEVICE_WAITS_FOR_PAGEABLE == 64 && GANTRY_DEVICE_LOCAL_IS_GLOBAL == 128,
                "device flags");
 _Static_assert(GANTRY_PROGRAM_OPENCL_C == 1 && GANTRY_PROGRAM_CUDA_C == 2, "program kinds");
 _Static_assert(GANTRY_STREAM_COMPUTE == 0 && GANTRY_STREAM_TO_DEVICE == 1 &&
