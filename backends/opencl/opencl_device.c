@@ -310,6 +310,7 @@ static gantry_backend_device_t *opencl_device_make(gantry_backend_instance_t *in
     device->record = record;
     atomic_init(&device->used_clblast, 0);
     atomic_init(&device->released_regions, 0);
+    for (int i = 0; i < 4; ++i) atomic_init(&device->clblast_failed[i / 2][i % 2], 0);
     if (gantry__driver_mutex_init(device->host, &device->lock, "an OpenCL device") != GANTRY_OK) {
         gantry__host_free(device->host, device, sizeof *device);
         return NULL;

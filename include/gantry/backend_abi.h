@@ -495,7 +495,8 @@ struct gantry_kernel_def_t {
     int32_t (*supports)(const gantry_op_call_t *call);
     /* required. Submits the work to call->stream and returns; outputs are allocated, and one at
      * least is not empty. Of outputs whose shape depends on data none is allocated; such a call
-     * comes even if its inputs are empty. */
+     * comes even if its inputs are empty. A kernel that fails, and whose supports() declines the
+     * same call from then on, leaves the call to the next kernel. */
     int32_t (*compute)(gantry_op_call_t *call);
     const void *data; /* the kernel's own constant */
 };
