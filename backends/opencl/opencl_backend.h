@@ -57,7 +57,8 @@ struct gantry_backend_instance_t {
     gantry__opencl_record_t **records;
     uint32_t record_count;
     uint32_t record_capacity;
-    int32_t matmul;       /* as asked for */
+    uint32_t platform_count; /* so far, while devices are found: their info.driver */
+    int32_t matmul;          /* as asked for */
     pthread_mutex_t lock; /* orders the first opening of CLBlast, guards the lines of libraries */
     gantry__opencl_clblast_t clblast;
     gantry__clblast_rows_t *clblast_rows; /* of a file; NULL */

@@ -122,7 +122,8 @@ enum {
     /* work is done when the submitting slot returns; streams may run at the same time */
     GANTRY_DEVICE_SYNCHRONOUS = 1 << 4,
     /* the driver keeps on disk what it compiled, and a binary costs compiling again */
-    GANTRY_DEVICE_KEEPS_PROGRAMS = 1 << 5
+    GANTRY_DEVICE_KEEPS_PROGRAMS = 1 << 5,
+    GANTRY_DEVICE_MAKERS_DRIVER = 1 << 6 /* the driver is by the maker of the hardware */
 };
 
 /* Kinds of program text a device accepts. */
@@ -163,6 +164,9 @@ struct gantry_device_info_t {
     int32_t greatest_priority;
     /* why program_kinds is 0 where programs could be expected, "" otherwise */
     const char *no_programs;
+    /* which of the backend's drivers shows the device: one card may be shown by several, and by
+     * each once; 0 where there is one */
+    uint32_t driver;
 };
 
 /* ---- memory ---- */

@@ -58,40 +58,40 @@ EXPORT int CLBlastOverrideParameters(cl_device_id device, const char *kernel, in
 GEMM(CLBlastSgemmWithTempBuffer, float, 0)
 GEMM(CLBlastDgemmWithTempBuffer, double, 1)
 
-#define BATCHED(name, T, is_double_)                                                              \
-    EXPORT int name(SIZES, T alpha, cl_mem a, size_t a_offset, size_t a_ld, size_t a_stride,      \
-                    cl_mem b, size_t b_offset, size_t b_ld, size_t b_stride, T beta, cl_mem c,    \
-                    size_t c_offset, size_t c_ld, size_t c_stride, size_t count,                  \
-                    cl_command_queue *queue, cl_event *event);                                    \
-    EXPORT int name(SIZES, T alpha, cl_mem a, size_t a_offset, size_t a_ld, size_t a_stride,      \
-                    cl_mem b, size_t b_offset, size_t b_ld, size_t b_stride, T beta, cl_mem c,    \
-                    size_t c_offset, size_t c_ld, size_t c_stride, size_t count,                  \
-                    cl_command_queue *queue, cl_event *event) {                                   \
-        (void)layout, (void)alpha, (void)beta, (void)queue, (void)event;                          \
-        return keep(&(fake_clblast_call_t){.is_batched = 1,                                       \
-                                           .is_double = is_double_,                               \
-                                           .a_form = a_form,                                      \
-                                           .b_form = b_form,                                      \
-                                           .m = m,                                                \
-                                           .n = n,                                                \
-                                           .k = k,                                                \
-                                           .count = count,                                        \
-                                           .a = {a, a_offset, a_ld, a_stride},                    \
-                                           .b = {b, b_offset, b_ld, b_stride},                    \
-                                           .c = {c, c_offset, c_ld, c_stride}});                  \
+#define BATCHED(name, T, is_double_)                                                           \
+    EXPORT int name(SIZES, T alpha, cl_mem a, size_t a_offset, size_t a_ld, size_t a_stride,   \
+                    cl_mem b, size_t b_offset, size_t b_ld, size_t b_stride, T beta, cl_mem c, \
+                    size_t c_offset, size_t c_ld, size_t c_stride, size_t count,               \
+                    cl_command_queue *queue, cl_event *event);                                 \
+    EXPORT int name(SIZES, T alpha, cl_mem a, size_t a_offset, size_t a_ld, size_t a_stride,   \
+                    cl_mem b, size_t b_offset, size_t b_ld, size_t b_stride, T beta, cl_mem c, \
+                    size_t c_offset, size_t c_ld, size_t c_stride, size_t count,               \
+                    cl_command_queue *queue, cl_event *event) {                                \
+        (void)layout, (void)alpha, (void)beta, (void)queue, (void)event;                       \
+        return keep(&(fake_clblast_call_t){.is_batched = 1,                                    \
+                                           .is_double = is_double_,                            \
+                                           .a_form = a_form,                                   \
+                                           .b_form = b_form,                                   \
+                                           .m = m,                                             \
+                                           .n = n,                                             \
+                                           .k = k,                                             \
+                                           .count = count,                                     \
+                                           .a = {a, a_offset, a_ld, a_stride},                 \
+                                           .b = {b, b_offset, b_ld, b_stride},                 \
+                                           .c = {c, c_offset, c_ld, c_stride}});               \
     }
 BATCHED(CLBlastSgemmStridedBatched, float, 0)
 BATCHED(CLBlastDgemmStridedBatched, double, 1)
 
-#define TEMP_SIZE(name)                                                                            \
-    EXPORT int name(SIZES, size_t a_offset, size_t a_ld, size_t b_offset, size_t b_ld,             \
-                    size_t c_offset, size_t c_ld, cl_command_queue *queue, size_t *out_bytes);     \
-    EXPORT int name(SIZES, size_t a_offset, size_t a_ld, size_t b_offset, size_t b_ld,             \
-                    size_t c_offset, size_t c_ld, cl_command_queue *queue, size_t *out_bytes) {    \
-        (void)layout, (void)a_form, (void)b_form, (void)m, (void)n, (void)k, (void)a_offset,       \
-            (void)a_ld, (void)b_offset, (void)b_ld, (void)c_offset, (void)c_ld, (void)queue;       \
-        *out_bytes = state.temp_bytes;                                                             \
-        return 0;                                                                                  \
+#define TEMP_SIZE(name)                                                                         \
+    EXPORT int name(SIZES, size_t a_offset, size_t a_ld, size_t b_offset, size_t b_ld,          \
+                    size_t c_offset, size_t c_ld, cl_command_queue *queue, size_t *out_bytes);  \
+    EXPORT int name(SIZES, size_t a_offset, size_t a_ld, size_t b_offset, size_t b_ld,          \
+                    size_t c_offset, size_t c_ld, cl_command_queue *queue, size_t *out_bytes) { \
+        (void)layout, (void)a_form, (void)b_form, (void)m, (void)n, (void)k, (void)a_offset,    \
+            (void)a_ld, (void)b_offset, (void)b_ld, (void)c_offset, (void)c_ld, (void)queue;    \
+        *out_bytes = state.temp_bytes;                                                          \
+        return 0;                                                                               \
     }
 TEMP_SIZE(CLBlastSGemmTempBufferSize)
 TEMP_SIZE(CLBlastDGemmTempBufferSize)

@@ -80,8 +80,7 @@ static int32_t run_far(core_t *core, const far_t *far) {
         make_arg(p, p->a_rank, p->a_dims, (gantry_span_t){region, far->begins[0], 0}),
         make_arg(p, p->b_rank, p->b_dims, (gantry_span_t){region, far->begins[1], 0}),
         make_arg(p, rank, out, (gantry_span_t){region, far->begins[2], 0})};
-    for (int i = 0; i < 3; ++i)
-        args[i].span.size_bytes = (uint64_t)args[i].element_count * item;
+    for (int i = 0; i < 3; ++i) args[i].span.size_bytes = (uint64_t)args[i].element_count * item;
     const gantry_arg_t *inputs[] = {&args[0], &args[1]};
     gantry_arg_t *outputs[] = {&args[2]};
     gantry_attr_t ta = {.struct_size = sizeof ta,
@@ -126,8 +125,8 @@ static int32_t run_far(core_t *core, const far_t *far) {
 /* Where the operand begins in the region. Its last element is in reach and inside its buffer. */
 static uint64_t check_operand(const fake_clblast_operand_t *operand, uint64_t rows,
                               uint64_t columns, size_t count, size_t item) {
-    uint64_t last = operand->offset + (count - 1) * operand->stride + (rows - 1) * operand->ld +
-                    columns - 1;
+    uint64_t last =
+        operand->offset + (count - 1) * operand->stride + (rows - 1) * operand->ld + columns - 1;
     if (last >= REACH)
         fail_msg("offset %zu, leading dimension %zu, stride %zu: the last element is %llu",
                  operand->offset, operand->ld, operand->stride, (unsigned long long)last);
@@ -162,9 +161,9 @@ static size_t check_far(core_t *core, const far_t *far) {
             int64_t b0 = batch_begin(p->b_rank, p->b_dims, rank, out, batch);
             assert_int_equal(a + j * it->a.stride * item, far->begins[0] + (uint64_t)a0 * item);
             assert_int_equal(b + j * it->b.stride * item, far->begins[1] + (uint64_t)b0 * item);
-            assert_int_equal(c + j * it->c.stride * item,
-                             far->begins[2] + (uint64_t)(batch * out[rank - 2] * out[rank - 1]) *
-                                                  item);
+            assert_int_equal(
+                c + j * it->c.stride * item,
+                far->begins[2] + (uint64_t)(batch * out[rank - 2] * out[rank - 1]) * item);
         }
     }
     assert_int_equal(batch, elements(rank - 2, out));
