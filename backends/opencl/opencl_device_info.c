@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One device's description. Vendor extensions are asked only when the device lists them: a driver
  * may answer an unknown question with an error or with nonsense. */
+#define _POSIX_C_SOURCE 200809L
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "opencl/opencl_backend.h"
 
@@ -33,7 +35,8 @@ typedef struct asked_t {
     const gantry_backend_instance_t *instance;
     gantry__opencl_record_t *record;
     char *extensions;
-    cl_int *failure; /* of a question that the driver should answer */
+    char *device_name; /* CL_DEVICE_NAME */
+    cl_int *failure;   /* of a question that the driver should answer */
 } asked_t;
 
 /* ---- texts ---- */
@@ -199,9 +202,25 @@ static const char *refusal(const asked_t *asked, const char *version, const char
     return NULL;
 }
 
+/* Whether the platform's vendor is the device's: the first words are the same, as in "Intel(R)
+ * Corporation". Mesa and PoCL name themselves. */
+static bool is_makers_driver(const asked_t *asked) {
+    const char *maker = asked->record->vendor;
+    size_t word = strcspn(maker, " ,");
+    char *vendor;
+    if (driver_text(asked->instance, asked->record->platform, NULL, CL_PLATFORM_VENDOR, &vendor) !=
+        CL_SUCCESS)
+        return false;
+    bool is_same =
+        word > 0 && strncasecmp(vendor, maker, word) == 0 && strcspn(vendor, " ,") == word;
+    gantry__host_text_free(asked->instance->host, vendor);
+    return is_same;
+}
+
 static void fill_flags(const asked_t *asked) {
     gantry_device_info_t *info = &asked->record->info;
     info->flags = GANTRY_DEVICE_LAZY_COMMIT;
+    if (is_makers_driver(asked)) info->flags |= GANTRY_DEVICE_MAKERS_DRIVER;
     /* PoCL compiles a kernel for the size of its work-groups when it is launched first, and keeps
      * that. Asked for a binary it compiles all of the program's kernels once more, for sizes of
      * every kind: half of the time of a first run. */
@@ -304,9 +323,11 @@ static void fill_build(const asked_t *asked, const char *device_version) {
     gantry__opencl_record_t *record = asked->record;
     bool can_round = (opencl_device_info_number(asked, CL_DEVICE_SINGLE_FP_CONFIG) &
                       CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
-    const char *parts[] = {record->platform_name, record->platform_version, record->hardware_name,
-                           device_version,        record->driver_version,   record->build_options,
-                           asked->extensions};
+    /* the device's own name, too: boards of one name may carry different chips */
+    const char *parts[] = {record->platform_name, record->platform_version,
+                           record->hardware_name, asked->device_name ? asked->device_name : "",
+                           device_version,        record->driver_version,
+                           record->build_options, asked->extensions};
     /* -w: PoCL's compiler tells on stderr how many warnings there were, such as of loops that it
      * did not unroll. */
     (void)snprintf(record->build_options, sizeof record->build_options, "-cl-std=CL1.2 -w%s",
@@ -324,19 +345,28 @@ static void point_texts(gantry__opencl_record_t *record) {
     info->platform_version = record->platform_version;
 }
 
-static cl_int fill_names(const asked_t *asked) {
+/* AMD's device name is the chip's code name, "gfx1100"; its name for the board may be empty. */
+static cl_int fill_hardware_name(asked_t *asked) {
     const gantry_backend_instance_t *instance = asked->instance;
     gantry__opencl_record_t *record = asked->record;
-    bool is_amd = has_extension(asked->extensions, "cl_amd_device_attribute_query");
-    cl_int native = CL_INVALID_VALUE;
-    if (is_amd) { /* CL_DEVICE_NAME is the chip's code name there */
+    cl_int native =
+        driver_text(instance, NULL, record->device, CL_DEVICE_NAME, &asked->device_name);
+    if (native != CL_SUCCESS) return native;
+    if (has_extension(asked->extensions, "cl_amd_device_attribute_query")) {
         native = driver_text(instance, NULL, record->device, DEVICE_BOARD_NAME_AMD,
                              &record->hardware_name);
+        if (native == GANTRY__OPENCL_NO_MEMORY) return native;
+        if (native == CL_SUCCESS && record->hardware_name[0] != '\0') return native;
+        gantry__host_text_free(instance->host, record->hardware_name);
     }
-    if (native != CL_SUCCESS && native != GANTRY__OPENCL_NO_MEMORY) {
-        native =
-            driver_text(instance, NULL, record->device, CL_DEVICE_NAME, &record->hardware_name);
-    }
+    record->hardware_name = gantry__driver_text(instance->host, asked->device_name);
+    return record->hardware_name ? CL_SUCCESS : GANTRY__OPENCL_NO_MEMORY;
+}
+
+static cl_int fill_names(asked_t *asked) {
+    const gantry_backend_instance_t *instance = asked->instance;
+    gantry__opencl_record_t *record = asked->record;
+    cl_int native = fill_hardware_name(asked);
     if (native == CL_SUCCESS)
         native = driver_text(instance, NULL, record->device, CL_DEVICE_VENDOR, &record->vendor);
     if (native == CL_SUCCESS) {
@@ -371,7 +401,7 @@ cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance,
                                   gantry__opencl_record_t *record, char *reason,
                                   size_t reason_bytes) {
     cl_int failure = CL_SUCCESS;
-    asked_t asked = {instance, record, NULL, &failure};
+    asked_t asked = {instance, record, NULL, NULL, &failure};
     const char *refused = NULL;
     cl_int native =
         driver_text(instance, NULL, record->device, CL_DEVICE_EXTENSIONS, &asked.extensions);
@@ -399,6 +429,7 @@ cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance,
     gantry__host_text_free(instance->host, version);
     gantry__host_text_free(instance->host, profile);
     gantry__host_text_free(instance->host, asked.extensions);
+    gantry__host_text_free(instance->host, asked.device_name);
     return native;
 }
 

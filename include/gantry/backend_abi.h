@@ -146,7 +146,8 @@ enum {
      * it on its stream is done. The core then waits before it locks the stream. */
     GANTRY_DEVICE_WAITS_FOR_PAGEABLE = 1 << 6,
     /** Local memory is a part of global memory: a copy into it gains nothing. */
-    GANTRY_DEVICE_LOCAL_IS_GLOBAL = 1 << 7
+    GANTRY_DEVICE_LOCAL_IS_GLOBAL = 1 << 7,
+    GANTRY_DEVICE_MAKERS_DRIVER = 1 << 8 /**< The maker of the hardware made the driver. */
 };
 
 /** Kinds of program text that a device accepts. */
@@ -190,6 +191,9 @@ struct gantry_device_info_t {
     int32_t greatest_priority; /**< Of streams, the most urgent and smallest number. */
     /** Why program_kinds is 0 where a user could expect programs; "" otherwise. */
     const char *no_programs;
+    /* which of the backend's drivers shows the device: one card may be shown by several, and by
+     * each once; 0 where there is one */
+    uint32_t driver;
 };
 
 /* ---- memory ---- */
@@ -566,7 +570,8 @@ struct gantry_kernel_def_t {
     int32_t (*supports)(const gantry_op_call_t *call);
     /** required. Submits the work to call->stream and returns. The outputs are allocated, and at
      * least one is not empty. Outputs whose shape depends on data are not allocated; such a
-     * call comes even if its inputs are empty. */
+     * call comes even if its inputs are empty. A kernel that fails, and whose supports() then
+     * declines the same call, leaves the call to the next kernel. */
     int32_t (*compute)(gantry_op_call_t *call);
     const void *data; /**< The kernel's own constant. */
 };

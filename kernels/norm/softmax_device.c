@@ -83,9 +83,8 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
                               row_pieces = gantry__k_scalar(&pieces, sizeof pieces);
     gantry_launch_arg_t term_args[] = {gantry__k_span(input), gantry__k_raw_span(largest),
                                        gantry__k_raw_span(terms), row_length, row_pieces};
-    GANTRY__TRY(gantry__k_launch_groups(call, term_kernel, groups,
-                                        gantry__k_local_within(call, term_kernel, local),
-                                        term_args, 5));
+    GANTRY__TRY(gantry__k_launch_groups(
+        call, term_kernel, groups, gantry__k_local_within(call, term_kernel, local), term_args, 5));
     GANTRY__TRY(gantry__portable_reduce(call, &shape, &total, &terms, &sum));
     gantry_launch_arg_t result_args[] = {gantry__k_span(input),
                                          gantry__k_raw_span(largest),

@@ -52,10 +52,17 @@ typedef struct gantry_physical_device_t physical_t;
 
 /* ---- views of a card ---- */
 
+bool gantry__view_is_better(const physical_t *a, const physical_t *b) {
+    int32_t rank_a = a->backend->table->rank, rank_b = b->backend->table->rank;
+    uint32_t made_a = a->info.flags & GANTRY_DEVICE_MAKERS_DRIVER,
+             made_b = b->info.flags & GANTRY_DEVICE_MAKERS_DRIVER;
+    if (rank_a != rank_b) return rank_a > rank_b;
+    return made_a != made_b ? made_a > made_b : a->position < b->position;
+}
+
 static bool is_preferred(const physical_t *a, const physical_t *b) {
     if (!a->served_by != !b->served_by) return !a->served_by;
-    int32_t rank_a = a->backend->table->rank, rank_b = b->backend->table->rank;
-    return rank_a != rank_b ? rank_a > rank_b : a->position < b->position;
+    return gantry__view_is_better(a, b);
 }
 
 const physical_t *gantry__card_next_view(const physical_t *listed, const physical_t *before) {
@@ -68,6 +75,14 @@ const physical_t *gantry__card_next_view(const physical_t *listed, const physica
         if (!next || is_preferred(view, next)) next = view;
     }
     return next;
+}
+
+bool gantry__view_is_first_of_backend(const physical_t *view) {
+    const physical_t *card = view->served_by ? view->served_by : view, *at = NULL;
+    do {
+        at = gantry__card_next_view(card, at);
+    } while (at && at->backend != view->backend);
+    return !at || at == view;
 }
 
 const char *gantry__device_note(const physical_t *device) {

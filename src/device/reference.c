@@ -48,7 +48,8 @@ static bool matches_logical(const gantry__device_name_t *name, const logical_t *
         /* GPU:0@opencl: the OpenCL view of the card that serves GPU:0 */
         if (name->has_index && device->index < 0) {
             const struct gantry_physical_device_t *served = device->physical->served_by;
-            return served && has_number(served, name->index);
+            return served && has_number(served, name->index) &&
+                   gantry__view_is_first_of_backend(device->physical);
         }
     } else if (device->index < 0) {
         return false;
@@ -86,7 +87,9 @@ static bool names_numbered(const gantry__device_name_t *name, const physical_t *
     if (!name->has_type || strcmp(name->type, device->type) != 0) return false;
     const physical_t *card = device->served_by ? device->served_by : device;
     if (name->has_backend) {
-        if (strcmp(name->backend, device->backend->name) != 0) return false;
+        if (strcmp(name->backend, device->backend->name) != 0 ||
+            !gantry__view_is_first_of_backend(device))
+            return false;
     } else if (!device->listed) {
         return false;
     }

@@ -405,6 +405,40 @@ static bool has_work(const gantry__eager_t *eager) {
     return false;
 }
 
+static gantry_status_t call_kernel(gantry__eager_t *eager, const gantry__profile_frame_t *frame) {
+    return frame ? gantry__eager_call_recorded(eager) : gantry__eager_call(eager);
+}
+
+/* The next kernel of the plan that takes the call, when the one that failed declines it by now.
+ * What that one submitted lies before it on the same stream. */
+static bool eager_hand_over(gantry__eager_t *eager) {
+    const gantry__plan_t *plan = &eager->kept->plan;
+    const gantry_kernel_def_t *failed = eager->call.abi.kernel;
+    const uint64_t host_inputs = plan->host_inputs[eager->choice];
+    if (eager->in_place || eager->call.fault || !failed->supports ||
+        failed->supports(&eager->call.abi))
+        return false;
+    while (++eager->choice < plan->kernel_count) {
+        const gantry_kernel_def_t *def = plan->kernels[eager->choice]->def;
+        eager->call.abi.kernel = def;
+        if (plan->host_inputs[eager->choice] == host_inputs &&
+            (!def->supports || def->supports(&eager->call.abi)))
+            return true;
+    }
+    return false;
+}
+
+static GANTRY__COLD gantry_status_t call_others(gantry__eager_t *eager,
+                                                const gantry__profile_frame_t *frame,
+                                                gantry_status_t status) {
+    const uint32_t before = gantry__failures() - 1; /* the one that led here goes, too */
+    while (status != GANTRY_OK && eager_hand_over(eager)) {
+        status = call_kernel(eager, frame);
+        if (status == GANTRY_OK) gantry__forget_since(before);
+    }
+    return status;
+}
+
 static gantry_status_t eager_compute(gantry__eager_t *eager, const gantry__profile_frame_t *frame) {
     gantry__stream_t *stream = &eager->device->streams[GANTRY_STREAM_COMPUTE];
     if (frame) gantry__eager_settle_points(eager);
@@ -413,7 +447,8 @@ static gantry_status_t eager_compute(gantry__eager_t *eager, const gantry__profi
     if (!has_work(eager)) return inherit_faults(eager, NULL);
     eager->call.make_output = eager_make_output;
     eager->call.caller = eager;
-    gantry_status_t status = frame ? gantry__eager_call_recorded(eager) : gantry__eager_call(eager);
+    gantry_status_t status = call_kernel(eager, frame);
+    if (status != GANTRY_OK) status = call_others(eager, frame, status);
     if (eager->call.fault) keep_values(eager, eager->call.fault);
     gantry__point_t point;
     gantry__fault_t *fault = gantry__call_finish(&eager->call, &point);
