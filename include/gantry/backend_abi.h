@@ -14,8 +14,8 @@
  * - Every struct begins with struct_size, which its maker sets to sizeof. Slots are only ever
  *   appended. A reader uses a slot only if it lies inside struct_size (GANTRY_ABI_HAS). An
  *   out-struct carries the caller's struct_size, and nothing is written beyond it.
- * - Integers have a fixed width. Text is UTF-8, owned by whoever filled it, and valid as long as
- *   the object that carries it.
+ * - Integers have a fixed width. Text is UTF-8, owned by the side that filled it, and valid as long
+ *   as the object that carries it.
  * - Arrays of structs are passed as arrays of pointers, so that a struct may grow.
  * - A slot returns 0 or another status code (gantry_status_t). It passes the text to
  *   host->set_error before it returns.
@@ -42,7 +42,7 @@ extern "C" {
 /** The version of this interface. */
 #define GANTRY_ABI_VERSION 1u
 
-/** True if whoever made the struct at p knew the slot. */
+/** True if the maker of the struct at p knew the slot. */
 #define GANTRY_ABI_HAS(p, slot) \
     ((p)->struct_size >= (size_t)((const char *)&(p)->slot - (const char *)(p)) + sizeof((p)->slot))
 

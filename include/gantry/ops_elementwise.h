@@ -23,7 +23,7 @@ GANTRY_API const gantry_tensor_t *gantry_sub(gantry_scope_t *scope, const gantry
 /** Mul: x * y, broadcasting. Takes floats and integers. */
 GANTRY_API const gantry_tensor_t *gantry_mul(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_tensor_t *y);
-/** Div: x / y, broadcasting; integers are cut towards zero. Takes floats and integers; dividing an
+/** Div: x / y, broadcasting; integers truncate towards zero. Takes floats and integers; dividing an
  * integer by 0 is InvalidArgument. */
 GANTRY_API const gantry_tensor_t *gantry_div(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_tensor_t *y);
@@ -31,16 +31,16 @@ GANTRY_API const gantry_tensor_t *gantry_div(gantry_scope_t *scope, const gantry
  * InvalidArgument. */
 GANTRY_API const gantry_tensor_t *gantry_floor_div(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                    const gantry_tensor_t *y);
-/** TruncateDiv: x / y cut towards zero. Takes floats and integers; dividing an integer by 0 is
- * InvalidArgument. */
+/** TruncateDiv: x / y truncated towards zero. Takes floats and integers; dividing an integer by 0
+ * is InvalidArgument. */
 GANTRY_API const gantry_tensor_t *gantry_truncate_div(gantry_scope_t *scope,
                                                       const gantry_tensor_t *x,
                                                       const gantry_tensor_t *y);
-/** FloorMod: what FloorDiv leaves: of y's sign. Takes floats and integers; dividing an integer by 0
- * is InvalidArgument. */
+/** FloorMod: the remainder of FloorDiv, with y's sign. Takes floats and integers; dividing an
+ * integer by 0 is InvalidArgument. */
 GANTRY_API const gantry_tensor_t *gantry_floor_mod(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                    const gantry_tensor_t *y);
-/** TruncateMod: what TruncateDiv leaves: of x's sign. Takes floats and integers; dividing an
+/** TruncateMod: the remainder of TruncateDiv, with x's sign. Takes floats and integers; dividing an
  * integer by 0 is InvalidArgument. */
 GANTRY_API const gantry_tensor_t *gantry_truncate_mod(gantry_scope_t *scope,
                                                       const gantry_tensor_t *x,
@@ -77,22 +77,22 @@ GANTRY_API const gantry_tensor_t *gantry_maximum(gantry_scope_t *scope, const ga
 /** Minimum: the smaller of x and y, broadcasting. Takes floats and integers. */
 GANTRY_API const gantry_tensor_t *gantry_minimum(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                  const gantry_tensor_t *y);
-/** BitwiseAnd: bits that both have. Takes integers. */
+/** BitwiseAnd: the bits that are set in x and y. Takes integers. */
 GANTRY_API const gantry_tensor_t *gantry_bitwise_and(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
                                                      const gantry_tensor_t *y);
-/** BitwiseOr: bits that either has. Takes integers. */
+/** BitwiseOr: the bits that are set in x or y. Takes integers. */
 GANTRY_API const gantry_tensor_t *gantry_bitwise_or(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                     const gantry_tensor_t *y);
-/** BitwiseXor: bits that one of them has. Takes integers. */
+/** BitwiseXor: the bits that are set in exactly one of x and y. Takes integers. */
 GANTRY_API const gantry_tensor_t *gantry_bitwise_xor(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
                                                      const gantry_tensor_t *y);
-/** LeftShift: x's bits moved up by y; y is held to 0 to bits - 1. Takes integers. */
+/** LeftShift: x's bits shifted up by y, which is clamped to [0, bits - 1]. Takes integers. */
 GANTRY_API const gantry_tensor_t *gantry_left_shift(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                     const gantry_tensor_t *y);
-/** RightShift: x's bits moved down by y, keeping the sign; y is held to 0 to bits - 1. Takes
- * integers. */
+/** RightShift: x's bits shifted down by y, which is clamped to [0, bits - 1]; the sign is kept.
+ * Takes integers. */
 GANTRY_API const gantry_tensor_t *gantry_right_shift(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
                                                      const gantry_tensor_t *y);
@@ -107,21 +107,21 @@ GANTRY_API const gantry_tensor_t *gantry_square(gantry_scope_t *scope, const gan
 /** Reciprocal: 1 / x. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_reciprocal(gantry_scope_t *scope,
                                                     const gantry_tensor_t *x);
-/** Invert: every bit of x turned over. Takes integers. */
+/** Invert: x with every bit inverted. Takes integers. */
 GANTRY_API const gantry_tensor_t *gantry_invert(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Floor: the largest integer that is not above x. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_floor(gantry_scope_t *scope, const gantry_tensor_t *x);
-/** Ceil: the least integer that is not below x. Takes floats. */
+/** Ceil: the smallest integer that is not below x. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_ceil(gantry_scope_t *scope, const gantry_tensor_t *x);
-/** Round: the nearest integer, the even one of two as near. Takes floats and signed integers. */
+/** Round: the nearest integer; ties go to the even one. Takes floats and signed integers. */
 GANTRY_API const gantry_tensor_t *gantry_round(gantry_scope_t *scope, const gantry_tensor_t *x);
-/** Rint: the nearest integer, the even one of two as near. Takes floats. */
+/** Rint: the nearest integer; ties go to the even one. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_rint(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Relu: the larger of 0 and x. Takes floats and integers. */
 GANTRY_API const gantry_tensor_t *gantry_relu(gantry_scope_t *scope, const gantry_tensor_t *x);
-/** Relu6: x held to 0 to 6. Takes floats and integers. */
+/** Relu6: x clamped to [0, 6]. Takes floats and integers. */
 GANTRY_API const gantry_tensor_t *gantry_relu6(gantry_scope_t *scope, const gantry_tensor_t *x);
-/** LeakyRelu: x where it is positive, else alpha x. Takes floats. */
+/** LeakyRelu: x where x is positive, alpha * x elsewhere. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_leaky_relu(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                     float alpha);
 /** Sqrt: the square root. Takes floats. */
@@ -156,25 +156,25 @@ GANTRY_API const gantry_tensor_t *gantry_asinh(gantry_scope_t *scope, const gant
 GANTRY_API const gantry_tensor_t *gantry_acosh(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Atanh: the inverse hyperbolic tangent. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_atanh(gantry_scope_t *scope, const gantry_tensor_t *x);
-/** Expm1: e to the power of x, less 1. Takes floats. */
+/** Expm1: exp(x) - 1, accurate for small x. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_expm1(gantry_scope_t *scope, const gantry_tensor_t *x);
-/** Log1p: the natural logarithm of 1 + x. Takes floats. */
+/** Log1p: log(1 + x), accurate for small x. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_log1p(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Erf: the error function. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_erf(gantry_scope_t *scope, const gantry_tensor_t *x);
-/** Erfc: 1 less the error function. Takes floats. */
+/** Erfc: 1 - erf(x). Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_erfc(gantry_scope_t *scope, const gantry_tensor_t *x);
-/** Lgamma: the logarithm of the size of gamma(x). Takes floats. */
+/** Lgamma: the logarithm of the absolute value of gamma(x). Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_lgamma(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Digamma: the derivative of Lgamma. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_digamma(gantry_scope_t *scope, const gantry_tensor_t *x);
-/** Rsqrt: 1 over the square root. Takes floats. */
+/** Rsqrt: 1 / sqrt(x). Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_rsqrt(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Softplus: log(1 + exp(x)). Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_softplus(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Softsign: x / (1 + |x|). Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_softsign(gantry_scope_t *scope, const gantry_tensor_t *x);
-/** Elu: x where it is positive, else exp(x) - 1. Takes floats. */
+/** Elu: x where x is positive, exp(x) - 1 elsewhere. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_elu(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Selu: Elu, scaled so that activations stay normalised. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_selu(gantry_scope_t *scope, const gantry_tensor_t *x);
@@ -202,7 +202,7 @@ GANTRY_API const gantry_tensor_t *gantry_greater(gantry_scope_t *scope, const ga
 GANTRY_API const gantry_tensor_t *gantry_greater_equal(gantry_scope_t *scope,
                                                        const gantry_tensor_t *x,
                                                        const gantry_tensor_t *y);
-/** IsNan: whether x is no number. Takes floats; returns bool. */
+/** IsNan: whether x is NaN. Takes floats; returns bool. */
 GANTRY_API const gantry_tensor_t *gantry_is_nan(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** IsInf: whether x is infinite. Takes floats; returns bool. */
 GANTRY_API const gantry_tensor_t *gantry_is_inf(gantry_scope_t *scope, const gantry_tensor_t *x);
@@ -215,7 +215,7 @@ GANTRY_API const gantry_tensor_t *gantry_logical_and(gantry_scope_t *scope,
 /** LogicalOr: x or y, broadcasting. Takes bool. */
 GANTRY_API const gantry_tensor_t *gantry_logical_or(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                     const gantry_tensor_t *y);
-/** LogicalXor: one of x and y, not both. Takes bool. */
+/** LogicalXor: true where exactly one of x and y is true. Takes bool. */
 GANTRY_API const gantry_tensor_t *gantry_logical_xor(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
                                                      const gantry_tensor_t *y);

@@ -28,26 +28,26 @@ typedef struct gantry_reduce_options_t {
 /** Sum: the sum over axes. Takes floats and integers. */
 GANTRY_API const gantry_tensor_t *gantry_sum(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options);
-/** Mean: the mean over axes; integers are cut towards zero. Takes floats and integers. */
+/** Mean: the mean over axes; integers truncate towards zero. Takes floats and integers. */
 GANTRY_API const gantry_tensor_t *gantry_mean(gantry_scope_t *scope, const gantry_tensor_t *x,
                                               const gantry_reduce_options_t *options);
-/** Max: the largest over axes. Takes floats and integers. */
+/** Max: the maximum over axes. Takes floats and integers. */
 GANTRY_API const gantry_tensor_t *gantry_max(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options);
-/** Min: the smallest over axes. Takes floats and integers. */
+/** Min: the minimum over axes. Takes floats and integers. */
 GANTRY_API const gantry_tensor_t *gantry_min(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options);
 /** Prod: the product over axes. Takes floats and integers. */
 GANTRY_API const gantry_tensor_t *gantry_prod(gantry_scope_t *scope, const gantry_tensor_t *x,
                                               const gantry_reduce_options_t *options);
-/** All: whether all are true, over axes. Takes bool. */
+/** All: whether all elements are true, over axes. Takes bool. */
 GANTRY_API const gantry_tensor_t *gantry_all(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options);
-/** Any: whether any is true, over axes. Takes bool. */
+/** Any: whether any element is true, over axes. Takes bool. */
 GANTRY_API const gantry_tensor_t *gantry_any(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options);
-/** EuclideanNorm: the root of the sum of squares over axes; of integers the sum wraps, the root is
- * cut. Takes floats and integers. */
+/** EuclideanNorm: the square root of the sum of squares over axes; for integers the sum wraps, and
+ * the root truncates. Takes floats and integers. */
 GANTRY_API const gantry_tensor_t *gantry_euclidean_norm(gantry_scope_t *scope,
                                                         const gantry_tensor_t *x,
                                                         const gantry_reduce_options_t *options);

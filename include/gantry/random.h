@@ -7,8 +7,8 @@
  * key. A draw takes its part of the counter when it is submitted, and waits for no device. For the
  * same state, every device draws TensorFlow's numbers.
  *
- * Owner: whoever created a generator releases it; it keeps the runtime. Thread-safe: draws of
- * several threads are disjoint. */
+ * Owner: the caller that created a generator releases it; it keeps the runtime. Thread-safe:
+ * draws of several threads are disjoint. */
 #ifndef GANTRY_RANDOM_H
 #define GANTRY_RANDOM_H
 
@@ -22,7 +22,7 @@ extern "C" {
  * Generators keep their state. */
 GANTRY_API gantry_status_t gantry_set_seed(gantry_runtime_t *runtime, int64_t seed);
 
-/** A generator. Whoever created it releases it. */
+/** A generator. The caller that created it releases it. */
 typedef struct gantry_generator_t gantry_generator_t;
 
 /** Algorithms of generators, with TensorFlow's numbers. */

@@ -18,8 +18,8 @@
  * parent off GPUs (backends "cpu"), or calls exec. Gantry cannot see whether the parent used
  * OpenCL without Gantry; such a child chooses backends "cpu".
  *
- * Owner: whoever created a runtime releases it. Scopes, tensors, variables and generators keep it
- * in memory, but are refused after its release.
+ * Owner: the caller that created a runtime releases it. Scopes, tensors, variables and generators
+ * keep it in memory, but are refused after its release.
  *
  * Thread-safe. The options of gantry_runtime_create are read during the call only. */
 #ifndef GANTRY_RUNTIME_H
@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-/** A runtime. Whoever created it releases it. */
+/** A runtime. The caller that created it releases it. */
 typedef struct gantry_runtime_t gantry_runtime_t;
 
 /** Receives a log line, without trailing newline, on any thread. It must not call Gantry. */

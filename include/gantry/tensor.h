@@ -2,7 +2,7 @@
 /** @file
  * Tensors: immutable values on a device. Reference-counted; usable from any thread.
  *
- * A gantry_tensor_t * is owned: whoever has it releases it. A const gantry_tensor_t * is
+ * A gantry_tensor_t * is owned: its holder releases it. A const gantry_tensor_t * is
  * borrowed, most often from the scope that made it and owns one reference; gantry_scope_keep
  * and gantry_tensor_retain make an owned one from it. Reading a tensor waits for the work that
  * computes it, and reports what failed on the device. */

@@ -2,9 +2,9 @@
 /** @file
  * Variables: values that change, on the device where they were created. Ops on them run there.
  *
- * Reference-counted; whoever created a variable releases it. Integer variables other than int64
- * live on the CPU, as in TensorFlow; so do variables of a type that the device does not compute
- * with. Thread-safe: a read sees an assignment as a whole or not at all. */
+ * Reference-counted; the caller that created a variable releases it. Integer variables other
+ * than int64 live on the CPU, as in TensorFlow; so do variables of a type that the device does
+ * not compute with. Thread-safe: a read sees an assignment as a whole or not at all. */
 #ifndef GANTRY_VARIABLE_H
 #define GANTRY_VARIABLE_H
 
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/** A variable. Whoever created it releases it. */
+/** A variable. The caller that created it releases it. */
 typedef struct gantry_variable_t gantry_variable_t;
 
 /** Creates a variable on the scope's device, with initial's value. name may be NULL. Returns

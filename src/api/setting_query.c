@@ -31,7 +31,7 @@ static gantry_status_t setting_query_find_row(const char *name, size_t *out_inde
         (void)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
                        gantry__setting_rows[i].name);
     }
-    return gantry__fail(GANTRY_NOT_FOUND, "there is no setting \"%.100s\"; there are %s", name,
+    return gantry__fail(GANTRY_NOT_FOUND, "there is no setting \"%.100s\"; accepted are %s", name,
                         names);
 }
 

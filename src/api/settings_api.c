@@ -18,7 +18,7 @@ gantry_status_t gantry_backend_status(const gantry_runtime_t *runtime, size_t in
                                       gantry_backend_status_t *out_status) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (index >= runtime->backends.count) {
-        return gantry__fail(GANTRY_OUT_OF_RANGE, "backend %zu is asked for; there are %zu", index,
+        return gantry__fail(GANTRY_OUT_OF_RANGE, "backend %zu is requested; there are %zu", index,
                             runtime->backends.count);
     }
     const gantry__backend_t *backend = &runtime->backends.items[index];

@@ -63,7 +63,7 @@ gantry_status_t gantry__backend_table_check(const gantry_backend_t *table) {
     }
     if (table->abi_version == 0 || table->abi_version > GANTRY_ABI_VERSION) {
         return gantry__fail(GANTRY_FAILED_PRECONDITION,
-                            "backend %s speaks ABI version %u; this library speaks 1 to %u",
+                            "backend %s has ABI version %u; this library accepts 1 to %u",
                             table->name, table->abi_version, GANTRY_ABI_VERSION);
     }
     REQUIRE(table, open);

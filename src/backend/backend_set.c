@@ -155,7 +155,7 @@ static void warn_of_unknown(const gantry__backend_set_t *set, const char *list, 
         if (is_one_of(name, names, count)) continue;
         const char *nearest = gantry__nearest(name, names, count);
         gantry__log(set->log, GANTRY_LEVEL_WARNING,
-                    "%s names \"%s\", a backend that nobody has; there are %s%s%s%s", by, name, all,
+                    "%s names the unknown backend \"%s\"; known are %s%s%s%s", by, name, all,
                     nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
     }
 }

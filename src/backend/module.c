@@ -144,9 +144,8 @@ gantry_status_t gantry__module_query(const char *file, const gantry_backend_t **
     *out_table = NULL;
     GANTRY__TRY(gantry__file_check_plain(file)); /* the loader would wait for a pipe */
     if (is_cut(file)) {
-        return gantry__fail(
-            GANTRY_DATA_LOSS,
-            "backend module %s cannot be opened: the file ends before its content does", file);
+        return gantry__fail(GANTRY_DATA_LOSS,
+                            "backend module %s cannot be opened: the file is truncated", file);
     }
     void *module = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!module) {

@@ -29,7 +29,7 @@ bool gantry__parse_fraction(const char *text, size_t length, double *out);
 
 /* Uses the largest unit that divides the value: 1536M. */
 void gantry__format_bytes(uint64_t bytes, char out[GANTRY__AMOUNT_BYTES]);
-/* The shortest decimal that reads back as value, which is at least 1e-9 and below 1e9. */
+/* The shortest decimal that reads back as value, from 1e-9 to below 1e9. */
 void gantry__format_decimal(double value, char out[GANTRY__AMOUNT_BYTES]);
 
 #endif

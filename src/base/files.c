@@ -311,8 +311,8 @@ static gantry_status_t take_lock(int fd, const char *path, uint64_t timeout_ns) 
         if (errno != EWOULDBLOCK && errno != EINTR) return fail_errno("lock", path, errno);
         if (gantry__now_ns() - start >= timeout_ns) {
             return gantry__fail(GANTRY_DEADLINE_EXCEEDED,
-                                "cannot lock '%s': another holds it since more than %g s", path,
-                                (double)timeout_ns * 1e-9);
+                                "cannot lock '%s': another holder has kept it for more than %g s",
+                                path, (double)timeout_ns * 1e-9);
         }
         (void)nanosleep(&pause, NULL);
     }

@@ -32,7 +32,7 @@ gantry_status_t gantry__file_check_plain(const char *path);
 gantry_status_t gantry__file_read(const gantry__heap_t *heap, const char *path, size_t max_bytes,
                                   void **out_bytes, size_t *out_size);
 
-/* A part of what is written; size 0 is allowed. */
+/* One of the pieces to be written; size 0 is allowed. */
 typedef struct gantry__file_piece_t {
     const void *bytes;
     size_t size;

@@ -32,7 +32,7 @@ gantry_status_t gantry__fork_guard_init(gantry__fork_guard_t *guard, const char 
         mmap(NULL, guard->page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) {
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
-                            "no page of %zu bytes for the mark that tells a child of fork",
+                            "no page of %zu bytes for the mark that identifies a child of fork",
                             guard->page_bytes);
     }
     guard->mark = page;

@@ -20,7 +20,8 @@ static void *libc_reallocate(void *user, void *ptr, size_t old_bytes, size_t new
 const gantry__heap_t gantry__heap_default = {libc_reallocate, NULL};
 
 static void *out_of_memory(size_t bytes) {
-    (void)gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "out of host memory: asked for %zu bytes", bytes);
+    (void)gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "out of host memory: %zu bytes were requested",
+                       bytes);
     return NULL;
 }
 

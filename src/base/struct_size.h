@@ -14,7 +14,7 @@
 
 #include "base/failure.h"
 
-/* what names call and argument: "gantry_get_memory_info: out_info". */
+/* what: the call and the argument: "gantry_get_memory_info: out_info". */
 
 /* Checks a struct, which may be the first of a list. InvalidArgument for NULL. */
 gantry_status_t gantry__struct_check(const void *given, size_t known_bytes, const char *what,

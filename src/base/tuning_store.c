@@ -89,11 +89,11 @@ static gantry_status_t read_lines(const gantry__tuning_store_t *store, const gan
             gantry__tuning_line_read(table->bytes, table->size, &at, &line, reason);
         if (kind == GANTRY__TUNING_RECORD) GANTRY__TRY(add_record(store, table, &line, number));
         if (kind == GANTRY__TUNING_WRONG && log && wrong++ < MOST_WARNINGS)
-            gantry__log(log, GANTRY_LEVEL_WARNING, "Tuning file %s, line %u is passed over: %s",
+            gantry__log(log, GANTRY_LEVEL_WARNING, "Tuning file %s, line %u is ignored: %s",
                         store->path, number, reason);
     }
     if (wrong > MOST_WARNINGS)
-        gantry__log(log, GANTRY_LEVEL_WARNING, "Tuning file %s: %zu more lines are passed over",
+        gantry__log(log, GANTRY_LEVEL_WARNING, "Tuning file %s: %zu more lines are ignored",
                     store->path, wrong - MOST_WARNINGS);
     return GANTRY_OK;
 }
@@ -125,7 +125,7 @@ static void read_once(gantry__tuning_store_t *store) {
     const uint32_t before = gantry__failures();
     store->is_read = true;
     if (read_table(store, store->log, &store->table) != GANTRY_OK)
-        gantry__log(store->log, GANTRY_LEVEL_WARNING, "Nothing tuned is used: %s",
+        gantry__log(store->log, GANTRY_LEVEL_WARNING, "Tuning records are not used: %s",
                     gantry__message());
     gantry__forget_since(before);
 }
@@ -147,7 +147,7 @@ const gantry__tuning_record_t *gantry__tuning_store_find(gantry__tuning_store_t 
     gantry__mutex_unlock(&store->lock);
     if (is_news)
         gantry__log(store->log, GANTRY_LEVEL_INFO,
-                    "Tuning file %s, line %u: %s was measured on \"%s\", it is not used on \"%s\"",
+                    "Tuning file %s, line %u: %s was measured on \"%s\" and is not used on \"%s\"",
                     store->path, other->line, what, other->device, device);
     return found;
 }
@@ -197,7 +197,7 @@ static gantry_status_t compose(const gantry__tuning_store_t *store, const char *
     gantry__tuning_line_t line;
     size_t at;
     if (!gantry__tuning_head_read(old, size, &at, reason))
-        return gantry__fail(GANTRY_FAILED_PRECONDITION, "tuning file %s is not written to: %s",
+        return gantry__fail(GANTRY_FAILED_PRECONDITION, "tuning file %s is not written: %s",
                             store->path, reason);
     gantry__text_append(text, "%s", GANTRY__TUNING_HEAD);
     while (at < size) {

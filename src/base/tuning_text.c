@@ -28,11 +28,12 @@ bool gantry__tuning_head_read(const char *text, size_t size, size_t *out_first,
     if (size > before && memcmp(text, name, before) == 0 && digits > before && digits < size &&
         text[digits] == '\n') {
         (void)snprintf(reason, GANTRY__TUNING_REASON_BYTES,
-                       "the file is of version %.*s, version 1 is read", (int)(digits - before),
+                       "the file has version %.*s; version 1 is accepted", (int)(digits - before),
                        text + before);
     } else {
-        (void)snprintf(reason, GANTRY__TUNING_REASON_BYTES,
-                       "it is no tuning file of Gantry's, those begin with \"gantry tuning 1\"");
+        (void)snprintf(
+            reason, GANTRY__TUNING_REASON_BYTES,
+            "it is no tuning file of Gantry; such a file begins with \"gantry tuning 1\"");
     }
     return false;
 }
@@ -72,7 +73,7 @@ const char *gantry__tuning_fault(gantry__part_t device, gantry__part_t what,
     if (device.length == 0 || device.length >= GANTRY__TUNING_DEVICE_BYTES || !is_plain(device))
         return "the device is not 1 to 255 printable characters";
     if (what.length >= GANTRY__TUNING_WHAT_BYTES || !is_name(what))
-        return "what was tuned is not 1 to 63 of a-z, 0-9, '.' and '_'";
+        return "the key is not 1 to 63 of a-z, 0-9, '.' and '_'";
     if (values.length == 0 || values.length >= GANTRY__TUNING_VALUES_BYTES || !is_plain(values))
         return "the values are not 1 to 511 printable characters";
     return NULL;
@@ -111,7 +112,7 @@ gantry__tuning_kind_t gantry__tuning_line_read(const char *text, size_t size, si
     *out = (gantry__tuning_line_t){0};
     *at += line.length + (end ? 1 : 0);
     if (line.length == 0 || line.bytes[0] == '#') return GANTRY__TUNING_NOTHING;
-    fault = end ? line_fault(line, out) : "the file ends within it";
+    fault = end ? line_fault(line, out) : "the file ends inside the line";
     if (!fault) return GANTRY__TUNING_RECORD;
     (void)snprintf(reason, GANTRY__TUNING_REASON_BYTES, "%s", fault);
     return GANTRY__TUNING_WRONG;

@@ -33,7 +33,7 @@ gantry_status_t gantry__check_part(const gantry_scope_t *scope, const gantry__op
 static gantry_status_t check_result(const gantry__infer_t *call, uint32_t i,
                                     const gantry_tensor_t *output) {
     if (!output)
-        return gantry__fail(GANTRY_INTERNAL, "op %s ended well and did not make output %u",
+        return gantry__fail(GANTRY_INTERNAL, "op %s succeeded without making output %u",
                             call->op->name, i);
     const gantry_shape_t *shape = &call->out_shapes[i];
     bool agrees = output->dtype == call->out_dtypes[i] && output->shape.rank == shape->rank;

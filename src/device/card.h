@@ -29,7 +29,7 @@ typedef struct gantry__card_t {
     _Atomic(const struct gantry_physical_device_t *) instead;
     /* the opposite direction */
     _Atomic(const struct gantry_physical_device_t *) stands_in_for;
-    bool is_proven; /* under open_lock: it is decided who serves the card */
+    bool is_proven; /* under open_lock: the view that serves the card is final */
     /* found at the first opening, ""; replaces the view's note once instead or stands_in_for is
      * set */
     char later_note[512];

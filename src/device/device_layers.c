@@ -24,8 +24,8 @@ static gantry_status_t tell_unusable(const reader_t *reader, const gantry__confi
                                      const char *why) {
     if (reader->layer == GANTRY__LAYER_OPTION)
         return gantry__config_refuse(&reader->text, item->at, "%s %s", item->device, why);
-    gantry__log(reader->table->log, GANTRY_LEVEL_WARNING,
-                "%s: %s %s; what is said of it is ignored", reader->text.by, item->device, why);
+    gantry__log(reader->table->log, GANTRY_LEVEL_WARNING, "%s: %s %s; its value is ignored",
+                reader->text.by, item->device, why);
     return GANTRY_OK;
 }
 

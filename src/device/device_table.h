@@ -60,7 +60,7 @@ struct gantry__device_table_t {
     void *probe_user;
     /* after freeze */
     atomic_bool frozen;
-    char frozen_by[64]; /* what initialised it */
+    char frozen_by[64]; /* the call or op that initialised it */
     struct gantry_logical_device_t **logical;
     size_t logical_count; /* of all devices, with those reached only by alias at the end */
     size_t logical_capacity;

@@ -190,7 +190,7 @@ gantry_status_t gantry__card_open(const physical_t *listed, const char *name) {
             gantry_status_t own = open_view(listed, listed, name);
             if (own != GANTRY_OK) return gantry__fail(own, "%s", reason);
             (void)snprintf(listed->card->later_note, sizeof listed->card->later_note,
-                           "%s serves this card as it can: %s", listed->alias, reason);
+                           "%s serves this card as well as it can: %s", listed->alias, reason);
             return GANTRY_OK;
         }
     }

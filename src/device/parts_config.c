@@ -172,7 +172,7 @@ static gantry_status_t set_parts(gantry__device_table_t *table, const physical_t
     if (once && is_set && !gantry__parts_equal(said->parts, said->part_count, parts, count)) {
         status = gantry__fail(
             GANTRY_FAILED_PRECONDITION,
-            "Virtual CPUs already set, cannot modify again. (%zu are set by %s, %zu are asked for)",
+            "Virtual CPUs already set, cannot modify again. (%zu are set by %s, %zu are requested)",
             said->part_count, said->by[GANTRY__DEVICE_PARTS], count);
     } else {
         said->by[GANTRY__DEVICE_PARTS] = by;

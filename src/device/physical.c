@@ -107,7 +107,7 @@ static void physical_classify(physical_t *device, bool opencl_cpu_as_gpu) {
         (void)snprintf(
             device->note, sizeof device->note, "%s",
             opencl_cpu_as_gpu
-                ? "a CPU presented as a GPU because it was asked for (GANTRY_OPENCL_CPU=gpu)"
+                ? "a CPU presented as a GPU, as GANTRY_OPENCL_CPU=gpu requests"
                 : "a CPU: the CPU backend serves the same cores; GANTRY_OPENCL_CPU=gpu presents it as a GPU");
     }
     (void)snprintf(device->type, sizeof device->type, "%s", type);

@@ -72,7 +72,7 @@ gantry_status_t gantry__pinned_alloc(logical_t *device, uint64_t bytes, const ch
         GANTRY__TRY(gantry__loss_check(device));
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
                             "%s: %" PRIu64
-                            " bytes of pinned memory for %s are not to be had: of at most %" PRIu64
+                            " bytes of pinned memory for %s are not available: of at most %" PRIu64
                             " for all devices (pinned_limit) %" PRIu64 " are taken",
                             call, bytes, device->name, table->policy.pinned_limit_bytes,
                             (uint64_t)atomic_load(&table->pinned_bytes));
@@ -105,8 +105,8 @@ gantry_status_t gantry__pinned_free(gantry__device_table_t *table, void *data, c
     gantry__pinned_piece_t *piece = unlist(table, data);
     if (!piece) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s: %p is no pinned memory of this runtime, or was given back before",
-                            call, data);
+                            "%s: %p is no pinned memory of this runtime, or was freed before", call,
+                            data);
     }
     pinned_end(table, piece);
     return GANTRY_OK;

@@ -146,9 +146,10 @@ static void tell_what_was_done(const cards_t *cards, const gantry__visible_list_
     const gantry__log_t *log = cards->table->log;
     const gantry__vendor_t *vendor = cards->vendor;
     if (*list->reason) gantry__log(log, GANTRY_LEVEL_WARNING, "%s", list->reason);
-    gantry__log(log, GANTRY_LEVEL_INFO,
-                "%s was applied without %s, which cannot be asked: %zu of %zu %s cards are visible",
-                vendor->visible, vendor->driver, list->count, cards->count, vendor->name);
+    gantry__log(
+        log, GANTRY_LEVEL_INFO,
+        "%s was applied without %s, which cannot be queried: %zu of %zu %s cards are visible",
+        vendor->visible, vendor->driver, list->count, cards->count, vendor->name);
     const char *order = gantry__settings_get(cards->table->settings, vendor->order, NULL);
     if (!has_index(text) || cards->count < 2 || (order && strcmp(order, vendor->by_address) == 0))
         return;
@@ -162,7 +163,7 @@ static void tell_what_was_done(const cards_t *cards, const gantry__visible_list_
 static void take_as_obeyed(const cards_t *cards) {
     gantry__log(
         cards->table->log, GANTRY_LEVEL_INFO,
-        "%s has an index beyond the %zu %s cards that were found: their driver is taken to have obeyed it already, and all of them are visible",
+        "%s has an index beyond the %zu %s cards that were found: their driver has probably applied it already, and all of them are visible",
         cards->vendor->visible, cards->count, cards->vendor->name);
     for (size_t i = 0; i < cards->count; ++i)
         cards->list[i]->vendor_place = cards->list[i]->backend_index;

@@ -237,7 +237,7 @@ static void visible_list_leave_out(const select_t *select, const entry_t *entry)
             list->positions[kept++] = list->positions[i];
     list->count = kept;
     if (count_matches(select, entry) == 0)
-        remark(select, "%s: entry %d '%s' leaves out nothing: no device matches it",
+        remark(select, "%s: entry %d '%s' hides nothing: no device matches it",
                select->rules->variable, entry->number, entry->shown);
 }
 

@@ -102,10 +102,10 @@ static gantry_status_t fail_here(cursor_t *cursor, const char *wanted) {
     char text[QUOTED_CHARS + 4];
     skip_blanks(cursor);
     if (cursor->at == cursor->end) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the .npy header ends where %s should stand",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the .npy header ends where %s is expected",
                             wanted);
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "the .npy header has '%s' where %s should stand",
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "the .npy header has '%s' where %s is expected",
                         printable(cursor->at, (size_t)(cursor->end - cursor->at), text), wanted);
 }
 

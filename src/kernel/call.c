@@ -32,7 +32,7 @@ static int32_t serve_scratch(gantry_op_call_t *abi, uint64_t size_bytes, gantry_
     if (size_bytes == 0) return GANTRY_OK;
     if (call->scratch_count == GANTRY__MAX_SCRATCH) {
         return (int32_t)gantry__fail(GANTRY_INTERNAL,
-                                     "kernel of %s asks for more than %d workspaces", abi->op,
+                                     "kernel of %s requests more than %d workspaces", abi->op,
                                      GANTRY__MAX_SCRATCH);
     }
     gantry__buffer_t *buffer;
@@ -220,7 +220,7 @@ static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, co
 static int32_t serve_fault(gantry_op_call_t *abi, gantry_span_t *out_span) {
     gantry__call_t *call = from_abi(abi);
     if (call->fault)
-        return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s asks for a second error slot",
+        return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s requests a second error slot",
                                      abi->op);
     gantry_status_t status =
         gantry__fault_create(call->device, abi->op, call->sequence, &call->fault, out_span);

@@ -123,7 +123,7 @@ typedef struct gantry__bfc_bin_summary_t {
 
 typedef struct gantry__bfc_slab_t gantry__bfc_slab_t;
 
-/* Private but for its size: read it through the functions. */
+/* Private except for its size: read it through the functions. */
 typedef struct gantry__bfc_t {
     gantry__bfc_options_t options; /* as completed by init */
     const gantry__heap_t *heap;
@@ -131,64 +131,65 @@ typedef struct gantry__bfc_t {
     gantry__bfc_chunk_t *spare; /* unused chunk structs, by next */
     gantry__bfc_slab_t *slabs;
     gantry__bfc_region_t *first_region, *last_region;
-    gantry__bfc_stats_t stats; /* all but largest_free_block_bytes */
+    gantry__bfc_stats_t stats; /* everything except largest_free_block_bytes */
     uint64_t next_region_bytes;
-    uint64_t most_in_use; /* ever, as far as stats.peak_bytes_in_use has forgotten it */
+    /* over its whole life; clearing the stats lowers only stats.peak_bytes_in_use */
+    uint64_t most_in_use;
     uint64_t next_base;
     uint64_t regions_attached;
 } gantry__bfc_t;
 
-/* heap must outlive bfc. Takes nothing from it yet. InvalidArgument for a bad alignment, and for
- * a limit of 0 or wholly reserved. */
+/* heap must outlive bfc. Allocates nothing yet. InvalidArgument for a bad alignment, and for a
+ * limit of 0 or one that is wholly reserved. */
 gantry_status_t gantry__bfc_init(gantry__bfc_t *bfc, const gantry__heap_t *heap,
                                  const gantry__bfc_options_t *options);
-/* Forgets everything, chunks in use included; the caller has freed the handles and ended all
+/* Forgets everything, including chunks in use; the caller has freed the handles and ended all
  * regions in flight. */
 void gantry__bfc_deinit(gantry__bfc_t *bfc);
 
-/* What a request is counted as: up to a multiple of the alignment, 0 as 1; UINT64_MAX for what
- * can never fit. */
+/* The bytes that a request counts for: up to a multiple of the alignment, 0 as 1; UINT64_MAX for a
+ * request that can never fit. */
 uint64_t gantry__bfc_round(const gantry__bfc_t *bfc, uint64_t bytes);
 
-/* The best fitting free chunk, split if worth it. *out_chunk is NULL with OK when nothing fits:
- * extend and ask again. ResourceExhausted, nothing changed: out of host memory. An empty tensor
- * needs no chunk: bytes 0 counts as 1. */
+/* The best fitting free chunk, split if that is worth it. *out_chunk is NULL with OK if no chunk
+ * fits: extend and try again. ResourceExhausted, with nothing changed: out of host memory. An empty
+ * tensor needs no chunk: bytes 0 counts as 1. */
 gantry_status_t gantry__bfc_allocate(gantry__bfc_t *bfc, uint64_t bytes,
                                      gantry__bfc_chunk_t **out_chunk);
-/* The same size of chunk, but among several of that size rather one whose last_use is not beyond
- * completed[stream] for any stream (UINT64_MAX for the stream that asks). Looks at a few of them
- * only, then takes the first after all. */
+/* A chunk of the same size, but among several of that size one whose last_use is not beyond
+ * completed[stream] for any stream (UINT64_MAX for the requesting stream). Tries a few of them
+ * only, then takes the first. */
 gantry_status_t gantry__bfc_allocate_ready(gantry__bfc_t *bfc, uint64_t bytes,
                                            const uint64_t completed[GANTRY__BFC_STREAMS],
                                            gantry__bfc_chunk_t **out_chunk);
 /* Cannot fail. chunk is in use and its last_use is up to date; merges it with free neighbours. */
 void gantry__bfc_free(gantry__bfc_t *bfc, gantry__bfc_chunk_t *chunk);
 
-/* Bytes that regions may still be begun with: the limit less pool, pending, charged and
- * reserved, in multiples of alignment. */
+/* Bytes left for new regions: the limit less pool, pending, charged and reserved, in multiples of
+ * alignment. */
 uint64_t gantry__bfc_available_bytes(const gantry__bfc_t *bfc);
-/* Counts bytes taken outside the regions (a library's workspace) against the limit; false when
- * they exceed it. */
+/* Counts bytes outside the regions (a library's workspace) against the limit; false if they exceed
+ * it. */
 bool gantry__bfc_charge(gantry__bfc_t *bfc, uint64_t bytes);
 void gantry__bfc_discharge(gantry__bfc_t *bfc, uint64_t bytes);
 
-/* Twice the most that was ever in use, this request included: a pool beyond that should rather lose
- * an empty region than gain one. No bound (UINT64_MAX) without growth. */
+/* Twice the most that was ever in use, including this request: a larger pool should lose an empty
+ * region rather than gain one. No limit (UINT64_MAX) without growth. */
 uint64_t gantry__bfc_fair_pool_bytes(const gantry__bfc_t *bfc, uint64_t bytes);
 
-/* Begins a region that can hold bytes (0: any), of the length that growth prescribes: region->bytes
- * is what to ask the driver for. NULL with OK when limit_bytes or max_region_bytes forbids it;
- * ResourceExhausted when out of host memory. Growth moves on only when the region is attached. */
+/* Begins a region that can hold bytes (0: any), of the length that growth prescribes: ask the
+ * driver for region->bytes. NULL with OK if limit_bytes or max_region_bytes forbids it;
+ * ResourceExhausted if host memory is out. Growth advances only when the region is attached. */
 gantry_status_t gantry__bfc_begin_region(gantry__bfc_t *bfc, uint64_t bytes,
                                          gantry__bfc_region_t **out_region);
-/* After the driver's refusal: 0.9 times the length, at last exactly what is needed. False when
- * that was refused. */
+/* After the driver's refusal: 0.9 times the length, and at last exactly the needed length. False if
+ * the driver refused that one. */
 bool gantry__bfc_shrink_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region);
 /* Makes the region's memory available. Cannot fail. */
 void gantry__bfc_attach_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region, uint64_t handle);
-/* Takes a wholly free region out of use; its bytes count as pending until end_region. False, and
- * nothing is done, when a chunk of it is in use. region->first.last_use tells what the driver has
- * to finish first; region->next is the caller's until end_region. */
+/* Takes a free region out of use; its bytes count as pending until end_region. False, and nothing
+ * is done, if a chunk of it is in use. region->first.last_use says which work the driver must
+ * finish first; region->next is the caller's until end_region. */
 bool gantry__bfc_detach_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region);
 /* Ends a region that is not attached and releases the struct. */
 void gantry__bfc_end_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region);
@@ -196,10 +197,10 @@ void gantry__bfc_end_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region);
 /* Walking in order: for (r = first_region(bfc); r; r = r->next) for (c = &r->first; c; c =
  * c->next). */
 const gantry__bfc_region_t *gantry__bfc_first_region(const gantry__bfc_t *bfc);
-/* The next wholly free region after the given one (NULL: from the start); NULL at the end. */
+/* The next free region after the given one (NULL: from the start); NULL at the end. */
 gantry__bfc_region_t *gantry__bfc_next_empty_region(const gantry__bfc_t *bfc,
                                                     const gantry__bfc_region_t *after);
-/* The longest wholly free region; NULL when none. */
+/* The longest free region; NULL if there is none. */
 gantry__bfc_region_t *gantry__bfc_largest_empty_region(const gantry__bfc_t *bfc);
 /* Bytes of all free regions: the bytes that giving them back would add to those available. */
 uint64_t gantry__bfc_empty_region_bytes(const gantry__bfc_t *bfc);

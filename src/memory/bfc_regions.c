@@ -40,8 +40,8 @@
  * value of a pool of the remaining size, so that a small request does not restore a pool that was
  * given back.
  *
- * Cost: begin and shrink are O(log limit) at most, attach and end O(1), detach O(1); walks are as
- * long as what they visit. */
+ * Cost: begin and shrink are O(log limit) at most, attach and end O(1), detach O(1); a walk is
+ * linear in the objects that it visits. */
 #include "memory/bfc.h"
 
 static uint64_t round_down(const gantry__bfc_t *bfc, uint64_t bytes) {

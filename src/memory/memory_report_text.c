@@ -74,7 +74,7 @@ static void memory_report_text_write_head(const report_t *report, gantry__text_t
     }
     gantry__text_append(out, "Allocator %s ran out of memory: ", report->allocator);
     write_name(report->op, report->tag, out);
-    gantry__text_append(out, " asked for %s (%" PRIu64 " bytes, rounded to %" PRIu64 ").\nTried:\n",
+    gantry__text_append(out, " requested %s (%" PRIu64 " bytes, rounded to %" PRIu64 ").\nTried:\n",
                         amount(report->asked_bytes).text, report->asked_bytes,
                         report->rounded_bytes);
     for (uint32_t i = 0; i < report->rung_count; ++i)
@@ -98,7 +98,7 @@ static void memory_report_text_write_bins(const report_t *report, gantry__text_t
         const gantry__bfc_bin_summary_t *bin = &report->bins[i];
         gantry__text_append(out,
                             "Bin (%" PRIu64 "): \tchunks: %" PRIu64 ", in use: %" PRIu64
-                            ". %s in chunks. %s in use. %s of that asked for.\n",
+                            ". %s in chunks. %s in use. %s of that requested.\n",
                             UINT64_C(256) << i, bin->chunks, bin->chunks_in_use,
                             amount(bin->bytes).text, amount(bin->bytes_in_use).text,
                             amount(bin->requested_bytes_in_use).text);

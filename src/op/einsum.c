@@ -17,8 +17,9 @@ static gantry_status_t read_subscript(const char *text, size_t length, subscript
     *out = (subscript_t){.text = text, .length = length};
     for (size_t i = 0; i < length; ++i) {
         if ((unsigned char)text[i] >= GANTRY__EINSUM_ELLIPSIS) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "labels are characters of ASCII; the equation has another");
+            return gantry__fail(
+                GANTRY_INVALID_ARGUMENT,
+                "labels must be ASCII characters; the equation has another character");
         }
         if (text[i] != '.') {
             ++out->label_count;

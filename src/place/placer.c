@@ -4,7 +4,7 @@
  *   out of memory         another device: the first CPU with a kernel
  *   pinned                the variable's device, or nothing
  *   asked                 the first device that matches the wish and has a kernel
- *   asked, none, soft     another device of the type asked for, then any other: GPUs before CPUs
+ *   asked, none, soft     another device of the requested type, then any other: GPUs before CPUs
  *   not asked             the first GPU with a kernel, then other types, then CPUs
  *
  * Each device that was tried and not chosen leaves a refusal with its own reason. */
@@ -252,8 +252,8 @@ static gantry_status_t refuse_required(const gantry__place_request_t *request,
     gantry_status_t status = refuse_op(request, plan);
     const char *accepted =
         request->integer_variable
-            ? "for an integer variable but int64 a scope that asks for the CPU or for no device"
-            : "a GPU that has a kernel, or the device asked for where it has one";
+            ? "for an integer variable other than int64, a scope that requests the CPU or no device"
+            : "a GPU with a kernel, or the requested device if it has one";
     return gantry__fail(
         status,
         "%s GANTRY_PLACEMENT=require (option placement_mode, gantry_set_placement_mode) allows no fall-back; accepted: %s.",

@@ -68,7 +68,7 @@ static gantry_status_t check_inputs(gantry__eager_t *eager) {
         if (input->runtime != eager->runtime) {
             return gantry__fail(
                 GANTRY_INVALID_ARGUMENT,
-                "op %s: input %u belongs to another runtime; tensors of the scope's own are accepted",
+                "op %s: input %u belongs to another runtime; tensors of the scope's runtime are accepted",
                 eager->op->name, i);
         }
         eager->has_faults |= input->fault_count > 0;
@@ -185,7 +185,7 @@ static gantry_status_t plan(gantry__eager_t *eager) {
         if (choose_kernel(eager)) break;
         if (request.call && was_open) {
             return gantry__fail(GANTRY_INTERNAL,
-                                "op %s: the kernels of %s took this call and now decline it",
+                                "op %s: the kernels of %s accepted this call and now decline it",
                                 eager->op->name, eager->device->name);
         }
         request.call = &eager->call.abi;
@@ -350,8 +350,7 @@ static int32_t eager_make_output(gantry__call_t *call, uint32_t index, int32_t r
 static gantry_status_t check_all_made(const gantry__eager_t *eager) {
     for (uint32_t i = 0; i < eager->made_count; ++i) {
         if (!eager->made[i])
-            return gantry__fail(GANTRY_INTERNAL,
-                                "kernel of %s ended well and did not make output %u",
+            return gantry__fail(GANTRY_INTERNAL, "kernel of %s succeeded without making output %u",
                                 eager->op->name, i);
     }
     return GANTRY_OK;

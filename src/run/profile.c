@@ -188,7 +188,7 @@ static gantry_status_t profile_find_row(const gantry__profile_t *profile, size_t
     }
     if (index >= profile->count)
         return gantry__fail(GANTRY_OUT_OF_RANGE,
-                            "row %zu of the profile is asked for; there are %zu", index,
+                            "row %zu of the profile is requested; there are %zu", index,
                             profile->count);
     const gantry__profile_row_t *row = profile->first;
     while (index-- > 0) row = row->next;

@@ -110,7 +110,7 @@ static void profile_text_write_head(const gantry_profile_row_t *sum, gantry_prof
                         sum->total_ns > sum->elapsed_ns ? " (of several threads, added up)" : "",
                         mode == GANTRY_PROFILE_WAIT
                             ? "Every op was waited for: kernel is known on all devices."
-                            : "Kernels of devices that are not waited for show as wait.");
+                            : "Kernels of asynchronous devices show as wait.");
     gantry__text_append(
         out, "%-26s %-9s %9s %9s %9s %5s %8s %8s %8s %8s %8s %8s %8s %8s %9s %7s %10s %9s %7s\n",
         "op", "on", "calls", "us/call", "ms", "%", "scope", "placing", "copies", "memory",

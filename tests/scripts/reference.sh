@@ -15,6 +15,17 @@ reference() {
 }
 reference "$1" "$2" || { cat "$2/output" >&2; echo "FAIL: doxygen warns about the public headers" >&2; exit 1; }
 
+# Doxygen 1.9 does not warn of an enumerator without a comment, which stands behind it or on the lines before.
+enumerators() {
+    awk '
+        /^(typedef )?enum .*\{|^enum \{/ { inside = 1 }
+        /^\}/ { inside = 0 }
+        inside && /^ +GANTRY_[A-Z0-9_]+( =|,|$)/ && !/\/\*\*</ && before !~ /^ *(\/\*\*|\*).*\*\/$/ { print FILENAME ":" FNR ": an enumerator without comment: " $1; bad = 1 }
+        { before = $0 }
+        END { exit bad }' "$headers"/*.h
+}
+enumerators || { echo "FAIL: enumerators are not documented" >&2; exit 1; }
+
 cat "$headers"/*.h | tr '\n' ' ' | grep -oE 'GANTRY_API [^;(]*\bgantry_[a-z0-9_]+ ?\(' | grep -oE 'gantry_[a-z0-9_]+ ?\($' | tr -d ' (' | sort -u >"$2/functions"
 count=$(grep -c . "$2/functions")
 [ "$count" -gt 300 ] || { echo "FAIL: only $count functions were found in the headers" >&2; exit 1; }
@@ -33,6 +44,10 @@ noticed() {
     mv "$work/kept" "$headers/$1"
 }
 sources=$1 work=$2
+sed -i.kept 's/ *\/\*\*< The work was cancelled\. \*\///' "$headers/abi_types.h"
+if enumerators >"$work/output"; then echo "FAIL: GANTRY_CANCELLED without comment passed" >&2; exit 1; fi
+grep -q 'GANTRY_CANCELLED' "$work/output"
+mv "$headers/abi_types.h.kept" "$headers/abi_types.h"
 noticed ops_reduce.h '/^\/\*\* Sum: .*\*\/$/d' 'gantry_sum(.*is not documented'
 noticed ops_reduce.h 's/\(bool keep_dims;\).*/\1/' 'keep_dims.*is not documented'
 noticed version.h 's/^\/\*\* \(The version of the library\)/\/** @param nothing None. \1/' 'nothing.*not found in the argument list'

@@ -182,7 +182,7 @@ static void wrong_questions_are_refused(void **state) {
     runtime_fixture_open(&g, 1);
     gantry_setting_t setting = {.struct_size = sizeof setting};
     expect_failure(gantry_get_setting(f.runtime, "memory", NULL, &setting), GANTRY_NOT_FOUND,
-                   "there is no setting \"memory\"; there are memory_growth, memory_limit,");
+                   "there is no setting \"memory\"; accepted are memory_growth, memory_limit,");
     assert_non_null(strstr(gantry_last_message(), "backend_path"));
     expect_failure(gantry_get_setting(f.runtime, NULL, NULL, &setting), GANTRY_INVALID_ARGUMENT,
                    "NULL");

@@ -295,7 +295,7 @@ static void module_of_newer_abi_is_refused(void **state) {
     expect_refused(FAKE_FOLDER("newer"),
                    "refuses ABI version 1 of this library (FailedPrecondition)");
     expect_refused(FAKE_FOLDER("rude"),
-                   "backend fake speaks ABI version 99; this library speaks 1 to 1");
+                   "backend fake has ABI version 99; this library accepts 1 to 1");
 }
 
 static void module_without_required_slot_is_refused(void **state) {
@@ -309,7 +309,7 @@ static void module_that_claims_another_version_is_refused(void **state) {
     fake->set_abi_version(2);
     expect_refused(FAKE_FOLDER("fake"), "refuses ABI version 1");
     fake->set_abi_version(0);
-    expect_refused(FAKE_FOLDER("fake"), "speaks ABI version 0");
+    expect_refused(FAKE_FOLDER("fake"), "has ABI version 0");
 }
 
 static void failing_open_is_refused_with_its_text(void **state) {

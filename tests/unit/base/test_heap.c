@@ -96,7 +96,7 @@ static void failing_heap_is_told_of(void **state) {
     failing_heap_t heap;
     failing_heap_init(&heap, 0);
     assert_null(gantry__heap_alloc(&heap.heap, 4711));
-    assert_string_equal(gantry__message(), "out of host memory: asked for 4711 bytes");
+    assert_string_equal(gantry__message(), "out of host memory: 4711 bytes were requested");
     assert_null(gantry__heap_zalloc(&heap.heap, 1));
     assert_null(gantry__heap_strdup(&heap.heap, "text"));
     int *items = NULL;

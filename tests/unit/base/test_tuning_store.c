@@ -157,7 +157,7 @@ static void texts_that_cannot_be_kept_are_refused(void **state) {
     (void)state;
     open_store(&f);
     assert_int_equal(gantry__tuning_store_put(&f.store, "A", "x y", "1"), GANTRY_INVALID_ARGUMENT);
-    assert_non_null(strstr(gantry__message(), "what was tuned is not"));
+    assert_non_null(strstr(gantry__message(), "the key is not"));
     assert_int_equal(gantry__tuning_store_put(&f.store, "A\n", "x", "1"), GANTRY_INVALID_ARGUMENT);
     assert_int_equal(gantry__tuning_store_put(&f.store, "A", "x", "1\t2"), GANTRY_INVALID_ARGUMENT);
     assert_int_equal(gantry__tuning_store_put(&f.store, "A", "x", ""), GANTRY_INVALID_ARGUMENT);
@@ -178,11 +178,11 @@ static void wrong_lines_are_passed_over_and_told_once(void **state) {
     assert_null(gantry__tuning_store_find(&f.store, "A", "z"));
     assert_int_equal(records_in(&f), 2);
     assert_int_equal(f.log.count, 3);
-    assert_int_equal(
-        log_lines_with(&f.log, path, "line 2 is passed over: a record is time, device"), 1);
-    assert_int_equal(log_lines_with(&f.log, path, "line 4 is passed over: what was tuned"), 1);
-    assert_int_equal(log_lines_with(&f.log, path, "line 6 is passed over: the file ends within it"),
+    assert_int_equal(log_lines_with(&f.log, path, "line 2 is ignored: a record is time, device"),
                      1);
+    assert_int_equal(log_lines_with(&f.log, path, "line 4 is ignored: the key"), 1);
+    assert_int_equal(
+        log_lines_with(&f.log, path, "line 6 is ignored: the file ends inside the line"), 1);
     assert_int_equal(f.log.levels[0], GANTRY_LEVEL_WARNING);
     /* drops what was wrong */
     assert_int_equal(gantry__tuning_store_put(&f.store, "A", "z", "3"), GANTRY_OK);
@@ -203,7 +203,7 @@ static void many_wrong_lines_are_counted(void **state) {
     open_store(&f);
     assert_null(gantry__tuning_store_find(&f.store, "A", "x"));
     assert_int_equal(f.log.count, 9);
-    assert_int_equal(log_lines_with(&f.log, path, "22 more lines are passed over"), 1);
+    assert_int_equal(log_lines_with(&f.log, path, "22 more lines are ignored"), 1);
     close_store(&f);
 }
 
@@ -211,7 +211,7 @@ static void foreign_files_are_not_read_and_not_written(void **state) {
     static const char *const texts[] = {"gantry tuning 2\nanything", "#!/bin/sh\nexit 0\n",
                                         "\x7f"
                                         "ELF"};
-    static const char *const reasons[] = {"version 2, version 1 is read", "no tuning file",
+    static const char *const reasons[] = {"version 2; version 1 is accepted", "no tuning file",
                                           "no tuning file"};
     (void)state;
     for (size_t i = 0; i < 3; ++i) {
@@ -256,7 +256,7 @@ static void unreadable_file_is_told_and_not_used(void **state) {
     open_store(&f);
     assert_null(gantry__tuning_store_find(&f.store, "A", "x"));
     assert_int_equal(f.log.count, 1);
-    assert_int_equal(log_lines_with(&f.log, "Nothing tuned is used", path), 1);
+    assert_int_equal(log_lines_with(&f.log, "Tuning records are not used", path), 1);
     assert_int_not_equal(gantry__tuning_store_put(&f.store, "A", "x", "1"), GANTRY_OK);
     close_store(&f);
 }
@@ -328,7 +328,7 @@ static void lack_of_memory_anywhere_leaves_file_and_store_sound(void **state) {
         gantry_status_t status = gantry__tuning_store_put(&f.store, "A", "z", "3");
         done = f.heap.calls <= fail_at;
         f.heap.fail_at = -1;
-        if (!record) assert_int_equal(log_lines_with(&f.log, "Nothing tuned is used", ""), 1);
+        if (!record) assert_int_equal(log_lines_with(&f.log, "Tuning records are not used", ""), 1);
         assert_true(status == GANTRY_OK || status == GANTRY_RESOURCE_EXHAUSTED);
         assert_int_equal(records_in(&f), status == GANTRY_OK ? 3 : 2);
         if (done) assert_true(record && status == GANTRY_OK);

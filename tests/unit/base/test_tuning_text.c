@@ -42,7 +42,7 @@ static void wrong_line_has_its_reason(void **state) {
     static const struct {
         const char *line, *reason;
     } cases[] = {
-        {RECORD, "ends within it"},
+        {RECORD, "ends inside the line"},
         {"nonsense\n", "with a tab between two"},
         {RECORD "\tmore\n", "with a tab between two"},
         {TIME "\tdevice\tcpu.matmul\n", "with a tab between two"},
@@ -51,8 +51,8 @@ static void wrong_line_has_its_reason(void **state) {
         {"\td\tw\tv\n", "the time is not like"},
         {TIME "\t\tw\tv\n", "the device is not"},
         {TIME "\ta\x01 b\tw\tv\n", "the device is not"},
-        {TIME "\td\t\tv\n", "what was tuned is not"},
-        {TIME "\td\tUpper\tv\n", "what was tuned is not"},
+        {TIME "\td\t\tv\n", "the key is not"},
+        {TIME "\td\tUpper\tv\n", "the key is not"},
         {TIME "\td\tw\t\n", "the values are not"},
         {TIME "\td\tw\tv\r\n", "the values are not"},
         {TIME "\td\tw\tv\x7f\n", "the values are not"},
@@ -90,7 +90,7 @@ static void head_tells_our_files_from_others(void **state) {
     } cases[] = {{"", NULL},
                  {GANTRY__TUNING_HEAD, NULL},
                  {GANTRY__TUNING_HEAD "x", NULL},
-                 {"gantry tuning 2\n", "version 2, version 1 is read"},
+                 {"gantry tuning 2\n", "version 2; version 1 is accepted"},
                  {"gantry tuning 12345678\nx", "version 12345678"},
                  {"gantry tuning 1", "no tuning file"},
                  {"gantry tuning 1x\n", "no tuning file"},

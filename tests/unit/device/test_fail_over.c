@@ -350,7 +350,8 @@ static void view_that_is_no_better_does_not_take_over(void **state) {
     assert_true(fake->fail_calls("device_open", 1, 1, GANTRY_UNAVAILABLE, "gone"));
     expect_adds(&f);
     expect_served_by(&f, "other:0", "");
-    assert_int_equal(log_lines_with(&f.log, "other:0 serves this card as it can", "gone"), 1);
+    assert_int_equal(log_lines_with(&f.log, "other:0 serves this card as well as it can", "gone"),
+                     1);
     close_both(&f);
 }
 

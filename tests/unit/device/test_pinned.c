@@ -69,8 +69,8 @@ static void more_than_the_bound_is_refused_with_the_numbers(void **state) {
     void *first = pinned(&f, "GPU:0", 3 * MIB);
     expect_refused(
         &f, "GPU:1", MIB + 1, GANTRY_RESOURCE_EXHAUSTED,
-        "gantry_pinned_alloc: 1048577 bytes of pinned memory for /device:GPU:1 are not to be had: of at most 4194304 for all devices (pinned_limit) 3145728 are taken");
-    expect_refused(&f, "GPU:1", SIZE_MAX, GANTRY_RESOURCE_EXHAUSTED, "are not to be had");
+        "gantry_pinned_alloc: 1048577 bytes of pinned memory for /device:GPU:1 are not available: of at most 4194304 for all devices (pinned_limit) 3145728 are taken");
+    expect_refused(&f, "GPU:1", SIZE_MAX, GANTRY_RESOURCE_EXHAUSTED, "are not available");
     void *second = pinned(&f, "GPU:1", MIB);
     assert_int_equal(gantry_pinned_free(f.runtime, first), GANTRY_OK);
     assert_int_equal(gantry_pinned_free(f.runtime, second), GANTRY_OK);
@@ -90,7 +90,7 @@ static void wrong_calls_are_refused(void **state) {
     void *data = pinned(&f, "GPU:0", 1);
     assert_int_equal(gantry_pinned_free(f.runtime, data), GANTRY_OK);
     assert_int_equal(gantry_pinned_free(f.runtime, data), GANTRY_INVALID_ARGUMENT);
-    assert_non_null(strstr(gantry_last_message(), "was given back before"));
+    assert_non_null(strstr(gantry_last_message(), "was freed before"));
     runtime_fixture_close(&f);
 }
 
@@ -114,7 +114,7 @@ static void running_out_leaks_nothing(void **state) {
     expect_refused(&f, "GPU:0", MIB, GANTRY_RESOURCE_EXHAUSTED, "");
     f.heap.inner.fail_at = -1;
     assert_true(fake->fail_calls("host_alloc", 1, 1, GANTRY_RESOURCE_EXHAUSTED, "no more"));
-    expect_refused(&f, "GPU:0", MIB, GANTRY_RESOURCE_EXHAUSTED, "are not to be had");
+    expect_refused(&f, "GPU:0", MIB, GANTRY_RESOURCE_EXHAUSTED, "are not available");
     assert_int_equal(gantry_pinned_free(f.runtime, pinned(&f, "GPU:0", MIB)), GANTRY_OK);
     runtime_fixture_close(&f);
 }

@@ -171,18 +171,18 @@ static void visible_list_gantry_grammar_table(void **state) {
         {"^auto", "", ""},
         /* a ^entry never ends the list, and in doubt it hides more, not less */
         {"^GPU-8932", "23", ""},
-        {"^7", "0123", "entry 1 '^7' leaves out nothing: no device matches it"},
-        {"^7,0,1", "01", "entry 1 '^7' leaves out nothing"},
-        {"^nonsense,^0", "123", "entry 1 '^nonsense' leaves out nothing"},
-        {"^", "0123", "entry 1 '^' leaves out nothing"},
-        {"^^1", "0123", "entry 1 '^^1' leaves out nothing"},
-        {"^-1", "0123", "entry 1 '^-1' leaves out nothing"},
+        {"^7", "0123", "entry 1 '^7' hides nothing: no device matches it"},
+        {"^7,0,1", "01", "entry 1 '^7' hides nothing"},
+        {"^nonsense,^0", "123", "entry 1 '^nonsense' hides nothing"},
+        {"^", "0123", "entry 1 '^' hides nothing"},
+        {"^^1", "0123", "entry 1 '^^1' hides nothing"},
+        {"^-1", "0123", "entry 1 '^-1' hides nothing"},
         {"^0,", "123", "entry 2 '' ends the list: it is empty"},
         {"^0,-1", "", "entry 2 '-1' ends the list"},
         {"^0,nonsense", "", "entry 2 'nonsense' ends the list"},
         {"2,9,^2", "2", "entry 2 '9' ends the list"}, /* nothing is read behind the end */
         {"^8,9", "",
-         "ends the list: no device matches it; GANTRY_VISIBLE_DEVICES: entry 1 '^8' leaves out nothing"},
+         "ends the list: no device matches it; GANTRY_VISIBLE_DEVICES: entry 1 '^8' hides nothing"},
     };
     assert_rows(&gantry_rules, rows, COUNT(rows));
 }

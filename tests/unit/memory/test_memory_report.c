@@ -261,15 +261,15 @@ static void out_of_memory_tells_what_was_asked_and_tried(void **state) {
     report->rung_count = 5;
     char *text = written(report, false), *json = written(report, true);
     static const char *const parts[] = {
-        "Allocator GPU_0_bfc ran out of memory: Conv2D [stem] asked for 4.99MiB (5242870 bytes, rounded to 5242880).",
+        "Allocator GPU_0_bfc ran out of memory: Conv2D [stem] requested 4.99MiB (5242870 bytes, rounded to 5242880).",
         "reuse: the largest free chunk has 3.00MiB\n",
         "extend: limit and largest region leave 1.50KiB\n",
         "wait: memory came free 3 times in 2500 us, never enough\n",
         "give back: 2 empty regions of 4.00MiB in all, 64.00KiB of idle staging\n",
         "extend: the driver refused 2 times, first 6.00MiB: no more \"memory\"\n",
         "There is enough memory, but not in one piece: 6.00MiB free in 2 chunks",
-        "Bin (256): \tchunks: 0, in use: 0. 0B in chunks. 0B in use. 0B of that asked for.\n",
-        "Bin (2097152): \tchunks: 3, in use: 1. 8.00MiB in chunks. 2.00MiB in use. 2.00MiB of that asked for.\n",
+        "Bin (256): \tchunks: 0, in use: 0. 0B in chunks. 0B in use. 0B of that requested.\n",
+        "Bin (2097152): \tchunks: 3, in use: 1. 8.00MiB in chunks. 2.00MiB in use. 2.00MiB of that requested.\n",
         "The request's bin is 4.00MiB; its free chunks: none\n",
         "Region 0 of size 8388608: 3 chunks, 2.00MiB in use, largest free 3.00MiB\n",
         "Free  at 0 of size 3145728\nInUse at 300000 of size 2097152 (asked 2097152) by B [x]\n",

@@ -169,7 +169,7 @@ static void kernel_that_breaks_a_rule_is_an_internal_error(void **state) {
     static const char *const texts[] = {
         NULL,
         "makes output 0 as [2,1]; by the op's definition it is [-1]",
-        "ended well and did not make output 0",
+        "succeeded without making output 0",
         "makes output 0, which is there already",
         "makes output 1, which is there already",
         "makes output 2, which does not exist",

@@ -249,7 +249,7 @@ static void warning_comes_once_per_op_and_reason(void **state) {
         log_lines_with(&f.log, "Op Exp runs on " LOCAL("CPU:0"), "another type of device"), 1);
     assert_int_equal(log_lines_with(&f.log, "Op Tanh runs on", ""), 1);
     assert_int_equal(
-        log_lines_with(&f.log, "Op Const runs on", "another device of the type asked for"), 1);
+        log_lines_with(&f.log, "Op Const runs on", "another device of the requested type"), 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
     (void)gantry_exp(scope, F32(scope, 1, 2)); /* another reason: another warning */
     assert_int_equal(log_lines_with(&f.log, "Op Exp runs on", "no GPU has a kernel for this"), 1);

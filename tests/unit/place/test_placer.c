@@ -394,7 +394,7 @@ static void required_integer_variable_has_its_one_home(void **state) {
     expect_refused(
         GANTRY_INVALID_ARGUMENT,
         "GANTRY_PLACEMENT=require (option placement_mode, gantry_set_placement_mode) allows no fall-back; "
-        "accepted: for an integer variable but int64 a scope that asks for the CPU or for no device.");
+        "accepted: for an integer variable other than int64, a scope that requests the CPU or no device.");
 }
 
 /* ---- variables ---- */
