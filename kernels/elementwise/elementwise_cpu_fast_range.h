@@ -13,7 +13,7 @@
 enum { NEAR_BLOCK = 256 };
 
 /* Are all magnitudes below the limit? NaN is not. */
-static int32_t all_near(const float *x, int64_t count) {
+static bool all_near(const float *x, int64_t count) {
     uint32_t greatest = 0;
 
     for (int64_t i = 0; i < count; ++i) {
@@ -23,7 +23,7 @@ static int32_t all_near(const float *x, int64_t count) {
     return greatest < GANTRY_AS_UINT(GANTRY_NEAR_LIMIT_F32);
 }
 
-static int32_t all_near_double(const double *x, int64_t count) {
+static bool all_near_double(const double *x, int64_t count) {
     uint64_t below = UINT64_MAX; /* its highest bit: whether all are */
 
     for (int64_t i = 0; i < count; ++i) {
@@ -34,7 +34,7 @@ static int32_t all_near_double(const double *x, int64_t count) {
 }
 
 /* Has none of them a sign? */
-static int32_t all_positive(const float *x, int64_t count) {
+static bool all_positive(const float *x, int64_t count) {
     uint32_t bits = 0;
 
     for (int64_t i = 0; i < count; ++i) {
@@ -110,8 +110,7 @@ NEAR_LOOPS(double, Cos_f64, cos_near_f64, all_near_double, Cos_f64_dense)
 
 #if defined(GANTRY_BLOCK_LANES)
 /* Is every quotient of the block near? One that is large where a zero or a NaN is. */
-static int32_t all_quotients_near(const float *x, int64_t x_count, const float *y,
-                                  int64_t y_count) {
+static bool all_quotients_near(const float *x, int64_t x_count, const float *y, int64_t y_count) {
     uint32_t greatest = 0;
     uint32_t least = UINT32_MAX;
 

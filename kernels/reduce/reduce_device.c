@@ -86,7 +86,7 @@ static form_t block_form(reduce_level_t *level, int64_t sequences, const char *n
 }
 
 /* 1 when each sequence is one work-group's, all its levels. */
-static int are_few(const gantry_op_call_t *call, const gantry__reduce_shape_t *shape) {
+static bool are_few(const gantry_op_call_t *call, const gantry__reduce_shape_t *shape) {
     const gantry_device_info_t *info = call->device_info;
     return !gantry__k_is_serial(call) && info->max_work_group_size >= BLOCK_ITEMS &&
            shape->reduced.rank == 1 && shape->columns < BLOCK_COLUMNS &&
@@ -113,7 +113,7 @@ static form_t choose_gpu_form(const gantry_op_call_t *call, reduce_level_t *leve
         level->lanes = 1;
     } else if (level->columns >= BLOCK_COLUMNS && level->reduced_rank == 1 &&
                info->max_work_group_size >= BLOCK_ITEMS) {
-        const int few =
+        const bool few =
             level->columns < ITEM_COLUMNS || level->units * 8 < compute_units * ITEMS_PER_UNIT;
         return few ? block_form(level, sequences, "reduce_block32", BLOCK_ITEMS / 32)
                    : block_form(level, sequences, "reduce_block8", BLOCK_ITEMS / 8);
@@ -125,10 +125,10 @@ static form_t choose_gpu_form(const gantry_op_call_t *call, reduce_level_t *leve
 }
 
 /* 1 when the text has reduce_line for the way, and the level's sequences are neighbours. */
-static int is_line(const reduce_level_t *level, const gantry__reduce_way_t *way) {
-    const int has_line = way->in == GANTRY_FLOAT32 || way->in == GANTRY_FLOAT64 ||
-                         way->in == GANTRY_INT64 ||
-                         (way->in == GANTRY_INT32 && way->tree != GANTRY_TREE_WIDE_SUM);
+static bool is_line(const reduce_level_t *level, const gantry__reduce_way_t *way) {
+    const bool has_line = way->in == GANTRY_FLOAT32 || way->in == GANTRY_FLOAT64 ||
+                          way->in == GANTRY_INT64 ||
+                          (way->in == GANTRY_INT32 && way->tree != GANTRY_TREE_WIDE_SUM);
     return has_line && level->columns == 1 && level->length > SMALL_LENGTH &&
            level->reduced_rank == 1 && level->reduced_strides[0] == 1;
 }
@@ -142,7 +142,7 @@ static form_t reduce_device_choose_form(const gantry_op_call_t *call,
     level->blocks = 1;
     if (gantry__k_is_serial(call)) {
         form_t form = {.local = 1};
-        int wide = level->columns * size_bytes > NARROW_BYTES;
+        bool wide = level->columns * size_bytes > NARROW_BYTES;
         int small = level->columns == 1 && level->length <= SMALL_LENGTH &&
                     level->reduced_rank == 1 && level->kept_rank == 1;
         int64_t wanted = (int64_t)call->device_info->compute_units * GROUPS_PER_UNIT;
@@ -164,7 +164,7 @@ static form_t reduce_device_choose_form(const gantry_op_call_t *call,
 
 /* One level of shape, from in to out; the last one when is_last. */
 static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t *shape,
-                            const gantry__reduce_way_t *way, int is_last, const gantry_span_t *in,
+                            const gantry__reduce_way_t *way, bool is_last, const gantry_span_t *in,
                             const gantry_span_t *out) {
     gantry_backend_kernel_t *kernel = NULL;
     reduce_level_t level = {.length = shape->length,
@@ -179,10 +179,7 @@ static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t
         are_few(call, shape)
             ? (form_t){"reduce_few", (uint64_t)(shape->outer * shape->columns), BLOCK_ITEMS}
             : reduce_device_choose_form(call, way, &level, shape->outer);
-    int32_t status = reduce_device_find_kernel(call, way, form.name, &kernel);
-    if (status != 0) {
-        return status;
-    }
+    GANTRY__TRY(reduce_device_find_kernel(call, way, form.name, &kernel));
     gantry_launch_arg_t args[] = {gantry__k_raw_span(*in), gantry__k_raw_span(*out),
                                   gantry__k_scalar(&level, sizeof level)};
     return gantry__k_launch_1d(call, kernel, form.groups * form.local, form.local, args, 3);
@@ -200,15 +197,10 @@ int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_sha
         if (chunks > 1) {
             uint64_t bytes =
                 (uint64_t)(current.outer * chunks * current.columns) * gantry__k_size(level.acc);
-            int32_t status = call->services->scratch(call, bytes, &target);
-            if (status != 0) {
-                return status;
-            }
+            GANTRY__TRY(call->services->scratch(call, bytes, &target));
         }
-        int32_t status = submit_level(call, &current, &level, chunks == 1, &source, &target);
-        if (status != 0 || chunks == 1) {
-            return status;
-        }
+        GANTRY__TRY(submit_level(call, &current, &level, chunks == 1, &source, &target));
+        if (chunks == 1) return GANTRY_OK;
         source = target;
         gantry__reduce_shape_plain(current.outer, chunks, current.columns, &current);
         gantry__reduce_next_level(&level);
