@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of floats block by block, where what rare arguments take is left out of the blocks that
- * have none of them; the bits are the same. The text's own choice, GANTRY_ANY_LANE, would be a branch in
- * the loop.
- *   Sin, Cos, Tan: large arguments (math_float32_trig.cl); a fourth of the cost
- *   Sin, Cos of float64: large ones (math_float64_trig.cl), which the C library has to take,
- *   element by element; so one
- *       instruction set's loop for blocks that have some serves all
- *   Lgamma, Digamma: negative ones (math_float32_gamma.cl); half of it
- *   FloorMod, TruncateMod: large quotients (math_modulo.cl), which go element by element
- * Included once by elementwise_cpu_simd.c, after the loops of floats, which the other blocks
- * take. */
+/* Functions of floats, block by block: a block without rare arguments skips the steps that only
+ * rare arguments need. The bits are the same. The text's own choice, GANTRY_ANY_LANE, would be a
+ * branch inside the loop.
+ *
+ *   Sin, Cos, Tan           rare are large arguments (math_float32_trig.cl); a fourth of the cost
+ *   Sin, Cos of float64     rare are large ones (math_float64_trig.cl). The C library computes
+ *                           them one by one, so all instruction sets share the base's loop
+ *   Lgamma, Digamma         rare are negative ones (math_float32_gamma.cl); half of the cost
+ *   FloorMod, TruncateMod   rare are large quotients (math_modulo.cl), computed one by one
+ *
+ * elementwise_cpu_simd.c includes this once, after the loops of floats, which the blocks with rare
+ * arguments take. */
 enum { NEAR_BLOCK = 256 };
 
 /* Are all magnitudes below the limit? NaN is not. */

@@ -97,33 +97,23 @@ static int32_t sort_parts(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                           gantry__k_item_launch_t *launch, const gantry__radix_t *parameters,
                           gantry_span_t scratch, gantry_span_t out) {
     const int64_t parts = sort->rows * parameters->parts;
-    int32_t status;
-
     launch->spans[0] = sort->source;
     launch->spans[1] = scratch;
     launch->span_count = 2;
-    status = radix_run(call, launch, ITEM_radix_keys, parts, 1);
+    GANTRY__TRY(radix_run(call, launch, ITEM_radix_keys, parts, 1));
     launch->spans[0] = scratch;
     launch->spans[1] = out;
     launch->span_count = 1;
-    if (status == GANTRY_OK) {
-        status = radix_run(call, launch, ITEM_radix_count, parts, 1);
-    }
-    if (status == GANTRY_OK) {
-        status = radix_run(call, launch, ITEM_radix_spread, parts, 1);
-    }
+    GANTRY__TRY(radix_run(call, launch, ITEM_radix_count, parts, 1));
+    GANTRY__TRY(radix_run(call, launch, ITEM_radix_spread, parts, 1));
     launch->span_count = 2;
-    if (status == GANTRY_OK) {
-        status = radix_run(call, launch, ITEM_radix_finish, sort->rows * parameters->shares, 1);
-    }
-    if (status == GANTRY_OK && !parameters->has_positions && parameters->order.infinity != 0) {
-        launch->spans[0] = sort->source;
-        launch->spans[1] = scratch;
-        launch->spans[2] = out;
-        launch->span_count = 3;
-        status = radix_run(call, launch, ITEM_radix_restore, sort->rows, 1);
-    }
-    return status;
+    GANTRY__TRY(radix_run(call, launch, ITEM_radix_finish, sort->rows * parameters->shares, 1));
+    if (parameters->has_positions || parameters->order.infinity == 0) return GANTRY_OK;
+    launch->spans[0] = sort->source;
+    launch->spans[1] = scratch;
+    launch->spans[2] = out;
+    launch->span_count = 3;
+    return radix_run(call, launch, ITEM_radix_restore, sort->rows, 1);
 }
 
 /* ---- short rows, many at a time ---- */
@@ -161,20 +151,15 @@ static int32_t sort_short(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                                       .parameters = &network,
                                       .parameter_bytes = sizeof network};
     int64_t end = 0;
-    int32_t status;
-
-    network.lanes = add_place(
-        &end, groups * GANTRY_NETWORK_ROWS * places_of_row * lane_bytes(sort, out == NULL));
+    network.lanes =
+        add_place(&end, groups * GANTRY_NETWORK_ROWS * places_of_row * lane_bytes(sort, !out));
     network.keys = places->keys[0] = add_place(&end, !out ? elements * 4 : 0);
     network.positions = places->positions[0] = add_place(&end, !out ? elements * 4 : 0);
-    status = call->services->scratch(call, (uint64_t)end, scratch);
-    if (status != GANTRY_OK) return status;
+    GANTRY__TRY(call->services->scratch(call, (uint64_t)end, scratch));
     launch.spans[0] = sort->source;
     launch.spans[1] = *scratch;
     launch.span_count = 2;
-    if (out) {
-        launch.spans[launch.span_count++] = *out;
-    }
+    if (out) launch.spans[launch.span_count++] = *out;
     return radix_run(call, &launch, out ? ITEM_network_values : ITEM_network_pairs, groups,
                      radix_rows_of(sort->length * GANTRY_NETWORK_ROWS));
 }
@@ -188,15 +173,12 @@ static int32_t sort_all(gantry_op_call_t *call, const gantry__k_sort_t *sort,
     gantry__k_item_launch_t launch = {.t = gantry__k_twin(sort->dtype),
                                       .parameters = parameters,
                                       .parameter_bytes = sizeof *parameters};
-    int32_t status;
-
-    if (is_for_network(call, sort, out == NULL)) {
+    if (is_for_network(call, sort, !out)) {
         *which = 0;
         return sort_short(call, sort, out, parameters, scratch);
     }
-    parameters->has_positions = out == NULL;
-    status = radix_prepare(call, sort, parameters, scratch, which);
-    if (status != GANTRY_OK) return status;
+    parameters->has_positions = !out;
+    GANTRY__TRY(radix_prepare(call, sort, parameters, scratch, which));
     if (*which) return sort_parts(call, sort, &launch, parameters, *scratch, out ? *out : *scratch);
     launch.spans[0] = sort->source;
     launch.spans[1] = *scratch;
