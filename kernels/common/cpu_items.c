@@ -27,10 +27,8 @@ static const gantry__k_item_fn *find_functions(const gantry__k_items_t *items,
     for (; level >= 0; --level) {
         const gantry__k_item_row_t *row = items->rows[level];
 
-        for (; row != NULL && row->functions != NULL; ++row) {
-            if (row->t == launch->t && row->i == launch->i) {
-                return row->functions;
-            }
+        for (; row && row->functions; ++row) {
+            if (row->t == launch->t && row->i == launch->i) return row->functions;
         }
     }
     return NULL;
@@ -64,12 +62,8 @@ static int32_t fail(gantry_op_call_t *call, const item_job_t *job) {
 }
 
 static int64_t cpu_grain_of(const gantry__k_item_launch_t *launch) {
-    if (launch->grain > 0) {
-        return launch->grain;
-    }
-    if (launch->elements > 0) {
-        return CHEAP_GRAIN / launch->elements;
-    }
+    if (launch->grain > 0) return launch->grain;
+    if (launch->elements > 0) return CHEAP_GRAIN / launch->elements;
     return launch->is_costly ? COSTLY_GRAIN : CHEAP_GRAIN;
 }
 
@@ -79,7 +73,7 @@ int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry__k_items_t *i
     const gantry__k_work_t work = {.count = launch->count, .run = launch->count};
     item_job_t job = {.launch = launch};
 
-    if (functions == NULL) {
+    if (!functions) {
         return call->services->fail(call, GANTRY_INTERNAL,
                                     "the CPU backend has no such kernel for these types");
     }

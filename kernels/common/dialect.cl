@@ -25,8 +25,8 @@
  *   GANTRY_SQRT_F32, _F64      the correctly rounded square root
  *   GANTRY_MUL_HIGH_U32(a, b)  the upper half of the 64-bit product of two GANTRY_U32
  *   GANTRY_ANY_LANE(condition) 0 only if no lane has the condition: a text may then skip what such
- *                              lanes need. In C always 1: a branch would keep the loop from becoming
- *                              vector code
+ *                              lanes need. In C always 1, because a branch would keep the loop from
+ *                              becoming vector code
  *   GANTRY_PREFETCH(address)   prefetches the memory at an address (a ulong), which need not be
  *   GANTRY_PREFETCH_FOR_WRITE(address)   mapped; the second one for a write. Processors only:
  *                              nothing where a compiler cannot say it (SPIR) or a card runs it

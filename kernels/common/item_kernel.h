@@ -36,10 +36,10 @@ typedef struct gantry__k_item_launch_t {
     int32_t t, i;       /* element types T and I of the text; 0 where it has none */
     int64_t count;      /* at least 1 */
     int64_t item_bytes; /* written by an item; 0: of a T */
-    int32_t is_costly;  /* an item is worth dozens of instructions: shorter runs */
+    bool is_costly;     /* an item is worth dozens of instructions: shorter runs */
     int64_t elements;   /* of an item that is a run of cheap ones; 0: it is none */
     int64_t grain;      /* items that are worth a thread of a processor; 0: by what is said above */
-    int32_t can_fail;   /* the text takes a fault slot, which devices tell of in these words */
+    bool can_fail;      /* the text takes a fault slot, which devices tell of in these words */
     gantry_fault_words_t words;
     /* On the CPU the text for bad data at that position; of a launch that can fail. */
     void (*explain)(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes);
@@ -97,7 +97,7 @@ static inline int32_t gantry__k_run_items_of(gantry_op_call_t *call,
 }
 
 /* 1 where the items run as C. */
-static inline int gantry__k_items_are_c(const gantry_op_call_t *call) {
+static inline bool gantry__k_items_are_c(const gantry_op_call_t *call) {
     const gantry__k_items_t *items = call->kernel->data;
 
     return items->run == gantry__cpu_run_items;

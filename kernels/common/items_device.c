@@ -41,8 +41,6 @@ int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry__k_items
     gantry_backend_kernel_t *kernel;
     uint32_t count = 0;
     const gantry__k_options_t options = items_device_options_of(call, launch);
-    gantry_span_t fault;
-    int32_t status;
 
     memcpy(launch->parameters, &work, sizeof work);
     while (count < launch->span_count) {
@@ -50,11 +48,12 @@ int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry__k_items
         count++;
     }
     args[count++] = gantry__k_scalar(launch->parameters, launch->parameter_bytes);
-    status = call->services->kernel(call, items->source, options.text, items->names[launch->item],
-                                    &kernel);
-    if (status == GANTRY_OK && launch->can_fail) {
-        status = gantry__k_fault(call, &launch->words, &fault);
+    GANTRY__TRY(call->services->kernel(call, items->source, options.text,
+                                       items->names[launch->item], &kernel));
+    if (launch->can_fail) {
+        gantry_span_t fault;
+        GANTRY__TRY(gantry__k_fault(call, &launch->words, &fault));
         args[count++] = gantry__k_raw_span(fault);
     }
-    return status == GANTRY_OK ? gantry__k_launch_work(call, kernel, &work, args, count) : status;
+    return gantry__k_launch_work(call, kernel, &work, args, count);
 }

@@ -53,7 +53,7 @@ static const gantry_type_constraint_t gantry__k_floating_type[] = {{"T", GANTRY_
     int32_t gantry_pack_query_##stem(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);  \
     int32_t gantry_pack_query_##stem(uint32_t max_abi, const gantry_kernel_pack_t **out_pack) { \
         *out_pack = max_abi >= stem##_pack.abi_version ? &stem##_pack : NULL;                   \
-        return *out_pack != NULL ? GANTRY_OK : GANTRY_FAILED_PRECONDITION;                      \
+        return *out_pack ? GANTRY_OK : GANTRY_FAILED_PRECONDITION;                              \
     }                                                                                           \
     int32_t gantry_pack_query_##stem(uint32_t max_abi, const gantry_kernel_pack_t **out_pack)
 

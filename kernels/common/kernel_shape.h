@@ -36,13 +36,12 @@ static inline void gantry__k_broadcast_strides(int64_t *strides, int32_t out_ran
 }
 
 /* True when dimension `outer` of the plan continues `inner` for every operand. */
-static inline int gantry__k_plan_joins(const gantry__k_plan_t *plan, int32_t outer, int32_t inner) {
+static inline bool gantry__k_plan_joins(const gantry__k_plan_t *plan, int32_t outer,
+                                        int32_t inner) {
     for (int32_t k = 0; k < plan->operands; ++k) {
-        if (plan->strides[k][outer] != plan->strides[k][inner] * plan->dims[inner]) {
-            return 0;
-        }
+        if (plan->strides[k][outer] != plan->strides[k][inner] * plan->dims[inner]) return false;
     }
-    return 1;
+    return true;
 }
 
 static inline void gantry__k_plan_move(gantry__k_plan_t *plan, int32_t to, int32_t from) {
@@ -57,9 +56,7 @@ static inline void gantry__k_plan_collapse(gantry__k_plan_t *plan) {
     int32_t last = -1; /* the dimension that grows */
 
     for (int32_t d = 0; d < plan->rank; ++d) {
-        if (plan->dims[d] == 1) {
-            continue;
-        }
+        if (plan->dims[d] == 1) continue;
         if (last >= 0 && gantry__k_plan_joins(plan, last, d)) {
             int64_t outer = plan->dims[last];
             gantry__k_plan_move(plan, last, d);
@@ -98,9 +95,7 @@ static inline void gantry__k_plan_broadcast(gantry__k_plan_t *plan, const gantry
 static inline int32_t gantry__k_bias_dimension(const gantry_op_call_t *call) {
     const gantry_attr_t *format = gantry__k_attr(call, "data_format");
 
-    return format != NULL && format->s != NULL && strncmp(format->s, "NC", 2) == 0
-               ? 1
-               : call->inputs[0]->rank - 1;
+    return format && format->s && strncmp(format->s, "NC", 2) == 0 ? 1 : call->inputs[0]->rank - 1;
 }
 
 /* The collapsed plan of value (operand 0) and bias (operand 1). */

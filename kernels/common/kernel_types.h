@@ -8,9 +8,12 @@
 #define GANTRY_KERNELS_KERNEL_TYPES_H
 
 #include <gantry/backend_abi.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "kernels/common/try.h"
 
 /* Short names of element types, by which the preprocessor makes code per type (types.cl), their
  * numbers GANTRY_ID_name, and sets of types as lists, GANTRY_SET(ROW) with ROW(short name) each. */
@@ -82,11 +85,11 @@ static inline uint64_t gantry__k_one(int32_t dtype) {
     }
 }
 
-static inline int gantry__k_is_half(int32_t dtype) {
+static inline bool gantry__k_is_half(int32_t dtype) {
     return dtype == GANTRY_FLOAT16 || dtype == GANTRY_BFLOAT16;
 }
 
-static inline int gantry__k_is_float(int32_t dtype) {
+static inline bool gantry__k_is_float(int32_t dtype) {
     return dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64;
 }
 
@@ -94,9 +97,7 @@ static inline int gantry__k_is_float(int32_t dtype) {
 static inline const gantry_attr_t *gantry__k_attr(const gantry_op_call_t *call, const char *name) {
     for (uint32_t i = 0; i < call->attr_count; ++i) {
         const char *own = call->attrs[i]->name;
-        if (own[0] == name[0] && strcmp(own, name) == 0) {
-            return call->attrs[i];
-        }
+        if (own[0] == name[0] && strcmp(own, name) == 0) return call->attrs[i];
     }
     return NULL;
 }
@@ -106,7 +107,7 @@ static inline const gantry_attr_t *gantry__k_attr(const gantry_op_call_t *call, 
 static inline int64_t gantry__k_attr_int(const gantry_op_call_t *call, const char *name,
                                          int64_t fallback) {
     const gantry_attr_t *attr = gantry__k_attr(call, name);
-    return attr != NULL ? attr->i : fallback;
+    return attr ? attr->i : fallback;
 }
 
 /* The text of the attribute, or fallback when the op has no such attribute. */
@@ -114,7 +115,7 @@ static inline const char *gantry__k_attr_text(const gantry_op_call_t *call, cons
                                               const char *fallback) {
     const gantry_attr_t *attr = gantry__k_attr(call, name);
 
-    return attr != NULL && attr->s != NULL ? attr->s : fallback;
+    return attr && attr->s ? attr->s : fallback;
 }
 
 /* The bits of a host-memory scalar. */

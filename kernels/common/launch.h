@@ -19,11 +19,11 @@
 
 /* 1 for devices whose work-items are loops rather than lanes: processors, but for those that
  * make lanes of them. */
-static inline int gantry__k_is_serial_device(const gantry_device_info_t *info) {
+static inline bool gantry__k_is_serial_device(const gantry_device_info_t *info) {
     return info->type == GANTRY_DEVICE_TYPE_CPU && info->sub_group_size <= 1;
 }
 
-static inline int gantry__k_is_serial(const gantry_op_call_t *call) {
+static inline bool gantry__k_is_serial(const gantry_op_call_t *call) {
     return gantry__k_is_serial_device(call->device_info);
 }
 
@@ -107,14 +107,11 @@ static inline gantry_fault_words_t gantry__k_words_of_value(const char *text,
 static inline int32_t gantry__k_fault(gantry_op_call_t *call, const gantry_fault_words_t *words,
                                       gantry_span_t *out_span) {
     const gantry_call_services_t *services = call->services;
-    const int32_t status = services->fault(call, out_span);
-
-    if (status == GANTRY_OK &&
-        services->struct_size > offsetof(gantry_call_services_t, fault_words) &&
-        services->fault_words != NULL) {
+    GANTRY__TRY(services->fault(call, out_span));
+    if (services->struct_size > offsetof(gantry_call_services_t, fault_words) &&
+        services->fault_words)
         services->fault_words(call, words);
-    }
-    return status;
+    return GANTRY_OK;
 }
 
 /* Work-items that a group of this kernel may have. A driver may allow a kernel fewer than the device

@@ -54,7 +54,7 @@ static inline int64_t gantry__k_units(const gantry_op_call_t *call) {
 /* Work over count elements of element_bytes. Streaming stores whole vectors, which must lie
  * aligned; costly ones are worth more, shorter runs. */
 static inline gantry__k_work_t gantry__k_work(const gantry_op_call_t *call, int64_t count,
-                                              int64_t element_bytes, int costly) {
+                                              int64_t element_bytes, bool costly) {
     const int64_t units =
         call->device_info->compute_units > 0 ? call->device_info->compute_units : 1;
     const int64_t shortest = costly ? GANTRY_K_RUN_UNIT : GANTRY_K_SHORTEST_RUN;
@@ -80,9 +80,7 @@ static inline uint32_t gantry__k_math_lanes(const gantry_op_call_t *call) {
     const uint32_t lanes =
         call->device_info->native_vector_width / (dtype == GANTRY_FLOAT64 ? 2 : 1);
 
-    if (gantry__k_is_half(dtype)) {
-        return 1;
-    }
+    if (gantry__k_is_half(dtype)) return 1;
     return gantry__k_is_serial(call) && (lanes == 2 || lanes == 4 || lanes == 8 || lanes == 16)
                ? lanes
                : 1;

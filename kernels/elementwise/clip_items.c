@@ -14,7 +14,7 @@ static int32_t compute_clip(gantry_op_call_t *call) {
 
     gantry__k_plan_broadcast(&plan, out, in, 3);
     gantry__k_device_plan_t parameters = gantry__k_device_plan(&plan, &none);
-    const int is_simple = in[1]->element_count == 1 && in[2]->element_count == 1;
+    const bool is_simple = in[1]->element_count == 1 && in[2]->element_count == 1;
     gantry__k_item_launch_t launch = {.item = is_simple ? ITEM_clip_all : ITEM_clip,
                                       .t = out->dtype,
                                       .count = out->element_count,

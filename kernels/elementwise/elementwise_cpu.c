@@ -9,7 +9,7 @@
 
 typedef struct element_op_t {
     uint32_t row;        /* GANTRY_K_ROW_... */
-    int32_t costly;      /* several dozen instructions per element */
+    bool costly;         /* several dozen instructions per element */
     const char *failure; /* what a bad element means */
 } element_op_t;
 
@@ -70,9 +70,7 @@ static int32_t run_unary(gantry_op_call_t *call, const element_op_t *op) {
     const int64_t count = out->element_count;
     const uint32_t column = gantry__cpu_type_column(x->dtype);
 
-    if (column >= GANTRY_CPU_TYPES) {
-        return compute_by_blocks(call, op, call->inputs, 1);
-    }
+    if (column >= GANTRY_CPU_TYPES) return compute_by_blocks(call, op, call->inputs, 1);
     const gantry__cpu_loop_fn loop = elementwise_cpu_find_loops(call, op->row, column)->dense;
     if (count <= SMALL_COUNT) {
         return elementwise_cpu_finish(call, op, loop(x->data, NULL, out->data, count));
@@ -117,15 +115,13 @@ static int32_t run_binary(gantry_op_call_t *call, const gantry_arg_t *x, const g
     const uint32_t column = gantry__cpu_type_column(x->dtype);
     gantry__k_plan_t plan;
 
-    if (column >= GANTRY_CPU_TYPES) {
-        return compute_by_blocks(call, op, operands, 2);
-    }
+    if (column >= GANTRY_CPU_TYPES) return compute_by_blocks(call, op, operands, 2);
     const gantry__cpu_loops_t *loops = elementwise_cpu_find_loops(call, op->row, column);
     const gantry__cpu_loop_fn loop = dense_form(loops, x->element_count, y->element_count, count);
-    if (loop != NULL && count <= SMALL_COUNT) {
+    if (loop && count <= SMALL_COUNT) {
         return elementwise_cpu_finish(call, op, loop(x->data, y->data, out->data, count));
     }
-    gantry__cpu_map_t map = {.loop = loop != NULL ? loop : loops->dense,
+    gantry__cpu_map_t map = {.loop = loop ? loop : loops->dense,
                              .loops = loops,
                              .x = x->data,
                              .y = y->data,
@@ -134,7 +130,7 @@ static int32_t run_binary(gantry_op_call_t *call, const gantry_arg_t *x, const g
                              .y_bytes = gantry__k_size(y->dtype),
                              .out_bytes = gantry__k_size(out->dtype),
                              .simd_level = call->device->simd_level};
-    if (loop != NULL) {
+    if (loop) {
         map.x_bytes *= x->element_count == count;
         map.y_bytes *= y->element_count == count;
         return elementwise_cpu_finish(

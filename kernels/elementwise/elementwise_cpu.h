@@ -48,8 +48,7 @@ GANTRY_CPU_DECLARE(const gantry__cpu_loops_t *, element_loops, (uint32_t column)
 GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, dense_loop, (uint32_t row, uint32_t column));
 /* x of type `from` to out of type `to`, columns; truncate: see kernels/elementwise/cast.cl. NULL:
  * by way of another type, see gantry__cpu_convert. */
-GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, convert_loop,
-                   (uint32_t from, uint32_t to, int32_t truncate));
+GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, convert_loop, (uint32_t from, uint32_t to, bool truncate));
 /* The end of the way from a float through int64 to a narrower integer: the nearest value that it
  * has. */
 GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, clamp_loop, (uint32_t to));
@@ -70,7 +69,7 @@ GANTRY_CPU_DECLARE(int32_t, stream_loop,
 /* Fills count elements of 1, 2, 4 or 8 bytes with the one at value; past the caches when
  * `stream` is not 0. */
 GANTRY_CPU_DECLARE(void, fill_loop,
-                   (uint32_t bytes, const void *value, char *out, int64_t count, int32_t stream));
+                   (uint32_t bytes, const void *value, char *out, int64_t count, bool stream));
 
 /* Outputs from this size on are written past the caches. */
 #define GANTRY_CPU_STREAM_BYTES (INT64_C(24) << 20)
@@ -115,7 +114,7 @@ void gantry__cpu_gather(const gantry__k_plan_t *plan, int32_t k, const char *sou
 
 /* x as another type, on all threads: Cast, and matrix products of halves. */
 void gantry__cpu_convert(gantry_backend_device_t *device, int32_t from, const void *x, int32_t to,
-                         void *out, int64_t count, int32_t truncate);
+                         void *out, int64_t count, bool truncate);
 
 /* Kernels of ops that have no line in ops/elementwise.def. */
 GANTRY_K_ELEMENTWISE_OTHERS(GANTRY_K_CPU_KERNEL_DECLARATION)

@@ -194,18 +194,16 @@ static gantry__cpu_loop_fn rare_loop(uint32_t from, uint32_t to) {
     return loops[from][to];
 }
 
-gantry__cpu_loop_fn GANTRY_CPU_NAME(convert_loop)(uint32_t from, uint32_t to, int32_t truncate) {
+gantry__cpu_loop_fn GANTRY_CPU_NAME(convert_loop)(uint32_t from, uint32_t to, bool truncate) {
     static const gantry__cpu_loop_fn loops[GANTRY_CPU_ALL_TYPES][GANTRY_CPU_ALL_TYPES] = {
         [GANTRY_CPU_COLUMN_f32] = CONVERT_ROW(f32),  [GANTRY_CPU_COLUMN_f64] = CONVERT_ROW(f64),
         [GANTRY_CPU_COLUMN_i32] = CONVERT_ROW(i32),  [GANTRY_CPU_COLUMN_i64] = CONVERT_ROW(i64),
         [GANTRY_CPU_COLUMN_b8] = CONVERT_ROW(b8),    [GANTRY_CPU_COLUMN_f16] = CONVERT_ROW(f16),
         [GANTRY_CPU_COLUMN_bf16] = CONVERT_ROW(bf16)};
-    const gantry__cpu_loop_fn truncating = truncate != 0 ? truncating_loop(from, to) : NULL;
+    const gantry__cpu_loop_fn truncating = truncate ? truncating_loop(from, to) : NULL;
 
-    if (truncating != NULL) {
-        return truncating;
-    }
-    return loops[from][to] != NULL ? loops[from][to] : rare_loop(from, to);
+    if (truncating) return truncating;
+    return loops[from][to] ? loops[from][to] : rare_loop(from, to);
 }
 
 gantry__cpu_loop_fn GANTRY_CPU_NAME(clamp_loop)(uint32_t to) {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of floats block by block, where what rare arguments take is left out of the blocks that
- * have none of them; the bits are the same. The text's own choice, GANTRY_ANY_LANE, would be a branch in
- * the loop.
- *   Sin, Cos, Tan: large arguments (math_float32_trig.cl); a fourth of the cost
- *   Sin, Cos of float64: large ones (math_float64_trig.cl), which the C library has to take,
- *   element by element; so one
- *       instruction set's loop for blocks that have some serves all
- *   Lgamma, Digamma: negative ones (math_float32_gamma.cl); half of it
- *   FloorMod, TruncateMod: large quotients (math_modulo.cl), which go element by element
- * Included once by elementwise_cpu_simd.c, after the loops of floats, which the other blocks
- * take. */
+/* Functions of floats, block by block: a block without rare arguments skips the steps that only
+ * rare arguments need. The bits are the same. The text's own choice, GANTRY_ANY_LANE, would be a
+ * branch inside the loop.
+ *
+ *   Sin, Cos, Tan           rare are large arguments (math_float32_trig.cl); a fourth of the cost
+ *   Sin, Cos of float64     rare are large ones (math_float64_trig.cl). The C library computes
+ *                           them one by one, so all instruction sets share the base's loop
+ *   Lgamma, Digamma         rare are negative ones (math_float32_gamma.cl); half of the cost
+ *   FloorMod, TruncateMod   rare are large quotients (math_modulo.cl), computed one by one
+ *
+ * elementwise_cpu_simd.c includes this once, after the loops of floats, which the blocks with rare
+ * arguments take. */
 enum { NEAR_BLOCK = 256 };
 
 /* Are all magnitudes below the limit? NaN is not. */
-static int32_t all_near(const float *x, int64_t count) {
+static bool all_near(const float *x, int64_t count) {
     uint32_t greatest = 0;
 
     for (int64_t i = 0; i < count; ++i) {
@@ -23,7 +24,7 @@ static int32_t all_near(const float *x, int64_t count) {
     return greatest < GANTRY_AS_UINT(GANTRY_NEAR_LIMIT_F32);
 }
 
-static int32_t all_near_double(const double *x, int64_t count) {
+static bool all_near_double(const double *x, int64_t count) {
     uint64_t below = UINT64_MAX; /* its highest bit: whether all are */
 
     for (int64_t i = 0; i < count; ++i) {
@@ -34,7 +35,7 @@ static int32_t all_near_double(const double *x, int64_t count) {
 }
 
 /* Has none of them a sign? */
-static int32_t all_positive(const float *x, int64_t count) {
+static bool all_positive(const float *x, int64_t count) {
     uint32_t bits = 0;
 
     for (int64_t i = 0; i < count; ++i) {
@@ -110,8 +111,7 @@ NEAR_LOOPS(double, Cos_f64, cos_near_f64, all_near_double, Cos_f64_dense)
 
 #if defined(GANTRY_BLOCK_LANES)
 /* Is every quotient of the block near? One that is large where a zero or a NaN is. */
-static int32_t all_quotients_near(const float *x, int64_t x_count, const float *y,
-                                  int64_t y_count) {
+static bool all_quotients_near(const float *x, int64_t x_count, const float *y, int64_t y_count) {
     uint32_t greatest = 0;
     uint32_t least = UINT32_MAX;
 

@@ -72,7 +72,7 @@ static void stream_part(void *context, int64_t begin, int64_t end) {
 
 int32_t gantry__cpu_map_dense(gantry_backend_device_t *device, gantry__cpu_map_t *map,
                               int64_t count, int64_t grain) {
-    int in_place = map->out == map->x || map->out == map->y;
+    bool in_place = map->out == map->x || map->out == map->y;
 
     if (count * map->out_bytes < GANTRY_CPU_STREAM_BYTES || in_place) {
         return elementwise_cpu_map_run(device, map, dense_part, count, grain);
@@ -111,9 +111,7 @@ static void cursor_next_row(cursor_t *cursor, const gantry__k_plan_t *plan) {
         for (int32_t k = 0; k < plan->operands; ++k) {
             cursor->offset[k] += plan->strides[k][d];
         }
-        if (cursor->at[d] < plan->dims[d]) {
-            return;
-        }
+        if (cursor->at[d] < plan->dims[d]) return;
         for (int32_t k = 0; k < plan->operands; ++k) {
             cursor->offset[k] -= plan->dims[d] * plan->strides[k][d];
         }
@@ -126,9 +124,7 @@ static int64_t at_most(int64_t value, int64_t bound) { return value < bound ? va
 /* ---- rows ---- */
 
 static gantry__cpu_loop_fn row_loop(const gantry__cpu_map_t *map, int64_t x_step, int64_t y_step) {
-    if (x_step == y_step) {
-        return map->loops->dense;
-    }
+    if (x_step == y_step) return map->loops->dense;
     return y_step == 0 ? map->loops->y_scalar : map->loops->x_scalar;
 }
 
@@ -237,16 +233,14 @@ void gantry__cpu_gather(const gantry__k_plan_t *plan, int32_t k, const char *sou
     }
 }
 
-static int is_dense(const gantry__k_plan_t *plan, int32_t k) {
+static bool is_dense(const gantry__k_plan_t *plan, int32_t k) {
     int64_t stride = 1;
 
     for (int32_t d = plan->rank - 1; d >= 0; --d) {
-        if (plan->strides[k][d] != stride) {
-            return 0;
-        }
+        if (plan->strides[k][d] != stride) return false;
         stride *= plan->dims[d];
     }
-    return 1;
+    return true;
 }
 
 /* Room for what a loop cannot take from an operand as it lies. */
@@ -258,7 +252,7 @@ typedef struct block_t {
 /* Elements [begin, begin + count) of operand k as the output sees them and as the loop takes
  * them. */
 static const char *operand_of(const gantry__cpu_map_t *map, int32_t k, int64_t begin, int64_t count,
-                              int dense, block_t *block) {
+                              bool dense, block_t *block) {
     const uint32_t bytes = k == 0 ? map->x_bytes : map->y_bytes;
     const char *found = (k == 0 ? map->x : map->y);
 
@@ -268,7 +262,7 @@ static const char *operand_of(const gantry__cpu_map_t *map, int32_t k, int64_t b
         gantry__cpu_gather(map->plan, k, found, bytes, begin, count, block->gathered);
         found = block->gathered;
     }
-    if (map->widen != NULL) {
+    if (map->widen) {
         map->widen(found, NULL, block->wide, count);
         found = block->wide;
     }
@@ -278,9 +272,9 @@ static const char *operand_of(const gantry__cpu_map_t *map, int32_t k, int64_t b
 static void blocks_part(void *context, int64_t begin, int64_t end) {
     map_job_t *job = context;
     const gantry__cpu_map_t *map = job->map;
-    const int binary = map->plan->operands == 2;
-    const int x_dense = is_dense(map->plan, 0);
-    const int y_dense = binary && is_dense(map->plan, 1);
+    const bool binary = map->plan->operands == 2;
+    const bool x_dense = is_dense(map->plan, 0);
+    const bool y_dense = binary && is_dense(map->plan, 1);
     _Alignas(64) char result[GATHER_ELEMENTS * 4];
     block_t blocks[2];
 
@@ -290,8 +284,8 @@ static void blocks_part(void *context, int64_t begin, int64_t end) {
         const char *y = binary ? operand_of(map, 1, begin, length, y_dense, &blocks[1]) : NULL;
         char *out = map->out + begin * map->out_bytes;
 
-        elementwise_cpu_map_note(job, map->loop(x, y, map->narrow != NULL ? result : out, length));
-        if (map->narrow != NULL) {
+        elementwise_cpu_map_note(job, map->loop(x, y, map->narrow ? result : out, length));
+        if (map->narrow) {
             map->narrow(result, NULL, out, length);
         }
     }
@@ -303,9 +297,7 @@ int32_t gantry__cpu_map_broadcast(gantry_backend_device_t *device, gantry__cpu_m
     const int64_t repeated = repeated_length(plan);
 
     map->plan = plan;
-    if (map->loops == NULL) {
-        return elementwise_cpu_map_run(device, map, blocks_part, count, grain);
-    }
+    if (!map->loops) return elementwise_cpu_map_run(device, map, blocks_part, count, grain);
     if (repeated > 0 && repeated * map->y_bytes * 4 <= PATTERN_BYTES) {
         map->pattern = repeated;
         return elementwise_cpu_map_run(device, map, pattern_part, count, grain);

@@ -24,11 +24,11 @@ typedef struct cast_t {
     uint32_t out_bytes;
 } cast_t;
 
-static int elementwise_cpu_other_is_floating(int32_t dtype) {
+static bool elementwise_cpu_other_is_floating(int32_t dtype) {
     return (GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_FLOATING) != 0;
 }
 
-static void find_cast(cast_t *cast, int level, int32_t from, int32_t to, int32_t truncate) {
+static void find_cast(cast_t *cast, int level, int32_t from, int32_t to, bool truncate) {
     const uint32_t x = gantry__cpu_type_column(from), out = gantry__cpu_type_column(to);
     const int in_float32 = (from == GANTRY_UINT64 && gantry__k_is_half(to)) ||
                            (gantry__k_is_half(from) && to == GANTRY_UINT64);
@@ -36,7 +36,7 @@ static void find_cast(cast_t *cast, int level, int32_t from, int32_t to, int32_t
 
     cast->first = GANTRY_CPU_PICK(level, convert_loop)(x, out, truncate);
     cast->second = NULL;
-    if (cast->first == NULL) {
+    if (!cast->first) {
         cast->first = GANTRY_CPU_PICK(level, convert_loop)(x, between, 0);
         cast->second = elementwise_cpu_other_is_floating(from) && !in_float32
                            ? GANTRY_CPU_PICK(level, clamp_loop)(out)
@@ -57,12 +57,12 @@ static void cast_part(void *context, int64_t begin, int64_t end) {
 }
 
 void gantry__cpu_convert(gantry_backend_device_t *device, int32_t from, const void *x, int32_t to,
-                         void *out, int64_t count, int32_t truncate) {
+                         void *out, int64_t count, bool truncate) {
     cast_t cast = {
         .x = x, .out = out, .x_bytes = gantry__k_size(from), .out_bytes = gantry__k_size(to)};
 
     find_cast(&cast, device->simd_level, from, to, truncate);
-    if (cast.second != NULL) {
+    if (cast.second) {
         gantry__cpu_parallel_for(device, count, GANTRY_CPU_CHEAP_GRAIN, cast_part, &cast);
         return;
     }
@@ -94,7 +94,7 @@ typedef struct select_t {
     char *out;
     uint32_t bytes; /* of an element of out */
     int level;
-    int32_t is_dense[3];
+    bool is_dense[3];
 } select_t;
 
 /* The operand's elements [begin, begin + count) as the output sees them: where they lie, or
@@ -104,9 +104,7 @@ static const char *select_operand(const select_t *select, int32_t k, int64_t beg
     const uint32_t bytes = k == 0 ? 1 : select->bytes;
     const char *data = select->inputs[k]->data;
 
-    if (select->is_dense[k]) {
-        return data + begin * bytes;
-    }
+    if (select->is_dense[k]) return data + begin * bytes;
     gantry__cpu_gather(&select->plan, k, data, bytes, begin, count, block);
     return block;
 }
@@ -150,7 +148,7 @@ typedef struct fill_t {
     char *out;
     uint32_t bytes;
     int level;
-    int32_t stream;
+    bool stream;
 } fill_t;
 
 static void elementwise_cpu_other_fill_part(void *context, int64_t begin, int64_t end) {
@@ -241,12 +239,11 @@ static void lin_space_part(void *context, int64_t begin, int64_t end) {
     for (int64_t count = end - begin; begin < end; begin += count) {
         char *out = space->out + begin * space->bytes;
 
-        count =
-            space->narrow != NULL && end - begin > BLOCK_ELEMENTS ? BLOCK_ELEMENTS : end - begin;
+        count = space->narrow && end - begin > BLOCK_ELEMENTS ? BLOCK_ELEMENTS : end - begin;
         GANTRY_CPU_PICK(space->range.level, range_loop)
         (space->range.column, space->range.start, space->range.delta, begin,
-         space->narrow != NULL ? block : out, count);
-        if (space->narrow != NULL) {
+         space->narrow ? block : out, count);
+        if (space->narrow) {
             space->narrow(block, NULL, out, count);
         }
     }
@@ -254,7 +251,8 @@ static void lin_space_part(void *context, int64_t begin, int64_t end) {
 
 static int32_t cpu_compute_lin_space(gantry_op_call_t *call) {
     const gantry_arg_t *start = call->inputs[0], *stop = call->inputs[1], *out = call->outputs[0];
-    const int is_half = gantry__k_is_half(out->dtype), level = call->device->simd_level;
+    const bool is_half = gantry__k_is_half(out->dtype);
+    const int level = call->device->simd_level;
     const uint32_t column = gantry__cpu_type_column(out->dtype);
     const uint32_t computed = is_half ? gantry__cpu_type_column(GANTRY_FLOAT32) : column;
     const gantry__cpu_loop_fn widen = GANTRY_CPU_PICK(level, convert_loop)(column, computed, 0);
@@ -293,9 +291,7 @@ typedef struct add_n_t {
 /* `source` as the loop takes it. */
 static const char *widened(const gantry__cpu_map_t *add, const char *source, char *block,
                            int64_t count) {
-    if (add->widen == NULL) {
-        return source;
-    }
+    if (!add->widen) return source;
     add->widen(source, NULL, block, count);
     return block;
 }
@@ -321,7 +317,7 @@ static void add_n_part(void *context, int64_t begin, int64_t end) {
                       widened(add, (const char *)job->call->inputs[k]->data + offset, wide, count),
                       sum, count);
             first = sum;
-            if (add->narrow != NULL && (k % SUMMED_AT_ONCE == 0 || k + 1 == inputs)) {
+            if (add->narrow && (k % SUMMED_AT_ONCE == 0 || k + 1 == inputs)) {
                 add->narrow(sum, NULL, rounded, count);
                 first = k + 1 == inputs ? rounded : widened(add, rounded, sum, count);
             }

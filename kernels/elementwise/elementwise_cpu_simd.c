@@ -87,9 +87,7 @@ static int64_t elements_to_line(const char *out, uint32_t bytes, int64_t count) 
     uint64_t gap = (GANTRY__CPU_LINE_BYTES - (uint64_t)(uintptr_t)out % GANTRY__CPU_LINE_BYTES) %
                    GANTRY__CPU_LINE_BYTES;
 
-    if (gap % bytes != 0 || (int64_t)(gap / bytes) > count) {
-        return count;
-    }
+    if (gap % bytes != 0 || (int64_t)(gap / bytes) > count) return count;
     return (int64_t)(gap / bytes);
 }
 
@@ -115,7 +113,7 @@ int32_t GANTRY_CPU_NAME(stream_loop)(gantry__cpu_loop_fn loop, const char *x, ui
     _Alignas(GANTRY__CPU_LINE_BYTES) char block[BLOCK_BYTES];
     const int64_t step = BLOCK_BYTES / out_bytes;
     const uint32_t line = GANTRY__CPU_LINE_BYTES / out_bytes;
-    const int two = x != y && y_bytes != 0;
+    const bool two = x != y && y_bytes != 0;
     int64_t i = elements_to_line(out, out_bytes, count);
     int32_t bad = i > 0 ? loop(x, y, out, i) : 0;
 
@@ -158,15 +156,13 @@ static void fill_cached(uint32_t bytes, const void *value, char *out, int64_t co
 }
 
 void GANTRY_CPU_NAME(fill_loop)(uint32_t bytes, const void *value, char *out, int64_t count,
-                                int32_t stream) {
+                                bool stream) {
     _Alignas(GANTRY__CPU_LINE_BYTES) char line[GANTRY__CPU_LINE_BYTES];
     const int64_t step = GANTRY__CPU_LINE_BYTES / bytes;
-    int64_t i = stream != 0 ? elements_to_line(out, bytes, count) : count;
+    int64_t i = stream ? elements_to_line(out, bytes, count) : count;
 
     fill_cached(bytes, value, out, i);
-    if (i == count) {
-        return;
-    }
+    if (i == count) return;
     fill_cached(bytes, value, line, step);
     for (; count - i >= step; i += step) {
         gantry__cpu_stream_line(out + i * bytes, line);

@@ -10,7 +10,7 @@
 typedef struct portable_op_t {
     const gantry_program_source_t *source;
     int32_t fault_code; /* of integers that fail the op, or 0 */
-    int32_t costly;     /* a function of floats: several dozen instructions */
+    bool costly;        /* a function of floats: several dozen instructions */
 } portable_op_t;
 
 /* As gantry__dense_t of elementwise.cl. */
@@ -21,7 +21,7 @@ typedef struct dense_t {
 } dense_t;
 
 static gantry__k_options_t elementwise_device_options_of(const gantry_op_call_t *call,
-                                                         int in_lanes) {
+                                                         bool in_lanes) {
     const uint32_t lanes = in_lanes ? gantry__k_math_lanes(call) : 1;
     gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
 
@@ -32,18 +32,14 @@ static gantry__k_options_t elementwise_device_options_of(const gantry_op_call_t 
 }
 
 /* Adds the fault slot to args when the op can fail for this type. */
-static int32_t add_fault(gantry_op_call_t *call, int can_fail, gantry_launch_arg_t *args,
+static int32_t add_fault(gantry_op_call_t *call, bool can_fail, gantry_launch_arg_t *args,
                          uint32_t *count) {
     gantry_span_t slot;
-    int32_t status = GANTRY_OK;
-
-    if (can_fail && (GANTRY_DTYPE_BIT(call->inputs[0]->dtype) & GANTRY_DTYPES_INTEGERS) != 0) {
-        status = call->services->fault(call, &slot);
-        if (status == GANTRY_OK) {
-            args[(*count)++] = gantry__k_raw_span(slot);
-        }
-    }
-    return status;
+    if (!can_fail || (GANTRY_DTYPE_BIT(call->inputs[0]->dtype) & GANTRY_DTYPES_INTEGERS) == 0)
+        return GANTRY_OK;
+    GANTRY__TRY(call->services->fault(call, &slot));
+    args[(*count)++] = gantry__k_raw_span(slot);
+    return GANTRY_OK;
 }
 
 /* y: the bits of a value that is no tensor, or 0. */
@@ -58,8 +54,6 @@ static int32_t elementwise_device_launch(gantry_op_call_t *call, const portable_
     gantry_backend_kernel_t *kernel;
     gantry_launch_arg_t args[5];
     uint32_t count = 0;
-    int32_t status;
-
     for (uint32_t i = 0; i <= call->input_count; ++i) {
         const gantry_arg_t *tensor = i < call->input_count ? call->inputs[i] : out;
 
@@ -67,26 +61,23 @@ static int32_t elementwise_device_launch(gantry_op_call_t *call, const portable_
         args[count++] = gantry__k_base(tensor);
     }
     args[count++] = gantry__k_scalar(&dense, sizeof dense);
-    status = add_fault(call, op->fault_code != 0, args, &count);
-    if (status == GANTRY_OK) {
-        status = call->services->kernel(call, op->source, options->text, kernel_name, &kernel);
-    }
-    return status == GANTRY_OK ? gantry__k_launch_wide(call, kernel, &dense.work, each, args, count)
-                               : status;
+    GANTRY__TRY(add_fault(call, op->fault_code != 0, args, &count));
+    GANTRY__TRY(call->services->kernel(call, op->source, options->text, kernel_name, &kernel));
+    return gantry__k_launch_wide(call, kernel, &dense.work, each, args, count);
 }
 
 static int32_t launch_dense(gantry_op_call_t *call, const portable_op_t *op,
                             const char *kernel_name) {
     const int32_t dtype = call->inputs[0]->dtype;
     /* see math_float64_library.cl */
-    const int in_lanes = call->input_count == 1 || dtype == GANTRY_FLOAT32;
+    const bool in_lanes = call->input_count == 1 || dtype == GANTRY_FLOAT32;
     const gantry__k_options_t options = elementwise_device_options_of(call, op->costly && in_lanes);
 
     return elementwise_device_launch(call, op, kernel_name, &options, 0);
 }
 
 int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_source_t *source,
-                                   const gantry__k_plan_t *plan, int can_fail) {
+                                   const gantry__k_plan_t *plan, bool can_fail) {
     const gantry_arg_t *out = call->outputs[0];
     const gantry__k_work_t work =
         gantry__k_work(call, out->element_count, gantry__k_size(out->dtype), 0);
@@ -97,12 +88,9 @@ int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_
     gantry_backend_kernel_t *kernel;
     const gantry__k_options_t options = elementwise_device_options_of(call, 0);
     uint32_t count = 4;
-    int32_t status = add_fault(call, can_fail, args, &count);
-
-    if (status == GANTRY_OK) {
-        status = call->services->kernel(call, source, options.text, "broadcast", &kernel);
-    }
-    return status == GANTRY_OK ? gantry__k_launch_work(call, kernel, &work, args, count) : status;
+    GANTRY__TRY(add_fault(call, can_fail, args, &count));
+    GANTRY__TRY(call->services->kernel(call, source, options.text, "broadcast", &kernel));
+    return gantry__k_launch_work(call, kernel, &work, args, count);
 }
 
 static int32_t device_compute_unary(gantry_op_call_t *call) {
@@ -116,15 +104,9 @@ static int32_t device_compute_binary(gantry_op_call_t *call) {
     const int64_t y_count = call->inputs[1]->element_count;
     gantry__k_plan_t plan;
 
-    if (x_count == count && y_count == count) {
-        return launch_dense(call, op, "dense");
-    }
-    if (x_count == count && y_count == 1) {
-        return launch_dense(call, op, "y_scalar");
-    }
-    if (x_count == 1 && y_count == count) {
-        return launch_dense(call, op, "x_scalar");
-    }
+    if (x_count == count && y_count == count) return launch_dense(call, op, "dense");
+    if (x_count == count && y_count == 1) return launch_dense(call, op, "y_scalar");
+    if (x_count == 1 && y_count == count) return launch_dense(call, op, "x_scalar");
     gantry__k_plan_broadcast(&plan, call->outputs[0], call->inputs, 2);
     return gantry__portable_broadcast(call, op->source, &plan, op->fault_code != 0);
 }

@@ -9,7 +9,7 @@
 /* Runs the op that source holds over the plan's operands x and y (of one type) and the call's
  * output. */
 int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_source_t *source,
-                                   const gantry__k_plan_t *plan, int can_fail);
+                                   const gantry__k_plan_t *plan, bool can_fail);
 /* The program of Add, for BiasAdd. */
 extern const gantry_program_source_t *const gantry__portable_add_source;
 

@@ -13,10 +13,9 @@ static int32_t launch_wide(gantry_op_call_t *call, const gantry_program_source_t
                            int64_t each, const gantry_launch_arg_t *args, uint32_t arg_count) {
     gantry_backend_kernel_t *kernel;
     const gantry__k_options_t options = gantry__k_options_of_type(call, type);
-    int32_t status = call->services->kernel(call, source, options.text, name, &kernel);
+    GANTRY__TRY(call->services->kernel(call, source, options.text, name, &kernel));
 
-    return status == GANTRY_OK ? gantry__k_launch_wide(call, kernel, work, each, args, arg_count)
-                               : status;
+    return gantry__k_launch_wide(call, kernel, work, each, args, arg_count);
 }
 
 static int32_t elementwise_device_other_launch(gantry_op_call_t *call,
@@ -47,23 +46,17 @@ static int32_t device_compute_cast(gantry_op_call_t *call) {
                                         gantry__k_scalar(&work, sizeof work)};
     const uint32_t from = gantry__k_size(x->dtype), to = gantry__k_size(out->dtype),
                    widest = from > to ? from : to;
-    const int truncate =
+    const bool truncate =
         gantry__k_attr_int(call, "Truncate", 0) != 0 && truncates(x->dtype, out->dtype);
     gantry_backend_kernel_t *kernel;
     gantry__k_options_t options = gantry__k_options_of_type(call, out->dtype);
-    int32_t status;
 
-    if (x->dtype == out->dtype) {
-        return call->services->copy(call, &out->span, &x->span);
-    }
+    if (x->dtype == out->dtype) return call->services->copy(call, &out->span, &x->span);
     gantry__k_define_type(&options, "S", x->dtype);
     if (truncate) {
         gantry__k_define(&options, "TRUNCATE", 1);
     }
-    status = call->services->kernel(call, &cast_source, options.text, "cast", &kernel);
-    if (status != GANTRY_OK) {
-        return status;
-    }
+    GANTRY__TRY(call->services->kernel(call, &cast_source, options.text, "cast", &kernel));
     return gantry__k_launch_wide(call, kernel, &work, GANTRY_K_WIDE_BYTES / widest, args, 3);
 }
 
@@ -77,8 +70,8 @@ static int32_t device_compute_select(gantry_op_call_t *call) {
     const uint32_t bytes = gantry__k_size(out->dtype);
     const int64_t count = out->element_count;
     const gantry__k_work_t work = gantry__k_work(call, count, bytes, 0);
-    const int dense = in[0]->element_count == count && in[1]->element_count == count &&
-                      in[2]->element_count == count;
+    const bool dense = in[0]->element_count == count && in[1]->element_count == count &&
+                       in[2]->element_count == count;
     gantry_launch_arg_t args[5] = {gantry__k_span(in[0]), gantry__k_span(in[1]),
                                    gantry__k_span(in[2]), gantry__k_span(out)};
     gantry__k_device_plan_t device_plan;
@@ -216,14 +209,11 @@ static int32_t device_compute_add_n(gantry_op_call_t *call) {
     const gantry_arg_t *first = call->inputs[0];
     uint32_t next = 1;
 
-    if (call->input_count == 1) {
-        return call->services->copy(call, &out->span, &first->span);
-    }
+    if (call->input_count == 1) return call->services->copy(call, &out->span, &first->span);
     while (next < call->input_count) {
         const uint32_t rest =
             call->input_count - next < REST_MOST ? call->input_count - next : REST_MOST;
         gantry_launch_arg_t args[REST_MOST + 3];
-        int32_t status;
 
         args[0] = gantry__k_span(first);
         for (uint32_t r = 0; r < REST_MOST; ++r) {
@@ -232,11 +222,8 @@ static int32_t device_compute_add_n(gantry_op_call_t *call) {
         scalars.rest = rest;
         args[REST_MOST + 1] = gantry__k_span(out);
         args[REST_MOST + 2] = gantry__k_scalar(&scalars, sizeof scalars);
-        status = elementwise_device_other_launch(call, &add_n_source, out->dtype, "add_n",
-                                                 &scalars.work, args, REST_MOST + 3);
-        if (status != GANTRY_OK) {
-            return status;
-        }
+        GANTRY__TRY(elementwise_device_other_launch(call, &add_n_source, out->dtype, "add_n",
+                                                    &scalars.work, args, REST_MOST + 3));
         first = out;
         next += rest;
     }

@@ -17,13 +17,13 @@ static int64_t chunks_of(int64_t count) {
 
 /* An item per chunk of count numbers in `chunks`; sums or bases: one number for each chunk. */
 static int32_t scan_level(gantry_op_call_t *call, uint32_t item, int32_t t, int64_t count,
-                          int has_base, gantry_span_t first, gantry_span_t second) {
+                          bool has_base, gantry_span_t first, gantry_span_t second) {
     gantry__scan_t parameters = {.count = count, .has_base = has_base};
     gantry__k_item_launch_t launch = {.item = item,
                                       .t = t,
                                       .count = chunks_of(count),
                                       .item_bytes = 8,
-                                      .is_costly = 1,
+                                      .is_costly = true,
                                       .parameters = &parameters,
                                       .parameter_bytes = sizeof parameters,
                                       .spans = {first, second},
@@ -39,23 +39,22 @@ static int32_t scan(gantry_op_call_t *call, int32_t t, gantry_span_t numbers, in
     gantry_span_t levels[MOST_LEVELS] = {numbers}, rest;
     int64_t counts[MOST_LEVELS] = {count}, more = 0;
     int top = 0;
-    int32_t status;
-
     do {
         top++;
         counts[top] = chunks_of(counts[top - 1]);
         more += counts[top] * 8 + 16;
     } while (counts[top] > 1);
-    status = call->services->scratch(call, (uint64_t)more, &rest);
-    for (int k = 1; k <= top && status == GANTRY_OK; ++k) {
+    GANTRY__TRY(call->services->scratch(call, (uint64_t)more, &rest));
+    for (int k = 1; k <= top; ++k) {
         levels[k] = gantry__k_cut(&rest, counts[k] * 8);
-        status = scan_level(call, ITEM_scan_sums, t, counts[k - 1], 0, levels[k - 1], levels[k]);
+        GANTRY__TRY(
+            scan_level(call, ITEM_scan_sums, t, counts[k - 1], 0, levels[k - 1], levels[k]));
     }
-    for (int k = top - 1; k >= 0 && status == GANTRY_OK; --k) {
-        status =
-            scan_level(call, ITEM_scan_spread, t, counts[k], k + 1 < top, levels[k + 1], levels[k]);
+    for (int k = top - 1; k >= 0; --k) {
+        GANTRY__TRY(scan_level(call, ITEM_scan_spread, t, counts[k], k + 1 < top, levels[k + 1],
+                               levels[k]));
     }
-    return status == GANTRY_OK ? call->services->read(call, &levels[top], out_total, 8) : status;
+    return call->services->read(call, &levels[top], out_total, 8);
 }
 
 /* ---- Where ---- */
@@ -64,9 +63,7 @@ static int32_t scan(gantry_op_call_t *call, int32_t t, gantry_span_t numbers, in
 static uint64_t truth_mask(int32_t dtype) {
     const uint64_t sign = UINT64_C(1) << (8 * gantry__k_size(dtype) - 1);
 
-    if (dtype == GANTRY_COMPLEX64) {
-        return UINT64_C(0x7fffffff7fffffff);
-    }
+    if (dtype == GANTRY_COMPLEX64) return UINT64_C(0x7fffffff7fffffff);
     return (GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_FLOATING) != 0 ? sign - 1 : sign | (sign - 1);
 }
 
@@ -79,29 +76,20 @@ static int32_t compute_where(gantry_op_call_t *call) {
                                       .t = gantry__k_twin(x->dtype),
                                       .count = chunks_of(x->element_count),
                                       .item_bytes = 8,
-                                      .is_costly = 1,
+                                      .is_costly = true,
                                       .parameters = &where,
                                       .parameter_bytes = sizeof where,
                                       .spans = {x->span},
                                       .span_count = 2};
-    int32_t status = GANTRY_OK;
 
     memcpy(where.dims, x->dims, (size_t)x->rank * sizeof x->dims[0]);
     if (launch.count > 0) {
-        status = call->services->scratch(call, (uint64_t)launch.count * 8, &launch.spans[1]);
-        if (status == GANTRY_OK) {
-            status = gantry__k_run_items(call, &launch);
-        }
-        if (status == GANTRY_OK) {
-            status = scan(call, launch.t, launch.spans[1], launch.count, &dims[0]);
-        }
+        GANTRY__TRY(call->services->scratch(call, (uint64_t)launch.count * 8, &launch.spans[1]));
+        GANTRY__TRY(gantry__k_run_items(call, &launch));
+        GANTRY__TRY(scan(call, launch.t, launch.spans[1], launch.count, &dims[0]));
     }
-    if (status == GANTRY_OK) {
-        status = call->services->allocate_output(call, 0, 2, dims);
-    }
-    if (status != GANTRY_OK || dims[0] == 0) {
-        return status;
-    }
+    GANTRY__TRY(call->services->allocate_output(call, 0, 2, dims));
+    if (dims[0] == 0) return GANTRY_OK;
     launch.item = ITEM_where_write;
     launch.spans[2] = call->outputs[0]->span;
     launch.span_count = 3;
@@ -135,46 +123,33 @@ static int32_t run_unique(gantry_op_call_t *call, uint32_t item, int64_t item_by
 static int32_t rank_values(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                            gantry_span_t *ranks, int64_t *out_values) {
     const int64_t bytes = sort->length * 8;
-    int32_t status = call->services->scratch(call, (uint64_t)bytes + 8, ranks);
+    GANTRY__TRY(call->services->scratch(call, (uint64_t)bytes + 8, ranks));
     const gantry_span_t last = {ranks->region, ranks->offset_bytes + (uint64_t)bytes, 8};
 
-    if (status == GANTRY_OK) {
-        status = call->services->fill(call, &last, "", 1);
-    }
-    if (status == GANTRY_OK) {
-        status = run_unique(call, ITEM_unique_marks, 8,
-                            (gantry_span_t[]){sort->keys, sort->positions, *ranks}, 3);
-    }
-    return status == GANTRY_OK
-               ? scan(call, gantry__k_twin(sort->dtype), *ranks, sort->length + 1, out_values)
-               : status;
+    GANTRY__TRY(call->services->fill(call, &last, "", 1));
+    GANTRY__TRY(run_unique(call, ITEM_unique_marks, 8,
+                           (gantry_span_t[]){sort->keys, sort->positions, *ranks}, 3));
+    return scan(call, gantry__k_twin(sort->dtype), *ranks, sort->length + 1, out_values);
 }
 
 static int32_t make_outputs(gantry_op_call_t *call, int64_t values) {
-    const int32_t status = call->services->allocate_output(call, 0, 1, &values);
-
-    return status == GANTRY_OK && call->output_count > 2
-               ? call->services->allocate_output(call, 2, 1, &values)
-               : status;
+    GANTRY__TRY(call->services->allocate_output(call, 0, 1, &values));
+    if (call->output_count <= 2) return GANTRY_OK;
+    return call->services->allocate_output(call, 2, 1, &values);
 }
 
 static int32_t write_outputs(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                              gantry_span_t ranks) {
     const gantry_arg_t *y = call->outputs[0], *idx = call->outputs[1];
     const int64_t index_bytes = gantry__k_size(idx->dtype);
-    int32_t status =
-        run_unique(call, ITEM_unique_values, 0, (gantry_span_t[]){sort->source, ranks, y->span}, 3);
-
-    if (status == GANTRY_OK) {
-        status = run_unique(call, ITEM_unique_indices, index_bytes,
-                            (gantry_span_t[]){sort->keys, sort->positions, ranks, idx->span}, 4);
-    }
-    if (status == GANTRY_OK && call->output_count > 2) {
-        status = run_unique(
-            call, ITEM_unique_counts, index_bytes,
-            (gantry_span_t[]){sort->keys, sort->positions, ranks, call->outputs[2]->span}, 4);
-    }
-    return status;
+    GANTRY__TRY(run_unique(call, ITEM_unique_values, 0,
+                           (gantry_span_t[]){sort->source, ranks, y->span}, 3));
+    GANTRY__TRY(run_unique(call, ITEM_unique_indices, index_bytes,
+                           (gantry_span_t[]){sort->keys, sort->positions, ranks, idx->span}, 4));
+    if (call->output_count <= 2) return GANTRY_OK;
+    return run_unique(call, ITEM_unique_counts, index_bytes,
+                      (gantry_span_t[]){sort->keys, sort->positions, ranks, call->outputs[2]->span},
+                      4);
 }
 
 /* ---- Unique on processors ---- */
@@ -206,32 +181,22 @@ static int32_t run_heads(gantry_op_call_t *call, heads_t *heads, uint32_t item, 
 static int32_t count_heads(gantry_op_call_t *call, heads_t *heads) {
     const int64_t parts = heads->parameters.parts;
     int64_t counts[GANTRY_K_MOST_UNITS];
-    int32_t status = call->services->scratch(call, (uint64_t)parts * 8, &heads->counts);
-
-    if (status == GANTRY_OK) {
-        status = run_heads(call, heads, ITEM_heads_count, parts, 1,
-                           (gantry_span_t[]){heads->elements.keys, heads->counts}, 2);
-    }
-    if (status == GANTRY_OK) {
-        status = call->services->read(call, &heads->counts, counts, (uint64_t)parts * 8);
-    }
-    for (int64_t part = 0; status == GANTRY_OK && part < parts; ++part) {
-        heads->parameters.values += counts[part];
-    }
-    return status;
+    GANTRY__TRY(call->services->scratch(call, (uint64_t)parts * 8, &heads->counts));
+    GANTRY__TRY(run_heads(call, heads, ITEM_heads_count, parts, 1,
+                          (gantry_span_t[]){heads->elements.keys, heads->counts}, 2));
+    GANTRY__TRY(call->services->read(call, &heads->counts, counts, (uint64_t)parts * 8));
+    for (int64_t part = 0; part < parts; ++part) heads->parameters.values += counts[part];
+    return GANTRY_OK;
 }
 
 /* Lists heads, and numbers them as they stand. */
 static int32_t list_heads(gantry_op_call_t *call, heads_t *heads) {
     const int64_t values = heads->parameters.values;
-    int32_t status = call->services->scratch(call, (uint64_t)(3 * values + 1) * 4, &heads->lists);
-
-    if (status == GANTRY_OK) {
-        status = run_heads(call, heads, ITEM_heads_write, heads->parameters.parts, 1,
-                           (gantry_span_t[]){heads->elements.keys, heads->elements.positions,
-                                             heads->counts, heads->lists},
-                           4);
-    }
+    GANTRY__TRY(call->services->scratch(call, (uint64_t)(3 * values + 1) * 4, &heads->lists));
+    GANTRY__TRY(run_heads(call, heads, ITEM_heads_write, heads->parameters.parts, 1,
+                          (gantry_span_t[]){heads->elements.keys, heads->elements.positions,
+                                            heads->counts, heads->lists},
+                          4));
     heads->stand = (gantry__k_sort_t){.source = heads->lists,
                                       .dtype = GANTRY_UINT32,
                                       .rows = 1,
@@ -240,33 +205,24 @@ static int32_t list_heads(gantry_op_call_t *call, heads_t *heads) {
                                       .kept = values};
     heads->stand.source.offset_bytes += (uint64_t)(values + 1) * 4;
     heads->stand.source.size_bytes = (uint64_t)values * 4;
-    if (status == GANTRY_OK) {
-        status = gantry__sort_rows(call, &heads->stand);
-    }
-    return status == GANTRY_OK
-               ? run_heads(call, heads, ITEM_heads_number, values, LEAST_PART,
-                           (gantry_span_t[]){heads->stand.positions, heads->lists}, 2)
-               : status;
+    GANTRY__TRY(gantry__sort_rows(call, &heads->stand));
+    return run_heads(call, heads, ITEM_heads_number, values, LEAST_PART,
+                     (gantry_span_t[]){heads->stand.positions, heads->lists}, 2);
 }
 
 static int32_t write_by_heads(gantry_op_call_t *call, heads_t *heads) {
     const int64_t values = heads->parameters.values;
-    int32_t status = run_heads(
+    GANTRY__TRY(run_heads(
         call, heads, ITEM_heads_values, values, LEAST_PART,
-        (gantry_span_t[]){heads->elements.source, heads->stand.keys, call->outputs[0]->span}, 3);
-
-    if (status == GANTRY_OK) {
-        status = run_heads(call, heads, ITEM_heads_indices, heads->parameters.parts, 1,
-                           (gantry_span_t[]){heads->elements.positions, heads->counts, heads->lists,
-                                             call->outputs[1]->span},
-                           4);
-    }
-    if (status == GANTRY_OK && call->output_count > 2) {
-        status = run_heads(
-            call, heads, ITEM_heads_lengths, values, LEAST_PART,
-            (gantry_span_t[]){heads->stand.positions, heads->lists, call->outputs[2]->span}, 3);
-    }
-    return status;
+        (gantry_span_t[]){heads->elements.source, heads->stand.keys, call->outputs[0]->span}, 3));
+    GANTRY__TRY(run_heads(call, heads, ITEM_heads_indices, heads->parameters.parts, 1,
+                          (gantry_span_t[]){heads->elements.positions, heads->counts, heads->lists,
+                                            call->outputs[1]->span},
+                          4));
+    if (call->output_count <= 2) return GANTRY_OK;
+    return run_heads(
+        call, heads, ITEM_heads_lengths, values, LEAST_PART,
+        (gantry_span_t[]){heads->stand.positions, heads->lists, call->outputs[2]->span}, 3);
 }
 
 static int32_t unique_by_heads(gantry_op_call_t *call, const gantry__k_sort_t *sorted) {
@@ -277,15 +233,10 @@ static int32_t unique_by_heads(gantry_op_call_t *call, const gantry__k_sort_t *s
                        .is_float = (GANTRY_DTYPE_BIT(sorted->dtype) & GANTRY_DTYPES_FLOATING) != 0,
                        .is_wide = call->outputs[1]->dtype == GANTRY_INT64},
         .elements = *sorted};
-    int32_t status = count_heads(call, &heads);
-
-    if (status == GANTRY_OK) {
-        status = list_heads(call, &heads);
-    }
-    if (status == GANTRY_OK) {
-        status = make_outputs(call, heads.parameters.values);
-    }
-    return status == GANTRY_OK ? write_by_heads(call, &heads) : status;
+    GANTRY__TRY(count_heads(call, &heads));
+    GANTRY__TRY(list_heads(call, &heads));
+    GANTRY__TRY(make_outputs(call, heads.parameters.values));
+    return write_by_heads(call, &heads);
 }
 
 static int32_t compute_unique(gantry_op_call_t *call) {
@@ -296,24 +247,14 @@ static int32_t compute_unique(gantry_op_call_t *call) {
                              .length = x->element_count,
                              .inner = 1,
                              .kept = x->element_count};
+    if (x->element_count == 0) return make_outputs(call, 0);
+    GANTRY__TRY(gantry__sort_rows(call, &sort));
+    if (gantry__k_is_serial(call)) return unique_by_heads(call, &sort);
     gantry_span_t ranks;
     int64_t values = 0;
-    int32_t status;
-
-    if (x->element_count == 0) {
-        return make_outputs(call, 0);
-    }
-    status = gantry__sort_rows(call, &sort);
-    if (status == GANTRY_OK && gantry__k_is_serial(call)) {
-        return unique_by_heads(call, &sort);
-    }
-    if (status == GANTRY_OK) {
-        status = rank_values(call, &sort, &ranks, &values);
-    }
-    if (status == GANTRY_OK) {
-        status = make_outputs(call, values);
-    }
-    return status == GANTRY_OK ? write_outputs(call, &sort, ranks) : status;
+    GANTRY__TRY(rank_values(call, &sort, &ranks, &values));
+    GANTRY__TRY(make_outputs(call, values));
+    return write_outputs(call, &sort, ranks);
 }
 
 static const gantry_type_constraint_t unique_types[] = {{"T", GANTRY_DTYPES_NUMERIC_BOOL}};

@@ -86,7 +86,7 @@ static void gather_singles(gather_job_t *job, const char *params, int64_t positi
     static int (*const loops[2][4])(const void *, const void *, void *, int64_t, int64_t) = {
         {pick_8_int32_t, pick_16_int32_t, pick_32_int32_t, pick_64_int32_t},
         {pick_8_int64_t, pick_16_int64_t, pick_32_int64_t, pick_64_int64_t}};
-    const int is_long = job->indices->dtype != GANTRY_INT32;
+    const bool is_long = job->indices->dtype != GANTRY_INT32;
     const char *indices = (const char *)job->indices->data + position * (is_long ? 8 : 4);
     if (loops[is_long][gantry__k_size_row((uint32_t)job->row_bytes)](params, indices, out, run,
                                                                      job->shape.limit) == 0) {

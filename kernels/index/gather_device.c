@@ -54,11 +54,10 @@ static int32_t device_compute_gather(gantry_op_call_t *call) {
     gantry_span_t fault;
     gantry_backend_kernel_t *kernel;
     const gantry__k_options_t options = gantry__k_size_options(call, bytes, indices->dtype);
-    int32_t status = call->services->kernel(call, &gather_source, options.text, "gather", &kernel);
+    GANTRY__TRY(call->services->kernel(call, &gather_source, options.text, "gather", &kernel));
     const gantry_fault_words_t words = gantry__k_words_of_value(
         "indices@ is not in [0, #)", "indices@ = $ is not in [0, #)", call, 1, shape.limit);
-    if (status == GANTRY_OK) status = gantry__k_fault(call, &words, &fault);
-    if (status != GANTRY_OK) return status;
+    GANTRY__TRY(gantry__k_fault(call, &words, &fault));
     const gantry_launch_arg_t args[] = {
         gantry__k_span(params), gantry__k_span(indices), gantry__k_span(out),
         gantry__k_scalar(&scalars, sizeof scalars), gantry__k_raw_span(fault)};
@@ -80,10 +79,8 @@ static int32_t device_compute_one_hot(gantry_op_call_t *call) {
     gantry_backend_kernel_t *kernel;
     const gantry__k_options_t options =
         gantry__k_size_options(call, gantry__k_size(out->dtype), indices->dtype);
-    int32_t status =
-        call->services->kernel(call, &one_hot_source, options.text, "one_hot", &kernel);
-    return status == GANTRY_OK ? gantry__k_launch_work(call, kernel, &scalars.work, args, 5)
-                               : status;
+    GANTRY__TRY(call->services->kernel(call, &one_hot_source, options.text, "one_hot", &kernel));
+    return gantry__k_launch_work(call, kernel, &scalars.work, args, 5);
 }
 
 GANTRY_GATHER_OPS(GANTRY_K_PORTABLE_KERNEL)

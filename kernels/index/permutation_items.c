@@ -34,22 +34,21 @@ static int32_t compute_invert(gantry_op_call_t *call) {
                                       .parameter_bytes = sizeof permutation,
                                       .spans = {y->span},
                                       .span_count = 1};
-    int32_t status = gantry__k_run_items(call, &launch);
-
+    GANTRY__TRY(gantry__k_run_items(call, &launch));
     launch.spans[0] = x->span;
     launch.spans[1] = y->span;
     launch.span_count = 2;
     launch.item = ITEM_invert;
-    status = status == GANTRY_OK ? gantry__k_run_items(call, &launch) : status;
+    GANTRY__TRY(gantry__k_run_items(call, &launch));
     launch.item = ITEM_check;
-    launch.can_fail = 1;
+    launch.can_fail = true;
     launch.explain = permutation_explain;
     launch.words =
         gantry__k_words_of_value("x@ is not between 0 and #, or is duplicated in the input.",
                                  "x@ = $ is not between 0 and #", call, 0, y->element_count);
     launch.words.inside_text = "x@ = $ is duplicated in the input.";
     launch.words.value_end = y->element_count;
-    return status == GANTRY_OK ? gantry__k_run_items(call, &launch) : status;
+    return gantry__k_run_items(call, &launch);
 }
 
 static const gantry_type_constraint_t invert_types[] = {{"T", GANTRY_DTYPES_INTS}};

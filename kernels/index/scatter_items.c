@@ -19,8 +19,8 @@ static int32_t scatter_run(gantry_op_call_t *call, gantry__k_item_launch_t *laun
 
 static void explain_slice(const gantry_op_call_t *call, int64_t row, char *text,
                           size_t text_bytes) {
-    const int is_gather = strcmp(call->op, "GatherNd") == 0,
-              is_new = strcmp(call->op, "ScatterNd") == 0;
+    const bool is_gather = strcmp(call->op, "GatherNd") == 0,
+               is_new = strcmp(call->op, "ScatterNd") == 0;
     const gantry_arg_t *indices = call->inputs[is_new ? 0 : 1];
     const gantry_arg_t *indexed = is_gather ? call->inputs[0] : call->outputs[0];
     const int64_t depth = indices->dims[indices->rank - 1]; /* at most indexed's rank */
@@ -40,7 +40,7 @@ static void explain_slice(const gantry_op_call_t *call, int64_t row, char *text,
 static gantry_fault_words_t slice_words(const gantry_op_call_t *call, uint32_t input,
                                         const gantry_arg_t *shape) {
     const gantry_arg_t *indices = call->inputs[input];
-    const int is_gather = strcmp(call->op, "GatherNd") == 0;
+    const bool is_gather = strcmp(call->op, "GatherNd") == 0;
     gantry_fault_words_t words =
         gantry__k_words(is_gather ? "indices@ does not index into param shape [#]"
                                   : "indices@ does not index into shape [#]",
@@ -65,7 +65,7 @@ static gantry__slices_t slices_of(const gantry_op_call_t *call, uint32_t input,
     gantry__slices_t out = {.depth = indices->dims[indices->rank - 1],
                             .inner = 1,
                             .is_wide = indices->dtype == GANTRY_INT64,
-                            .ignores_bad = policy != NULL && strcmp(policy->s, "IGNORE") == 0,
+                            .ignores_bad = policy && strcmp(policy->s, "IGNORE") == 0,
                             .input = input};
 
     *out_slices = 1;
@@ -117,18 +117,16 @@ static int32_t sort_updates(gantry_op_call_t *call, gantry__k_updates_t *updates
                              .length = updates->count,
                              .inner = 1,
                              .kept = updates->count};
-    const int32_t status = gantry__sort_rows(call, &sort);
-
+    GANTRY__TRY(gantry__sort_rows(call, &sort));
     updates->keys = sort.keys;
     updates->positions = sort.positions;
-    return status;
+    return GANTRY_OK;
 }
 
 /* Keys of all updates, in their order. */
 static int32_t make_keys(gantry_op_call_t *call, gantry__k_item_launch_t *launch,
                          gantry__k_updates_t *updates) {
-    int32_t status = call->services->scratch(call, (uint64_t)updates->count * 4, &updates->keys);
-
+    GANTRY__TRY(call->services->scratch(call, (uint64_t)updates->count * 4, &updates->keys));
     launch->t = GANTRY_BOOL;
     launch->count = updates->count;
     if (gantry__k_is_serial(call)) {
@@ -138,10 +136,10 @@ static int32_t make_keys(gantry_op_call_t *call, gantry__k_item_launch_t *launch
         launch->grain = LEAST_SHARE / GANTRY_KEYS_RUN;
     }
     launch->item_bytes = 4;
-    launch->can_fail = 1;
+    launch->can_fail = true;
     launch->spans[1] = updates->keys;
     launch->span_count = 2;
-    return status == GANTRY_OK ? scatter_run(call, launch) : status;
+    return scatter_run(call, launch);
 }
 
 int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape,
@@ -154,15 +152,13 @@ int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const 
                                       .parameters = &parameters,
                                       .parameter_bytes = sizeof parameters,
                                       .spans = {call->inputs[input]->span}};
-    int32_t status = check_slices(call, slices);
-
+    GANTRY__TRY(check_slices(call, slices));
     updates->count = parameters.count = scatter_rows_of(call->inputs[input]);
     updates->inner = parameters.inner;
     updates->slices = slices;
-    if (status == GANTRY_OK) {
-        status = make_keys(call, &launch, updates);
-    }
-    return status == GANTRY_OK && !updates->stay ? sort_updates(call, updates) : status;
+    GANTRY__TRY(make_keys(call, &launch, updates));
+    if (!updates->stay) return sort_updates(call, updates);
+    return GANTRY_OK;
 }
 
 static gantry_fault_words_t bad_words(const gantry_op_call_t *call, int64_t input, int64_t limit,
@@ -185,19 +181,15 @@ int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry__segments_t *
         .parameters = parameters,
         .parameter_bytes = sizeof *parameters,
         .spans = {ids->span}};
-    int32_t status;
 
     updates->slices = updates->count / parameters->per_row * parameters->limit;
-    status = check_slices(call, updates->slices);
+    GANTRY__TRY(check_slices(call, updates->slices));
     parameters->is_wide = ids->dtype == GANTRY_INT64;
     parameters->count = updates->count;
-    if (status == GANTRY_OK) {
-        status = make_keys(call, &launch, updates);
-    }
+    GANTRY__TRY(make_keys(call, &launch, updates));
     updates->positions = updates->keys;
-    return status == GANTRY_OK && !parameters->is_sorted && !updates->stay
-               ? sort_updates(call, updates)
-               : status;
+    if (!parameters->is_sorted && !updates->stay) return sort_updates(call, updates);
+    return GANTRY_OK;
 }
 
 /* ---- counts ---- */
@@ -219,7 +211,7 @@ int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bi
                                       .t = GANTRY_BOOL,
                                       .count = parameters.parts,
                                       .grain = 1,
-                                      .can_fail = 1,
+                                      .can_fail = true,
                                       .explain = bad->explain,
                                       .words = bad_words(call, input, bins, bad),
                                       .parameters = &parameters,
@@ -244,7 +236,7 @@ static int32_t compute_gather_nd(gantry_op_call_t *call) {
     gantry__k_item_launch_t launch = {.item = ITEM_gather_nd,
                                       .t = gantry__k_twin(params->dtype),
                                       .count = out->element_count,
-                                      .can_fail = 1,
+                                      .can_fail = true,
                                       .explain = explain_slice,
                                       .words = slice_words(call, 1, params),
                                       .parameters = &parameters,
@@ -273,19 +265,11 @@ static int32_t update_in_order(gantry_op_call_t *call, const gantry__k_updates_t
 static int32_t compute_update(gantry_op_call_t *call) {
     const gantry_arg_t *tensor = call->inputs[0], *out = call->outputs[0];
     gantry__k_updates_t updates = {.stay = gantry__k_is_serial(call)};
-    gantry__scatter_last_t parameters = {.inner = 1};
-    int32_t status = call->services->copy(call, &out->span, &tensor->span);
-
-    if (status != GANTRY_OK || call->inputs[2]->element_count == 0) {
-        return status;
-    }
-    status = gantry__scatter_by_slices(call, 1, out, &updates);
-    if (status != GANTRY_OK || updates.stay) {
-        return status == GANTRY_OK ? update_in_order(call, &updates) : status;
-    }
-    parameters.count = updates.count;
-    parameters.inner = updates.inner;
-
+    GANTRY__TRY(call->services->copy(call, &out->span, &tensor->span));
+    if (call->inputs[2]->element_count == 0) return GANTRY_OK;
+    GANTRY__TRY(gantry__scatter_by_slices(call, 1, out, &updates));
+    if (updates.stay) return update_in_order(call, &updates);
+    gantry__scatter_last_t parameters = {.count = updates.count, .inner = updates.inner};
     gantry__k_item_launch_t launch = {
         .item = ITEM_scatter_last,
         .t = gantry__k_twin(out->dtype),
@@ -294,7 +278,6 @@ static int32_t compute_update(gantry_op_call_t *call) {
         .parameter_bytes = sizeof parameters,
         .spans = {updates.keys, updates.positions, call->inputs[2]->span, out->span},
         .span_count = 4};
-
     return scatter_run(call, &launch);
 }
 

@@ -24,7 +24,7 @@
 /* Updates, in the order of their slices or in their own. */
 typedef struct gantry__k_updates_t {
     /* set before: they stay in their own order, and there are no positions */
-    int32_t stay;
+    bool stay;
     int64_t slices; /* that they go to */
     int64_t count;  /* at least 1 */
     int64_t inner;  /* elements of a slice, at least 1 */
@@ -61,8 +61,8 @@ int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bi
                               const gantry__k_bad_ids_t *bad, gantry_span_t *out_counts,
                               int64_t *out_tables);
 /* Whether that pays. */
-static inline int gantry__scatter_can_count(const gantry_op_call_t *call, int64_t count,
-                                            int64_t bins) {
+static inline bool gantry__scatter_can_count(const gantry_op_call_t *call, int64_t count,
+                                             int64_t bins) {
     return gantry__k_is_serial(call) && bins > 0 && bins <= count && count <= UINT32_MAX;
 }
 

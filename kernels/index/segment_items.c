@@ -52,7 +52,7 @@ static const way_t *way_of(const gantry_op_call_t *call) {
 /* ---- what every op does ---- */
 
 /* The bits of the type's lowest or highest finite value. */
-static uint64_t extreme(int32_t dtype, int is_lowest) {
+static uint64_t extreme(int32_t dtype, bool is_lowest) {
     const uint64_t sign = UINT64_C(1) << (8 * gantry__k_size(dtype) - 1);
 
     switch (dtype) {
@@ -62,9 +62,7 @@ static uint64_t extreme(int32_t dtype, int is_lowest) {
         case GANTRY_FLOAT64: return UINT64_C(0x7fefffffffffffff) | (is_lowest ? sign : 0);
         default: break;
     }
-    if ((GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_SIGNED) != 0) {
-        return is_lowest ? sign : sign - 1;
-    }
+    if ((GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_SIGNED) != 0) return is_lowest ? sign : sign - 1;
     return is_lowest ? 0 : sign | (sign - 1);
 }
 
@@ -86,18 +84,16 @@ static int32_t segment_fill(gantry_op_call_t *call, const way_t *way) {
 
 /* On processors, in types that are computed in themselves; means of integers divide a sum that
  * is wider than they are. */
-static int goes_directly(const gantry_op_call_t *call, const way_t *way) {
+static bool goes_directly(const gantry_op_call_t *call, const way_t *way) {
     const int32_t dtype = call->outputs[0]->dtype;
 
-    if (!gantry__k_is_serial(call) || gantry__k_is_half(dtype)) {
-        return 0;
-    }
+    if (!gantry__k_is_serial(call) || gantry__k_is_half(dtype)) return false;
     return way->item != ITEM_combine_mean || (GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_FLOATS) != 0;
 }
 
 /* How many updates each slice gets, into `counts`, zeros before. */
 static int32_t count_directly(gantry_op_call_t *call, const gantry__k_updates_t *updates,
-                              gantry_span_t counts, int32_t dtype, int is_binary) {
+                              gantry_span_t counts, int32_t dtype, bool is_binary) {
     gantry__direct_t parameters = {
         .count = updates->count, .inner = 1, .slices = updates->slices, .is_binary = is_binary};
     gantry__k_updates_t single = *updates;
@@ -121,28 +117,23 @@ static int32_t divide_directly(gantry_op_call_t *call, const gantry__k_updates_t
     gantry__k_item_launch_t launch = {.item = ITEM_direct_mean,
                                       .t = out->dtype,
                                       .count = updates->slices,
-                                      .is_costly = 1,
+                                      .is_costly = true,
                                       .parameters = &parameters,
                                       .parameter_bytes = sizeof parameters,
                                       .spans = {{0}, out->span},
                                       .span_count = 2};
-    int32_t status = call->services->scratch(call, (uint64_t)updates->slices * sizeof(int32_t),
-                                             &launch.spans[0]);
-
-    if (status == GANTRY_OK) {
-        status = call->services->fill(call, &launch.spans[0], zero, sizeof zero);
-    }
-    if (status == GANTRY_OK) {
-        status = count_directly(call, updates, launch.spans[0], GANTRY_INT32, 0);
-    }
-    return status == GANTRY_OK ? gantry__k_run_items(call, &launch) : status;
+    GANTRY__TRY(call->services->scratch(call, (uint64_t)updates->slices * sizeof(int32_t),
+                                        &launch.spans[0]));
+    GANTRY__TRY(call->services->fill(call, &launch.spans[0], zero, sizeof zero));
+    GANTRY__TRY(count_directly(call, updates, launch.spans[0], GANTRY_INT32, 0));
+    return gantry__k_run_items(call, &launch);
 }
 
 static int32_t combine_directly(gantry_op_call_t *call, const way_t *way,
                                 const gantry__k_updates_t *updates, const gantry_span_t *values,
-                                int is_sorted) {
+                                bool is_sorted) {
     const gantry_arg_t *out = call->outputs[0];
-    const int is_bool = out->dtype == GANTRY_BOOL;
+    const bool is_bool = out->dtype == GANTRY_BOOL;
     gantry__direct_t parameters = {.count = updates->count,
                                    .inner = updates->inner,
                                    .slices = updates->slices,
@@ -163,11 +154,9 @@ static int32_t combine_directly(gantry_op_call_t *call, const way_t *way,
 
 /* values: the updates themselves, one slice each. */
 static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry__k_updates_t *updates,
-                       const gantry_span_t *values, int is_sorted) {
+                       const gantry_span_t *values, bool is_sorted) {
     const gantry_arg_t *out = call->outputs[0];
-    if (goes_directly(call, way)) {
-        return combine_directly(call, way, updates, values, is_sorted);
-    }
+    if (goes_directly(call, way)) return combine_directly(call, way, updates, values, is_sorted);
 
     gantry__combine_t parameters = {.count = updates->count,
                                     .inner = updates->inner,
@@ -177,7 +166,7 @@ static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry__k
         .item = way->item,
         .t = out->dtype,
         .count = updates->count * updates->inner,
-        .is_costly = 1,
+        .is_costly = true,
         .parameters = &parameters,
         .parameter_bytes = sizeof parameters,
         .spans = {updates->keys, updates->positions, *values, out->span},
@@ -193,18 +182,15 @@ static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry__k
 /* ---- ScatterNd, TensorScatterAdd and its kin ---- */
 
 static int32_t compute_scatter(gantry_op_call_t *call) {
-    const int is_new = strcmp(call->op, "ScatterNd") == 0;
+    const bool is_new = strcmp(call->op, "ScatterNd") == 0;
     const gantry_arg_t *values = call->inputs[is_new ? 1 : 2], *out = call->outputs[0];
     const way_t *way = way_of(call);
     gantry__k_updates_t updates = {.stay = goes_directly(call, way)};
-    int32_t status = is_new ? segment_fill(call, way)
-                            : call->services->copy(call, &out->span, &call->inputs[0]->span);
-
-    if (status != GANTRY_OK || values->element_count == 0) {
-        return status;
-    }
-    status = gantry__scatter_by_slices(call, is_new ? 0 : 1, out, &updates);
-    return status == GANTRY_OK ? combine(call, way, &updates, &values->span, 0) : status;
+    GANTRY__TRY(is_new ? segment_fill(call, way)
+                       : call->services->copy(call, &out->span, &call->inputs[0]->span));
+    if (values->element_count == 0) return GANTRY_OK;
+    GANTRY__TRY(gantry__scatter_by_slices(call, is_new ? 0 : 1, out, &updates));
+    return combine(call, way, &updates, &values->span, 0);
 }
 
 /* ---- segments ---- */
@@ -228,18 +214,15 @@ static int32_t compute_unsorted(gantry_op_call_t *call) {
                                      .drops_negative = 1,
                                      .input = 1};
     gantry__k_updates_t updates = {.stay = goes_directly(call, way), .count = ids->element_count};
-    int32_t status = segment_fill(call, way);
-
-    if (status != GANTRY_OK || data->element_count == 0) {
-        return status;
-    }
+    GANTRY__TRY(segment_fill(call, way));
+    if (data->element_count == 0) return GANTRY_OK;
     updates.inner = data->element_count / ids->element_count;
-    status = gantry__scatter_by_segments(
+    GANTRY__TRY(gantry__scatter_by_segments(
         call, &parameters,
         &(gantry__k_bad_ids_t){explain_unsorted, "segment_ids@ is out of range [0, #)",
                                "segment_ids@ = $ is out of range [0, #)", NULL},
-        &updates);
-    return status == GANTRY_OK ? combine(call, way, &updates, &data->span, 0) : status;
+        &updates));
+    return combine(call, way, &updates, &data->span, 0);
 }
 
 static void explain_sorted(const gantry_op_call_t *call, int64_t position, char *text,
@@ -267,29 +250,20 @@ static int32_t segment_make_output(gantry_op_call_t *call, int64_t *out_segments
     const uint32_t bytes = gantry__k_size(ids->dtype);
     const int64_t most = most_segments(data);
     int64_t last = -1, dims[GANTRY_MAX_RANK];
-    int32_t narrow, status = GANTRY_OK;
-    gantry_span_t span = ids->span;
-
     if (ids->element_count > 0) {
+        gantry_span_t span = ids->span;
+        int32_t narrow;
         span.offset_bytes += (uint64_t)(ids->element_count - 1) * bytes;
         span.size_bytes = bytes;
-        status =
-            call->services->read(call, &span, bytes == 4 ? (void *)&narrow : (void *)&last, bytes);
-        if (status == GANTRY_OK && bytes == 4) {
-            last = narrow;
-        }
-        if (status == GANTRY_OK && last < 0) {
-            status =
-                call->services->fail(call, GANTRY_INVALID_ARGUMENT, "segment ids must be >= 0");
-        }
-        if (status == GANTRY_OK && last >= most) {
-            status = call->services->fail(
+        GANTRY__TRY(
+            call->services->read(call, &span, bytes == 4 ? (void *)&narrow : (void *)&last, bytes));
+        if (bytes == 4) last = narrow;
+        if (last < 0)
+            return call->services->fail(call, GANTRY_INVALID_ARGUMENT, "segment ids must be >= 0");
+        if (last >= most)
+            return call->services->fail(
                 call, GANTRY_INVALID_ARGUMENT,
                 "the last segment id asks for more elements than a tensor can have");
-        }
-    }
-    if (status != GANTRY_OK) {
-        return status;
     }
     memcpy(dims, data->dims, (size_t)data->rank * sizeof dims[0]);
     dims[0] = *out_segments = last + 1;
@@ -301,24 +275,19 @@ static int32_t compute_sorted(gantry_op_call_t *call) {
     const way_t *way = way_of(call);
     gantry__segments_t parameters = {.per_row = ids->element_count, .is_sorted = 1, .input = 1};
     gantry__k_updates_t updates = {.count = ids->element_count};
-    int32_t status = segment_make_output(call, &parameters.limit);
-
-    if (status == GANTRY_OK) {
-        status = segment_fill(call, way);
-    }
-    if (status != GANTRY_OK || data->element_count == 0) {
-        return status;
-    }
+    GANTRY__TRY(segment_make_output(call, &parameters.limit));
+    GANTRY__TRY(segment_fill(call, way));
+    if (data->element_count == 0) return GANTRY_OK;
     updates.inner = data->element_count / ids->element_count;
-    status = gantry__scatter_by_segments(
+    GANTRY__TRY(gantry__scatter_by_segments(
         call, &parameters,
         &(gantry__k_bad_ids_t){
             explain_sorted,
             "segment ids must be >= 0, or segment ids are not increasing: segment_ids@",
             "segment ids must be >= 0: segment_ids@ = $",
             "segment ids are not increasing: segment_ids@ = $"},
-        &updates);
-    return status == GANTRY_OK ? combine(call, way, &updates, &data->span, 1) : status;
+        &updates));
+    return combine(call, way, &updates, &data->span, 1);
 }
 
 /* ---- Bincount ---- */
@@ -339,7 +308,7 @@ static const gantry__k_bad_ids_t bad_bins = {explain_bin, "Input arr must be non
 #define LEAST_BINS INT64_C(1024) /* that are worth a thread */
 
 /* Bins that are fewer than numbers: parts of the numbers, each counted for itself. */
-static int32_t count_parts(gantry_op_call_t *call, int64_t bins, int is_binary) {
+static int32_t count_parts(gantry_op_call_t *call, int64_t bins, bool is_binary) {
     const int64_t units = gantry__k_units(call), worth = bins / LEAST_BINS + 1;
     gantry__join_counts_t parameters = {
         .bins = bins, .shares = units < worth ? units : worth, .is_binary = is_binary};
@@ -350,11 +319,10 @@ static int32_t count_parts(gantry_op_call_t *call, int64_t bins, int is_binary) 
                                       .parameters = &parameters,
                                       .parameter_bytes = sizeof parameters,
                                       .span_count = 2};
-    const int32_t status =
-        gantry__scatter_count(call, 0, bins, &bad_bins, &launch.spans[0], &parameters.parts);
-
+    GANTRY__TRY(
+        gantry__scatter_count(call, 0, bins, &bad_bins, &launch.spans[0], &parameters.parts));
     launch.spans[1] = call->outputs[0]->span;
-    return status == GANTRY_OK ? gantry__k_run_items(call, &launch) : status;
+    return gantry__k_run_items(call, &launch);
 }
 
 /* float32 counts one by one up to 2^24. */
@@ -364,7 +332,7 @@ static int counts_directly(const gantry_op_call_t *call, int64_t count) {
 }
 
 static int32_t count_bins(gantry_op_call_t *call, const gantry__k_updates_t *updates,
-                          int is_binary) {
+                          bool is_binary) {
     if (updates->stay) {
         return count_directly(call, updates, call->outputs[0]->span, call->outputs[0]->dtype,
                               is_binary);
@@ -384,32 +352,26 @@ static int32_t count_bins(gantry_op_call_t *call, const gantry__k_updates_t *upd
 
 static int32_t compute_bins(gantry_op_call_t *call) {
     const gantry_arg_t *in = call->inputs[0], *weights = call->inputs[2], *out = call->outputs[0];
-    const int has_rows = out->rank == 2; /* DenseBincount's */
-    const int is_binary = gantry__k_attr_int(call, "binary_output", 0) != 0;
+    const bool has_rows = out->rank == 2; /* DenseBincount's */
+    const bool is_binary = gantry__k_attr_int(call, "binary_output", 0) != 0;
     const way_t *way = way_of(call);
     gantry__segments_t parameters = {.limit = gantry__k_host_int(call->inputs[1], 0),
                                      .per_row = has_rows ? in->dims[1] : in->element_count,
                                      .drops_large = 1,
                                      .input = 0};
-    const int counts = is_binary || weights->element_count == 0;
+    const bool counts = is_binary || weights->element_count == 0;
     gantry__k_updates_t updates = {
         .stay = counts ? counts_directly(call, in->element_count) : goes_directly(call, way),
         .count = in->element_count,
         .inner = 1};
-    int32_t status;
 
     if (counts && !has_rows &&
         gantry__scatter_can_count(call, in->element_count, parameters.limit)) {
         return count_parts(call, parameters.limit, is_binary);
     }
-    status = segment_fill(call, way);
-    if (status != GANTRY_OK || in->element_count == 0) {
-        return status;
-    }
-    status = gantry__scatter_by_segments(call, &parameters, &bad_bins, &updates);
-    if (status != GANTRY_OK) {
-        return status;
-    }
+    GANTRY__TRY(segment_fill(call, way));
+    if (in->element_count == 0) return GANTRY_OK;
+    GANTRY__TRY(gantry__scatter_by_segments(call, &parameters, &bad_bins, &updates));
     return counts ? count_bins(call, &updates, is_binary)
                   : combine(call, way, &updates, &weights->span, 0);
 }

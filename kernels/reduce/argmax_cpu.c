@@ -43,18 +43,15 @@ static int32_t cpu_compute_argmax(gantry_op_call_t *call) {
     }
     if (plan.columns == 1 && plan.parts > 1) {
         gantry_span_t span;
-        int32_t status =
-            call->services->scratch(call, (uint64_t)(outer * plan.parts) * sizeof(int64_t), &span);
-        if (status != 0) {
-            return status;
-        }
+        GANTRY__TRY(
+            call->services->scratch(call, (uint64_t)(outer * plan.parts) * sizeof(int64_t), &span));
         plan.partial = (int64_t *)(uintptr_t)(span.region + span.offset_bytes);
     }
     pass_t pass = {&plan, GANTRY_CPU_PICK(level, argmax_find)(input->dtype)};
     int64_t grain = PARALLEL_ELEMENTS / unit_elements;
     gantry__cpu_parallel_for(call->device, outer * plan.parts, grain < 1 ? 1 : grain, run_pass,
                              &pass);
-    if (plan.partial != NULL) {
+    if (plan.partial) {
         GANTRY_CPU_PICK(level, argmax_join_find)(input->dtype)(&plan, 0, outer);
     }
     return 0;

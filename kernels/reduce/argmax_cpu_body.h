@@ -8,12 +8,12 @@
  * place after that, and only in chunks that beat all before. Owner: as reduce_cpu.h. Threads:
  * thread-safe. */
 
-static inline ARG_T ARG_NAME(key)(ARG_IN x, int32_t is_least) {
+static inline ARG_T ARG_NAME(key)(ARG_IN x, bool is_least) {
     const ARG_T value = ARG_LOAD(x);
     return is_least ? ARG_REVERSED(value) : value;
 }
 
-static ARG_T ARG_NAME(largest)(const ARG_IN *x, int64_t count, int32_t is_least) {
+static ARG_T ARG_NAME(largest)(const ARG_IN *x, int64_t count, bool is_least) {
     ARG_T lanes[GANTRY_REDUCE_LANES];
     ARG_T best = ARG_LOWEST;
     int64_t i = 0;
@@ -43,7 +43,7 @@ static ARG_T ARG_NAME(largest)(const ARG_IN *x, int64_t count, int32_t is_least)
 
 /* The index, from x on, of the first largest element; 0 when every element is NaN or the lowest
  * value. */
-static int64_t ARG_NAME(first_largest)(const ARG_IN *x, int64_t count, int32_t is_least) {
+static int64_t ARG_NAME(first_largest)(const ARG_IN *x, int64_t count, bool is_least) {
     ARG_T best = ARG_LOWEST;
     int64_t found = 0;
     for (int64_t begin = 0; begin < count; begin += GANTRY_REDUCE_CHUNK) {
@@ -61,7 +61,7 @@ static int64_t ARG_NAME(first_largest)(const ARG_IN *x, int64_t count, int32_t i
 }
 
 static void ARG_NAME(store)(const gantry__cpu_argmax_plan_t *plan, int64_t at, int64_t index) {
-    if (plan->partial != NULL) {
+    if (plan->partial) {
         plan->partial[at] = index;
     } else if (plan->out_dtype == GANTRY_INT32) {
         ((int32_t *)plan->out)[at] = (int32_t)index;

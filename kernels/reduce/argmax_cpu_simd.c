@@ -138,19 +138,17 @@ static const loops_t *argmax_cpu_find(int32_t dtype) {
         {GANTRY_BOOL, run_u8, join_u8},
     };
     for (size_t k = 0; k < sizeof loops / sizeof loops[0]; ++k) {
-        if (loops[k].dtype == dtype) {
-            return &loops[k];
-        }
+        if (loops[k].dtype == dtype) return &loops[k];
     }
     return NULL;
 }
 
 gantry__cpu_argmax_fn GANTRY_CPU_NAME(argmax_find)(int32_t dtype) {
     const loops_t *loops = argmax_cpu_find(dtype);
-    return loops != NULL ? loops->run : NULL;
+    return loops ? loops->run : NULL;
 }
 
 gantry__cpu_argmax_fn GANTRY_CPU_NAME(argmax_join_find)(int32_t dtype) {
     const loops_t *loops = argmax_cpu_find(dtype);
-    return loops != NULL ? loops->join : NULL;
+    return loops ? loops->join : NULL;
 }

@@ -42,10 +42,7 @@ static int32_t argmax_device_submit(gantry_op_call_t *call, const argmax_t *plan
     gantry_backend_kernel_t *kernel = NULL;
     const gantry__k_options_t options =
         gantry__k_options_of_type(call, input->dtype == GANTRY_BOOL ? GANTRY_UINT8 : input->dtype);
-    int32_t status = call->services->kernel(call, &argmax_source, options.text, name, &kernel);
-    if (status != 0) {
-        return status;
-    }
+    GANTRY__TRY(call->services->kernel(call, &argmax_source, options.text, name, &kernel));
     gantry_launch_arg_t args[] = {gantry__k_span(input), gantry__k_span(output),
                                   gantry__k_raw_span(partial),
                                   gantry__k_scalar(plan, sizeof *plan)};
@@ -66,9 +63,7 @@ static int32_t submit_pieces_on_cpu(gantry_op_call_t *call, argmax_t *plan, int6
 
 static int32_t submit_pieces(gantry_op_call_t *call, argmax_t *plan, int64_t outer,
                              gantry_span_t partial) {
-    if (gantry__k_is_serial(call)) {
-        return submit_pieces_on_cpu(call, plan, outer, partial);
-    }
+    if (gantry__k_is_serial(call)) return submit_pieces_on_cpu(call, plan, outer, partial);
     plan->units = plan->sequences * plan->parts;
     plan->lanes = plan->columns == 1 ? LANES : 1;
     while (plan->lanes / 2 >= plan->piece) {
@@ -102,7 +97,6 @@ static int32_t device_compute_argmax(gantry_op_call_t *call) {
                      .is_least = call->kernel == &gantry__portable_argmin_kernel,
                      .out_bytes = gantry__k_size(call->outputs[0]->dtype)};
     gantry_span_t partial = call->outputs[0]->span; /* not used with one piece */
-    int32_t status = 0;
     if (plan.length == 0) {
         return call->services->fail(call, GANTRY_INVALID_ARGUMENT,
                                     "the reduced dimension has no elements");
@@ -110,17 +104,13 @@ static int32_t device_compute_argmax(gantry_op_call_t *call) {
     plan.piece = choose_piece(call, &plan);
     plan.parts = (plan.length + plan.piece - 1) / plan.piece;
     if (plan.parts > 1) {
-        status = call->services->scratch(
-            call, (uint64_t)(plan.sequences * plan.parts) * sizeof(int64_t), &partial);
+        GANTRY__TRY(call->services->scratch(
+            call, (uint64_t)(plan.sequences * plan.parts) * sizeof(int64_t), &partial));
     }
-    if (status == 0) {
-        status = submit_pieces(call, &plan, shape.outer, partial);
-    }
-    if (status == 0 && plan.parts > 1) {
-        status = argmax_device_submit(call, &plan, "argmax_join", (uint64_t)plan.sequences,
-                                      GANTRY_K_LOCAL, partial);
-    }
-    return status;
+    GANTRY__TRY(submit_pieces(call, &plan, shape.outer, partial));
+    if (plan.parts <= 1) return GANTRY_OK;
+    return argmax_device_submit(call, &plan, "argmax_join", (uint64_t)plan.sequences,
+                                GANTRY_K_LOCAL, partial);
 }
 
 GANTRY_ARGMAX_OPS(GANTRY_K_PORTABLE_KERNEL)

@@ -81,18 +81,13 @@ static int32_t run_tree(gantry_op_call_t *call, const gantry__reduce_shape_t *sh
         if (plan.chunks > 1) {
             gantry_span_t span;
             uint64_t bytes = (uint64_t)(plan.shape.outer * plan.chunks * plan.shape.columns * size);
-            int32_t status = call->services->scratch(call, bytes, &span);
-            if (status != 0) {
-                return status;
-            }
+            GANTRY__TRY(call->services->scratch(call, bytes, &span));
             plan.out = (void *)(uintptr_t)(span.region + span.offset_bytes);
         } else {
             plan_last_level(&plan, &way, out);
         }
-        const int32_t status = run_level(call, &plan, &way);
-        if (status != GANTRY_OK || plan.chunks == 1) {
-            return status;
-        }
+        GANTRY__TRY(run_level(call, &plan, &way));
+        if (plan.chunks == 1) return GANTRY_OK;
         plan.in = plan.out;
         gantry__reduce_shape_plain(plan.shape.outer, plan.chunks, plan.shape.columns, &plan.shape);
         gantry__reduce_next_level(&way);

@@ -87,7 +87,7 @@ typedef struct gantry__cpu_argmax_plan_t {
     int64_t parts;
     int64_t piece;     /* elements of a row's piece */
     int32_t out_dtype; /* int16, uint16, int32 or int64 */
-    int32_t is_least;  /* ArgMin */
+    bool is_least;     /* ArgMin */
 } gantry__cpu_argmax_plan_t;
 
 /* Columns of a block. */

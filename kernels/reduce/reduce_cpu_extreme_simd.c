@@ -38,7 +38,7 @@ typedef void (*make_loops_fn)(gantry__cpu_reduce_loops_t *loops);
 int GANTRY_CPU_NAME(reduce_find_extreme)(int32_t tree, int32_t dtype,
                                          gantry__cpu_reduce_loops_t *out_loops) {
     const make_loops_fn make = tree == GANTRY_TREE_MAX ? find_max(dtype) : find_min(dtype);
-    if (make != NULL) {
+    if (make) {
         make(out_loops);
     }
     return make != NULL;

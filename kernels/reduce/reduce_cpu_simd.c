@@ -181,12 +181,8 @@ static make_loops_fn find_wide(int32_t dtype) {
 
 static make_loops_fn reduce_cpu_find(int32_t tree, int32_t dtype) {
     const int place = type_place(dtype);
-    if (tree == GANTRY_TREE_WIDE_SUM) {
-        return find_wide(dtype);
-    }
-    if (place == WRAPPING_TYPES) {
-        return NULL;
-    }
+    if (tree == GANTRY_TREE_WIDE_SUM) return find_wide(dtype);
+    if (place == WRAPPING_TYPES) return NULL;
     switch (tree) {
         case GANTRY_TREE_SUM: return all_sum[place];
         case GANTRY_TREE_PRODUCT: return all_product[place];
@@ -198,7 +194,7 @@ static make_loops_fn reduce_cpu_find(int32_t tree, int32_t dtype) {
 int GANTRY_CPU_NAME(reduce_find)(int32_t tree, int32_t dtype,
                                  gantry__cpu_reduce_loops_t *out_loops) {
     const make_loops_fn make = reduce_cpu_find(tree, dtype);
-    if (make != NULL) {
+    if (make) {
         make(out_loops);
     }
     return make != NULL;

@@ -288,7 +288,7 @@ static void fold_few(const wide_t *wide, int64_t first, int64_t apart, int64_t c
  * per fold that is still open. */
 static void fold_node(const wide_t *wide, int64_t first, int64_t apart, char *target, char *stack) {
     const int64_t count = (wide->rows - first + apart - 1) / apart;
-    if (wide->work.loops->few != NULL && wide->rows <= LANES && count <= 4) {
+    if (wide->work.loops->few && wide->rows <= LANES && count <= 4) {
         fold_few(wide, first, apart, count, target);
         return;
     }
@@ -326,7 +326,7 @@ void gantry__cpu_reduce_units(const gantry__cpu_reduce_loops_t *loops,
                               const gantry__cpu_reduce_plan_t *plan, int64_t begin, int64_t end) {
     const gantry__reduce_shape_t *shape = &plan->shape;
     const int64_t bytes = shape->outer * shape->length * shape->columns * loops->in_bytes;
-    const int is_far = bytes > GANTRY_CPU_REDUCE_FAR_BYTES, asks = is_far && !plan->reads_ahead;
+    const bool is_far = bytes > GANTRY_CPU_REDUCE_FAR_BYTES, asks = is_far && !plan->reads_ahead;
     const work_t work = {loops, plan, asks ? GANTRY_CPU_REDUCE_AHEAD / loops->in_bytes : 0};
     if (shape->columns * loops->acc_bytes > GANTRY_CPU_REDUCE_NARROW_BYTES) {
         run_wide(&work, begin, end);
@@ -334,7 +334,7 @@ void gantry__cpu_reduce_units(const gantry__cpu_reduce_loops_t *loops,
         run_narrow(&work, begin, end);
     } else if (shape->length < LANES && end - begin > 4 && shape->kept.rank == 1) {
         run_small(&work, begin, end);
-    } else if (is_far && !asks && loops->pair != NULL && lines_are_even(plan)) {
+    } else if (is_far && !asks && loops->pair && lines_are_even(plan)) {
         run_pairs(&work, begin, end);
     } else {
         run_lines(&work, begin, end);

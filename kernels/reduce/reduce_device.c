@@ -85,18 +85,19 @@ static form_t block_form(reduce_level_t *level, int64_t sequences, const char *n
         .name = name, .groups = (uint64_t)(sequences * level->blocks), .local = BLOCK_ITEMS};
 }
 
-/* 1 when the driver allows this kernel a group of BLOCK_ITEMS. A failure to build it is the
+/* True when the driver allows this kernel a group of BLOCK_ITEMS. A failure to build it is the
  * launch's to report. */
-static int allows_block(gantry_op_call_t *call, const gantry__reduce_way_t *way, const char *name) {
+static bool allows_block(gantry_op_call_t *call, const gantry__reduce_way_t *way,
+                         const char *name) {
     gantry_backend_kernel_t *kernel = NULL;
     return call->device_info->max_work_group_size >= BLOCK_ITEMS &&
            (reduce_device_find_kernel(call, way, name, &kernel) != GANTRY_OK ||
             gantry__k_group_limit(call, kernel) >= BLOCK_ITEMS);
 }
 
-/* 1 when each sequence is one work-group's, all its levels. */
-static int are_few(gantry_op_call_t *call, const gantry__reduce_shape_t *shape,
-                   const gantry__reduce_way_t *way) {
+/* True when one work-group takes all levels of a sequence. */
+static bool are_few(gantry_op_call_t *call, const gantry__reduce_shape_t *shape,
+                    const gantry__reduce_way_t *way) {
     return !gantry__k_is_serial(call) && shape->reduced.rank == 1 &&
            shape->columns < BLOCK_COLUMNS &&
            shape->outer * shape->columns <= (int64_t)call->device_info->compute_units &&
@@ -114,11 +115,11 @@ static form_t choose_gpu_form(gantry_op_call_t *call, const gantry__reduce_way_t
     while (level->lanes / 2 >= level->length) {
         level->lanes /= 2;
     }
-    const int for_items =
+    const bool for_items =
         level->columns >= ITEM_COLUMNS &&
         (level->length <= ITEM_LENGTH || level->units >= compute_units * ITEMS_PER_UNIT);
-    const int fits_locally = info->local_memory_bytes >= (uint64_t)(BLOCK_ITEMS * size_bytes);
-    const int few =
+    const bool fits_locally = info->local_memory_bytes >= (uint64_t)(BLOCK_ITEMS * size_bytes);
+    const bool few =
         level->columns < ITEM_COLUMNS || level->units * 8 < compute_units * ITEMS_PER_UNIT;
     const char *block = few ? "reduce_block32" : "reduce_block8";
     if (for_items || (level->columns > 1 && !fits_locally)) {
@@ -135,10 +136,10 @@ static form_t choose_gpu_form(gantry_op_call_t *call, const gantry__reduce_way_t
 }
 
 /* 1 when the text has reduce_line for the way, and the level's sequences are neighbours. */
-static int is_line(const reduce_level_t *level, const gantry__reduce_way_t *way) {
-    const int has_line = way->in == GANTRY_FLOAT32 || way->in == GANTRY_FLOAT64 ||
-                         way->in == GANTRY_INT64 ||
-                         (way->in == GANTRY_INT32 && way->tree != GANTRY_TREE_WIDE_SUM);
+static bool is_line(const reduce_level_t *level, const gantry__reduce_way_t *way) {
+    const bool has_line = way->in == GANTRY_FLOAT32 || way->in == GANTRY_FLOAT64 ||
+                          way->in == GANTRY_INT64 ||
+                          (way->in == GANTRY_INT32 && way->tree != GANTRY_TREE_WIDE_SUM);
     return has_line && level->columns == 1 && level->length > SMALL_LENGTH &&
            level->reduced_rank == 1 && level->reduced_strides[0] == 1;
 }
@@ -151,9 +152,9 @@ static form_t reduce_device_choose_form(gantry_op_call_t *call, const gantry__re
     level->blocks = 1;
     if (gantry__k_is_serial(call)) {
         form_t form = {.local = 1};
-        int wide = level->columns * size_bytes > NARROW_BYTES;
-        int small = level->columns == 1 && level->length <= SMALL_LENGTH &&
-                    level->reduced_rank == 1 && level->kept_rank == 1;
+        bool wide = level->columns * size_bytes > NARROW_BYTES;
+        bool small = level->columns == 1 && level->length <= SMALL_LENGTH &&
+                     level->reduced_rank == 1 && level->kept_rank == 1;
         int64_t wanted = (int64_t)call->device_info->compute_units * GROUPS_PER_UNIT;
         level->blocks = wide ? (level->columns + WIDE_COLUMNS - 1) / WIDE_COLUMNS : 1;
         level->units = sequences * level->blocks;
@@ -173,7 +174,7 @@ static form_t reduce_device_choose_form(gantry_op_call_t *call, const gantry__re
 
 /* One level of shape, from in to out; the last one when is_last. */
 static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t *shape,
-                            const gantry__reduce_way_t *way, int is_last, const gantry_span_t *in,
+                            const gantry__reduce_way_t *way, bool is_last, const gantry_span_t *in,
                             const gantry_span_t *out) {
     gantry_backend_kernel_t *kernel = NULL;
     reduce_level_t level = {.length = shape->length,
@@ -188,10 +189,7 @@ static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t
         are_few(call, shape, way)
             ? (form_t){"reduce_few", (uint64_t)(shape->outer * shape->columns), BLOCK_ITEMS}
             : reduce_device_choose_form(call, way, &level, shape->outer);
-    int32_t status = reduce_device_find_kernel(call, way, form.name, &kernel);
-    if (status != 0) {
-        return status;
-    }
+    GANTRY__TRY(reduce_device_find_kernel(call, way, form.name, &kernel));
     gantry_launch_arg_t args[] = {gantry__k_raw_span(*in), gantry__k_raw_span(*out),
                                   gantry__k_scalar(&level, sizeof level)};
     return gantry__k_launch_1d(call, kernel, form.groups * form.local, form.local, args, 3);
@@ -210,15 +208,10 @@ int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_sha
         if (chunks > 1) {
             uint64_t bytes =
                 (uint64_t)(current.outer * chunks * current.columns) * gantry__k_size(level.acc);
-            int32_t status = call->services->scratch(call, bytes, &target);
-            if (status != 0) {
-                return status;
-            }
+            GANTRY__TRY(call->services->scratch(call, bytes, &target));
         }
-        int32_t status = submit_level(call, &current, &level, chunks == 1, &source, &target);
-        if (status != 0 || chunks == 1) {
-            return status;
-        }
+        GANTRY__TRY(submit_level(call, &current, &level, chunks == 1, &source, &target));
+        if (chunks == 1) return GANTRY_OK;
         source = target;
         gantry__reduce_shape_plain(current.outer, chunks, current.columns, &current);
         gantry__reduce_next_level(&level);

@@ -4,9 +4,7 @@
 uint32_t gantry__reduce_axes_mask(const gantry_op_call_t *call) {
     const int32_t rank = call->inputs[0]->rank;
     uint32_t mask = 0;
-    if (call->input_count == 1) {
-        return (UINT32_C(1) << rank) - 1;
-    }
+    if (call->input_count == 1) return (UINT32_C(1) << rank) - 1;
     const gantry_arg_t *axes = call->inputs[1];
     for (int64_t i = 0; i < axes->element_count; ++i) {
         int64_t axis = gantry__k_host_int(axes, i);
@@ -32,7 +30,7 @@ gantry__reduce_middle_t gantry__reduce_middle_of(const gantry_op_call_t *call) {
 }
 
 /* Puts an axis in front of the axes found so far, or lets the first of them grow over it. */
-static void prepend(gantry__reduce_axes_t *axes, int64_t dim, int64_t stride, int merge) {
+static void prepend(gantry__reduce_axes_t *axes, int64_t dim, int64_t stride, bool merge) {
     if (merge) {
         axes->dims[0] *= dim;
         return;
@@ -57,9 +55,7 @@ void gantry__reduce_shape_of(int32_t rank, const int64_t *dims, uint32_t mask,
         if (reduced) {
             shape.length *= dim;
         }
-        if (dim == 1) {
-            continue;
-        }
+        if (dim == 1) continue;
         if (reduced) {
             prepend(&shape.reduced, dim, stride, last == 1);
         } else if (shape.reduced.rank == 0) {
@@ -88,7 +84,7 @@ void gantry__reduce_shape_plain(int64_t outer, int64_t length, int64_t columns,
 /* ---- operations ---- */
 
 /* The bits of -infinity or infinity, of the least or the greatest integer. */
-static uint64_t extreme_bits(int32_t dtype, int is_greatest) {
+static uint64_t extreme_bits(int32_t dtype, bool is_greatest) {
     const uint32_t bits = 8 * gantry__k_size(dtype);
     const uint64_t top = UINT64_C(1) << (bits - 1);
 
@@ -100,9 +96,7 @@ static uint64_t extreme_bits(int32_t dtype, int is_greatest) {
         case GANTRY_BFLOAT16: return is_greatest ? 0x7f80u : 0xff80u;
         default: break;
     }
-    if ((GANTRY_DTYPES_SIGNED & GANTRY_DTYPE_BIT(dtype)) != 0) {
-        return is_greatest ? top - 1 : top;
-    }
+    if ((GANTRY_DTYPES_SIGNED & GANTRY_DTYPE_BIT(dtype)) != 0) return is_greatest ? top - 1 : top;
     return is_greatest ? top | (top - 1) : 0;
 }
 
@@ -128,7 +122,7 @@ static const struct {
 #undef GANTRY_REDUCTION
 };
 
-int gantry__reduce_copies_one(int32_t operation) {
+bool gantry__reduce_copies_one(int32_t operation) {
     return rows[operation].tree != GANTRY_TREE_SQUARES;
 }
 
@@ -156,9 +150,7 @@ size_t gantry__reduce_empty(int32_t operation, int32_t dtype, unsigned char valu
 
 /* The type whose sums wrap as this one's do. */
 static int32_t wrapping_type(int32_t dtype) {
-    if ((GANTRY_DTYPES_INTEGERS & GANTRY_DTYPE_BIT(dtype)) == 0) {
-        return dtype;
-    }
+    if ((GANTRY_DTYPES_INTEGERS & GANTRY_DTYPE_BIT(dtype)) == 0) return dtype;
     switch (gantry__k_size(dtype)) {
         case 1: return GANTRY_UINT8;
         case 2: return GANTRY_UINT16;
@@ -168,7 +160,7 @@ static int32_t wrapping_type(int32_t dtype) {
 }
 
 gantry__reduce_way_t gantry__reduce_tree_way(int32_t tree, int32_t dtype) {
-    const int is_extreme = tree == GANTRY_TREE_MAX || tree == GANTRY_TREE_MIN;
+    const bool is_extreme = tree == GANTRY_TREE_MAX || tree == GANTRY_TREE_MIN;
     gantry__reduce_way_t way = {.tree = tree, .in = dtype};
 
     if (!is_extreme && tree != GANTRY_TREE_WIDE_SUM) {
@@ -186,7 +178,7 @@ gantry__reduce_way_t gantry__reduce_tree_way(int32_t tree, int32_t dtype) {
 }
 
 gantry__reduce_way_t gantry__reduce_way(int32_t operation, int32_t dtype, int64_t length) {
-    const int is_integer = (GANTRY_DTYPES_INTEGERS & GANTRY_DTYPE_BIT(dtype)) != 0;
+    const bool is_integer = (GANTRY_DTYPES_INTEGERS & GANTRY_DTYPE_BIT(dtype)) != 0;
     const int finish = rows[operation].finish;
     int32_t tree = rows[operation].tree;
 

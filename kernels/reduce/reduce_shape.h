@@ -110,7 +110,7 @@ void gantry__reduce_shape_plain(int64_t outer, int64_t length, int64_t columns,
 size_t gantry__reduce_empty(int32_t operation, int32_t dtype, unsigned char value[8]);
 
 /* 1 when a single element is its own result. */
-int gantry__reduce_copies_one(int32_t operation);
+bool gantry__reduce_copies_one(int32_t operation);
 
 /* The way of an op over elements of dtype, `length` of which become one. */
 gantry__reduce_way_t gantry__reduce_way(int32_t operation, int32_t dtype, int64_t length);
@@ -127,9 +127,7 @@ static inline int64_t gantry__reduce_chunks(int64_t length) {
 
 /* The element's distance from the first one, for the index in row-major order over the axes. */
 static inline int64_t gantry__reduce_offset(const gantry__reduce_axes_t *axes, int64_t index) {
-    if (axes->rank == 1) {
-        return index * axes->strides[0];
-    }
+    if (axes->rank == 1) return index * axes->strides[0];
     int64_t offset = 0;
     for (int32_t i = axes->rank - 1; i >= 0; --i) {
         offset += index % axes->dims[i] * axes->strides[i];

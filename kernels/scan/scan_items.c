@@ -17,7 +17,7 @@ static int32_t program_type(int32_t dtype) {
 enum { TOTALS, ROWS };
 
 /* 1 when the text has the items of several lines for this scan. */
-static int has_lines(const gantry_op_call_t *call, int32_t dtype) {
+static bool has_lines(const gantry_op_call_t *call, int32_t dtype) {
     return gantry__k_items_are_c(call) ||
            (gantry__k_is_serial(call) &&
             (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64 || dtype == GANTRY_INT32 ||
@@ -31,8 +31,8 @@ static int32_t scan_run(gantry_op_call_t *call, int step, int32_t dtype, gantry_
     static const uint32_t plain[] = {ITEM_scan_totals, ITEM_scan_rows},
                           lines[] = {ITEM_scan_totals_line, ITEM_scan_rows_line},
                           blocks[] = {ITEM_scan_totals_block, ITEM_scan_rows_block};
-    const int is_serial = gantry__k_is_serial(call), is_block = is_serial && scan->columns > 1,
-              is_line = !is_block && has_lines(call, dtype);
+    const bool is_serial = gantry__k_is_serial(call), is_block = is_serial && scan->columns > 1,
+               is_line = !is_block && has_lines(call, dtype);
     gantry__k_item_launch_t launch = {
         .item = (is_block  ? blocks
                  : is_line ? lines
@@ -40,7 +40,7 @@ static int32_t scan_run(gantry_op_call_t *call, int step, int32_t dtype, gantry_
         .t = dtype,
         .count = chunks * scan->columns,
         .item_bytes = GANTRY_SCAN_CHUNK * (int64_t)gantry__k_size(dtype),
-        .is_costly = 1,
+        .is_costly = true,
         .parameters = scan,
         .parameter_bytes = sizeof *scan,
         .spans = {spans[0], spans[1], spans[2]},
@@ -72,7 +72,7 @@ enum { LEAST_CHUNKS = 32, ITEMS_PER_UNIT = 4 };
  * would have nothing to do. */
 static int64_t whole_sequences(const gantry_op_call_t *call, int32_t dtype,
                                const gantry__scan_t *scan, int64_t outer) {
-    const int is_block = scan->columns > 1;
+    const bool is_block = scan->columns > 1;
     const int64_t many = scan->chunks < GANTRY_SCAN_LINES
                              ? GANTRY_SCAN_LINES
                              : (LEAST_CHUNKS + scan->chunks - 1) / scan->chunks,
@@ -88,7 +88,7 @@ static int64_t whole_sequences(const gantry_op_call_t *call, int32_t dtype,
 static int64_t streams(const gantry_op_call_t *call, int32_t dtype, int64_t count, int64_t length,
                        gantry_span_t out) {
     const int64_t bytes = (int64_t)gantry__k_size(dtype);
-    const int is_aligned = length * bytes % 64 == 0 && out.offset_bytes % 64 == 0;
+    const bool is_aligned = length * bytes % 64 == 0 && out.offset_bytes % 64 == 0;
 
     return is_aligned ? gantry__k_work(call, count, bytes, 0).stream : 0;
 }
@@ -100,7 +100,6 @@ static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry__scan_t sc
     const int32_t total_type = gantry__k_is_half(dtype) ? GANTRY_FLOAT32 : dtype;
     gantry_span_t totals = x; /* not read where there is one chunk or an item has whole sequences */
     int64_t count;
-    int32_t status = GANTRY_OK;
 
     scan.chunks = (scan.length + GANTRY_SCAN_CHUNK - 1) / GANTRY_SCAN_CHUNK;
     count = outer * scan.chunks;
@@ -112,19 +111,13 @@ static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry__scan_t sc
         level.length = scan.chunks;
         level.exclusive = 1;
         level.reverse = 0;
-        status = call->services->scratch(
-            call, (uint64_t)(count * scan.columns) * gantry__k_size(total_type), &totals);
-        if (status == GANTRY_OK) {
-            status =
-                scan_run(call, TOTALS, dtype, &scan, count, (gantry_span_t[]){x, totals, totals});
-        }
-        if (status == GANTRY_OK) {
-            status = run_scan(call, total_type, level, outer, totals, totals);
-        }
+        GANTRY__TRY(call->services->scratch(
+            call, (uint64_t)(count * scan.columns) * gantry__k_size(total_type), &totals));
+        GANTRY__TRY(
+            scan_run(call, TOTALS, dtype, &scan, count, (gantry_span_t[]){x, totals, totals}));
+        GANTRY__TRY(run_scan(call, total_type, level, outer, totals, totals));
     }
-    return status == GANTRY_OK
-               ? scan_run(call, ROWS, dtype, &scan, count, (gantry_span_t[]){x, totals, out})
-               : status;
+    return scan_run(call, ROWS, dtype, &scan, count, (gantry_span_t[]){x, totals, out});
 }
 
 static int32_t scan_compute(gantry_op_call_t *call, int64_t operation) {

@@ -97,44 +97,34 @@ static int32_t sort_parts(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                           gantry__k_item_launch_t *launch, const gantry__radix_t *parameters,
                           gantry_span_t scratch, gantry_span_t out) {
     const int64_t parts = sort->rows * parameters->parts;
-    int32_t status;
-
     launch->spans[0] = sort->source;
     launch->spans[1] = scratch;
     launch->span_count = 2;
-    status = radix_run(call, launch, ITEM_radix_keys, parts, 1);
+    GANTRY__TRY(radix_run(call, launch, ITEM_radix_keys, parts, 1));
     launch->spans[0] = scratch;
     launch->spans[1] = out;
     launch->span_count = 1;
-    if (status == GANTRY_OK) {
-        status = radix_run(call, launch, ITEM_radix_count, parts, 1);
-    }
-    if (status == GANTRY_OK) {
-        status = radix_run(call, launch, ITEM_radix_spread, parts, 1);
-    }
+    GANTRY__TRY(radix_run(call, launch, ITEM_radix_count, parts, 1));
+    GANTRY__TRY(radix_run(call, launch, ITEM_radix_spread, parts, 1));
     launch->span_count = 2;
-    if (status == GANTRY_OK) {
-        status = radix_run(call, launch, ITEM_radix_finish, sort->rows * parameters->shares, 1);
-    }
-    if (status == GANTRY_OK && !parameters->has_positions && parameters->order.infinity != 0) {
-        launch->spans[0] = sort->source;
-        launch->spans[1] = scratch;
-        launch->spans[2] = out;
-        launch->span_count = 3;
-        status = radix_run(call, launch, ITEM_radix_restore, sort->rows, 1);
-    }
-    return status;
+    GANTRY__TRY(radix_run(call, launch, ITEM_radix_finish, sort->rows * parameters->shares, 1));
+    if (parameters->has_positions || parameters->order.infinity == 0) return GANTRY_OK;
+    launch->spans[0] = sort->source;
+    launch->spans[1] = scratch;
+    launch->spans[2] = out;
+    launch->span_count = 3;
+    return radix_run(call, launch, ITEM_radix_restore, sort->rows, 1);
 }
 
 /* ---- short rows, many at a time ---- */
 
-static int64_t lane_bytes(const gantry__k_sort_t *sort, int has_positions) {
+static int64_t lane_bytes(const gantry__k_sort_t *sort, bool has_positions) {
     return has_positions ? 8 : gantry__k_key_bytes(sort->dtype);
 }
 
 /* Keys of eight bytes have no room for positions in their lanes. */
-static int is_for_network(const gantry_op_call_t *call, const gantry__k_sort_t *sort,
-                          int has_positions) {
+static bool is_for_network(const gantry_op_call_t *call, const gantry__k_sort_t *sort,
+                           bool has_positions) {
     const int64_t bytes = sort->length * lane_bytes(sort, has_positions);
     const int64_t most = call->device_info->native_vector_width < 8 ? NARROW_BYTES : NETWORK_BYTES;
     const int64_t least =
@@ -161,23 +151,16 @@ static int32_t sort_short(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                                       .parameters = &network,
                                       .parameter_bytes = sizeof network};
     int64_t end = 0;
-    int32_t status;
-
-    network.lanes = add_place(
-        &end, groups * GANTRY_NETWORK_ROWS * places_of_row * lane_bytes(sort, out == NULL));
-    network.keys = places->keys[0] = add_place(&end, out == NULL ? elements * 4 : 0);
-    network.positions = places->positions[0] = add_place(&end, out == NULL ? elements * 4 : 0);
-    status = call->services->scratch(call, (uint64_t)end, scratch);
-    if (status != GANTRY_OK) {
-        return status;
-    }
+    network.lanes =
+        add_place(&end, groups * GANTRY_NETWORK_ROWS * places_of_row * lane_bytes(sort, !out));
+    network.keys = places->keys[0] = add_place(&end, !out ? elements * 4 : 0);
+    network.positions = places->positions[0] = add_place(&end, !out ? elements * 4 : 0);
+    GANTRY__TRY(call->services->scratch(call, (uint64_t)end, scratch));
     launch.spans[0] = sort->source;
     launch.spans[1] = *scratch;
     launch.span_count = 2;
-    if (out != NULL) {
-        launch.spans[launch.span_count++] = *out;
-    }
-    return radix_run(call, &launch, out != NULL ? ITEM_network_values : ITEM_network_pairs, groups,
+    if (out) launch.spans[launch.span_count++] = *out;
+    return radix_run(call, &launch, out ? ITEM_network_values : ITEM_network_pairs, groups,
                      radix_rows_of(sort->length * GANTRY_NETWORK_ROWS));
 }
 
@@ -190,23 +173,16 @@ static int32_t sort_all(gantry_op_call_t *call, const gantry__k_sort_t *sort,
     gantry__k_item_launch_t launch = {.t = gantry__k_twin(sort->dtype),
                                       .parameters = parameters,
                                       .parameter_bytes = sizeof *parameters};
-    int32_t status;
-
-    if (is_for_network(call, sort, out == NULL)) {
+    if (is_for_network(call, sort, !out)) {
         *which = 0;
         return sort_short(call, sort, out, parameters, scratch);
     }
-    parameters->has_positions = out == NULL;
-    status = radix_prepare(call, sort, parameters, scratch, which);
-    if (status != GANTRY_OK) {
-        return status;
-    }
-    if (*which) {
-        return sort_parts(call, sort, &launch, parameters, *scratch, out != NULL ? *out : *scratch);
-    }
+    parameters->has_positions = !out;
+    GANTRY__TRY(radix_prepare(call, sort, parameters, scratch, which));
+    if (*which) return sort_parts(call, sort, &launch, parameters, *scratch, out ? *out : *scratch);
     launch.spans[0] = sort->source;
     launch.spans[1] = *scratch;
-    launch.spans[2] = out != NULL ? *out : *scratch;
+    launch.spans[2] = out ? *out : *scratch;
     launch.span_count = 3;
     return radix_run(call, &launch, ITEM_radix_rows, sort->rows, radix_rows_of(sort->length));
 }
@@ -225,13 +201,12 @@ int32_t gantry__radix_sort(gantry_op_call_t *call, gantry__k_sort_t *sort) {
     gantry__radix_t parameters = {.length = 0};
     gantry_span_t scratch;
     int which = 0;
-    const int32_t status = sort_all(call, sort, NULL, &parameters, &scratch, &which);
-
+    GANTRY__TRY(sort_all(call, sort, NULL, &parameters, &scratch, &which));
     sort->keys =
         span_at(scratch, parameters.keys[which], elements * gantry__k_key_bytes(sort->dtype));
     sort->positions = span_at(scratch, parameters.positions[which], elements * 4);
     sort->stride = sort->length;
-    return status;
+    return GANTRY_OK;
 }
 
 /* ---- the first few of each row ---- */
@@ -277,22 +252,17 @@ int32_t gantry__radix_top(gantry_op_call_t *call, gantry__k_sort_t *sort) {
                                       .parameter_bytes = sizeof parameters};
     const int64_t found = parameters.all * sort->kept, share = parameters.all / parameters.items;
     gantry_span_t scratch;
-    int32_t status = call->services->scratch(call, (uint64_t)bytes, &scratch);
-
+    GANTRY__TRY(call->services->scratch(call, (uint64_t)bytes, &scratch));
     launch.spans[0] = sort->source;
     launch.spans[1] = scratch;
     launch.span_count = 2;
-    if (status == GANTRY_OK) {
-        status = radix_run(call, &launch, ITEM_top_parts, parameters.items,
-                           radix_rows_of(sort->length / parameters.parts * share));
-    }
+    GANTRY__TRY(radix_run(call, &launch, ITEM_top_parts, parameters.items,
+                          radix_rows_of(sort->length / parameters.parts * share)));
     launch.spans[0] = scratch;
     launch.span_count = 1;
-    if (status == GANTRY_OK && parameters.parts > 1) {
-        status = radix_run(call, &launch, ITEM_top_join, sort->rows, 1);
-    }
+    if (parameters.parts > 1) GANTRY__TRY(radix_run(call, &launch, ITEM_top_join, sort->rows, 1));
     sort->keys = span_at(scratch, parameters.found_keys, found * gantry__k_key_bytes(sort->dtype));
     sort->positions = span_at(scratch, parameters.found_positions, found * 4);
     sort->stride = parameters.parts * sort->kept;
-    return status;
+    return GANTRY_OK;
 }

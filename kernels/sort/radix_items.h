@@ -32,7 +32,7 @@ int32_t gantry__radix_values(gantry_op_call_t *call, const gantry__k_sort_t *sor
 /* As gantry__radix_sort, of few among many: for inner == 1 and kept that gantry__radix_is_top
  * allows. */
 int32_t gantry__radix_top(gantry_op_call_t *call, gantry__k_sort_t *sort);
-static inline int gantry__radix_is_top(const gantry__k_sort_t *sort) {
+static inline bool gantry__radix_is_top(const gantry__k_sort_t *sort) {
     return sort->inner == 1 && sort->kept <= sort->length / 8;
 }
 

@@ -14,8 +14,8 @@ static int32_t sort_run(gantry_op_call_t *call, gantry__k_item_launch_t *launch)
 
 /* ---- the sort ---- */
 
-gantry__order_t gantry__sort_order(int32_t dtype, int descending) {
-    const int is_signed =
+gantry__order_t gantry__sort_order(int32_t dtype, bool descending) {
+    const bool is_signed =
         (GANTRY_DTYPE_BIT(dtype) & (GANTRY_DTYPES_FLOATING | GANTRY_DTYPES_SIGNED)) != 0;
     gantry__order_t order = {.sign = is_signed ? UINT64_C(1) << (8 * gantry__k_size(dtype) - 1) : 0,
                              .descending = descending};
@@ -40,13 +40,12 @@ static int32_t take_scratch(gantry_op_call_t *call, const gantry__k_sort_t *sort
                   key_bytes = elements * gantry__k_key_bytes(sort->dtype);
     const int64_t needed = 2 * (key_bytes + elements * 4) + 64; /* with what is rounded up */
     gantry_span_t rest;
-    int32_t status = call->services->scratch(call, (uint64_t)needed, &rest);
-
-    for (int k = 0; status == GANTRY_OK && k < 2; ++k) {
+    GANTRY__TRY(call->services->scratch(call, (uint64_t)needed, &rest));
+    for (int k = 0; k < 2; ++k) {
         pairs[k].keys = gantry__k_cut(&rest, key_bytes);
         pairs[k].positions = gantry__k_cut(&rest, elements * 4);
     }
-    return status;
+    return GANTRY_OK;
 }
 
 static int32_t sort_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort, const pairs_t *to) {
@@ -58,7 +57,7 @@ static int32_t sort_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort, c
     gantry__k_item_launch_t launch = {.item = ITEM_sort_runs,
                                       .t = gantry__k_twin(sort->dtype),
                                       .count = sort->rows * runs,
-                                      .is_costly = 1,
+                                      .is_costly = true,
                                       .parameters = &parameters,
                                       .parameter_bytes = sizeof parameters,
                                       .spans = {sort->source, to->keys, to->positions},
@@ -74,14 +73,12 @@ static int32_t merge_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort,
     gantry__k_item_launch_t launch = {
         .item = ITEM_sort_merge,
         .t = gantry__k_twin(sort->dtype),
-        .is_costly = 1,
+        .is_costly = true,
         .parameters = parameters,
         .parameter_bytes = sizeof *parameters,
         .spans = {from->keys, from->positions, to->keys, to->positions},
         .span_count = 4};
     const int64_t both = 2 * parameters->width, rest = parameters->length % both;
-    int32_t status;
-
     parameters->out_width =
         parameters->width >= sort->kept && parameters->width >= GANTRY_SORT_PIECE
             ? parameters->width
@@ -90,18 +87,16 @@ static int32_t merge_runs(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                              (rest < parameters->out_width ? rest : parameters->out_width);
     parameters->pieces = (parameters->out_length + GANTRY_SORT_PIECE - 1) / GANTRY_SORT_PIECE;
     launch.count = sort->rows * parameters->pieces;
-    status = sort_run(call, &launch);
+    GANTRY__TRY(sort_run(call, &launch));
     parameters->length = parameters->out_length;
     parameters->width = parameters->out_width;
-    return status;
+    return GANTRY_OK;
 }
 
 int32_t gantry__sort_rows(gantry_op_call_t *call, gantry__k_sort_t *sort) {
     gantry__sort_merge_t passes = {.length = sort->length, .width = GANTRY_SORT_RUN};
     pairs_t pairs[2];
     int at = 0;
-    int32_t status;
-
     if (sort->length > INT32_MAX) {
         return call->services->fail(call, GANTRY_UNIMPLEMENTED,
                                     "rows of 2147483648 elements or more are not sorted");
@@ -110,18 +105,16 @@ int32_t gantry__sort_rows(gantry_op_call_t *call, gantry__k_sort_t *sort) {
         return gantry__radix_is_top(sort) ? gantry__radix_top(call, sort)
                                           : gantry__radix_sort(call, sort);
     }
-    status = take_scratch(call, sort, pairs);
-    if (status == GANTRY_OK) {
-        status = sort_runs(call, sort, &pairs[0]);
-    }
-    while (status == GANTRY_OK && passes.length > passes.width) {
-        status = merge_runs(call, sort, &passes, &pairs[at], &pairs[1 - at]);
+    GANTRY__TRY(take_scratch(call, sort, pairs));
+    GANTRY__TRY(sort_runs(call, sort, &pairs[0]));
+    while (passes.length > passes.width) {
+        GANTRY__TRY(merge_runs(call, sort, &passes, &pairs[at], &pairs[1 - at]));
         at = 1 - at;
     }
     sort->keys = pairs[at].keys;
     sort->positions = pairs[at].positions;
     sort->stride = passes.length;
-    return status;
+    return GANTRY_OK;
 }
 
 /* ---- Sort, ArgSort, TopK ---- */
@@ -133,30 +126,28 @@ static int32_t sort_take(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                                       .inner = sort->inner,
                                       .length = sort->length,
                                       .stride = sort->stride,
-                                      .is_wide = indices != NULL && indices->dtype == GANTRY_INT64};
+                                      .is_wide = indices && indices->dtype == GANTRY_INT64};
     gantry__k_item_launch_t launch = {.t = gantry__k_twin(sort->dtype),
                                       .count = sort->rows * sort->kept,
                                       .parameters = &parameters,
                                       .parameter_bytes = sizeof parameters};
-    int32_t status = GANTRY_OK;
-
-    if (values != NULL) {
+    if (values) {
         launch.item = ITEM_sort_values;
         launch.spans[0] = sort->source;
         launch.spans[1] = sort->positions;
         launch.spans[2] = values->span;
         launch.span_count = 3;
-        status = sort_run(call, &launch);
+        GANTRY__TRY(sort_run(call, &launch));
     }
-    if (status == GANTRY_OK && indices != NULL) {
+    if (indices) {
         launch.item = ITEM_sort_indices;
         launch.item_bytes = gantry__k_size(indices->dtype);
         launch.spans[0] = sort->positions;
         launch.spans[1] = indices->span;
         launch.span_count = 2;
-        status = sort_run(call, &launch);
+        GANTRY__TRY(sort_run(call, &launch));
     }
-    return status;
+    return GANTRY_OK;
 }
 
 /* The input's rows along the axis, none of them empty. */
@@ -174,30 +165,24 @@ static gantry__k_sort_t sort_of(const gantry_arg_t *input, int64_t axis) {
 
 static int32_t compute_sort(gantry_op_call_t *call) {
     gantry__k_sort_t sort = sort_of(call->inputs[0], gantry__k_attr_int(call, "axis", -1));
-    const int wants_indices = strcmp(call->op, "ArgSort") == 0;
-    int32_t status;
+    const bool wants_indices = strcmp(call->op, "ArgSort") == 0;
 
     sort.descending = strcmp(gantry__k_attr(call, "direction")->s, "DESCENDING") == 0;
     if (gantry__k_is_serial(call) && !wants_indices && sort.length <= INT32_MAX) {
         return gantry__radix_values(call, &sort, &call->outputs[0]->span);
     }
-    status = gantry__sort_rows(call, &sort);
-    if (status != GANTRY_OK) {
-        return status;
-    }
+    GANTRY__TRY(gantry__sort_rows(call, &sort));
     return wants_indices ? sort_take(call, &sort, NULL, call->outputs[0])
                          : sort_take(call, &sort, call->outputs[0], NULL);
 }
 
 static int32_t compute_top(gantry_op_call_t *call) {
     gantry__k_sort_t sort = sort_of(call->inputs[0], -1);
-    int32_t status;
 
-    sort.descending = 1;
+    sort.descending = true;
     sort.kept = gantry__k_host_int(call->inputs[1], 0);
-    status = gantry__sort_rows(call, &sort);
-    return status == GANTRY_OK ? sort_take(call, &sort, call->outputs[0], call->outputs[1])
-                               : status;
+    GANTRY__TRY(gantry__sort_rows(call, &sort));
+    return sort_take(call, &sort, call->outputs[0], call->outputs[1]);
 }
 
 /* ---- LowerBound, UpperBound ---- */
@@ -214,7 +199,7 @@ static int32_t compute_bound(gantry_op_call_t *call) {
                                       .t = gantry__k_twin(sorted->dtype),
                                       .count = out->element_count,
                                       .item_bytes = gantry__k_size(out->dtype),
-                                      .is_costly = 1,
+                                      .is_costly = true,
                                       .parameters = &bound,
                                       .parameter_bytes = sizeof bound,
                                       .spans = {sorted->span, values->span, out->span},
@@ -237,26 +222,23 @@ static int32_t compute_in_top(gantry_op_call_t *call) {
     gantry__k_item_launch_t launch = {.item = ITEM_in_top_count,
                                       .t = GANTRY_INT32,
                                       .count = rows * parameters.chunks,
-                                      .is_costly = 1,
+                                      .is_costly = true,
                                       .parameters = &parameters,
                                       .parameter_bytes = sizeof parameters,
                                       .spans = {predictions->span, targets->span},
                                       .span_count = 3};
-    int32_t status;
 
     if (classes == 0) { /* no target is a class */
         return call->services->fill(call, &out->span, "", 1);
     }
-    status = call->services->scratch(call, (uint64_t)launch.count * 8, &launch.spans[2]);
-    if (status == GANTRY_OK) {
-        status = sort_run(call, &launch);
-    }
+    GANTRY__TRY(call->services->scratch(call, (uint64_t)launch.count * 8, &launch.spans[2]));
+    GANTRY__TRY(sort_run(call, &launch));
     launch.item = ITEM_in_top;
     launch.count = rows;
     launch.spans[0] = launch.spans[2];
     launch.spans[1] = out->span;
     launch.span_count = 2;
-    return status == GANTRY_OK ? sort_run(call, &launch) : status;
+    return sort_run(call, &launch);
 }
 
 static const gantry_type_constraint_t in_top_types[] = {{"T", GANTRY_DTYPES_INTS}};

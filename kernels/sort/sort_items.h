@@ -20,13 +20,13 @@
     ITEM(in_top)
 
 /* How elements of the type are ordered. */
-gantry__order_t gantry__sort_order(int32_t dtype, int descending);
+gantry__order_t gantry__sort_order(int32_t dtype, bool descending);
 
 typedef struct gantry__k_sort_t {
     /* rows of length elements, which lie inner elements apart: [rows / inner, length, inner] */
     gantry_span_t source;
     int32_t dtype;
-    int32_t descending;
+    bool descending;
     int64_t rows, length, inner; /* each at least 1 */
     int64_t kept;                /* how many of each row are wanted: 1 to length */
     /* The results: of each row at least the first kept, rows stride apart. Keys are uint32, of

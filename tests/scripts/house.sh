@@ -46,6 +46,16 @@ echo '' | broken src/a.c 'src/a.c:701: the file has 701 lines, at most 700'
 echo 'static int first(int a) { return a; }' | broken kernels/b.c 'src/a.c:1: static first is defined in kernels/b.c, too'
 printf 'ROW(a)\nROW(b)\nstatic int first(int a) {\n    return a;\n}\n' | broken kernels/b.c 'src/a.c:1: static first is defined in kernels/b.c, too'
 printf '%101s\n' '/* said with "quotes" */' | broken tests/c.c 'tests/c.c:2: 101 columns, at most 100'
+mkdir "$work/kernels/sort"
+echo 'bool is_set(const int *p) { return p != NULL; }' >"$work/kernels/sort/d.c"
+pointer='a pointer is compared with NULL: write p or !p'
+echo 'void d(void) { if (a->b != NULL) c(); }' | broken kernels/sort/d.c "kernels/sort/d.c:2: $pointer"
+echo 'void d(void) { c(a && b[1] == NULL); }' | broken kernels/sort/d.c "kernels/sort/d.c:2: $pointer"
+echo 'void d(void) { c(a == NULL ? 1 : 2); }' | broken src/a.c "$pointer"
+handed='a status is handed on by hand: write GANTRY__TRY(call)'
+printf 'if (status != GANTRY_OK) {\n    return status;\n}\n' | broken kernels/sort/d.c "kernels/sort/d.c:2: $handed"
+echo 'if (status == GANTRY_OK && b) status = c();' | broken kernels/sort/d.c "kernels/sort/d.c:2: $handed"
+echo 'static int is_there(void);' | broken kernels/sort/d.c 'kernels/sort/d.c:2: truth is an int: write bool'
 expect 0 "0 beyond a limit"
 
 "$1/scripts/measure-house" --check
