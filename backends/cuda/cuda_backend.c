@@ -27,9 +27,12 @@ static int32_t read_precision(const gantry_host_t *host, unsigned int *out_compu
 
 static int32_t cuda_backend_read_options(gantry_backend_instance_t *instance) {
     static const char *const contexts[] = {"primary", "private"};
+    static const char *const waits[] = {"auto", "block"};
     int32_t choice = 0;
     GANTRY__TRY(gantry__driver_choice(instance->host, "GANTRY_CUDA_CONTEXT", contexts, 2, &choice));
     instance->has_private_contexts = choice == 1;
+    GANTRY__TRY(gantry__driver_choice(instance->host, "GANTRY_CUDA_WAIT", waits, 2, &choice));
+    instance->waits_by_blocking = choice == 1;
     return read_precision(instance->host, &instance->float32_products);
 }
 

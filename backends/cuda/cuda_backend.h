@@ -45,6 +45,7 @@ struct gantry_backend_instance_t {
     uint32_t record_count;
     uint32_t record_capacity;
     bool has_private_contexts;
+    bool waits_by_blocking;        /* threads that wait sleep; GANTRY_CUDA_WAIT=block */
     bool is_started;               /* cuInit succeeded */
     unsigned int float32_products; /* GANTRY__CUBLAS_COMPUTE_32F, or a faster one */
     char version[24];              /* "CUDA 12.9", the driver's */
@@ -57,7 +58,7 @@ struct gantry_backend_instance_t {
     gantry__nvml_t nvml;
     gantry__cudnn_t cudnn;
     gantry__nccl_t nccl;
-    char libraries[4096];
+    char libraries[8192];
 };
 
 struct gantry_backend_device_t {
@@ -72,9 +73,9 @@ struct gantry_backend_device_t {
     atomic_ullong peers_tried; /* bit: index of a device whose memory we asked to reach */
     pthread_mutex_t lock;      /* guards what follows */
     bool has_tried_cublas;
-    gantry__cublas_handle_t cublas;                     /* NULL: not made, or refused */
-    gantry__cublas_plan_t *plans[GANTRY__CUBLAS_PLANS]; /* used last, NULL behind the last one */
-    uint64_t plan_uses;
+    gantry__cublas_handle_t cublas; /* NULL: not made, or refused */
+    gantry__cublas_table_t plans;
+    gantry__cublas_table_t answers; /* whether the library has a way for a form at all */
 };
 
 struct gantry_backend_stream_t {
@@ -167,6 +168,10 @@ gantry__cu_result_t gantry__cuda_record_fill(const gantry_backend_instance_t *in
 /* Points the record's info to its own texts: after it was moved. */
 void gantry__cuda_record_point(const gantry_backend_instance_t *instance,
                                gantry__cuda_record_t *record);
+
+/* Of the architectures that NVRTC compiles for, the one for a card of this compute capability; 0:
+ * none. */
+int gantry__cuda_arch_choose(const int *archs, int count, int capability);
 
 /* ---- cuda_backend.c ---- */
 

@@ -72,7 +72,7 @@ static void open_nvrtc(gantry_backend_instance_t *instance, int count) {
     instance->wants_12 = instance->cu.version < 13000;
     for (int i = 0; i < count && !instance->wants_12; ++i)
         instance->wants_12 = is_before_7_5(instance, i);
-    gantry__nvrtc_open(instance->host, instance->wants_12, &instance->nvrtc);
+    gantry__nvrtc_open(instance->host, &instance->cu, instance->wants_12, &instance->nvrtc);
     if (!instance->nvrtc.is_usable) {
         gantry__host_log(instance->host, GANTRY_LEVEL_WARNING, "CUDA devices run no programs: %s",
                          instance->nvrtc.reason);
@@ -143,13 +143,17 @@ int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t i
 
 /* ---- opening ---- */
 
-/* A context that is made is current; one that is retained is not. */
+/* A context that is made is current; one that is retained is not, and keeps the way of waiting that
+ * its first owner chose. */
 static gantry__cu_result_t take_context(gantry_backend_device_t *device) {
     const gantry__cuda_symbols_t *cu = device->cu;
     if (!device->is_private)
         return cu->cuDevicePrimaryCtxRetain(&device->context, device->record->device);
-    gantry__cu_result_t native = cu->cuCtxCreate_v2(
-        &device->context, GANTRY__CU_CONTEXT_SCHEDULE_AUTO, device->record->device);
+    unsigned int flags = device->instance->waits_by_blocking
+                             ? GANTRY__CU_CONTEXT_SCHEDULE_BLOCKING_SYNC
+                             : GANTRY__CU_CONTEXT_SCHEDULE_AUTO;
+    gantry__cu_result_t native =
+        cu->cuCtxCreate_v2(&device->context, flags, device->record->device);
     if (native == GANTRY__CU_SUCCESS) gantry__cuda_leave(device);
     return native;
 }

@@ -35,12 +35,16 @@ static uint32_t optional_number(asked_t *asked, unsigned int attribute) {
 
 /* ---- what identifies the card ---- */
 
-/* The address of a function of the card is always 0: others are its sound and its USB port. */
+/* Virtual machines number domains with all 32 bits, so a negative answer is one, too. The address
+ * of a function of the card is always 0: others are its sound and its USB port. */
 static void cuda_device_info_find_pci(asked_t *asked) {
-    uint32_t domain = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_PCI_DOMAIN_ID);
+    int domain = 0;
+    gantry__cu_result_t native = asked->cu->cuDeviceGetAttribute(
+        &domain, GANTRY__CU_ATTRIBUTE_PCI_DOMAIN_ID, asked->record->device);
+    if (native != GANTRY__CU_SUCCESS) asked->failure = native;
     uint32_t bus = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_PCI_BUS_ID);
     uint32_t device = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_PCI_DEVICE_ID);
-    gantry__record_set_pci(&asked->record->texts, domain, bus, device, 0);
+    gantry__record_set_pci(&asked->record->texts, (uint32_t)domain, bus, device, 0);
 }
 
 /* A part of a card (MIG) has a UUID of its own, which is "MIG-..." elsewhere: the driver API
@@ -57,15 +61,24 @@ static void cuda_device_info_find_uuid(asked_t *asked) {
 
 /* ---- what programs are compiled for ---- */
 
-/* The card's own architecture as machine code; the newest that NVRTC knows below it as PTX, which
- * the driver translates. */
+/* PTX for a card that NVRTC does not know: of the first of its own family (10.0 for 10.3), else of
+ * the nearest family before it. Those within a family have features that another may lack. */
+int gantry__cuda_arch_choose(const int *archs, int count, int capability) {
+    int base = 0, any = 0;
+    for (int i = 0; i < count; ++i) {
+        if (archs[i] == capability) return capability;
+        if (archs[i] > capability) continue;
+        if (archs[i] > any) any = archs[i];
+        if (archs[i] % 10 == 0 && archs[i] > base) base = archs[i];
+    }
+    return base != 0 ? base : any;
+}
+
+/* The card's own architecture as machine code, another one as PTX, which the driver translates. */
 static void find_arch(const gantry_backend_instance_t *instance, gantry__cuda_record_t *record) {
     const gantry__nvrtc_t *nvrtc = &instance->nvrtc;
     if (!nvrtc->is_usable) return;
-    for (int i = 0; i < nvrtc->arch_count; ++i) {
-        if (nvrtc->archs[i] <= record->capability && nvrtc->archs[i] > record->arch)
-            record->arch = nvrtc->archs[i];
-    }
+    record->arch = gantry__cuda_arch_choose(nvrtc->archs, nvrtc->arch_count, record->capability);
     record->is_ptx = record->arch != record->capability;
     if (record->arch == 0) {
         gantry__host_log(
@@ -92,9 +105,9 @@ static void cuda_device_info_fill_numbers(asked_t *asked) {
     uint32_t major = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     uint32_t minor = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     info->type = GANTRY_DEVICE_TYPE_GPU;
-    info->flags = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_INTEGRATED) != 0
-                      ? GANTRY_DEVICE_INTEGRATED | GANTRY_DEVICE_HOST_BACKED
-                      : 0;
+    info->flags = GANTRY_DEVICE_WAITS_FOR_PAGEABLE;
+    if (cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_INTEGRATED) != 0)
+        info->flags |= GANTRY_DEVICE_INTEGRATED | GANTRY_DEVICE_HOST_BACKED;
     info->compute_units = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     if (info->compute_units == 0) { /* work is cut into as many parts */
         info->compute_units = 1;

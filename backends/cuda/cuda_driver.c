@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "driver/library_open.h"
+#include "cuda/cuda_library.h"
 
 /* ---- errors ---- */
 
@@ -63,10 +63,14 @@ static int32_t check_version(const gantry_host_t *host, gantry__cuda_symbols_t *
 
 int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbols_t *out_symbols) {
     const char *asked = gantry__host_option(host, "GANTRY_CUDA_LIBRARY");
+    static const gantry__cuda_file_t wanted = {.name = "the NVIDIA driver",
+                                               .least = " for CUDA 12.0 or newer",
+                                               .option = "GANTRY_CUDA_LIBRARY",
+                                               .candidates = candidates,
+                                               .candidate_count = 1};
     char reasons[512];
-    out_symbols->library = gantry__library_open(
-        host, "GANTRY_CUDA_LIBRARY", candidates, sizeof candidates / sizeof candidates[0],
-        out_symbols->name, sizeof out_symbols->name, reasons, sizeof reasons);
+    out_symbols->library =
+        gantry__cuda_library_find(host, &wanted, out_symbols->name, reasons, sizeof reasons);
     if (!out_symbols->library) {
         return gantry__driver_fail(
             host, GANTRY_UNAVAILABLE, 0,

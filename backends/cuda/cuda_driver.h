@@ -19,7 +19,7 @@
 
 typedef struct gantry__cuda_symbols_t {
     void *library;
-    char name[256]; /* the file that was found, for messages */
+    char name[512]; /* the file that was found, for messages */
     int version;    /* what the driver can: 1000 * major + 10 * minor */
 #define GANTRY__CUDA_SLOT(function, parameters) gantry__cu_result_t(*function) parameters;
     GANTRY__CUDA_FUNCTIONS(GANTRY__CUDA_SLOT)

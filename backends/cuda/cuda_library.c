@@ -4,40 +4,61 @@
 #include "cuda/cuda_library.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cuda/cuda_folders.h"
 #include "driver/host_call.h"
 
 /* ---- finding ---- */
 
-/* In a toolkit's folder; NULL when it is not there. */
-static void *open_in(const gantry_host_t *host, const char *option, const char *folder,
-                     const char *name, char *out_file) {
-    char path[GANTRY__CUDA_FILE_BYTES];
-    const char *only = path;
-    int length = snprintf(path, sizeof path, "%s/lib64/%s", folder, name);
-    if (length < 0 || (size_t)length >= sizeof path || access(path, R_OK) != 0) return NULL;
-    char reasons[400];
-    return gantry__library_open(host, option, &only, 1, out_file, GANTRY__CUDA_FILE_BYTES, reasons,
-                                sizeof reasons);
+/* One name on its way through the folders. */
+typedef struct search_t {
+    const gantry_host_t *host;
+    const char *option;
+    const char *name;
+    void *library;
+    char *out_file;
+    char *reasons; /* of files that are there and cannot be opened */
+    size_t reasons_bytes;
+} search_t;
+
+static void cuda_library_add_reason(char *reasons, size_t reasons_bytes, const char *reason) {
+    size_t length = strlen(reasons);
+    (void)snprintf(reasons + length, reasons_bytes - length, "%s%s", length > 0 ? "; " : "",
+                   reason);
 }
 
-static void *open_in_toolkits(const gantry_host_t *host, const char *option, const char *name,
-                              char *out_file) {
-    const char *folders[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
-    void *library = NULL;
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0] && !library; ++i) {
-        if (folders[i] && folders[i][0] != '\0')
-            library = open_in(host, option, folders[i], name, out_file);
-    }
-    return library;
+static bool open_in(void *self, const char *folder) {
+    search_t *search = self;
+    char path[GANTRY__CUDA_FILE_BYTES];
+    const char *only = path;
+    int length = snprintf(path, sizeof path, "%s/%s", folder, search->name);
+    if (length < 0 || (size_t)length >= sizeof path || access(path, R_OK) != 0) return false;
+    char reason[400];
+    search->library = gantry__library_open(search->host, search->option, &only, 1, search->out_file,
+                                           GANTRY__CUDA_FILE_BYTES, reason, sizeof reason);
+    if (!search->library) cuda_library_add_reason(search->reasons, search->reasons_bytes, reason);
+    return search->library != NULL;
+}
+
+/* A file in a folder that cannot be opened tells more than the loader, which found none. */
+static void *open_name(const gantry_host_t *host, const char *option, const char *name,
+                       char *out_file, char *reasons, size_t reasons_bytes) {
+    char loaders[300];
+    void *library = gantry__library_open(host, option, &name, 1, out_file, GANTRY__CUDA_FILE_BYTES,
+                                         loaders, sizeof loaders);
+    if (library) return library;
+    char of_folders[400] = "";
+    search_t search = {host, option, name, NULL, out_file, of_folders, sizeof of_folders};
+    if (gantry__cuda_folders_visit("", open_in, &search)) return search.library;
+    cuda_library_add_reason(reasons, reasons_bytes, of_folders[0] ? of_folders : loaders);
+    return NULL;
 }
 
 /* Each candidate everywhere before the next one: the first is the one that suits the driver. */
-static void *open_first(const gantry_host_t *host, const gantry__cuda_file_t *wanted,
-                        char *out_file, char *out_reasons, size_t reasons_bytes) {
+void *gantry__cuda_library_find(const gantry_host_t *host, const gantry__cuda_file_t *wanted,
+                                char *out_file, char *out_reasons, size_t reasons_bytes) {
     out_reasons[0] = '\0';
     if (gantry__host_option(host, wanted->option)) {
         return gantry__library_open(host, wanted->option, NULL, 0, out_file,
@@ -45,15 +66,8 @@ static void *open_first(const gantry_host_t *host, const gantry__cuda_file_t *wa
     }
     void *library = NULL;
     for (size_t i = 0; i < wanted->candidate_count && !library; ++i) {
-        size_t length = strlen(out_reasons);
-        char reason[200];
-        library = gantry__library_open(host, wanted->option, &wanted->candidates[i], 1, out_file,
-                                       GANTRY__CUDA_FILE_BYTES, reason, sizeof reason);
-        if (!library) {
-            library = open_in_toolkits(host, wanted->option, wanted->candidates[i], out_file);
-            (void)snprintf(out_reasons + length, reasons_bytes - length, "%s%s",
-                           length > 0 ? "; " : "", reason);
-        }
+        library = open_name(host, wanted->option, wanted->candidates[i], out_file, out_reasons,
+                            reasons_bytes);
     }
     return library;
 }
@@ -61,10 +75,12 @@ static void *open_first(const gantry_host_t *host, const gantry__cuda_file_t *wa
 bool gantry__cuda_library_open(const gantry_host_t *host, const gantry__cuda_file_t *wanted,
                                const gantry__library_symbol_t *symbols, size_t symbol_count,
                                void *table, char *out_file, char *reason, size_t reason_bytes) {
-    char reasons[400];
-    void *library = open_first(host, wanted, out_file, reasons, sizeof reasons);
+    char reasons[600];
+    void *library = gantry__cuda_library_find(host, wanted, out_file, reasons, sizeof reasons);
     if (!library) {
-        (void)snprintf(reason, reason_bytes, "%s cannot be opened: %s", wanted->name, reasons);
+        bool is_named = gantry__host_option(host, wanted->option) != NULL;
+        (void)snprintf(reason, reason_bytes, "%s cannot be opened: %s%s", wanted->name, reasons,
+                       is_named ? "" : "; nor in " GANTRY__CUDA_FOLDERS_TEXT);
         return false;
     }
     const char *missing = gantry__library_resolve(library, symbols, symbol_count, table);
@@ -74,6 +90,19 @@ bool gantry__cuda_library_open(const gantry_host_t *host, const gantry__cuda_fil
         return false;
     }
     return true;
+}
+
+bool gantry__cuda_library_suits(const gantry__cuda_file_t *wanted, const char *file, int version,
+                                const gantry__cuda_symbols_t *cu, char *reason,
+                                size_t reason_bytes) {
+    int driver = cu->version / 1000;
+    if (version / 1000 <= driver) return true;
+    (void)snprintf(
+        reason, reason_bytes,
+        "%.200s is %s of CUDA %d.%d, and the driver %.100s supports CUDA %d.%d: %s of CUDA %d is needed, or a newer driver",
+        file, wanted->name, version / 1000, version % 1000 / 10, cu->name, driver,
+        cu->version % 1000 / 10, wanted->name, driver);
+    return false;
 }
 
 /* ---- places ---- */

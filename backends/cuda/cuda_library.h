@@ -3,8 +3,8 @@
  * Those that have their place here before they have a use, cuDNN and NCCL, are also judged by their
  * version.
  *
- * For each name the loader's own search comes first, then the folders of a toolkit: those that
- * CUDA_HOME and CUDA_PATH name, and /usr/local/cuda, which is often in nobody's search path.
+ * For each name the loader's own search comes first, then the folders of cuda_folders.h, which are
+ * often in nobody's search path.
  * Owner: the table that holds it; the library stays loaded. Threads: the caller's lock guards
  * the opening. */
 #ifndef GANTRY_CUDA_LIBRARY_H
@@ -12,9 +12,10 @@
 
 #include <stdbool.h>
 
+#include "cuda/cuda_driver.h"
 #include "driver/library_open.h"
 
-#define GANTRY__CUDA_FILE_BYTES 256
+#define GANTRY__CUDA_FILE_BYTES 512
 
 /* Which library, and how messages name it. */
 typedef struct gantry__cuda_file_t {
@@ -24,6 +25,17 @@ typedef struct gantry__cuda_file_t {
     const char *const *candidates; /* the first that can be opened */
     size_t candidate_count;
 } gantry__cuda_file_t;
+
+/* Opens the file that the option names, else the first candidate that can be opened; NULL, and why
+ * in out_reasons. out_file has GANTRY__CUDA_FILE_BYTES. */
+void *gantry__cuda_library_find(const gantry_host_t *host, const gantry__cuda_file_t *wanted,
+                                char *out_file, char *out_reasons, size_t reasons_bytes);
+
+/* Whether the driver takes a library of CUDA `version` (1000 * major + 10 * minor): it may be of an
+ * older major version, or of the same. False and why in reason otherwise. */
+bool gantry__cuda_library_suits(const gantry__cuda_file_t *wanted, const char *file, int version,
+                                const gantry__cuda_symbols_t *cu, char *reason,
+                                size_t reason_bytes);
 
 /* 1, the table filled and the file's name in out_file (GANTRY__CUDA_FILE_BYTES); else 0 and why
  * in reason. */

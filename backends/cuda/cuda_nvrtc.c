@@ -54,18 +54,23 @@ static void cuda_nvrtc_ask_version(gantry__nvrtc_t *nvrtc, const char *file) {
         return;
     }
     nvrtc->version = 1000 * major + 10 * minor;
-    (void)snprintf(nvrtc->name, sizeof nvrtc->name, "%.100s (%d.%d)", file, major, minor);
+    (void)snprintf(nvrtc->name, sizeof nvrtc->name, "%.300s (%d.%d)", file, major, minor);
     nvrtc->is_usable = true;
 }
 
-void gantry__nvrtc_open(const gantry_host_t *host, bool wants_12, gantry__nvrtc_t *out_nvrtc) {
+/* With a driver of CUDA 12 a library of CUDA 13 comes last: it serves to say that it is too new. */
+void gantry__nvrtc_open(const gantry_host_t *host, const gantry__cuda_symbols_t *cu, bool wants_12,
+                        gantry__nvrtc_t *out_nvrtc) {
     static const char *const newest_first[] = {"libnvrtc.so.13", "libnvrtc.so.12",
                                                "libnvrtc.so.11.2"};
     static const char *const for_12[] = {"libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so.11.2"};
+    static const char *const below_13[] = {"libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so.13"};
     const gantry__cuda_file_t wanted = {.name = "NVRTC",
                                         .least = " of CUDA 11.2 or newer",
                                         .option = "GANTRY_CUDA_NVRTC",
-                                        .candidates = wants_12 ? for_12 : newest_first,
+                                        .candidates = cu->version < 13000 ? below_13
+                                                      : wants_12          ? for_12
+                                                                          : newest_first,
                                         .candidate_count = 3};
     char file[GANTRY__CUDA_FILE_BYTES];
 
@@ -74,4 +79,7 @@ void gantry__nvrtc_open(const gantry_host_t *host, bool wants_12, gantry__nvrtc_
         return;
     }
     cuda_nvrtc_ask_version(out_nvrtc, file);
+    if (!gantry__cuda_library_suits(&wanted, file, out_nvrtc->version, cu, out_nvrtc->reason,
+                                    sizeof out_nvrtc->reason))
+        out_nvrtc->is_usable = false;
 }

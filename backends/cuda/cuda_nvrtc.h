@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cuda/cuda_driver.h"
+
 typedef unsigned int gantry__nvrtc_result_t;
 typedef struct _nvrtcProgram *gantry__nvrtc_program_t;
 
@@ -47,8 +49,8 @@ typedef struct gantry__nvrtc_t {
     int version;                         /* 1000 * major + 10 * minor */
     int archs[GANTRY__NVRTC_MOST_ARCHS]; /* 75 for 7.5, rising */
     int arch_count;
-    char name[128];   /* "libnvrtc.so.12 (12.9)" */
-    char reason[512]; /* when not usable */
+    char name[340];    /* "libnvrtc.so.12 (12.9)" */
+    char reason[1024]; /* when not usable */
     const char *(*nvrtcGetErrorString)(gantry__nvrtc_result_t result);
 #define GANTRY__NVRTC_SLOT(function, parameters) gantry__nvrtc_result_t(*function) parameters;
     GANTRY__NVRTC_FUNCTIONS(GANTRY__NVRTC_SLOT)
@@ -56,8 +58,10 @@ typedef struct gantry__nvrtc_t {
 } gantry__nvrtc_t;
 
 /* Opens option GANTRY_CUDA_NVRTC when set, else libnvrtc.so.13, .12, .11.2, with wants_12 that of
- * CUDA 12 first. Its absence is no failure: is_usable is 0 and reason says why. */
-void gantry__nvrtc_open(const gantry_host_t *host, bool wants_12, gantry__nvrtc_t *out_nvrtc);
+ * CUDA 12 first. One of a later CUDA than the driver's is refused. Its absence is no failure:
+ * is_usable is 0 and reason says why. */
+void gantry__nvrtc_open(const gantry_host_t *host, const gantry__cuda_symbols_t *cu, bool wants_12,
+                        gantry__nvrtc_t *out_nvrtc);
 
 /* NVRTC's own word for a result: "NVRTC_ERROR_COMPILATION". */
 const char *gantry__nvrtc_error_name(const gantry__nvrtc_t *nvrtc, gantry__nvrtc_result_t native);

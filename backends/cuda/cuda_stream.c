@@ -47,10 +47,37 @@ static void cuda_stream_destroy(gantry_backend_stream_t *stream) {
     gantry__host_free(device->host, stream, sizeof *stream);
 }
 
+static unsigned int event_flags(const gantry_backend_device_t *device) {
+    return device->instance->waits_by_blocking
+               ? GANTRY__CU_EVENT_DISABLE_TIMING | GANTRY__CU_EVENT_BLOCKING_SYNC
+               : GANTRY__CU_EVENT_DISABLE_TIMING;
+}
+
+/* The driver's wait for a stream polls in a context of others; a wait for an event may sleep. What
+ * fails here the wait for the stream tells. A stream that is captured takes the event for work. */
+static void sleep_until_done(gantry_backend_stream_t *stream) {
+    const gantry__cuda_symbols_t *cu = stream->device->cu;
+    unsigned int state = GANTRY__CU_CAPTURE_NONE;
+    gantry__cu_event_t event = NULL;
+    if (cu->cuStreamIsCapturing(stream->handle, &state) != GANTRY__CU_SUCCESS ||
+        state != GANTRY__CU_CAPTURE_NONE ||
+        cu->cuEventCreate(&event, event_flags(stream->device)) != GANTRY__CU_SUCCESS) {
+        return;
+    }
+    if (cu->cuEventRecord(event, stream->handle) == GANTRY__CU_SUCCESS)
+        cu->cuEventSynchronize(event);
+    cu->cuEventDestroy_v2(event);
+}
+
+static gantry__cu_result_t wait_for_stream(gantry_backend_stream_t *stream) {
+    if (stream->device->instance->waits_by_blocking) sleep_until_done(stream);
+    return stream->device->cu->cuStreamSynchronize(stream->handle);
+}
+
 static int32_t cuda_stream_synchronize(gantry_backend_stream_t *stream) {
     gantry_backend_device_t *device = stream->device;
     gantry__cu_result_t native;
-    GANTRY__CUDA_CALL(device, native, device->cu->cuStreamSynchronize(stream->handle));
+    GANTRY__CUDA_CALL(device, native, wait_for_stream(stream));
     return gantry__driver_check(device->host, native, "waiting for a stream of \"%.200s\"",
                                 device->record->hardware_name);
 }
@@ -88,7 +115,7 @@ static int32_t cuda_event_create(gantry_backend_device_t *device,
     event->device = device;
     gantry__cu_result_t native;
     GANTRY__CUDA_CALL(device, native,
-                      device->cu->cuEventCreate(&event->handle, GANTRY__CU_EVENT_DISABLE_TIMING));
+                      device->cu->cuEventCreate(&event->handle, event_flags(device)));
     if (native != GANTRY__CU_SUCCESS) {
         gantry__host_free(device->host, event, sizeof *event);
         return gantry__driver_check(device->host, native, "making an event on \"%.200s\"",

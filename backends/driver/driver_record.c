@@ -6,8 +6,8 @@
 
 void gantry__record_set_pci(gantry__record_texts_t *texts, unsigned domain, unsigned bus,
                             unsigned device, unsigned function) {
-    (void)snprintf(texts->pci_address, sizeof texts->pci_address, "%04x:%02x:%02x.%x",
-                   domain & 0xffffu, bus & 0xffu, device & 0x1fu, function & 0x7u);
+    (void)snprintf(texts->pci_address, sizeof texts->pci_address, "%04x:%02x:%02x.%x", domain,
+                   bus & 0xffu, device & 0x1fu, function & 0x7u);
 }
 
 void gantry__record_set_uuid(gantry__record_texts_t *texts, const unsigned char bytes[16]) {

@@ -10,7 +10,7 @@
 #include "driver/native_error.h"
 
 typedef struct gantry__record_texts_t {
-    char pci_address[24]; /* "0000:65:00.0" */
+    char pci_address[24]; /* "0000:65:00.0", "12345678:65:00.0" */
     char uuid[48];        /* "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6" */
     char compute_capability[16];
     char build_hash[20];

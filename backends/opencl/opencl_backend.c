@@ -98,6 +98,18 @@ static uint32_t opencl_backend_list_kernels(gantry_backend_instance_t *instance,
     return sizeof kernels / sizeof kernels[0];
 }
 
+/* Each line is written once, since callers keep it. The lock is held. */
+static const char *add_failure(gantry_backend_instance_t *instance) {
+    const char *failure = instance->clblast.failure;
+    char *line = instance->libraries_failed;
+    if (failure[0] == '\0') return instance->libraries;
+    if (line[0] == '\0')
+        (void)snprintf(line, sizeof instance->libraries_failed,
+                       "%s; CLBlast failed at a %s: the portable kernels compute such products",
+                       instance->libraries, failure);
+    return line;
+}
+
 static const char *opencl_backend_list_libraries(gantry_backend_instance_t *instance) {
     char reason[256];
     bool has_clblast = gantry__opencl_clblast_load(instance, reason, sizeof reason);
@@ -113,8 +125,9 @@ static const char *opencl_backend_list_libraries(gantry_backend_instance_t *inst
         size_t length = strlen(line);
         (void)snprintf(line + length, sizeof instance->libraries - length, "%s%s", before, notes);
     }
+    const char *line = add_failure(instance);
     pthread_mutex_unlock(&instance->lock);
-    return instance->libraries;
+    return line;
 }
 
 static const gantry_backend_t table = {

@@ -57,14 +57,16 @@ struct gantry_backend_instance_t {
     gantry__opencl_record_t **records;
     uint32_t record_count;
     uint32_t record_capacity;
-    int32_t matmul;       /* as asked for */
-    pthread_mutex_t lock; /* orders the first opening of CLBlast */
+    uint32_t platform_count; /* so far, while devices are found: their info.driver */
+    int32_t matmul;          /* as asked for */
+    pthread_mutex_t lock; /* orders the first opening of CLBlast, guards the lines of libraries */
     gantry__opencl_clblast_t clblast;
     gantry__clblast_rows_t *clblast_rows; /* of a file; NULL */
     gantry__opencl_notes_t notes;
     bool has_platforms; /* a driver was called: from then on it lives as long as the process */
     gantry__pocl_folder_t pocl_folder; /* where there is a PoCL */
     char libraries[sizeof(gantry__opencl_notes_t) + 512];
+    char libraries_failed[sizeof(gantry__opencl_notes_t) + 1024]; /* with CLBlast's failure */
 };
 
 /* Host memory that the driver pinned: a mapped buffer. */
@@ -83,7 +85,9 @@ struct gantry_backend_device_t {
     int32_t matmul; /* resolved: never AUTO */
     /* of products of float32 and of float64 where matmul is CPU */
     gantry__opencl_cpu_blocks_t cpu_blocks[2];
-    atomic_int used_clblast;        /* its program cache holds the context */
+    atomic_int used_clblast; /* its program cache holds the context */
+    /* products that it failed at: of float32 and float64, plain and batched; a bit for each size */
+    atomic_ullong clblast_failed[2][2];
     atomic_ullong released_regions; /* how many: a handle seen before may be another buffer's */
     pthread_mutex_t lock;           /* guards pinned */
     gantry__opencl_pinned_t *pinned;

@@ -72,6 +72,7 @@ static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id pl
     if (!record) return GANTRY_RESOURCE_EXHAUSTED;
     record->platform = platform;
     record->device = device;
+    record->info.driver = instance->platform_count;
     char reason[REASON_BYTES] = "";
     cl_int native = gantry__opencl_record_fill(instance, record, reason, sizeof reason);
     if (native == CL_SUCCESS) {
@@ -152,6 +153,7 @@ static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id 
         opencl_device_leave_out(instance, "?", reason);
         return GANTRY_OK;
     }
+    ++instance->platform_count;
     cl_uint count = 0;
     cl_device_id devices[MOST_DEVICES];
     count = list_devices(instance, platform, name, devices, reason, sizeof reason);
@@ -310,6 +312,7 @@ static gantry_backend_device_t *opencl_device_make(gantry_backend_instance_t *in
     device->record = record;
     atomic_init(&device->used_clblast, 0);
     atomic_init(&device->released_regions, 0);
+    for (int i = 0; i < 4; ++i) atomic_init(&device->clblast_failed[i / 2][i % 2], 0);
     if (gantry__driver_mutex_init(device->host, &device->lock, "an OpenCL device") != GANTRY_OK) {
         gantry__host_free(device->host, device, sizeof *device);
         return NULL;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One device's description. Vendor extensions are asked only when the device lists them: a driver
  * may answer an unknown question with an error or with nonsense. */
+#define _POSIX_C_SOURCE 200809L
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "opencl/opencl_backend.h"
 
@@ -21,6 +23,9 @@
 #define DEVICE_BOARD_NAME_AMD 0x4038
 #define DEVICE_WAVEFRONT_WIDTH_AMD 0x4043
 #define TOPOLOGY_PCIE_AMD 1
+/* cl_intel_device_attribute_query */
+#define DEVICE_EUS_PER_SUB_SLICE_INTEL 0x4254
+#define INTEL_VENDOR_ID 0x8086u
 #define DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE 0x1067 /* OpenCL 3.0 */
 
 /* Every type that needs no more than OpenCL's integers and float32: a half is stored as 16 bits. */
@@ -30,7 +35,8 @@ typedef struct asked_t {
     const gantry_backend_instance_t *instance;
     gantry__opencl_record_t *record;
     char *extensions;
-    cl_int *failure; /* of a question that the driver should answer */
+    char *device_name; /* CL_DEVICE_NAME */
+    cl_int *failure;   /* of a question that the driver should answer */
 } asked_t;
 
 /* ---- texts ---- */
@@ -187,6 +193,8 @@ static const char *refusal(const asked_t *asked, const char *version, const char
         return "the driver says that it is not available";
     if ((opencl_device_info_number(asked, CL_DEVICE_ENDIAN_LITTLE) == CL_TRUE) != is_little)
         return "its byte order is not the host's";
+    if (opencl_device_info_number(asked, CL_DEVICE_GLOBAL_MEM_SIZE) == 0)
+        return "it says that it has no memory";
     if (strcmp(profile, "FULL_PROFILE") != 0 &&
         !has_extension(asked->extensions, "cles_khr_int64")) {
         return "it has no 64-bit integers";
@@ -194,9 +202,25 @@ static const char *refusal(const asked_t *asked, const char *version, const char
     return NULL;
 }
 
+/* Whether the platform's vendor is the device's: the first words are the same, as in "Intel(R)
+ * Corporation". Mesa and PoCL name themselves. */
+static bool is_makers_driver(const asked_t *asked) {
+    const char *maker = asked->record->vendor;
+    size_t word = strcspn(maker, " ,");
+    char *vendor;
+    if (driver_text(asked->instance, asked->record->platform, NULL, CL_PLATFORM_VENDOR, &vendor) !=
+        CL_SUCCESS)
+        return false;
+    bool is_same =
+        word > 0 && strncasecmp(vendor, maker, word) == 0 && strcspn(vendor, " ,") == word;
+    gantry__host_text_free(asked->instance->host, vendor);
+    return is_same;
+}
+
 static void fill_flags(const asked_t *asked) {
     gantry_device_info_t *info = &asked->record->info;
     info->flags = GANTRY_DEVICE_LAZY_COMMIT;
+    if (is_makers_driver(asked)) info->flags |= GANTRY_DEVICE_MAKERS_DRIVER;
     /* PoCL compiles a kernel for the size of its work-groups when it is launched first, and keeps
      * that. Asked for a binary it compiles all of the program's kernels once more, for sizes of
      * every kind: half of the time of a first run. */
@@ -208,6 +232,26 @@ static void fill_flags(const asked_t *asked) {
                opencl_device_info_number(asked, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE) {
         info->flags |= GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_INTEGRATED;
     }
+    if (info->type == GANTRY_DEVICE_TYPE_GPU &&
+        number32(asked, CL_DEVICE_LOCAL_MEM_TYPE) == CL_GLOBAL)
+        info->flags |= GANTRY_DEVICE_LOCAL_IS_GLOBAL;
+}
+
+/* Compute units, in the sense that our kernels count in: what one work-group occupies. NVIDIA, AMD,
+ * Mali and Mesa count these. Intel's own driver counts execution units, some of which make a
+ * sub-slice; a driver that does not tell how many has the number of most generations. */
+static uint32_t count_units(const asked_t *asked) {
+    enum { MOST_UNITS = 1 << 16, USUAL_EUS = 8 };
+    uint32_t units = number32(asked, CL_DEVICE_MAX_COMPUTE_UNITS);
+    if (asked->record->info.type == GANTRY_DEVICE_TYPE_GPU &&
+        strncmp(asked->record->platform_name, "Intel", 5) == 0 &&
+        number32(asked, CL_DEVICE_VENDOR_ID) == INTEL_VENDOR_ID) {
+        bool is_told = has_extension(asked->extensions, "cl_intel_device_attribute_query");
+        uint32_t eus = is_told ? number32(asked, DEVICE_EUS_PER_SUB_SLICE_INTEL) : 0;
+        units /= eus > 0 ? eus : USUAL_EUS;
+    }
+    /* work is cut into as many parts: a driver that says 0 or nonsense shall not spoil it */
+    return units < 1 ? 1 : units < MOST_UNITS ? units : MOST_UNITS;
 }
 
 static uint64_t base_alignment(const asked_t *asked) {
@@ -221,12 +265,11 @@ static uint64_t base_alignment(const asked_t *asked) {
 
 static void opencl_device_info_fill_numbers(const asked_t *asked) {
     gantry_device_info_t *info = &asked->record->info;
-    info->compute_units = number32(asked, CL_DEVICE_MAX_COMPUTE_UNITS);
-    if (info->compute_units == 0) { /* work is cut into as many parts */
-        info->compute_units = 1;
-    }
+    info->compute_units = count_units(asked);
     info->total_bytes = opencl_device_info_number(asked, CL_DEVICE_GLOBAL_MEM_SIZE);
     info->largest_allocation_bytes = opencl_device_info_number(asked, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    if (info->largest_allocation_bytes == 0 || info->largest_allocation_bytes > info->total_bytes)
+        info->largest_allocation_bytes = info->total_bytes;
     info->base_alignment_bytes = base_alignment(asked);
     info->local_memory_bytes = opencl_device_info_number(asked, CL_DEVICE_LOCAL_MEM_SIZE);
     info->dtype_mask = PLAIN_TYPES;
@@ -280,9 +323,11 @@ static void fill_build(const asked_t *asked, const char *device_version) {
     gantry__opencl_record_t *record = asked->record;
     bool can_round = (opencl_device_info_number(asked, CL_DEVICE_SINGLE_FP_CONFIG) &
                       CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
-    const char *parts[] = {record->platform_name, record->platform_version, record->hardware_name,
-                           device_version,        record->driver_version,   record->build_options,
-                           asked->extensions};
+    /* the device's own name, too: boards of one name may carry different chips */
+    const char *parts[] = {record->platform_name, record->platform_version,
+                           record->hardware_name, asked->device_name ? asked->device_name : "",
+                           device_version,        record->driver_version,
+                           record->build_options, asked->extensions};
     /* -w: PoCL's compiler tells on stderr how many warnings there were, such as of loops that it
      * did not unroll. */
     (void)snprintf(record->build_options, sizeof record->build_options, "-cl-std=CL1.2 -w%s",
@@ -300,19 +345,28 @@ static void point_texts(gantry__opencl_record_t *record) {
     info->platform_version = record->platform_version;
 }
 
-static cl_int fill_names(const asked_t *asked) {
+/* AMD's device name is the chip's code name, "gfx1100"; its name for the board may be empty. */
+static cl_int fill_hardware_name(asked_t *asked) {
     const gantry_backend_instance_t *instance = asked->instance;
     gantry__opencl_record_t *record = asked->record;
-    bool is_amd = has_extension(asked->extensions, "cl_amd_device_attribute_query");
-    cl_int native = CL_INVALID_VALUE;
-    if (is_amd) { /* CL_DEVICE_NAME is the chip's code name there */
+    cl_int native =
+        driver_text(instance, NULL, record->device, CL_DEVICE_NAME, &asked->device_name);
+    if (native != CL_SUCCESS) return native;
+    if (has_extension(asked->extensions, "cl_amd_device_attribute_query")) {
         native = driver_text(instance, NULL, record->device, DEVICE_BOARD_NAME_AMD,
                              &record->hardware_name);
+        if (native == GANTRY__OPENCL_NO_MEMORY) return native;
+        if (native == CL_SUCCESS && record->hardware_name[0] != '\0') return native;
+        gantry__host_text_free(instance->host, record->hardware_name);
     }
-    if (native != CL_SUCCESS && native != GANTRY__OPENCL_NO_MEMORY) {
-        native =
-            driver_text(instance, NULL, record->device, CL_DEVICE_NAME, &record->hardware_name);
-    }
+    record->hardware_name = gantry__driver_text(instance->host, asked->device_name);
+    return record->hardware_name ? CL_SUCCESS : GANTRY__OPENCL_NO_MEMORY;
+}
+
+static cl_int fill_names(asked_t *asked) {
+    const gantry_backend_instance_t *instance = asked->instance;
+    gantry__opencl_record_t *record = asked->record;
+    cl_int native = fill_hardware_name(asked);
     if (native == CL_SUCCESS)
         native = driver_text(instance, NULL, record->device, CL_DEVICE_VENDOR, &record->vendor);
     if (native == CL_SUCCESS) {
@@ -347,7 +401,7 @@ cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance,
                                   gantry__opencl_record_t *record, char *reason,
                                   size_t reason_bytes) {
     cl_int failure = CL_SUCCESS;
-    asked_t asked = {instance, record, NULL, &failure};
+    asked_t asked = {instance, record, NULL, NULL, &failure};
     const char *refused = NULL;
     cl_int native =
         driver_text(instance, NULL, record->device, CL_DEVICE_EXTENSIONS, &asked.extensions);
@@ -375,6 +429,7 @@ cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance,
     gantry__host_text_free(instance->host, version);
     gantry__host_text_free(instance->host, profile);
     gantry__host_text_free(instance->host, asked.extensions);
+    gantry__host_text_free(instance->host, asked.device_name);
     return native;
 }
 

@@ -71,8 +71,8 @@ static cl_int ask_status(const gantry_backend_event_t *event, cl_int *out_status
 }
 
 static int32_t work_failed(const gantry_backend_event_t *event, cl_int status) {
-    return gantry__driver_check(event->device->host, status, "work submitted to \"%.200s\"",
-                                event->device->record->hardware_name);
+    return gantry__opencl_check_wait(event->device->host, status, "work submitted to",
+                                     event->device->record->hardware_name);
 }
 
 static int32_t opencl_event_query(gantry_backend_event_t *event, int32_t *out_done) {
@@ -96,8 +96,8 @@ static int32_t opencl_event_synchronize(gantry_backend_event_t *event) {
     cl_int status = CL_COMPLETE;
     if (native != CL_SUCCESS && ask_status(event, &status) == CL_SUCCESS && status < CL_COMPLETE)
         return work_failed(event, status);
-    return gantry__driver_check(event->device->host, native, "waiting for an event of \"%.200s\"",
-                                event->device->record->hardware_name);
+    return gantry__opencl_check_wait(event->device->host, native, "waiting for an event of",
+                                     event->device->record->hardware_name);
 }
 
 /* ---- waiting between queues ---- */

@@ -271,6 +271,18 @@ static int32_t set_arguments(const gantry_backend_kernel_t *kernel, ready_t *rea
     return GANTRY_OK;
 }
 
+/* Some drivers lose the device where a group is larger than the kernel's registers allow. */
+static int32_t check_group(const gantry_backend_kernel_t *kernel, const size_t *local) {
+    const gantry_backend_device_t *device = kernel->program->head.device;
+    const size_t items = local[0] * local[1] * local[2],
+                 most = kernel->head.info.max_work_group_size;
+    if (most == 0 || items <= most) return GANTRY_OK;
+    return gantry__driver_fail(
+        device->host, GANTRY_RESOURCE_EXHAUSTED, 0,
+        "launch of \"%.100s\" of \"%.100s\": a work-group of %zu work-items; the driver of \"%.100s\" allows this kernel at most %zu",
+        kernel->head.name, kernel->program->head.label, items, device->record->hardware_name, most);
+}
+
 static int32_t enqueue(gantry_backend_stream_t *stream, const gantry_backend_kernel_t *kernel,
                        cl_kernel handle, const gantry_launch_t *launch) {
     size_t global[3] = {1, 1, 1};
@@ -281,8 +293,8 @@ static int32_t enqueue(gantry_backend_stream_t *stream, const gantry_backend_ker
         local[d] = (size_t)launch->local_size[d];
         has_local |= local[d] != 0;
     }
-    cl_int native;
-    native =
+    GANTRY__TRY(check_group(kernel, local));
+    cl_int native =
         stream->device->cl->clEnqueueNDRangeKernel(stream->queue, handle, launch->dimensions, NULL,
                                                    global, has_local ? local : NULL, 0, NULL, NULL);
     return gantry__driver_check(

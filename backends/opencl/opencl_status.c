@@ -6,6 +6,7 @@
 #define ERROR(number, code) \
     { number, code, #number }
 #define PLATFORM_NOT_FOUND (-1001) /* cl_khr_icd */
+#define ILLEGAL_ACCESS (-9999)     /* NVIDIA: a kernel read or wrote outside of its buffers */
 
 /* Errors that a correct backend cannot cause are Internal; UNKNOWN is left for drivers that give a
  * number without a meaning. Unavailable of an open device says that it is lost, so nothing milder
@@ -62,8 +63,18 @@ static const gantry__native_error_t list[] = {
     ERROR(CL_INVALID_COMPILER_OPTIONS, GANTRY_INVALID_ARGUMENT),
     ERROR(CL_INVALID_LINKER_OPTIONS, GANTRY_INVALID_ARGUMENT),
     {PLATFORM_NOT_FOUND, GANTRY_UNAVAILABLE, "CL_PLATFORM_NOT_FOUND_KHR"},
+    {ILLEGAL_ACCESS, GANTRY_INTERNAL, "NVIDIA's illegal access"},
     {GANTRY__OPENCL_NO_MEMORY, GANTRY_RESOURCE_EXHAUSTED, "no host memory"},
 };
 
 const gantry__native_errors_t gantry__opencl_errors = {"OpenCL", "unknown OpenCL error", list,
                                                        sizeof list / sizeof list[0]};
+
+int32_t gantry__opencl_check_wait(const gantry_host_t *host, int64_t native, const char *what,
+                                  const char *hardware_name) {
+    if (native != CL_OUT_OF_RESOURCES && native != ILLEGAL_ACCESS)
+        return gantry__driver_check(host, native, "%s \"%.200s\"", what, hardware_name);
+    return gantry__driver_fail(host, GANTRY_INTERNAL, native,
+                               "%s \"%.200s\": a kernel failed: %s (%lld)", what, hardware_name,
+                               gantry__driver_error_name(native), (long long)native);
+}

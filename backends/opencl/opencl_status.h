@@ -20,4 +20,9 @@ extern const gantry__native_errors_t gantry__opencl_errors;
 #define GANTRY__DRIVER_ERRORS gantry__opencl_errors
 #include "driver/driver_check.h"
 
+/* What a wait, or the status of work that was submitted, tells: as gantry__driver_check, with the
+ * text 'WHAT "HARDWARE"'. There CL_OUT_OF_RESOURCES means a kernel that failed, not memory. */
+int32_t gantry__opencl_check_wait(const gantry_host_t *host, int64_t native, const char *what,
+                                  const char *hardware_name);
+
 #endif

@@ -79,8 +79,8 @@ static int32_t opencl_stream_synchronize(gantry_backend_stream_t *stream) {
         }
     }
     if (marker) cl->clReleaseEvent(marker);
-    return gantry__driver_check(stream->device->host, native, "waiting for a stream of \"%.200s\"",
-                                stream->device->record->hardware_name);
+    return gantry__opencl_check_wait(stream->device->host, native, "waiting for a stream of",
+                                     stream->device->record->hardware_name);
 }
 
 static int32_t opencl_stream_wait_event(gantry_backend_stream_t *stream,

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Visibility of Gantry's public functions; defines GANTRY_API and nothing else. */
+/** @file
+ * Visibility of Gantry's public functions; defines GANTRY_API and nothing else. */
 #ifndef GANTRY_EXPORT_H
 #define GANTRY_EXPORT_H
 
+/** @def GANTRY_API
+ * Marks a public function of the library. */
 #if defined(_WIN32) && !defined(GANTRY_STATIC)
 #ifdef GANTRY_BUILDING
 #define GANTRY_API __declspec(dllexport)

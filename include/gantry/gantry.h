@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gantry: one compute backend for every device of a machine. Includes all of the public API. */
+/** @file
+ * Gantry: one compute backend for every device of a machine. Includes the whole public API. */
 #ifndef GANTRY_GANTRY_H
 #define GANTRY_GANTRY_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The generic way to ops: call by name with attributes, and the list of what exists. For bindings,
- * tools and tests.
- * Thread-safe but for the scope, which belongs to one thread. */
+/** @file
+ * Ops by name: call any op with attributes, and list the ops. For bindings, tools and tests.
+ *
+ * Thread-safe, except for the scope, which belongs to one thread. */
 #ifndef GANTRY_OP_H
 #define GANTRY_OP_H
 
@@ -11,33 +12,28 @@
 extern "C" {
 #endif
 
-/* The kinds (GANTRY_ATTR_..., abi_types.h) under the names that programs may know them by. */
-#define GANTRY_KIND_BOOL GANTRY_ATTR_BOOL
-#define GANTRY_KIND_INT GANTRY_ATTR_INT
-#define GANTRY_KIND_FLOAT GANTRY_ATTR_FLOAT
-#define GANTRY_KIND_TYPE GANTRY_ATTR_TYPE
-#define GANTRY_KIND_SHAPE GANTRY_ATTR_SHAPE
-#define GANTRY_KIND_INTS GANTRY_ATTR_INTS
-#define GANTRY_KIND_STRING GANTRY_ATTR_STRING
-
+/** An attribute of a call. The caller owns its texts and lists. The struct does not grow. */
 typedef struct gantry_attr_value_t {
-    const char *name;
-    gantry_attr_kind_t kind;
-    int64_t i;           /* BOOL, INT, TYPE (a gantry_dtype_t); count of list */
-    double f;            /* FLOAT */
-    const char *s;       /* STRING */
-    const int64_t *list; /* INTS, SHAPE */
+    const char *name;        /**< The attribute's name: "transpose_a". */
+    gantry_attr_kind_t kind; /**< Which of the fields below has the value. */
+    /** The value of BOOL, INT and TYPE (a gantry_dtype_t); the length of list. */
+    int64_t i;
+    double f;            /**< The value of FLOAT. */
+    const char *s;       /**< The value of STRING. */
+    const int64_t *list; /**< The values of INTS and SHAPE. */
 } gantry_attr_value_t;
 
-/* An op has at most so many inputs and so many outputs. */
+/** The most inputs that an op can have. */
 #define GANTRY_MAX_OP_INPUTS 64
+/** The most outputs that an op can have. */
 #define GANTRY_MAX_OP_OUTPUTS 64
 
-/* Runs the op `name` ("MatMul"; "MatMulV2"-like suffixes and aliases are taken too). Type
- * attributes that follow from the inputs need not be given. On entry *output_count is the capacity
- * of outputs, on return the number written: an attribute may say how many there are (num_split of
- * Split, num of Unpack). Outputs belong to the scope. Returns the scope's status; after a
- * failure all outputs are NULL and their number is 0. */
+/** Runs the op with this name: "MatMul". Names with a version ("MatMulV2") and aliases are
+ * accepted. A type attribute that follows from the inputs may be left out.
+ *
+ * On entry *output_count is the capacity of outputs, on return the number written; an attribute
+ * may decide it (num_split of Split, num of Unpack). The scope owns the outputs. Returns the
+ * scope's status; after a failure all outputs are NULL and *output_count is 0. */
 GANTRY_API gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *name,
                                           const gantry_tensor_t *const *inputs, size_t input_count,
                                           const gantry_attr_value_t *attrs, size_t attr_count,
@@ -45,31 +41,37 @@ GANTRY_API gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *nam
 
 /* ---- listing ---- */
 
+/** An op, described. The texts are constant. */
 typedef struct gantry_op_info_t {
-    uint32_t struct_size;
-    const char *name;
-    const char *summary;
-    size_t input_count; /* of names in inputs */
-    size_t output_count;
-    size_t attr_count;
-    /* a trailing "..." marks a list: "values...", "?" one that may be left out: "padding_value?" */
+    uint32_t struct_size; /**< Its sizeof. */
+    const char *name;     /**< TensorFlow's name: "MatMul". */
+    const char *summary;  /**< What the op computes, in one line. */
+    size_t input_count;   /**< Names in inputs. */
+    size_t output_count;  /**< Names in outputs. */
+    size_t attr_count;    /**< Texts in attrs. */
+    /** Names of inputs. "values..." is a list; "padding_value?" may be left out. */
     const char *const *inputs;
-    const char *const *outputs; /* "output..." is as many tensors as an attribute says */
-    const char *const *attrs;   /* "transpose_a: bool = false" */
-    /* has no kernels of its own: runs other ops; without parts, the core makes its results on
-     * the host */
+    /** Names of outputs. "output..." is as many tensors as an attribute says. */
+    const char *const *outputs;
+    const char *const *attrs; /**< Attributes with kind and default: "transpose_a: bool = false". */
+    /** The op has no kernels and runs other ops. Without parts, the core computes its results on
+     * the host. */
     bool is_composed;
-    size_t part_count;
-    const char *const *parts; /* the ops that it may run; NULL when it is not composed */
+    size_t part_count;        /**< Names in parts. */
+    const char *const *parts; /**< The ops that it may run; NULL when it is not composed. */
 } gantry_op_info_t;
 
+/** The number of ops. */
 GANTRY_API size_t gantry_op_count(void);
+/** Describes the op with this index, below gantry_op_count. out_info->struct_size must be set. */
 GANTRY_API gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info);
 
-/* True when some kernel of `op` takes this element type (as "T", or the op's first type attribute)
- * on the device; initialises the runtime. *out_source (may be NULL) names the backend or pack that
- * has it. A composed op has what all its parts have (a part that does not take the type serves
- * other types in it, and counts when it has any kernel); its source is "composed". */
+/** Says whether a kernel of the op takes this element type on the device, as "T" or as the op's
+ * first type attribute. Initialises the runtime. *out_source (may be NULL) is the backend or pack
+ * that has the kernel.
+ *
+ * A composed op needs a kernel of each of its parts; a part that does not take the type,
+ * because it handles another type there, only needs some kernel. The source is then "composed". */
 GANTRY_API gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op,
                                                 const gantry_logical_device_t *device,
                                                 gantry_dtype_t dtype, bool *out_has,
@@ -77,16 +79,18 @@ GANTRY_API gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const
 
 /* ---- statistics of program building ---- */
 
+/** Counts of programs built for devices, since the runtime was created. */
 typedef struct gantry_program_stats_t {
-    uint32_t struct_size;
-    uint64_t built;       /* compiled from text */
-    uint64_t loaded;      /* taken from the disk cache */
-    uint64_t reused;      /* found in memory */
-    uint64_t bad_entries; /* disk entries that were damaged or foreign, and rebuilt */
-    uint64_t launches;
-    uint64_t build_ns;
+    uint32_t struct_size; /**< Its sizeof. */
+    uint64_t built;       /**< Programs compiled from text. */
+    uint64_t loaded;      /**< Programs loaded from the disk cache. */
+    uint64_t reused;      /**< Requests served from memory. */
+    uint64_t bad_entries; /**< Damaged or foreign entries of the disk cache, rebuilt. */
+    uint64_t launches;    /**< Launches of kernels. */
+    uint64_t build_ns;    /**< Time spent compiling, in nanoseconds. */
 } gantry_program_stats_t;
 
+/** Reads the counts. out_stats->struct_size must be set. */
 GANTRY_API gantry_status_t gantry_get_program_stats(gantry_runtime_t *runtime,
                                                     gantry_program_stats_t *out_stats);
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops, one C function each. Definitions are TensorFlow's, of the op's highest version; broadcasting
- * is NumPy's.
+/** @file
+ * Ops, one C function each. Definitions are TensorFlow's, of the op's highest version;
+ * broadcasting is NumPy's.
  *
- * Every function returns a tensor of the scope, or NULL after an error that the scope keeps:
- * InvalidArgument for shapes and types, and for NULL where an input, an array that is not empty or
- * a place for a result is wanted and NULL has no meaning of its own; Unimplemented where no device
- * has a kernel, ResourceExhausted when memory is out. In a failed scope they do nothing. Options
- * may be NULL; what is 0 or NULL in them is the default. Their struct_size may stay 0, which stands
- * for the fields of version 0.1; else it is their sizeof (docs/api_conventions.md). Which types
- * an op takes is listed in docs/ops.md. */
+ * Every function returns a tensor that the scope owns, or NULL after an error that the scope
+ * keeps: InvalidArgument for a wrong shape or type, and for NULL where an input, a non-empty array
+ * or a place for a result is required; Unimplemented when no device has a kernel;
+ * ResourceExhausted when memory runs out. In a failed scope the functions do nothing.
+ *
+ * Options may be NULL, and a field that is 0 or NULL has its default. Their struct_size is
+ * their sizeof, or 0, which stands for the fields of version 0.1 (docs/api_conventions.md).
+ * docs/ops.md lists the types that each op takes. */
 #ifndef GANTRY_OPS_H
 #define GANTRY_OPS_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that map elements to elements; ops.h says what holds for all ops. Operands broadcast. */
+/** @file
+ * Ops that map elements to elements; ops.h says what holds for all ops. Operands broadcast.
+ * "Floats" are float16, bfloat16, float32 and float64; "integers" have 8 to 64 bits, signed and
+ * unsigned. The result has the operands' type where nothing else is said. */
 #ifndef GANTRY_OPS_ELEMENTWISE_H
 #define GANTRY_OPS_ELEMENTWISE_H
 
@@ -11,225 +14,235 @@ extern "C" {
 
 /* ---- rows of ops/elementwise.def, written by scripts/make-ops-header ---- */
 
-/* x + y, broadcasting. */
+/** Add: x + y, broadcasting. Takes floats and integers. */
 GANTRY_API const gantry_tensor_t *gantry_add(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_tensor_t *y);
-/* x - y, broadcasting. */
+/** Sub: x - y, broadcasting. Takes floats and integers. */
 GANTRY_API const gantry_tensor_t *gantry_sub(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_tensor_t *y);
-/* x * y, broadcasting. */
+/** Mul: x * y, broadcasting. Takes floats and integers. */
 GANTRY_API const gantry_tensor_t *gantry_mul(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_tensor_t *y);
-/* x / y, broadcasting; integers are cut towards zero. */
+/** Div: x / y, broadcasting; integers are cut towards zero. Takes floats and integers; dividing an
+ * integer by 0 is InvalidArgument. */
 GANTRY_API const gantry_tensor_t *gantry_div(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_tensor_t *y);
-/* x / y rounded down. */
+/** FloorDiv: x / y rounded down. Takes floats and integers; dividing an integer by 0 is
+ * InvalidArgument. */
 GANTRY_API const gantry_tensor_t *gantry_floor_div(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                    const gantry_tensor_t *y);
-/* x / y cut towards zero. */
+/** TruncateDiv: x / y cut towards zero. Takes floats and integers; dividing an integer by 0 is
+ * InvalidArgument. */
 GANTRY_API const gantry_tensor_t *gantry_truncate_div(gantry_scope_t *scope,
                                                       const gantry_tensor_t *x,
                                                       const gantry_tensor_t *y);
-/* What FloorDiv leaves: of y's sign. */
+/** FloorMod: what FloorDiv leaves: of y's sign. Takes floats and integers; dividing an integer by 0
+ * is InvalidArgument. */
 GANTRY_API const gantry_tensor_t *gantry_floor_mod(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                    const gantry_tensor_t *y);
-/* What TruncateDiv leaves: of x's sign. */
+/** TruncateMod: what TruncateDiv leaves: of x's sign. Takes floats and integers; dividing an
+ * integer by 0 is InvalidArgument. */
 GANTRY_API const gantry_tensor_t *gantry_truncate_mod(gantry_scope_t *scope,
                                                       const gantry_tensor_t *x,
                                                       const gantry_tensor_t *y);
-/* x / y, and 0 where y is 0. */
+/** DivNoNan: x / y, and 0 where y is 0. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_div_no_nan(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                     const gantry_tensor_t *y);
-/* x * y, and 0 where y is 0, whatever x is. */
+/** MulNoNan: x * y, and 0 where y is 0, whatever x is. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_mul_no_nan(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                     const gantry_tensor_t *y);
-/* x / y, and 0 where x is 0. */
+/** Xdivy: x / y, and 0 where x is 0. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_xdivy(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                const gantry_tensor_t *y);
-/* x log(y), and 0 where x is 0. */
+/** Xlogy: x log(y), and 0 where x is 0. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_xlogy(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                const gantry_tensor_t *y);
-/* x log(1 + y), and 0 where x is 0. */
+/** Xlog1py: x log(1 + y), and 0 where x is 0. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_xlog1py(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                  const gantry_tensor_t *y);
-/* x to the power of y. */
+/** Pow: x to the power of y. Takes floats and signed integers; a negative exponent of an integer is
+ * InvalidArgument. */
 GANTRY_API const gantry_tensor_t *gantry_pow(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_tensor_t *y);
-/* The angle of the point (x, y). */
+/** Atan2: the angle of the point (x, y). Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_atan2(gantry_scope_t *scope, const gantry_tensor_t *y,
                                                const gantry_tensor_t *x);
-/* (x - y) squared. */
+/** SquaredDifference: (x - y) squared. Takes floats and signed integers. */
 GANTRY_API const gantry_tensor_t *gantry_squared_difference(gantry_scope_t *scope,
                                                             const gantry_tensor_t *x,
                                                             const gantry_tensor_t *y);
-/* The larger of x and y, broadcasting. */
+/** Maximum: the larger of x and y, broadcasting. Takes floats and integers. */
 GANTRY_API const gantry_tensor_t *gantry_maximum(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                  const gantry_tensor_t *y);
-/* The smaller of x and y, broadcasting. */
+/** Minimum: the smaller of x and y, broadcasting. Takes floats and integers. */
 GANTRY_API const gantry_tensor_t *gantry_minimum(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                  const gantry_tensor_t *y);
-/* Bits that both have. */
+/** BitwiseAnd: bits that both have. Takes integers. */
 GANTRY_API const gantry_tensor_t *gantry_bitwise_and(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
                                                      const gantry_tensor_t *y);
-/* Bits that either has. */
+/** BitwiseOr: bits that either has. Takes integers. */
 GANTRY_API const gantry_tensor_t *gantry_bitwise_or(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                     const gantry_tensor_t *y);
-/* Bits that one of them has. */
+/** BitwiseXor: bits that one of them has. Takes integers. */
 GANTRY_API const gantry_tensor_t *gantry_bitwise_xor(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
                                                      const gantry_tensor_t *y);
-/* x's bits moved up by y; y is held to 0 to bits - 1. */
+/** LeftShift: x's bits moved up by y; y is held to 0 to bits - 1. Takes integers. */
 GANTRY_API const gantry_tensor_t *gantry_left_shift(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                     const gantry_tensor_t *y);
-/* x's bits moved down by y, keeping the sign; y is held to 0 to bits - 1. */
+/** RightShift: x's bits moved down by y, keeping the sign; y is held to 0 to bits - 1. Takes
+ * integers. */
 GANTRY_API const gantry_tensor_t *gantry_right_shift(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
                                                      const gantry_tensor_t *y);
-/* -x. */
+/** Neg: -x. Takes floats and signed integers. */
 GANTRY_API const gantry_tensor_t *gantry_neg(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The absolute value. */
+/** Abs: the absolute value. Takes floats and signed integers. */
 GANTRY_API const gantry_tensor_t *gantry_abs(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* 1, 0 or -1. */
+/** Sign: 1, 0 or -1. Takes floats and signed integers. */
 GANTRY_API const gantry_tensor_t *gantry_sign(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* x * x. */
+/** Square: x * x. Takes floats and integers. */
 GANTRY_API const gantry_tensor_t *gantry_square(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* 1 / x. */
+/** Reciprocal: 1 / x. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_reciprocal(gantry_scope_t *scope,
                                                     const gantry_tensor_t *x);
-/* Every bit of x turned over. */
+/** Invert: every bit of x turned over. Takes integers. */
 GANTRY_API const gantry_tensor_t *gantry_invert(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The largest integer that is not above x. */
+/** Floor: the largest integer that is not above x. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_floor(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The least integer that is not below x. */
+/** Ceil: the least integer that is not below x. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_ceil(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The nearest integer, the even one of two as near. */
+/** Round: the nearest integer, the even one of two as near. Takes floats and signed integers. */
 GANTRY_API const gantry_tensor_t *gantry_round(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The nearest integer, the even one of two as near. */
+/** Rint: the nearest integer, the even one of two as near. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_rint(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The larger of 0 and x. */
+/** Relu: the larger of 0 and x. Takes floats and integers. */
 GANTRY_API const gantry_tensor_t *gantry_relu(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* x held to 0 to 6. */
+/** Relu6: x held to 0 to 6. Takes floats and integers. */
 GANTRY_API const gantry_tensor_t *gantry_relu6(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* x where it is positive, else alpha x. */
+/** LeakyRelu: x where it is positive, else alpha x. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_leaky_relu(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                     float alpha);
-/* The square root. */
+/** Sqrt: the square root. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_sqrt(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* e to the power of x. */
+/** Exp: e to the power of x. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_exp(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The natural logarithm. */
+/** Log: the natural logarithm. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_log(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The hyperbolic tangent. */
+/** Tanh: the hyperbolic tangent. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_tanh(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* 1 / (1 + exp(-x)). */
+/** Sigmoid: 1 / (1 + exp(-x)). Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_sigmoid(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The sine. */
+/** Sin: the sine. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_sin(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The cosine. */
+/** Cos: the cosine. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_cos(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The tangent. */
+/** Tan: the tangent. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_tan(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The inverse sine. */
+/** Asin: the inverse sine. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_asin(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The inverse cosine. */
+/** Acos: the inverse cosine. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_acos(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The inverse tangent. */
+/** Atan: the inverse tangent. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_atan(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The hyperbolic sine. */
+/** Sinh: the hyperbolic sine. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_sinh(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The hyperbolic cosine. */
+/** Cosh: the hyperbolic cosine. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_cosh(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The inverse hyperbolic sine. */
+/** Asinh: the inverse hyperbolic sine. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_asinh(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The inverse hyperbolic cosine. */
+/** Acosh: the inverse hyperbolic cosine. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_acosh(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The inverse hyperbolic tangent. */
+/** Atanh: the inverse hyperbolic tangent. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_atanh(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* e to the power of x, less 1. */
+/** Expm1: e to the power of x, less 1. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_expm1(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The natural logarithm of 1 + x. */
+/** Log1p: the natural logarithm of 1 + x. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_log1p(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The error function. */
+/** Erf: the error function. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_erf(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* 1 less the error function. */
+/** Erfc: 1 less the error function. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_erfc(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The logarithm of the size of gamma(x). */
+/** Lgamma: the logarithm of the size of gamma(x). Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_lgamma(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The derivative of Lgamma. */
+/** Digamma: the derivative of Lgamma. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_digamma(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* 1 over the square root. */
+/** Rsqrt: 1 over the square root. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_rsqrt(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* log(1 + exp(x)). */
+/** Softplus: log(1 + exp(x)). Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_softplus(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* x / (1 + |x|). */
+/** Softsign: x / (1 + |x|). Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_softsign(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* x where it is positive, else exp(x) - 1. */
+/** Elu: x where it is positive, else exp(x) - 1. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_elu(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* Elu, scaled so that activations stay normalised. */
+/** Selu: Elu, scaled so that activations stay normalised. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_selu(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* x times Sigmoid(x). */
+/** Silu: x times Sigmoid(x). Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_silu(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* x times the normal distribution function, or an approximation by Tanh. */
+/** Gelu: x times the normal distribution function, or an approximation by Tanh. Takes floats. */
 GANTRY_API const gantry_tensor_t *gantry_gelu(gantry_scope_t *scope, const gantry_tensor_t *x,
                                               bool approximate);
-/* x == y, broadcasting. */
+/** Equal: x == y, broadcasting. Takes floats, integers and bool; returns bool. */
 GANTRY_API const gantry_tensor_t *gantry_equal(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                const gantry_tensor_t *y);
-/* x != y, broadcasting. */
+/** NotEqual: x != y, broadcasting. Takes floats, integers and bool; returns bool. */
 GANTRY_API const gantry_tensor_t *gantry_not_equal(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                    const gantry_tensor_t *y);
-/* x < y, broadcasting. */
+/** Less: x < y, broadcasting. Takes floats and integers; returns bool. */
 GANTRY_API const gantry_tensor_t *gantry_less(gantry_scope_t *scope, const gantry_tensor_t *x,
                                               const gantry_tensor_t *y);
-/* x <= y, broadcasting. */
+/** LessEqual: x <= y, broadcasting. Takes floats and integers; returns bool. */
 GANTRY_API const gantry_tensor_t *gantry_less_equal(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                     const gantry_tensor_t *y);
-/* x > y, broadcasting. */
+/** Greater: x > y, broadcasting. Takes floats and integers; returns bool. */
 GANTRY_API const gantry_tensor_t *gantry_greater(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                  const gantry_tensor_t *y);
-/* x >= y, broadcasting. */
+/** GreaterEqual: x >= y, broadcasting. Takes floats and integers; returns bool. */
 GANTRY_API const gantry_tensor_t *gantry_greater_equal(gantry_scope_t *scope,
                                                        const gantry_tensor_t *x,
                                                        const gantry_tensor_t *y);
-/* Whether x is no number. */
+/** IsNan: whether x is no number. Takes floats; returns bool. */
 GANTRY_API const gantry_tensor_t *gantry_is_nan(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* Whether x is infinite. */
+/** IsInf: whether x is infinite. Takes floats; returns bool. */
 GANTRY_API const gantry_tensor_t *gantry_is_inf(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* Whether x is a finite number. */
+/** IsFinite: whether x is a finite number. Takes floats; returns bool. */
 GANTRY_API const gantry_tensor_t *gantry_is_finite(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* x and y, broadcasting. */
+/** LogicalAnd: x and y, broadcasting. Takes bool. */
 GANTRY_API const gantry_tensor_t *gantry_logical_and(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
                                                      const gantry_tensor_t *y);
-/* x or y, broadcasting. */
+/** LogicalOr: x or y, broadcasting. Takes bool. */
 GANTRY_API const gantry_tensor_t *gantry_logical_or(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                     const gantry_tensor_t *y);
-/* One of x and y, not both. */
+/** LogicalXor: one of x and y, not both. Takes bool. */
 GANTRY_API const gantry_tensor_t *gantry_logical_xor(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
                                                      const gantry_tensor_t *y);
-/* Not x. */
+/** LogicalNot: not x. Takes bool. */
 GANTRY_API const gantry_tensor_t *gantry_logical_not(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x);
 
 /* ---- end of the rows ---- */
 
-/* x held to [min, max], which broadcast to x. */
+/** ClipByValue: x clamped to [min, max], which broadcast to x. */
 GANTRY_API const gantry_tensor_t *gantry_clip_by_value(gantry_scope_t *scope,
                                                        const gantry_tensor_t *x,
                                                        const gantry_tensor_t *min,
                                                        const gantry_tensor_t *max);
-/* condition ? x : y, elementwise, all three broadcast. */
+/** Select: x where condition (bool) is true, y elsewhere; all three broadcast. x and y have one
+ * type, any. */
 GANTRY_API const gantry_tensor_t *gantry_select(gantry_scope_t *scope,
                                                 const gantry_tensor_t *condition,
                                                 const gantry_tensor_t *x, const gantry_tensor_t *y);
-/* Float to integer cuts towards zero and saturates (NaN gives 0); anything to bool is x != 0. */
+/** Cast: x converted to dtype. Float to integer truncates towards zero and saturates; NaN
+ * becomes 0. Any number to bool is x != 0. */
 GANTRY_API const gantry_tensor_t *gantry_cast(gantry_scope_t *scope, const gantry_tensor_t *x,
                                               gantry_dtype_t dtype);
+/** AddN: the sum of count tensors of one shape and type. */
 GANTRY_API const gantry_tensor_t *gantry_add_n(gantry_scope_t *scope,
                                                const gantry_tensor_t *const *values, size_t count);
-/* Adds bias, a vector, along the last dimension. */
+/** BiasAdd: value plus bias, a vector along its last dimension. */
 GANTRY_API const gantry_tensor_t *gantry_bias_add(gantry_scope_t *scope,
                                                   const gantry_tensor_t *value,
                                                   const gantry_tensor_t *bias);

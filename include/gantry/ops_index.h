@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that go by indices; ops.h says what holds for all ops.
- * Indices are int32 or int64. An index that is out of range is InvalidArgument: at the call on the
- * CPU, at the next read of the result elsewhere.
+/** @file
+ * Ops that use indices; ops.h says what holds for all ops.
  *
- * Rows of indices: indices[..., k] lead to slices of a tensor, which are whole where k is less than
- * its rank. Updates of one place take effect in their order, on every device. */
+ * Indices are int32 or int64. An index out of range is InvalidArgument: at the call on the CPU, at
+ * the next read of the result on other devices.
+ *
+ * A row of indices, indices[..., k], names a slice of a tensor: k indices for the first k
+ * dimensions, the other dimensions whole. Several updates of one place take effect in their
+ * order, on every device. */
 #ifndef GANTRY_OPS_INDEX_H
 #define GANTRY_OPS_INDEX_H
 
@@ -14,104 +17,107 @@
 extern "C" {
 #endif
 
-/* Rows of params along axis by indices (int32, int64); an index out of range is an error at the
- * next read. */
+/** Gather: the slices of params along axis that indices name. */
 GANTRY_API const gantry_tensor_t *gantry_gather(gantry_scope_t *scope,
                                                 const gantry_tensor_t *params,
                                                 const gantry_tensor_t *indices, int32_t axis);
-/* on_value where the index is, off_value elsewhere (scalars of one type); axis -1: last. */
+/** OneHot: a new dimension of size depth at axis (-1: the last), with on_value at each index and
+ * off_value elsewhere. Both are scalars of one type, the result's. */
 GANTRY_API const gantry_tensor_t *gantry_one_hot(gantry_scope_t *scope,
                                                  const gantry_tensor_t *indices, int32_t depth,
                                                  const gantry_tensor_t *on_value,
                                                  const gantry_tensor_t *off_value, int32_t axis);
-/* The slices of params that the rows of indices lead to. */
+/** GatherNd: the slices of params that the rows of indices name. */
 GANTRY_API const gantry_tensor_t *gantry_gather_nd(gantry_scope_t *scope,
                                                    const gantry_tensor_t *params,
                                                    const gantry_tensor_t *indices);
-/* Zeros of that shape, with the updates added where the rows of indices lead. */
+/** ScatterNd: zeros of this shape, with updates added to the slices that the rows of indices
+ * name. */
 GANTRY_API const gantry_tensor_t *gantry_scatter_nd(gantry_scope_t *scope,
                                                     const gantry_tensor_t *indices,
                                                     const gantry_tensor_t *updates,
                                                     gantry_shape_t shape);
 
-/* ---- updates: a copy of tensor, changed where the rows of indices lead ---- */
+/* ---- updates: indices have rows, which name the slices of tensor that updates change ---- */
 
-/* updates in place of its elements. */
+/** A copy of tensor whose named slices are replaced by updates. */
 GANTRY_API const gantry_tensor_t *gantry_tensor_scatter_update(gantry_scope_t *scope,
                                                                const gantry_tensor_t *tensor,
                                                                const gantry_tensor_t *indices,
                                                                const gantry_tensor_t *updates);
-/* updates added to its elements. */
+/** A copy of tensor with updates added to its named slices. */
 GANTRY_API const gantry_tensor_t *gantry_tensor_scatter_add(gantry_scope_t *scope,
                                                             const gantry_tensor_t *tensor,
                                                             const gantry_tensor_t *indices,
                                                             const gantry_tensor_t *updates);
-/* updates subtracted from its elements. */
+/** A copy of tensor with updates subtracted from its named slices. */
 GANTRY_API const gantry_tensor_t *gantry_tensor_scatter_sub(gantry_scope_t *scope,
                                                             const gantry_tensor_t *tensor,
                                                             const gantry_tensor_t *indices,
                                                             const gantry_tensor_t *updates);
-/* The larger of its element and the update. */
+/** A copy of tensor whose named slices become the elementwise maximum of slice and update. */
 GANTRY_API const gantry_tensor_t *gantry_tensor_scatter_max(gantry_scope_t *scope,
                                                             const gantry_tensor_t *tensor,
                                                             const gantry_tensor_t *indices,
                                                             const gantry_tensor_t *updates);
-/* The smaller of its element and the update. */
+/** A copy of tensor whose named slices become the elementwise minimum of slice and update. */
 GANTRY_API const gantry_tensor_t *gantry_tensor_scatter_min(gantry_scope_t *scope,
                                                             const gantry_tensor_t *tensor,
                                                             const gantry_tensor_t *indices,
                                                             const gantry_tensor_t *updates);
 
-/* ---- sorted segments: rows of data (its first dimension), by segment_ids, a vector that never
- * falls and whose last id says how many segments there are. A segment without rows is 0, or 1 for
- * the product. These ops wait for the device. ---- */
+/* ---- sorted segments ----
+ * segment_ids is a vector that never falls, with an id for each row of data (its first dimension).
+ * The last id decides the number of segments. A segment without rows is 0, or 1 for the product.
+ * These ops wait for the device. */
 
-/* The sum of each segment. */
+/** The sum of each segment. */
 GANTRY_API const gantry_tensor_t *gantry_segment_sum(gantry_scope_t *scope,
                                                      const gantry_tensor_t *data,
                                                      const gantry_tensor_t *segment_ids);
-/* The mean of each segment. */
+/** The mean of each segment. */
 GANTRY_API const gantry_tensor_t *gantry_segment_mean(gantry_scope_t *scope,
                                                       const gantry_tensor_t *data,
                                                       const gantry_tensor_t *segment_ids);
-/* The largest of each segment. */
+/** The maximum of each segment. */
 GANTRY_API const gantry_tensor_t *gantry_segment_max(gantry_scope_t *scope,
                                                      const gantry_tensor_t *data,
                                                      const gantry_tensor_t *segment_ids);
-/* The least of each segment. */
+/** The minimum of each segment. */
 GANTRY_API const gantry_tensor_t *gantry_segment_min(gantry_scope_t *scope,
                                                      const gantry_tensor_t *data,
                                                      const gantry_tensor_t *segment_ids);
-/* The product of each segment. */
+/** The product of each segment. */
 GANTRY_API const gantry_tensor_t *gantry_segment_prod(gantry_scope_t *scope,
                                                       const gantry_tensor_t *data,
                                                       const gantry_tensor_t *segment_ids);
 
-/* ---- unsorted segments: slices of data, whose shape begins with that of segment_ids; those with
- * negative ids go to none. A segment without slices is 0, 1 for the product, the type's lowest
- * value for the largest, its highest for the least. ---- */
+/* ---- unsorted segments ----
+ * The shape of segment_ids is the beginning of data's shape: an id for each slice. Slices with
+ * negative ids are ignored. A segment without slices is 0, or 1 for the product, the type's lowest
+ * value for the maximum, and its highest value for the minimum. */
 
-/* The sum of each segment. */
+/** The sum of each segment. */
 GANTRY_API const gantry_tensor_t *gantry_unsorted_segment_sum(gantry_scope_t *scope,
                                                               const gantry_tensor_t *data,
                                                               const gantry_tensor_t *segment_ids,
                                                               int64_t num_segments);
-/* The mean of each segment. */
+/** The mean of each segment. */
 GANTRY_API const gantry_tensor_t *gantry_unsorted_segment_mean(gantry_scope_t *scope,
                                                                const gantry_tensor_t *data,
                                                                const gantry_tensor_t *segment_ids,
                                                                int64_t num_segments);
-/* The largest of each segment. */
+/** The maximum of each segment. */
 GANTRY_API const gantry_tensor_t *gantry_unsorted_segment_max(gantry_scope_t *scope,
                                                               const gantry_tensor_t *data,
                                                               const gantry_tensor_t *segment_ids,
                                                               int64_t num_segments);
-/* The least of each segment. */
+/** The minimum of each segment. */
 GANTRY_API const gantry_tensor_t *gantry_unsorted_segment_min(gantry_scope_t *scope,
                                                               const gantry_tensor_t *data,
                                                               const gantry_tensor_t *segment_ids,
                                                               int64_t num_segments);
-/* The product of each segment. */
+/** The product of each segment. */
 GANTRY_API const gantry_tensor_t *gantry_unsorted_segment_prod(gantry_scope_t *scope,
                                                                const gantry_tensor_t *data,
                                                                const gantry_tensor_t *segment_ids,
@@ -119,13 +125,13 @@ GANTRY_API const gantry_tensor_t *gantry_unsorted_segment_prod(gantry_scope_t *s
 
 /* ---- counts ---- */
 
-/* How often each number from 0 to size - 1 comes in arr (int32), or the sum of its weights; larger
- * numbers are passed over, negative ones are InvalidArgument. weights, of arr's shape or without
- * elements, says what type the result has. */
+/** Bincount: counts how often each value in [0, size) occurs in arr (int32). With weights it
+ * adds up their values. Values from size on are ignored; negative values are InvalidArgument.
+ * weights has arr's shape, or is empty; its type is the result's type. */
 GANTRY_API const gantry_tensor_t *gantry_bincount(gantry_scope_t *scope, const gantry_tensor_t *arr,
                                                   int32_t size, const gantry_tensor_t *weights);
-/* The same of a vector or of each row of a matrix, int32 or int64; binary: 1 for every number
- * that comes. */
+/** DenseBincount: the same for a vector, or for each row of a matrix, of int32 or int64. With
+ * binary each value that occurs counts 1. */
 GANTRY_API const gantry_tensor_t *gantry_dense_bincount(gantry_scope_t *scope,
                                                         const gantry_tensor_t *input, int32_t size,
                                                         const gantry_tensor_t *weights,
@@ -133,11 +139,13 @@ GANTRY_API const gantry_tensor_t *gantry_dense_bincount(gantry_scope_t *scope,
 
 /* ---- results whose shape depends on data: these ops wait for the device ---- */
 
-/* int64[n, rank]: where the n elements stand that are true, or not 0. */
+/** Where: the positions of the n elements that are true, or not 0, in row-major order: int64[n,
+ * rank]. */
 GANTRY_API const gantry_tensor_t *gantry_where(gantry_scope_t *scope,
                                                const gantry_tensor_t *condition);
-/* The values of a vector, each once, in the order of their first coming. *out_idx: which of them
- * each element is; *out_count: how often each comes; both int32, both may be NULL. */
+/** UniqueWithCounts: the distinct values of a vector, in the order of their first occurrence.
+ * *out_idx is the position of each element among them, *out_count how often each occurs; both
+ * are int32 and may be NULL. */
 GANTRY_API const gantry_tensor_t *gantry_unique(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                 const gantry_tensor_t **out_idx,
                                                 const gantry_tensor_t **out_count);

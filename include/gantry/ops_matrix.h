@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops on the matrices in a tensor's last two dimensions; ops.h says what holds for all ops.
- * Elements of any type. Diagonals are numbered: 0 is the main one, those above it are 1, 2, ...,
- * those below -1, -2, ... */
+/** @file
+ * Ops on the matrices in a tensor's last two dimensions; ops.h says what holds for all ops.
+ * Elements have any type, except those of products. Diagonals are numbered: 0 is the main one,
+ * 1, 2, ... lie above it, -1, -2, ... below it. */
 #ifndef GANTRY_OPS_MATRIX_H
 #define GANTRY_OPS_MATRIX_H
 
@@ -11,50 +12,55 @@
 extern "C" {
 #endif
 
+/** Options of gantry_matmul. */
 typedef struct gantry_matmul_options_t {
-    uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */
-    bool transpose_a;
-    bool transpose_b;
+    uint32_t struct_size; /**< Its sizeof; 0: the fields of version 0.1. */
+    bool transpose_a;     /**< Multiplies with a transposed. */
+    bool transpose_b;     /**< Multiplies with b transposed. */
 } gantry_matmul_options_t;
 
-/* [..., n, k] x [..., k, m] = [..., n, m]; leading dimensions broadcast. options may be NULL. */
+/** MatMul, or BatchMatMulV2: [..., n, k] x [..., k, m] = [..., n, m]. Leading dimensions
+ * broadcast. options may be NULL. */
 GANTRY_API const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gantry_tensor_t *a,
                                                 const gantry_tensor_t *b,
                                                 const gantry_matmul_options_t *options);
 
-/* The last two dimensions exchanged. */
+/** x with its last two dimensions exchanged. */
 GANTRY_API const gantry_tensor_t *gantry_matrix_transpose(gantry_scope_t *scope,
                                                           const gantry_tensor_t *x);
-/* All but `lower` diagonals below the main one and `upper` above it set to 0; a negative number
- * keeps all. */
+/** MatrixBandPart: x with 0 beyond `lower` diagonals below the main one and `upper` above it. A
+ * negative number keeps all. */
 GANTRY_API const gantry_tensor_t *gantry_matrix_band_part(gantry_scope_t *scope,
                                                           const gantry_tensor_t *x, int64_t lower,
                                                           int64_t upper);
 
-/* What is not set (0, NULL) is the default. */
+/** Options of the ops on diagonals; 0 and NULL are the defaults. */
 typedef struct gantry_diagonal_options_t {
-    uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */
-    int32_t lower, upper; /* the diagonals lower to upper */
-    /* matrix_diag: of the result; 0: as few as hold the diagonals, both 0: squares */
-    int32_t rows, columns;
-    /* not for matrix_set_diag: a scalar of x's type, on no diagonal and behind shorter ones;
-     * NULL: 0 */
+    uint32_t struct_size; /**< Its sizeof; 0: the fields of version 0.1. */
+    int32_t lower;        /**< The first diagonal. */
+    int32_t upper;        /**< The last diagonal. */
+    /** gantry_matrix_diag: rows of the result. 0: as few as hold the diagonals; rows and columns
+     * 0: squares. */
+    int32_t rows;
+    int32_t columns; /**< gantry_matrix_diag: columns of the result, likewise. */
+    /** A scalar of x's type for places on no diagonal, and behind shorter ones; NULL: 0.
+     * gantry_matrix_set_diag ignores it. */
     const gantry_tensor_t *padding;
-    /* where diagonals lie that are shorter than the longest, those above 0 and those below:
-     * "RIGHT_LEFT" (NULL), "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT" */
+    /** Alignment of shorter diagonals, above and below the main one: "RIGHT_LEFT" (NULL),
+     * "LEFT_RIGHT", "LEFT_LEFT" or "RIGHT_RIGHT". */
     const char *align;
 } gantry_diagonal_options_t;
 
-/* Matrices of diagonals [..., length], or [..., count, length] when there are several: `upper`
- * first, down to `lower`. options NULL: the main diagonal. */
+/** MatrixDiag: matrices with these diagonals: [..., length], or [..., count, length] for
+ * several, from `upper` down to `lower`. options NULL: the main diagonal. */
 GANTRY_API const gantry_tensor_t *gantry_matrix_diag(gantry_scope_t *scope,
                                                      const gantry_tensor_t *diagonals,
                                                      const gantry_diagonal_options_t *options);
-/* The diagonals of matrices, in that form. */
+/** MatrixDiagPart: the diagonals of x, in the form that gantry_matrix_diag takes. */
 GANTRY_API const gantry_tensor_t *gantry_matrix_diag_part(gantry_scope_t *scope,
                                                           const gantry_tensor_t *x,
                                                           const gantry_diagonal_options_t *options);
-/* Matrices x with other diagonals, in that form. */
+/** MatrixSetDiag: x with these diagonals, in the form that gantry_matrix_diag takes. */
 GANTRY_API const gantry_tensor_t *gantry_matrix_set_diag(gantry_scope_t *scope,
                                                          const gantry_tensor_t *x,
                                                          const gantry_tensor_t *diagonals,

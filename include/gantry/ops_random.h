@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random ops, one C function each; included by ops.h, whose words on results and errors hold.
- * Generators: random.h.
+/** @file
+ * Random ops, one C function each; ops.h says what holds for all ops, random.h has generators.
  *
- * Numbers are TensorFlow's, from Philox 4x32-10, the same on every device: uniform values and
- * integers to the last bit, normal values within 4 units in the last place. Floats here are
+ * The numbers are TensorFlow's, from Philox 4x32-10, on every device: uniform values and
+ * integers to the last bit, normal values within 4 units in the last place. "Floats" here are
  * float16, bfloat16, float32 and float64. */
 #ifndef GANTRY_OPS_RANDOM_H
 #define GANTRY_OPS_RANDOM_H
@@ -14,76 +14,85 @@
 extern "C" {
 #endif
 
-/* ---- fixed by a seed of two numbers ---- */
+/* ---- without a state: two seeds decide the numbers ---- */
 
-/* Uniform in [0, 1); standard normal; standard normal without what is 2 or more away from 0. */
+/** Draws floats uniformly from [0, 1). */
 GANTRY_API const gantry_tensor_t *gantry_stateless_random_uniform(gantry_scope_t *scope,
                                                                   gantry_shape_t shape,
                                                                   gantry_dtype_t dtype,
                                                                   int64_t seed0, int64_t seed1);
+/** Draws floats from the standard normal distribution. */
 GANTRY_API const gantry_tensor_t *gantry_stateless_random_normal(gantry_scope_t *scope,
                                                                  gantry_shape_t shape,
                                                                  gantry_dtype_t dtype,
                                                                  int64_t seed0, int64_t seed1);
+/** Draws floats from the standard normal distribution, without values 2 or more away from 0. */
 GANTRY_API const gantry_tensor_t *gantry_stateless_truncated_normal(gantry_scope_t *scope,
                                                                     gantry_shape_t shape,
                                                                     gantry_dtype_t dtype,
                                                                     int64_t seed0, int64_t seed1);
-/* Integers from minval up to but not maxval, scalars of int32 or int64, the result's type. Where
- * their distance is no power of two, small ones are likelier by the smallest part. */
+/** Draws integers from [minval, maxval), scalars of int32 or int64, the result's type. If maxval
+ * - minval is not a power of two, the result has a very small bias towards small values, as in
+ * TensorFlow. */
 GANTRY_API const gantry_tensor_t *gantry_stateless_random_uniform_int(gantry_scope_t *scope,
                                                                       gantry_shape_t shape,
                                                                       const gantry_tensor_t *minval,
                                                                       const gantry_tensor_t *maxval,
                                                                       int64_t seed0, int64_t seed1);
-/* Any integers of int32, int64, uint32 or uint64. */
+/** Draws integers from the whole range of int32, int64, uint32 or uint64. */
 GANTRY_API const gantry_tensor_t *gantry_stateless_random_uniform_full_int(gantry_scope_t *scope,
                                                                            gantry_shape_t shape,
                                                                            gantry_dtype_t dtype,
                                                                            int64_t seed0,
                                                                            int64_t seed1);
-/* [rows, num_samples] classes of int32 or int64, each drawn by its row of logits [rows,
- * classes]: exp(logit) is a class's weight. */
+/** Draws num_samples classes, int32 or int64, for each row of logits [rows, classes]: [rows,
+ * num_samples]. The weight of a class is exp(logit). */
 GANTRY_API const gantry_tensor_t *gantry_stateless_multinomial(gantry_scope_t *scope,
                                                                const gantry_tensor_t *logits,
                                                                int32_t num_samples,
                                                                gantry_dtype_t dtype, int64_t seed0,
                                                                int64_t seed1);
-/* The first dimension in another order. */
+/** value with the slices of its first dimension in another order. */
 GANTRY_API const gantry_tensor_t *gantry_stateless_shuffle(gantry_scope_t *scope,
                                                            const gantry_tensor_t *value,
                                                            int64_t seed0, int64_t seed1);
-/* What the ops above make of a seed, for the ops by key and counter (StatelessRandomUniformV2):
- * uint64[1] and uint64[2]. Either result may be NULL. */
+/** The key (uint64[1]) and counter (uint64[2]) that the ops above make from a seed, for the ops
+ * that take them, such as StatelessRandomUniformV2. Either result may be NULL. */
 GANTRY_API gantry_status_t gantry_stateless_random_get_key_counter(
     gantry_scope_t *scope, int64_t seed0, int64_t seed1, const gantry_tensor_t **out_key,
     const gantry_tensor_t **out_counter);
 
 /* ---- with a state ----
- * seed is the op's own, NULL for none. With gantry_set_seed a program's draws are the same in every
- * run, and TensorFlow's after tf.random.set_seed: an op without a seed gets the next one of a
- * sequence, an op with a seed goes on where its last draw ended. Without both, numbers are the
- * operating system's. */
+ * seed is the op's own seed; NULL: none. After gantry_set_seed a program draws the same numbers in
+ * every run: TensorFlow's after tf.random.set_seed. An op without a seed then gets the next one of
+ * a sequence; an op with a seed continues its own sequence. Without both, the operating system
+ * seeds the draw. */
 
+/** Draws floats uniformly from [0, 1). */
 GANTRY_API const gantry_tensor_t *gantry_random_uniform(gantry_scope_t *scope, gantry_shape_t shape,
                                                         gantry_dtype_t dtype, const int64_t *seed);
+/** Draws floats from the standard normal distribution. */
 GANTRY_API const gantry_tensor_t *gantry_random_standard_normal(gantry_scope_t *scope,
                                                                 gantry_shape_t shape,
                                                                 gantry_dtype_t dtype,
                                                                 const int64_t *seed);
+/** Draws floats from the standard normal distribution, without values 2 or more away from 0. */
 GANTRY_API const gantry_tensor_t *gantry_truncated_normal(gantry_scope_t *scope,
                                                           gantry_shape_t shape,
                                                           gantry_dtype_t dtype,
                                                           const int64_t *seed);
+/** Draws integers from [minval, maxval), as gantry_stateless_random_uniform_int. */
 GANTRY_API const gantry_tensor_t *gantry_random_uniform_int(gantry_scope_t *scope,
                                                             gantry_shape_t shape,
                                                             const gantry_tensor_t *minval,
                                                             const gantry_tensor_t *maxval,
                                                             const int64_t *seed);
+/** Draws num_samples classes for each row of logits, as gantry_stateless_multinomial. */
 GANTRY_API const gantry_tensor_t *gantry_multinomial(gantry_scope_t *scope,
                                                      const gantry_tensor_t *logits,
                                                      int32_t num_samples, gantry_dtype_t dtype,
                                                      const int64_t *seed);
+/** value with the slices of its first dimension in another order. */
 GANTRY_API const gantry_tensor_t *gantry_random_shuffle(gantry_scope_t *scope,
                                                         const gantry_tensor_t *value,
                                                         const int64_t *seed);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorting, and searches in what is sorted; included by ops.h, whose words on results and errors
- * hold here too. Elements are of any float or integer type. NaN counts as larger than all else;
- * equal elements stay in their order. */
+/** @file
+ * Sorting, and searches in sorted rows; ops.h says what holds for all ops. Elements have any
+ * float or integer type. NaN counts as larger than all numbers. Equal elements keep their
+ * order. */
 #ifndef GANTRY_OPS_SORT_H
 #define GANTRY_OPS_SORT_H
 
@@ -11,28 +12,30 @@
 extern "C" {
 #endif
 
-/* The elements along the axis (negative: from the end) in ascending or descending order. */
+/** The elements in ascending or descending order along axis; a negative axis counts from the
+ * end. */
 GANTRY_API const gantry_tensor_t *gantry_sort(gantry_scope_t *scope, const gantry_tensor_t *values,
                                               int32_t axis, bool descending);
-/* Where the elements that gantry_sort gives stand along the axis: int32. */
+/** The int32 positions of the elements that gantry_sort returns. */
 GANTRY_API const gantry_tensor_t *gantry_argsort(gantry_scope_t *scope,
                                                  const gantry_tensor_t *values, int32_t axis,
                                                  bool descending);
-/* The k largest elements of each row (along the last axis), largest first; *out_indices, if not
- * NULL: where they stand, int32. */
+/** TopK: the k largest elements of each row (along the last axis), the largest first.
+ * *out_indices, if not NULL, are their int32 positions. */
 GANTRY_API const gantry_tensor_t *gantry_top_k(gantry_scope_t *scope, const gantry_tensor_t *input,
                                                int32_t k, const gantry_tensor_t **out_indices);
-/* bool[n]: is the class targets[i] (int32, int64) among the k largest of predictions[i] (float32[n,
- * classes])? Classes as large as the k-th are among them; false for no class, and for a row with
- * an infinity or a NaN. */
+/** InTopK: bool[n], whether class targets[i] (int32 or int64) is among the k largest of
+ * predictions[i] (float32[n, classes]). Classes equal to the k-th are among them. The result is
+ * false for a target that names no class, and for a row with an infinity or a NaN. */
 GANTRY_API const gantry_tensor_t *gantry_in_top_k(gantry_scope_t *scope,
                                                   const gantry_tensor_t *predictions,
                                                   const gantry_tensor_t *targets, int32_t k);
-/* int32: the first (lower) or last (upper) place that each of the row's values could take in the
- * row of sorted_inputs, so that it stays sorted; both are matrices with as many rows. */
+/** LowerBound: the int32 first position at which each of a row's values could be inserted into
+ * the row of sorted_inputs so that it stays sorted. Both are matrices with equally many rows. */
 GANTRY_API const gantry_tensor_t *gantry_lower_bound(gantry_scope_t *scope,
                                                      const gantry_tensor_t *sorted_inputs,
                                                      const gantry_tensor_t *values);
+/** UpperBound: the same for the last position. */
 GANTRY_API const gantry_tensor_t *gantry_upper_bound(gantry_scope_t *scope,
                                                      const gantry_tensor_t *sorted_inputs,
                                                      const gantry_tensor_t *values);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows over images and sequences: convolutions and pooling. Included by ops.h, whose words on
- * results and errors hold here.
+/** @file
+ * Windows over images and sequences: convolutions and pooling; ops.h says what holds for all ops.
  *
- * Images are [batch, height, width, channels]; with channels_first [batch, channels, height,
+ * Images are [batch, height, width, channels], with channels_first [batch, channels, height,
  * width]. Sequences are [batch, length, channels] or [batch, channels, length]. */
 #ifndef GANTRY_OPS_WINDOW_H
 #define GANTRY_OPS_WINDOW_H
@@ -13,68 +13,75 @@
 extern "C" {
 #endif
 
+/** How far windows reach beyond the image. */
 typedef enum gantry_padding_t {
-    /* places = ceil(size / stride); zeros around, the smaller half in front */
+    /** ceil(size / stride) windows; zeros around the image, the smaller half in front. */
     GANTRY_PADDING_SAME = 0,
-    GANTRY_PADDING_VALID = 1,   /* the window stays inside */
-    GANTRY_PADDING_EXPLICIT = 2 /* as the options say */
+    GANTRY_PADDING_VALID = 1,   /**< Windows stay inside. */
+    GANTRY_PADDING_EXPLICIT = 2 /**< explicit_paddings says it. */
 } gantry_padding_t;
 
-/* NULL or zero-filled: strides and dilations of 1, SAME, channels last. For sequences the first
- * of two counts. */
+/** Options of windows. NULL or zero-filled: strides and dilations of 1, SAME, channels last.
+ * Sequences use the first of two numbers. */
 typedef struct gantry_window_options_t {
-    uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */
-    int64_t strides[2];   /* rows, columns; 0 means 1 */
-    int64_t dilations[2]; /* distance of a filter's elements; 0 means 1; not for pooling */
-    gantry_padding_t padding;
-    /* above, below, left, right; not for AvgPool, transposed convolutions and sequences */
+    uint32_t struct_size; /**< Its sizeof; 0: the fields of version 0.1. */
+    int64_t strides[2];   /**< Rows, columns; 0 means 1. */
+    /** Distance between a filter's elements; 0 means 1. Not for pooling. */
+    int64_t dilations[2];
+    gantry_padding_t padding; /**< The padding; 0: SAME. */
+    /** Above, below, left, right. Not for AvgPool, transposed convolutions and sequences. */
     int64_t explicit_paddings[4];
-    bool channels_first;
+    bool channels_first; /**< Channels are dimension 1, not the last. */
 } gantry_window_options_t;
 
-/* filter: [rows, columns, channels / groups, outputs]; the number of groups follows from the
- * channels. float16 to float64, int32, int64; sums of halves are float32. */
+/** Conv2D. filter is [rows, columns, channels / groups, outputs]; the number of groups follows
+ * from the channels. Types: float16, bfloat16, float32, float64, int32 and int64; sums of the
+ * 16-bit types are float32. */
 GANTRY_API const gantry_tensor_t *gantry_conv2d(gantry_scope_t *scope,
                                                 const gantry_tensor_t *images,
                                                 const gantry_tensor_t *filter,
                                                 const gantry_window_options_t *options);
-/* filter: [rows, columns, channels, outputs per channel]. */
+/** DepthwiseConv2dNative: each channel has filters of its own. filter is [rows, columns,
+ * channels, outputs per channel]. */
 GANTRY_API const gantry_tensor_t *gantry_depthwise_conv2d(gantry_scope_t *scope,
                                                           const gantry_tensor_t *images,
                                                           const gantry_tensor_t *filter,
                                                           const gantry_window_options_t *options);
-/* filter: [rows, columns, outputs, channels]; output_shape: of the images that a convolution
- * would make `images` of. */
+/** Conv2DBackpropInput: the transpose of a convolution. filter is [rows, columns, outputs,
+ * channels]. output_shape is the shape of the images that the convolution would turn into
+ * `images`. */
 GANTRY_API const gantry_tensor_t *gantry_conv2d_transpose(gantry_scope_t *scope,
                                                           const gantry_tensor_t *images,
                                                           const gantry_tensor_t *filter,
                                                           gantry_shape_t output_shape,
                                                           const gantry_window_options_t *options);
-/* filter: [length, channels / groups, outputs]. */
+/** tf.nn.conv1d. filter is [length, channels / groups, outputs]. */
 GANTRY_API const gantry_tensor_t *gantry_conv1d(gantry_scope_t *scope,
                                                 const gantry_tensor_t *sequences,
                                                 const gantry_tensor_t *filter,
                                                 const gantry_window_options_t *options);
-/* The largest, the mean of each window of rows x columns; what lies in the padding does not
- * count. */
+/** MaxPool: the maximum of each window of rows x columns. Elements of the padding do not count. */
 GANTRY_API const gantry_tensor_t *gantry_max_pool2d(gantry_scope_t *scope,
                                                     const gantry_tensor_t *images, int64_t rows,
                                                     int64_t columns,
                                                     const gantry_window_options_t *options);
+/** AvgPool: the mean of each window of rows x columns. Elements of the padding do not count. */
 GANTRY_API const gantry_tensor_t *gantry_avg_pool2d(gantry_scope_t *scope,
                                                     const gantry_tensor_t *images, int64_t rows,
                                                     int64_t columns,
                                                     const gantry_window_options_t *options);
+/** tf.nn.max_pool1d: the maximum of each window of a sequence. */
 GANTRY_API const gantry_tensor_t *gantry_max_pool1d(gantry_scope_t *scope,
                                                     const gantry_tensor_t *sequences,
                                                     int64_t length,
                                                     const gantry_window_options_t *options);
+/** tf.nn.avg_pool1d: the mean of each window of a sequence. */
 GANTRY_API const gantry_tensor_t *gantry_avg_pool1d(gantry_scope_t *scope,
                                                     const gantry_tensor_t *sequences,
                                                     int64_t length,
                                                     const gantry_window_options_t *options);
-/* [batch, y, x, rows * columns * channels]: what a window sees at each place. Channels last, no
- * explicit padding of its own. */
+/** ExtractImagePatches: the elements of each window as channels: [batch, y, x, rows * columns *
+ * channels]. Channels are last; explicit padding is not accepted. */
 GANTRY_API const gantry_tensor_t *gantry_extract_image_patches(
     gantry_scope_t *scope, const gantry_tensor_t *images, int64_t rows, int64_t columns,
     const gantry_window_options_t *options);

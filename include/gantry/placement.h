@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where did it run, and why: a record for every placement.
+/** @file
+ * Where each op ran, and why: a record for every placement.
  *
- * Records are kept in a bounded ring (the newest 1024), counted per (op, reason, device), and
- * handed to a callback as they are made. Lists are filled by the caller's struct_size, which stands
- * in the first struct of the list and is that of all: a program sets list[0].struct_size = sizeof
- * list[0], and the library writes the others'.
- * Thread-safe. */
+ * The newest 1024 records are kept in a ring, counted per (op, reason, device), and passed to a
+ * callback as they are made. In a list, the struct_size of the first struct holds for all: the
+ * program sets list[0].struct_size, and the library sets the others. Thread-safe. */
 #ifndef GANTRY_PLACEMENT_H
 #define GANTRY_PLACEMENT_H
 
@@ -15,85 +14,94 @@
 extern "C" {
 #endif
 
-/* Why the chosen device was chosen. */
+/** Why the op runs on its device. */
 typedef enum gantry_placement_reason_t {
-    GANTRY_PLACED_NONE = 0,
-    GANTRY_PLACED_EXPLICIT = 1,        /* the device asked for */
-    GANTRY_PLACED_GPU_PREFERRED = 2,   /* nothing asked; a GPU has a kernel */
-    GANTRY_PLACED_ONLY_CPU_KERNEL = 3, /* nothing asked; no GPU has a kernel for these types */
-    GANTRY_PLACED_NO_GPU = 4,          /* nothing asked; there is no visible GPU */
-    GANTRY_PLACED_SOFT_SAME_TYPE = 5,  /* fell back to another device of the type asked for */
-    GANTRY_PLACED_SOFT_OTHER_TYPE = 6, /* fell back to another type */
-    GANTRY_PLACED_WITH_VARIABLE = 7,   /* runs where its variable lives */
-    /* first device with a kernel that matches a partial name such as "/GPU:*" */
+    GANTRY_PLACED_NONE = 0,            /**< No reason; no record has it. */
+    GANTRY_PLACED_EXPLICIT = 1,        /**< The program requested this device. */
+    GANTRY_PLACED_GPU_PREFERRED = 2,   /**< No request; a GPU has a kernel. */
+    GANTRY_PLACED_ONLY_CPU_KERNEL = 3, /**< No request; no GPU has a kernel for these types. */
+    GANTRY_PLACED_NO_GPU = 4,          /**< No request; no GPU is visible. */
+    GANTRY_PLACED_SOFT_SAME_TYPE = 5,  /**< Fell back to another device of the requested type. */
+    GANTRY_PLACED_SOFT_OTHER_TYPE = 6, /**< Fell back to a device of another type. */
+    GANTRY_PLACED_WITH_VARIABLE = 7,   /**< Runs where its variable lives. */
+    /** The first device with a kernel that matches a partial name such as "/GPU:*". */
     GANTRY_PLACED_PARTIAL = 8,
-    GANTRY_PLACED_REFUSED = 9,       /* no device: the op failed */
-    GANTRY_PLACED_OUT_OF_MEMORY = 10 /* its device had no memory for it; oom_fallback moved it */
+    GANTRY_PLACED_REFUSED = 9,       /**< No device could run it: the op failed. */
+    GANTRY_PLACED_OUT_OF_MEMORY = 10 /**< Its device had no memory for it; oom_fallback moved it. */
 } gantry_placement_reason_t;
 
-/* Why a device was passed over. */
+/** Why a device was not chosen. */
 typedef enum gantry_refusal_t {
-    GANTRY_REFUSED_NO_KERNEL = 1, /* no kernel for the op at all */
-    GANTRY_REFUSED_NO_KERNEL_FOR_TYPE = 2,
-    GANTRY_REFUSED_KERNEL_DECLINED = 3, /* the kernel does not take these shapes or attributes */
-    GANTRY_REFUSED_NAME_MISMATCH = 4,
-    GANTRY_REFUSED_NO_SUCH_DEVICE = 5,
-    GANTRY_REFUSED_NOT_VISIBLE = 6,
-    GANTRY_REFUSED_INTEGER_VARIABLE = 7, /* integer variables but int64 live on the CPU */
-    GANTRY_REFUSED_DEVICE_LOST = 8,
-    GANTRY_REFUSED_OUT_OF_MEMORY = 9,
-    /* a kernel is there, but the device does not compute with a type of the op: float64 without
-     * double precision */
+    GANTRY_REFUSED_NO_KERNEL = 1,          /**< It has no kernel for the op. */
+    GANTRY_REFUSED_NO_KERNEL_FOR_TYPE = 2, /**< It has no kernel for the op with these types. */
+    /** The kernel does not take these shapes or attributes. */
+    GANTRY_REFUSED_KERNEL_DECLINED = 3,
+    GANTRY_REFUSED_NAME_MISMATCH = 4,  /**< The requested name is another device's. */
+    GANTRY_REFUSED_NO_SUCH_DEVICE = 5, /**< No device has the requested name. */
+    GANTRY_REFUSED_NOT_VISIBLE = 6,    /**< The device is not visible. */
+    /** Integer variables other than int64 live on the CPU. */
+    GANTRY_REFUSED_INTEGER_VARIABLE = 7,
+    GANTRY_REFUSED_DEVICE_LOST = 8,   /**< The device is lost for this process. */
+    GANTRY_REFUSED_OUT_OF_MEMORY = 9, /**< The device had no memory for the op. */
+    /** A kernel exists, but the device does not compute with a type of the op, such as float64. */
     GANTRY_REFUSED_DEVICE_LACKS_TYPE = 10
 } gantry_refusal_t;
 
+/** The reason in words. The text is constant. */
 GANTRY_API const char *gantry_placement_reason_text(gantry_placement_reason_t reason);
+/** The refusal in words. The text is constant. */
 GANTRY_API const char *gantry_refusal_text(gantry_refusal_t refusal);
 
+/** The most refusals that a record keeps. */
 #define GANTRY_MAX_REFUSALS 8
 
+/** One placement. Texts that do not fit are cut. */
 typedef struct gantry_placement_record_t {
-    uint32_t struct_size;
-    gantry_placement_reason_t reason;
-    uint64_t sequence; /* 1, 2, 3... over the runtime's life */
-    char op[48];
-    gantry_dtype_t dtype;   /* of the op's first type attribute */
-    char asked[256];        /* "" when nothing was asked */
-    char device[128];       /* full name of the chosen device, "" when refused */
-    char kernel[32];        /* "cpu", "opencl", "portable/elementwise", "core" */
-    uint64_t bytes_copied;  /* moved to that device for this op */
-    uint32_t refusal_count; /* may exceed GANTRY_MAX_REFUSALS; that many are kept */
+    uint32_t struct_size;             /**< Its sizeof. */
+    gantry_placement_reason_t reason; /**< Why the op runs there. */
+    uint64_t sequence;                /**< 1, 2, 3 and so on over the runtime's life. */
+    char op[48];                      /**< The op: "MatMul". */
+    gantry_dtype_t dtype;             /**< The op's first type attribute. */
+    char asked[256];                  /**< The requested device; "" when there was no request. */
+    char device[128];                 /**< The full name of the chosen device; "" when refused. */
+    /** The kernel's source: "cpu", "opencl", "portable/elementwise", "core". */
+    char kernel[32];
+    uint64_t bytes_copied;  /**< Bytes moved to that device for this op. */
+    uint32_t refusal_count; /**< All refusals; at most GANTRY_MAX_REFUSALS of them are kept. */
+    /** The devices that were not chosen, the first ones. */
     struct {
+        /** The full name of the refused device. */
         char device[128];
+        /** Why it was refused. */
         gantry_refusal_t why;
     } refusals[GANTRY_MAX_REFUSALS];
-    /* the composed op that the program called and that ran this one; "" when the program called
-     * it itself */
+    /** The composed op that the program called and that ran this one; "" otherwise. */
     char part_of[48];
 } gantry_placement_record_t;
 
-/* Called after each placement, on the thread that runs the op; must not call Gantry. NULL
- * removes it. */
+/** Called after each placement, on the thread that runs the op. It must not call Gantry. */
 typedef void (*gantry_placement_fn)(void *user, const gantry_placement_record_t *record);
+/** Sets the callback, with the user pointer that it gets; NULL removes it. */
 GANTRY_API gantry_status_t gantry_set_placement_callback(gantry_runtime_t *runtime,
                                                          gantry_placement_fn callback, void *user);
 
-/* The newest records, oldest of them first: writes up to capacity and the number written.
- * out_records[0].struct_size must be set. */
+/** Reads the newest records, the oldest of them first. Writes up to capacity records, and the
+ * number written. out_records[0].struct_size must be set. */
 GANTRY_API gantry_status_t gantry_get_placements(gantry_runtime_t *runtime, size_t capacity,
                                                  gantry_placement_record_t *out_records,
                                                  size_t *out_count);
 
+/** How often an op was placed on a device for a reason. */
 typedef struct gantry_placement_count_t {
-    uint32_t struct_size;
-    gantry_placement_reason_t reason;
-    char op[48];
-    char device[128]; /* full name of the chosen device, "" when refused */
-    uint64_t count;
+    uint32_t struct_size;             /**< Its sizeof. */
+    gantry_placement_reason_t reason; /**< Why the op ran there. */
+    char op[48];                      /**< The op: "MatMul". */
+    char device[128];                 /**< The full name of the chosen device; "" when refused. */
+    uint64_t count;                   /**< How often. */
 } gantry_placement_count_t;
 
-/* How often each op was placed on each device, by reason: writes up to capacity and the full
- * count. out_counts[0].struct_size must be set. */
+/** Reads how often each op was placed on each device, by reason. Writes up to capacity counts,
+ * and the full count. out_counts[0].struct_size must be set. */
 GANTRY_API gantry_status_t gantry_get_placement_counts(gantry_runtime_t *runtime, size_t capacity,
                                                        gantry_placement_count_t *out_counts,
                                                        size_t *out_count);

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the time goes: counts and nanoseconds of every op, step by step, recorded while asked for.
+/** @file
+ * Where the time goes: counts and nanoseconds of every op, step by step.
  *
- * Off unless started, by gantry_profile_start, the option profile or GANTRY_PROFILE. While it is
- * off an op pays for one look at a flag. While it is on, an op reads the clock about ten times,
- * some 25 ns each, which is part of what it shows: the smallest ops show two to three times their
- * time.
+ * A profile is off until gantry_profile_start, the option profile or GANTRY_PROFILE starts it.
+ * While it is off, an op checks one flag. While it is on, an op reads the clock about ten times,
+ * some 25 ns each, and the profile includes that time: the smallest ops show two to three times
+ * their time.
  *
- * Each moment of a call belongs to one row and one step of it, so rows and steps may be added up. A
- * row is an op on a device: a composed op has a row for what it does itself, and each of its parts
- * one under the part's own name with part_of set; what the op costs in all is the sum of these.
- * Beside ops there are rows for the calls "(read)", "(wait)", "(synchronize)" and "(scope)", which
- * begins and ends scopes.
+ * Each moment of a call belongs to one row and one step of it, so that rows and steps add up. A
+ * row is an op on a device. A composed op has a row for its own work; each of its parts has a row
+ * under its own name, with part_of set. The sum of these rows is the cost of the composed op. The
+ * calls "(read)", "(wait)", "(synchronize)" and "(scope)", which begins and ends scopes, have rows
+ * of their own.
  *
- * Devices that work on while the program does (GPUs) are not waited for: the time of their kernels
- * shows where somebody waits, as wait_ns, and kernel_ns is 0. GANTRY_PROFILE_WAIT waits after every
- * op, so that kernel_ns is the time from the end of the submission to the end of the work; the
- * program as a whole is then slower, as nothing overlaps. On the CPU backend kernel_ns is the
- * kernel's time in either mode.
+ * Gantry does not wait for asynchronous devices (GPUs): the time of their kernels shows as wait_ns
+ * where a call waits, and kernel_ns is 0. GANTRY_PROFILE_WAIT waits after every op, so that
+ * kernel_ns is the time from the end of the submission to the end of the work; the program is then
+ * slower, as nothing overlaps. On the CPU backend kernel_ns is the kernel's time in either mode.
  *
- * docs/profile.md tells how to read it. The library prints nothing: gantry_profile_format makes
- * a text. Thread-safe: calls of all threads are added up. */
+ * docs/profile.md says how to read a profile. The library prints nothing: gantry_profile_format
+ * makes a text. Thread-safe: calls of all threads are added up. */
 #ifndef GANTRY_PROFILE_H
 #define GANTRY_PROFILE_H
 
@@ -29,64 +29,67 @@
 extern "C" {
 #endif
 
-/* Forgets what was recorded and records from now on. mode: GANTRY_PROFILE_ON or
- * GANTRY_PROFILE_WAIT. InvalidArgument for others. */
+/** Clears the profile and records from now on. mode is GANTRY_PROFILE_ON or GANTRY_PROFILE_WAIT;
+ * others are InvalidArgument. */
 GANTRY_API gantry_status_t gantry_profile_start(gantry_runtime_t *runtime,
                                                 gantry_profile_mode_t mode);
-/* Records no more and keeps what there is; calls that are under way still count.
- * FailedPrecondition when it is off. */
+/** Stops recording and keeps the rows. Calls in progress still count. FailedPrecondition when
+ * the profile is off. */
 GANTRY_API gantry_status_t gantry_profile_stop(gantry_runtime_t *runtime);
 
+/** A row of the profile: an op, or a call, on a device. Times are in nanoseconds. */
 typedef struct gantry_profile_row_t {
-    uint32_t struct_size;
-    char op[48]; /* "" in the sum of all rows */
-    /* the composed op that the program called, when this row is of its parts; else "" */
+    uint32_t struct_size; /**< Its sizeof. */
+    /** The op or the call: "MatMul", "(read)"; "" in the sum of all rows. */
+    char op[48];
+    /** The composed op that the program called, if this row is a part of it; else "". */
     char part_of[48];
-    /* "/device:GPU:0"; "" where none was chosen: composed ops, refused ones, the sum */
+    /** "/device:GPU:0"; "" if none was chosen: composed ops, refused ones, the sum. */
     char device[80];
-    uint64_t calls; /* failed ones included */
-    /* kernels given to the device; what a vendor's library or the CPU backend computes counts as
-     * one for each op */
+    uint64_t calls; /**< Calls, including failed ones. */
+    /** Kernels submitted to the device. A call of a vendor's library, or a kernel of the CPU
+     * backend, counts as one per op. */
     uint64_t launches;
-    uint64_t bytes_moved; /* from the program to a device, back, and between devices */
-    /* inputs and results of the kernels that ran: over kernel_ns it is the rate of memory */
+    /** Bytes copied to a device, from a device and between devices. */
+    uint64_t bytes_moved;
+    /** Bytes of inputs and results of the kernels. Divided by kernel_ns it is the memory
+     * bandwidth. */
     uint64_t argument_bytes;
-    /* of device memory: results, copies of inputs, workspaces. Tensors up to 64 bytes on the CPU
-     * need none */
+    /** Allocations of device memory: results, copies of inputs, workspaces. Tensors up to 64
+     * bytes on the CPU need none. */
     uint64_t allocations;
-    uint64_t allocated_bytes;
-    /* regions taken from the driver for them; the other allocations were served by the pool */
+    uint64_t allocated_bytes; /**< Bytes of these allocations. */
+    /** Regions taken from the driver for them. The pool served the other allocations. */
     uint64_t driver_allocations;
-    /* nanoseconds */
-    uint64_t total_ns; /* the sum of those below */
-    uint64_t scope_ns; /* checks, inference, records, and all that is nothing below */
-    uint64_t placement_ns;
-    uint64_t copy_ns; /* inputs gathered, and copies submitted, to and from devices */
-    uint64_t allocation_ns;
-    uint64_t program_ns; /* kernels looked up; programs built on first use */
-    uint64_t launch_ns;  /* on devices that are not waited for: arguments and submission */
-    uint64_t kernel_ns;  /* see above */
-    uint64_t wait_ns;    /* for work of devices */
-    /* of the sum only: from the start to the stop, or to now; else 0. More than total_ns by what
-     * the program did */
+    uint64_t total_ns;      /**< The sum of the times below, up to wait_ns. */
+    uint64_t scope_ns;      /**< Checks, inference, records, and everything that is not below. */
+    uint64_t placement_ns;  /**< Choosing the device and the kernel. */
+    uint64_t copy_ns;       /**< Gathering inputs, and submitting copies to and from devices. */
+    uint64_t allocation_ns; /**< Allocating memory. */
+    uint64_t program_ns;    /**< Finding kernels; building programs on first use. */
+    uint64_t launch_ns;     /**< Passing arguments and submitting, on asynchronous devices. */
+    uint64_t kernel_ns;     /**< Running kernels; the head of this file says when it is 0. */
+    uint64_t wait_ns;       /**< Waiting for devices. */
+    /** In the sum only: from the start to the stop, or to now; else 0. The difference to
+     * total_ns is the program's own time. */
     uint64_t elapsed_ns;
 } gantry_profile_row_t;
 
-/* Asks for the sum of all rows. */
+/** The index of the sum of all rows. */
 #define GANTRY_PROFILE_TOTAL ((size_t)-1)
 
-/* Rows so far, in the order of their first use; 0 when nothing was ever recorded. A row stays
- * where it is until the next start. */
+/** The number of rows so far; 0 when nothing was ever recorded. Rows are in the order of their
+ * first use, and keep their index until the next start. */
 GANTRY_API size_t gantry_profile_row_count(gantry_runtime_t *runtime);
-/* out_row->struct_size must be set. FailedPrecondition when nothing was ever started; OutOfRange
- * names the count. */
+/** Reads a row, or the sum (GANTRY_PROFILE_TOTAL). out_row->struct_size must be set.
+ * FailedPrecondition when no profile was ever started; OutOfRange names the count. */
 GANTRY_API gantry_status_t gantry_profile_read(gantry_runtime_t *runtime, size_t index,
                                                gantry_profile_row_t *out_row);
 
-/* All rows: as a table in milliseconds, what took longest first and parts of composed ops below
- * them, or as JSON with the fields of gantry_profile_row_t. Writes up to out_bytes with a
- * terminator; *out_needed (may be NULL) is the length without one. FailedPrecondition when
- * nothing was ever started. */
+/** Formats all rows: as a table in milliseconds, the longest first with parts below their
+ * composed op, or as JSON with the fields of gantry_profile_row_t. Writes up to out_bytes
+ * including the terminator; *out_needed (may be NULL) is the length without it.
+ * FailedPrecondition when no profile was ever started. */
 GANTRY_API gantry_status_t gantry_profile_format(gantry_runtime_t *runtime,
                                                  gantry_report_format_t format, char *out,
                                                  size_t out_bytes, size_t *out_needed);

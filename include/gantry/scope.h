@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scopes: where ops run, who owns what they make, and the first error.
+/** @file
+ * Scopes: where ops run, who owns their results, and the first error.
  *
  * A scope belongs to one thread. Ending it releases its tensors and returns its first error. */
 #ifndef GANTRY_SCOPE_H
@@ -11,47 +12,57 @@
 extern "C" {
 #endif
 
+/** A scope. The thread that began it ends it. */
 typedef struct gantry_scope_t gantry_scope_t;
 
-/* The most that an op, or any other call, needs of its thread's stack on the CPU backend; a thread
- * of 128 KiB will do. What drivers of other devices need, above all when they are opened and
- * compile programs, is theirs (docs/embedding.md). */
+/** The most stack that an op, or any other call, needs on the CPU backend; a thread with 128 KiB
+ * suffices. Drivers of other devices have needs of their own, most of all when they are opened
+ * and compile programs (docs/embedding.md). */
 #define GANTRY_STACK_BYTES (80 * 1024)
 
-/* device: a user's device text, or NULL for no wish. A bad device gives a failed scope; NULL only
- * when memory is gone, runtime is NULL, this is a child of fork, or the runtime was released and
- * other objects of it still live (gantry_last_message tells). */
+/** Begins a scope. device is a device text, or NULL for no request. A bad text gives a failed
+ * scope.
+ *
+ * Returns NULL only if memory ran out, runtime is NULL, this process is a child of fork, or the
+ * runtime was released while its objects live; gantry_last_message says which. */
 GANTRY_API gantry_scope_t *gantry_scope_begin(gantry_runtime_t *runtime, const char *device);
-/* device replaces the parent's field by field (a new type clears the index); NULL inherits;
- * GANTRY_DEVICE_NONE cuts off. Must end before parent does. */
+/** Begins a scope inside another, and must end before it. The fields of device replace the
+ * parent's one by one (a new type clears the index); NULL inherits; GANTRY_DEVICE_NONE cancels
+ * the parent's request. */
 GANTRY_API gantry_scope_t *gantry_scope_begin_in(gantry_scope_t *parent, const char *device);
-/* Releases the scope's tensors; does not wait. NULL is InvalidArgument. Ending a parent first is
- * FailedPrecondition and ends its children too. */
+/** Ends a scope: releases its tensors, without waiting, and returns its first error. NULL is
+ * InvalidArgument. Ending a parent first is FailedPrecondition, and ends its children too. */
 GANTRY_API gantry_status_t gantry_scope_end(gantry_scope_t *scope);
 
+/** The scope's first error, or OK. */
 GANTRY_API gantry_status_t gantry_scope_status(const gantry_scope_t *scope);
-/* "" while healthy; until the scope ends */
+/** The text of the scope's first error, "" without one. Valid until the scope ends. */
 GANTRY_API const char *gantry_scope_message(const gantry_scope_t *scope);
-/* Forgets the error, so that a program which handled it may go on. */
+/** Clears the error, so that a program that handled it can continue. */
 GANTRY_API void gantry_scope_clear(gantry_scope_t *scope);
+/** The runtime in which the scope was begun. */
 GANTRY_API gantry_runtime_t *gantry_scope_runtime(const gantry_scope_t *scope);
 
-/* A word for what the scope's memory is used for, shown by reports beside the op; inherited by
- * scopes begun in it later. NULL: none. */
+/** Names the use of the scope's memory. Memory reports show the name beside the op. Scopes begun
+ * in this one later inherit it. NULL: no name. */
 GANTRY_API gantry_status_t gantry_scope_set_tag(gantry_scope_t *scope, const char *tag);
 
-/* Hands a tensor of this scope on. Without a parent the caller owns the result and releases it;
- * with one the parent does, and it is not released. NULL fails the parent, or this scope. */
+/** Moves a tensor out of this scope. Without a parent scope, the caller owns the result and
+ * releases it; with one, the parent owns it, and the caller must not release it. tensor NULL
+ * fails the parent, or this scope. */
 GANTRY_API gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor);
-/* Ends the scope's ownership early, so that memory is reused. Not an error for NULL or another's
- * tensor. */
+/** Ends the scope's ownership of a tensor early, so that its memory is reused. NULL, and a
+ * tensor of another owner, do no harm. */
 GANTRY_API void gantry_tensor_drop(gantry_scope_t *scope, const gantry_tensor_t *tensor);
-/* Gives the tensor to the next op of this scope that takes it: the scope owns it no longer once
- * that op returns, well or not, and where nobody else holds it, its memory may become the result's:
- * x = gantry_add(scope, gantry_tensor_donate(scope, x), y). Returns tensor. Not an error for
- * NULL or another's tensor, which stay what they are; so does a tensor that finds
- * GANTRY_MAX_DONATED others waiting. */
+/** The most tensors of a scope that can wait for the op that takes them. */
 #define GANTRY_MAX_DONATED 16
+/** Donates a tensor to the next op of this scope that takes it: x = gantry_add(scope,
+ * gantry_tensor_donate(scope, x), y). When that op returns, whether it succeeded or failed, the
+ * scope no longer owns the tensor. If nothing else refers to the tensor, the op may reuse its
+ * memory for the result.
+ *
+ * Returns tensor. NULL, a tensor of another owner, and a tensor beyond GANTRY_MAX_DONATED stay
+ * as they are; that is no error. */
 GANTRY_API const gantry_tensor_t *gantry_tensor_donate(gantry_scope_t *scope,
                                                        const gantry_tensor_t *tensor);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Status codes: what every Gantry function that does not make a tensor returns.
+/** @file
+ * Status codes: the result of every Gantry function that makes no tensor.
  *
- * The codes are TensorFlow's canonical ones (gantry_status_t, abi_types.h). The text that belongs
- * to the last failure is kept per thread (gantry_last_message) and in the scope in which it
- * happened (gantry_scope_message).
- * Thread-safe. */
+ * The codes are TensorFlow's canonical ones (gantry_status_t, abi_types.h). The text of the
+ * last failure is kept per thread (gantry_last_message), and in the scope in which it happened
+ * (gantry_scope_message). Thread-safe. */
 #ifndef GANTRY_STATUS_H
 #define GANTRY_STATUS_H
 
@@ -15,12 +15,12 @@
 extern "C" {
 #endif
 
-/* The code's name as TensorFlow writes it, e.g. "InvalidArgument"; never NULL. */
+/** The code's name as TensorFlow writes it, such as "InvalidArgument"; never NULL. */
 GANTRY_API const char *gantry_status_name(gantry_status_t status);
 
-/* Text of the last call on the calling thread that failed: "" as long as none has. A call that
- * succeeds leaves it as it is or empties it, and never puts there what it met and got round.
- * Valid until the thread's next call. */
+/** The text of the calling thread's last call that failed; "" before the first. A call that
+ * succeeds leaves the text or empties it; it never stores a problem that it solved. Valid until
+ * the thread's next call. */
 GANTRY_API const char *gantry_last_message(void);
 
 #ifdef __cplusplus

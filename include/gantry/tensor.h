@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors: immutable values on a device. Counted; may be used from any thread.
+/** @file
+ * Tensors: immutable values on a device. Reference-counted; usable from any thread.
  *
- * A gantry_tensor_t * is owned: who has it releases it. A const gantry_tensor_t * is borrowed, most
- * often from the scope that made it and owns one reference; gantry_scope_keep or
- * gantry_tensor_retain make an owned one of it. Reading a tensor waits for the work that makes it
- * and reports what failed on the device. */
+ * A gantry_tensor_t * is owned: whoever has it releases it. A const gantry_tensor_t * is
+ * borrowed, most often from the scope that made it and owns one reference; gantry_scope_keep
+ * and gantry_tensor_retain make an owned one from it. Reading a tensor waits for the work that
+ * computes it, and reports what failed on the device. */
 #ifndef GANTRY_TENSOR_H
 #define GANTRY_TENSOR_H
 
@@ -14,37 +15,44 @@
 extern "C" {
 #endif
 
+/** A tensor. */
 typedef struct gantry_tensor_t gantry_tensor_t;
 
-/* the same object, as an owner sees it */
+/** Adds a reference and returns the same object as an owned one. */
 GANTRY_API gantry_tensor_t *gantry_tensor_retain(const gantry_tensor_t *tensor);
-/* NULL is allowed */
+/** Removes a reference; NULL does no harm. Pending work still runs. */
 GANTRY_API void gantry_tensor_release(gantry_tensor_t *tensor);
 
+/** The type of its elements. */
 GANTRY_API gantry_dtype_t gantry_tensor_dtype(const gantry_tensor_t *tensor);
+/** Its shape; the tensor owns it. */
 GANTRY_API const gantry_shape_t *gantry_tensor_shape(const gantry_tensor_t *tensor);
+/** The number of its elements. */
 GANTRY_API int64_t gantry_tensor_elements(const gantry_tensor_t *tensor);
-/* of its elements, row-major, packed */
+/** The size of its elements, row-major and packed. */
 GANTRY_API size_t gantry_tensor_bytes(const gantry_tensor_t *tensor);
-/* The device whose memory holds it; valid while the runtime is. */
+/** The device whose memory holds it; valid as long as the runtime. */
 GANTRY_API const gantry_logical_device_t *gantry_tensor_device(const gantry_tensor_t *tensor);
 
-/* Copies all elements, row-major, to out. bytes must be gantry_tensor_bytes. Waits. */
+/** Waits for the tensor and copies all its elements, row-major, to out. bytes must be
+ * gantry_tensor_bytes. */
 GANTRY_API gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out,
                                               size_t bytes);
-/* Waits until the work that makes the tensor has ended; its error if it failed. */
+/** Waits until the work that computes the tensor has ended; returns the error if it failed. */
 GANTRY_API gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor);
 
+/** Options of gantry_tensor_format, as numpy.set_printoptions. */
 typedef struct gantry_format_options_t {
-    uint32_t struct_size;
-    int32_t precision;  /* digits after the point at most; 0: 8 */
-    int32_t threshold;  /* elements above which the middle is left out; 0: 1000 */
-    int32_t edge_items; /* 0: 3 */
-    int32_t line_width; /* 0: 75 */
+    uint32_t struct_size; /**< Its sizeof. */
+    int32_t precision;    /**< The most digits after the decimal point; 0: 8. */
+    int32_t threshold;    /**< A tensor with more elements is shown without its middle; 0: 1000. */
+    int32_t edge_items;   /**< Elements shown at each end of a shortened dimension; 0: 3. */
+    int32_t line_width;   /**< Columns of a line; 0: 75. */
 } gantry_format_options_t;
 
-/* NumPy's layout: "[[22. 28.]\n [49. 64.]]". options may be NULL. Text that does not fit is cut;
- * *out_needed (may be NULL) is the whole length without the terminator. Waits. */
+/** Waits for the tensor and formats it as NumPy does: "[[22. 28.]\n [49. 64.]]". options may be
+ * NULL. Text that does not fit is cut; *out_needed (may be NULL) is the whole length without
+ * the terminator. */
 GANTRY_API gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor,
                                                 const gantry_format_options_t *options, char *out,
                                                 size_t out_bytes, size_t *out_needed);

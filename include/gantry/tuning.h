@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was measured on this machine's devices and is used from then on: a text file of the user's,
+/** @file
+ * Tuning records: values measured on this machine's devices, in a text file of the user,
  * GANTRY_TUNING_FILE, which `gantry tune` fills.
  *
- * A record is what was tuned ("cpu.matmul.float32.large"), for which device, and values. The
- * backends read the file once for each runtime, when they first need a record: what is put or
- * removed is seen by runtimes made later. docs/tuning.md tells which records there are. */
+ * A record is a key ("cpu.matmul.float32.large"), a device and values. Backends read the file
+ * once per runtime, when they first need a record, so that later changes only affect later
+ * runtimes. docs/tuning.md lists the records. Thread-safe. */
 #ifndef GANTRY_TUNING_H
 #define GANTRY_TUNING_H
 
@@ -14,39 +15,43 @@
 extern "C" {
 #endif
 
+/** A record of the file. The record and its texts are valid during the visit. */
 typedef struct gantry_tuning_record_t {
-    uint32_t struct_size;
-    uint32_t line;        /* of the file */
-    const char *device;   /* "NVIDIA H200; NVIDIA CUDA 550.54; 132 units; 1 lanes" */
-    const char *what;     /* "clblast.xgemm.float32" */
-    const char *values;   /* "MWG=128 NWG=64": words apart by blanks */
-    const char *measured; /* "2026-11-22T01:02:03Z" */
+    uint32_t struct_size; /**< Its sizeof. */
+    uint32_t line;        /**< Its line in the file. */
+    const char *device;   /**< Its device: "NVIDIA H200; NVIDIA CUDA 550.54; 132 units; 1 lanes". */
+    const char *what;     /**< Its key: "clblast.xgemm.float32". */
+    const char *values;   /**< "MWG=128 NWG=64": words separated by blanks. */
+    const char *measured; /**< When: "2026-11-22T01:02:03Z". */
 } gantry_tuning_record_t;
 
-/* Returns false to end. The record and its texts are valid during the call. */
+/** Visits a record; returns false to end the list. */
 typedef bool (*gantry_tuning_record_fn)(void *user, const gantry_tuning_record_t *record);
 
-/* The file's path, valid as long as the runtime. FailedPrecondition, with the reason, when there
- * is none. */
+/** The file's path, valid as long as the runtime. FailedPrecondition, with the reason, when
+ * there is no file to use. */
 GANTRY_API gantry_status_t gantry_get_tuning_file(gantry_runtime_t *runtime, const char **out_path);
-/* How the file names that device, with a terminator; OutOfRange when it does not fit, 256 bytes
- * always do. Records are for all devices of that name. */
+/** Formats the name that the file uses for a device. Records apply to all devices of that name.
+ * Text that does not fit is cut; 256 bytes always suffice. *out_needed (may be NULL) is the whole
+ * length without the terminator. */
 GANTRY_API gantry_status_t gantry_get_tuning_name(gantry_runtime_t *runtime,
-                                                  const gantry_physical_device_t *device,
-                                                  size_t capacity, char *out_name);
-/* Every record of the file as it is now, of other machines too. No file is no record.
- * FailedPrecondition when it is no tuning file, and the system's reasons. */
+                                                  const gantry_physical_device_t *device, char *out,
+                                                  size_t out_bytes, size_t *out_needed);
+/** Visits every record of the file as it is now, including those of other machines. A missing
+ * file has no records. FailedPrecondition when it is no tuning file; errors of the system are
+ * reported as such. */
 GANTRY_API gantry_status_t gantry_list_tuning(gantry_runtime_t *runtime,
                                               gantry_tuning_record_fn visit, void *user);
-/* Puts a record into the file, in place of an older one. Safe beside other processes that do the
- * same, and when this one is killed. InvalidArgument for texts that cannot be kept,
- * FailedPrecondition where there is no file to be or it is no tuning file, DeadlineExceeded when
- * another process holds it for 10 seconds, PermissionDenied and others of the system. */
+/** Writes a record into the file, in place of an older one. Safe if other processes do the same,
+ * and if this process is killed. InvalidArgument for texts that the file cannot hold;
+ * FailedPrecondition when there is no file to use, or it is no tuning file; DeadlineExceeded
+ * when another process holds it for 10 seconds; PermissionDenied and other errors of the
+ * system. */
 GANTRY_API gantry_status_t gantry_put_tuning(gantry_runtime_t *runtime,
                                              const gantry_physical_device_t *device,
                                              const char *what, const char *values);
-/* Takes out the records of device (NULL: all devices) whose `what` begins with that text (NULL:
- * any). out_removed may be NULL. Fails as gantry_put_tuning. */
+/** Removes the records of a device (NULL: all devices) whose key begins with `what` (NULL: any).
+ * *out_removed (may be NULL) is their number. Fails as gantry_put_tuning does. */
 GANTRY_API gantry_status_t gantry_remove_tuning(gantry_runtime_t *runtime,
                                                 const gantry_physical_device_t *device,
                                                 const char *what, size_t *out_removed);

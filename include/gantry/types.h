@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element types and shapes: the two plain values every other header speaks of. No ownership;
+/** @file
+ * Element types and shapes, the two plain values that all other headers use. No ownership;
  * thread-safe. */
 #ifndef GANTRY_TYPES_H
 #define GANTRY_TYPES_H
@@ -16,21 +17,25 @@
 extern "C" {
 #endif
 
-/* NumPy's name ("float32", "bool"); "invalid" for no type. */
+/** NumPy's name of a type: "float32", "bool"; "invalid" for no type. */
 GANTRY_API const char *gantry_dtype_name(gantry_dtype_t dtype);
-/* Bytes of one element; 0 for no type. */
+/** Bytes of one element; 0 for no type. */
 GANTRY_API size_t gantry_dtype_size(gantry_dtype_t dtype);
-/* The type named by NumPy's or TensorFlow's name ("float", "float32", "double"...);
- * GANTRY_DTYPE_NONE when unknown. */
+/** The type with this name, NumPy's or TensorFlow's: "float", "float32", "double";
+ * GANTRY_DTYPE_NONE if unknown. */
 GANTRY_API gantry_dtype_t gantry_dtype_from_name(const char *name);
 
-/* Row-major. rank 0 is a scalar; a dimension of 0 makes the tensor empty. */
+/** A shape, row-major. Rank 0 is a scalar; a dimension of 0 makes the tensor empty. The struct
+ * does not grow. */
 typedef struct gantry_shape_t {
-    int32_t rank;
-    int64_t dims[GANTRY_MAX_RANK];
+    int32_t rank;                  /**< The number of dimensions. */
+    int64_t dims[GANTRY_MAX_RANK]; /**< The dimensions, the slowest first. */
 } gantry_shape_t;
 
-/* GANTRY_SHAPE(2, 3): a shape by value. C has compound literals for it, C++ (from C++11 on) a
+/** @def GANTRY_SCALAR
+ * The shape of a scalar, by value. */
+/** @def GANTRY_SHAPE
+ * A shape by value: GANTRY_SHAPE(2, 3). C uses a compound literal, C++ (from C++11 on) a
  * function. */
 #ifdef __cplusplus
 extern "C++" {
@@ -48,13 +53,13 @@ constexpr gantry_shape_t gantry_shape_of_dims(Dims... dims) {
 #define GANTRY_SCALAR ((gantry_shape_t){.rank = 0})
 #endif
 
-/* Number of elements; -1 when a dimension is negative, rank is out of range, the product
+/** The number of elements; -1 when a dimension is negative, rank is out of range, the product
  * overflows int64, or shape is NULL. */
 GANTRY_API int64_t gantry_shape_elements(const gantry_shape_t *shape);
-/* A NULL equals nothing. */
+/** Compares two shapes; NULL equals nothing. */
 GANTRY_API bool gantry_shape_equal(const gantry_shape_t *a, const gantry_shape_t *b);
-/* Writes "[2,3]" and returns the length it needs (as snprintf): "" and 0 for NULL. out NULL: the
- * length only. */
+/** Writes "[2,3]" and returns its length without the terminator, as snprintf; "" and 0 for NULL.
+ * out may be NULL. */
 GANTRY_API size_t gantry_shape_format(const gantry_shape_t *shape, char *out, size_t out_bytes);
 
 #ifdef __cplusplus

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables: values that change, on the device where they were made. Ops on them run there.
+/** @file
+ * Variables: values that change, on the device where they were created. Ops on them run there.
  *
- * Counted; released by whoever created it. Integer variables other than int64 live on the CPU (as
- * in TensorFlow), and so do those of a type that the device does not compute with.
- * Thread-safe: an assignment is seen whole or not at all. */
+ * Reference-counted; whoever created a variable releases it. Integer variables other than int64
+ * live on the CPU, as in TensorFlow; so do variables of a type that the device does not compute
+ * with. Thread-safe: a read sees an assignment as a whole or not at all. */
 #ifndef GANTRY_VARIABLE_H
 #define GANTRY_VARIABLE_H
 
@@ -13,30 +14,38 @@
 extern "C" {
 #endif
 
+/** A variable. Whoever created it releases it. */
 typedef struct gantry_variable_t gantry_variable_t;
 
-/* Placed by the scope's device; holds initial's value. NULL after an error (kept by the scope).
- * name may be NULL. */
+/** Creates a variable on the scope's device, with initial's value. name may be NULL. Returns
+ * NULL after an error, which the scope keeps. */
 GANTRY_API gantry_variable_t *gantry_variable_create(gantry_scope_t *scope,
                                                      const gantry_tensor_t *initial,
                                                      const char *name);
-GANTRY_API void gantry_variable_release(gantry_variable_t *variable); /* NULL is allowed */
+/** Releases a variable; NULL does no harm. */
+GANTRY_API void gantry_variable_release(gantry_variable_t *variable);
 
+/** The type of its elements. */
 GANTRY_API gantry_dtype_t gantry_variable_dtype(const gantry_variable_t *variable);
+/** Its shape; the variable owns it. */
 GANTRY_API const gantry_shape_t *gantry_variable_shape(const gantry_variable_t *variable);
+/** The device where it lives; valid as long as the runtime. */
 GANTRY_API const gantry_logical_device_t *gantry_variable_device(const gantry_variable_t *variable);
+/** Its name, "" without one; the variable owns it. */
 GANTRY_API const char *gantry_variable_name(const gantry_variable_t *variable);
 
-/* The present value, as a tensor of the scope that later assignments do not change. */
+/** Its value now, as a tensor of the scope. Later assignments do not change that tensor. */
 GANTRY_API const gantry_tensor_t *gantry_variable_read(gantry_scope_t *scope,
                                                        gantry_variable_t *variable);
-/* value has the variable's type and shape; all return the scope's status. */
+/** Replaces the value. value has the variable's type and shape. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_variable_assign(gantry_scope_t *scope,
                                                   gantry_variable_t *variable,
                                                   const gantry_tensor_t *value);
+/** Adds a tensor of its type and shape to the value. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_variable_assign_add(gantry_scope_t *scope,
                                                       gantry_variable_t *variable,
                                                       const gantry_tensor_t *value);
+/** Subtracts a tensor of its type and shape from the value. Returns the scope's status. */
 GANTRY_API gantry_status_t gantry_variable_assign_sub(gantry_scope_t *scope,
                                                       gantry_variable_t *variable,
                                                       const gantry_tensor_t *value);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library's version, at compile time and at run time. */
+/** @file
+ * The library's version, at compile time and at run time. */
 #ifndef GANTRY_VERSION_H
 #define GANTRY_VERSION_H
 
@@ -9,12 +10,16 @@
 extern "C" {
 #endif
 
+/** Changes when programs must change. */
 #define GANTRY_VERSION_MAJOR 0
+/** Changes with new functions and fields. */
 #define GANTRY_VERSION_MINOR 1
+/** Changes with corrections. */
 #define GANTRY_VERSION_PATCH 0
+/** The version of the headers as a text. */
 #define GANTRY_VERSION "0.1.0"
 
-/* GANTRY_VERSION of the library that runs. */
+/** The version of the library at run time, to be compared with GANTRY_VERSION. */
 GANTRY_API const char *gantry_version(void);
 
 #ifdef __cplusplus

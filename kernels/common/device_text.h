@@ -2,8 +2,8 @@
 /* The device text of the portable pack: the build turns each kernels/X.cl into `const char
  * gantry__text_X[]`, a NUL-terminated string.
  *
- * A program's parts, in this order: constants (of abi_types.h), dialect, launch, types,
- * [math_float32, math_float64], the family's own text.
+ * A program's parts, in this order: constants (of abi_types.h), dialect, launch,
+ * type_table (of ops/types.def), types, [math_float32, math_float64], the family's own text.
  * Owner: constant data of the library. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_DEVICE_TEXT_H
 #define GANTRY_KERNELS_DEVICE_TEXT_H
@@ -15,16 +15,16 @@ extern const char gantry__text_constants[];
 /* `extern const char gantry__text_X[];` for each kernels/<family>/X.cl, made by the build. */
 #include "kernels/common/device_texts.inc"
 
-/* Defines the program `variable`, of these parts after the four that all have. */
-#define GANTRY_K_PROGRAM(variable, label_, ...)                                                  \
-    static const char *const variable##_parts[] = {gantry__text_constants, gantry__text_dialect, \
-                                                   gantry__text_launch, gantry__text_types,      \
-                                                   __VA_ARGS__};                                 \
-    static const gantry_program_source_t variable = {                                            \
-        .struct_size = sizeof(gantry_program_source_t),                                          \
-        .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,                                \
-        .label = label_,                                                                         \
-        .parts = variable##_parts,                                                               \
+/* Defines the program `variable`, of these parts after the five that all have. */
+#define GANTRY_K_PROGRAM(variable, label_, ...)                             \
+    static const char *const variable##_parts[] = {                         \
+        gantry__text_constants,  gantry__text_dialect, gantry__text_launch, \
+        gantry__text_type_table, gantry__text_types,   __VA_ARGS__};        \
+    static const gantry_program_source_t variable = {                       \
+        .struct_size = sizeof(gantry_program_source_t),                     \
+        .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,           \
+        .label = label_,                                                    \
+        .parts = variable##_parts,                                          \
         .part_count = GANTRY_K_COUNT_OF(variable##_parts)}
 
 #endif

@@ -24,9 +24,9 @@
  *   GANTRY_AS_FLOAT, _DOUBLE   the GANTRY_F32, GANTRY_F64 that has these bits
  *   GANTRY_SQRT_F32, _F64      the correctly rounded square root
  *   GANTRY_MUL_HIGH_U32(a, b)  the upper half of the 64-bit product of two GANTRY_U32
- *   GANTRY_ANY(condition)      may leave out what only lanes with the condition need: 0 only if no
- *                              lane has it. In C always 1, so that there is no branch in a loop
- *                              which is to become vector code
+ *   GANTRY_ANY_LANE(condition) 0 only if no lane has the condition: a text may then skip what such
+ *                              lanes need. In C always 1: a branch would keep the loop from becoming
+ *                              vector code
  *   GANTRY_PREFETCH(address)   prefetches the memory at an address (a ulong), which need not be
  *   GANTRY_PREFETCH_FOR_WRITE(address)   mapped; the second one for a write. Processors only:
  *                              nothing where a compiler cannot say it (SPIR) or a card runs it
@@ -70,16 +70,16 @@
 #define GANTRY_SQRT_F32(x) sqrt((GANTRY_F32)(x))
 #define GANTRY_MUL_HIGH_U32(a, b) mul_hi((GANTRY_U32)(a), (GANTRY_U32)(b))
 #if defined(GANTRY_MATH_LANES)
-#define GANTRY_ANY(condition) any(condition)
+#define GANTRY_ANY_LANE(condition) any(condition)
 #if defined(__has_builtin)
 /* one instruction, where PoCL's any() looks at lane after lane */
 #if __has_builtin(__builtin_reduce_or)
-#undef GANTRY_ANY
-#define GANTRY_ANY(condition) (__builtin_reduce_or(condition) != 0)
+#undef GANTRY_ANY_LANE
+#define GANTRY_ANY_LANE(condition) (__builtin_reduce_or(condition) != 0)
 #endif
 #endif
 #else
-#define GANTRY_ANY(condition) (condition)
+#define GANTRY_ANY_LANE(condition) (condition)
 #endif
 
 /* `name`, the vector type V_ where its elements T_ may lie in memory: PoCL's vstore makes
@@ -126,7 +126,7 @@ typedef unsigned long long gantry__cuda_ulong_t;
 #define GANTRY_AS_DOUBLE(bits) __longlong_as_double((long long)(bits))
 #define GANTRY_SQRT_F32(x) __fsqrt_rn(x)
 #define GANTRY_MUL_HIGH_U32(a, b) __umulhi(a, b)
-#define GANTRY_ANY(condition) (condition)
+#define GANTRY_ANY_LANE(condition) (condition)
 #define GANTRY_SQRT_F64(x) __dsqrt_rn(x)
 
 #else
@@ -180,7 +180,7 @@ typedef uint64_t ulong;
 #define GANTRY_AS_DOUBLE(bits) gantry__double_of_bits(bits)
 #define GANTRY_SQRT_F32(x) sqrtf(x)
 #define GANTRY_MUL_HIGH_U32(a, b) ((uint)(((ulong)(a) * (ulong)(b)) >> 32))
-#define GANTRY_ANY(condition) 1
+#define GANTRY_ANY_LANE(condition) 1
 #define GANTRY_SQRT_F64(x) sqrt(x)
 
 GANTRY_FN uint gantry__bits_of_float(float x) {

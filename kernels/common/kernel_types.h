@@ -12,52 +12,22 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Short names of element types, by which the preprocessor makes code per type (types.cl), and their
- * numbers. */
+/* Short names of element types, by which the preprocessor makes code per type (types.cl), their
+ * numbers GANTRY_ID_name, and sets of types as lists, GANTRY_SET(ROW) with ROW(short name) each. */
+#include "ops/type_sets.inc"
 #define GANTRY_ID_none 0
-#define GANTRY_ID_f32 GANTRY_FLOAT32
-#define GANTRY_ID_f64 GANTRY_FLOAT64
-#define GANTRY_ID_bf16 GANTRY_BFLOAT16
-#define GANTRY_ID_f16 GANTRY_FLOAT16
-#define GANTRY_ID_i8 GANTRY_INT8
-#define GANTRY_ID_i16 GANTRY_INT16
-#define GANTRY_ID_i32 GANTRY_INT32
-#define GANTRY_ID_i64 GANTRY_INT64
-#define GANTRY_ID_u8 GANTRY_UINT8
-#define GANTRY_ID_u16 GANTRY_UINT16
-#define GANTRY_ID_u32 GANTRY_UINT32
-#define GANTRY_ID_u64 GANTRY_UINT64
-#define GANTRY_ID_b8 GANTRY_BOOL
-
-/* The sets of abi_types.h as lists, ROW(short name) each. */
 #define GANTRY_NO_TYPES(ROW)
-#define GANTRY_FLOATS(ROW) ROW(f32) ROW(f64)
-#define GANTRY_HALVES(ROW) ROW(bf16) ROW(f16)
-#define GANTRY_FLOATING(ROW) GANTRY_FLOATS(ROW) GANTRY_HALVES(ROW)
-#define GANTRY_INTS(ROW) ROW(i32) ROW(i64)
-#define GANTRY_OTHER_INTEGERS(ROW) ROW(i8) ROW(i16) ROW(u8) ROW(u16) ROW(u32) ROW(u64)
-#define GANTRY_INTEGERS(ROW) GANTRY_INTS(ROW) GANTRY_OTHER_INTEGERS(ROW)
-#define GANTRY_NUMBERS(ROW) GANTRY_FLOATS(ROW) GANTRY_INTS(ROW)
-#define GANTRY_NUMBERS_BOOL(ROW) GANTRY_NUMBERS(ROW) ROW(b8)
-#define GANTRY_NUMERIC(ROW) GANTRY_FLOATING(ROW) GANTRY_INTEGERS(ROW)
-#define GANTRY_NUMERIC_BOOL(ROW) GANTRY_NUMERIC(ROW) ROW(b8)
 /* One type of each size, for bits that are moved: gantry__k_twin. */
 #define GANTRY_BY_SIZE(ROW) ROW(b8) ROW(u16) ROW(i32) ROW(i64)
 /* Floating types, and of integers, whose sums wrap alike, one of each size. */
 #define GANTRY_WRAPPING(ROW) GANTRY_FLOATING(ROW) ROW(u8) ROW(u16) ROW(i32) ROW(i64)
-
-#define GANTRY_BIT_OF(name) | GANTRY_DTYPE_BIT(GANTRY_ID_##name)
-_Static_assert((0 GANTRY_FLOATING(GANTRY_BIT_OF)) == GANTRY_DTYPES_FLOATING, "floating types");
-_Static_assert((0 GANTRY_INTEGERS(GANTRY_BIT_OF)) == GANTRY_DTYPES_INTEGERS, "integers");
-_Static_assert((0 GANTRY_NUMBERS(GANTRY_BIT_OF)) == GANTRY_DTYPES_NUMBERS, "numbers");
-_Static_assert((0 GANTRY_NUMERIC_BOOL(GANTRY_BIT_OF)) == GANTRY_DTYPES_NUMERIC_BOOL, "all types");
 
 /* The type's short name; "none" of a type that no program computes with. */
 static inline const char *gantry__k_short_name(int32_t dtype) {
     switch (dtype) {
 #define GANTRY_NAME_CASE(name) \
     case GANTRY_ID_##name: return #name;
-        GANTRY_NUMERIC_BOOL(GANTRY_NAME_CASE)
+        GANTRY_COMPUTED(GANTRY_NAME_CASE)
 #undef GANTRY_NAME_CASE
         default: return "none";
     }

@@ -117,12 +117,39 @@ static inline int32_t gantry__k_fault(gantry_op_call_t *call, const gantry_fault
     return status;
 }
 
-/* Launches at least `items` work-items in groups of `local`; the text's tail test drops those
- * beyond. */
-static inline int32_t gantry__k_launch_1d(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
-                                          uint64_t items, uint32_t local,
-                                          const gantry_launch_arg_t *args, uint32_t arg_count) {
-    uint64_t groups = (items + local - 1) / local;
+/* Work-items that a group of this kernel may have. A driver may allow a kernel fewer than the device
+ * has, by the registers that it takes. */
+static inline uint32_t gantry__k_group_limit(gantry_op_call_t *call,
+                                             gantry_backend_kernel_t *kernel) {
+    const gantry_call_services_t *services = call->services;
+    const uint32_t most = call->device_info->max_work_group_size;
+    gantry_kernel_info_t info = {.struct_size = sizeof info};
+
+    if (services->struct_size <= offsetof(gantry_call_services_t, kernel_info) ||
+        services->kernel_info == NULL || services->kernel_info(call, kernel, &info) != GANTRY_OK) {
+        return most;
+    }
+    return info.max_work_group_size != 0 && info.max_work_group_size < most
+               ? info.max_work_group_size
+               : most;
+}
+
+/* The same of a kernel that takes groups of any power of two from GANTRY_K_LOCAL to `local`. */
+static inline uint32_t gantry__k_local_within(gantry_op_call_t *call,
+                                              gantry_backend_kernel_t *kernel, uint32_t local) {
+    const uint32_t most = local > GANTRY_K_LOCAL ? gantry__k_group_limit(call, kernel) : local;
+
+    while (local > GANTRY_K_LOCAL && local > most) {
+        local /= 2;
+    }
+    return local;
+}
+
+/* Launches groups of `local`, a number that the kernel's text relies on. */
+static inline int32_t gantry__k_launch_groups(gantry_op_call_t *call,
+                                              gantry_backend_kernel_t *kernel, uint64_t groups,
+                                              uint32_t local, const gantry_launch_arg_t *args,
+                                              uint32_t arg_count) {
     gantry_launch_t launch = {.struct_size = sizeof launch,
                               .dimensions = 1,
                               .global_size = {groups * local, 1, 1},
@@ -130,6 +157,16 @@ static inline int32_t gantry__k_launch_1d(gantry_op_call_t *call, gantry_backend
                               .args = args,
                               .arg_count = arg_count};
     return call->services->launch(call, kernel, &launch);
+}
+
+/* Launches at least `items` work-items in groups of `local`, or of as many as the kernel may have;
+ * the text's tail test drops those beyond. */
+static inline int32_t gantry__k_launch_1d(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
+                                          uint64_t items, uint32_t local,
+                                          const gantry_launch_arg_t *args, uint32_t arg_count) {
+    const uint32_t fit = gantry__k_local_within(call, kernel, local);
+
+    return gantry__k_launch_groups(call, kernel, (items + fit - 1) / fit, fit, args, arg_count);
 }
 
 #endif

@@ -3,7 +3,8 @@
  * A program's build options name its types: -DGANTRY_T=bf16 gives T; GANTRY_S and GANTRY_I, where a
  * kernel has a second (source, output) or an index type, give S and I. C code sets the same names
  * by #define before it includes a family's text, once per type (each_type.h): everything that
- * depends on them here is a macro. Comes after dialect.cl.
+ * depends on them here is a macro. Comes after dialect.cl and type_table.cl, which the build makes
+ * from ops/types.def: a line for each type of all that is pasted together here.
  *
  *   U   T's twin in which arithmetic wraps: unsigned, of 32 bits at least, for integers; float for
  *       halves; else T
@@ -18,6 +19,10 @@
 #ifndef GANTRY_TYPES_CL
 #define GANTRY_TYPES_CL
 
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+#include "kernels/common/type_table.cl"
+#endif
+
 #define GANTRY_PASTE_TOKENS(a, b) a##b
 #define GANTRY_PASTE(a, b) GANTRY_PASTE_TOKENS(a, b)
 
@@ -25,19 +30,6 @@
  * two others a word that it does not know, which #if takes for 0. */
 #define GANTRY_SAME_TOKENS(a, b) GANTRY_SAME_##a##_##b
 #define GANTRY_SAME(a, b) GANTRY_SAME_TOKENS(a, b)
-#define GANTRY_SAME_f32_f32 1
-#define GANTRY_SAME_f64_f64 1
-#define GANTRY_SAME_i32_i32 1
-#define GANTRY_SAME_u8_u8 1
-#define GANTRY_SAME_i16_i16 1
-#define GANTRY_SAME_i8_i8 1
-#define GANTRY_SAME_i64_i64 1
-#define GANTRY_SAME_b8_b8 1
-#define GANTRY_SAME_bf16_bf16 1
-#define GANTRY_SAME_u16_u16 1
-#define GANTRY_SAME_f16_f16 1
-#define GANTRY_SAME_u32_u32 1
-#define GANTRY_SAME_u64_u64 1
 
 #define GANTRY_T_IS(name) GANTRY_SAME(GANTRY_T, name)
 #define GANTRY_S_IS(name) GANTRY_SAME(GANTRY_S, name)
@@ -45,27 +37,6 @@
 #if defined(__OPENCL_VERSION__) && defined(cl_khr_fp64) && (GANTRY_T_IS(f64) || GANTRY_S_IS(f64))
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
-
-/* T, U and C of each type. */
-#define GANTRY_TYPE(name, type, wraps, computed) \
-    typedef type gantry__type_##name;            \
-    typedef wraps gantry__wraps_##name;          \
-    typedef computed gantry__computed_##name
-GANTRY_TYPE(f32, float, float, float);
-#if GANTRY_HAS_FLOAT64
-GANTRY_TYPE(f64, double, double, double);
-#endif
-GANTRY_TYPE(bf16, ushort, float, float);
-GANTRY_TYPE(f16, ushort, float, float);
-GANTRY_TYPE(i8, signed char, uint, signed char);
-GANTRY_TYPE(i16, short, uint, short);
-GANTRY_TYPE(i32, int, uint, int);
-GANTRY_TYPE(i64, GANTRY_LONG, ulong, GANTRY_LONG);
-GANTRY_TYPE(u8, uchar, uint, uchar);
-GANTRY_TYPE(u16, ushort, uint, ushort);
-GANTRY_TYPE(u32, uint, uint, uint);
-GANTRY_TYPE(u64, ulong, ulong, ulong);
-GANTRY_TYPE(b8, uchar, uchar, uchar);
 
 #define T GANTRY_PASTE(gantry__type_, GANTRY_T)
 #define U GANTRY_PASTE(gantry__wraps_, GANTRY_T)
@@ -77,16 +48,6 @@ GANTRY_TYPE(b8, uchar, uchar, uchar);
 #define GANTRY_T_OF_BITS(bits) GANTRY_PASTE(gantry__of_bits_, GANTRY_T)(bits)
 #define gantry__of_bits_f32(bits) GANTRY_AS_FLOAT((uint)(bits))
 #define gantry__of_bits_f64(bits) GANTRY_AS_DOUBLE(bits)
-#define gantry__of_bits_i32(bits) ((int)(bits))
-#define gantry__of_bits_u8(bits) ((uchar)(bits))
-#define gantry__of_bits_i16(bits) ((short)(bits))
-#define gantry__of_bits_i8(bits) ((signed char)(bits))
-#define gantry__of_bits_i64(bits) ((GANTRY_LONG)(bits))
-#define gantry__of_bits_bf16(bits) ((ushort)(bits))
-#define gantry__of_bits_u16(bits) ((ushort)(bits))
-#define gantry__of_bits_f16(bits) ((ushort)(bits))
-#define gantry__of_bits_u32(bits) ((uint)(bits))
-#define gantry__of_bits_u64(bits) (bits)
 
 /* Any T as the type C that it is computed in, and back, rounded; any S likewise.
  * Comes to use after half.cl. */
@@ -94,53 +55,13 @@ GANTRY_TYPE(b8, uchar, uchar, uchar);
 #define GANTRY_WIDEN_S(x) GANTRY_PASTE(gantry__widen_, GANTRY_S)(x)
 #define GANTRY_NARROW(x) GANTRY_PASTE(gantry__narrow_, GANTRY_T)(x)
 
-#define gantry__widen_f32(x) (x)
-#define gantry__widen_f64(x) (x)
-#define gantry__widen_i32(x) (x)
-#define gantry__widen_u8(x) (x)
-#define gantry__widen_i16(x) (x)
-#define gantry__widen_i8(x) (x)
-#define gantry__widen_i64(x) (x)
-#define gantry__widen_b8(x) (x)
-#define gantry__widen_bf16(x) gantry__bf16_to_f32(x)
-#define gantry__widen_u16(x) (x)
-#define gantry__widen_f16(x) gantry__f16_to_f32(x)
-#define gantry__widen_u32(x) (x)
-#define gantry__widen_u64(x) (x)
-
-#define gantry__narrow_f32(x) (x)
-#define gantry__narrow_f64(x) (x)
-#define gantry__narrow_i32(x) (x)
-#define gantry__narrow_u8(x) (x)
-#define gantry__narrow_i16(x) (x)
-#define gantry__narrow_i8(x) (x)
-#define gantry__narrow_i64(x) (x)
-#define gantry__narrow_b8(x) (x)
-#define gantry__narrow_bf16(x) gantry__f32_to_bf16(x)
-#define gantry__narrow_u16(x) (x)
-#define gantry__narrow_f16(x) gantry__f32_to_f16(x)
-#define gantry__narrow_u32(x) (x)
-#define gantry__narrow_u64(x) (x)
-
 /* Classes of types. */
 #define GANTRY_CLASS_FLOAT 1
 #define GANTRY_CLASS_HALF 2
 #define GANTRY_CLASS_SIGNED 3
 #define GANTRY_CLASS_UNSIGNED 4
 #define GANTRY_CLASS_BOOL 5
-#define GANTRY_CLASS_OF_f32 GANTRY_CLASS_FLOAT
-#define GANTRY_CLASS_OF_f64 GANTRY_CLASS_FLOAT
-#define GANTRY_CLASS_OF_bf16 GANTRY_CLASS_HALF
-#define GANTRY_CLASS_OF_f16 GANTRY_CLASS_HALF
-#define GANTRY_CLASS_OF_i8 GANTRY_CLASS_SIGNED
-#define GANTRY_CLASS_OF_i16 GANTRY_CLASS_SIGNED
-#define GANTRY_CLASS_OF_i32 GANTRY_CLASS_SIGNED
-#define GANTRY_CLASS_OF_i64 GANTRY_CLASS_SIGNED
-#define GANTRY_CLASS_OF_u8 GANTRY_CLASS_UNSIGNED
-#define GANTRY_CLASS_OF_u16 GANTRY_CLASS_UNSIGNED
-#define GANTRY_CLASS_OF_u32 GANTRY_CLASS_UNSIGNED
-#define GANTRY_CLASS_OF_u64 GANTRY_CLASS_UNSIGNED
-#define GANTRY_CLASS_OF_b8 GANTRY_CLASS_BOOL
+#define GANTRY_CLASS_COMPLEX 6
 #define GANTRY_CLASS_OF(name) GANTRY_PASTE(GANTRY_CLASS_OF_, name)
 
 #define GANTRY_T_IS_FLOAT (GANTRY_CLASS_OF(GANTRY_T) == GANTRY_CLASS_FLOAT)
@@ -156,6 +77,11 @@ GANTRY_TYPE(b8, uchar, uchar, uchar);
 #define GANTRY_S_IS_UNSIGNED (GANTRY_CLASS_OF(GANTRY_S) == GANTRY_CLASS_UNSIGNED)
 #define GANTRY_S_IS_BOOL (GANTRY_CLASS_OF(GANTRY_S) == GANTRY_CLASS_BOOL)
 #define GANTRY_S_IS_INT (GANTRY_S_IS_SIGNED || GANTRY_S_IS_UNSIGNED)
+
+/* name_1 if the set has T, else name_0. C only: device programs do not have ops/type_sets.inc. */
+#define GANTRY_IF_SET_HAS(set, type, name) \
+    GANTRY_PASTE(name##_, GANTRY_PASTE(GANTRY_##set##_HAS_, type))
+#define GANTRY_IF_SET_HAS_T(set, name) GANTRY_IF_SET_HAS(set, GANTRY_T, name)
 
 /* Of a type that is known when the kernel runs, as the number of abi_types.h. */
 #define GANTRY_ID_IS_SIGNED(id) \

@@ -15,9 +15,7 @@ typedef struct element_op_t {
 
 static const gantry__cpu_loops_t *elementwise_cpu_find_loops(const gantry_op_call_t *call,
                                                              uint32_t row, uint32_t column) {
-    const gantry__cpu_loops_t *table = GANTRY_CPU_PICK(call->device->simd_level, element_loops)();
-
-    return &table[row * GANTRY_CPU_TYPES + column];
+    return &GANTRY_CPU_PICK(call->device->simd_level, element_loops)(column)[row];
 }
 
 void gantry__cpu_map_find(gantry__cpu_map_t *map, const gantry_op_call_t *call, uint32_t row) {
@@ -31,16 +29,14 @@ void gantry__cpu_map_find(gantry__cpu_map_t *map, const gantry_op_call_t *call, 
     if (column < GANTRY_CPU_TYPES) {
         map->loops = elementwise_cpu_find_loops(call, row, column);
         map->loop = map->loops->dense;
-    } else if (column < GANTRY_CPU_INTEGERS_END) {
-        map->loop = GANTRY_CPU_PICK(level, integer_loop)(row, column - GANTRY_CPU_TYPES);
+    } else if (column < GANTRY_CPU_RARE_END) {
+        map->loop = GANTRY_CPU_PICK(level, dense_loop)(row, column);
     } else {
-        map->loop =
-            elementwise_cpu_find_loops(call, row, gantry__cpu_type_column(GANTRY_FLOAT32))->dense;
-        map->widen = GANTRY_CPU_PICK(level, convert_loop)(
-            column, gantry__cpu_type_column(GANTRY_FLOAT32), 0);
-        map->narrow = out_dtype != dtype ? NULL
-                                         : GANTRY_CPU_PICK(level, convert_loop)(
-                                               gantry__cpu_type_column(GANTRY_FLOAT32), column, 0);
+        map->loop = elementwise_cpu_find_loops(call, row, GANTRY_CPU_COLUMN_f32)->dense;
+        map->widen = GANTRY_CPU_PICK(level, convert_loop)(column, GANTRY_CPU_COLUMN_f32, 0);
+        map->narrow = out_dtype != dtype
+                          ? NULL
+                          : GANTRY_CPU_PICK(level, convert_loop)(GANTRY_CPU_COLUMN_f32, column, 0);
     }
 }
 

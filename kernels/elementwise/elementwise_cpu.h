@@ -22,38 +22,30 @@ typedef struct gantry__cpu_loops_t {
     gantry__cpu_loop_fn x_scalar; /* x[0], y[i] */
 } gantry__cpu_loops_t;
 
-/* Order of the columns of the loop tables: the types that have all forms of loops, the integers
- * that have the dense one alone, and the halves, which are computed in float32's loops. */
+/* Columns of the loop tables: first the types that have all forms of loops, then those that have
+ * the dense one alone, then the halves, which are computed in float32's loops. */
+#define GANTRY_CPU_COLUMN(type) GANTRY_CPU_COLUMN_##type,
 enum {
-    GANTRY_CPU_TYPES = 5,
-    GANTRY_CPU_RARE_TYPES = 6,
-    GANTRY_CPU_INTEGERS_END = GANTRY_CPU_TYPES + GANTRY_CPU_RARE_TYPES,
-    GANTRY_CPU_ALL_TYPES = GANTRY_CPU_INTEGERS_END + 2
+    GANTRY_NUMBERS_BOOL(GANTRY_CPU_COLUMN) GANTRY_CPU_TYPES,
+    GANTRY_CPU_COLUMN_BEFORE_RARE = GANTRY_CPU_TYPES - 1,
+    GANTRY_RARE(GANTRY_CPU_COLUMN) GANTRY_CPU_RARE_END,
+    GANTRY_CPU_COLUMN_BEFORE_HALVES = GANTRY_CPU_RARE_END - 1,
+    GANTRY_HALVES(GANTRY_CPU_COLUMN) GANTRY_CPU_ALL_TYPES
 };
 
 static inline uint32_t gantry__cpu_type_column(int32_t dtype) {
+#define GANTRY_CPU_COLUMN_CASE(type) \
+    case GANTRY_ID_##type: return GANTRY_CPU_COLUMN_##type;
     switch (dtype) {
-        case GANTRY_FLOAT32: return 0;
-        case GANTRY_FLOAT64: return 1;
-        case GANTRY_INT32: return 2;
-        case GANTRY_INT64: return 3;
-        case GANTRY_INT8: return 5;
-        case GANTRY_INT16: return 6;
-        case GANTRY_UINT8: return 7;
-        case GANTRY_UINT16: return 8;
-        case GANTRY_UINT32: return 9;
-        case GANTRY_UINT64: return 10;
-        case GANTRY_FLOAT16: return 11;
-        case GANTRY_BFLOAT16: return 12;
-        default: return 4;
+        GANTRY_COMPUTED(GANTRY_CPU_COLUMN_CASE)
+        default: return GANTRY_CPU_COLUMN_b8;
     }
 }
 
-/* The table, GANTRY_CPU_TYPES loops for each line of ops/elementwise.def. */
-GANTRY_CPU_DECLARE(const gantry__cpu_loops_t *, element_loops, (void));
-/* The dense loop for one of the rare integers, column 0 being int8; NULL: the op does not have
- * this type. */
-GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, integer_loop, (uint32_t row, uint32_t column));
+/* The loops of every op of ops/elementwise.def for the type of a column below GANTRY_CPU_TYPES. */
+GANTRY_CPU_DECLARE(const gantry__cpu_loops_t *, element_loops, (uint32_t column));
+/* The dense loop for a rare type, by its column; NULL: the op does not have this type. */
+GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, dense_loop, (uint32_t row, uint32_t column));
 /* x of type `from` to out of type `to`, columns; truncate: see kernels/elementwise/cast.cl. NULL:
  * by way of another type, see gantry__cpu_convert. */
 GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, convert_loop,

@@ -44,12 +44,11 @@ RANGE(u64, uint64_t, uint64_t)
 RANGE_HALF(f16)
 RANGE_HALF(bf16)
 
+#define RANGE_COLUMN(type) [GANTRY_CPU_COLUMN_##type] = range_##type,
 void GANTRY_CPU_NAME(range_loop)(uint32_t column, const void *start, const void *delta,
                                  int64_t begin, void *out, int64_t count) {
     static void (*const loops[GANTRY_CPU_ALL_TYPES])(const void *, const void *, int64_t, void *,
-                                                     int64_t) = {
-        range_f32, range_f64, range_i32, range_i64, NULL,      range_i8,  range_i16,
-        range_u8,  range_u16, range_u32, range_u64, range_f16, range_bf16};
+                                                     int64_t) = {GANTRY_NUMERIC(RANGE_COLUMN)};
 
     loops[column](start, delta, begin, out, count);
 }
@@ -149,51 +148,58 @@ CONVERT(f64, double, u64, uint64_t, gantry__f64_to_u64(x))
 /* What pictures are made of. */
 CONVERT(u8, uint8_t, f32, float, x)
 
-/* Columns as in gantry__cpu_type_column. */
-enum { F32, F64, I32, I64, B8, I8, I16, U8, U16, U32, U64, F16, BF16 };
-
-#define CONVERT_ROW(from)                                                                         \
-    {                                                                                             \
-        [F32] = convert_##from##_f32, [F64] = convert_##from##_f64, [I32] = convert_##from##_i32, \
-        [I64] = convert_##from##_i64, [B8] = convert_##from##_b8, [F16] = convert_##from##_f16,   \
-        [BF16] = convert_##from##_bf16                                                            \
+#define CONVERT_ROW(from)                                \
+    {                                                    \
+        [GANTRY_CPU_COLUMN_f32] = convert_##from##_f32,  \
+        [GANTRY_CPU_COLUMN_f64] = convert_##from##_f64,  \
+        [GANTRY_CPU_COLUMN_i32] = convert_##from##_i32,  \
+        [GANTRY_CPU_COLUMN_i64] = convert_##from##_i64,  \
+        [GANTRY_CPU_COLUMN_b8] = convert_##from##_b8,    \
+        [GANTRY_CPU_COLUMN_f16] = convert_##from##_f16,  \
+        [GANTRY_CPU_COLUMN_bf16] = convert_##from##_bf16 \
     }
 
 /* NULL where nothing is cut off. */
 static gantry__cpu_loop_fn truncating_loop(uint32_t from, uint32_t to) {
     static const gantry__cpu_loop_fn loops[2][GANTRY_CPU_ALL_TYPES] = {
-        [F32] = {[F16] = convert_f32_f16_truncated, [BF16] = convert_f32_bf16_truncated},
-        [F64] = {[F32] = convert_f64_f32_truncated, [F16] = convert_f64_f16_truncated}};
+        [GANTRY_CPU_COLUMN_f32] = {[GANTRY_CPU_COLUMN_f16] = convert_f32_f16_truncated,
+                                   [GANTRY_CPU_COLUMN_bf16] = convert_f32_bf16_truncated},
+        [GANTRY_CPU_COLUMN_f64] = {[GANTRY_CPU_COLUMN_f32] = convert_f64_f32_truncated,
+                                   [GANTRY_CPU_COLUMN_f16] = convert_f64_f16_truncated}};
 
-    return from <= F64 ? loops[from][to] : NULL;
+    return from <= GANTRY_CPU_COLUMN_f64 ? loops[from][to] : NULL;
 }
 
 /* The pairs that CONVERT_ROW leaves out. */
 static gantry__cpu_loop_fn rare_loop(uint32_t from, uint32_t to) {
     static const gantry__cpu_loop_fn loops[GANTRY_CPU_ALL_TYPES][GANTRY_CPU_ALL_TYPES] = {
-        [I64] = {[I8] = convert_i64_i8,
-                 [I16] = convert_i64_i16,
-                 [U8] = convert_i64_u8,
-                 [U16] = convert_i64_u16,
-                 [U32] = convert_i64_u32,
-                 [U64] = convert_i64_u64},
-        [F32] = {[U64] = convert_f32_u64},
-        [F64] = {[U64] = convert_f64_u64},
-        [I8] = {[I64] = convert_i8_i64},
-        [I16] = {[I64] = convert_i16_i64},
-        [U8] = {[I64] = convert_u8_i64, [F32] = convert_u8_f32},
-        [U16] = {[I64] = convert_u16_i64},
-        [U32] = {[I64] = convert_u32_i64},
-        [U64] = {[I64] = convert_u64_i64, [F32] = convert_u64_f32, [F64] = convert_u64_f64}};
+        [GANTRY_CPU_COLUMN_i64] = {[GANTRY_CPU_COLUMN_i8] = convert_i64_i8,
+                                   [GANTRY_CPU_COLUMN_i16] = convert_i64_i16,
+                                   [GANTRY_CPU_COLUMN_u8] = convert_i64_u8,
+                                   [GANTRY_CPU_COLUMN_u16] = convert_i64_u16,
+                                   [GANTRY_CPU_COLUMN_u32] = convert_i64_u32,
+                                   [GANTRY_CPU_COLUMN_u64] = convert_i64_u64},
+        [GANTRY_CPU_COLUMN_f32] = {[GANTRY_CPU_COLUMN_u64] = convert_f32_u64},
+        [GANTRY_CPU_COLUMN_f64] = {[GANTRY_CPU_COLUMN_u64] = convert_f64_u64},
+        [GANTRY_CPU_COLUMN_i8] = {[GANTRY_CPU_COLUMN_i64] = convert_i8_i64},
+        [GANTRY_CPU_COLUMN_i16] = {[GANTRY_CPU_COLUMN_i64] = convert_i16_i64},
+        [GANTRY_CPU_COLUMN_u8] =
+            {[GANTRY_CPU_COLUMN_i64] = convert_u8_i64, [GANTRY_CPU_COLUMN_f32] = convert_u8_f32},
+        [GANTRY_CPU_COLUMN_u16] = {[GANTRY_CPU_COLUMN_i64] = convert_u16_i64},
+        [GANTRY_CPU_COLUMN_u32] = {[GANTRY_CPU_COLUMN_i64] = convert_u32_i64},
+        [GANTRY_CPU_COLUMN_u64] = {[GANTRY_CPU_COLUMN_i64] = convert_u64_i64,
+                                   [GANTRY_CPU_COLUMN_f32] = convert_u64_f32,
+                                   [GANTRY_CPU_COLUMN_f64] = convert_u64_f64}};
 
     return loops[from][to];
 }
 
 gantry__cpu_loop_fn GANTRY_CPU_NAME(convert_loop)(uint32_t from, uint32_t to, int32_t truncate) {
     static const gantry__cpu_loop_fn loops[GANTRY_CPU_ALL_TYPES][GANTRY_CPU_ALL_TYPES] = {
-        [F32] = CONVERT_ROW(f32),  [F64] = CONVERT_ROW(f64), [I32] = CONVERT_ROW(i32),
-        [I64] = CONVERT_ROW(i64),  [B8] = CONVERT_ROW(b8),   [F16] = CONVERT_ROW(f16),
-        [BF16] = CONVERT_ROW(bf16)};
+        [GANTRY_CPU_COLUMN_f32] = CONVERT_ROW(f32),  [GANTRY_CPU_COLUMN_f64] = CONVERT_ROW(f64),
+        [GANTRY_CPU_COLUMN_i32] = CONVERT_ROW(i32),  [GANTRY_CPU_COLUMN_i64] = CONVERT_ROW(i64),
+        [GANTRY_CPU_COLUMN_b8] = CONVERT_ROW(b8),    [GANTRY_CPU_COLUMN_f16] = CONVERT_ROW(f16),
+        [GANTRY_CPU_COLUMN_bf16] = CONVERT_ROW(bf16)};
     const gantry__cpu_loop_fn truncating = truncate != 0 ? truncating_loop(from, to) : NULL;
 
     if (truncating != NULL) {
@@ -203,11 +209,12 @@ gantry__cpu_loop_fn GANTRY_CPU_NAME(convert_loop)(uint32_t from, uint32_t to, in
 }
 
 gantry__cpu_loop_fn GANTRY_CPU_NAME(clamp_loop)(uint32_t to) {
-    static const gantry__cpu_loop_fn loops[GANTRY_CPU_ALL_TYPES] = {[I8] = convert_clamped_i8,
-                                                                    [I16] = convert_clamped_i16,
-                                                                    [U8] = convert_clamped_u8,
-                                                                    [U16] = convert_clamped_u16,
-                                                                    [U32] = convert_clamped_u32};
+    static const gantry__cpu_loop_fn loops[GANTRY_CPU_ALL_TYPES] = {
+        [GANTRY_CPU_COLUMN_i8] = convert_clamped_i8,
+        [GANTRY_CPU_COLUMN_i16] = convert_clamped_i16,
+        [GANTRY_CPU_COLUMN_u8] = convert_clamped_u8,
+        [GANTRY_CPU_COLUMN_u16] = convert_clamped_u16,
+        [GANTRY_CPU_COLUMN_u32] = convert_clamped_u32};
 
     return loops[to];
 }

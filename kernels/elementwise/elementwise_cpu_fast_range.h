@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of floats block by block, where what rare arguments take is left out of the blocks that
- * have none of them; the bits are the same. The text's own choice, GANTRY_ANY, would be a branch in
+ * have none of them; the bits are the same. The text's own choice, GANTRY_ANY_LANE, would be a branch in
  * the loop.
  *   Sin, Cos, Tan: large arguments (math_float32_trig.cl); a fourth of the cost
  *   Sin, Cos of float64: large ones (math_float64_trig.cl), which the C library has to take,
@@ -83,9 +83,7 @@ NEAR_LOOPS(float, Digamma_f32, digamma_near_f32, all_positive, Digamma_f32_dense
 
 #if defined(GANTRY_BLOCK_LANES)
 static void far_double(uint32_t row, const void *x, const void *y, void *out, int64_t count) {
-    const uint32_t column = gantry__cpu_type_column(GANTRY_FLOAT64);
-
-    gantry__cpu_element_loops_base()[row * GANTRY_CPU_TYPES + column].dense(x, y, out, count);
+    gantry__cpu_element_loops_base(GANTRY_CPU_COLUMN_f64)[row].dense(x, y, out, count);
 }
 
 /* This instruction set's own loop is left out of the library. */

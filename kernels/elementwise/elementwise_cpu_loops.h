@@ -134,35 +134,12 @@
 #define LOOPS_OF_(length, form) length##_##form
 #define LOOPS_OF(length, form) LOOPS_OF_(length, form)
 
-#define NO_LOOPS(loops)
-#define ALL_LOOPS(loops) loops
-#if GANTRY_T_IS_FLOAT
-#define EMIT_FLOATING ALL_LOOPS
-#define EMIT_INTEGERS NO_LOOPS
-#define EMIT_SIGNED_NUMERIC ALL_LOOPS
-#define EMIT_NUMERIC ALL_LOOPS
-#define EMIT_BOOLS NO_LOOPS
-#elif GANTRY_T_IS_BOOL
-#define EMIT_FLOATING NO_LOOPS
-#define EMIT_INTEGERS NO_LOOPS
-#define EMIT_SIGNED_NUMERIC NO_LOOPS
-#define EMIT_NUMERIC NO_LOOPS
-#define EMIT_BOOLS ALL_LOOPS
-#else
-#define EMIT_FLOATING NO_LOOPS
-#define EMIT_INTEGERS ALL_LOOPS
-#define EMIT_NUMERIC ALL_LOOPS
-#define EMIT_BOOLS NO_LOOPS
-#if GANTRY_T_IS_SIGNED
-#define EMIT_SIGNED_NUMERIC ALL_LOOPS
-#else
-#define EMIT_SIGNED_NUMERIC NO_LOOPS
-#endif
-#endif
-#define EMIT_NUMERIC_BOOL ALL_LOOPS
+#define LOOPS_IF_0(...)
+#define LOOPS_IF_1(...) __VA_ARGS__
 
 #define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
-    EMIT_##types(LOOPS_OF(LENGTH_##math, form)(name, result, check, expression))
+    GANTRY_IF_SET_HAS_T(types, LOOPS_IF)                                                          \
+    (LOOPS_OF(LENGTH_##math, form)(name, result, check, expression))
 #include "ops/elementwise.def"
 #undef GANTRY_ELEMENTWISE
 
@@ -204,11 +181,5 @@
 #undef LENGTH_ACTIVATION
 #undef LENGTH_GAMMA
 #undef LENGTH_POWER
-#undef NO_LOOPS
-#undef ALL_LOOPS
-#undef EMIT_FLOATING
-#undef EMIT_INTEGERS
-#undef EMIT_SIGNED_NUMERIC
-#undef EMIT_NUMERIC
-#undef EMIT_NUMERIC_BOOL
-#undef EMIT_BOOLS
+#undef LOOPS_IF_0
+#undef LOOPS_IF_1

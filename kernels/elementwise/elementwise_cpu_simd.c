@@ -37,36 +37,16 @@
 
 /* ---- tables ---- */
 
-#define FORMS_UNARY(name, type) \
-    { name##_##type##_dense, NULL, NULL }
-#define FORMS_ACTIVATION(name, type) FORMS_UNARY(name, type)
-#define FORMS_CHOICE(name, type) FORMS_UNARY(name, type)
-#define FORMS_VARIANT(name, type) FORMS_UNARY(name, type)
-#define FORMS_BINARY(name, type) \
-    { name##_##type##_dense, name##_##type##_y_scalar, name##_##type##_x_scalar }
-#define FORMS_ANGLE(name, type) FORMS_BINARY(name, type)
-#define FORMS_EQUALITY(name, type) FORMS_BINARY(name, type)
-#define FORMS_VALUE(name, type) FORMS_BINARY(name, type)
-#define NO_FORMS \
-    { NULL, NULL, NULL }
-#define ROW_FLOATING(forms, name) forms(name, f32), forms(name, f64), NO_FORMS, NO_FORMS, NO_FORMS,
-#define ROW_INTEGERS(forms, name) NO_FORMS, NO_FORMS, forms(name, i32), forms(name, i64), NO_FORMS,
-#define ROW_NUMERIC(forms, name) \
-    forms(name, f32), forms(name, f64), forms(name, i32), forms(name, i64), NO_FORMS,
-#define ROW_SIGNED_NUMERIC(forms, name) ROW_NUMERIC(forms, name)
-#define ROW_NUMERIC_BOOL(forms, name) \
-    forms(name, f32), forms(name, f64), forms(name, i32), forms(name, i64), forms(name, b8),
-#define ROW_BOOLS(forms, name) NO_FORMS, NO_FORMS, NO_FORMS, NO_FORMS, forms(name, b8),
+#define GANTRY_EACH_TYPE GANTRY_NUMBERS_BOOL
+#define GANTRY_EACH_TEXT "kernels/elementwise/elementwise_cpu_table.h"
+#include "kernels/common/each_type.h"
 
-/* Columns as in gantry__cpu_type_column. */
-static const gantry__cpu_loops_t element_table[GANTRY_K_ROWS * GANTRY_CPU_TYPES] = {
-#define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
-    ROW_##types(FORMS_##form, name)
-#include "ops/elementwise.def"
-#undef GANTRY_ELEMENTWISE
-};
+#define COLUMN(type) [GANTRY_CPU_COLUMN_##type] = table_##type,
+const gantry__cpu_loops_t *GANTRY_CPU_NAME(element_loops)(uint32_t column) {
+    static const gantry__cpu_loops_t *const tables[] = {GANTRY_NUMBERS_BOOL(COLUMN)};
 
-const gantry__cpu_loops_t *GANTRY_CPU_NAME(element_loops)(void) { return element_table; }
+    return tables[column];
+}
 
 /* ---- loops over bits: by size alone ---- */
 

@@ -43,10 +43,10 @@ enum {
 /* GANTRY_ELEMENTWISE that defines kernel_<name>. */
 #define GANTRY_K_ELEMENTWISE_KERNEL(name, function, summary, form, types_, result, check, math, \
                                     expression)                                                 \
-    static const gantry_type_constraint_t types_##name[] = {{"T", GANTRY_DTYPES_##types_}};     \
+    static const gantry_type_constraint_t types_##name[] = {{"T", GANTRY_MASK_##types_}};       \
     static const gantry_kernel_def_t kernel_##name = GANTRY_K_DEFINITION(                       \
-        #name, GANTRY_DTYPES_##types_ != GANTRY_DTYPES_BOOLS ? types_##name : NULL,             \
-        GANTRY_DTYPES_##types_ != GANTRY_DTYPES_BOOLS, /* such an op takes bool alone */        \
+        #name, GANTRY_MASK_##types_ != GANTRY_MASK_BOOLS ? types_##name : NULL,                 \
+        GANTRY_MASK_##types_ != GANTRY_MASK_BOOLS, /* such an op takes bool alone */            \
         NULL, 0, .flags = GANTRY_KERNEL_IN_PLACE, .compute = GANTRY_K_COMPUTE_##form,           \
         .data = &ops[GANTRY_K_ROW_##name]);
 

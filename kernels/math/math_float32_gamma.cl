@@ -344,7 +344,7 @@ GANTRY_FN GANTRY_F32 gantry__lgamma_f32(GANTRY_F32 x) {
     GANTRY_F32 y = gantry__lgamma_positive_f32(a, base, log_a);
     GANTRY_F32 pole;
 
-    if (GANTRY_ANY(x < 0.0f)) {
+    if (GANTRY_ANY_LANE(x < 0.0f)) {
         GANTRY_F32 negative = gantry__lgamma_negative_f32(x, a, t, base, log_a);
 
         y = x < 0.0f ? negative : y;
@@ -355,7 +355,7 @@ GANTRY_FN GANTRY_F32 gantry__lgamma_f32(GANTRY_F32 x) {
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-/* The same bits for an x without a sign, at half the cost where GANTRY_ANY saves nothing. */
+/* The same bits for an x without a sign, at half the cost where GANTRY_ANY_LANE saves nothing. */
 GANTRY_FN GANTRY_F32 gantry__lgamma_near_f32(GANTRY_F32 x) {
     gantry__pair_f32_t log_x = gantry__pair_log_f32(gantry__pair_of_f32(x));
     GANTRY_F32 y = gantry__lgamma_positive_f32(x, gantry__lgamma_base_f32(x, log_x), log_x);
@@ -461,7 +461,7 @@ GANTRY_FN GANTRY_F32 gantry__digamma_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 z = gantry__digamma_near_f32(a);
 
-    if (GANTRY_ANY(x < 0.0f)) {
+    if (GANTRY_ANY_LANE(x < 0.0f)) {
         GANTRY_F32 negative = gantry__digamma_negative_f32(x, a, gantry__from_integer_f32(a));
 
         z = x < 0.0f ? negative : z;

@@ -171,7 +171,7 @@ GANTRY_FN gantry__angle_f32_t gantry__reduce_f32(GANTRY_F32 x) {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     gantry__angle_f32_t angle = gantry__reduce_near_f32(x);
 
-    if (GANTRY_ANY(a >= GANTRY_NEAR_LIMIT_F32)) {
+    if (GANTRY_ANY_LANE(a >= GANTRY_NEAR_LIMIT_F32)) {
         gantry__angle_f32_t distant = gantry__reduce_far_f32(a);
         GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
         GANTRY_U32 negated = 0u - (sign >> 31);
@@ -262,7 +262,7 @@ GANTRY_FN GANTRY_F32 gantry__tan_f32(GANTRY_F32 x) {
 }
 
 /* The same bits for |x| < GANTRY_NEAR_LIMIT_F32 and NaN, at a fourth of the cost where
- * GANTRY_ANY saves nothing. */
+ * GANTRY_ANY_LANE saves nothing. */
 GANTRY_FN GANTRY_F32 gantry__sin_near_f32(GANTRY_F32 x) {
     return gantry__sin_from_f32(x, gantry__reduce_near_f32(x));
 }

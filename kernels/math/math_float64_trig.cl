@@ -101,7 +101,7 @@ GANTRY_FN GANTRY_F64 gantry__cos_near_f64(GANTRY_F64 x) {
         GANTRY_F64 a = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0x7fffffffffffffff); \
         GANTRY_F64 y = gantry__##name##_near_f64(x);                                     \
                                                                                          \
-        if (GANTRY_ANY(!(a < GANTRY_NEAR_LIMIT_F64))) {                                  \
+        if (GANTRY_ANY_LANE(!(a < GANTRY_NEAR_LIMIT_F64))) {                             \
             GANTRY_F64 far = gantry__canonical_f64(name(x));                             \
             y = a < GANTRY_NEAR_LIMIT_F64 ? y : far;                                     \
         }                                                                                \

@@ -87,7 +87,7 @@ GANTRY_FN GANTRY_F32 gantry__fmod_near_f32(GANTRY_F32 x, GANTRY_F32 y) {
 GANTRY_FN GANTRY_F32 gantry__fmod_f32(GANTRY_F32 x, GANTRY_F32 y) {
     GANTRY_F32 z = gantry__fmod_near_f32(x, y);
 
-    if (GANTRY_ANY(GANTRY_FMOD_IS_FAR_F32(fabs(x), fabs(y)))) {
+    if (GANTRY_ANY_LANE(GANTRY_FMOD_IS_FAR_F32(fabs(x), fabs(y)))) {
         for (int e = 0; e < GANTRY_MATH_LANES; ++e) {
             ((float *)&z)[e] = gantry__fmod_far_f32(((const float *)&x)[e], ((const float *)&y)[e]);
         }

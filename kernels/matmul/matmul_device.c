@@ -26,6 +26,7 @@ typedef struct {
 
 #define TILE_ITEMS 256u
 #define TILE_DEPTH 16u
+#define EACH_MOST 8
 #define ROWS 4
 #define COLUMNS 64
 
@@ -56,15 +57,19 @@ static uint64_t matmul_device_cut(matmul_t *plan, int64_t rows, int64_t columns,
     return (uint64_t)(plan->blocks_down * plan->blocks_across * batches);
 }
 
-/* The side of the square of C that a work-item computes, in elements. A larger square reads local
- * memory less often. But on small products it leaves a large device idle, and it has to fit into
- * registers and local memory. */
-static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_t batches) {
+/* The side of the square of C that a work-item computes, in elements, at most `most`. A larger
+ * square reads local memory less often. But on small products it leaves a large device idle, and it
+ * has to fit into registers and local memory. Devices whose local memory is global have few
+ * registers, too (Mali). */
+static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_t batches,
+                      int most) {
     const int32_t dtype = call->outputs[0]->dtype;
     /* of the type that sums are made in */
     const uint64_t size = gantry__k_is_half(dtype) ? sizeof(float) : gantry__k_size(dtype);
+    const int is_global = (call->device_info->flags & GANTRY_DEVICE_LOCAL_IS_GLOBAL) != 0;
+    const int start = (size > 4 || is_global) && most > 4 ? 4 : most;
     const int64_t enough = 2 * (int64_t)call->device_info->compute_units;
-    for (int each = size > 4 ? 4 : 8; each > 1; each /= 2) {
+    for (int each = start; each > 1; each /= 2) {
         const int64_t side = 16 * each;
         const int64_t groups =
             (plan->m + side - 1) / side * ((plan->n + side - 1) / side) * batches;
@@ -83,9 +88,9 @@ typedef struct {
     uint32_t local;
 } form_t;
 
+/* most: work-items of a group; each: the most elements per work-item and side. */
 static form_t matmul_device_choose_form(const gantry_op_call_t *call, matmul_t *plan,
-                                        int64_t batches) {
-    const uint32_t most = call->device_info->max_work_group_size;
+                                        int64_t batches, uint32_t most, int each) {
     form_t form = {.name = "matmul_tile", .each = 1, .local = TILE_ITEMS};
     if (gantry__k_is_serial(call)) {
         form = (form_t){.name = "matmul_rows",
@@ -97,10 +102,34 @@ static form_t matmul_device_choose_form(const gantry_op_call_t *call, matmul_t *
         for (form.local = GANTRY_K_LOCAL; form.local > most && form.local > 1;) form.local /= 2;
         form.groups = ((uint64_t)plan->elements + form.local - 1) / form.local;
     } else {
-        form.each = items_each(call, plan, batches);
+        form.each = items_each(call, plan, batches, each);
         form.groups = matmul_device_cut(plan, 16 * form.each, 16 * form.each, batches);
     }
     return form;
+}
+
+static int32_t matmul_device_find_kernel(gantry_op_call_t *call, const form_t *form,
+                                         gantry_backend_kernel_t **out_kernel) {
+    gantry__k_options_t options = gantry__k_options_of_type(call, call->outputs[0]->dtype);
+    gantry__k_define(&options, "MATMUL_EACH", (uint32_t)form->each);
+    return call->services->kernel(call, &matmul_source, options.text, form->name, out_kernel);
+}
+
+/* A form whose kernel may have groups as large as it takes: with fewer elements per work-item, which
+ * take fewer registers, or without tiles. */
+static int32_t matmul_device_find_form(gantry_op_call_t *call, matmul_t *plan, int64_t batches,
+                                       form_t *out_form, gantry_backend_kernel_t **out_kernel) {
+    uint32_t most = call->device_info->max_work_group_size;
+    for (int each = EACH_MOST;;) {
+        *out_form = matmul_device_choose_form(call, plan, batches, most, each);
+        const int32_t status = matmul_device_find_kernel(call, out_form, out_kernel);
+        const uint32_t limit = status == 0 ? gantry__k_group_limit(call, *out_kernel) : 0;
+        if (status != 0 || out_form->local <= limit || out_form->local <= GANTRY_K_LOCAL) {
+            return status;
+        }
+        most = out_form->each > 1 ? most : limit;
+        each = out_form->each / 2;
+    }
 }
 
 static int32_t matmul_device_compute(gantry_op_call_t *call) {
@@ -112,14 +141,12 @@ static int32_t matmul_device_compute(gantry_op_call_t *call) {
         return call->services->fill(call, &output->span, zero, gantry__k_size(output->dtype));
     }
     matmul_t plan = plan_product(&shape);
-    const form_t form = matmul_device_choose_form(call, &plan, shape.batches);
-    gantry__k_options_t options = gantry__k_options_of_type(call, output->dtype);
-    gantry__k_define(&options, "MATMUL_EACH", (uint32_t)form.each);
+    form_t form;
     gantry_backend_kernel_t *kernel = NULL;
-    GANTRY__TRY(call->services->kernel(call, &matmul_source, options.text, form.name, &kernel));
+    GANTRY__TRY(matmul_device_find_form(call, &plan, shape.batches, &form, &kernel));
     gantry_launch_arg_t args[] = {gantry__k_span(call->inputs[0]), gantry__k_span(call->inputs[1]),
                                   gantry__k_span(output), gantry__k_scalar(&plan, sizeof plan)};
-    return gantry__k_launch_1d(call, kernel, form.groups * form.local, form.local, args, 4);
+    return gantry__k_launch_groups(call, kernel, form.groups, form.local, args, 4);
 }
 
 static const gantry_kernel_def_t products[] =

@@ -202,8 +202,8 @@ GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantr
 
 #else
 
-/* A work-group of 128 transposes one square tile. The block in local memory has one more column,
- * which avoids bank conflicts. */
+/* A work-group of 128 or 64 transposes one square tile. The block in local memory has one more
+ * column, which avoids bank conflicts. */
 GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry__tiles_t, p)) {
     GANTRY_TAKE(gantry__tiles_t, p)
     GANTRY_LOCAL_ARRAY(T, block, GANTRY_SIDE * (GANTRY_SIDE + 1));

@@ -97,8 +97,8 @@ static int32_t move_device_run_tiles(gantry_op_call_t *call, const gantry__move_
         return gantry__k_launch_1d(
             call, kernel, (uint64_t)((tiles.tiles + tiles.run - 1) / tiles.run), 1, args, 3);
     }
-    return gantry__k_launch_1d(call, kernel, (uint64_t)tiles.tiles * TILE_LOCAL, TILE_LOCAL, args,
-                               3);
+    return gantry__k_launch_groups(call, kernel, (uint64_t)tiles.tiles,
+                                   gantry__k_local_within(call, kernel, TILE_LOCAL), args, 3);
 }
 
 /* The part of span from byte `offset` on, of `bytes` bytes. */
@@ -121,7 +121,7 @@ static int32_t move_device_run_copy(gantry_op_call_t *call, const gantry__move_c
     gantry__move_tiles_t tiles;
     if (gantry__move_tiles(copy, TILE_SIDE, &tiles)) {
         bool is_thin = tiles.rows < THINNEST_TILE || tiles.columns < THINNEST_TILE;
-        bool fits = !is_thin && call->device_info->max_work_group_size >= TILE_LOCAL;
+        bool fits = !is_thin && call->device_info->max_work_group_size >= GANTRY_K_LOCAL;
         if (gantry__k_is_serial(call) || fits) return move_device_run_tiles(call, copy, &tiles, in);
     }
     return run_strided(call, copy, in);

@@ -65,7 +65,7 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
     uint64_t size = gantry__k_size(most.out);
     int64_t pieces = gantry__reduce_chunks(length);
     uint32_t local = gantry__k_is_serial(call) ? 1 : gantry__k_local_for(call, UINT64_MAX);
-    uint64_t items = (uint64_t)(rows * pieces) * local;
+    const uint64_t groups = (uint64_t)(rows * pieces);
     /* the output keeps the terms; those of 16-bit floats are float32 and need scratch */
     gantry_span_t terms = output->span;
     gantry_span_t largest, sum;
@@ -83,7 +83,8 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
                               row_pieces = gantry__k_scalar(&pieces, sizeof pieces);
     gantry_launch_arg_t term_args[] = {gantry__k_span(input), gantry__k_raw_span(largest),
                                        gantry__k_raw_span(terms), row_length, row_pieces};
-    GANTRY__TRY(gantry__k_launch_1d(call, term_kernel, items, local, term_args, 5));
+    GANTRY__TRY(gantry__k_launch_groups(
+        call, term_kernel, groups, gantry__k_local_within(call, term_kernel, local), term_args, 5));
     GANTRY__TRY(gantry__portable_reduce(call, &shape, &total, &terms, &sum));
     gantry_launch_arg_t result_args[] = {gantry__k_span(input),
                                          gantry__k_raw_span(largest),
@@ -91,7 +92,9 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
                                          gantry__k_span(output),
                                          row_length,
                                          row_pieces};
-    return gantry__k_launch_1d(call, result_kernel, items, local, result_args, 6);
+    return gantry__k_launch_groups(call, result_kernel, groups,
+                                   gantry__k_local_within(call, result_kernel, local), result_args,
+                                   6);
 }
 
 static int32_t device_compute_softmax(gantry_op_call_t *call) {

@@ -85,17 +85,27 @@ static form_t block_form(reduce_level_t *level, int64_t sequences, const char *n
         .name = name, .groups = (uint64_t)(sequences * level->blocks), .local = BLOCK_ITEMS};
 }
 
-/* 1 when each sequence is one work-group's, all its levels. */
-static int are_few(const gantry_op_call_t *call, const gantry__reduce_shape_t *shape) {
-    const gantry_device_info_t *info = call->device_info;
-    return !gantry__k_is_serial(call) && info->max_work_group_size >= BLOCK_ITEMS &&
-           shape->reduced.rank == 1 && shape->columns < BLOCK_COLUMNS &&
-           shape->outer * shape->columns <= (int64_t)info->compute_units &&
-           shape->length > FEW_LENGTH && gantry__reduce_chunks(shape->length) <= FEW_CHUNKS;
+/* 1 when the driver allows this kernel a group of BLOCK_ITEMS. A failure to build it is the
+ * launch's to report. */
+static int allows_block(gantry_op_call_t *call, const gantry__reduce_way_t *way, const char *name) {
+    gantry_backend_kernel_t *kernel = NULL;
+    return call->device_info->max_work_group_size >= BLOCK_ITEMS &&
+           (reduce_device_find_kernel(call, way, name, &kernel) != GANTRY_OK ||
+            gantry__k_group_limit(call, kernel) >= BLOCK_ITEMS);
 }
 
-static form_t choose_gpu_form(const gantry_op_call_t *call, reduce_level_t *level,
-                              int64_t sequences, int64_t size_bytes) {
+/* 1 when each sequence is one work-group's, all its levels. */
+static int are_few(gantry_op_call_t *call, const gantry__reduce_shape_t *shape,
+                   const gantry__reduce_way_t *way) {
+    return !gantry__k_is_serial(call) && shape->reduced.rank == 1 &&
+           shape->columns < BLOCK_COLUMNS &&
+           shape->outer * shape->columns <= (int64_t)call->device_info->compute_units &&
+           shape->length > FEW_LENGTH && gantry__reduce_chunks(shape->length) <= FEW_CHUNKS &&
+           allows_block(call, way, "reduce_few");
+}
+
+static form_t choose_gpu_form(gantry_op_call_t *call, const gantry__reduce_way_t *way,
+                              reduce_level_t *level, int64_t sequences, int64_t size_bytes) {
     const gantry_device_info_t *info = call->device_info;
     const int64_t compute_units = info->compute_units > 0 ? info->compute_units : 1;
     form_t form = {.name = "reduce_group"};
@@ -108,15 +118,15 @@ static form_t choose_gpu_form(const gantry_op_call_t *call, reduce_level_t *leve
         level->columns >= ITEM_COLUMNS &&
         (level->length <= ITEM_LENGTH || level->units >= compute_units * ITEMS_PER_UNIT);
     const int fits_locally = info->local_memory_bytes >= (uint64_t)(BLOCK_ITEMS * size_bytes);
+    const int few =
+        level->columns < ITEM_COLUMNS || level->units * 8 < compute_units * ITEMS_PER_UNIT;
+    const char *block = few ? "reduce_block32" : "reduce_block8";
     if (for_items || (level->columns > 1 && !fits_locally)) {
         form.name = "reduce_item";
         level->lanes = 1;
     } else if (level->columns >= BLOCK_COLUMNS && level->reduced_rank == 1 &&
-               info->max_work_group_size >= BLOCK_ITEMS) {
-        const int few =
-            level->columns < ITEM_COLUMNS || level->units * 8 < compute_units * ITEMS_PER_UNIT;
-        return few ? block_form(level, sequences, "reduce_block32", BLOCK_ITEMS / 32)
-                   : block_form(level, sequences, "reduce_block8", BLOCK_ITEMS / 8);
+               allows_block(call, way, block)) {
+        return block_form(level, sequences, block, BLOCK_ITEMS / (few ? 32 : 8));
     }
     uint64_t items = (uint64_t)(level->units * level->lanes);
     form.local = gantry__k_local_for(call, items);
@@ -133,9 +143,8 @@ static int is_line(const reduce_level_t *level, const gantry__reduce_way_t *way)
            level->reduced_rank == 1 && level->reduced_strides[0] == 1;
 }
 
-static form_t reduce_device_choose_form(const gantry_op_call_t *call,
-                                        const gantry__reduce_way_t *way, reduce_level_t *level,
-                                        int64_t outer) {
+static form_t reduce_device_choose_form(gantry_op_call_t *call, const gantry__reduce_way_t *way,
+                                        reduce_level_t *level, int64_t outer) {
     const int64_t size_bytes = (int64_t)gantry__k_size(way->acc);
     int64_t sequences = outer * level->chunks;
     level->each = 1;
@@ -159,7 +168,7 @@ static form_t reduce_device_choose_form(const gantry_op_call_t *call,
         form.groups = (uint64_t)((level->units + level->each - 1) / level->each);
         return form;
     }
-    return choose_gpu_form(call, level, sequences, size_bytes);
+    return choose_gpu_form(call, way, level, sequences, size_bytes);
 }
 
 /* One level of shape, from in to out; the last one when is_last. */
@@ -176,7 +185,7 @@ static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t
     copy_axes(&shape->kept, &level.kept_rank, level.kept_dims, level.kept_strides);
     copy_axes(&shape->reduced, &level.reduced_rank, level.reduced_dims, level.reduced_strides);
     form_t form =
-        are_few(call, shape)
+        are_few(call, shape, way)
             ? (form_t){"reduce_few", (uint64_t)(shape->outer * shape->columns), BLOCK_ITEMS}
             : reduce_device_choose_form(call, way, &level, shape->outer);
     int32_t status = reduce_device_find_kernel(call, way, form.name, &kernel);
@@ -195,7 +204,8 @@ int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_sha
     gantry__reduce_way_t level = *way;
     gantry_span_t source = *in;
     for (;;) {
-        int64_t chunks = are_few(call, &current) ? 1 : gantry__reduce_chunks(current.length);
+        int64_t chunks =
+            are_few(call, &current, &level) ? 1 : gantry__reduce_chunks(current.length);
         gantry_span_t target = *out;
         if (chunks > 1) {
             uint64_t bytes =

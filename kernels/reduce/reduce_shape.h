@@ -31,10 +31,10 @@ enum {
  * data. */
 #define GANTRY_K_REDUCTION_KERNEL(name, function, summary, form, types_, tree, finish, empty) \
     static const int32_t name##_operation = GANTRY_REDUCE_ROW_##name;                         \
-    static const gantry_type_constraint_t name##_types[] = {{"T", GANTRY_DTYPES_##types_}};   \
+    static const gantry_type_constraint_t name##_types[] = {{"T", GANTRY_MASK_##types_}};     \
     static const gantry_kernel_def_t name##_kernel = GANTRY_K_DEFINITION(                     \
-        #name, GANTRY_DTYPES_##types_ != GANTRY_DTYPES_BOOLS ? name##_types : NULL,           \
-        GANTRY_DTYPES_##types_ != GANTRY_DTYPES_BOOLS, /* such an op takes bool alone */      \
+        #name, GANTRY_MASK_##types_ != GANTRY_MASK_BOOLS ? name##_types : NULL,               \
+        GANTRY_MASK_##types_ != GANTRY_MASK_BOOLS, /* such an op takes bool alone */          \
         gantry__k_reduce_hosts, 1, .compute = GANTRY_K_SIDE(compute_reduction),               \
         .data = &name##_operation);
 #define GANTRY_K_REDUCTION_POINTER(name, function, summary, form, types, tree, finish, empty) \

@@ -26,7 +26,7 @@ static gantry_status_t device_check_list(size_t capacity, const void *out_device
     return GANTRY_OK;
 }
 
-/* *type becomes the spelling of the devices. */
+/* *type becomes the devices' spelling. */
 static gantry_status_t read_type(const char *call, const char **type) {
     if (!*type) return GANTRY_OK;
     size_t length =
@@ -139,7 +139,7 @@ gantry_status_t gantry_set_logical_device_configuration(
     const gantry_logical_device_config_t *configs, size_t count) {
     gantry_logical_device_config_t parts[GANTRY__MOST_PARTS];
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (!configs || count > GANTRY__MOST_PARTS) /* refused, after the device */
+    if (!configs || count > GANTRY__MOST_PARTS) /* refused below, after the check of the device */
         return gantry__device_set_logical(&runtime->devices, device, configs, count);
     GANTRY__TRY(gantry__struct_read_list(configs, count, sizeof *configs, parts, sizeof *parts,
                                          "gantry_set_logical_device_configuration: configs"));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Generators: a place in a stream under a lock. A draw takes its part of the stream and runs the op
- * by key and counter.
+/* Generators: a position in a stream under a lock. A draw takes its part of the stream and runs the
+ * op by key and counter.
  *
- * In this order: create and release; the state, read and set; draws; split. The numbers themselves
- * are made by kernels (kernels/random). */
+ * In this order: create and release; reading and setting the state; draws; split. Kernels make the
+ * numbers (kernels/random). */
 #include <gantry/random.h>
 
 #include <string.h>
@@ -102,7 +102,7 @@ static gantry_status_t generator_check(const gantry_generator_t *generator) {
     return gantry__runtime_check(generator->runtime);
 }
 
-/* Where the next `values` values are; the generator goes on behind them. */
+/* The position of the next `values` values; advances the generator behind them. */
 static gantry__philox_t generator_take(gantry_generator_t *generator, uint64_t values) {
     gantry__mutex_lock(&generator->lock);
     gantry__philox_t place = generator->place;
@@ -156,7 +156,7 @@ gantry_status_t gantry_generator_skip(gantry_generator_t *generator, uint64_t co
     return GANTRY_OK;
 }
 
-/* False, with the scope failed, when the two do not go together. */
+/* False, with the scope failed, if scope and generator are of different runtimes. */
 static bool check_in(gantry_scope_t *scope, const gantry_generator_t *generator) {
     if (gantry__scope_check(scope) != GANTRY_OK) return false;
     gantry_status_t status = generator_check(generator);
@@ -207,7 +207,7 @@ gantry_status_t gantry_generator_assign_state(gantry_scope_t *scope, gantry_gene
 
 /* ---- draws ---- */
 
-/* A negative number, of what the op will refuse, takes nothing. */
+/* A negative number of values, which the op will refuse, takes nothing. */
 static gantry__philox_t take_for(gantry_generator_t *generator, int64_t values) {
     return generator_take(generator, values > 0 ? (uint64_t)values : 0);
 }
@@ -278,7 +278,7 @@ const gantry_tensor_t *gantry_generator_shuffle(gantry_scope_t *scope,
 
 /* ---- split ---- */
 
-/* Keys are 64-bit integers of the stream: two to a block. */
+/* Keys are 64-bit integers of the stream: two per block. */
 static gantry_status_t create_all(gantry_runtime_t *runtime, gantry__philox_t place, size_t count,
                                   gantry_generator_t **out_generators) {
     for (size_t i = 0; i < count; ++i) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public memory settings and numbers: memory.h over the device table and its allocators. */
+/* Public memory settings and figures: memory.h over the device table and its allocators. */
 #include <gantry/gantry.h>
 
 #include <string.h>
@@ -140,7 +140,7 @@ static gantry_status_t check_report_call(const report_out_t *out, const char *ca
     return GANTRY_OK;
 }
 
-/* Ends the snapshot. */
+/* Writes and frees the snapshot. */
 static gantry_status_t write_report(const gantry__heap_t *heap, gantry__memory_report_t *report,
                                     report_out_t *out) {
     gantry__text_t text;

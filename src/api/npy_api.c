@@ -7,9 +7,9 @@
 #include "io/npy.h"
 #include "run/dispatch.h"
 
-/* Larger files are refused before memory is asked for. */
+/* Larger files are refused before memory is allocated. */
 #define NPY_LARGEST ((size_t)1 << 40)
-/* Of a longer array a device is given as much at once: the host never holds it all. */
+/* A device gets a longer array in blocks of this size: the host never holds all of it. */
 #define NPY_BLOCK ((size_t)4 << 20)
 
 typedef struct npy_load_t {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The generic call by name, and questions about kernels and programs. */
+/* The generic call by name, and queries about kernels and programs. */
 #include <gantry/op.h>
 
 #include "base/struct_size.h"
@@ -81,8 +81,8 @@ static const char *who_has_kernel(const gantry__kernel_registry_t *registry,
     return NULL;
 }
 
-/* A composed op runs where all its parts do; its parts may be composed again, but no op is a part
- * of itself. A part that does not take the type works on others. */
+/* A composed op runs where all its parts run. Its parts may be composed again, but no op is a part
+ * of itself. A part that does not take the type works on other types. */
 static const char *who_runs(const gantry__kernel_registry_t *registry, const gantry__op_def_t *op,
                             gantry_dtype_t dtype) {
     if (!(op->flags & GANTRY__OP_COMPOSED)) return who_has_kernel(registry, op, dtype);

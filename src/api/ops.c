@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C functions of ops.h: each makes its host constants and calls the one way of run/eager.h.
+/* The C functions of ops.h: each makes its host constants and calls run/eager.h.
  *
- * In this order: making tensors (constants come by device/transfer.c, not by an op), elementwise,
+ * In this order: making tensors (device/transfer.c, not an op, makes constants), elementwise,
  * shape, matrices. The functions of the headers ops_*.h are in files of those names. */
 #include <gantry/ops.h>
 
@@ -51,7 +51,7 @@ static inline gantry_status_t make_constant(gantry_scope_t *scope, gantry_dtype_
     GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_Const, "_EagerConst", dtype, false, NULL,
                                       &device));
     recorded.device = device;
-    /* which view serves the card, and so how its memory is reached, is known from then on */
+    /* opening decides which view serves the card, and so how its memory is accessed */
     GANTRY__TRY(gantry__logical_device_open(device));
     return gantry__tensor_from_host(scope->runtime, device, dtype, shape, data, scope->tag,
                                     out_tensor);
@@ -118,7 +118,8 @@ const gantry_tensor_t *gantry_ones(gantry_scope_t *scope, gantry_dtype_t dtype,
         int64_t i64;
         uint16_t u16;
         float complex_pair[2];
-    } one = {.i64 = 1}; /* right for every integer type and bool on a little-endian machine */
+        /* the right bytes for every integer type and bool on a little-endian machine */
+    } one = {.i64 = 1};
     if (dtype == GANTRY_FLOAT32 || dtype == GANTRY_COMPLEX64) one.i64 = 0, one.f32 = 1.0f;
     if (dtype == GANTRY_FLOAT64) one.f64 = 1.0;
     if (dtype == GANTRY_FLOAT16) one.u16 = 0x3c00;
@@ -194,8 +195,19 @@ const gantry_tensor_t *gantry_expand_dims(gantry_scope_t *scope, const gantry_te
 }
 
 const gantry_tensor_t *gantry_squeeze(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                      const int64_t *axes, size_t axis_count) {
-    const gantry_attr_value_t attr = gantry__attr_ints("squeeze_dims", axes, axis_count);
+                                      const int32_t *axes, size_t axis_count) {
+    int64_t list[GANTRY_MAX_RANK] = {0};
+    if (axes && axis_count > GANTRY_MAX_RANK) {
+        if (gantry__scope_check(scope) == GANTRY_OK) {
+            (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
+                               "gantry_squeeze: axis_count is %zu; at most %d axes are accepted",
+                               axis_count, GANTRY_MAX_RANK);
+            (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
+        }
+        return NULL;
+    }
+    for (size_t i = 0; axes && i < axis_count; ++i) list[i] = axes[i];
+    const gantry_attr_value_t attr = gantry__attr_ints("squeeze_dims", list, axis_count);
     return gantry__call_op(scope, GANTRY__OP_ID_Squeeze, &x, 1, &attr, axes ? 1 : 0, NULL);
 }
 
@@ -226,7 +238,7 @@ const gantry_tensor_t *gantry_concat(gantry_scope_t *scope, const gantry_tensor_
     size_t given = count < GANTRY__MAX_INPUTS ? count : GANTRY__MAX_INPUTS - 1;
     for (size_t i = 0; i < given; ++i) inputs[i] = values[i];
     inputs[given] = gantry__add_host_i32(&extras, scope, axis);
-    /* more than fits is refused by count */
+    /* the op refuses more inputs than fit, by their count */
     return gantry__call_op(scope, GANTRY__OP_ID_Concat, inputs, count + 1, NULL, 0, &extras);
 }
 

@@ -6,7 +6,7 @@
 
 #include "run/call_op.h"
 
-/* After a failure that the scope has kept, or without a scope. */
+/* The status after a failure that the scope has kept, or without a scope. */
 static gantry_status_t status_of(const gantry_scope_t *scope) {
     return scope ? scope->status : GANTRY_INVALID_ARGUMENT;
 }
@@ -44,7 +44,7 @@ gantry_status_t gantry_split_v(gantry_scope_t *scope, const gantry_tensor_t *x,
                                size_t count) {
     if (!gantry__is_given(scope, outputs, count, "gantry_split_v: outputs"))
         return status_of(scope);
-    /* failed, it empties outputs below */
+    /* after a failure the code below empties outputs */
     (void)gantry__is_given(scope, sizes, count, "gantry_split_v: sizes");
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {x, NULL, NULL};
@@ -172,7 +172,7 @@ gantry_status_t gantry_fused_batch_norm(gantry_scope_t *scope, const gantry_tens
     gantry_status_t status = gantry__call_op_into(scope, GANTRY__OP_ID_FusedBatchNorm, inputs, 5,
                                                   attrs, 4, NULL, all, &count);
     memcpy(outputs, all, 3 * sizeof *outputs);
-    /* for gradients, which the op's name gives */
+    /* for gradients; gantry_op_call returns them */
     for (int i = 3; i < 6; ++i) gantry_tensor_drop(scope, all[i]);
     return status;
 }

@@ -10,7 +10,7 @@ const gantry_tensor_t *gantry_gather_nd(gantry_scope_t *scope, const gantry_tens
     return gantry__call_op(scope, GANTRY__OP_ID_GatherNd, inputs, 2, NULL, 0, NULL);
 }
 
-/* The shape's type is that of the indices. */
+/* The shape has the type of the indices. */
 static const gantry_tensor_t *add_shape_like(gantry__extras_t *extras, gantry_scope_t *scope,
                                              const gantry_tensor_t *indices,
                                              const gantry_shape_t *shape) {

@@ -88,7 +88,7 @@ gantry_status_t gantry_set_seed(gantry_runtime_t *runtime, int64_t seed) {
     return GANTRY_OK;
 }
 
-/* The attributes of a call: a type, where the op has one, and the seeds. */
+/* The attributes of a call: a type, if the op has one, and the seeds. */
 typedef struct attrs_t {
     gantry_attr_value_t list[3];
     size_t count;

@@ -22,7 +22,8 @@ static const gantry_tensor_t *add_axes(gantry__extras_t *extras, gantry_scope_t 
                             axes ? axes : &none);
 }
 
-/* Where none are given, each is `otherwise`; more than an op takes are refused as missing. */
+/* Without a list each entry is `otherwise`. More entries than an op takes are refused as
+ * missing. */
 static const gantry_tensor_t *add_entries(gantry__extras_t *extras, gantry_scope_t *scope,
                                           const int64_t *values, size_t count, int64_t otherwise,
                                           const char *what) {
@@ -128,7 +129,7 @@ static const gantry_tensor_t *call_batch_blocks(gantry_scope_t *scope, gantry__o
     inputs[1] = add_i64(&extras, scope, block_shape, block_count,
                         id == GANTRY__OP_ID_SpaceToBatchND ? "gantry_space_to_batch: block_shape"
                                                            : "gantry_batch_to_space: block_shape");
-    /* more blocks than dimensions are refused, whatever their ends */
+    /* more blocks than dimensions are refused, whatever their paddings are */
     const int64_t given = ends || count <= GANTRY_MAX_RANK ? count : GANTRY_MAX_RANK;
     inputs[2] =
         gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(given, 2), ends ? ends : none);

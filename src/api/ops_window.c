@@ -7,7 +7,7 @@
 
 #define MOST_ATTRS 6
 
-/* The attributes of one call; lists of four lie beside them. */
+/* The attributes of one call; their lists of four are stored beside them. */
 typedef struct window_call_t {
     gantry_window_options_t options;
     gantry_attr_value_t attrs[MOST_ATTRS];
@@ -28,7 +28,7 @@ static void add_int(window_call_t *call, const char *name, int64_t value) {
     call->attrs[call->count++] = gantry__attr_int(name, value);
 }
 
-/* [1, rows, columns, 1], or with the channels first [1, 1, rows, columns]. */
+/* [1, rows, columns, 1], or [1, 1, rows, columns] with channels first. */
 static void add_four(window_call_t *call, const char *name, int64_t rows, int64_t columns) {
     int64_t *list = call->lists[call->count];
     const int first = call->options.channels_first ? 2 : 1;
@@ -65,8 +65,8 @@ static bool ops_window_take_options(window_call_t *call, gantry_scope_t *scope,
                                 &call->options);
 }
 
-/* Padding and format, which all ops have; for_images tells the format's names. False after an
- * InvalidArgument. */
+/* Adds padding and format, which all ops have; for_images selects the format's names. False after
+ * an InvalidArgument. */
 static bool ops_window_begin(window_call_t *call, gantry_scope_t *scope,
                              const gantry_window_options_t *options, bool for_images) {
     static const char *const formats[2][2] = {{"NWC", "NCW"}, {"NHWC", "NCHW"}};
@@ -114,7 +114,8 @@ const gantry_tensor_t *gantry_conv2d_transpose(gantry_scope_t *scope, const gant
     const bool has_rank = output_shape.rank >= 0 && output_shape.rank <= GANTRY_MAX_RANK;
     for (int32_t d = 0; has_rank && d < output_shape.rank; ++d) {
         const int64_t size = output_shape.dims[d];
-        sizes[d] = size < 0 || size > INT32_MAX ? -1 : (int32_t)size; /* refused as a size */
+        /* the op refuses -1 as a size */
+        sizes[d] = size < 0 || size > INT32_MAX ? -1 : (int32_t)size;
     }
     const gantry_tensor_t *inputs[] = {
         images, filter,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is set and by whom: gantry_get_setting over the settings' table, the devices' layers and
- * the runtime's switches. */
+/* Values and sources of settings: gantry_get_setting over the settings' table, the devices' layers
+ * and the runtime's switches. */
 #include <gantry/gantry.h>
 
 #include <inttypes.h>
@@ -83,7 +83,7 @@ static gantry_status_t read_device(gantry_runtime_t *runtime, gantry__setting_id
 
 /* ---- settings of the runtime ---- */
 
-/* The values that calls may change, and a default that the machine decides. */
+/* Writes the values that calls may change, and a default that the machine decides. */
 static void put_live_value(gantry_runtime_t *runtime, gantry__setting_id_t id,
                            gantry_setting_t *out) {
     static const char *const policies[] = {"", "explicit", "warn", "silent", "silent_for_int32"};
@@ -103,7 +103,7 @@ static void put_live_value(gantry_runtime_t *runtime, gantry__setting_id_t id,
         case GANTRY__SETTING_PLACEMENT_MODE:
             text = modes[atomic_load(&runtime->placement_mode)];
             break;
-        case GANTRY__SETTING_INTRA_OP_THREADS:
+        case GANTRY__SETTING_CPU_THREADS:
             (void)snprintf(out->value, sizeof out->value, "%" PRId32,
                            gantry_get_intra_op_parallelism_threads(runtime));
             break;
@@ -121,7 +121,7 @@ static void put_live_value(gantry_runtime_t *runtime, gantry__setting_id_t id,
     if (text) setting_query_put_text(out->value, sizeof out->value, text);
 }
 
-/* The GPUs that a call made visible, as GANTRY_VISIBLE_DEVICES would list them. */
+/* Writes the GPUs that a call made visible, in the form of GANTRY_VISIBLE_DEVICES. */
 static void put_visible_value(gantry__device_table_t *table, gantry_setting_t *out,
                               const char **out_call) {
     size_t used = 0;
@@ -138,7 +138,7 @@ static void put_visible_value(gantry__device_table_t *table, gantry_setting_t *o
     gantry__mutex_unlock(&table->lock);
 }
 
-/* TensorFlow's variable behind ours, when it is what was used. */
+/* Reads TensorFlow's variable behind ours, if it decided the value. */
 static gantry_status_t setting_query_read_foreign(gantry_runtime_t *runtime,
                                                   gantry__setting_id_t id, gantry_setting_t *out) {
     bool is_pinned = id == GANTRY__SETTING_PINNED_LIMIT, is_used = false;
@@ -164,13 +164,13 @@ static gantry_status_t setting_query_read_foreign(gantry_runtime_t *runtime,
     }
     out->source = (gantry_setting_source_t)setting->source;
     setting_query_put_text(out->set_by, sizeof out->set_by, gantry__setting_by(setting));
-    /* shorter than the room there is */
+    /* shorter than the buffer */
     if (is_pinned) gantry__format_bytes(megabytes << 20, out->value);
     if (!is_pinned) setting_query_put_text(out->value, sizeof out->value, collect ? "1" : "0");
     return GANTRY_OK;
 }
 
-/* Of these the empty text says something. */
+/* Settings for which the empty text is a value. */
 static bool keeps_empty(gantry__setting_id_t id) {
     return id == GANTRY__SETTING_KERNEL_CACHE || id == GANTRY__SETTING_TUNING_FILE ||
            id == GANTRY__SETTING_BACKENDS || id == GANTRY__SETTING_VISIBLE_DEVICES ||

@@ -60,6 +60,10 @@ gantry_status_t gantry_set_log_device_placement(gantry_runtime_t *runtime, bool 
     return GANTRY_OK;
 }
 
+bool gantry_get_log_device_placement(const gantry_runtime_t *runtime) {
+    return runtime && atomic_load(&runtime->log_placement) != 0;
+}
+
 gantry_status_t gantry_set_device_policy(gantry_runtime_t *runtime, gantry_device_policy_t policy) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (policy < GANTRY_POLICY_DEFAULT || policy > GANTRY_POLICY_SILENT_FOR_INT32) {
@@ -93,11 +97,16 @@ gantry_status_t gantry_set_placement_mode(gantry_runtime_t *runtime, gantry_plac
     return GANTRY_OK;
 }
 
-/* Under the device table's lock, which freezing takes too: what is accepted here is there when
- * the CPU's device is opened. */
+gantry_placement_mode_t gantry_get_placement_mode(const gantry_runtime_t *runtime) {
+    return runtime ? (gantry_placement_mode_t)atomic_load(&runtime->placement_mode)
+                   : GANTRY_PLACEMENT_DEFAULT;
+}
+
+/* Takes the device table's lock, as freezing does: the CPU's device opens with every accepted
+ * number. */
 static gantry_status_t change_threads(gantry_runtime_t *runtime, int32_t threads) {
     char text[16];
-    const int present = atomic_load(&runtime->intra_op_threads);
+    const int present = atomic_load(&runtime->cpu_threads);
     if (threads == present) return GANTRY_OK;
     if (gantry__device_table_is_frozen(&runtime->devices)) {
         return gantry__fail(
@@ -108,7 +117,7 @@ static gantry_status_t change_threads(gantry_runtime_t *runtime, int32_t threads
     (void)snprintf(text, sizeof text, "%d", threads);
     GANTRY__TRY(gantry__settings_put_call(&runtime->settings, "GANTRY_CPU_THREADS", text,
                                           "gantry_set_intra_op_parallelism_threads"));
-    atomic_store(&runtime->intra_op_threads, threads);
+    atomic_store(&runtime->cpu_threads, threads);
     return GANTRY_OK;
 }
 
@@ -127,7 +136,7 @@ gantry_status_t gantry_set_intra_op_parallelism_threads(gantry_runtime_t *runtim
 }
 
 int32_t gantry_get_intra_op_parallelism_threads(const gantry_runtime_t *runtime) {
-    return runtime ? atomic_load(&runtime->intra_op_threads) : 0;
+    return runtime ? atomic_load(&runtime->cpu_threads) : 0;
 }
 
 /* ---- placements ---- */
@@ -159,8 +168,8 @@ static bool counts_together(const gantry__kept_plan_t *a, const gantry__kept_pla
            a->plan.device == b->plan.device;
 }
 
-/* The uses of all plans of this one's (op, reason, device); 0 when an earlier one in the list
- * stands for them. */
+/* The uses of all plans with this one's (op, reason, device); 0 if an earlier one in the list
+ * counts them. */
 static uint64_t count_uses(const gantry__kept_plan_t *all, const gantry__kept_plan_t *kept) {
     for (; all != kept; all = all->next_kept) {
         if (counts_together(all, kept)) return 0;

@@ -2,6 +2,7 @@
 /* Public calls of the tuning file: tuning.h over the backends' store. */
 #include <gantry/gantry.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "backend/tuning_key.h"
@@ -27,18 +28,18 @@ gantry_status_t gantry_get_tuning_file(gantry_runtime_t *runtime, const char **o
 }
 
 gantry_status_t gantry_get_tuning_name(gantry_runtime_t *runtime,
-                                       const gantry_physical_device_t *device, size_t capacity,
-                                       char *out_name) {
+                                       const gantry_physical_device_t *device, char *out,
+                                       size_t out_bytes, size_t *out_needed) {
     char name[GANTRY__TUNING_DEVICE_BYTES];
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (!out_name)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_tuning_name: out_name is NULL");
+    if (out && out_bytes > 0) out[0] = '\0';
+    if (out_needed) *out_needed = 0;
+    if (!out && out_bytes > 0)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_get_tuning_name: out is NULL, but out_bytes is %zu", out_bytes);
     GANTRY__TRY(tuning_find_name(runtime, device, name));
-    if (strlen(name) >= capacity)
-        return gantry__fail(GANTRY_OUT_OF_RANGE,
-                            "gantry_get_tuning_name: %zu bytes are given, the name takes %zu",
-                            capacity, strlen(name) + 1);
-    memcpy(out_name, name, strlen(name) + 1);
+    if (out_bytes > 0) (void)snprintf(out, out_bytes, "%s", name);
+    if (out_needed) *out_needed = strlen(name);
     return GANTRY_OK;
 }
 

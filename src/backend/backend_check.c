@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a backend's table must have before anything in it is called. */
+/* The slots that a backend's table must have before any of them is called. */
 #include "backend/backend_set.h"
 
 #include <ctype.h>

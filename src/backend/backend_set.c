@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Backends, in this order: what a backend may call (gantry_host_t); the list of items, each with a
- * state and a reason; opening.
+/* Backends, in this order: the services for a backend (gantry_host_t); the list of items, each with
+ * a state and a reason; opening.
  *
  * Opening goes through built-in backends, modules on the paths, and the folder beside the library.
- * Names that were not wanted or are taken are refused; what the build knows and nobody found gets
- * an item with the reason. Files and symbols of modules are backend/module.c's. */
+ * Names that are excluded or taken are refused; a backend that the build knows but the search did
+ * not find gets an item with the reason. backend/module.c handles files and symbols of modules. */
 #include "backend/backend_set.h"
 
 #include <stdio.h>
@@ -108,7 +108,7 @@ static bool is_name_taken(const gantry__backend_set_t *set, const char *name) {
     return false;
 }
 
-/* Is name in the comma list `only`? An empty or missing list names all. */
+/* Whether name is in the comma list `only`. An empty or missing list names all. */
 static bool is_wanted(const char *only, const char *name) {
     if (!only || !*only) return true;
     size_t length = strlen(name);
@@ -128,7 +128,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t count) 
     return false;
 }
 
-/* Gantry's own backends, here or not, and the others that were found. */
+/* Gantry's own backends, present or not, and the others that were found. */
 static size_t list_names(const gantry__backend_set_t *set, const char *names[MOST_NAMES]) {
     static const char *const own[] = {"cpu", "cuda", "opencl"};
     size_t count = sizeof own / sizeof own[0];
@@ -140,8 +140,8 @@ static size_t list_names(const gantry__backend_set_t *set, const char *names[MOS
     return count;
 }
 
-/* A list may name a backend that is not here, but one that nobody has is a slip. list may be
- * NULL. */
+/* A list may name a backend that is missing here, but an unknown name is a typing error. list may
+ * be NULL. */
 static void warn_of_unknown(const gantry__backend_set_t *set, const char *list, const char *by) {
     const char *names[MOST_NAMES];
     char name[64], all[256] = "";
@@ -212,8 +212,8 @@ static gantry_status_t open_builtins(gantry__backend_set_t *set, const char *onl
     return GANTRY_OK;
 }
 
-/* Was a backend of this name found, usable or not? One that could not be asked has its file's
- * name. */
+/* Whether a backend of this name was found, usable or not. One that could not be queried has its
+ * file's name. */
 static bool was_found(const gantry__backend_set_t *set, const char *name) {
     char file[64];
     (void)snprintf(file, sizeof file, "libgantry_backend_%s.", name);
@@ -225,7 +225,7 @@ static bool was_found(const gantry__backend_set_t *set, const char *name) {
     return false;
 }
 
-/* A backend that is nowhere shall not be missed without a word. */
+/* Gives each missing backend an item with its reason. */
 static gantry_status_t state_absent(gantry__backend_set_t *set) {
     for (const gantry__absent_backend_t *absent = gantry__absent_backends; absent->name; ++absent) {
         if (was_found(set, absent->name)) continue;
@@ -245,7 +245,7 @@ static gantry_status_t backend_set_open_all(gantry__backend_set_t *set, const ch
     const gantry__setting_t *setting = gantry__settings_find(set->settings, "GANTRY_BACKEND_PATH");
     if (!setting) return GANTRY_RESOURCE_EXHAUSTED;
     GANTRY__TRY(gantry__module_search(set->heap, setting->value, visit_module, &search));
-    /* an option goes in front of the environment's path, it does not take its place */
+    /* an option goes in front of the environment's path and does not replace it */
     GANTRY__TRY(gantry__module_search(set->heap, setting->environment, visit_module, &search));
     char *own;
     GANTRY__TRY(gantry__module_own_folder(set->heap, &own));
@@ -254,7 +254,7 @@ static gantry_status_t backend_set_open_all(gantry__backend_set_t *set, const ch
     if (status == GANTRY_OK) status = state_absent(set);
     if (status != GANTRY_OK) return status;
     warn_of_unknown(set, wanted->value, gantry__setting_by(wanted));
-    warn_of_unknown(set, wanted->environment, wanted->name); /* what an option overrules */
+    warn_of_unknown(set, wanted->environment, wanted->name); /* the text that an option overrules */
     return GANTRY_OK;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The backends of one runtime: found, asked, opened, or refused with a reason.
+/* The backends of one runtime: found, queried, opened, or refused with a reason.
  *
- * The only place that opens modules and reads backend tables unchecked. Built-in backends come
+ * The only place that opens modules and reads unchecked backend tables. Built-in backends come
  * first, then modules from the option's path, GANTRY_BACKEND_PATH and the folder "gantry" beside
- * the library; the first module of a name wins, later ones are refused. Backends that the build
- * knows and nothing was found of come last, with why. Modules stay loaded to the end of the
- * process. Owner: the runtime. Init-only; reading is thread-safe. */
+ * the library. The first module of a name wins, and later ones are refused. Backends that the build
+ * knows but the search did not find come last, with the reason. Modules stay loaded to the end of
+ * the process. Owner: the runtime. Init-only; reading is thread-safe. */
 #ifndef GANTRY_BACKEND_BACKEND_SET_H
 #define GANTRY_BACKEND_BACKEND_SET_H
 
@@ -19,7 +19,7 @@
 
 typedef struct gantry__backend_t {
     gantry_backend_state_t state;
-    const gantry_backend_t *table;       /* NULL when it could not be asked */
+    const gantry_backend_t *table;       /* NULL if it could not be queried */
     gantry_backend_instance_t *instance; /* NULL unless usable */
     char *name;                          /* the table's, or the file's */
     char *path;                          /* "built in", the file, or "none" */
@@ -31,20 +31,20 @@ typedef struct gantry__backend_set_t {
     const gantry__heap_t *heap;
     const gantry__log_t *log;
     gantry__settings_t *settings;
-    gantry__tuning_store_t tuning; /* read when a backend asks for a record */
+    gantry__tuning_store_t tuning; /* read when a backend first needs a record */
     gantry_host_t host;
     gantry__backend_t *items;
     size_t count, capacity;
 } gantry__backend_set_t;
 
-/* Opens what it can. Fails only when host memory is out or a setting is malformed. settings and
- * log outlive the set. */
+/* Opens every usable backend. Fails only if host memory is out or a setting is malformed. settings
+ * and log outlive the set. */
 gantry_status_t gantry__backend_set_init(gantry__backend_set_t *set, const gantry__heap_t *heap,
                                          const gantry__log_t *log, gantry__settings_t *settings,
                                          const char *path, const char *only);
 void gantry__backend_set_deinit(gantry__backend_set_t *set);
 
-/* OK, or FailedPrecondition / InvalidArgument naming the slot that is wrong. */
+/* OK, or FailedPrecondition / InvalidArgument naming the bad slot. */
 gantry_status_t gantry__backend_table_check(const gantry_backend_t *table);
 
 #endif

@@ -14,8 +14,8 @@ typedef struct gantry__builtin_backend_t {
 extern const gantry__builtin_backend_t gantry__builtin_backends[];
 extern const size_t gantry__builtin_backend_count;
 
-/* A backend that this build knows of and does not have inside: what is wrong when no module of
- * the name is found either. */
+/* A backend that this build knows but does not contain: the reason when no module of the name is
+ * found either. */
 typedef struct gantry__absent_backend_t {
     const char *name;
     const char *reason;

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Backend modules, in this order: candidate files of folders and paths; the library's own
+ * folder; opening a file and querying its table.
+ *
+ * An ELF file is checked for its full length before the loader maps it: a truncated one would
+ * end the process at the first access beyond its end. */
 #define _GNU_SOURCE /* dladdr */
 #include "backend/module.h"
 
@@ -77,8 +82,8 @@ gantry_status_t gantry__module_search(const gantry__heap_t *heap, const char *pa
 gantry_status_t gantry__module_own_folder(const gantry__heap_t *heap, char **out_folder) {
     Dl_info info;
     *out_folder = NULL;
-    /* Any object of this library tells its file; a function's address may not be cast to void *
-     * in ISO C. */
+    /* Any object of this library identifies its file; ISO C does not allow to cast a function's
+     * address to void *. */
     static const char anchor = 0;
     if (!dladdr(&anchor, &info) || !info.dli_fname) return GANTRY_OK;
     const char *slash = strrchr(info.dli_fname, '/');
@@ -123,8 +128,8 @@ static bool module_is_cut_elf(int descriptor, uint64_t size) {
 }
 #endif
 
-/* The loader maps a library without a look at the file's end; a process that then reads beyond it
- * dies. What else may be wrong with the file the loader says itself. */
+/* The loader maps a library without checking the file's end; a process that then reads beyond it
+ * dies. The loader itself reports other faults of the file. */
 static bool is_cut(const char *file) {
     struct stat info;
     int descriptor = open(file, O_RDONLY | O_CLOEXEC);

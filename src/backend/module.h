@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Backend modules as files: where they may be, and asking one for its table.
+/* Backend modules as files: where they may be, and querying one for its table.
  *
  * A module is a shared library named libgantry_backend_<name>.so (.dylib, .dll). Opened modules are
- * never closed: a driver they opened may have threads. Init-only. */
+ * never closed: the driver that one opened may have threads. Init-only. */
 #ifndef GANTRY_BACKEND_MODULE_H
 #define GANTRY_BACKEND_MODULE_H
 
@@ -14,21 +14,21 @@
 #include "base/log.h"
 
 /* Calls visit for each candidate file of path (folders or files, ':'-separated; "" and NULL are
- * empty), in order, files of a folder by name. A file named directly is visited whether it
- * exists or not. Stops at the first status that is not OK. */
+ * empty), in order, files of a folder by name. A file named directly is visited even if it does not
+ * exist. Stops at the first status that is not OK. */
 typedef gantry_status_t (*gantry__module_visit_fn)(void *user, const char *file);
 gantry_status_t gantry__module_search(const gantry__heap_t *heap, const char *path,
                                       gantry__module_visit_fn visit, void *user);
 
-/* The same for one folder; one that is NULL, missing or unreadable has no modules. */
+/* The same for one folder; a folder that is NULL, missing or unreadable has no modules. */
 gantry_status_t gantry__module_search_folder(const gantry__heap_t *heap, const char *folder,
                                              gantry__module_visit_fn visit, void *user);
 
 /* The folder of modules that belongs to this library's file, "<folder of libgantry>/gantry", as
- * heap text; NULL when that is not known. */
+ * heap text; NULL if unknown. */
 gantry_status_t gantry__module_own_folder(const gantry__heap_t *heap, char **out_folder);
 
-/* Opens the file and asks for its table. Unavailable carries the loader's own text;
+/* Opens the file and queries its table. Unavailable carries the loader's own text;
  * FailedPrecondition: of another ABI. */
 gantry_status_t gantry__module_query(const char *file, const gantry_backend_t **out_table);
 

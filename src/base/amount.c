@@ -69,8 +69,8 @@ bool gantry__parse_bytes(const char *text, size_t length, uint64_t *out) {
     return true;
 }
 
-/* Number and scale of the quotient are exact in a long double, whose rounding is too fine to
- * show in the double's. */
+/* Number and scale are exact in a long double, and the quotient's rounding is too fine to show in a
+ * double. */
 bool gantry__parse_decimal(const char *text, size_t length, double *out) {
     uint64_t number = 0;
     int places = -1, digits = 0, scale = 0; /* places behind the point so far, -1: no point yet */
@@ -82,7 +82,7 @@ bool gantry__parse_decimal(const char *text, size_t length, double *out) {
         if (!isdigit((unsigned char)text[i])) return false;
         ++digits;
         if (places >= 0) ++places;
-        if (number >= UINT64_C(100000000000000000)) { /* 18 digits are more than a double holds */
+        if (number >= UINT64_C(100000000000000000)) { /* 18 digits: more than a double holds */
             if (places < 0) return false;
             continue;
         }

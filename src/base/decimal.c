@@ -96,7 +96,7 @@ static void natural_subtract(natural_t *a, const natural_t *b) { /* b <= a */
     while (a->count > 0 && a->words[a->count - 1] == 0) --a->count;
 }
 
-/* Takes unit out of v as often as it goes, at most 9 times. */
+/* Subtracts unit from v as often as possible, at most 9 times, and returns how often. */
 static int natural_take_digit(natural_t *v, const natural_t *unit) {
     int digit = 0;
     while (digit < 9 && natural_compare(v, unit) >= 0) {
@@ -174,7 +174,7 @@ static int32_t estimate_log10(int32_t power) {
 
 /* Returns the first digit's exponent k: 10^k <= v < 10^(k + 1), unit = 10^k. */
 static int32_t decimal_prepare(const gantry__real_t *value, digit_loop_t *loop) {
-    /* bits that make half the distance to a neighbour a whole number */
+    /* extra bits that make half the distance to a neighbour a whole number */
     int32_t extra = value->power_of_two ? 2 : 1;
     int32_t up = value->exponent > 0 ? value->exponent : 0;
     int32_t down = value->exponent < 0 ? -value->exponent : 0;
@@ -214,8 +214,8 @@ static void decimal_round_up(gantry__decimal_t *out) {
     }
 }
 
-/* Digits from place `first` down to where they suffice, but not above `wanted` and never below
- * `last`. */
+/* Makes digits from place `first` down to the place where they suffice, but not above `wanted` and
+ * never below `last`. */
 static void decimal_run(digit_loop_t *loop, int32_t first, int32_t wanted, int32_t last,
                         gantry__decimal_t *out) {
     int32_t lowest = first - (GANTRY__DECIMAL_DIGITS - 1);

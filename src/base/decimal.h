@@ -2,9 +2,8 @@
 /* Decimal digits of binary floating-point numbers: the shortest that read back as the same number,
  * or correctly rounded ones.
  *
- * Makes digits, not texts: where the point stands and how a number is padded is the caller's
- * business. Exact for every value of every type; no locale, no allocation, no dependence on the
- * C library's printing. Thread-safe. */
+ * Makes digits, not texts: the caller places the point and pads the number. Exact for every value
+ * of every type; no locale, no allocation, no use of the C library's printing. Thread-safe. */
 #ifndef GANTRY_BASE_DECIMAL_H
 #define GANTRY_BASE_DECIMAL_H
 
@@ -23,7 +22,7 @@ typedef enum gantry__real_kind_t {
 typedef struct gantry__real_t {
     gantry__real_kind_t kind;
     bool negative;
-    bool power_of_two; /* its lower neighbour is half as far as its upper one */
+    bool power_of_two; /* the lower neighbour is half as far away as the upper one */
     uint64_t mantissa; /* 0 for zero */
     int32_t exponent;
 } gantry__real_t;
@@ -44,15 +43,15 @@ typedef struct gantry__decimal_t {
     char digits[GANTRY__DECIMAL_DIGITS]; /* '0' to '9', not terminated */
 } gantry__decimal_t;
 
-/* Both stop as soon as the digits so far tell the number from its neighbours in its own type; both
- * round correctly (ties to an even digit) where a bound stops them earlier. value is finite.
+/* Both stop as soon as the digits distinguish the number from its neighbours in its own type. If a
+ * limit stops them earlier, they round correctly (ties to an even digit). value is finite.
  *
- * Counts digits from the first: at most max_digits (0: no bound); at least min_digits, exact ones,
- * though fewer would do. */
+ * Limits the digits from the first one: at most max_digits (0: no limit), and at least min_digits
+ * exact ones, even if fewer suffice. */
 void gantry__decimal_significant(const gantry__real_t *value, int32_t max_digits,
                                  int32_t min_digits, gantry__decimal_t *out);
-/* Counts digits behind the point: at most max_fraction (-1: no bound). What is below that place
- * becomes zero or a '1' there. */
+/* Limits the digits behind the point: at most max_fraction (-1: no limit). A value below that place
+ * becomes zero, or a '1' there. */
 void gantry__decimal_fraction(const gantry__real_t *value, int32_t max_fraction,
                               gantry__decimal_t *out);
 

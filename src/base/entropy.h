@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers that nobody can foresee, from the operating system's generator. Thread-safe. */
+/* Unpredictable numbers from the operating system's generator. Thread-safe. */
 #ifndef GANTRY_BASE_ENTROPY_H
 #define GANTRY_BASE_ENTROPY_H
 
@@ -7,7 +7,7 @@
 
 #include "base/failure.h"
 
-/* Fills out, of at most 256 bytes. Unavailable when the system has no such generator. */
+/* Fills out, at most 256 bytes. Unavailable if the system has no generator. */
 gantry_status_t gantry__entropy(void *out, size_t bytes);
 
 #endif

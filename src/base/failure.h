@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a failure is stated: a status code returned, a text kept for the calling thread.
+/* How a failure is reported: the function returns a status code, and the text is kept for the
+ * calling thread.
  *
- * A message names the object, the value it had, and what would have been accepted. Thread-safe:
- * text is per thread. */
+ * A message names the object, its value, and what is accepted. Thread-safe: each thread has its own
+ * text. */
 #ifndef GANTRY_BASE_FAILURE_H
 #define GANTRY_BASE_FAILURE_H
 
@@ -16,8 +17,8 @@
 #define GANTRY__PRINTF(text, first)
 #endif
 
-/* A function with a frame of its own, so that its arrays cost those stack only that come here;
- * and one that is seldom called, too. */
+/* Keeps a function out of its callers, so that only calls of it pay for its arrays on the stack.
+ * Also for functions that are seldom called. */
 #if defined(__GNUC__)
 #define GANTRY__NOINLINE __attribute__((noinline))
 #define GANTRY__COLD __attribute__((cold, noinline))
@@ -38,21 +39,21 @@ gantry_status_t gantry__fail_prefix(gantry_status_t code, const char *format, ..
     GANTRY__PRINTF(2, 3);
 
 #if defined(__clang_analyzer__)
-/* The analyser looks at one file at a time: it has to see that a failure is returned as such. */
+/* The analyser reads one file at a time. This tells it that a failure is returned. */
 #define gantry__fail(code, ...) (gantry__fail((code), __VA_ARGS__), (code))
 #endif
 
 /* The kept message; "" when none. Valid until the next failure on this thread. */
 const char *gantry__message(void);
 
-/* Whoever goes on after a failure forgets it, so that what succeeds in the end leaves no text of
- * what it got round:
+/* Code that goes on after a failure forgets it, so that a call that succeeds leaves no text of a
+ * problem that it solved:
  *     const uint32_t before = gantry__failures();
  *     ...
  *     if (status == GANTRY_OK) gantry__forget_since(before); */
 uint32_t gantry__failures(void); /* so far on this thread, modulo 2^32 */
-/* Where the thread's count stands, for whoever looks twice: thread-local variables of a library
- * cost a call each time. */
+/* The address of the thread's count, for code that reads it twice: a thread-local variable of a
+ * library costs a call per access. */
 const uint32_t *gantry__failure_count(void);
 void gantry__forget_since(uint32_t before);
 

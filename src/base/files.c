@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files by POSIX calls, in this order: failures with path and reason; reading a whole plain file,
- * also one that grows meanwhile; writing; locks; directories.
+ * even one that grows; writing; locks; directories.
  *
- * A plain file is written under a temporary name in its own directory and renamed, so that readers
- * see the old one or the new one. A call that a signal interrupts is made again. A lock is a file
- * that flock holds: it ends with its process. */
+ * A plain file is written under a temporary name in its directory and then renamed, so that readers
+ * see the old file or the new one. A call that a signal interrupts is repeated. A lock is a file
+ * locked by flock: it ends with its process. */
 #define _XOPEN_SOURCE 700
 
 #include "base/files.h"
@@ -94,7 +94,7 @@ static ssize_t read_fully(int fd, char *bytes, size_t size) {
     return (ssize_t)used;
 }
 
-/* What stands where a plain file is wanted. */
+/* The kind of a file that is not a plain one. */
 static const char *kind_of(mode_t mode) {
     switch (mode & S_IFMT) {
         case S_IFDIR: return "a directory";
@@ -115,12 +115,12 @@ static gantry_status_t check_plain(const char *doing, const char *path, const st
 
 gantry_status_t gantry__file_check_plain(const char *path) {
     struct stat info;
-    if (stat(path, &info) != 0) return GANTRY_OK; /* whoever opens it says why not */
+    if (stat(path, &info) != 0) return GANTRY_OK; /* opening it gives the reason */
     return check_plain("open", path, &info);
 }
 
-/* Looked at before it is opened, since opening a device may do something, and without waiting
- * for a pipe's writer. */
+/* Checks the file before it opens it, because opening a device may have an effect and opening a
+ * pipe would wait for its writer. */
 gantry_status_t gantry__file_open(const char *path, size_t max_bytes, int *out_file,
                                   uint64_t *out_size) {
     struct stat info;
@@ -160,7 +160,7 @@ typedef struct growing_read_t {
     const gantry__heap_t *heap;
     const char *path;
     char *bytes;
-    size_t capacity; /* what was asked of the heap */
+    size_t capacity; /* bytes allocated from the heap */
     size_t size;
     size_t max_bytes;
 } growing_read_t;
@@ -170,10 +170,9 @@ static gantry_status_t too_large(const growing_read_t *state) {
                         state->path, state->max_bytes);
 }
 
-/* The file's own figure is only where to begin: it is 0 in /proc, and the file may grow
- * meanwhile. */
+/* The size that stat reports is only a first estimate: it is 0 in /proc, and the file may grow. */
 static gantry_status_t read_to_end(int fd, uint64_t told, growing_read_t *state) {
-    /* one more, to meet the end at once */
+    /* one byte more, so that the first read meets the end */
     state->capacity = told > 0 ? (size_t)told + 1 : FIRST_READ_BYTES;
     state->bytes = gantry__heap_alloc(state->heap, state->capacity);
     if (!state->bytes)
@@ -243,8 +242,7 @@ static int fill_and_close(int fd, const gantry__file_piece_t *pieces, size_t pie
     return error;
 }
 
-/* Creates path.NUMBER.tmp with a number that is free; the user's file mode mask applies. -1 with
- * errno. */
+/* Creates path.NUMBER.tmp with a free number; the user's file mode mask applies. -1 with errno. */
 static int open_temporary(const char *path, char *out_name, size_t name_bytes) {
     struct timespec now = {0};
     (void)clock_gettime(CLOCK_REALTIME, &now);
@@ -304,7 +302,8 @@ gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t 
 
 /* ---- locks ---- */
 
-/* flock: of the open file, so that two threads exclude each other as two processes do. */
+/* Locks by flock, which belongs to the open file: two threads exclude each other as two processes
+ * do. */
 static gantry_status_t take_lock(int fd, const char *path, uint64_t timeout_ns) {
     const uint64_t start = gantry__now_ns();
     const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
@@ -362,8 +361,8 @@ static int make_one(const char *path) {
     if (mkdir(path, 0700) == 0) return 0;
     int error = errno;
     struct stat info;
-    /* Somebody else may just have made it, and some systems answer EROFS or EACCES for what
-     * exists. */
+    /* Another process may have made it just now, and some systems report EROFS or EACCES for a
+     * directory that exists. */
     if (stat(path, &info) == 0) return S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
     return error;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole files and directories, as the npy files and the program cache need them.
+/* Whole files and directories, for .npy files and the program cache.
  *
- * No streams, no file positions, no change of the working directory. What is read belongs to the
- * caller (heap given by the caller). Every failure names the path and the system's reason; the code
- * is taken from errno (NotFound, PermissionDenied, ResourceExhausted, InvalidArgument,
- * DataLoss...). Thread-safe. */
+ * No streams, no file positions, no change of the working directory. The caller owns the bytes that
+ * it reads, from its own heap. Every failure names the path and the system's reason; the code
+ * follows from errno (NotFound, PermissionDenied, ResourceExhausted, InvalidArgument, DataLoss...).
+ * Thread-safe. */
 #ifndef GANTRY_BASE_FILES_H
 #define GANTRY_BASE_FILES_H
 
@@ -15,16 +15,16 @@
 
 #include "base/heap.h"
 
-/* Opens a plain file, of *out_size bytes now, to be read from its beginning. InvalidArgument says
- * what else it is: a directory, a device, a pipe, which is not waited for; OutOfRange when it
- * has more than max_bytes. */
+/* Opens a plain file of *out_size bytes for reading from its beginning. InvalidArgument names any
+ * other kind: a directory, a device, a pipe (without waiting for it). OutOfRange when it has more
+ * than max_bytes. */
 gantry_status_t gantry__file_open(const char *path, size_t max_bytes, int *out_file,
                                   uint64_t *out_size);
 /* The next bytes; fewer than size only at the end. */
 gantry_status_t gantry__file_read_next(int file, const char *path, void *bytes, size_t size,
                                        size_t *out_read);
 void gantry__file_close(int file);
-/* For those whom others open files for: InvalidArgument when path is there and no plain file. */
+/* For paths that another library opens: InvalidArgument if path exists and is no plain file. */
 gantry_status_t gantry__file_check_plain(const char *path);
 
 /* Reads all of a plain file into heap memory of exactly *out_size bytes; free with
@@ -39,21 +39,21 @@ typedef struct gantry__file_piece_t {
 } gantry__file_piece_t;
 
 enum {
-    /* The content is on the disk before the name appears: for what a user would miss after a
-     * power cut. */
+    /* writes the content to the disk before the name appears: for files that a user would miss
+     * after a power cut */
     GANTRY__FILE_DURABLE = 1
 };
 
-/* Writes the pieces one after another under a temporary name beside path, then renames: a reader
- * sees the old file or the new one, never a part. After a failure the old file is as it was and
- * nothing is left beside it. A path that names something else than a plain file (a terminal, a
- * pipe, /dev/null) is written to directly; a symbolic link stays, what it points to is replaced. */
+/* Writes the pieces one after another under a temporary name beside path, then renames the file: a
+ * reader sees the old file or the new one, never a part. A failure keeps the old file and leaves
+ * nothing beside it. A path that is no plain file (a terminal, a pipe, /dev/null) is written to
+ * directly. A symbolic link stays, and its target is replaced. */
 gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t *pieces,
                                    size_t piece_count, unsigned flags);
 
-/* Waits until no other holder, of this process or another, has the lock of that name, and takes it;
- * a file of the name is made and stays. A holder that ends gives its lock back, whatever it ends
- * of. DeadlineExceeded after timeout_ns. *out_lock is for gantry__file_unlock. */
+/* Waits until no other holder, in this process or another, has the lock of that name, and takes it.
+ * Creates the file, which stays. A holder that dies releases its lock. DeadlineExceeded after
+ * timeout_ns. *out_lock is for gantry__file_unlock. */
 gantry_status_t gantry__file_lock(const char *path, uint64_t timeout_ns, int *out_lock);
 void gantry__file_unlock(int lock);
 
@@ -63,8 +63,7 @@ gantry_status_t gantry__file_remove(const char *path);
 /* Bytes of a plain file; InvalidArgument for anything else. */
 gantry_status_t gantry__file_size(const char *path, uint64_t *out_bytes);
 
-/* Makes the directory and those above it that are missing, each with mode 0700. OK when it
- * exists already. */
+/* Makes the directory and its missing parents, with mode 0700. OK if it exists. */
 gantry_status_t gantry__directory_make(const char *path);
 
 typedef struct gantry__directory_names_t {

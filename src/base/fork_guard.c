@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The same on all of Linux; older headers lack it, and older kernels refuse it. */
+/* All of Linux has the same value. Older headers lack it, and older kernels refuse it. */
 #if defined(__linux__) && !defined(MADV_WIPEONFORK)
 #define MADV_WIPEONFORK 18
 #endif
@@ -53,7 +53,7 @@ void gantry__fork_guard_deinit(gantry__fork_guard_t *guard) {
 bool gantry__fork_guard_ask(const gantry__fork_guard_t *guard) {
     if (guard->wipes || !gantry__fork_guard_holds(guard)) return gantry__fork_guard_holds(guard);
     if ((int64_t)getpid() == guard->process) return true;
-    *guard->mark = 0; /* the child's own copy: the next question costs a load */
+    *guard->mark = 0; /* the child's own copy: the next check is a load */
     return false;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells a child of fork from the process that made an object: drivers, threads and locks do not
- * survive fork, so what holds them must not be used there.
+/* Recognises a child of fork. Drivers, threads and locks do not survive fork, so a child must not
+ * use objects that hold them.
  *
- * The answer is one load: a page that the kernel hands to a child as zeros (MADV_WIPEONFORK, Linux
- * 4.14) carries a mark. Where the kernel refuses that, the page stays as it is and
- * gantry__fork_guard_ask compares process numbers; the load then only knows what somebody asked.
- * Nothing is registered for the process. Owner: whoever has the guard. Thread-safe after init. */
+ * The check is one load: a page that the kernel zeroes in a child (MADV_WIPEONFORK, Linux 4.14)
+ * carries a mark. If the kernel refuses that, gantry__fork_guard_ask compares process ids, and the
+ * load sees only the result of earlier calls of it. Nothing is registered for the process. Owner:
+ * the object with the guard. Thread-safe after init. */
 #ifndef GANTRY_BASE_FORK_GUARD_H
 #define GANTRY_BASE_FORK_GUARD_H
 
@@ -23,17 +23,17 @@ typedef struct gantry__fork_guard_t {
     char text[128];
 } gantry__fork_guard_t;
 
-/* what: the object's name in messages, "runtime". ResourceExhausted when there is no page. */
+/* what: the object's name in messages, "runtime". ResourceExhausted if there is no page. */
 gantry_status_t gantry__fork_guard_init(gantry__fork_guard_t *guard, const char *what);
 void gantry__fork_guard_deinit(gantry__fork_guard_t *guard);
 
-/* False in a child of fork. For every call. */
+/* False in a child of fork. Cheap enough for every call. */
 static inline bool gantry__fork_guard_holds(const gantry__fork_guard_t *guard) {
     return *guard->mark != 0;
 }
 
-/* The same, also where the kernel does not clear the mark: a system call then. For calls that
- * begin something or wait. */
+/* The same even if the kernel does not clear the mark, then by a system call. For calls that begin
+ * something or wait. */
 bool gantry__fork_guard_ask(const gantry__fork_guard_t *guard);
 
 /* FailedPrecondition "the runtime was created in process 123; a child of fork must create its

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host memory by one function, so that an embedder can supply it and a test can make it fail.
+/* Host memory by one function, so that an embedder can replace it and a test can make it fail.
  *
- * Does not know devices. A heap is a plain value owned by the runtime; it outlives all that was
- * allocated from it.
- * Thread-safe when the function it holds is. */
+ * A heap is a plain value that the runtime owns; it outlives everything allocated from it. Knows no
+ * devices. Thread-safe if its function is. */
 #ifndef GANTRY_BASE_HEAP_H
 #define GANTRY_BASE_HEAP_H
 
@@ -22,14 +21,14 @@ typedef struct gantry__heap_t {
 /* The C library's heap. */
 extern const gantry__heap_t gantry__heap_default;
 
-/* All return NULL after setting ResourceExhausted as the thread's last message. */
+/* All return NULL after a failure and set ResourceExhausted as the thread's last message. */
 void *gantry__heap_alloc(const gantry__heap_t *heap, size_t bytes);
 void *gantry__heap_zalloc(const gantry__heap_t *heap, size_t bytes);
 /* count * item_bytes with overflow check; grows or shrinks. */
 void *gantry__heap_resize(const gantry__heap_t *heap, void *ptr, size_t old_count, size_t new_count,
                           size_t item_bytes);
 char *gantry__heap_strdup(const gantry__heap_t *heap, const char *text);
-/* ptr may be NULL. bytes is what was asked for. */
+/* ptr may be NULL. bytes is the size that was requested. */
 void gantry__heap_free(const gantry__heap_t *heap, void *ptr, size_t bytes);
 /* For text from gantry__heap_strdup. */
 void gantry__heap_free_text(const gantry__heap_t *heap, char *text);

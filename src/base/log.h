@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where information goes that is not an error: one callback with a lowest level. Silent without
- * one. Thread-safe. */
+/* The way of information that is not an error: one callback with a lowest level. Silent without a
+ * callback. Thread-safe. */
 #ifndef GANTRY_BASE_LOG_H
 #define GANTRY_BASE_LOG_H
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define LONGEST 80 /* a longer word is no slip of the pen */
+#define LONGEST 80 /* a longer word is no typing error */
 
 static char nearest_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 

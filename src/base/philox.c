@@ -27,7 +27,8 @@ void gantry__philox_words(gantry__philox_t place, uint32_t out_words[4]) {
     for (int i = 0; i < 4; ++i) out_words[i] = w[i];
 }
 
-/* One block with a fixed key and the seed as counter, so that weak bits of a seed do not matter. */
+/* One block with a fixed key and the seed as counter, so that seeds with few set bits are as good
+ * as any. */
 gantry__philox_t gantry__philox_of_seed(int64_t seed0, int64_t seed1) {
     uint32_t w[4];
     gantry__philox_words(

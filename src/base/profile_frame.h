@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the time of a call goes: one frame for each call that is under way, on its thread's stack,
- * with a clock that is always on one step.
+/* Where the time of a call goes: one frame for each call in progress, on its thread's stack, whose
+ * clock always runs for one step.
  *
  *   calls     LayerNorm ..........................
  *                 Mean ......  Sub ......
  *   steps         scope|placement|copy|allocation|kernel|scope
  *
- * Frames nest: while an inner one is open, the outer one's clock stands. A step is entered by
- * whoever does the work, and left to the one before.
+ * Frames nest: while an inner frame is open, the clock of the outer one stands. The code that does
+ * the work enters its step, and afterwards returns to the previous step.
  *
- * Knows no device and keeps nothing: who closes a frame has its numbers (run/profile.h). The
- * innermost frame is a variable of the thread, since waits, copies and allocations happen far below
- * the call that pays for them. NULL while nothing is recorded. A frame belongs to its thread. */
+ * Knows no device and keeps nothing: the numbers go to the code that closes the frame
+ * (run/profile.h). The innermost frame is a thread variable, because waits, copies and allocations
+ * happen far below the call that is charged for them. NULL while nothing is recorded. A frame
+ * belongs to its thread. */
 #ifndef GANTRY_BASE_PROFILE_FRAME_H
 #define GANTRY_BASE_PROFILE_FRAME_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* For what runs only while something is recorded: kept out of the way of the rest. */
+/* For functions that run only while a profile is recorded: keeps them apart from hot code. */
 #define GANTRY__RECORDING __attribute__((cold, noinline))
 
 typedef enum gantry__step_t {
@@ -53,11 +54,11 @@ void gantry__profile_open(gantry__profile_frame_t *frame);
 /* The frame is the innermost one. */
 void gantry__profile_close(gantry__profile_frame_t *frame);
 
-/* Returns the step before. Waits for a kernel that is timed, or for new memory to be committed,
- * stay on these steps. */
+/* Returns the previous step. Waits for a timed kernel, and for new memory to be committed, do not
+ * change the step. */
 gantry__step_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__step_t step);
 
-/* The step before, to be entered again; frame may be NULL. */
+/* Returns the previous step, to be entered again; frame may be NULL. */
 static inline gantry__step_t gantry__profile_enter(gantry__profile_frame_t *frame,
                                                    gantry__step_t step) {
     return frame ? gantry__profile_switch(frame, step) : step;
@@ -78,8 +79,8 @@ static inline void gantry__step_end(const gantry__step_block_t *block) {
     if (block->frame) (void)gantry__profile_switch(block->frame, block->before);
 }
 
-/* GANTRY__STEP(frame, COPY); puts the frame's clock on that step until the block ends, in whatever
- * way it ends, and then on the step before. frame may be NULL: that costs one look at it. */
+/* GANTRY__STEP(frame, COPY); runs the frame's clock for that step until the block ends in any way,
+ * and then for the previous step. frame may be NULL, which costs one comparison. */
 #define GANTRY__STEP(frame, step)                      \
     __attribute__((cleanup(gantry__step_end), unused)) \
     const gantry__step_block_t gantry__step_of_block = \

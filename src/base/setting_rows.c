@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options become texts of the settings' table, so that a field, an extra text and a variable go
- * one way from here on. */
+/* Options become texts of the settings' table, so that fields, extra texts and variables are
+ * handled alike from here on. */
 #include "base/setting_rows.h"
 
 #include <inttypes.h>
@@ -63,7 +63,7 @@ static gantry_status_t put_choices(gantry__settings_t *settings,
         {GANTRY__SETTING_DEVICE_POLICY, (int)options->device_policy, GANTRY_POLICY_SILENT_FOR_INT32,
          policies},
         {GANTRY__SETTING_MEMORY_GROWTH, (int)options->memory_growth, GANTRY_ON, switches},
-        {GANTRY__SETTING_MEMORY_COLLECT, (int)options->garbage_collection, GANTRY_ON, switches},
+        {GANTRY__SETTING_MEMORY_COLLECT, (int)options->memory_collect, GANTRY_ON, switches},
         {GANTRY__SETTING_OOM_FALLBACK, (int)options->oom_fallback, GANTRY_ON, fallbacks}};
     for (size_t i = 0; i < sizeof choices / sizeof choices[0]; ++i) {
         if (choices[i].value < 0 || choices[i].value > choices[i].last) {
@@ -111,12 +111,12 @@ gantry_status_t gantry__options_put(gantry__settings_t *settings,
     GANTRY__TRY(put_choices(settings, options));
     GANTRY__TRY(put_number(settings, GANTRY__SETTING_MEMORY_LIMIT, options->memory_limit_bytes));
     GANTRY__TRY(put_number(settings, GANTRY__SETTING_PINNED_LIMIT, options->pinned_limit_bytes));
-    GANTRY__TRY(put_number(settings, GANTRY__SETTING_MEMORY_STEP, options->growth_step_bytes));
-    GANTRY__TRY(put_number(settings, GANTRY__SETTING_MEMORY_SPLIT, options->split_bytes));
+    GANTRY__TRY(put_number(settings, GANTRY__SETTING_MEMORY_STEP, options->memory_step_bytes));
+    GANTRY__TRY(put_number(settings, GANTRY__SETTING_MEMORY_SPLIT, options->memory_split_bytes));
     GANTRY__TRY(
         put_signed(settings, GANTRY__SETTING_OOM_RETRY_MS, options->oom_retry_ms, "the default"));
-    GANTRY__TRY(put_signed(settings, GANTRY__SETTING_INTRA_OP_THREADS, options->intra_op_threads,
-                           "all cores"));
+    GANTRY__TRY(
+        put_signed(settings, GANTRY__SETTING_CPU_THREADS, options->cpu_threads, "all cores"));
     GANTRY__TRY(put_fraction(settings, options->memory_fraction));
     GANTRY__TRY(
         setting_rows_put(settings, GANTRY__SETTING_LOGICAL_DEVICES, options->logical_devices));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fixed list of settings: how each is called in code, as an option and in the environment.
+/* The fixed list of settings: the name of each in code, as an option and in the environment.
  * Constant data. */
 #ifndef GANTRY_BASE_SETTING_ROWS_H
 #define GANTRY_BASE_SETTING_ROWS_H
@@ -35,11 +35,11 @@ typedef struct gantry__setting_row_t {
 
 extern const gantry__setting_row_t gantry__setting_rows[GANTRY__SETTINGS];
 
-/* What environment.def says of a row: the default in words and the meaning, constant texts. */
+/* The default in words and the meaning, as environment.def has them; constant texts. */
 void gantry__setting_describe(const gantry__setting_row_t *row, const char **out_default,
                               const char **out_meaning);
 
-/* Makes the fields of options that are set, and then the texts of extra, settings with source
+/* Turns the fields of options that are set, and then the texts of extra, into settings with source
  * OPTION. InvalidArgument for a value out of range, or a field and an extra text that differ. */
 gantry_status_t gantry__options_put(gantry__settings_t *settings,
                                     const gantry_runtime_options_t *options);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings: one entry for each name that was given or asked for, found by a walk through the list,
- * as there are few.
+/* Settings: a list with one entry for each name that was given or read. It is short, so that a
+ * linear search suffices.
  *
  *   put    options in code, each with the words by which messages name it; twice is refused unless
  *          both mean the same
@@ -8,7 +8,7 @@
  *   call   values that a call changes later; former texts are kept, since threads may read them
  *
  * At the end, typed readers: a bad text is InvalidArgument with setting, text and what is accepted.
- * Which settings exist is in base/setting_rows.h. */
+ * base/setting_rows.h lists the settings. */
 #include "base/settings.h"
 
 #include <inttypes.h>
@@ -260,8 +260,8 @@ static gantry_status_t settings_refuse(const kind_t *kind, const char *by, const
                         accepted);
 }
 
-/* A text that an option overrules must be good as well: the mistake would show as soon as the
- * option goes. */
+/* Checks a text even if an option overrules it: otherwise the mistake would appear when the option
+ * is removed. */
 static gantry_status_t read(gantry__settings_t *settings, const char *name, const kind_t *kind,
                             uint64_t *out) {
     const gantry__setting_t *entry = gantry__settings_find(settings, name);

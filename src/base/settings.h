@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Named text settings of one runtime: options given in code first, then the environment, read in
- * this one place.
+/* Named text settings of one runtime: options given in code first, then the environment, which is
+ * read only here.
  *
- * A setting has one name, that of its environment variable. Each source's text is kept, so that it
- * can be told what won and what lost; a text that lost is checked all the same. Owns copies of
- * every value it returned. Thread-safe after init. */
+ * A setting has one name, that of its environment variable. The text of each source is kept, so
+ * that a query can show which one won and which ones lost; a text that lost is checked all the
+ * same. Owns copies of every value it returned. Thread-safe after init. */
 #ifndef GANTRY_BASE_SETTINGS_H
 #define GANTRY_BASE_SETTINGS_H
 
@@ -24,17 +24,18 @@ typedef enum gantry__setting_source_t {
 
 typedef struct gantry__setting_t {
     char *name;
-    char *value;                     /* of option or environment; NULL: known to be unset */
+    char *value;                     /* from option or environment; NULL: known to be unset */
     char *by;                        /* "option memory_limit_bytes"; NULL: not an option */
-    char *environment;               /* what an option overrules; NULL: nothing */
+    char *environment;               /* the value that an option overrules; NULL: none */
     gantry__setting_source_t source; /* of value */
-    const char *call;                /* the call that changed it since, static text; NULL: none */
-    bool is_read;                    /* somebody asked for it */
-    /* what a call put in place of value, newest first; NULL: nothing */
+    /* the call that changed it since, static text; NULL: no call */
+    const char *call;
+    bool is_read; /* the setting was read */
+    /* the values that calls put in place of value, newest first; NULL: none */
     struct gantry__setting_text_t *called;
 } gantry__setting_t;
 
-/* A text stays until deinit: somebody may hold it. */
+/* A text stays until deinit, because a caller may hold it. */
 typedef struct gantry__setting_text_t {
     struct gantry__setting_text_t *next;
     size_t length;
@@ -51,9 +52,9 @@ typedef struct gantry__settings_t {
 gantry_status_t gantry__settings_init(gantry__settings_t *settings, const gantry__heap_t *heap);
 void gantry__settings_deinit(gantry__settings_t *settings);
 
-/* Puts a value in front of the environment's. Before the first get of that name. by: "option
- * memory_limit_bytes". InvalidArgument, naming both, when another option gave another value;
- * values that mean the same (1 and on, 1G and 1024M) are one. */
+/* Puts a value in front of the environment's, before the name is first read. by: "option
+ * memory_limit_bytes". InvalidArgument, naming both, if another option gave another value; values
+ * with one meaning (1 and on, 1G and 1024M) are equal. */
 gantry_status_t gantry__settings_put_by(gantry__settings_t *settings, const char *name,
                                         const char *value, const char *by);
 /* The same by "option <name>". */
@@ -63,33 +64,33 @@ gantry_status_t gantry__settings_put(gantry__settings_t *settings, const char *n
 gantry_status_t gantry__settings_put_all(gantry__settings_t *settings,
                                          const char *const *assignments);
 
-/* What is known of a name, read now when it was not yet; NULL when memory is out. Valid until
- * deinit; all but call and called is constant. */
+/* The entry of a name, read now if it was not yet; NULL when memory is out. Valid until deinit;
+ * only call and called change. */
 const gantry__setting_t *gantry__settings_find(gantry__settings_t *settings, const char *name);
-/* NULL when unset; what a call put in its place comes first. Valid until deinit. source may be
- * NULL. */
+/* The value, or NULL when unset; a value put by a call comes first. Valid until deinit. source may
+ * be NULL. */
 const char *gantry__settings_get(gantry__settings_t *settings, const char *name,
                                  gantry__setting_source_t *out_source);
 /* Who gave the value: "option memory_limit_bytes", else the name itself. */
 const char *gantry__setting_by(const gantry__setting_t *setting);
 
-/* Visits what was given and nobody has asked for: options, then the environment's variables that
- * begin with prefix. by: as above. */
+/* Visits the settings that were given but never read: options, then the environment's variables
+ * that begin with prefix. by: as above. */
 typedef void (*gantry__setting_visit_fn)(void *user, const char *name, const char *by);
 void gantry__settings_visit_unread(gantry__settings_t *settings, const char *prefix,
                                    gantry__setting_visit_fn visit, void *user);
 
-/* Keeps that a call (static text) changed the setting. The value itself is the caller's. */
+/* Notes that a call (static text) changed the setting. The caller keeps the value itself. */
 void gantry__settings_note_call(gantry__settings_t *settings, const char *name, const char *call);
-/* The same, and puts a value in place of what option and environment say: for whoever reads the
- * setting later. */
+/* The same, and puts a value in front of option and environment, for later readers of the
+ * setting. */
 gantry_status_t gantry__settings_put_call(gantry__settings_t *settings, const char *name,
                                           const char *value, const char *call);
-/* The call kept; NULL: none. */
+/* The noted call; NULL: none. */
 const char *gantry__settings_call(gantry__settings_t *settings, const char *name);
 
-/* Typed readers: *out is untouched when unset or empty; InvalidArgument names variable, value
- * and what is accepted. */
+/* Typed readers. *out stays as it is if the setting is unset or empty. InvalidArgument names
+ * variable, value and what is accepted. */
 gantry_status_t gantry__settings_get_bool(gantry__settings_t *settings, const char *name,
                                           bool *out);
 /* One of words[0..count); *out is its place. */

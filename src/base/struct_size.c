@@ -30,7 +30,7 @@ static void struct_size_fill(char *out, uint32_t struct_size, const void *all) {
 
 gantry_status_t gantry__struct_fill(void *out, const void *all, size_t all_bytes,
                                     const char *what) {
-    uint32_t struct_size = 0; /* gcc does not see that a check that passes has written it */
+    uint32_t struct_size = 0; /* gcc does not see that a passed check has set it */
     GANTRY__TRY(gantry__struct_check(out, all_bytes, what, &struct_size));
     struct_size_fill(out, struct_size, all);
     return GANTRY_OK;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Locks, conditions and the clock: the few things of the system's threads that Gantry uses.
- * Thread-safe. */
+/* Locks, conditions and the clock: the few thread services that Gantry uses. Thread-safe. */
 #ifndef GANTRY_BASE_THREAD_H
 #define GANTRY_BASE_THREAD_H
 
@@ -31,8 +30,7 @@ static inline void gantry__condition_deinit(gantry__condition_t *condition) {
 static inline void gantry__condition_wake_all(gantry__condition_t *condition) {
     (void)pthread_cond_broadcast(condition);
 }
-/* Returns when woken, at deadline_ns, or for no reason; the caller looks again at what it waits
- * for. */
+/* Returns when woken, at deadline_ns, or spuriously; the caller checks its condition again. */
 void gantry__condition_wait(gantry__condition_t *condition, gantry__mutex_t *mutex,
                             uint64_t deadline_ns);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file of what was measured: init, reading, writing, in this order.
+/* The file of tuning records: init, reading, writing, in this order.
  *
- * The file is read once, at the first question; bad lines are warned of then. Writing takes the
- * lock beside the file, reads it again, leaves out what changes and what is wrong, appends the new
- * record and replaces the file. Lines are parsed in base/tuning_text.c. */
+ * The first look-up reads the file and warns of bad lines. Writing takes the lock beside the file,
+ * reads the file again, drops the replaced and the bad lines, appends the new record and replaces
+ * the file. base/tuning_text.c parses lines. */
 #define _POSIX_C_SOURCE 200809L
 #include "base/tuning_store.h"
 
@@ -17,7 +17,7 @@
 
 #define LARGEST_FILE ((size_t)4 << 20)
 #define LOCK_TIMEOUT_NS UINT64_C(10000000000)
-#define MOST_WARNINGS 8 /* of lines; the rest is counted */
+#define MOST_WARNINGS 8 /* warnings of lines; further ones are only counted */
 
 /* ---- init ---- */
 
@@ -56,7 +56,7 @@ void gantry__tuning_store_deinit(gantry__tuning_store_t *store) {
 
 /* ---- reading ---- */
 
-/* The part, terminated in place: what follows it is a tab or the line's end. */
+/* Terminates the part in place: a tab or the line's end follows it. */
 static const char *terminate(char *bytes, gantry__part_t part) {
     char *text = bytes + (part.bytes - bytes);
     text[part.length] = '\0';
@@ -78,7 +78,7 @@ static gantry_status_t add_record(const gantry__tuning_store_t *store,
     return GANTRY_OK;
 }
 
-/* log NULL: what is wrong was told already. */
+/* log NULL: the warnings were given already. */
 static gantry_status_t read_lines(const gantry__tuning_store_t *store, const gantry__log_t *log,
                                   size_t at, gantry__tuning_table_t *table) {
     char reason[GANTRY__TUNING_REASON_BYTES];
@@ -98,7 +98,7 @@ static gantry_status_t read_lines(const gantry__tuning_store_t *store, const gan
     return GANTRY_OK;
 }
 
-/* *out_table is empty after a failure, and when there is no file. */
+/* *out_table is empty after a failure, and if there is no file. */
 static gantry_status_t read_table(const gantry__tuning_store_t *store, const gantry__log_t *log,
                                   gantry__tuning_table_t *out_table) {
     char reason[GANTRY__TUNING_REASON_BYTES];
@@ -164,12 +164,12 @@ gantry_status_t gantry__tuning_store_list(gantry__tuning_store_t *store,
 
 /* ---- writing ---- */
 
-/* Which records leave the file, and one that comes in. */
+/* The records that leave the file, and the one that is added. */
 typedef struct change_t {
     const char *device; /* NULL: any */
     const char *what;   /* NULL: any */
     bool by_beginning;  /* of what */
-    const char *values; /* NULL: none comes in */
+    const char *values; /* NULL: no record is added */
     size_t removed;
 } change_t;
 
@@ -190,7 +190,7 @@ static void append_new(const change_t *change, gantry__text_t *text) {
                         change->values);
 }
 
-/* The file as it shall be. */
+/* The new content of the file. */
 static gantry_status_t compose(const gantry__tuning_store_t *store, const char *old, size_t size,
                                change_t *change, gantry__text_t *text) {
     char reason[GANTRY__TUNING_REASON_BYTES];

@@ -80,7 +80,7 @@ const char *gantry__tuning_fault(gantry__part_t device, gantry__part_t what,
 
 /* ---- a line ---- */
 
-/* Fields apart by single tabs; how many there are, at most one more than FIELDS. */
+/* Splits a line at single tabs; returns the number of fields, at most FIELDS + 1. */
 static size_t split(gantry__part_t line, gantry__part_t fields[FIELDS]) {
     size_t count = 0, begin = 0;
     for (size_t i = 0; i <= line.length && count <= FIELDS; ++i) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a tuning file: one line read or written at a time. No files here, no memory.
+/* The text of a tuning file: reads or writes one line at a time. No files, no memory.
  *
  *     gantry tuning 1
  *     # a comment
  *     2026-11-22T01:02:03Z <tab> device <tab> what <tab> values
  *
- * The bytes may be anybody's: a line is a record, nothing, or wrong with a reason. Thread-safe. */
+ * Any user may have written the bytes: a line is a record, empty, or wrong with a reason.
+ * Thread-safe. */
 #ifndef GANTRY_BASE_TUNING_TEXT_H
 #define GANTRY_BASE_TUNING_TEXT_H
 
@@ -35,18 +36,18 @@ typedef enum gantry__tuning_kind_t {
     GANTRY__TUNING_WRONG = 2
 } gantry__tuning_kind_t;
 
-/* Whether the file begins as a tuning file of this version; *out_first is where its second line
- * begins. An empty file is a good one without records. Else the reason. */
+/* True if the file begins as a tuning file of this version; *out_first is the offset of its second
+ * line. An empty file is valid and has no records. Otherwise *out_reason says why not. */
 bool gantry__tuning_head_read(const char *text, size_t size, size_t *out_first,
                               char reason[GANTRY__TUNING_REASON_BYTES]);
 
-/* The line that begins at *at, which moves behind it. *out points into text. The reason is
- * written for a wrong one. */
+/* Reads the line at *at and moves *at behind it. *out points into text. A bad line gets a
+ * reason. */
 gantry__tuning_kind_t gantry__tuning_line_read(const char *text, size_t size, size_t *at,
                                                gantry__tuning_line_t *out,
                                                char reason[GANTRY__TUNING_REASON_BYTES]);
 
-/* NULL, or why these cannot be a record's. */
+/* Why these texts cannot be a record, or NULL. */
 const char *gantry__tuning_fault(gantry__part_t device, gantry__part_t what, gantry__part_t values);
 
 bool gantry__part_is(gantry__part_t part, const char *text);

@@ -54,7 +54,7 @@ gantry_dtype_t gantry_dtype_from_name(const char *name) {
     return GANTRY_DTYPE_NONE;
 }
 
-/* Whether a * b, of numbers > 0, is more than INT64_MAX; a division only where one is large. */
+/* True if a * b, of numbers > 0, exceeds INT64_MAX; divides only if one of them is large. */
 static bool overflows(int64_t a, int64_t b) { return (a | b) >> 31 != 0 && a > INT64_MAX / b; }
 
 int64_t gantry_shape_elements(const gantry_shape_t *shape) {

@@ -47,8 +47,7 @@ static gantry_status_t check_result(const gantry__infer_t *call, uint32_t i,
                         gantry_dtype_name(call->out_dtypes[i]), gantry__shape_text(shape).text);
 }
 
-/* What belongs to somebody else (an input; a tensor that is another output already) gets an
- * object of its own over the same memory. */
+/* An input, or a tensor that is another output already, gets a new object over the same memory. */
 static gantry_status_t take_result(gantry_scope_t *inner, const gantry_tensor_t *output,
                                    gantry_tensor_t **out_tensor) {
     if (output->scope == inner) {
@@ -102,7 +101,7 @@ const gantry_tensor_t *gantry__compose_host(const gantry__compose_t *c, gantry_d
 static uint16_t bfloat16_bits(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    /* to the nearest, ties to even; no NaN comes here */
+    /* to the nearest, ties to even; the value is no NaN */
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 

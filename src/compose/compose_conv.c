@@ -4,15 +4,15 @@
  *     patches [n * y * x, rows * columns * channels]
  *     x filter [rows * columns * channels, outputs]
  *
- * Processors multiply without making patches: ConvolveImages is one kernel there. Cards multiply by
- * their libraries. The transposed convolution adds up patches (FoldImagePatches) that the opposite
- * product makes, but on processors with steps of 1, where it is a convolution of the result with
- * the filter after half a turn.
+ * Processors multiply without patches: ConvolveImages is one kernel there. Cards multiply by their
+ * libraries. The transposed convolution adds up patches (FoldImagePatches) that the transposed
+ * product makes. On processors with steps of 1 it is instead a convolution of the result with the
+ * filter after half a turn.
  *
- * Patches are rows * columns times as large as the images, so they are made of as many images at a
- * time as PATCH_BYTES allows. A window of one element that leaves nothing out needs none. With
- * groups the product is a batch of one per group. Channels that come first are moved to the end
- * before, and back after. */
+ * Patches are rows * columns times as large as the images, so PATCH_BYTES limits the images that
+ * are processed at a time. A window of one element that skips nothing needs no patches. With
+ * groups, the product is a batch of one per group. If channels come first, they are moved to the
+ * end before, and back after. */
 #include <gantry/op.h>
 #include <gantry/ops.h>
 
@@ -26,7 +26,7 @@
 #include "run/tensor_state.h"
 
 #define PATCH_BYTES (INT64_C(64) << 20)
-#define MOST_BLOCKS 60 /* of images: Concat takes as many */
+#define MOST_BLOCKS 60 /* the most blocks of images: Concat takes no more */
 
 typedef struct conv_t {
     const gantry__compose_t *c;
@@ -52,7 +52,7 @@ static void compose_conv_read_four(const conv_t *conv, const char *name, int64_t
 static void read_pads(conv_t *conv) {
     static const int order[2][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
     const gantry_attr_t *attr = gantry__infer_attr(conv->c->call, "explicit_paddings");
-    conv->has_pads = attr && attr->i == 8; /* Conv2DTranspose does not have it */
+    conv->has_pads = attr && attr->i == 8; /* Conv2DTranspose lacks it */
     for (int d = 0; conv->has_pads && d < 4; ++d) {
         const int from = order[conv->channels_first][d];
         conv->pads[2 * d] = attr->list[2 * from];
@@ -163,8 +163,8 @@ static const gantry_tensor_t *compose_conv_convolve(const conv_t *conv,
         GANTRY_SHAPE(batch, conv->places.dims[1], conv->places.dims[2], conv->outputs));
 }
 
-/* Whether ConvolveImages would run on a processor; one that imitates a card, or makes lanes of
- * work-items, is none. */
+/* Whether ConvolveImages would run on a processor. A processor that imitates a card, or makes lanes
+ * from work-items, does not count. */
 static bool is_for_processor(const conv_t *conv) {
     const gantry__op_def_t *op = gantry__op_get(GANTRY__OP_ID_ConvolveImages);
     const gantry__place_request_t request = gantry__dispatch_request(
@@ -192,7 +192,7 @@ static const gantry_tensor_t *convolve_images(const conv_t *conv, const gantry_t
                            conv->has_pads ? 5 : 4, NULL);
 }
 
-/* Images whose patches are made at once. */
+/* The number of images whose patches are made at once. */
 static int64_t images_at_once(const conv_t *conv) {
     const double bytes = (double)conv->places.dims[1] * (double)conv->places.dims[2] *
                          (double)(conv->rows * conv->columns) * (double)conv->image.dims[3] *
@@ -228,7 +228,7 @@ void gantry__compose_conv_2d(const gantry__compose_t *c) {
     const gantry_shape_t *out = &c->call->out_shapes[0];
     conv_t conv = read_conv(c, &c->inputs[0]->shape, &c->inputs[1]->shape, out);
     if (gantry_shape_elements(out) == 0 || conv.image.dims[3] == 0) {
-        /* of no channels a sum is 0 */
+        /* a sum over no channels is 0 */
         c->outputs[0] = gantry_zeros(c->scope, c->inputs[0]->dtype, *out);
         return;
     }
@@ -243,8 +243,8 @@ static int64_t compose_conv_padding_before(const conv_t *conv, int d, int64_t re
 }
 
 /* With steps of 1 the images are themselves a convolution, of the result with the filter after half
- * a turn. False where the padding was more than a window reaches, so that some places saw
- * nothing, or with other steps. */
+ * a turn. False with other steps, and if the padding exceeds the window's reach, so that some
+ * windows lie in the padding only. */
 static bool compose_conv_turn(const conv_t *conv, conv_t *out) {
     *out = *conv;
     out->channels = conv->outputs;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Einsum: labels are sorted into four kinds, and the whole is one product of matrices.
+/* Einsum: labels are sorted into four kinds, and the whole op becomes one matrix product.
  *
  *     "bij,bjk->bik"     batch        b      both inputs, output
  *                        contracted   j      both inputs only
@@ -13,7 +13,7 @@
  *     output         [batch, left free, right free], transposed to the order asked for; a label
  *                    twice: put on the diagonal, zeros beside it
  *
- * Dimensions under an ellipsis are batch dimensions; where one input lacks them or has 1,
+ * Dimensions under an ellipsis are batch dimensions; if one input lacks them or has size 1,
  * BatchMatMul broadcasts. */
 #include <string.h>
 
@@ -26,7 +26,7 @@
 typedef gantry__labels_t labels_t;
 
 typedef struct operand_t {
-    const gantry_tensor_t *tensor; /* NULL after a failure; labels and sizes go on */
+    const gantry_tensor_t *tensor; /* NULL after a failure; labels and sizes stay valid */
     labels_t labels;
     gantry_shape_t shape;
 } operand_t;
@@ -40,7 +40,7 @@ static bool is_order(const labels_t *labels, const labels_t *wanted) {
     return memcmp(labels->at, wanted->at, (size_t)wanted->count) == 0;
 }
 
-/* Puts the operand's dimensions into this order of the same labels. */
+/* Transposes the operand's dimensions into this order of the same labels. */
 static void compose_einsum_turn(gantry_scope_t *scope, operand_t *x, const labels_t *wanted) {
     int32_t perm[GANTRY_MAX_RANK];
     if (is_order(&x->labels, wanted)) return;
@@ -58,7 +58,7 @@ static void compose_einsum_turn(gantry_scope_t *scope, operand_t *x, const label
 
 /* ---- one operand ---- */
 
-/* The diagonal over dimensions p < q of one label: brought to the front, it is every (n + 1)th
+/* Takes the diagonal over dimensions p < q of one label: moved to the front, it is every (n + 1)th
  * of n * n rows. */
 static void take_diagonal(const gantry__compose_t *c, operand_t *x, int32_t p, int32_t q) {
     const int64_t size = x->shape.dims[p];
@@ -88,7 +88,7 @@ static void take_diagonals(const gantry__compose_t *c, operand_t *x) {
         for (int32_t p = 0; p < q; ++p) {
             if (x->labels.at[p] != x->labels.at[q]) continue;
             take_diagonal(c, x, p, q);
-            q = 0; /* all over again: dimensions have moved */
+            q = 0; /* start again: the dimensions have moved */
             break;
         }
     }
@@ -162,7 +162,7 @@ static int64_t compose_einsum_product_of(const gantry__einsum_t *e, const labels
     return product;
 }
 
-/* The operand's size of a batch label: 1 where it has none. */
+/* The operand's size of a batch label: 1 if it lacks the label. */
 static int64_t own_size(const operand_t *x, uint8_t label) {
     for (int32_t i = 0; i < x->labels.count; ++i) {
         if (x->labels.at[i] == label) return x->shape.dims[i];
@@ -177,8 +177,8 @@ static bool is_broadcast(const kinds_t *k, const operand_t *left, const operand_
     return false;
 }
 
-/* Makes the operand [batch, rows, columns]; true when it is [batch, columns, rows] instead,
- * which its memory is already. */
+/* Makes the operand [batch, rows, columns]; true if it is [batch, columns, rows] instead, because
+ * its memory already has that order. */
 static bool make_matrix(const gantry__compose_t *c, const gantry__einsum_t *e, operand_t *x,
                         const labels_t *batch, const labels_t *rows, const labels_t *columns,
                         bool keeps_batch) {
@@ -232,8 +232,8 @@ static operand_t compose_einsum_multiply(const gantry__compose_t *c, const gantr
 
 /* ---- the output ---- */
 
-/* One more dimension at the end, which takes this label: x where it equals the dimension `from`,
- * else zeros. */
+/* Adds a dimension with this label at the end: x where its index equals that of the dimension
+ * `from`, else zeros. */
 static void put_on_diagonal(const gantry__compose_t *c, operand_t *x, int32_t from, uint8_t label) {
     gantry_scope_t *scope = c->scope;
     const int64_t size = x->shape.dims[from];
@@ -250,7 +250,7 @@ static void put_on_diagonal(const gantry__compose_t *c, operand_t *x, int32_t fr
     compose_einsum_append(&x->labels, label);
 }
 
-/* Puts x, whose labels are distinct, into the order of the output, which may repeat them. */
+/* Transposes x, whose labels are distinct, into the order of the output, which may repeat them. */
 static void repeat_labels(const gantry__compose_t *c, const gantry__einsum_t *e, operand_t *x) {
     labels_t wanted = {.count = 0};
     for (int32_t i = 0; i < e->output.count; ++i) {
@@ -258,7 +258,7 @@ static void repeat_labels(const gantry__compose_t *c, const gantry__einsum_t *e,
         if (gantry__has_label(&wanted, label)) {
             int32_t from = 0;
             while (x->labels.at[from] != label) ++from;
-            /* a name of its own */
+            /* a label of its own */
             label = (uint8_t)(GANTRY__EINSUM_ELLIPSIS + GANTRY_MAX_RANK + i);
             put_on_diagonal(c, x, from, label);
         }

@@ -27,9 +27,8 @@ static gantry_attr_value_t four(const gantry__compose_t *c, const char *name, in
 static void run_on_image(const gantry__compose_t *c, gantry__op_id_t id,
                          const gantry_tensor_t *filter, const gantry_attr_value_t *attrs,
                          size_t attr_count) {
-    const int64_t axis = row_axis(c);
-    const gantry_tensor_t *inputs[] = {gantry_expand_dims(c->scope, c->inputs[0], (int32_t)axis),
-                                       filter};
+    const int32_t axis = (int32_t)row_axis(c);
+    const gantry_tensor_t *inputs[] = {gantry_expand_dims(c->scope, c->inputs[0], axis), filter};
     const gantry_tensor_t *image =
         gantry__call_op(c->scope, id, inputs, filter ? 2 : 1, attrs, attr_count, NULL);
     c->outputs[0] = gantry_squeeze(c->scope, image, &axis, 1);

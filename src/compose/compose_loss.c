@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cross entropies of logits and their gradients. Halves are computed in float32 and rounded
- * once. */
+/* Cross entropies of logits and their gradients. float16 and bfloat16 are computed in float32 and
+ * rounded once. */
 #include <gantry/ops.h>
 
 #include "run/call_op.h"
@@ -19,7 +19,7 @@ void gantry__compose_softmax_cross_entropy(const gantry__compose_t *c) {
     const gantry_shape_t *shape = &c->call->out_shapes[1];
     const gantry_tensor_t *labels = gantry__compose_widen(c, c->inputs[1]);
     const gantry_tensor_t *features =
-        /* the same tensor where it fits */
+        /* the same tensor if it has that shape */
         gantry_broadcast_to(s, gantry__compose_widen(c, c->inputs[0]), *shape);
     const gantry_tensor_t *terms =
         gantry_neg(s, gantry_tensor_donate(s, gantry_log_softmax(s, features)));

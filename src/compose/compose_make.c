@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tells shapes (Shape, Size, Rank, BroadcastArgs: made on the host, no tensor is read),
+/* Ops that return shapes (Shape, Size, Rank, BroadcastArgs: made on the host, no tensor is read),
  * Eye, EmbeddingLookup, BooleanMask. */
 #include <gantry/ops.h>
 
@@ -9,7 +9,7 @@
 
 /* ---- shapes ---- */
 
-/* A result of integers on the host, in the output's type. */
+/* Returns integers on the host, in the output's type. */
 static void give_integers(const gantry__compose_t *c, gantry_shape_t shape, const int64_t *values) {
     int32_t narrow[GANTRY_MAX_RANK] = {0};
     const gantry_dtype_t dtype = c->call->out_dtypes[0];
@@ -67,7 +67,8 @@ void gantry__compose_embedding_lookup(const gantry__compose_t *c) {
 
 /* ---- BooleanMask ---- */
 
-/* The mask and the dimensions it covers as one; Where counts what is true, and waits for it. */
+/* Flattens the mask, and the dimensions that it covers; Where counts the true elements and waits
+ * for them. */
 void gantry__compose_boolean_mask(const gantry__compose_t *c) {
     gantry_scope_t *scope = c->scope;
     const gantry_tensor_t *tensor = c->inputs[0], *mask = c->inputs[1];

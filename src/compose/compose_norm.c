@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moments, BatchNorm, FusedBatchNorm, LayerNorm, Dropout. Halves are computed in float32 and
- * rounded once, at the end.
+/* Moments, BatchNorm, FusedBatchNorm, LayerNorm, Dropout. float16 and bfloat16 are computed in
+ * float32 and rounded once, at the end.
  *
- * A variance is the mean of squares of what is left when the mean is taken away: two passes, and
- * no difference of large numbers. */
+ * A variance is the mean of the squared distances from the mean: two passes, and no difference of
+ * large numbers. */
 #include <string.h>
 
 #include <gantry/ops.h>
@@ -15,7 +15,7 @@
 /* ---- parts that several share ---- */
 
 typedef struct moments_t {
-    const gantry_tensor_t *mean, *variance; /* they keep the axes as 1 */
+    const gantry_tensor_t *mean, *variance; /* they keep the axes with size 1 */
 } moments_t;
 
 static const gantry_tensor_t *mean_over(const gantry__compose_t *c, const gantry_tensor_t *x,
@@ -57,8 +57,8 @@ void gantry__compose_moments(const gantry__compose_t *c) {
     }
 }
 
-/* As tf.nn.batch_normalization: x * factor + (offset - mean * factor), so that x is passed twice
- * and not three times. */
+/* As tf.nn.batch_normalization: x * factor + (offset - mean * factor), so that x is read twice, not
+ * three times. */
 void gantry__compose_batch_norm(const gantry__compose_t *c) {
     gantry_scope_t *scope = c->scope;
     const gantry_tensor_t *in[5];
@@ -97,7 +97,7 @@ static fused_t read_fused(const gantry__compose_t *c) {
     };
 }
 
-/* y = (x - mean) * factor + offset, mean and variance being vectors. */
+/* y = (x - mean) * factor + offset; mean and variance are vectors. */
 static void give_normalised(const gantry__compose_t *c, const fused_t *f,
                             const gantry_tensor_t *mean, const gantry_tensor_t *variance) {
     gantry_scope_t *scope = c->scope;
@@ -126,7 +126,7 @@ static void train(const gantry__compose_t *c, const fused_t *f) {
     const gantry_tensor_t *mean = gantry_reshape(c->scope, m.mean, f->channels);
     const gantry_tensor_t *variance = gantry_reshape(c->scope, m.variance, f->channels);
     give_normalised(c, f, mean, variance);
-    /* the variance that is handed out for later use is the unbiased one */
+    /* the variance that is returned for later use is unbiased */
     const double unbias = (double)f->rest / (double)(f->rest > 1 ? f->rest - 1 : 1);
     const gantry_tensor_t *unbiased =
         gantry_mul(c->scope, variance, gantry__compose_scalar(c, c->call->out_dtypes[1], unbias));
@@ -143,7 +143,7 @@ static void compose_norm_apply(const gantry__compose_t *c, const fused_t *f) {
     for (int i = 0; i < 4; ++i) c->outputs[1 + i] = c->inputs[3 + i % 2];
 }
 
-/* Of nothing there are no statistics: NaN, also when others are given. */
+/* An empty x has no statistics: the result is NaN, even if other statistics are given. */
 void gantry__compose_fused_batch_norm(const gantry__compose_t *c) {
     const fused_t f = read_fused(c);
     if (gantry__infer_attr(c->call, "is_training")->i != 0 || c->inputs[0]->elements == 0) {
@@ -156,8 +156,8 @@ void gantry__compose_fused_batch_norm(const gantry__compose_t *c) {
 
 /* ---- LayerNorm ---- */
 
-/* Rows that are one chunk of the tree of sums: the same operations in the same order, and so the
- * same bits. */
+/* For rows that are one chunk of the tree of sums: the same operations in the same order, and so
+ * the same bits. */
 static const gantry_tensor_t *layer_norm_rows(const gantry__compose_t *c) {
     const gantry_tensor_t *inputs[3];
     for (int i = 0; i < 3; ++i) inputs[i] = gantry__compose_widen(c, c->inputs[i]);

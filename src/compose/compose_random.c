@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random ops with a state, and permutations: a place in a stream, then the op that draws from
+/* Random ops with a state, and permutations: a position in a stream, then the op that draws from
  * there. */
 #include <gantry/ops.h>
 
@@ -20,7 +20,7 @@ static bool compose_random_take(const gantry__compose_t *c, uint64_t blocks,
     return status == GANTRY_OK;
 }
 
-/* The call's first input, the place, the others. */
+/* Inputs are the call's first one, the position, the others. */
 static void compose_random_draw(const gantry__compose_t *c, gantry__op_id_t part,
                                 const char *type_attr) {
     const gantry_attr_value_t attr = gantry__attr_type(type_attr, c->call->out_dtypes[0]);
@@ -59,7 +59,7 @@ void gantry__compose_multinomial(const gantry__compose_t *c) {
                                       c->inputs, 2, 2, &attr);
 }
 
-/* True when there is but one order. */
+/* True if there is only one order. */
 static bool is_fixed(const gantry_tensor_t *value) {
     return value->elements <= 1 || value->shape.dims[0] <= 1;
 }
@@ -78,9 +78,9 @@ void gantry__compose_random_shuffle(const gantry__compose_t *c) {
 
 /* ---- permutations ----
  *
- * Fisher and Yates's, from the front: row i changes places with row i + (word i) % (rows left). One
- * step waits for the other, so the order is made on the host; the device gets it as indices of a
- * Gather and is not waited for. */
+ * The shuffle of Fisher and Yates, from the front: row i is exchanged with row i + (word i) % (rows
+ * left). Each step depends on the one before, so the host makes the order. The device gets it as
+ * indices of a Gather and is not waited for. */
 
 static void permute(int32_t *order, int32_t rows, gantry__philox_t place) {
     uint32_t words[4] = {0};

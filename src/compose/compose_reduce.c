@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LogSumExp, Var and Std, as TensorFlow composes them. Halves are computed in float32 and
- * rounded once. */
+/* LogSumExp, Var and Std, as TensorFlow composes them. float16 and bfloat16 are computed in float32
+ * and rounded once. */
 #include <gantry/ops.h>
 
 #include "op/op_infer.h"
@@ -8,7 +8,7 @@
 #include "compose/compose.h"
 #include "run/tensor_state.h"
 
-/* x over the call's axes. */
+/* Runs a reduction of x over the call's axes. */
 static const gantry_tensor_t *compose_reduce_one(const gantry__compose_t *c, gantry__op_id_t id,
                                                  const gantry_tensor_t *x, bool keep_dims) {
     const gantry_tensor_t *inputs[] = {x, c->inputs[1]};
@@ -24,7 +24,7 @@ static void compose_reduce_finish(const gantry__compose_t *c, const gantry_tenso
     c->outputs[0] = gantry__compose_narrow(c, result, c->call->out_dtypes[0]);
 }
 
-/* log(sum(exp(x - m))) + m, m being the largest where that is finite, else 0. */
+/* log(sum(exp(x - m))) + m, with m the maximum if it is finite, else 0. */
 void gantry__compose_log_sum_exp(const gantry__compose_t *c) {
     gantry_scope_t *s = c->scope;
     const gantry_tensor_t *x = gantry__compose_widen(c, c->inputs[0]);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pack, Unpack, Split, SplitV: each part is moved once. */
+/* Pack, Unpack, Split, SplitV: each part is copied once. */
 #include <gantry/ops.h>
 
 #include "op/op_infer.h"
 #include "compose/compose.h"
 #include "run/tensor_state.h"
 
-/* Concat's own list is shorter by its axis. */
+/* Concat's list of inputs is shorter by the axis. */
 static const gantry_tensor_t *concat(gantry_scope_t *scope, const gantry_tensor_t *const *values,
                                      size_t count, int32_t axis) {
     if (count < GANTRY__MAX_INPUTS) return gantry_concat(scope, values, count, axis);
@@ -28,7 +28,7 @@ void gantry__compose_pack(const gantry__compose_t *c) {
                         : concat(c->scope, values, c->call->input_count, axis);
 }
 
-/* The outputs are pieces of value along axis, one behind the other. */
+/* The outputs are consecutive pieces of value along axis. */
 static void compose_split_cut(const gantry__compose_t *c, const gantry_tensor_t *value,
                               int32_t axis) {
     int64_t begin[GANTRY_MAX_RANK] = {0};
@@ -43,7 +43,8 @@ static void compose_split_cut(const gantry__compose_t *c, const gantry_tensor_t 
     }
 }
 
-/* The dimension along which a piece may be shorter than the whole; any one when none is. */
+/* The dimension along which a piece may be shorter than the whole; any dimension if there is
+ * none. */
 static int32_t cut_axis(const gantry__compose_t *c, const gantry_shape_t *whole) {
     for (int32_t axis = 0; axis < whole->rank; ++axis) {
         for (uint32_t k = 0; k < c->call->output_count; ++k) {

@@ -19,7 +19,7 @@ static gantry_status_t wait_for_former_uses(gantry_logical_device_t *device,
     return gantry__stream_follow(&device->streams[first_stream], points, count);
 }
 
-/* What is known to have ended, without asking the driver: such chunks need no wait. */
+/* The work known to have ended, without a driver call: chunks that only it used need no wait. */
 static void note_completed(const gantry_logical_device_t *device, uint32_t first_stream,
                            uint64_t out_completed[GANTRY__BFC_STREAMS]) {
     for (uint32_t i = 0; i < GANTRY__BFC_STREAMS; ++i) out_completed[i] = UINT64_MAX;
@@ -30,8 +30,8 @@ static void note_completed(const gantry_logical_device_t *device, uint32_t first
     }
 }
 
-/* No pool, however empty, has a region for more than the device's largest allocation: that is
- * what the error is to begin with. */
+/* No pool, however empty, has a region for more than the device's largest allocation: the error
+ * begins with that fact. */
 static gantry_status_t buffer_explain(gantry_status_t status, const gantry_logical_device_t *device,
                                       uint64_t size_bytes) {
     uint64_t largest = device->info.largest_allocation_bytes;
@@ -76,8 +76,8 @@ gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device,
     buffer->data = device->host_addressable
                        ? (unsigned char *)(uintptr_t)chunk->region->handle + chunk->offset
                        : NULL;
-    /* former uses stay on record: this buffer may be freed before its first stream has waited
-     * for them on the device */
+    /* former uses stay recorded: this buffer may be freed before its first stream has waited for
+     * them on the device */
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i)
         atomic_init(&buffer->last_use[i], chunk->last_use[i]);
     buffer_count_allocation(frame, request->bytes);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers: counted pieces of one logical device's memory that know who used them last.
+/* Buffers: counted pieces of one logical device's memory that remember their last uses.
  *
- * A buffer is (region, offset, bytes). Letting go of the last reference frees it at once, with work
- * in flight: the next owner of the bytes waits, on its stream, for the last use on every other
- * stream. Thread-safe. */
+ * A buffer is (region, offset, bytes). Releasing the last reference frees it at once, with work in
+ * flight: the next owner of the bytes waits, on its stream, for the last use on every other stream.
+ * Thread-safe. */
 #ifndef GANTRY_DEVICE_BUFFER_H
 #define GANTRY_DEVICE_BUFFER_H
 
@@ -20,27 +20,27 @@ typedef struct gantry__buffer_t {
     atomic_uint references;
     gantry_logical_device_t *device;
     gantry__bfc_chunk_t *chunk;
-    gantry_span_t span; /* of the bytes asked for */
+    gantry_span_t span; /* of the requested bytes */
     void *data;         /* on a host-addressable device, else NULL */
     atomic_uint_fast64_t last_use[GANTRY__STREAMS];
 } gantry__buffer_t;
 
-/* request->bytes > 0; request->completed is not looked at. first_stream (GANTRY_STREAM_...) is the
- * stream whose work writes it first; it is made to wait for former uses. The device is open. */
+/* request->bytes > 0; request->completed is ignored. first_stream (GANTRY_STREAM_...) is the stream
+ * whose work writes it first; that stream waits for former uses. The device is open. */
 gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device,
                                         const gantry__allocation_t *request, uint32_t first_stream,
                                         gantry__buffer_t **out_buffer);
-/* The same for memory without a tag that lives on. owner: constant text for reports. */
+/* The same for memory without a long-lived tag. owner: constant text for reports. */
 gantry_status_t gantry__buffer_create(gantry_logical_device_t *device, uint64_t size_bytes,
                                       uint32_t first_stream, const char *owner,
                                       gantry__buffer_t **out_buffer);
 gantry__buffer_t *gantry__buffer_retain(gantry__buffer_t *buffer);
 void gantry__buffer_release(gantry__buffer_t *buffer); /* NULL is allowed */
-/* What a writer on `stream` has to wait for: the uses on the others. Returns how many points
- * there are. */
+/* The uses on other streams, for which a writer on `stream` must wait. Returns the number of
+ * points. */
 uint32_t gantry__buffer_other_uses(const gantry__buffer_t *buffer, uint32_t stream,
                                    gantry__point_t out_points[GANTRY__STREAMS - 1]);
-/* Work that was counted as `count` on the stream touches the buffer. */
+/* Marks that work with this count on the stream uses the buffer. */
 void gantry__buffer_mark_use(gantry__buffer_t *buffer, uint32_t stream, uint64_t count);
 
 #endif

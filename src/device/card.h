@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What changes of a physical device: settings until the table freezes, what opening the card found,
- * whether it is lost. device/physical_device.h is what does not change.
+/* The part of a physical device that changes: settings until the table freezes, the results of
+ * opening the card, its loss. device/physical_device.h is the constant part.
  *
- * Each view has a card of its own. Where several backends see one card, the listed view's is the
- * card, and the others' are used when they are reached by alias (device/fail_over.h). Owner: the
- * physical device. Thread-safe as the fields say. */
+ * Each view has a card of its own. If several backends see one card, the listed view's is the card,
+ * and the others' are used through their alias (device/fail_over.h). Owner: the physical device.
+ * Thread-safe as the fields say. */
 #ifndef GANTRY_DEVICE_CARD_H
 #define GANTRY_DEVICE_CARD_H
 
@@ -27,27 +27,28 @@ typedef struct gantry__card_t {
     /* see device/fail_over.h */
     /* the view that serves the card in place of this one; NULL: this one does */
     _Atomic(const struct gantry_physical_device_t *) instead;
-    /* the other way round */
+    /* the opposite direction */
     _Atomic(const struct gantry_physical_device_t *) stands_in_for;
-    bool is_proven; /* under open_lock: who serves the card is decided */
-    /* what the first opening found, ""; takes the place of the view's note once instead or
-     * stands_in_for is set */
+    bool is_proven; /* under open_lock: it is decided who serves the card */
+    /* found at the first opening, ""; replaces the view's note once instead or stands_in_for is
+     * set */
     char later_note[512];
-    /* Opened with the first logical device, closed with the last. The lock puts the openings of
-     * this card in a row and guards what follows, nothing else: it is the one lock but a stream's
-     * that is held while the driver is called, so nobody who holds another lock may take it. */
+    /* Opened with the first logical device, closed with the last. The lock orders the openings of
+     * this card, and guards the fields below and nothing else. Apart from a stream's, it is the
+     * only lock that is held while the driver is called, so no thread that holds another lock may
+     * take it. */
     gantry__mutex_t open_lock;
     gantry_backend_device_t *handle;
     uint32_t open_count;
-    /* see device/card_limit.c; known from the first opening on */
-    uint64_t whole_limit_bytes; /* what all logical devices of the card may take together */
-    uint64_t bound_bytes;       /* what this process may take of the card, the context included */
-    uint64_t context_bytes;     /* what the driver took for itself; 0: not known */
+    /* see device/card_limit.c; known after the first opening */
+    uint64_t whole_limit_bytes; /* the limit of all logical devices of the card together */
+    uint64_t bound_bytes;       /* the limit of this process on the card, including the context */
+    uint64_t context_bytes;     /* memory that the driver took for itself; 0: unknown */
     /* bit n: copy_peer to this card from the one at position n mod 64 is not implemented */
     atomic_uint_fast64_t no_peer_copy;
     /* see device/loss.h */
     atomic_int lost;
-    char lost_text[1024]; /* the cause, the driver's error at its end; constant once lost */
+    char lost_text[1024]; /* the cause, ending with the driver's error; constant once lost */
 } gantry__card_t;
 
 static inline bool gantry__card_is_lost(const gantry__card_t *card) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Limits of a card's logical devices, and the driver's own share of the card.
  *
- * A driver takes memory of a card for itself when the card is opened: a CUDA context, some hundred
- * MiB, of which the books of the allocators know nothing. It is measured: the card's free memory
- * before the first opening less that after it, as a backend tells it that needs no context to ask
- * (NVML), with nothing else done by this process between. Another process that takes or gives
- * memory in that moment is measured along, so no more than 1 GiB counts. Where nobody can tell, and
- * where device memory is the machine's, it is 0.
+ * A driver takes memory for itself when a card is opened: a CUDA context, some hundred MiB, which
+ * the allocators' books do not contain. It is measured as the card's free memory before the first
+ * opening minus that after it, with no other action of this process between. The figures come from
+ * a backend that needs no context for them (NVML). Another process that takes or frees memory in
+ * that moment is measured too, so at most 1 GiB counts. It is 0 if no backend has figures, and if
+ * device memory is the machine's.
  *
- * Who pays. Let B be what this process may take of the card, L the sum of the limits of its logical
+ * Who pays. Let B be the limit of this process on the card, L the sum of the limits of its logical
  * devices, C the context:
  *
  *     a fraction, a percentage        B = L = that part of the card's total
@@ -19,9 +19,9 @@
  *     charged  =  max(0, L + C - B), at most C, to each logical device in proportion to its limit
  *
  * So a share of a card includes the context, and processes whose shares add up to 1 fit on it
- * together; a limit in bytes is for what is taken through Gantry, as TensorFlow's memory_limit is,
- * and pays only for what has no room beside it. The context is one, however many parts are
- * opened and in whatever order: the charges of all parts sum up to it once. */
+ * together. A limit in bytes is for memory taken through Gantry, as TensorFlow's memory_limit is,
+ * and only pays for the part of the context that has no room beside it. There is one context,
+ * however many parts are opened in whatever order: the charges of all parts add up to it. */
 #include "device/card_limit.h"
 
 #include <inttypes.h>
@@ -57,21 +57,21 @@ static uint64_t context_between(uint64_t free_before, uint64_t free_after) {
 
 /* ---- the whole card ---- */
 
-/* What is left to others when a device's whole free memory is taken: by compute capability, as
+/* The memory left to others when a device's whole free memory is taken: by compute capability, as
  * in TensorFlow. */
 static uint64_t reserve_of(const gantry_device_info_t *info, uint64_t free_bytes) {
     if (free_bytes < 2048 * MIB) return 225 * MIB;
-    long major = strtol(info->compute_capability, NULL, 10); /* 0 where the notion does not exist */
+    long major = strtol(info->compute_capability, NULL, 10); /* 0 where there is no such notion */
     if (major <= 6) return 500 * MIB;
     return major == 7 ? 1050 * MIB : major == 8 ? 1536 * MIB : 1800 * MIB;
 }
 
-/* The limit of a card for which no setting gives one. With growth it is all that the card has:
- * memory is taken as it is needed, and the driver has the last word. Without growth it is taken at
- * once, so it is what the driver says is free, the context included, less a reserve; the reserve
- * counts only when it is smaller than that. Where device memory is the machine's, it is a
- * sixteenth of the machine at least, which leaves the system and the process room. A driver that
- * does not tell leaves the total. */
+/* The limit of a card without a setting. With growth it is all memory of the card: memory is taken
+ * as needed, and the driver decides. Without growth it is taken at once, so it is the free memory
+ * according to the driver, including the context, less a reserve; the reserve is dropped if it is
+ * larger than that. If device memory is the machine's, the reserve is at least a sixteenth of the
+ * machine, which leaves room for the system and the process. If the driver has no figures, it is
+ * the total. */
 static uint64_t default_limit(const logical_t *device, uint64_t total) {
     uint64_t free_bytes, driver_total;
     if (device->card->settings.growth) return total;
@@ -99,7 +99,7 @@ void gantry__card_limit_find(logical_t *device, uint64_t free_before) {
 
 /* ---- its logical devices ---- */
 
-/* A part's own limit; parts without one share equally what the others leave of the whole. */
+/* A part's own limit; parts without one share equally the rest of the whole. */
 static uint64_t part_limit(const logical_t *device) {
     const gantry__card_t *card = device->card;
     uint64_t left = card->whole_limit_bytes, sharers = 0;

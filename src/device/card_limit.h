@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much the logical devices of a card may take, and what the driver took for itself when the
+/* The limits of a card's logical devices, and the memory that the driver took for itself when the
  * card was opened.
  *
- * Reads settings and asks drivers; keeps no books. The card's open_lock is held. */
+ * Reads settings and queries drivers; keeps no books. The card's open_lock is held. */
 #ifndef GANTRY_DEVICE_CARD_LIMIT_H
 #define GANTRY_DEVICE_CARD_LIMIT_H
 
@@ -12,17 +12,16 @@
 
 #include "base/failure.h"
 
-/* The card's free memory as told without opening it, for gantry__card_limit_find; UINT64_MAX
- * when nobody can. */
+/* The card's free memory without opening it, for gantry__card_limit_find; UINT64_MAX if unknown. */
 uint64_t gantry__card_free_bytes(const gantry_logical_device_t *device);
 
-/* Fills what holds for the whole card, which was just opened through device. */
+/* Fills the limits of the whole card, which was just opened through device. */
 void gantry__card_limit_find(gantry_logical_device_t *device, uint64_t free_before);
 
 /* Fills limit_bytes and context_bytes of one of its logical devices. */
 void gantry__logical_limit_find(gantry_logical_device_t *device);
 
-/* ResourceExhausted when the context leaves nothing of the limit. */
+/* ResourceExhausted if the context leaves nothing of the limit. */
 gantry_status_t gantry__logical_limit_check(const gantry_logical_device_t *device);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings of several devices as text, in this order: refusals with the column, items of a list,
+/* Settings of several devices as text, in this order: errors with their column, items of a list,
  * values (growth, limit, fraction), parts of a split, and back to text.
  *
- * The grammar is in the header. A parser reads an item that gantry__config_next has cut out, and
+ * The header has the grammar. A parser reads an item that gantry__config_next has cut out, and
  * never beyond it. */
 #include "device/config_text.h"
 
@@ -138,7 +138,7 @@ static bool read_key(int key, const char *value, size_t length,
     }
 }
 
-/* One "key=value"; begin to end. seen: a bit per key. */
+/* Reads one "key=value" from begin to end. seen: a bit per key. */
 static gantry_status_t read_extra(const gantry__config_text_t *text, const char *begin,
                                   const char *end, unsigned *seen,
                                   gantry_logical_device_config_t *part) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The grammar of settings that speak of several devices, and the texts made from parsed ones.
+/* The grammar of settings for several devices, and the texts made from parsed ones.
  *
  *   one value for all       512M
  *   a list                  GPU:0=2G,GPU:1=50%,*=1G          DEVICE=VALUE, * for the rest
  *   parts of devices        GPU:0=1024M,1024M;CPU:0=,        one part per logical device, maybe
  *                           with /key=value
  *
- * Pure functions on text: whether a device exists is the caller's question. Every message names the
- * setting, its text, the column (bytes from 1), what stands there and what is accepted.
+ * Pure functions on text: the caller checks whether a device exists. Every message names the
+ * setting, its text, the column (bytes from 1), the text there and what is accepted.
  * Thread-safe. */
 #ifndef GANTRY_DEVICE_CONFIG_TEXT_H
 #define GANTRY_DEVICE_CONFIG_TEXT_H
@@ -20,7 +20,7 @@
 
 #include "base/failure.h"
 
-/* Most logical devices of one card. */
+/* The most logical devices of one card. */
 #define GANTRY__MOST_PARTS 64
 #define GANTRY__CONFIG_DEVICE_BYTES 128
 
@@ -31,14 +31,15 @@ typedef struct gantry__config_text_t {
 
 /* One DEVICE=VALUE. */
 typedef struct gantry__config_item_t {
-    char device[GANTRY__CONFIG_DEVICE_BYTES]; /* "": the value is for all; "*": for the rest */
-    const char *at, *value;                   /* where the item and its value begin in the text */
-    size_t length;                            /* of the value */
+    /* "": the value is for all devices; "*": for the rest */
+    char device[GANTRY__CONFIG_DEVICE_BYTES];
+    const char *at, *value; /* where the item and its value begin in the text */
+    size_t length;          /* of the value */
 } gantry__config_item_t;
 
-/* Takes the next item off *cursor, which begins at the text; *out_has is false at its end. Items
- * are separated by separator; blanks around device and value are left out. needs_device: a value
- * alone is refused. */
+/* Takes the next item off *cursor, which begins at the text; *out_has is false at its end. The
+ * separator separates items; blanks around device and value are dropped. needs_device: a value
+ * without a device is refused. */
 gantry_status_t gantry__config_next(const gantry__config_text_t *text, char separator,
                                     bool needs_device, const char **cursor,
                                     gantry__config_item_t *out_item, bool *out_has);
@@ -47,7 +48,7 @@ gantry_status_t gantry__config_next(const gantry__config_text_t *text, char sepa
 gantry_status_t gantry__config_refuse(const gantry__config_text_t *text, const char *at,
                                       const char *format, ...) GANTRY__PRINTF(3, 4);
 
-/* A limit: bytes, or a part of the device. Both 0: none. */
+/* A limit: bytes, or a fraction of the device. Both 0: no limit. */
 typedef struct gantry__limit_t {
     uint64_t bytes;
     double percent;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings that shape devices. Each setter checks at once; after freeze an equal value is fine,
- * another one FailedPrecondition. */
+/* Settings that shape devices. Each setter checks its arguments at once; after freeze it accepts an
+ * equal value and refuses another one with FailedPrecondition. */
 #include "device/device_config.h"
 
 #include <string.h>
@@ -99,7 +99,7 @@ static gantry_status_t check_visible(const gantry__device_table_t *table,
     return GANTRY_OK;
 }
 
-/* Appends devices that are (not) of a type, keeping their order. */
+/* Appends devices that are (not) of a type, in their order. */
 static size_t append_by_type(const physical_t **out, size_t used, const physical_t *const *devices,
                              size_t count, const char *type, bool is) {
     for (size_t i = 0; i < count; ++i) {

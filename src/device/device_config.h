@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Settings that shape devices: read when the table is made, changed by calls until it freezes.
  *
- * Setters check at once, in TensorFlow's order: the device, the value, then whether the table is
- * frozen; equal values are fine then. A refused call changes nothing. Thread-safe but for the
+ * A setter checks, in TensorFlow's order, the device, the value, then whether the table is frozen;
+ * equal values are then accepted. A refused call changes nothing. Thread-safe, except for the
  * readers, which belong to init. */
 #ifndef GANTRY_DEVICE_DEVICE_CONFIG_H
 #define GANTRY_DEVICE_DEVICE_CONFIG_H
@@ -15,9 +15,8 @@ typedef struct gantry__device_table_t gantry__device_table_t;
 
 /* The memory policy. InvalidArgument names the variable. */
 gantry_status_t gantry__memory_policy_read(gantry__device_table_t *table);
-/* Options and environment become layers of every device, once the devices are known. A device that
- * the environment names but this machine lacks is warned of; one that an option names is
- * InvalidArgument. */
+/* Options and environment become layers of every device, once the devices are known. A warning
+ * names a device of the environment that this machine lacks; in an option it is InvalidArgument. */
 gantry_status_t gantry__device_settings_read(gantry__device_table_t *table);
 
 /* ---- setters beside those of device_table.h ---- */
@@ -42,25 +41,26 @@ bool gantry__device_table_is_frozen(const gantry__device_table_t *table);
 /* FailedPrecondition "<what> cannot be modified after being initialized (initialized by
  * gantry_matmul)". */
 gantry_status_t gantry__device_refuse_frozen(const gantry__device_table_t *table, const char *what);
-/* Makes next what holds of the device if the table allows it; under the lock. what: for the
+/* Makes next the device's settings if the table allows it; the lock is held. what: for the
  * refusal. */
 gantry_status_t gantry__device_commit(gantry__device_table_t *table,
                                       const gantry_physical_device_t *device,
                                       gantry__device_settings_t *next, const char *what,
                                       bool *out_changed);
-/* The split that holds becomes the card's parts. */
+/* The resolved split becomes the card's parts. */
 void gantry__card_hold_parts(gantry__card_t *card);
-/* Warns, if there is reason to: of a split that lost to a higher source's limit or fraction, ... */
+/* Warns if needed: of a split that lost to the limit or fraction of a stronger source, ... */
 void gantry__device_warn_of_lost_split(const gantry__device_table_t *table, const char *name,
                                        const gantry__device_settings_t *settings);
-/* ... of TF_FORCE_GPU_ALLOW_GROWTH when it and the layer say different things. */
+/* ... of TF_FORCE_GPU_ALLOW_GROWTH if it and the layer differ. */
 void gantry__device_warn_of_growth(const gantry__device_table_t *table, const char *name,
                                    const gantry__device_settings_t *settings, int layer);
 
-/* Whether a device may be split so: TensorFlow's texts where it has them. */
+/* Whether a device may be split like this; with TensorFlow's texts if it has them. */
 gantry_status_t gantry__parts_check(const gantry_physical_device_t *device,
                                     const gantry_logical_device_config_t *parts, size_t count);
-/* Whether all split devices of its type have ordinals or none; parts: what the device gets. */
+/* Whether all split devices of its type have ordinals, or none has; parts: the device's new
+ * parts. */
 gantry_status_t gantry__parts_check_ordinals(const gantry__device_table_t *table,
                                              const gantry_physical_device_t *device,
                                              const gantry_logical_device_config_t *parts,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table's life: init reads settings and finds what there is, freeze makes the logical devices
- * and tells what was found, deinit closes and frees. Each step is in a file of its own. */
+/* The table's life: init reads settings and finds devices, freeze makes the logical devices and
+ * logs the result, deinit closes and frees. Each step has a file of its own. */
 #include "device/device_table.h"
 
 #include <inttypes.h>
@@ -111,7 +111,7 @@ static void announce_device(const gantry__device_table_t *table, const logical_t
         *physical->note ? "; " : "", physical->note);
 }
 
-/* Not for nobody: to name its libraries a backend opens them. */
+/* Does nothing without a reader of the log, because a backend opens its libraries to name them. */
 void gantry__device_table_announce(const gantry__device_table_t *table) {
     if (!table->log->write || table->log->level > GANTRY_LEVEL_INFO) return;
     for (size_t i = 0; i < table->backends->count; ++i) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options and environment become what is said of each device. */
+/* Options and environment become layers of each device's settings. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static gantry_status_t tell_unusable(const reader_t *reader, const gantry__confi
     return GANTRY_OK;
 }
 
-/* *out_device is NULL when the item is to be left out. */
+/* *out_device is NULL if the item is to be left out. */
 static gantry_status_t find_device(const reader_t *reader, const gantry__config_item_t *item,
                                    physical_t **out_device) {
     gantry__device_reference_t reference;
@@ -160,8 +160,8 @@ static gantry_status_t read_setting(gantry__device_table_t *table, gantry__setti
 
 /* ---- TF_FORCE_GPU_ALLOW_GROWTH ---- */
 
-/* Says it of one device, in front of GANTRY_MEMORY_GROWTH and behind options of Gantry's own and
- * calls. */
+/* Sets growth of one device, stronger than GANTRY_MEMORY_GROWTH and weaker than Gantry's own
+ * options and calls. */
 static void force_growth(physical_t *device, const gantry__setting_t *setting,
                          gantry_choice_t growth) {
     int layer =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device names: parsing and printing.
  *
- * One scanner serves three grammars; it walks a text once, keeps the byte offset `at`, and on
- * failure leaves there the column and a phrase that says what is wrong.
+ * One scanner serves three grammars. It walks a text once, keeps the byte offset `at`, and on
+ * failure leaves the column there and a phrase that names the error.
  *
  *   full       = "" | "/" | component { component }
  *   component  = "/job:" (WORD | "*") | "/replica:" count | "/task:" count | "/device:" device
@@ -16,8 +16,8 @@
  *
  * The full grammar is TensorFlow's (device_name_utils), made stricter: a number out of int32's
  * range is refused instead of cut to 32 bits, a repeated component is refused instead of the last
- * one winning, an index without a type is refused, and cpu and gpu become upper case wherever
- * they stand. `@backend` is Gantry's own. Linear in the text. */
+ * one winning, an index without a type is refused, and cpu and gpu become upper case everywhere.
+ * `@backend` is Gantry's own. Linear in the text. */
 #include "device/device_name.h"
 
 #include <stdarg.h>
@@ -34,22 +34,22 @@ typedef struct known_t {
 typedef struct scan_t {
     const char *text;
     size_t at;
-    unsigned seen;        /* components met so far, as SEEN_ bits */
+    unsigned seen;        /* components found so far, as SEEN_ bits */
     bool is_user;         /* the grammar of references */
-    const known_t *known; /* NULL: any backend name passes */
+    const known_t *known; /* NULL: any backend name is accepted */
     const char *what;     /* the failure */
 } scan_t;
 
 enum { SEEN_JOB = 1, SEEN_REPLICA = 2, SEEN_TASK = 4, SEEN_DEVICE = 8 };
 
-/* Types that need no "device:" in front, in any case. TensorFlow's list, and Gantry's own third
+/* Types that need no "device:" in front, in any case: TensorFlow's list, and Gantry's own third
  * type. */
 static const char *const bare_types[] = {"CPU", "GPU", "ACCELERATOR", "TPU", "EPU", "CUSTOM"};
 static const char *const keywords[] = {"job",  "replica", "task", "device", "physical_device",
                                        "uuid", "pci"};
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* ASCII only, whatever the locale says. */
+/* ASCII only, whatever the locale. */
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static char device_name_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 static bool is_letter(char c) { return device_name_lower(c) >= 'a' && device_name_lower(c) <= 'z'; }
@@ -151,8 +151,8 @@ const char *gantry__device_type_standard(const char *word) {
     return find_bare_type(word, strlen(word));
 }
 
-/* The known backend of that name, in the spelling of the list; NULL for none and for words of
- * the grammar. */
+/* The known backend of that name, in the spelling of the list; NULL if there is none, and for words
+ * of the grammar. */
 static const char *find_backend(const known_t *known, const char *word, size_t length) {
     for (size_t i = 0; known && i < known->count; ++i)
         if (is_equal_nocase(word, length, known->backends[i])) return known->backends[i];
@@ -244,7 +244,7 @@ static bool parse_components(scan_t *scan, gantry__device_name_t *name) {
     return true;
 }
 
-/* ---- Forms that only a user writes. */
+/* ---- Forms for users only. */
 
 static bool parse_alias(scan_t *scan, const char *backend, size_t word_at,
                         gantry__device_reference_t *reference) {
@@ -331,7 +331,7 @@ static gantry_status_t fail_null(const char *accepted) {
                         "Malformed device specification: NULL; accepted: %s", accepted);
 }
 
-/* Appends to a buffer of text_bytes, cutting; length goes on counting. */
+/* Appends to a buffer of text_bytes, cutting the text; length counts on. */
 static void device_name_put(char *text, size_t text_bytes, size_t *length, const char *format, ...)
     GANTRY__PRINTF(4, 5);
 static void device_name_put(char *text, size_t text_bytes, size_t *length, const char *format,
@@ -498,7 +498,7 @@ size_t gantry__device_reference_format(const gantry__device_reference_t *referen
 
 static int hex_value(char c) { return is_digit(c) ? c - '0' : device_name_lower(c) - 'a' + 10; }
 
-/* One to max_digits hexadecimal digits; moves *text behind them. */
+/* Reads one to max_digits hexadecimal digits; moves *text behind them. */
 static bool read_hex(const char **text, int max_digits, unsigned *out_value) {
     unsigned value = 0;
     int digits = 0;
@@ -532,8 +532,8 @@ static const char *without_tag(const char *uuid) {
     return starts_nocase(uuid, "GPU-") || is_of_part(uuid) ? uuid + 4 : uuid;
 }
 
-/* A driver that does not say whether a device is a part of a card (MIG) tags them all with "GPU-":
- * so a part's UUID names such a device, too. The other way round the device's own tag tells. */
+/* A driver that does not say whether a device is a part of a card (MIG) tags all with "GPU-": so a
+ * part's UUID matches such a device, too. Conversely, the device's own tag decides. */
 bool gantry__uuid_has_prefix(const char *uuid, const char *prefix) {
     if (!uuid || !prefix || *without_tag(prefix) == '\0') return false;
     if (is_of_part(uuid) && starts_nocase(prefix, "GPU-")) return false;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device names: what a user writes for a device, and how two names relate.
+/* Device names: the texts by which a user names a device, and how two names relate.
  *
- * Pure functions on text. They know no device table: whether a name matches something that exists,
- * and which device an alias or a UUID prefix means, is decided by the caller. Nothing is allocated
- * and nothing is owned; every result is a plain value or goes to memory of the caller; an out_name
- * may be one of the input names.
- * Thread-safe. */
+ * Pure functions on text. They know no device table: the caller decides whether a name matches an
+ * existing device, and which device an alias or a UUID prefix names. They allocate and own nothing;
+ * every result is a plain value or goes to the caller's memory; an out_name may be one of the input
+ * names. Thread-safe. */
 #ifndef GANTRY_DEVICE_DEVICE_NAME_H
 #define GANTRY_DEVICE_DEVICE_NAME_H
 
@@ -26,8 +25,8 @@
 /* Room for a normalised PCI address, dddddddd:bb:dd.f at most. */
 #define GANTRY__PCI_BYTES 20
 
-/* A name or a pattern: a field that is not set is a wildcard. In parsed names an index or a backend
- * comes only with a type. All zero is the empty name, which matches everything. */
+/* A name or a pattern: an unset field is a wildcard. In parsed names an index or a backend only
+ * occurs with a type. A zero-filled struct is the empty name, which matches everything. */
 typedef struct gantry__device_name_t {
     bool has_job;
     bool has_replica;
@@ -41,22 +40,22 @@ typedef struct gantry__device_name_t {
     char job[GANTRY__DEVICE_JOB_BYTES];
     /* "CPU", "GPU", ... upper case; other types as written */
     char type[GANTRY__DEVICE_TYPE_BYTES];
-    char backend[GANTRY__DEVICE_BACKEND_BYTES]; /* the view asked for by GPU:0@opencl */
+    char backend[GANTRY__DEVICE_BACKEND_BYTES]; /* the requested view of GPU:0@opencl */
 } gantry__device_name_t;
 
 typedef enum gantry__device_reference_kind_t {
     GANTRY__DEVICE_LOGICAL = 0, /* name: any fields, possibly none */
-    /* name: type and index, backend when given; /physical_device:GPU:0 */
+    /* name: type and index, backend if given; /physical_device:GPU:0 */
     GANTRY__DEVICE_PHYSICAL,
-    GANTRY__DEVICE_BACKEND_ALIAS, /* name: backend, index when given, no type; opencl:1 */
+    GANTRY__DEVICE_BACKEND_ALIAS, /* name: backend, index if given, no type; opencl:1 */
     /* text: as written, without UUID: in front; for gantry__uuid_has_prefix */
     GANTRY__DEVICE_UUID_PREFIX,
     GANTRY__DEVICE_PCI_ADDRESS /* text: normalised, 0000:65:00.0 */
 } gantry__device_reference_kind_t;
 
-/* What a user's device text refers to. For the kinds other than LOGICAL the fields job, replica and
- * task of name are set only by a scope merge; a caller that resolves the reference checks them
- * like those of a logical name. */
+/* The device that a user's text refers to. For kinds other than LOGICAL only a scope merge sets the
+ * fields job, replica and task of name; a caller that resolves the reference checks them like those
+ * of a logical name. */
 typedef struct gantry__device_reference_t {
     gantry__device_reference_kind_t kind;
     gantry__device_name_t name;
@@ -68,28 +67,28 @@ typedef struct gantry__device_reference_t {
  * Columns count bytes from 1. After a failure the result is empty. ---- */
 
 /* The full form, /job:NAME/replica:N/task:N/device:TYPE:N@BACKEND, components in any order and each
- * optional, with TensorFlow's short forms /cpu:N /CPU:N /gpu:N /GPU:N; * for "any". "" and "/"
- * are the empty name. */
+ * optional, with TensorFlow's short forms /cpu:N /CPU:N /gpu:N /GPU:N; * for "any". "" and "/" are
+ * the empty name. */
 gantry_status_t gantry__device_name_parse_full(const char *text, gantry__device_name_t *out_name);
-/* The same without a message: false when text is NULL or malformed. */
+/* The same without a message: false if text is NULL or malformed. */
 bool gantry__device_name_try_full(const char *text, gantry__device_name_t *out_name);
 /* TYPE:N alone. */
 gantry_status_t gantry__device_name_parse_local(const char *text, gantry__device_name_t *out_name);
 gantry_status_t gantry__device_name_parse_full_or_local(const char *text,
                                                         gantry__device_name_t *out_name);
 
-/* Everything a user may write where a device is asked for. backends: the names of all known
- * backends, usable or not (a letter, then letters, digits, _; NULL when count is 0); they decide
- * which words are aliases, in any case. The words of the grammar win over a backend of the same
- * name: cpu:0 is CPU:0. */
+/* Every text that a user may write for a device. backends: the names of all known backends, usable
+ * or not (a letter, then letters, digits, _; NULL if count is 0); they decide which words are
+ * aliases, in any case. The words of the grammar win over a backend of the same name: cpu:0 is
+ * CPU:0. */
 gantry_status_t gantry__device_reference_parse(const char *text, const char *const *backends,
                                                size_t backend_count,
                                                gantry__device_reference_t *out_reference);
-/* The same without a message: false when text is NULL or malformed. */
+/* The same without a message: false if text is NULL or malformed. */
 bool gantry__device_reference_try(const char *text, const char *const *backends,
                                   size_t backend_count, gantry__device_reference_t *out_reference);
 
-/* "GPU" for gpu, Gpu...; NULL for a word that is no type which can stand alone. */
+/* "GPU" for gpu, Gpu...; NULL for a word that is no type that can stand alone. */
 const char *gantry__device_type_standard(const char *word);
 
 /* ---- Printing. All return the length that the whole text has, as snprintf does; the text is cut
@@ -102,23 +101,23 @@ size_t gantry__device_name_format(const gantry__device_name_t *name, char *out_t
 /* The device part alone: /device:GPU:0. */
 size_t gantry__device_name_format_local(const gantry__device_name_t *name, char *out_text,
                                         size_t text_bytes);
-/* A text that gantry__device_reference_parse takes back to the same reference. */
+/* A text that gantry__device_reference_parse turns back into the same reference. */
 size_t gantry__device_reference_format(const gantry__device_reference_t *reference, char *out_text,
                                        size_t text_bytes);
 
 /* ---- Hardware identities. */
 
 /* Accepts DOMAIN:BUS:DEVICE.FUNCTION and BUS:DEVICE.FUNCTION in hexadecimal, PCI: in front allowed;
- * writes lower case with at least 4, 2, 2 and 1 digits. False, and an empty text, when it is no
- * such address. */
+ * writes lower case with at least 4, 2, 2 and 1 digits. False, and an empty text, if it is no such
+ * address. */
 bool gantry__pci_normalise(const char *text, char out_text[GANTRY__PCI_BYTES]);
-/* Whether uuid begins with prefix. Case does not matter, nor whether either has GPU- or MIG- in
- * front, but for a GPU- that asks for a MIG-; an empty prefix matches nothing. */
+/* Whether uuid begins with prefix. Ignores case, and GPU- or MIG- in front of either, except that
+ * GPU- does not match MIG-. An empty prefix matches nothing. */
 bool gantry__uuid_has_prefix(const char *uuid, const char *prefix);
 
 /* ---- Relations. */
 
-/* /job:localhost/replica:0/task:0/device:TYPE:INDEX; a type too long is cut. */
+/* /job:localhost/replica:0/task:0/device:TYPE:INDEX; a type that is too long is cut. */
 gantry__device_name_t gantry__device_name_local(const char *type, int32_t index);
 bool gantry__device_name_is_equal(const gantry__device_name_t *a, const gantry__device_name_t *b);
 /* Job, replica, task, type and index are all set. */
@@ -135,8 +134,8 @@ bool gantry__device_name_is_same_address_space(const gantry__device_name_t *a,
 /* No field is set on both sides with different values. */
 bool gantry__device_name_is_compatible(const gantry__device_name_t *a,
                                        const gantry__device_name_t *b);
-/* Below, at or above zero. Field by field in canonical order, a missing field first, numbers as
- * numbers. */
+/* Below, at or above zero. Field by field in canonical order; a missing field comes first, numbers
+ * compare as numbers. */
 int gantry__device_name_compare(const gantry__device_name_t *a, const gantry__device_name_t *b);
 /* The same on full names as text (not NULL); texts that do not parse come first, in byte order. */
 int gantry__device_name_compare_texts(const char *a, const char *b);
@@ -144,8 +143,8 @@ int gantry__device_name_compare_texts(const char *a, const char *b);
 /* ---- Merging. A backend belongs to a type as an index does. */
 
 /* Union of a and b. Conflict: InvalidArgument "Cannot merge devices with incompatible jobs: 'A' and
- * 'B'" (replicas, tasks, types, ids, backends), *out_name as it was. soft: a conflict of types
- * drops type, index and backend, one of indices or backends drops that field. */
+ * 'B'" (replicas, tasks, types, ids, backends), and *out_name stays unchanged. soft: a conflict of
+ * types drops type, index and backend; one of indices or backends drops that field. */
 gantry_status_t gantry__device_name_merge(const gantry__device_name_t *a,
                                           const gantry__device_name_t *b, bool soft,
                                           gantry__device_name_t *out_name);
@@ -160,24 +159,24 @@ void gantry__device_name_merge_unset(const gantry__device_name_t *a, const gantr
 void gantry__device_name_ensure_specification(const gantry__device_name_t *more,
                                               const gantry__device_name_t *less,
                                               gantry__device_name_t *out_name);
-/* The name that holds inside nested scopes: inner over outer, field by field; a new type clears
- * index and backend, a wildcard clears nothing. */
+/* The name in nested scopes: inner over outer, field by field; a new type clears index and backend,
+ * a wildcard clears nothing. */
 void gantry__device_name_merge_scope(const gantry__device_name_t *outer,
                                      const gantry__device_name_t *inner,
                                      gantry__device_name_t *out_name);
-/* The same for references. Where one of the two is not a logical name the inner device part
- * replaces the outer one as a whole; an inner name without a type leaves the outer device part. */
+/* The same for references. If one of the two is not a logical name, the inner device part replaces
+ * the outer one as a whole; an inner name without a type keeps the outer device part. */
 void gantry__device_reference_merge_scope(const gantry__device_reference_t *outer,
                                           const gantry__device_reference_t *inner,
                                           gantry__device_reference_t *out_reference);
 
 /* Completes text (local or full) from the complete full name base and prints it. InvalidArgument
- * with TensorFlow's texts when base is malformed or incomplete or text malformed; out_text is then
- * empty. An index is taken from base only for base's type. The text is cut to fit;
- * GANTRY__DEVICE_NAME_BYTES always fit. */
+ * with TensorFlow's texts if base is malformed or incomplete or text malformed; out_text is then
+ * empty. base gives its index only to its own type. The text is cut to fit;
+ * GANTRY__DEVICE_NAME_BYTES always suffice. */
 gantry_status_t gantry__device_name_canonicalize(const char *text, const char *base, char *out_text,
                                                  size_t text_bytes);
-/* Splits a full name into /job:foo/replica:1/task:2 and GPU:3. False, both empty, when text is
+/* Splits a full name into /job:foo/replica:1/task:2 and GPU:3. False, both empty, if text is
  * malformed or has no device part. Each part has GANTRY__DEVICE_NAME_BYTES. */
 bool gantry__device_name_split(const char *text, char *out_task_part, char *out_device_part);
 

@@ -7,9 +7,9 @@
  *     job  replica  task | type  index  backend
  *     the task part      | the device part
  *
- * Index and backend mean something only beside their type. TensorFlow treats them as independent,
- * so that CPU inside GPU:1 becomes CPU:1; here a field of the device part is taken from another
- * name only where the types agree. */
+ * Index and backend have a meaning only with their type. TensorFlow treats them as independent, so
+ * that CPU inside GPU:1 becomes CPU:1; here a field of the device part is taken from another name
+ * only if the types agree. */
 #include "device/device_name.h"
 
 #include <stdio.h>
@@ -98,7 +98,7 @@ static void fill_unset_fields(gantry__device_name_t *to, const gantry__device_na
         if (!has(to, f)) copy_field(to, from, f);
 }
 
-/* Before another type is laid over name. */
+/* Called before another type replaces the one in name. */
 static void clear_for_new_type(gantry__device_name_t *name, const gantry__device_name_t *over) {
     if (!over->has_type || (name->has_type && !conflicts(name, over, TYPE))) return;
     clear_field(name, INDEX);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A logical device at work: driver context (shared by all logical devices of a card), limit,
+/* An open logical device: driver context (shared by all logical devices of a card), limit,
  * allocator, streams.
  *
- * The first part of a card that is needed opens the card, the last one that is closed closes it. */
+ * The first part of a card to be used opens the card, the last one to be closed closes it. */
 #include "device/device_open.h"
 
 #include <inttypes.h>
@@ -26,8 +26,8 @@ static bool logical_is_host_backed(const logical_t *device) {
     return (device->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0;
 }
 
-/* Where device memory is host memory, the kernel would rather kill a process than refuse it
- * memory: ask first. */
+/* If device memory is host memory, the kernel would kill a process rather than refuse it memory:
+ * check first. */
 static gantry_status_t check_host_memory(const logical_t *device, uint64_t size_bytes) {
     uint64_t free_bytes, total_bytes;
     if (!logical_is_host_backed(device) ||
@@ -42,7 +42,7 @@ static gantry_status_t check_host_memory(const logical_t *device, uint64_t size_
                         device->name, size_bytes, free_bytes);
 }
 
-/* Touches every page, so that the memory is there. */
+/* Touches every page, so that the memory is really there. */
 static gantry_status_t commit(logical_t *device, uint64_t region, uint64_t size_bytes) {
     if (!(device->info.flags & GANTRY_DEVICE_LAZY_COMMIT)) return GANTRY_OK;
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_DEVICE];
@@ -56,10 +56,10 @@ static gantry_status_t commit(logical_t *device, uint64_t region, uint64_t size_
     return gantry__point_wait((gantry__point_t){stream, count});
 }
 
-/* The driver's refusal, with what the card has left: other processes take of it, too. */
+/* The driver's refusal, with the card's free memory, since other processes use the card too. */
 static gantry_status_t tell_free_memory(const logical_t *device, gantry_status_t status) {
     uint64_t free_bytes, total_bytes;
-    char why[GANTRY__MESSAGE_BYTES]; /* asking may say something, too */
+    char why[GANTRY__MESSAGE_BYTES]; /* the query may change the message */
     if (status != GANTRY_RESOURCE_EXHAUSTED) return status;
     (void)snprintf(why, sizeof why, "%s", gantry__message());
     if (!gantry__driver_memory(device, &free_bytes, &total_bytes))
@@ -78,7 +78,7 @@ static gantry_status_t logical_take_region(void *user, uint64_t size_bytes, uint
     if (frame) ++frame->numbers.driver_allocations;
     status = commit(device, *out_handle, size_bytes);
     if (status != GANTRY_OK) {
-        /* the fill may have been submitted before something failed: the region outlives it */
+        /* the fill may have been submitted before a step failed: the region outlives it */
         char why[256];
         (void)snprintf(why, sizeof why, "%s", gantry__message());
         (void)gantry__stream_synchronize(&device->streams[GANTRY_STREAM_TO_DEVICE]);
@@ -98,7 +98,7 @@ static void give_region_back(void *user, uint64_t handle, uint64_t size_bytes) {
     device->backend->memory->region_free(device->handle, handle, size_bytes);
 }
 
-/* The allocator may ask while it is opened, before there is staging. */
+/* The allocator may call this while it is opened, before there is staging. */
 static uint64_t release_staging(void *user) {
     logical_t *device = user;
     return device->staging ? gantry__staging_release_idle(device) : 0;
@@ -112,8 +112,7 @@ static gantry_status_t logical_open_driver(logical_t *device) {
     gantry__card_t *card = device->card;
     uint64_t free_before = card->open_count == 0 ? gantry__card_free_bytes(device) : 0;
     if (card->open_count == 0) GANTRY__TRY(gantry__card_open(device->physical, device->name));
-    /* nothing is written where nothing changes: other threads read what a device is while it is
-     * opened */
+    /* writes only a change: other threads read the fields of a device while it is opened */
     if (device->backend != gantry__logical_view(device)->backend->table)
         gantry__logical_device_bind(device);
     device->handle = card->handle;
@@ -166,7 +165,8 @@ static void close_streams(logical_t *device) {
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) gantry__stream_deinit(&device->streams[i]);
 }
 
-/* A priority that was checked against the range of a view that serves no more. */
+/* The nearest priority to one that was checked against the range of a view that serves no
+ * longer. */
 static int32_t nearest_priority(const gantry_device_info_t *info, int32_t priority) {
     if (priority > info->least_priority) return info->least_priority;
     return priority < info->greatest_priority ? info->greatest_priority : priority;

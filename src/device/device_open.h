@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A logical device at work: opened at first need, waited for, closed with the table. Owner of what
- * is opened: the device. Thread-safe; close is externally synchronised. */
+/* A logical device at work: opened on first use, waited for, closed with the table. The device owns
+ * the open objects. Thread-safe; close is externally synchronised. */
 #ifndef GANTRY_DEVICE_DEVICE_OPEN_H
 #define GANTRY_DEVICE_DEVICE_OPEN_H
 
 #include "device/logical_device.h"
 
-/* Opens driver context, allocator and streams on first need. A failure leaves the device closed:
- * the next one who needs it tries again. */
+/* Opens driver context, allocator and streams on first use. A failure leaves the device closed, and
+ * the next use tries again. */
 gantry_status_t gantry__logical_device_open_slowly(gantry_logical_device_t *device);
 static inline gantry_status_t gantry__logical_device_open(gantry_logical_device_t *device) {
     if (atomic_load_explicit(&device->is_open, memory_order_acquire)) return GANTRY_OK;
@@ -15,7 +15,7 @@ static inline gantry_status_t gantry__logical_device_open(gantry_logical_device_
 }
 void gantry__logical_device_close(gantry_logical_device_t *device);
 gantry_status_t gantry__logical_device_synchronize(gantry_logical_device_t *device);
-/* Hands what was submitted to the device. */
+/* Hands submitted work to the device. */
 void gantry__logical_device_flush(gantry_logical_device_t *device);
 
 #endif

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Resolving the layers of one device's settings, in this order: the winner of each setting,
+ * limits and fractions in bytes, exclusions, comparison, text.
+ *
+ * First the highest layer wins each setting by itself. Then the settings that exclude each other
+ * are compared: the weaker one is dropped, and within one source they are an error. */
 #include "device/device_settings.h"
 
 #include <inttypes.h>
@@ -47,7 +52,7 @@ static int find_winner(const gantry__device_settings_t *settings, gantry__device
     return layer;
 }
 
-/* At least one byte: 0 would mean that there is no limit. */
+/* At least one byte: 0 would mean no limit. */
 static uint64_t device_settings_part_of(uint64_t total_bytes, long double part) {
     uint64_t bytes = (uint64_t)((long double)total_bytes * part);
     if (bytes > total_bytes) bytes = total_bytes;
@@ -70,8 +75,7 @@ static uint64_t fraction_in_bytes(const gantry__device_settings_t *settings, uin
     return device_settings_part_of(total_bytes, (long double)settings->layers[layer].fraction);
 }
 
-/* The winner that gives way when two settings exclude each other; -1 when they come from one
- * source. */
+/* The weaker of two settings that exclude each other; -1 if they come from one source. */
 static int weaker(const gantry__device_settings_t *settings, gantry__device_setting_id_t a,
                   gantry__device_setting_id_t b) {
     gantry__setting_source_t of_a = gantry__layer_source(settings->winner[a]);

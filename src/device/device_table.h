@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device table of one runtime: physical devices found, settings until they freeze, logical
- * devices after that. The records themselves are in device/physical_device.h, device/card.h and
+/* The device table of one runtime: physical devices, settings until they freeze, logical devices
+ * after that. The records themselves are in device/physical_device.h, device/card.h and
  * device/logical_device.h.
  *
- * Owner: the runtime. Filling it (init) makes no context and takes no device memory. Setters and
- * freeze are guarded by the table's lock; after freeze the lists are constant. Thread-safe. */
+ * Owner: the runtime. Filling it (init) makes no context and takes no device memory. The table's
+ * lock guards setters and freeze; after freeze the lists are constant. Thread-safe. */
 #ifndef GANTRY_DEVICE_DEVICE_TABLE_H
 #define GANTRY_DEVICE_DEVICE_TABLE_H
 
@@ -35,32 +35,34 @@ struct gantry__device_table_t {
     gantry__settings_t *settings;
     gantry__backend_set_t *backends;
     gantry__mutex_t lock;
-    /* listed first (CPU, GPU, ...), each type in its order, then the unlisted views */
+    /* listed devices first (CPU, GPU, ...), each type in its order, then the unlisted views */
     struct gantry_physical_device_t **physical;
     size_t physical_count, physical_capacity;
-    const struct gantry_physical_device_t **visible; /* chosen ones, CPUs first, in logical order */
+    /* the chosen ones, CPUs first, in logical order */
+    const struct gantry_physical_device_t **visible;
     size_t visible_count;
     /* the call that set them; NULL: option, environment or default */
     const char *visible_by;
-    gantry__device_settings_t defaults; /* what holds where nothing is said of a device */
+    gantry__device_settings_t defaults; /* the settings of devices without a value of their own */
     bool opencl_cpu_as_gpu;
     gantry__memory_policy_t policy;
     /* host memory of staging and programs for all devices: at most policy.pinned_limit_bytes */
     atomic_uint_fast64_t pinned_bytes;
     gantry__pinned_piece_t *pinned; /* programs' pieces, see device/pinned.h */
-    /* a gantry_profile_mode_t; 0: off, and then no thread has a frame of this runtime's calls */
+    /* a gantry_profile_mode_t; while it is 0 (off), no thread has a frame of this runtime's
+     * calls */
     atomic_int profiling;
-    /* cards lost so far, and cards whose view changed: plans of before do not hold */
+    /* the number of lost cards, and of cards whose view changed: plans from before are invalid */
     atomic_uint losses;
-    /* Tries an open view before a card with a second one relies on it, with the card's open_lock
-     * held; NULL: nobody does. Set before freeze. */
+    /* Tries an open view before the runtime relies on a card with a second view, with the card's
+     * open_lock held; NULL: no probe. Set before freeze. */
     gantry__view_probe_fn probe;
     void *probe_user;
     /* after freeze */
     atomic_bool frozen;
     char frozen_by[64]; /* what initialised it */
     struct gantry_logical_device_t **logical;
-    size_t logical_count; /* of all, those reached by alias only included at the end */
+    size_t logical_count; /* of all devices, with those reached only by alias at the end */
     size_t logical_capacity;
     size_t listed_count;
     const char *const *backend_names; /* for the name parser */
@@ -75,8 +77,8 @@ void gantry__device_table_deinit(gantry__device_table_t *table);
 /* Makes the logical devices. by: the call or op that needs them, for later messages. */
 gantry_status_t gantry__device_table_freeze(gantry__device_table_t *table, const char *by);
 
-/* The frame of the call that this thread is in; NULL while nothing is recorded, which costs no
- * more than the flag. */
+/* The frame of this thread's present call; NULL while nothing is recorded, for the cost of reading
+ * the flag. */
 static inline gantry__profile_frame_t *gantry__device_frame(const gantry__device_table_t *table) {
     return atomic_load_explicit(&table->profiling, memory_order_relaxed) ? gantry__profile_current()
                                                                          : NULL;
@@ -104,16 +106,16 @@ bool gantry__device_is_visible(const gantry__device_table_t *table,
 
 /* ---- parts of init and freeze, in files of their own ---- */
 gantry_status_t gantry__physical_devices_find(gantry__device_table_t *table);
-/* A closed one, its parts included. */
+/* Releases a closed device and its parts. */
 void gantry__physical_device_release(gantry_physical_device_t *device);
-/* The list that environment and options make visible. */
+/* Finds the list that environment and options make visible. */
 gantry_status_t gantry__visible_devices_find(gantry__device_table_t *table);
-/* One logical device per part of each visible device and one per reachable other view. The
- * table's lock is held. */
+/* Makes one logical device per part of each visible device, and one per other view that can be
+ * reached. The table's lock is held. */
 gantry_status_t gantry__logical_devices_make(gantry__device_table_t *table);
-/* Gives their memory back; they are closed. */
+/* Frees the closed logical devices. */
 void gantry__logical_devices_forget(gantry__device_table_t *table);
-/* One information line per backend, card and library. */
+/* Logs one information line per backend, card and library. */
 void gantry__device_table_announce(const gantry__device_table_t *table);
 
 /* ---- references ---- */
@@ -121,19 +123,20 @@ void gantry__device_table_announce(const gantry__device_table_t *table);
 gantry_status_t gantry__device_reference_from_user(const gantry__device_table_t *table,
                                                    const char *text,
                                                    gantry__device_reference_t *out_reference);
-/* Does the reference name this view of a card? GPU:N is the card of that number, split or not. */
+/* Whether the reference names this view of a card. GPU:N is the card of that number, split or
+ * not. */
 bool gantry__device_reference_names(const gantry__device_reference_t *reference,
                                     const gantry_physical_device_t *device);
-/* The only card or view that the text names; GPU:N is the card behind that logical device: before
- * there are any the visible card of that number. NotFound "<text> unknown device.";
- * InvalidArgument when several match. */
+/* The only card or view that the text names. GPU:N is the card behind that logical device; before
+ * there are logical devices, the visible card of that number. NotFound "<text> unknown device.";
+ * InvalidArgument if several match. */
 gantry_status_t gantry__physical_device_find(gantry__device_table_t *table, const char *text,
                                              const gantry_physical_device_t **out_device);
-/* Does the reference allow this logical device? Empty references allow every listed one. */
+/* Whether the reference allows this logical device. An empty reference allows every listed one. */
 bool gantry__device_reference_matches(const gantry__device_reference_t *reference,
                                       const gantry_logical_device_t *device);
 /* The only listed or aliased device that the reference names. NotFound "<text> unknown device.";
- * InvalidArgument when several match. */
+ * InvalidArgument if several match. */
 gantry_status_t gantry__device_reference_find(gantry__device_table_t *table,
                                               const gantry__device_reference_t *reference,
                                               const char *text,

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One card, several drivers: who serves it.
+/* One card, several drivers: which one serves it.
  *
  * A card is the record of its listed view, the one of the backend of highest rank. That record
- * never changes: number, name, settings, parts and the place in the visible list are the card's,
- * and so are the logical devices made of it. What a driver decides (backend, info, handle, kernels)
- * is reached through one pointer of the record:
+ * never changes: number, name, settings, parts and the place in the visible list belong to the
+ * card, and so do the logical devices made from it. The parts that a driver decides (backend, info,
+ * handle, kernels) are reached through one pointer of the record:
  *
  *      before   /GPU:0 ──physical──> card (cuda:0) ──instead──> NULL: its own view serves
  *      after    /GPU:0 ──physical──> card (cuda:0) ──instead──> opencl:0
  *
- * So limits, growth and parts go over without being moved.
+ * So limits, growth and parts need not be moved.
  *
- * When it is decided. At the card's first opening, under its open_lock, and then for good:
- * is_proven is set with the first opening that goes well, and instead is not written any more. A
- * view is tried by opening its device and, where it builds programs, by the runtime's probe: a
- * kernel of one work-item is built and launched, and its result read back. Not at freeze: that
+ * The time of the decision. The decision is made at the card's first opening, under its open_lock,
+ * and is final: the first successful opening sets is_proven, and instead is not written any more. A
+ * view is tried by opening its device and, if it builds programs, by the runtime's probe: a kernel
+ * of one work-item is built and launched, and its result is read back. Freeze is too early: it
  * would make a driver context, some hundred MiB and as many milliseconds, on every card of the
- * machine for a program that uses one of them or none. A card that one backend alone sees is never
- * probed: there is nothing to change to, and its first op says the same. Cost otherwise: one small
- * program, from the binary cache but for the first time, a launch and a copy of four bytes; no
+ * machine, for a program that uses one of them or none. A card that only one backend sees is never
+ * probed: there is no alternative, and its first op reports the same error. Other cost: one small
+ * program, from the binary cache except for the first time, a launch and a copy of four bytes; no
  * tensor lies on the card yet.
  *
- * What moves with it. Logical devices take backend and info from the view when they are opened
- * (gantry__logical_device_bind), and nobody reads them of a device that is not open. Kernel
+ * The parts that move with it. Logical devices take backend and info from the view when they are
+ * opened (gantry__logical_device_bind), and no code reads them of a closed device. Kernel
  * registries exist for every view from the beginning; program caches are made with the open card.
- * The placer notes in a plan whose kernels it holds. Plans made before have the table's count of
- * losses in their key and are not found again; a thread that holds one compares its view with the
- * serving one after it has opened the device, which is final then, and plans again.
+ * The placer notes in a plan which view's kernels it holds. Earlier plans have the table's count of
+ * losses in their key and are not found again. A thread that holds one compares its view with the
+ * serving one after it has opened the device, when the view is final, and plans again.
  *
  *      thread A   plan ──────────────────────────────── open: done already ── plan again
  *      thread B   plan ── open: cuda fails,
@@ -35,11 +35,11 @@
  *
  * Both plan again because their plans hold cuda's kernels, and another view serves now.
  *
- * What stays behind. The failed view's alias names nothing any more, and a look-up says why. The
- * other view had a logical device of its own, reached by its alias: from now on the alias means the
- * card's numbered device; who opened the former before keeps it, with a driver handle of its own.
- * If no other view works either, the first one serves as it can, as a card with one view would.
- * Memory that is short is no reason to change: it may be there at the next try. */
+ * The parts that stay behind. The failed view's alias names nothing any more, and a look-up says
+ * why. The other view had a logical device of its own, reached by its alias: from now on the alias
+ * means the card's numbered device, and a thread that opened the former before keeps it, with a
+ * driver handle of its own. If no other view works either, the first one serves as well as it can,
+ * like a card with one view. Short memory is no reason to change: the next try may find it. */
 #include "device/fail_over.h"
 
 #include <stdio.h>
@@ -52,10 +52,17 @@ typedef struct gantry_physical_device_t physical_t;
 
 /* ---- views of a card ---- */
 
+bool gantry__view_is_better(const physical_t *a, const physical_t *b) {
+    int32_t rank_a = a->backend->table->rank, rank_b = b->backend->table->rank;
+    uint32_t made_a = a->info.flags & GANTRY_DEVICE_MAKERS_DRIVER,
+             made_b = b->info.flags & GANTRY_DEVICE_MAKERS_DRIVER;
+    if (rank_a != rank_b) return rank_a > rank_b;
+    return made_a != made_b ? made_a > made_b : a->position < b->position;
+}
+
 static bool is_preferred(const physical_t *a, const physical_t *b) {
     if (!a->served_by != !b->served_by) return !a->served_by;
-    int32_t rank_a = a->backend->table->rank, rank_b = b->backend->table->rank;
-    return rank_a != rank_b ? rank_a > rank_b : a->position < b->position;
+    return gantry__view_is_better(a, b);
 }
 
 const physical_t *gantry__card_next_view(const physical_t *listed, const physical_t *before) {
@@ -68,6 +75,14 @@ const physical_t *gantry__card_next_view(const physical_t *listed, const physica
         if (!next || is_preferred(view, next)) next = view;
     }
     return next;
+}
+
+bool gantry__view_is_first_of_backend(const physical_t *view) {
+    const physical_t *card = view->served_by ? view->served_by : view, *at = NULL;
+    do {
+        at = gantry__card_next_view(card, at);
+    } while (at && at->backend != view->backend);
+    return !at || at == view;
 }
 
 const char *gantry__device_note(const physical_t *device) {
@@ -101,14 +116,14 @@ static void close_view(const physical_t *listed, const physical_t *view) {
     listed->card->handle = NULL;
 }
 
-/* A backend that could build programs, had it what it needs for that. */
+/* Refuses a view whose backend could build programs but lacks a library for it. */
 static gantry_status_t refuse_without_programs(const physical_t *view) {
     const char *why = view->info.no_programs;
     return gantry__fail(GANTRY_UNAVAILABLE, "%s builds no programs%s%s%s", view->alias,
                         *why ? " (" : "", why, *why ? ")" : "");
 }
 
-/* Leaves the card open by the view, or closed with the reason as the message. */
+/* Leaves the card open through the view, or closed, with the reason as the message. */
 static gantry_status_t try_view(const physical_t *listed, const physical_t *view,
                                 bool needs_programs, const char *name) {
     if (needs_programs && view->info.program_kinds == 0) return refuse_without_programs(view);
@@ -118,7 +133,7 @@ static gantry_status_t try_view(const physical_t *listed, const physical_t *view
                                  ? table->probe(table->probe_user, view, listed->card->handle)
                                  : GANTRY_OK;
     if (status == GANTRY_OK) return GANTRY_OK;
-    char why[GANTRY__MESSAGE_BYTES]; /* closing may say something, too */
+    char why[GANTRY__MESSAGE_BYTES]; /* closing may change the message */
     (void)snprintf(why, sizeof why, "%s", gantry__message());
     close_view(listed, view);
     return gantry__fail(status, "%s", why);
@@ -134,8 +149,8 @@ static void fail_over_take(const physical_t *listed, const physical_t *view, con
     (void)atomic_fetch_add(&listed->table->losses, 1);
 }
 
-/* The first of the other views that works takes over. Else Unavailable, with what each of them
- * said behind reason. */
+/* The first other view that works takes over. Otherwise Unavailable, with the error of each view
+ * behind reason. */
 static gantry_status_t try_others(const physical_t *listed, bool needs_programs, const char *name,
                                   char *reason, size_t reason_bytes) {
     const physical_t *before = listed;

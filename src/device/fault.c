@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Faults, in this order: slots, which are device memory of one chunk, taken at the first need; a
- * fault's life; settling one fault; settling all that were submitted.
+/* Faults, in this order: slots, which are device memory of one chunk, taken on first use; a fault's
+ * life; settling one fault; settling all submitted ones.
  *
  *   create   takes a slot, zeroes it on the compute stream
  *   submit   puts the fault in the table's list, oldest first
  *   settle   fetches the slot once, makes the text of a bad one, gives the slot back
  *
- * When slots run short, the older half is settled. The lock is not held while a driver works; a
- * fault that two threads settle is settled by the first. Texts are in device/fault_text.c. */
+ * When slots run short, the older half is settled. The lock is not held while a driver works; if
+ * two threads settle a fault, the first one's result counts. Texts are in device/fault_text.c. */
 #include "device/fault.h"
 
 #include <string.h>
@@ -16,10 +16,11 @@
 #include "device/device_table.h"
 #include "device/fault_text.h"
 #include "device/loss.h"
+#include "device/transfer.h"
 
 typedef struct gantry_logical_device_t logical_t;
 
-/* What a kernel writes. */
+/* The layout that a kernel writes. */
 typedef struct slot_t {
     uint32_t code, input;
     int64_t position;
@@ -66,8 +67,8 @@ static void adopt_slots(gantry__fault_table_t *table, gantry__buffer_t *buffer) 
     table->is_ready = true;
 }
 
-/* Called and returns with the lock held, which is let go while memory is allocated; a second
- * thread that did the same gives its own up. */
+/* Called and returns with the lock held, and releases it while memory is allocated; a second thread
+ * that does the same frees its own slots. */
 static gantry_status_t make_slots(logical_t *device) {
     gantry__fault_table_t *table = device->faults;
     gantry__buffer_t *buffer;
@@ -75,7 +76,7 @@ static gantry_status_t make_slots(logical_t *device) {
     gantry__mutex_unlock(&table->lock);
     gantry_status_t status =
         gantry__buffer_create(device, bytes, GANTRY_STREAM_COMPUTE, "error slots",
-                              &buffer); /* behind former uses of the memory */
+                              &buffer); /* after former uses of the memory */
     gantry__mutex_lock(&table->lock);
     if (!table->is_ready) {
         if (status == GANTRY_OK) adopt_slots(table, buffer);
@@ -112,8 +113,8 @@ static gantry_status_t take_slot(logical_t *device, uint32_t *out_slot) {
     return status;
 }
 
-/* A slot is used again only by the compute stream, behind the launch that may still write it.
- * The lock is held. */
+/* Only the compute stream uses a slot again, behind the launch that may still write it. The lock is
+ * held. */
 static void return_slot(gantry__fault_t *fault) {
     gantry__fault_table_t *table = fault->device->faults;
     if (fault->slot == GANTRY__FAULT_SLOTS) return;
@@ -161,8 +162,8 @@ gantry__fault_t *gantry__fault_retain(gantry__fault_t *fault) {
     return fault;
 }
 
-/* The table waits for the slot, nobody for what depends on it: the numbers that a text would
- * tell are not worth their memory. */
+/* Only the table still waits for the slot, and no tensor depends on it: the values for a text are
+ * not worth their memory. */
 static gantry__buffer_t *take_values(gantry__fault_t *fault) {
     gantry__buffer_t *values = NULL;
     gantry__mutex_lock(&fault->device->faults->lock);
@@ -200,7 +201,7 @@ void gantry__fault_submit(gantry__fault_t *fault, gantry__point_t point) {
     gantry__mutex_unlock(&table->lock);
 }
 
-/* Behind what the stream for reads waits for. */
+/* Reads the slots behind the points that the stream for reads waits for. */
 static gantry_status_t fetch_slots(logical_t *device, uint32_t first, uint32_t count, slot_t *out) {
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
     gantry_span_t span = slot_span(device, first);
@@ -211,16 +212,16 @@ static gantry_status_t fetch_slots(logical_t *device, uint32_t first, uint32_t c
     uint64_t counted = gantry__stream_end(stream);
     status = gantry__loss_note(device, status);
     gantry_status_t waited =
-        /* also after a failure: out may be written yet */
+        /* also after a failure: out may still be written */
         gantry__point_wait((gantry__point_t){stream, counted});
     return status != GANTRY_OK ? status : waited;
 }
 
-/* Once the launch has ended well. */
+/* Called after the launch has ended well. */
 static gantry_status_t fetch_slot(const gantry__fault_t *fault, uint32_t place, slot_t *out) {
     logical_t *device = fault->device;
     GANTRY__TRY(gantry__loss_check(device));
-    GANTRY__TRY(gantry__stream_wait_for(&device->streams[GANTRY_STREAM_TO_HOST], &fault->point, 1));
+    GANTRY__TRY(gantry__reads_wait_for(device, fault->point));
     GANTRY__TRY(fetch_slots(device, place, 1, out));
     gantry__point_passed(fault->point);
     return GANTRY_OK;
@@ -233,7 +234,7 @@ static int64_t first_position(const slot_t *slot) {
     return slot->position;
 }
 
-/* Takes the fault out of the list; the table's reference is the caller's then. The lock is held. */
+/* Takes the fault out of the list; the table's reference goes to the caller. The lock is held. */
 static void unlink_kept(gantry__fault_table_t *table, gantry__fault_t *fault) {
     *(fault->previous ? &fault->previous->next : &table->oldest) = fault->next;
     *(fault->next ? &fault->next->previous : &table->newest) = fault->previous;
@@ -242,8 +243,8 @@ static void unlink_kept(gantry__fault_table_t *table, gantry__fault_t *fault) {
     --table->kept_count;
 }
 
-/* What the slot says, unless somebody else was first. Returns whether the table's reference is
- * the caller's. */
+/* Settles the fault by its slot, unless another thread was first. Returns whether the table's
+ * reference goes to the caller. */
 static bool settle_by(gantry__fault_t *fault, const slot_t *slot) {
     gantry__fault_table_t *table = fault->device->faults;
     gantry__fault_values_t values = {.count = 0};
@@ -255,7 +256,7 @@ static bool settle_by(gantry__fault_t *fault, const slot_t *slot) {
         const int settled = slot->code == GANTRY_FAULT_NONE ? 1 : 2;
         if (settled == 2)
             gantry__fault_describe(fault, slot->code, slot->input, first_position(slot), &values);
-        if (settled == 1) { /* of bad data another thread may be fetching them */
+        if (settled == 1) { /* another thread may be fetching the values of bad data */
             unneeded = fault->values;
             fault->values = NULL;
         }
@@ -290,7 +291,7 @@ typedef struct kept_t {
     uint32_t slot;
 } kept_t;
 
-/* The oldest `most` faults, with a reference to each; how many there are. *out_first to
+/* Lists the oldest `most` faults, with a reference to each, and returns their number. *out_first to
  * *out_last: their slots. */
 static uint32_t list_kept(gantry__fault_table_t *table, uint32_t most, kept_t *out,
                           uint32_t *out_first, uint32_t *out_last) {
@@ -307,7 +308,7 @@ static uint32_t list_kept(gantry__fault_table_t *table, uint32_t most, kept_t *o
     return count;
 }
 
-/* Of two that nobody was told of, the earlier op's stays. */
+/* Of two faults that no call reported, keeps the earlier op's. */
 static void keep_first_bad(gantry__fault_table_t *table, gantry__fault_t *fault) {
     gantry__fault_t *other = fault;
     gantry__mutex_lock(&table->lock);
@@ -319,7 +320,8 @@ static void keep_first_bad(gantry__fault_table_t *table, gantry__fault_t *fault)
     if (other != fault) gantry__fault_release(other);
 }
 
-/* The launch did not end well, which its point tells whoever asks; the slot says nothing. */
+/* Forgets a fault whose launch failed: its point reports the failure, and the slot has no
+ * meaning. */
 static bool forget(gantry__fault_t *fault) {
     gantry__fault_table_t *table = fault->device->faults;
     gantry__mutex_lock(&table->lock);
@@ -339,7 +341,7 @@ static void settle_listed(gantry__fault_table_t *table, gantry__fault_t *fault,
     if (is_released) gantry__fault_release(fault);
 }
 
-/* Waits for the launches and reads their slots at once. */
+/* Waits for the launches and reads all their slots at once. */
 static gantry_status_t fetch_listed(logical_t *device, const kept_t *kept, uint32_t count,
                                     uint32_t first, uint32_t slot_count, slot_t *out) {
     gantry__point_t last = kept[0].fault->point;
@@ -347,11 +349,11 @@ static gantry_status_t fetch_listed(logical_t *device, const kept_t *kept, uint3
         if (kept[i].fault->point.count > last.count) last = kept[i].fault->point;
     }
     GANTRY__TRY(gantry__loss_check(device));
-    GANTRY__TRY(gantry__stream_follow(&device->streams[GANTRY_STREAM_TO_HOST], &last, 1));
+    GANTRY__TRY(gantry__reads_follow(device, last));
     return fetch_slots(device, first, slot_count, out);
 }
 
-/* Room for `most` in kept. */
+/* kept has room for `most`. */
 static gantry_status_t settle_in(logical_t *device, uint32_t most, kept_t *kept) {
     const gantry__heap_t *heap = device->table->heap;
     gantry__fault_table_t *table = device->faults;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors found by kernels while they run: slots in device memory, checked when something that
+/* Errors that kernels find while they run: slots in device memory, checked when a result that
  * depends on them is read, or when the runtime is synchronised.
  *
- * A kernel that may meet bad data is given a slot, zero before it starts; it writes {code, input,
- * position}, or how many positions lie between the first bad one and the end of its block of 2^31,
- * which is a maximum of 32 bits (kernels/common/launch.cl). Whoever made the slot holds a fault,
+ * A kernel that may meet bad data gets a slot, which is zero before it starts. It writes {code,
+ * input, position}, or the number of positions between the first bad one and the end of its block
+ * of 2^31, as a 32-bit maximum (kernels/common/launch.cl). The creator of the slot holds a fault,
  * and so does every tensor that depends on the result. From its submission on the table holds one,
- * too, until somebody has fetched the slot and settled the fault, which gives the slot back: what
- * nobody reads is not lost. Faults are counted. Thread-safe. */
+ * too, until a thread has fetched the slot and settled the fault, which frees the slot: so errors
+ * of unread results are not lost. Faults are counted. Thread-safe. */
 #ifndef GANTRY_DEVICE_FAULT_H
 #define GANTRY_DEVICE_FAULT_H
 
@@ -22,7 +22,7 @@
 #include "base/thread.h"
 #include "device/point.h"
 
-#define GANTRY__FAULT_BLOCKS 12 /* of 2^31 positions, in which the first bad one is found */
+#define GANTRY__FAULT_BLOCKS 12 /* of 2^31 positions each, for the search of the first bad one */
 #define GANTRY__FAULT_BYTES (16 + 4 * GANTRY__FAULT_BLOCKS)
 #define GANTRY__FAULT_SLOTS 1024
 
@@ -31,17 +31,17 @@ struct gantry_logical_device_t;
 typedef struct gantry__fault_t {
     atomic_uint references;
     struct gantry_logical_device_t *device;
-    uint32_t slot;         /* GANTRY__FAULT_SLOTS: given back */
+    uint32_t slot;         /* GANTRY__FAULT_SLOTS: freed */
     gantry__point_t point; /* the launch that may write the slot */
     const char *op;        /* constant text */
     const char *part_of;   /* constant text: the composed op that ran it; NULL: none */
     uint64_t sequence;     /* the op's number in its runtime */
     atomic_int settled;    /* 0: not yet; 1: good; 2: bad */
-    atomic_bool told;      /* somebody has got the text */
+    atomic_bool told;      /* a call has reported the text */
     bool is_kept;          /* in the table's list; under its lock, as are the links and the slot */
     struct gantry__fault_t *next, *previous;
-    gantry_fault_words_t words; /* the kernel's; without a text: none */
-    /* of words.value_input, NULL: none are needed, or not any more */
+    gantry_fault_words_t words; /* the kernel's; without a text: there are none */
+    /* of words.value_input; NULL: not needed, or no longer needed */
     struct gantry__buffer_t *values;
     uint64_t values_offset;
     int32_t values_dtype;
@@ -57,36 +57,36 @@ typedef struct gantry__fault_table_t {
     uint32_t free_slots[GANTRY__FAULT_SLOTS];
     uint32_t free_count;
     uint32_t kept_count;
-    gantry__fault_t *oldest, *newest; /* submitted and not settled */
-    /* of those settled here that nobody was told of: the earliest op's; NULL: none */
+    gantry__fault_t *oldest, *newest; /* submitted and not yet settled */
+    /* of the settled ones that no call reported: the earliest op's; NULL: there is none */
     gantry__fault_t *first_bad;
 } gantry__fault_table_t;
 
 gantry_status_t gantry__fault_table_init(struct gantry_logical_device_t *device);
 void gantry__fault_table_deinit(struct gantry_logical_device_t *device);
 
-/* A new fault with a zeroed slot; *out_span is the slot. The zeroing is submitted to the compute
- * stream. */
+/* Creates a fault with a zeroed slot; *out_span is the slot. The zeroing is submitted to the
+ * compute stream. */
 gantry_status_t gantry__fault_create(struct gantry_logical_device_t *device, const char *op,
                                      uint64_t sequence, gantry__fault_t **out_fault,
                                      gantry_span_t *out_span);
 gantry__fault_t *gantry__fault_retain(gantry__fault_t *fault);
 void gantry__fault_release(gantry__fault_t *fault);
-/* Words for when the slot is written; those that break their bounds are not taken. */
+/* Sets the words for a written slot; words that exceed their limits are ignored. */
 void gantry__fault_set_words(gantry__fault_t *fault, const gantry_fault_words_t *words);
-/* Keeps the input that the words tell of, until the data is known to be good or nobody can read
- * what depends on it. Before submit. */
+/* Keeps the input whose value the words name, until the data is known to be good, or no tensor
+ * depends on it. Called before submit. */
 void gantry__fault_keep_values(gantry__fault_t *fault, struct gantry__buffer_t *buffer,
                                uint64_t offset_bytes, int32_t dtype);
-/* The launch that may write the slot is submitted: from now on synchronising the runtime asks
- * for it. */
+/* The launch that may write the slot is submitted: from now on synchronising the runtime checks
+ * it. */
 void gantry__fault_submit(gantry__fault_t *fault, gantry__point_t point);
-/* Settles all faults that are submitted. *out_first: the earliest op's that is bad and that
- * nobody was told of, the caller's; NULL: none. */
+/* Settles all submitted faults. *out_first: the bad one of the earliest op that no call reported,
+ * which goes to the caller; NULL: there is none. */
 gantry_status_t gantry__fault_settle_all(struct gantry_logical_device_t *device,
                                          gantry__fault_t **out_first);
-/* Waits for the launch and reads its slot if nobody has yet. InvalidArgument with op, sequence
- * and position when the data was bad. */
+/* Waits for the launch and reads its slot, unless a thread has read it. InvalidArgument with op,
+ * sequence and position if the data was bad. */
 gantry_status_t gantry__fault_settle(gantry__fault_t *fault);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Texts of faults, in this order: the words of a kernel and their limits, fetching the values at
+ * a place, the texts for codes without words, and the whole sentence with op and number. */
 #include "device/fault_text.h"
 
 #include <inttypes.h>
@@ -78,7 +80,7 @@ gantry__fault_values_t gantry__fault_fetch_values(const gantry__fault_t *fault, 
 
 /* ---- texts ---- */
 
-/* "1,0", between brackets if any. */
+/* Prints "1,0", to be put between brackets. */
 static size_t print_numbers(const int64_t *numbers, int32_t count, const char *separator,
                             bool in_brackets, char *out, size_t out_bytes) {
     size_t used = 0;
@@ -126,7 +128,7 @@ static void print_words(const gantry_fault_words_t *words, int64_t position,
     out[used] = '\0';
 }
 
-/* For kernels that give no words. */
+/* The text for kernels that give no words. */
 static void print_code(uint32_t code, char *out, size_t out_bytes) {
     static const char *const texts[] = {
         [GANTRY_FAULT_INDEX_OUT_OF_RANGE] = "an index is out of range",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is told of bad data that a kernel found: the words that the CPU backend has for it at the
- * call, and then which op it was, since whoever reads it comes later.
+/* The text of bad data that a kernel found: the words that the CPU backend would use at the call,
+ * and the op's name and number, because the error is reported later.
  *
  * Fetching waits for the device and takes no lock of the faults; describing is pure. Externally
  * synchronised. */
@@ -9,13 +9,13 @@
 
 #include "device/fault.h"
 
-#define GANTRY__FAULT_NUMBERS 8 /* of a place, and so on: the interface's */
+#define GANTRY__FAULT_NUMBERS 8 /* the interface's limit for ranks and counts */
 
-/* What stands at a place. */
+/* The values at a place. */
 typedef struct gantry__fault_values_t {
     int64_t numbers[GANTRY__FAULT_NUMBERS];
-    int32_t count;   /* 0: not known */
-    char cause[160]; /* why they cannot be fetched; "" where none were kept */
+    int32_t count;   /* 0: unknown */
+    char cause[160]; /* why they cannot be fetched; "" if none were kept */
 } gantry__fault_values_t;
 
 /* The launch has ended. */

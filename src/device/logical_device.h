@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The record of a logical device: a card or a part of one, with what an op on it needs.
+/* The record of a logical device: a card or a part of one, with everything that an op on it needs.
  *
- * Made when the device table freezes (device/logical_make.c), opened at first use
- * (device/device_open.h). Owner: the device table. Constant but for what says otherwise. */
+ * Made when the device table freezes (device/logical_make.c), opened on first use
+ * (device/device_open.h). Owner: the device table. Constant, except for fields that say
+ * otherwise. */
 #ifndef GANTRY_DEVICE_LOGICAL_DEVICE_H
 #define GANTRY_DEVICE_LOGICAL_DEVICE_H
 
@@ -13,19 +14,21 @@
 
 struct gantry_logical_device_t {
     struct gantry__device_table_t *table;
-    const struct gantry_physical_device_t *physical; /* who serves it: gantry__logical_view */
-    gantry__card_t *card;                            /* physical's */
+    /* gantry__logical_view: the view that serves it */
+    const struct gantry_physical_device_t *physical;
+    gantry__card_t *card; /* physical's */
     /* of the card's configuration; NULL: the card is not configured */
     const gantry_logical_device_config_t *part;
-    /* what the view that serves the card decides: bound when the device is made, and again when
-     * it is opened */
+    /* decided by the view that serves the card: set when the device is made, and again when it is
+     * opened */
     const gantry_backend_t *backend;
-    /* the card's, with the limits that the part imitates: what kernels and callers look at */
+    /* the card's, with the limits that the part imitates: the one that kernels and callers read */
     gantry_device_info_t info;
     /* work-groups and local memory are smaller than the card's: launches are checked */
     bool imitates_launches;
     bool synchronous;
     bool host_addressable;
+    bool waits_for_pageable;
     int32_t index;     /* N of GPU:N; -1: reached by alias only */
     uint32_t position; /* in the table */
     char name[80];     /* "/device:GPU:0" */
@@ -33,8 +36,8 @@ struct gantry_logical_device_t {
     /* valid once is_open */
     atomic_bool is_open;
     gantry_backend_device_t *handle;
-    uint64_t limit_bytes;   /* of everything that is taken on it */
-    uint64_t context_bytes; /* of it, what is charged for the driver's context */
+    uint64_t limit_bytes;   /* of all memory taken on it */
+    uint64_t context_bytes; /* the part of it that is charged for the driver's context */
     gantry__allocator_t allocator;
     gantry__stream_t streams[GANTRY__STREAMS];
     struct gantry__fault_table_t *faults; /* see device/fault.h */
@@ -53,14 +56,14 @@ static inline const struct gantry_physical_device_t *gantry__logical_view(
     return gantry__device_view(device->physical);
 }
 
-/* Parts of one card: memory of one is memory of the driver's same context. */
+/* Whether both are parts of one card: they share the driver's context. */
 static inline bool gantry__logical_device_is_sibling(const gantry_logical_device_t *a,
                                                      const gantry_logical_device_t *b) {
     return a->physical == b->physical;
 }
 
-/* Takes over what the view that serves the card decides. The card's open_lock is held, or the
- * table is being made. */
+/* Takes over the fields that the view that serves the card decides. The card's open_lock is held,
+ * or the table is being made. */
 void gantry__logical_device_bind(gantry_logical_device_t *device);
 
 #endif

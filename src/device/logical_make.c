@@ -7,8 +7,8 @@
  *                  without has 0
  *   names          GPU:0  GPU:1  GPU:2
  *
- * A type's devices keep the places of that type in the row, so that the types' order is the visible
- * list's. Views without a number come last. Cost: n * n for n logical devices, once. */
+ * The devices of a type keep that type's places in the row, so that the order of types is the
+ * visible list's. Views without a number come last. Cost: n * n for n logical devices, once. */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,13 +22,13 @@ static size_t logical_make_parts_of(const physical_t *physical) {
     return physical->card->part_count > 0 ? physical->card->part_count : 1;
 }
 
-/* 0 stands for "not told" on either side. */
+/* 0 means unknown on either side. */
 static uint64_t smaller(uint64_t own, uint64_t imitated) {
     if (imitated == 0 || (own > 0 && own < imitated)) return own;
     return imitated;
 }
 
-/* A part can imitate less than the card has, not more. */
+/* A part can imitate less than the card has, but not more. */
 static void imitate(logical_t *device) {
     const gantry_device_info_t *own = &gantry__logical_view(device)->info;
     const gantry_logical_device_config_t *part = device->part;
@@ -43,8 +43,8 @@ static void imitate(logical_t *device) {
         smaller(own->largest_allocation_bytes, part->largest_allocation_bytes);
     device->imitates_launches = info->max_work_group_size != own->max_work_group_size ||
                                 info->local_memory_bytes != own->local_memory_bytes;
-    /* kernels have forms of their own for processors, which never meet such limits: a processor
-     * that is presented as a GPU shall run what a GPU would */
+    /* kernels have special forms for processors, which never meet such limits: a processor that is
+     * presented as a GPU runs the forms of a GPU */
     if (device->imitates_launches && strcmp(device->physical->type, "GPU") == 0)
         info->type = GANTRY_DEVICE_TYPE_GPU;
 }
@@ -53,6 +53,7 @@ void gantry__logical_device_bind(gantry_logical_device_t *device) {
     const physical_t *view = gantry__logical_view(device);
     device->backend = view->backend->table;
     device->synchronous = (view->info.flags & GANTRY_DEVICE_SYNCHRONOUS) != 0;
+    device->waits_for_pageable = (view->info.flags & GANTRY_DEVICE_WAITS_FOR_PAGEABLE) != 0;
     device->host_addressable = (view->info.flags & GANTRY_DEVICE_HOST_ADDRESSABLE) != 0;
     imitate(device);
 }
@@ -78,7 +79,7 @@ static int32_t ordinal_of(const logical_t *device) {
     return device->part && device->part->has_ordinal ? device->part->ordinal : 0;
 }
 
-/* Moves the device at `place` before those of its type that have a larger ordinal; the ones
+/* Moves the device at `place` before those of its type that have a larger ordinal; the devices
  * before it are in order. */
 static void insert_by_ordinal(gantry__device_table_t *table, size_t place) {
     logical_t *device = table->logical[place];
@@ -126,7 +127,7 @@ static bool is_reachable_view(const gantry__device_table_t *table, const physica
 }
 
 gantry_status_t gantry__logical_devices_make(gantry__device_table_t *table) {
-    size_t capacity = table->physical_count; /* for the views */
+    size_t capacity = table->physical_count; /* room for the views */
     for (size_t i = 0; i < table->visible_count; ++i)
         capacity += logical_make_parts_of(table->visible[i]);
     table->logical = gantry__heap_zalloc(table->heap, capacity * sizeof *table->logical);

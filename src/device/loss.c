@@ -10,8 +10,8 @@ gantry_status_t gantry__loss_fail(const gantry_logical_device_t *device) {
                         device->card->lost_text);
 }
 
-/* The first cause stays. Plans that were kept before are not found again, since their key has
- * the count of losses in it. */
+/* The first cause stays. Earlier plans are not found again, since their key contains the count of
+ * losses. */
 static void lose(gantry_logical_device_t *device) {
     gantry__card_t *card = device->card;
     int works = GANTRY__NOT_LOST;

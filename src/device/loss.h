@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cards that are lost: the driver said Unavailable of a device that was open (see backend_abi.h),
- * and will not serve it again.
+/* Lost cards: the driver returned Unavailable for an open device (see backend_abi.h), and will not
+ * serve it again.
  *
  * A loss belongs to the card: all its logical devices are lost with it, for the rest of the
- * runtime's life. What depends on them fails with the cause; placement passes over them; what they
- * hold is given back as usual. Says nothing of devices that could not be opened.
- * Thread-safe. */
+ * runtime's life. Work that depends on them fails with the cause, placement skips them, and their
+ * memory is freed as usual. A device that could not be opened is not lost. Thread-safe. */
 #ifndef GANTRY_DEVICE_LOSS_H
 #define GANTRY_DEVICE_LOSS_H
 
@@ -25,7 +24,7 @@ static inline gantry_status_t gantry__loss_check(const gantry_logical_device_t *
 
 gantry_status_t gantry__loss_note_failure(gantry_logical_device_t *device, gantry_status_t status);
 
-/* Passes on what a slot of the open device returned. Unavailable loses the card, with the thread's
+/* Passes on the result of a slot of the open device. Unavailable loses the card, with the thread's
  * last message as the cause; any failure of a lost card becomes the loss. No lock is held. */
 static inline gantry_status_t gantry__loss_note(gantry_logical_device_t *device,
                                                 gantry_status_t status) {

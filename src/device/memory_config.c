@@ -49,8 +49,8 @@ gantry_status_t gantry__device_set_growth(gantry__device_table_t *table,
     return status;
 }
 
-/* A split that a call made has limits of its own; one from option or environment gives way when
- * it has to. Under the lock. */
+/* A split by a call has limits of its own; a split from option or environment is dropped if needed.
+ * The lock is held. */
 static gantry_status_t refuse_on_split(const physical_t *device, const char *what) {
     if (!device->card->settings.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_PARTS])
         return GANTRY_OK;
@@ -115,7 +115,7 @@ gantry_status_t gantry__device_set_fraction(gantry__device_table_t *table,
     next.layers[GANTRY__LAYER_CALL].fraction = fraction;
     next.layers[GANTRY__LAYER_CALL].by[GANTRY__DEVICE_FRACTION] =
         fraction > 0 ? "gantry_set_memory_fraction" : NULL;
-    /* a split by call is refused while the layers are put together */
+    /* resolving the layers refuses a split by call */
     gantry_status_t status =
         gantry__device_commit(table, device, &next, "Physical devices", &is_changed);
     gantry__mutex_unlock(&table->lock);
@@ -125,8 +125,8 @@ gantry_status_t gantry__device_set_fraction(gantry__device_table_t *table,
 
 /* ---- the policy of all devices ---- */
 
-/* A variable of TensorFlow's that holds where ours says nothing: not ours to be strict about, so
- * a bad text is logged and left. */
+/* Reads a variable of TensorFlow's that holds if ours is not set. A bad text is only logged, as in
+ * TensorFlow. */
 static const char *memory_config_read_foreign(gantry__device_table_t *table, const char *ours,
                                               const char *theirs, gantry_status_t *out_status) {
     const gantry__setting_t *setting = gantry__settings_find(table->settings, ours);
@@ -167,7 +167,7 @@ static gantry_status_t read_pinned(gantry__device_table_t *table) {
     return status;
 }
 
-/* 0 leaves the default. */
+/* 0 keeps the default. */
 static gantry_status_t read_bytes(gantry__device_table_t *table, const char *name, uint64_t *out) {
     uint64_t bytes = 0;
     GANTRY__TRY(gantry__settings_get_bytes(table->settings, name, &bytes));

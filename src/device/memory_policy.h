@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How memory of all devices of one runtime is managed: what settings say, as numbers. Plain values,
- * filled when the device table is made and constant after that. */
+/* The memory policy of all devices of one runtime: the settings as numbers. Plain values, filled
+ * when the device table is made and constant after that. */
 #ifndef GANTRY_DEVICE_MEMORY_POLICY_H
 #define GANTRY_DEVICE_MEMORY_POLICY_H
 
@@ -10,9 +10,9 @@
 typedef struct gantry__memory_policy_t {
     /* largest region that growth takes at once, unless one tensor needs more */
     uint64_t step_bytes;
-    uint64_t split_bytes;        /* a chunk is split when this much would be left over */
+    uint64_t split_bytes;        /* a chunk is split if this much would be left over */
     bool collect;                /* give empty regions back when memory runs out */
-    uint32_t retry_ms;           /* how long an allocation waits for memory that may come free; */
+    uint32_t retry_ms;           /* how long an allocation waits for memory to come free; */
     bool explicit_retry;         /* false: only while another op holds temporary memory */
     uint64_t pinned_limit_bytes; /* host memory for staging, all devices together */
     bool oom_fallback;           /* an op that finds no memory on its device runs on the CPU */

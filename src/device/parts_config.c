@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splitting a physical device into logical ones: what is accepted, and the calls. */
+/* Splitting a physical device into logical ones: the accepted splits, and the calls. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static gantry_status_t check_count(const physical_t *device, const part_t *parts
                         device->note);
 }
 
-/* Parts of a CPU without a limit share what the others leave. */
+/* Parts of a CPU without a limit share the rest equally. */
 static gantry_status_t check_limits(const physical_t *device, const part_t *parts, size_t count) {
     uint64_t sum = gantry__parts_sum(parts, count), total = device->info.total_bytes, open = 0;
     for (size_t i = 0; i < count; ++i) open += parts[i].memory_limit_bytes == 0;
@@ -138,8 +138,8 @@ gantry_status_t gantry__parts_check_ordinals(const gantry__device_table_t *table
 
 /* ---- calls ---- */
 
-/* Takes the parts into next and makes it hold; under the lock. *parts is then what is to be
- * freed after it. */
+/* Takes the parts into next and commits it; the lock is held. *parts is then the memory to free
+ * after it. */
 static gantry_status_t commit_parts(gantry__device_table_t *table, const physical_t *device,
                                     gantry__device_settings_t *next, part_t **parts, size_t *count,
                                     bool *out_changed) {

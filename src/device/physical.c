@@ -2,8 +2,8 @@
 /* Finding physical devices and giving them one namespace.
  *
  * Every device of every usable backend is a view. Views of one card are joined: the backend of
- * highest rank serves the card (of equal rank the one found first), the others stay reachable by
- * alias. Two views of different backends are one card when
+ * highest rank serves the card (with equal ranks the maker's driver, then the view found first),
+ * and the others stay reachable by alias. Two views of different drivers are one card if
  *
  *   both have a PCI address   it is the same, function included, and on each side one device alone
  *                             has it; where several do (partitions of a card), the UUID must be the
@@ -11,14 +11,16 @@
  *   one has none              the UUID is the same ("GPU-" and case do not matter), and on each
  *                             side one device alone has it
  *
- * so what two devices of one backend say alike identifies neither, and a card never has two views
- * of one backend, not through a third one either. A UUID of zeros is none. Cost: n^4 at worst for n
- * devices, of which there are few, once. An OpenCL device of type CPU is listed only when the user
- * asked for it, as a GPU. Listed devices are numbered per type: discrete before integrated
- * before CPU-type, then by PCI address, then in the order the backends gave. A device without
- * UUID gets a synthetic one from platform, name and position, stable from run to run. */
+ * So a value that two devices of one driver share identifies neither, and a card never has two
+ * views of one driver, not even through a third view. A backend may have several drivers (OpenCL's
+ * platforms). A UUID of zeros is no UUID. If drivers disagree about a card's memory, its note says
+ * so. Cost: n^4 at worst for n devices, of which there are few, once. An OpenCL device of type CPU
+ * is listed only if the user asked for it, as a GPU. Listed devices are numbered per type: discrete
+ * before integrated before CPU-type, then by PCI address, then in the backends' order. A device
+ * without UUID gets a synthetic one from platform, name and position, stable from run to run. */
 #include "device/device_table.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +45,7 @@ static bool is_home_cpu(const physical_t *device) {
     return strcmp(device->backend->name, "cpu") == 0;
 }
 
-/* Fills what the backend left unset, so that no reader meets NULL. */
+/* Fills fields that the backend left unset, so that no reader meets NULL. */
 static void complete_info(gantry_device_info_t *info) {
     const char **texts[] = {&info->hardware_name,
                             &info->vendor,
@@ -80,8 +82,8 @@ static void make_uuid(physical_t *device) {
                    (unsigned long long)(b & 0xffffffffffffULL));
 }
 
-/* A card that another backend sees while its vendor's driver, which would serve it, is there and
- * cannot be used: the record says why. */
+/* Notes why another backend serves a card whose vendor's driver, which would serve it, is present
+ * but unusable. */
 static void note_without_vendors_driver(physical_t *device) {
     const gantry__backend_set_t *backends = device->table->backends;
     const gantry__vendor_t *vendor = device->vendor;
@@ -95,7 +97,7 @@ static void note_without_vendors_driver(physical_t *device) {
     }
 }
 
-/* How the user sees it: its type, and whether it is in that type's namespace. */
+/* Decides how the user sees it: its type, and whether it is in that type's namespace. */
 static void physical_classify(physical_t *device, bool opencl_cpu_as_gpu) {
     const char *type = type_name(device->info.type);
     device->listed = true;
@@ -172,7 +174,7 @@ static gantry_status_t add_view(gantry__device_table_t *table, const gantry__bac
 
 /* ---- views of one card ---- */
 
-/* Some boards say zero, all of them the same. */
+/* Some boards report zeros, all of them the same. */
 static bool physical_has_uuid(const physical_t *device) {
     const char *uuid = device->info.uuid;
     if (gantry__uuid_has_prefix(uuid, "GPU-0") || gantry__uuid_has_prefix(uuid, "0"))
@@ -196,12 +198,16 @@ static bool has_same_both(const physical_t *a, const physical_t *b) {
 
 typedef bool (*is_same_t)(const physical_t *a, const physical_t *b);
 
-/* Whether no other listed device of the same backend says the same of itself. */
+static bool have_one_driver(const physical_t *a, const physical_t *b) {
+    return a->backend == b->backend && a->info.driver == b->info.driver;
+}
+
+/* Whether no other listed device of the same driver reports the same values. */
 static bool is_only_one(const gantry__device_table_t *table, const physical_t *device,
                         is_same_t is_same) {
     for (size_t i = 0; i < table->physical_count; ++i) {
         const physical_t *twin = table->physical[i];
-        if (twin != device && twin->listed && twin->backend == device->backend &&
+        if (twin != device && twin->listed && have_one_driver(twin, device) &&
             is_same(twin, device))
             return false;
     }
@@ -215,7 +221,7 @@ static bool are_only_ones(const gantry__device_table_t *table, const physical_t 
 
 static bool is_same_card(const gantry__device_table_t *table, const physical_t *a,
                          const physical_t *b) {
-    if (a->backend == b->backend || is_home_cpu(a) || is_home_cpu(b)) return false;
+    if (have_one_driver(a, b) || is_home_cpu(a) || is_home_cpu(b)) return false;
     if (*a->pci && *b->pci)
         return are_only_ones(table, a, b, has_same_pci) ||
                are_only_ones(table, a, b, has_same_both);
@@ -227,21 +233,16 @@ static physical_t *root_of(physical_t *device, physical_t *const *leaders) {
     return device;
 }
 
-static bool have_backend_in_common(const gantry__device_table_t *table, physical_t *const *leaders,
-                                   physical_t *a, physical_t *b) {
+static bool have_driver_in_common(const gantry__device_table_t *table, physical_t *const *leaders,
+                                  physical_t *a, physical_t *b) {
     for (size_t i = 0; i < table->physical_count; ++i) {
         for (size_t j = 0; j < table->physical_count; ++j) {
             physical_t *x = table->physical[i], *y = table->physical[j];
-            if (x->backend == y->backend && root_of(x, leaders) == a && root_of(y, leaders) == b)
+            if (have_one_driver(x, y) && root_of(x, leaders) == a && root_of(y, leaders) == b)
                 return true;
         }
     }
     return false;
-}
-
-static bool is_better(const physical_t *a, const physical_t *b) {
-    int32_t rank_a = a->backend->table->rank, rank_b = b->backend->table->rank;
-    return rank_a != rank_b ? rank_a > rank_b : a->position < b->position;
 }
 
 static void join(const gantry__device_table_t *table, physical_t **leaders) {
@@ -252,11 +253,29 @@ static void join(const gantry__device_table_t *table, physical_t **leaders) {
             if (!a->listed || !b->listed || !is_same_card(table, a, b)) continue;
             a = root_of(a, leaders);
             b = root_of(b, leaders);
-            if (a == b || have_backend_in_common(table, leaders, a, b)) continue;
-            bool is_a = is_better(a, b);
+            if (a == b || have_driver_in_common(table, leaders, a, b)) continue;
+            bool is_a = gantry__view_is_better(a, b);
             leaders[is_a ? b->position : a->position] = is_a ? a : b;
         }
     }
+}
+
+/* More than what a driver keeps for itself. */
+static bool physical_disagrees(uint64_t a, uint64_t b) {
+    uint64_t more = a > b ? a : b, less = a > b ? b : a;
+    return less > 0 && more - less > more / 4;
+}
+
+static void note_memory(physical_t *card, const physical_t *view) {
+    uint64_t own = card->info.total_bytes, other = view->info.total_bytes;
+    size_t used = strlen(card->note);
+    if (!physical_disagrees(own, other)) return;
+    (void)snprintf(card->note + used, sizeof card->note - used,
+                   "%sits drivers disagree about its memory: %s says %" PRIu64
+                   " MiB, which counts, and %s %" PRIu64 " MiB",
+                   used > 0 ? "; " : "", card->alias, own >> 20, view->alias, other >> 20);
+    gantry__log(card->table->log, GANTRY_LEVEL_WARNING, "Card %s: %s", card->alias,
+                card->note + (used > 0 ? used + 2 : 0));
 }
 
 static gantry_status_t join_views(gantry__device_table_t *table) {
@@ -272,6 +291,7 @@ static gantry_status_t join_views(gantry__device_table_t *table) {
         view->served_by = card;
         (void)snprintf(view->note, sizeof view->note, "another view of the card that %s serves",
                        card->alias);
+        note_memory(card, view);
     }
     gantry__heap_free(table->heap, leaders, bytes);
     return GANTRY_OK;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The record of a physical device: one backend's view of a card, as it was found.
  *
- * Filled while the device table is made, and constant after that. What settings and openings change
- * is in its card (device/card.h). Owner: the device table. Thread-safe once the table is made. */
+ * Filled while the device table is made, and constant after that. Its card (device/card.h) has the
+ * part that settings and openings change. Owner: the device table. Thread-safe once the table is
+ * made. */
 #ifndef GANTRY_DEVICE_PHYSICAL_DEVICE_H
 #define GANTRY_DEVICE_PHYSICAL_DEVICE_H
 
@@ -25,7 +26,7 @@ struct gantry_physical_device_t {
     uint32_t backend_index; /* position among the backend's devices */
     uint32_t position;      /* in the table */
     gantry_device_info_t info;
-    char type[16];  /* "CPU", "GPU", ...: as the user sees it */
+    char type[16];  /* "CPU", "GPU", ...: the type that the user sees */
     int32_t number; /* in its type's namespace; -1 when unlisted */
     char name[64];  /* "/physical_device:GPU:0"; the alias when unlisted */
     char alias[48]; /* "opencl:0" */
@@ -34,11 +35,13 @@ struct gantry_physical_device_t {
     char platform[160];
     char note[320]; /* see gantry__device_note */
     bool listed;
-    /* the listed view of the same card, when this one is not it */
+    /* the listed view of the same card, if this one is not it */
     const struct gantry_physical_device_t *served_by;
-    const struct gantry__vendor_t *vendor; /* see device/vendor_visible.h; NULL: none of those */
-    bool hidden_by_vendor;                 /* by the vendor's variable */
-    uint32_t vendor_place; /* its place in that variable's order; UINT32_MAX: it gives none */
+    /* see device/vendor_visible.h; NULL: no vendor with a row */
+    const struct gantry__vendor_t *vendor;
+    bool hidden_by_vendor; /* by the vendor's variable */
+    /* its index in that variable's order; UINT32_MAX: the variable gives none */
+    uint32_t vendor_place;
 };
 
 #endif

@@ -8,7 +8,7 @@
 
 typedef struct gantry_logical_device_t logical_t;
 
-/* One piece of a program's. */
+/* One piece of a program's pinned memory. */
 struct gantry__pinned_piece_t {
     gantry__pinned_piece_t *next;
     logical_t *device;
@@ -85,7 +85,7 @@ gantry_status_t gantry__pinned_alloc(logical_t *device, uint64_t bytes, const ch
     return GANTRY_OK;
 }
 
-/* Out of the list; NULL: no such piece. */
+/* Takes a piece out of the list; NULL: no such piece. */
 static gantry__pinned_piece_t *unlist(gantry__device_table_t *table, const void *data) {
     gantry__mutex_lock(&table->lock);
     gantry__pinned_piece_t **at = &table->pinned;

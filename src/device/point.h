@@ -10,7 +10,7 @@
 
 typedef struct gantry__stream_t gantry__stream_t;
 
-/* A point that work must wait for. stream NULL: none. */
+/* A point that work must wait for. stream NULL: no point. */
 typedef struct gantry__point_t {
     gantry__stream_t *stream;
     uint64_t count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a user's device text to logical devices. */
+/* Finds logical devices by a user's device text. */
 #include "device/device_table.h"
 
 #include <stdio.h>
@@ -19,13 +19,13 @@ gantry_status_t gantry__device_reference_from_user(const gantry__device_table_t 
                                           out_reference);
 }
 
-/* Everything Gantry runs is job localhost, replica 0, task 0. */
+/* Gantry runs everything in job localhost, replica 0, task 0. */
 static bool is_here(const gantry__device_name_t *name) {
     if (name->has_job && strcmp(name->job, "localhost") != 0) return false;
     return (!name->has_replica || name->replica == 0) && (!name->has_task || name->task == 0);
 }
 
-/* Is one of the card's logical devices that number of its type? */
+/* Whether one of the card's logical devices has that number of its type. */
 static bool has_number(const struct gantry_physical_device_t *physical, int32_t index) {
     const gantry__device_table_t *table = physical->table;
     for (size_t i = 0; i < table->listed_count; ++i) {
@@ -35,8 +35,7 @@ static bool has_number(const struct gantry_physical_device_t *physical, int32_t 
     return false;
 }
 
-/* A view's own device gives its names up to the card's numbered devices when the view takes
- * over. */
+/* A view's own device loses its names to the card's numbered devices when the view takes over. */
 static bool is_superseded(const logical_t *device) {
     return atomic_load_explicit(&device->physical->card->stands_in_for, memory_order_acquire) !=
            NULL;
@@ -49,7 +48,8 @@ static bool matches_logical(const gantry__device_name_t *name, const logical_t *
         /* GPU:0@opencl: the OpenCL view of the card that serves GPU:0 */
         if (name->has_index && device->index < 0) {
             const struct gantry_physical_device_t *served = device->physical->served_by;
-            return served && has_number(served, name->index);
+            return served && has_number(served, name->index) &&
+                   gantry__view_is_first_of_backend(device->physical);
         }
     } else if (device->index < 0) {
         return false;
@@ -82,12 +82,14 @@ bool gantry__device_reference_matches(const gantry__device_reference_t *referenc
 
 /* ---- cards ---- */
 
-/* GPU:0 and /physical_device:GPU:0 are the same here: there are only cards. */
+/* GPU:0 and /physical_device:GPU:0 name the same card here. */
 static bool names_numbered(const gantry__device_name_t *name, const physical_t *device) {
     if (!name->has_type || strcmp(name->type, device->type) != 0) return false;
     const physical_t *card = device->served_by ? device->served_by : device;
     if (name->has_backend) {
-        if (strcmp(name->backend, device->backend->name) != 0) return false;
+        if (strcmp(name->backend, device->backend->name) != 0 ||
+            !gantry__view_is_first_of_backend(device))
+            return false;
     } else if (!device->listed) {
         return false;
     }
@@ -112,8 +114,8 @@ bool gantry__device_reference_names(const gantry__device_reference_t *reference,
     }
 }
 
-/* The number of the card behind GPU:index: among the visible ones, or once there are logical
- * devices among these. -1: none. */
+/* The number of the card behind GPU:index: among the visible ones, or, once there are logical
+ * devices, among these. -1: there is none. */
 static int32_t card_behind(gantry__device_table_t *table, const gantry__device_name_t *name) {
     int32_t number = -1, index = 0;
     gantry__mutex_lock(&table->lock);

@@ -2,13 +2,13 @@
 /* Blocks go round:   NONE -> BUSY (made) -> TAKEN -> IDLE -> TAKEN -> ... -> IDLE -> BUSY (freed)
  * -> NONE
  *
- * Only the thread that made an entry BUSY or TAKEN touches it; everybody else sees it under the
- * lock and passes over it. A block is paid for before it is made: against the device's limit and
- * against the bound of pinned memory, and both are given back when it cannot be made. A pool that
- * has grown to the limit would leave staging nothing, and every small transfer would be waited for:
- * so the device's limit is charged for some blocks when the device is opened, a quarter of what
- * may be made with growth, all of it without, where the pool takes the rest at once. An
- * allocation that is about to fail gets the reserve, too. Cost of a block that is there: one
+ * Only the thread that made an entry BUSY or TAKEN touches it; other threads see it under the lock
+ * and skip it. A block is charged before it is made, against the device's limit and against that of
+ * pinned memory, and both charges are undone if it cannot be made. A pool that has grown to the
+ * limit would leave nothing for staging, and every small transfer would have to wait. So some
+ * blocks are charged to the device's limit when the device is opened: with growth a quarter of the
+ * blocks that may be made, without growth all of them, because the pool then takes the rest at
+ * once. An allocation that is about to fail gets the reserve, too. Cost of an existing block: one
  * lock and a look at a few entries. */
 #include "device/staging.h"
 
@@ -44,7 +44,7 @@ static void staging_reserve(logical_t *device) {
 
 /* ---- making: no lock is held ---- */
 
-/* The entry is BUSY. is_reserved: the device's limit was charged for it before. */
+/* The entry is BUSY. is_reserved: it was charged to the device's limit before. */
 static bool make_block(logical_t *device, block_t *block, bool is_reserved) {
     if (!is_reserved && !staging_charge(device, BLOCK_BYTES)) return false;
     block->data = gantry__pinned_take(device, BLOCK_BYTES);
@@ -94,7 +94,7 @@ gantry_status_t gantry__staging_init(logical_t *device) {
     device->staging = staging;
     uint64_t most = device->limit_bytes / GANTRY__STAGING_PART / BLOCK_BYTES;
     staging->most = most < GANTRY__STAGING_BLOCKS ? (uint32_t)most : GANTRY__STAGING_BLOCKS;
-    /* its copies end before they return: nothing to stage */
+    /* its copies end before they return, so that staging is useless */
     if (device->synchronous) staging->most = 0;
     staging_reserve(device);
     return GANTRY_OK;
@@ -112,7 +112,7 @@ void gantry__staging_deinit(logical_t *device) {
     device->staging = NULL;
 }
 
-/* The oldest idle block, its work done or not; NULL when there is none. The lock is held. */
+/* The oldest idle block, with its work done or pending; NULL if there is none. The lock is held. */
 static block_t *oldest(gantry__staging_t *staging, bool must_be_past) {
     for (uint32_t i = 0; i < staging->count; ++i) {
         block_t *block = &staging->blocks[(staging->next + i) % staging->count];
@@ -123,8 +123,7 @@ static block_t *oldest(gantry__staging_t *staging, bool must_be_past) {
     return NULL;
 }
 
-/* An entry for one block more, BUSY from now on; NULL when no more may be made. The lock is
- * held. */
+/* An entry for one more block, BUSY from now on; NULL if no more may be made. The lock is held. */
 static block_t *take_empty(gantry__staging_t *staging) {
     uint32_t i = 0;
     while (i < staging->count && staging->blocks[i].state != GANTRY__STAGING_NONE) ++i;
@@ -134,8 +133,8 @@ static block_t *take_empty(gantry__staging_t *staging) {
     return &staging->blocks[i];
 }
 
-/* Called and returns with the lock held; NULL when the block cannot be paid for or made. A device
- * that is full stays so for a while: after a refusal the next few do not ask again. */
+/* Called and returns with the lock held; NULL if the block cannot be charged or made. A full device
+ * stays full for a while: after a refusal, the next few requests do not try. */
 static block_t *make_one_more(logical_t *device) {
     gantry__staging_t *staging = device->staging;
     if (staging->patience > 0) {
@@ -160,7 +159,7 @@ block_t *gantry__staging_acquire(logical_t *device) {
     gantry__mutex_lock(&staging->lock);
     block_t *block = oldest(staging, true);
     if (!block) block = make_one_more(device);
-    if (!block) block = oldest(staging, false); /* waited for below */
+    if (!block) block = oldest(staging, false); /* the code below waits for it */
     if (block) {
         point = block->point;
         block->state = GANTRY__STAGING_TAKEN;
@@ -168,7 +167,7 @@ block_t *gantry__staging_acquire(logical_t *device) {
     }
     gantry__mutex_unlock(&staging->lock);
     if (block && gantry__point_wait(point) != GANTRY_OK)
-        block->point = (gantry__point_t){NULL, 0}; /* its work failed: it is over */
+        block->point = (gantry__point_t){NULL, 0}; /* its work failed: it has ended */
     return block;
 }
 

@@ -7,17 +7,17 @@
  *                       T.last_event.count 4   S waits for e, S.waited[T] = 4
  *                       else                   T records an event now, behind all its work
  *
- * Failures. A driver tells of failed work to whoever waits for something behind it, and goes on
- * telling until the stream is synchronised; an error also travels with an event to the streams that
- * waited for it. So whoever meets one keeps it here, for the points it may concern, and then
+ * Failures. A driver reports failed work to every call that waits for something behind it, until
+ * the stream is synchronised; an error also travels with an event to the streams that waited for
+ * it. So a thread that meets one keeps it here, for the points that it may concern. It then
  * synchronises all streams of the device, and of the devices whose events it waited for, which
  * clears their drivers' memory: work that is submitted later ends well again.
  *
  *   known good | may have failed, up to what was submitted when it was met | later
  *   1        4   5                                                       9   10
  *
- * A device is lost when its stream says Unavailable once more after that: an error that came with
- * another device's event is said once.
+ * A device is lost if its stream reports Unavailable once more after that: an error that came with
+ * another device's event is reported once.
  *
  * No thread ever holds two streams' locks: the event is taken from T, counted, and T's lock
  * released, before S is locked. */
@@ -102,7 +102,7 @@ static bool is_lost(const gantry__stream_t *stream) {
     return stream->owner.card && gantry__card_is_lost(stream->owner.card);
 }
 
-/* The two ranges with the least between them become one, with the cause of the first. */
+/* Merges the two ranges with the smallest gap, with the cause of the first. */
 static void merge_nearest(gantry__stream_t *stream) {
     gantry__failed_range_t *failed = stream->failed;
     uint32_t nearest = 0;
@@ -120,7 +120,7 @@ static void add_range(gantry__stream_t *stream, uint64_t from, uint64_t to, gant
                       const char *text) {
     gantry__failed_range_t *last =
         stream->failed_count ? &stream->failed[stream->failed_count - 1] : NULL;
-    if (last && from <= last->to) { /* met by two threads, or by one twice */
+    if (last && from <= last->to) { /* met by two threads, or twice by one */
         if (last->to < to) last->to = to;
         return;
     }
@@ -130,8 +130,8 @@ static void add_range(gantry__stream_t *stream, uint64_t from, uint64_t to, gant
     (void)snprintf(range->text, sizeof range->text, "%s", text);
 }
 
-/* Everything after what is known to be good has failed, up to what has been submitted by now: later
- * work than the one that failed may have read its results. Returns that count. */
+/* Everything after the work known to be good has failed, up to the work submitted by now: later
+ * work may have read the results of the failed one. Returns that count. */
 static uint64_t keep_failure(gantry__stream_t *stream, gantry_status_t status, const char *text) {
     gantry__mutex_lock(&stream->lock);
     uint64_t completed = atomic_load(&stream->completed);
@@ -162,15 +162,16 @@ static gantry_status_t ask_driver_to_wait(const gantry__stream_t *stream) {
     return (gantry_status_t)stream->backend->stream->synchronize(stream->handle);
 }
 
-/* What a slot returned, the loss of the device made known; the stream's lock is not held. */
+/* Passes on the result of a slot, and marks the device as lost if it says so; the stream's lock is
+ * not held. */
 static gantry_status_t note_refusal(gantry__stream_t *stream, gantry_status_t status) {
     const gantry__stream_owner_t *owner = &stream->owner;
     if (status == GANTRY_OK || !owner->card) return status;
     return owner->note(owner->device, status);
 }
 
-/* Keeps the failure that is the thread's last message and makes the driver forget it. All work of
- * the stream is over on return; true when its device is lost. */
+/* Keeps the failure whose text is the thread's last message, and makes the driver forget it. All
+ * work of the stream is over on return; true if its device is lost. */
 static bool keep_and_clear(gantry__stream_t *stream, gantry_status_t status) {
     char text[sizeof stream->failed[0].text];
     (void)snprintf(text, sizeof text, "%s", gantry__message());
@@ -191,8 +192,8 @@ void gantry__stream_clear(gantry__stream_t *stream) {
     raise_to(&stream->completed, count);
 }
 
-/* A wait on the stream found the failure that is the thread's last message. All its work is over
- * on return. */
+/* A wait on the stream found the failure of the thread's last message. All its work is over on
+ * return. */
 static gantry_status_t meet_failure(gantry__stream_t *stream, gantry_status_t status) {
     char text[GANTRY__MESSAGE_BYTES];
     (void)snprintf(text, sizeof text, "%s", gantry__message());
@@ -203,7 +204,8 @@ static gantry_status_t meet_failure(gantry__stream_t *stream, gantry_status_t st
     return gantry__fail(status, "%s", text);
 }
 
-/* The failure of everything on a lost device; its work is over once its driver has said so. */
+/* The failure of everything on a lost device; its work is over once its driver has reported the
+ * loss. */
 static gantry_status_t lost_failure(gantry__stream_t *stream) {
     uint64_t count = atomic_load(&stream->submitted);
     if (atomic_load(&stream->completed) < count) {
@@ -270,9 +272,9 @@ static gantry_status_t record_event(gantry__stream_t *stream) {
     return GANTRY_OK;
 }
 
-/* An event at or after the point, counted for the caller; *out_event is NULL when the point has
- * passed. Who gets none waits for the whole stream instead: work in flight may be about to write
- * memory of the caller. */
+/* An event at or after the point, counted for the caller; *out_event is NULL if the point has
+ * passed. A caller without an event waits for the whole stream instead: work in flight may be about
+ * to write the caller's memory. */
 static gantry_status_t event_for(gantry__point_t point, gantry__event_t **out_event) {
     gantry__stream_t *stream = point.stream;
     *out_event = NULL;
@@ -303,7 +305,7 @@ static bool is_sibling(const gantry__stream_t *a, const gantry__stream_t *b) {
     return a->owner.device == b->owner.device;
 }
 
-/* Whether the stream was told before to wait for the point, or for a later one. */
+/* Whether the stream already waits for the point, or for a later one. */
 static bool follows_already(gantry__stream_t *stream, gantry__point_t point) {
     if (stream->synchronous || !is_sibling(stream, point.stream)) return false;
     gantry__mutex_lock(&stream->lock);
@@ -312,7 +314,7 @@ static bool follows_already(gantry__stream_t *stream, gantry__point_t point) {
     return is_known;
 }
 
-/* One stream behind an event of another, on the device where that goes. */
+/* Makes one stream wait for an event of another, on the device if possible. */
 static gantry_status_t wait_on_device(gantry__stream_t *stream, gantry__point_t point,
                                       gantry__event_t *event) {
     gantry_status_t status = GANTRY_OK;
@@ -331,8 +333,9 @@ static gantry_status_t wait_on_device(gantry__stream_t *stream, gantry__point_t 
     return status;
 }
 
-/* The wait was Unavailable, so one of the two devices is lost. If it is not the one waited for,
- * that one's work ends here and the order holds; the other's next submission will tell. */
+/* The wait was Unavailable, so one of the two devices is lost. If it is not the one that was
+ * waited for, that one's work ends here and the order holds; the other's next submission reports
+ * the loss. */
 static gantry_status_t settle_refused_wait(gantry__stream_t *stream, gantry__point_t point,
                                            bool order_only) {
     if (is_sibling(stream, point.stream)) return note_refusal(stream, GANTRY_UNAVAILABLE);
@@ -340,7 +343,7 @@ static gantry_status_t settle_refused_wait(gantry__stream_t *stream, gantry__poi
     return order_only ? GANTRY_OK : status;
 }
 
-/* order_only: it does not matter how the work before the point ended. */
+/* order_only: ignores failures of the work before the point. */
 static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t point,
                                     bool order_only) {
     gantry_status_t status = GANTRY_OK;
@@ -350,8 +353,8 @@ static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t po
     }
     if (gantry__point_is_past(point)) return GANTRY_OK;
     status = failure_of(point);
-    if (status != GANTRY_OK) /* it is over: whoever found the failure waited for the stream */
-        return order_only ? GANTRY_OK : status;
+    /* it is over: the thread that found the failure waited for the stream */
+    if (status != GANTRY_OK) return order_only ? GANTRY_OK : status;
     if (point.stream == stream || follows_already(stream, point)) return GANTRY_OK;
     gantry__event_t *event;
     if (event_for(point, &event) != GANTRY_OK) {
@@ -417,7 +420,20 @@ void gantry__stream_flush(gantry__stream_t *stream) {
         return;
     if (is_lost(stream)) return;
     gantry_status_t status = (gantry_status_t)ops->flush(stream->handle);
-    if (note_refusal(stream, status) == GANTRY_OK) raise_to(&stream->flushed, count);
+    if (note_refusal(stream, status) != GANTRY_OK) return;
+    raise_to(&stream->flushed, count);
+    atomic_store_explicit(&stream->unflushed, 0, memory_order_relaxed);
+}
+
+/* Some drivers keep commands until a flush: the device idles meanwhile. A flush is a system call
+ * for most of them, so that one for each command would cost more than the command. */
+void gantry__stream_keep_busy(gantry__stream_t *stream) {
+    enum { MOST_UNFLUSHED = 16 };
+    if (stream->synchronous) return;
+    unsigned unflushed = atomic_fetch_add_explicit(&stream->unflushed, 1, memory_order_relaxed) + 1;
+    uint64_t flushed = atomic_load_explicit(&stream->flushed, memory_order_relaxed);
+    uint64_t completed = atomic_load_explicit(&stream->completed, memory_order_relaxed);
+    if (unflushed >= MOST_UNFLUSHED || flushed <= completed) gantry__stream_flush(stream);
 }
 
 gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams: in-order queues of one logical device, with a count of what was submitted.
+/* Streams: in-order queues of one logical device, with a count of submissions.
  *
  * The count is the currency of ordering: a point in time is (stream, count), a piece of memory
  * remembers the count of its last use on each stream, a tensor the point at which it is ready.
- * Events are recorded only when somebody has to wait for a point. On a synchronous device
- * (GANTRY_DEVICE_SYNCHRONOUS) every point has passed already and nothing here locks.
- * Owner: the logical device. Thread-safe: begin/end hold the stream's lock, the only one held
- * while a driver is called. */
+ * Events are recorded only when a point must be waited for. On a synchronous device
+ * (GANTRY_DEVICE_SYNCHRONOUS) every point has passed already, and the functions here take no lock.
+ * Owner: the logical device. Thread-safe: begin/end hold the stream's lock, the only one held while
+ * a driver is called. */
 #ifndef GANTRY_DEVICE_STREAM_H
 #define GANTRY_DEVICE_STREAM_H
 
@@ -20,7 +20,7 @@
 #include "base/thread.h"
 #include "device/point.h"
 
-/* Failures a stream keeps apart; the nearest two become one when there are more. */
+/* Failures that a stream keeps apart; beyond that the two nearest are merged. */
 #define GANTRY__FAILED_RANGES 8
 
 struct gantry__card_t;
@@ -32,22 +32,24 @@ typedef struct gantry__failed_range_t {
     char text[256];
 } gantry__failed_range_t;
 
-/* A recorded event: all of stream's submissions up to count. Counted. */
+/* A recorded event: covers all of stream's submissions up to count. Counted. */
 typedef struct gantry__event_t {
     atomic_uint references;
     gantry__stream_t *stream;
     gantry_backend_event_t *handle;
     uint64_t count;
-    struct gantry__event_t *next; /* among the spare ones */
+    struct gantry__event_t *next; /* in the list of spare ones */
 } gantry__event_t;
 
-/* What a stream needs of the device it belongs to; device/stream_owner.h fills it. */
+/* The part of its device that a stream needs; device/stream_owner.h fills it. */
 typedef struct gantry__stream_owner_t {
     void *device;      /* streams of one device are siblings */
     uint32_t position; /* of the device, in the table */
     const struct gantry__card_t
-        *card; /* lost with it; NULL: a stream alone, without what follows */
-    /* passes on what a slot of the device returned; makes a loss known */
+        /* the card whose loss is the stream's; NULL: a stream by itself, without the fields
+         * below */
+        *card;
+    /* passes on the result of a slot of the device; marks a loss */
     gantry_status_t (*note)(void *device, gantry_status_t status);
     /* makes the other streams that may carry the failure which `but` met keep and forget it */
     void (*clear)(void *device, const gantry__stream_t *but);
@@ -64,22 +66,23 @@ struct gantry__stream_t {
     gantry__mutex_t lock;
     atomic_uint_fast64_t submitted;
     atomic_uint_fast64_t completed; /* known to have ended */
-    atomic_uint_fast64_t flushed;   /* handed to the device for sure */
-    /* of the device's own streams: their count this one already waits for; under lock */
+    atomic_uint_fast64_t flushed;   /* certainly handed to the device */
+    atomic_uint unflushed;          /* submissions of calls since then, at least */
+    /* of the device's own streams: their count that this one already waits for; under lock */
     uint64_t waited[GANTRY__STREAMS];
     /* bit (position % 64) of each other device whose events it has waited for */
     atomic_uint_fast64_t waited_for;
     gantry__event_t *last_event; /* the newest; under lock */
     gantry__event_t *spare;      /* under lock */
-    /* Work that failed while it ran: every point of the range keeps the failure, whoever asks
-     * and however often. */
+    /* Work that failed while it ran: every point of the range keeps the failure, for every later
+     * query. */
     atomic_bool has_failed;
     uint32_t failed_count;                                /* under lock */
     gantry__failed_range_t failed[GANTRY__FAILED_RANGES]; /* ascending, apart; under lock */
 };
 
-/* owner is copied. priority NULL: the device's default; else within its range, and of no effect
- * where the backend has no such slot. */
+/* owner is copied. priority NULL: the device's default; else in its range, and without effect if
+ * the backend has no such slot. */
 gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap_t *heap,
                                     const gantry_backend_t *backend,
                                     gantry_backend_device_t *device,
@@ -88,34 +91,38 @@ gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap
 /* Waits for pending work. */
 void gantry__stream_deinit(gantry__stream_t *stream);
 
-/* True when the point has passed and nothing of the stream ever failed, as far as is known
- * without asking the driver. */
+/* True if the point has passed and no work of the stream ever failed, as far as is known without a
+ * driver call. */
 bool gantry__point_is_past(gantry__point_t point);
 
-/* Makes stream's later work wait for the points; between backends the calling thread waits
- * instead. Not between begin and end. */
+/* Makes stream's later work wait for the points; between backends the calling thread waits instead.
+ * Not between begin and end. */
 gantry_status_t gantry__stream_wait_for(gantry__stream_t *stream, const gantry__point_t *points,
                                         size_t count);
 
-/* The same for the order alone: points whose work failed are over, and no error. */
+/* The same for the order alone: points whose work failed count as passed, without an error. */
 gantry_status_t gantry__stream_follow(gantry__stream_t *stream, const gantry__point_t *points,
                                       size_t count);
 
-/* Submissions go between begin and end; end returns the count that stands for them. */
+/* Submissions go between begin and end; end returns the count that names them. */
 void gantry__stream_begin(gantry__stream_t *stream);
 uint64_t gantry__stream_end(gantry__stream_t *stream);
 
-/* Blocks until the point has passed; the error of the work before it, or the loss of its device. */
+/* Blocks until the point has passed; returns the error of the work before it, or the loss of its
+ * device. */
 gantry_status_t gantry__point_wait(gantry__point_t point);
-/* Work that had to wait for the point has ended well: so has the point. */
+/* Work that had to wait for the point has ended well: so the point has passed. */
 void gantry__point_passed(gantry__point_t point);
-/* Sees to it that submitted work begins without anybody waiting for it; nothing to do when it
- * was seen to already. An error shows at the wait. */
+/* Makes submitted work begin without a wait for it; does nothing if it was flushed already. An
+ * error shows at the wait. */
 void gantry__stream_flush(gantry__stream_t *stream);
+/* After each submission that nobody waits for: flushes where the device has nothing else to do, as
+ * far as is known, and at every 16th submission. */
+void gantry__stream_keep_busy(gantry__stream_t *stream);
 /* Blocks until all submitted work has ended. */
 gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream);
-/* The same for an owner's clear: a failure that the stream carries is kept for the points that it
- * may concern, and the driver forgets it. Nobody is told. */
+/* The same for an owner's clear: keeps a failure of the stream for the points that it may concern,
+ * and makes the driver forget it. Reports nothing. */
 void gantry__stream_clear(gantry__stream_t *stream);
 
 #endif

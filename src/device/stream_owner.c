@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An error of a driver travels: with an event to the streams that waited for it, and from there to
- * those that waited for these. So where one stream met it, the device's other streams, and those of
- * the devices that it may have come from, keep and forget it, too (device/stream.c says why). */
+/* An error of a driver travels with an event to the streams that waited for it, and from there to
+ * those that waited for these. So if one stream met it, the device's other streams, and those of
+ * the devices from which it may have come, keep and forget it, too (device/stream.c says why). */
 #include "device/stream_owner.h"
 
 #include "device/device_table.h"
@@ -30,7 +30,7 @@ static uint64_t sources_of(const logical_t *device) {
     return bits;
 }
 
-/* The devices from which the error may have come, and those from which they had it. */
+/* Clears the devices from which the error may have come, and those from which they had it. */
 static void clear_sources(const logical_t *device) {
     const gantry__device_table_t *table = device->table;
     uint64_t done = bit_of(device), next = sources_of(device) & ~done;

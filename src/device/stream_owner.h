@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the streams of a logical device ask of it: losses, and errors that other streams carry.
+/* The part of a logical device that its streams use: losses, and errors that other streams carry.
  * Thread-safe. */
 #ifndef GANTRY_DEVICE_STREAM_OWNER_H
 #define GANTRY_DEVICE_STREAM_OWNER_H

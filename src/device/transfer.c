@@ -49,14 +49,23 @@ static gantry_status_t submit_to_device(gantry__buffer_t *target, uint64_t offse
     return gantry__loss_note(device, status);
 }
 
+/* Waits for all that the stream waits for, however it ends. The driver would wait in the transfer
+ * itself, under the stream's lock. */
+static void settle_pageable(const logical_t *device, gantry__stream_t *stream) {
+    if (!device->waits_for_pageable) return;
+    gantry__stream_begin(stream);
+    (void)gantry__point_wait((gantry__point_t){stream, gantry__stream_end(stream)});
+}
+
 static gantry_status_t copy_and_wait(gantry__buffer_t *target, uint64_t offset_bytes,
                                      const void *source, uint64_t size_bytes,
                                      gantry__point_t *out_ready) {
+    settle_pageable(target->device, &target->device->streams[GANTRY_STREAM_TO_DEVICE]);
     GANTRY__TRY(submit_to_device(target, offset_bytes, source, size_bytes, out_ready));
     return gantry__point_wait(*out_ready);
 }
 
-/* Counts bytes where they cross; the frame that they are counted in, for the copy's time. */
+/* Counts bytes that cross; returns the frame that counts them, for the copy's time. */
 static gantry__profile_frame_t *count_moved(const logical_t *device, uint64_t size_bytes) {
     gantry__profile_frame_t *frame = gantry__device_frame(device->table);
     if (frame) frame->numbers.bytes_moved += size_bytes;
@@ -103,6 +112,22 @@ gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *sou
     return gantry__copy_part_from_host(target, 0, source, size_bytes, out_ready);
 }
 
+/* The stream for reads may still wait for a copy to another card, which counts on it. */
+gantry_status_t gantry__reads_wait_for(logical_t *device, gantry__point_t point) {
+    gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
+    if (!device->waits_for_pageable) return gantry__stream_wait_for(stream, &point, 1);
+    GANTRY__TRY(gantry__point_wait(point));
+    (void)gantry__point_wait((gantry__point_t){stream, atomic_load(&stream->submitted)});
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__reads_follow(logical_t *device, gantry__point_t point) {
+    if (!device->waits_for_pageable)
+        return gantry__stream_follow(&device->streams[GANTRY_STREAM_TO_HOST], &point, 1);
+    (void)gantry__point_wait(point);
+    return gantry__reads_wait_for(device, (gantry__point_t){NULL, 0});
+}
+
 gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes,
                                      uint64_t size_bytes, gantry__point_t ready) {
     if (size_bytes == 0) return GANTRY_OK;
@@ -112,7 +137,7 @@ gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uin
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
     gantry_span_t span = {source->span.region, source->span.offset_bytes + offset_bytes,
                           size_bytes};
-    GANTRY__TRY(gantry__stream_wait_for(stream, &ready, 1));
+    GANTRY__TRY(gantry__reads_wait_for(device, ready));
     gantry__stream_begin(stream);
     gantry_status_t status =
         (gantry_status_t)device->backend->transfer->to_host(stream->handle, target, &span);
@@ -138,7 +163,7 @@ typedef struct bounce_t {
     uint64_t from, size_bytes; /* from: in the source */
     uint64_t block_bytes;
     unsigned char *blocks[2];
-    gantry__point_t written[2]; /* the block is free again when past */
+    gantry__point_t written[2]; /* the block is free when the point has passed */
 } bounce_t;
 
 static gantry_status_t move_block(bounce_t *bounce, uint64_t at, uint32_t block,
@@ -155,7 +180,7 @@ static gantry_status_t move_block(bounce_t *bounce, uint64_t at, uint32_t block,
     return status;
 }
 
-/* The blocks are read by pending work: they go only when that has ended, whatever came of it. */
+/* Pending work reads the blocks: they are freed only when it has ended, well or not. */
 static gantry_status_t move_blocks(bounce_t *bounce, gantry__point_t ready,
                                    gantry__point_t *out_ready) {
     gantry_status_t status = GANTRY_OK;
@@ -177,7 +202,8 @@ static gantry_status_t move_blocks(bounce_t *bounce, gantry__point_t ready,
     return status == GANTRY_OK ? GANTRY_OK : gantry__fail(status, "%s", why);
 }
 
-/* Read into a block of the target's staging, and written from there without being waited for. */
+/* Reads into a block of the target's staging and writes from there, without waiting for the
+ * write. */
 static gantry_status_t copy_by_staging(gantry__staging_block_t *block, gantry__buffer_t *target,
                                        gantry__buffer_t *source, uint64_t offset_bytes,
                                        uint64_t size_bytes, gantry__point_t ready,
@@ -191,8 +217,7 @@ static gantry_status_t copy_by_staging(gantry__staging_block_t *block, gantry__b
     return status;
 }
 
-/* Host memory that is not pinned serves, too, where the pair is another copy's or was not to be
- * had. */
+/* Uses host memory that is not pinned if another copy has the pair, or there is none. */
 static gantry_status_t copy_by_blocks(gantry__buffer_t *target, gantry__buffer_t *source,
                                       uint64_t offset_bytes, uint64_t size_bytes,
                                       gantry__point_t ready, gantry__point_t *out_ready) {
@@ -245,7 +270,7 @@ static bool has_way_on_device(const logical_t *target, const logical_t *source) 
             peer_bit(source)) == 0;
 }
 
-/* The target's memory may still be in use by other streams of its own device. */
+/* Other streams of the target's own device may still use its memory. */
 static gantry_status_t follow_uses(gantry__stream_t *stream, gantry__buffer_t *buffer) {
     gantry__point_t points[GANTRY__STREAMS];
     size_t count = 0;
@@ -257,7 +282,7 @@ static gantry_status_t follow_uses(gantry__stream_t *stream, gantry__buffer_t *b
     return gantry__stream_follow(stream, points, count);
 }
 
-/* *out_peer_missing: the backend has no way between these two cards, nothing was submitted. */
+/* *out_peer_missing: the backend has no way between these two cards, and nothing was submitted. */
 static gantry_status_t submit_copy(gantry__buffer_t *target, gantry__buffer_t *source,
                                    uint64_t offset_bytes, uint64_t size_bytes,
                                    gantry__point_t *out_ready, bool *out_peer_missing) {
@@ -277,8 +302,8 @@ static gantry_status_t submit_copy(gantry__buffer_t *target, gantry__buffer_t *s
     return (gantry_status_t)code;
 }
 
-/* Puts the copy's end on record as a use of the source by its own device: its stream for reads
- * waits for the copy, and counts. Where it cannot be made to wait, the host waits. */
+/* Records the copy's end as a use of the source by its own device: the device's stream for reads
+ * waits for the copy, and counts. If it cannot wait, the host waits. */
 static gantry_status_t hold_source(gantry__buffer_t *source, gantry__point_t copied) {
     gantry__stream_t *stream = &source->device->streams[GANTRY_STREAM_TO_HOST];
     if (copied.stream->synchronous) return GANTRY_OK;
@@ -288,7 +313,7 @@ static gantry_status_t hold_source(gantry__buffer_t *source, gantry__point_t cop
     return GANTRY_OK;
 }
 
-/* The target's stream copies behind the source's ready point; nobody waits on the host. */
+/* The target's stream copies behind the source's ready point, without a wait on the host. */
 static gantry_status_t copy_on_device(gantry__buffer_t *target, gantry__buffer_t *source,
                                       uint64_t offset_bytes, uint64_t size_bytes,
                                       gantry__point_t ready, gantry__point_t *out_ready,
@@ -302,12 +327,12 @@ static gantry_status_t copy_on_device(gantry__buffer_t *target, gantry__buffer_t
     gantry_status_t status =
         submit_copy(target, source, offset_bytes, size_bytes, out_ready, out_peer_missing);
     if (status == GANTRY_OK) return hold_source(source, *out_ready);
-    /* part of it may have been submitted: the source is its owner's again only when that is over */
+    /* a part may have been submitted: the source must stay in use until that is over */
     char why[512];
     if (*out_peer_missing) return status;
     (void)snprintf(why, sizeof why, "%s", gantry__message());
     (void)gantry__stream_synchronize(stream);
-    /* between two cards either may be the one that is gone: their streams tell */
+    /* of two cards either may be lost: their streams know which */
     if (status == GANTRY_UNAVAILABLE)
         (void)gantry__stream_synchronize(&source->device->streams[GANTRY_STREAM_TO_HOST]);
     GANTRY__TRY(gantry__loss_check(source->device));
@@ -347,7 +372,7 @@ static gantry_status_t copy_by_shortest_way(gantry__buffer_t *target, gantry__bu
     return copy_by_bounce(target, source, offset_bytes, size_bytes, ready, out_ready);
 }
 
-/* What goes through the host is counted where it reaches it. */
+/* Copies through the host are counted when they reach it. */
 gantry_status_t gantry__copy_across(gantry__buffer_t *target, gantry__buffer_t *source,
                                     uint64_t offset_bytes, uint64_t size_bytes,
                                     gantry__point_t ready, gantry__point_t *out_ready) {

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A vendor's variable of visible cards, obeyed once.
+/* A vendor's variable of visible cards, applied once.
  *
- * The vendor's driver obeys the variable itself: what its backend lists is filtered and in the
- * list's order already. The vendor's OpenCL may obey it or not. So the variable must never be
- * applied to a list that it has shaped before:
+ * The vendor's driver applies the variable itself: the cards of its backend are filtered, and in
+ * the list's order. The vendor's OpenCL may apply it or not. So the variable must never be applied
+ * to a list that it has shaped before:
  *
  *   the variable   the driver's backend   a card is shown when             order of /GPU:N
  *   not set        any                    always                           physical
  *   set            usable                 one of its views is the driver's the driver's
  *   set            absent, unusable       the list, applied here, has it   the list's
  *
- * Applied here, UUIDs mean the same however often they are applied. Indices do not. k different
- * indices on a driver that has obeyed them leave k cards, or fewer when one that no card has ends
- * the list. So when there are as many cards as indices, or the next index is larger than all before
- * it, and one of those is too large for the cards found, the driver has obeyed: all cards are
- * shown, in its order. Otherwise either the indices name all cards, or there are more cards than
- * indices, so that nobody has obeyed yet, or the list has bad entries, which end it as in the
- * driver. Indices count cards by PCI address; the driver counts the fastest first unless its order
- * is set to that, which only the driver can tell: that is said in the log. */
+ * UUIDs may be applied any number of times, but indices may not. k different indices on a driver
+ * that has applied them leave k cards, or fewer if an index without a card ends the list. So if
+ * there are as many cards as indices, or the next index is larger than all before it, and one of
+ * those is too large for the cards found, then the driver has applied them: all cards are shown, in
+ * its order. Otherwise either the indices name all cards, or there are more cards than indices, so
+ * that no driver has applied them yet, or the list has bad entries, which end it as in the driver.
+ * Indices count cards by PCI address. The driver counts the fastest first, unless its order is set
+ * to PCI addresses; only the driver knows the fastest, so the log says so. */
 #include "device/vendor_visible.h"
 
 #include <stdlib.h>
@@ -95,7 +95,7 @@ static void follow_driver(const cards_t *cards) {
 
 /* ---- applied here ---- */
 
-/* Reads a number and what ends it; false when there is none. */
+/* Reads a number and the character after it; false if there is none. */
 static bool vendor_visible_read_index(const char **cursor, unsigned long *out_index) {
     const char *at = *cursor + strspn(*cursor, " \t\"'");
     if (*at < '0' || *at > '9') return false;
@@ -107,13 +107,14 @@ static bool vendor_visible_read_index(const char **cursor, unsigned long *out_in
     return true;
 }
 
-/* Whether a driver has made `count` cards of a list that begins with these indices: see above. */
+/* Whether a driver has made `count` cards from a list that begins with these indices: see above. */
 static bool is_obeyed(const char *text, size_t count) {
     unsigned long index, most = 0;
     size_t indices = 0;
     for (; *text && vendor_visible_read_index(&text, &index); ++indices) {
         if (indices < count && index > most) most = index;
-        if (indices == count && index <= most) return false; /* it would have shown this one, too */
+        /* the driver would have shown this one, too */
+        if (indices == count && index <= most) return false;
     }
     return indices >= count && most >= count;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which devices a runtime uses: GANTRY_VISIBLE_DEVICES (or the option) selects and orders GPUs,
- * the variable of a card's vendor (vendor.def) hides it, and orders that vendor's where the former
- * says nothing. */
+/* The devices that a runtime uses: GANTRY_VISIBLE_DEVICES (or the option) selects and orders GPUs.
+ * The variable of a card's vendor (vendor.def) hides the card, and orders that vendor's cards if
+ * the former is not set. */
 #include "device/device_table.h"
 
 #include <string.h>
@@ -29,8 +29,7 @@ static gpus_t find_gpus(const gantry__device_table_t *table) {
     return gpus;
 }
 
-/* Does a device text such as opencl:1 mean the GPU at that position, under whichever of its
- * views? */
+/* Whether a device text such as opencl:1 means the GPU at that position, under any of its views. */
 static bool matches_name(void *user, const char *entry, size_t position) {
     const gpus_t *gpus = user;
     const physical_t *card = gpus->table->physical[gpus->first + position];
@@ -43,8 +42,7 @@ static bool matches_name(void *user, const char *entry, size_t position) {
     return false;
 }
 
-/* Cards that their vendor's variable puts in an order change places among themselves; the others
- * stay. */
+/* Cards that their vendor's variable orders are exchanged among themselves; the others stay. */
 static void order_as_vendor(const physical_t **cards, size_t count) {
     for (size_t i = 0; i < count; ++i) {
         size_t first = i;

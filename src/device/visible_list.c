@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of visible devices.
  *
- * Two walks over the text, so that nothing need be stored but the result: the first takes the
- * entries that show devices and finds where the list ends, the second takes away what the ^entries
- * before that end match.
+ * Two walks over the text, so that only the result is stored: the first takes the entries that show
+ * devices and finds the end of the list, the second removes the devices that the ^entries before
+ * that end match.
  *
  *     ^0 , 2 , 1 , -1 , 3        first walk:   2 1 |end
  *     ------------ ^             second walk:  all stay, 0 was not shown anyway
  *
- * The first invalid entry ends the list, as the CUDA driver has it: a mistake hides devices and
- * never shows more. For the same reason an ambiguous ^entry hides every device that it matches, and
- * a list whose only other entry is invalid shows nothing instead of all but the ^entries.
+ * The first invalid entry ends the list, as in the CUDA driver: a mistake hides devices and never
+ * shows more. For the same reason an ambiguous ^entry hides every device that it matches, and a
+ * list whose only other entry is invalid shows nothing instead of all devices but the ^entries.
  * Quadratic in the number of devices, of which there are few. */
 #include "device/visible_list.h"
 
@@ -36,13 +36,13 @@ typedef struct entry_t {
     bool is_negation;
     entry_kind_t kind;
     int32_t index;
-    char shown[GANTRY__DEVICE_ID_BYTES]; /* as written, for messages; cut when too long */
+    char shown[GANTRY__DEVICE_ID_BYTES]; /* as written, for messages; cut if too long */
     /* without ^; normalised for a PCI address, bare for a UUID */
     char text[GANTRY__DEVICE_ID_BYTES];
 } entry_t;
 
 typedef struct walk_t {
-    const char *at; /* NULL when there are no more entries */
+    const char *at; /* NULL after the last entry */
     const char *end;
     int number;
 } walk_t;
@@ -65,7 +65,7 @@ static void visible_list_trim(const char **begin, const char **end) {
     while (*begin < *end && visible_list_is_blank((*end)[-1])) --*end;
 }
 
-/* The index when text is nothing but digits, and fits. */
+/* The index if text consists of digits only, and fits. */
 static bool visible_list_read_index(const char *text, int32_t *out_index) {
     int64_t value = 0;
     if (*text == '\0') return false;
@@ -96,7 +96,7 @@ static entry_kind_t visible_list_classify(const select_t *select, entry_t *entry
     return select->rules->matches ? BY_NAME : UNKNOWN;
 }
 
-/* Copies what stands between, as much as fits; false when it was cut. */
+/* Copies the text between, as much as fits; false if it was cut. */
 static bool visible_list_copy_part(char out_text[GANTRY__DEVICE_ID_BYTES], const char *begin,
                                    const char *end) {
     size_t length = (size_t)(end - begin);
@@ -162,7 +162,7 @@ static void remark(const select_t *select, const char *format, ...) {
     va_end(args);
 }
 
-/* Why an entry that is to show devices does not; NULL when it does. */
+/* Why an entry that should show devices does not; NULL if it does. */
 static const char *why_invalid(const select_t *select, const entry_t *entry, size_t matches) {
     bool may_be_many = entry->kind == BY_NAME || entry->kind == EVERY;
     if (entry->kind == EMPTY) return "it is empty";
@@ -206,7 +206,7 @@ static void visible_list_take_all(const select_t *select) {
     select->list->count = select->device_count;
 }
 
-/* First walk. Leaves in *out_entries how many entries are valid. */
+/* First walk. *out_entries is the number of valid entries. */
 static gantry_status_t show(const select_t *select, walk_t walk, int *out_entries) {
     bool saw_negation = false, saw_other = false;
     entry_t entry;

@@ -3,8 +3,8 @@
  * applied to given devices.
  *
  * Reads no environment and knows no device table; the caller passes the text and the identities.
- * Allocates nothing: the result goes to an array of the caller, all texts stay the caller's.
- * Thread-safe (a callback given must be, too). */
+ * Allocates nothing: the result goes to an array of the caller, and all texts stay the caller's.
+ * Thread-safe if the callback is. */
 #ifndef GANTRY_DEVICE_VISIBLE_LIST_H
 #define GANTRY_DEVICE_VISIBLE_LIST_H
 
@@ -18,31 +18,32 @@
 #define GANTRY__VISIBLE_REASON_BYTES 512
 
 typedef struct gantry__visible_device_t {
-    int32_t index;    /* what a number in the list means: the place in physical order */
-    const char *uuid; /* such as GPU-8932f937-d72c-4106-c12f-20bd9faed9f6; NULL when it has none */
-    const char *pci;  /* any form that gantry__pci_normalise takes; NULL when it has none */
+    int32_t index;    /* the meaning of a number in the list: the place in physical order */
+    const char *uuid; /* such as GPU-8932f937-d72c-4106-c12f-20bd9faed9f6; NULL if it has none */
+    const char *pci;  /* any form that gantry__pci_normalise takes; NULL if it has none */
     const char *name; /* for messages; may be NULL */
 } gantry__visible_device_t;
 
 typedef struct gantry__visible_rules_t {
-    const char *variable; /* where the text comes from, for messages: "GANTRY_VISIBLE_DEVICES" */
+    const char *variable; /* the source of the text, for messages: "GANTRY_VISIBLE_DEVICES" */
     bool allow_extras;    /* Gantry's own entries: ^entry, auto, UUID:prefix and device names */
-    /* Whether a device name such as opencl:1 means the device at that position; asked for entries
-     * that are nothing else, with extras only. May be NULL. */
+    /* Whether a device name such as opencl:1 means the device at that position; called for entries
+     * of no other form, with extras only. May be NULL. */
     bool (*matches)(void *user, const char *entry, size_t position);
     void *user;
 } gantry__visible_rules_t;
 
 typedef struct gantry__visible_list_t {
-    /* in: room for as many as there are devices; out: places in the array of devices, as listed */
+    /* in: room for as many as there are devices; out: positions in the array of devices, as
+     * listed */
     size_t *positions;
     size_t count;
     /* for the log: why the list ended early or hides nothing; often "" */
     char reason[GANTRY__VISIBLE_REASON_BYTES];
 } gantry__visible_list_t;
 
-/* Selects devices by text, NULL meaning that the variable is not set: then all are visible. An
- * empty list shows none.
+/* Selects devices by text. NULL: the variable is not set, and all are visible. An empty list shows
+ * none.
  *
  * Entries are separated by commas, with blanks around them ignored, as is one pair of quotes, " or
  * ', around the whole:
@@ -59,7 +60,7 @@ typedef struct gantry__visible_list_t {
  *                       that; never ends the list, and one that matches nothing is remarked on in
  *                       list->reason
  *
- * Errors: InvalidArgument when a device is named twice, list->count is then 0. */
+ * Errors: InvalidArgument if a device is named twice; list->count is then 0. */
 gantry_status_t gantry__visible_list_select(const char *text, const gantry__visible_rules_t *rules,
                                             const gantry__visible_device_t *devices,
                                             size_t device_count, gantry__visible_list_t *list);

@@ -11,11 +11,11 @@
  *
  * NumPy reads the dict with Python's literal parser, so blanks, either kind of quote, any order of
  * the three keys and a comma after the last entry are all in use. The reader below is a cursor over
- * the header that never passes its end; a failure is the first one met. It keeps no copy and takes
- * no memory: cost is the header's length, and that is bounded. A file is looked at from its front:
- * what it is, the first bytes, the header, its length; only then are elements read, to where they
- * shall stay. It is not mapped, since one that is cut short meanwhile would end the process.
- * Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
+ * the header that never passes its end; it reports the first failure. It keeps no copy and takes no
+ * memory: cost is the header's length, which is limited. A file is checked from its front: its
+ * kind, the first bytes, the header, its length. Only then are elements read, directly to their
+ * final place. The file is not mapped, because a mapped file that another process truncates would
+ * end this one. Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
 #include "io/npy.h"
 
 #include <inttypes.h>
@@ -27,16 +27,16 @@
 
 #define MAGIC "\x93NUMPY"
 #define MAGIC_BYTES ((size_t)6)
-#define FRONT_BYTES 12       /* before the header, at most */
+#define FRONT_BYTES 12       /* the most bytes before the header */
 #define LONGEST_HEADER 65535 /* of format 1; one of plain numbers has some hundred bytes */
 #define TURNED_BYTES ((size_t)1 << 20)
-#define QUOTED_CHARS 32 /* of a foreign text, in a message */
+#define QUOTED_CHARS 32 /* of a foreign text in a message */
 
 typedef struct type_row_t {
     gantry_dtype_t dtype;
     char kind; /* NumPy's letter */
     uint8_t bytes;
-    uint8_t unit_bytes; /* what a change of byte order turns round */
+    uint8_t unit_bytes; /* the unit whose bytes are swapped to change the byte order */
 } type_row_t;
 
 static const type_row_t type_rows[] = {
@@ -78,7 +78,7 @@ static void skip_blanks(cursor_t *cursor) {
         ++cursor->at;
 }
 
-/* The next character that is no blank; 0 at the end. */
+/* The next character that is not blank; 0 at the end. */
 static char npy_peek(cursor_t *cursor) {
     skip_blanks(cursor);
     return cursor->at < cursor->end ? *cursor->at : '\0';
@@ -90,7 +90,7 @@ static bool npy_take(cursor_t *cursor, char wanted) {
     return true;
 }
 
-/* Foreign bytes made fit for a message. */
+/* Makes foreign bytes printable for a message. */
 static const char *printable(const char *bytes, size_t length, char out[QUOTED_CHARS + 4]) {
     size_t used = length < QUOTED_CHARS ? length : QUOTED_CHARS;
     for (size_t i = 0; i < used; ++i) out[i] = bytes[i] >= ' ' && bytes[i] <= '~' ? bytes[i] : '?';
@@ -165,7 +165,8 @@ static gantry_status_t read_descr(cursor_t *cursor, gantry__npy_view_t *out) {
     for (size_t i = 0; i < sizeof type_rows / sizeof type_rows[0]; ++i) {
         const type_row_t *row = &type_rows[i];
         if (left != 2 || at[0] != row->kind || at[1] != (char)('0' + row->bytes)) continue;
-        if (order == '|' && row->bytes > 1) break; /* "no byte order" fits single bytes only */
+        /* "no byte order" is only valid for single bytes */
+        if (order == '|' && row->bytes > 1) break;
         out->dtype = row->dtype;
         out->swapped = row->bytes > 1 && order == (machine_is_little_endian() ? '>' : '<');
         return GANTRY_OK;
@@ -212,7 +213,7 @@ static gantry_status_t npy_read_shape(cursor_t *cursor, gantry__npy_view_t *out)
         out->shape.dims[out->shape.rank++] = dim;
         bool comma = npy_take(cursor, ',');
         bool last = npy_peek(cursor) == ')';
-        /* (3) is a number in brackets to Python, not a tuple. */
+        /* In Python (3) is a number in brackets, not a tuple. */
         if (!comma && (!last || out->shape.rank == 1))
             return fail_here(cursor, "',' between dimensions ('shape')");
     }
@@ -265,8 +266,8 @@ static gantry_status_t read_header(cursor_t *cursor, gantry__npy_view_t *out) {
                                               : "shape");
 }
 
-/* Of the bytes in front of the header, `known` of which are there: how many they are, and how
- * long the header is. */
+/* Reads the bytes in front of the header, `known` of which are present: how many they are, and the
+ * header's length. */
 static gantry_status_t read_front(const unsigned char *bytes, size_t known, size_t *out_fixed,
                                   size_t *out_length) {
     if (known < MAGIC_BYTES || memcmp(bytes, MAGIC, MAGIC_BYTES) != 0) {
@@ -296,7 +297,7 @@ static gantry_status_t read_front(const unsigned char *bytes, size_t known, size
     return GANTRY_OK;
 }
 
-/* Before memory is asked for: a file of `size` bytes must have this header in it. */
+/* Before memory is allocated: a file of `size` bytes must contain this header. */
 static gantry_status_t check_length(size_t fixed, size_t length, uint64_t size) {
     const uint64_t rest = size > fixed ? size - fixed : 0;
     if (length > rest) {
@@ -327,7 +328,7 @@ static gantry_status_t measure(const gantry_shape_t *shape, gantry_dtype_t dtype
     return GANTRY_OK;
 }
 
-/* The header's text, of a file of `size` bytes in which elements begin at `offset`. */
+/* Parses the header's text, of a file of `size` bytes whose elements begin at `offset`. */
 static gantry_status_t parse_header(cursor_t cursor, size_t offset, uint64_t size,
                                     gantry__npy_view_t *out) {
     *out = (gantry__npy_view_t){.dtype = GANTRY_DTYPE_NONE};
@@ -355,9 +356,9 @@ gantry_status_t gantry__npy_parse(const void *bytes, size_t size, gantry__npy_vi
 
 /* ---- elements ---- */
 
-/* Elements in Fortran order, whose first index is fastest, on their way to row-major order, where
- * its stride is the largest: an odometer of indices walks the source, `to` is where its element
- * belongs. */
+/* Transposes elements from Fortran order, whose first index is fastest, to row-major order, where
+ * that index has the largest stride: an odometer of indices walks the source, and `to` is the
+ * element's place in the target. */
 typedef struct turn_t {
     const gantry_shape_t *shape;
     size_t item, to;
@@ -401,7 +402,7 @@ static void swap_bytes(unsigned char *bytes, size_t size, size_t unit) {
     }
 }
 
-/* Elements in place: this machine's byte order, bools 0 or 1. */
+/* Converts elements in place to this machine's byte order, and bools to 0 or 1. */
 static void convert(const gantry__npy_view_t *view, unsigned char *bytes, size_t size) {
     if (view->swapped) swap_bytes(bytes, size, row_of_dtype(view->dtype)->unit_bytes);
     if (view->dtype != GANTRY_BOOL) return;
@@ -430,7 +431,7 @@ static gantry_status_t read_whole_header(const gantry__heap_t *heap, gantry__npy
     GANTRY__TRY(check_length(fixed, length, size));
     char *text = gantry__heap_alloc(heap, FRONT_BYTES + length);
     if (!text) return GANTRY_RESOURCE_EXHAUSTED;
-    /* format 1 has two fixed bytes less */
+    /* format 1 has two fixed bytes fewer */
     size_t ahead = known - fixed < length ? known - fixed : length;
     memcpy(text, front + fixed, ahead);
     gantry_status_t status =
@@ -455,7 +456,7 @@ gantry_status_t gantry__npy_open(const gantry__heap_t *heap, const char *path, s
                                : gantry__fail_prefix(status, "cannot load '%s': ", path);
 }
 
-/* As many bytes as were there when the file was opened. */
+/* Reads as many bytes as the file had when it was opened. */
 static gantry_status_t read_promised(gantry__npy_file_t *file, void *target, size_t bytes) {
     size_t got, more;
     char beyond;
@@ -509,7 +510,7 @@ void gantry__npy_close(gantry__npy_file_t *file) {
 
 /* ---- writing ---- */
 
-/* The width NumPy leaves for a first dimension that may grow in place. */
+/* The width that NumPy reserves for a first dimension that may grow in place. */
 #define GROWTH_CHARS 21
 
 static int write_dict(const type_row_t *row, const gantry_shape_t *shape, char *out,

@@ -11,7 +11,7 @@
  *   complex    a column of real parts, then one of imaginary parts with their signs
  *
  * A scalar is written by itself: positional from 1e-4 up to 1e16 (float64), 1e6 (float32), 1e3
- * (float16). bfloat16, which NumPy has not, follows float32. */
+ * (float16). bfloat16, which NumPy lacks, follows float32. */
 #include "io/number_style.h"
 
 #include <inttypes.h>
@@ -53,7 +53,7 @@ static bool is_real(gantry_dtype_t dtype) {
         *(out) = value_;                         \
     } while (0)
 
-/* Returns the length; 0 for a type that is none. */
+/* Returns the length; 0 for a type that is no integer. */
 static int print_integer(gantry_dtype_t dtype, const void *element, char out[32]) {
     int64_t value = 0;
     uint64_t large = 0;
@@ -93,7 +93,8 @@ static void put_sign(writer_t *writer, const gantry__real_t *value, bool plus) {
     }
 }
 
-/* Digits of the places from 10^from down to 10^to, a zero where there is none. */
+/* Writes the digits of the places from 10^from down to 10^to, with zeros beyond the number's
+ * digits. */
 static void put_places(writer_t *writer, const gantry__decimal_t *decimal, int32_t from,
                        int32_t to) {
     for (int32_t place = from; place >= to; --place) {
@@ -181,7 +182,7 @@ static int32_t behind_point(const gantry__float_style_t *style) {
 
 static void float_finish(gantry__float_style_t *style) {
     int32_t room = behind_point(style) + 1; /* and the point itself */
-    /* all show as many digits as the longest needs */
+    /* all show as many digits as the longest number needs */
     if (style->scientific) style->precision = style->right;
     if (style->any_nan && style->left < 3 - room) style->left = 3 - room;
     int32_t infinity = 3 + (style->plus || style->any_negative_infinite);
@@ -267,7 +268,7 @@ void gantry__number_style_finish(gantry__number_style_t *style) {
     float_finish(&style->imaginary);
 }
 
-/* The 'j' stands behind the digits, before the padding. */
+/* The 'j' follows the digits, before the padding. */
 static void put_imaginary(writer_t *writer, const gantry__float_style_t *style,
                           const void *element) {
     put_float(writer, style, element);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the numbers of one array are written so that they stand in columns: NumPy's rules, element by
- * element.
+/* The format of the numbers of one array in columns: NumPy's rules, element by element.
  *
- * Knows nothing of brackets and lines (tensor_format.h does). Use: init, then look at every element
- * that will be shown, then fit, then measure every element again, then finish; after that write any
- * of them. A plain value; externally synchronised. */
+ * Knows no brackets and lines (tensor_format.h does). Use: init, then look at every element that
+ * will be shown, then fit, then measure every element again, then finish; after that write any of
+ * them. A plain value; externally synchronised. */
 #ifndef GANTRY_IO_NUMBER_STYLE_H
 #define GANTRY_IO_NUMBER_STYLE_H
 
@@ -22,13 +21,14 @@
 /* A column of real numbers. */
 typedef struct gantry__float_style_t {
     gantry_dtype_t dtype;
-    bool plus;       /* a '+' before what is not negative */
+    bool plus;       /* a '+' before numbers that are not negative */
     bool scientific; /* 1.5e+10 */
     bool any_finite, any_nan, any_infinite, any_negative_infinite;
-    double largest, smallest; /* magnitudes of what is finite and not zero; 0 while there is none */
-    int32_t precision;        /* digits behind the point at most */
-    int32_t left;             /* characters before the point, sign included */
-    int32_t right;            /* characters behind the point */
+    /* magnitudes of the finite numbers other than zero; 0 while there are none */
+    double largest, smallest;
+    int32_t precision; /* the most digits after the point */
+    int32_t left;      /* characters before the point, sign included */
+    int32_t right;     /* characters after the point */
     int32_t exponent_digits;
 } gantry__float_style_t;
 
@@ -38,7 +38,7 @@ typedef struct gantry__number_style_t {
     gantry__float_style_t real, imaginary;
 } gantry__number_style_t;
 
-/* precision: digits behind the point at most, 0 to 32. */
+/* precision: the most digits after the point, 0 to 32. */
 void gantry__number_style_init(gantry__number_style_t *style, gantry_dtype_t dtype,
                                int32_t precision);
 void gantry__number_style_look(gantry__number_style_t *style, const void *element);

@@ -4,15 +4,15 @@
  *     [[ 1.   2.5]
  *      [10.   0. ]]
  *
- * Each axis but the last puts its parts on lines of their own, with one blank line more between
- * them for each further axis inside; the last axis is a row, wrapped at line_width. Parts stand one
- * column further in than the array around them. Of a large array only the edges of each axis are
- * shown, with ... between.
+ * Each axis except the last puts its parts on lines of their own, with one more blank line between
+ * them for each further axis inside; the last axis is a row, wrapped at line_width. Parts are
+ * indented by one column more than the array around them. Of a large array only the edges of each
+ * axis are shown, with ... between.
  *
  * Two passes over the shown elements find one style for all of them (number_style.h), a third
- * writes. The trailing blanks of a row's words are held back until it is known that the line goes
- * on, because a line never ends in blanks where it was wrapped. Cost: linear in the elements
- * shown, at most max(threshold, (2 edge_items)^rank). */
+ * writes. The trailing blanks of a row's words are held back until the line continues, because a
+ * wrapped line never ends in blanks. Cost: linear in the elements shown, at most max(threshold, (2
+ * edge_items)^rank). */
 #include "io/tensor_format.h"
 
 #include <stdbool.h>

@@ -6,8 +6,8 @@
  *   byte 16   checksum of the binary
  *   byte 24   the key (16 bytes)
  *
- * The key covers program text, options, device, driver and backend (see program_cache.c), so
- * that a file never fits anything else. */
+ * The key covers program text, options, device, driver and backend (see program_cache.c), so that a
+ * file never matches anything else. */
 #include "kernel/binary_store.h"
 
 #include <inttypes.h>
@@ -74,7 +74,7 @@ static bool is_good(const header_t *header, gantry__hash128_t key, const unsigne
            header->checksum == gantry__hash64(payload, size, 0);
 }
 
-/* Cuts the payload out of the file's bytes; *file is released either way. */
+/* Cuts the payload out of the file's bytes; releases *file in any case. */
 static gantry__store_answer_t unpack(const gantry__binary_store_t *store, gantry__hash128_t key,
                                      void *file, size_t file_size, void **out_bytes,
                                      size_t *out_size) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Program binaries on disk: one file per key, checksummed, written whole or not at all.
  *
- * A store that cannot be used (no folder, read-only home) is simply empty; a damaged or foreign
- * entry is a miss. Never an error of the op that asked. Several processes may share a folder.
+ * An unusable store (no folder, read-only home) is simply empty; a damaged or foreign entry is a
+ * miss. Neither is an error of the op that needs the program. Several processes may share a folder.
  * Owner: the runtime. Thread-safe after init. */
 #ifndef GANTRY_KERNEL_BINARY_STORE_H
 #define GANTRY_KERNEL_BINARY_STORE_H
@@ -20,7 +20,7 @@ typedef struct gantry__binary_store_t {
     const gantry__log_t *log;
     char *folder;           /* NULL: no store */
     bool is_named;          /* by option or environment: not the default folder */
-    atomic_bool has_warned; /* that a binary is not kept */
+    atomic_bool has_warned; /* it warned that a binary is not kept */
 } gantry__binary_store_t;
 
 /* option: the runtime option's folder, "" none, NULL: GANTRY_KERNEL_CACHE, then $XDG_CACHE_HOME
@@ -40,7 +40,7 @@ typedef enum gantry__store_answer_t {
 gantry__store_answer_t gantry__binary_store_get(const gantry__binary_store_t *store,
                                                 gantry__hash128_t key, void **out_bytes,
                                                 size_t *out_size);
-/* The first failure is logged; failures are otherwise ignored. */
+/* Logs the first failure, and ignores all. */
 void gantry__binary_store_put(gantry__binary_store_t *store, gantry__hash128_t key,
                               const void *bytes, size_t size);
 

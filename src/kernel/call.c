@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The services of a kernel call, in this order: scratch and outputs; programs; launches, checked
- * against the limits of the device that is imitated; copies, fills and reads, checked before the
- * backend is asked; faults. At the end the call's own begin and finish.
+ * against the limits of an imitated device; copies, fills and reads, checked before the backend
+ * gets them; faults. At the end, begin and finish of the call.
  *
- * Each service that submits takes the stream's lock for that submission alone. What a slot returns
- * passes call_note, which makes a loss known. */
+ * Each service that submits work takes the stream's lock for that submission alone. call_note sees
+ * every slot's result and reports a lost device. */
 #include "kernel/call.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "device/fault.h"
 #include "device/loss.h"
+#include "device/transfer.h"
 
 static gantry__call_t *from_abi(gantry_op_call_t *abi) { return abi->core; }
 
@@ -19,7 +21,7 @@ static gantry__stream_t *compute_stream(const gantry__call_t *call) {
     return &call->device->streams[GANTRY_STREAM_COMPUTE];
 }
 
-/* What a slot of the device returned, the loss of the device made known. */
+/* Passes on the result of a slot, and marks the device as lost if it says so. */
 static int32_t call_note(gantry__call_t *call, int32_t code) {
     return (int32_t)gantry__loss_note(call->device, (gantry_status_t)code);
 }
@@ -96,19 +98,26 @@ static int32_t check_work_group(const gantry__call_t *call, const gantry_backend
                          gantry__logical_view(call->device)->info.max_work_group_size);
 }
 
-/* What the kernel's text declares and the launch's arguments take together. A driver that does
- * not tell the first counts as 0. */
-static int32_t check_local_memory(const gantry__call_t *call, gantry_backend_kernel_t *kernel,
+static int32_t serve_kernel_info(gantry_op_call_t *abi, gantry_backend_kernel_t *kernel,
+                                 gantry_kernel_info_t *out_info) {
+    const gantry_program_ops_t *ops = from_abi(abi)->device->backend->program;
+    uint32_t size = out_info->struct_size;
+    memset(out_info, 0, size);
+    out_info->struct_size = size;
+    if (!GANTRY_ABI_HAS(ops, kernel_info) || !ops->kernel_info) return GANTRY_OK;
+    return ops->kernel_info(kernel, out_info);
+}
+
+/* The local memory that the kernel declares and the launch's arguments take together. If the driver
+ * does not report the first, it counts as 0. */
+static int32_t check_local_memory(gantry__call_t *call, gantry_backend_kernel_t *kernel,
                                   const gantry_launch_t *launch) {
-    const gantry_program_ops_t *ops = call->device->backend->program;
     gantry_kernel_info_t info = {.struct_size = sizeof info};
     uint64_t arguments = 0, limit = call->device->info.local_memory_bytes;
     for (uint32_t i = 0; i < launch->arg_count; ++i) {
         if (launch->args[i].kind == GANTRY_LAUNCH_LOCAL) arguments += launch->args[i].size_bytes;
     }
-    if (!GANTRY_ABI_HAS(ops, kernel_info) || !ops->kernel_info ||
-        ops->kernel_info(kernel, &info) != 0)
-        info.local_bytes = 0;
+    if (serve_kernel_info(&call->abi, kernel, &info) != GANTRY_OK) info.local_bytes = 0;
     if (info.local_bytes + arguments <= limit) return GANTRY_OK;
     char need[128];
     (void)snprintf(need, sizeof need,
@@ -119,8 +128,8 @@ static int32_t check_local_memory(const gantry__call_t *call, gantry_backend_ker
                          gantry__logical_view(call->device)->info.local_memory_bytes);
 }
 
-/* ResourceExhausted for what the card could run and the device that is imitated could not. */
-static int32_t check_launch(const gantry__call_t *call, gantry_backend_kernel_t *kernel,
+/* ResourceExhausted for a launch that the card could run but the imitated device could not. */
+static int32_t check_launch(gantry__call_t *call, gantry_backend_kernel_t *kernel,
                             const gantry_launch_t *launch) {
     int32_t code = check_work_group(call, kernel, launch);
     return code != GANTRY_OK ? code : check_local_memory(call, kernel, launch);
@@ -140,6 +149,7 @@ static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kern
     gantry__stream_begin(stream);
     int32_t code = call->device->backend->program->launch(abi->stream, kernel, launch);
     (void)gantry__stream_end(stream);
+    if (code == GANTRY_OK) gantry__stream_keep_busy(stream);
     return call_note(call, code);
 }
 
@@ -189,6 +199,7 @@ static int32_t serve_copy(gantry_op_call_t *abi, const gantry_span_t *target,
     gantry__stream_begin(stream);
     int32_t code = call->device->backend->transfer->copy(abi->stream, target, source);
     (void)gantry__stream_end(stream);
+    if (code == GANTRY_OK) gantry__stream_keep_busy(stream);
     return call_note(call, code);
 }
 
@@ -202,6 +213,7 @@ static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, co
     int32_t code =
         call->device->backend->transfer->fill(abi->stream, target, pattern, pattern_bytes);
     (void)gantry__stream_end(stream);
+    if (code == GANTRY_OK) gantry__stream_keep_busy(stream);
     return call_note(call, code);
 }
 
@@ -227,12 +239,24 @@ static int32_t serve_fail(gantry_op_call_t *abi, int32_t code, const char *text)
         code > 0 && code <= GANTRY_DATA_LOSS ? (gantry_status_t)code : GANTRY_UNKNOWN, "%s", text);
 }
 
-/* On the compute stream itself: what the kernel submitted there is in front, whoever submitted
- * it. */
-static int32_t call_read_part(gantry__call_t *call, const gantry_span_t *part, void *target) {
+/* Usually the compute stream itself: all work of the kernel is in front, whoever submitted it.
+ * Where the driver would wait for all of that under the stream's lock, this thread waits, and the
+ * stream for reads serves. */
+static int32_t call_reading_stream(gantry__call_t *call, gantry__stream_t **out_stream) {
     gantry__stream_t *stream = compute_stream(call);
+    *out_stream = stream;
+    if (!call->device->waits_for_pageable) return GANTRY_OK;
     gantry__stream_begin(stream);
-    int32_t code = call->device->backend->transfer->to_host(call->abi.stream, target, part);
+    const gantry__point_t submitted = {stream, gantry__stream_end(stream)};
+    *out_stream = &call->device->streams[GANTRY_STREAM_TO_HOST];
+    return (int32_t)gantry__reads_wait_for(call->device, submitted);
+}
+
+static int32_t call_read_part(gantry__call_t *call, const gantry_span_t *part, void *target) {
+    gantry__stream_t *stream;
+    GANTRY__TRY(call_reading_stream(call, &stream));
+    gantry__stream_begin(stream);
+    int32_t code = call->device->backend->transfer->to_host(stream->handle, target, part);
     uint64_t count = gantry__stream_end(stream);
     code = call_note(call, code);
     gantry_status_t status = gantry__point_wait((gantry__point_t){stream, count});
@@ -268,6 +292,7 @@ static const gantry_call_services_t services = {
     .fail = serve_fail,
     .read = serve_read,
     .fault_words = serve_fault_words,
+    .kernel_info = serve_kernel_info,
 };
 
 void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device,
@@ -295,7 +320,7 @@ gantry__fault_t *gantry__call_finish(gantry__call_t *call, gantry__point_t *out_
     gantry__stream_t *stream = compute_stream(call);
     uint64_t count = 0;
     if (!stream->synchronous) {
-        /* counts what the kernel submitted on its own, through a vendor's library */
+        /* counts the work that the kernel submitted through a vendor's library */
         gantry__stream_begin(stream);
         count = gantry__stream_end(stream);
     }

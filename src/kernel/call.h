@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One kernel call: the services a kernel may ask for while it computes (gantry_call_services_t).
+/* One kernel call: the services that a kernel may use while it computes (gantry_call_services_t).
  *
  * Lives on the dispatcher's stack. The stream's lock is taken for each submission, not for the
- * call, so that building a program or allocating scratch never keeps other threads off the
- * device. Externally synchronised. */
+ * call, so that building a program or allocating scratch does not block other threads. Externally
+ * synchronised. */
 #ifndef GANTRY_KERNEL_CALL_H
 #define GANTRY_KERNEL_CALL_H
 
@@ -18,18 +18,19 @@
 struct gantry__fault_t;
 
 typedef struct gantry__call_t {
-    gantry_op_call_t abi; /* what the kernel sees */
+    gantry_op_call_t abi; /* the part that the kernel sees */
     gantry_logical_device_t *device;
     gantry__program_cache_t *programs; /* NULL on a device without programs */
     uint64_t sequence;
     gantry__buffer_t *scratch[GANTRY__MAX_SCRATCH];
     uint32_t scratch_count;
-    const char *tag;                /* the scope's word for its memory, or NULL */
+    const char *tag;                /* the scope's tag for its memory, or NULL */
     const char *part_of;            /* the composed op that runs this one, or NULL */
     gantry__profile_frame_t *frame; /* NULL: nothing is recorded */
-    /* pieces of the device's temporary memory that the op holds beside scratch */
+    /* pieces of the device's temporary memory that the op holds in addition to scratch */
     uint32_t temporary_count;
-    struct gantry__fault_t *fault; /* asked for by the kernel; belongs to the call until taken */
+    /* made at the kernel's request; belongs to the call until taken */
+    struct gantry__fault_t *fault;
     /* Makes output `index`; set by the dispatcher for ops whose shapes depend on data. */
     int32_t (*make_output)(struct gantry__call_t *call, uint32_t index, int32_t rank,
                            const int64_t *dims);
@@ -40,8 +41,8 @@ typedef struct gantry__call_t {
  * op and kernel. */
 void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device,
                        gantry__program_cache_t *programs, uint64_t sequence);
-/* After compute, failed or not: *out_point covers all it submitted. Scratch goes back, used up to
- * there; the fault, if any, is bound to that point and handed over. */
+/* After compute, failed or not: *out_point covers all submitted work. Scratch is freed, in use up
+ * to that point. The fault, if any, is bound to that point and handed over. */
 struct gantry__fault_t *gantry__call_finish(gantry__call_t *call, gantry__point_t *out_point);
 
 #endif

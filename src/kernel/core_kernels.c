@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel/core_kernels.h"
 
-/* The dispatcher makes the alias itself; nothing is left to submit. */
+/* The dispatcher makes the alias itself; no work is left. */
 static int32_t compute_alias(gantry_op_call_t *call) {
     (void)call;
     return 0;

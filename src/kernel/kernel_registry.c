@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The registry of one device: collects kernels from backend, packs and core, leaves out
+ * malformed ones, and sorts them by op and priority. A look-up is a binary search for the op's
+ * name. At the end, the check of type constraints. */
 #include "kernel/kernel_registry.h"
 
 #include <stdlib.h>
@@ -62,7 +65,7 @@ static gantry_status_t add_packs(source_t source, const gantry_backend_t *table,
     return GANTRY_OK;
 }
 
-/* Stable order: position breaks ties, so that qsort's freedom does not show. */
+/* Stable order: position breaks ties, because qsort is not stable. */
 static int compare_entries(const void *left, const void *right) {
     const gantry__kernel_entry_t *a = left, *b = right;
     int by_op = strcmp(a->def->op, b->def->op);
@@ -141,9 +144,9 @@ bool gantry__kernel_takes_types(const gantry__kernel_entry_t *entry, const gantr
     uint64_t lacking = 0;
     for (uint32_t i = 0; i < entry->def->type_count; ++i) {
         const gantry_type_constraint_t *constraint = &entry->def->types[i];
-        /* no device computes with complex numbers: who takes them moves elements as bits,
-         * whatever the device's types are */
-        bool moves_bits = (constraint->dtype_mask >> GANTRY_COMPLEX64 & 1) != 0;
+        /* a kernel that takes every type moves elements as bits: the device need not compute with
+         * them */
+        bool moves_bits = (~constraint->dtype_mask & GANTRY_DTYPES_ANY) == 0;
         uint64_t used = constraint->dtype_mask;
         if (constraint->attr) {
             const gantry_attr_t *attr =

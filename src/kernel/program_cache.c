@@ -2,19 +2,18 @@
 /* Two tables behind one lock: programs by (source, options), in a list, and kernels by (source,
  * options, name), by open addressing, since every call of an op asks for one.
  *
- *   kernel?  found -> done
- *   program? found -> create the kernel
+ * kernel?  found -> done program? found -> create the kernel
  *            else binary from disk -> else build, and store the binary
  *
- * A program is built with no lock held; of two that are built at once the second is dropped. The
- * files on disk are kernel/binary_store.c's. */
+ * No lock is held while a program is built; if two threads build one program, the second result is
+ * dropped. kernel/binary_store.c handles the files on disk. */
 #include "kernel/program_cache.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Raised when the way programs are built changes, so that old binaries are not taken. */
+/* Raised when programs are built in a new way, so that old binaries are not used. */
 #define STORE_FORMAT 1u
 
 struct gantry__program_t {
@@ -87,7 +86,8 @@ static gantry__hash128_t store_key(const gantry__program_cache_t *cache,
     return hasher.state;
 }
 
-/* A driver that keeps what it compiled is left to it, unless somebody asks for a folder by name. */
+/* A driver with its own program cache stores its programs itself, unless the user named a
+ * folder. */
 static bool stores_binaries(const gantry__program_cache_t *cache) {
     const gantry_program_ops_t *ops = cache->backend->program;
     if (!cache->store->folder || !GANTRY_ABI_HAS(ops, load_binary) || !ops->binary ||
@@ -118,7 +118,7 @@ static gantry_backend_program_t *load_stored(gantry__program_cache_t *cache,
     return program;
 }
 
-/* After the first kernel was made: some drivers compile only then. */
+/* Called after the first kernel was made: some drivers compile only then. */
 static void store_binary(gantry__program_cache_t *cache, gantry_backend_program_t *program,
                          gantry__hash128_t key) {
     uint64_t size = 0;
@@ -158,7 +158,7 @@ static gantry_status_t program_cache_build(gantry__program_cache_t *cache,
     gantry_backend_kernel_t *kernel;
     if (stores && cache->backend->program->kernel_find(*out_program, name, &kernel) == 0)
         store_binary(cache, *out_program, key);
-    /* the stored binary may have been refused, or there be none to store */
+    /* the driver may have refused the stored binary, or there may be no binary to store */
     gantry__forget_since(before);
     return GANTRY_OK;
 }
@@ -214,8 +214,7 @@ static uint64_t slot_hash(const gantry_program_source_t *source, const char *opt
     return gantry__hash64(name, strlen(name), hash) | 1; /* 0 marks an empty slot */
 }
 
-/* The slot of the key, or the empty one where it belongs; the table is not full. The lock is
- * held. */
+/* The slot of the key, or the empty one for it; the table is not full. The lock is held. */
 static slot_t *find_slot(const gantry__program_cache_t *cache, uint64_t hash,
                          const gantry_program_source_t *source, const char *options,
                          const char *name) {

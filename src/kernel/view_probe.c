@@ -28,7 +28,7 @@ static const gantry_program_source_t source = {
 #define PROBE_BYTES 256u
 #define PROBE_WORD UINT32_C(0x5eed1e55)
 
-/* What the steps share; NULL and 0: not made. */
+/* State of the steps; NULL and 0: not made. */
 typedef struct probe_t {
     const struct gantry_physical_device_t *view;
     const gantry_backend_t *backend;
@@ -79,7 +79,8 @@ static gantry_status_t view_probe_run(probe_t *probe) {
                         probe->view->alias, probe->word, PROBE_WORD);
 }
 
-/* The reading may be pending when something failed behind it: the stream's end waits for it. */
+/* If a step failed behind a submitted read, the read may be pending: destroying the stream waits
+ * for it. */
 static void clean_up(const probe_t *probe) {
     if (probe->stream) probe->backend->stream->destroy(probe->stream);
     if (probe->region)

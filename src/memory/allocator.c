@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The allocator's calls: each takes the lock, and changes the books (bfc.c). If they have no
+ * room, the ladder (ladder.c) continues, with the lock held between its waits. */
 #include "memory/allocator.h"
 
 #include <stdio.h>
@@ -69,7 +71,8 @@ bool gantry__allocator_charge(gantry__allocator_t *allocator, uint64_t bytes) {
     gantry__bfc_t *bfc = &allocator->bfc;
     bool fits = gantry__bfc_charge(bfc, bytes);
     if (!fits && allocator->options.garbage_collection && bytes <= bfc->stats.bytes_limit) {
-        uint64_t available = gantry__bfc_available_bytes(bfc); /* below bytes, or as good as */
+        /* less than bytes, or nearly as much */
+        uint64_t available = gantry__bfc_available_bytes(bfc);
         uint64_t missing = bytes > available ? bytes - available : 0;
         if (missing <= gantry__bfc_empty_region_bytes(bfc)) {
             (void)gantry__ladder_give_back(allocator, bfc->stats.pool_bytes - missing, NULL);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The allocator of one logical device: BFC books under a lock, regions from a source, a limit that
- * binds, a ladder before it refuses.
+/* The allocator of one logical device: BFC books under a lock, regions from a source, a limit, and
+ * a ladder of retries before it refuses.
  *
- * Hands out chunks; does not know tensors, streams or backends. Owner: the logical device. A chunk
- * belongs to whoever allocated it until it is freed; all chunks are freed and all charges
- * discharged before deinit.
- * Thread-safe; the lock is not held while the source works or while an allocation waits. */
+ * Hands out chunks; knows no tensors, streams or backends. Owner: the logical device. A chunk
+ * belongs to the caller that allocated it until it is freed; all chunks are freed and all charges
+ * discharged before deinit. Thread-safe; the lock is released while the source works and while an
+ * allocation waits. */
 #ifndef GANTRY_MEMORY_ALLOCATOR_H
 #define GANTRY_MEMORY_ALLOCATOR_H
 
@@ -16,24 +16,26 @@
 
 typedef struct gantry__allocator_options_t {
     gantry__bfc_options_t bfc;
-    bool garbage_collection; /* empty regions may go back when memory is short */
-    /* wait for any free; else only while ops that run elsewhere hold temporary memory */
+    bool garbage_collection; /* gives empty regions back when memory is short */
+    /* waits for any free; otherwise only while ops of other threads hold temporary memory */
     bool explicit_retry;
-    uint32_t retry_ms; /* how long an allocation waits at most; 0: never */
+    uint32_t retry_ms; /* longest wait of an allocation; 0: never waits */
 } gantry__allocator_options_t;
 
-/* What is asked for. Zero-filled but for bytes and owner is a plain request. */
+/* A request. Zero-filled except for bytes and owner, it is a plain one. */
 typedef struct gantry__allocation_t {
     uint64_t bytes;
     const char *owner; /* for reports: constant text, the op's name */
-    const char *tag;   /* the user's word, or NULL; outlives the chunk */
-    /* scratch, copies of inputs: freed when the running op ends, so that others may wait for it */
+    const char *tag;   /* the user's name for the memory, or NULL; outlives the chunk */
+    /* scratch and copies of inputs: freed when the running op ends, so that other threads may wait
+     * for it */
     bool temporary;
-    /* temporaries of this allocator that the asking op holds itself: it does not wait for those */
+    /* temporaries of this allocator that the requesting op holds itself: it does not wait for
+     * those */
     uint32_t held;
-    /* For each stream of the device the number of the last submission that is known to have ended,
-     * UINT64_MAX for the stream that will write first: among free chunks of one size one that
-     * nobody has to wait for is preferred. NULL: does not matter. */
+    /* For each stream of the device, the number of the last submission known to have ended;
+     * UINT64_MAX for the stream that will write first. Among free chunks of one size, the allocator
+     * prefers one without pending uses. NULL: no preference. */
     const uint64_t *completed;
 } gantry__allocation_t;
 
@@ -46,8 +48,8 @@ typedef struct gantry__allocator_t {
     /* under lock */
     uint64_t temporaries, temporary_bytes; /* alive */
     uint32_t waiters;                      /* allocations that wait for memory */
-    uint64_t waiters_held;                 /* temporaries that these hold */
-    /* while there were waiters: tells them that something changed */
+    uint64_t waiters_held;                 /* temporaries that the waiters hold */
+    /* while there were waiters: shows them that something changed */
     uint64_t frees;
     gantry__condition_t freed;
     gantry__ladder_counts_t counts;
@@ -61,37 +63,36 @@ gantry_status_t gantry__allocator_init(gantry__allocator_t *allocator, const gan
 /* Gives every region back. */
 void gantry__allocator_deinit(gantry__allocator_t *allocator);
 
-/* A chunk of at least request->bytes. ResourceExhausted says what was asked, what is in use, the
- * largest free chunk, the limit, and what was tried. Hold no lock that the source's functions
- * take. */
+/* Allocates a chunk of at least request->bytes. ResourceExhausted names the request, the memory in
+ * use, the largest free chunk, the limit, and the steps that were tried. Hold no lock that the
+ * source's functions take. */
 gantry_status_t gantry__allocator_allocate(gantry__allocator_t *allocator,
                                            const gantry__allocation_t *request,
                                            gantry__bfc_chunk_t **out_chunk);
 void gantry__allocator_free(gantry__allocator_t *allocator, gantry__bfc_chunk_t *chunk);
 
-/* Counts memory taken outside the pool (staging, a library's workspace) against the limit; false
- * when there is no room, not even after empty regions went back. Hold no lock that the source's
- * functions take, but release_idle, which this does not call. */
+/* Counts memory outside the pool (staging, a library's workspace) against the limit; false if there
+ * is no room even after empty regions went back. Does not call release_idle. Hold no lock that the
+ * source's other functions take. */
 bool gantry__allocator_charge(gantry__allocator_t *allocator, uint64_t bytes);
 void gantry__allocator_discharge(gantry__allocator_t *allocator, uint64_t bytes);
 
-/* Waits for pending work, then gives back idle staging, and wholly free regions, the largest first,
- * until the pool is at most target_bytes. *out_pool_bytes (may be NULL) is what is held
- * afterwards. Hold no lock that the source's functions take. */
+/* Waits for pending work, then gives back idle staging and free regions, the largest first, until
+ * the pool has at most target_bytes. *out_pool_bytes (may be NULL) is the size afterwards. Hold no
+ * lock that the source's functions take. */
 void gantry__allocator_trim(gantry__allocator_t *allocator, uint64_t target_bytes,
                             uint64_t *out_pool_bytes);
 
 void gantry__allocator_stats(gantry__allocator_t *allocator, gantry__bfc_stats_t *out_stats);
 void gantry__allocator_clear_stats(gantry__allocator_t *allocator);
-/* How often each outcome of the ladder came about. */
+/* Counts of the ladder's outcomes. */
 void gantry__allocator_counts(gantry__allocator_t *allocator, gantry__ladder_counts_t *out_counts);
 
-/* A snapshot of now, heap memory of the allocator's heap that the caller frees (sizeof
- * **out_report). */
+/* A snapshot of now, from the allocator's heap; the caller frees it (sizeof **out_report). */
 gantry_status_t gantry__allocator_report(gantry__allocator_t *allocator,
                                          gantry__memory_report_t **out_report);
-/* The snapshot of the last refusal. NotFound: there was none; ResourceExhausted: it could not be
- * kept, or not be copied. */
+/* The snapshot of the last refusal. NotFound: there was none; ResourceExhausted: no memory to keep
+ * it, or to copy it. */
 gantry_status_t gantry__allocator_oom_report(gantry__allocator_t *allocator,
                                              gantry__memory_report_t **out_report);
 

@@ -11,24 +11,23 @@
  * Invariants
  * 1. The chunks of an attached region, linked by offset, cover it without gap or overlap.
  * 2. Offsets and sizes are multiples of the alignment.
- * 3. Two neighbours are never both free; chunks of different regions are never neighbours, since no
- *   driver promises
- *    that two of its allocations can be used as one.
+ * 3. Two neighbours are never both free. Chunks of different regions are never neighbours, since no
+ *   driver promises that two of its allocations can be used as one.
  * 4. Exactly the free chunks are in the index.
  * 5. A chunk keeps, for each stream, the latest use of any of its bytes.
  * 6. pool + pending + charged <= limit (bfc_regions.c).
- * A split leaves the struct with the left part and a merge with the left one, so that the struct at
- * offset 0 lives as long as its region and is a member of it: attaching a region needs no memory,
- * and freeing never does.
+ * After a split the struct stays with the left part, and after a merge the left struct stays. So
+ * the struct at offset 0 lives as long as its region and is a member of it: attaching a region
+ * needs no memory, and freeing never does.
  *
- * Choice: least size that fits, then the oldest region, then the lowest offset. Young regions thus
- * run empty first and can be given back. A chunk is split when it is at least twice what is needed
- * or too much would be left over; else the whole chunk is given, which wastes memory but keeps
- * small splinters from pinning it.
+ * Choice: the least size that fits, then the oldest region, then the lowest offset. Young regions
+ * thus empty first and can be given back. A chunk is split if it is at least twice the needed size,
+ * or if too much would be left over. Otherwise the request gets the whole chunk: that wastes
+ * memory, but keeps small splinters from pinning it.
  *
  * Cost: allocate and free are O(log n) expected in the number of free chunks of one size class, a
- * few tens of nanoseconds; chunk structs come from a list that is refilled by slabs, so that the
- * heap is seldom called.
+ * few tens of nanoseconds. Chunk structs come from a list that slabs refill, so that heap calls are
+ * rare.
  *
  * Source: the idea is Doug Lea's allocator ("A memory allocator", 1996), the constants and the
  * growth of regions are those of TensorFlow's BFC allocator as observed from its documents and
@@ -42,7 +41,7 @@
 
 #define FIRST_SLAB_CHUNKS 32u
 #define LARGEST_SLAB_CHUNKS 1024u
-/* How many chunks of one size allocate_ready looks at. */
+/* The number of chunks of one size that allocate_ready tries. */
 #define READY_PROBES 8
 
 struct gantry__bfc_slab_t {
@@ -123,7 +122,7 @@ uint64_t gantry__bfc_round(const gantry__bfc_t *bfc, uint64_t bytes) {
     return ((bytes ? bytes : 1) + mask) & ~mask;
 }
 
-/* Refills the list of unused chunk structs; each slab is twice the one before. */
+/* Refills the list of unused chunk structs; each slab is twice as long as the one before. */
 static bool stock_chunks(gantry__bfc_t *bfc) {
     size_t count = bfc->slabs ? bfc->slabs->count * 2 : FIRST_SLAB_CHUNKS;
     if (count > LARGEST_SLAB_CHUNKS) count = LARGEST_SLAB_CHUNKS;
@@ -140,8 +139,7 @@ static bool stock_chunks(gantry__bfc_t *bfc) {
     return true;
 }
 
-/* Gives the part beyond bytes of a chunk that is in no index to a chunk of its own, which is
- * free. */
+/* Splits a chunk that is in no index: the part beyond bytes becomes a free chunk of its own. */
 static void split_chunk(gantry__bfc_t *bfc, gantry__bfc_chunk_t *chunk, uint64_t bytes) {
     gantry__bfc_chunk_t *rest = bfc->spare;
     bfc->spare = rest->next;
@@ -171,7 +169,7 @@ static void count_allocation(gantry__bfc_stats_t *stats, uint64_t bytes, uint64_
     if (bytes > stats->largest_alloc_bytes) stats->largest_alloc_bytes = bytes;
 }
 
-/* Puts the chunk found (NULL: none) into use. */
+/* Puts the found chunk (NULL: none) into use. */
 static gantry_status_t take_chunk(gantry__bfc_t *bfc, gantry__bfc_chunk_t *chunk,
                                   uint64_t rounded_bytes, uint64_t bytes,
                                   gantry__bfc_chunk_t **out_chunk) {

@@ -3,8 +3,8 @@
  *
  * Takes regions (an opaque handle and a length, which the caller gets from a driver) and hands out
  * chunks of them, with TensorFlow's constants for bins, splitting and growth. Does not call a
- * driver, touch the memory, lock, wait, or write reports; what to do when nothing fits is the
- * caller's ladder.
+ * driver, touch the memory, lock, wait, or write reports. If nothing fits, the caller's ladder
+ * decides.
  *
  * Ownership: a gantry__bfc_t lives inside its owner (init, deinit) and owns the structs of chunks
  * and regions, taken from the heap given at init; the memory behind a region's handle stays the
@@ -45,36 +45,37 @@
 #define GANTRY__BFC_SPLIT_BYTES (UINT64_C(64) << 10)
 
 typedef struct gantry__bfc_options_t {
-    /* bound of all regions together; must not be 0; above INT64_MAX means no bound */
+    /* limit of all regions together; must not be 0; above INT64_MAX: no limit */
     uint64_t limit_bytes;
-    /* of the limit, what is taken for good beside the regions (a driver's context); below it */
+    /* of the limit, memory taken for good beside the regions (a driver's context) */
     uint64_t reserved_bytes;
     uint64_t alignment;            /* of offsets and sizes: a power of two >= 256; 0: 256 */
     uint64_t initial_region_bytes; /* first region when growing; 0: 2 MiB */
-    uint64_t max_region_bytes;     /* the device's largest allocation; 0: no bound */
-    /* growth takes no longer region unless one request needs it, and then exactly that; 0: 1 GiB */
+    uint64_t max_region_bytes;     /* the device's largest allocation; 0: no limit */
+    /* growth takes no longer region unless one request needs it, and then exactly that length; 0: 1
+     * GiB */
     uint64_t max_step_bytes;
-    /* a chunk is split when this much would be left over, or when it is twice what is
-     * needed; 0: 64 KiB; alignment: always split */
+    /* a chunk is split if this much would be left over, or if it is twice the needed size; 0: 64
+     * KiB; alignment: always split */
     uint64_t split_bytes;
     bool growth; /* false: the first region is the whole limit */
 } gantry__bfc_options_t;
 
-/* A piece of a region, in use or free. All may read; what others may write is said. */
+/* A piece of a region, in use or free. All may read it; a field says what others may write. */
 typedef struct gantry__bfc_chunk_t {
     uint64_t bytes;           /* a multiple of the alignment */
     uint64_t offset;          /* in the region */
-    uint64_t requested_bytes; /* what allocate was asked for; 0 while free */
+    uint64_t requested_bytes; /* requested bytes; 0 while free */
     struct gantry__bfc_region_t *region;
     /* neighbours in the region, by offset; NULL at its ends */
     struct gantry__bfc_chunk_t *next, *previous;
-    /* Number of the last submission on each stream of the device that touches these bytes. From
-     * allocate: uses by former owners, which the new one must wait for, unless it runs on that very
-     * stream. The caller raises or resets them while it owns the chunk; free keeps what it
-     * finds. Merged chunks have the maximum, split ones the same. */
+    /* Number of the last submission on each stream of the device that uses these bytes. After
+     * allocate: uses by former owners, for which the new one must wait, except on its own stream.
+     * The caller raises or resets them while it owns the chunk; free keeps them. Merged chunks have
+     * the maximum, split ones the same. */
     uint64_t last_use[GANTRY__BFC_STREAMS];
-    const char *owner; /* for reports, written by the caller after allocate: the op's name, ... */
-    /* ... and the user's word for it. NULL after allocate; must outlive the use of the chunk */
+    const char *owner; /* for reports, set by the caller after allocate: the op's name, ... */
+    /* ... and the user's name for it. NULL after allocate; must outlive the use of the chunk */
     const char *tag;
     bool in_use;
     bool temporary; /* the allocator's own */
@@ -90,20 +91,20 @@ typedef struct gantry__bfc_chunk_t {
 typedef struct gantry__bfc_region_t {
     uint64_t handle; /* never interpreted; 0 until attached */
     uint64_t bytes;
-    uint64_t number;           /* regions attached before this one; never used again */
+    uint64_t number;           /* the number of regions attached before; never used again */
     gantry__bfc_chunk_t first; /* the chunk at offset 0; the others follow by next */
     struct gantry__bfc_region_t *next, *previous; /* attached regions, oldest first */
     uint64_t base;              /* sum of the lengths of all regions attached before */
-    uint64_t least_bytes;       /* what the request that began it needs */
-    uint64_t next_region_bytes; /* where growth goes on once this one is attached */
+    uint64_t least_bytes;       /* bytes that the request that began it needs */
+    uint64_t next_region_bytes; /* the growth step after this region is attached */
     bool attached;
 } gantry__bfc_region_t;
 
 typedef struct gantry__bfc_stats_t {
     uint64_t num_allocs;
-    uint64_t bytes_in_use; /* sizes of the chunks, not what was asked for */
+    uint64_t bytes_in_use; /* sizes of the chunks, not of the requests */
     uint64_t peak_bytes_in_use;
-    uint64_t requested_bytes_in_use; /* what was asked for */
+    uint64_t requested_bytes_in_use; /* sizes of the requests */
     uint64_t largest_alloc_bytes;
     uint64_t bytes_limit;
     uint64_t pool_bytes; /* attached regions */
@@ -200,11 +201,11 @@ gantry__bfc_region_t *gantry__bfc_next_empty_region(const gantry__bfc_t *bfc,
                                                     const gantry__bfc_region_t *after);
 /* The longest wholly free region; NULL when none. */
 gantry__bfc_region_t *gantry__bfc_largest_empty_region(const gantry__bfc_t *bfc);
-/* Sum over wholly free regions: what giving them back would add to the available bytes. */
+/* Bytes of all free regions: the bytes that giving them back would add to those available. */
 uint64_t gantry__bfc_empty_region_bytes(const gantry__bfc_t *bfc);
 
 void gantry__bfc_get_stats(const gantry__bfc_t *bfc, gantry__bfc_stats_t *out_stats);
-/* num_allocs and largest to 0, both peaks to the present values. */
+/* Sets num_allocs and largest to 0, and both peaks to the present values. */
 void gantry__bfc_clear_stats(gantry__bfc_t *bfc);
 /* The reported bin of a size. */
 unsigned gantry__bfc_bin(uint64_t bytes);

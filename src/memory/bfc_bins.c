@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The index of free chunks.
  *
- * A size falls into a row by its highest bit and into one of 16 classes by the next four, so that
- * every size of a class is smaller than every size of a later class; sizes up to 8 KiB have a class
- * of their own. Two levels of bit masks find the first class that is not empty:
+ * A size belongs to a row by its highest bit, and to one of 16 classes by the next four bits, so
+ * that every size of a class is smaller than every size of a later class. Sizes up to 8 KiB have a
+ * class each. Two levels of bit masks find the first class that is not empty:
  *
  *     rows     ..0100010   (bit r: sizes 256 << r and up)
  *     classes  row 1: 0000000100000000    row 5: 1000000000000001
  *     roots    each class a treap by (bytes, order)
  *
- * Invariants: a bit is set exactly when what it stands for is not empty; a treap is a search tree
- * by (bytes, order) and a heap by priority, drawn at random when the chunk struct is made, and so
- * of logarithmic expected depth whatever the program asks for. Together: find returns the least
- * (bytes, order) that fits, as one tree over everything would.
+ * Invariants: a bit is set exactly when its row or class is not empty. A treap is a search tree by
+ * (bytes, order), and a heap by priority; the priority is drawn when the chunk struct is made, so
+ * that the expected depth is logarithmic for every sequence of requests. Together: find returns the
+ * least (bytes, order) that fits, as a single tree over all chunks would.
  *
  * Cost: with n chunks in the class, find and insert visit O(log n) expected, remove O(1) expected;
- * a larger class's first chunk is at the end of the left spine.
- * Source: two-level masks: Masmano, Ripoll, Crespo, Real, "TLSF: a new dynamic memory allocator for
- * real-time systems",
- * 2004. Treap: Seidel, Aragon, "Randomized search trees", 1996; unzipping and zipping paths instead
- *   of rotations:
- * Tarjan, Levy, Timmel, "Zip trees", 2021. */
+ * a larger class's first chunk is at the end of the left spine. Source: two-level masks: Masmano,
+ * Ripoll, Crespo, Real, "TLSF: a new dynamic memory allocator for real-time systems", 2004. Treap:
+ * Seidel, Aragon, "Randomized search trees", 1996; unzipping and zipping paths instead of
+ * rotations: Tarjan, Levy, Timmel, "Zip trees", 2021. */
 #include "memory/bfc_bins.h"
 
 #include "memory/bfc.h"
@@ -53,8 +51,7 @@ unsigned gantry__bfc_bins_class(uint64_t bytes) {
            (unsigned)((units * GANTRY__BFC_CLASSES >> row) % GANTRY__BFC_CLASSES);
 }
 
-/* The n-th value of a fixed sequence without a visible pattern: the same program makes the same
- * trees. */
+/* The n-th value of a fixed pseudo-random sequence: a program makes the same trees in every run. */
 uint32_t gantry__bfc_bins_draw(gantry__bfc_bins_t *bins) {
     uint32_t x = ++bins->drawn * 0x9e3779b9u;
     x = (x ^ x >> 16) * 0x85ebca6bu;
@@ -87,8 +84,7 @@ void gantry__bfc_bins_insert(gantry__bfc_bins_t *bins, chunk_t *chunk) {
     chunk_t *rest = *link;
     *link = chunk;
     chunk->up = up;
-    /* unzip what was there: the smaller ones go to the left of the chunk, the larger ones to its
-     * right */
+    /* unzip the subtree: smaller nodes go to the left of the chunk, larger ones to its right */
     chunk_t **smaller = &chunk->left, **larger = &chunk->right;
     chunk_t *smaller_up = chunk, *larger_up = chunk;
     while (rest) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Index of the free chunks of one BFC: finds the smallest that fits, and among equals the first in
- * memory.
+/* Index of the free chunks of one BFC: finds the smallest that fits, and among equal ones the first
+ * in memory.
  *
  * Does not split, merge or count; knows only bytes and order of a chunk and its tree links. Owns no
- * memory: the links live in the chunks. An index full of zeroes is empty. Externally
- * synchronised. */
+ * memory: the links are in the chunks. A zero-filled index is empty. Externally synchronised. */
 #ifndef GANTRY_MEMORY_BFC_BINS_H
 #define GANTRY_MEMORY_BFC_BINS_H
 
@@ -30,15 +29,15 @@ unsigned gantry__bfc_bins_class(uint64_t bytes);
 /* A priority for a new chunk struct, which keeps it for life. */
 uint32_t gantry__bfc_bins_draw(gantry__bfc_bins_t *bins);
 
-/* chunk is in no index; its bytes, order and priority stay as they are until it is removed. */
+/* chunk is in no index; its bytes, order and priority stay unchanged until it is removed. */
 void gantry__bfc_bins_insert(gantry__bfc_bins_t *bins, struct gantry__bfc_chunk_t *chunk);
 void gantry__bfc_bins_remove(gantry__bfc_bins_t *bins, struct gantry__bfc_chunk_t *chunk);
 
 /* The first by (bytes, order) with at least this many bytes (>= 256); NULL when none. Leaves it
  * in the index. */
 struct gantry__bfc_chunk_t *gantry__bfc_bins_find(const gantry__bfc_bins_t *bins, uint64_t bytes);
-/* The one that follows in the same class, NULL at its end; chunks of equal bytes are always in
- * one class. */
+/* The next chunk in the same class, NULL at its end. Chunks of equal bytes are always in one
+ * class. */
 struct gantry__bfc_chunk_t *gantry__bfc_bins_next(const struct gantry__bfc_chunk_t *chunk);
 /* Bytes of the largest chunk; 0 when empty. */
 uint64_t gantry__bfc_bins_largest(const gantry__bfc_bins_t *bins);

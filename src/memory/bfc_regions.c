@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regions of the BFC: how much to ask of the driver, what may be given back, and the view over all
- * of it.
+/* Regions of the BFC: how much to take from the driver, what may be given back, and reading all of
+ * it.
  *
  * A region's life, and where its bytes count:
  *
@@ -10,34 +10,35 @@
  *
  * At every moment limit >= pool + pending + charged + reserved.
  *
- * Both pending spans are there for the caller to call its driver without a lock: since the bytes
- * are counted before the driver gives them and until it has them back, the limit holds at every
- * moment, whoever else extends meanwhile.
+ * The caller may call its driver without a lock during both pending spans. Bytes are counted before
+ * the driver gives them and until the driver has them back, so that the limit holds at every
+ * moment, even if other threads extend meanwhile.
  *
- * Growth: next_region_bytes begins at 2 MiB (the whole limit when growth is off). A request that is
- * larger doubles it until it fits; else it is doubled for the next region: tiny requests make
- * regions of 2, 4, 8, 16 MiB, and a first request of 3 MiB one of 4 MiB and the next of 4 MiB. What
- * is asked for is the least of that, of the room under the limit and of the device's largest
- * allocation. The pool is so about doubled by each region, and their number stays logarithmic.
+ * Growth: next_region_bytes begins at 2 MiB (the whole limit when growth is off). A larger request
+ * doubles it until the request fits. Otherwise it is doubled for the next region: tiny requests
+ * make regions of 2, 4, 8, 16 MiB; a first request of 3 MiB makes one of 4 MiB, and the next region
+ * has 4 MiB too. The driver is asked for the least of that length, the room under the limit, and
+ * the device's largest allocation. So each region about doubles the pool, and their number stays
+ * logarithmic.
  *
- * Doubling is for a program that needs more. A pool P that is larger than K, the most the program
- * ever had in use (the present request included), needs another region only because its free memory
- * is in pieces; then
+ * Doubling is for a program that needs more. Let K be the most that the program ever had in use,
+ * including the present request. A pool P larger than K needs another region only because its free
+ * memory is in pieces; then
  *
  *     P <= 2K   the doubled length: afterwards 2K and one region are held at most
  *     P > 2K    what the request needs; the ladder first gives empty regions back, until P <= 2K
  *
- * Holding back earlier, above K, was tried and measured (bench/README.md): short regions fragment,
- * and programs that grow end with more than doubling would have taken.
+ * Holding back earlier, above K, was measured (bench/README.md): short regions fragment, and
+ * programs that grow end with more memory than with doubling.
  *
- * so that with collection on growth holds at most 2K and one region, unless chunks in use pin
+ * so that with collection on, growth holds at most 2K and one region, unless chunks in use pin
  * nearly empty regions.
  *
- * Where this is more careful than TensorFlow beside that: steps end at max_step_bytes, and a
- * request beyond it gets exactly its own length; a refused region leaves next_region_bytes alone;
- * the last try after a refusal is exactly what the request needs; and detaching steps
- * next_region_bytes back to what a pool of the remaining size would have come to, so that a pool
- * given back does not jump to its old size on a small request.
+ * Further differences from TensorFlow: steps end at max_step_bytes, and a larger request gets
+ * exactly its own length. A refused region leaves next_region_bytes unchanged. The last try after a
+ * refusal is exactly the needed length. Detaching a region steps next_region_bytes back to the
+ * value of a pool of the remaining size, so that a small request does not restore a pool that was
+ * given back.
  *
  * Cost: begin and shrink are O(log limit) at most, attach and end O(1), detach O(1); walks are as
  * long as what they visit. */
@@ -48,13 +49,13 @@ static uint64_t round_down(const gantry__bfc_t *bfc, uint64_t bytes) {
 }
 
 static uint64_t doubled(const gantry__bfc_t *bfc, uint64_t bytes) {
-    uint64_t most = bfc->options.limit_bytes; /* beyond the limit there is nothing to grow to */
+    uint64_t most = bfc->options.limit_bytes; /* growth beyond the limit is useless */
     if (bfc->options.growth && bfc->options.max_step_bytes < most)
         most = bfc->options.max_step_bytes;
     return bytes > most / 2 ? most : bytes * 2;
 }
 
-/* Room under the limit; never negative, since nothing is counted that did not fit. */
+/* Room under the limit; never negative, since only bytes that fit are counted. */
 static uint64_t room(const gantry__bfc_t *bfc) {
     const gantry__bfc_stats_t *stats = &bfc->stats;
     return bfc->options.limit_bytes - stats->pool_bytes - stats->pending_bytes -
@@ -75,7 +76,7 @@ void gantry__bfc_discharge(gantry__bfc_t *bfc, uint64_t bytes) {
     bfc->stats.charged_bytes -= bytes;
 }
 
-/* The most that was ever in use, a request of this rounded length included. */
+/* The most that was ever in use, including a request of this rounded length. */
 static uint64_t peak_with(const gantry__bfc_t *bfc, uint64_t rounded) {
     const gantry__bfc_stats_t *stats = &bfc->stats;
     uint64_t peak = stats->bytes_in_use + rounded; /* both at most INT64_MAX */
@@ -90,7 +91,7 @@ uint64_t gantry__bfc_fair_pool_bytes(const gantry__bfc_t *bfc, uint64_t bytes) {
     return peak > INT64_MAX ? UINT64_MAX : peak * 2;
 }
 
-/* How much of the doubled length a pool larger than twice the program's peak is given. */
+/* The length for a pool larger than twice the program's peak: a part of the doubled one. */
 static uint64_t temper(const gantry__bfc_t *bfc, uint64_t wanted, uint64_t least) {
     uint64_t pool = bfc->stats.pool_bytes + bfc->stats.pending_bytes;
     uint64_t fair = gantry__bfc_fair_pool_bytes(bfc, least);
@@ -163,7 +164,7 @@ static bool is_empty(const gantry__bfc_region_t *region) {
     return !region->first.in_use && !region->first.next;
 }
 
-/* The region size at which a pool of this many bytes arrives when it grows for small requests. */
+/* The region size that a pool of this many bytes has reached when it grew for small requests. */
 static void step_growth_back(gantry__bfc_t *bfc) {
     uint64_t bytes = bfc->options.initial_region_bytes;
     while (bytes <= bfc->stats.pool_bytes && bytes < bfc->next_region_bytes)

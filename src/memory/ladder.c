@@ -10,27 +10,27 @@
  *   wait       for the whole time
  *   refuse     ResourceExhausted with the numbers; the report keeps who held what
  *
- * Waiting. Memory that a tensor lets go of is free at once, with work in flight: streams see to the
- * order. So only another thread can bring memory, and only two things are sure to come: the end of
- * an op that holds temporary memory, and a region that is on its way from or to the driver. Unless
- * the user asked for more (explicit_retry: any free may come), an allocation waits while
+ * Waiting. Memory that a tensor frees is available at once, even with work in flight, because
+ * streams keep the order. So only another thread can bring memory, and only two events are certain:
+ * the end of an op that holds temporary memory, and a region on its way from or to the driver.
+ * Unless the user asked for more (explicit_retry: any free may come), an allocation waits while
  *
  *     the request would fit, were no temporary alive
  *         in use - temporary bytes + charged + reserved + request <= limit
  *     and something will come
  *         pending bytes > 0, or temporaries > what all waiters hold
  *
- * Two ops that hold temporaries and wait for each other would wait in vain: the second one sees
- * that all temporaries belong to waiters, does not wait, and is refused; what its op then frees
- * serves the first. The rule is the same for all waiters. What ends it is a free or a region's
- * arrival, which wake them all, or one more waiter, who then is the one that decides.
+ * Two ops that hold temporaries and wait for each other would wait forever. The second one sees
+ * that all temporaries belong to waiters, does not wait, and is refused; the memory that its op
+ * then frees serves the first. The rule is the same for all waiters. A wait ends by a free or a
+ * region's arrival, which wake all waiters, or by one more waiter, which then decides.
  *
  * The lock guards the books only. While a driver works for a region, the region is begun but not
  * attached (or detached but not ended), so that it counts against the limit and nobody else can use
- * it. Since others free meanwhile, each rung begins with another look.
+ * it. Other threads may free memory meanwhile, so each rung begins by looking for a free chunk.
  *
- * Cost of a refusal with nothing to wait for and nothing to give back: no driver call that was not
- * needed to know, and one walk over the chunks for the report. */
+ * Cost of a refusal with nothing to wait for and nothing to give back: only the driver calls that
+ * are needed to know, and one walk over the chunks for the report. */
 #include "memory/ladder.h"
 
 #include <inttypes.h>
@@ -39,8 +39,8 @@
 
 #include "base/failure.h"
 
-/* How long ops elsewhere are waited for where giving back regions, which stops the device, would
- * do. */
+/* How long to wait for ops of other threads when giving back regions, which stops the device, would
+ * suffice. */
 #define PATIENCE_NS UINT64_C(1000000)
 
 typedef struct climb_t {
@@ -48,7 +48,7 @@ typedef struct climb_t {
     const gantry__allocation_t *request;
     gantry__bfc_chunk_t *chunk; /* NULL: none yet */
     uint64_t rounded;
-    /* under the limit when the driver last refused; it is asked again when there is more */
+    /* room under the limit when the driver last refused; with more room it is asked again */
     uint64_t refused_room;
     bool is_waiting; /* rungs are recorded outside of waits */
     uint32_t rung_count;
@@ -79,7 +79,7 @@ static gantry__bfc_region_t *detach_empty_regions(gantry__bfc_t *bfc, uint64_t t
     return chain;
 }
 
-/* Regions are detached before the wait, so that none of them can be used between it and the
+/* Detaches regions before the wait, so that none of them can be used between the wait and the
  * driver's free. */
 uint64_t gantry__ladder_give_back(gantry__allocator_t *allocator, uint64_t target_bytes,
                                   uint64_t *out_count) {
@@ -105,8 +105,8 @@ uint64_t gantry__ladder_give_back(gantry__allocator_t *allocator, uint64_t targe
     return bytes;
 }
 
-/* A region that was begun, from the driver: attached, or shorter and shorter and at last ended.
- * Counts refusals. */
+/* Takes a begun region from the driver, with ever shorter lengths: attaches it, or ends it. Counts
+ * refusals. */
 static gantry_status_t ladder_take_region(gantry__allocator_t *allocator,
                                           gantry__bfc_region_t *region, bool *out_attached,
                                           uint64_t *out_refusals) {
@@ -132,15 +132,15 @@ static gantry_status_t ladder_take_region(gantry__allocator_t *allocator,
     }
 }
 
-/* Without growth the limit is taken at once: the regions beyond the first, where one cannot be that
- * long. What the driver refuses is left to later requests. */
+/* Without growth, takes the whole limit at once: further regions if one cannot be that long. Later
+ * requests take what the driver refuses now. */
 static void ladder_take_all(gantry__allocator_t *allocator) {
     gantry__bfc_t *bfc = &allocator->bfc;
     bool attached = true;
     while (attached) {
         uint64_t most = gantry__bfc_available_bytes(bfc), refusals = 0;
         if (most > bfc->options.max_region_bytes) most = bfc->options.max_region_bytes;
-        gantry__bfc_region_t *region; /* a quarter of it is worth having */
+        gantry__bfc_region_t *region; /* a quarter of it is useful */
         if (gantry__bfc_begin_region(bfc, most / 4, &region) != GANTRY_OK || !region) return;
         if (ladder_take_region(allocator, region, &attached, &refusals) != GANTRY_OK) return;
     }
@@ -165,7 +165,7 @@ static gantry_status_t extend(climb_t *climb) {
     if (region && !attached) {
         climb->refused_room = rung.other;
         gantry__report_copy_text(climb->driver_text, sizeof climb->driver_text, gantry__message());
-        status = reuse(climb); /* others had the lock meanwhile */
+        status = reuse(climb); /* other threads had the lock meanwhile */
     }
     if (attached) status = reuse(climb);
     if (!climb->chunk) ladder_record(climb, rung);
@@ -175,7 +175,7 @@ static gantry_status_t extend(climb_t *climb) {
 
 /* ---- giving back ---- */
 
-/* By the books: could idle staging and empty regions make room? */
+/* Whether idle staging and empty regions could make room, according to the books. */
 static bool can_give_back(const climb_t *climb) {
     const gantry__allocator_t *allocator = climb->allocator;
     uint64_t most =
@@ -217,7 +217,7 @@ static bool may_come(const climb_t *climb, bool any) {
     return any || stats->pending_bytes > 0 || allocator->temporaries > allocator->waiters_held;
 }
 
-/* Something changed: the rungs below, as far as they may have become possible. */
+/* After a change, tries the rungs below again, as far as the change may have made them possible. */
 static gantry_status_t look_again(climb_t *climb) {
     GANTRY__TRY(reuse(climb));
     uint64_t available = gantry__bfc_available_bytes(&climb->allocator->bfc);
@@ -254,7 +254,7 @@ static gantry_status_t wait_for_memory(climb_t *climb, uint64_t deadline_ns, boo
 
 /* ---- refusing ---- */
 
-/* The snapshot, in memory that the next one reuses; NULL when there is none to be had. */
+/* Takes the snapshot, in memory that the next one reuses; NULL without such memory. */
 static const gantry__memory_report_t *keep_report(const climb_t *climb) {
     gantry__allocator_t *allocator = climb->allocator;
     if (!allocator->oom_report)
@@ -347,7 +347,7 @@ gantry_status_t gantry__ladder_climb(gantry__allocator_t *allocator,
                      .rounded = gantry__bfc_round(&allocator->bfc, request->bytes)};
     const uint32_t before = gantry__failures();
     gantry_status_t status = climb_up(&climb);
-    /* a later rung got round what the driver refused */
+    /* a later rung solved the driver's refusal */
     if (status == GANTRY_OK) gantry__forget_since(before);
     *out_chunk = climb.chunk;
     return status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an allocator does when no free chunk fits: the rungs, and giving regions back.
+/* The steps of an allocator when no free chunk fits, and giving regions back.
  *
  * Part of the allocator, in a file of its own. All functions are called and return with the
- * allocator's lock held, and let go of it while the source works or an allocation waits. */
+ * allocator's lock held, and release it while the source works or an allocation waits. */
 #ifndef GANTRY_MEMORY_LADDER_H
 #define GANTRY_MEMORY_LADDER_H
 
@@ -23,13 +23,13 @@ static inline gantry_status_t gantry__ladder_reuse(gantry__allocator_t *allocato
     return gantry__bfc_allocate(&allocator->bfc, request->bytes, out_chunk);
 }
 
-/* Waits for pending work and gives wholly free regions back, the largest first, until the pool is
- * at most target_bytes. Returns their bytes; out_count may be NULL. Does nothing, not even wait,
- * when there is none. */
+/* Waits for pending work and gives free regions back, the largest first, until the pool has at most
+ * target_bytes. Returns their bytes; out_count may be NULL. Does nothing, and does not wait, if
+ * there is none. */
 uint64_t gantry__ladder_give_back(gantry__allocator_t *allocator, uint64_t target_bytes,
                                   uint64_t *out_count);
 
-/* Memory came free: whoever waits looks again. */
+/* Memory came free: waiters look again. */
 static inline void gantry__ladder_wake(gantry__allocator_t *allocator) {
     if (allocator->waiters == 0) return;
     ++allocator->frees;

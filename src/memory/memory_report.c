@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Taking the snapshot: one walk over all chunks, under the allocator's lock.
  *
- * Owners are counted by the text of (op, tag). A text is hashed once for each pair of addresses
- * that a small direct-mapped cache has not seen, since programs use the same few constants for all
- * chunks. Sizes go through an open-addressed table that is sorted in the end. Cost: some ten
- * nanoseconds a chunk; 10,000 chunks take a small part of a millisecond. */
+ * Owners are counted by the text of (op, tag). A small direct-mapped cache by addresses avoids most
+ * hashing, since programs use the same few constants for all chunks. Sizes go through an
+ * open-addressed table that is sorted at the end. Cost: some ten nanoseconds a chunk; 10,000 chunks
+ * take a small part of a millisecond. */
 #include "memory/memory_report.h"
 
 #include <stdio.h>
@@ -29,8 +29,8 @@ typedef struct tally_t {
     uint64_t hashes[GANTRY__REPORT_NAMES];
     uint16_t name_slots[NAME_SLOTS]; /* position in names + 1, by hash; 0: empty */
     uint16_t size_slots[SIZE_SLOTS]; /* position in sizes + 1; 0: empty */
-    uint64_t pool_offset;            /* of the region being walked, among all attached ones */
-    uint32_t cell;                   /* of the map, the one that was coloured last */
+    uint64_t pool_offset;            /* offset of the present region among all attached ones */
+    uint32_t cell;                   /* the cell of the map that was coloured last */
     uint64_t starts[GANTRY__REPORT_MAP + 1]; /* of the cells */
     uint64_t used[GANTRY__REPORT_MAP];       /* bytes in use in each */
 } tally_t;
@@ -52,7 +52,7 @@ static uint64_t hash_text(const char *text, size_t most, uint64_t seed) {
     return gantry__hash64(text ? text : "", length < most ? length : most, seed);
 }
 
-/* By the texts as far as they are kept. */
+/* Compares the texts as far as they are kept. */
 static uint16_t memory_report_find_name(tally_t *tally, const char *op, const char *tag) {
     report_t *report = tally->report;
     uint64_t hash =
@@ -60,7 +60,8 @@ static uint16_t memory_report_find_name(tally_t *tally, const char *op, const ch
     size_t slot = (size_t)hash % NAME_SLOTS;
     for (; tally->name_slots[slot]; slot = (slot + 1) % NAME_SLOTS) {
         uint16_t position = (uint16_t)(tally->name_slots[slot] - 1);
-        if (tally->hashes[position] == hash) return position; /* 64 bits: taken for equal */
+        /* equal 64-bit hashes are taken as equal texts */
+        if (tally->hashes[position] == hash) return position;
     }
     if (report->name_count == GANTRY__REPORT_NAMES) return GANTRY__REPORT_NAMES - 1;
     tally->name_slots[slot] = (uint16_t)(report->name_count + 1);
@@ -89,7 +90,8 @@ static uint16_t name_of(tally_t *tally, const gantry__bfc_chunk_t *chunk) {
     return tally->seen[slot].name;
 }
 
-/* The largest of what is left, sixteen times; the rest that found no place is nobody. */
+/* Takes the largest of the remaining ones, sixteen times. The names without a place in the table
+ * are not among them. */
 static void choose_owners(report_t *report) {
     bool taken[GANTRY__REPORT_NAMES] = {false};
     uint32_t count =
@@ -117,7 +119,7 @@ static void count_size(tally_t *tally, uint64_t bytes) {
         if (report->size_count < GANTRY__REPORT_SIZES - 1) {
             report->sizes[report->size_count].bytes = bytes;
             tally->size_slots[slot] = (uint16_t)++report->size_count;
-        } else { /* the slot stays empty: the table always ends a search */
+        } else { /* the slot stays empty: an empty slot must end each search */
             report->size_count = GANTRY__REPORT_SIZES;
         }
     }
@@ -148,7 +150,7 @@ static void place_cells(tally_t *tally, uint64_t pool_bytes) {
     }
 }
 
-/* Chunks come in order, so the cell that the last one ended in is where to go on. */
+/* Chunks come in order, so the search begins at the last one's cell. */
 static void colour_cells(tally_t *tally, uint64_t start, uint64_t bytes) {
     uint64_t end = start + bytes;
     while (start < end) {

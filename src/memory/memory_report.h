@@ -2,8 +2,8 @@
 /* Who holds what: a snapshot of an allocator's books that outlives them, and its two written forms.
  *
  * A snapshot is one flat value without pointers: texts are copied, since tags and chunks may end.
- * Taking one allocates nothing, so that it can be done under the allocator's lock at the moment
- * memory runs out. Does not lock, and does not know tensors or devices. Externally synchronised. */
+ * Taking one allocates nothing, so that it can be taken under the allocator's lock at the moment
+ * when memory runs out. Does not lock; knows no tensors or devices. Externally synchronised. */
 #ifndef GANTRY_MEMORY_MEMORY_REPORT_H
 #define GANTRY_MEMORY_MEMORY_REPORT_H
 
@@ -11,7 +11,7 @@
 #include "memory/bfc.h"
 
 #define GANTRY__REPORT_RUNGS 8
-#define GANTRY__REPORT_NAMES 256 /* the last one stands for all that found no place */
+#define GANTRY__REPORT_NAMES 256 /* the last one stands for all without a place */
 #define GANTRY__REPORT_SIZES 256 /* likewise */
 #define GANTRY__REPORT_OWNERS 16
 #define GANTRY__REPORT_REGIONS 64
@@ -20,11 +20,11 @@
 #define GANTRY__REPORT_OP_BYTES 48
 #define GANTRY__REPORT_TAG_BYTES 80
 
-/* One thing that was tried before memory was refused. */
+/* A step that was tried before memory was refused. */
 typedef enum gantry__rung_kind_t {
     GANTRY__RUNG_REUSE, /* bytes: the largest free chunk */
-    /* bytes: first length asked of the driver, 0 when the limit left no room; count: how often it
-     * refused; other: room under the limit */
+    /* bytes: first length requested from the driver, 0 if the limit left no room; count: how often
+     * it refused; other: room under the limit */
     GANTRY__RUNG_EXTEND,
     GANTRY__RUNG_WAIT,      /* bytes: nanoseconds; count: how often memory came free meanwhile */
     GANTRY__RUNG_GIVE_BACK, /* bytes and count: regions; other: bytes of idle staging */
@@ -35,7 +35,7 @@ typedef struct gantry__rung_t {
     uint64_t bytes, count, other;
 } gantry__rung_t;
 
-/* How often each outcome of the ladder came about, since the allocator began. */
+/* Counts of the ladder's outcomes since the allocator began. */
 typedef struct gantry__ladder_counts_t {
     uint64_t extended, waited, collected, out_of_memory;
 } gantry__ladder_counts_t;
@@ -49,7 +49,7 @@ typedef struct gantry__report_name_t {
 
 /* Chunks in use of one size. */
 typedef struct gantry__report_size_t {
-    uint64_t bytes, chunks; /* bytes 0: the sum of all sizes that found no place, total below */
+    uint64_t bytes, chunks; /* bytes 0: all sizes without a place together, see total */
     uint64_t total_bytes;
 } gantry__report_size_t;
 
@@ -59,14 +59,14 @@ typedef struct gantry__report_region_t {
 
 typedef struct gantry__report_chunk_t {
     uint64_t offset, bytes, requested_bytes;
-    uint32_t region; /* position among regions; may be beyond those kept */
+    uint32_t region; /* position among regions; may exceed those kept */
     uint16_t name;   /* in names, while in use */
     bool in_use;
 } gantry__report_chunk_t;
 
 typedef struct gantry__memory_report_t {
     char allocator[64];
-    /* why it was taken */
+    /* the reason of the snapshot */
     bool out_of_memory;
     uint64_t asked_bytes, rounded_bytes;
     char op[GANTRY__REPORT_OP_BYTES];
@@ -88,7 +88,7 @@ typedef struct gantry__memory_report_t {
     uint32_t name_count, owner_count;
     gantry__report_size_t sizes[GANTRY__REPORT_SIZES]; /* by size */
     uint32_t size_count;
-    /* the first ones; stats.region_count says how many there are */
+    /* the first ones of stats.region_count */
     gantry__report_region_t regions[GANTRY__REPORT_REGIONS];
     /* the first ones of free_chunks + chunks_in_use */
     gantry__report_chunk_t chunks[GANTRY__REPORT_CHUNKS];
@@ -97,12 +97,12 @@ typedef struct gantry__memory_report_t {
     char map[GANTRY__REPORT_MAP + 1];
 } gantry__memory_report_t;
 
-/* Fills all but why it was taken and the counts, which are cleared. Cost: one walk over the
+/* Fills everything except the reason and the counts, which are cleared. Cost: one walk over the
  * chunks. */
 void gantry__memory_report_take(gantry__memory_report_t *report, const gantry__bfc_t *bfc,
                                 const char *allocator);
 
-/* Copies as much as there is room for, never half a character. */
+/* Copies as much as fits, never half a character. */
 void gantry__report_copy_text(char *out, size_t out_bytes, const char *text);
 
 void gantry__memory_report_write_text(const gantry__memory_report_t *report, gantry__text_t *out);

@@ -9,7 +9,7 @@ typedef gantry__memory_report_t report_t;
 
 /* ---- pieces ---- */
 
-/* Bytes of the well-formed UTF-8 character at text; 0 when it is none. */
+/* Bytes of the well-formed UTF-8 character at text; 0 if it is malformed. */
 static size_t character_bytes(const unsigned char *text) {
     unsigned char c = text[0];
     if (c < 0x80) return 1;
@@ -22,7 +22,7 @@ static size_t character_bytes(const unsigned char *text) {
     }
     if ((c == 0xe0 && text[1] < 0xa0) || (c == 0xed && text[1] >= 0xa0) ||
         (c == 0xf0 && text[1] < 0x90) || (c == 0xf4 && text[1] >= 0x90))
-        return 0; /* too long a form, a surrogate, or beyond Unicode */
+        return 0; /* an overlong form, a surrogate, or beyond Unicode */
     return length;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report for people: what was asked and tried, then bins, regions and chunks, sizes, totals,
- * owners, the map. */
+/* The report for people: the request and the steps tried, then bins, regions and chunks, sizes,
+ * totals, owners, the map. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -12,7 +12,7 @@ typedef struct amount_t {
     char text[32];
 } amount_t;
 
-/* "18.00MiB"; in whole numbers, so that no locale changes it. */
+/* "18.00MiB"; in whole numbers, so that the locale does not matter. */
 static amount_t amount(uint64_t bytes) {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     amount_t out;
@@ -105,7 +105,7 @@ static void memory_report_text_write_bins(const report_t *report, gantry__text_t
     }
 }
 
-/* The free chunks that the request might have had, by its bin. */
+/* The free chunks in the bin of the request. */
 static void write_request_bin(const report_t *report, gantry__text_t *out) {
     if (!report->out_of_memory) return;
     unsigned bin = gantry__bfc_bin(report->rounded_bytes);

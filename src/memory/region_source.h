@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where an allocator gets regions from: the driver, seen through these functions.
+/* The source of an allocator's regions: the driver, behind these functions.
  *
- * The implementer checks what the books cannot know (the machine's free memory) and commits a
- * region before it returns it, so that memory is missing at allocation and not at first use.
- * Called without any lock held. Thread-safe. */
+ * The implementer checks what the books cannot know (the machine's free memory), and commits a
+ * region before it returns it, so that memory runs out at allocation and not at first use. Called
+ * without any lock held. Thread-safe. */
 #ifndef GANTRY_MEMORY_REGION_SOURCE_H
 #define GANTRY_MEMORY_REGION_SOURCE_H
 
@@ -18,8 +18,8 @@ typedef struct gantry__region_source_t {
     void (*give_back)(void *user, uint64_t handle, uint64_t size_bytes);
     /* Returns when no submitted work uses memory of the device any more. */
     void (*wait)(void *user);
-    /* Gives back host memory that is charged to the allocator and idle (staging); returns the
-     * bytes it discharged. May be NULL. */
+    /* Gives back idle host memory that is charged to the allocator (staging); returns the bytes it
+     * discharged. May be NULL. */
     uint64_t (*release_idle)(void *user);
 } gantry__region_source_t;
 

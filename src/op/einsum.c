@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads an equation in steps: subscripts between commas, labels spread over the shapes, sizes
+ * merged by broadcasting, the output's labels. At the end, the shape function of Einsum. */
 #include "op/einsum.h"
 
 #include "op/op_infer.h"
 
-/* What stands between commas: labels, with the place of its ellipsis. */
+/* The text between commas: labels, and the place of its ellipsis. */
 typedef struct subscript_t {
     const char *text;
     size_t length;
@@ -33,7 +35,7 @@ static gantry_status_t read_subscript(const char *text, size_t length, subscript
     return GANTRY_OK;
 }
 
-/* Labels of a shape of this rank; the ellipsis takes the dimensions that are left. */
+/* Labels of a shape of this rank; the ellipsis takes the remaining dimensions. */
 static void spread(const subscript_t *subscript, int32_t rank, gantry__labels_t *out) {
     const int32_t hidden = rank - subscript->label_count;
     out->count = 0;

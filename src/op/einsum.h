@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Equations of Einsum, read against the shapes of a call.
  *
- * Every dimension of an input or of the result has a label: a character of the equation, or, for
- * the dimensions under an ellipsis, a number from GANTRY__EINSUM_ELLIPSIS on, counted from the last
- * one, so that ellipses of two inputs meet as broadcasting has it.
- * Knows no tensors. Nothing is owned. Thread-safe. */
+ * Every dimension of an input or of the result has a label: a character of the equation, or, for a
+ * dimension under an ellipsis, a number from GANTRY__EINSUM_ELLIPSIS on, counted from the last one,
+ * so that the ellipses of two inputs match as broadcasting requires. Knows no tensors. Owns
+ * nothing. Thread-safe. */
 #ifndef GANTRY_OP_EINSUM_H
 #define GANTRY_OP_EINSUM_H
 
@@ -20,9 +20,9 @@ typedef struct gantry__labels_t {
 typedef struct gantry__einsum_t {
     uint32_t input_count; /* 1 or 2 */
     gantry__labels_t inputs[2];
-    gantry__labels_t output;   /* as the equation has it */
+    gantry__labels_t output;   /* as in the equation */
     gantry__labels_t distinct; /* the output's labels, each once */
-    /* of each label, -1: not there; an ellipsis' as broadcast */
+    /* of each label, -1: unused; for an ellipsis after broadcasting */
     int64_t sizes[GANTRY__EINSUM_ELLIPSIS + GANTRY_MAX_RANK];
 } gantry__einsum_t;
 

@@ -2,8 +2,7 @@
 /* Op definitions: inputs, attributes, and the function that infers types and shapes of the results.
  *
  * Constant data; knows no device and runs nothing. Definitions follow TensorFlow's ops of the
- * highest version.
- * Thread-safe. */
+ * highest version. Thread-safe. */
 #ifndef GANTRY_OP_OP_DEF_H
 #define GANTRY_OP_OP_DEF_H
 
@@ -17,8 +16,8 @@
 
 #include "base/failure.h"
 
-/* Bounds that let a call live on the stack. A list (inputs of AddN and Concat, outputs of Split)
- * counts each of its tensors. */
+/* Limits that let a call live on the stack. Each tensor of a list (inputs of AddN and Concat,
+ * outputs of Split) counts. */
 #define GANTRY__MAX_INPUTS GANTRY_MAX_OP_INPUTS
 #define GANTRY__MAX_OUTPUTS GANTRY_MAX_OP_OUTPUTS
 #define GANTRY__MAX_ATTRS 8
@@ -28,11 +27,11 @@
 #define GANTRY__TYPE_FIXED(dtype) ((int16_t)(-(int)(dtype)))
 
 enum {
-    GANTRY__ARG_HOST = 1 << 0, /* small, needed on the host: shapes, axes, seeds */
-    /* An input that takes as many tensors as the call has left over, at most one per op; or an op's
-     * only output, which is as many tensors as the attribute says that counts them. */
+    GANTRY__ARG_HOST = 1 << 0, /* small, and needed on the host: shapes, axes, seeds */
+    /* An input that takes all remaining tensors of the call, at most one per op; or an op's only
+     * output, with as many tensors as its counting attribute says. */
     GANTRY__ARG_LIST = 1 << 1,
-    /* an input that may be left out, as may all behind it; not in an op with a list */
+    /* an input that may be left out, like all inputs after it; not in an op with a list */
     GANTRY__ARG_OPTIONAL = 1 << 2
 };
 
@@ -46,8 +45,8 @@ typedef struct gantry__op_attr_t {
     const char *name;
     int32_t kind;        /* GANTRY_ATTR_... of backend_abi.h */
     bool required;       /* no default; a type attribute that inputs determine is not required */
-    bool counts_outputs; /* INT: how many tensors the op's list output is */
-    uint64_t dtype_mask; /* TYPE: what is accepted */
+    bool counts_outputs; /* INT: the number of tensors of the op's list output */
+    uint64_t dtype_mask; /* TYPE: the accepted types */
     int64_t i;           /* default of BOOL, INT, TYPE */
     double f;
     const char *s;
@@ -56,27 +55,27 @@ typedef struct gantry__op_attr_t {
 
 typedef struct gantry__op_def_t gantry__op_def_t;
 
-/* One call under inference. Inputs are flat: a list input's tensors lie in its place. The arrays
- * are the caller's, with room for all inputs, and for all outputs that the op may have. */
+/* One call under inference. Inputs are flat: a list input's tensors lie in its place. The caller
+ * owns the arrays, which have room for all inputs, and for all outputs that the op may have. */
 typedef struct gantry__infer_t {
     const gantry__op_def_t *op;
     uint32_t input_count;
-    uint32_t output_count; /* tensors of the op's; set before infer runs */
+    uint32_t output_count; /* output tensors of the op; set before infer runs */
     const gantry_shape_t **shapes;
     gantry_dtype_t *dtypes;
     /* in definition order, complete: types resolved, defaults filled */
     gantry_attr_t attrs[GANTRY__MAX_ATTRS];
-    /* The elements of a GANTRY__ARG_HOST input, packed; NULL with the last message set when they
+    /* The elements of a GANTRY__ARG_HOST input, packed; NULL, with the last message set, if they
      * cannot be read. */
     const void *(*host_value)(void *caller, uint32_t input);
     void *caller;
     gantry_shape_t *out_shapes;
     gantry_dtype_t *out_dtypes; /* filled from the definition before infer runs */
-    /* Where output 0 is elements of input 0 that lie side by side: the first one's position. -1
-     * before infer runs, and for all other ops. */
+    /* If output 0 is a contiguous part of input 0: the position of its first element. -1 before
+     * infer runs, and for all other ops. */
     int64_t piece_first;
-    /* Where output 0 is one bool whatever the inputs hold: 0 or 1. -1 before infer runs, and for
-     * all other ops. */
+    /* If output 0 is one bool, whatever the inputs hold: 0 or 1. -1 before infer runs, and for all
+     * other ops. */
     int32_t known_bool;
 } gantry__infer_t;
 
@@ -85,9 +84,9 @@ typedef gantry_status_t (*gantry__infer_fn)(gantry__infer_t *call);
 enum {
     /* the result is input 0's memory with another shape: no kernel is needed */
     GANTRY__OP_ALIAS = 1 << 0,
-    GANTRY__OP_SEQUENCED = 1 << 1, /* not run by the eager path as an op (Const): listed only */
+    GANTRY__OP_SEQUENCED = 1 << 1, /* not run by the eager path (Const): only listed */
     GANTRY__OP_VARIABLE = 1 << 2,  /* touches a variable */
-    /* infer may leave dimensions of results at -1: the kernel makes these results, when it knows
+    /* infer may leave dimensions of results at -1: the kernel makes these results when it knows
      * them */
     GANTRY__OP_DATA_SHAPE = 1 << 3,
     /* has no kernels: a function of src/compose runs other ops (composed.def) */
@@ -105,7 +104,7 @@ struct gantry__op_def_t {
     const gantry__op_arg_t *outputs;
     const gantry__op_attr_t *attrs; /* type attributes first */
     gantry__infer_fn infer;
-    uint32_t id; /* place in the table */
+    uint32_t id; /* position in the table */
 };
 
 /* Every op has a constant: GANTRY__OP_ID_Add for "Add". The build sorts the names of all rows
@@ -118,24 +117,24 @@ typedef enum gantry__op_id_t {
 } gantry__op_id_t;
 
 const gantry__op_def_t *gantry__op_get(gantry__op_id_t id);
-/* By name, TensorFlow's alias (AddV2, ConcatV2, SelectV2, GatherV2, BatchMatMulV2, RealDiv, ...)
- * or suffixed name; NULL when unknown. */
+/* Finds an op by name, TensorFlow's alias (AddV2, ConcatV2, SelectV2, GatherV2, BatchMatMulV2,
+ * RealDiv, ...) or suffixed name; NULL when unknown. */
 const gantry__op_def_t *gantry__op_find(const char *name);
 
-/* Fills call->attrs from what the user gave (may be fewer, in any order), resolves type attributes
- * from call->dtypes, checks counts, kinds and types, sets call->output_count and out_dtypes, then
- * runs infer. call->op, input_count, host_value, caller, the arrays, and what is in shapes and
- * dtypes are set by the caller. InvalidArgument names op, input or attribute, its value and what
- * is accepted. */
+/* Fills call->attrs from the given attributes (possibly fewer, in any order), resolves type
+ * attributes from call->dtypes, checks counts, kinds and types, sets call->output_count and
+ * out_dtypes, then runs infer. The caller sets call->op, input_count, host_value, caller, the
+ * arrays, and the contents of shapes and dtypes. InvalidArgument names op, input or attribute, its
+ * value and what is accepted. */
 gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs,
                                  size_t attr_count);
 
-/* The ops that a composed op may run; none when the core makes its results itself, or when it is
- * not composed. */
+/* The ops that a composed op may run; none if the core makes its results itself, or if it is not
+ * composed. */
 const gantry__op_id_t *gantry__op_parts(const gantry__op_def_t *op, uint32_t *out_count);
 
-/* The definition that flat input i of a call with input_count inputs belongs to; NULL when the
- * op has no such input. */
+/* The definition that flat input i of a call with input_count inputs belongs to; NULL if the op has
+ * no such input. */
 const gantry__op_arg_t *gantry__op_input_arg(const gantry__op_def_t *op, uint32_t input_count,
                                              uint32_t i);
 

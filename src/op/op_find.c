@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a name to its op.
+/* Finds an op by its name.
  *
  * In this order: the exact name (by bisection: op_list.inc is sorted), an alias, the name without
- * its version suffix. TensorFlow's second version of MatrixDiag and its like laid diagonals
- * otherwise than the third, so it is no name here. Where the second version is listed, too
- * (StatelessRandomUniformV2), no suffix is cut off: V3 would be another op. */
+ * its version suffix. TensorFlow's second version of MatrixDiag and similar ops aligned diagonals
+ * in another way than the third, so it is no name here. If the second version is listed as well
+ * (StatelessRandomUniformV2), no suffix is removed: V3 would be another op. */
 #include "op/op_def.h"
 
 #include <stdio.h>
@@ -30,10 +30,10 @@ static const struct {
     {"SparseSoftmaxCrossEntropy", GANTRY__OP_ID_SparseSoftmaxCrossEntropyWithLogits},
 };
 
-/* Older versions that mean another thing when called alike: of these only the newest is here. */
+/* Older versions with another meaning: of these ops only the newest version exists here. */
 static const char *const other_meanings[] = {"MatrixDiagV2", "MatrixDiagPartV2", "MatrixSetDiagV2"};
 
-/* The place of the name with this many characters, or GANTRY__OP_COUNT. */
+/* The position of the name with this many characters, or GANTRY__OP_COUNT. */
 static uint32_t find_exact(const char *name, size_t length) {
     uint32_t low = 0, high = GANTRY__OP_COUNT;
     while (low < high) {

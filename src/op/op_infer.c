@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From what a user gave to a complete call: attributes in the definition's order, types resolved,
- * shapes of results.
+/* Completes a user's call: attributes in the definition's order, types resolved, shapes of results.
  *
  *     counts -> defaults -> given attributes -> types of inputs -> types left over -> the op's
  *     infer -> sizes
  *
- * A type attribute is settled by whoever names it first: the user, then the inputs from left to
- * right; whoever comes later must agree. What nobody names takes its default. Everything after this
- * step trusts the result: kernels check no shape.
+ * The first one that names a type attribute decides it: the user, then the inputs from left to
+ * right. Later ones must agree. An unnamed attribute takes its default. Everything after this step
+ * trusts the result: kernels check no shape.
  *
- * Cost: one pass over attributes and inputs; names are compared only for attributes that a user
- * gave. No heap. */
+ * Cost: one pass over attributes and inputs; names are compared only for given attributes. No
+ * heap. */
 #include "op/op_infer.h"
 
 #include <stdio.h>
@@ -35,7 +34,7 @@ static bool has_list(const gantry__op_def_t *op) {
     return false;
 }
 
-/* Inputs that every call has. */
+/* The number of inputs that every call has. */
 static uint32_t least_count(const gantry__op_def_t *op) {
     uint32_t count = op->input_count;
     while (count > 0 && (op->inputs[count - 1].flags & GANTRY__ARG_OPTIONAL)) --count;
@@ -97,7 +96,7 @@ static void fill_defaults(gantry__infer_t *call) {
     }
 }
 
-/* Names that TensorFlow uses elsewhere for the same attribute: Python's for Squeeze,
+/* Names by which TensorFlow calls the same attribute elsewhere: Python's for Squeeze,
  * BatchMatMulV3's for its types. */
 static const struct {
     gantry__op_id_t op;
@@ -110,7 +109,7 @@ static const struct {
     {GANTRY__OP_ID_BatchMatMul, "Tout", "T"},
 };
 
-/* The attribute's place in the definition, or attr_count. */
+/* The attribute's index in the definition, or attr_count. */
 static uint32_t attr_place(const gantry__op_def_t *op, const char *name) {
     for (size_t k = 0; k < sizeof attr_aliases / sizeof attr_aliases[0]; ++k) {
         if (attr_aliases[k].op == op->id && strcmp(attr_aliases[k].alias, name) == 0)
@@ -216,7 +215,7 @@ static gantry_status_t take_attr(gantry__infer_t *call, const gantry_attr_value_
     return GANTRY_OK;
 }
 
-/* TensorFlow's N, the length of the list: nobody need give it, but whoever does must be right. */
+/* TensorFlow's N, the length of the list: optional, but a given value must be right. */
 static gantry_status_t set_list_length(gantry__infer_t *call, uint32_t seen) {
     uint32_t place = attr_place(call->op, "N");
     if (place == call->op->attr_count) return GANTRY_OK;
@@ -298,7 +297,7 @@ static gantry_status_t settle_rest(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* Required attributes that are no types. */
+/* Checks required attributes that are no types. */
 static gantry_status_t check_required(const gantry__infer_t *call, uint32_t seen) {
     for (uint32_t i = 0; i < call->op->attr_count; ++i) {
         const gantry__op_attr_t *def = &call->op->attrs[i];
@@ -321,7 +320,7 @@ static gantry_status_t check_results(const gantry__infer_t *call) {
     for (uint32_t k = 0; k < call->output_count; ++k) {
         const gantry_shape_t *shape = &call->out_shapes[k];
         int64_t elements = gantry_shape_elements(shape);
-        if (elements >> 31 == 0) continue; /* without the division below */
+        if (elements >> 31 == 0) continue; /* avoids the division below */
         size_t size = gantry_dtype_size(call->out_dtypes[k]);
         if (elements >= 0 && (uint64_t)elements <= (uint64_t)INT64_MAX / (size ? size : 1))
             continue;

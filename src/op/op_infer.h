@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What gantry__op_infer and the shape functions of the op families share: host arguments, texts for
+/* Shared by gantry__op_infer and the shape functions of the op families: host arguments, texts for
  * messages.
  *
  * For src/op, and for the functions of composed ops in src/compose. A shape function sets
- * call->out_shapes from call->shapes, attrs and host arguments, or returns InvalidArgument; it does
- * not say which op failed (gantry__op_infer puts the op's name in front) nor check that a result's
- * size fits (it does that too). Nothing is owned, no heap is used. Thread-safe. */
+ * call->out_shapes from call->shapes, attrs and host arguments, or returns InvalidArgument.
+ * gantry__op_infer puts the op's name in front of the message, and checks that a result's size
+ * fits. Owns nothing, uses no heap. Thread-safe. */
 #ifndef GANTRY_OP_OP_INFER_H
 #define GANTRY_OP_OP_INFER_H
 
@@ -15,8 +15,7 @@
 
 /* ---- texts ---- */
 
-/* A shape's or list's text by value, so that a call can stand among the arguments of
- * gantry__fail. */
+/* The text of a shape or list by value, so that a call can be an argument of gantry__fail. */
 typedef struct gantry__short_text_t {
     char text[192];
 } gantry__short_text_t;
@@ -27,20 +26,21 @@ gantry__short_text_t gantry__type_mask_text(uint64_t mask);
 
 /* ---- pieces of a tensor ---- */
 
-/* A box of a tensor, told dimension by dimension from the outermost, at first all 0. */
+/* A box of a tensor, built dimension by dimension from the outermost; all 0 at first. */
 typedef struct gantry__piece_t {
-    uint64_t first; /* its first element's position; of an empty box no position at all */
+    uint64_t first; /* position of its first element; meaningless for an empty box */
     bool has_rows;  /* more than one element so far */
-    bool is_apart;  /* its elements do not lie side by side */
+    bool is_apart;  /* its elements are not contiguous */
 } gantry__piece_t;
 
-/* Of a dimension of `size` the piece has `count` from begin on, each `stride` behind the last. */
+/* In a dimension of `size` the piece has `count` elements from begin on, each `stride` behind the
+ * last. */
 void gantry__piece_extend(gantry__piece_t *piece, int64_t size, int64_t begin, int64_t count,
                           int64_t stride);
 
 /* ---- host arguments ---- */
 
-/* The numbers of an int32 or int64 host argument. data is NULL only when count is 0. */
+/* The numbers of an int32 or int64 host argument. data is NULL only if count is 0. */
 typedef struct gantry__host_ints_t {
     const void *data;
     gantry_dtype_t dtype;
@@ -58,33 +58,33 @@ static inline int64_t gantry__host_int(const gantry__host_ints_t *ints, int64_t 
     return value;
 }
 
-/* Bytes of any type; Unknown when the caller could not read them (its message stays, the
- * argument's name in front). */
+/* The bytes of an input of any type; Unknown if the caller could not read them (its message stays,
+ * with the argument's name in front). */
 gantry_status_t gantry__infer_host_data(gantry__infer_t *call, uint32_t input,
                                         const void **out_data);
 gantry_status_t gantry__infer_ints(gantry__infer_t *call, uint32_t input,
                                    gantry__host_ints_t *out_ints);
 /* The only number of an input of one element. */
 gantry_status_t gantry__infer_int(gantry__infer_t *call, uint32_t input, int64_t *out_value);
-/* Sizes of dimensions: a vector of at most 8 numbers >= 0. A scalar passes as a vector of one
- * when scalar_too. */
+/* Sizes of dimensions: a vector of at most 8 numbers >= 0. With scalar_too, a scalar counts as a
+ * vector of one. */
 gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool scalar_too,
                                    gantry_shape_t *out_shape);
 
 /* ---- attributes and shapes ---- */
 
-/* The call's attribute of that name; NULL when the op has none. */
+/* The call's attribute of that name; NULL if the op has none. */
 const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name);
-/* NumPy's broadcasting; false when a and b do not fit. *out may be a or b. */
+/* NumPy's broadcasting; false if a and b do not fit. *out may be a or b. */
 bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b,
                               gantry_shape_t *out);
-/* InvalidArgument unless the string attribute is one of `count` words; *out_place is its place. */
+/* InvalidArgument unless the string attribute is one of `count` words; *out_place is its index. */
 gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *name,
                                      const char *const *words, size_t count, size_t *out_place);
-/* InvalidArgument unless the type attribute's integers reach `last`: positions never wrap
+/* InvalidArgument unless the integers of the type attribute reach `last`: positions never wrap
  * around. */
 gantry_status_t gantry__infer_reach(const gantry__infer_t *call, const char *attr, int64_t last);
-/* InvalidArgument when rank is more than a shape can hold. */
+/* InvalidArgument if rank is more than a shape can hold. */
 gantry_status_t gantry__infer_rank_fits(int64_t rank);
 
 /* ---- shape functions ---- */
@@ -175,7 +175,7 @@ gantry_status_t gantry__infer_shape_of(gantry__infer_t *call);
 gantry_status_t gantry__infer_size(gantry__infer_t *call);
 gantry_status_t gantry__infer_scalar(gantry__infer_t *call);
 gantry_status_t gantry__infer_broadcast_args(gantry__infer_t *call);
-/* the shape that BroadcastArgs tells */
+/* the shape that BroadcastArgs returns */
 gantry_status_t gantry__broadcast_args(gantry__infer_t *call, gantry_shape_t *out_both);
 gantry_status_t gantry__infer_eye(gantry__infer_t *call);
 gantry_status_t gantry__infer_lin_space(gantry__infer_t *call);
@@ -204,7 +204,7 @@ gantry_status_t gantry__infer_conv_2d_transpose(gantry__infer_t *call);
 gantry_status_t gantry__infer_conv_1d(gantry__infer_t *call);
 gantry_status_t gantry__infer_pool_1d(gantry__infer_t *call);
 
-/* refuses: a constant is not called by name */
+/* refuses: constants are not called by name */
 gantry_status_t gantry__infer_const(gantry__infer_t *call);
 gantry_status_t gantry__infer_var_handle(gantry__infer_t *call);
 

@@ -93,7 +93,8 @@ gantry_status_t gantry__infer_depth_to_space(gantry__infer_t *call) {
 
 /* ---- blocks in the batch ---- */
 
-/* The blocks of dimensions 1, 2, ... and what is added to or taken from both of their ends. */
+/* The blocks of dimensions 1, 2, ... and the elements added to or removed from both of their
+ * ends. */
 typedef struct batch_blocks_t {
     gantry__host_ints_t blocks, ends;
     int32_t rank;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of ops that are made of others and belong to no other family: what tells shapes, Eye,
+/* Shapes of ops that run other ops and belong to no other family: ops that return shapes, Eye,
  * EmbeddingLookup, BooleanMask; and of LinSpace. */
 #include "op/op_infer.h"
 
@@ -135,7 +135,7 @@ gantry_status_t gantry__infer_boolean_mask(gantry__infer_t *call) {
     }
     out->rank = 0;
     for (int32_t i = 0; i < axis; ++i) out->dims[out->rank++] = tensor->dims[i];
-    out->dims[out->rank++] = -1; /* as many as the mask has that are true */
+    out->dims[out->rank++] = -1; /* as many as the mask has true elements */
     for (int32_t i = (int32_t)axis + mask->rank; i < tensor->rank; ++i)
         out->dims[out->rank++] = tensor->dims[i];
     return GANTRY_OK;

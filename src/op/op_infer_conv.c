@@ -6,7 +6,7 @@
 
 /* ---- images ---- */
 
-/* Of a convolution of image with filter: the output's shape. */
+/* The output's shape of a convolution of image with filter. */
 static gantry_status_t conv_shape(const gantry__infer_t *call, const gantry_shape_t *image,
                                   const gantry_shape_t *filter, gantry_shape_t *out) {
     gantry__window_t w;
@@ -48,12 +48,12 @@ gantry_status_t gantry__infer_convolve_images(gantry__infer_t *call) {
                         images->dims[3], filter->dims[2]);
 }
 
-/* Asked before the format is checked. */
+/* Used before the format is checked. */
 static bool infer_conv_is_channels_first(const gantry__infer_t *call) {
     return strcmp(gantry__infer_attr(call, "data_format")->s, "NCHW") == 0;
 }
 
-/* The image's shape from input_sizes: all of it, or TensorFlow's short form of its two
+/* Reads the image's shape from input_sizes: all of it, or TensorFlow's short form with its two
  * dimensions. */
 static gantry_status_t read_image(gantry__infer_t *call, uint32_t input,
                                   const gantry_shape_t *filter, const gantry_shape_t *result,
@@ -71,8 +71,8 @@ static gantry_status_t read_image(gantry__infer_t *call, uint32_t input,
                         call->op->inputs[input].name, out->rank);
 }
 
-/* image is what a convolution with filter makes `result` of. Groups are not supported, as in
- * TensorFlow. */
+/* image is the shape that a convolution with filter turns into `result`. Groups are not supported,
+ * as in TensorFlow. */
 static gantry_status_t infer_transposed(gantry__infer_t *call, uint32_t sizes,
                                         const gantry_shape_t *filter,
                                         const gantry_shape_t *result) {

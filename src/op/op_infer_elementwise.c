@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of elementwise ops: NumPy's broadcasting.
  *
- * Shapes are compared from the last dimension on; a missing dimension counts as 1, and 1 stretches
- * to whatever the other has, 0 included. The common case, equal shapes, is one comparison and
+ * Shapes are compared from the last dimension on; a missing dimension counts as 1, and 1
+ * stretches to the other size, even to 0. The common case, equal shapes, takes one comparison and
  * one copy. */
 #include "op/op_infer.h"
 
@@ -49,7 +49,7 @@ gantry_status_t gantry__infer_binary(gantry__infer_t *call) {
                         gantry__shape_text(x).text, gantry__shape_text(y).text);
 }
 
-/* With incompatible_shape_error false, shapes that do not fit give one bool. */
+/* If incompatible_shape_error is false, shapes that do not fit give one bool. */
 gantry_status_t gantry__infer_equal(gantry__infer_t *call) {
     const bool refuses = gantry__infer_attr(call, "incompatible_shape_error")->i != 0;
     if (refuses || gantry__broadcast_shapes(call->shapes[0], call->shapes[1], &call->out_shapes[0]))
@@ -85,8 +85,8 @@ gantry_status_t gantry__infer_add_n(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* Bounds of the tensor's own shape or scalars, as in TensorFlow, or of any shape that broadcasts
- * to it. */
+/* Bounds with the tensor's own shape or scalars, as in TensorFlow, or with any shape that
+ * broadcasts to it. */
 gantry_status_t gantry__infer_clip(gantry__infer_t *call) {
     const gantry_shape_t *t = call->shapes[0];
     for (uint32_t i = 1; i < 3; ++i) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host arguments of a call under inference (shapes, axes, seeds), and the texts its messages
- * need. */
+/* Host arguments of a call under inference (shapes, axes, seeds), and the texts of its messages. */
 #include "op/op_infer.h"
 
 #include <stdio.h>

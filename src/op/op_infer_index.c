@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of ops that go by indices: GatherNd, ScatterNd, the TensorScatter ops, segments,
+/* Shapes of ops that use indices: GatherNd, ScatterNd, the TensorScatter ops, segments,
  * Bincount. */
 #include <inttypes.h>
 
@@ -207,7 +207,7 @@ gantry_status_t gantry__infer_where(gantry__infer_t *call) {
 gantry_status_t gantry__infer_unique(gantry__infer_t *call) {
     if (call->shapes[0]->rank != 1)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "unique expects a 1D vector.");
-    /* as a count, too, up to all of them */
+    /* as a count it reaches the number of all elements */
     GANTRY__TRY(gantry__infer_reach(call, "out_idx", call->shapes[0]->dims[0]));
     for (uint32_t i = 0; i < call->output_count; ++i) {
         call->out_shapes[i] = i == 1 ? *call->shapes[0] : (gantry_shape_t){.rank = 1, .dims = {-1}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of ops that make tensors from little: Fill, Range, constants and variables. */
+/* Shapes of ops that make tensors from few numbers: Fill, Range, constants and variables. */
 #include "op/op_infer.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static gantry_status_t fail_range_size(void) {
                         "Requires ((limit - start) / delta) <= 9223372036854775807");
 }
 
-/* Steps in unsigned numbers, where limit - start cannot overflow. */
+/* Counts steps in unsigned numbers, where limit - start cannot overflow. */
 static gantry_status_t count_ints(const int64_t v[3], int64_t *out_count) {
     int64_t start = v[0], limit = v[1], delta = v[2];
     if (delta == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires delta != 0: 0");
@@ -41,7 +41,7 @@ static gantry_status_t count_ints(const int64_t v[3], int64_t *out_count) {
 static gantry_status_t count_floats(const double v[3], double quotient, int64_t *out_count) {
     double start = v[0], limit = v[1], delta = v[2];
     if (delta == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires delta != 0: 0");
-    if (!(delta > 0 ? start <= limit : start >= limit)) { /* NaN comes here too */
+    if (!(delta > 0 ? start <= limit : start >= limit)) { /* true for NaN, too */
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Requires start %s limit when delta %s 0: %g/%g",
                             delta > 0 ? "<=" : ">=", delta > 0 ? ">" : "<", start, limit);
@@ -52,7 +52,7 @@ static gantry_status_t count_floats(const double v[3], double quotient, int64_t 
     return GANTRY_OK;
 }
 
-/* uint64 has no place in count_ints' numbers, but its differences have. */
+/* uint64 does not fit count_ints' numbers, but its differences do. */
 static gantry_status_t count_uint64(const uint64_t v[3], int64_t *out_count) {
     if (v[2] == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires delta != 0: 0");
     if (v[0] > v[1]) {
@@ -66,7 +66,7 @@ static gantry_status_t count_uint64(const uint64_t v[3], int64_t *out_count) {
     return GANTRY_OK;
 }
 
-/* x with a fraction of so many bits, to the nearest, ties to even. */
+/* Rounds x to a fraction of this many bits, to the nearest, ties to even. */
 static double round_to_bits(double x, int bits) {
     int exponent;
     if (!isfinite(x)) return x;
@@ -74,8 +74,8 @@ static double round_to_bits(double x, int bits) {
     return ldexp(nearbyint(ldexp(x, bits - exponent)), exponent - bits);
 }
 
-/* Difference and quotient are of the type of the arguments, as in TensorFlow: rounding decides
- * the number of elements. */
+/* Difference and quotient have the type of the arguments, as in TensorFlow: rounding decides the
+ * number of elements. */
 static gantry_status_t count_floating(gantry_dtype_t dtype, const double v[3], int64_t *out_count) {
     double quotient = (v[1] - v[0]) / v[2];
     if (dtype == GANTRY_FLOAT32) {

@@ -3,7 +3,7 @@
  * broadcasts leading ones. */
 #include "op/op_infer.h"
 
-/* The last two dimensions, with sizes of the inner one compared. */
+/* Multiplies the last two dimensions, and compares the sizes of the inner one. */
 static gantry_status_t infer_matmul_multiply(gantry__infer_t *call, bool transpose_a,
                                              bool transpose_b) {
     const gantry_shape_t *a = call->shapes[0], *b = call->shapes[1];

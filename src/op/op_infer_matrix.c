@@ -41,8 +41,8 @@ typedef struct band_t {
 
 static const char *const alignments[] = {"LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT"};
 
-/* k, input `place`, is one diagonal or the first and the last of several; the main one when left
- * out. */
+/* k, the input at index `place`, is one diagonal, or the first and the last of several; the main
+ * one if left out. */
 static gantry_status_t read_band(gantry__infer_t *call, uint32_t place, band_t *out) {
     const gantry_shape_t *given = place < call->input_count ? call->shapes[place] : NULL;
     gantry__host_ints_t k;
@@ -86,7 +86,7 @@ static gantry_status_t check_rank(const gantry__infer_t *call, uint32_t place, i
                         call->op->inputs[place].name, (int)least, gantry__shape_text(shape).text);
 }
 
-/* num_rows or num_cols; -1 when it is left open. */
+/* num_rows or num_cols; -1 if it is open. */
 static gantry_status_t read_side(gantry__infer_t *call, uint32_t place, int64_t least,
                                  const char *what, int64_t *out) {
     *out = -1;
@@ -100,8 +100,7 @@ static gantry_status_t read_side(gantry__infer_t *call, uint32_t place, int64_t 
                         what, *out, least);
 }
 
-/* Sides that are left open are as short as the diagonals allow; both open: the matrices are
- * squares. */
+/* Open sides are as short as the diagonals allow; if both are open, the matrices are square. */
 static gantry_status_t solve_sides(gantry__infer_t *call, const band_t *band, int64_t length,
                                    int64_t *rows, int64_t *columns) {
     const int64_t least_rows = length - (band->upper < 0 ? band->upper : 0);
@@ -158,8 +157,8 @@ static gantry_status_t check_within(int64_t diagonal, const char *which,
                         which, diagonal, -rows, columns);
 }
 
-/* The shape of a band of matrices: [..., diagonals, the longest one's length], without the
- * former when there is one. */
+/* The shape of a band of matrices: [..., diagonals, the longest one's length], without the former
+ * if there is one diagonal. */
 static gantry_status_t find_band_shape(gantry__infer_t *call, uint32_t place, gantry_shape_t *out) {
     const gantry_shape_t *input = call->shapes[0];
     band_t band;

@@ -30,7 +30,7 @@ static gantry_status_t check_statistics(const gantry__infer_t *call, int64_t cha
     const bool is_averaged = gantry__infer_attr(call, "exponential_avg_factor")->f != 1.0;
     for (uint32_t i = 1; i < 5; ++i) {
         const char *name = call->op->inputs[i].name;
-        /* mean and variance: what training does not average with may be anything */
+        /* mean and variance: in training, statistics that have no weight may have any shape */
         const bool is_given = i > 2;
         if (call->shapes[i]->rank != 1) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be 1-dimensional%s", name,
@@ -70,7 +70,7 @@ gantry_status_t gantry__infer_fused_batch_norm(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* All inputs but the first must have this shape. */
+/* All inputs except the first must have this shape. */
 static gantry_status_t check_others(const gantry__infer_t *call, const gantry_shape_t *shape,
                                     const char *what) {
     for (uint32_t i = 1; i < call->input_count; ++i) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of ops that put pieces together or take them out: Concat, Slice, Gather, OneHot. */
+/* Shapes of ops that join pieces or take them out: Concat, Slice, Gather, OneHot. */
 #include "op/op_infer.h"
 
 /* ---- Concat ---- */
@@ -58,7 +58,7 @@ void gantry__piece_extend(gantry__piece_t *piece, int64_t size, int64_t begin, i
                           int64_t stride) {
     piece->first = piece->first * (uint64_t)size + (uint64_t)begin;
     piece->is_apart |= count != 1 && stride != 1;
-    /* only the outermost of several rows may be less than whole */
+    /* only the outermost dimension with several rows may be partial */
     piece->is_apart |= count != size && piece->has_rows;
     piece->has_rows |= count != 1;
 }
@@ -123,7 +123,7 @@ static gantry_status_t read_gather_axis(gantry__infer_t *call, int32_t *out_axis
     return GANTRY_OK;
 }
 
-/* Dimensions that params and indices share in front; negative ones count from indices' end. */
+/* Dimensions that params and indices share in front; a negative number counts from indices' end. */
 static gantry_status_t read_batch_dims(const gantry__infer_t *call, int32_t axis,
                                        int32_t *out_count) {
     const gantry_shape_t *params = call->shapes[0], *indices = call->shapes[1];

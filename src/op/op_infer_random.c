@@ -69,7 +69,7 @@ static gantry_status_t check_bounds_unsigned(const void *const data[2], size_t s
                         "Need minval < maxval, got %" PRIu64 " >= %" PRIu64, bounds[0], bounds[1]);
 }
 
-/* Inputs minval and maxval, which nothing is asked of when no number is drawn. */
+/* Checks inputs minval and maxval; if no number is drawn, any value is accepted. */
 static gantry_status_t check_bounds(gantry__infer_t *call, uint32_t input) {
     const void *data[2];
     int64_t low, high;
@@ -150,7 +150,7 @@ gantry_status_t gantry__infer_multinomial(gantry__infer_t *call) {
 /* ---- keys ---- */
 
 gantry_status_t gantry__infer_key_counter(gantry__infer_t *call) {
-    call->out_shapes[call->op->output_count - 1] = GANTRY_SCALAR; /* alg, where it is asked for */
+    call->out_shapes[call->op->output_count - 1] = GANTRY_SCALAR; /* alg, if the op returns it */
     if (call->input_count == 0) return GANTRY_OK;
     GANTRY__TRY(check_seed(call, 0));
     call->out_shapes[0] = GANTRY_SHAPE(1);

@@ -2,7 +2,7 @@
 /* Shapes of reductions, of ArgMax and of Softmax. */
 #include "op/op_infer.h"
 
-/* The axes as a mask of dimensions; each is given once, negative ones count from the end. */
+/* The axes as a mask of dimensions; each occurs once, negative ones count from the end. */
 static gantry_status_t read_axes(gantry__infer_t *call, int32_t rank, uint32_t *out_mask) {
     gantry__host_ints_t axes;
     GANTRY__TRY(gantry__infer_ints(call, 1, &axes));

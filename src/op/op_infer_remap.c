@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of ops that give each place of the result an element of the input, dimension by dimension:
- * Pad, MirrorPad, Tile, Reverse, Roll; and of InvertPermutation. */
+/* Shapes of ops that take an element of the input for each place of the result, dimension by
+ * dimension: Pad, MirrorPad, Tile, Reverse, Roll; and of InvertPermutation. */
 #include <inttypes.h>
 
 #include "op/op_infer.h"

@@ -8,8 +8,8 @@
 /* ---- Reshape ---- */
 
 typedef struct request_t {
-    gantry_shape_t shape; /* the unknown size as 1 */
-    int32_t unknown;      /* where -1 stands; -1: nowhere */
+    gantry_shape_t shape; /* with 1 for the unknown size */
+    int32_t unknown;      /* the index of -1; -1: there is none */
     bool has_zero;
 } request_t;
 
@@ -43,7 +43,7 @@ static gantry_status_t read_request(gantry__infer_t *call, request_t *out) {
     return GANTRY_OK;
 }
 
-/* Elements when dimensions of 0 are passed over; -1 when they overflow. */
+/* The number of elements without dimensions of 0; -1 when it overflows. */
 static int64_t count_without_zeros(const gantry_shape_t *shape) {
     gantry_shape_t rest = {.rank = 0};
     for (int32_t i = 0; i < shape->rank; ++i) {
@@ -52,8 +52,8 @@ static int64_t count_without_zeros(const gantry_shape_t *shape) {
     return gantry_shape_elements(&rest);
 }
 
-/* What -1 stands for. An empty input leaves it open when a size is 0 too: then, as in TensorFlow,
- * the zeros are taken to match each other, and the other dimensions decide. */
+/* The size that replaces -1. With an empty input and a requested size of 0 it is not determined:
+ * then, as in TensorFlow, the zeros match each other, and the other dimensions decide. */
 static gantry_status_t solve_unknown(const gantry_shape_t *input, request_t *request) {
     int64_t have = request->has_zero ? count_without_zeros(input) : gantry_shape_elements(input);
     int64_t known = count_without_zeros(&request->shape);

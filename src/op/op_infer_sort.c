@@ -83,7 +83,7 @@ gantry_status_t gantry__infer_bound(gantry__infer_t *call) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Leading dim_size of both tensors must match.");
     }
-    /* the position behind the last, too */
+    /* the position after the last, too */
     GANTRY__TRY(gantry__infer_reach(call, "out_type", call->shapes[0]->dims[1]));
     call->out_shapes[0] = *call->shapes[1];
     return GANTRY_OK;

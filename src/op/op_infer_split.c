@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of ops that stack tensors and cut them: Pack, Unpack, Split, SplitV. */
+/* Shapes of ops that stack and cut tensors: Pack, Unpack, Split, SplitV. */
 #include "op/op_infer.h"
 
 /* ---- Pack, Unpack ---- */
@@ -100,8 +100,8 @@ gantry_status_t gantry__infer_split(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* Where -1 stands, output_count when nowhere; *out_sum is the other sizes' sum, at most one more
- * than the dimension. */
+/* The index of -1, or output_count if there is none; *out_sum is the sum of the other sizes, at
+ * most one more than the dimension. */
 static gantry_status_t read_sizes(const gantry__infer_t *call, const gantry__host_ints_t *sizes,
                                   int64_t whole, uint32_t *out_rest, uint64_t *out_sum) {
     *out_rest = call->output_count;

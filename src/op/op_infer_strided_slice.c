@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The shape of StridedSlice.
  *
- * begin, end and strides have one entry per part of the slice's text; a bit of a mask says what an
- * entry is, the first of these that holds:
+ * begin, end and strides have one entry per part of the slice's text. A bit of a mask gives the
+ * meaning of an entry, the first of these that is set:
  *
  *     ellipsis_mask     as many whole dimensions as no other entry takes; one at the end when there
  *                       is none
@@ -11,19 +11,19 @@
  *     otherwise         begin : end : stride; a bit of begin_mask or end_mask means that this end
  *                       is not given
  *
- * Indices below 0 count from the end of the dimension and are then cut to it. Source:
+ * Indices below 0 count from the end of the dimension, and are then clipped to it. Source:
  * TensorFlow's definition. */
 #include <inttypes.h>
 
 #include "op/op_infer.h"
 
-#define MOST_ENTRIES 31 /* what TensorFlow's masks of 32 bits have room for */
+#define MOST_ENTRIES 31 /* TensorFlow's masks have 32 bits */
 
 typedef struct spec_t {
     gantry__host_ints_t begin, end, strides;
     uint32_t begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask;
     int32_t entries;
-    int32_t covered; /* dimensions that the ellipsis stands for */
+    int32_t covered; /* dimensions that the ellipsis covers */
 } spec_t;
 
 static gantry_status_t read_mask(const gantry__infer_t *call, const char *name,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of windows over images. First what they share: attributes as lists of four, padding, and
- * the geometry (gantry__window_t), which is read from the attributes and says how many places a
- * window has. Then the ops: pooling, patches, depthwise convolution. Conv2D, which is composed,
- * takes its geometry from here (op/op_infer_conv.c). */
+/* Shapes of windows over images. First the shared part: attributes as lists of four, padding, and
+ * the geometry (gantry__window_t), which is read from the attributes and gives the number of places
+ * of a window. Then the ops: pooling, patches, depthwise convolution. Conv2D, a composed op, takes
+ * its geometry from here (op/op_infer_conv.c). */
 #include "op/op_infer_window.h"
 
 #include <inttypes.h>
@@ -34,8 +34,8 @@ static gantry_status_t infer_window_read_four(const gantry__infer_t *call, const
     return GANTRY_OK;
 }
 
-/* The two of the image; the others must be 1. TensorFlow's depthwise convolution calls others
- * invalid. */
+/* Takes the two entries of the image; the others must be 1. TensorFlow's depthwise convolution
+ * calls others invalid. */
 static gantry_status_t take_two(const gantry__infer_t *call, const int64_t four[4], int32_t first,
                                 const char *what, int64_t out[2]) {
     const int32_t channel = first == 1 ? 3 : 1;
@@ -138,7 +138,7 @@ gantry_status_t gantry__window_read(const gantry__infer_t *call,
     return read_padding(call, out);
 }
 
-/* As TensorFlow's kernels: then no sum below overflows. */
+/* The limits of TensorFlow's kernels: with them no sum below overflows. */
 static gantry_status_t check_sizes(const gantry__window_t *w, const gantry_shape_t *image, int d) {
     const int64_t size = image->dims[w->first + d];
     if (size <= INT32_MAX && w->window[d] <= INT32_MAX) return GANTRY_OK;

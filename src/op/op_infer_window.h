@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The geometry of a window over images, from attributes: what pooling, patches and convolutions
- * share.
+/* The geometry of a window over images, from attributes: the part that pooling, patches and
+ * convolutions share.
  *
  * Private to src/op. Values of the caller, no heap. Thread-safe. */
 #ifndef GANTRY_OP_OP_INFER_WINDOW_H
@@ -19,15 +19,15 @@ typedef struct gantry__window_t {
 
 /* Names of list attributes; NULL: the op has none. */
 typedef struct gantry__window_names_t {
-    const char *size;   /* "ksize"; NULL: window is left as it was */
+    const char *size;   /* "ksize"; NULL: window stays unchanged */
     const char *spread; /* "dilations" */
 } gantry__window_names_t;
 
 /* Reads and checks size, strides, dilations, padding and data_format. */
 gantry_status_t gantry__window_read(const gantry__infer_t *call,
                                     const gantry__window_names_t *names, gantry__window_t *out);
-/* How often the window fits: InvalidArgument when it is larger than the padded image by more
- * than a step. */
+/* The number of places of the window: InvalidArgument if it exceeds the padded image by more than a
+ * step. */
 gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_shape_t *image,
                                       int64_t out[2]);
 /* The same for a filter [rows, columns, channels, ...] over image. */

@@ -1,22 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public list of ops. The texts are constants, made from the same definitions as the table. */
+/* The public list of ops. Its texts are constants, made from the same definitions as the table. */
 #include "base/struct_size.h"
 #include "op/op_def.h"
-
-#define TEXT_FLOATS "type of float32, float64"
-#define TEXT_INTS "type of int32, int64"
-#define TEXT_NUMBERS "type of float32, float64, int32, int64"
-#define TEXT_MULTIPLIED "type of float16, bfloat16, float32, float64, int32, int64"
-#define TEXT_BATCH_MULTIPLIED "type of float16, bfloat16, float32, float64, int16, int32, int64"
-#define TEXT_ONE_HOT_INDICES "type of uint8, int8, int32, int64"
-#define TEXT_FLOATING "type of float16, bfloat16, float32, float64"
-#define TEXT_DRAWN "type of int32, int64, uint32, uint64"
-#define TEXT_INTEGERS "type of int8, int16, int32, int64, uint8, uint16, uint32, uint64"
-#define TEXT_SIGNED_NUMERIC "type of the floating types and signed integers"
-#define TEXT_NUMERIC "type of the floating types and integers"
-#define TEXT_NUMERIC_BOOL "type of the floating types, integers and bool"
-#define TEXT_ARGMAX_OUTPUTS "type of int16, uint16, int32, int64"
-#define TEXT_ANY "type"
+#include "ops/type_sets.inc"
 
 #define FIXED(dtype)
 #define IN(arg, type) #arg,
@@ -25,9 +11,9 @@
 #define LIST_IN(arg, type) #arg "...",
 #define OUT(arg, type) #arg,
 #define LIST_OUT(arg, type) #arg "...",
-#define TYPE(attr, set) #attr ": " TEXT_##set,
-#define TYPE_OR(attr, set, text, dtype) #attr ": " TEXT_##set " = " #text,
-#define TYPE_REQUIRED(attr, set) #attr ": " TEXT_##set " (required)",
+#define TYPE(attr, set) #attr ": " GANTRY_##set##_TEXT,
+#define TYPE_OR(attr, set, text, dtype) #attr ": " GANTRY_##set##_TEXT " = " #text,
+#define TYPE_REQUIRED(attr, set) #attr ": " GANTRY_##set##_TEXT " (required)",
 #define BOOL_ATTR(attr, value) #attr ": bool = " #value,
 #define FLOAT_ATTR(attr, value) #attr ": float = " #value,
 #define INT_ATTR(attr, value) #attr ": int = " #value,

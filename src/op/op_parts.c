@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What composed ops are made of, from composed.def. Constant data. */
+/* The parts of composed ops, from composed.def. Constant data. */
 #include "op/op_def.h"
 
 #define PART(name) GANTRY__OP_ID_##name,

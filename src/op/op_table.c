@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of definitions, made from op_definitions.def. Constant data: arrays end with an empty
- * row, so that an op without inputs or attributes needs no case of its own. */
+ * row, so that an op without inputs or attributes is no special case. */
 #include "op/op_infer.h"
+#include "ops/type_sets.inc"
 
 #define FIXED(dtype) GANTRY__TYPE_FIXED(GANTRY_##dtype)
 #define IN(arg, type) {#arg, type, 0},
@@ -10,15 +11,11 @@
 #define LIST_IN(arg, type) {#arg, type, GANTRY__ARG_LIST},
 #define OUT(arg, type) {#arg, type, 0},
 #define LIST_OUT(arg, type) {#arg, type, GANTRY__ARG_LIST},
-#define TYPE(attr, set) \
-    {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = GANTRY_DTYPES_##set},
+#define TYPE(attr, set) {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = GANTRY_MASK_##set},
 #define TYPE_OR(attr, set, text, dtype) \
-    {.name = #attr,                     \
-     .kind = GANTRY_ATTR_TYPE,          \
-     .dtype_mask = GANTRY_DTYPES_##set, \
-     .i = GANTRY_##dtype},
+    {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = GANTRY_MASK_##set, .i = GANTRY_##dtype},
 #define TYPE_REQUIRED(attr, set) \
-    {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = GANTRY_DTYPES_##set, .required = true},
+    {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = GANTRY_MASK_##set, .required = true},
 #define BOOL_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_BOOL, .i = value},
 #define INT_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_INT, .i = value},
 #define INT_REQUIRED(attr) {.name = #attr, .kind = GANTRY_ATTR_INT, .required = true},
@@ -31,7 +28,7 @@
 #define INTS_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_INTS},
 #define SHAPE_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_SHAPE, .required = true},
 
-/* Rows but the empty one. */
+/* The number of rows without the empty one. */
 #define ROWS(type, ...) (sizeof((const type[]){__VA_ARGS__}) / sizeof(type) - 1)
 
 #define OP(op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs) \

@@ -2,8 +2,8 @@
 /* What was placed where: a ring of the newest placements, and public records made from it on
  * request.
  *
- * Keeps pointers to kept plans, which outlive it. Owner: the runtime. Thread-safe; noting takes
- * no lock. */
+ * Keeps pointers to kept plans, which outlive it. Owner: the runtime. Thread-safe; noting takes no
+ * lock. */
 #ifndef GANTRY_PLACE_PLACEMENT_LOG_H
 #define GANTRY_PLACE_PLACEMENT_LOG_H
 
@@ -28,7 +28,7 @@ uint64_t gantry__placement_log_next(gantry__placement_log_t *log);
 void gantry__placement_log_note(gantry__placement_log_t *log, uint64_t sequence,
                                 const gantry__kept_plan_t *kept, const gantry__op_def_t *part_of,
                                 uint64_t bytes_copied);
-/* Oldest of the newest first, struct_size bytes of each; returns how many were written. */
+/* Writes the newest, the oldest of them first, struct_size bytes each; returns how many. */
 size_t gantry__placement_log_read(gantry__placement_log_t *log, size_t capacity,
                                   uint32_t struct_size, gantry_placement_record_t *out_records);
 void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t sequence,

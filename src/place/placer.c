@@ -7,7 +7,7 @@
  *   asked, none, soft     another device of the type asked for, then any other: GPUs before CPUs
  *   not asked             the first GPU with a kernel, then other types, then CPUs
  *
- * Each device that was looked at and passed over leaves a refusal with its own reason. */
+ * Each device that was tried and not chosen leaves a refusal with its own reason. */
 #include "place/placer.h"
 
 #include "device/device_table.h"
@@ -26,7 +26,7 @@ static gantry_dtype_t first_dtype(const gantry__place_request_t *request) {
     return GANTRY_DTYPE_NONE;
 }
 
-/* lacking: which type, of a device that lacks it. */
+/* lacking: the type that the device does not compute with. */
 static void placer_refuse(gantry__plan_t *plan, const logical_t *device, gantry_refusal_t why,
                           gantry_dtype_t lacking) {
     uint32_t kept =
@@ -52,15 +52,15 @@ static uint64_t host_inputs_of(const gantry__op_def_t *op, const gantry_kernel_d
     return mask;
 }
 
-/* Asks a kernel about shapes, as a call on its own device; a device that is not open yet cannot
- * be asked and counts as willing. */
+/* Asks a kernel whether it takes these shapes, by a call on its own device. A device that is not
+ * open yet cannot be asked and counts as willing. */
 static bool takes_call(const gantry__place_request_t *request, const logical_t *device,
                        const struct gantry_physical_device_t *view,
                        const gantry_kernel_def_t *def) {
     if (!request->call || !def->supports) return true;
     if (!atomic_load_explicit(&device->is_open, memory_order_acquire)) return true;
     if (gantry__logical_view(device) != view)
-        return true; /* opened meanwhile, by another view: the caller plans again */
+        return true; /* another view opened meanwhile: the caller plans again */
     gantry_op_call_t call = *request->call;
     call.device = device->handle;
     call.device_info = &device->info;
@@ -69,15 +69,15 @@ static bool takes_call(const gantry__place_request_t *request, const logical_t *
     return def->supports(&call) != 0;
 }
 
-/* A variable is updated where it lives: not on a device that does not compute with its type. */
+/* A variable is updated where it lives, but not on a device that does not compute with its type. */
 static bool cannot_update(const struct gantry_physical_device_t *view,
                           const gantry__place_request_t *request) {
     return request->op->flags & GANTRY__OP_VARIABLE &&
            !(view->info.dtype_mask >> first_dtype(request) & 1);
 }
 
-/* Puts the device's kernels into the plan. None: *out_why says why, and *out_lacking which type
- * the device lacks. */
+/* Puts the device's kernels into the plan. If there is none, *out_why gives the reason, and
+ * *out_lacking the type that the device lacks. */
 static bool find_kernels(const gantry__place_request_t *request, const logical_t *device,
                          gantry__plan_t *plan, gantry_refusal_t *out_why,
                          gantry_dtype_t *out_lacking) {
@@ -104,7 +104,7 @@ static bool find_kernels(const gantry__place_request_t *request, const logical_t
     return plan->kernel_count > 0;
 }
 
-/* Takes the device into the plan when it has a kernel; otherwise says why not. */
+/* Takes the device into the plan if it has a kernel; otherwise records why not. */
 static bool try_device(const gantry__place_request_t *request, logical_t *device,
                        gantry__plan_t *plan) {
     gantry_refusal_t why;
@@ -117,7 +117,7 @@ static bool try_device(const gantry__place_request_t *request, logical_t *device
     } else if (cannot_update(plan->view, request)) {
         why = GANTRY_REFUSED_DEVICE_LACKS_TYPE;
         lacking = first_dtype(request);
-    } else if (request->op->flags & GANTRY__OP_SEQUENCED) { /* run by the core on any device */
+    } else if (request->op->flags & GANTRY__OP_SEQUENCED) { /* the core runs it on any device */
         plan->device = device;
         return true;
     } else if (find_kernels(request, device, plan, &why, &lacking)) {
@@ -229,8 +229,7 @@ static gantry_status_t explain_refusal(const gantry__place_request_t *request,
         names, request->soft ? 1 : 0, types, op, dtype);
 }
 
-/* TensorFlow's text, and which of the devices that were passed over is lost or does not compute
- * with a type. */
+/* TensorFlow's text, and which of the refused devices is lost or lacks a type. */
 static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry__plan_t *plan) {
     gantry_status_t status = explain_refusal(request, plan);
     for (uint32_t i = 0; i < plan->refusal_count && i < GANTRY_MAX_REFUSALS; ++i) {
@@ -247,7 +246,7 @@ static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry_
     return status;
 }
 
-/* In another mode it would run elsewhere. */
+/* The error of an op that would run elsewhere in another mode. */
 static gantry_status_t refuse_required(const gantry__place_request_t *request,
                                        gantry__plan_t *plan) {
     gantry_status_t status = refuse_op(request, plan);
@@ -293,7 +292,7 @@ static gantry_status_t place_unasked(const gantry__place_request_t *request, gan
         return GANTRY_OK;
     }
     plan->reason = plan->refusal_count > 0 ? GANTRY_PLACED_ONLY_CPU_KERNEL : GANTRY_PLACED_NO_GPU;
-    /* an integer variable lives on the CPU in every program: that is no fall-back */
+    /* every program keeps integer variables on the CPU: that is no fallback */
     return request->require && !request->integer_variable ? refuse_required(request, plan)
                                                           : GANTRY_OK;
 }
@@ -312,7 +311,7 @@ static bool is_wish_exact(const gantry__wish_t *wish) {
 
 static void note_missing_device(const gantry__place_request_t *request, gantry__plan_t *plan) {
     for (size_t i = 0; i < request->devices->logical_count; ++i) {
-        /* it exists; its refusal is on record */
+        /* the device exists, and its refusal is recorded */
         if (is_asked(request, request->devices->logical[i])) return;
     }
     const gantry__device_name_t *name = &request->wish->reference.name;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The placer: from an op, its types and a wish to a device, a kernel and a reason. A pure function
- * of what it is given.
+/* The placer: maps an op, its types and a requested device to a device, a kernel and a reason. A
+ * pure function of its arguments.
  *
- * "Supported" is a look-up in the device's kernel registry, the same that dispatch uses.
+ * "Supported" is a look-up in the device's kernel registry, the one that dispatch uses.
  * Thread-safe. */
 #ifndef GANTRY_PLACE_PLACER_H
 #define GANTRY_PLACE_PLACER_H
@@ -15,17 +15,16 @@
 #include "kernel/kernel_registry.h"
 #include "op/op_def.h"
 
-/* Kernels of one device a plan keeps, best first; more for one op and its types are not looked
- * at. */
+/* The most kernels of a device that a plan keeps, best first; further ones are not tried. */
 #define GANTRY__MAX_CANDIDATES 8
 
 struct gantry__device_table_t;
 
-/* A device a user asked for: parsed once, shared by all scopes that ask for it. */
+/* A requested device: parsed once, shared by all scopes that request it. */
 typedef struct gantry__wish_t {
     gantry__device_reference_t reference;
     char text[GANTRY__DEVICE_NAME_BYTES]; /* canonical, for messages and records */
-    bool is_empty;                        /* asks for nothing */
+    bool is_empty;                        /* requests nothing */
 } gantry__wish_t;
 
 typedef struct gantry__place_request_t {
@@ -35,22 +34,23 @@ typedef struct gantry__place_request_t {
     const gantry_attr_t *attrs;
     const gantry__wish_t *wish;            /* NULL: none */
     const gantry_logical_device_t *pinned; /* a variable's device, or NULL */
-    /* the op's device, which had no memory for it: place it on a CPU; or NULL */
+    /* the op's device, which had no memory for it: place the op on a CPU; or NULL */
     const gantry_logical_device_t *exhausted;
-    /* shapes, for kernels that look at them; NULL: not asked */
+    /* shapes, for kernels that check them; NULL: kernels are not asked */
     const gantry_op_call_t *call;
     bool soft;
-    bool require;          /* nothing but what was asked, or a GPU */
+    bool require;          /* only the requested device, or a GPU */
     bool integer_variable; /* an integer variable other than int64: CPU only */
 } gantry__place_request_t;
 
-/* What is decided, and why. */
+/* The decision and its reasons. */
 typedef struct gantry__plan_t {
     const gantry__op_def_t *op;
     gantry_dtype_t dtype; /* of the first type attribute */
     const gantry__wish_t *wish;
-    gantry_logical_device_t *device;             /* NULL: refused */
-    const struct gantry_physical_device_t *view; /* that served it: the kernels are this one's */
+    gantry_logical_device_t *device; /* NULL: refused */
+    /* the view that served it, whose kernels these are */
+    const struct gantry_physical_device_t *view;
     const gantry__kernel_entry_t *kernels[GANTRY__MAX_CANDIDATES]; /* of that device, best first */
     uint32_t kernel_count;
     /* for each kernel; bit i: definition i of the op's inputs lives on the host */
@@ -58,14 +58,14 @@ typedef struct gantry__plan_t {
     gantry_placement_reason_t reason;
     uint32_t refusal_count;
     struct {
-        const gantry_logical_device_t *device; /* NULL: the device asked for does not exist */
+        const gantry_logical_device_t *device; /* NULL: the requested device does not exist */
         gantry_refusal_t why;
-        gantry_dtype_t lacking; /* of DEVICE_LACKS_TYPE: which */
+        gantry_dtype_t lacking; /* for DEVICE_LACKS_TYPE: the type */
     } refusals[GANTRY_MAX_REFUSALS];
 } gantry__plan_t;
 
-/* Fills *out_plan. When no device is left: TensorFlow's texts, InvalidArgument or NotFound, and
- * a plan that keeps the refusals. */
+/* Fills *out_plan. If no device remains: TensorFlow's texts, InvalidArgument or NotFound, and a
+ * plan that keeps the refusals. */
 gantry_status_t gantry__place(const gantry__place_request_t *request, gantry__plan_t *out_plan);
 
 #endif

@@ -23,7 +23,7 @@ void gantry__plan_cache_deinit(gantry__plan_cache_t *cache) {
     gantry__mutex_deinit(&cache->lock);
 }
 
-/* A few multiplications: this is on the path of every op. */
+/* A few multiplications: every op computes it. */
 static size_t bucket_of(const gantry__plan_key_t *key) {
     uint64_t mix = (uint64_t)(uintptr_t)key->op * UINT64_C(0x9e3779b97f4a7c15);
     mix ^= key->types * UINT64_C(0xc2b2ae3d27d4eb4f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans kept by (op, types, wish, pinned device, settings), so that the eager path places an op by
- * one look-up. Counts each plan's use.
+/* Plans kept by (op, types, request, pinned device, settings), so that the eager path places an op
+ * by one look-up. Counts each plan's use.
  *
  * Insert-only until clear; a plan's address is stable. Owner: the runtime. Thread-safe; finding
  * takes no lock. */
@@ -16,10 +16,10 @@
 typedef struct gantry__plan_key_t {
     const gantry__op_def_t *op;
     const gantry__wish_t *wish;
-    const gantry_logical_device_t *pinned; /* or the exhausted one: settings tell */
+    const gantry_logical_device_t *pinned; /* or the exhausted one: settings says which */
     uint64_t types;                        /* 8 bits for each type attribute */
     uint32_t settings;                     /* soft, require, ... */
-    uint32_t variant; /* tells plans apart that looked at shapes; 0 for others */
+    uint32_t variant; /* distinguishes plans that depend on shapes; 0 for others */
 } gantry__plan_key_t;
 
 typedef struct gantry__kept_plan_t {
@@ -45,7 +45,7 @@ bool gantry__plan_cache_warns(gantry__plan_cache_t *cache, gantry__kept_plan_t *
 /* NULL when there is none. */
 gantry__kept_plan_t *gantry__plan_cache_find(gantry__plan_cache_t *cache,
                                              const gantry__plan_key_t *key);
-/* The kept plan of the key: this one, or the one another thread added first. */
+/* The kept plan of the key: this one, or the one that another thread added first. */
 gantry_status_t gantry__plan_cache_add(gantry__plan_cache_t *cache, const gantry__plan_key_t *key,
                                        const gantry__plan_t *plan, gantry__kept_plan_t **out_kept);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the C functions of ops are made of: attributes, small inputs that live on the host, and the
- * call itself.
+/* Building blocks of the C functions of ops: attributes, small inputs on the host, and the call
+ * itself.
  *
- * Each returns NULL after a failure, which the scope keeps; with a NULL scope, too. The scope
+ * Each returns NULL after a failure, which the scope keeps; also for a NULL scope. The scope
  * belongs to the calling thread. */
 #ifndef GANTRY_RUN_CALL_OP_H
 #define GANTRY_RUN_CALL_OP_H
@@ -11,7 +11,7 @@
 
 #include "run/eager.h"
 
-/* An attribute by its kind; it points to what it is given. */
+/* An attribute by its kind; it points to its argument. */
 static inline gantry_attr_value_t gantry__attr_int(const char *name, int64_t value) {
     return (gantry_attr_value_t){.name = name, .kind = GANTRY_ATTR_INT, .i = value};
 }
@@ -39,10 +39,10 @@ static inline gantry_attr_value_t gantry__attr_ints(const char *name, const int6
 }
 
 /* Inputs that describe a call (axes, shapes, seeds) live on the host, whatever device the scope
- * asks for; they are nobody's but the call's. */
+ * requests. Only the call owns them. */
 typedef struct gantry__extras_t {
     gantry_tensor_t *tensors[8];
-    uint32_t count; /* at first 0 */
+    uint32_t count; /* 0 at first */
 } gantry__extras_t;
 
 const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t *scope,
@@ -55,17 +55,17 @@ const gantry_tensor_t *gantry__add_host_i32(gantry__extras_t *extras, gantry_sco
                                             int32_t value);
 const gantry_tensor_t *gantry__add_host_i64(gantry__extras_t *extras, gantry_scope_t *scope,
                                             int64_t value);
-/* int64 where `like` (may be NULL) is, else int32: for a number whose type the op takes from
- * another input. */
+/* int64 if `like` (may be NULL) is, else int32: for a number whose type the op takes from another
+ * input. */
 const gantry_tensor_t *gantry__add_host_int_like(gantry__extras_t *extras, gantry_scope_t *scope,
                                                  const gantry_tensor_t *like, int32_t value);
-/* The axes of a reduction: those of options, or all that x has. */
+/* The axes of a reduction: those of options, or all axes of x. */
 const gantry_tensor_t *gantry__add_host_axes(gantry__extras_t *extras, gantry_scope_t *scope,
                                              const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options);
 
-/* An op's options as this library has them, the defaults where none are given. False after an
- * InvalidArgument, which the scope keeps. first_bytes: what a struct_size of 0 stands for. what:
+/* Reads an op's options into this library's struct, with defaults where none are given. False after
+ * an InvalidArgument, which the scope keeps. first_bytes: the meaning of a struct_size of 0. what:
  * the struct's name. */
 bool gantry__take_options(gantry_scope_t *scope, const void *given, size_t first_bytes, void *out,
                           size_t out_bytes, const char *what);
@@ -74,16 +74,16 @@ bool gantry__take_options(gantry_scope_t *scope, const void *given, size_t first
     gantry__take_options(scope, given, offsetof(type, last) + sizeof((out)->last), out, \
                          sizeof *(out), #type)
 
-/* False after an InvalidArgument, which the scope keeps: a list of count things is NULL. what:
+/* False after an InvalidArgument, which the scope keeps: a list with count entries is NULL. what:
  * "gantry_concat: values". */
 bool gantry__is_given(gantry_scope_t *scope, const void *list, size_t count, const char *what);
-/* int64 [rank of x] or, with several for each dimension, [rank, each]. The list may be NULL for
- * a scalar or no x, which the op refuses. */
+/* int64 [rank of x] or, with several entries per dimension, [rank, each]. The list may be NULL for
+ * a scalar, or without x, which the op refuses. */
 const gantry_tensor_t *gantry__add_host_of_rank(gantry__extras_t *extras, gantry_scope_t *scope,
                                                 const gantry_tensor_t *x, const int64_t *list,
                                                 int64_t each, const char *what);
 
-/* Runs an op of one output, then lets go of the extras (may be NULL). */
+/* Runs an op of one output, then releases the extras (may be NULL). */
 const gantry_tensor_t *gantry__call_op(gantry_scope_t *scope, gantry__op_id_t id,
                                        const gantry_tensor_t *const *inputs, size_t input_count,
                                        const gantry_attr_value_t *attrs, size_t attr_count,

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Dispatch of one op, in this order: the key of its plan, the look-up or a new plan, the record
+ * with log line and warning, ops that the core runs itself, and the policy for inputs on other
+ * devices. */
 #include "run/dispatch.h"
 
 #include <string.h>
@@ -36,7 +39,7 @@ static gantry__plan_key_t dispatch_key_of(const gantry__place_request_t *request
                    (uint32_t)request->integer_variable << 2 |
                    (uint32_t)(request->call != NULL) << 3 |
                    (uint32_t)(request->exhausted != NULL) << 4;
-    /* what was planned before a card was lost may lie on it */
+    /* an earlier plan may use a card that is lost since */
     key.settings |= (uint32_t)atomic_load_explicit(&request->devices->losses, memory_order_acquire)
                     << 16;
     return key;
@@ -54,17 +57,17 @@ gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime,
                                       const gantry__place_request_t *request,
                                       gantry__kept_plan_t **out_kept) {
     gantry__plan_key_t key = dispatch_key_of(request);
-    /* A plan that looked at shapes holds for these shapes only: it is made each time, and kept
+    /* A plan that depends on shapes holds for these shapes only: it is made for each call, and kept
      * once for its records. */
     *out_kept = request->call ? NULL : gantry__plan_cache_find(&runtime->plans, &key);
     if (*out_kept && (*out_kept)->plan.device) return GANTRY_OK;
     gantry__plan_t plan;
     gantry_status_t status = gantry__place(request, &plan);
-    if (*out_kept) return status; /* refused before, and again, with a fresh message */
+    if (*out_kept) return status; /* refused before; now refused again, with a fresh message */
     if (request->call) key.variant = variant_of(&plan);
     gantry_status_t added = gantry__plan_cache_add(&runtime->plans, &key, &plan, out_kept);
     if (status == GANTRY_OK || added == GANTRY_OK) return status == GANTRY_OK ? added : status;
-    /* refused, not kept for want of memory: the refusal's message again */
+    /* refused, and not kept because memory was out: the same message again */
     return gantry__place(request, &plan);
 }
 

@@ -6,7 +6,7 @@
 #include "op/op_def.h"
 #include "run/scope_state.h"
 
-/* The plan for an op under a wish; call carries shapes for kernels that look at them. After a
+/* The plan for an op under a request; call has the shapes, for kernels that check them. After a
  * failure *out_kept is the refused plan or NULL. */
 gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime,
                                       const gantry__place_request_t *request,
@@ -19,19 +19,20 @@ gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime,
                                                  const gantry__wish_t *wish,
                                                  const gantry_logical_device_t *pinned);
 
-/* Record, count, callback, log line, warning of an op of this scope; returns the op's sequence
- * number. */
+/* Makes record, count, callback, log line and warning of an op of this scope; returns the op's
+ * sequence number. */
 uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t *kept,
                                const char *log_name, uint64_t bytes_copied);
 
-/* Chooses where an op that the core runs itself (Const, variables) lives; notes and logs it
+/* Chooses the device of an op that the core runs itself (Const, variables); records and logs it
  * under log_name. */
 gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,
                                       const char *log_name, gantry_dtype_t dtype,
                                       bool integer_variable, const gantry_logical_device_t *pinned,
                                       gantry_logical_device_t **out_device);
 
-/* The device policy on input `index` of op that lies on another device than it runs on. */
+/* Applies the device policy to input `index` of op, which lies on another device than the op runs
+ * on. */
 gantry_status_t gantry__dispatch_check_policy(gantry_runtime_t *runtime, const gantry__op_def_t *op,
                                               uint32_t index, const gantry_tensor_t *input,
                                               const gantry_logical_device_t *device);

@@ -12,11 +12,11 @@
  *   publish   results carry the point they are ready at and the faults they depend on; the record
  *             is written
  *
- * A profile's frame, when there is one, is told of each step (run/profile.h).
- * Where the result is its input's memory (another shape of it, an aligned piece), or known by now,
- * nothing is gathered, allocated or computed. A composed op is inferred here, and then runs its
- * parts, each of which comes this way (src/compose). Everything lives on the stack until
- * publish; a failure at any step releases what was made and is kept by the scope. */
+ * If a profile is recorded, its frame is switched at each step (run/profile.h). If the result is
+ * its input's memory (another shape of it, an aligned piece), or is known by now, nothing is
+ * gathered, allocated or computed. A composed op is inferred here and then runs its parts, each of
+ * which comes this way (src/compose). Everything lives on the stack until publish. A failure at any
+ * step releases the intermediate objects, and the scope keeps it. */
 #include "run/eager.h"
 
 #include <stdio.h>
@@ -29,13 +29,13 @@
 #include "run/dispatch.h"
 #include "run/eager_state.h"
 
-#define PIECE_ALIGNMENT 64 /* bytes: a line of a processor's cache */
+#define PIECE_ALIGNMENT 64 /* bytes: a cache line of a processor */
 
-/* Calls with no more of them have a small frame. */
+/* Calls with at most this many inputs have a small frame. */
 #define FEW_INPUTS 8
 #define FEW_OUTPUTS 6
 
-/* Counters only: the arrays are filled as far as they are used. */
+/* Sets the counters only: the arrays are filled as far as they are used. */
 static void eager_begin(gantry__eager_t *eager) {
     eager->kept = NULL;
     eager->device = NULL;
@@ -76,7 +76,7 @@ static gantry_status_t check_inputs(gantry__eager_t *eager) {
     return GANTRY_OK;
 }
 
-/* The elements of an input on the host; waits when it lies on a device. */
+/* The elements of an input on the host; waits if it lies on a device. */
 static const void *host_value(void *caller, uint32_t i) {
     gantry__eager_t *eager = caller;
     const gantry_tensor_t *input = eager->inputs[i];
@@ -130,7 +130,7 @@ static void fill_arg(gantry_arg_t *arg, gantry_dtype_t dtype, const gantry_shape
     arg->data = NULL;
 }
 
-/* What a kernel's supports() may look at. */
+/* Describes the call for a kernel's supports(). */
 static void describe_call(gantry__eager_t *eager) {
     gantry_op_call_t *abi = &eager->call.abi;
     abi->input_count = eager->input_count;
@@ -155,7 +155,7 @@ static void describe_call(gantry__eager_t *eager) {
         eager->attr_args[i] = &eager->infer.attrs[i];
 }
 
-/* The first kernel of the plan that takes these shapes; false when all decline. */
+/* Chooses the first kernel of the plan that takes these shapes; false if all decline. */
 static bool choose_kernel(gantry__eager_t *eager) {
     const gantry__plan_t *plan = &eager->kept->plan;
     for (eager->choice = 0; eager->choice < plan->kernel_count; ++eager->choice) {
@@ -166,9 +166,9 @@ static bool choose_kernel(gantry__eager_t *eager) {
     return false;
 }
 
-/* Plans without a look at shapes first, since such a plan is kept. When all kernels of its device
- * decline, places again with the shapes; a device that was not open could not be asked then, so
- * this may go round once more for each device. */
+/* Plans without the shapes first, since such a plan is kept. If all kernels of its device decline,
+ * places the op again with the shapes. A device that was not open could not be asked then, so this
+ * may repeat once for each device. */
 static gantry_status_t plan(gantry__eager_t *eager) {
     gantry__place_request_t request = gantry__dispatch_request(
         eager->runtime, eager->op, eager->infer.attrs, eager->scope->wish, eager->pinned);
@@ -178,8 +178,8 @@ static gantry_status_t plan(gantry__eager_t *eager) {
         eager->device = eager->kept->plan.device;
         bool was_open = atomic_load_explicit(&eager->device->is_open, memory_order_acquire);
         GANTRY__TRY(gantry__logical_device_open(eager->device));
-        /* the opening may have given the card to its other view, whose kernels are others; from
-         * now on it stays */
+        /* opening may have given the card to its other view, which has other kernels; from now on
+         * the view stays */
         if (eager->kept->plan.view != gantry__logical_view(eager->device)) continue;
         gantry__call_init(&eager->call, eager->device, NULL, 0);
         if (choose_kernel(eager)) break;
@@ -230,7 +230,7 @@ static gantry_status_t bring_input(gantry__eager_t *eager, uint32_t i, bool ends
     return GANTRY_OK;
 }
 
-/* Which definition flat input i belongs to. */
+/* The definition that flat input i belongs to. */
 static uint32_t definition_of(const gantry__eager_t *eager, uint32_t i) {
     const gantry__op_def_t *op = eager->op;
     if (op->input_count == eager->input_count) return i;
@@ -259,8 +259,8 @@ static gantry_status_t gather(gantry__eager_t *eager) {
     return GANTRY_OK;
 }
 
-/* An input that ends with this op, whose memory nobody else can reach and which output 0 fits;
- * NULL: none. */
+/* An input that ends with this op, whose memory no other object can reach, and into which output 0
+ * fits; NULL: none. */
 static const gantry_tensor_t *find_donor(const gantry__eager_t *eager) {
     if (eager->scope->donated_count == 0 ||
         !(eager->call.abi.kernel->flags & GANTRY_KERNEL_IN_PLACE))
@@ -278,7 +278,7 @@ static const gantry_tensor_t *find_donor(const gantry__eager_t *eager) {
     return NULL;
 }
 
-/* Output 0 in the donor's memory, behind what other streams still do with it. */
+/* Puts output 0 into the donor's memory, after pending uses by other streams. */
 static gantry_status_t eager_take_over(gantry__eager_t *eager, const gantry_tensor_t *donor) {
     GANTRY__TRY(gantry__tensor_reuse(donor, eager->infer.out_dtypes[0], &eager->infer.out_shapes[0],
                                      &eager->made[0]));
@@ -329,7 +329,7 @@ static gantry_status_t check_made_shape(const gantry__eager_t *eager, uint32_t i
                         eager->op->name, index, from_kernel, from_op);
 }
 
-/* For the service allocate_output. */
+/* Implements the service allocate_output. */
 static int32_t eager_make_output(gantry__call_t *call, uint32_t index, int32_t rank,
                                  const int64_t *dims) {
     gantry__eager_t *eager = call->caller;
@@ -373,7 +373,7 @@ static gantry_status_t inherit_faults(gantry__eager_t *eager, gantry__fault_t *f
     return GANTRY_OK;
 }
 
-/* For words that tell of a bad value. */
+/* Keeps the inputs whose bad value the text of a fault names. */
 static void keep_values(const gantry__eager_t *eager, gantry__fault_t *fault) {
     const gantry_fault_words_t *words = &fault->words;
     if (!words->value_text || words->value_input < 0 ||
@@ -391,7 +391,7 @@ static void mark_uses(gantry__eager_t *eager, gantry__point_t point) {
             gantry__buffer_mark_use(eager->used[i]->buffer, GANTRY_STREAM_COMPUTE, point.count);
     }
     for (uint32_t i = 0; i < eager->made_count; ++i) {
-        if (!eager->made[i]) continue; /* the kernel failed before it made it */
+        if (!eager->made[i]) continue; /* the kernel failed before it made this output */
         if (eager->made[i]->buffer)
             gantry__buffer_mark_use(eager->made[i]->buffer, GANTRY_STREAM_COMPUTE, point.count);
         eager->made[i]->ready = point;
@@ -405,6 +405,40 @@ static bool has_work(const gantry__eager_t *eager) {
     return false;
 }
 
+static gantry_status_t call_kernel(gantry__eager_t *eager, const gantry__profile_frame_t *frame) {
+    return frame ? gantry__eager_call_recorded(eager) : gantry__eager_call(eager);
+}
+
+/* The next kernel of the plan that takes the call, when the one that failed declines it by now.
+ * What that one submitted lies before it on the same stream. */
+static bool eager_hand_over(gantry__eager_t *eager) {
+    const gantry__plan_t *plan = &eager->kept->plan;
+    const gantry_kernel_def_t *failed = eager->call.abi.kernel;
+    const uint64_t host_inputs = plan->host_inputs[eager->choice];
+    if (eager->in_place || eager->call.fault || !failed->supports ||
+        failed->supports(&eager->call.abi))
+        return false;
+    while (++eager->choice < plan->kernel_count) {
+        const gantry_kernel_def_t *def = plan->kernels[eager->choice]->def;
+        eager->call.abi.kernel = def;
+        if (plan->host_inputs[eager->choice] == host_inputs &&
+            (!def->supports || def->supports(&eager->call.abi)))
+            return true;
+    }
+    return false;
+}
+
+static GANTRY__COLD gantry_status_t call_others(gantry__eager_t *eager,
+                                                const gantry__profile_frame_t *frame,
+                                                gantry_status_t status) {
+    const uint32_t before = gantry__failures() - 1; /* the one that led here goes, too */
+    while (status != GANTRY_OK && eager_hand_over(eager)) {
+        status = call_kernel(eager, frame);
+        if (status == GANTRY_OK) gantry__forget_since(before);
+    }
+    return status;
+}
+
 static gantry_status_t eager_compute(gantry__eager_t *eager, const gantry__profile_frame_t *frame) {
     gantry__stream_t *stream = &eager->device->streams[GANTRY_STREAM_COMPUTE];
     if (frame) gantry__eager_settle_points(eager);
@@ -413,7 +447,8 @@ static gantry_status_t eager_compute(gantry__eager_t *eager, const gantry__profi
     if (!has_work(eager)) return inherit_faults(eager, NULL);
     eager->call.make_output = eager_make_output;
     eager->call.caller = eager;
-    gantry_status_t status = frame ? gantry__eager_call_recorded(eager) : gantry__eager_call(eager);
+    gantry_status_t status = call_kernel(eager, frame);
+    if (status != GANTRY_OK) status = call_others(eager, frame, status);
     if (eager->call.fault) keep_values(eager, eager->call.fault);
     gantry__point_t point;
     gantry__fault_t *fault = gantry__call_finish(&eager->call, &point);
@@ -426,8 +461,8 @@ static gantry_status_t eager_compute(gantry__eager_t *eager, const gantry__profi
     return status;
 }
 
-/* Whether the result is a piece of an input on this device, aligned as kernels expect it, and
- * too large to be copied into the tensor's object. */
+/* Whether the result is a piece of an input on this device, aligned as kernels expect it, and too
+ * large for the tensor's object. */
 static bool is_piece(const gantry__eager_t *eager) {
     if (eager->infer.piece_first < 0) return false;
     const gantry_tensor_t *input = eager->inputs[0];
@@ -449,7 +484,7 @@ static gantry_status_t make_piece(gantry__eager_t *eager) {
     return gantry__tensor_inherit_faults(eager->made[0], input);
 }
 
-/* A result that the inputs' elements have no part in. */
+/* Makes a result that does not depend on the inputs' elements. */
 static gantry_status_t make_known(gantry__eager_t *eager) {
     const unsigned char value = (unsigned char)eager->infer.known_bool;
     GANTRY__TRY(gantry__tensor_from_host(eager->runtime, eager->device, GANTRY_BOOL,
@@ -517,8 +552,8 @@ static gantry_status_t eager_run(gantry__eager_t *eager) {
     return status;
 }
 
-/* The ladder's last rung, when the user allowed it: the op is tried once more on a CPU. The
- * device's own message stays, the CPU's behind it. */
+/* The ladder's last rung, if the user allows it: tries the op once more on a CPU. The device's own
+ * message stays, with the CPU's behind it. */
 static GANTRY__COLD gantry_status_t run_on_cpu(gantry__eager_t *eager) {
     char first[GANTRY__MESSAGE_BYTES];
     (void)snprintf(first, sizeof first, "%s", gantry__message());
@@ -552,8 +587,8 @@ static gantry_status_t run_to_end(gantry__eager_t *eager, size_t *output_count) 
     return status;
 }
 
-/* A frame with arrays for so many inputs and outputs: some 150 bytes each, which lists of 64 do
- * not cost the other calls. */
+/* A frame with arrays for this many inputs and outputs: some 150 bytes each. Calls without lists of
+ * 64 do not pay for them. */
 #define GIVE_ROOM(inlining, name, INPUTS, OUTPUTS)                                       \
     static inlining gantry_status_t name(gantry__eager_t *eager, size_t *output_count) { \
         const gantry_shape_t *shapes[INPUTS];                                            \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a profile is told of an op on its way. */
+/* Entries of a profile for an op on the eager path. */
 #include "device/logical_device.h"
 #include "run/eager_state.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An op on its way (run/eager.c): what its steps hand to each other.
+/* State of an op on the eager path (run/eager.c), which its steps share.
  *
  * Lives on the stack of the calling thread, to which it belongs. */
 #ifndef GANTRY_RUN_EAGER_STATE_H
@@ -30,13 +30,13 @@ typedef struct gantry__eager_t {
     gantry__profile_frame_t *frame; /* NULL: nothing is recorded */
     gantry__kept_plan_t *kept;
     gantry_logical_device_t *device;
-    const gantry_logical_device_t *exhausted; /* where memory ran out before, or NULL */
+    const gantry_logical_device_t *exhausted; /* the device where memory ran out before, or NULL */
     uint32_t choice;                          /* of the plan's kernels */
-    /* output 0 is the memory of an input that ends here */
+    /* output 0 takes the memory of an input that ends here */
     bool in_place;
-    bool has_faults; /* an input, that may still turn out to be wrong */
+    bool has_faults; /* an input whose work may still fail */
     uint64_t bytes_copied;
-    gantry_status_t host_status; /* why host_value gave NULL */
+    gantry_status_t host_status; /* the reason when host_value returns NULL */
     uint32_t copy_count;         /* of copies */
     uint32_t owned_count;        /* of owned */
     uint32_t made_count;         /* of made */
@@ -46,13 +46,14 @@ typedef struct gantry__eager_t {
     const gantry_attr_t *attr_args[GANTRY__MAX_ATTRS];
     /* arrays of the frame that runs the call, as those that infer points to: GIVE_ROOM in
      * eager.c */
-    gantry_tensor_t **copies;     /* inputs brought to the device */
-    gantry__owned_t *owned;       /* host copies of device tensors */
-    const gantry_tensor_t **used; /* what the kernel reads on the device; NULL for host inputs */
+    gantry_tensor_t **copies; /* inputs brought to the device */
+    gantry__owned_t *owned;   /* host copies of device tensors */
+    /* inputs that the kernel reads on the device; NULL for host inputs */
+    const gantry_tensor_t **used;
     gantry__point_t *points;
     gantry_arg_t *args; /* of inputs */
     const gantry_arg_t **input_args;
-    gantry_tensor_t **made; /* NULL: left to the kernel */
+    gantry_tensor_t **made; /* NULL: the kernel makes it */
     gantry_arg_t *results;  /* of outputs */
     gantry_arg_t **output_args;
 } gantry__eager_t;
@@ -63,16 +64,17 @@ static inline gantry_status_t gantry__eager_call(gantry__eager_t *eager) {
 
 /* ---- for a call whose frame is recorded ---- */
 
-/* In a profile that times kernels: what is waited for is over before the kernel begins, whatever
- * came of it. Where the device works on alone, what follows is submission, the order of the
- * streams included. */
+/* In a profile that times kernels: waits for the inputs before the kernel begins, ignoring
+ * failures. On an asynchronous device the rest of the step is submission, including the order of
+ * streams. */
 GANTRY__RECORDING void gantry__eager_settle_points(const gantry__eager_t *eager);
-/* The kernel, its launches and the bytes it was given. */
+/* Calls the kernel, and records its launches and the bytes of its arguments. */
 GANTRY__RECORDING gantry_status_t gantry__eager_call_recorded(gantry__eager_t *eager);
-/* As for the points: the kernel is over before the op goes on. A failure stays with the point. */
+/* In a profile that times kernels: waits for the kernel before the op continues. A failure stays
+ * with the point. */
 GANTRY__RECORDING void gantry__eager_settle_kernel(const gantry__eager_t *eager,
                                                    gantry__point_t point);
-/* In a row of its own, or of the composed op that the program called. */
+/* Adds the frame to its own row, or to the row of the composed op that the program called. */
 GANTRY__RECORDING void gantry__eager_keep_profile(const gantry__eager_t *eager);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MT19937 (Matsumoto and Nishimura: Mersenne Twister; TOMACS 8, 1998), 624 words w that go on by
+/* MT19937 (Matsumoto and Nishimura: Mersenne Twister; TOMACS 8, 1998), 624 words w with the
+ * recurrence
  *
  *     w[i] = w[i + 397] ^ twist(upper bit of w[i], lower 31 bits of w[i + 1])
  *
- * and are tempered on their way out. Python seeds it from an integer's magnitude, as a list of
- * 32-bit words, lowest first, by the generator's own init_by_array; randint throws away what is
- * beyond the range and draws again. */
+ * which are tempered on output. Python seeds it with an integer's magnitude, as a list of 32-bit
+ * words, lowest first, by the generator's own init_by_array; randint rejects values beyond the
+ * range and draws again. */
 #include "run/op_seeds.h"
 
 enum { WORDS = GANTRY__MERSENNE_WORDS, MIDDLE = 397 };
@@ -16,7 +17,7 @@ static void op_seeds_start(uint32_t *w, uint32_t seed) {
         w[i] = UINT32_C(1812433253) * (w[i - 1] ^ w[i - 1] >> 30) + i;
 }
 
-/* Mixes word i with the one before; the last word stands before the first. */
+/* Mixes word i with the one before it; the last word precedes the first. */
 static uint32_t op_seeds_step(uint32_t *w, uint32_t i, uint32_t factor) {
     if (i == 0) {
         w[0] = w[WORDS - 1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The seeds that random ops get when a global seed is set and they name none: the numbers that
- * TensorFlow's eager mode takes from Python's random.Random(seed).randint(0, 2^31 - 1), so that
- * both draw the same.
+/* The seeds of random ops that have none while a global seed is set: the numbers that TensorFlow's
+ * eager mode takes from Python's random.Random(seed).randint(0, 2^31 - 1), so that both draw the
+ * same values.
  *
  * A plain value; threads: externally synchronised. */
 #ifndef GANTRY_RUN_OP_SEEDS_H
@@ -13,7 +13,7 @@
 
 typedef struct gantry__op_seeds_t {
     uint32_t words[GANTRY__MERSENNE_WORDS];
-    uint32_t next; /* the first word that is not used yet */
+    uint32_t next; /* the first unused word */
 } gantry__op_seeds_t;
 
 void gantry__op_seeds_init(gantry__op_seeds_t *seeds, int64_t seed);

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of a profile, in this order: init and restart, adding a closed frame to its row, the
+ * row as programs see it, and snapshots.
+ *
+ * Rows are linked in the order of first use, and per subject: a look-up walks the few rows of one
+ * op. */
 #include "device/logical_device.h"
 #include "run/profile.h"
 

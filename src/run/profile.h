@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The record of where the time goes: rows of (op, called op, device), to which closed frames are
- * added.
+/* The recorded profile: rows of (op, called op, device), to which closed frames are added.
  *
- * Owner: the runtime. Rows are added on first use, and only a start takes them away. Thread-safe:
- * one lock, taken once for each call that is recorded and never while anything works. */
+ * Owner: the runtime. Rows are added on first use, and only a start removes them. Thread-safe: one
+ * lock, taken once per recorded call, never while work runs. */
 #ifndef GANTRY_RUN_PROFILE_H
 #define GANTRY_RUN_PROFILE_H
 
@@ -14,13 +13,13 @@
 #include "device/device_table.h"
 #include "op/op_def.h"
 
-/* What a row is of: an op, or one of the calls that are no ops. */
+/* The subject of a row: an op, or one of the calls that are no ops. */
 enum {
     GANTRY__PROFILE_READ = GANTRY__OP_COUNT,
     GANTRY__PROFILE_WAITED,
     GANTRY__PROFILE_SYNCHRONIZE,
     GANTRY__PROFILE_SCOPE,
-    GANTRY__PROFILE_OTHERS, /* rows for which there was no memory */
+    GANTRY__PROFILE_OTHERS, /* rows that could not be allocated */
     GANTRY__PROFILE_SUBJECTS,
     GANTRY__PROFILE_NONE = GANTRY__PROFILE_SUBJECTS
 };
@@ -53,7 +52,7 @@ typedef struct gantry__profile_t {
 gantry_status_t gantry__profile_init(gantry__profile_t *profile, const gantry__heap_t *heap);
 void gantry__profile_deinit(gantry__profile_t *profile);
 
-/* Forgets what there is. */
+/* Clears the profile. */
 void gantry__profile_restart(gantry__profile_t *profile, gantry_profile_mode_t mode);
 void gantry__profile_end(gantry__profile_t *profile);
 
@@ -89,7 +88,8 @@ static inline bool gantry__profile_is_on(const gantry__device_table_t *devices) 
     return atomic_load_explicit(&devices->profiling, memory_order_relaxed) != 0;
 }
 
-/* A frame in the caller's room, opened when something is recorded; else NULL, for one branch. */
+/* Opens a frame in the caller's memory if a profile is recorded; else returns NULL, for one
+ * branch. */
 static inline gantry__profile_frame_t *gantry__profile_begin_call(
     const gantry__device_table_t *devices, gantry__profile_frame_t *room) {
     if (!gantry__profile_is_on(devices)) return NULL;
@@ -115,9 +115,9 @@ static inline void gantry__recorded_end(gantry__recorded_t *recorded) {
     if (recorded->frame) gantry__recorded_keep(recorded);
 }
 
-/* GANTRY__RECORD(recorded, runtime, GANTRY__PROFILE_READ, device); at the top of a call: its time
- * goes to that row, until the block ends, in whatever way. While nothing is recorded it costs a
- * look at the flag. The runtime outlives the block. */
+/* GANTRY__RECORD(recorded, runtime, GANTRY__PROFILE_READ, device); at the top of a call charges its
+ * time to that row, until the block ends in any way. While nothing is recorded it costs one check
+ * of the flag. The runtime outlives the block. */
 #define GANTRY__RECORD(recorded, runtime, subject, device)                                         \
     __attribute__((cleanup(gantry__recorded_end))) gantry__recorded_t recorded;                    \
     recorded.frame = gantry__profile_is_on(&(runtime)->devices)                                    \

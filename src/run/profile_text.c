@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A profile for people: a line for each op, the longest first, the parts of a composed op below it.
  *
- * The line of a composed op is the sum of its parts and of what it does itself, so lines that
- * stand out to the left add up to the last one. */
+ * The line of a composed op is the sum of its parts and of its own work, so that the outdented
+ * lines add up to the last one. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "run/profile.h"
 
-/* Where a row stands in the table. */
+/* The position of a row in the table. */
 typedef struct place_t {
     uint64_t group_ns; /* of the op that the program called */
     size_t head;       /* its row */
@@ -24,8 +24,7 @@ static bool is_part_of(const gantry_profile_row_t *row, const gantry_profile_row
            strcmp(row->part_of, head->op) == 0;
 }
 
-/* The row of the op that the program called; a part whose op has not ended yet stands for
- * itself. */
+/* The row of the op that the program called; a part whose op has not ended yet is its own head. */
 static size_t head_of(const gantry__profile_snapshot_t *snapshot, size_t index) {
     if (!*snapshot->rows[index].part_of) return index;
     for (size_t i = 0; i < snapshot->count; ++i) {
@@ -136,7 +135,7 @@ static void add_row(gantry_profile_row_t *sum, const gantry_profile_row_t *row) 
     sum->wait_ns += row->wait_ns;
 }
 
-/* The line of a called op, and those of its parts behind it; returns how many rows it was. */
+/* Writes the line of a called op, and those of its parts behind it; returns the number of rows. */
 static size_t write_group(const place_t *places, size_t left, uint64_t all_ns,
                           gantry__text_t *out) {
     size_t count = 1;

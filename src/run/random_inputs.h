@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Draws by key and counter for those who keep a place in a stream: ops with a state, generators.
+/* Draws by key and counter for objects with a position in a stream: ops with a state, generators.
  *
  * The scope belongs to the calling thread. */
 #ifndef GANTRY_RUN_RANDOM_INPUTS_H
@@ -9,7 +9,7 @@
 #include "run/random_state.h"
 
 /* Runs an op whose inputs are the first `before` of `inputs`, then key, counter and alg of the
- * place, then the other inputs; at most 4 are given. attr may be NULL. NULL after a failure,
+ * position, then the other inputs; at most 4 are given. attr may be NULL. NULL after a failure,
  * which the scope keeps. */
 const gantry_tensor_t *gantry__draw_from(gantry_scope_t *scope, gantry__op_id_t id,
                                          const gantry__philox_t *place,

@@ -8,7 +8,7 @@
 #include "op/op_infer.h"
 
 #define MOST_SEED INT64_C(0x7fffffff)
-/* beside an op's own seed where no global one is set: TensorFlow's */
+/* used beside an op's own seed when there is no global one: TensorFlow's */
 #define SEED_WITHOUT_GLOBAL INT64_C(87654321)
 
 typedef struct stream_key_t {
@@ -62,7 +62,7 @@ static int64_t truncated(int64_t seed) {
     return seed < 0 ? seed + MOST_SEED : seed;
 }
 
-/* Two zeros would mean: no seed. */
+/* Two zeros would mean that there is no seed. */
 static void join_seeds(int64_t global, int64_t op_seed, int64_t out_seeds[2]) {
     out_seeds[0] = truncated(global);
     out_seeds[1] = truncated(op_seed);
@@ -90,7 +90,7 @@ static gantry_status_t take_unseeded(gantry__random_state_t *state, gantry__phil
     return GANTRY_OK;
 }
 
-/* The stream of this key, made where there is none; NULL when memory is out. The lock is held. */
+/* The stream of this key, created if needed; NULL when memory is out. The lock is held. */
 static stream_t *find_stream(gantry__random_state_t *state, const stream_key_t *key) {
     stream_t **bucket =
         &state->streams[gantry__hash64(key, sizeof *key, 0) % GANTRY__RANDOM_BUCKETS];

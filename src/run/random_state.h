@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What random ops with a state remember: the global seed, and how far each stream is used up.
+/* The state of random ops: the global seed, and the position in each stream.
  *
- * A stream belongs to an op, its types and its two seeds, as an op's kernel does in TensorFlow's
- * eager mode; setting the global seed forgets all of them. A draw takes its part of a stream before
- * it runs, so that it waits for nothing and no two draws share numbers, whatever devices they run
- * on. Without any seed each draw has a stream of its own, from the operating system's generator.
- * Streams that were drawn from are kept (64 bytes each) until a seed is set.
+ * A stream belongs to an op, its types and its two seeds, like an op's kernel in TensorFlow's eager
+ * mode; setting the global seed forgets all streams. A draw takes its part of a stream before it
+ * runs, so that it waits for nothing, and no two draws share numbers on any devices. Without any
+ * seed, each draw has a stream of its own, from the operating system's generator. Streams are kept
+ * after their first draw (64 bytes each) until a seed is set.
  *
  * Owned by the runtime. Thread-safe. */
 #ifndef GANTRY_RUN_RANDOM_STATE_H
@@ -19,8 +19,8 @@
 #include "op/op_def.h"
 #include "run/op_seeds.h"
 
-/* Counter steps that a draw of this many values takes: 256 each, as TensorFlow reserves them,
- * modulo 2^64. */
+/* Counter steps of a draw of this many values: 256 each, as TensorFlow reserves them, modulo
+ * 2^64. */
 static inline uint64_t gantry__random_blocks(int64_t values) { return (uint64_t)values * 256; }
 
 #define GANTRY__RANDOM_BUCKETS 64
@@ -31,7 +31,7 @@ typedef struct gantry__random_state_t {
     /* under lock */
     bool has_seed;
     int64_t seed;
-    gantry__op_seeds_t op_seeds; /* where there is a seed */
+    gantry__op_seeds_t op_seeds; /* valid if there is a seed */
     struct gantry__random_stream_t *streams[GANTRY__RANDOM_BUCKETS];
 } gantry__random_state_t;
 
@@ -45,7 +45,7 @@ void gantry__random_set_seed(gantry__random_state_t *state, int64_t seed);
 void gantry__random_op_seeds(gantry__random_state_t *state, int64_t op_seed, int64_t out_seeds[2]);
 
 /* Takes `blocks` counter steps of the stream of this call (an op with attributes seed and seed2).
- * ResourceExhausted, or Unavailable where the operating system has no random numbers. */
+ * ResourceExhausted, or Unavailable if the operating system has no random numbers. */
 gantry_status_t gantry__random_take(gantry__random_state_t *state, const gantry__infer_t *call,
                                     uint64_t blocks, gantry__philox_t *out_place);
 

@@ -7,7 +7,7 @@
  *               kernels; a card's program cache follows with the first op on it
  *   release     the last reference ends it; synchronize is beside it: both wait for all devices
  *
- * At the end: wishes and words, of which the runtime keeps one copy each, so that plans compare
+ * At the end: requests and tags, of which the runtime keeps one copy each, so that plans compare
  * them by address. Calls that only read or set something are in src/api. */
 #include <gantry/runtime.h>
 
@@ -51,7 +51,7 @@ static gantry_status_t read_switches(gantry_runtime_t *runtime) {
     return GANTRY_OK;
 }
 
-/* Behind the device table, which is emptied before it is filled. */
+/* After the device table, since initialising it clears it. */
 static gantry_status_t read_profile(gantry_runtime_t *runtime) {
     static const char *const words[] = {"off", "on", "wait"};
     int word = 0;
@@ -68,7 +68,7 @@ static gantry_status_t read_threads(gantry_runtime_t *runtime) {
     GANTRY__TRY(gantry__settings_get_number(&runtime->settings, "GANTRY_CPU_THREADS",
                                             GANTRY__MOST_THREADS, "threads (0: all cores)",
                                             &threads));
-    atomic_init(&runtime->intra_op_threads, (int)threads);
+    atomic_init(&runtime->cpu_threads, (int)threads);
     return GANTRY_OK;
 }
 
@@ -147,14 +147,14 @@ gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given,
         gantry__heap_free(&heap, runtime, sizeof *runtime);
         return status;
     }
-    gantry__forget_since(before); /* what is absent is told by gantry_backend_status */
+    gantry__forget_since(before); /* gantry_backend_status reports absent backends */
     *out_runtime = runtime;
     return GANTRY_OK;
 }
 
 /* ---- initialise ---- */
 
-/* What initialisation makes, by position of the physical device. */
+/* The tables that initialisation makes, by position of the physical device. */
 typedef struct tables_t {
     gantry__kernel_registry_t *registries;
     _Atomic(gantry__program_cache_t *) *programs;
@@ -168,7 +168,7 @@ static void release_tables(gantry_runtime_t *runtime, const tables_t *tables, si
     gantry__heap_free(&runtime->heap, programs, count * sizeof *tables->programs);
 }
 
-/* Asks the backends for their kernels: no lock is held. */
+/* Asks the backends for their kernels; no lock is held. */
 static gantry_status_t make_tables(gantry_runtime_t *runtime, tables_t *out_tables) {
     const gantry__device_table_t *devices = &runtime->devices;
     tables_t tables = {.registries = gantry__heap_zalloc(
@@ -198,8 +198,8 @@ static gantry_logical_device_t *find_host(const gantry__device_table_t *devices)
     return NULL;
 }
 
-/* Threads that come here at the same time all do it; the first to finish gives its tables to the
- * runtime. */
+/* Threads that arrive at the same time all make the tables; the first to finish gives its tables to
+ * the runtime. */
 gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runtime, const char *by) {
     if (atomic_load_explicit(&runtime->is_initialized, memory_order_acquire)) return GANTRY_OK;
     const uint32_t before = gantry__failures();
@@ -306,7 +306,7 @@ static void release_programs(gantry_runtime_t *runtime) {
     }
 }
 
-/* Every device, also behind one that fails; the first failure and its text. */
+/* Synchronises every device, even after one failed; keeps the first failure and its text. */
 static void synchronize_all(gantry_runtime_t *runtime, gantry_status_t *out_first) {
     char text[GANTRY__MESSAGE_BYTES];
     *out_first = GANTRY_OK;
@@ -321,7 +321,7 @@ static void synchronize_all(gantry_runtime_t *runtime, gantry_status_t *out_firs
     if (*out_first != GANTRY_OK) (void)gantry__fail(*out_first, "%s", text);
 }
 
-/* What kernels found that nobody was told of: the earliest op's error. */
+/* Reports the faults of kernels that no call reported: the error of the earliest op. */
 static gantry_status_t tell_faults(gantry_runtime_t *runtime) {
     gantry__fault_t *first = NULL, *fault;
     gantry_status_t status = GANTRY_OK;
@@ -380,7 +380,7 @@ void gantry_runtime_release(gantry_runtime_t *runtime) {
     if (!runtime || !gantry__fork_guard_ask(&runtime->fork)) return;
     if (atomic_exchange(&runtime->is_released, true)) return;
     const uint32_t before = gantry__failures();
-    gantry_status_t unread; /* errors of work that nobody read end here */
+    gantry_status_t unread; /* errors that no read reported end here */
     synchronize_all(runtime, &unread);
     gantry__runtime_drop(runtime);
     gantry__forget_since(before);
@@ -397,7 +397,7 @@ gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime) {
 
 /* ---- wishes ---- */
 
-/* What TensorFlow's texts show: the name completed by job, replica and task. */
+/* The form in TensorFlow's texts: the name completed by job, replica and task. */
 static void format_wish(gantry__wish_t *wish) {
     const gantry__device_name_t *name = &wish->reference.name;
     wish->is_empty = wish->reference.kind == GANTRY__DEVICE_LOGICAL && !name->has_job &&

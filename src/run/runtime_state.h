@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runtime's state: everything below it, put together, and what tensors, scopes and ops share.
+/* The runtime's state: the parts below it, put together, and the parts that tensors, scopes and ops
+ * share.
  *
- * Counted: the creator, every scope, tensor and variable hold one reference each; the last one ends
- * it. After gantry_runtime_release it is only good for releasing the rest. In a child of fork every
- * call is refused, and letting go of something does nothing: locks may be held there by threads
- * that are gone. Thread-safe as its parts say. */
+ * Counted: the creator and every scope, tensor and variable hold one reference each; the last one
+ * ends it. After gantry_runtime_release, only releasing the other objects is allowed. In a child of
+ * fork every call is refused, and releasing an object does nothing, because threads that do not
+ * exist there may hold locks. Thread-safe as its parts say. */
 #ifndef GANTRY_RUN_RUNTIME_STATE_H
 #define GANTRY_RUN_RUNTIME_STATE_H
 
@@ -22,7 +23,7 @@
 #include "run/profile.h"
 #include "run/random_state.h"
 
-/* Of the CPU backend. */
+/* The most threads of the CPU backend. */
 #define GANTRY__MOST_THREADS 1024
 
 typedef struct gantry__wish_node_t {
@@ -30,7 +31,7 @@ typedef struct gantry__wish_node_t {
     struct gantry__wish_node_t *next;
 } gantry__wish_node_t;
 
-/* A user's word that is kept for good. */
+/* A user's text that is kept for good. */
 typedef struct gantry__word_node_t {
     struct gantry__word_node_t *next;
     size_t length;
@@ -52,16 +53,16 @@ struct gantry_runtime_t {
     gantry__plan_cache_t plans;
     gantry__placement_log_t placements;
     gantry__random_state_t random;
-    gantry__profile_t profile; /* whether it is recorded: devices.profiling */
-    /* By position of the physical device. Registries are made at initialisation, one for each view;
-     * a program cache with the first op on the card, of the view that serves it then. */
+    gantry__profile_t profile; /* whether it records: devices.profiling */
+    /* By position of the physical device. Registries are made at initialisation, one for each view.
+     * A program cache is made at the first op on the card, for the view that serves it then. */
     gantry__kernel_registry_t *registries;
     _Atomic(gantry__program_cache_t *) *programs;
     atomic_bool is_initialized;
-    gantry_logical_device_t *host; /* the first CPU: where host constants live */
+    gantry_logical_device_t *host; /* the first CPU: the home of host constants */
     /* settings that may change at any time */
     atomic_int soft_placement, log_placement, device_policy, placement_mode;
-    atomic_int intra_op_threads; /* until the device table freezes */
+    atomic_int cpu_threads; /* until the device table freezes */
     /* under lock */
     gantry__mutex_t lock;
     gantry__wish_node_t *wishes;
@@ -78,20 +79,20 @@ void gantry__runtime_drop(gantry_runtime_t *runtime);
 
 /* FailedPrecondition after release, and in a child of fork. */
 gantry_status_t gantry__runtime_check(const gantry_runtime_t *runtime);
-/* The same, and sure of a child on every system: for calls that begin something or wait. */
+/* The same, but reliable in a child on every system: for calls that begin something or wait. */
 gantry_status_t gantry__runtime_check_well(const gantry_runtime_t *runtime);
 /* False in a child of fork. */
 static inline bool gantry__runtime_is_ours(const gantry_runtime_t *runtime) {
     return gantry__fork_guard_holds(&runtime->fork);
 }
-/* Initialises on first use; by names the call or op. */
+/* Initialises on first use; by is the name of the call or op. */
 gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runtime, const char *by);
-/* The device's program cache, made on first need; NULL where the backend builds no programs or
- * memory is out. */
+/* The device's program cache, made on first need; NULL if the backend builds no programs, or memory
+ * is out. */
 gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logical_device_t *device,
                                          gantry__program_cache_t **out_cache);
 
-/* The one wish object for this reference, so that it can be compared by address. */
+/* The one object of this request, so that requests are compared by address. */
 gantry_status_t gantry__runtime_wish(gantry_runtime_t *runtime,
                                      const gantry__device_reference_t *reference,
                                      const gantry__wish_t **out_wish);

@@ -7,8 +7,8 @@
  *   end              ends inner scopes, too, and flushes the devices
  *   scopes of parts  for composed ops, in the caller's memory
  *
- * The list is linked through the tensors (run/tensor_state.h), so that dropping one is O(1). What
- * runs in a scope is in run/eager.c. */
+ * The list is linked through the tensors (run/tensor_state.h), so that dropping one is O(1).
+ * run/eager.c runs ops in a scope. */
 #include <gantry/scope.h>
 
 #include <stdio.h>
@@ -19,12 +19,12 @@
 
 /* ---- errors ---- */
 
-/* Memory may be what the error is about: then the message's beginning has to do, here and as the
- * thread's last message. */
+/* The error may be that memory ran out: then only the beginning of the message is kept, here and as
+ * the thread's last message. */
 static void set_error(gantry_scope_t *scope, gantry_status_t status, const char *message) {
     scope->status = status;
     (void)snprintf(scope->beginning, sizeof scope->beginning, "%s", message);
-    /* the heap may be locked by a thread that is gone */
+    /* a thread that does not exist here may hold the heap's lock */
     if (!gantry__runtime_is_ours(scope->runtime)) return;
     scope->message = gantry__heap_strdup(&scope->runtime->heap, message);
     if (!scope->message) (void)gantry__fail(status, "%s", scope->beginning);
@@ -110,7 +110,7 @@ static gantry_scope_t *begin_in(gantry_scope_t *parent, const char *device) {
     scope->tag = parent->tag;
     if (parent->first_child) parent->first_child->previous_sibling = scope;
     parent->first_child = scope;
-    if (parent->status != GANTRY_OK) { /* a failed scope's children do nothing either */
+    if (parent->status != GANTRY_OK) { /* the children of a failed scope do nothing either */
         set_error(scope, parent->status, gantry_scope_message(parent));
         return scope;
     }
@@ -176,7 +176,8 @@ static void unlink_tensor(gantry_scope_t *scope, gantry_tensor_t *tensor) {
 
 static gantry_tensor_t *as_owned(const gantry_tensor_t *tensor) {
     gantry_tensor_t *owned;
-    memcpy(&owned, &tensor, sizeof owned); /* the scope owns what its users see as const */
+    /* the scope owns an object that its users see as const */
+    memcpy(&owned, &tensor, sizeof owned);
     return owned;
 }
 
@@ -225,7 +226,7 @@ static GANTRY__RECORDING void drop_recorded(gantry_scope_t *scope, const gantry_
     drop(scope, tensor);
 }
 
-/* Ends nearly every op: no room for a frame is made while nothing is recorded. */
+/* Ends nearly every op: the frame's memory is only used while a profile is recorded. */
 void gantry_tensor_drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     if (!scope || !tensor || tensor->scope != scope || !gantry__runtime_is_ours(scope->runtime))
         return;
@@ -288,7 +289,7 @@ static void destroy_scope(gantry_scope_t *scope) {
     gantry__runtime_drop(runtime);
 }
 
-/* Children before their parents, without recursion; each scope is visited twice. */
+/* Destroys children before their parents, without recursion; visits each scope twice. */
 static void destroy_children(gantry_scope_t *scope) {
     for (gantry_scope_t *at = scope;;) {
         while (at->first_child) at = at->first_child;
@@ -299,7 +300,8 @@ static void destroy_children(gantry_scope_t *scope) {
     }
 }
 
-/* Some drivers keep work back until somebody waits: what a scope made runs from its end on. */
+/* Some drivers delay work until a call waits: the work of a scope starts at its end at the
+ * latest. */
 static void flush_devices(gantry_runtime_t *runtime) {
     if (!atomic_load_explicit(&runtime->is_initialized, memory_order_acquire)) return;
     for (size_t i = 0; i < runtime->devices.logical_count; ++i)
@@ -333,7 +335,7 @@ gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
     gantry_runtime_t *runtime = scope->runtime;
     if (!gantry__fork_guard_ask(&runtime->fork)) return gantry__fork_guard_fail(&runtime->fork);
     if (!gantry__profile_is_on(&runtime->devices)) return end_scope(scope);
-    (void)gantry__runtime_retain(runtime); /* the scope may be the last that holds it */
+    (void)gantry__runtime_retain(runtime); /* the scope may hold the last reference */
     gantry_status_t status = end_recorded(scope);
     gantry__runtime_drop(runtime);
     return status;

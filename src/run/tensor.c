@@ -7,7 +7,7 @@
  *   faults    errors that kernels may still find: inherited from inputs, settled before a read
  *   reading   read, wait, format, and plain questions
  *
- * How bytes cross is in device/transfer.c, how memory is found in device/buffer.c. */
+ * device/transfer.c moves bytes, device/buffer.c finds memory. */
 #include <gantry/tensor.h>
 
 #include <string.h>
@@ -22,11 +22,12 @@
 
 #define SPARE_TENSORS 4096
 #define MOST_PUT_BYTES (INT64_C(1) << 20)
-#define SHORT_READ_BYTES 2048 /* below, a device's own copy takes longer to call than to do */
+/* below this, calling a device's own copy takes longer than copying */
+#define SHORT_READ_BYTES 2048
 
 /* ---- objects ---- */
 
-/* It holds its runtime. */
+/* Returns an object that holds its runtime. */
 static gantry_tensor_t *take_object(gantry_runtime_t *runtime) {
     gantry__mutex_lock(&runtime->lock);
     gantry_tensor_t *tensor = runtime->spare_tensors;
@@ -52,7 +53,7 @@ static void return_object(gantry_runtime_t *runtime, gantry_tensor_t *tensor) {
     if (!keeps) gantry__heap_free(&runtime->heap, tensor, sizeof *tensor);
 }
 
-/* object: one that holds its runtime, or NULL for no memory. */
+/* object: one that holds its runtime; NULL if memory is out. */
 static gantry_tensor_t *init_object(gantry_tensor_t *object, gantry_logical_device_t *device,
                                     gantry_dtype_t dtype, const gantry_shape_t *shape) {
     gantry_tensor_t *tensor = object;
@@ -85,13 +86,13 @@ static void release_contents(gantry_tensor_t *tensor) {
 gantry_tensor_t *gantry_tensor_retain(const gantry_tensor_t *tensor) {
     if (!tensor) return NULL;
     gantry_tensor_t *mutable_tensor;
-    /* an owner may release what users see as const */
+    /* an owner may release an object that users see as const */
     memcpy(&mutable_tensor, &tensor, sizeof mutable_tensor);
     atomic_fetch_add_explicit(&mutable_tensor->references, 1, memory_order_relaxed);
     return mutable_tensor;
 }
 
-/* Whether nobody but the caller holds it, so that nobody can come to hold it either. */
+/* Whether only the caller holds it, so that no other code can take a reference. */
 static bool is_held_once(const gantry_tensor_t *tensor) {
     return atomic_load_explicit(&tensor->references, memory_order_acquire) == 1;
 }
@@ -135,7 +136,7 @@ static gantry_status_t explain_oom(gantry_status_t status, const gantry_tensor_t
         tensor->device->allocator.name);
 }
 
-/* object: as init_object takes it. */
+/* object: as for init_object. */
 static gantry_status_t create(gantry_tensor_t *object, gantry_logical_device_t *device,
                               gantry_dtype_t dtype, const gantry_shape_t *shape,
                               uint32_t first_stream, const gantry__allocation_t *purpose,
@@ -220,13 +221,13 @@ bool gantry__tensor_is_sole(const gantry_tensor_t *tensor) {
            atomic_load_explicit(&tensor->buffer->references, memory_order_acquire) == 1;
 }
 
-/* Copies of a few bytes that no buffer takes part in. */
+/* Counts copies of a few bytes that no buffer takes part in. */
 static void tensor_count_moved(const gantry_runtime_t *runtime, uint64_t bytes) {
     gantry__profile_frame_t *frame = gantry__device_frame(&runtime->devices);
     if (frame) frame->numbers.bytes_moved += bytes;
 }
 
-/* One element goes to a device that works on alone as a fill: ops that take it find it on their
+/* A single element goes to an asynchronous device as a fill: the ops that take it find it on their
  * own stream. */
 static bool is_filled(const gantry_logical_device_t *device, gantry_dtype_t dtype,
                       const gantry_shape_t *shape) {
@@ -235,13 +236,14 @@ static bool is_filled(const gantry_logical_device_t *device, gantry_dtype_t dtyp
            gantry_shape_elements(shape) == 1;
 }
 
-/* To a C program, to NumPy and to TensorFlow what is not 0 is true; kernels count on 1. As fast as
- * a copy: a loop that becomes vector code, as the next one does. */
+/* To a C program, NumPy and TensorFlow, a bool that is not 0 is true; kernels rely on 1. As fast as
+ * a copy: the compiler vectorises this loop and the next one. */
 static void copy_bools(unsigned char *target, const unsigned char *source, size_t count) {
     for (size_t i = 0; i < count; ++i) target[i] = source[i] != 0;
 }
 
-/* Whether a byte is neither 0 nor 1. Both halves at once: one would wait for its last sum. */
+/* Whether a byte is neither 0 nor 1. Both halves run side by side: a single sum would wait for its
+ * previous value. */
 static bool has_odd_bool(const unsigned char *bytes, size_t count) {
     const size_t half = count / 2;
     unsigned char first = 0, second = count % 2 ? bytes[count - 1] : 0;
@@ -252,8 +254,8 @@ static bool has_odd_bool(const unsigned char *bytes, size_t count) {
     return (first | second) > 1;
 }
 
-/* Whether bools go without a look at them first into memory that this thread writes itself; more
- * of them are for the device's copy, which has all threads. */
+/* Whether bools are copied unchecked into memory that this thread writes itself. Larger ones go
+ * through the device's copy, which has all threads. */
 static bool are_put(const gantry_logical_device_t *device, const gantry_shape_t *shape) {
     return device->host_addressable && device->synchronous &&
            gantry_shape_elements(shape) <= MOST_PUT_BYTES;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors inside: where the elements are, when they are ready, what may still turn out to be wrong
- * with them.
+/* Tensors inside: where the elements are, when they are ready, and which faults may still turn up.
  *
- * Immutable once made but for reference counts, so any thread may read; the list links belong to
- * the owning scope's thread. */
+ * Immutable once made, except for reference counts, so that any thread may read; the list links
+ * belong to the owning scope's thread. */
 #ifndef GANTRY_RUN_TENSOR_STATE_H
 #define GANTRY_RUN_TENSOR_STATE_H
 
@@ -11,7 +10,7 @@
 #include "memory/allocator.h"
 #include "run/runtime_state.h"
 
-/* Tensors up to this size on the CPU backend live inside the object. */
+/* Tensors up to this size on the CPU backend live inside their object. */
 #define GANTRY__INLINE_BYTES 64
 
 struct gantry__allocation_t;
@@ -34,50 +33,50 @@ struct gantry_tensor_t {
     gantry_shape_t shape;
     gantry_scope_t *scope; /* owner, or NULL */
     struct gantry_tensor_t *next, *previous;
-    /* as a heap aligns: kernels ask for no more */
+    /* aligned as the heap aligns: kernels require no more */
     _Alignas(16) unsigned char inline_data[GANTRY__INLINE_BYTES];
 };
 
-/* An uninitialised tensor with memory on the device, whose first writer is first_stream.
- * purpose: all but bytes. Not yet in a scope. */
+/* Makes an uninitialised tensor with memory on the device; first_stream writes it first. purpose:
+ * everything but bytes. It is in no scope yet. */
 gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_device_t *device,
                                       gantry_dtype_t dtype, const gantry_shape_t *shape,
                                       uint32_t first_stream,
                                       const struct gantry__allocation_t *purpose,
                                       gantry_tensor_t **out_tensor);
-/* The same for an op of the scope, in the scope's spare object where it has one. */
+/* The same for an op of the scope, in the scope's spare object if it has one. */
 gantry_status_t gantry__tensor_create_for(gantry_scope_t *scope, gantry_logical_device_t *device,
                                           gantry_dtype_t dtype, const gantry_shape_t *shape,
                                           const gantry__allocation_t *purpose,
                                           gantry_tensor_t **out_tensor);
-/* Lets go of memory and faults when nobody but the caller holds the tensor; false: nothing is
- * changed. */
+/* Releases memory and faults if only the caller holds the tensor; false: nothing is changed. */
 bool gantry__tensor_empty(gantry_tensor_t *tensor);
-/* Elements that lie side by side in source's buffer, from byte first_byte of source on. */
+/* A view of elements that lie side by side in source's buffer, from byte first_byte of source
+ * on. */
 gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t first_byte,
                                     const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
-/* The same memory with another shape of as many elements. */
+/* A view of the same memory with another shape of equally many elements. */
 gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry_shape_t *shape,
                                      gantry_tensor_t **out_tensor);
-/* The same memory for elements of another type of the same size, and another shape of as many.
- * The source is not read any more. */
+/* The same memory for elements of another type of the same size, and another shape of equally many
+ * elements. The source is not read any more. */
 gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype_t dtype,
                                      const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
-/* Whether nobody but the one owner of the tensor can reach its memory, which is a buffer. */
+/* Whether only the one owner of the tensor can reach its memory, which is a buffer. */
 bool gantry__tensor_is_sole(const gantry_tensor_t *tensor);
 /* A copy on another device. */
 gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source,
                                        gantry_logical_device_t *device,
                                        const struct gantry__allocation_t *purpose,
                                        gantry_tensor_t **out_tensor);
-/* A tensor with these elements on the device, which is open; of bools what is not 0 becomes 1.
- * tag: the scope's, or NULL. */
+/* A tensor with these elements on the device, which is open; a bool that is not 0 becomes 1. tag:
+ * the scope's, or NULL. */
 gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device,
                                          gantry_dtype_t dtype, const gantry_shape_t *shape,
                                          const void *data, const char *tag,
                                          gantry_tensor_t **out_tensor);
 
-/* Adds the faults of source that are not known to be good. */
+/* Adds those faults of source that may still turn up. */
 gantry_status_t gantry__tensor_inherit_faults(gantry_tensor_t *tensor,
                                               const gantry_tensor_t *source);
 /* Takes over the caller's reference. */

@@ -3,7 +3,7 @@
  * assignment changes; assigning swaps in a new one.
  *
  * assign_add and assign_sub run Add and Sub on the variable's device. They hold the variable's
- * update lock from reading to swapping, so that two of them from two threads both count. */
+ * update lock from reading to swapping, so that concurrent updates by two threads both count. */
 #include <gantry/variable.h>
 
 #include <string.h>
@@ -30,7 +30,7 @@ static bool lives_on_cpu_only(gantry_dtype_t dtype) {
            dtype == GANTRY_UINT64;
 }
 
-/* A tensor of the variable's own on its device: tensors are immutable, so one that is there
+/* Makes a tensor of the variable's own on its device. Tensors are immutable, so one that lies there
  * already is shared. */
 static gantry_status_t own_value(const gantry_scope_t *scope, const gantry_tensor_t *value,
                                  gantry_logical_device_t *device, gantry_tensor_t **out_value) {
@@ -155,7 +155,7 @@ const char *gantry_variable_name(const gantry_variable_t *variable) {
     return variable ? variable->name : "";
 }
 
-/* The caller's own reference to the present value. */
+/* A reference of the caller's own to the present value. */
 static gantry_tensor_t *present_value(gantry_variable_t *variable) {
     gantry__mutex_lock(&variable->lock);
     gantry_tensor_t *value = gantry_tensor_retain(variable->value);
@@ -231,8 +231,8 @@ gantry_status_t gantry_variable_assign(gantry_scope_t *scope, gantry_variable_t 
     return gantry__scope_fail(scope, variable_set_value(scope, variable, value));
 }
 
-/* Computes with the update lock held. The kernel may not yet have run when the new value is put:
- * the value carries its own point. */
+/* Computes with the update lock held. The kernel may still be pending when the new value is put:
+ * the value has its own point. */
 static gantry_status_t variable_compute_value(gantry_scope_t *scope, gantry_variable_t *variable,
                                               const gantry_tensor_t *value,
                                               gantry__op_id_t variable_op, const char *log_name,

@@ -3,6 +3,8 @@
  * copy or shares elements, another shape always shares them. Whichever it is, no op may tell. */
 #include "conformance.h"
 
+#include <string.h>
+
 /* A result's elements and how many there are. */
 #define EXPECT(what, tensor, ...)                                           \
     conformance_check_floats(c, what, tensor, (const float[]){__VA_ARGS__}, \
@@ -79,7 +81,7 @@ static void other_shapes_of_a_tensor_leave_it_alone(conformance_t *c) {
         gantry_reshape(scope, conformance_iota(scope, 6), GANTRY_SHAPE(2, 3));
     const gantry_tensor_t *flat = gantry_reshape(scope, x, GANTRY_SHAPE(6));
     const gantry_tensor_t *thin = gantry_expand_dims(scope, x, 1);
-    const gantry_tensor_t *back = gantry_squeeze(scope, thin, NULL, 0);
+    const gantry_tensor_t *back = gantry_squeeze(scope, thin, (const int32_t[]){-2}, 1);
     EXPECT("negated", gantry_neg(scope, flat), 0, -1, -2, -3, -4, -5);
     EXPECT("every pair of rows", gantry_sub(scope, thin, back), 0, 0, 0, -3, -3, -3, 3, 3, 3, 0, 0,
            0);
@@ -91,6 +93,16 @@ static void other_shapes_of_a_tensor_leave_it_alone(conformance_t *c) {
     conformance_end_scope(c, scope, GANTRY_OK);
 }
 
+static void squeeze_refuses_more_axes_than_a_tensor_can_have(conformance_t *c) {
+    gantry_scope_t *scope = conformance_scope(c);
+    const int32_t axes[GANTRY_MAX_RANK + 1] = {0};
+    const gantry_tensor_t *none =
+        gantry_squeeze(scope, conformance_iota(scope, 1), axes, GANTRY_MAX_RANK + 1);
+    CHECK(c, !none && strstr(gantry_scope_message(scope), "axis_count is 9; at most 8 axes"), "%s",
+          gantry_scope_message(scope));
+    conformance_end_scope(c, scope, GANTRY_INVALID_ARGUMENT);
+}
+
 void conformance_run_views(conformance_t *c) {
     static const conformance_check_t checks[] = {
         {"parts_along_the_last_dimension_are_operands",
@@ -100,6 +112,8 @@ void conformance_run_views(conformance_t *c) {
         {"slices_broadcast", slices_broadcast},
         {"one_tensor_is_every_operand", one_tensor_is_every_operand},
         {"other_shapes_of_a_tensor_leave_it_alone", other_shapes_of_a_tensor_leave_it_alone},
+        {"squeeze_refuses_more_axes_than_a_tensor_can_have",
+         squeeze_refuses_more_axes_than_a_tensor_can_have},
     };
     conformance_run_checks(c, "view", checks, sizeof checks / sizeof checks[0]);
 }

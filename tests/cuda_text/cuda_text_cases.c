@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cuda_text.h"
+#include "ops/type_sets.inc"
 
 enum { MOST_TENSORS = 12, MOST_DIMS = 8, MOST_ATTRS = 8, MOST_KERNEL_DEFS = 512, MOST_LINE = 256 };
 
@@ -309,18 +310,13 @@ static void run_line(defs_t *defs, char *line, text_list_t *list) {
 
 /* ---- ops with a row in ops/ that no line names: one call that their row says ---- */
 
-#define TYPE_BOOLS "bool"
-#define TYPE_FLOATING "T"
-#define TYPE_INTEGERS "T"
-#define TYPE_NUMERIC "T"
-#define TYPE_NUMERIC_BOOL "T"
-#define TYPE_SIGNED_NUMERIC "T"
-#define RESULT_SAME(types) TYPE_##types
+#define ROW_TYPE(set) GANTRY_##set##_IS_ONE("bool", "T")
+#define RESULT_SAME(types) ROW_TYPE(types)
 #define RESULT_BOOL(types) "bool"
 #define OF_ONE(types, result, attr) \
-    TYPE_##types "[4096]" attr " -> " RESULT_##result(types) "[4096]"
+    ROW_TYPE(types) "[4096]" attr " -> " RESULT_##result(types) "[4096]"
 #define OF_TWO(types, result) \
-    TYPE_##types "[64,64] " TYPE_##types "[64] -> " RESULT_##result(types) "[64,64]"
+    ROW_TYPE(types) "[64,64] " ROW_TYPE(types) "[64] -> " RESULT_##result(types) "[64,64]"
 #define CALL_UNARY(types, result) OF_ONE(types, result, "")
 #define CALL_ACTIVATION(types, result) OF_ONE(types, result, "")
 #define CALL_VALUE(types, result) OF_ONE(types, result, " alpha=0.25")
@@ -329,8 +325,8 @@ static void run_line(defs_t *defs, char *line, text_list_t *list) {
 #define CALL_BINARY(types, result) OF_TWO(types, result)
 #define CALL_ANGLE(types, result) OF_TWO(types, result)
 #define CALL_EQUALITY(types, result) OF_TWO(types, result)
-#define CALL_AXES(types) TYPE_##types "[64,10000] int32{1} -> " TYPE_##types "[64]"
-#define CALL_WHOLE(types) TYPE_##types "[100000] -> " TYPE_##types "[]"
+#define CALL_AXES(types) ROW_TYPE(types) "[64,10000] int32{1} -> " ROW_TYPE(types) "[64]"
+#define CALL_WHOLE(types) ROW_TYPE(types) "[100000] -> " ROW_TYPE(types) "[]"
 
 static const struct {
     const char *op, *call;

@@ -219,7 +219,7 @@ void faults_source_fill(const faults_scenario_t *scenario, gantry_runtime_option
         options->backend_path = GANTRY_FAULTS_FAKE_FOLDER ":" GANTRY_FAULTS_MODULES;
     if (!options->kernel_cache)
         options->kernel_cache = is_driver && !(scenario->flags & FAULTS_COLD) ? self.cache : "";
-    if (options->intra_op_threads == 0) options->intra_op_threads = 1;
+    if (options->cpu_threads == 0) options->cpu_threads = 1;
     if (options->opencl_cpu_as_gpu == GANTRY_DEFAULT) options->opencl_cpu_as_gpu = GANTRY_ON;
 }
 

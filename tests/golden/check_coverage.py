@@ -21,27 +21,28 @@ BINARY = ("gantry__infer_binary", "gantry__infer_equal", "gantry__infer_select")
 
 # ---- what ops take ----
 
-def read_source(name):
+def read_source(name, sets):
     with open(os.path.join(OPS, name), encoding="ascii") as file:
         text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
-    text = re.sub(r'^#include "op/(\w+\.def)"$', lambda m: read_rows() if m[1] == "op_rows.def" else read_source(m[1]), text, flags=re.M)
+    text = re.sub(r'^#include "op/(\w+\.def)"$', lambda m: read_rows(sets) if m[1] == "op_rows.def" else read_source(m[1], sets), text, flags=re.M)
     return text.replace(r'\"', "")
 
 
-def read_rows():
-    """The rows of ops/ as OP(...): what op_rows.def makes of them."""
-    command = [os.environ.get("CC", "cc"), "-E", "-P", "-x", "c", "-I", os.path.join(OPS, "..", ".."), os.path.join(OPS, "op_rows.def")]
+def read_rows(sets):
+    """The rows of ops/ as OP(...): what op_rows.def makes of them, with what the build says of each set (cmake/gantry_types.cmake)."""
+    one = [f"-DGANTRY_{name}_IS_ONE(yes,no)={'yes' if len(types) == 1 else 'no'}" for name, types in sets.items()]
+    command = [os.environ.get("CC", "cc"), "-E", "-P", "-x", "c", *one, "-I", os.path.join(OPS, "..", ".."), os.path.join(OPS, "op_rows.def")]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def type_sets():
-    """{"NUMERIC": {"float16", ...}, ...} from the GANTRY_DTYPES_ definitions of abi_types.h."""
+    """{"NUMERIC": {"float16", ...}, ...} from the rows of ops/types.def."""
+    with open(os.path.join(OPS, "..", "..", "ops", "types.def"), encoding="ascii") as file:
+        text = file.read()
+    names = {short: {constant.lower()} for short, constant in re.findall(r"^GANTRY_ELEMENT_TYPE\((\w+), (\w+),", text, re.M)}
     sets = {}
-    text = read_source(os.path.join("..", "..", "include", "gantry", "abi_types.h")).replace("\\\n", " ")
-    for name, value in re.findall(r"#define GANTRY_DTYPES_(\w+) +(.*)", text):
-        sets[name] = {t.lower() for t in re.findall(r"GANTRY_DTYPE_BIT\(GANTRY_(\w+)\)", value)}
-        for other in re.findall(r"GANTRY_DTYPES_(\w+)", value):
-            sets[name] |= sets[other]
+    for name, members in re.findall(r'^GANTRY_TYPE_SET\((\w+), "[^"]*", ([\w ]+)\)', text, re.M):
+        sets[name] = set().union(*(names.get(m) or sets[m] for m in members.split()))
     return sets
 
 
@@ -88,7 +89,7 @@ class Op:
 
 def read_ops():
     sets = type_sets()
-    return [Op(arguments, sets) for kind, arguments in calls(read_source("op_definitions.def")) if kind == "OP"]
+    return [Op(arguments, sets) for kind, arguments in calls(read_source("op_definitions.def", sets)) if kind == "OP"]
 
 
 # ---- what a case shows ----

@@ -93,7 +93,7 @@ static gantry_runtime_options_t plain_options(const char *backends, const char *
     return (gantry_runtime_options_t){.struct_size = sizeof(gantry_runtime_options_t),
                                       .reallocate = count_reallocate,
                                       .backends = backends,
-                                      .intra_op_threads = 2,
+                                      .cpu_threads = 2,
                                       .extra = extra};
 }
 
@@ -323,7 +323,7 @@ static bool make_own(together_t *self, long number, own_t *out) {
                    .growth = number % 3 != 0,
                    .limit_bytes = (uint64_t)(4 + number % 5 * 4) << 20};
     gantry_runtime_options_t settings = plain_options(device_backends[self->options->device], NULL);
-    settings.intra_op_threads = 1 + (int32_t)(number % 3);
+    settings.cpu_threads = 1 + (int32_t)(number % 3);
     settings.soft_placement = out->soft ? GANTRY_ON : GANTRY_OFF;
     settings.memory_growth = out->growth ? GANTRY_ON : GANTRY_OFF;
     settings.memory_limit_bytes = out->limit_bytes;

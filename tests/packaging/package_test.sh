@@ -3,9 +3,10 @@
 # package_test.sh MODE SOURCE_DIR BUILD_DIR: what is installed, or built within another project, is used from another folder, with source and build
 # out of the way where the system can hide them.
 #   installed    the build, installed with DESTDIR and moved: command, find_package, pkg-config, C and C++, examples
-#   subproject   a project with Gantry by FetchContent. First a shared library: its program finds the modules in the build tree. Then a static one
-#                with OpenCL alone inside, in lib64, used as the installed one. Built for debuggers, but without what they read: that is fastest
-# Environment: CC, CXX, GENERATOR; OPENCL=ON|OFF, whether that backend is built; POCL_CACHE_DIR.
+#   subproject   a project with Gantry by FetchContent, and one instruction set compiled in. First a shared library: its program finds the modules
+#                in the build tree, and the library is smaller than MOST_BYTES. Then a static one with OpenCL alone inside, in lib64, used as the
+#                installed one
+# Environment: CC, CXX, GENERATOR, STRIP; OPENCL=ON|OFF, whether that backend is built; MOST_BYTES, a number or nothing; POCL_CACHE_DIR.
 set -eu
 mode=$1 source=$2 build=$3
 : "${CC:=cc}" "${CXX:=c++}" "${GENERATOR:=Unix Makefiles}" "${OPENCL:=ON}"
@@ -28,7 +29,19 @@ parent() { # HOW ARGUMENTS...: configures the project that has Gantry inside
     how=$1
     shift
     quiet cmake -S "$tests/subproject" -B "$work/parent" -G "$GENERATOR" -DHOW="$how" -DGANTRY="$source" -DCMAKE_C_COMPILER="$CC" \
-        -DCMAKE_BUILD_TYPE=Debug -DWANTED_BUILD_TYPE=Debug "-DCMAKE_C_FLAGS_DEBUG=-O0 -DNDEBUG" "$@"
+        -DCMAKE_BUILD_TYPE=Release -DWANTED_BUILD_TYPE=Release -DGANTRY_CPU_SIMD_BUILD=base "$@"
+}
+
+# One instruction set is chosen by its name, and the library with it is small.
+one_set() {
+    ! cmake -S "$source" -B "$work/refused" -G "$GENERATOR" -DCMAKE_C_COMPILER="$CC" -DGANTRY_CPU_SIMD_BUILD=mmx >"$work/log" 2>&1 ||
+        { echo "FAILED: GANTRY_CPU_SIMD_BUILD=mmx was accepted"; exit 1; }
+    grep -q 'GANTRY_CPU_SIMD_BUILD is "mmx"' "$work/log" || { cat "$work/log"; echo "FAILED: the message does not name the value"; exit 1; }
+    [ -n "${MOST_BYTES:-}" ] || { echo "the size is not checked: it holds for the optimized library of one compiler"; return 0; }
+    "$STRIP" -o "$work/stripped" "$(find "$work/parent" -name libgantry.so)"
+    bytes=$(wc -c <"$work/stripped")
+    echo "one instruction set: $bytes bytes of $MOST_BYTES"
+    [ "$bytes" -lt "$MOST_BYTES" ] || exit 1
 }
 
 opencl="" cuda=""
@@ -49,6 +62,7 @@ $work/stage
         [ "$OPENCL" = OFF ] || opencl=$work/parent/
         quiet env -i PATH="$PATH" sh -c 'cd / && exec "$@"' program "$work/parent/elsewhere/program" "$opencl" "$work/parent/"
         cat "$work/log"
+        one_set
 
         # The same folder as a static library: most objects are the same.
         backends="" cuda="not built in: this static library was configured without it; -DGANTRY_STATIC_BACKENDS=cuda links it in"
@@ -60,6 +74,7 @@ $work/stage
         quiet "$work/parent/elsewhere/program" "$opencl" "$cuda"
         cat "$work/log"
         quiet cmake --install "$work/parent" --prefix "$work/prefix"
+        env -i PATH="$PATH" "$work/prefix/bin/gantry" devices | grep 'vector code: base'
         [ -f "$work/prefix/lib64/libgantry.a" ] || { echo "FAILED: CMAKE_INSTALL_LIBDIR=lib64 has no libgantry.a"; exit 1; }
         ! find "$work/prefix" -name '*.so*' | grep . || { echo "FAILED: a static library is installed with these"; exit 1; }
         rm -rf "$work/parent"

@@ -3,6 +3,7 @@
 # Follows docs/add_an_op.md in a copy of the sources. $1: sources, $2: an empty folder. Environment: CC, GENERATOR.
 #   a block after "Create `FILE`:"    becomes FILE
 #   a block after "Add to `FILE`:"    comes behind FILE's last line
+#   a block after "Change in `FILE`:" has a line of FILE behind each "-", and what takes its place behind the "+" that follow
 #   ```sh                             commands that must succeed
 #   ```console                        "$ " begins a command, the other lines are the output that it must have
 set -eu
@@ -23,12 +24,12 @@ awk -v folder="$work/steps" '
         kind = substr($0, 4)
         step = sprintf("%03d", ++count)
         # A paragraph may be broken before its file.
-        if (match(before, /(Create|Add to) `[^`]+`:$/)) {
+        if (match(before, /(Create|Add to|Change in) `[^`]+`:$/)) {
             what = substr(before, RSTART, RLENGTH)
             file = what
             sub(/^[^`]*`/, "", file)
             sub(/`:$/, "", file)
-            print (what ~ /^Create/ ? "create" : "add"), step, file >(folder "/list")
+            print (what ~ /^Create/ ? "create" : what ~ /^Add/ ? "add" : "change"), step, file >(folder "/list")
         } else if (kind == "sh" || kind == "console") {
             print kind, step >(folder "/list")
         } else {
@@ -57,6 +58,16 @@ while read -r kind step file; do
         add)
             [ -f "$file" ] || fail "there is no $file to add to"
             cat "$text" >>"$file"
+            ;;
+        change)
+            awk '
+                FNR == NR && /^-/ { old = substr($0, 2); count[old] = 0; next }
+                FNR == NR { text[old] = text[old] substr($0, 2) "\n"; next }
+                $0 in count { printf "%s", text[$0]; ++count[$0]; next }
+                { print }
+                END { for (old in count) if (count[old] != 1) { print "found " count[old] " times: " old >"/dev/stderr"; exit 1 } }
+                ' "$text" "$file" >"$work/changed" || fail "$file has not each of the lines once that the page changes"
+            cp "$work/changed" "$file"
             ;;
         sh)
             sh -e "$text" >"$work/output" 2>&1 || { tail -40 "$work/output"; fail "these commands: $(cat "$text")"; }

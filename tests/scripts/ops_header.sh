@@ -18,7 +18,7 @@ noticed() {
 
 fresh "$1" "$2"
 sed -i 's/"the hyperbolic tangent"/"the tangent"/' "$2/ops/elementwise.def"
-noticed "$2" "another summary" '^+/\* The tangent. \*/'
+noticed "$2" "another summary" '^+/\*\* Tanh: the tangent. Takes floats. \*/'
 "$2/scripts/make-ops-header"
 "$2/scripts/make-ops-header" --check
 
@@ -29,6 +29,10 @@ noticed "$2" "a row without prototype" '^+.*gantry_range_of('
 fresh "$1" "$2"
 echo 'GANTRY_ELEMENTWISE(Twice, twice, UNARY, NUMERIC, SAME, NEVER, NONE, (U)x + (U)x)' >>"$2/ops/elementwise.def"
 noticed "$2" "a row without summary" 'a row is not of the form'
+
+fresh "$1" "$2"
+echo 'GANTRY_ELEMENTWISE(Twice, twice, "2 * x", UNARY, EVERYTHING, SAME, NEVER, NONE, (U)x + (U)x)' >>"$2/ops/elementwise.def"
+noticed "$2" "a row of unknown types" 'types EVERYTHING are not known'
 
 fresh "$1" "$2"
 sed -i '/end of the rows/d' "$2/include/gantry/ops_reduce.h"

@@ -80,6 +80,7 @@ static void describe(const gantry_fake_device_t *device, gantry_device_info_t *o
         .type = device->type,
         .flags = device->flags,
         .compute_units = device->compute_units,
+        .driver = device->driver,
         .hardware_name = device->hardware_name,
         .vendor = device->vendor,
         .driver_version = "1.0",

@@ -35,6 +35,7 @@ typedef struct gantry_fake_device_t {
     uint64_t dtype_mask;
     uint32_t program_kinds;
     uint32_t compute_units;
+    uint32_t driver;
     int32_t info_status;                       /* not 0: device_info fails with it */
     int32_t least_priority, greatest_priority; /* 1 and -1 at reset */
     char hardware_name[64];

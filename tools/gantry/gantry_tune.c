@@ -129,10 +129,11 @@ static bool fits(const options_t *options, const gantry_device_details_t *detail
 static bool is_known(gantry_runtime_t *runtime, const task_t *tasks, size_t count,
                      const gantry_physical_device_t *device) {
     char name[256], other[256];
-    if (gantry_get_tuning_name(runtime, device, sizeof name, name) != GANTRY_OK) return true;
+    if (gantry_get_tuning_name(runtime, device, name, sizeof name, NULL) != GANTRY_OK) return true;
     for (size_t i = 0; i < count; ++i) {
         if (tasks[i].device != device &&
-            gantry_get_tuning_name(runtime, tasks[i].device, sizeof other, other) == GANTRY_OK &&
+            gantry_get_tuning_name(runtime, tasks[i].device, other, sizeof other, NULL) ==
+                GANTRY_OK &&
             strcmp(name, other) == 0)
             return true;
     }
@@ -223,7 +224,7 @@ static int list_or_reset(gantry_runtime_t *runtime, const options_t *options,
     size_t removed = 0;
     gantry_status_t status = gantry_get_tuning_file(runtime, &path);
     if (device && status == GANTRY_OK)
-        status = gantry_get_tuning_name(runtime, device, sizeof listing.name, listing.name);
+        status = gantry_get_tuning_name(runtime, device, listing.name, sizeof listing.name, NULL);
     if (status == GANTRY_OK) {
         status = options->resets ? gantry_remove_tuning(runtime, device, options->what, &removed)
                                  : gantry_list_tuning(runtime, print_record, &listing);

@@ -48,7 +48,7 @@ bool tune_try_open(tune_try_t *self, const tune_t *tune, const char *backend,
         .backends = backend,
         .extra = extra,
         .opencl_cpu_as_gpu = GANTRY_OFF,
-        .intra_op_threads = gantry_get_intra_op_parallelism_threads(tune->runtime)};
+        .cpu_threads = gantry_get_intra_op_parallelism_threads(tune->runtime)};
     if (gantry_runtime_create(&options, &self->runtime) == GANTRY_OK &&
         put_records(self, tune->details.alias, records)) {
         self->scope = gantry_scope_begin(self->runtime, tune->details.alias);

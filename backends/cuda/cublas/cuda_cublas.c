@@ -32,11 +32,15 @@ const char *gantry__cublas_status_name(gantry__cublas_status_t native) {
 }
 
 /* From 12 on: 10000 * major + 100 * minor + patch, so that 120903 is 12.9.3. */
-static void cuda_cublas_find_name(gantry__cublas_t *cublas, const char *file) {
+static void cuda_cublas_judge(gantry_backend_instance_t *instance,
+                              const gantry__cuda_file_t *wanted, const char *file) {
+    gantry__cublas_t *cublas = &instance->cublas;
     size_t version = cublas->cublasLtGetVersion();
-    (void)snprintf(cublas->name, sizeof cublas->name, "%.90s (%zu.%zu.%zu)", file, version / 10000,
+    int cuda = (int)(version / 10000 * 1000 + version / 100 % 100 * 10);
+    (void)snprintf(cublas->name, sizeof cublas->name, "%.300s (%zu.%zu.%zu)", file, version / 10000,
                    version / 100 % 100, version % 100);
-    cublas->is_usable = true;
+    cublas->is_usable = gantry__cuda_library_suits(wanted, file, cuda, &instance->cu,
+                                                   cublas->reason, sizeof cublas->reason);
 }
 
 static void cuda_cublas_load(gantry_backend_instance_t *instance) {
@@ -53,7 +57,7 @@ static void cuda_cublas_load(gantry_backend_instance_t *instance) {
     if (gantry__cuda_library_open(instance->host, &wanted, symbols,
                                   sizeof symbols / sizeof symbols[0], cublas, file, cublas->reason,
                                   sizeof cublas->reason)) {
-        cuda_cublas_find_name(cublas, file);
+        cuda_cublas_judge(instance, &wanted, file);
     }
 }
 
@@ -73,7 +77,7 @@ bool gantry__cublas_load(gantry_backend_instance_t *instance, char *reason, size
 static void make_handle(gantry_backend_device_t *device) {
     const char *name = device->record->hardware_name;
     gantry__cublas_status_t native = GANTRY__CUBLAS_NOT_INITIALIZED;
-    char reason[512];
+    char reason[1024];
     if (!gantry__cublas_load(device->instance, reason, sizeof reason)) {
         gantry__host_log(device->host, GANTRY_LEVEL_INFO,
                          "matrix products on \"%.120s\" take the portable kernels: %s", name,

@@ -126,8 +126,8 @@ enum { GANTRY__CUBLAS_REDUCTION_COMPUTE_TYPE = 2, GANTRY__CUBLAS_REDUCTION_ALL =
 typedef struct gantry__cublas_t {
     bool is_tried;
     bool is_usable;
-    char name[128];   /* "libcublasLt.so.12 (12.9.1)" */
-    char reason[512]; /* when not usable */
+    char name[340];    /* "libcublasLt.so.12 (12.9.1)" */
+    char reason[1024]; /* when not usable */
     size_t (*cublasLtGetVersion)(void);
 #define GANTRY__CUBLAS_SLOT(function, parameters) gantry__cublas_status_t(*function) parameters;
     GANTRY__CUBLAS_FUNCTIONS(GANTRY__CUBLAS_SLOT)

@@ -7,8 +7,8 @@
  *     C = A B   by rows   is   C' = B' A'   by columns,
  *
  * and the operands change places: n x m from n x k and k x m. An operand that the op transposes is
- * transposed once more for the library. Batches with one stride are one call; the rest is one call
- * per index of the outer dimensions.
+ * transposed once more for the library. Batches with one stride are one call, or one for every
+ * 64,512 of them; the rest is one call per index of the outer dimensions.
  *
  * float32 is computed in float32 unless GANTRY_CUDA_MATMUL_PRECISION lets the library round inputs
  * to a shorter type. float16 and bfloat16 are summed in float32 and rounded once, at the end. The
@@ -24,6 +24,9 @@
 /* what the library asks for at most on its largest cards */
 #define WORKSPACE_BYTES (UINT64_C(32) << 20)
 #define MOST_ALIGNMENT 256u
+/* The library gives batches to a grid's z, which ends at 65,535. A multiple of 1024, so that each
+ * run of batches begins as aligned as the first. */
+#define MOST_BATCHES (INT64_C(63) * 1024)
 
 /* One call of the library: out = left * right, where left is the op's second input. */
 typedef struct product_t {
@@ -189,6 +192,12 @@ static void cuda_cublas_matmul_fold_batches(gantry__matmul_shape_t *shape) {
     }
 }
 
+/* Of the innermost batch dimension. */
+static int32_t batches_from(const gantry__matmul_shape_t *shape, int64_t begin) {
+    int64_t left = shape->batch_rank > 0 ? shape->batch_dims[shape->batch_rank - 1] - begin : 1;
+    return (int32_t)(left < MOST_BATCHES ? left : MOST_BATCHES);
+}
+
 /* Alignments and workspace are not the shape's: they stay 0. */
 static void read_form(const gantry__matmul_shape_t *shape, int32_t dtype,
                       gantry__cublas_form_t *out) {
@@ -197,7 +206,7 @@ static void read_form(const gantry__matmul_shape_t *shape, int32_t dtype,
     bool is_b_plain = shape->b_column == 1;
     *out = (gantry__cublas_form_t){
         .dtype = dtype,
-        .batch_count = last >= 0 ? (int32_t)shape->batch_dims[last] : 1,
+        .batch_count = batches_from(shape, 0),
         .left = {.rows = (uint64_t)(is_b_plain ? shape->n : shape->k),
                  .columns = (uint64_t)(is_b_plain ? shape->k : shape->n),
                  .is_transposed = !is_b_plain,
@@ -223,11 +232,17 @@ static void read_product(gantry_op_call_t *call, const gantry__matmul_shape_t *s
     read_form(shape, call->outputs[0]->dtype, &out->form);
 }
 
-/* The product of the outer batch dimensions' index `run`. */
-static void move_to_run(const gantry__matmul_shape_t *shape, int64_t number, product_t *product) {
+/* The product of the outer batch dimensions' index `number`, from batch `begin` of the innermost
+ * on. */
+static void move_to_run(const gantry__matmul_shape_t *shape, int64_t number, int64_t begin,
+                        product_t *product) {
     uint64_t item = gantry__k_size(product->form.dtype);
     int32_t last = shape->batch_rank - 1;
-    product->out += (uint64_t)(number * shape->batch_dims[last] * shape->m * shape->n) * item;
+    int64_t batch = number * shape->batch_dims[last] + begin;
+    product->form.batch_count = batches_from(shape, begin);
+    product->out += (uint64_t)(batch * shape->m * shape->n) * item;
+    product->right += (uint64_t)(begin * shape->a_batch[last]) * item;
+    product->left += (uint64_t)(begin * shape->b_batch[last]) * item;
     for (int32_t d = last - 1; d >= 0; --d) {
         int64_t index = number % shape->batch_dims[d];
         product->right += (uint64_t)(index * shape->a_batch[d]) * item;
@@ -238,11 +253,14 @@ static void move_to_run(const gantry__matmul_shape_t *shape, int64_t number, pro
 
 static int32_t cuda_cublas_matmul_all_batches(const gantry__matmul_shape_t *shape,
                                               product_t *first) {
-    int64_t runs = 1;
+    int64_t parts = 1, runs = 1;
+    if (shape->batch_rank > 0)
+        parts = (shape->batch_dims[shape->batch_rank - 1] + MOST_BATCHES - 1) / MOST_BATCHES;
     for (int32_t d = 0; d < shape->batch_rank - 1; ++d) runs *= shape->batch_dims[d];
-    for (int64_t number = 0; number < runs; ++number) {
+    for (int64_t number = 0; number < runs * parts; ++number) {
         product_t product = *first;
-        if (shape->batch_rank > 0) move_to_run(shape, number, &product);
+        if (shape->batch_rank > 0)
+            move_to_run(shape, number / parts, number % parts * MOST_BATCHES, &product);
         int32_t status = cuda_cublas_matmul_compute_product(&product);
         first->has_workspace = product.has_workspace;
         first->workspace = product.workspace;
@@ -276,9 +294,7 @@ static bool has_algorithm(const gantry_op_call_t *call, const gantry__matmul_sha
     if (gantry__cuda_enter(device) != GANTRY__CU_SUCCESS) {
         return true; /* compute() finds that out, too, and says so */
     }
-    gantry__cublas_plan_t *plan = NULL;
-    gantry__cublas_status_t native = gantry__cublas_plan_take(device, &form, &plan);
-    if (native == GANTRY__CUBLAS_SUCCESS) gantry__cublas_plan_give(device, plan);
+    gantry__cublas_status_t native = gantry__cublas_plan_ask(device, &form);
     gantry__cuda_leave(device);
     return native != GANTRY__CUBLAS_NOT_SUPPORTED && native != GANTRY__CUBLAS_ARCH_MISMATCH;
 }
@@ -292,7 +308,6 @@ static int32_t cuda_cublas_matmul_supports(const gantry_op_call_t *call) {
     gantry__matmul_shape_t shape;
     cuda_cublas_matmul_read_shape(call, &shape);
     return shape.m <= INT32_MAX && shape.n <= INT32_MAX && shape.k <= INT32_MAX &&
-           (shape.batch_rank == 0 || shape.batch_dims[shape.batch_rank - 1] <= INT32_MAX) &&
            (shape.k == 0 || has_algorithm(call, &shape));
 }
 

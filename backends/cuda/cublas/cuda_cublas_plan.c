@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/cublas/cuda_cublas_plan.h"
 
-#include <string.h>
-
 #include "cuda/cuda_backend.h"
 
 /* ---- describing ---- */
@@ -132,13 +130,19 @@ static gantry__cublas_status_t choose(const gantry_backend_device_t *device,
 
 /* ---- one plan's life ---- */
 
-static void release(gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
+static void release_objects(gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
     const gantry__cublas_t *lt = &device->instance->cublas;
     gantry__cublas_layout_t layouts[] = {plan->left, plan->right, plan->out};
     for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; ++i) {
         if (layouts[i]) lt->cublasLtMatrixLayoutDestroy(layouts[i]);
     }
     if (plan->desc) lt->cublasLtMatmulDescDestroy(plan->desc);
+    plan->left = plan->right = plan->out = NULL;
+    plan->desc = NULL;
+}
+
+static void release(gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
+    release_objects(device, plan);
     gantry__host_free(device->host, plan, sizeof *plan);
 }
 
@@ -158,60 +162,65 @@ static gantry__cublas_status_t cuda_cublas_plan_make(gantry_backend_device_t *de
     return GANTRY__CUBLAS_SUCCESS;
 }
 
-/* ---- the list ---- */
+/* ---- the tables ---- */
 
-/* device->lock is held. */
 static gantry__cublas_plan_t *cuda_cublas_plan_find(gantry_backend_device_t *device,
+                                                    gantry__cublas_table_t *table,
                                                     const gantry__cublas_form_t *form) {
-    for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS && device->plans[i]; ++i) {
-        gantry__cublas_plan_t *plan = device->plans[i];
-        if (memcmp(&plan->form, form, sizeof *form) == 0) {
-            ++plan->users;
-            plan->last_use = ++device->plan_uses;
-            return plan;
-        }
-    }
-    return NULL;
+    pthread_mutex_lock(&device->lock);
+    gantry__cublas_plan_t *plan = gantry__cublas_table_find(table, form);
+    pthread_mutex_unlock(&device->lock);
+    return plan;
 }
 
-/* device->lock is held. Takes the place of the plan that was not used for the longest time, and
- * returns that one; where every plan is in use the new one is not kept. */
-static gantry__cublas_plan_t *keep(gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
-    gantry__cublas_plan_t **place = NULL;
-    for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS; ++i) {
-        gantry__cublas_plan_t **at = &device->plans[i];
-        if (!*at) {
-            place = at;
-            break;
-        }
-        if ((*at)->users == 0 && (!place || (*at)->last_use < (*place)->last_use)) place = at;
-    }
-    plan->users = 1;
-    plan->last_use = ++device->plan_uses;
-    if (!place) return NULL;
-    gantry__cublas_plan_t *former = *place;
-    *place = plan;
-    plan->is_kept = true;
-    return former;
+/* Another thread may have been first. */
+static gantry__cublas_plan_t *keep(gantry_backend_device_t *device, gantry__cublas_table_t *table,
+                                   gantry__cublas_plan_t *made) {
+    pthread_mutex_lock(&device->lock);
+    gantry__cublas_plan_t *plan = gantry__cublas_table_find(table, &made->form);
+    gantry__cublas_plan_t *unneeded = plan ? made : gantry__cublas_table_keep(table, made);
+    pthread_mutex_unlock(&device->lock);
+    if (unneeded) release(device, unneeded);
+    return plan ? plan : made;
 }
 
 gantry__cublas_status_t gantry__cublas_plan_take(gantry_backend_device_t *device,
                                                  const gantry__cublas_form_t *form,
                                                  gantry__cublas_plan_t **out_plan) {
-    pthread_mutex_lock(&device->lock);
-    *out_plan = cuda_cublas_plan_find(device, form);
-    pthread_mutex_unlock(&device->lock);
+    *out_plan = cuda_cublas_plan_find(device, &device->plans, form);
     if (*out_plan) return GANTRY__CUBLAS_SUCCESS;
     gantry__cublas_plan_t *made = NULL;
     gantry__cublas_status_t native = cuda_cublas_plan_make(device, form, &made);
-    if (native != GANTRY__CUBLAS_SUCCESS) return native;
-    pthread_mutex_lock(&device->lock);
-    *out_plan = cuda_cublas_plan_find(device, form); /* another thread may have been first */
-    gantry__cublas_plan_t *unneeded = *out_plan ? made : keep(device, made);
-    pthread_mutex_unlock(&device->lock);
-    if (!*out_plan) *out_plan = made;
-    if (unneeded) release(device, unneeded);
-    return GANTRY__CUBLAS_SUCCESS;
+    if (native == GANTRY__CUBLAS_SUCCESS) *out_plan = keep(device, &device->plans, made);
+    return native;
+}
+
+static bool is_answer(gantry__cublas_status_t native) {
+    return native == GANTRY__CUBLAS_SUCCESS || native == GANTRY__CUBLAS_NOT_SUPPORTED ||
+           native == GANTRY__CUBLAS_ARCH_MISMATCH;
+}
+
+/* A form is asked about at any address and without a workspace, which no call has: its plan would
+ * take another's place. */
+gantry__cublas_status_t gantry__cublas_plan_ask(gantry_backend_device_t *device,
+                                                const gantry__cublas_form_t *form) {
+    gantry__cublas_plan_t *plan = cuda_cublas_plan_find(device, &device->answers, form);
+    if (!plan) {
+        plan = gantry__driver_alloc(device->host, sizeof *plan);
+        if (!plan) return GANTRY__CUBLAS_NO_HOST_MEMORY;
+        plan->form = *form;
+        plan->answer = describe(device, plan);
+        if (plan->answer == GANTRY__CUBLAS_SUCCESS) plan->answer = choose(device, plan);
+        release_objects(device, plan);
+        if (is_answer(plan->answer)) {
+            plan = keep(device, &device->answers, plan);
+        } else {
+            plan->users = 1;
+        }
+    }
+    gantry__cublas_status_t native = plan->answer;
+    gantry__cublas_plan_give(device, plan);
+    return native;
 }
 
 void gantry__cublas_plan_give(gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
@@ -222,8 +231,7 @@ void gantry__cublas_plan_give(gantry_backend_device_t *device, gantry__cublas_pl
 }
 
 void gantry__cublas_plans_forget(gantry_backend_device_t *device) {
-    for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS && device->plans[i]; ++i) {
-        release(device, device->plans[i]);
-        device->plans[i] = NULL;
-    }
+    gantry__cublas_plan_t *plan;
+    while ((plan = gantry__cublas_table_take(&device->plans))) release(device, plan);
+    while ((plan = gantry__cublas_table_take(&device->answers))) release(device, plan);
 }

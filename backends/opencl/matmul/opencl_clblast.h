@@ -37,6 +37,8 @@ typedef struct gantry__opencl_clblast_t {
     bool is_usable;
     char name[32];    /* "CLBlast 1.5.3" */
     char reason[256]; /* when not usable */
+    /* the first product that another kernel had to compute, and why; "" */
+    char failure[256];
     int (*clear_cache)(void);
     int (*override_parameters)(cl_device_id device, const char *kernel, int precision, size_t count,
                                const char **names, const size_t *values);

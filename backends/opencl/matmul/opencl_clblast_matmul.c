@@ -1,185 +1,332 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products by CLBlast.
  *
- * CLBlast wants temporary memory for padded copies; it comes from the core's scratch, as a
- * sub-buffer because the library knows no offset there. Batches with one stride are one call; the
- * rest is one call per index of the outer dimensions. */
+ * Reach. CLBlast gives offsets, strides and sizes to its kernels as int. A tensor may lie further
+ * than 2^31 elements behind the begin of its region, and then it is called with a sub-buffer:
+ *
+ *     region    |------------------------------|====tensor====|
+ *     sub-buffer                         |-----|====tensor====|     begins aligned, small offset
+ *
+ * What reaches further by itself is declined, and the portable kernels take it.
+ *
+ * Memory. CLBlast wants temporary memory for padded copies. For one product it comes from the
+ * core's scratch, as a sub-buffer because the library knows no offset there. A call for a batch
+ * with one stride takes it itself, past the device's limit. So that call is made only while it
+ * takes little, and else there is one call for each product. The outer dimensions of a batch are
+ * one call each.
+ *
+ * Failure. Parameters that exceed a card's limits make a kernel of CLBlast fail for each product of
+ * about that size. The call's failure is remembered for them, supports() declines them from then
+ * on, and the core hands this call, too, to the portable kernels. A lack of memory and a lost
+ * device stay what they are. */
 #include <stdio.h>
 
 #include "opencl/opencl_backend.h"
 #include "opencl/matmul/opencl_matmul.h"
 #include "kernels/matmul/matmul_shape.h"
 
-/* One call's matrices: buffers, and offsets, leading dimensions and batch strides in elements. */
-typedef struct operands_t {
-    cl_mem a;
-    cl_mem b;
-    cl_mem c;
-    size_t a_offset;
-    size_t b_offset;
-    size_t c_offset;
-    size_t a_ld;
-    size_t b_ld;
-    size_t c_ld;
-    int a_form;
-    int b_form;
-} operands_t;
+/* Elements; with room for CLBlast to round sizes up to whole tiles. */
+#define REACH ((UINT64_C(1) << 31) - (UINT64_C(1) << 16))
+/* Temporary memory that a call for a batch may take itself. */
+#define MOST_OWN_BYTES (UINT64_C(8) << 20)
 
-static int32_t opencl_clblast_matmul_check(const gantry_op_call_t *call, int native,
-                                           const gantry__opencl_matmul_t *matmul) {
+/* A matrix of each product, in elements. */
+typedef struct operand_t {
+    cl_mem buffer;
+    uint64_t begin; /* of the first product's */
+    uint64_t bytes; /* of an element */
+    size_t ld;
+    size_t stride; /* to the next product of the innermost batch dimension */
+    int form;
+} operand_t;
+
+typedef struct products_t {
+    gantry_op_call_t *call;
+    gantry__opencl_matmul_t matmul;
+    operand_t a;
+    operand_t b;
+    operand_t c;
+    uint64_t run; /* products of one call: the innermost batch dimension's */
+    cl_mem temp;  /* NULL: CLBlast needs none */
+} products_t;
+
+/* ---- who takes which product ---- */
+
+static uint32_t bit_length(int64_t number) {
+    uint32_t length = 0;
+    for (; number > 0; number /= 2) ++length;
+    return length;
+}
+
+/* The bit that stands for products of about that size. */
+static unsigned long long size_bit(const gantry__opencl_matmul_t *matmul) {
+    uint32_t length = bit_length(matmul->m) + bit_length(matmul->n) + bit_length(matmul->k);
+    return 1ull << (length < 63 ? length : 63);
+}
+
+static atomic_ullong *failed_sizes(gantry_backend_device_t *device,
+                                   const gantry__opencl_matmul_t *matmul) {
+    return &device->clblast_failed[matmul->dtype == GANTRY_FLOAT64][matmul->batch_rank > 0];
+}
+
+static bool has_failed(gantry_backend_device_t *device, const gantry__opencl_matmul_t *matmul) {
+    return (atomic_load_explicit(failed_sizes(device, matmul), memory_order_relaxed) &
+            size_bit(matmul)) != 0;
+}
+
+/* Whether one call reaches all elements of its operands, wherever they begin. */
+static bool is_within_reach(const gantry__opencl_matmul_t *matmul, uint64_t alignment_bytes) {
+    int32_t last = matmul->batch_rank - 1;
+    uint64_t more = last < 0 ? 0 : (uint64_t)matmul->batch_dims[last] - 1;
+    uint64_t m = (uint64_t)matmul->m, n = (uint64_t)matmul->n, k = (uint64_t)matmul->k;
+    uint64_t most = REACH - alignment_bytes / gantry__k_size(matmul->dtype);
+    return m * k + (last < 0 ? 0 : more * (uint64_t)matmul->a_batch[last]) <= most &&
+           k * n + (last < 0 ? 0 : more * (uint64_t)matmul->b_batch[last]) <= most &&
+           m * n * (more + 1) <= most && m <= most && n <= most && k <= most;
+}
+
+static int32_t opencl_clblast_matmul_supports(const gantry_op_call_t *call) {
+    if (!call->device || call->device->matmul != GANTRY__OPENCL_MATMUL_CLBLAST ||
+        !gantry__matmul_has_whole_card(call, &call->device->record->info))
+        return 0;
+    gantry__opencl_matmul_t matmul;
+    gantry__opencl_matmul_read(call, &matmul);
+    return is_within_reach(&matmul, call->device->record->info.base_alignment_bytes) &&
+           !has_failed(call->device, &matmul);
+}
+
+/* ---- failures ---- */
+
+static const char *code_name(int native) {
+    return native > -1000 ? gantry__driver_error_name(native) : "CLBlast's own error";
+}
+
+/* Another kernel may do better: neither memory nor the device itself is missing. */
+static bool is_worth_retrying(int native) {
+    return native <= -1000 ||
+           (native != CL_MEM_OBJECT_ALLOCATION_FAILURE && native != CL_OUT_OF_HOST_MEMORY &&
+            gantry__driver_error_code(native) != GANTRY_UNAVAILABLE);
+}
+
+static void remember(gantry_backend_device_t *device, const gantry__opencl_matmul_t *matmul,
+                     const char *text) {
+    gantry_backend_instance_t *instance = device->instance;
+    unsigned long long bit = size_bit(matmul);
+    if (atomic_fetch_or(failed_sizes(device, matmul), bit) & bit) return;
+    gantry__host_log(
+        device->host, GANTRY_LEVEL_WARNING,
+        "matrix products of about this size on \"%.120s\" take the portable kernels from now on: %s",
+        device->record->hardware_name, text);
+    pthread_mutex_lock(&instance->lock);
+    if (instance->clblast.failure[0] == '\0')
+        (void)snprintf(instance->clblast.failure, sizeof instance->clblast.failure, "%s", text);
+    pthread_mutex_unlock(&instance->lock);
+}
+
+static int32_t opencl_clblast_matmul_check(const products_t *products, int native) {
+    const gantry__opencl_matmul_t *matmul = &products->matmul;
+    const gantry_op_call_t *call = products->call;
     const gantry_host_t *host = call->device->host;
     if (native == 0) return GANTRY_OK;
     char text[256];
     (void)snprintf(text, sizeof text, "%s of %lld x %lld by %lld x %lld (%lld batches): %s (%d)",
                    call->op, (long long)matmul->m, (long long)matmul->k, (long long)matmul->k,
-                   (long long)matmul->n, (long long)matmul->batch_count,
-                   native > -1000 ? gantry__driver_error_name(native) : "CLBlast's own error",
-                   native);
+                   (long long)matmul->n, (long long)matmul->batch_count, code_name(native), native);
+    if (is_worth_retrying(native)) remember(call->device, matmul, text);
     return host->set_error(host->self,
                            native > -1000 ? gantry__driver_error_code(native) : GANTRY_INTERNAL,
                            "CLBlast", native, text);
 }
 
-static void read_operands(const gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul,
-                          operands_t *out) {
-    const gantry_span_t *a = &call->inputs[0]->span;
-    const gantry_span_t *b = &call->inputs[1]->span;
-    const gantry_span_t *c = &call->outputs[0]->span;
-    size_t item = gantry__k_size(matmul->dtype);
-    *out = (operands_t){
-        .a = gantry__opencl_buffer(a->region),
-        .b = gantry__opencl_buffer(b->region),
-        .c = gantry__opencl_buffer(c->region),
-        .a_offset = (size_t)a->offset_bytes / item,
-        .b_offset = (size_t)b->offset_bytes / item,
-        .c_offset = (size_t)c->offset_bytes / item,
-        .a_ld = (size_t)(matmul->is_a_transposed ? matmul->m : matmul->k),
-        .b_ld = (size_t)(matmul->is_b_transposed ? matmul->k : matmul->n),
-        .c_ld = (size_t)matmul->n,
-        .a_form = matmul->is_a_transposed ? GANTRY__CLBLAST_TRANSPOSED : GANTRY__CLBLAST_PLAIN,
-        .b_form = matmul->is_b_transposed ? GANTRY__CLBLAST_TRANSPOSED : GANTRY__CLBLAST_PLAIN,
+/* ---- operands ---- */
+
+static operand_t clblast_operand_of(const gantry_arg_t *arg, size_t ld, size_t stride,
+                                    int is_transposed) {
+    uint64_t bytes = gantry__k_size(arg->dtype);
+    return (operand_t){
+        .buffer = gantry__opencl_buffer(arg->span.region),
+        .begin = arg->span.offset_bytes / bytes,
+        .bytes = bytes,
+        .ld = ld,
+        .stride = stride,
+        .form = is_transposed ? GANTRY__CLBLAST_TRANSPOSED : GANTRY__CLBLAST_PLAIN,
     };
 }
 
-/* ---- one product ---- */
+static void read_products(gantry_op_call_t *call, products_t *out) {
+    *out = (products_t){.call = call, .run = 1};
+    gantry__opencl_matmul_t *matmul = &out->matmul;
+    gantry__opencl_matmul_read(call, matmul);
+    int32_t last = matmul->batch_rank - 1;
+    if (last >= 0) out->run = (uint64_t)matmul->batch_dims[last];
+    out->a = clblast_operand_of(
+        call->inputs[0], (size_t)(matmul->is_a_transposed ? matmul->m : matmul->k),
+        last < 0 ? 0 : (size_t)matmul->a_batch[last], matmul->is_a_transposed);
+    out->b = clblast_operand_of(
+        call->inputs[1], (size_t)(matmul->is_b_transposed ? matmul->k : matmul->n),
+        last < 0 ? 0 : (size_t)matmul->b_batch[last], matmul->is_b_transposed);
+    out->c =
+        clblast_operand_of(call->outputs[0], (size_t)matmul->n, (size_t)(matmul->m * matmul->n), 0);
+}
 
-/* The temporary buffer, NULL when CLBlast needs none. Released by the caller once the work is
- * submitted. */
-static int32_t take_temp(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul,
-                         const operands_t *o, cl_mem *out_temp) {
-    gantry_backend_device_t *device = call->device;
-    const gantry__opencl_clblast_t *clblast = &device->instance->clblast;
-    bool is_double = matmul->dtype == GANTRY_FLOAT64;
-    size_t bytes = 0;
-    int32_t status = opencl_clblast_matmul_check(
-        call,
-        (is_double ? clblast->dgemm_temp_size : clblast->sgemm_temp_size)(
-            GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, (size_t)matmul->m, (size_t)matmul->n,
-            (size_t)matmul->k, o->a_offset, o->a_ld, o->b_offset, o->b_ld, o->c_offset, o->c_ld,
-            &call->stream->queue, &bytes),
-        matmul);
-    *out_temp = NULL;
-    if (status != GANTRY_OK || bytes == 0) return status;
+/* An operand of one call: the region's buffer, or the part that was made of it. */
+typedef struct place_t {
+    cl_mem buffer;
+    cl_mem part; /* to be released once the call has submitted its work; NULL */
+    size_t offset;
+} place_t;
+
+/* The operand from that element on, so many of them. Returns OpenCL's number. */
+static cl_int open_place(const products_t *products, const operand_t *operand, uint64_t first,
+                         uint64_t elements, place_t *out) {
+    const gantry_backend_device_t *device = products->call->device;
+    uint64_t offset = operand->begin + first;
+    *out = (place_t){operand->buffer, NULL, (size_t)offset};
+    if (offset + elements <= REACH) return CL_SUCCESS;
+    uint64_t alignment = device->record->info.base_alignment_bytes;
+    uint64_t origin = offset * operand->bytes / alignment * alignment;
+    cl_buffer_region region = {(size_t)origin,
+                               (size_t)((offset + elements) * operand->bytes - origin)};
+    cl_int native = CL_SUCCESS;
+    out->part = device->cl->clCreateSubBuffer(operand->buffer, CL_MEM_READ_WRITE,
+                                              CL_BUFFER_CREATE_TYPE_REGION, &region, &native);
+    out->buffer = out->part;
+    out->offset = (size_t)(offset - origin / operand->bytes);
+    return native;
+}
+
+/* The submitted commands keep it. */
+static void close_place(const products_t *products, const place_t *place) {
+    if (place->part) products->call->device->cl->clReleaseMemObject(place->part);
+}
+
+/* ---- temporary memory ---- */
+
+/* What one product wants. Of several, which begin anywhere, it is the most that one can want. */
+static int ask_temp_bytes(const products_t *products, size_t *out_bytes) {
+    const gantry__opencl_clblast_t *clblast = &products->call->device->instance->clblast;
+    const gantry__opencl_matmul_t *matmul = &products->matmul;
+    bool is_double = matmul->dtype == GANTRY_FLOAT64, is_one = matmul->batch_count == 1;
+    *out_bytes = 0;
+    return (is_double ? clblast->dgemm_temp_size : clblast->sgemm_temp_size)(
+        GANTRY__CLBLAST_ROW_MAJOR, products->a.form, products->b.form, (size_t)matmul->m,
+        (size_t)matmul->n, (size_t)matmul->k, is_one ? (size_t)products->a.begin : 1,
+        products->a.ld, is_one ? (size_t)products->b.begin : 1, products->b.ld,
+        is_one ? (size_t)products->c.begin : 1, products->c.ld, &products->call->stream->queue,
+        out_bytes);
+}
+
+/* Of the core's scratch. Released by the caller once the work is submitted. */
+static int32_t take_temp(products_t *products, size_t bytes) {
+    gantry_op_call_t *call = products->call;
     gantry_span_t span;
     GANTRY__TRY(call->services->scratch(call, bytes, &span));
     cl_buffer_region part = (cl_buffer_region){(size_t)span.offset_bytes, bytes};
     cl_int native = CL_SUCCESS;
-    *out_temp = device->cl->clCreateSubBuffer(gantry__opencl_buffer(span.region), CL_MEM_READ_WRITE,
-                                              CL_BUFFER_CREATE_TYPE_REGION, &part, &native);
-    return gantry__driver_check(device->host, native,
+    products->temp =
+        call->device->cl->clCreateSubBuffer(gantry__opencl_buffer(span.region), CL_MEM_READ_WRITE,
+                                            CL_BUFFER_CREATE_TYPE_REGION, &part, &native);
+    return gantry__driver_check(call->device->host, native,
                                 "%zu bytes at offset %zu as CLBlast's temporary buffer", part.size,
                                 part.origin);
 }
 
-static int32_t one_product(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul,
-                           const operands_t *o) {
-    const gantry__opencl_clblast_t *clblast = &call->device->instance->clblast;
-    cl_command_queue *queue = &call->stream->queue;
-    size_t m = (size_t)matmul->m;
-    size_t n = (size_t)matmul->n;
-    size_t k = (size_t)matmul->k;
-    int native;
-    cl_mem temp = NULL;
-    GANTRY__TRY(take_temp(call, matmul, o, &temp));
-    if (matmul->dtype == GANTRY_FLOAT64) {
-        native = clblast->dgemm(GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, m, n, k, 1.0, o->a,
-                                o->a_offset, o->a_ld, o->b, o->b_offset, o->b_ld, 0.0, o->c,
-                                o->c_offset, o->c_ld, queue, NULL, temp);
-    } else {
-        native = clblast->sgemm(GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, m, n, k, 1.0f,
-                                o->a, o->a_offset, o->a_ld, o->b, o->b_offset, o->b_ld, 0.0f, o->c,
-                                o->c_offset, o->c_ld, queue, NULL, temp);
-    }
-    if (temp) {
-        call->device->cl->clReleaseMemObject(temp); /* the submitted commands keep it */
-    }
-    return opencl_clblast_matmul_check(call, native, matmul);
+/* ---- the library's calls ---- */
+
+static int call_one(const products_t *p, const place_t *a, const place_t *b, const place_t *c) {
+    const gantry__opencl_clblast_t *clblast = &p->call->device->instance->clblast;
+    cl_command_queue *queue = &p->call->stream->queue;
+    size_t m = (size_t)p->matmul.m, n = (size_t)p->matmul.n, k = (size_t)p->matmul.k;
+    if (p->matmul.dtype == GANTRY_FLOAT64)
+        return clblast->dgemm(GANTRY__CLBLAST_ROW_MAJOR, p->a.form, p->b.form, m, n, k, 1.0,
+                              a->buffer, a->offset, p->a.ld, b->buffer, b->offset, p->b.ld, 0.0,
+                              c->buffer, c->offset, p->c.ld, queue, NULL, p->temp);
+    return clblast->sgemm(GANTRY__CLBLAST_ROW_MAJOR, p->a.form, p->b.form, m, n, k, 1.0f, a->buffer,
+                          a->offset, p->a.ld, b->buffer, b->offset, p->b.ld, 0.0f, c->buffer,
+                          c->offset, p->c.ld, queue, NULL, p->temp);
+}
+
+static int call_batch(const products_t *p, const place_t *a, const place_t *b, const place_t *c) {
+    const gantry__opencl_clblast_t *clblast = &p->call->device->instance->clblast;
+    cl_command_queue *queue = &p->call->stream->queue;
+    size_t m = (size_t)p->matmul.m, n = (size_t)p->matmul.n, k = (size_t)p->matmul.k;
+    size_t count = (size_t)p->run;
+    if (p->matmul.dtype == GANTRY_FLOAT64)
+        return clblast->dgemm_batched(GANTRY__CLBLAST_ROW_MAJOR, p->a.form, p->b.form, m, n, k, 1.0,
+                                      a->buffer, a->offset, p->a.ld, p->a.stride, b->buffer,
+                                      b->offset, p->b.ld, p->b.stride, 0.0, c->buffer, c->offset,
+                                      p->c.ld, p->c.stride, count, queue, NULL);
+    return clblast->sgemm_batched(GANTRY__CLBLAST_ROW_MAJOR, p->a.form, p->b.form, m, n, k, 1.0f,
+                                  a->buffer, a->offset, p->a.ld, p->a.stride, b->buffer, b->offset,
+                                  p->b.ld, p->b.stride, 0.0f, c->buffer, c->offset, p->c.ld,
+                                  p->c.stride, count, queue, NULL);
+}
+
+/* One call for count products (1, or the run's) whose matrices begin at these elements. */
+static int submit(const products_t *p, uint64_t count, const uint64_t first[3]) {
+    uint64_t m = (uint64_t)p->matmul.m, n = (uint64_t)p->matmul.n, k = (uint64_t)p->matmul.k;
+    place_t a = {0}, b = {0}, c = {0};
+    int native = open_place(p, &p->a, first[0], m * k + (count - 1) * p->a.stride, &a);
+    if (native == 0) native = open_place(p, &p->b, first[1], k * n + (count - 1) * p->b.stride, &b);
+    if (native == 0) native = open_place(p, &p->c, first[2], m * n + (count - 1) * p->c.stride, &c);
+    if (native == 0) native = count > 1 ? call_batch(p, &a, &b, &c) : call_one(p, &a, &b, &c);
+    close_place(p, &a);
+    close_place(p, &b);
+    close_place(p, &c);
+    return native;
 }
 
 /* ---- batches ---- */
 
-/* The innermost batch dimension, from the operands' offsets on. */
-static int32_t batch_run(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul,
-                         const operands_t *o) {
-    const gantry__opencl_clblast_t *clblast = &call->device->instance->clblast;
-    cl_command_queue *queue = &call->stream->queue;
-    int32_t last = matmul->batch_rank - 1;
-    size_t m = (size_t)matmul->m;
-    size_t n = (size_t)matmul->n;
-    size_t k = (size_t)matmul->k;
-    size_t a_stride = (size_t)matmul->a_batch[last];
-    size_t b_stride = (size_t)matmul->b_batch[last];
-    size_t count = (size_t)matmul->batch_dims[last];
-    int native;
-    if (matmul->dtype == GANTRY_FLOAT64) {
-        native = clblast->dgemm_batched(GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, m, n, k,
-                                        1.0, o->a, o->a_offset, o->a_ld, a_stride, o->b,
-                                        o->b_offset, o->b_ld, b_stride, 0.0, o->c, o->c_offset,
-                                        o->c_ld, m * n, count, queue, NULL);
-    } else {
-        native = clblast->sgemm_batched(GANTRY__CLBLAST_ROW_MAJOR, o->a_form, o->b_form, m, n, k,
-                                        1.0f, o->a, o->a_offset, o->a_ld, a_stride, o->b,
-                                        o->b_offset, o->b_ld, b_stride, 0.0f, o->c, o->c_offset,
-                                        o->c_ld, m * n, count, queue, NULL);
+/* Where the matrices of a run begin: an index of the outer batch dimensions. */
+static void find_run(const products_t *p, int64_t run, uint64_t out_first[3]) {
+    const gantry__opencl_matmul_t *matmul = &p->matmul;
+    int64_t rest = run, a = 0, b = 0;
+    for (int32_t d = matmul->batch_rank - 2; d >= 0; --d) {
+        int64_t index = rest % matmul->batch_dims[d];
+        a += index * matmul->a_batch[d];
+        b += index * matmul->b_batch[d];
+        rest /= matmul->batch_dims[d];
     }
-    return opencl_clblast_matmul_check(call, native, matmul);
+    out_first[0] = (uint64_t)a;
+    out_first[1] = (uint64_t)b;
+    out_first[2] = (uint64_t)run * p->run * p->c.stride;
 }
 
-static int32_t opencl_clblast_matmul_all_batches(gantry_op_call_t *call,
-                                                 const gantry__opencl_matmul_t *matmul,
-                                                 const operands_t *first) {
-    int32_t last = matmul->batch_rank - 1;
-    int64_t runs = matmul->batch_count / matmul->batch_dims[last];
+/* at_once: products of one call, 1 or the run's. */
+static int submit_all(const products_t *p, uint64_t at_once) {
+    int64_t runs = p->matmul.batch_count / (int64_t)p->run;
     for (int64_t run = 0; run < runs; ++run) {
-        operands_t o = *first;
-        int64_t rest = run;
-        for (int32_t d = last - 1; d >= 0; --d) {
-            o.a_offset += (size_t)(rest % matmul->batch_dims[d] * matmul->a_batch[d]);
-            o.b_offset += (size_t)(rest % matmul->batch_dims[d] * matmul->b_batch[d]);
-            rest /= matmul->batch_dims[d];
+        uint64_t first[3];
+        find_run(p, run, first);
+        for (uint64_t i = 0; i < p->run; i += at_once) {
+            int native = submit(p, at_once, first);
+            if (native != 0) return native;
+            first[0] += p->a.stride;
+            first[1] += p->b.stride;
+            first[2] += p->c.stride;
         }
-        o.c_offset += (size_t)(run * matmul->batch_dims[last] * matmul->m * matmul->n);
-        GANTRY__TRY(batch_run(call, matmul, &o));
     }
-    return GANTRY_OK;
+    return 0;
 }
 
 /* ---- the kernels ---- */
 
-static int32_t opencl_clblast_matmul_supports(const gantry_op_call_t *call) {
-    return call->device && call->device->matmul == GANTRY__OPENCL_MATMUL_CLBLAST &&
-           gantry__matmul_has_whole_card(call, &call->device->record->info);
-}
-
 static int32_t opencl_clblast_matmul_compute(gantry_op_call_t *call) {
-    gantry__opencl_matmul_t matmul;
-    gantry__opencl_matmul_read(call, &matmul);
-    if (matmul.k == 0) return gantry__opencl_matmul_clear(call);
+    products_t products;
+    read_products(call, &products);
+    if (products.matmul.k == 0) return gantry__opencl_matmul_clear(call);
     atomic_store(&call->device->used_clblast, 1);
-    operands_t operands;
-    read_operands(call, &matmul, &operands);
-    return matmul.batch_rank == 0 ? one_product(call, &matmul, &operands)
-                                  : opencl_clblast_matmul_all_batches(call, &matmul, &operands);
+    size_t temp_bytes;
+    GANTRY__TRY(opencl_clblast_matmul_check(&products, ask_temp_bytes(&products, &temp_bytes)));
+    /* CLBlast's numbers of elements are int here, too */
+    if (temp_bytes / products.a.bytes > REACH)
+        return opencl_clblast_matmul_check(&products, CL_INVALID_BUFFER_SIZE);
+    bool is_at_once = products.run > 1 && temp_bytes * products.run <= MOST_OWN_BYTES;
+    if (!is_at_once && temp_bytes > 0) GANTRY__TRY(take_temp(&products, temp_bytes));
+    int native = submit_all(&products, is_at_once ? products.run : 1);
+    if (products.temp) call->device->cl->clReleaseMemObject(products.temp);
+    return opencl_clblast_matmul_check(&products, native);
 }
 
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_DTYPES_FLOATS}};

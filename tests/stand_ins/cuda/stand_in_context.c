@@ -153,6 +153,7 @@ int cuCtxCreate_v2(stand_in_context_t **context, unsigned flags, int device) {
     made = make_context(card, 0);
     if (made == NULL) return CUDA_OUT_OF_MEMORY;
     made->flags = flags;
+    if (flags == 4) stand_in__count("contexts that block");
     code = start(made);
     if (code != CUDA_OK) {
         free(made);

@@ -15,6 +15,7 @@
  *   context=8M                   what a context costs (default 8M)
  *   driver=12040                 what cuDriverGetVersion says (default 12090)
  *   nvrtc=12090                  version of NVRTC; it knows no newer architectures (default 12090)
+ *   cublas=120900                version of cuBLASLt, as it counts (default)
  *   cudnn=91900, nccl=22809      versions of cuDNN and NCCL, as these count (defaults)
  *   pci=0000:65:00.0,...         addresses
  *   uuid=GPU-...,...             identities
@@ -76,14 +77,18 @@ typedef struct stand_in_control_t {
          * one */
         int code);
     void (*watch)(stand_in_watch_fn watcher, void *self); /* asked before each call; NULL: nobody */
-    uint64_t (*calls)(const char *function);              /* made so far; NULL: of every function */
-    long (*live)(int kind);                               /* objects of STAND_IN_... that live */
+    /* Made so far; NULL: of every function. Also "waits that block", "waits that poll", for events,
+     * and "contexts that block". */
+    uint64_t (*calls)(const char *function);
+    long (*live)(int kind); /* objects of STAND_IN_... that live */
     /* objects that ended only because their context did */
     long (*abandoned)(int kind);
     uint64_t (*used_bytes)(int device); /* of device memory, contexts included */
     /* What no real driver would have survived: a pointer that nobody allocated, bytes written
      * outside an allocation. How often, and the last one in words (up to text_bytes). */
     uint64_t (*complaints)(char *out_text, uint32_t text_bytes);
+    /* 1: kernels launched from now on begin only after a call with 0 */
+    void (*hold)(int is_held);
 } stand_in_control_t;
 
 typedef const stand_in_control_t *(*stand_in_control_fn)(void);

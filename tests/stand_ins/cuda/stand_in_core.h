@@ -61,7 +61,7 @@ typedef struct stand_in_context_t stand_in_context_t;
 
 typedef struct stand_in_device_t {
     int number; /* before CUDA_VISIBLE_DEVICES */
-    char pci[16];
+    char pci[20];
     uint8_t uuid[16];
     int major;
     int minor;
@@ -81,6 +81,7 @@ typedef struct stand_in_machine_t {
     uint64_t context_bytes;
     int driver;
     int nvrtc;
+    int cublas;
     int cudnn;
     int nccl;
     int has_peers;
@@ -115,6 +116,8 @@ enum {
 
 /* Begins a call: counts it, and returns the code it fails with, or 0. */
 STAND_IN_API int stand_in__enter(const char *function, int needs);
+/* Counts what is no call, for control()->calls. */
+STAND_IN_API void stand_in__count(const char *what);
 /* Also for what ends an object: a card that is lost, or a failure on order, ends the object all
  * the same and is reported. */
 int stand_in__may_end(int code);

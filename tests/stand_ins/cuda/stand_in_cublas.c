@@ -84,7 +84,7 @@ static int end_part(int code, void *handle, int kind, void (*end)(stand_in_objec
 }
 
 STAND_IN_API size_t cublasLtGetVersion(void);
-size_t cublasLtGetVersion(void) { return 120900; }
+size_t cublasLtGetVersion(void) { return (size_t)stand_in__machine()->cublas; }
 
 STAND_IN_API const char *cublasLtGetStatusString(int status);
 const char *cublasLtGetStatusString(int status) {
@@ -363,6 +363,8 @@ int cublasLtMatmul(void *handle, void *description, const void *alpha, const voi
     if (alpha == NULL || beta == NULL) return BLAS_INVALID_VALUE;
     code = find_product(description, layouts, &product, &found);
     if (code != BLAS_OK) return code;
+    /* a kernel's grid has no more blocks in z */
+    if (product.d.batch > 65535) return BLAS_EXECUTION_FAILED;
     if (stand_in__stream_of(stream_handle, &stream) != CUDA_OK) return BLAS_INVALID_VALUE;
     if (algorithm != NULL && !workspace_is_good(context, workspace, workspace_bytes, algorithm)) {
         stand_in__complain(

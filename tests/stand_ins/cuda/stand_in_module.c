@@ -367,6 +367,7 @@ static int launch(function_t *function, stand_in_stream_t *stream, const size_t 
 
         if (code != CUDA_OK) return code;
     }
+    if (stand_in__hold_stream(stream) != CUDA_OK) return CUDA_UNKNOWN;
     if (!is_wrong) {
         native = cl->clEnqueueNDRangeKernel(stream->queue, function->kernel, 3, NULL, global, block,
                                             0, NULL, NULL);

@@ -26,6 +26,8 @@
     X(clEnqueueNativeKernel)        \
     X(clEnqueueMarkerWithWaitList)  \
     X(clEnqueueBarrierWithWaitList) \
+    X(clCreateUserEvent)            \
+    X(clSetUserEventStatus)         \
     X(clGetEventInfo)               \
     X(clGetEventProfilingInfo)      \
     X(clWaitForEvents)              \
@@ -72,6 +74,9 @@ STAND_IN_API int stand_in__stream_of(const void *handle, stand_in_stream_t **out
 /* Calls work(arguments' copy) behind what the stream has. 0 or CUDA's code. */
 STAND_IN_API int stand_in__enqueue(stand_in_stream_t *stream, void (*work)(void *arguments),
                                    const void *arguments, size_t bytes);
+/* Where kernels are held: what comes later in the stream begins when they are let go. */
+int stand_in__hold_stream(stand_in_stream_t *stream);
+void stand_in__hold(int is_held);
 int stand_in__finish(stand_in_context_t *context); /* waits for every stream of a context */
 int stand_in__open_null_stream(stand_in_context_t *context);
 void stand_in__close_null_stream(stand_in_context_t *context);

@@ -15,6 +15,7 @@ void stand_in__default_machine(stand_in_machine_t *out_machine) {
     out_machine->context_bytes = 8u << 20;
     out_machine->driver = 12090;
     out_machine->nvrtc = 12090;
+    out_machine->cublas = 120900;
     out_machine->cudnn = 91900;
     out_machine->nccl = 22809;
     out_machine->has_peers = 1;
@@ -91,17 +92,17 @@ static int parse_uuid(const char *text, uint8_t out[16]) {
     return digits == 32 ? 0 : -1;
 }
 
-static int parse_pci(const char *text, char out[16]) {
+static int parse_pci(const char *text, char out[20]) {
     unsigned domain;
     unsigned bus;
     unsigned slot;
     unsigned function;
 
-    if (sscanf(text, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4 || domain > 0xffff ||
-        bus > 0xff || slot > 0x1f || function > 7) {
+    if (sscanf(text, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4 || bus > 0xff ||
+        slot > 0x1f || function > 7) {
         return -1;
     }
-    snprintf(out, 16, "%04X:%02X:%02X.%X", domain, bus, slot, function);
+    snprintf(out, 20, "%04X:%02X:%02X.%X", domain, bus, slot, function);
     return 0;
 }
 
@@ -179,6 +180,8 @@ static int set_one(stand_in_machine_t *machine, const char *key, char *value) {
         machine->driver = number;
     } else if (strcmp(key, "nvrtc") == 0) {
         machine->nvrtc = number;
+    } else if (strcmp(key, "cublas") == 0) {
+        machine->cublas = number;
     } else if (strcmp(key, "cudnn") == 0) {
         machine->cudnn = number;
     } else if (strcmp(key, "nccl") == 0) {

@@ -136,6 +136,46 @@ int stand_in__enqueue(stand_in_stream_t *stream, void (*work)(void *arguments),
                                              : CUDA_UNKNOWN;
 }
 
+/* ---- kernels that are held ---- */
+
+static cl_event held; /* under the lock; NULL: none is held */
+
+static cl_event change_held(cl_event event) {
+    cl_event former;
+
+    stand_in__lock();
+    former = held;
+    held = event;
+    stand_in__unlock();
+    return former;
+}
+
+void stand_in__hold(int is_held) {
+    const stand_in_pocl_t *cl = stand_in__pocl();
+    cl_event former = change_held(is_held ? cl->clCreateUserEvent(cl->context, NULL) : NULL);
+
+    if (former == NULL) return;
+    cl->clSetUserEventStatus(former, CL_COMPLETE);
+    cl->clReleaseEvent(former);
+}
+
+int stand_in__hold_stream(stand_in_stream_t *stream) {
+    const stand_in_pocl_t *cl = stand_in__pocl();
+    cl_event event;
+    cl_int native = CL_SUCCESS;
+
+    stand_in__lock();
+    event = held;
+    if (event != NULL) {
+        cl->clRetainEvent(event);
+    }
+    stand_in__unlock();
+    if (event == NULL) return CUDA_OK;
+    native = cl->clEnqueueBarrierWithWaitList(stream->queue, 1, &event, NULL);
+    cl->clReleaseEvent(event);
+    return native == CL_SUCCESS ? CUDA_OK : CUDA_UNKNOWN;
+}
+
 STAND_IN_API int cuStreamDestroy_v2(void *handle);
 int cuStreamDestroy_v2(void *handle) {
     int code = stand_in__enter(__func__, STAND_IN_NEEDS_ANY_CONTEXT);
@@ -390,6 +430,7 @@ int cuEventSynchronize(void *handle) {
     if (place.capture != 0) return stand_in__refuse_place(&place);
     marker = take_marker(event);
     if (marker == NULL) return CUDA_OK;
+    stand_in__count((event->flags & 1) != 0 ? "waits that block" : "waits that poll");
     stand_in__pocl()->clWaitForEvents(1, &marker);
     stand_in__pocl()->clReleaseEvent(marker);
     return code_of_context(event->object.context);

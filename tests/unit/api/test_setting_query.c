@@ -53,7 +53,7 @@ static void names_are_a_fixed_list(void **state) {
                                         "placement_mode",
                                         "device_policy",
                                         "profile",
-                                        "intra_op_threads",
+                                        "cpu_threads",
                                         "log_level",
                                         "kernel_cache",
                                         "opencl_cpu",
@@ -69,17 +69,20 @@ static void names_are_a_fixed_list(void **state) {
                                         "cuda_nccl",
                                         "cuda_nvml",
                                         "cuda_nvrtc",
+                                        "cuda_wait",
                                         "opencl_clblast_parameters",
                                         "opencl_library",
                                         "opencl_matmul",
                                         "tuning_file",
+                                        "conda_prefix",
                                         "cuda_device_order",
                                         "cuda_home",
                                         "cuda_path",
                                         "cuda_visible_devices",
                                         "tf_enable_gpu_garbage_collection",
                                         "tf_force_gpu_allow_growth",
-                                        "tf_gpu_host_mem_limit_in_mb"};
+                                        "tf_gpu_host_mem_limit_in_mb",
+                                        "virtual_env"};
     assert_int_equal(gantry_setting_count(), sizeof names / sizeof names[0]);
     for (size_t i = 0; i < gantry_setting_count(); ++i)
         assert_string_equal(gantry_setting_name(i), names[i]);
@@ -212,9 +215,9 @@ static void fraction_quarter(options_t *o) { o->memory_fraction = 0.25; }
 static void split_gpu(options_t *o) { o->logical_devices = "GPU:0=1M,2M"; }
 static void visible_none(options_t *o) { o->visible_devices = "-1"; }
 static void pinned_3(options_t *o) { o->pinned_limit_bytes = 3 * MIB; }
-static void step_3(options_t *o) { o->growth_step_bytes = 3 * MIB; }
-static void rest_3(options_t *o) { o->split_bytes = 3 * MIB; }
-static void collect_off(options_t *o) { o->garbage_collection = GANTRY_OFF; }
+static void step_3(options_t *o) { o->memory_step_bytes = 3 * MIB; }
+static void rest_3(options_t *o) { o->memory_split_bytes = 3 * MIB; }
+static void collect_off(options_t *o) { o->memory_collect = GANTRY_OFF; }
 static void retry_9(options_t *o) { o->oom_retry_ms = 9; }
 static void fallback_on(options_t *o) { o->oom_fallback = GANTRY_ON; }
 static void soft_off(options_t *o) { o->soft_placement = GANTRY_OFF; }
@@ -222,7 +225,7 @@ static void log_on(options_t *o) { o->log_placement = GANTRY_ON; }
 static void mode_warn(options_t *o) { o->placement_mode = GANTRY_PLACEMENT_WARN_ONCE; }
 static void policy_warn(options_t *o) { o->device_policy = GANTRY_POLICY_WARN; }
 static void profile_wait(options_t *o) { o->profile = GANTRY_PROFILE_WAIT; }
-static void threads_3(options_t *o) { o->intra_op_threads = 3; }
+static void threads_3(options_t *o) { o->cpu_threads = 3; }
 static void level_error(options_t *o) { o->log_level = GANTRY_LEVEL_ERROR; }
 static void cache_none(options_t *o) { o->kernel_cache = ""; }
 static void opencl_gpu(options_t *o) { o->opencl_cpu_as_gpu = GANTRY_ON; }
@@ -248,12 +251,12 @@ static const struct row_t {
      "option visible_devices", "-1"},
     {"pinned_limit", "1G", "GANTRY_PINNED_LIMIT", "5M", "5M", pinned_3, "option pinned_limit_bytes",
      "3145728"},
-    {"memory_step", "1G", "GANTRY_MEMORY_STEP", "5M", "5M", step_3, "option growth_step_bytes",
+    {"memory_step", "1G", "GANTRY_MEMORY_STEP", "5M", "5M", step_3, "option memory_step_bytes",
      "3145728"},
-    {"memory_split", "64K", "GANTRY_MEMORY_SPLIT", "5M", "5M", rest_3, "option split_bytes",
+    {"memory_split", "64K", "GANTRY_MEMORY_SPLIT", "5M", "5M", rest_3, "option memory_split_bytes",
      "3145728"},
-    {"memory_collect", "1", "GANTRY_MEMORY_COLLECT", "1", "1", collect_off,
-     "option garbage_collection", "0"},
+    {"memory_collect", "1", "GANTRY_MEMORY_COLLECT", "1", "1", collect_off, "option memory_collect",
+     "0"},
     {"oom_retry_ms", "0", "GANTRY_OOM_RETRY_MS", "5", "5", retry_9, "option oom_retry_ms", "9"},
     {"oom_fallback", "off", "GANTRY_OOM_FALLBACK", "off", "off", fallback_on, "option oom_fallback",
      "cpu"},
@@ -265,8 +268,7 @@ static const struct row_t {
     {"device_policy", "silent", "GANTRY_DEVICE_POLICY", "explicit", "explicit", policy_warn,
      "option device_policy", "warn"},
     {"profile", "off", "GANTRY_PROFILE", "on", "on", profile_wait, "option profile", "wait"},
-    {"intra_op_threads", "0", "GANTRY_CPU_THREADS", "2", "2", threads_3, "option intra_op_threads",
-     "3"},
+    {"cpu_threads", "0", "GANTRY_CPU_THREADS", "2", "2", threads_3, "option cpu_threads", "3"},
     {"log_level", "info", "GANTRY_LOG_LEVEL", "debug", "debug", level_error, "option log_level",
      "error"},
     {"kernel_cache", NULL, "GANTRY_KERNEL_CACHE", "", "", cache_none, "option kernel_cache", ""},
@@ -280,7 +282,7 @@ static void open_plain(runtime_fixture_t *f, void (*set)(options_t *options)) {
     gantry_runtime_options_t options = runtime_fixture_options(f);
     options.log_level = GANTRY_LEVEL_DEFAULT;
     options.backends = NULL;
-    options.intra_op_threads = 0;
+    options.cpu_threads = 0;
     options.kernel_cache = NULL;
     if (set) set(&options);
     runtime_fixture_open_with(f, &options);

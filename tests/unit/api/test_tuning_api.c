@@ -85,14 +85,19 @@ static void records_are_put_listed_and_removed(void **state) {
 static void name_says_what_decides_speed(void **state) {
     runtime_fixture_t f;
     char name[256], small[4];
+    size_t needed = 0;
     (void)state;
     open_with_file(&f);
     const gantry_physical_device_t *cpu = device_of(&f, "CPU");
-    assert_int_equal(gantry_get_tuning_name(f.runtime, cpu, sizeof name, name), GANTRY_OK);
+    assert_int_equal(gantry_get_tuning_name(f.runtime, cpu, name, sizeof name, &needed), GANTRY_OK);
     assert_non_null(strstr(name, "; Host 1; "));
     assert_non_null(strstr(name, " units; "));
-    assert_int_equal(gantry_get_tuning_name(f.runtime, cpu, sizeof small, small),
-                     GANTRY_OUT_OF_RANGE);
+    assert_int_equal(needed, strlen(name));
+    assert_int_equal(gantry_get_tuning_name(f.runtime, cpu, small, sizeof small, NULL), GANTRY_OK);
+    assert_int_equal(strlen(small), sizeof small - 1);
+    assert_memory_equal(small, name, sizeof small - 1);
+    assert_int_equal(gantry_get_tuning_name(f.runtime, cpu, NULL, 0, &needed), GANTRY_OK);
+    assert_int_equal(needed, strlen(name));
     runtime_fixture_close(&f);
     const gantry_device_info_t odd = {
         .struct_size = sizeof odd, .hardware_name = "a\tcard\n", .compute_units = 3};
@@ -107,8 +112,10 @@ static void wrong_arguments_are_refused(void **state) {
     open_with_file(&f);
     const gantry_physical_device_t *cpu = device_of(&f, "CPU");
     assert_int_equal(gantry_get_tuning_file(f.runtime, NULL), GANTRY_INVALID_ARGUMENT);
-    assert_int_equal(gantry_get_tuning_name(f.runtime, cpu, 256, NULL), GANTRY_INVALID_ARGUMENT);
-    assert_int_equal(gantry_get_tuning_name(f.runtime, NULL, 256, name), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_get_tuning_name(f.runtime, cpu, NULL, 256, NULL),
+                     GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_get_tuning_name(f.runtime, NULL, name, 256, NULL),
+                     GANTRY_INVALID_ARGUMENT);
     assert_int_equal(gantry_list_tuning(f.runtime, NULL, NULL), GANTRY_INVALID_ARGUMENT);
     assert_int_equal(gantry_put_tuning(f.runtime, cpu, NULL, "1"), GANTRY_INVALID_ARGUMENT);
     assert_int_equal(gantry_put_tuning(f.runtime, cpu, "a", NULL), GANTRY_INVALID_ARGUMENT);

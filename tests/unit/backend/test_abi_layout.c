@@ -38,7 +38,7 @@ SLOT(gantry_host_t, reallocate, 32);
 SLOT(gantry_host_t, option, 40);
 SLOT(gantry_host_t, tuning, 48);
 
-SIZE(gantry_device_info_t, 168);
+SIZE(gantry_device_info_t, 176);
 SLOT(gantry_device_info_t, struct_size, 0);
 SLOT(gantry_device_info_t, type, 4);
 SLOT(gantry_device_info_t, flags, 8);
@@ -66,6 +66,7 @@ SLOT(gantry_device_info_t, clock_mhz, 148);
 SLOT(gantry_device_info_t, least_priority, 152);
 SLOT(gantry_device_info_t, greatest_priority, 156);
 SLOT(gantry_device_info_t, no_programs, 160);
+SLOT(gantry_device_info_t, driver, 168);
 
 SIZE(gantry_memory_ops_t, 48);
 SLOT(gantry_memory_ops_t, struct_size, 0);
@@ -162,7 +163,7 @@ SLOT(gantry_attr_t, f, 24);
 SLOT(gantry_attr_t, s, 32);
 SLOT(gantry_attr_t, list, 40);
 
-SIZE(gantry_call_services_t, 88);
+SIZE(gantry_call_services_t, 96);
 SLOT(gantry_call_services_t, struct_size, 0);
 SLOT(gantry_call_services_t, scratch, 8);
 SLOT(gantry_call_services_t, allocate_output, 16);
@@ -174,6 +175,7 @@ SLOT(gantry_call_services_t, fault, 56);
 SLOT(gantry_call_services_t, fail, 64);
 SLOT(gantry_call_services_t, read, 72);
 SLOT(gantry_call_services_t, fault_words, 80);
+SLOT(gantry_call_services_t, kernel_info, 88);
 
 SIZE(gantry_fault_words_t, 184);
 SLOT(gantry_fault_words_t, struct_size, 0);
@@ -266,7 +268,9 @@ _Static_assert(GANTRY_DEVICE_TYPE_CPU == 1 && GANTRY_DEVICE_TYPE_GPU == 2 &&
                "device types");
 _Static_assert(GANTRY_DEVICE_INTEGRATED == 1 && GANTRY_DEVICE_HOST_BACKED == 2 &&
                    GANTRY_DEVICE_HOST_ADDRESSABLE == 4 && GANTRY_DEVICE_LAZY_COMMIT == 8 &&
-                   GANTRY_DEVICE_SYNCHRONOUS == 16 && GANTRY_DEVICE_KEEPS_PROGRAMS == 32,
+                   GANTRY_DEVICE_SYNCHRONOUS == 16 && GANTRY_DEVICE_KEEPS_PROGRAMS == 32 &&
+                   GANTRY_DEVICE_WAITS_FOR_PAGEABLE == 64 && GANTRY_DEVICE_LOCAL_IS_GLOBAL == 128 &&
+                   GANTRY_DEVICE_MAKERS_DRIVER == 256,
                "device flags");
 _Static_assert(GANTRY_PROGRAM_OPENCL_C == 1 && GANTRY_PROGRAM_CUDA_C == 2, "program kinds");
 _Static_assert(GANTRY_STREAM_COMPUTE == 0 && GANTRY_STREAM_TO_DEVICE == 1 &&

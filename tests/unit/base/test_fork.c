@@ -190,7 +190,7 @@ static void compute_here(world_t *world) {
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .backends = "cpu",
                                               .kernel_cache = "",
-                                              .intra_op_threads = CHILD_THREADS};
+                                              .cpu_threads = CHILD_THREADS};
     enum { SIDE = 192 };
     static float ones[SIDE * SIDE], got[SIDE * SIDE];
     gantry_runtime_t *runtime;

@@ -160,7 +160,7 @@ static int run_case(const case_t *c) {
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .backends = "cpu",
                                               .extra = extra,
-                                              .intra_op_threads = c->threads};
+                                              .cpu_threads = c->threads};
     if (gantry_runtime_create(&options, &shared.runtime) != GANTRY_OK) return tell("runtime");
     gantry_scope_t *scope = gantry_scope_begin(shared.runtime, "CPU:0");
     if (!product_is_right(scope, 70) || !product_is_right(scope, 500) || !sort_is_right(scope))

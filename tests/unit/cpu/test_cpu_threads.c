@@ -43,7 +43,7 @@ static const char *libraries(const runtime_fixture_t *f) {
 
 static gantry_setting_t setting_of(const runtime_fixture_t *f) {
     gantry_setting_t setting = {.struct_size = sizeof setting};
-    assert_int_equal(gantry_get_setting(f->runtime, "intra_op_threads", NULL, &setting), GANTRY_OK);
+    assert_int_equal(gantry_get_setting(f->runtime, "cpu_threads", NULL, &setting), GANTRY_OK);
     return setting;
 }
 
@@ -66,7 +66,7 @@ static void call_before_initialisation_takes_effect(void **state) {
     assert_string_equal(setting.value, "4");
     assert_string_equal(setting.set_by, "gantry_set_intra_op_parallelism_threads");
     assert_int_equal(setting.source, GANTRY_FROM_CALL);
-    assert_string_equal(setting.overruled, "option intra_op_threads=2");
+    assert_string_equal(setting.overruled, "option cpu_threads=2");
     assert_true(setting.frozen);
     runtime_fixture_close(&f);
     assert_int_equal(workers_now(), 0);

@@ -11,7 +11,7 @@
 static const int64_t shapes[][3] = {{1, 1, 1},    {2, 3, 2},   {3, 5, 7},   {12, 8, 32},
                                     {13, 33, 37}, {1, 60, 50}, {50, 60, 1}, {5, 1, 70}};
 #define SHAPES (sizeof shapes / sizeof shapes[0])
-#define PLANS 64 /* that a device keeps: GANTRY__CUBLAS_PLANS */
+#define PLANS 512 /* that a device keeps: GANTRY__CUBLAS_PLANS */
 
 /* cuBLASLt serves halves too. */
 static void open_all(core_t *core, fixture_t *fixture, const char *name, const char *value) {
@@ -51,6 +51,27 @@ static void products_of_batches_are_right(void **state) {
     (void)state;
     open_all(&core, &fixture, NULL, NULL);
     check_batches(&core);
+    core_close(&core);
+}
+
+/* More batches than a grid has blocks in z, with a rest; also behind an outer dimension. */
+static void products_of_70000_batches_are_right(void **state) {
+    static const product_t products[] = {
+        {.a_rank = 3, .b_rank = 3, .a_dims = {70000, 2, 3}, .b_dims = {70000, 3, 2}},
+        {.a_rank = 4, .b_rank = 4, .a_dims = {2, 65536, 1, 2}, .b_dims = {1, 65536, 2, 1}},
+        {.a_rank = 2, .b_rank = 3, .a_dims = {1, 2}, .b_dims = {129025, 2, 1}}};
+    fixture_t fixture;
+    core_t core;
+
+    (void)state;
+    open_all(&core, &fixture, NULL, NULL);
+    for (size_t i = 0; i < sizeof products / sizeof products[0]; ++i) {
+        product_t p = products[i];
+
+        p.is_batched = 1;
+        p.dtype = GANTRY_FLOAT32;
+        check_product(&core, &p);
+    }
     core_close(&core);
 }
 
@@ -184,6 +205,8 @@ static void product_reports_each_failing_call(void **state) {
     }
 }
 
+static uint64_t choices(void) { return fixture_control()->calls("cublasLtMatmulAlgoGetHeuristic"); }
+
 static void product_without_an_algorithm_is_left_to_the_portable_kernels(void **state) {
     fixture_t fixture;
     core_t core;
@@ -195,11 +218,12 @@ static void product_without_an_algorithm_is_left_to_the_portable_kernels(void **
     fixture_control()->set("fail=cublasLtMatmulAlgoGetHeuristic:*:15");
     assert_int_equal(run(&core, &p, numbers, numbers, numbers), GANTRY_UNIMPLEMENTED);
     fixture_control()->reset();
+    assert_int_equal(run(&core, &p, numbers, numbers, numbers), GANTRY_UNIMPLEMENTED);
+    assert_int_equal(choices(), 0); /* once is enough */
+    p = plain(GANTRY_FLOAT16, 4, 5, 7, 0, 0);
     check_product(&core, &p);
     core_close(&core);
 }
-
-static uint64_t choices(void) { return fixture_control()->calls("cublasLtMatmulAlgoGetHeuristic"); }
 
 /* The library is asked once per form of product; the forms used last are kept, and all end with
  * the device. */
@@ -221,19 +245,38 @@ static void plans_of_products_are_kept(void **state) {
     p.shift = 8; /* less aligned: another choice */
     check_product(&core, &p);
     assert_int_equal(choices(), before + 1);
-    /* a form takes two plans: one that says whether the library has a way at all, and the call's
-     * own */
+    /* a new form is asked about twice: whether the library has a way at all, and for the call */
     for (int64_t m = 10; m < 10 + PLANS; ++m) {
         other = plain(GANTRY_FLOAT32, m, 2, 2, 0, 0);
         check_product(&core, &other);
         check_product(&core, &p); /* never the oldest */
     }
     assert_int_equal(choices(), before + 1 + 2 * PLANS);
-    p.shift = 0; /* long unused: asked again */
+    p.shift = 0; /* long unused: asked again; that there is a way is known */
     check_product(&core, &p);
     assert_int_equal(choices(), before + 2 + 2 * PLANS);
     core_close(&core);
     assert_int_equal(fixture_control()->live(STAND_IN_BLAS_PARTS), 0);
+}
+
+/* A training step has more forms than few; each is asked for once, not once a step. */
+static void step_of_a_hundred_forms_asks_for_none_again(void **state) {
+    fixture_t fixture;
+    core_t core;
+    uint64_t before = 0;
+
+    (void)state;
+    core_open(&core, &fixture, NULL, NULL);
+    for (int step = 0; step < 2; ++step) {
+        before = choices();
+        for (int64_t m = 1; m <= 100; ++m) {
+            product_t p = plain(GANTRY_FLOAT32, m, 2, 2, 0, 0);
+
+            check_product(&core, &p);
+        }
+    }
+    assert_int_equal(choices(), before);
+    core_close(&core);
 }
 
 int main(void) {
@@ -241,6 +284,7 @@ int main(void) {
         cmocka_unit_test(products_of_each_form_are_right),
         cmocka_unit_test(products_at_odd_addresses_are_right),
         cmocka_unit_test(products_of_batches_are_right),
+        cmocka_unit_test(products_of_70000_batches_are_right),
         cmocka_unit_test(float32_products_round_inputs_as_the_option_says),
         cmocka_unit_test(bfloat16_on_a_card_before_8_0_is_left_to_the_portable_kernels),
         cmocka_unit_test(product_over_nothing_is_zero),
@@ -249,6 +293,7 @@ int main(void) {
         cmocka_unit_test(product_reports_each_failing_call),
         cmocka_unit_test(product_without_an_algorithm_is_left_to_the_portable_kernels),
         cmocka_unit_test(plans_of_products_are_kept),
+        cmocka_unit_test(step_of_a_hundred_forms_asks_for_none_again),
     };
 
     setenv("POCL_DEVICES", "pthread pthread", 1);

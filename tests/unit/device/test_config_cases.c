@@ -194,7 +194,7 @@ static void case_threads(void **state) {
     (void)state;
     runtime_fixture_t f;
     gantry_runtime_options_t options = runtime_fixture_options(&f);
-    options.intra_op_threads = 3;
+    options.cpu_threads = 3;
     runtime_fixture_open_with(&f, &options);
     assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 5), GANTRY_OK);
     assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 10), GANTRY_OK);

@@ -288,7 +288,7 @@ static void bad_text_is_refused_though_an_option_overrules_it(void **state) {
     (void)state;
     device_fixture_t f;
     gantry_runtime_options_t options = {
-        .struct_size = sizeof options, .memory_limit_bytes = MIB, .growth_step_bytes = MIB};
+        .struct_size = sizeof options, .memory_limit_bytes = MIB, .memory_step_bytes = MIB};
     set_variable("GANTRY_MEMORY_LIMIT", "2X");
     expect_failure(device_fixture_try_open(&f, NULL, &options, -1), GANTRY_INVALID_ARGUMENT,
                    "GANTRY_MEMORY_LIMIT is \"2X\"");
@@ -420,9 +420,9 @@ static void policy_is_read_from_environment_and_option(void **state) {
     assert_true(policy->oom_fallback);
     device_fixture_close(&f);
     gantry_runtime_options_t options = {.struct_size = sizeof options,
-                                        .growth_step_bytes = MIB,
-                                        .split_bytes = 2 * MIB,
-                                        .garbage_collection = GANTRY_ON,
+                                        .memory_step_bytes = MIB,
+                                        .memory_split_bytes = 2 * MIB,
+                                        .memory_collect = GANTRY_ON,
                                         .oom_retry_ms = 7,
                                         .pinned_limit_bytes = 3 * MIB,
                                         .oom_fallback = GANTRY_OFF};

@@ -171,6 +171,40 @@ static void two_devices_of_one_backend_are_never_joined(void **state) {
     device_fixture_close(&f);
 }
 
+static void two_drivers_of_one_backend_show_one_card(void **state) {
+    (void)state;
+    for (int made = 0; made < 3; ++made) {
+        device_fixture_t f;
+        fake->set_device_count(3);
+        for (uint32_t i = 0; i < 3; ++i) {
+            gantry_fake_device_t settings;
+            device_fixture_set_gpu(fake, i, "0000:af:00.0", "",
+                                   made == (int)i ? GANTRY_DEVICE_MAKERS_DRIVER : 0);
+            fake->get_device(i, &settings);
+            settings.driver = i;
+            fake->set_device(i, &settings);
+        }
+        /* behind another backend they are views of the same card, too */
+        device_fixture_set_gpu(other, 0, "0000:af:00.0", "", 0);
+        device_fixture_open(&f, BOTH, NULL);
+        assert_int_equal(f.table.physical_count, 5); /* and the CPU */
+        physical_device_t served = device_fixture_physical(&f, "fake:1")->served_by;
+        assert_string_equal(served->alias, "other:0");
+        device_fixture_close(&f);
+        device_fixture_open(&f, NULL, NULL);
+        char serves[8];
+        (void)snprintf(serves, sizeof serves, "fake:%d", made);
+        expect_alias(&f, "/physical_device:GPU:0", serves);
+        physical_device_t card = device_fixture_physical(&f, serves);
+        for (size_t i = 0; i < f.table.physical_count; ++i) {
+            physical_device_t view = f.table.physical[i];
+            if (view != card && strcmp(view->backend->name, "fake") == 0)
+                assert_ptr_equal(view->served_by, card);
+        }
+        device_fixture_close(&f);
+    }
+}
+
 /* What two backends say of their devices, and which of them are one card: "00 11" joins fake:0
  * with other:0 and fake:1 with other:1. */
 typedef struct match_case_t {
@@ -627,6 +661,7 @@ int main(void) {
         TEST(views_are_joined_by_uuid_when_an_address_is_missing),
         TEST(different_cards_are_not_joined),
         TEST(two_devices_of_one_backend_are_never_joined),
+        TEST(two_drivers_of_one_backend_show_one_card),
         TEST(views_are_matched_one_to_one),
         TEST(equal_ranks_leave_the_card_to_the_first),
         TEST(third_view_is_joined_through_another),

@@ -99,7 +99,7 @@ static void record_writes_addresses_in_one_form(void **state) {
     gantry__record_set_uuid(&texts, bytes);
     gantry__record_point(&info, &texts);
     assert_int_equal(info.struct_size, sizeof info);
-    assert_string_equal(info.pci_address, "0000:65:1f.0");
+    assert_string_equal(info.pci_address, "10000:65:1f.0"); /* clouds number so */
     assert_string_equal(info.uuid, "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6");
     assert_string_equal(info.compute_capability, "9.0");
 }

@@ -30,14 +30,23 @@ static const gantry_kernel_def_t own_matmul = {.struct_size = sizeof own_matmul,
                                                .types = floats,
                                                .type_count = 1,
                                                .compute = compute_nothing};
+/* A kernel that computes with complex numbers, as Add's would. */
+static const gantry_type_constraint_t with_complex[] = {
+    {"T", GANTRY_DTYPES_NUMERIC | BIT(GANTRY_COMPLEX64)}};
+static const gantry_kernel_def_t own_angle = {.struct_size = sizeof own_angle,
+                                              .priority = 9,
+                                              .op = "Angle",
+                                              .types = with_complex,
+                                              .type_count = 1,
+                                              .compute = compute_nothing};
 
 static uint32_t own_kernels(gantry_backend_instance_t *instance, uint32_t index,
                             const gantry_kernel_def_t *const **out_kernels) {
-    static const gantry_kernel_def_t *const list[] = {&own_matmul};
+    static const gantry_kernel_def_t *const list[] = {&own_matmul, &own_angle};
     (void)instance;
     (void)index;
     *out_kernels = list;
-    return 1;
+    return 2;
 }
 
 static failing_heap_t heap;
@@ -137,6 +146,18 @@ static void bits_are_moved_whatever_the_device_computes_with(void **state) {
     close_registry();
 }
 
+static void kernel_of_complex_numbers_is_not_one_that_moves_bits(void **state) {
+    (void)state;
+    open_registry(ALL_TYPES);
+    assert_true(takes_one("Angle", GANTRY_COMPLEX64, NULL));
+    close_registry();
+    open_registry(NO_FLOAT64 & ~BIT(GANTRY_COMPLEX64));
+    expect_lacking("Angle", GANTRY_COMPLEX64);
+    expect_lacking("Angle", GANTRY_FLOAT64);
+    assert_true(takes_one("Angle", GANTRY_FLOAT32, NULL));
+    close_registry();
+}
+
 static void kernel_that_takes_the_type_nowhere_lacks_nothing(void **state) {
     (void)state;
     gantry_dtype_t lacking = GANTRY_FLOAT64;
@@ -169,6 +190,7 @@ int main(void) {
         cmocka_unit_test(device_without_float64_has_no_kernel_that_computes_with_it),
         cmocka_unit_test(either_type_of_a_cast_may_be_lacking),
         cmocka_unit_test(bits_are_moved_whatever_the_device_computes_with),
+        cmocka_unit_test(kernel_of_complex_numbers_is_not_one_that_moves_bits),
         cmocka_unit_test(kernel_that_takes_the_type_nowhere_lacks_nothing),
         cmocka_unit_test(type_that_is_computed_with_unasked_may_be_lacking),
     };

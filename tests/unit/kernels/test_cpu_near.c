@@ -42,7 +42,7 @@ static void assert_loop(int row, float (*function)(float)) {
     static const int64_t counts[] = {0, 1, 255, 256, 257, COUNT};
     for (int level = 0; level <= gantry__cpu_simd_detect(NULL); ++level) {
         const gantry__cpu_loops_t *loops =
-            &GANTRY_CPU_PICK(level, element_loops)()[row * GANTRY_CPU_TYPES];
+            &GANTRY_CPU_PICK(level, element_loops)(GANTRY_CPU_COLUMN_f32)[row];
         for (size_t c = 0; c < sizeof counts / sizeof counts[0]; ++c) {
             loops->dense(x, x, out, counts[c]);
             for (int64_t i = 0; i < counts[c]; ++i) {
@@ -59,13 +59,12 @@ static void assert_loop(int row, float (*function)(float)) {
 /* The same arguments made 2^10 times as large, as the limit of float64 is. */
 static void assert_wide_loop(int row, double (*function)(double)) {
     static const int64_t counts[] = {0, 1, 255, 256, 257, COUNT};
-    const uint32_t column = gantry__cpu_type_column(GANTRY_FLOAT64);
     for (int i = 0; i < COUNT; ++i) {
         wide_x[i] = (double)x[i] * 1024.0;
     }
     for (int level = 0; level <= gantry__cpu_simd_detect(NULL); ++level) {
         const gantry__cpu_loops_t *loops =
-            GANTRY_CPU_PICK(level, element_loops)() + (size_t)row * GANTRY_CPU_TYPES + column;
+            &GANTRY_CPU_PICK(level, element_loops)(GANTRY_CPU_COLUMN_f64)[row];
         for (size_t c = 0; c < sizeof counts / sizeof counts[0]; ++c) {
             loops->dense(wide_x, wide_x, wide_out, counts[c]);
             for (int64_t i = 0; i < counts[c]; ++i) {

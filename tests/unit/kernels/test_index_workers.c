@@ -197,7 +197,7 @@ static void with_threads(int32_t threads, void (*check)(gantry_scope_t *scope)) 
     runtime_fixture_t f;
     fake->set_device_count(0);
     gantry_runtime_options_t options = runtime_fixture_options(&f);
-    options.intra_op_threads = threads;
+    options.cpu_threads = threads;
     runtime_fixture_open_with(&f, &options);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
     check(scope);

@@ -251,7 +251,7 @@ static gantry_scope_t *open_with(runtime_fixture_t *f, int32_t threads, const ch
     if (simd) (void)setenv("GANTRY_CPU_SIMD", simd, 1);
     fake->set_device_count(0);
     gantry_runtime_options_t options = runtime_fixture_options(f);
-    options.intra_op_threads = threads;
+    options.cpu_threads = threads;
     runtime_fixture_open_with(f, &options);
     return runtime_fixture_scope(f, "CPU:0");
 }

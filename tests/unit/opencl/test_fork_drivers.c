@@ -28,7 +28,7 @@ static gantry_runtime_t *create(const char *backends) {
                                               .backend_path = MODULES,
                                               .backends = backends,
                                               .opencl_cpu_as_gpu = GANTRY_ON,
-                                              .intra_op_threads = CHILD_THREADS,
+                                              .cpu_threads = CHILD_THREADS,
                                               .kernel_cache = ""};
     gantry_runtime_t *runtime;
     return gantry_runtime_create(&options, &runtime) == GANTRY_OK ? runtime : NULL;

@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include "opencl_fixture.h"
 
+#include "opencl/opencl_backend.h"
+
 static const char *const slow_parts[] = {
     "__kernel void slow(__global uchar *base, const ulong offset, const ulong steps)\n{\n"
     "    uint x = 1;\n"
@@ -148,12 +150,77 @@ static void event_outlives_its_stream(void **state) {
     fixture_close(&fixture);
 }
 
+/* ---- work that failed, as drivers tell of it at a wait ---- */
+
+static cl_int told; /* by the wait itself, or as the command's status */
+
+static CL_API_ENTRY cl_int CL_API_CALL wait_tells(cl_uint count, const cl_event *events) {
+    (void)count, (void)events;
+    return told;
+}
+
+static CL_API_ENTRY cl_int CL_API_CALL wait_fails(cl_uint count, const cl_event *events) {
+    (void)count, (void)events;
+    return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+}
+
+static CL_API_ENTRY cl_int CL_API_CALL status_tells(cl_event event, cl_event_info name,
+                                                    size_t bytes, void *value, size_t *needed) {
+    (void)event, (void)name, (void)bytes, (void)needed;
+    *(cl_int *)value = told;
+    return CL_SUCCESS;
+}
+
+static void expect_failed_kernel(int32_t status, const char *text) {
+    assert_int_equal(status, GANTRY_INTERNAL);
+    assert_error_has("a kernel failed: ");
+    assert_error_has(text);
+}
+
+static void failed_kernel_is_no_lack_of_memory(void **state) {
+    static const struct {
+        cl_int native;
+        const char *text;
+    } cases[] = {{CL_OUT_OF_RESOURCES, "CL_OUT_OF_RESOURCES (-5)"},
+                 {-9999, "NVIDIA's illegal access (-9999)"}};
+    (void)state;
+    for (size_t i = 0; i < 2; ++i) {
+        fixture_t fixture;
+        gantry_backend_event_t *event = NULL;
+        int32_t is_done = 0;
+        fixture_open(&fixture);
+        assert_ok(fixture.backend->event->create(fixture.device[0], &event));
+        assert_ok(fixture.backend->event->record(event, fixture.stream[0]));
+        gantry__opencl_symbols_t *cl = &fixture.instance->cl;
+        __typeof__(cl->clWaitForEvents) wait = cl->clWaitForEvents;
+        __typeof__(cl->clGetEventInfo) info = cl->clGetEventInfo;
+        told = cases[i].native;
+        cl->clWaitForEvents = wait_tells;
+        expect_failed_kernel(fixture.backend->stream->synchronize(fixture.stream[0]),
+                             cases[i].text);
+        expect_failed_kernel(fixture.backend->event->synchronize(event), cases[i].text);
+        cl->clWaitForEvents = wait_fails;
+        cl->clGetEventInfo = status_tells;
+        expect_failed_kernel(fixture.backend->stream->synchronize(fixture.stream[0]),
+                             cases[i].text);
+        expect_failed_kernel(fixture.backend->event->synchronize(event), cases[i].text);
+        expect_failed_kernel(fixture.backend->event->query(event, &is_done), cases[i].text);
+        expect_failed_kernel(fixture.backend->stream->wait_event(fixture.stream[1], event),
+                             cases[i].text);
+        cl->clWaitForEvents = wait;
+        cl->clGetEventInfo = info;
+        fixture.backend->event->destroy(event);
+        fixture_close(&fixture);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(event_unrecorded_is_done),
         cmocka_unit_test(event_between_streams_orders_their_work),
         cmocka_unit_test(event_between_devices_orders_their_work),
         cmocka_unit_test(event_outlives_its_stream),
+        cmocka_unit_test(failed_kernel_is_no_lack_of_memory),
     };
 
     setenv("POCL_DEVICES", "pthread pthread", 1);

@@ -444,7 +444,7 @@ static void exhaust_heap(bool keeps_failing) {
         failure.heap = &f.heap;
         options.reallocate = reallocate_or_fail;
         options.reallocate_user = &failure;
-        options.intra_op_threads = 1;
+        options.cpu_threads = 1;
         runtime_fixture_open_with(&f, &options);
         atomic_store(&failure.left, n);
         gantry_status_t status = small_program(f.runtime, message, sizeof message);

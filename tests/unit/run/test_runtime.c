@@ -68,7 +68,7 @@ static void choices_out_of_range_are_refused(void **state) {
     EXPECT_BAD(memory_growth, gantry_choice_t, 4);
     EXPECT_BAD(placement_mode, gantry_placement_mode_t, 4);
     EXPECT_BAD(device_policy, gantry_device_policy_t, 5);
-    EXPECT_BAD(intra_op_threads, int32_t, -1);
+    EXPECT_BAD(cpu_threads, int32_t, -1);
     static const char *const extra[] = {"NO_EQUALS_SIGN", NULL};
     bad = good;
     bad.extra = extra;
@@ -111,9 +111,11 @@ static long probe_log_placement(runtime_fixture_t *f) {
     f->log.count = 0;
     (void)gantry_scalar_f32(scope, 1);
     expect_ended_well(scope);
-    return log_lines_with(
+    const long logged = log_lines_with(
         &f->log, "Executing op _EagerConst in device /job:localhost/replica:0/task:0/device:GPU:0",
         "");
+    assert_int_equal(gantry_get_log_device_placement(f->runtime), logged);
+    return logged;
 }
 
 /* 1 prefer, 2 warn once, 3 require: by what an op without GPU kernel does. */
@@ -128,6 +130,7 @@ static long probe_mode(runtime_fixture_t *f) {
                                                                                    : 1;
     (void)gantry_scope_end(free_scope);
     expect_ended_well(scope);
+    if (mode > 1) assert_int_equal(gantry_get_placement_mode(f->runtime), mode);
     return mode;
 }
 
@@ -205,7 +208,7 @@ static void option_mode(gantry_runtime_options_t *o) {
 static void option_growth(gantry_runtime_options_t *o) { o->memory_growth = GANTRY_ON; }
 static void option_limit(gantry_runtime_options_t *o) { o->memory_limit_bytes = 6 << 20; }
 static void option_visible(gantry_runtime_options_t *o) { o->visible_devices = "0,1"; }
-static void option_threads(gantry_runtime_options_t *o) { o->intra_op_threads = 3; }
+static void option_threads(gantry_runtime_options_t *o) { o->cpu_threads = 3; }
 static void option_level(gantry_runtime_options_t *o) { o->log_level = GANTRY_LEVEL_WARNING; }
 static void option_extra(gantry_runtime_options_t *o) {
     static const char *const extra[] = {"GANTRY_DEVICE_POLICY=warn", NULL};
@@ -241,7 +244,7 @@ static void expect_setting(const struct setting_t *setting, bool environment, bo
     runtime_fixture_t f;
     gantry_runtime_options_t options = runtime_fixture_options(&f);
     fake->set_device_count(3);
-    options.intra_op_threads = 0;
+    options.cpu_threads = 0;
     options.log_level = GANTRY_LEVEL_DEFAULT;
     if (environment) (void)setenv(setting->name, setting->value, 1);
     if (option) setting->set_option(&options);
@@ -283,7 +286,7 @@ static void bad_values_in_the_environment_are_named(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         runtime_fixture_t f;
         gantry_runtime_options_t options = runtime_fixture_options(&f);
-        options.intra_op_threads = 0;
+        options.cpu_threads = 0;
         options.log_level = GANTRY_LEVEL_DEFAULT;
         (void)setenv(cases[i].name, cases[i].value, 1);
         gantry_status_t status = try_create(&f, &options);
@@ -575,7 +578,7 @@ static void memory_short_at_creation_and_initialisation_is_an_error(void **state
     for (long n = 0;; ++n) {
         runtime_fixture_t f;
         gantry_runtime_options_t options = runtime_fixture_options(&f);
-        options.intra_op_threads = 1;
+        options.cpu_threads = 1;
         f.heap.inner.fail_at = n;
         gantry_status_t status = try_create(&f, &options);
         if (status == GANTRY_OK) status = gantry_runtime_initialize(f.runtime);

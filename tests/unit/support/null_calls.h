@@ -71,6 +71,7 @@ struct null_call_t {
 #define RESULT_const_gantry_physical_device_t_p(call) ((void)(call))
 #define RESULT_const_gantry_shape_t_p(call) ((void)(call))
 #define RESULT_gantry_device_policy_t(call) ((void)(call))
+#define RESULT_gantry_placement_mode_t(call) ((void)(call))
 #define RESULT_gantry_dtype_t(call) ((void)(call))
 #define RESULT_gantry_runtime_t_p(call) ((void)(call))
 #define RESULT_gantry_tensor_t_p(call) ((void)(call))

@@ -42,7 +42,7 @@ static inline gantry_runtime_options_t runtime_fixture_options(runtime_fixture_t
                                       .reallocate_user = &f->heap,
                                       .backend_path = FAKE_FOLDER("fake"),
                                       .backends = "cpu,fake",
-                                      .intra_op_threads = 2,
+                                      .cpu_threads = 2,
                                       .kernel_cache = ""};
 }
 

@@ -118,7 +118,7 @@ static inline gantry_runtime_options_t two_drivers_options(two_drivers_t *t) {
                                       .reallocate_user = &t->heap,
                                       .backend_path = MODULES,
                                       .backends = "cpu,cuda,opencl",
-                                      .intra_op_threads = 2,
+                                      .cpu_threads = 2,
                                       .soft_placement = GANTRY_OFF,
                                       .kernel_cache = ""};
 }

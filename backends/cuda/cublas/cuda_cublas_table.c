@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Buckets of chains. Who gives way when the table is full is found by a look at every plan: that is
+ * a microsecond beside the tens that the new plan has cost. */
+#include "cuda/cublas/cuda_cublas_table.h"
+
+#include <string.h>
+
+_Static_assert(sizeof(gantry__cublas_form_t) % sizeof(uint64_t) == 0, "hashed by words");
+_Static_assert((GANTRY__CUBLAS_PLANS & (GANTRY__CUBLAS_PLANS - 1)) == 0, "a power of two");
+
+static uint32_t bucket_of(const gantry__cublas_form_t *form) {
+    uint64_t words[sizeof *form / sizeof(uint64_t)];
+    uint64_t hash = UINT64_C(0x9e3779b97f4a7c15);
+    memcpy(words, form, sizeof *form);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i) {
+        hash = (hash ^ words[i]) * UINT64_C(0xff51afd7ed558ccd);
+        hash ^= hash >> 32;
+    }
+    return (uint32_t)(hash & (GANTRY__CUBLAS_PLANS - 1));
+}
+
+gantry__cublas_plan_t *gantry__cublas_table_find(gantry__cublas_table_t *table,
+                                                 const gantry__cublas_form_t *form) {
+    gantry__cublas_plan_t *plan = table->buckets[bucket_of(form)];
+    while (plan && memcmp(&plan->form, form, sizeof *form) != 0) plan = plan->next;
+    if (!plan) return NULL;
+    ++plan->users;
+    plan->last_use = ++table->uses;
+    return plan;
+}
+
+static void unlink_plan(gantry__cublas_table_t *table, gantry__cublas_plan_t *plan) {
+    gantry__cublas_plan_t **at = &table->buckets[bucket_of(&plan->form)];
+    while (*at != plan) at = &(*at)->next;
+    *at = plan->next;
+    plan->is_kept = false;
+    --table->count;
+}
+
+/* Unused for the longest time; NULL: each is in use. */
+static gantry__cublas_plan_t *find_oldest(const gantry__cublas_table_t *table) {
+    gantry__cublas_plan_t *oldest = NULL;
+    for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS; ++i) {
+        for (gantry__cublas_plan_t *plan = table->buckets[i]; plan; plan = plan->next) {
+            if (plan->users == 0 && (!oldest || plan->last_use < oldest->last_use)) oldest = plan;
+        }
+    }
+    return oldest;
+}
+
+gantry__cublas_plan_t *gantry__cublas_table_keep(gantry__cublas_table_t *table,
+                                                 gantry__cublas_plan_t *plan) {
+    gantry__cublas_plan_t *former = NULL;
+    plan->users = 1;
+    plan->last_use = ++table->uses;
+    if (table->count == GANTRY__CUBLAS_PLANS) {
+        former = find_oldest(table);
+        if (!former) return NULL;
+        unlink_plan(table, former);
+    }
+    gantry__cublas_plan_t **bucket = &table->buckets[bucket_of(&plan->form)];
+    plan->next = *bucket;
+    *bucket = plan;
+    plan->is_kept = true;
+    ++table->count;
+    return former;
+}
+
+gantry__cublas_plan_t *gantry__cublas_table_take(gantry__cublas_table_t *table) {
+    for (uint32_t i = 0; i < GANTRY__CUBLAS_PLANS; ++i) {
+        gantry__cublas_plan_t *plan = table->buckets[i];
+        if (plan) {
+            unlink_plan(table, plan);
+            return plan;
+        }
+    }
+    return NULL;
+}

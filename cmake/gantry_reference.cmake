@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# The target docs, where doxygen is found: the API reference of the public headers, in reference/html of the build folder.
+find_program(GANTRY_DOXYGEN doxygen)
+mark_as_advanced(GANTRY_DOXYGEN)
+if(GANTRY_DOXYGEN)
+  add_custom_target(docs
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/reference
+    COMMAND ${CMAKE_COMMAND} -E env GANTRY_REFERENCE_INPUT=${PROJECT_SOURCE_DIR}/include/gantry GANTRY_REFERENCE_OUTPUT=${PROJECT_BINARY_DIR}/reference
+            GANTRY_REFERENCE_VERSION=${PROJECT_VERSION} ${GANTRY_DOXYGEN} ${PROJECT_SOURCE_DIR}/cmake/Doxyfile
+    COMMENT "API reference: ${PROJECT_BINARY_DIR}/reference/html/index.html" VERBATIM)
+endif()

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of the loops of elementwise_cpu_loops.h for one type: an element for each line of
+ * ops/elementwise.def. No guard: each_type.h includes this once per type, with GANTRY_T defined,
+ * after the loops of that type and after the macros that put another loop in the place of one. With
+ * GANTRY_DENSE_ONLY an element is the dense loop alone. */
+#define LOOP_PASTE_(name, type, form) name##_##type##_##form
+#define LOOP_PASTE(name, type, form) LOOP_PASTE_(name, type, form)
+#define LOOP(name, form) LOOP_PASTE(name, GANTRY_T, form)
+
+/* Elements that are left out are NULL. */
+#define IN_TABLE_0(...)
+#define IN_TABLE_1(...) __VA_ARGS__
+
+#ifdef GANTRY_DENSE_ONLY
+static const gantry__cpu_loop_fn GANTRY_PASTE(dense_table_, GANTRY_T)[GANTRY_K_ROWS] = {
+#define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
+    GANTRY_IF_SET_HAS_T(types, IN_TABLE)([GANTRY_K_ROW_##name] = LOOP(name, dense), )
+#else
+#define FORMS_UNARY(name) \
+    { LOOP(name, dense), NULL, NULL }
+#define FORMS_ACTIVATION FORMS_UNARY
+#define FORMS_CHOICE FORMS_UNARY
+#define FORMS_VARIANT FORMS_UNARY
+#define FORMS_BINARY(name) \
+    { LOOP(name, dense), LOOP(name, y_scalar), LOOP(name, x_scalar) }
+#define FORMS_ANGLE FORMS_BINARY
+#define FORMS_EQUALITY FORMS_BINARY
+#define FORMS_VALUE FORMS_BINARY
+static const gantry__cpu_loops_t GANTRY_PASTE(table_, GANTRY_T)[GANTRY_K_ROWS] = {
+#define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
+    GANTRY_IF_SET_HAS_T(types, IN_TABLE)([GANTRY_K_ROW_##name] = FORMS_##form(name), )
+#endif
+#include "ops/elementwise.def"
+};
+
+#undef GANTRY_ELEMENTWISE
+#undef LOOP_PASTE_
+#undef LOOP_PASTE
+#undef LOOP
+#undef IN_TABLE_0
+#undef IN_TABLE_1
+#undef FORMS_UNARY
+#undef FORMS_ACTIVATION
+#undef FORMS_CHOICE
+#undef FORMS_VARIANT
+#undef FORMS_BINARY
+#undef FORMS_ANGLE
+#undef FORMS_EQUALITY
+#undef FORMS_VALUE

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The folders that are searched for NVIDIA's libraries, on a tree of the test's own: versioned
+ * toolkits, the newest first, WSL and containers; and what is told of a library that is nowhere, or
+ * cannot be opened. */
+#define _GNU_SOURCE
+#include <ftw.h>
+#include <sys/stat.h>
+
+#include "cuda_fixture.h"
+
+#include "cuda/cuda_folders.h"
+#include "cuda/cuda_library.h"
+
+static char root[64];
+
+typedef struct visits_t {
+    char folders[16][200];
+    int count;
+    int stop_at; /* -1: never */
+} visits_t;
+
+static bool note(void *self, const char *folder) {
+    visits_t *visits = self;
+    assert_true(visits->count < 16);
+    (void)snprintf(visits->folders[visits->count], sizeof visits->folders[0], "%s",
+                   strncmp(folder, root, strlen(root)) == 0 ? folder + strlen(root) : folder);
+    return visits->count++ == visits->stop_at;
+}
+
+static void make(const char *folder) {
+    char path[300];
+    (void)snprintf(path, sizeof path, "%s%s/", root, folder);
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(path, 0700);
+        *slash = '/';
+    }
+}
+
+static int remove_one(const char *path, const struct stat *info, int type, struct FTW *at) {
+    (void)info, (void)type, (void)at;
+    return remove(path);
+}
+
+static int make_root(void **state) {
+    (void)state;
+    (void)snprintf(root, sizeof root, "/tmp/gantry_folders_XXXXXX");
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state) {
+    (void)state;
+    return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void expect_folders(const char *const *wanted, int count) {
+    visits_t visits = {.stop_at = -1};
+    assert_false(gantry__cuda_folders_visit(root, note, &visits));
+    for (int i = 0; i < count && i < visits.count; ++i)
+        assert_string_equal(visits.folders[i], wanted[i]);
+    assert_int_equal(visits.count, count);
+}
+
+static void system_without_any_has_no_folder(void **state) {
+    (void)state;
+    expect_folders(NULL, 0);
+}
+
+static void versioned_toolkits_come_newest_first(void **state) {
+    static const char *const wanted[] = {"/usr/local/cuda/lib64", "/usr/local/cuda-13.0/lib64",
+                                         "/usr/local/cuda-12.4/lib64",
+                                         "/usr/local/cuda-12.9/targets/sbsa-linux/lib"};
+    (void)state;
+    make("/usr/local/cuda-12.4/lib64");
+    make("/usr/local/cuda-13.0/lib64");
+    make("/usr/local/cuda-11.8/lib64"); /* too old */
+    make("/usr/local/cuda/lib64");
+    make("/usr/local/cuda-12.9/targets/sbsa-linux/lib");
+    expect_folders(wanted, 4);
+}
+
+static void containers_and_wsl_come_last(void **state) {
+    static const char *const wanted[] = {"/usr/local/cuda-12.4/lib64", "/usr/local/nvidia/lib64",
+                                         "/usr/lib/wsl/lib"};
+    (void)state;
+    make("/usr/lib/wsl/lib");
+    make("/usr/local/nvidia/lib64");
+    make("/usr/local/cuda-12.4/lib64");
+    expect_folders(wanted, 3);
+}
+
+/* An environment's folder has whatever name its owner gave it. */
+static void signs_of_patterns_in_a_name_stand_for_themselves(void **state) {
+    static const char *const wanted[] = {
+        "/my [env]*/lib/python3.12/site-packages/nvidia/cublas/lib"};
+    char path[200];
+    (void)state;
+    make(wanted[0]);
+    make("/my e/lib/python3.12/site-packages/nvidia/cublas/lib");
+    (void)snprintf(path, sizeof path, "%s/my [env]*", root);
+    (void)setenv("VIRTUAL_ENV", path, 1);
+    expect_folders(wanted, 1);
+    (void)setenv("VIRTUAL_ENV", "", 1);
+    expect_folders(NULL, 0);
+    (void)unsetenv("VIRTUAL_ENV");
+}
+
+static void visit_ends_where_it_is_told(void **state) {
+    visits_t visits = {.stop_at = 0};
+    (void)state;
+    make("/usr/local/cuda-12.4/lib64");
+    make("/usr/lib/wsl/lib");
+    assert_true(gantry__cuda_folders_visit(root, note, &visits));
+    assert_int_equal(visits.count, 1);
+}
+
+/* ---- reasons ---- */
+
+static const char *const nowhere[] = {"libgantry_test_nowhere.so.9"};
+static const gantry__cuda_file_t wanted_file = {.name = "A library",
+                                                .least = "",
+                                                .option = "GANTRY_CUDA_CUDNN",
+                                                .candidates = nowhere,
+                                                .candidate_count = 1};
+
+static void open_and_fail(char *out_reason) {
+    fixture_t fixture;
+    char file[GANTRY__CUDA_FILE_BYTES];
+    fixture_init_host(&fixture, gantry_backend_query_cuda);
+    assert_false(gantry__cuda_library_open(&fixture.host, &wanted_file, NULL, 0, NULL, file,
+                                           out_reason, 1024));
+}
+
+static void library_that_is_nowhere_is_told_with_where_it_could_be(void **state) {
+    char reason[1024];
+    (void)state;
+    open_and_fail(reason);
+    assert_string_equal(
+        reason,
+        "A library cannot be opened: libgantry_test_nowhere.so.9: cannot open shared object file: No such file or directory; nor in CUDA_HOME, CUDA_PATH, VIRTUAL_ENV, CONDA_PREFIX or /usr/local/cuda*");
+}
+
+/* The loader's "no such file" would send its owner looking for a file that is there. */
+static void library_that_cannot_be_opened_is_told_with_its_own_reason(void **state) {
+    char reason[1024], path[300];
+    (void)state;
+    make("/lib64");
+    (void)snprintf(path, sizeof path, "%s/lib64/libgantry_test_nowhere.so.9", root);
+    FILE *file = fopen(path, "w");
+    assert_true(file && fputs("no library at all", file) >= 0 && fclose(file) == 0);
+    (void)setenv("CUDA_HOME", root, 1);
+    open_and_fail(reason);
+    (void)unsetenv("CUDA_HOME");
+    assert_non_null(strstr(reason, path));
+    assert_non_null(strstr(reason, "file too short"));
+    assert_null(strstr(reason, "No such file"));
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, make_root, remove_root)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(system_without_any_has_no_folder),
+        TEST(versioned_toolkits_come_newest_first),
+        TEST(containers_and_wsl_come_last),
+        TEST(signs_of_patterns_in_a_name_stand_for_themselves),
+        TEST(visit_ends_where_it_is_told),
+        TEST(library_that_is_nowhere_is_told_with_where_it_could_be),
+        TEST(library_that_cannot_be_opened_is_told_with_its_own_reason),
+    };
+    static const char *const variables[] = {"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV",
+                                            "CONDA_PREFIX"};
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; ++i)
+        (void)unsetenv(variables[i]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One thread waits for a kernel that does not end; the others go on submitting work and reading
+ * what is ready. The stand-in for NVIDIA's driver holds the kernel. A copy of memory that is not
+ * pinned returns when all work before it is done, so no lock may be held around it. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "cuda_machine.h"
+
+#define LARGE 65536         /* elements: more than a block of staging */
+#define MOST_WAIT_MS 100000 /* longer than any machine needs; what is stuck never ends */
+
+/* What one thread does on a machine, and whether it is done. */
+typedef struct worker_t {
+    machine_t *machine;
+    const gantry_tensor_t *input;
+    void (*work)(struct worker_t *worker);
+    atomic_bool is_done;
+    gantry_status_t status;
+    pthread_t thread;
+    float numbers[LARGE];
+} worker_t;
+
+static void *run_worker(void *self) {
+    worker_t *worker = self;
+    worker->work(worker);
+    atomic_store(&worker->is_done, true);
+    return NULL;
+}
+
+static void start(worker_t *worker, machine_t *m, const gantry_tensor_t *input,
+                  void (*work)(worker_t *worker)) {
+    worker->machine = m;
+    worker->input = input;
+    worker->work = work;
+    worker->status = GANTRY_UNKNOWN;
+    atomic_init(&worker->is_done, false);
+    EXPECT(pthread_create(&worker->thread, NULL, run_worker, worker) == 0, "no thread");
+}
+
+static void sleep_ms(long ms) {
+    const struct timespec pause = {.tv_nsec = ms * 1000000};
+    (void)nanosleep(&pause, NULL);
+}
+
+/* ---- what waits ---- */
+
+static void read_sum(worker_t *worker) {
+    gantry_scope_t *scope = gantry_scope_begin(worker->machine->runtime, "GPU:0");
+    const gantry_tensor_t *sum = gantry_add(scope, worker->input, worker->input);
+    worker->status = gantry_tensor_read(sum, worker->numbers, sizeof worker->numbers);
+    (void)gantry_scope_end(scope);
+}
+
+/* Its shape depends on data: the op itself waits. */
+static void find_places(worker_t *worker) {
+    gantry_scope_t *scope = gantry_scope_begin(worker->machine->runtime, "GPU:0");
+    const gantry_tensor_t *places =
+        gantry_where(scope, gantry_cast(scope, worker->input, GANTRY_BOOL));
+    worker->status = places ? GANTRY_OK : gantry_scope_status(scope);
+    (void)gantry_scope_end(scope);
+}
+
+/* It may find a bad index, so its result is told only after the slot was read. */
+static void gather(worker_t *worker) {
+    gantry_scope_t *scope = gantry_scope_begin(worker->machine->runtime, "GPU:0");
+    const gantry_tensor_t *places = gantry_cast(scope, worker->input, GANTRY_INT32);
+    const gantry_tensor_t *found = gantry_gather(scope, worker->input, places, 0);
+    worker->status = gantry_tensor_read(found, worker->numbers, sizeof worker->numbers);
+    (void)gantry_scope_end(scope);
+}
+
+/* Into memory that a held kernel still uses. */
+static void upload(worker_t *worker) {
+    gantry_scope_t *scope = gantry_scope_begin(worker->machine->runtime, "GPU:0");
+    (void)gantry_add(scope, worker->input, worker->input);
+    (void)gantry_scope_end(scope);
+    scope = gantry_scope_begin(worker->machine->runtime, "GPU:0");
+    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(LARGE),
+                                               worker->numbers, sizeof worker->numbers);
+    worker->status = x ? GANTRY_OK : gantry_scope_status(scope);
+    (void)gantry_scope_end(scope);
+}
+
+/* ---- what goes on ---- */
+
+/* Work for each stream: an upload through staging, a kernel, and a read of what is ready. */
+static void submit(worker_t *worker) {
+    static const float few[4] = {1, 2, 3, 4};
+    gantry_scope_t *scope = gantry_scope_begin(worker->machine->runtime, "GPU:0");
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(4), few, sizeof few);
+    const gantry_tensor_t *sum = gantry_add(scope, x, x);
+    worker->status =
+        sum ? gantry_tensor_read(worker->input, worker->numbers, sizeof worker->numbers)
+            : gantry_scope_status(scope);
+    atomic_store(&worker->is_done, true);
+    (void)gantry_scope_end(scope);
+}
+
+/* ---- one machine ---- */
+
+static worker_t waiting, going_on;
+
+/* Until the thread waits in the driver; the calls by which it may do that. */
+static void await_wait(uint64_t before) {
+    const stand_in_control_t *stand_in = control();
+    for (long ms = 0; ms < MOST_WAIT_MS; ms += 5) {
+        if (stand_in->calls("cuEventSynchronize") + stand_in->calls("cuStreamSynchronize") +
+                stand_in->calls("cuMemcpyDtoHAsync_v2") >
+            before)
+            break;
+        sleep_ms(5);
+    }
+    sleep_ms(100);
+}
+
+static uint64_t waits_so_far(void) {
+    const stand_in_control_t *stand_in = control();
+    return stand_in->calls("cuEventSynchronize") + stand_in->calls("cuStreamSynchronize") +
+           stand_in->calls("cuMemcpyDtoHAsync_v2");
+}
+
+/* Compiles all that is needed and makes memory, pinned blocks too, while nothing is held. */
+static void warm_up(machine_t *m, const gantry_tensor_t *x, void (*work)(worker_t *worker)) {
+    start(&waiting, m, x, work);
+    (void)pthread_join(waiting.thread, NULL);
+    start(&going_on, m, x, submit);
+    (void)pthread_join(going_on.thread, NULL);
+    EXPECT(waiting.status == GANTRY_OK && going_on.status == GANTRY_OK, "%d %d",
+           (int)waiting.status, (int)going_on.status);
+}
+
+static void others_go_on_beside(machine_t *m, void (*work)(worker_t *worker)) {
+    static const float zeros[LARGE];
+    machine_open(m);
+    gantry_scope_t *scope = gantry_scope_begin(m->runtime, "GPU:0");
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(LARGE), zeros, sizeof zeros);
+    warm_up(m, x, work);
+    control()->hold(1);
+    uint64_t before = waits_so_far();
+    start(&waiting, m, x, work);
+    await_wait(before);
+    start(&going_on, m, x, submit);
+    for (long ms = 0; ms < MOST_WAIT_MS && !atomic_load(&going_on.is_done); ms += 5) sleep_ms(5);
+    bool goes_on = atomic_load(&going_on.is_done);
+    bool waits = !atomic_load(&waiting.is_done);
+    control()->hold(0);
+    (void)pthread_join(waiting.thread, NULL);
+    (void)pthread_join(going_on.thread, NULL);
+    EXPECT(waits, "nothing waited: the kernel was not held");
+    EXPECT(goes_on, "the other thread stood still while a kernel was held");
+    EXPECT(waiting.status == GANTRY_OK && going_on.status == GANTRY_OK, "%d %d",
+           (int)waiting.status, (int)going_on.status);
+    EXPECT(gantry_scope_end(scope) == GANTRY_OK, "%s", gantry_last_message());
+}
+
+static void reads_a_sum(machine_t *m) { others_go_on_beside(m, read_sum); }
+static void finds_places(machine_t *m) { others_go_on_beside(m, find_places); }
+static void gathers(machine_t *m) { others_go_on_beside(m, gather); }
+static void uploads(machine_t *m) { others_go_on_beside(m, upload); }
+
+static void read_that_waits_leaves_others_the_streams(void **state) {
+    (void)state;
+    on_machine("devices=1", reads_a_sum);
+}
+
+static void op_that_reads_its_own_size_leaves_others_the_streams(void **state) {
+    (void)state;
+    on_machine("devices=1", finds_places);
+}
+
+static void read_of_an_error_slot_leaves_others_the_streams(void **state) {
+    (void)state;
+    on_machine("devices=1", gathers);
+}
+
+static void large_upload_into_used_memory_leaves_others_the_streams(void **state) {
+    (void)state;
+    on_machine("devices=1", uploads);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(read_that_waits_leaves_others_the_streams),
+        cmocka_unit_test(op_that_reads_its_own_size_leaves_others_the_streams),
+        cmocka_unit_test(read_of_an_error_slot_leaves_others_the_streams),
+        cmocka_unit_test(large_upload_into_used_memory_leaves_others_the_streams),
+    };
+    (void)setenv("POCL_DEVICES", "pthread", 1);
+    (void)unsetenv("CUDA_VISIBLE_DEVICES");
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A driver that withholds commands until a flush: the first command of an idle device starts at
+ * once, few wait at any time, and no result depends on it. */
+#define _XOPEN_SOURCE 700
+
+#include "hostile_gpu.h"
+
+#define OPS 200
+#define MOST_WITHHELD 16 /* submissions between two flushes */
+
+/* x + x + ... in one scope; what was withheld meanwhile. */
+static hostile_layer_withheld_t add_often(gantry_runtime_t *runtime, int ops, float *out_first) {
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "/GPU:0");
+    const gantry_tensor_t *x = hostile_ramp(scope, 16, 16);
+    const gantry_tensor_t *sum = x;
+    float values[256];
+    (void)hostile_take_withheld();
+    for (int i = 0; i < ops; ++i) sum = gantry_add(scope, sum, x);
+    hostile_layer_withheld_t withheld = hostile_take_withheld();
+    if (gantry_tensor_read(sum, values, sizeof values) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    *out_first = values[1];
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    return withheld;
+}
+
+static void few_commands_wait_for_a_flush(void **state) {
+    (void)state;
+    gantry_runtime_t *runtime = hostile_open("gpu=1;withhold=1");
+    float first;
+    (void)add_often(runtime, 1, &first); /* builds the program */
+    hostile_layer_withheld_t withheld = add_often(runtime, OPS, &first);
+    print_message("%llu commands, at most %llu withheld, %llu of them while the device was idle\n",
+                  (unsigned long long)withheld.commands, (unsigned long long)withheld.most_withheld,
+                  (unsigned long long)withheld.idle);
+    assert_true(first == OPS + 1);
+    assert_true(withheld.commands >= OPS);
+    assert_true(withheld.most_withheld <= MOST_WITHHELD);
+    gantry_runtime_release(runtime);
+}
+
+static void the_first_command_of_an_idle_device_starts_at_once(void **state) {
+    (void)state;
+    gantry_runtime_t *runtime = hostile_open("gpu=1;withhold=1");
+    float first;
+    (void)add_often(runtime, 1, &first);
+    for (int round = 0; round < 3; ++round) {
+        hostile_layer_withheld_t withheld = add_often(runtime, 1, &first);
+        assert_true(first == 2);
+        assert_true(withheld.starts > 0); /* before the read */
+    }
+    gantry_runtime_release(runtime);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_commands_wait_for_a_flush),
+        cmocka_unit_test(the_first_command_of_an_idle_device_starts_at_once),
+    };
+    hostile_prepare();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A driver that allows a kernel fewer work-items than the device: each op takes a form that fits,
+ * with the same bits, and a kernel that has none says why. */
+#define _XOPEN_SOURCE 700
+
+#include "hostile_gpu.h"
+
+#define ROWS 300
+#define COLUMNS 160
+
+typedef const gantry_tensor_t *(*make_fn)(gantry_scope_t *scope);
+
+static const gantry_tensor_t *make_product(gantry_scope_t *scope) {
+    return gantry_matmul(scope, hostile_ramp(scope, 70, 50), hostile_ramp(scope, 50, 130), NULL);
+}
+
+static const gantry_tensor_t *make_sum(gantry_scope_t *scope, int64_t rows, int64_t columns,
+                                       int32_t axis) {
+    gantry_reduce_options_t options = {
+        .struct_size = sizeof options, .axes = &axis, .axis_count = 1};
+    return gantry_sum(scope, hostile_ramp(scope, rows, columns), &options);
+}
+
+/* reduce_block8, reduce_block32, reduce_few, reduce_group, as the device is wide. */
+static const gantry_tensor_t *make_column_sums(gantry_scope_t *scope) {
+    return make_sum(scope, ROWS, COLUMNS, 0);
+}
+static const gantry_tensor_t *make_thin_column_sums(gantry_scope_t *scope) {
+    return make_sum(scope, 3000, 16, 0);
+}
+static const gantry_tensor_t *make_few_sums(gantry_scope_t *scope) {
+    return make_sum(scope, 2, 9000, 1);
+}
+static const gantry_tensor_t *make_row_sums(gantry_scope_t *scope) {
+    return make_sum(scope, ROWS, COLUMNS, 1);
+}
+static const gantry_tensor_t *make_transpose(gantry_scope_t *scope) {
+    return gantry_transpose(scope, hostile_ramp(scope, ROWS, COLUMNS), NULL);
+}
+static const gantry_tensor_t *make_softmax(gantry_scope_t *scope) {
+    return gantry_softmax(scope, hostile_ramp(scope, ROWS, COLUMNS));
+}
+static const gantry_tensor_t *make_long_softmax(gantry_scope_t *scope) {
+    return gantry_softmax(scope, hostile_ramp(scope, 3, 9001));
+}
+static const gantry_tensor_t *make_add(gantry_scope_t *scope) {
+    const gantry_tensor_t *x = hostile_ramp(scope, 2000, 700);
+    return gantry_add(scope, x, x);
+}
+
+static const struct {
+    const char *name;
+    make_fn make;
+} ops[] = {
+    {"product", make_product},
+    {"sums of columns", make_column_sums},
+    {"sums of thin columns", make_thin_column_sums},
+    {"few sums", make_few_sums},
+    {"sums of rows", make_row_sums},
+    {"transpose", make_transpose},
+    {"softmax", make_softmax},
+    {"softmax of long rows", make_long_softmax},
+    {"add", make_add},
+};
+enum { OPS = sizeof ops / sizeof ops[0] };
+
+/* The op's result on the device; NULL with the scope's message where it fails. */
+static float *compute(gantry_runtime_t *runtime, const char *device, make_fn make,
+                      size_t *out_bytes, char *message, size_t message_bytes) {
+    gantry_scope_t *scope = gantry_scope_begin(runtime, device);
+    const gantry_tensor_t *result = make(scope);
+    *out_bytes = result ? gantry_tensor_bytes(result) : 0;
+    float *values = malloc(*out_bytes + 1);
+    assert_non_null(values);
+    bool is_read = result && gantry_tensor_read(result, values, *out_bytes) == GANTRY_OK;
+    (void)snprintf(message, message_bytes, "%s",
+                   result ? gantry_last_message() : gantry_scope_message(scope));
+    (void)gantry_scope_end(scope);
+    if (is_read) return values;
+    free(values);
+    return NULL;
+}
+
+static void expect_same(gantry_runtime_t *runtime, size_t op, const char *settings) {
+    char message[1024];
+    size_t wanted_bytes, bytes;
+    float *wanted =
+        compute(runtime, "/CPU:0", ops[op].make, &wanted_bytes, message, sizeof message);
+    assert_non_null(wanted);
+    float *got = compute(runtime, "/GPU:0", ops[op].make, &bytes, message, sizeof message);
+    if (!got) fail_msg("%s with %s: %s", ops[op].name, settings, message);
+    assert_int_equal(bytes, wanted_bytes);
+    if (memcmp(got, wanted, bytes) != 0)
+        fail_msg("%s with %s: the bits are not the CPU's", ops[op].name, settings);
+    free(wanted);
+    free(got);
+}
+
+static void each_op_fits_what_its_kernels_allow(const char *settings) {
+    gantry_runtime_t *runtime = hostile_open(settings);
+    for (size_t op = 0; op < OPS; ++op) expect_same(runtime, op, settings);
+    gantry_runtime_release(runtime);
+}
+
+static void each_op_runs_where_kernels_allow_256(void **state) {
+    (void)state;
+    each_op_fits_what_its_kernels_allow("gpu=1;units=2;group=256");
+}
+
+static void each_op_runs_where_kernels_allow_128(void **state) {
+    (void)state;
+    each_op_fits_what_its_kernels_allow("gpu=1;units=2;group=128");
+}
+
+static void each_op_runs_where_kernels_allow_64(void **state) {
+    (void)state;
+    each_op_fits_what_its_kernels_allow("gpu=1;units=2;group=64");
+}
+
+static void what_fits_nowhere_names_kernel_and_limit(void **state) {
+    (void)state;
+    gantry_runtime_t *runtime = hostile_open("gpu=1;units=2;group=32");
+    char message[1024];
+    size_t bytes;
+    assert_null(compute(runtime, "/GPU:0", make_softmax, &bytes, message, sizeof message));
+    if (!strstr(message, "\"softmax_group\"") ||
+        !strstr(message, "a work-group of 64 work-items") || !strstr(message, "at most 32"))
+        fail_msg("%s", message);
+    gantry_runtime_release(runtime);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_op_runs_where_kernels_allow_256),
+        cmocka_unit_test(each_op_runs_where_kernels_allow_128),
+        cmocka_unit_test(each_op_runs_where_kernels_allow_64),
+        cmocka_unit_test(what_fits_nowhere_names_kernel_and_limit),
+    };
+    hostile_prepare();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
