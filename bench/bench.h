@@ -66,8 +66,6 @@ int bench_card_start_child(const char *what, const char *uuid, const char *kerne
  * code. */
 int bench_drivers(void);
 
-/* Whether name is an item of the comma-separated list; a NULL list holds all names. */
-bool bench_is_in(const char *list, const char *name);
 /* Returns whether the call of Gantry succeeded; prints a message to standard error if not. */
 bool bench_is_ok(gantry_status_t status, const char *device, const char *what);
 /* Writes the rows so far to the file of --json, in case a long run is ended from outside. Returns

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bench_cuda_product.h"
+#include "bench_list.h"
 
 #define LEAST_RATIO 0.97
 #define OPENCL_LEAST_RATIO 0.6
@@ -287,7 +288,7 @@ static void measure_kind(bench_t *bench, const bench_device_t *device, const ben
 static void run_case(bench_t *bench, const bench_device_t *device, const bench_card_t *card) {
     bool is_any = false;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i) {
-        if (!bench_is_in(bench->types, kinds[i].name)) continue;
+        if (!bench_list_has(bench->types, kinds[i].name)) continue;
         is_any = true;
         measure_kind(bench, device, card, &kinds[i]);
     }

@@ -118,7 +118,7 @@ static bool sums_are_right(const subject_t *subject, const gantry_tensor_t *c) {
     bool is_row = subject->work->form == FORM_ROWS, is_total = subject->work->form == FORM_TOTAL;
     float *values = malloc((size_t)side * 2 * sizeof *values),
           *found = values + (values ? side : 0);
-    bool is_right = values != NULL;
+    bool is_right = values;
     if (is_right && is_total) {
         gantry_reduce_options_t rows = {.axes = (const int32_t[]){1}, .axis_count = 1};
         const gantry_tensor_t *sums = gantry_sum(subject->scope, subject->a, &rows);

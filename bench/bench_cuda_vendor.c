@@ -27,7 +27,7 @@ static bool is_ok(int code, const char *what) {
 
 static bool is_open(void *library, const char *what) {
     if (!library) (void)fprintf(stderr, "raw CUDA: %s: %s\n", what, dlerror());
-    return library != NULL;
+    return library;
 }
 
 #define FIND(name, arguments)                                              \

@@ -7,6 +7,7 @@
  *   gantry_bench --drivers */
 #define _GNU_SOURCE
 #include "bench.h"
+#include "bench_list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -99,27 +100,7 @@ const gantry_tensor_t *bench_random(gantry_scope_t *scope, gantry_shape_t shape,
 
 /* ---- options ---- */
 
-bool bench_is_in(const char *list, const char *name) {
-    size_t length = strlen(name);
-    for (const char *item = list; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL) {
-        if (strncmp(item, name, length) == 0 && (item[length] == ',' || item[length] == '\0'))
-            return true;
-    }
-    return !list;
-}
-
-/* The first item of the list that is not a case; NULL if all are. */
-static const char *unknown_case(const char *list) {
-    for (const char *item = list; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL) {
-        size_t length = strcspn(item, ",");
-        bool known = false;
-        for (size_t i = 0; i < CASE_COUNT; ++i) {
-            known |= strlen(cases[i].name) == length && strncmp(cases[i].name, item, length) == 0;
-        }
-        if (!known) return item;
-    }
-    return NULL;
-}
+static const char *case_name(size_t number) { return cases[number].name; }
 
 static int usage(FILE *out) {
     (void)fprintf(
@@ -170,7 +151,7 @@ static int parse(int argc, char **argv, options_t *options) {
             return usage(stderr);
         }
     }
-    const char *unknown = unknown_case(options->cases);
+    const char *unknown = bench_list_unknown(options->cases, case_name, CASE_COUNT);
     if (!unknown) return -1;
     (void)fprintf(stderr, "--case %s: no case of this name\n", unknown);
     return usage(stderr);
@@ -259,7 +240,7 @@ int main(int argc, char **argv) {
     code = 1;
     if (open_runtime(&bench, options.devices)) {
         for (size_t i = 0; i < CASE_COUNT; ++i) {
-            if (!bench_is_in(options.cases, cases[i].name)) continue;
+            if (!bench_list_has(options.cases, cases[i].name)) continue;
             cases[i].run(&bench);
             if (options.layers) bench_layers(&bench, cases[i].name, cases[i].run, options.layers);
         }

@@ -15,11 +15,12 @@ void *bench_library_open(const char *variable, const char *const *names) {
     return library;
 }
 
-/* C has no conversion from what dlsym returns to a function's address. */
+/* dlsym returns a data pointer, which C does not convert to a function pointer: the bytes are
+ * copied. */
 bool bench_library_find(void *library, const char *name, void *out) {
     void *symbol = dlsym(library, name);
     memcpy(out, &symbol, sizeof symbol);
-    return symbol != NULL;
+    return symbol;
 }
 
 /* ---- OpenCL ---- */

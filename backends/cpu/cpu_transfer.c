@@ -9,7 +9,7 @@
 /* copying this many bytes takes about as long as waking a sleeping thread */
 #define GRAIN_BYTES (INT64_C(1) << 20)
 
-static char *address(const gantry_span_t *span) {
+static char *span_address(const gantry_span_t *span) {
     return (char *)(uintptr_t)(span->region + span->offset_bytes);
 }
 
@@ -51,19 +51,19 @@ static void cpu_transfer_copy_bytes(gantry_backend_stream_t *stream, void *targe
 
 static int32_t cpu_transfer_to_device(gantry_backend_stream_t *stream, const gantry_span_t *target,
                                       const void *source) {
-    cpu_transfer_copy_bytes(stream, address(target), source, target->size_bytes);
+    cpu_transfer_copy_bytes(stream, span_address(target), source, target->size_bytes);
     return GANTRY_OK;
 }
 
 static int32_t cpu_transfer_to_host(gantry_backend_stream_t *stream, void *target,
                                     const gantry_span_t *source) {
-    cpu_transfer_copy_bytes(stream, target, address(source), source->size_bytes);
+    cpu_transfer_copy_bytes(stream, target, span_address(source), source->size_bytes);
     return GANTRY_OK;
 }
 
 static int32_t copy_span(gantry_backend_stream_t *stream, const gantry_span_t *target,
                          const gantry_span_t *source) {
-    cpu_transfer_copy_bytes(stream, address(target), address(source), target->size_bytes);
+    cpu_transfer_copy_bytes(stream, span_address(target), span_address(source), target->size_bytes);
     return GANTRY_OK;
 }
 
@@ -87,7 +87,7 @@ static void set_part(void *context, int64_t begin, int64_t end) {
 
 static int32_t fill_span(gantry_backend_stream_t *stream, const gantry_span_t *target,
                          const void *pattern, uint32_t pattern_bytes) {
-    fill_t fill = {address(target), 0};
+    fill_t fill = {span_address(target), 0};
     for (uint32_t i = 0; i < 8; i += pattern_bytes)
         memcpy((char *)&fill.word + i, pattern, pattern_bytes);
     uint64_t byte = fill.word & 0xff;

@@ -164,7 +164,7 @@ static bool call_gather(const curve_point_t *point) {
 static bool make_transfer(curve_point_t *point, int64_t bytes) {
     if (!make_vector(point, bytes, 4)) return false;
     point->host = calloc((size_t)point->bytes, 1);
-    return point->host != NULL &&
+    return point->host &&
            gantry_tensor_read(point->x, point->host, (size_t)point->bytes) == GANTRY_OK;
 }
 

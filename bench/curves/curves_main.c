@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_list.h"
 #include "bench_timer.h"
 
 #define SAMPLES 1024
@@ -111,27 +112,7 @@ static bool run_case(const options_t *options, gantry_scope_t *scope, const curv
 
 /* ---- the program ---- */
 
-static bool is_in(const char *list, const char *name) {
-    size_t length = strlen(name);
-    for (const char *item = list; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL) {
-        if (strncmp(item, name, length) == 0 && (item[length] == ',' || item[length] == '\0'))
-            return true;
-    }
-    return !list;
-}
-
-/* The first name in the list that is not a case; NULL if all are. */
-static const char *unknown_case(const char *list) {
-    for (const char *item = list; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL) {
-        size_t length = strcspn(item, ",");
-        bool known = false;
-        for (size_t i = 0; i < curve_case_count; ++i)
-            known = known || (strlen(curve_cases[i].name) == length &&
-                              strncmp(curve_cases[i].name, item, length) == 0);
-        if (!known) return item;
-    }
-    return NULL;
-}
+static const char *case_name(size_t number) { return curve_cases[number].name; }
 
 static int list_cases(void) {
     for (size_t i = 0; i < curve_case_count; ++i)
@@ -182,7 +163,7 @@ static bool run(const options_t *options, gantry_runtime_t *runtime) {
     bool is_good = scope && gantry_scope_status(scope) == GANTRY_OK;
     if (!is_good) (void)fprintf(stderr, "%s: %s\n", options->device, gantry_last_message());
     for (size_t i = 0; is_good && i < curve_case_count; ++i) {
-        if (is_in(options->cases, curve_cases[i].name))
+        if (bench_list_has(options->cases, curve_cases[i].name))
             is_good = run_case(options, scope, &curve_cases[i]);
     }
     if (scope) (void)gantry_scope_end(scope);
@@ -193,7 +174,7 @@ int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "--list") == 0) return list_cases();
     options_t options = {.most_bytes = 1ll << 30, .step = 4, .seconds = 0.2, .longest = 2};
     if (!parse(argc, argv, &options)) return usage();
-    const char *unknown = unknown_case(options.cases);
+    const char *unknown = bench_list_unknown(options.cases, case_name, curve_case_count);
     if (unknown) {
         (void)fprintf(stderr, "--case %s: no case of this name; --list has them\n", unknown);
         return 2;

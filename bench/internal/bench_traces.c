@@ -71,7 +71,7 @@ static bool run_trace(traced_t *traced, const trace_recipe_t *recipe, int rounds
 
 bench_traces_t *bench_traces_run(int rounds) {
     bench_traces_t *traces = calloc(1, sizeof *traces);
-    bool ok = traces != NULL;
+    bool ok = traces;
     for (int i = 0; ok && i < TRACE_RECIPES; ++i)
         ok = run_trace(&traces->traced[i], &trace_recipes[i], rounds);
     if (ok) return traces;

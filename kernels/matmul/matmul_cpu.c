@@ -142,8 +142,8 @@ static void run_block(gantry_backend_device_t *device, block_t *block) {
 }
 
 /* If device is NULL, the calling thread computes all of it. */
-static void blocked(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
-                    const gantry__cpu_gemm_loops_t *loops, int64_t size, char *packed) {
+static void multiply_blocked(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
+                             const gantry__cpu_gemm_loops_t *loops, int64_t size, char *packed) {
     int64_t k_block = k_block_of(gemm->k);
     int64_t row_block = SIDE_BLOCK / loops->rows * loops->rows;
     block_t block = {.gemm = gemm, .loops = loops, .size = size, .packed_a = packed};
@@ -257,11 +257,11 @@ static int library_for(const gantry_backend_device_t *device, const gantry__cpu_
 }
 
 /* Not inlined, so that only this algorithm takes its large stack frame. */
-static __attribute__((noinline)) void blocked_on_stack(const gantry__cpu_gemm_t *gemm,
-                                                       const gantry__cpu_gemm_loops_t *loops,
-                                                       int64_t size) {
+static __attribute__((noinline)) void multiply_on_stack(const gantry__cpu_gemm_t *gemm,
+                                                        const gantry__cpu_gemm_loops_t *loops,
+                                                        int64_t size) {
     _Alignas(64) char packed[STACK_BYTES];
-    blocked(NULL, gemm, loops, size, packed);
+    multiply_blocked(NULL, gemm, loops, size, packed);
 }
 
 /* Computes the product by the first algorithm that fits and needs no scratch; false if none
@@ -278,7 +278,7 @@ static bool try_without_memory(gantry_backend_device_t *device, const gantry__cp
     if (library != GANTRY_CPU_BLAS_OWN && try_library(device, gemm, library, parallel)) return true;
     int64_t a_bytes;
     if (packed_bytes(gemm, loops, gantry__k_size(dtype), &a_bytes) <= STACK_BYTES) {
-        blocked_on_stack(gemm, loops, gantry__k_size(dtype));
+        multiply_on_stack(gemm, loops, gantry__k_size(dtype));
         return true;
     }
     return false;
@@ -298,7 +298,7 @@ static int32_t matmul_cpu_multiply(gantry_op_call_t *call, const gantry__cpu_gem
             call->services->scratch(call, packed_bytes(gemm, loops, size, &a_bytes), &span));
         *packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
     }
-    blocked(parallel ? call->device : NULL, gemm, loops, size, *packed);
+    multiply_blocked(parallel ? call->device : NULL, gemm, loops, size, *packed);
     return GANTRY_OK;
 }
 
@@ -342,8 +342,8 @@ static void run_products(void *context, int64_t begin, int64_t end) {
             gantry__cpu_gemm_t gemm = matmul_cpu_product_of(batch, i);
             if (!try_without_memory(batch->call->device, &gemm, batch->loops, batch->dtype,
                                     false)) {
-                blocked(NULL, &gemm, batch->loops, gantry__k_size(batch->dtype),
-                        batch->packed + (uint64_t)begin * batch->unit_bytes);
+                multiply_blocked(NULL, &gemm, batch->loops, gantry__k_size(batch->dtype),
+                                 batch->packed + (uint64_t)begin * batch->unit_bytes);
             }
         }
     }

@@ -8,7 +8,7 @@ static const MM_T MM_NAME(zeros)[GANTRY_PANEL_ZEROS];
 static inline __attribute__((always_inline)) void MM_NAME(lines_tile)(
     const MM_T *images, const gantry__lines_piece_t *pieces, int64_t count, int lines, int vectors,
     const MM_T *restrict b, MM_T *restrict c, int64_t c_stride, int64_t rows, int64_t columns,
-    bool add) {
+    int add) {
     MM_NAME(tile_t) acc;
     uintptr_t out = (uintptr_t)c;
     MM_NAME(clear)(acc, lines, vectors);
@@ -43,7 +43,7 @@ static __attribute__((noinline)) void MM_NAME(wide_tile)(const MM_T *images,
                                                          const gantry__lines_piece_t *pieces,
                                                          int64_t count, const MM_T *restrict b,
                                                          MM_T *restrict c, int64_t c_stride,
-                                                         int64_t rows, int64_t columns, bool add) {
+                                                         int64_t rows, int64_t columns, int add) {
     MM_NAME(lines_tile)(images, pieces, count, MM_ROWS, 2, b, c, c_stride, rows, columns, add);
 }
 
@@ -92,7 +92,7 @@ _Static_assert(MM_ROWS % MM_FEW_LINES == 0, "lines are taken in whole groups");
 static __attribute__((noinline)) void MM_NAME(few_dots)(const MM_T *images,
                                                         const gantry__lines_piece_t *pieces,
                                                         int64_t count, int64_t line, const MM_T *b,
-                                                        int64_t b_row, MM_T *chains, bool add) {
+                                                        int64_t b_row, MM_T *chains, int add) {
     MM_NAME(vec_t) acc[MM_FEW_LINES][MM_FEW];
 #define MM_CHAIN(i, j) (*(MM_NAME(loose_t) *)(chains + ((i)*MM_FEW + (j)) * MM_CHAINS))
 #pragma GCC unroll 4

@@ -66,7 +66,7 @@ static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_
     const int32_t dtype = call->outputs[0]->dtype;
     /* of the type that sums are made in */
     const uint64_t size = gantry__k_is_half(dtype) ? sizeof(float) : gantry__k_size(dtype);
-    const int is_global = (call->device_info->flags & GANTRY_DEVICE_LOCAL_IS_GLOBAL) != 0;
+    const bool is_global = (call->device_info->flags & GANTRY_DEVICE_LOCAL_IS_GLOBAL) != 0;
     const int start = (size > 4 || is_global) && most > 4 ? 4 : most;
     const int64_t enough = 2 * (int64_t)call->device_info->compute_units;
     for (int each = start; each > 1; each /= 2) {
@@ -88,7 +88,7 @@ typedef struct {
     uint32_t local;
 } form_t;
 
-/* most: work-items of a group; each: the most elements per work-item and side. */
+/* A group has at most `most` work-items, and a work-item's square a side of at most `each`. */
 static form_t matmul_device_choose_form(const gantry_op_call_t *call, matmul_t *plan,
                                         int64_t batches, uint32_t most, int each) {
     form_t form = {.name = "matmul_tile", .each = 1, .local = TILE_ITEMS};
@@ -115,18 +115,16 @@ static int32_t matmul_device_find_kernel(gantry_op_call_t *call, const form_t *f
     return call->services->kernel(call, &matmul_source, options.text, form->name, out_kernel);
 }
 
-/* A form whose kernel may have groups as large as it takes: with fewer elements per work-item, which
- * take fewer registers, or without tiles. */
+/* Finds a form whose kernel may have groups of its size: with fewer elements per work-item, which
+ * need fewer registers, or without tiles. */
 static int32_t matmul_device_find_form(gantry_op_call_t *call, matmul_t *plan, int64_t batches,
                                        form_t *out_form, gantry_backend_kernel_t **out_kernel) {
     uint32_t most = call->device_info->max_work_group_size;
     for (int each = EACH_MOST;;) {
         *out_form = matmul_device_choose_form(call, plan, batches, most, each);
-        const int32_t status = matmul_device_find_kernel(call, out_form, out_kernel);
-        const uint32_t limit = status == 0 ? gantry__k_group_limit(call, *out_kernel) : 0;
-        if (status != 0 || out_form->local <= limit || out_form->local <= GANTRY_K_LOCAL) {
-            return status;
-        }
+        GANTRY__TRY(matmul_device_find_kernel(call, out_form, out_kernel));
+        const uint32_t limit = gantry__k_group_limit(call, *out_kernel);
+        if (out_form->local <= limit || out_form->local <= GANTRY_K_LOCAL) return GANTRY_OK;
         most = out_form->each > 1 ? most : limit;
         each = out_form->each / 2;
     }

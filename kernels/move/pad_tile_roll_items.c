@@ -26,7 +26,7 @@ static bool is_unchanged(const gantry__remap_t *remap, int64_t d) {
     return remap->dims[d] == remap->sizes[d] && remap->offsets[d] == 0;
 }
 
-static void collapse(gantry__remap_t *remap, uint32_t item) {
+static void collapse_dimensions(gantry__remap_t *remap, uint32_t item) {
     int64_t last = -1;
     for (int64_t d = 0; d < remap->rank; ++d) {
         const bool joins = last >= 0 && is_unchanged(remap, d) &&
@@ -53,7 +53,7 @@ static void collapse(gantry__remap_t *remap, uint32_t item) {
 static int32_t pad_tile_roll_run(gantry_op_call_t *call, uint32_t item, gantry__remap_t *remap) {
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     int64_t stride = 1;
-    collapse(remap, item);
+    collapse_dimensions(remap, item);
     for (int64_t d = remap->rank - 1; d >= 0; --d) {
         remap->strides[d] = stride;
         stride *= remap->sizes[d];

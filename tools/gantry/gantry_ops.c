@@ -96,6 +96,21 @@ static void print_op(gantry_runtime_t *runtime, const gantry_op_info_t *info,
     }
 }
 
+/* Prints the text of a cell. Escapes bars, which would end the cell, and names the floating types
+ * together. */
+static void print_cell(const char *text) {
+    static const char types[] = "float16, bfloat16, float32, float64";
+    while (*text) {
+        if (strncmp(text, types, strlen(types)) == 0) {
+            (void)printf("the floating types");
+            text += strlen(types);
+        } else {
+            (void)printf(*text == '|' ? "\\%c" : "%c", *text);
+            ++text;
+        }
+    }
+}
+
 /* One row of docs/ops.md. */
 static void print_row(gantry_runtime_t *runtime, const gantry_op_info_t *info,
                       const devices_t *devices) {
@@ -103,11 +118,14 @@ static void print_row(gantry_runtime_t *runtime, const gantry_op_info_t *info,
     for (size_t i = 0; i < info->input_count; ++i)
         (void)printf("%s%s", i ? ", " : "", info->inputs[i]);
     (void)printf(" | ");
-    for (size_t i = 0; i < info->attr_count; ++i)
-        (void)printf("%s%s", i ? "; " : "", info->attrs[i]);
-    char parts[PARTS_BYTES];
-    list_parts(info, parts, sizeof parts);
-    (void)printf(" | %s%s%s |", info->summary, *parts ? "; " : "", parts);
+    for (size_t i = 0; i < info->attr_count; ++i) {
+        if (i > 0) (void)printf("; ");
+        print_cell(info->attrs[i]);
+    }
+    (void)printf(" | ");
+    print_cell(info->summary);
+    if (info->is_composed) (void)printf("; %s", info->part_count ? "composed" : "made on the host");
+    (void)printf(" |");
     for (size_t i = 0; i < devices->count; ++i) {
         char text[128];
         list_types(runtime, info->name, devices->items[i], text, sizeof text);
@@ -123,6 +141,19 @@ static void print_head(const devices_t *devices) {
     (void)printf("\n|---|---|---|---|");
     for (size_t i = 0; i < devices->count; ++i) (void)printf("---|");
     (void)printf("\n");
+}
+
+/* The second table of docs/ops.md. */
+static void print_parts(void) {
+    (void)printf("\n| composed op | parts |\n|---|---|\n");
+    for (size_t i = 0; i < gantry_op_count(); ++i) {
+        gantry_op_info_t info = {.struct_size = sizeof info};
+        if (gantry_op_info(i, &info) != GANTRY_OK || info.part_count == 0) continue;
+        (void)printf("| %s | ", info.name);
+        for (size_t k = 0; k < info.part_count; ++k)
+            (void)printf("%s%s", k ? ", " : "", info.parts[k]);
+        (void)printf(" |\n");
+    }
 }
 
 static cJSON *names_json(const char *const *names, size_t count) {
@@ -166,6 +197,7 @@ static void print_list(gantry_runtime_t *runtime, gantry_tool_format_t format,
             print_op(runtime, &info, devices);
         }
     }
+    if (format == GANTRY_TOOL_MARKDOWN) print_parts();
     char *text = format == GANTRY_TOOL_JSON ? cJSON_Print(array) : NULL;
     if (text) (void)printf("%s\n", text);
     cJSON_free(text);
