@@ -446,6 +446,9 @@ typedef struct gantry_call_services_t {
     /* optional (a core that has it says so by struct_size). After fault: words for it, copied, in
      * place of those that the core has for the slot's code. */
     void (*fault_words)(gantry_op_call_t *call, const gantry_fault_words_t *words);
+    /* optional (a core that has it says so by struct_size). What a vendor's library took of the
+     * card for itself as it computed for the first time: counted with the driver's context. */
+    void (*library_took)(gantry_op_call_t *call, uint64_t bytes);
 } gantry_call_services_t;
 
 struct gantry_op_call_t {

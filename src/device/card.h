@@ -42,7 +42,8 @@ typedef struct gantry__card_t {
     /* see device/card_limit.c; known from the first opening on */
     uint64_t whole_limit_bytes; /* what all logical devices of the card may take together */
     uint64_t bound_bytes;       /* what this process may take of the card, the context included */
-    uint64_t context_bytes;     /* what the driver took for itself; 0: not known */
+    /* what the driver and its libraries took for themselves; 0: not known; read by anybody */
+    atomic_uint_fast64_t context_bytes;
     /* bit n: copy_peer to this card from the one at position n mod 64 is not implemented */
     atomic_uint_fast64_t no_peer_copy;
     /* see device/loss.h */

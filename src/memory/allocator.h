@@ -73,6 +73,8 @@ void gantry__allocator_free(gantry__allocator_t *allocator, gantry__bfc_chunk_t 
  * when there is no room, not even after empty regions went back. Hold no lock that the source's
  * functions take, but release_idle, which this does not call. */
 bool gantry__allocator_charge(gantry__allocator_t *allocator, uint64_t bytes);
+/* The same for what is never given back: it counts as the reserved bytes of the options. */
+bool gantry__allocator_reserve(gantry__allocator_t *allocator, uint64_t bytes);
 void gantry__allocator_discharge(gantry__allocator_t *allocator, uint64_t bytes);
 
 /* Waits for pending work, then gives back idle staging, and wholly free regions, the largest first,

@@ -162,7 +162,7 @@ SLOT(gantry_attr_t, f, 24);
 SLOT(gantry_attr_t, s, 32);
 SLOT(gantry_attr_t, list, 40);
 
-SIZE(gantry_call_services_t, 88);
+SIZE(gantry_call_services_t, 96);
 SLOT(gantry_call_services_t, struct_size, 0);
 SLOT(gantry_call_services_t, scratch, 8);
 SLOT(gantry_call_services_t, allocate_output, 16);
@@ -174,6 +174,7 @@ SLOT(gantry_call_services_t, fault, 56);
 SLOT(gantry_call_services_t, fail, 64);
 SLOT(gantry_call_services_t, read, 72);
 SLOT(gantry_call_services_t, fault_words, 80);
+SLOT(gantry_call_services_t, library_took, 88);
 
 SIZE(gantry_fault_words_t, 184);
 SLOT(gantry_fault_words_t, struct_size, 0);
