@@ -74,6 +74,11 @@ struct gantry_backend_device_t {
     pthread_mutex_t lock;      /* guards what follows */
     bool has_tried_cublas;
     gantry__cublas_handle_t cublas; /* NULL: not made, or refused */
+    /* what was free, and ours, before the library took anything; until the first product */
+    atomic_bool is_library_new;
+    uint64_t library_free;
+    uint64_t library_regions;
+    atomic_ullong region_bytes; /* taken through us and not given back */
     gantry__cublas_table_t plans;
     gantry__cublas_table_t answers; /* whether the library has a way for a form at all */
 };

@@ -13,13 +13,14 @@ static int32_t cuda_memory_region_alloc(gantry_backend_device_t *device, uint64_
     gantry__cu_address_t address = 0;
     GANTRY__CUDA_CALL(device, native, device->cu->cuMemAlloc_v2(&address, (size_t)size_bytes));
     *out_region = (gantry_region_t)address;
+    if (native == GANTRY__CU_SUCCESS) atomic_fetch_add(&device->region_bytes, size_bytes);
     return gantry__driver_check(device->host, native, "taking %llu bytes on \"%.200s\"",
                                 (unsigned long long)size_bytes, info->hardware_name);
 }
 
 static void cuda_memory_region_free(gantry_backend_device_t *device, gantry_region_t region,
                                     uint64_t size_bytes) {
-    (void)size_bytes;
+    atomic_fetch_sub(&device->region_bytes, size_bytes);
     if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
         device->cu->cuMemFree_v2((gantry__cu_address_t)region);
         gantry__cuda_leave(device);

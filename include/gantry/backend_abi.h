@@ -507,11 +507,14 @@ typedef struct gantry_call_services_t {
                     uint64_t size_bytes);
     /** optional. After fault: a text for it, copied, in place of the core's text for the code. */
     void (*fault_words)(gantry_op_call_t *call, const gantry_fault_words_t *words);
-    /* optional (a core that has it says so by struct_size). What a kernel that `kernel` gave needs
-     * of the device: the slot kernel_info of gantry_program_ops_t; a device without that slot
-     * leaves all but struct_size 0. */
+    /** optional (a core that has it says so by struct_size). The needs of a kernel that `kernel`
+     * returned: the slot kernel_info of gantry_program_ops_t. A device without that slot leaves all
+     * but struct_size 0. */
     int32_t (*kernel_info)(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
                            gantry_kernel_info_t *out_info);
+    /** optional (a core that has it says so by struct_size). The memory that a vendor's library took
+     * of the card for itself in its first computation. It counts with the driver's context. */
+    void (*library_took)(gantry_op_call_t *call, uint64_t bytes);
 } gantry_call_services_t;
 
 struct gantry_op_call_t {

@@ -43,7 +43,8 @@ typedef struct gantry__card_t {
     /* see device/card_limit.c; known after the first opening */
     uint64_t whole_limit_bytes; /* the limit of all logical devices of the card together */
     uint64_t bound_bytes;       /* the limit of this process on the card, including the context */
-    uint64_t context_bytes;     /* memory that the driver took for itself; 0: unknown */
+    /* memory that the driver and its libraries took for themselves; 0: unknown; any thread reads */
+    atomic_uint_fast64_t context_bytes;
     /* bit n: copy_peer to this card from the one at position n mod 64 is not implemented */
     atomic_uint_fast64_t no_peer_copy;
     /* see device/loss.h */

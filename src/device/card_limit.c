@@ -5,8 +5,12 @@
  * the allocators' books do not contain. It is measured as the card's free memory before the first
  * opening minus that after it, with no other action of this process between. The figures come from
  * a backend that needs no context for them (NVML). Another process that takes or frees memory in
- * that moment is measured too, so at most 1 GiB counts. It is 0 if no backend has figures, and if
- * device memory is the machine's.
+ * that moment is measured too, so at most 1 GiB counts. A vendor's library takes more in its first
+ * computation; its backend measures and reports that.
+ *
+ * If a backend should have figures and has none (a container without NVML), there is an allowance:
+ * the memory that is taken of the card after the opening, by any process, but at most 512 MiB. If
+ * no backend has the means, and if device memory is the machine's, the context is 0.
  *
  * Who pays. Let B be the limit of this process on the card, L the sum of the limits of its logical
  * devices, C the context:
@@ -27,6 +31,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "device/device_table.h"
 #include "device/driver_memory.h"
 #include "device/logical_device.h"
 
@@ -34,6 +39,7 @@ typedef struct gantry_logical_device_t logical_t;
 
 #define MIB (UINT64_C(1) << 20)
 #define MOST_CONTEXT_BYTES (1024 * MIB)
+#define ALLOWANCE_BYTES (512 * MIB)
 #define UNKNOWN UINT64_MAX
 
 static bool card_limit_is_host_backed(const logical_t *device) {
@@ -53,6 +59,18 @@ static uint64_t context_between(uint64_t free_before, uint64_t free_after) {
     if (free_before == UNKNOWN || free_after == UNKNOWN || free_before <= free_after) return 0;
     uint64_t bytes = free_before - free_after;
     return bytes < MOST_CONTEXT_BYTES ? bytes : MOST_CONTEXT_BYTES;
+}
+
+static uint64_t allowance(const logical_t *device) {
+    const gantry_backend_t *backend = device->backend;
+    uint64_t free_bytes, total_bytes;
+    if (card_limit_is_host_backed(device) || !GANTRY_ABI_HAS(backend, card_memory) ||
+        !backend->card_memory || !gantry__driver_memory(device, &free_bytes, &total_bytes) ||
+        free_bytes > total_bytes) {
+        return 0;
+    }
+    uint64_t taken = total_bytes - free_bytes;
+    return taken < ALLOWANCE_BYTES ? taken : ALLOWANCE_BYTES;
 }
 
 /* ---- the whole card ---- */
@@ -88,8 +106,9 @@ void gantry__card_limit_find(logical_t *device, uint64_t free_before) {
     gantry__card_t *card = device->card;
     uint64_t total = device->info.total_bytes ? device->info.total_bytes : UINT64_MAX;
     uint64_t wanted = card->settings.limit_bytes;
-    card->context_bytes =
-        free_before == UNKNOWN ? 0 : context_between(free_before, gantry__card_free_bytes(device));
+    card->context_bytes = free_before == UNKNOWN
+                              ? allowance(device)
+                              : context_between(free_before, gantry__card_free_bytes(device));
     card->whole_limit_bytes = !wanted          ? default_limit(device, total)
                               : wanted < total ? wanted
                                                : total;
@@ -123,16 +142,39 @@ static uint64_t limits_together(const gantry__card_t *card) {
     return card->part_count > 0 && sum < card->whole_limit_bytes ? sum : card->whole_limit_bytes;
 }
 
-void gantry__logical_limit_find(logical_t *device) {
+/* Of a context of so many bytes. */
+static uint64_t charge_for(const logical_t *device, uint64_t context) {
     const gantry__card_t *card = device->card;
-    uint64_t together = limits_together(card), context = card->context_bytes, charged = 0;
-    device->limit_bytes = part_limit(device);
+    uint64_t together = limits_together(card), charged = 0;
     uint64_t beside = card->bound_bytes > together ? card->bound_bytes - together : 0;
     if (context > beside) charged = context - beside;
     if (device->limit_bytes < together)
         charged = (uint64_t)((long double)charged * (long double)device->limit_bytes /
                              (long double)together);
-    device->context_bytes = charged;
+    return charged;
+}
+
+void gantry__logical_limit_find(logical_t *device) {
+    device->limit_bytes = part_limit(device);
+    device->context_bytes = charge_for(device, device->card->context_bytes);
+}
+
+void gantry__card_limit_grow(logical_t *device, uint64_t bytes) {
+    gantry__card_t *card = device->card;
+    const gantry__device_table_t *table = device->table;
+    if (bytes == 0 || card_limit_is_host_backed(device)) return;
+    gantry__mutex_lock(&card->open_lock);
+    uint64_t before = card->context_bytes;
+    uint64_t room = before < MOST_CONTEXT_BYTES ? MOST_CONTEXT_BYTES - before : 0;
+    uint64_t after = before + (bytes < room ? bytes : room);
+    for (size_t i = 0; i < table->logical_count; ++i) {
+        logical_t *other = table->logical[i];
+        if (other->card != card || !atomic_load(&other->is_open)) continue;
+        (void)gantry__allocator_reserve(&other->allocator,
+                                        charge_for(other, after) - charge_for(other, before));
+    }
+    card->context_bytes = after;
+    gantry__mutex_unlock(&card->open_lock);
 }
 
 gantry_status_t gantry__logical_limit_check(const logical_t *device) {
@@ -141,6 +183,6 @@ gantry_status_t gantry__logical_limit_check(const logical_t *device) {
                         "%s has a limit of %" PRIu64
                         " bytes; the driver's context alone takes %" PRIu64 " bytes of %s, %" PRIu64
                         " of them counted against this limit",
-                        device->name, device->limit_bytes, device->card->context_bytes,
+                        device->name, device->limit_bytes, (uint64_t)device->card->context_bytes,
                         device->physical->name, device->context_bytes);
 }

@@ -2,7 +2,8 @@
 /* The limits of a card's logical devices, and the memory that the driver took for itself when the
  * card was opened.
  *
- * Reads settings and queries drivers; keeps no books. The card's open_lock is held. */
+ * Reads settings and queries drivers; keeps no books. The caller holds the card's open_lock, unless
+ * a function says that it takes the lock. */
 #ifndef GANTRY_DEVICE_CARD_LIMIT_H
 #define GANTRY_DEVICE_CARD_LIMIT_H
 
@@ -20,6 +21,10 @@ void gantry__card_limit_find(gantry_logical_device_t *device, uint64_t free_befo
 
 /* Fills limit_bytes and context_bytes of one of its logical devices. */
 void gantry__logical_limit_find(gantry_logical_device_t *device);
+
+/* Adds memory that a library took of the card for itself. Each open logical device pays its part, if
+ * it has room. Takes the card's open_lock. */
+void gantry__card_limit_grow(gantry_logical_device_t *device, uint64_t bytes);
 
 /* ResourceExhausted if the context leaves nothing of the limit. */
 gantry_status_t gantry__logical_limit_check(const gantry_logical_device_t *device);

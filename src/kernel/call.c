@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/card_limit.h"
 #include "device/fault.h"
 #include "device/loss.h"
 #include "device/transfer.h"
@@ -280,6 +281,10 @@ static int32_t serve_read(gantry_op_call_t *abi, const gantry_span_t *source, vo
     return call_read_part(call, &part, target);
 }
 
+static void serve_library_took(gantry_op_call_t *abi, uint64_t bytes) {
+    gantry__card_limit_grow(from_abi(abi)->device, bytes);
+}
+
 static const gantry_call_services_t services = {
     .struct_size = sizeof(gantry_call_services_t),
     .scratch = serve_scratch,
@@ -293,6 +298,7 @@ static const gantry_call_services_t services = {
     .read = serve_read,
     .fault_words = serve_fault_words,
     .kernel_info = serve_kernel_info,
+    .library_took = serve_library_took,
 };
 
 void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device,

@@ -83,6 +83,15 @@ bool gantry__allocator_charge(gantry__allocator_t *allocator, uint64_t bytes) {
     return fits;
 }
 
+bool gantry__allocator_reserve(gantry__allocator_t *allocator, uint64_t bytes) {
+    if (!gantry__allocator_charge(allocator, bytes)) return false;
+    gantry__mutex_lock(&allocator->lock);
+    gantry__bfc_discharge(&allocator->bfc, bytes);
+    allocator->bfc.stats.reserved_bytes += bytes;
+    gantry__mutex_unlock(&allocator->lock);
+    return true;
+}
+
 void gantry__allocator_discharge(gantry__allocator_t *allocator, uint64_t bytes) {
     gantry__mutex_lock(&allocator->lock);
     gantry__bfc_discharge(&allocator->bfc, bytes);

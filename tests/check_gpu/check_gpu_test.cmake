@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runs scripts/check-gpu on the stand-in: with a card, where every step passes; with a card that OpenCL sees too, in part; with none, where the
-# exit code says so. Then the bench alone on a driver whose reads fail and on products of too few bits, where it must notice.
+# Runs scripts/check-gpu on the stand-in: with a card, where every step passes; with a tool that finds a hazard, which the page begins with; with
+# a card that OpenCL sees too, in part; with a card of OpenCL alone, where PoCL is the card; with none, where the exit code says so. Then the bench alone on a driver whose reads fail and on products of too few bits, where it must notice.
 set(ENV{POCL_CACHE_DIR} ${WORK_DIR}/pocl_cache)
 set(ENV{GANTRY_KERNEL_CACHE} ${WORK_DIR}/kernel_cache)
 file(MAKE_DIRECTORY ${WORK_DIR}/pocl_cache)
@@ -39,8 +39,25 @@ function(expect text)
   endforeach()
 endfunction()
 
+# sanitizer(NAME TEXT CODE): a compute-sanitizer that only notes what it is asked for; of races it says TEXT and ends with CODE.
+function(sanitizer name text code)
+  file(WRITE ${WORK_DIR}/${name} "#!/bin/sh
+echo \"$*, cuBLASLt: $GANTRY_CUDA_CUBLAS\" >>'${WORK_DIR}/sanitized'
+tool=$2
+shift 4
+\"$@\" || exit 1
+[ \"$tool\" != racecheck ] || { echo '${text}'; exit ${code}; }
+")
+  execute_process(COMMAND chmod +x ${WORK_DIR}/${name})
+  file(REMOVE ${WORK_DIR}/sanitized)
+  set(ENV{GANTRY_TEST_SANITIZER} ${WORK_DIR}/${name})
+endfunction()
+
+sanitizer(sanitizer_good "no hazard" 0)
 check_gpu(one 0 "devices=2;memory=2G;report=1")
 expect("${report}" "# STAND-IN: no figures of a card" "| card | Stand-in for an NVIDIA GPU |" "| CUDA | driver of CUDA 12.9, 2 devices |"
+       "## What is wrong\n\nNothing of what was checked.\n\nNot checked:\n\n- conformance on the OpenCL view: the card has none here"
+       "| compute-sanitizer: racecheck | passed |" "| compute-sanitizer: synccheck | passed |" "| compute-sanitizer: memcheck | passed |"
        "0 of them failed, " "| gantry devices | passed |" "| bench: card_launch | passed |" "| bench: card_matmul, float32 | passed |"
        "| conformance on cuda:0 | passed |" "| two processes, 0.4 of the card each | passed |"
        "| without cuBLASLt: products on cuda:0 | passed |" "| the second of two logical devices | passed |"
@@ -57,6 +74,27 @@ endif()
 foreach(case card_launch card_transfer card_stream card_matmul card_start)
   expect("${figures}" "\"case\": \"${case}\"")
 endforeach()
+
+file(READ ${WORK_DIR}/sanitized sanitized)
+foreach(tool racecheck synccheck memcheck)
+  expect("${sanitized}" "--tool ${tool} --error-exitcode 9 ${BUILD_DIR}/bin/gantry_conformance --device cuda:0")
+endforeach()
+expect("${sanitized}" "--only Sum,ArgMax,Softmax,LayerNorm,MatMul,Transpose" ", cuBLASLt: /none")
+
+sanitizer(sanitizer_bad "========= Error: Potential WAR hazard at 0x10 in gantry_sum" 9)
+check_gpu(hazard 1 "devices=1;memory=2G" --only tools)
+expect("${report}" "## What is wrong\n\n- **compute-sanitizer: racecheck**: FAILED: exit code 9: `========= Error: Potential WAR hazard at 0x10 in gantry_sum`\n"
+       "1 of them failed, ")
+unset(ENV{GANTRY_TEST_SANITIZER})
+
+check_gpu(opencl 0 "devices=0" --opencl)
+expect("${report}" "Made on PoCL, a processor." "## What is wrong\n\nNothing of what was checked." "- compute-sanitizer: it is for CUDA" "0 of them failed, "
+       "| conformance on opencl:0 | passed |" "| conformance: opencl:0 and cpu:0 bit by bit | passed |" "| bench: launch beside cpu:0 | passed |"
+       "| the second of two logical devices | passed |" "| example gpu_guide | passed |" "| host allocations fail while the card serves | passed |")
+if(report MATCHES "WRONG RESULT|CUDA_VISIBLE_DEVICES")
+  message(FATAL_ERROR "a result was wrong, or the page asks a card of OpenCL about CUDA")
+endif()
+expect("${figures}" "\"case\": \"launch\"")
 
 if(LAYER)
   set(ENV{OPENCL_LAYERS} ${LAYER})
@@ -77,7 +115,7 @@ endif()
 
 check_gpu(none 1 "devices=0")
 expect("${report}" "# STAND-IN: no figures of a card" "| card | no card |" "1 of them failed, 0 were left out." "| cuda:0 is there | FAILED: Gantry does not list it |"
-       "cuda: no driver, or none that starts")
+       "cuda: no driver, or none that starts" "## What is wrong\n\n- **cuda:0 is there**: FAILED: Gantry does not list it")
 
 foreach(library LIBRARY:libcuda NVRTC:libnvrtc CUBLAS:libcublas NVML:libnvml)
   string(REPLACE ":" ";" pair ${library})

@@ -213,6 +213,8 @@ void faults_source_fill(const faults_scenario_t *scenario, gantry_runtime_option
     bool has_fakes = faults_source == FAULTS_FAKE || (scenario->flags & FAULTS_WITH_GPUS);
     options->reallocate = faults_heap_reallocate;
     options->reallocate_user = NULL;
+    const char *cards = getenv("GANTRY_TEST_FAULTS_BACKENDS"); /* of a card that is not CUDA's */
+    if (!options->backends && faults_source == FAULTS_CARD && cards) options->backends = cards;
     if (!options->backends)
         options->backends = backends[is_driver ? (size_t)faults_source : has_fakes];
     if (!options->backend_path)

@@ -142,6 +142,10 @@ bool gantry__cublas_load(gantry_backend_instance_t *instance, char *reason, size
  * card, which is logged once. The device destroys it. */
 gantry__cublas_handle_t gantry__cublas_handle(gantry_backend_device_t *device);
 
+/* After the first product of a device: what the library took of the card for itself. 0 from then
+ * on. The device's context is current. */
+uint64_t gantry__cublas_took(gantry_backend_device_t *device);
+
 const char *gantry__cublas_status_name(gantry__cublas_status_t native);
 
 #define GANTRY__CUBLAS_OPS 2

@@ -146,6 +146,12 @@ static int32_t cuda_cublas_matmul_run(product_t *product) {
     return status;
 }
 
+static void tell_library_took(gantry_op_call_t *call, uint64_t bytes) {
+    const gantry_call_services_t *services = call->services;
+    if (bytes > 0 && GANTRY_ABI_HAS(services, library_took) && services->library_took)
+        services->library_took(call, bytes);
+}
+
 /* The context is current meanwhile: scratch is the core's, which pushes it once more. */
 static int32_t cuda_cublas_matmul_compute_product(product_t *product) {
     gantry_backend_device_t *device = product->call->device;
@@ -155,7 +161,9 @@ static int32_t cuda_cublas_matmul_compute_product(product_t *product) {
                                     device->record->hardware_name);
     }
     int32_t status = cuda_cublas_matmul_run(product);
+    uint64_t took = gantry__cublas_took(device);
     gantry__cuda_leave(device);
+    tell_library_took(product->call, took);
     return status;
 }
 

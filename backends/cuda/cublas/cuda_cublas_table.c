@@ -8,7 +8,7 @@
 _Static_assert(sizeof(gantry__cublas_form_t) % sizeof(uint64_t) == 0, "hashed by words");
 _Static_assert((GANTRY__CUBLAS_PLANS & (GANTRY__CUBLAS_PLANS - 1)) == 0, "a power of two");
 
-static uint32_t bucket_of(const gantry__cublas_form_t *form) {
+static uint32_t table_bucket(const gantry__cublas_form_t *form) {
     uint64_t words[sizeof *form / sizeof(uint64_t)];
     uint64_t hash = UINT64_C(0x9e3779b97f4a7c15);
     memcpy(words, form, sizeof *form);
@@ -21,7 +21,7 @@ static uint32_t bucket_of(const gantry__cublas_form_t *form) {
 
 gantry__cublas_plan_t *gantry__cublas_table_find(gantry__cublas_table_t *table,
                                                  const gantry__cublas_form_t *form) {
-    gantry__cublas_plan_t *plan = table->buckets[bucket_of(form)];
+    gantry__cublas_plan_t *plan = table->buckets[table_bucket(form)];
     while (plan && memcmp(&plan->form, form, sizeof *form) != 0) plan = plan->next;
     if (!plan) return NULL;
     ++plan->users;
@@ -30,7 +30,7 @@ gantry__cublas_plan_t *gantry__cublas_table_find(gantry__cublas_table_t *table,
 }
 
 static void unlink_plan(gantry__cublas_table_t *table, gantry__cublas_plan_t *plan) {
-    gantry__cublas_plan_t **at = &table->buckets[bucket_of(&plan->form)];
+    gantry__cublas_plan_t **at = &table->buckets[table_bucket(&plan->form)];
     while (*at != plan) at = &(*at)->next;
     *at = plan->next;
     plan->is_kept = false;
@@ -58,7 +58,7 @@ gantry__cublas_plan_t *gantry__cublas_table_keep(gantry__cublas_table_t *table,
         if (!former) return NULL;
         unlink_plan(table, former);
     }
-    gantry__cublas_plan_t **bucket = &table->buckets[bucket_of(&plan->form)];
+    gantry__cublas_plan_t **bucket = &table->buckets[table_bucket(&plan->form)];
     plan->next = *bucket;
     *bucket = plan;
     plan->is_kept = true;

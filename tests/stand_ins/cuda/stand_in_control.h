@@ -13,6 +13,7 @@
  *   memory=256M                  of each card: K, M, G (default 1G)
  *   other=64M                    taken by other processes (default 0)
  *   context=8M                   what a context costs (default 8M)
+ *   library=4M                   what a handle of cuBLASLt takes at its first product (default 0)
  *   driver=12040                 what cuDriverGetVersion says (default 12090)
  *   nvrtc=12090                  version of NVRTC; it knows no newer architectures (default 12090)
  *   cublas=120900                version of cuBLASLt, as it counts (default)

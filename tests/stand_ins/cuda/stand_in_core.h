@@ -79,6 +79,7 @@ typedef struct stand_in_machine_t {
     int count;
     stand_in_device_t device[STAND_IN_DEVICES];
     uint64_t context_bytes;
+    uint64_t library_bytes;
     int driver;
     int nvrtc;
     int cublas;

@@ -52,7 +52,31 @@ typedef struct heuristic_t {
 
 /* ---- objects; an object of cublasLt is told apart by the function that ends it ---- */
 
-static void end_handle(stand_in_object_t *object) { free(object); }
+typedef struct handle_t {
+    stand_in_object_t object;
+    stand_in_device_t *device; /* whose memory it took; NULL: none yet */
+    uint64_t bytes;
+} handle_t;
+
+static void end_handle(stand_in_object_t *object) {
+    handle_t *handle = (handle_t *)object;
+
+    if (handle->device != NULL) stand_in__give_bytes(handle->device, handle->bytes);
+    free(object);
+}
+
+/* Kernels are loaded when they are first used. */
+static void load_kernels(handle_t *handle, stand_in_device_t *device) {
+    uint64_t bytes = stand_in__machine()->library_bytes;
+    int is_first;
+
+    stand_in__lock();
+    is_first = handle->device == NULL;
+    handle->device = device;
+    stand_in__unlock();
+    if (is_first && bytes > 0 && stand_in__take_bytes(device, bytes)) handle->bytes = bytes;
+}
+
 static void end_description(stand_in_object_t *object) { free(object); }
 static void end_layout(stand_in_object_t *object) { free(object); }
 static void end_preference(stand_in_object_t *object) { free(object); }
@@ -97,7 +121,7 @@ int cublasLtCreate(void **handle) {
     if (handle == NULL) return BLAS_INVALID_VALUE;
     if (stand_in__current() == NULL || stand_in__current()->device->lost != 0)
         return BLAS_NOT_INITIALIZED;
-    *handle = make_part(sizeof(stand_in_object_t), STAND_IN_BLAS, end_handle);
+    *handle = make_part(sizeof(handle_t), STAND_IN_BLAS, end_handle);
     return *handle != NULL ? BLAS_OK : BLAS_ALLOC_FAILED;
 }
 
@@ -372,6 +396,7 @@ int cublasLtMatmul(void *handle, void *description, const void *alpha, const voi
             workspace_bytes, workspace);
         return BLAS_INVALID_VALUE;
     }
+    load_kernels(handle, context->device);
     stand_in__set_scales(&product, alpha, beta);
     product.data[0] = (uintptr_t)a;
     product.data[1] = (uintptr_t)b;

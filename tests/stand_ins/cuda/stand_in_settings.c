@@ -171,6 +171,7 @@ static int set_one(stand_in_machine_t *machine, const char *key, char *value) {
 
     if (strcmp(key, "fail") == 0) return set_fail(value);
     if (strcmp(key, "context") == 0) return parse_bytes(value, &machine->context_bytes);
+    if (strcmp(key, "library") == 0) return parse_bytes(value, &machine->library_bytes);
     if (strcmp(key, "shared") == 0) return set_shared(machine, value);
     if (set_list(machine, key, value) == 0) return 0;
     if (parse_number(value, &number) != 0) return -1;

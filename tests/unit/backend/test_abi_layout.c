@@ -176,6 +176,7 @@ SLOT(gantry_call_services_t, fail, 64);
 SLOT(gantry_call_services_t, read, 72);
 SLOT(gantry_call_services_t, fault_words, 80);
 SLOT(gantry_call_services_t, kernel_info, 88);
+SLOT(gantry_call_services_t, library_took, 96);
 
 SIZE(gantry_fault_words_t, 184);
 SLOT(gantry_fault_words_t, struct_size, 0);

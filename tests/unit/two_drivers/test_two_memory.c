@@ -72,10 +72,11 @@ static void without_nvml_an_open_device_tells(void **state) {
     gantry_memory_info_t info = two_drivers_memory(&t, "GPU:0@opencl");
     assert_int_equal(info.driver_free_bytes + info.driver_total_bytes, 0);
     assert_int_equal(info.context_bytes, 0);
-    /* opens it with CUDA; what that took could not be measured */
+    /* opens it with CUDA; what that took could not be measured, so it is what both took */
     info = two_drivers_memory(&t, "GPU:0");
     assert_int_equal(info.driver_total_bytes, TOTAL);
-    assert_int_equal(info.context_bytes + info.context_charged_bytes, 0);
+    assert_int_equal(info.context_bytes, 2 * CONTEXT);
+    assert_int_equal(info.context_charged_bytes, 2 * CONTEXT);
     info = two_drivers_memory(&t, "GPU:0@opencl");
     assert_int_equal(info.driver_free_bytes + two_drivers_control()->used_bytes(0), TOTAL);
     two_drivers_close(&t);
@@ -245,6 +246,36 @@ static void what_others_take_meanwhile_is_bounded(void **state) {
     two_drivers_close(&t);
 }
 
+/* Of a card that others use, too: no more than a context can need. */
+static void allowance_without_nvml_is_bounded(void **state) {
+    two_drivers_t t;
+    (void)state;
+    two_drivers_open(&t, NULL);
+    gantry_memory_info_t info = two_drivers_memory(&t, "GPU:0");
+    assert_int_equal(info.context_bytes, 512 * MIB);
+    assert_int_equal(info.context_charged_bytes, 512 * MIB);
+    two_drivers_close(&t);
+}
+
+/* cuBLASLt loads its kernels at the first product. */
+static void what_a_library_takes_counts_with_the_context(void **state) {
+    two_drivers_t t;
+    (void)state;
+    two_drivers_open(&t, NULL);
+    assert_int_equal(two_drivers_memory(&t, "GPU:0").context_bytes, CONTEXT);
+    for (int i = 0; i < 2; ++i) { /* once */
+        two_drivers_expect_product(&t, "GPU:0", "/device:GPU:0");
+        gantry_memory_info_t info = two_drivers_memory(&t, "GPU:0");
+        assert_int_equal(info.context_bytes, CONTEXT + 4 * MIB);
+        assert_int_equal(info.context_charged_bytes, CONTEXT + 4 * MIB);
+    }
+    gantry_scope_t *scope = two_drivers_scope(&t, "GPU:0");
+    assert_null(make(scope, TOTAL - CONTEXT - 4 * MIB + 4));
+    gantry_scope_clear(scope);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    two_drivers_close(&t);
+}
+
 #define CARD "memory=64M"
 #define NO_NVML "/nonexistent/libnvidia-ml.so"
 
@@ -254,6 +285,8 @@ int main(void) {
         CASE(opencl_reads_free_memory_through_nvml, CARD ";other=16M", NULL, NULL, NULL),
         CASE(opencl_that_took_over_reads_it_too, CARD ";busy=1", NULL, NULL, NULL),
         CASE(without_nvml_an_open_device_tells, CARD, NULL, NULL, NO_NVML),
+        CASE(allowance_without_nvml_is_bounded, "memory=8G;other=3G", NULL, NULL, NO_NVML),
+        CASE(what_a_library_takes_counts_with_the_context, CARD ";library=4M", NULL, NULL, NULL),
         CASE(share_of_the_card_includes_the_context, CARD, NULL, NULL, NULL),
         CASE(limit_in_bytes_leaves_it_beside, CARD, NULL, NULL, NULL),
         CASE(share_smaller_than_the_context_is_refused, CARD, NULL, NULL, NULL),
