@@ -55,17 +55,10 @@ typedef struct {
 /* Where the batch's element begins in an operand. */
 GANTRY_FN GANTRY_LONG batch_offset(const matmul_t *plan, const GANTRY_LONG *strides,
                                    GANTRY_LONG index) {
-    return gantry__offset(plan->batch_rank, plan->batch_dims, strides, index);
+    return gantry__offset(6, plan->batch_rank, plan->batch_dims, strides, index);
 }
 
 #if !GANTRY_SERIAL
-
-/* Sums stay in registers only while every index to them is a constant. */
-#if defined(__CUDACC__) || defined(cl_nv_pragma_unroll)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL
-#endif
 
 #define SIDE (16 * GANTRY_MATMUL_EACH)
 #define DEPTH 16
@@ -87,7 +80,7 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     const int down = item / 16;
     const int across = item % 16;
     U sums[GANTRY_MATMUL_EACH * GANTRY_MATMUL_EACH];
-    for (int i = 0; i < GANTRY_MATMUL_EACH * GANTRY_MATMUL_EACH; ++i) {
+    GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH * GANTRY_MATMUL_EACH; ++i) {
         sums[i] = 0;
     }
     for (GANTRY_LONG first = 0; first < plan.k; first += DEPTH) {
@@ -106,9 +99,9 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
         }
         GANTRY_BARRIER();
         for (int deep = 0; deep < DEPTH; ++deep) {
-            for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
+            GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
                 U left = a_tile[deep * SIDE + down + 16 * i];
-                for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {
+                GANTRY_UNROLLED for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {
                     U *sum = &sums[i * GANTRY_MATMUL_EACH + j];
                     *sum = MULTIPLY_ADD(left, b_tile[deep * SIDE + across + 16 * j], *sum);
                 }
@@ -116,10 +109,8 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
         }
         GANTRY_BARRIER();
     }
-    UNROLL
-    for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
-        UNROLL
-        for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {
+    GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
+        GANTRY_UNROLLED for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {
             GANTRY_LONG to_row = row + down + 16 * i;
             GANTRY_LONG to_column = column + across + 16 * j;
             if (to_row < plan.m && to_column < plan.n) {

@@ -116,8 +116,8 @@ static int32_t matmul_device_find_kernel(gantry_op_call_t *call, const form_t *f
     return call->services->kernel(call, &matmul_source, options.text, form->name, out_kernel);
 }
 
-/* A form whose kernel may have groups as large as it takes: with fewer elements per work-item, which
- * take fewer registers, or without tiles. */
+/* A form whose kernel may have groups as large as it takes: with fewer elements per work-item,
+ * which take fewer registers, or without tiles. */
 static int32_t matmul_device_find_form(gantry_op_call_t *call, matmul_t *plan, int64_t batches,
                                        form_t *out_form, gantry_backend_kernel_t **out_kernel) {
     uint32_t most = call->device_info->max_work_group_size;

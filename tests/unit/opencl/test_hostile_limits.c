@@ -44,7 +44,8 @@ static void expect_sums(gantry_runtime_t *runtime, const char *device, const cha
         }
         wanted += column * row;
     }
-    if (got != wanted) fail_msg("%s on %s: %g, not %g", settings, device, (double)got, (double)wanted);
+    if (got != wanted)
+        fail_msg("%s on %s: %g, not %g", settings, device, (double)got, (double)wanted);
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
