@@ -9,7 +9,7 @@
  *                over columns
  *
  * Elements are summed over k in rising order; floats with a fused multiply-add where the device has
- * a fast one. The same bits from run to run; between devices they may differ in the last place. A
+ * a fast one: the compiler says so, or GANTRY_HAS_FMA for a GPU whose driver has one at all. The same bits from run to run; between devices they may differ in the last place. A
  * half is widened where it is loaded, summed in float32 and rounded once at the end.
  *
  * Options: GANTRY_T; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_SERIAL 1 for the form of CPUs, 0
@@ -25,7 +25,7 @@
 
 #if defined(__CUDACC__) && (GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF)
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
-#elif (GANTRY_T_IS(f32) || GANTRY_T_IS_HALF) && defined(FP_FAST_FMAF)
+#elif (GANTRY_T_IS(f32) || GANTRY_T_IS_HALF) && (defined(FP_FAST_FMAF) || defined(GANTRY_HAS_FMA))
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
 #elif GANTRY_T_IS(f64) && defined(FP_FAST_FMA)
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)

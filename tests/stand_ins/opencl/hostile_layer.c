@@ -13,6 +13,7 @@
  *   double=0        no double precision
  *   round=0         no correctly rounded division
  *   fma=0           no fused multiply-add in single precision
+ *   slow_fma=1      the compiler does not call a fused multiply-add fast
  *   memory=N        bytes of global memory
  *   alloc=N         bytes of the largest allocation
  *   vector=N        the native width of a vector of float
@@ -262,6 +263,18 @@ static void keep_text(cl_program program, const char *options) {
     free(text);
 }
 
+static CL_API_ENTRY cl_program CL_API_CALL layer_clCreateProgramWithSource(
+    cl_context context, cl_uint count, const char **texts, const size_t *lengths, cl_int *code) {
+    static const char before[] = "#undef FP_FAST_FMAF\n#undef FP_FAST_FMA\n#line 1\n";
+    const char *all[64] = {before};
+    size_t bytes[64] = {0}; /* 0: up to its end */
+    if (!is_on("slow_fma") || count + 1 > sizeof all / sizeof all[0])
+        return target->clCreateProgramWithSource(context, count, texts, lengths, code);
+    memcpy(all + 1, texts, count * sizeof *all);
+    if (lengths) memcpy(bytes + 1, lengths, count * sizeof *bytes);
+    return target->clCreateProgramWithSource(context, count + 1, all, bytes, code);
+}
+
 static CL_API_ENTRY cl_int CL_API_CALL layer_clBuildProgram(
     cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
     void(CL_CALLBACK *notify)(cl_program, void *), void *user) {
@@ -463,7 +476,7 @@ static CL_API_ENTRY void *CL_API_CALL layer_clEnqueueMapBuffer(cl_command_queue 
 LAYER("a hostile GPU for Gantry's tests",
     TAKE(clGetPlatformInfo) TAKE(clGetDeviceIDs) TAKE(clGetDeviceInfo)
     TAKE(clGetKernelWorkGroupInfo) TAKE(clFlush) TAKE(clFinish) TAKE(clWaitForEvents)
-    TAKE(clBuildProgram) TAKE(clReleaseCommandQueue) TAKE(clEnqueueNDRangeKernel) TAKE(clEnqueueReadBuffer)
+    TAKE(clCreateProgramWithSource) TAKE(clBuildProgram) TAKE(clReleaseCommandQueue) TAKE(clEnqueueNDRangeKernel) TAKE(clEnqueueReadBuffer)
     TAKE(clEnqueueWriteBuffer) TAKE(clEnqueueCopyBuffer) TAKE(clEnqueueFillBuffer)
     TAKE(clEnqueueMarkerWithWaitList) TAKE(clEnqueueBarrierWithWaitList) TAKE(clEnqueueMapBuffer))
 /* clang-format on */
