@@ -9,8 +9,9 @@
  *                over columns
  *
  * Elements are summed over k in rising order; floats with a fused multiply-add where the device has
- * a fast one: the compiler says so, or GANTRY_HAS_FMA for a GPU whose driver has one at all. The same bits from run to run; between devices they may differ in the last place. A
- * half is widened where it is loaded, summed in float32 and rounded once at the end.
+ * a fast one: the compiler says so, or GANTRY_HAS_FMA for a GPU whose driver has one at all. The
+ * same bits from run to run; between devices they may differ in the last place. A half is widened
+ * where it is loaded, summed in float32 and rounded once at the end.
  *
  * Options: GANTRY_T; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_SERIAL 1 for the form of CPUs, 0
  * for those of GPUs. */

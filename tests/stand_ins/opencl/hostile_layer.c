@@ -475,8 +475,9 @@ static CL_API_ENTRY void *CL_API_CALL layer_clEnqueueMapBuffer(cl_command_queue 
 /* clang-format off */
 LAYER("a hostile GPU for Gantry's tests",
     TAKE(clGetPlatformInfo) TAKE(clGetDeviceIDs) TAKE(clGetDeviceInfo)
-    TAKE(clGetKernelWorkGroupInfo) TAKE(clFlush) TAKE(clFinish) TAKE(clWaitForEvents)
-    TAKE(clCreateProgramWithSource) TAKE(clBuildProgram) TAKE(clReleaseCommandQueue) TAKE(clEnqueueNDRangeKernel) TAKE(clEnqueueReadBuffer)
-    TAKE(clEnqueueWriteBuffer) TAKE(clEnqueueCopyBuffer) TAKE(clEnqueueFillBuffer)
-    TAKE(clEnqueueMarkerWithWaitList) TAKE(clEnqueueBarrierWithWaitList) TAKE(clEnqueueMapBuffer))
+    TAKE(clGetKernelWorkGroupInfo) TAKE(clCreateProgramWithSource) TAKE(clBuildProgram)
+    TAKE(clFlush) TAKE(clFinish) TAKE(clWaitForEvents) TAKE(clReleaseCommandQueue)
+    TAKE(clEnqueueNDRangeKernel) TAKE(clEnqueueReadBuffer) TAKE(clEnqueueWriteBuffer)
+    TAKE(clEnqueueCopyBuffer) TAKE(clEnqueueFillBuffer) TAKE(clEnqueueMarkerWithWaitList)
+    TAKE(clEnqueueBarrierWithWaitList) TAKE(clEnqueueMapBuffer))
 /* clang-format on */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products and reductions on a hostile GPU. A driver that allows a kernel fewer work-items than the
- * device: each op takes a form that fits, with the same bits, and a kernel that has none says why. A
- * fused multiply-add that the compiler does not call fast: products use it. */
+ * device: each op takes a form that fits, with the same bits, and a kernel that has none says why.
+ * A fused multiply-add that the compiler does not call fast: products use it. */
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"
