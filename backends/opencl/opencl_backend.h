@@ -47,7 +47,7 @@ typedef struct gantry__opencl_record_t {
     char *platform_name;
     char *platform_version;
     gantry__record_texts_t texts;
-    char build_options[64]; /* what every program is built with, before its own options */
+    char build_options[96]; /* what every program is built with, before its own options */
     bool has_amd_memory;    /* the driver tells how much is free */
 } gantry__opencl_record_t;
 

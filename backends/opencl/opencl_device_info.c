@@ -321,8 +321,10 @@ static void fill_priorities(const asked_t *asked, const char *version) {
 
 static void fill_build(const asked_t *asked, const char *device_version) {
     gantry__opencl_record_t *record = asked->record;
-    bool can_round = (opencl_device_info_number(asked, CL_DEVICE_SINGLE_FP_CONFIG) &
-                      CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+    uint64_t flags = opencl_device_info_number(asked, CL_DEVICE_SINGLE_FP_CONFIG);
+    bool can_round = (flags & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+    /* a GPU that has it has it in hardware; a processor may call a function */
+    bool can_fuse = record->info.type == GANTRY_DEVICE_TYPE_GPU && (flags & CL_FP_FMA) != 0;
     /* the device's own name, too: boards of one name may carry different chips */
     const char *parts[] = {record->platform_name, record->platform_version,
                            record->hardware_name, asked->device_name ? asked->device_name : "",
@@ -330,8 +332,9 @@ static void fill_build(const asked_t *asked, const char *device_version) {
                            record->build_options, asked->extensions};
     /* -w: PoCL's compiler tells on stderr how many warnings there were, such as of loops that it
      * did not unroll. */
-    (void)snprintf(record->build_options, sizeof record->build_options, "-cl-std=CL1.2 -w%s",
-                   can_round ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+    (void)snprintf(record->build_options, sizeof record->build_options, "-cl-std=CL1.2 -w%s%s",
+                   can_round ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
+                   can_fuse ? " -DGANTRY_HAS_FMA" : "");
     gantry__record_set_hash(&record->texts, parts, sizeof parts / sizeof parts[0]);
 }
 

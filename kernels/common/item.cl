@@ -91,6 +91,11 @@
                        GANTRY_SPAN_OUT(e), GANTRY_VALUE(P, p))                             \
         GANTRY_ITEM_LOOP(P, name##_item(GANTRY_IN(A, a), GANTRY_IN(B, b), GANTRY_IN(D, d), \
                                         GANTRY_OUT(E, e), &p, i))
+#define GANTRY_ITEMS_3_2(name, A, B, D, E, F, P)                                           \
+    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_IN(d),            \
+                       GANTRY_SPAN_OUT(e), GANTRY_SPAN_OUT(f), GANTRY_VALUE(P, p))         \
+        GANTRY_ITEM_LOOP(P, name##_item(GANTRY_IN(A, a), GANTRY_IN(B, b), GANTRY_IN(D, d), \
+                                        GANTRY_OUT(E, e), GANTRY_OUT(F, f), &p, i))
 #define GANTRY_ITEMS_4_1(name, A, B, D, E, F, P)                                                   \
     GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_IN(d), GANTRY_SPAN_IN(e), \
                        GANTRY_SPAN_OUT(f), GANTRY_VALUE(P, p))                                     \
@@ -171,6 +176,9 @@
 #define GANTRY_ITEMS_3_1(name, A, B, D, E, P)                                                 \
     GANTRY_ITEM_RANGE(name, P, (const A *)spans[0], (const B *)spans[1], (const D *)spans[2], \
                       (E *)spans[3], p)
+#define GANTRY_ITEMS_3_2(name, A, B, D, E, F, P)                                              \
+    GANTRY_ITEM_RANGE(name, P, (const A *)spans[0], (const B *)spans[1], (const D *)spans[2], \
+                      (E *)spans[3], (F *)spans[4], p)
 #define GANTRY_ITEMS_4_1(name, A, B, D, E, F, P)                                              \
     GANTRY_ITEM_RANGE(name, P, (const A *)spans[0], (const B *)spans[1], (const D *)spans[2], \
                       (const E *)spans[3], (F *)spans[4], p)

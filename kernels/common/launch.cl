@@ -4,6 +4,11 @@
  * (GANTRY_SPAN_...), or as its base alone (GANTRY_BASE_...) where the kernel says what its offset
  * is: `const ulong x_offset = ...`. GANTRY_IN and GANTRY_OUT make the typed pointer. Work-item
  * numbers are 64-bit. At most one GANTRY_SPAN_LOCAL in a kernel, as its last parameter. */
+
+/* In front of a loop over elements that are to stay in registers: only while every index to them is
+ * a constant. Compilers that do not know the pragma pass over it. */
+#define GANTRY_UNROLLED _Pragma("unroll")
+
 #if defined(__CUDACC__)
 
 #define GANTRY_KERNEL extern "C" __global__ void
@@ -29,9 +34,6 @@ extern __shared__ ulong gantry__shared_memory[];
 #define GANTRY_BARRIER() __syncthreads()
 
 #else
-
-/* In front of a loop over vectors that are to stay in registers. */
-#define GANTRY_UNROLLED _Pragma("unroll")
 
 #define GANTRY_KERNEL __kernel void
 #define GANTRY_GLOBAL __global
@@ -69,13 +71,24 @@ extern __shared__ ulong gantry__shared_memory[];
 #define GANTRY_IN(T_, name) ((GANTRY_GLOBAL const T_ *)(name##_base + name##_offset))
 #define GANTRY_OUT(T_, name) ((GANTRY_GLOBAL T_ *)(name##_base + name##_offset))
 
-/* Where the element with this number lies, in an array of any strides. */
-GANTRY_FN GANTRY_LONG gantry__offset(const GANTRY_LONG rank, const GANTRY_LONG *dims,
-                                     const GANTRY_LONG *strides, const GANTRY_LONG number) {
+/* A loop over dimensions of a kernel's parameter, from the last to number 1. OpenCL compilers for
+ * GPUs copy a parameter for each work-item into scratch memory where an index is no constant: there
+ * the loop goes over `most` dimensions and is unrolled. CUDA indexes parameters where they are. */
+#if defined(__OPENCL_VERSION__) && !GANTRY_SERIAL
+#define GANTRY_FOR_DIMS(d, most, rank) \
+    GANTRY_UNROLLED for (int d = (most)-1; d > 0; --d) if (d < (rank))
+#else
+#define GANTRY_FOR_DIMS(d, most, rank) for (int d = (int)(rank)-1; d > 0; --d)
+#endif
+
+/* Where the element with this number lies, in an array of any strides and `most` dimensions. */
+GANTRY_FN GANTRY_LONG gantry__offset(const int most, const GANTRY_LONG rank,
+                                     const GANTRY_LONG *dims, const GANTRY_LONG *strides,
+                                     const GANTRY_LONG number) {
     GANTRY_LONG rest = number;
     GANTRY_LONG offset = 0;
 
-    for (int d = (int)rank - 1; d > 0; --d) {
+    GANTRY_FOR_DIMS(d, most, rank) {
         const GANTRY_LONG next = gantry__divide_position(rest, dims[d]);
 
         offset += (rest - next * dims[d]) * strides[d];

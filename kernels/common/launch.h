@@ -114,8 +114,8 @@ static inline int32_t gantry__k_fault(gantry_op_call_t *call, const gantry_fault
     return GANTRY_OK;
 }
 
-/* Work-items that a group of this kernel may have. A driver may allow a kernel fewer than the device
- * has, by the registers that it takes. */
+/* Work-items that a group of this kernel may have. A driver may allow a kernel fewer than the
+ * device has, by the registers that it takes. */
 static inline uint32_t gantry__k_group_limit(gantry_op_call_t *call,
                                              gantry_backend_kernel_t *kernel) {
     const gantry_call_services_t *services = call->services;

@@ -120,7 +120,7 @@ typedef uint16 gantry__stream_line_t;
         for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {                        \
             const in_type in = ((GANTRY_GLOBAL const in_type *)(xs))[g];                           \
             out_type out;                                                                          \
-            for (int e = 0; e < elements; ++e) {                                                   \
+            GANTRY_UNROLLED for (int e = 0; e < elements; ++e) {                                   \
                 const S_ x = in.e[e];                                                              \
                 out.e[e] = (value);                                                                \
             }                                                                                      \

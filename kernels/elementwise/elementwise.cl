@@ -221,9 +221,7 @@ GANTRY_FN gantry__wide_t gantry__load(GANTRY_GLOBAL const T *from, GANTRY_LONG g
     if (!is_scalar) {
         return ((GANTRY_GLOBAL const gantry__wide_t *)from)[g];
     }
-    for (int e = 0; e < GANTRY_ELEMENTS; ++e) {
-        wide.e[e] = from[0];
-    }
+    GANTRY_UNROLLED for (int e = 0; e < GANTRY_ELEMENTS; ++e) { wide.e[e] = from[0]; }
     return wide;
 }
 
@@ -242,7 +240,7 @@ GANTRY_FN gantry__wide_t gantry__load(GANTRY_GLOBAL const T *from, GANTRY_LONG g
         const gantry__wide_t x = gantry__load(xs, g, x_is_scalar);                      \
         const gantry__wide_t y = gantry__load(ys, g, y_is_scalar);                      \
         gantry__wide_result_t out;                                                      \
-        for (int e = 0; e < GANTRY_ELEMENTS; ++e) {                                     \
+        GANTRY_UNROLLED for (int e = 0; e < GANTRY_ELEMENTS; ++e) {                     \
             i = g * GANTRY_ELEMENTS + e;                                                \
             bad = bad < 0 && GANTRY_CHECK(y.e[e]) ? (GANTRY_LONG)(yi) : bad;            \
             out.e[e] = gantry__apply(x.e[e], y.e[e]);                                   \

@@ -18,9 +18,7 @@ GANTRY_KERNEL fill(GANTRY_SPAN_IN(value), GANTRY_SPAN_OUT(out), const gantry__wo
         GANTRY_IS_ALIGNED(outs, gantry__wide_t) ? p.count / GANTRY_ELEMENTS : 0;
     gantry__wide_t values;
 
-    for (int e = 0; e < GANTRY_ELEMENTS; ++e) {
-        values.e[e] = value;
-    }
+    GANTRY_UNROLLED for (int e = 0; e < GANTRY_ELEMENTS; ++e) { values.e[e] = value; }
     for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {
         ((GANTRY_GLOBAL gantry__wide_t *)outs)[g] = values;
     }

@@ -27,7 +27,7 @@ GANTRY_KERNEL dense(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN
             const gantry__wide_t t = ((GANTRY_GLOBAL const gantry__wide_t *)xs)[i];
             const gantry__wide_t e = ((GANTRY_GLOBAL const gantry__wide_t *)ys)[i];
             gantry__wide_t result;
-            for (int k = 0; k < GANTRY_ELEMENTS; ++k) {
+            GANTRY_UNROLLED for (int k = 0; k < GANTRY_ELEMENTS; ++k) {
                 result.e[k] = c.e[k] ? t.e[k] : e.e[k];
             }
             ((GANTRY_GLOBAL gantry__wide_t *)outs)[i] = result;

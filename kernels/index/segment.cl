@@ -13,11 +13,13 @@
 #ifndef GANTRY_SEGMENT_PARAMETERS
 #define GANTRY_SEGMENT_PARAMETERS
 
-/* `count` updates, slices of inner elements each. */
+/* `count` updates, slices of inner elements each; a launch does those from begin to end. */
 typedef struct gantry__combine_t {
     gantry__work_t work;
     GANTRY_LONG count, inner;
-    GANTRY_LONG is_sorted;   /* the updates themselves are: there are no positions */
+    GANTRY_LONG begin, end;
+    GANTRY_LONG carry_from, carry_to; /* where the halves of carry begin */
+    GANTRY_LONG is_sorted;            /* the updates themselves are: there are no positions */
     GANTRY_LONG takes_first; /* begins with the first update, not with what the output holds */
 } gantry__combine_t;
 
@@ -71,6 +73,27 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
     return low - first;
 }
 
+/* How many keys before `first` are like the one there, likewise. */
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_before)(GANTRY_GLOBAL const uint *keys,
+                                                     const GANTRY_LONG first) {
+    const uint key = keys[first];
+    GANTRY_LONG step = 1, low, high;
+
+    while (step <= first && keys[first - step] == key) {
+        step *= 2;
+    }
+    low = step / 2;
+    high = step <= first ? step - 1 : first;
+    while (low < high) {
+        const GANTRY_LONG middle = (low + high + 1) / 2;
+        const int is_alike = keys[first - middle] == key;
+
+        low = is_alike ? middle : low;
+        high = is_alike ? high : middle - 1;
+    }
+    return low;
+}
+
 /* What C does directly, of sorted keys only where sums are wider than the type: of halves, and
  * means of integers. */
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__) || GANTRY_T_IS_HALF
@@ -83,32 +106,70 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
 #else
 #define GANTRY_COMBINE_MEAN GANTRY_COMBINE
 #endif
+/* Updates that an item of a GPU asks for before it uses the first: one after the other each would
+ * wait for memory. */
+#define GANTRY_COMBINE_AT_ONCE 8
+#if (defined(__OPENCL_VERSION__) || defined(__CUDACC__)) && !GANTRY_SERIAL
+#define GANTRY_COMBINE_SOME(A, step)                                          \
+    for (; k + GANTRY_COMBINE_AT_ONCE <= some; k += GANTRY_COMBINE_AT_ONCE) { \
+        A ahead[GANTRY_COMBINE_AT_ONCE];                                      \
+        GANTRY_UNROLLED for (int q = 0; q < GANTRY_COMBINE_AT_ONCE; ++q) {    \
+            ahead[q] = (A)GANTRY_WIDEN(updates[GANTRY_UPDATE_AT(k + q)]);     \
+        }                                                                     \
+        GANTRY_UNROLLED for (int q = 0; q < GANTRY_COMBINE_AT_ONCE; ++q) {    \
+            const A x = ahead[q];                                             \
+            sum = (step);                                                     \
+        }                                                                     \
+    }
+#else
+#define GANTRY_COMBINE_SOME(A, step)
+#endif
+#define GANTRY_UPDATE_AT(k) \
+    ((p->is_sorted ? first + (k) : (GANTRY_LONG)positions[first + (k)]) * p->inner + e)
 /* sum = step, for each x, computed in the type A; the result is made of sum and the number of
- * updates, n. */
-#define GANTRY_COMBINE_SORTED(name, A, step, result)                                              \
-    GANTRY_ITEM void GANTRY_ITEM_FN(name)(                                                        \
-        GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const int *positions,                       \
-        GANTRY_GLOBAL const T *updates, GANTRY_GLOBAL T *out,                                     \
-        GANTRY_PARAMETERS(gantry__combine_t) p, const GANTRY_LONG i) {                            \
-        const GANTRY_LONG first = gantry__divide_position(i, p->inner), e = i - first * p->inner; \
-        const uint key = keys[first];                                                             \
-                                                                                                  \
-        if (key != GANTRY_NO_SLICE && (first == 0 || keys[first - 1] != key)) {                   \
-            const GANTRY_LONG n = GANTRY_ITEM_FN(count_alike)(keys, first, p->count);             \
-            GANTRY_GLOBAL T *at = out + (GANTRY_LONG)key * p->inner + e;                          \
-            A sum = (A)GANTRY_WIDEN(*at);                                                         \
-                                                                                                  \
-            for (GANTRY_LONG k = 0; k < n; ++k) {                                                 \
-                const GANTRY_LONG update =                                                        \
-                    p->is_sorted ? first + k : (GANTRY_LONG)positions[first + k];                 \
-                const A x = (A)GANTRY_WIDEN(updates[update * p->inner + e]);                      \
-                                                                                                  \
-                sum = k == 0 && p->takes_first ? x : (step);                                      \
-            }                                                                                     \
-            *at = (T)GANTRY_NARROW((C)(result));                                                  \
-        }                                                                                         \
-    }                                                                                             \
-    GANTRY_ITEMS_3_1(name, uint, int, T, T, gantry__combine_t)
+ * updates, n. A launch does a range of the updates: what a slice has when the range ends, in carry,
+ * the next launch goes on with. Two launches in turn use the halves of carry, so that none reads
+ * what it writes. */
+#define GANTRY_COMBINE_SORTED(name, A, step, result)                                               \
+    GANTRY_ITEM void GANTRY_ITEM_FN(name)(                                                         \
+        GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const int *positions,                        \
+        GANTRY_GLOBAL const T *updates, GANTRY_GLOBAL T *out, GANTRY_GLOBAL ulong *carry,          \
+        GANTRY_PARAMETERS(gantry__combine_t) p, const GANTRY_LONG i) {                             \
+        const GANTRY_LONG row = gantry__divide_position(i, p->inner), e = i - row * p->inner;      \
+        const GANTRY_LONG first = p->begin + row;                                                  \
+        const uint key = keys[first];                                                              \
+        const int goes_on = first > 0 && keys[first - 1] == key;                                   \
+                                                                                                   \
+        if (key != GANTRY_NO_SLICE && (row == 0 || !goes_on)) {                                    \
+            const GANTRY_LONG some = GANTRY_ITEM_FN(count_alike)(keys, first, p->end);             \
+            const int is_cut = first + some == p->end && p->end < p->count && keys[p->end] == key; \
+            GANTRY_GLOBAL T *at = out + (GANTRY_LONG)key * p->inner + e;                           \
+            A sum = goes_on ? ((GANTRY_GLOBAL const A *)(carry + p->carry_from))[e]                \
+                            : (A)GANTRY_WIDEN(*at);                                                \
+            GANTRY_LONG k = 0;                                                                     \
+                                                                                                   \
+            if (!goes_on && p->takes_first) {                                                      \
+                sum = (A)GANTRY_WIDEN(updates[GANTRY_UPDATE_AT(0)]);                               \
+                k = 1;                                                                             \
+            }                                                                                      \
+            GANTRY_COMBINE_SOME(A, step)                                                           \
+            for (; k < some; ++k) {                                                                \
+                const A x = (A)GANTRY_WIDEN(updates[GANTRY_UPDATE_AT(k)]);                         \
+                                                                                                   \
+                sum = (step);                                                                      \
+            }                                                                                      \
+            if (is_cut) {                                                                          \
+                ((GANTRY_GLOBAL A *)(carry + p->carry_to))[e] = sum;                               \
+            } else {                                                                               \
+                const GANTRY_LONG n =                                                              \
+                    goes_on ? some + GANTRY_ITEM_FN(count_before)(keys, first) : some;             \
+                                                                                                   \
+                *at = (T)GANTRY_NARROW((C)(result));                                               \
+                (void)n;                                                                           \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    GANTRY_ITEMS_3_2(name, uint, int, T, T, ulong, gantry__combine_t)
 
 #if GANTRY_T_IS_UNSIGNED
 #define GANTRY_MEAN(sum, n) ((ulong)(C)(sum) / (ulong)(n))
@@ -240,6 +301,8 @@ GANTRY_COMBINE(scatter_smaller, C, sum > x ? x : sum, sum)
 #undef GANTRY_COMBINE
 #undef GANTRY_COMBINE_MEAN
 #undef GANTRY_COMBINE_SORTED
+#undef GANTRY_COMBINE_SOME
+#undef GANTRY_UPDATE_AT
 #undef GANTRY_DIRECT
 
 /* How many updates a slice has, or 1. */

@@ -152,6 +152,33 @@ static int32_t combine_directly(gantry_op_call_t *call, const way_t *way,
                                                                  : status;
 }
 
+/* Updates that one launch does on a GPU. They may all go to one slice, which is then one
+ * work-item's: it shall not run for seconds, which drivers of desktops take for a crash. */
+#define MOST_UPDATES (INT64_C(1) << 18)
+
+/* Launches over all updates. On processors nobody ends a long one. */
+static int32_t combine_by_ranges(gantry_op_call_t *call, gantry__combine_t *parameters,
+                                 gantry__k_item_launch_t *launch) {
+    const int64_t most = gantry__k_is_serial(call) ? parameters->count : MOST_UPDATES;
+    int32_t status = GANTRY_OK;
+
+    if (parameters->count > most) {
+        status = call->services->scratch(call, 2 * (uint64_t)parameters->inner * sizeof(uint64_t),
+                                         &launch->spans[4]);
+    }
+    for (int64_t begin = 0; status == GANTRY_OK && begin < parameters->count; begin += most) {
+        const int64_t rest = parameters->count - begin;
+
+        parameters->begin = begin;
+        parameters->end = begin + (rest < most ? rest : most);
+        parameters->carry_from = begin / most % 2 == 0 ? parameters->inner : 0;
+        parameters->carry_to = parameters->inner - parameters->carry_from;
+        launch->count = (parameters->end - begin) * parameters->inner;
+        status = gantry__k_run_items(call, launch);
+    }
+    return status;
+}
+
 /* values: the updates themselves, one slice each. */
 static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry__k_updates_t *updates,
                        const gantry_span_t *values, bool is_sorted) {
@@ -165,18 +192,17 @@ static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry__k
     gantry__k_item_launch_t launch = {
         .item = way->item,
         .t = out->dtype,
-        .count = updates->count * updates->inner,
         .is_costly = true,
         .parameters = &parameters,
         .parameter_bytes = sizeof parameters,
-        .spans = {updates->keys, updates->positions, *values, out->span},
-        .span_count = 4};
+        .spans = {updates->keys, updates->positions, *values, out->span, out->span},
+        .span_count = 5};
 
     if (out->dtype == GANTRY_BOOL) { /* a sum of truths is whether there is one */
         launch.item = ITEM_segment_larger;
         launch.t = GANTRY_UINT8;
     }
-    return gantry__k_run_items(call, &launch);
+    return combine_by_ranges(call, &parameters, &launch);
 }
 
 /* ---- ScatterNd, TensorScatterAdd and its kin ---- */

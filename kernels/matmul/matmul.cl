@@ -9,8 +9,9 @@
  *                over columns
  *
  * Elements are summed over k in rising order, floats with a fused multiply-add if the device has a
- * fast one. Results have the same bits from run to run; between devices the last bit may differ.
- * 16-bit floats are widened when they are loaded, summed in float32 and rounded once at the end.
+ * fast one: the compiler says so, or GANTRY_HAS_FMA for a GPU whose driver has one at all. Results
+ * have the same bits from run to run; between devices the last bit may differ. 16-bit floats are
+ * widened when they are loaded, summed in float32 and rounded once at the end.
  *
  * Options: GANTRY_T; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_SERIAL 1 for the form of CPUs, 0
  * for those of GPUs. */
@@ -25,7 +26,7 @@
 
 #if defined(__CUDACC__) && (GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF)
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
-#elif (GANTRY_T_IS(f32) || GANTRY_T_IS_HALF) && defined(FP_FAST_FMAF)
+#elif (GANTRY_T_IS(f32) || GANTRY_T_IS_HALF) && (defined(FP_FAST_FMAF) || defined(GANTRY_HAS_FMA))
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
 #elif GANTRY_T_IS(f64) && defined(FP_FAST_FMA)
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
@@ -55,17 +56,10 @@ typedef struct {
 /* The offset in an operand of the batch's element `index`. */
 GANTRY_FN GANTRY_LONG batch_offset(const matmul_t *plan, const GANTRY_LONG *strides,
                                    GANTRY_LONG index) {
-    return gantry__offset(plan->batch_rank, plan->batch_dims, strides, index);
+    return gantry__offset(6, plan->batch_rank, plan->batch_dims, strides, index);
 }
 
 #if !GANTRY_SERIAL
-
-/* Sums stay in registers only while every index to them is a constant. */
-#if defined(__CUDACC__) || defined(cl_nv_pragma_unroll)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL
-#endif
 
 #define SIDE (16 * GANTRY_MATMUL_EACH)
 #define DEPTH 16
@@ -87,7 +81,7 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     const int down = item / 16;
     const int across = item % 16;
     U sums[GANTRY_MATMUL_EACH * GANTRY_MATMUL_EACH];
-    for (int i = 0; i < GANTRY_MATMUL_EACH * GANTRY_MATMUL_EACH; ++i) {
+    GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH * GANTRY_MATMUL_EACH; ++i) {
         sums[i] = 0;
     }
     for (GANTRY_LONG first = 0; first < plan.k; first += DEPTH) {
@@ -106,9 +100,9 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
         }
         GANTRY_BARRIER();
         for (int deep = 0; deep < DEPTH; ++deep) {
-            for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
+            GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
                 U left = a_tile[deep * SIDE + down + 16 * i];
-                for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {
+                GANTRY_UNROLLED for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {
                     U *sum = &sums[i * GANTRY_MATMUL_EACH + j];
                     *sum = MULTIPLY_ADD(left, b_tile[deep * SIDE + across + 16 * j], *sum);
                 }
@@ -116,10 +110,8 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
         }
         GANTRY_BARRIER();
     }
-    UNROLL
-    for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
-        UNROLL
-        for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {
+    GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
+        GANTRY_UNROLLED for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {
             GANTRY_LONG to_row = row + down + 16 * i;
             GANTRY_LONG to_column = column + across + 16 * j;
             if (to_row < plan.m && to_column < plan.n) {

@@ -126,11 +126,11 @@ typedef struct {
 } reduce_level_t;
 
 GANTRY_FN GANTRY_LONG row_offset(const reduce_level_t *level, GANTRY_LONG row) {
-    return gantry__offset(level->reduced_rank, level->reduced_dims, level->reduced_strides, row);
+    return gantry__offset(4, level->reduced_rank, level->reduced_dims, level->reduced_strides, row);
 }
 
 GANTRY_FN GANTRY_LONG sequence_offset(const reduce_level_t *level, GANTRY_LONG outer) {
-    return gantry__offset(level->kept_rank, level->kept_dims, level->kept_strides, outer);
+    return gantry__offset(4, level->kept_rank, level->kept_dims, level->kept_strides, outer);
 }
 
 /* A chunk, by its number among [outer][chunks]: where the sequence begins, and the chunk's first
@@ -224,10 +224,10 @@ GANTRY_FN int reversed(int index, int lanes) {
  * there is no branch between the loads, so all are under way before the first is used. */
 GANTRY_FN void load_rows(ACC *values, GANTRY_GLOBAL const T *p, GANTRY_LONG step, int apart,
                          GANTRY_LONG left) {
-    for (int k = 0; k < AT_ONCE; ++k) {
+    GANTRY_UNROLLED for (int k = 0; k < AT_ONCE; ++k) {
         values[k] = REDUCE_LOAD(p[k * apart < left ? k * step : 0]);
     }
-    for (int k = 0; k < AT_ONCE; ++k) {
+    GANTRY_UNROLLED for (int k = 0; k < AT_ONCE; ++k) {
         values[k] = k * apart < left ? values[k] : REDUCE_IDENTITY;
     }
 }
@@ -248,18 +248,12 @@ GANTRY_FN ACC lane_sum(GANTRY_GLOBAL const T *x, const reduce_level_t *level, GA
     GANTRY_LONG left = end - row;
     ACC values[AT_ONCE];
     for (; left > (AT_ONCE - 1) * LANES; left -= AT_ONCE * LANES, p += AT_ONCE * step) {
-        for (int k = 0; k < AT_ONCE; ++k) {
-            values[k] = REDUCE_LOAD(p[k * step]);
-        }
-        for (int k = 0; k < AT_ONCE; ++k) {
-            sum = REDUCE_OP(sum, values[k]);
-        }
+        GANTRY_UNROLLED for (int k = 0; k < AT_ONCE; ++k) { values[k] = REDUCE_LOAD(p[k * step]); }
+        GANTRY_UNROLLED for (int k = 0; k < AT_ONCE; ++k) { sum = REDUCE_OP(sum, values[k]); }
     }
     if (left > 0) {
         load_rows(values, p, step, LANES, left);
-        for (int k = 0; k < AT_ONCE; ++k) {
-            sum = REDUCE_OP(sum, values[k]);
-        }
+        GANTRY_UNROLLED for (int k = 0; k < AT_ONCE; ++k) { sum = REDUCE_OP(sum, values[k]); }
     }
     return sum;
 }
@@ -315,7 +309,7 @@ GANTRY_KERNEL reduce_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
 GANTRY_FN void load_part(ACC *values, GANTRY_GLOBAL const T *x, const reduce_level_t *level,
                          GANTRY_LONG row) {
     const GANTRY_LONG stride = level->reduced_strides[0];
-    for (int k = 0; k < PART_ROWS; k += AT_ONCE, row += AT_ONCE * LANES) {
+    GANTRY_UNROLLED for (int k = 0; k < PART_ROWS; k += AT_ONCE, row += AT_ONCE * LANES) {
         const GANTRY_LONG left = level->length - row;
         load_rows(values + k, x + (left > 0 ? row * stride : 0), stride * LANES, LANES, left);
     }
@@ -342,9 +336,7 @@ GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
         const int chunk = step - part;
         if (chunk >= 0 && chunk < chunks) {
             ACC sum = sums[chunk * LANES + lane];
-            for (int k = 0; k < PART_ROWS; ++k) {
-                sum = REDUCE_OP(sum, values[k]);
-            }
+            GANTRY_UNROLLED for (int k = 0; k < PART_ROWS; ++k) { sum = REDUCE_OP(sum, values[k]); }
             sums[chunk * LANES + lane] = sum;
             if (chunk + 1 < chunks) {
                 load_part(values, x, &level, row + (chunk + 1) * CHUNK);
@@ -392,26 +384,24 @@ GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out),
         GANTRY_LONG left = end - row - r;                                                     \
         ACC own[LANES / APART];                                                               \
         ACC values[AT_ONCE];                                                                  \
-        for (int j = 0; j < LANES / APART; ++j) {                                             \
-            own[j] = REDUCE_IDENTITY;                                                         \
-        }                                                                                     \
+        GANTRY_UNROLLED for (int j = 0; j < LANES / APART; ++j) { own[j] = REDUCE_IDENTITY; } \
         for (; left > (AT_ONCE - 1) * APART; left -= AT_ONCE * APART, p += AT_ONCE * step) {  \
-            for (int k = 0; k < AT_ONCE; ++k) {                                               \
+            GANTRY_UNROLLED for (int k = 0; k < AT_ONCE; ++k) {                               \
                 values[k] = REDUCE_LOAD(p[k * step]);                                         \
             }                                                                                 \
-            for (int k = 0; k < AT_ONCE; ++k) {                                               \
+            GANTRY_UNROLLED for (int k = 0; k < AT_ONCE; ++k) {                               \
                 own[k % (LANES / APART)] = REDUCE_OP(own[k % (LANES / APART)], values[k]);    \
             }                                                                                 \
         }                                                                                     \
         if (left > 0) {                                                                       \
             load_rows(values, p, step, APART, left);                                          \
-            for (int k = 0; k < AT_ONCE; ++k) {                                               \
+            GANTRY_UNROLLED for (int k = 0; k < AT_ONCE; ++k) {                               \
                 own[k % (LANES / APART)] = REDUCE_OP(own[k % (LANES / APART)], values[k]);    \
             }                                                                                 \
         }                                                                                     \
-        for (int apart = LANES / APART / 2; apart > 0; apart /= 2) {                          \
-            for (int j = 0; j < apart; ++j) {                                                 \
-                own[j] = REDUCE_OP(own[j], own[j + apart]);                                   \
+        GANTRY_UNROLLED for (int apart = LANES / APART / 2; apart > 0; apart /= 2) {          \
+            GANTRY_UNROLLED for (int j = 0; j < LANES / APART / 2; ++j) {                     \
+                if (j < apart) own[j] = REDUCE_OP(own[j], own[j + apart]);                    \
             }                                                                                 \
         }                                                                                     \
         sums[item] = own[0];                                                                  \
@@ -477,11 +467,11 @@ GANTRY_FN ACC item_of_lanes(GANTRY_GLOBAL const T *x, GANTRY_LONG stride, int ro
     ACC values[AT_ONCE];
     for (int group = 0; group < eighth; ++group) {
         const int first = reversed(group, eighth);
-        for (int k = 0; k < AT_ONCE; ++k) {
+        GANTRY_UNROLLED for (int k = 0; k < AT_ONCE; ++k) {
             const int lane = first + reversed(k, AT_ONCE) * eighth;
             values[k] = REDUCE_LOAD(x[lane < rows ? lane * stride : 0]);
         }
-        for (int k = 0; k < AT_ONCE; ++k) {
+        GANTRY_UNROLLED for (int k = 0; k < AT_ONCE; ++k) {
             const int lane = first + reversed(k, AT_ONCE) * eighth;
             ACC value = lane < rows ? values[k] : REDUCE_IDENTITY;
             sum = REDUCE_IDENTITY;

@@ -13,6 +13,7 @@
  *   double=0        no double precision
  *   round=0         no correctly rounded division
  *   fma=0           no fused multiply-add in single precision
+ *   slow_fma=1      the compiler does not call a fused multiply-add fast
  *   memory=N        bytes of global memory
  *   alloc=N         bytes of the largest allocation
  *   vector=N        the native width of a vector of float
@@ -30,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "hostile_layer.h"
 #include "opencl_layer.h"
@@ -235,6 +237,51 @@ static void log_launch(cl_kernel kernel, cl_command_queue queue, size_t items, s
     pthread_mutex_unlock(&lock);
 }
 
+/* ---- texts of programs ---- */
+
+/* Writes each program's text to a file of GANTRY_TEST_HOSTILE_TEXTS, the build options in its first
+ * line: for compilers of other machines. */
+static void keep_text(cl_program program, const char *options) {
+    static unsigned number; /* under lock */
+    const char *folder = getenv("GANTRY_TEST_HOSTILE_TEXTS");
+    size_t bytes = 0;
+    char name[512];
+    if (!folder) return;
+    (void)target->clGetProgramInfo(program, CL_PROGRAM_SOURCE, 0, NULL, &bytes);
+    char *text = malloc(bytes + 1);
+    if (!text) return;
+    text[0] = '\0';
+    (void)target->clGetProgramInfo(program, CL_PROGRAM_SOURCE, bytes, text, NULL);
+    pthread_mutex_lock(&lock);
+    (void)snprintf(name, sizeof name, "%s/%ld_%03u.cl", folder, (long)getpid(), number++);
+    pthread_mutex_unlock(&lock);
+    FILE *file = fopen(name, "w");
+    if (file) {
+        fprintf(file, "// %s\n%s", options ? options : "", text);
+        (void)fclose(file);
+    }
+    free(text);
+}
+
+static CL_API_ENTRY cl_program CL_API_CALL layer_clCreateProgramWithSource(
+    cl_context context, cl_uint count, const char **texts, const size_t *lengths, cl_int *code) {
+    static const char before[] = "#undef FP_FAST_FMAF\n#undef FP_FAST_FMA\n#line 1\n";
+    const char *all[64] = {before};
+    size_t bytes[64] = {0}; /* 0: up to its end */
+    if (!is_on("slow_fma") || count + 1 > sizeof all / sizeof all[0])
+        return target->clCreateProgramWithSource(context, count, texts, lengths, code);
+    memcpy(all + 1, texts, count * sizeof *all);
+    if (lengths) memcpy(bytes + 1, lengths, count * sizeof *bytes);
+    return target->clCreateProgramWithSource(context, count + 1, all, bytes, code);
+}
+
+static CL_API_ENTRY cl_int CL_API_CALL layer_clBuildProgram(
+    cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
+    void(CL_CALLBACK *notify)(cl_program, void *), void *user) {
+    keep_text(program, options);
+    return target->clBuildProgram(program, count, devices, options, notify, user);
+}
+
 /* ---- commands that wait for a flush ---- */
 
 typedef struct {
@@ -428,8 +475,9 @@ static CL_API_ENTRY void *CL_API_CALL layer_clEnqueueMapBuffer(cl_command_queue 
 /* clang-format off */
 LAYER("a hostile GPU for Gantry's tests",
     TAKE(clGetPlatformInfo) TAKE(clGetDeviceIDs) TAKE(clGetDeviceInfo)
-    TAKE(clGetKernelWorkGroupInfo) TAKE(clFlush) TAKE(clFinish) TAKE(clWaitForEvents)
-    TAKE(clReleaseCommandQueue) TAKE(clEnqueueNDRangeKernel) TAKE(clEnqueueReadBuffer)
-    TAKE(clEnqueueWriteBuffer) TAKE(clEnqueueCopyBuffer) TAKE(clEnqueueFillBuffer)
-    TAKE(clEnqueueMarkerWithWaitList) TAKE(clEnqueueBarrierWithWaitList) TAKE(clEnqueueMapBuffer))
+    TAKE(clGetKernelWorkGroupInfo) TAKE(clCreateProgramWithSource) TAKE(clBuildProgram)
+    TAKE(clFlush) TAKE(clFinish) TAKE(clWaitForEvents) TAKE(clReleaseCommandQueue)
+    TAKE(clEnqueueNDRangeKernel) TAKE(clEnqueueReadBuffer) TAKE(clEnqueueWriteBuffer)
+    TAKE(clEnqueueCopyBuffer) TAKE(clEnqueueFillBuffer) TAKE(clEnqueueMarkerWithWaitList)
+    TAKE(clEnqueueBarrierWithWaitList) TAKE(clEnqueueMapBuffer))
 /* clang-format on */

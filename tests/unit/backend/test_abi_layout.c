@@ -163,7 +163,7 @@ SLOT(gantry_attr_t, f, 24);
 SLOT(gantry_attr_t, s, 32);
 SLOT(gantry_attr_t, list, 40);
 
-SIZE(gantry_call_services_t, 96);
+SIZE(gantry_call_services_t, 104);
 SLOT(gantry_call_services_t, struct_size, 0);
 SLOT(gantry_call_services_t, scratch, 8);
 SLOT(gantry_call_services_t, allocate_output, 16);

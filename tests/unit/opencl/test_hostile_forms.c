@@ -2,7 +2,8 @@
 /* Which kernels and groups each op takes on GPUs of many kinds, as golden text: hostile_forms.txt.
  * Nothing runs: the stand-in logs launches and leaves them out.
  *
- * A change of a form shows there. GANTRY_TEST_FORMS names a file that gets the text as it is now. */
+ * A change of a form shows there. GANTRY_TEST_FORMS names a file that gets the text as it is
+ * now. */
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"

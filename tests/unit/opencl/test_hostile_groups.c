@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A driver that allows a kernel fewer work-items than the device: each op takes a form that fits,
- * with the same bits, and a kernel that has none says why. */
+/* Products and reductions on a hostile GPU. A driver that allows a kernel fewer work-items than the
+ * device: each op takes a form that fits, with the same bits, and a kernel that has none says why.
+ * A fused multiply-add that the compiler does not call fast: products use it. */
 #define _XOPEN_SOURCE 700
 
 #include "hostile_gpu.h"
@@ -129,12 +130,37 @@ static void what_fits_nowhere_names_kernel_and_limit(void **state) {
     gantry_runtime_release(runtime);
 }
 
+/* x y - float(x y), which a fused multiply-add keeps and two roundings lose. */
+static float residue(const char *settings) {
+    const float a[2] = {-1, 0x1.000002p0f}, b[2] = {0x1.000004p0f, 0x1.000002p0f};
+    gantry_runtime_t *runtime = hostile_open(settings);
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "/GPU:0");
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1, 2), a, sizeof a);
+    const gantry_tensor_t *y =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 1), b, sizeof b);
+    const gantry_tensor_t *product = gantry_matmul(scope, x, y, NULL);
+    float value = 0;
+    if (gantry_tensor_read(product, &value, sizeof value) != GANTRY_OK)
+        fail_msg("%s: %s", settings, gantry_last_message());
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    gantry_runtime_release(runtime);
+    return value;
+}
+
+static void a_gpu_with_a_fused_multiply_add_uses_it_in_products(void **state) {
+    (void)state;
+    assert_true(residue("gpu=1;slow_fma=1;fma=1") == 0x1p-46f);
+    assert_true(residue("gpu=1;slow_fma=1;fma=0") == 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_op_runs_where_kernels_allow_256),
         cmocka_unit_test(each_op_runs_where_kernels_allow_128),
         cmocka_unit_test(each_op_runs_where_kernels_allow_64),
         cmocka_unit_test(what_fits_nowhere_names_kernel_and_limit),
+        cmocka_unit_test(a_gpu_with_a_fused_multiply_add_uses_it_in_products),
     };
     hostile_prepare();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Segments of many rows on a GPU: no launch gives one work-item more than MOST_UPDATES of them, and
+ * the bits are the processor's, which adds all at once. */
+#define _XOPEN_SOURCE 700
+
+#include "hostile_gpu.h"
+
+#define MOST_UPDATES (1 << 18) /* of kernels/index/segment_items.c */
+#define ROWS (2 * MOST_UPDATES + 4321)
+
+typedef struct {
+    const char *name;
+    gantry_dtype_t dtype;
+    int width;   /* elements of a row */
+    int segment; /* rows of one segment; its ids are sorted */
+    bool is_mean;
+    int segments; /* unsorted ids go round as many; 0: sorted ones */
+} case_t;
+
+static const case_t cases[] = {
+    {"sum of one segment", GANTRY_FLOAT32, 1, ROWS, false, 0},
+    {"sum of one segment of halves", GANTRY_FLOAT16, 1, ROWS, false, 0},
+    {"mean of one segment", GANTRY_FLOAT32, 1, ROWS, true, 0},
+    {"mean of one segment of integers", GANTRY_INT32, 1, ROWS, true, 0},
+    {"sums of three segments of pairs", GANTRY_FLOAT32, 2, ROWS / 3 + 1, false, 0},
+    {"means of segments of a range each", GANTRY_FLOAT32, 1, MOST_UPDATES, true, 0},
+    {"sums of segments of 1000", GANTRY_FLOAT32, 1, 1000, false, 0},
+    {"unsorted sums of one segment", GANTRY_FLOAT32, 1, 1, false, 1},
+    {"unsorted sums of three segments", GANTRY_FLOAT32, 1, 1, false, 3},
+};
+
+static const gantry_tensor_t *make_data(gantry_scope_t *scope, const case_t *one) {
+    size_t count = (size_t)ROWS * (size_t)one->width;
+    float *values = malloc(count * sizeof *values);
+    assert_non_null(values);
+    for (size_t i = 0; i < count; ++i) /* sums of these depend on the order */
+        values[i] = (float)(i * 7919 % 1009) * (one->dtype == GANTRY_FLOAT16 ? 1e-4f : 0.37f);
+    const gantry_tensor_t *data = gantry_constant(
+        scope, GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, one->width), values, count * sizeof *values);
+    free(values);
+    return one->dtype == GANTRY_FLOAT32 ? data : gantry_cast(scope, data, one->dtype);
+}
+
+static const gantry_tensor_t *make_ids(gantry_scope_t *scope, const case_t *one) {
+    int32_t *ids = malloc(ROWS * sizeof *ids);
+    assert_non_null(ids);
+    for (int i = 0; i < ROWS; ++i) ids[i] = one->segments ? i % one->segments : i / one->segment;
+    const gantry_tensor_t *tensor =
+        gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(ROWS), ids, ROWS * sizeof *ids);
+    free(ids);
+    return tensor;
+}
+
+static size_t compute(gantry_runtime_t *runtime, const char *device, const case_t *one,
+                      unsigned char *out, size_t out_bytes) {
+    gantry_scope_t *scope = gantry_scope_begin(runtime, device);
+    const gantry_tensor_t *data = make_data(scope, one), *ids = make_ids(scope, one);
+    const gantry_tensor_t *result =
+        one->segments  ? gantry_unsorted_segment_sum(scope, data, ids, one->segments)
+        : one->is_mean ? gantry_segment_mean(scope, data, ids)
+                       : gantry_segment_sum(scope, data, ids);
+    size_t bytes = result ? gantry_tensor_bytes(result) : 0;
+    assert_true(bytes <= out_bytes);
+    if (!result || gantry_tensor_read(result, out, bytes) != GANTRY_OK)
+        fail_msg("%s on %s: %s", one->name, device,
+                 result ? gantry_last_message() : gantry_scope_message(scope));
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    return bytes;
+}
+
+static int count_lines(const char *text, const char *part) {
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, part)) != NULL; ++at) count += 1;
+    return count;
+}
+
+static void long_segments_go_over_several_launches_with_the_same_bits(void **state) {
+    static char launches[1 << 16];
+    static unsigned char wanted[1 << 14], got[1 << 14];
+    (void)state;
+    gantry_runtime_t *runtime = hostile_open("gpu=1;units=48;log=1");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        const case_t *one = &cases[i];
+        hostile_take_launches(launches, sizeof launches);
+        size_t bytes = compute(runtime, "/GPU:0", one, got, sizeof got);
+        hostile_take_launches(launches, sizeof launches);
+        assert_int_equal(compute(runtime, "/CPU:0", one, wanted, sizeof wanted), bytes);
+        if (memcmp(got, wanted, bytes) != 0) fail_msg("%s: the bits are not the CPU's", one->name);
+        if (count_lines(launches, one->is_mean ? "combine_mean" : "combine_sum") !=
+            (ROWS + MOST_UPDATES - 1) / MOST_UPDATES)
+            fail_msg("%s:\n%s", one->name, launches);
+    }
+    gantry_runtime_release(runtime);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(long_segments_go_over_several_launches_with_the_same_bits),
+    };
+    hostile_prepare();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
