@@ -33,6 +33,12 @@ typedef struct gantry__card_t {
     /* what the first opening found, ""; takes the place of the view's note once instead or
      * stands_in_for is set */
     char later_note[512];
+    /* under open_lock: the view that was vetted, and how it computes */
+    const struct gantry_physical_device_t *vetted;
+    char numerics[512];
+    /* the note with numerics at its end; constant once has_full_note is set */
+    atomic_bool has_full_note;
+    char full_note[1024];
     /* Opened with the first logical device, closed with the last. The lock puts the openings of
      * this card in a row and guards what follows, nothing else: it is the one lock but a stream's
      * that is held while the driver is called, so nobody who holds another lock may take it. */

@@ -14,10 +14,12 @@
  * so what two devices of one driver say alike identifies neither, and a card never has two views
  * of one driver, not through a third one either. A backend may have several drivers (OpenCL's
  * platforms). A UUID of zeros is none. Cost: n^4 at worst for n devices, of which there are few,
- * once. Drivers that disagree about a card's memory are told of in its note. An OpenCL device of type CPU is listed only when the user
- * asked for it, as a GPU. Listed devices are numbered per type: discrete before integrated
- * before CPU-type, then by PCI address, then in the order the backends gave. A device without
- * UUID gets a synthetic one from platform, name and position, stable from run to run. */
+ * once. Drivers that disagree about a card's memory are told of in its note.
+ *
+ * An OpenCL device of type CPU is listed only when the user asked for it, as a GPU. Listed devices
+ * are numbered per type: discrete before integrated before CPU-type, then by PCI address, then in
+ * the order the backends gave. A device without UUID gets a synthetic one from platform, name and
+ * position, stable from run to run. */
 #include "device/device_table.h"
 
 #include <inttypes.h>

@@ -7,7 +7,8 @@
  * The variables TWIN_0 and TWIN_1 say what each device tells of itself, in words apart by single
  * blanks, "-" for nothing: PCI address, first byte of the UUID, memory in MiB, vendor of the
  * platform. Both devices are GPUs of the vendor "Acme Corporation". TWIN_NAME is their name,
- * "Acme 3000" without it; with TWIN_BOARD they have AMD's attributes, and that name of the board. */
+ * "Acme 3000" without it. With TWIN_BOARD they have AMD's attributes, and that name of the board.
+ */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,7 +124,8 @@ static CL_API_ENTRY cl_int CL_API_CALL layer_clGetDeviceInfo(cl_device_id device
     uuid[0] = (unsigned char)strtoul(twin.uuid, NULL, 16);
     switch (name) {
         case CL_DEVICE_TYPE: return give(&gpu, sizeof gpu, size, value, needed);
-        case CL_DEVICE_NAME: return give_text(name_or("TWIN_NAME", "Acme 3000"), size, value, needed);
+        case CL_DEVICE_NAME:
+            return give_text(name_or("TWIN_NAME", "Acme 3000"), size, value, needed);
         case BOARD_NAME_AMD: return give_text(name_or("TWIN_BOARD", ""), size, value, needed);
         case CL_DEVICE_VENDOR: return give_text("Acme Corporation", size, value, needed);
         case CL_DEVICE_HOST_UNIFIED_MEMORY: return give(&no, sizeof no, size, value, needed);

@@ -69,6 +69,7 @@ static void names_are_a_fixed_list(void **state) {
                                         "cuda_nccl",
                                         "cuda_nvml",
                                         "cuda_nvrtc",
+                                        "device_probe",
                                         "opencl_clblast_parameters",
                                         "opencl_library",
                                         "opencl_matmul",

@@ -57,8 +57,7 @@ static void expect_one(const char *first, const char *second, const char *server
                        const char *other) {
     cards_t cards;
     open_cards(&cards, first, second);
-    if (cards.count != 1)
-        fail_msg("\"%s\" and \"%s\" are %zu GPUs", first, second, cards.count);
+    if (cards.count != 1) fail_msg("\"%s\" and \"%s\" are %zu GPUs", first, second, cards.count);
     gantry_device_details_t details = details_of(&cards, 0);
     assert_string_equal(details.alias, server);
     assert_string_equal(details.other_view, other);
@@ -68,8 +67,7 @@ static void expect_one(const char *first, const char *second, const char *server
 static void expect_two(const char *first, const char *second) {
     cards_t cards;
     open_cards(&cards, first, second);
-    if (cards.count != 2)
-        fail_msg("\"%s\" and \"%s\" are %zu GPUs", first, second, cards.count);
+    if (cards.count != 2) fail_msg("\"%s\" and \"%s\" are %zu GPUs", first, second, cards.count);
     gantry_runtime_release(cards.runtime);
 }
 
