@@ -93,15 +93,15 @@ bool gantry__cuda_library_open(const gantry_host_t *host, const gantry__cuda_fil
 }
 
 bool gantry__cuda_library_suits(const gantry__cuda_file_t *wanted, const char *file, int version,
-                                const gantry__cuda_symbols_t *cu, char *reason,
+                                const char *driver, int driver_version, char *reason,
                                 size_t reason_bytes) {
-    int driver = cu->version / 1000;
-    if (version / 1000 <= driver) return true;
+    int major = driver_version / 1000;
+    if (version / 1000 <= major) return true;
     (void)snprintf(
         reason, reason_bytes,
         "%.200s is %s of CUDA %d.%d, and the driver %.100s supports CUDA %d.%d: %s of CUDA %d is needed, or a newer driver",
-        file, wanted->name, version / 1000, version % 1000 / 10, cu->name, driver,
-        cu->version % 1000 / 10, wanted->name, driver);
+        file, wanted->name, version / 1000, version % 1000 / 10, driver, major,
+        driver_version % 1000 / 10, wanted->name, major);
     return false;
 }
 

@@ -12,7 +12,6 @@
 
 #include <stdbool.h>
 
-#include "cuda/cuda_driver.h"
 #include "driver/library_open.h"
 
 #define GANTRY__CUDA_FILE_BYTES 512
@@ -31,10 +30,11 @@ typedef struct gantry__cuda_file_t {
 void *gantry__cuda_library_find(const gantry_host_t *host, const gantry__cuda_file_t *wanted,
                                 char *out_file, char *out_reasons, size_t reasons_bytes);
 
-/* Whether the driver takes a library of CUDA `version` (1000 * major + 10 * minor): it may be of an
- * older major version, or of the same. False and why in reason otherwise. */
+/* Whether a driver takes a library of CUDA `version`: it may be of an older major version, or of
+ * the same. driver_version is what the driver supports; both are 1000 * major + 10 * minor. False
+ * and why in reason otherwise. */
 bool gantry__cuda_library_suits(const gantry__cuda_file_t *wanted, const char *file, int version,
-                                const gantry__cuda_symbols_t *cu, char *reason,
+                                const char *driver, int driver_version, char *reason,
                                 size_t reason_bytes);
 
 /* 1, the table filled and the file's name in out_file (GANTRY__CUDA_FILE_BYTES); else 0 and why

@@ -79,7 +79,7 @@ void gantry__nvrtc_open(const gantry_host_t *host, const gantry__cuda_symbols_t 
         return;
     }
     cuda_nvrtc_ask_version(out_nvrtc, file);
-    if (!gantry__cuda_library_suits(&wanted, file, out_nvrtc->version, cu, out_nvrtc->reason,
-                                    sizeof out_nvrtc->reason))
+    if (!gantry__cuda_library_suits(&wanted, file, out_nvrtc->version, cu->name, cu->version,
+                                    out_nvrtc->reason, sizeof out_nvrtc->reason))
         out_nvrtc->is_usable = false;
 }

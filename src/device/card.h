@@ -33,6 +33,12 @@ typedef struct gantry__card_t {
     /* found at the first opening, ""; replaces the view's note once instead or stands_in_for is
      * set */
     char later_note[512];
+    /* under open_lock: the view that was vetted, and how it computes */
+    const struct gantry_physical_device_t *vetted;
+    char numerics[512];
+    /* the note with numerics at its end; constant once has_full_note is set */
+    atomic_bool has_full_note;
+    char full_note[1024];
     /* Opened with the first logical device, closed with the last. The lock orders the openings of
      * this card, and guards the fields below and nothing else. Apart from a stream's, it is the
      * only lock that is held while the driver is called, so no thread that holds another lock may

@@ -86,6 +86,8 @@ bool gantry__view_is_first_of_backend(const physical_t *view) {
 }
 
 const char *gantry__device_note(const physical_t *device) {
+    if (atomic_load_explicit(&device->card->has_full_note, memory_order_acquire))
+        return device->card->full_note;
     bool has_changed = atomic_load_explicit(&device->card->instead, memory_order_acquire) ||
                        atomic_load_explicit(&device->card->stands_in_for, memory_order_acquire);
     return has_changed ? device->card->later_note : device->note;
@@ -100,12 +102,28 @@ const physical_t *gantry__device_shown(const physical_t *device) {
 
 /* ---- opening ---- */
 
+static void keep_numerics(const physical_t *listed, const physical_t *view,
+                          gantry__view_note_t *note) {
+    const gantry__device_table_t *table = listed->table;
+    if (!note->is_known && table->learn)
+        table->learn(table->probe_user, view, listed->card->handle, note);
+    (void)snprintf(listed->card->numerics, sizeof listed->card->numerics, "%s", note->text);
+    listed->card->vetted = view;
+}
+
 static gantry_status_t open_view(const physical_t *listed, const physical_t *view,
                                  const char *name) {
     const gantry__backend_t *backend = view->backend;
+    const gantry__device_table_t *table = listed->table;
+    bool is_vetted = !table->vet || listed->card->vetted == view;
+    gantry__view_note_t note;
+    if (!is_vetted) GANTRY__TRY(table->vet(table->probe_user, view, &note));
     int32_t code =
         backend->table->device_open(backend->instance, view->backend_index, &listed->card->handle);
-    if (code == 0) return GANTRY_OK;
+    if (code == 0) {
+        if (!is_vetted) keep_numerics(listed, view, &note);
+        return GANTRY_OK;
+    }
     listed->card->handle = NULL;
     return gantry__fail_prefix((gantry_status_t)code, "%s (%s) cannot be opened: ", name,
                                view->alias);
@@ -176,7 +194,7 @@ static bool has_view_with_programs(const physical_t *listed) {
     return false;
 }
 
-gantry_status_t gantry__card_open(const physical_t *listed, const char *name) {
+static gantry_status_t open_best_view(const physical_t *listed, const char *name) {
     bool is_alone = gantry__card_next_view(listed, listed) == NULL;
     if (listed->card->is_proven || is_alone)
         return open_view(listed, gantry__device_view(listed), name);
@@ -198,7 +216,22 @@ gantry_status_t gantry__card_open(const physical_t *listed, const char *name) {
     return status;
 }
 
+gantry_status_t gantry__card_open(const physical_t *listed, const char *name) {
+    gantry__card_t *card = listed->card;
+    GANTRY__TRY(open_best_view(listed, name));
+    if (*card->numerics && !atomic_load(&card->has_full_note)) {
+        const char *note = gantry__device_note(listed);
+        (void)snprintf(card->full_note, sizeof card->full_note, "%s%s%s", note, *note ? "; " : "",
+                       card->numerics);
+        atomic_store_explicit(&card->has_full_note, true, memory_order_release);
+    }
+    return GANTRY_OK;
+}
+
 void gantry__fail_over_tell(const physical_t *listed) {
-    gantry__log(listed->table->log, GANTRY_LEVEL_WARNING, "%s: %s", listed->name,
-                listed->card->later_note);
+    const char *const texts[] = {listed->card->later_note, listed->card->numerics};
+    for (size_t i = 0; i < 2; ++i) {
+        if (*texts[i])
+            gantry__log(listed->table->log, GANTRY_LEVEL_WARNING, "%s: %s", listed->name, texts[i]);
+    }
 }

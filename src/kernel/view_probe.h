@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The probe of a card's view: checks that its driver builds and launches, and returns the values
- * that a kernel writes.
+/* The probes of a card's view. One checks that its driver builds and launches, and returns the
+ * values that a kernel writes: for cards that several drivers see, before the core relies on a view
+ * (device/fail_over.h). The other checks that a new device computes as others do.
  *
- * For cards that several backends see, before the core relies on a view (device/fail_over.h). Takes
- * 256 bytes of the device and gives them back; leaves nothing open. Thread-safe. */
+ * A probe takes 256 bytes of the device and gives them back; leaves nothing open. Thread-safe. */
 #ifndef GANTRY_KERNEL_VIEW_PROBE_H
 #define GANTRY_KERNEL_VIEW_PROBE_H
 
 #include <gantry/device.h>
 
+#include "device/device_table.h"
 #include "kernel/program_cache.h"
 
 typedef struct gantry__view_probe_t {
@@ -16,11 +17,22 @@ typedef struct gantry__view_probe_t {
     const gantry__log_t *log;
     gantry__binary_store_t *store;
     gantry__program_counters_t *counters;
+    int mode; /* GANTRY__PROBE_...: GANTRY_DEVICE_PROBE */
 } gantry__view_probe_t;
+
+/* AUTO: a process of its own probes a new device. INSIDE: this process does. OFF: no probe. */
+enum { GANTRY__PROBE_AUTO = 0, GANTRY__PROBE_INSIDE = 1, GANTRY__PROBE_OFF = 2 };
 
 /* A gantry__view_probe_fn; user is a gantry__view_probe_t. The failure names the step. OK also for
  * a view whose kind of programs has no probe text. */
 gantry_status_t gantry__view_probe(void *user, const struct gantry_physical_device_t *view,
                                    gantry_backend_device_t *handle);
+/* A gantry__view_vet_fn: before the view is opened. Finds what was kept of it. A new device is
+ * tried in a process of its own; Unavailable when that process dies. */
+gantry_status_t gantry__view_vet(void *user, const struct gantry_physical_device_t *view,
+                                 gantry__view_note_t *out_note);
+/* A gantry__view_learn_fn: on the open view, when the note is not known. Never a failure. */
+void gantry__view_learn(void *user, const struct gantry_physical_device_t *view,
+                        gantry_backend_device_t *handle, gantry__view_note_t *out_note);
 
 #endif

@@ -80,6 +80,11 @@ static gantry_status_t init_parts(gantry_runtime_t *runtime,
     if (status == GANTRY_OK) status = read_threads(runtime);
     if (status == GANTRY_OK) status = read_log_level(runtime);
     if (status == GANTRY_OK) status = read_switches(runtime);
+    int probe_mode = GANTRY__PROBE_AUTO;
+    if (status == GANTRY_OK)
+        status = gantry__settings_get_word(&runtime->settings, "GANTRY_DEVICE_PROBE",
+                                           (const char *const[]){"auto", "inside", "off"}, 3,
+                                           &probe_mode);
     if (status != GANTRY_OK) goto fail_settings;
     status = gantry__binary_store_init(&runtime->store, &runtime->heap, &runtime->log,
                                        &runtime->settings, NULL);
@@ -93,9 +98,11 @@ static gantry_status_t init_parts(gantry_runtime_t *runtime,
     gantry__settings_warn_of_unknown(&runtime->settings, &runtime->log,
                                      runtime->devices.backend_names,
                                      runtime->devices.backend_name_count);
-    runtime->probe =
-        (gantry__view_probe_t){&runtime->heap, &runtime->log, &runtime->store, &runtime->counters};
+    runtime->probe = (gantry__view_probe_t){&runtime->heap, &runtime->log, &runtime->store,
+                                            &runtime->counters, probe_mode};
     runtime->devices.probe = gantry__view_probe;
+    runtime->devices.vet = gantry__view_vet;
+    runtime->devices.learn = gantry__view_learn;
     runtime->devices.probe_user = &runtime->probe;
     status = gantry__plan_cache_init(&runtime->plans, &runtime->heap);
     if (status != GANTRY_OK) goto fail_devices;

@@ -43,6 +43,7 @@ int main(int argc, char **argv) {
         int code = gantry_tool_tune(argc - 2, argv + 2, &refused);
         return refused ? refuse(refused) : code;
     }
+    if (strcmp(command, "probe") == 0 && argc == 3) return gantry_tool_probe(argv[2]);
     for (int i = 2; i < argc; ++i) {
         if (strcmp(argv[i], "--json") == 0) {
             format = GANTRY_TOOL_JSON;

@@ -19,6 +19,7 @@ void gantry_tool_log(void *user, gantry_log_level_t level, const char *text);
 int gantry_tool_devices(gantry_runtime_t *runtime, bool json);
 int gantry_tool_settings(gantry_runtime_t *runtime, bool json);
 int gantry_tool_ops(gantry_runtime_t *runtime, gantry_tool_format_t format);
+int gantry_tool_probe(const char *alias);
 /* Reads its own options and makes its own runtimes. *out_refused is a word that it does not
  * understand, or NULL. */
 int gantry_tool_tune(int count, char **words, const char **out_refused);

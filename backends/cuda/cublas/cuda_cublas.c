@@ -39,8 +39,9 @@ static void cuda_cublas_judge(gantry_backend_instance_t *instance,
     int cuda = (int)(version / 10000 * 1000 + version / 100 % 100 * 10);
     (void)snprintf(cublas->name, sizeof cublas->name, "%.300s (%zu.%zu.%zu)", file, version / 10000,
                    version / 100 % 100, version % 100);
-    cublas->is_usable = gantry__cuda_library_suits(wanted, file, cuda, &instance->cu,
-                                                   cublas->reason, sizeof cublas->reason);
+    cublas->is_usable =
+        gantry__cuda_library_suits(wanted, file, cuda, instance->cu.name, instance->cu.version,
+                                   cublas->reason, sizeof cublas->reason);
 }
 
 static void cuda_cublas_load(gantry_backend_instance_t *instance) {

@@ -7,7 +7,8 @@
  * The variables TWIN_0 and TWIN_1 say what each device tells of itself, in words apart by single
  * blanks, "-" for nothing: PCI address, first byte of the UUID, memory in MiB, vendor of the
  * platform. Both devices are GPUs of the vendor "Acme Corporation". TWIN_NAME is their name,
- * "Acme 3000" without it; with TWIN_BOARD they have AMD's attributes, and that name of the board. */
+ * "Acme 3000" without it. With TWIN_BOARD they have AMD's attributes, and that name of the board.
+ */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <stdio.h>
 #include <stdlib.h>

@@ -70,6 +70,7 @@ static void names_are_a_fixed_list(void **state) {
                                         "cuda_nvml",
                                         "cuda_nvrtc",
                                         "cuda_wait",
+                                        "device_probe",
                                         "opencl_clblast_parameters",
                                         "opencl_library",
                                         "opencl_matmul",

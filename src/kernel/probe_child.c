@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* dladdr, environ */
+#include "kernel/probe_child.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST_SECONDS 60 /* a first build on a busy machine takes a few */
+#define POLL_NS 2000000L
+
+/* Where the command lies, seen from the library or the program that it is linked into. */
+static const char *const places[] = {"/../bin/gantry", "/../../bin/gantry", "/gantry",
+                                     "/../gantry"};
+
+static bool find_command(char file[PATH_MAX], char out[PATH_MAX]) {
+    static const char here;
+    Dl_info info;
+    if (dladdr(&here, &info) == 0 || !info.dli_fname || !realpath(info.dli_fname, file))
+        return false;
+    char *slash = strrchr(file, '/');
+    if (!slash) return false;
+    *slash = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; ++i) {
+        int length = snprintf(out, PATH_MAX, "%s%s", file, places[i]);
+        if (length > 0 && length < PATH_MAX && access(out, X_OK) == 0) return true;
+    }
+    return false;
+}
+
+/* ---- environment ---- */
+
+#define OWN_VARIABLES 4
+
+/* Too large for a caller's stack. */
+typedef struct child_environment_t {
+    char file[PATH_MAX]; /* of the library */
+    char command[PATH_MAX];
+    char texts[OWN_VARIABLES][PATH_MAX + 32];
+    size_t own;
+    char **all; /* of count + 1 entries, heap memory */
+    size_t count;
+} child_environment_t;
+
+static void set_for_child(child_environment_t *environment, const char *name, const char *value) {
+    if (value)
+        (void)snprintf(environment->texts[environment->own++], sizeof environment->texts[0],
+                       "%s=%s", name, value);
+}
+
+static bool is_replaced(const child_environment_t *environment, const char *entry) {
+    for (size_t i = 0; i < environment->own; ++i) {
+        size_t length = strcspn(environment->texts[i], "=") + 1;
+        if (strncmp(environment->texts[i], entry, length) == 0) return true;
+    }
+    return false;
+}
+
+static bool make_environment(const gantry__child_call_t *call, child_environment_t *environment) {
+    char backend[32];
+    (void)snprintf(backend, sizeof backend, "cpu,%.*s", (int)strcspn(call->alias, ":"),
+                   call->alias);
+    environment->own = 0;
+    set_for_child(environment, "GANTRY_DEVICE_PROBE", "inside");
+    set_for_child(environment, "GANTRY_KERNEL_CACHE", call->cache);
+    set_for_child(environment, "GANTRY_BACKENDS", backend);
+    if (strchr(call->module, '/')) set_for_child(environment, "GANTRY_BACKEND_PATH", call->module);
+    size_t given = 0;
+    while (environ && environ[given]) ++given;
+    environment->count = given + OWN_VARIABLES;
+    environment->all = gantry__heap_zalloc(call->heap, (environment->count + 1) * sizeof(char *));
+    if (!environment->all) return false;
+    size_t used = 0;
+    for (size_t i = 0; i < given && environ[i]; ++i) {
+        if (!is_replaced(environment, environ[i])) environment->all[used++] = environ[i];
+    }
+    for (size_t i = 0; i < environment->own; ++i) environment->all[used++] = environment->texts[i];
+    return true;
+}
+
+/* ---- the process ---- */
+
+/* With nothing to say: a compiler that dies prints much. */
+static bool start_child(const gantry__child_call_t *call, child_environment_t *environment,
+                        pid_t *out_child) {
+    char *command = environment->command, name[64];
+    if (!find_command(environment->file, command)) return false;
+    (void)snprintf(name, sizeof name, "%s", call->alias);
+    char word[] = "probe", *arguments[] = {command, word, name, NULL};
+    posix_spawn_file_actions_t actions;
+    if (posix_spawn_file_actions_init(&actions) != 0) return false;
+    bool is_started =
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0) == 0 &&
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", 1, 0) == 0 &&
+        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", 1, 0) == 0 &&
+        posix_spawn(out_child, command, &actions, NULL, arguments, environment->all) == 0;
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return is_started;
+}
+
+/* False when somebody else, such as a program's handler of SIGCHLD, took the child's end. */
+static bool wait_for_child(pid_t child, int *out_state, bool *out_is_late) {
+    const struct timespec pause = {0, POLL_NS};
+    struct timespec begin, now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    *out_is_late = false;
+    for (;;) {
+        pid_t ended = waitpid(child, out_state, *out_is_late ? 0 : WNOHANG);
+        if (ended == child) return true;
+        if (ended < 0 && errno != EINTR) return false;
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        if (now.tv_sec - begin.tv_sec >= MOST_SECONDS && !*out_is_late) {
+            *out_is_late = true;
+            (void)kill(child, SIGKILL);
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+gantry__child_end_t gantry__probe_child_run(const gantry__child_call_t *call, char *why,
+                                            size_t why_bytes) {
+    child_environment_t *environment = gantry__heap_zalloc(call->heap, sizeof *environment);
+    pid_t child;
+    int state = 0;
+    bool is_late = false;
+    why[0] = '\0';
+    if (!environment) return GANTRY__CHILD_NONE;
+    bool is_started = make_environment(call, environment) && start_child(call, environment, &child);
+    if (environment->all)
+        gantry__heap_free(call->heap, environment->all, (environment->count + 1) * sizeof(char *));
+    gantry__heap_free(call->heap, environment, sizeof *environment);
+    if (!is_started || !wait_for_child(child, &state, &is_late)) return GANTRY__CHILD_NONE;
+    if (is_late) {
+        (void)snprintf(why, why_bytes, "it did not answer for %d seconds", MOST_SECONDS);
+    } else if (WIFSIGNALED(state)) {
+        (void)snprintf(why, why_bytes, "it ended by signal %d", WTERMSIG(state));
+    } else {
+        return WEXITSTATUS(state) == 0 ? GANTRY__CHILD_WELL : GANTRY__CHILD_NONE;
+    }
+    return GANTRY__CHILD_CRASHED;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A device tried in a process of its own, before this process relies on its driver.
+ *
+ * The process is the gantry command beside the library: `gantry probe ALIAS`. Keeps nothing.
+ * Thread-safe. */
+#ifndef GANTRY_KERNEL_PROBE_CHILD_H
+#define GANTRY_KERNEL_PROBE_CHILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/heap.h"
+
+typedef enum gantry__child_end_t {
+    GANTRY__CHILD_NONE = 0,   /* there is no such command, or no process: nothing is known */
+    GANTRY__CHILD_WELL = 1,   /* the device works, or its driver said what is wrong */
+    GANTRY__CHILD_CRASHED = 2 /* why is in the text */
+} gantry__child_end_t;
+
+typedef struct gantry__child_call_t {
+    const gantry__heap_t *heap;
+    const char *alias;  /* "opencl:0" */
+    const char *module; /* the backend's file, "" or "built in" */
+    const char *cache;  /* where the child keeps what it finds */
+} gantry__child_call_t;
+
+gantry__child_end_t gantry__probe_child_run(const gantry__child_call_t *call, char *why,
+                                            size_t why_bytes);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An OpenCL driver with bad habits: a layer between the loader and PoCL. Loaded by the loader
+ * through OPENCL_LAYERS. Thread-safe.
+ *
+ * ROUGH     words: "contract" lets the compiler round a * b + c once, whatever a program's pragma
+ *           says; "flush" takes denormals as zero; "crash" ends the process when a context is made
+ *           for PoCL's second device
+ * ROUGH_LOG a file that gets a line for each context */
+#define CL_TARGET_OPENCL_VERSION 120
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opencl_layer.h"
+
+static int has_habit(const char *word) {
+    const char *habits = getenv("ROUGH");
+    return habits && strstr(habits, word) != NULL;
+}
+
+/* The text with the pragma turned round, at the same length; NULL: no memory. */
+static char *loosen(const char *text, size_t length) {
+    static const char off[] = "FP_CONTRACT OFF", on[] = "FP_CONTRACT ON ";
+    char *copy = malloc(length + 1);
+    if (!copy) return NULL;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    for (char *at = strstr(copy, off); at; at = strstr(at, off)) memcpy(at, on, sizeof on - 1);
+    return copy;
+}
+
+static CL_API_ENTRY cl_program CL_API_CALL layer_clCreateProgramWithSource(
+    cl_context context, cl_uint count, const char **texts, const size_t *lengths, cl_int *code) {
+    char **copies;
+    cl_program program = NULL;
+    if (!has_habit("contract"))
+        return target->clCreateProgramWithSource(context, count, texts, lengths, code);
+    copies = calloc(count, sizeof *copies);
+    if (code) *code = CL_OUT_OF_HOST_MEMORY;
+    for (cl_uint i = 0; copies && i < count; ++i)
+        copies[i] = loosen(texts[i], lengths && lengths[i] ? lengths[i] : strlen(texts[i]));
+    if (copies)
+        program =
+            target->clCreateProgramWithSource(context, count, (const char **)copies, NULL, code);
+    for (cl_uint i = 0; copies && i < count; ++i) free(copies[i]);
+    free(copies);
+    return program;
+}
+
+static CL_API_ENTRY cl_int CL_API_CALL layer_clBuildProgram(
+    cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
+    void(CL_CALLBACK *notify)(cl_program, void *), void *user) {
+    char all[4096];
+    (void)snprintf(all, sizeof all, "%s%s%s", options ? options : "",
+                   has_habit("contract") ? " -cl-mad-enable" : "",
+                   has_habit("flush") ? " -cl-denorms-are-zero" : "");
+    return target->clBuildProgram(program, count, devices, all, notify, user);
+}
+
+static CL_API_ENTRY cl_context CL_API_CALL layer_clCreateContext(
+    const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
+    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user,
+    cl_int *code) {
+    cl_platform_id platform = NULL;
+    cl_device_id both[2] = {NULL, NULL};
+    const char *log = getenv("ROUGH_LOG");
+    FILE *file = log ? fopen(log, "a") : NULL;
+    if (file) {
+        (void)fputs("context\n", file);
+        (void)fclose(file);
+    }
+    (void)target->clGetPlatformIDs(1, &platform, NULL);
+    (void)target->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 2, both, NULL);
+    if (has_habit("crash") && count > 0 && devices[0] == both[1]) abort();
+    return target->clCreateContext(properties, count, devices, notify, user, code);
+}
+
+LAYER("PoCL with bad habits, for Gantry's tests",
+      TAKE(clCreateProgramWithSource) TAKE(clBuildProgram) TAKE(clCreateContext))

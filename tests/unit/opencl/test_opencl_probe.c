@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A new device is tried before it is relied on: how it computes becomes a note that is kept, and a
+ * driver that ends the process which tries it is not opened. On PoCL with bad habits
+ * (stand_ins/opencl/rough_layer.c).
+ *
+ * Each test is a process of its own, with a folder of its own for what is kept. */
+#define _XOPEN_SOURCE 700
+#include "icd_folder.h"
+#include "log_lines.h"
+
+#include <gantry/gantry.h>
+
+#define MODULES GANTRY_TEST_MODULES "/../gantry"
+
+static icd_folder_t folder; /* of the kernel cache */
+static log_lines_t lines;
+
+static gantry_runtime_t *open_runtime(const char *cache) {
+    gantry_runtime_t *runtime;
+    log_lines_init(&lines);
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .log = log_lines_write,
+                                              .log_user = &lines,
+                                              .backend_path = MODULES,
+                                              .backends = "cpu,opencl",
+                                              .kernel_cache = cache};
+    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return runtime;
+}
+
+/* 2 * 2 on the device: OK, or what opening it failed with. */
+static gantry_status_t compute(gantry_runtime_t *runtime, const char *device, char *why,
+                               size_t why_bytes) {
+    gantry_scope_t *scope = gantry_scope_begin(runtime, device);
+    const float two = 2;
+    float got = 0;
+    assert_non_null(scope);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SCALAR, &two, sizeof two);
+    const gantry_tensor_t *y = x ? gantry_mul(scope, x, x) : NULL;
+    (void)snprintf(why, why_bytes, "%s", gantry_scope_message(scope));
+    gantry_status_t status = gantry_scope_status(scope);
+    if (y) {
+        assert_int_equal(gantry_tensor_read(y, &got, sizeof got), GANTRY_OK);
+        assert_true(got == 4);
+    }
+    (void)gantry_scope_end(scope);
+    return status;
+}
+
+static void expect_computes(gantry_runtime_t *runtime, const char *device) {
+    char why[1024];
+    if (compute(runtime, device, why, sizeof why) != GANTRY_OK) fail_msg("%s: %s", device, why);
+}
+
+static void note_of(gantry_runtime_t *runtime, const char *alias, char *out, size_t out_bytes) {
+    const gantry_physical_device_t *device;
+    gantry_device_details_t details = {.struct_size = sizeof details};
+    assert_int_equal(gantry_find_physical_device(runtime, alias, &device), GANTRY_OK);
+    assert_int_equal(gantry_get_device_details(runtime, device, &details), GANTRY_OK);
+    (void)snprintf(out, out_bytes, "%s", details.note);
+}
+
+/* Contexts made so far, in all processes. */
+static int contexts(void) {
+    FILE *file = fopen(getenv("ROUGH_LOG"), "r");
+    char line[32];
+    int count = 0;
+    while (file && fgets(line, sizeof line, file)) ++count;
+    if (file) (void)fclose(file);
+    return count;
+}
+
+static void set_habits(const char *habits) { assert_int_equal(setenv("ROUGH", habits, 1), 0); }
+
+static void good_device_is_tried_once_and_has_no_note(void **state) {
+    char note[1024];
+    (void)state;
+    for (int i = 0; i < 3; ++i) {
+        gantry_runtime_t *runtime = open_runtime(folder.path);
+        expect_computes(runtime, "opencl:0");
+        note_of(runtime, "opencl:0", note, sizeof note);
+        assert_null(strstr(note, "results may differ"));
+        assert_int_equal(log_lines_with(&lines, "results may differ", ""), 0);
+        gantry_runtime_release(runtime);
+        assert_int_equal(contexts(), 2 + i); /* the first time the other process's, too */
+    }
+}
+
+static void expect_note(const char *habits, const char *part, const char *other) {
+    char note[1024];
+    set_habits(habits);
+    for (int i = 0; i < 2; ++i) { /* found, then kept */
+        gantry_runtime_t *runtime = open_runtime(folder.path);
+        note_of(runtime, "opencl:0", note, sizeof note);
+        assert_null(strstr(note, "results may differ"));
+        expect_computes(runtime, "opencl:0");
+        note_of(runtime, "opencl:0", note, sizeof note);
+        if (!strstr(note, "its results may differ from other devices': ") || !strstr(note, part))
+            fail_msg("\"%s\" is not in the note \"%s\"", part, note);
+        assert_true(!other || !strstr(note, other));
+        assert_int_equal(log_lines_with(&lines, "results may differ", part), 1);
+        gantry_runtime_release(runtime);
+    }
+}
+
+#define CONTRACTED "a * b + c is rounded once"
+#define FLUSHED "denormals are flushed"
+
+static void contraction_is_noted(void **state) {
+    (void)state;
+    expect_note("contract", CONTRACTED, FLUSHED);
+}
+
+static void flushed_denormals_are_noted(void **state) {
+    (void)state;
+    expect_note("flush", FLUSHED, CONTRACTED);
+}
+
+static void both_are_noted(void **state) {
+    (void)state;
+    expect_note("contract flush", CONTRACTED ", " FLUSHED, NULL);
+}
+
+static void probe_in_this_process_notes_the_same(void **state) {
+    (void)state;
+    assert_int_equal(setenv("GANTRY_DEVICE_PROBE", "inside", 1), 0);
+    expect_note("flush", FLUSHED, CONTRACTED);
+    assert_int_equal(contexts(), 2);
+}
+
+static void crashing_driver_is_refused_and_the_others_go_on(void **state) {
+    char why[1024];
+    (void)state;
+    set_habits("crash");
+    for (int i = 0; i < 2; ++i) {
+        gantry_runtime_t *runtime = open_runtime(folder.path);
+        assert_int_equal(compute(runtime, "opencl:1", why, sizeof why), GANTRY_UNAVAILABLE);
+        static const char expected[] =
+            "opencl:1 is not opened: a process of its own that tried this driver first ended badly (it ended by signal 6)";
+        if (!strstr(why, expected)) fail_msg("%s", why);
+        expect_computes(runtime, "opencl:0");
+        expect_computes(runtime, "CPU:0");
+        gantry_runtime_release(runtime);
+    }
+}
+
+static void nothing_is_tried_when_it_is_off_or_nothing_is_kept(void **state) {
+    char note[1024];
+    (void)state;
+    set_habits("flush");
+    for (int i = 0; i < 2; ++i) {
+        if (i == 0) assert_int_equal(setenv("GANTRY_DEVICE_PROBE", "off", 1), 0);
+        if (i == 1) assert_int_equal(unsetenv("GANTRY_DEVICE_PROBE"), 0);
+        gantry_runtime_t *runtime = open_runtime(i == 0 ? folder.path : "");
+        expect_computes(runtime, "opencl:0");
+        note_of(runtime, "opencl:0", note, sizeof note);
+        assert_null(strstr(note, "results may differ"));
+        gantry_runtime_release(runtime);
+        assert_int_equal(contexts(), 1 + i);
+    }
+}
+
+static int run_alone(const struct CMUnitTest *test) {
+    int state = -1;
+    (void)fflush(stdout);
+    icd_folder_make(&folder);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)setenv("POCL_DEVICES", "pthread pthread", 1);
+        (void)setenv("OPENCL_LAYERS", GANTRY_TEST_MODULES "/opencl/rough_layer.so", 1);
+        (void)setenv("ROUGH", "", 1);
+        (void)setenv("ROUGH_LOG", icd_folder_file(&folder, "contexts"), 1);
+        (void)unsetenv("GANTRY_DEVICE_PROBE");
+        _exit(_cmocka_run_group_tests("opencl_probe", test, 1, NULL, NULL));
+    }
+    int failed = child < 0 || waitpid(child, &state, 0) != child || state != 0;
+    icd_folder_remove(&folder);
+    return failed;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_device_is_tried_once_and_has_no_note),
+        cmocka_unit_test(contraction_is_noted),
+        cmocka_unit_test(flushed_denormals_are_noted),
+        cmocka_unit_test(both_are_noted),
+        cmocka_unit_test(probe_in_this_process_notes_the_same),
+        cmocka_unit_test(crashing_driver_is_refused_and_the_others_go_on),
+        cmocka_unit_test(nothing_is_tried_when_it_is_off_or_nothing_is_kept),
+    };
+    int failed = 0;
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; ++i) failed += run_alone(&tests[i]);
+    return failed;
+}
