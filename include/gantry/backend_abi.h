@@ -507,12 +507,13 @@ typedef struct gantry_call_services_t {
                     uint64_t size_bytes);
     /** optional. After fault: a text for it, copied, in place of the core's text for the code. */
     void (*fault_words)(gantry_op_call_t *call, const gantry_fault_words_t *words);
-    /** optional. The use of the device by a kernel that `kernel` returned, from the slot kernel_info
-     * of gantry_program_ops_t. Without that slot all fields except struct_size are 0. */
+    /** optional. The use of the device by a kernel that `kernel` returned, from the slot
+     * kernel_info of gantry_program_ops_t. Without that slot all fields except struct_size are
+     * 0. */
     int32_t (*kernel_info)(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
                            gantry_kernel_info_t *out_info);
-    /** optional. Reports the memory of the card that a vendor's library took for itself in its first
-     * computation. It counts with the driver's context. */
+    /** optional. Reports the memory of the card that a vendor's library took for itself in its
+     * first computation. It counts with the driver's context. */
     void (*library_took)(gantry_op_call_t *call, uint64_t bytes);
 } gantry_call_services_t;
 

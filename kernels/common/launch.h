@@ -123,7 +123,7 @@ static inline uint32_t gantry__k_group_limit(gantry_op_call_t *call,
     gantry_kernel_info_t info = {.struct_size = sizeof info};
 
     if (services->struct_size <= offsetof(gantry_call_services_t, kernel_info) ||
-        services->kernel_info == NULL || services->kernel_info(call, kernel, &info) != GANTRY_OK) {
+        !services->kernel_info || services->kernel_info(call, kernel, &info) != GANTRY_OK) {
         return most;
     }
     return info.max_work_group_size != 0 && info.max_work_group_size < most

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-/* One text for OpenCL C and CUDA C. Each operand depends on the argument `one`, so that nothing is
- * computed by the compiler. */
+/* One text for OpenCL C and CUDA C. Each operand depends on the argument `one`, so that the
+ * compiler can compute nothing in advance. */
 static const char *const numerics_text[] = {
     "/* kernel gantry_numerics (of one work-item): writes 32 words */\n"
     "#if defined(__OPENCL_VERSION__)\n"
@@ -69,7 +69,7 @@ const gantry_program_source_t gantry__numerics_source = {
     .part_count = 1,
 };
 
-/* Kinds, in the order of their words. */
+/* The kinds of words, in their order. */
 static const struct {
     uint32_t count;
     const char *fault;
@@ -84,7 +84,7 @@ static const struct {
 };
 
 static const uint32_t right[GANTRY__NUMERICS_WORDS] = {
-    0,          0,          0,          0, /* products and sums apart */
+    0,          0,          0,          0, /* products and sums, not fused */
     0x3eaaaaab, 0x3dcccccd, 0x3f36db6e, 0x3ca72f05, 0x40555555, 0x3d47ce0c, 0x3fb504f3, 0x3fddb3d7,
     0x3f3504f3, 0x47c35000, /* roots */
     0x00400000, 0x00800000, 0x00000002, 0x80000001, 0x00400000, 0x000116c2, 1,          0x00400000,

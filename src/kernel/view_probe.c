@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two questions to a view, each by a kernel of one work-item.
+/* Two checks of a view, each by a kernel of one work-item.
  *
- * Does its driver build, launch and return a word? Asked where another view could serve the card.
+ * Does its driver build, launch and return a word? Checked if another view could serve the card.
  *
- * Does it compute as IEEE 754 wants it? Asked once for a device and a driver: what the probe finds
- * is a note, kept beside the program binaries under a key that changes with the driver.
+ * Does it compute as IEEE 754 requires? Checked once for a device and a driver: the result is a
+ * note, kept beside the program binaries under a key that changes with the driver.
  *
  *     kept         the note is known: a small file is read
  *     not kept     the device is new. A process of its own opens it and asks; if that process
  *                  dies, the driver is not opened here. Where there is no such process this one
  *                  asks, once the device is open.
- *     no folder    nobody asks: each start would pay
- */
+ *     no folder    nobody asks: each start would pay */
 #include "device/physical_device.h"
 #include "kernel/view_probe.h"
 
@@ -155,7 +154,7 @@ static gantry__hash128_t key_of(const struct gantry_physical_device_t *view) {
     gantry__hasher_add_text(&hasher, view->backend->name);
     gantry__hasher_add_text(&hasher, view->info.hardware_name);
     gantry__hasher_add_text(&hasher, view->info.build_hash);
-    gantry__hasher_add_text(&hasher, view->uuid); /* of two like cards one may be broken */
+    gantry__hasher_add_text(&hasher, view->uuid); /* of two equal cards one may be broken */
     return hasher.state;
 }
 
@@ -200,7 +199,7 @@ void gantry__view_learn(void *user, const struct gantry_physical_device_t *view,
                         gantry_backend_device_t *handle, gantry__view_note_t *out_note) {
     const gantry__view_probe_t *self = user;
     const uint32_t before = gantry__failures();
-    gantry__program_counters_t counters = {0}; /* no program of the user's */
+    gantry__program_counters_t counters = {0}; /* no program of the user counts */
     probe_t probe = {.view = view,
                      .backend = view->backend->table,
                      .handle = handle,
@@ -209,7 +208,7 @@ void gantry__view_learn(void *user, const struct gantry_physical_device_t *view,
     gantry_status_t status =
         view_probe_ask(self, &probe, &gantry__numerics_source, GANTRY__NUMERICS_KERNEL, &counters);
     gantry__forget_since(before);
-    if (status != GANTRY_OK) return; /* its first op says the same */
+    if (status != GANTRY_OK) return; /* its first op reports the same error */
     gantry__numerics_judge(probe.words, out_note->text, sizeof out_note->text);
     gantry__binary_store_put(self->store, key_of(view), out_note->text, strlen(out_note->text) + 1);
     out_note->is_known = true;
