@@ -6,8 +6,8 @@
  * places beyond the end may be left out. Levels are done two or three at a time, on places that
  * stay in registers: network_uint and network_ulong, for keys of four and eight bytes.
  *
- *     lanes    [length, GANTRY_NETWORK_ROWS], of which the first `filled` places are keys. length is
- *              a multiple of GANTRY_NETWORK_STEP; the network fills the rest with greatest keys */
+ *     lanes    [length, GANTRY_NETWORK_ROWS], of which the first `filled` places are keys. length
+ *              is a multiple of GANTRY_NETWORK_STEP; the network fills the rest with greatest keys */
 #ifndef GANTRY_NETWORK_SIZES
 #define GANTRY_NETWORK_SIZES
 
