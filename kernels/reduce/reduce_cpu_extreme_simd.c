@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of Max and Min. The tree they follow is told in kernels/reduce/reduce.cl.
- *
- * NaN stays once met; of zeros of two signs the earlier stays. */
+/* The loops of Max and Min over the tree of kernels/reduce/reduce.cl. NaN stays once met; of zeros
+ * of two signs the earlier stays. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

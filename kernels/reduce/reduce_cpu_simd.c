@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of sums, products and sums of squares. The tree they follow is told in
- * kernels/reduce/reduce.cl.
- *
- * Integers are taken as unsigned ones, which wrap. */
+/* The loops of sums, products and sums of squares over the tree of kernels/reduce/reduce.cl.
+ * Integers are computed as unsigned ones, which wrap. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * stay in registers: network_uint and network_ulong, for keys of four and eight bytes.
  *
  *     lanes    [length, GANTRY_NETWORK_ROWS], of which the first `filled` places are keys. length
- *              is a multiple of GANTRY_NETWORK_STEP; the network fills the rest with greatest keys */
+ *              is a multiple of GANTRY_NETWORK_STEP; greatest keys fill the rest */
 #ifndef GANTRY_NETWORK_SIZES
 #define GANTRY_NETWORK_SIZES
 
