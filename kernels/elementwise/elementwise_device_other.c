@@ -32,7 +32,7 @@ GANTRY_K_PROGRAM(cast_source, "portable/cast", gantry__text_convert, gantry__tex
                  gantry__text_work, gantry__text_cast);
 
 /* Whether attribute Truncate makes a difference. */
-static int truncates(int32_t from, int32_t to) {
+static bool truncates(int32_t from, int32_t to) {
     return from == GANTRY_FLOAT64 ? to == GANTRY_FLOAT32 || to == GANTRY_FLOAT16
                                   : from == GANTRY_FLOAT32 && gantry__k_is_half(to);
 }

@@ -327,7 +327,7 @@ static int32_t count_parts(gantry_op_call_t *call, int64_t bins, bool is_binary)
 }
 
 /* float32 counts exactly up to 2^24. */
-static int counts_directly(const gantry_op_call_t *call, int64_t count) {
+static bool counts_directly(const gantry_op_call_t *call, int64_t count) {
     return gantry__k_is_serial(call) &&
            (call->outputs[0]->dtype != GANTRY_FLOAT32 || count < 1 << 24);
 }

@@ -39,8 +39,8 @@ static void reduce_cpu_plan_blocks(gantry__cpu_reduce_plan_t *plan, int64_t size
     plan->units = sequences * plan->blocks;
 }
 
-static int reduce_cpu_find_loops(const gantry_op_call_t *call, const gantry__reduce_way_t *way,
-                                 gantry__cpu_reduce_loops_t *out) {
+static bool reduce_cpu_find_loops(const gantry_op_call_t *call, const gantry__reduce_way_t *way,
+                                  gantry__cpu_reduce_loops_t *out) {
     const int level = gantry__cpu_simd_level(call->device);
     return way->tree == GANTRY_TREE_MAX || way->tree == GANTRY_TREE_MIN
                ? GANTRY_CPU_PICK(level, reduce_find_extreme)(way->tree, way->in, out)

@@ -25,7 +25,7 @@ typedef struct gantry__cpu_reduce_plan_t {
     int32_t finish; /* GANTRY_FINISH_...; NONE but in the last level */
     int32_t out_dtype;
     int64_t divisor;
-    int32_t reads_ahead; /* the hardware prefetcher is enough */
+    bool reads_ahead; /* the hardware prefetcher is enough */
 } gantry__cpu_reduce_plan_t;
 
 /* Up to so many bytes of sums in a row of the output, one unit takes all columns, with the lanes
@@ -70,9 +70,9 @@ void gantry__cpu_reduce_units(const gantry__cpu_reduce_loops_t *loops,
                               const gantry__cpu_reduce_plan_t *plan, int64_t begin, int64_t end);
 
 /* The loops of a way's tree; false if there are none. */
-GANTRY_CPU_DECLARE(int, reduce_find,
+GANTRY_CPU_DECLARE(bool, reduce_find,
                    (int32_t tree, int32_t dtype, gantry__cpu_reduce_loops_t *out_loops));
-GANTRY_CPU_DECLARE(int, reduce_find_extreme,
+GANTRY_CPU_DECLARE(bool, reduce_find_extreme,
                    (int32_t tree, int32_t dtype, gantry__cpu_reduce_loops_t *out_loops));
 
 /* ArgMax or ArgMin over the middle axis of [outer, length, columns]. With one column a unit is one

@@ -189,8 +189,8 @@ static make_loops_fn reduce_cpu_find(int32_t tree, int32_t dtype) {
     }
 }
 
-int GANTRY_CPU_NAME(reduce_find)(int32_t tree, int32_t dtype,
-                                 gantry__cpu_reduce_loops_t *out_loops) {
+bool GANTRY_CPU_NAME(reduce_find)(int32_t tree, int32_t dtype,
+                                  gantry__cpu_reduce_loops_t *out_loops) {
     const make_loops_fn make = reduce_cpu_find(tree, dtype);
     if (make) {
         make(out_loops);

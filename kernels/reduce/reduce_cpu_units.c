@@ -157,7 +157,7 @@ static void run_pairs(const work_t *work, int64_t begin, int64_t end) {
 }
 
 /* All lines have the same number of whole rows of lanes. */
-static int lines_are_even(const gantry__cpu_reduce_plan_t *plan) {
+static bool lines_are_even(const gantry__cpu_reduce_plan_t *plan) {
     return plan->shape.length % (plan->chunks == 1 ? LANES : GANTRY_REDUCE_CHUNK) == 0;
 }
 
