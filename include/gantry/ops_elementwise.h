@@ -20,36 +20,36 @@ GANTRY_API const gantry_tensor_t *gantry_sub(gantry_scope_t *scope, const gantry
 /* x * y, broadcasting. */
 GANTRY_API const gantry_tensor_t *gantry_mul(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_tensor_t *y);
-/* x / y, broadcasting; integers are cut towards zero. */
+/* x / y, broadcasting; integers are truncated towards zero. */
 GANTRY_API const gantry_tensor_t *gantry_div(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_tensor_t *y);
 /* x / y rounded down. */
 GANTRY_API const gantry_tensor_t *gantry_floor_div(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                    const gantry_tensor_t *y);
-/* x / y cut towards zero. */
+/* x / y truncated towards zero. */
 GANTRY_API const gantry_tensor_t *gantry_truncate_div(gantry_scope_t *scope,
                                                       const gantry_tensor_t *x,
                                                       const gantry_tensor_t *y);
-/* What FloorDiv leaves: of y's sign. */
+/* The remainder of FloorDiv, with the sign of y. */
 GANTRY_API const gantry_tensor_t *gantry_floor_mod(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                    const gantry_tensor_t *y);
-/* What TruncateDiv leaves: of x's sign. */
+/* The remainder of TruncateDiv, with the sign of x. */
 GANTRY_API const gantry_tensor_t *gantry_truncate_mod(gantry_scope_t *scope,
                                                       const gantry_tensor_t *x,
                                                       const gantry_tensor_t *y);
-/* x / y, and 0 where y is 0. */
+/* x / y, and 0 if y is 0. */
 GANTRY_API const gantry_tensor_t *gantry_div_no_nan(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                     const gantry_tensor_t *y);
-/* x * y, and 0 where y is 0, whatever x is. */
+/* x * y, and 0 if y is 0, whatever x is. */
 GANTRY_API const gantry_tensor_t *gantry_mul_no_nan(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                     const gantry_tensor_t *y);
-/* x / y, and 0 where x is 0. */
+/* x / y, and 0 if x is 0. */
 GANTRY_API const gantry_tensor_t *gantry_xdivy(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                const gantry_tensor_t *y);
-/* x log(y), and 0 where x is 0. */
+/* x log(y), and 0 if x is 0. */
 GANTRY_API const gantry_tensor_t *gantry_xlogy(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                const gantry_tensor_t *y);
-/* x log(1 + y), and 0 where x is 0. */
+/* x log(1 + y), and 0 if x is 0. */
 GANTRY_API const gantry_tensor_t *gantry_xlog1py(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                  const gantry_tensor_t *y);
 /* x to the power of y. */
@@ -68,21 +68,21 @@ GANTRY_API const gantry_tensor_t *gantry_maximum(gantry_scope_t *scope, const ga
 /* The smaller of x and y, broadcasting. */
 GANTRY_API const gantry_tensor_t *gantry_minimum(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                  const gantry_tensor_t *y);
-/* Bits that both have. */
+/* The bits that x and y share. */
 GANTRY_API const gantry_tensor_t *gantry_bitwise_and(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
                                                      const gantry_tensor_t *y);
-/* Bits that either has. */
+/* The bits of x and of y. */
 GANTRY_API const gantry_tensor_t *gantry_bitwise_or(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                     const gantry_tensor_t *y);
-/* Bits that one of them has. */
+/* The bits of either x or y, not of both. */
 GANTRY_API const gantry_tensor_t *gantry_bitwise_xor(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
                                                      const gantry_tensor_t *y);
-/* x's bits moved up by y; y is held to 0 to bits - 1. */
+/* x shifted left by y bits; y is clamped to [0, bits - 1]. */
 GANTRY_API const gantry_tensor_t *gantry_left_shift(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                     const gantry_tensor_t *y);
-/* x's bits moved down by y, keeping the sign; y is held to 0 to bits - 1. */
+/* x shifted right by y bits, with its sign; y is clamped to [0, bits - 1]. */
 GANTRY_API const gantry_tensor_t *gantry_right_shift(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
                                                      const gantry_tensor_t *y);
@@ -97,21 +97,21 @@ GANTRY_API const gantry_tensor_t *gantry_square(gantry_scope_t *scope, const gan
 /* 1 / x. */
 GANTRY_API const gantry_tensor_t *gantry_reciprocal(gantry_scope_t *scope,
                                                     const gantry_tensor_t *x);
-/* Every bit of x turned over. */
+/* x with every bit inverted. */
 GANTRY_API const gantry_tensor_t *gantry_invert(gantry_scope_t *scope, const gantry_tensor_t *x);
 /* The largest integer that is not above x. */
 GANTRY_API const gantry_tensor_t *gantry_floor(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The least integer that is not below x. */
+/* The smallest integer that is not below x. */
 GANTRY_API const gantry_tensor_t *gantry_ceil(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The nearest integer, the even one of two as near. */
+/* The nearest integer; of two the even one. */
 GANTRY_API const gantry_tensor_t *gantry_round(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The nearest integer, the even one of two as near. */
+/* The nearest integer; of two the even one. */
 GANTRY_API const gantry_tensor_t *gantry_rint(gantry_scope_t *scope, const gantry_tensor_t *x);
 /* The larger of 0 and x. */
 GANTRY_API const gantry_tensor_t *gantry_relu(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* x held to 0 to 6. */
+/* x clamped to [0, 6]. */
 GANTRY_API const gantry_tensor_t *gantry_relu6(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* x where it is positive, else alpha x. */
+/* x if it is positive, else alpha x. */
 GANTRY_API const gantry_tensor_t *gantry_leaky_relu(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                     float alpha);
 /* The square root. */
@@ -154,7 +154,7 @@ GANTRY_API const gantry_tensor_t *gantry_log1p(gantry_scope_t *scope, const gant
 GANTRY_API const gantry_tensor_t *gantry_erf(gantry_scope_t *scope, const gantry_tensor_t *x);
 /* 1 less the error function. */
 GANTRY_API const gantry_tensor_t *gantry_erfc(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* The logarithm of the size of gamma(x). */
+/* The logarithm of the magnitude of gamma(x). */
 GANTRY_API const gantry_tensor_t *gantry_lgamma(gantry_scope_t *scope, const gantry_tensor_t *x);
 /* The derivative of Lgamma. */
 GANTRY_API const gantry_tensor_t *gantry_digamma(gantry_scope_t *scope, const gantry_tensor_t *x);
@@ -164,9 +164,9 @@ GANTRY_API const gantry_tensor_t *gantry_rsqrt(gantry_scope_t *scope, const gant
 GANTRY_API const gantry_tensor_t *gantry_softplus(gantry_scope_t *scope, const gantry_tensor_t *x);
 /* x / (1 + |x|). */
 GANTRY_API const gantry_tensor_t *gantry_softsign(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* x where it is positive, else exp(x) - 1. */
+/* x if it is positive, else exp(x) - 1. */
 GANTRY_API const gantry_tensor_t *gantry_elu(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* Elu, scaled so that activations stay normalised. */
+/* Elu, scaled so that activations keep mean 0 and variance 1. */
 GANTRY_API const gantry_tensor_t *gantry_selu(gantry_scope_t *scope, const gantry_tensor_t *x);
 /* x times Sigmoid(x). */
 GANTRY_API const gantry_tensor_t *gantry_silu(gantry_scope_t *scope, const gantry_tensor_t *x);
@@ -192,7 +192,7 @@ GANTRY_API const gantry_tensor_t *gantry_greater(gantry_scope_t *scope, const ga
 GANTRY_API const gantry_tensor_t *gantry_greater_equal(gantry_scope_t *scope,
                                                        const gantry_tensor_t *x,
                                                        const gantry_tensor_t *y);
-/* Whether x is no number. */
+/* Whether x is NaN. */
 GANTRY_API const gantry_tensor_t *gantry_is_nan(gantry_scope_t *scope, const gantry_tensor_t *x);
 /* Whether x is infinite. */
 GANTRY_API const gantry_tensor_t *gantry_is_inf(gantry_scope_t *scope, const gantry_tensor_t *x);
@@ -205,7 +205,7 @@ GANTRY_API const gantry_tensor_t *gantry_logical_and(gantry_scope_t *scope,
 /* x or y, broadcasting. */
 GANTRY_API const gantry_tensor_t *gantry_logical_or(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                     const gantry_tensor_t *y);
-/* One of x and y, not both. */
+/* Whether exactly one of x and y is true. */
 GANTRY_API const gantry_tensor_t *gantry_logical_xor(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
                                                      const gantry_tensor_t *y);

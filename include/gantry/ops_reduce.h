@@ -25,7 +25,7 @@ typedef struct gantry_reduce_options_t {
 /* The sum over axes. */
 GANTRY_API const gantry_tensor_t *gantry_sum(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options);
-/* The mean over axes; integers are cut towards zero. */
+/* The mean over axes; integers are truncated towards zero. */
 GANTRY_API const gantry_tensor_t *gantry_mean(gantry_scope_t *scope, const gantry_tensor_t *x,
                                               const gantry_reduce_options_t *options);
 /* The largest over axes. */
@@ -43,7 +43,7 @@ GANTRY_API const gantry_tensor_t *gantry_all(gantry_scope_t *scope, const gantry
 /* Whether any is true, over axes. */
 GANTRY_API const gantry_tensor_t *gantry_any(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options);
-/* The root of the sum of squares over axes; of integers the sum wraps, the root is cut. */
+/* The root of the sum of squares over axes; the sum of integers wraps, their root is truncated. */
 GANTRY_API const gantry_tensor_t *gantry_euclidean_norm(gantry_scope_t *scope,
                                                         const gantry_tensor_t *x,
                                                         const gantry_reduce_options_t *options);
