@@ -63,7 +63,7 @@ expect("${report}" "# STAND-IN: no figures of a card" "| card | Stand-in for an 
        "| without cuBLASLt: products on cuda:0 | passed |" "| the second of two logical devices | passed |"
        "reason: GANTRY_CUDA_LIBRARY cannot be opened"
        "| example memory_control | passed |" "None is judged on the stand-in." "| `unset` | 2 cards |" "| `0` | 1 cards |" "| `-1` | 0 cards |"
-       "figures are none of a card's" "card_matmul   float32, n = 64")
+       "times are not those of a card" "card_matmul   float32, n = 64")
 if(report MATCHES "MISSED|reached|WRONG RESULT|stand-in for CUDA:")
   message(FATAL_ERROR "the report judges the stand-in's figures, a result was wrong, or the driver complained of a call")
 endif()
