@@ -70,6 +70,7 @@
     }
 
 #define GANTRY_APART
+#define GANTRY_ITEM_UNROLLED GANTRY_UNROLLED /* a loop of a device's item over registers */
 #define GANTRY_LANES_SUM(sum)
 #define GANTRY_NO_ITEM(name)
 #define GANTRY_ITEMS_0_1(name, A, P)                           \
@@ -139,6 +140,7 @@
 /* In C the functions' names carry the types: a family's text is included once per type. */
 #define GANTRY_GLOBAL
 #define GANTRY_CONSTANT static const
+#define GANTRY_ITEM_UNROLLED
 #define GANTRY_ITEM static inline
 /* Of a pointer to what no other one points to. On devices nothing: Oclgrind does not know what
  * compilers make of it. */

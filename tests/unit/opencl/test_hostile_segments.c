@@ -35,9 +35,8 @@ static const gantry_tensor_t *make_data(gantry_scope_t *scope, const case_t *one
     assert_non_null(values);
     for (size_t i = 0; i < count; ++i) /* sums of these depend on the order */
         values[i] = (float)(i * 7919 % 1009) * (one->dtype == GANTRY_FLOAT16 ? 1e-4f : 0.37f);
-    const gantry_tensor_t *data =
-        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, one->width), values,
-                        count * sizeof *values);
+    const gantry_tensor_t *data = gantry_constant(
+        scope, GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, one->width), values, count * sizeof *values);
     free(values);
     return one->dtype == GANTRY_FLOAT32 ? data : gantry_cast(scope, data, one->dtype);
 }
