@@ -25,8 +25,8 @@ static const gantry_tensor_t *make(gantry_scope_t *scope, int64_t rows, int64_t 
 static const gantry_tensor_t *zeros(gantry_scope_t *scope, int64_t count) {
     int32_t *ids = calloc((size_t)count, sizeof *ids);
     if (!ids) return NULL;
-    const gantry_tensor_t *tensor = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(count), ids,
-                                                    (size_t)count * sizeof *ids);
+    const gantry_tensor_t *tensor =
+        gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(count), ids, (size_t)count * sizeof *ids);
     free(ids);
     return tensor;
 }
@@ -58,8 +58,8 @@ static const struct {
     const gantry_tensor_t *(*call)(gantry_scope_t *scope);
     float first;
 } calls[] = {
-    {"segment", call_segment, SEGMENT_ROWS}, {"cumsum", call_cumsum, 1},
-    {"in_top_k", call_in_top_k, -1},         {"sum", call_sum, LENGTH},
+    {"segment", call_segment, SEGMENT_ROWS},  {"cumsum", call_cumsum, 1},
+    {"in_top_k", call_in_top_k, -1},          {"sum", call_sum, LENGTH},
     {"softmax", call_softmax, 1.0f / LENGTH},
 };
 
