@@ -71,6 +71,7 @@
     }
 
 #define GANTRY_APART
+#define GANTRY_ITEM_UNROLLED GANTRY_UNROLLED /* a loop of a device's item over registers */
 #define GANTRY_LANES_SUM(sum)
 #define GANTRY_NO_ITEM(name)
 #define GANTRY_ITEMS_0_1(name, A, P)                           \
@@ -141,6 +142,7 @@
  */
 #define GANTRY_GLOBAL
 #define GANTRY_CONSTANT static const
+#define GANTRY_ITEM_UNROLLED
 #define GANTRY_ITEM static inline
 /* A pointer to memory that no other pointer reaches. Empty on devices, because Oclgrind does not
  * support what compilers make of it. */

@@ -88,10 +88,10 @@ GANTRY_FN void look_through(GANTRY_GLOBAL const T *x, const argmax_t *plan, GANT
     GANTRY_LONG i = from;
     for (; i + (AT_ONCE - 1) * apart < end; i += AT_ONCE * apart, p += AT_ONCE * step) {
         C values[AT_ONCE];
-        for (int k = 0; k < AT_ONCE; ++k) {
+        GANTRY_UNROLLED for (int k = 0; k < AT_ONCE; ++k) {
             values[k] = key_of(p[k * step], plan->is_least);
         }
-        for (int k = 0; k < AT_ONCE; ++k) {
+        GANTRY_UNROLLED for (int k = 0; k < AT_ONCE; ++k) {
             *found = values[k] > *best ? i + k * apart : *found;
             *best = values[k] > *best ? values[k] : *best;
         }

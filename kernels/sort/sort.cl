@@ -84,12 +84,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_runs)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
     K key[GANTRY_SORT_RUN];
     int place[GANTRY_SORT_RUN];
 
-    for (int e = 0; e < GANTRY_SORT_RUN; ++e) {
+    GANTRY_ITEM_UNROLLED for (int e = 0; e < GANTRY_SORT_RUN; ++e) {
         key[e] = e < count ? GANTRY_ITEM_FN(sort_key)(in[e * p->inner], &p->order) : ~(K)0;
         place[e] = (int)begin + e;
     }
-    for (int round = 0; round < GANTRY_SORT_RUN; ++round) {
-        for (int e = round & 1; e + 1 < GANTRY_SORT_RUN; e += 2) {
+    GANTRY_ITEM_UNROLLED for (int round = 0; round < GANTRY_SORT_RUN; ++round) {
+        GANTRY_ITEM_UNROLLED for (int e = round & 1; e + 1 < GANTRY_SORT_RUN; e += 2) {
             const int swaps = key[e] > key[e + 1];
             const K low = swaps ? key[e + 1] : key[e], high = swaps ? key[e] : key[e + 1];
             const int first = swaps ? place[e + 1] : place[e],
@@ -101,7 +101,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_runs)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
             place[e + 1] = second;
         }
     }
-    for (int e = 0; e < count; ++e) {
+    GANTRY_ITEM_UNROLLED for (int e = 0; e < GANTRY_SORT_RUN && e < count; ++e) {
         out_keys[e] = key[e];
         out_positions[e] = place[e];
     }
