@@ -85,9 +85,9 @@ static const struct {
 
 static const uint32_t right[GANTRY__NUMERICS_WORDS] = {
     0,          0,          0,          0, /* products and sums apart */
-    0x3eaaaaab, 0x3dcccccd, 0x3f36db6e, 0x3ca72f05, 0x40555555, 0x3d47ce0c,
-    0x3fb504f3, 0x3fddb3d7, 0x3f3504f3, 0x47c35000, /* roots */
-    0x00400000, 0x00800000, 0x00000002, 0x80000001, 0x00400000, 0x000116c2, 1, 0x00400000,
+    0x3eaaaaab, 0x3dcccccd, 0x3f36db6e, 0x3ca72f05, 0x40555555, 0x3d47ce0c, 0x3fb504f3, 0x3fddb3d7,
+    0x3f3504f3, 0x47c35000, /* roots */
+    0x00400000, 0x00800000, 0x00000002, 0x80000001, 0x00400000, 0x000116c2, 1,          0x00400000,
     1,          0,          1,          1,          0x7f800000, 0x7f800000, /* infinity, NaN */
     0x80000000, 0,          0x4b800002, 0x4b800000,
 };
@@ -102,8 +102,8 @@ void gantry__numerics_judge(const uint32_t words[GANTRY__NUMERICS_WORDS], char *
         for (uint32_t i = first; i < first + kinds[k].count; ++i) wrong += words[i] != right[i];
         first += kinds[k].count;
         if (wrong == 0 || used >= out_bytes) continue;
-        used += (size_t)snprintf(out + used, out_bytes - used, "%s%s",
-                                 used > 0 ? ", " : "its results may differ from other devices': ",
-                                 kinds[k].fault);
+        used += (size_t)snprintf(
+            out + used, out_bytes - used, "%s%s",
+            used > 0 ? ", " : "its results may differ from other devices': ", kinds[k].fault);
     }
 }

@@ -72,13 +72,11 @@ static bool make_environment(const gantry__child_call_t *call, child_environment
     set_for_child(environment, "GANTRY_DEVICE_PROBE", "inside");
     set_for_child(environment, "GANTRY_KERNEL_CACHE", call->cache);
     set_for_child(environment, "GANTRY_BACKENDS", backend);
-    if (strchr(call->module, '/'))
-        set_for_child(environment, "GANTRY_BACKEND_PATH", call->module);
+    if (strchr(call->module, '/')) set_for_child(environment, "GANTRY_BACKEND_PATH", call->module);
     size_t given = 0;
     while (environ && environ[given]) ++given;
     environment->count = given + OWN_VARIABLES;
-    environment->all =
-        gantry__heap_zalloc(call->heap, (environment->count + 1) * sizeof(char *));
+    environment->all = gantry__heap_zalloc(call->heap, (environment->count + 1) * sizeof(char *));
     if (!environment->all) return false;
     size_t used = 0;
     for (size_t i = 0; i < given && environ[i]; ++i) {
@@ -135,11 +133,9 @@ gantry__child_end_t gantry__probe_child_run(const gantry__child_call_t *call, ch
     bool is_late = false;
     why[0] = '\0';
     if (!environment) return GANTRY__CHILD_NONE;
-    bool is_started =
-        make_environment(call, environment) && start_child(call, environment, &child);
+    bool is_started = make_environment(call, environment) && start_child(call, environment, &child);
     if (environment->all)
-        gantry__heap_free(call->heap, environment->all,
-                          (environment->count + 1) * sizeof(char *));
+        gantry__heap_free(call->heap, environment->all, (environment->count + 1) * sizeof(char *));
     gantry__heap_free(call->heap, environment, sizeof *environment);
     if (!is_started || !wait_for_child(child, &state, &is_late)) return GANTRY__CHILD_NONE;
     if (is_late) {
