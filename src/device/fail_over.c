@@ -17,9 +17,14 @@
  * kernel of one work-item is built and launched, and its result read back. Not at freeze: that
  * would make a driver context, some hundred MiB and as many milliseconds, on every card of the
  * machine for a program that uses one of them or none. A card that one backend alone sees is never
- * probed: there is nothing to change to, and its first op says the same. Cost otherwise: one small
- * program, from the binary cache but for the first time, a launch and a copy of four bytes; no
- * tensor lies on the card yet.
+ * tried so: there is nothing to change to, and its first op says the same. Cost otherwise: one
+ * small program, from the binary cache but for the first time, a launch and a copy of four bytes;
+ * no tensor lies on the card yet.
+ *
+ * How a view computes is asked of every card, once for a device and its driver: before the view is
+ * opened it is vetted, and where nothing is known of it, it is asked once it is open
+ * (kernel/view_probe.c). A driver that ends the process which vets it counts as a view that cannot
+ * be opened.
  *
  * What moves with it. Logical devices take backend and info from the view when they are opened
  * (gantry__logical_device_bind), and nobody reads them of a device that is not open. Kernel
@@ -108,6 +113,7 @@ static void keep_numerics(const physical_t *listed, const physical_t *view,
     if (!note->is_known && table->learn)
         table->learn(table->probe_user, view, listed->card->handle, note);
     (void)snprintf(listed->card->numerics, sizeof listed->card->numerics, "%s", note->text);
+    listed->card->is_in_note = false;
     listed->card->vetted = view;
 }
 
@@ -219,7 +225,7 @@ static gantry_status_t open_best_view(const physical_t *listed, const char *name
 gantry_status_t gantry__card_open(const physical_t *listed, const char *name) {
     gantry__card_t *card = listed->card;
     GANTRY__TRY(open_best_view(listed, name));
-    if (*card->numerics && !atomic_load(&card->has_full_note)) {
+    if (*card->numerics && !card->is_in_note && !atomic_load(&card->has_full_note)) {
         const char *note = gantry__device_note(listed);
         (void)snprintf(card->full_note, sizeof card->full_note, "%s%s%s", note, *note ? "; " : "",
                        card->numerics);

@@ -27,6 +27,8 @@ enum { GANTRY__PROBE_AUTO = 0, GANTRY__PROBE_INSIDE = 1, GANTRY__PROBE_OFF = 2 }
  * a view of another kind of programs than the core has a text for. */
 gantry_status_t gantry__view_probe(void *user, const struct gantry_physical_device_t *view,
                                    gantry_backend_device_t *handle);
+/* Adds what was kept to the records' notes. Init-only. */
+void gantry__view_recall(const gantry__view_probe_t *self, gantry__device_table_t *table);
 /* A gantry__view_vet_fn: before the view is opened. Finds what was kept of it. A new device is
  * tried in a process of its own; Unavailable when that process dies. */
 gantry_status_t gantry__view_vet(void *user, const struct gantry_physical_device_t *view,
