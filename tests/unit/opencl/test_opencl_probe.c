@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A new device is tried before it is relied on: how it computes becomes a note that is kept, and a
  * driver that ends the process which tries it is not opened. On PoCL with bad habits
- * (stand_ins/opencl/rough_layer.c).
+ * (stand_ins/opencl/rough_layer.c). And a card that is taken away: the others go on.
  *
  * Each test is a process of its own, with a folder of its own for what is kept. */
 #define _XOPEN_SOURCE 700
@@ -165,6 +165,49 @@ static void nothing_is_tried_when_it_is_off_or_nothing_is_kept(void **state) {
     }
 }
 
+/* ---- a card that is taken away ---- */
+
+static void card_taken_away_at_work_is_lost_and_the_others_go_on(void **state) {
+    char why[1024];
+    float numbers[100] = {2};
+    (void)state;
+    gantry_runtime_t *runtime = open_runtime(folder.path);
+    expect_computes(runtime, "opencl:0");
+    expect_computes(runtime, "opencl:1");
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "opencl:1");
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(100), numbers, sizeof numbers);
+    x = x ? gantry_mul(scope, x, x) : NULL;
+    assert_non_null(x);
+    set_habits("gone");
+    assert_int_equal(gantry_tensor_read(x, numbers, sizeof numbers), GANTRY_UNAVAILABLE);
+    assert_non_null(strstr(gantry_last_message(), "opencl:1 was lost: "));
+    assert_non_null(strstr(gantry_last_message(), "CL_INVALID_COMMAND_QUEUE (-36)"));
+    (void)gantry_scope_end(scope);
+    assert_int_equal(compute(runtime, "opencl:1", why, sizeof why), GANTRY_UNAVAILABLE);
+    assert_non_null(strstr(why, "was lost: "));
+    expect_computes(runtime, "opencl:0");
+    set_habits(""); /* it stays lost */
+    assert_int_equal(compute(runtime, "opencl:1", why, sizeof why), GANTRY_UNAVAILABLE);
+    gantry_runtime_release(runtime);
+}
+
+static void card_taken_away_before_it_is_opened_says_so(void **state) {
+    char why[1024];
+    (void)state;
+    gantry_runtime_t *runtime = open_runtime(folder.path);
+    set_habits("gone");
+    for (int i = 0; i < 2; ++i) {
+        assert_int_equal(compute(runtime, "opencl:1", why, sizeof why), GANTRY_UNAVAILABLE);
+        if (!strstr(why, "cannot be opened: ") || !strstr(why, "CL_DEVICE_NOT_AVAILABLE (-2)"))
+            fail_msg("%s", why);
+        expect_computes(runtime, "opencl:0");
+    }
+    set_habits(""); /* it was never open */
+    expect_computes(runtime, "opencl:1");
+    gantry_runtime_release(runtime);
+}
+
 static int run_alone(const struct CMUnitTest *test) {
     int state = -1;
     (void)fflush(stdout);
@@ -192,6 +235,8 @@ int main(void) {
         cmocka_unit_test(probe_in_this_process_notes_the_same),
         cmocka_unit_test(crashing_driver_is_refused_and_the_others_go_on),
         cmocka_unit_test(nothing_is_tried_when_it_is_off_or_nothing_is_kept),
+        cmocka_unit_test(card_taken_away_at_work_is_lost_and_the_others_go_on),
+        cmocka_unit_test(card_taken_away_before_it_is_opened_says_so),
     };
     int failed = 0;
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; ++i) failed += run_alone(&tests[i]);
